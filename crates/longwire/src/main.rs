@@ -1,0 +1,2 @@
+//! longwire
+fn main() {}

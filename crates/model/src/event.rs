@@ -1,0 +1,124 @@
+//! What an observation point sees of a connection: the one input of everything downstream.
+//!
+//! A capture file and a live relay produce the same events, so that one decoder and one analysis serve both.
+
+use crate::{ConnectionId, Direction, Endpoint, Side, Timestamp};
+use std::time::Duration;
+
+/// Takes what an observation point sees, in the order in which it saw it.
+///
+/// Calling order for one connection: [`ConnectionEvent::Opened`] once and first; then any number of the others;
+/// [`ConnectionEvent::Closed`] once and last. Times of one direction never go back. Events of different
+/// connections interleave.
+pub trait Observer {
+    /// One thing that was seen on `connection`.
+    fn event(&mut self, connection: ConnectionId, event: ConnectionEvent<'_>);
+}
+
+/// One thing seen on a connection.
+#[derive(Debug, Clone, Copy)]
+pub enum ConnectionEvent<'a> {
+    /// The first packet, or the accepted socket, of a connection.
+    Opened {
+        /// When it was seen.
+        at: Timestamp,
+        /// The side that opened the connection, as far as can be told.
+        client: Endpoint,
+        /// The side that accepted it.
+        server: Endpoint,
+        /// Whether the handshake told which side is which. When false the sides are a guess from the ports.
+        sides_certain: bool,
+    },
+    /// The TCP handshake was seen whole.
+    Handshake(Handshake),
+    /// Payload passed.
+    Segment(Segment<'a>),
+    /// A measured round trip between the observation point and one side, without delayed acknowledgements. The
+    /// source emits samples as it has them; the consumer keeps the minimum over a window.
+    RoundTrip {
+        /// When the sample was complete.
+        at: Timestamp,
+        /// Which part of the path it covers.
+        side: Side,
+        /// The round trip; never negative, zero when below the clock's resolution.
+        rtt: Duration,
+    },
+    /// Time during which the bytes of one direction waited for a retransmission.
+    Recovery {
+        /// The direction whose bytes were lost or late.
+        direction: Direction,
+        /// When the first of the missing bytes was due (its original passage, or the first byte seen beyond it).
+        from: Timestamp,
+        /// When the missing bytes had passed.
+        to: Timestamp,
+    },
+    /// The connection ended, or the observation did.
+    Closed {
+        /// When: the first FIN or RST, or the end of the observation.
+        at: Timestamp,
+        /// How it ended.
+        how: Closing,
+        /// What passed in all.
+        totals: Totals,
+    },
+}
+
+/// Times of a TCP handshake at the observation point. `syn_ack - syn` is the round trip to the server's side,
+/// `ack - syn_ack` the round trip to the client's side, each with the peer's own answering time in it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Handshake {
+    /// The last SYN before the SYN-ACK (retransmitted SYNs are recovery, not round trip).
+    pub syn: Timestamp,
+    /// The first SYN-ACK.
+    pub syn_ack: Timestamp,
+    /// The client's first packet after it.
+    pub ack: Timestamp,
+}
+
+/// Bytes of one direction with the time they passed the observation point.
+#[derive(Debug, Clone, Copy)]
+pub struct Segment<'a> {
+    /// Which way they travel.
+    pub direction: Direction,
+    /// When the last of them had passed and, because of TCP's order, all before them too.
+    pub at: Timestamp,
+    /// The bytes, each exactly once and in order (retransmissions removed).
+    pub payload: &'a [u8],
+    /// Bytes that follow `payload` on the stream but were not captured (cut by the snap length or lost by the
+    /// capturing host). The consumer must count them and cannot decode them.
+    pub unseen: u64,
+    /// How long, directly before this segment, the sender had nothing in flight and room to send: time it spent
+    /// computing or waiting for something else, as far as the observation point can tell. Zero while the
+    /// sender was limited by window, rate or loss. Absent when it cannot be told.
+    pub sender_idle: Option<Duration>,
+}
+
+/// How a connection ended.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Closing {
+    /// A FIN was seen (from either side).
+    Finished,
+    /// A RST was seen.
+    Reset,
+    /// The observation ended before the connection did.
+    Unfinished,
+}
+
+/// What passed on a connection in all. Index 0 of each pair is client-to-server ([`Direction::index`]).
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct Totals {
+    /// Payload bytes, each stream byte once (retransmissions excluded, unseen bytes included).
+    pub payload_bytes: [u64; 2],
+    /// Packets seen, with acknowledgements and retransmissions. Absent where the source cannot count them.
+    pub packets: Option<[u64; 2]>,
+    /// Bytes of those packets as they were on the wire, link-layer header included, frame check sequence not.
+    /// Absent where the source cannot count them.
+    pub wire_bytes: Option<[u64; 2]>,
+    /// Packets that carried payload already seen, both directions. Absent where the source cannot count them.
+    pub retransmitted_packets: Option<u64>,
+    /// Payload bytes that passed (by their sequence numbers) but are not in the capture, per direction. A
+    /// one-sided capture leaves the other direction's payload unknown, not unseen.
+    pub unseen_bytes: [u64; 2],
+    /// Whether any packet of this direction was seen; false for the missing half of a one-sided capture.
+    pub seen: [bool; 2],
+}

@@ -1,0 +1,95 @@
+//! Exchanges: one request and its complete reply.
+
+use crate::{ConnectionId, Phase, Timestamp};
+use std::sync::Arc;
+use std::time::Duration;
+
+/// A statement with its literals replaced by `?`, white space and the case of keywords normalised. Equal
+/// statements share one allocation.
+pub type Fingerprint = Arc<str>;
+
+/// One request and its complete reply, as seen at the observation point.
+///
+/// An exchange without a turn is one whose reply nobody had to wait for separately: a pipelined request behind
+/// another (its wait is the first one's), or a one-way message.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Exchange {
+    /// The connection it belongs to.
+    pub connection: ConnectionId,
+    /// What it is for.
+    pub phase: Phase,
+    /// When the first byte of the request (or of a greeting) passed.
+    pub at: Timestamp,
+    /// Waits of the client for the server's next bytes that a longer distance would lengthen by one round trip.
+    pub turns: u32,
+    /// Payload bytes of the request.
+    pub request_bytes: u64,
+    /// Payload bytes of the reply.
+    pub reply_bytes: u64,
+    /// Messages of the request; 0 where the protocol is opaque.
+    pub request_messages: u32,
+    /// Messages of the reply; 0 where the protocol is opaque.
+    pub reply_messages: u32,
+    /// Rows returned or affected; absent where the protocol does not tell.
+    pub rows: Option<u64>,
+    /// Executions of statements carried (a pipelined batch carries many); 0 for none.
+    pub executions: u32,
+    /// The first step: the request, the wait, and the reply up to its end or to the first pause.
+    pub first: Step,
+    /// Further steps of an exchange with more turns (COPY, LOCAL INFILE, `100 Continue`). Empty otherwise.
+    pub more: Vec<Step>,
+    /// The first statement executed, without its literals.
+    pub fingerprint: Option<Fingerprint>,
+    /// Code of the first error in the reply.
+    pub error: Option<Arc<str>>,
+    /// Statement text as sent, only when literals are kept on request.
+    pub literal: Option<Arc<str>>,
+}
+
+impl Exchange {
+    /// All steps in order; at least one.
+    pub fn steps(&self) -> impl Iterator<Item = &Step> {
+        std::iter::once(&self.first).chain(&self.more)
+    }
+
+    /// When the last byte of the reply (or, without one, of the request) passed the observation point.
+    pub fn ended(&self) -> Timestamp {
+        let last = self.more.last().unwrap_or(&self.first);
+        last.reply_ended.unwrap_or(last.request_ended)
+    }
+
+    /// Server time of all its steps.
+    pub fn server(&self) -> Duration {
+        self.steps().map(|step| step.server).sum()
+    }
+}
+
+/// One request burst, the wait for the server, and the reply burst: the unit a prediction replays.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Step {
+    /// When the first byte of the request passed. For a greeting: when the connection was established.
+    pub request_started: Timestamp,
+    /// When the last byte of the request passed.
+    pub request_ended: Timestamp,
+    /// When the first byte of the reply passed; absent when there was none.
+    pub reply_started: Option<Timestamp>,
+    /// When the last byte of the reply passed.
+    pub reply_ended: Option<Timestamp>,
+    /// Payload bytes of the request.
+    pub request_bytes: u64,
+    /// Payload bytes of the reply.
+    pub reply_bytes: u64,
+    /// Whether the client waited here for one round trip (false for a pipelined or one-way step).
+    pub turn: bool,
+    /// From the last byte of the request reaching the server to the first byte of the reply leaving it, plus
+    /// waits for the server inside the reply. Never below zero; includes the server host's own network stack.
+    pub server: Duration,
+    /// The part of `server` spent inside the reply, after its first byte.
+    pub server_inside_reply: Duration,
+    /// Round trip between observation point and client that holds for this step.
+    pub client_side_rtt: Duration,
+    /// Round trip between observation point and server that holds for this step.
+    pub server_side_rtt: Duration,
+    /// Time within this step during which its bytes waited for a retransmission.
+    pub recovery: Duration,
+}

@@ -1,0 +1,29 @@
+//! Longwire's nouns and their units: plain data that every other crate shares.
+//!
+//! Data flows one way: [`ConnectionEvent`]s (from a capture file or a live relay) become [`Message`]s
+//! (in `wire`), then [`Exchange`]s and [`Operation`]s (in `analysis`), then [`Prediction`]s (in `predict`),
+//! and all of them are shown by `report`. This crate depends on nothing and computes nothing but units.
+//!
+//! Start reading at [`event`], then [`message`], [`exchange`], [`operation`].
+
+#![forbid(unsafe_code)]
+
+pub mod endpoint;
+pub mod event;
+pub mod exchange;
+pub mod message;
+pub mod operation;
+pub mod outcome;
+pub mod quantity;
+pub mod timestamp;
+
+pub use endpoint::{ConnectionId, Direction, Endpoint, Side};
+pub use event::{Closing, ConnectionEvent, Handshake, Observer, Segment, Totals};
+pub use exchange::{Exchange, Fingerprint, Step};
+pub use message::{Content, Decoding, Message, Phase, Protocol, Role, StatementId, TransactionState};
+pub use operation::{Attribution, Operation, OperationKind, OperationStep};
+pub use outcome::{
+    BoundBy, Conditions, ConnectionOutcome, Distribution, Prediction, StatementOutcome, Summary, Warning,
+};
+pub use quantity::{BitRate, ByteCount, ParseQuantityError, Share, format_duration, parse_duration};
+pub use timestamp::Timestamp;

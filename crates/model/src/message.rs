@@ -1,0 +1,205 @@
+//! Messages: units of a protocol, and the protocol-neutral part each plays.
+
+use crate::{Direction, Timestamp};
+use std::fmt;
+
+/// One unit of a protocol, borrowed from the decoder for the duration of the call that hands it over.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Message<'a> {
+    /// Which way it travels.
+    pub direction: Direction,
+    /// When its first byte had passed the observation point.
+    pub started: Timestamp,
+    /// When its last byte had passed.
+    pub ended: Timestamp,
+    /// Bytes it took on the stream, framing included. Of a compressed protocol, its share of the compressed
+    /// bytes: the shares of one block's messages sum to the block.
+    pub bytes: u64,
+    /// The part it plays between client and server.
+    pub role: Role,
+    /// What the exchange it belongs to is for.
+    pub phase: Phase,
+    /// What it says, as far as longwire looks.
+    pub content: Content<'a>,
+}
+
+/// The part a message plays in the conversation: all that pairing needs to know of a protocol.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum Role {
+    /// Client: belongs to a request that is still being written; no reply is owed yet (a PostgreSQL `Parse`).
+    RequestPart,
+    /// Client: completes a request; one reply is owed for it (`Query`, `Sync`, `COM_QUERY`).
+    Request,
+    /// Client: nothing is owed for it (`Terminate`, `COM_STMT_CLOSE`).
+    OneWay,
+    /// Server: belongs to the oldest owed reply, more follows.
+    ReplyPart,
+    /// Server: completes the oldest owed reply.
+    Reply,
+    /// Server: now waits for more from the client before the same reply can end (`CopyInResponse`, LOCAL INFILE,
+    /// `100 Continue`, an answer to `Flush`). The client's next message begins a further turn of the same exchange.
+    ReplyPause,
+    /// Server: speaks without having been asked, and the client waits for it (the MySQL greeting).
+    Greeting,
+    /// Server: speaks without having been asked, and nobody waits for it (`NotificationResponse`).
+    Notice,
+    /// Either side: bytes of a direction that is not decoded; exchanges follow its changes of direction.
+    Opaque,
+}
+
+/// What an exchange is for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Phase {
+    /// The TCP handshake, and a greeting of the server.
+    Connect,
+    /// Negotiating encryption, and the TLS handshake.
+    Tls,
+    /// Start-up and authentication.
+    Login,
+    /// What the connection is for.
+    Work,
+    /// Taking leave.
+    Close,
+}
+
+/// What a message says, as far as longwire looks. Texts are raw bytes in the connection's encoding and may hold
+/// literals: whoever keeps them makes a fingerprint first.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Content<'a> {
+    /// Nothing longwire looks at.
+    Other,
+    /// A statement that runs now, by its text. May be cut at the decoder's limit.
+    Statement {
+        /// The SQL text (without query attributes or parameters).
+        text: &'a [u8],
+    },
+    /// A statement that is prepared for later.
+    Prepare {
+        /// The decoder's number for it, unique on this connection and never reused.
+        statement: StatementId,
+        /// The SQL text.
+        text: &'a [u8],
+    },
+    /// A prepared statement runs.
+    Execute {
+        /// Which; absent when it was prepared before the observation began.
+        statement: Option<StatementId>,
+        /// Rows asked for at most in this turn; absent when the client asks for all.
+        fetch_rows: Option<u32>,
+        /// Sets of parameters carried (array or bulk execution); 1 otherwise.
+        sets: u32,
+    },
+    /// More rows of a statement that runs already.
+    Fetch {
+        /// Which; absent when it was prepared before the observation began.
+        statement: Option<StatementId>,
+        /// Rows asked for at most.
+        fetch_rows: Option<u32>,
+    },
+    /// One row of a result.
+    Row,
+    /// A statement is done.
+    Done {
+        /// Rows affected or returned, where the server says so.
+        rows: Option<u64>,
+    },
+    /// The whole reply is done; tells the state of the transaction after it.
+    Ready(TransactionState),
+    /// The server reports an error.
+    Error {
+        /// The machine-readable code: an SQLSTATE, a vendor number, a status code.
+        code: &'a [u8],
+        /// The text; may quote literals and values.
+        text: &'a [u8],
+    },
+    /// The server's product and version as it introduces itself.
+    ServerVersion {
+        /// As sent.
+        text: &'a [u8],
+    },
+    /// A start-up parameter the client sends. Never a password.
+    Parameter {
+        /// Its name as sent.
+        name: &'a [u8],
+        /// Its value as sent.
+        value: &'a [u8],
+    },
+    /// An HTTP request.
+    HttpRequest {
+        /// `GET`, `POST`, ...
+        method: &'a [u8],
+        /// The request target as sent, query string included (which may hold literals).
+        target: &'a [u8],
+    },
+    /// An HTTP response.
+    HttpResponse {
+        /// 100 to 599.
+        status: u16,
+    },
+}
+
+/// A decoder's number for a prepared statement, unique on its connection and never reused.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct StatementId(pub u32);
+
+/// State of a transaction after a reply, as the server says.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum TransactionState {
+    /// None is open.
+    Idle,
+    /// One is open.
+    Open,
+    /// One is open and has failed.
+    Failed,
+}
+
+/// The protocol of a connection.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Protocol {
+    /// PostgreSQL frontend/backend protocol 3, and its kin (KingbaseES, openGauss, Redshift, CockroachDB).
+    Postgres,
+    /// MySQL and MariaDB client/server protocol.
+    Mysql,
+    /// HTTP/1.0 and 1.1.
+    Http,
+    /// TLS whose inner protocol is not known.
+    Tls,
+    /// Anything else, or nothing seen yet.
+    Unknown,
+}
+
+impl Protocol {
+    /// The word for it on the command line, in records and in reports.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Postgres => "postgres",
+            Self::Mysql => "mysql",
+            Self::Http => "http",
+            Self::Tls => "tls",
+            Self::Unknown => "unknown",
+        }
+    }
+
+    /// Whether this is a database's protocol.
+    pub const fn is_database(self) -> bool {
+        matches!(self, Self::Postgres | Self::Mysql)
+    }
+}
+
+impl fmt::Display for Protocol {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter.write_str(self.name())
+    }
+}
+
+/// How far a connection could be decoded.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Decoding {
+    /// The protocol, as far as it is known now.
+    pub protocol: Protocol,
+    /// Whether payload is (or became) encrypted.
+    pub encrypted: bool,
+    /// Why messages are not (or no longer) decoded, in one clause for a person; absent while they are. Turns,
+    /// bytes and times are still counted, from the changes of direction.
+    pub opaque: Option<String>,
+}

@@ -1,0 +1,198 @@
+//! Outcomes: what a command has to say, before it is text or records.
+
+use crate::{Attribution, BitRate, ConnectionId, Decoding, Endpoint, Fingerprint, Timestamp, Totals};
+use std::sync::Arc;
+use std::time::Duration;
+
+/// Under which conditions the figures of a run were made.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct Conditions {
+    /// Longwire's version.
+    pub version: String,
+    /// The command line, secrets replaced by `***`.
+    pub command_line: String,
+    /// Name of the host the run was made on.
+    pub host: Option<String>,
+    /// Operating system and release of that host.
+    pub kernel: Option<String>,
+    /// Where the times come from, for example `capture file timestamps` or `kernel receive timestamps`.
+    pub clock: String,
+    /// Where the traffic was seen, for example a file name or `relay`.
+    pub observation_point: String,
+    /// The link that was emulated, in its text form.
+    pub link: Option<String>,
+    /// The seed of randomness, where any was used.
+    pub seed: Option<u64>,
+}
+
+/// Something a reader of the figures must know: what is missing, what was assumed.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Warning {
+    /// One sentence: who, what, where, and what next.
+    pub text: String,
+}
+
+/// All that is known of one connection.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ConnectionOutcome {
+    /// Its number within the run.
+    pub id: ConnectionId,
+    /// The side that opened it.
+    pub client: Endpoint,
+    /// The side that accepted it.
+    pub server: Endpoint,
+    /// When it was first seen.
+    pub at: Timestamp,
+    /// From first to last packet.
+    pub duration: Duration,
+    /// How far it was decoded.
+    pub decoding: Decoding,
+    /// The server's product and version where it introduced itself.
+    pub server_version: Option<String>,
+    /// Turns, the TCP handshake and the server's greeting included.
+    pub turns: u64,
+    /// Exchanges, whole or not.
+    pub exchanges: u64,
+    /// Statement texts seen on the wire (`Query`, `Parse`, `COM_QUERY`, `COM_STMT_PREPARE`).
+    pub statements: u64,
+    /// Least round trip between client and server seen: both sides of the observation point together.
+    pub rtt: Option<Duration>,
+    /// Least round trip between observation point and client seen.
+    pub client_side_rtt: Option<Duration>,
+    /// Least round trip between observation point and server seen.
+    pub server_side_rtt: Option<Duration>,
+    /// Bytes and packets.
+    pub totals: Totals,
+}
+
+/// The spread of a set of durations. A percentile is absent when too few samples stand behind it: at least 10
+/// samples must lie beyond it on its far side (p50 needs 20, p95 200, p99 1000).
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct Distribution {
+    /// How many samples.
+    pub count: u64,
+    /// Least sample.
+    pub min: Option<Duration>,
+    /// Greatest sample.
+    pub max: Option<Duration>,
+    /// Sum of the samples divided by their number.
+    pub mean: Option<Duration>,
+    /// Median: shown from the first sample on, because it is the least misleading single figure.
+    pub p50: Option<Duration>,
+    /// 90th percentile.
+    pub p90: Option<Duration>,
+    /// 95th percentile.
+    pub p95: Option<Duration>,
+    /// 99th percentile.
+    pub p99: Option<Duration>,
+}
+
+/// All executions of one fingerprint.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct StatementOutcome {
+    /// The statement without its literals.
+    pub fingerprint: Fingerprint,
+    /// Executions.
+    pub calls: u64,
+    /// Turns they cost.
+    pub turns: u64,
+    /// Rows returned or affected; absent where the protocol did not tell.
+    pub rows: Option<u64>,
+    /// Payload bytes of the requests.
+    pub request_bytes: u64,
+    /// Payload bytes of the replies.
+    pub reply_bytes: u64,
+    /// Time the client waited for them.
+    pub total: Duration,
+    /// Of this, server time.
+    pub server: Duration,
+    /// Of this, network time.
+    pub network: Duration,
+    /// Executions that ended in an error.
+    pub errors: u64,
+    /// Spread of the time per exchange.
+    pub spread: Distribution,
+}
+
+/// What operations of one name would take on another link.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Prediction {
+    /// The operations' name.
+    pub operation_name: Arc<str>,
+    /// How many were replayed.
+    pub operations: u64,
+    /// Round trip of the target link.
+    pub rtt: Duration,
+    /// Rate of the target link each way; absent when unlimited.
+    pub rate: Option<BitRate>,
+    /// Clients at once.
+    pub clients: u32,
+    /// Predicted median duration.
+    pub duration: Duration,
+    /// Lower bound: 9 in 10 true durations are expected between the bounds.
+    pub low: Duration,
+    /// Upper bound.
+    pub high: Duration,
+    /// Spread of the predicted durations.
+    pub spread: Distribution,
+    /// Operations per second at that number of clients.
+    pub per_second: f64,
+    /// Turns per operation on the moved connections, mean.
+    pub turns: f64,
+    /// What takes most of the predicted time.
+    pub bound_by: BoundBy,
+    /// Where the predicted time goes, summed over the operations.
+    pub attribution: Attribution,
+}
+
+/// What a predicted duration is mostly made of.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum BoundBy {
+    /// Waiting for bytes to travel the distance.
+    RoundTrips,
+    /// Pushing bytes through the link's rate.
+    Rate,
+    /// The server's own time.
+    Server,
+    /// The client's own time.
+    Client,
+}
+
+impl BoundBy {
+    /// The word for it in records and reports.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::RoundTrips => "round_trips",
+            Self::Rate => "rate",
+            Self::Server => "server",
+            Self::Client => "client",
+        }
+    }
+}
+
+/// The totals of a run.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct Summary {
+    /// Turns of all connections.
+    pub turns: u64,
+    /// Exchanges of all connections.
+    pub exchanges: u64,
+    /// Connections seen.
+    pub connections: u64,
+    /// Operations seen.
+    pub operations: u64,
+    /// Statement texts seen on the wire.
+    pub statements: u64,
+    /// Payload bytes client-to-server and server-to-client.
+    pub payload_bytes: [u64; 2],
+    /// From the first to the last packet of the run.
+    pub duration: Duration,
+    /// Where the operations' time went, summed.
+    pub attribution: Attribution,
+    /// Of this, connect, tls and login.
+    pub setup: Duration,
+    /// Spread of the operations' durations.
+    pub spread: Distribution,
+    /// Packets read, of all protocols; absent where there are none (a relay).
+    pub packets: Option<u64>,
+}

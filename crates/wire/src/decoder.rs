@@ -1,0 +1,64 @@
+//! What every protocol decoder does.
+
+use model::{Direction, Message, Timestamp};
+
+/// Receives messages as they complete. The message borrows from the decoder: keep what is needed, not the message.
+pub type Sink<'s> = dyn FnMut(Message<'_>) + 's;
+
+/// Turns the payload of one connection into messages.
+///
+/// Calling order: `feed` and `skip` in any order and any number, in the order in which the bytes passed; within
+/// one direction every stream byte exactly once. The result does not depend on how the bytes were split into calls.
+/// After an error the direction that failed must not be fed again: its bytes are opaque from the start of the
+/// message that failed. The other direction can go on where the protocol allows it.
+pub trait Decoder {
+    /// Takes bytes that passed at `at`.
+    ///
+    /// # Errors
+    /// When the bytes are not this protocol. Messages completed before the fault have been handed to `sink`.
+    fn feed(
+        &mut self,
+        at: Timestamp,
+        direction: Direction,
+        bytes: &[u8],
+        sink: &mut Sink<'_>,
+    ) -> Result<(), DecodeError>;
+
+    /// `count` bytes passed that nobody can show (lost to the capture). Inside the body of a message whose
+    /// content is not needed they change nothing.
+    ///
+    /// # Errors
+    /// When the place in the protocol is lost.
+    fn skip(
+        &mut self,
+        at: Timestamp,
+        direction: Direction,
+        count: u64,
+        sink: &mut Sink<'_>,
+    ) -> Result<(), DecodeError>;
+
+    /// Bytes taken in `direction` that no message was handed out for yet (an unfinished message).
+    fn pending(&self, direction: Direction) -> u64;
+
+    /// Whether what follows on the connection is TLS (after an answered request for it): the stream then goes on
+    /// with the TLS decoder.
+    fn tls_follows(&self) -> bool {
+        false
+    }
+}
+
+/// Why bytes could not be decoded.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("{protocol} {direction} at stream offset {offset}: expected {expected}, found {found}")]
+pub struct DecodeError {
+    /// Name of the protocol.
+    pub protocol: &'static str,
+    /// `client-to-server` or `server-to-client`.
+    pub direction: &'static str,
+    /// Offset in that direction's stream of the message that failed.
+    pub offset: u64,
+    /// What the protocol has there.
+    pub expected: &'static str,
+    /// What was there. Never payload text: at most a number or a tag.
+    pub found: String,
+}

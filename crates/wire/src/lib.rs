@@ -1,0 +1,9 @@
+//! Bytes to messages: sans-IO protocol decoders, one folder a protocol.
+//!
+//! A decoder is handed the payload of both directions of one connection, in order, and hands back
+//! [`model::Message`]s. It does no I/O, knows no clock, never panics, and never allocates what a length field
+//! merely claims. Start at [`decoder`], then [`stream`], which finds the protocol and falls back to opaque.
+
+#![forbid(unsafe_code)]
+
+pub mod decoder;
