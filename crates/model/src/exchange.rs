@@ -10,6 +10,9 @@ pub type Fingerprint = Arc<str>;
 
 /// One request and its complete reply, as seen at the observation point.
 ///
+/// A TCP handshake is one too: phase connect, no payload, one turn. So the turns of a connection are the sum of its
+/// exchanges' turns.
+///
 /// An exchange without a turn is one whose reply nobody had to wait for separately: a pipelined request behind
 /// another (its wait is the first one's), or a one-way message.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -47,6 +50,11 @@ pub struct Exchange {
 }
 
 impl Exchange {
+    /// Whether this is the TCP handshake: SYN as the request, SYN-ACK as the reply, no payload.
+    pub fn is_handshake(&self) -> bool {
+        self.phase == Phase::Connect && self.request_bytes == 0 && self.reply_bytes == 0
+    }
+
     /// All steps in order; at least one.
     pub fn steps(&self) -> impl Iterator<Item = &Step> {
         std::iter::once(&self.first).chain(&self.more)

@@ -1,6 +1,6 @@
 //! Operations: what a user waits for, and where its time went.
 
-use crate::{ConnectionId, Exchange, Protocol, Timestamp};
+use crate::{Exchange, Protocol, Timestamp};
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -59,52 +59,25 @@ impl OperationKind {
     }
 }
 
-/// One exchange (or TCP handshake) within an operation, with what it waited for.
+/// One exchange within an operation, with what it waited for.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct OperationStep {
-    /// What happened.
-    pub event: StepEvent,
+    /// What happened; a TCP handshake is an exchange too ([`Exchange::is_handshake`]).
+    pub exchange: Exchange,
     /// The protocol of its connection.
     pub protocol: Protocol,
     /// Index of the step whose completion allowed this one to begin; absent when it began with the operation.
-    /// With `after_start`, the step whose *request* allowed it (pipelining, nested calls).
     pub after: Option<u32>,
-    /// Whether `after` counts from that step's request arriving at the server rather than from its reply reaching the client: true
-    /// for a pipelined request and for the first call a server makes on behalf of a request it received.
+    /// Whether `after` counts from that step's request (having reached its server) rather than from its reply
+    /// (having reached its client): true for a pipelined request, and for a call that a server makes on behalf of
+    /// a request it received.
     pub after_start: bool,
-    /// Client time between what it waited for and its own first byte.
+    /// Client time between what it waited for and its own first byte, seen at the client of this exchange.
     pub client_before: Duration,
-    /// For an exchange whose server made calls of its own (an HTTP request nesting database work): index of the last
-    /// step its reply waited for. Its own `server` time then counts from that step's end.
+    /// For an exchange whose server made calls of its own (an HTTP request with database work inside): index of the
+    /// last of them, which its reply waited for. Its own `server` time is then the time of that server's own
+    /// computing only: the time from that step's end to the first byte of the reply.
     pub reply_after: Option<u32>,
-}
-
-/// What a step of an operation is.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub enum StepEvent {
-    /// A TCP handshake of `connection`: one turn, no payload.
-    Handshake {
-        /// The connection it opened.
-        connection: ConnectionId,
-        /// When the SYN passed.
-        at: Timestamp,
-        /// Round trip between observation point and client as seen in the handshake.
-        client_side_rtt: Duration,
-        /// Round trip between observation point and server as seen in the handshake.
-        server_side_rtt: Duration,
-    },
-    /// An exchange.
-    Exchange(Exchange),
-}
-
-impl StepEvent {
-    /// The connection it happened on.
-    pub fn connection(&self) -> ConnectionId {
-        match self {
-            Self::Handshake { connection, .. } => *connection,
-            Self::Exchange(exchange) => exchange.connection,
-        }
-    }
 }
 
 /// Where an operation's wall time went. The parts exclude each other and sum to the duration to the nanosecond.
