@@ -89,15 +89,19 @@ pub struct Step {
     pub reply_bytes: u64,
     /// Whether the client waited here for one round trip (false for a pipelined or one-way step).
     pub turn: bool,
+    /// The part of the request's time (from its first to its last byte) in which the client had nothing in flight:
+    /// it was still producing the request (rows of a COPY, say).
+    pub client_inside_request: Duration,
     /// From the last byte of the request reaching the server to the first byte of the reply leaving it, plus
     /// waits for the server inside the reply. Never below zero; includes the server host's own network stack.
+    /// Zero where the server-side round trip is unknown: the wait is then unknown as a whole.
     pub server: Duration,
     /// The part of `server` spent inside the reply, after its first byte.
     pub server_inside_reply: Duration,
-    /// Round trip between observation point and client that holds for this step.
-    pub client_side_rtt: Duration,
-    /// Round trip between observation point and server that holds for this step.
-    pub server_side_rtt: Duration,
+    /// Round trip between observation point and client that holds for this step; absent before any was measured.
+    pub client_side_rtt: Option<Duration>,
+    /// Round trip between observation point and server that holds for this step; absent before any was measured.
+    pub server_side_rtt: Option<Duration>,
     /// Time within this step during which its bytes waited for a retransmission.
     pub recovery: Duration,
 }
