@@ -102,6 +102,9 @@ pub enum Content<'a> {
     Done {
         /// Rows affected or returned, where the server says so.
         rows: Option<u64>,
+        /// State of the transaction after it, where this message says so too (MySQL). Absent where
+        /// [`Content::Ready`] follows with it (PostgreSQL).
+        transaction: Option<TransactionState>,
     },
     /// The whole reply is done; tells the state of the transaction after it.
     Ready(TransactionState),
