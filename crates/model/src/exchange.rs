@@ -1,6 +1,6 @@
 //! Exchanges: one request and its complete reply.
 
-use crate::{ConnectionId, Phase, Timestamp};
+use crate::{ConnectionId, Phase, Timestamp, TransactionState};
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -43,6 +43,8 @@ pub struct Exchange {
     pub more: Vec<Step>,
     /// The first statement executed, without its literals.
     pub fingerprint: Option<Fingerprint>,
+    /// State of the transaction after the reply; absent where the protocol does not tell.
+    pub transaction: Option<TransactionState>,
     /// Code of the first error in the reply.
     pub error: Option<Arc<str>>,
     /// Statement text as sent, only when literals are kept on request.

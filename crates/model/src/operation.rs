@@ -27,8 +27,11 @@ pub struct Operation {
     pub attribution: Attribution,
     /// The share of `attribution` spent in connect, tls and login: its total.
     pub setup: Duration,
-    /// When the user had the last byte, relative to `steps`: time of the client after its last exchange ended.
+    /// Time of the client after the last exchange, before the operation ended.
     pub client_after: Duration,
+    /// Whether more parts of the same operation follow. A very long operation is handed on in parts with the same
+    /// `id`, so that memory stays bounded; durations, turns and attributions of the parts sum to the whole.
+    pub continues: bool,
 }
 
 /// What groups exchanges into an operation.
