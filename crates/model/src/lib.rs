@@ -2,12 +2,13 @@
 //!
 //! Data flows one way: [`ConnectionEvent`]s (from a capture file or a live relay) become [`Message`]s
 //! (in `wire`), then [`Exchange`]s and [`Operation`]s (in `analysis`), then [`Prediction`]s (in `predict`),
-//! and all of them are shown by `report`. This crate depends on nothing and computes nothing but units.
+//! and all of them are shown by `report`. This crate depends on nothing and computes nothing but units and percentiles.
 //!
 //! Start reading at [`event`], then [`message`], [`exchange`], [`operation`].
 
 #![forbid(unsafe_code)]
 
+pub mod distribution;
 pub mod endpoint;
 pub mod event;
 pub mod exchange;
@@ -17,6 +18,7 @@ pub mod outcome;
 pub mod quantity;
 pub mod timestamp;
 
+pub use distribution::DistributionBuilder;
 pub use endpoint::{ConnectionId, Direction, Endpoint, Side};
 pub use event::{Closing, ConnectionEvent, Handshake, Observer, Segment, Totals};
 pub use exchange::{Exchange, Fingerprint, Step};
