@@ -41,9 +41,15 @@ pub trait Decoder {
     fn pending(&self, direction: Direction) -> u64;
 
     /// Whether what follows on the connection is TLS (after an answered request for it): the stream then goes on
-    /// with the TLS decoder.
+    /// with the TLS decoder. Asked after each `feed`. Bytes that came behind the switch in the same `feed` are not
+    /// this decoder's: it leaves them alone, and whoever fed it knows from the messages' bytes where they begin.
     fn tls_follows(&self) -> bool {
         false
+    }
+
+    /// The connection ended: hands out a message that only the end completes (a body that lasts until the close).
+    fn finish(&mut self, sink: &mut Sink<'_>) {
+        let _ = sink;
     }
 }
 

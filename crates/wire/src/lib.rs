@@ -2,8 +2,11 @@
 //!
 //! A decoder is handed the payload of both directions of one connection, in order, and hands back
 //! [`model::Message`]s. It does no I/O, knows no clock, never panics, and never allocates what a length field
-//! merely claims. Start at [`decoder`], then [`stream`], which finds the protocol and falls back to opaque.
+//! merely claims. Start at [`decoder`], then [`framing`], which cuts a stream into messages.
 
 #![forbid(unsafe_code)]
 
 pub mod decoder;
+pub mod framing;
+pub mod mysql;
+pub mod reader;

@@ -1,0 +1,404 @@
+//! Cuts one direction of a stream into framed messages (a header that tells the length of the body, then the body),
+//! wherever the calls split it.
+//!
+//! A message that lies wholly inside one call is handed out in place, without a copy. Of a message that spans calls
+//! only the bytes its decoder asked to keep are copied; a body nobody needs is counted, never stored.
+//!
+//! Use: a decoder holds one [`Framer`] a direction beside (not inside) its own state, and loops:
+//! `while let Some(frame) = framer.next(&mut input, header_length, plan)? { state.take(frame, sink) }`.
+
+use crate::decoder::DecodeError;
+use model::{Direction, Timestamp};
+
+/// What one call of `feed` or `skip` brings, consumed from its beginning.
+#[derive(Debug, Clone, Copy)]
+pub struct Input<'a> {
+    at: Timestamp,
+    bytes: &'a [u8],
+    unseen: u64,
+}
+
+impl<'a> Input<'a> {
+    /// Bytes that passed at `at`.
+    pub const fn seen(at: Timestamp, bytes: &'a [u8]) -> Self {
+        Self { at, bytes, unseen: 0 }
+    }
+
+    /// `count` bytes that passed at `at` and that nobody can show.
+    pub const fn unseen(at: Timestamp, count: u64) -> Self {
+        Self {
+            at,
+            bytes: &[],
+            unseen: count,
+        }
+    }
+
+    /// When they passed.
+    pub const fn at(&self) -> Timestamp {
+        self.at
+    }
+
+    /// The bytes not consumed yet.
+    pub const fn bytes(&self) -> &'a [u8] {
+        self.bytes
+    }
+
+    /// Whether all is consumed.
+    pub const fn is_empty(&self) -> bool {
+        self.bytes.is_empty() && self.unseen == 0
+    }
+}
+
+/// What a header announces.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Plan {
+    /// Bytes that follow the header.
+    pub body: u64,
+    /// How many of them, from the first, the decoder wants to see. Bounds what is stored; 0 for a body that is only
+    /// counted.
+    pub keep: usize,
+}
+
+/// Why a header is not one of this protocol: see [`DecodeError`], which the framer makes of it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Fault {
+    /// What the protocol has there.
+    pub expected: &'static str,
+    /// What was there; a number or a tag, never payload text.
+    pub found: String,
+}
+
+/// One whole message.
+#[derive(Debug, Clone, Copy)]
+pub struct Frame<'a> {
+    /// When its first byte had passed.
+    pub started: Timestamp,
+    /// When its last byte had passed.
+    pub ended: Timestamp,
+    /// Bytes it took on the stream, header included.
+    pub bytes: u64,
+    /// Its header.
+    pub header: &'a [u8],
+    /// The first bytes of its body: at most as many as the plan asked to keep.
+    pub body: &'a [u8],
+    /// Whether bytes the plan asked to keep are missing from `body` because nobody saw them.
+    pub holed: bool,
+}
+
+/// Cuts one direction of a stream into messages. Holds at most [`MAX_HEADER`] bytes and what plans ask to keep.
+#[derive(Debug)]
+pub struct Framer {
+    protocol: &'static str,
+    direction: Direction,
+    /// Stream offset of the current message's first byte.
+    offset: u64,
+    /// Bytes taken of the current message.
+    taken: u64,
+    started: Timestamp,
+    header: [u8; MAX_HEADER],
+    /// Header bytes there are.
+    header_filled: usize,
+    /// Header bytes there must be: fixed when the first byte comes.
+    header_length: usize,
+    /// Set once the header is whole.
+    plan: Option<Plan>,
+    body_left: u64,
+    kept: Vec<u8>,
+    holed: bool,
+    /// The message in `header` and `kept` has been handed out.
+    handed_out: bool,
+}
+
+impl Framer {
+    /// A framer at the beginning of a stream.
+    pub const fn new(protocol: &'static str, direction: Direction) -> Self {
+        Self {
+            protocol,
+            direction,
+            offset: 0,
+            taken: 0,
+            started: Timestamp::from_nanos(0),
+            header: [0; MAX_HEADER],
+            header_filled: 0,
+            header_length: 0,
+            plan: None,
+            body_left: 0,
+            kept: Vec::new(),
+            holed: false,
+            handed_out: false,
+        }
+    }
+
+    /// The next whole message of `input`, or `None` when it is used up.
+    ///
+    /// `header_length` (1 to [`MAX_HEADER`]) is only looked at when a message begins, `plan` only when its header is
+    /// whole: neither may depend on how the input was split.
+    ///
+    /// # Errors
+    /// When `plan` refuses the header, or bytes of a header were not seen.
+    #[inline]
+    pub fn next<'a, 'i: 'a>(
+        &'a mut self,
+        input: &mut Input<'i>,
+        header_length: usize,
+        plan: impl FnOnce(&[u8]) -> Result<Plan, Fault>,
+    ) -> Result<Option<Frame<'a>>, DecodeError> {
+        self.forget_handed_out();
+        if self.taken > 0 {
+            return self.resume(input, plan);
+        }
+        let Some((header, rest)) = input.bytes.split_at_checked(header_length) else {
+            return self.begin(input, header_length, plan);
+        };
+        let planned = plan(header).map_err(|fault| self.fault(fault))?;
+        let whole = usize::try_from(planned.body)
+            .ok()
+            .and_then(|body| rest.split_at_checked(body));
+        let Some((body, rest)) = whole else {
+            return self.begin(input, header_length, |_| Ok(planned));
+        };
+        input.bytes = rest;
+        let bytes = header_length as u64 + planned.body;
+        self.offset += bytes;
+        Ok(Some(Frame {
+            started: input.at,
+            ended: input.at,
+            bytes,
+            header,
+            body: body.get(..planned.keep).unwrap_or(body),
+            holed: false,
+        }))
+    }
+
+    /// Whether the next byte is the first of a message.
+    pub const fn at_message_start(&self) -> bool {
+        self.taken == 0 || self.handed_out
+    }
+
+    /// Bytes taken of a message that is not whole yet.
+    pub const fn pending(&self) -> u64 {
+        if self.handed_out { 0 } else { self.taken }
+    }
+
+    /// Stream offset after the last whole message.
+    pub const fn offset(&self) -> u64 {
+        if self.handed_out {
+            self.offset + self.taken
+        } else {
+            self.offset
+        }
+    }
+
+    /// The error for a fault at the beginning of the message that is being taken.
+    pub fn fault(&self, fault: Fault) -> DecodeError {
+        DecodeError {
+            protocol: self.protocol,
+            direction: match self.direction {
+                Direction::ClientToServer => "client-to-server",
+                Direction::ServerToClient => "server-to-client",
+            },
+            offset: self.offset(),
+            expected: fault.expected,
+            found: fault.found,
+        }
+    }
+
+    fn forget_handed_out(&mut self) {
+        if !self.handed_out {
+            return;
+        }
+        self.handed_out = false;
+        self.offset += self.taken;
+        self.taken = 0;
+        self.header_filled = 0;
+        self.plan = None;
+        self.holed = false;
+        self.kept.clear();
+        self.kept.shrink_to(KEPT_BETWEEN_MESSAGES);
+    }
+
+    fn begin<'a, 'i: 'a>(
+        &'a mut self,
+        input: &mut Input<'i>,
+        header_length: usize,
+        plan: impl FnOnce(&[u8]) -> Result<Plan, Fault>,
+    ) -> Result<Option<Frame<'a>>, DecodeError> {
+        if input.is_empty() {
+            return Ok(None);
+        }
+        self.started = input.at;
+        self.header_length = header_length.min(MAX_HEADER);
+        self.resume(input, plan)
+    }
+
+    fn resume<'a, 'i: 'a>(
+        &'a mut self,
+        input: &mut Input<'i>,
+        plan: impl FnOnce(&[u8]) -> Result<Plan, Fault>,
+    ) -> Result<Option<Frame<'a>>, DecodeError> {
+        let planned = match self.plan {
+            Some(planned) => planned,
+            None => {
+                if !self.fill_header(input)? {
+                    return Ok(None);
+                }
+                let header = self.header.get(..self.header_length).unwrap_or(&self.header);
+                let planned = plan(header).map_err(|fault| self.fault(fault))?;
+                self.plan = Some(planned);
+                self.body_left = planned.body;
+                planned
+            }
+        };
+        self.fill_body(input, planned.keep);
+        if self.body_left > 0 {
+            return Ok(None);
+        }
+        self.handed_out = true;
+        Ok(Some(Frame {
+            started: self.started,
+            ended: input.at,
+            bytes: self.taken,
+            header: self.header.get(..self.header_length).unwrap_or(&self.header),
+            body: &self.kept,
+            holed: self.holed,
+        }))
+    }
+
+    fn fill_header(&mut self, input: &mut Input<'_>) -> Result<bool, DecodeError> {
+        while self.header_filled < self.header_length {
+            let Some((&byte, rest)) = input.bytes.split_first() else {
+                if input.unseen == 0 {
+                    return Ok(false);
+                }
+                return Err(self.fault(Fault {
+                    expected: "the header of a message",
+                    found: format!("{} bytes that were not captured", input.unseen),
+                }));
+            };
+            if let Some(place) = self.header.get_mut(self.header_filled) {
+                *place = byte;
+            }
+            self.header_filled += 1;
+            self.taken += 1;
+            input.bytes = rest;
+        }
+        Ok(true)
+    }
+
+    fn fill_body(&mut self, input: &mut Input<'_>, keep: usize) {
+        let there = input
+            .bytes
+            .len()
+            .min(usize::try_from(self.body_left).unwrap_or(usize::MAX));
+        let (part, rest) = input.bytes.split_at(there);
+        input.bytes = rest;
+        self.body_left -= there as u64;
+        self.taken += there as u64;
+        if !self.holed {
+            let room = keep.saturating_sub(self.kept.len());
+            self.kept.extend_from_slice(part.get(..room).unwrap_or(part));
+        }
+        let lost = input.unseen.min(self.body_left);
+        if input.bytes.is_empty() && lost > 0 {
+            self.holed |= self.kept.len() < keep;
+            input.unseen -= lost;
+            self.body_left -= lost;
+            self.taken += lost;
+        }
+    }
+}
+
+/// The longest header, in bytes.
+pub const MAX_HEADER: usize = 8;
+
+/// Bytes of buffer that stay allocated between messages.
+const KEPT_BETWEEN_MESSAGES: usize = 4096;
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const AT: Timestamp = Timestamp::from_nanos(7);
+
+    /// One length byte, then the body; at most three bytes are kept.
+    fn plan(header: &[u8]) -> Result<Plan, Fault> {
+        match header {
+            [0xFF] => Err(Fault {
+                expected: "a length below 255",
+                found: "255".to_owned(),
+            }),
+            [length] => Ok(Plan {
+                body: u64::from(*length),
+                keep: 3,
+            }),
+            _ => unreachable!("the header is one byte"),
+        }
+    }
+
+    fn frames(inputs: &[Input<'_>]) -> Result<Vec<(u64, Vec<u8>, bool)>, DecodeError> {
+        let mut framer = Framer::new("test", Direction::ClientToServer);
+        let mut found = Vec::new();
+        for input in inputs {
+            let mut input = *input;
+            while let Some(frame) = framer.next(&mut input, 1, plan)? {
+                found.push((frame.bytes, frame.body.to_vec(), frame.holed));
+            }
+        }
+        Ok(found)
+    }
+
+    #[test]
+    fn every_split_gives_the_same_frames() {
+        let stream = b"\x02ab\x00\x05hello\x03xyz";
+        let whole = frames(&[Input::seen(AT, stream)]).expect("valid");
+        assert_eq!(whole.len(), 4);
+        assert_eq!(whole[2], (6, b"hel".to_vec(), false));
+        for first in 0..stream.len() {
+            for second in first..stream.len() {
+                let parts = [
+                    Input::seen(AT, &stream[..first]),
+                    Input::seen(AT, &stream[first..second]),
+                    Input::seen(AT, &stream[second..]),
+                ];
+                assert_eq!(frames(&parts).expect("valid"), whole, "{first} {second}");
+            }
+        }
+    }
+
+    #[test]
+    fn unseen_bytes_inside_a_body_are_counted() {
+        let after_kept = [
+            Input::seen(AT, b"\x05hel"),
+            Input::unseen(AT, 2),
+            Input::seen(AT, b"\x01a"),
+        ];
+        let found = frames(&after_kept).expect("the hole is in a part nobody keeps");
+        assert_eq!(found, [(6, b"hel".to_vec(), false), (2, b"a".to_vec(), false)]);
+        let in_kept = [
+            Input::seen(AT, b"\x05h"),
+            Input::unseen(AT, 2),
+            Input::seen(AT, b"lo"),
+        ];
+        assert_eq!(
+            frames(&in_kept).expect("still framed"),
+            [(6, b"h".to_vec(), true)]
+        );
+    }
+
+    #[test]
+    fn unseen_bytes_in_a_header_lose_the_place() {
+        let error =
+            frames(&[Input::seen(AT, b"\x01a"), Input::unseen(AT, 9)]).expect_err("a header is missing");
+        assert_eq!(error.offset, 2);
+        assert_eq!(error.found, "9 bytes that were not captured");
+    }
+
+    #[test]
+    fn a_refused_header_names_its_offset() {
+        let error = frames(&[Input::seen(AT, b"\x01a\xFF")]).expect_err("refused");
+        assert_eq!(
+            error.to_string(),
+            "test client-to-server at stream offset 2: expected a length below 255, found 255"
+        );
+    }
+}
