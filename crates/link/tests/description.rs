@@ -1,0 +1,143 @@
+//! The text form says what the link is, and its errors say what to write instead.
+
+use link::{LinkDescription, LinkError};
+use model::{BitRate, ByteCount, Direction};
+use proptest::prelude::*;
+use std::time::Duration;
+
+fn parse(text: &str) -> Result<LinkDescription, LinkError> {
+    text.parse()
+}
+
+fn rate(bits: u64) -> Option<BitRate> {
+    BitRate::from_bits_per_second(bits)
+}
+
+#[test]
+fn a_full_description_is_read() {
+    let expected = LinkDescription {
+        rtt: Duration::from_millis(40),
+        rate: [rate(10_000_000), rate(2_000_000)],
+        queue: Some(ByteCount::from_bytes(65_536)),
+        mtu: 1400,
+    };
+    assert_eq!(
+        parse("rtt=40ms rate=10mbit/2mbit queue=64KiB mtu=1400"),
+        Ok(expected)
+    );
+    assert_eq!(
+        parse("mtu=1400,queue=64KiB, rate=10Mbit/s/2Mbit/s rtt=0.04s"),
+        Ok(expected)
+    );
+}
+
+#[test]
+fn what_is_left_out_is_not_limited() {
+    assert_eq!(
+        parse("rtt=10ms"),
+        Ok(LinkDescription::with_rtt(Duration::from_millis(10)))
+    );
+    let link = parse("rate=450kbps").expect("valid");
+    assert_eq!(
+        (link.rtt, link.rate, link.mtu),
+        (Duration::ZERO, [rate(3_600_000); 2], 1500)
+    );
+    assert_eq!(
+        parse("rate=1Mbit/s/unlimited").map(|link| link.rate),
+        Ok([rate(1_000_000), None])
+    );
+    assert_eq!(
+        parse("rate=unlimited/1Mbit/s").map(|link| link.rate),
+        Ok([None, rate(1_000_000)])
+    );
+}
+
+#[test]
+fn errors_say_what_and_what_next() {
+    let cases = [
+        (
+            "",
+            "the link is empty: give at least its round trip, such as rtt=40ms",
+        ),
+        (
+            "40ms",
+            "'40ms' is not a link setting: write key=value, such as rtt=40ms rate=10mbit",
+        ),
+        (
+            "latency=40ms",
+            "'latency' is not a link setting: known are rtt, rate, queue and mtu",
+        ),
+        (
+            "rtt=1ms loss=1%",
+            "loss= cannot be realised by this version: leave it out; known are rtt, rate, queue and mtu",
+        ),
+        ("rtt=1ms rtt=2ms", "rtt= is given twice: give it once"),
+        (
+            "rtt=40",
+            "rtt=: '40' is not a duration: give a number with its unit: ns, us, ms, s, min or h, such as 40ms",
+        ),
+        ("rtt=2h", "rtt=2h is out of range: a round trip is at most 1h"),
+        (
+            "rtt=1ms mtu=100",
+            "mtu=100 is out of range: an mtu is between 576 and 65535 bytes, without a unit",
+        ),
+        (
+            "rate=1mbit queue=10B",
+            "queue=10B is out of range: a queue holds between 1500B and 1024GiB",
+        ),
+        (
+            "rtt=1ms queue=64KiB",
+            "queue= without rate= has no effect, because a link without a limit never queues: add rate=10mbit",
+        ),
+    ];
+    for (text, message) in cases {
+        assert_eq!(
+            parse(text).map_err(|error| error.to_string()),
+            Err(message.to_owned()),
+            "{text}"
+        );
+    }
+}
+
+#[test]
+fn the_two_ways_sum_to_the_round_trip() {
+    let link = LinkDescription::with_rtt(Duration::from_nanos(7));
+    let ways = link.one_way(Direction::ClientToServer) + link.one_way(Direction::ServerToClient);
+    assert_eq!(ways, link.rtt);
+}
+
+fn any_rate() -> impl Strategy<Value = Option<BitRate>> {
+    prop_oneof![
+        Just(None),
+        (1..=1_000_000_000_000_u64).prop_map(BitRate::from_bits_per_second),
+        (
+            1..=1_000_u64,
+            prop::sample::select(vec![1_000, 1_000_000, 1_000_000_000])
+        )
+            .prop_map(|(number, unit)| BitRate::from_bits_per_second(number * unit)),
+    ]
+}
+
+proptest! {
+    #[test]
+    fn a_link_shown_and_read_is_the_same_link(
+        rtt in 0..=3_600_000_000_000_u64,
+        rate in [any_rate(), any_rate()],
+        queue in prop::option::of(1_500..=1_u64 << 40),
+        mtu in 576..=u16::MAX,
+    ) {
+        let queue = queue.filter(|_| rate != [None, None]).map(ByteCount::from_bytes);
+        let link = LinkDescription { rtt: Duration::from_nanos(rtt), rate, queue, mtu };
+        prop_assert_eq!(parse(&link.to_string()), Ok(link), "{}", link);
+    }
+
+    #[test]
+    fn no_text_makes_it_panic(text in "\\PC*") {
+        let _ = parse(&text);
+    }
+
+    #[test]
+    fn no_setting_makes_it_panic(key in "(rtt|rate|queue|mtu)", value in "\\PC{0,12}") {
+        let _ = parse(&format!("{key}={value}"));
+    }
+}
