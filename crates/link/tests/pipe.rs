@@ -78,7 +78,7 @@ proptest! {
         sizes in prop::collection::vec(40..=1500_u32, 1..400),
     ) {
         let mut pipe = pipe(0, rate, None);
-        let last = sizes.iter().map(|&size| arrival(pipe.accept(at(0), size))).next_back().flatten();
+        let last = sizes.iter().fold(None, |_, &size| arrival(pipe.accept(at(0), size)));
         let bits = sizes.iter().map(|&size| u128::from(size) * 8).sum::<u128>();
         let exact = (bits * 1_000_000_000 / u128::from(rate)) as u64;
         prop_assert_eq!(last, Some(exact));
