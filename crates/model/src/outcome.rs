@@ -1,6 +1,8 @@
 //! Outcomes: what a command has to say, before it is text or records.
 
-use crate::{Attribution, BitRate, ConnectionId, Decoding, Endpoint, Fingerprint, Timestamp, Totals};
+use crate::{
+    Attribution, BitRate, ConnectionId, Decoding, Endpoint, Fingerprint, OperationKind, Timestamp, Totals,
+};
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -112,6 +114,25 @@ pub struct StatementOutcome {
     pub errors: u64,
     /// Spread of the time per exchange.
     pub spread: Distribution,
+}
+
+/// All operations of one kind and name.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct OperationGroup {
+    /// The operations' name.
+    pub name: Arc<str>,
+    /// What kind of thing was waited for.
+    pub kind: OperationKind,
+    /// How many there were.
+    pub count: u64,
+    /// Turns of all of them, the TCP handshakes included.
+    pub turns: u64,
+    /// Spread of their durations.
+    pub spread: Distribution,
+    /// Where their time went, summed.
+    pub attribution: Attribution,
+    /// Of this, connect, tls and login.
+    pub setup: Duration,
 }
 
 /// What operations of one name would take on another link.

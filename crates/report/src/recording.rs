@@ -1,0 +1,177 @@
+//! Recordings: the record stream, compressed with Zstandard.
+//!
+//! A recording is JSON Lines in Zstandard frames and nothing else: `zstdcat run.lwr` shows it. It holds
+//! `conditions`, then `opened`, `started`, `exchange`, `connection` and `warning` records as things happened, then
+//! `summary`.
+
+use crate::records::writer::JsonWriter;
+use model::{
+    Conditions, ConnectionId, ConnectionOutcome, Endpoint, Exchange, Protocol, Summary, Timestamp, Warning,
+};
+use std::io::{self, BufRead, BufReader, Chain, Cursor, Read, Write};
+use zstd::stream::raw::{Decoder as RawDecoder, Operation};
+use zstd::stream::read::Decoder;
+use zstd::stream::write::Encoder;
+
+/// Whether a file that begins with `first_bytes` holds records: plain, or compressed with Zstandard (a compressed
+/// capture is told apart by looking inside). Give 64 KiB, or all there is: the first bytes of a compressed file show
+/// only when its first block is there whole.
+pub fn is_recording(first_bytes: &[u8]) -> bool {
+    if !first_bytes.starts_with(&ZSTANDARD_MAGIC) {
+        return first_bytes.first() == Some(&b'{');
+    }
+    let mut shown = [0; 1];
+    let decoded = RawDecoder::new().and_then(|mut decoder| {
+        decoder.set_parameter(zstd::stream::raw::DParameter::WindowLogMax(WINDOW_LOG_MAX))?;
+        decoder.run_on_buffers(first_bytes, &mut shown)
+    });
+    decoded.is_ok_and(|status| status.bytes_written == 1) && shown == [b'{']
+}
+
+/// Writes a recording. What was written before the last [`RecordingWriter::checkpoint`] can be read even when the
+/// process is killed.
+///
+/// Every method fails only as the writer beneath it fails.
+pub struct RecordingWriter<W: Write> {
+    records: JsonWriter<Encoder<'static, W>>,
+}
+
+impl<W: Write> RecordingWriter<W> {
+    /// Writes to `out`, beginning with the run's conditions.
+    ///
+    /// # Errors
+    /// When `out` fails.
+    pub fn new(out: W, conditions: &Conditions) -> io::Result<Self> {
+        let mut recording = Self {
+            records: JsonWriter::new(Encoder::new(out, LEVEL)?),
+        };
+        recording.records.conditions(conditions)?;
+        recording.checkpoint()?;
+        Ok(recording)
+    }
+
+    /// A connection was first seen.
+    ///
+    /// # Errors
+    /// When `out` fails.
+    pub fn opened(
+        &mut self,
+        connection: ConnectionId,
+        at: Timestamp,
+        client: Endpoint,
+        server: Endpoint,
+    ) -> io::Result<()> {
+        self.records.opened(connection, at, client, server)
+    }
+
+    /// An HTTP request has reached its server.
+    ///
+    /// # Errors
+    /// When `out` fails.
+    pub fn started(&mut self, connection: ConnectionId, at: Timestamp) -> io::Result<()> {
+        self.records.started(connection, at)
+    }
+
+    /// An exchange is complete.
+    ///
+    /// # Errors
+    /// When `out` fails.
+    pub fn exchange(&mut self, exchange: &Exchange, protocol: Protocol) -> io::Result<()> {
+        self.records.exchange(exchange, protocol, None)
+    }
+
+    /// A connection has ended.
+    ///
+    /// # Errors
+    /// When `out` fails.
+    pub fn connection(&mut self, connection: &ConnectionOutcome) -> io::Result<()> {
+        self.records.connection(connection)
+    }
+
+    /// Something a reader of the figures must know.
+    ///
+    /// # Errors
+    /// When `out` fails.
+    pub fn warning(&mut self, warning: &Warning) -> io::Result<()> {
+        self.records.warning(warning)
+    }
+
+    /// Makes all that was written so far readable: call it about once a second.
+    ///
+    /// # Errors
+    /// When `out` fails.
+    pub fn checkpoint(&mut self) -> io::Result<()> {
+        self.records.flush()
+    }
+
+    /// Writes the totals and completes the recording.
+    ///
+    /// # Errors
+    /// When `out` fails.
+    pub fn finish(mut self, summary: &Summary) -> io::Result<W> {
+        self.records.summary(summary)?;
+        let mut out = self.records.into_inner()?.finish()?;
+        out.flush()?;
+        Ok(out)
+    }
+}
+
+/// The uncompressed bytes of a record stream.
+pub(crate) enum Source<R: BufRead> {
+    Plain(Whole<R>),
+    Compressed(BufReader<Decoder<'static, Whole<R>>>),
+}
+
+/// A stream with the bytes that were looked at put back in front.
+type Whole<R> = Chain<Cursor<Vec<u8>>, R>;
+
+impl<R: BufRead> Source<R> {
+    pub(crate) fn new(mut input: R) -> io::Result<Self> {
+        let mut first = Vec::with_capacity(ZSTANDARD_MAGIC.len());
+        input
+            .by_ref()
+            .take(ZSTANDARD_MAGIC.len() as u64)
+            .read_to_end(&mut first)?;
+        let is_compressed = first == ZSTANDARD_MAGIC;
+        let whole = Cursor::new(first).chain(input);
+        if !is_compressed {
+            return Ok(Self::Plain(whole));
+        }
+        let mut decoder = Decoder::with_buffer(whole)?;
+        decoder.window_log_max(WINDOW_LOG_MAX)?;
+        Ok(Self::Compressed(BufReader::with_capacity(BUFFER_BYTES, decoder)))
+    }
+}
+
+impl<R: BufRead> Read for Source<R> {
+    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+        match self {
+            Self::Plain(plain) => plain.read(buffer),
+            Self::Compressed(compressed) => compressed.read(buffer),
+        }
+    }
+}
+
+impl<R: BufRead> BufRead for Source<R> {
+    fn fill_buf(&mut self) -> io::Result<&[u8]> {
+        match self {
+            Self::Plain(plain) => plain.fill_buf(),
+            Self::Compressed(compressed) => compressed.fill_buf(),
+        }
+    }
+
+    fn consume(&mut self, amount: usize) {
+        match self {
+            Self::Plain(plain) => plain.consume(amount),
+            Self::Compressed(compressed) => compressed.consume(amount),
+        }
+    }
+}
+
+/// RFC 8878, section 3.1.1.
+const ZSTANDARD_MAGIC: [u8; 4] = [0x28, 0xB5, 0x2F, 0xFD];
+/// A good ratio at a speed no recording outruns.
+const LEVEL: i32 = 3;
+/// 8 MiB: the window of zstd's level 19, and the most memory that a frame header can make us take.
+const WINDOW_LOG_MAX: u32 = 23;
+const BUFFER_BYTES: usize = 128 * 1024;

@@ -1,0 +1,203 @@
+//! The records of a connection's life: `opened`, `started`, `connection`.
+
+use super::words::{endpoint, protocol};
+use super::{SCHEMA, Text, UnknownValue, nanos};
+use model::{ConnectionId, ConnectionOutcome, Decoding, Endpoint, Timestamp, Totals};
+use serde::{Deserialize, Serialize};
+use std::borrow::Cow;
+use std::time::Duration;
+
+/// A connection was first seen.
+#[derive(Serialize, Deserialize)]
+#[serde(tag = "type", rename = "opened")]
+pub(super) struct OpenedRecord<'a> {
+    schema: u32,
+    pub(super) connection: u32,
+    pub(super) at_ns: u64,
+    #[serde(borrow)]
+    client: Text<'a>,
+    #[serde(borrow)]
+    server: Text<'a>,
+}
+
+impl OpenedRecord<'_> {
+    pub(super) fn of(connection: ConnectionId, at: Timestamp, client: Endpoint, server: Endpoint) -> Self {
+        Self {
+            schema: SCHEMA,
+            connection: connection.0,
+            at_ns: at.as_nanos(),
+            client: endpoint_text(client),
+            server: endpoint_text(server),
+        }
+    }
+
+    pub(super) fn endpoints(&self) -> Result<(Endpoint, Endpoint), UnknownValue> {
+        Ok((
+            endpoint("client", &self.client.0)?,
+            endpoint("server", &self.server.0)?,
+        ))
+    }
+}
+
+/// A request that may cause work elsewhere has reached its server.
+#[derive(Serialize, Deserialize)]
+#[serde(tag = "type", rename = "started")]
+pub(super) struct StartedRecord {
+    schema: u32,
+    pub(super) connection: u32,
+    pub(super) at_ns: u64,
+}
+
+impl StartedRecord {
+    pub(super) fn of(connection: ConnectionId, at: Timestamp) -> Self {
+        Self {
+            schema: SCHEMA,
+            connection: connection.0,
+            at_ns: at.as_nanos(),
+        }
+    }
+}
+
+/// All that is known of one connection, at its end.
+#[derive(Serialize, Deserialize)]
+#[serde(tag = "type", rename = "connection")]
+pub(super) struct ConnectionRecord<'a> {
+    schema: u32,
+    id: u32,
+    #[serde(borrow)]
+    client: Text<'a>,
+    #[serde(borrow)]
+    server: Text<'a>,
+    #[serde(borrow)]
+    protocol: Text<'a>,
+    encrypted: bool,
+    opaque: bool,
+    #[serde(skip_serializing_if = "Option::is_none", borrow)]
+    opaque_reason: Option<Text<'a>>,
+    #[serde(skip_serializing_if = "Option::is_none", borrow)]
+    server_version: Option<Text<'a>>,
+    at_ns: u64,
+    duration_ns: u64,
+    turns: u64,
+    exchanges: u64,
+    statements: u64,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    rtt_ns: Option<u64>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    client_side_rtt_ns: Option<u64>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    server_side_rtt_ns: Option<u64>,
+    client_seen: bool,
+    server_seen: bool,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    client_payload_bytes: Option<u64>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    server_payload_bytes: Option<u64>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    client_packets: Option<u64>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    server_packets: Option<u64>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    client_wire_bytes: Option<u64>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    server_wire_bytes: Option<u64>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    retransmitted_packets: Option<u64>,
+    client_unseen_bytes: u64,
+    server_unseen_bytes: u64,
+}
+
+impl<'a> ConnectionRecord<'a> {
+    pub(super) fn of(connection: &'a ConnectionOutcome) -> Self {
+        let totals = &connection.totals;
+        let [client_payload_bytes, server_payload_bytes] = known_payload(totals);
+        let [client_packets, server_packets] = each(totals.packets);
+        let [client_wire_bytes, server_wire_bytes] = each(totals.wire_bytes);
+        let [client_unseen_bytes, server_unseen_bytes] = totals.unseen_bytes;
+        let [client_seen, server_seen] = totals.seen;
+        Self {
+            schema: SCHEMA,
+            id: connection.id.0,
+            client: endpoint_text(connection.client),
+            server: endpoint_text(connection.server),
+            protocol: connection.decoding.protocol.name().into(),
+            encrypted: connection.decoding.encrypted,
+            opaque: connection.decoding.opaque.is_some(),
+            opaque_reason: connection.decoding.opaque.as_deref().map(Text::from),
+            server_version: connection.server_version.as_deref().map(Text::from),
+            at_ns: connection.at.as_nanos(),
+            duration_ns: nanos(connection.duration),
+            turns: connection.turns,
+            exchanges: connection.exchanges,
+            statements: connection.statements,
+            rtt_ns: connection.rtt.map(nanos),
+            client_side_rtt_ns: connection.client_side_rtt.map(nanos),
+            server_side_rtt_ns: connection.server_side_rtt.map(nanos),
+            client_seen,
+            server_seen,
+            client_payload_bytes,
+            server_payload_bytes,
+            client_packets,
+            server_packets,
+            client_wire_bytes,
+            server_wire_bytes,
+            retransmitted_packets: totals.retransmitted_packets,
+            client_unseen_bytes,
+            server_unseen_bytes,
+        }
+    }
+
+    pub(super) fn into_outcome(self) -> Result<ConnectionOutcome, UnknownValue> {
+        Ok(ConnectionOutcome {
+            id: ConnectionId(self.id),
+            client: endpoint("client", &self.client.0)?,
+            server: endpoint("server", &self.server.0)?,
+            at: Timestamp::from_nanos(self.at_ns),
+            duration: Duration::from_nanos(self.duration_ns),
+            decoding: Decoding {
+                protocol: protocol(&self.protocol.0)?,
+                encrypted: self.encrypted,
+                opaque: self.opaque_reason.map(|text| text.0.into_owned()),
+            },
+            server_version: self.server_version.map(|text| text.0.into_owned()),
+            turns: self.turns,
+            exchanges: self.exchanges,
+            statements: self.statements,
+            rtt: self.rtt_ns.map(Duration::from_nanos),
+            client_side_rtt: self.client_side_rtt_ns.map(Duration::from_nanos),
+            server_side_rtt: self.server_side_rtt_ns.map(Duration::from_nanos),
+            totals: Totals {
+                payload_bytes: [
+                    self.client_payload_bytes.unwrap_or(0),
+                    self.server_payload_bytes.unwrap_or(0),
+                ],
+                packets: self.client_packets.zip(self.server_packets).map(Into::into),
+                wire_bytes: self.client_wire_bytes.zip(self.server_wire_bytes).map(Into::into),
+                retransmitted_packets: self.retransmitted_packets,
+                unseen_bytes: [self.client_unseen_bytes, self.server_unseen_bytes],
+                seen: [self.client_seen, self.server_seen],
+            },
+        })
+    }
+}
+
+/// Payload bytes of each direction; absent where no packet of the direction was seen and nothing told their number.
+fn known_payload(totals: &Totals) -> [Option<u64>; 2] {
+    let [client, server] = totals.payload_bytes;
+    let [client_seen, server_seen] = totals.seen;
+    [
+        (client_seen || client > 0).then_some(client),
+        (server_seen || server > 0).then_some(server),
+    ]
+}
+
+fn each(pair: Option<[u64; 2]>) -> [Option<u64>; 2] {
+    match pair {
+        Some([client, server]) => [Some(client), Some(server)],
+        None => [None, None],
+    }
+}
+
+fn endpoint_text(endpoint: Endpoint) -> Text<'static> {
+    Text(Cow::Owned(endpoint.to_string()))
+}

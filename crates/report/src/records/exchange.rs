@@ -1,0 +1,246 @@
+//! The `exchange` record: lossless, so that every later command can work from a recording.
+
+use super::words::{phase, phase_word, protocol, transaction, transaction_word};
+use super::{Interner, SCHEMA, Text, UnknownValue, nanos};
+use model::{ConnectionId, Exchange, Protocol, Step, Timestamp};
+use serde::{Deserialize, Serialize};
+use std::sync::Arc;
+use std::time::Duration;
+
+/// One exchange. The spans `request_ns`, `first_byte_ns` and `reply_ns` follow each other from `at_ns` on and end
+/// at the end of the exchange. `steps` is there only when these keys cannot say all: several steps.
+#[derive(Serialize, Deserialize)]
+#[serde(tag = "type", rename = "exchange")]
+pub(super) struct ExchangeRecord<'a> {
+    schema: u32,
+    connection: u32,
+    #[serde(borrow)]
+    protocol: Text<'a>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    operation: Option<u64>,
+    #[serde(borrow)]
+    phase: Text<'a>,
+    at_ns: u64,
+    turns: u32,
+    request_bytes: u64,
+    reply_bytes: u64,
+    request_messages: u32,
+    reply_messages: u32,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    rows: Option<u64>,
+    executions: u32,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    client_before_ns: Option<u64>,
+    request_ns: i64,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    first_byte_ns: Option<i64>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    reply_ns: Option<i64>,
+    client_inside_request_ns: u64,
+    server_ns: u64,
+    server_inside_reply_ns: u64,
+    recovery_ns: u64,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    client_side_rtt_ns: Option<u64>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    server_side_rtt_ns: Option<u64>,
+    #[serde(skip_serializing_if = "Option::is_none", borrow)]
+    transaction: Option<Text<'a>>,
+    #[serde(skip_serializing_if = "Option::is_none", borrow)]
+    fingerprint: Option<Text<'a>>,
+    #[serde(skip_serializing_if = "Option::is_none", borrow)]
+    error: Option<Text<'a>>,
+    #[serde(skip_serializing_if = "Option::is_none", borrow)]
+    literal: Option<Text<'a>>,
+    #[serde(skip_serializing_if = "Vec::is_empty", default)]
+    steps: Vec<StepRecord>,
+}
+
+/// One step of an exchange that has several.
+#[derive(Serialize, Deserialize)]
+struct StepRecord {
+    at_ns: u64,
+    turn: bool,
+    request_bytes: u64,
+    reply_bytes: u64,
+    request_ns: i64,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    first_byte_ns: Option<i64>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    reply_ns: Option<i64>,
+    client_inside_request_ns: u64,
+    server_ns: u64,
+    server_inside_reply_ns: u64,
+    recovery_ns: u64,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    client_side_rtt_ns: Option<u64>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    server_side_rtt_ns: Option<u64>,
+}
+
+impl<'a> ExchangeRecord<'a> {
+    pub(super) fn of(
+        exchange: &'a Exchange,
+        protocol: Protocol,
+        operation: Option<u64>,
+        client_before: Option<Duration>,
+    ) -> Self {
+        let first = &exchange.first;
+        let reply_ended = match exchange.more.is_empty() {
+            true => first.reply_ended,
+            false => Some(exchange.ended()),
+        };
+        let sum = |part: fn(&Step) -> Duration| nanos(exchange.steps().map(part).sum());
+        Self {
+            schema: SCHEMA,
+            connection: exchange.connection.0,
+            protocol: protocol.name().into(),
+            operation,
+            phase: phase_word(exchange.phase).into(),
+            at_ns: exchange.at.as_nanos(),
+            turns: exchange.turns,
+            request_bytes: exchange.request_bytes,
+            reply_bytes: exchange.reply_bytes,
+            request_messages: exchange.request_messages,
+            reply_messages: exchange.reply_messages,
+            rows: exchange.rows,
+            executions: exchange.executions,
+            client_before_ns: client_before.map(nanos),
+            request_ns: span(exchange.at, first.request_ended),
+            first_byte_ns: first.reply_started.map(|at| span(first.request_ended, at)),
+            reply_ns: reply_ended.map(|at| span(reply_start(first), at)),
+            client_inside_request_ns: sum(|step| step.client_inside_request),
+            server_ns: sum(|step| step.server),
+            server_inside_reply_ns: sum(|step| step.server_inside_reply),
+            recovery_ns: sum(|step| step.recovery),
+            client_side_rtt_ns: first.client_side_rtt.map(nanos),
+            server_side_rtt_ns: first.server_side_rtt.map(nanos),
+            transaction: exchange.transaction.map(|state| transaction_word(state).into()),
+            fingerprint: exchange.fingerprint.as_deref().map(Text::from),
+            error: exchange.error.as_deref().map(Text::from),
+            literal: exchange.literal.as_deref().map(Text::from),
+            steps: match is_told_by_its_first_step(exchange) {
+                true => Vec::new(),
+                false => exchange.steps().map(StepRecord::of).collect(),
+            },
+        }
+    }
+
+    pub(super) fn into_parts(
+        self,
+        shared: &mut Interner,
+    ) -> Result<(Exchange, Protocol, Option<u64>), UnknownValue> {
+        let at = Timestamp::from_nanos(self.at_ns);
+        let mut steps = self.steps.iter().map(StepRecord::step);
+        let first = match steps.next() {
+            Some(first) => first,
+            None => self.only_step().step(),
+        };
+        let exchange = Exchange {
+            connection: ConnectionId(self.connection),
+            phase: phase(&self.phase.0)?,
+            at,
+            turns: self.turns,
+            request_bytes: self.request_bytes,
+            reply_bytes: self.reply_bytes,
+            request_messages: self.request_messages,
+            reply_messages: self.reply_messages,
+            rows: self.rows,
+            executions: self.executions,
+            first,
+            more: steps.collect(),
+            fingerprint: self.fingerprint.map(|text| shared.share(&text.0)),
+            transaction: self.transaction.map(|word| transaction(&word.0)).transpose()?,
+            error: self.error.map(|text| shared.share(&text.0)),
+            literal: self.literal.map(|text| Arc::from(text.0)),
+        };
+        Ok((exchange, protocol(&self.protocol.0)?, self.operation))
+    }
+
+    /// The step of an exchange whose record needs no `steps`.
+    fn only_step(&self) -> StepRecord {
+        StepRecord {
+            at_ns: self.at_ns,
+            turn: self.turns == 1,
+            request_bytes: self.request_bytes,
+            reply_bytes: self.reply_bytes,
+            request_ns: self.request_ns,
+            first_byte_ns: self.first_byte_ns,
+            reply_ns: self.reply_ns,
+            client_inside_request_ns: self.client_inside_request_ns,
+            server_ns: self.server_ns,
+            server_inside_reply_ns: self.server_inside_reply_ns,
+            recovery_ns: self.recovery_ns,
+            client_side_rtt_ns: self.client_side_rtt_ns,
+            server_side_rtt_ns: self.server_side_rtt_ns,
+        }
+    }
+}
+
+impl StepRecord {
+    fn of(step: &Step) -> Self {
+        Self {
+            at_ns: step.request_started.as_nanos(),
+            turn: step.turn,
+            request_bytes: step.request_bytes,
+            reply_bytes: step.reply_bytes,
+            request_ns: span(step.request_started, step.request_ended),
+            first_byte_ns: step.reply_started.map(|at| span(step.request_ended, at)),
+            reply_ns: step.reply_ended.map(|at| span(reply_start(step), at)),
+            client_inside_request_ns: nanos(step.client_inside_request),
+            server_ns: nanos(step.server),
+            server_inside_reply_ns: nanos(step.server_inside_reply),
+            recovery_ns: nanos(step.recovery),
+            client_side_rtt_ns: step.client_side_rtt.map(nanos),
+            server_side_rtt_ns: step.server_side_rtt.map(nanos),
+        }
+    }
+
+    fn step(&self) -> Step {
+        let request_started = Timestamp::from_nanos(self.at_ns);
+        let request_ended = moved(request_started, self.request_ns);
+        let reply_started = self.first_byte_ns.map(|span| moved(request_ended, span));
+        Step {
+            request_started,
+            request_ended,
+            reply_started,
+            reply_ended: self
+                .reply_ns
+                .map(|span| moved(reply_started.unwrap_or(request_ended), span)),
+            request_bytes: self.request_bytes,
+            reply_bytes: self.reply_bytes,
+            turn: self.turn,
+            client_inside_request: Duration::from_nanos(self.client_inside_request_ns),
+            server: Duration::from_nanos(self.server_ns),
+            server_inside_reply: Duration::from_nanos(self.server_inside_reply_ns),
+            client_side_rtt: self.client_side_rtt_ns.map(Duration::from_nanos),
+            server_side_rtt: self.server_side_rtt_ns.map(Duration::from_nanos),
+            recovery: Duration::from_nanos(self.recovery_ns),
+        }
+    }
+}
+
+/// Whether the keys of the exchange alone rebuild its one step.
+fn is_told_by_its_first_step(exchange: &Exchange) -> bool {
+    let first = &exchange.first;
+    exchange.more.is_empty()
+        && exchange.at == first.request_started
+        && exchange.turns == u32::from(first.turn)
+        && exchange.request_bytes == first.request_bytes
+        && exchange.reply_bytes == first.reply_bytes
+}
+
+/// Where `reply_ns` counts from.
+fn reply_start(step: &Step) -> Timestamp {
+    step.reply_started.unwrap_or(step.request_ended)
+}
+
+/// Nanoseconds from one point to another; negative when the second is earlier (a reply that begins before its
+/// request ended). Wraps beyond 292 years, and [`moved`] wraps back: no time is ever changed by a record.
+fn span(from: Timestamp, to: Timestamp) -> i64 {
+    to.as_nanos().wrapping_sub(from.as_nanos()).cast_signed()
+}
+
+fn moved(from: Timestamp, span: i64) -> Timestamp {
+    Timestamp::from_nanos(from.as_nanos().wrapping_add(span.cast_unsigned()))
+}

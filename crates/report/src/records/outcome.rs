@@ -1,0 +1,360 @@
+//! Records of what a run has to say: `conditions`, `warning`, `statement`, `operation`, `prediction`, `summary`.
+
+use super::{SCHEMA, Text, nanos};
+use model::{
+    Attribution, Conditions, Distribution, Operation, Prediction, StatementOutcome, Summary, Warning,
+};
+use serde::{Deserialize, Serialize};
+use std::time::Duration;
+
+/// Under which conditions a run's figures were made: its first record.
+#[derive(Serialize, Deserialize)]
+#[serde(tag = "type", rename = "conditions")]
+pub(super) struct ConditionsRecord<'a> {
+    schema: u32,
+    #[serde(borrow)]
+    version: Text<'a>,
+    #[serde(borrow)]
+    command_line: Text<'a>,
+    #[serde(skip_serializing_if = "Option::is_none", borrow)]
+    host: Option<Text<'a>>,
+    #[serde(skip_serializing_if = "Option::is_none", borrow)]
+    kernel: Option<Text<'a>>,
+    #[serde(borrow)]
+    clock: Text<'a>,
+    #[serde(borrow)]
+    observation_point: Text<'a>,
+    #[serde(skip_serializing_if = "Option::is_none", borrow)]
+    link: Option<Text<'a>>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    seed: Option<u64>,
+}
+
+impl<'a> ConditionsRecord<'a> {
+    pub(super) fn of(conditions: &'a Conditions) -> Self {
+        Self {
+            schema: SCHEMA,
+            version: conditions.version.as_str().into(),
+            command_line: conditions.command_line.as_str().into(),
+            host: conditions.host.as_deref().map(Text::from),
+            kernel: conditions.kernel.as_deref().map(Text::from),
+            clock: conditions.clock.as_str().into(),
+            observation_point: conditions.observation_point.as_str().into(),
+            link: conditions.link.as_deref().map(Text::from),
+            seed: conditions.seed,
+        }
+    }
+
+    pub(super) fn into_conditions(self) -> Conditions {
+        Conditions {
+            version: self.version.0.into_owned(),
+            command_line: self.command_line.0.into_owned(),
+            host: self.host.map(|text| text.0.into_owned()),
+            kernel: self.kernel.map(|text| text.0.into_owned()),
+            clock: self.clock.0.into_owned(),
+            observation_point: self.observation_point.0.into_owned(),
+            link: self.link.map(|text| text.0.into_owned()),
+            seed: self.seed,
+        }
+    }
+}
+
+/// Something a reader of the figures must know.
+#[derive(Serialize, Deserialize)]
+#[serde(tag = "type", rename = "warning")]
+pub(super) struct WarningRecord<'a> {
+    schema: u32,
+    #[serde(borrow)]
+    text: Text<'a>,
+}
+
+impl<'a> WarningRecord<'a> {
+    pub(super) fn of(warning: &'a Warning) -> Self {
+        Self {
+            schema: SCHEMA,
+            text: warning.text.as_str().into(),
+        }
+    }
+
+    pub(super) fn into_warning(self) -> Warning {
+        Warning {
+            text: self.text.0.into_owned(),
+        }
+    }
+}
+
+/// All executions of one fingerprint.
+#[derive(Serialize)]
+#[serde(tag = "type", rename = "statement")]
+pub(super) struct StatementRecord<'a> {
+    schema: u32,
+    fingerprint: &'a str,
+    calls: u64,
+    turns: u64,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    rows: Option<u64>,
+    request_bytes: u64,
+    reply_bytes: u64,
+    errors: u64,
+    total_ns: u64,
+    server_ns: u64,
+    network_ns: u64,
+    #[serde(flatten)]
+    spread: Spread,
+}
+
+impl<'a> StatementRecord<'a> {
+    pub(super) fn of(statement: &'a StatementOutcome) -> Self {
+        Self {
+            schema: SCHEMA,
+            fingerprint: &statement.fingerprint,
+            calls: statement.calls,
+            turns: statement.turns,
+            rows: statement.rows,
+            request_bytes: statement.request_bytes,
+            reply_bytes: statement.reply_bytes,
+            errors: statement.errors,
+            total_ns: nanos(statement.total),
+            server_ns: nanos(statement.server),
+            network_ns: nanos(statement.network),
+            spread: Spread::of(&statement.spread),
+        }
+    }
+}
+
+/// What a user waited for, and where its time went.
+#[derive(Serialize)]
+#[serde(tag = "type", rename = "operation")]
+pub(super) struct OperationRecord<'a> {
+    schema: u32,
+    id: u64,
+    kind: &'static str,
+    name: &'a str,
+    at_ns: u64,
+    duration_ns: u64,
+    turns: u32,
+    exchanges: usize,
+    connections: u32,
+    #[serde(flatten)]
+    parts: Parts,
+    setup_ns: u64,
+    client_after_ns: u64,
+    continues: bool,
+}
+
+impl<'a> OperationRecord<'a> {
+    pub(super) fn of(operation: &'a Operation) -> Self {
+        Self {
+            schema: SCHEMA,
+            id: operation.id,
+            kind: operation.kind.name(),
+            name: &operation.name,
+            at_ns: operation.at.as_nanos(),
+            duration_ns: nanos(operation.duration),
+            turns: operation.turns,
+            exchanges: operation.steps.len(),
+            connections: operation.connections,
+            parts: Parts::of(&operation.attribution),
+            setup_ns: nanos(operation.setup),
+            client_after_ns: nanos(operation.client_after),
+            continues: operation.continues,
+        }
+    }
+}
+
+/// What operations of one name would take on another link.
+#[derive(Serialize)]
+#[serde(tag = "type", rename = "prediction")]
+pub(super) struct PredictionRecord<'a> {
+    schema: u32,
+    operation_name: &'a str,
+    operations: u64,
+    rtt_ns: u64,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    rate_bits_per_second: Option<u64>,
+    clients: u32,
+    duration_ns: u64,
+    low_ns: u64,
+    high_ns: u64,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    per_second: Option<f64>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    turns: Option<f64>,
+    bound_by: &'static str,
+    #[serde(flatten)]
+    parts: Parts,
+    #[serde(flatten)]
+    spread: Spread,
+}
+
+impl<'a> PredictionRecord<'a> {
+    pub(super) fn of(prediction: &'a Prediction) -> Self {
+        Self {
+            schema: SCHEMA,
+            operation_name: &prediction.operation_name,
+            operations: prediction.operations,
+            rtt_ns: nanos(prediction.rtt),
+            rate_bits_per_second: prediction.rate.map(model::BitRate::as_bits_per_second),
+            clients: prediction.clients,
+            duration_ns: nanos(prediction.duration),
+            low_ns: nanos(prediction.low),
+            high_ns: nanos(prediction.high),
+            per_second: Some(prediction.per_second).filter(|number| number.is_finite()),
+            turns: Some(prediction.turns).filter(|number| number.is_finite()),
+            bound_by: prediction.bound_by.name(),
+            parts: Parts::of(&prediction.attribution),
+            spread: Spread::of(&prediction.spread),
+        }
+    }
+}
+
+/// The totals of a run: its last record. Without operations it says nothing of where their time went.
+#[derive(Serialize, Deserialize)]
+#[serde(tag = "type", rename = "summary")]
+pub(super) struct SummaryRecord {
+    schema: u32,
+    turns: u64,
+    exchanges: u64,
+    connections: u64,
+    operations: u64,
+    statements: u64,
+    client_payload_bytes: u64,
+    server_payload_bytes: u64,
+    duration_ns: u64,
+    #[serde(flatten)]
+    parts: Option<Parts>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    setup_ns: Option<u64>,
+    #[serde(flatten)]
+    spread: Option<Spread>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    packets: Option<u64>,
+}
+
+impl SummaryRecord {
+    pub(super) fn of(summary: &Summary) -> Self {
+        let [client_payload_bytes, server_payload_bytes] = summary.payload_bytes;
+        let has_parts = summary.operations > 0
+            || summary.attribution != Attribution::default()
+            || !summary.setup.is_zero();
+        Self {
+            schema: SCHEMA,
+            turns: summary.turns,
+            exchanges: summary.exchanges,
+            connections: summary.connections,
+            operations: summary.operations,
+            statements: summary.statements,
+            client_payload_bytes,
+            server_payload_bytes,
+            duration_ns: nanos(summary.duration),
+            parts: has_parts.then(|| Parts::of(&summary.attribution)),
+            setup_ns: has_parts.then(|| nanos(summary.setup)),
+            spread: (summary.spread != Distribution::default()).then(|| Spread::of(&summary.spread)),
+            packets: summary.packets,
+        }
+    }
+
+    pub(super) fn into_summary(self) -> Summary {
+        Summary {
+            turns: self.turns,
+            exchanges: self.exchanges,
+            connections: self.connections,
+            operations: self.operations,
+            statements: self.statements,
+            payload_bytes: [self.client_payload_bytes, self.server_payload_bytes],
+            duration: Duration::from_nanos(self.duration_ns),
+            attribution: self.parts.map(|parts| parts.attribution()).unwrap_or_default(),
+            setup: self.setup_ns.map(Duration::from_nanos).unwrap_or_default(),
+            spread: self
+                .spread
+                .map(|spread| spread.distribution())
+                .unwrap_or_default(),
+            packets: self.packets,
+        }
+    }
+}
+
+/// The parts of an attribution. `network_ns` is the sum of the three after it.
+#[derive(Serialize, Deserialize)]
+struct Parts {
+    client_ns: u64,
+    server_ns: u64,
+    network_ns: u64,
+    round_trip_ns: u64,
+    transfer_ns: u64,
+    recovery_ns: u64,
+    unknown_ns: u64,
+}
+
+impl Parts {
+    fn of(attribution: &Attribution) -> Self {
+        Self {
+            client_ns: nanos(attribution.client),
+            server_ns: nanos(attribution.server),
+            network_ns: nanos(attribution.network()),
+            round_trip_ns: nanos(attribution.round_trip),
+            transfer_ns: nanos(attribution.transfer),
+            recovery_ns: nanos(attribution.recovery),
+            unknown_ns: nanos(attribution.unknown),
+        }
+    }
+
+    fn attribution(&self) -> Attribution {
+        Attribution {
+            client: Duration::from_nanos(self.client_ns),
+            server: Duration::from_nanos(self.server_ns),
+            round_trip: Duration::from_nanos(self.round_trip_ns),
+            transfer: Duration::from_nanos(self.transfer_ns),
+            recovery: Duration::from_nanos(self.recovery_ns),
+            unknown: Duration::from_nanos(self.unknown_ns),
+        }
+    }
+}
+
+/// The spread of durations; a percentile without enough samples behind it has no key.
+#[derive(Serialize, Deserialize)]
+struct Spread {
+    samples: u64,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    min_ns: Option<u64>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    max_ns: Option<u64>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    mean_ns: Option<u64>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    p50_ns: Option<u64>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    p90_ns: Option<u64>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    p95_ns: Option<u64>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    p99_ns: Option<u64>,
+}
+
+impl Spread {
+    fn of(distribution: &Distribution) -> Self {
+        Self {
+            samples: distribution.count,
+            min_ns: distribution.min.map(nanos),
+            max_ns: distribution.max.map(nanos),
+            mean_ns: distribution.mean.map(nanos),
+            p50_ns: distribution.p50.map(nanos),
+            p90_ns: distribution.p90.map(nanos),
+            p95_ns: distribution.p95.map(nanos),
+            p99_ns: distribution.p99.map(nanos),
+        }
+    }
+
+    fn distribution(&self) -> Distribution {
+        Distribution {
+            count: self.samples,
+            min: self.min_ns.map(Duration::from_nanos),
+            max: self.max_ns.map(Duration::from_nanos),
+            mean: self.mean_ns.map(Duration::from_nanos),
+            p50: self.p50_ns.map(Duration::from_nanos),
+            p90: self.p90_ns.map(Duration::from_nanos),
+            p95: self.p95_ns.map(Duration::from_nanos),
+            p99: self.p99_ns.map(Duration::from_nanos),
+        }
+    }
+}

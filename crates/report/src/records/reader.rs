@@ -1,0 +1,273 @@
+//! Records back to model values.
+
+use super::connection::{ConnectionRecord, OpenedRecord, StartedRecord};
+use super::exchange::ExchangeRecord;
+use super::outcome::{ConditionsRecord, SummaryRecord, WarningRecord};
+use super::{Interner, SCHEMA, Text, UnknownValue};
+use crate::error::RecordError;
+use crate::recording::Source;
+use model::{
+    Conditions, ConnectionId, ConnectionOutcome, Endpoint, Exchange, Protocol, Summary, Timestamp, Warning,
+};
+use serde::Deserialize;
+use std::io::{self, BufRead};
+
+/// One record, as what it was made from.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Record {
+    /// Under which conditions the run was made.
+    Conditions(Conditions),
+    /// A connection was first seen.
+    Opened {
+        /// Its number.
+        connection: ConnectionId,
+        /// When.
+        at: Timestamp,
+        /// The side that opened it.
+        client: Endpoint,
+        /// The side that accepted it.
+        server: Endpoint,
+    },
+    /// An HTTP request has reached its server.
+    Started {
+        /// On which connection.
+        connection: ConnectionId,
+        /// When its last byte passed.
+        at: Timestamp,
+    },
+    /// One exchange.
+    Exchange {
+        /// The exchange; equal fingerprints and error codes share one allocation.
+        exchange: Exchange,
+        /// The protocol of its connection.
+        protocol: Protocol,
+        /// The operation it was put into by the run that wrote it.
+        operation: Option<u64>,
+    },
+    /// A connection ended.
+    Connection(ConnectionOutcome),
+    /// Something a reader of the figures must know; also what the reader itself has to say of a stream that was cut.
+    Warning(Warning),
+    /// The totals of the run that wrote the records.
+    Summary(Summary),
+    /// A record that is made anew from the others (`statement`, `operation`, `prediction`), or of a type that this
+    /// version does not know.
+    Other {
+        /// Its `type`.
+        name: String,
+    },
+}
+
+/// Reads records, compressed or not, one after the other.
+///
+/// A bad line gives an error and the next line is read on, unless the error says that nothing follows. A stream that
+/// was cut (a killed run) gives all its complete records and then a [`Record::Warning`].
+pub struct RecordReader<R: BufRead> {
+    source: Source<R>,
+    line: Vec<u8>,
+    number: u64,
+    shared: Interner,
+    done: bool,
+}
+
+impl<R: BufRead> RecordReader<R> {
+    /// Reads from `input`: a recording, or records as plain JSON Lines.
+    ///
+    /// # Errors
+    /// When not even its first bytes can be read.
+    pub fn new(input: R) -> Result<Self, RecordError> {
+        Ok(Self {
+            source: Source::new(input).map_err(|source| RecordError::Read { line: 0, source })?,
+            line: Vec::new(),
+            number: 0,
+            shared: Interner::default(),
+            done: false,
+        })
+    }
+
+    fn next_record(&mut self) -> Option<Result<Record, RecordError>> {
+        loop {
+            let ending = match read_line(&mut self.source, &mut self.line) {
+                Ok(ending) => ending,
+                Err(fault) if fault.kind() == io::ErrorKind::UnexpectedEof => {
+                    self.done = true;
+                    return Some(Ok(self.cut_short()));
+                }
+                Err(source) => {
+                    self.done = true;
+                    let line = self.number;
+                    return Some(Err(RecordError::Read { line, source }));
+                }
+            };
+            self.done = ending == Ending::Stream;
+            if self.done && self.line.is_empty() {
+                return None;
+            }
+            self.number += 1;
+            if ending == Ending::TooLong {
+                return Some(Err(RecordError::TooLong {
+                    line: self.number,
+                    limit: LINE_LIMIT,
+                }));
+            }
+            if self.line.trim_ascii().is_empty() {
+                continue;
+            }
+            let record = parse(&self.line, self.number, &mut self.shared);
+            if self.done && matches!(record, Err(RecordError::NotARecord { .. })) {
+                return Some(Ok(self.cut_short()));
+            }
+            self.done |= matches!(record, Err(RecordError::NewerSchema { .. }));
+            return Some(record);
+        }
+    }
+
+    fn cut_short(&self) -> Record {
+        let text = format!(
+            "the records end in the middle, after line {}: the run that wrote them, or its copy, was cut short; \
+             what came before is complete",
+            self.number
+        );
+        Record::Warning(Warning { text })
+    }
+}
+
+impl<R: BufRead> Iterator for RecordReader<R> {
+    type Item = Result<Record, RecordError>;
+
+    fn next(&mut self) -> Option<Self::Item> {
+        if self.done { None } else { self.next_record() }
+    }
+}
+
+/// How a line ended.
+#[derive(PartialEq, Eq)]
+enum Ending {
+    /// With a line feed.
+    LineFeed,
+    /// With the stream, perhaps in its middle.
+    Stream,
+    /// With a line feed or the stream, after more bytes than were kept.
+    TooLong,
+}
+
+/// Reads one line without its line feed; keeps at most [`LINE_LIMIT`] bytes of it.
+fn read_line(source: &mut impl BufRead, line: &mut Vec<u8>) -> io::Result<Ending> {
+    line.clear();
+    let mut too_long = false;
+    loop {
+        let chunk = match source.fill_buf() {
+            Err(fault) if fault.kind() == io::ErrorKind::Interrupted => continue,
+            other => other?,
+        };
+        let end = chunk.iter().position(|&byte| byte == b'\n');
+        let part = &chunk[..end.unwrap_or(chunk.len())];
+        too_long |= line.len() + part.len() > LINE_LIMIT;
+        if !too_long {
+            line.extend_from_slice(part);
+        }
+        let at_end = chunk.is_empty();
+        let taken = part.len() + usize::from(end.is_some());
+        source.consume(taken);
+        match (end, too_long) {
+            (Some(_), false) => return Ok(Ending::LineFeed),
+            (Some(_), true) => return Ok(Ending::TooLong),
+            (None, true) if at_end => return Ok(Ending::TooLong),
+            (None, false) if at_end => return Ok(Ending::Stream),
+            (None, _) => {}
+        }
+    }
+}
+
+/// What every record begins with.
+#[derive(Deserialize)]
+struct Head<'a> {
+    #[serde(rename = "type", borrow)]
+    name: Text<'a>,
+    schema: u64,
+}
+
+fn parse(line: &[u8], number: u64, shared: &mut Interner) -> Result<Record, RecordError> {
+    if line.starts_with(EXCHANGE_START) {
+        return known(line, number, |record| exchange(record, shared));
+    }
+    let head: Head<'_> = from_slice(line, number)?;
+    if head.schema > u64::from(SCHEMA) {
+        return Err(RecordError::NewerSchema {
+            line: number,
+            schema: head.schema,
+        });
+    }
+    match head.name.0.as_ref() {
+        "conditions" => known(line, number, |record: ConditionsRecord<'_>| {
+            Ok(Record::Conditions(record.into_conditions()))
+        }),
+        "opened" => known(line, number, opened),
+        "started" => known(line, number, |record: StartedRecord| {
+            Ok(Record::Started {
+                connection: ConnectionId(record.connection),
+                at: Timestamp::from_nanos(record.at_ns),
+            })
+        }),
+        "exchange" => known(line, number, |record| exchange(record, shared)),
+        "connection" => known(line, number, |record: ConnectionRecord<'_>| {
+            record.into_outcome().map(Record::Connection)
+        }),
+        "warning" => known(line, number, |record: WarningRecord<'_>| {
+            Ok(Record::Warning(record.into_warning()))
+        }),
+        "summary" => known(line, number, |record: SummaryRecord| {
+            Ok(Record::Summary(record.into_summary()))
+        }),
+        name => Ok(Record::Other {
+            name: name.to_owned(),
+        }),
+    }
+}
+
+fn exchange(record: ExchangeRecord<'_>, shared: &mut Interner) -> Result<Record, UnknownValue> {
+    let (exchange, protocol, operation) = record.into_parts(shared)?;
+    Ok(Record::Exchange {
+        exchange,
+        protocol,
+        operation,
+    })
+}
+
+fn opened(record: OpenedRecord<'_>) -> Result<Record, UnknownValue> {
+    let (client, server) = record.endpoints()?;
+    Ok(Record::Opened {
+        connection: ConnectionId(record.connection),
+        at: Timestamp::from_nanos(record.at_ns),
+        client,
+        server,
+    })
+}
+
+fn known<'a, T: Deserialize<'a>>(
+    line: &'a [u8],
+    number: u64,
+    convert: impl FnOnce(T) -> Result<Record, UnknownValue>,
+) -> Result<Record, RecordError> {
+    convert(from_slice(line, number)?).map_err(|UnknownValue { key, value }| RecordError::UnknownValue {
+        line: number,
+        key,
+        value,
+    })
+}
+
+fn from_slice<'a, T: Deserialize<'a>>(line: &'a [u8], number: u64) -> Result<T, RecordError> {
+    serde_json::from_slice(line).map_err(|fault| {
+        let text = fault.to_string();
+        // The parser sees one line only: its own line number would mislead.
+        let reason = match text.rsplit_once(" at line ") {
+            Some((reason, _)) => format!("{reason} at column {}", fault.column()),
+            None => text,
+        };
+        RecordError::NotARecord { line: number, reason }
+    })
+}
+
+/// How our own writer begins the most frequent record: it saves looking for type and schema first.
+const EXCHANGE_START: &[u8] = br#"{"type":"exchange","schema":1,"#;
+const LINE_LIMIT: usize = 16 * 1024 * 1024;

@@ -1,0 +1,157 @@
+//! Model values to records.
+
+use super::connection::{ConnectionRecord, OpenedRecord, StartedRecord};
+use super::exchange::ExchangeRecord;
+use super::outcome::{
+    ConditionsRecord, OperationRecord, PredictionRecord, StatementRecord, SummaryRecord, WarningRecord,
+};
+use model::{
+    Conditions, ConnectionId, ConnectionOutcome, Endpoint, Exchange, Operation, OperationStep, Prediction,
+    Protocol, StatementOutcome, Summary, Timestamp, Warning,
+};
+use serde::Serialize;
+use std::io::{self, BufWriter, Write};
+
+/// Writes records, one JSON object a line. Buffered: what must be seen now needs [`JsonWriter::flush`].
+///
+/// Every method fails only as the writer beneath it fails.
+pub struct JsonWriter<W: Write> {
+    out: BufWriter<W>,
+}
+
+impl<W: Write> JsonWriter<W> {
+    /// Writes to `out`.
+    pub fn new(out: W) -> Self {
+        Self {
+            out: BufWriter::with_capacity(BUFFER_BYTES, out),
+        }
+    }
+
+    /// The run's conditions: the first record.
+    ///
+    /// # Errors
+    /// When `out` fails.
+    pub fn conditions(&mut self, conditions: &Conditions) -> io::Result<()> {
+        self.write(&ConditionsRecord::of(conditions))
+    }
+
+    /// A connection was first seen (recordings only).
+    ///
+    /// # Errors
+    /// When `out` fails.
+    pub fn opened(
+        &mut self,
+        connection: ConnectionId,
+        at: Timestamp,
+        client: Endpoint,
+        server: Endpoint,
+    ) -> io::Result<()> {
+        self.write(&OpenedRecord::of(connection, at, client, server))
+    }
+
+    /// An HTTP request has reached its server (recordings only).
+    ///
+    /// # Errors
+    /// When `out` fails.
+    pub fn started(&mut self, connection: ConnectionId, at: Timestamp) -> io::Result<()> {
+        self.write(&StartedRecord::of(connection, at))
+    }
+
+    /// One exchange, and the operation it belongs to where that is known.
+    ///
+    /// # Errors
+    /// When `out` fails.
+    pub fn exchange(
+        &mut self,
+        exchange: &Exchange,
+        protocol: Protocol,
+        operation: Option<u64>,
+    ) -> io::Result<()> {
+        self.write(&ExchangeRecord::of(exchange, protocol, operation, None))
+    }
+
+    /// The same `exchange` record for a step of the operation with number `operation`: it also tells the client's
+    /// time before it.
+    ///
+    /// # Errors
+    /// When `out` fails.
+    pub fn step(&mut self, step: &OperationStep, operation: u64) -> io::Result<()> {
+        self.write(&ExchangeRecord::of(
+            &step.exchange,
+            step.protocol,
+            Some(operation),
+            Some(step.client_before),
+        ))
+    }
+
+    /// All that is known of a connection.
+    ///
+    /// # Errors
+    /// When `out` fails.
+    pub fn connection(&mut self, connection: &ConnectionOutcome) -> io::Result<()> {
+        self.write(&ConnectionRecord::of(connection))
+    }
+
+    /// An operation, without its exchanges.
+    ///
+    /// # Errors
+    /// When `out` fails.
+    pub fn operation(&mut self, operation: &Operation) -> io::Result<()> {
+        self.write(&OperationRecord::of(operation))
+    }
+
+    /// All executions of one fingerprint.
+    ///
+    /// # Errors
+    /// When `out` fails.
+    pub fn statement(&mut self, statement: &StatementOutcome) -> io::Result<()> {
+        self.write(&StatementRecord::of(statement))
+    }
+
+    /// What operations would take on another link.
+    ///
+    /// # Errors
+    /// When `out` fails.
+    pub fn prediction(&mut self, prediction: &Prediction) -> io::Result<()> {
+        self.write(&PredictionRecord::of(prediction))
+    }
+
+    /// Something a reader of the figures must know.
+    ///
+    /// # Errors
+    /// When `out` fails.
+    pub fn warning(&mut self, warning: &Warning) -> io::Result<()> {
+        self.write(&WarningRecord::of(warning))
+    }
+
+    /// The totals: the last record.
+    ///
+    /// # Errors
+    /// When `out` fails.
+    pub fn summary(&mut self, summary: &Summary) -> io::Result<()> {
+        self.write(&SummaryRecord::of(summary))
+    }
+
+    /// Passes on all that was written.
+    ///
+    /// # Errors
+    /// When `out` fails.
+    pub fn flush(&mut self) -> io::Result<()> {
+        self.out.flush()
+    }
+
+    /// Passes on all that was written and gives the writer back.
+    ///
+    /// # Errors
+    /// When `out` fails.
+    pub fn into_inner(self) -> io::Result<W> {
+        self.out.into_inner().map_err(std::io::IntoInnerError::into_error)
+    }
+
+    fn write(&mut self, record: &impl Serialize) -> io::Result<()> {
+        serde_json::to_writer(&mut self.out, record)?;
+        self.out.write_all(b"\n")
+    }
+}
+
+const BUFFER_BYTES: usize = 64 * 1024;

@@ -1,0 +1,57 @@
+//! The human view: plain text for one screen, rendered from the same values as the records.
+//!
+//! The width, and whether colour is wanted, are arguments. Texts that came over the wire (statements, names,
+//! versions) are made harmless before they reach a terminal: see [`escape`].
+//!
+//! Start reading at [`read`].
+
+pub mod escape;
+pub mod prediction;
+pub mod progress;
+pub mod read;
+pub mod style;
+mod table;
+
+pub use prediction::prediction_view;
+pub use progress::{Progress, progress_line};
+pub use read::{read_view, summary_line};
+
+use model::{
+    Conditions, ConnectionOutcome, OperationGroup, Prediction, StatementOutcome, Summary, Warning,
+    format_duration,
+};
+use std::time::Duration;
+
+/// What `read` and `watch` have to say: everything the view is made from.
+#[derive(Debug, Clone, PartialEq, Default)]
+pub struct ReadOutcome {
+    /// Under which conditions.
+    pub conditions: Conditions,
+    /// The connections, in any order; those with most turns suffice, [`Summary::connections`] tells how many there
+    /// were.
+    pub connections: Vec<ConnectionOutcome>,
+    /// The statements, in any order.
+    pub statements: Vec<StatementOutcome>,
+    /// The operations by name, in any order.
+    pub operations: Vec<OperationGroup>,
+    /// What a reader of the figures must know.
+    pub warnings: Vec<Warning>,
+    /// What the operations would take on other links; empty when that was not asked.
+    pub predictions: Vec<Prediction>,
+    /// The totals.
+    pub summary: Summary,
+}
+
+/// A duration, or `-` where it is not known or withheld.
+fn duration_or_dash(span: Option<Duration>) -> String {
+    span.map_or_else(|| DASH.to_owned(), format_duration)
+}
+
+/// `1 turn`, `2 turns`: for words that take an s.
+fn counted(count: u64, word: &str) -> String {
+    let plural = if count == 1 { "" } else { "s" };
+    format!("{count} {word}{plural}")
+}
+
+const DASH: &str = "-";
+const WITHHELD: &str = "-  withheld: too few samples (p90 needs 100, p95 200, p99 1000)";

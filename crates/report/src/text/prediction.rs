@@ -1,0 +1,193 @@
+//! Predictions as tables.
+
+use super::style::{Ink, Style};
+use super::table::Table;
+use super::{WITHHELD, counted, duration_or_dash};
+use model::{BitRate, BoundBy, Prediction, format_duration};
+use std::fmt::Write;
+use std::sync::Arc;
+use std::time::Duration;
+
+/// The view of `predict`: each operation name on each link, with its bounds; the last line tells what a millisecond
+/// of distance costs.
+pub fn prediction_view(predictions: &[Prediction], style: &Style) -> String {
+    if predictions.is_empty() {
+        return "No operation was seen, so there is nothing to predict.\n".to_owned();
+    }
+    let rates = predictions.iter().any(|prediction| prediction.rate.is_some());
+    let clients = predictions.iter().any(|prediction| prediction.clients != 1);
+    let mut table = Table::new(headings(rates, clients));
+    let names = names(predictions);
+    for prediction in of_names(predictions, shown(&names)) {
+        table.row(cells(prediction, rates, clients));
+    }
+    let mut out = style.paint(Ink::Heading, "Operations on other links");
+    out.push_str(" (9 in 10 are expected between low and high)\n");
+    table.render(style, &mut out);
+    let left_out = names.len() - shown(&names).len();
+    if left_out > 0 {
+        let more = counted(left_out as u64, "more operation name");
+        let _ = writeln!(
+            out,
+            "  {}",
+            style.paint(Ink::Faint, &format!("and {more}: --json lists all"))
+        );
+    }
+    if table.has_dash() {
+        let _ = writeln!(out, "  {}", style.paint(Ink::Faint, WITHHELD));
+    }
+    let _ = write!(out, "\n{}", cost_line(predictions));
+    out
+}
+
+/// One row an operation name, one column a link: what it would take there.
+pub(super) fn price_table(predictions: &[Prediction]) -> Table {
+    let mut links: Vec<(Duration, Option<BitRate>)> = Vec::new();
+    for prediction in predictions {
+        let link = (prediction.rtt, prediction.rate);
+        if !links.contains(&link) {
+            links.push(link);
+        }
+    }
+    let mut headings = vec!["operation".to_owned()];
+    headings.extend(links.iter().map(|link| format!("at {}", link_text(*link))));
+    headings.extend(["turns", "bound by"].map(str::to_owned));
+    let mut table = Table::new(headings);
+    let names = names(predictions);
+    for name in shown(&names) {
+        let of_name = || {
+            predictions
+                .iter()
+                .filter(|prediction| prediction.operation_name == *name)
+        };
+        let mut cells = vec![name.to_string()];
+        for link in &links {
+            let there = of_name().find(|prediction| (prediction.rtt, prediction.rate) == *link);
+            cells.push(duration_or_dash(there.map(|prediction| prediction.duration)));
+        }
+        let last = of_name().next_back();
+        cells.push(last.map_or_else(String::new, |prediction| number(prediction.turns)));
+        cells.push(last.map_or_else(String::new, |prediction| {
+            bound_words(prediction.bound_by).to_owned()
+        }));
+        table.row(cells);
+    }
+    table
+}
+
+fn headings(rates: bool, clients: bool) -> Vec<&'static str> {
+    let mut headings = vec!["operation", "rtt"];
+    headings.extend(rates.then_some("rate"));
+    headings.extend(clients.then_some("clients"));
+    headings.extend([
+        "median",
+        "low",
+        "high",
+        "bound by",
+        "turns",
+        "per second",
+        "p90",
+        "p95",
+        "p99",
+        "count",
+    ]);
+    headings
+}
+
+fn cells(prediction: &Prediction, rates: bool, clients: bool) -> Vec<String> {
+    let mut cells = vec![
+        prediction.operation_name.to_string(),
+        format_duration(prediction.rtt),
+    ];
+    cells.extend(rates.then(|| {
+        prediction
+            .rate
+            .map_or_else(|| "unlimited".to_owned(), |rate| rate.to_string())
+    }));
+    cells.extend(clients.then(|| prediction.clients.to_string()));
+    cells.extend([
+        format_duration(prediction.duration),
+        format_duration(prediction.low),
+        format_duration(prediction.high),
+        bound_words(prediction.bound_by).to_owned(),
+        number(prediction.turns),
+        number(prediction.per_second),
+        duration_or_dash(prediction.spread.p90),
+        duration_or_dash(prediction.spread.p95),
+        duration_or_dash(prediction.spread.p99),
+        prediction.operations.to_string(),
+    ]);
+    cells
+}
+
+/// What one more millisecond of round trip adds to the operation with most turns: its turns.
+fn cost_line(predictions: &[Prediction]) -> String {
+    let dearest = predictions
+        .iter()
+        .filter(|prediction| prediction.turns.is_finite())
+        .max_by(|a, b| a.turns.total_cmp(&b.turns));
+    match dearest {
+        Some(prediction) if prediction.turns > 0.0 => format!(
+            "Each millisecond of round trip adds about {:.1} ms to {}: it waits for {:.1} turns.\n",
+            prediction.turns,
+            super::escape::printable(&prediction.operation_name),
+            prediction.turns
+        ),
+        _ => "No operation waits for a turn on the moved connections: distance costs them nothing.\n"
+            .to_owned(),
+    }
+}
+
+/// Operation names in the order of their first prediction.
+fn names(predictions: &[Prediction]) -> Vec<Arc<str>> {
+    let mut names: Vec<Arc<str>> = Vec::new();
+    for prediction in predictions {
+        if !names.contains(&prediction.operation_name) {
+            names.push(Arc::clone(&prediction.operation_name));
+        }
+    }
+    names
+}
+
+fn shown(names: &[Arc<str>]) -> &[Arc<str>] {
+    &names[..names.len().min(SHOWN_NAMES)]
+}
+
+fn of_names<'a>(
+    predictions: &'a [Prediction],
+    names: &'a [Arc<str>],
+) -> impl Iterator<Item = &'a Prediction> {
+    names.iter().flat_map(move |name| {
+        predictions
+            .iter()
+            .filter(move |prediction| prediction.operation_name == *name)
+    })
+}
+
+fn link_text((rtt, rate): (Duration, Option<BitRate>)) -> String {
+    match rate {
+        Some(rate) => format!("{}, {rate}", format_duration(rtt)),
+        None => format_duration(rtt),
+    }
+}
+
+fn bound_words(bound: BoundBy) -> &'static str {
+    match bound {
+        BoundBy::RoundTrips => "round trips",
+        BoundBy::Rate => "rate",
+        BoundBy::Server => "server",
+        BoundBy::Client => "client",
+    }
+}
+
+/// Three significant digits or so; `?` for what is no number.
+fn number(value: f64) -> String {
+    match value {
+        value if !value.is_finite() => "?".to_owned(),
+        value if value < 10.0 => format!("{value:.2}"),
+        value if value < 1000.0 => format!("{value:.1}"),
+        value => format!("{value:.0}"),
+    }
+}
+
+const SHOWN_NAMES: usize = 6;

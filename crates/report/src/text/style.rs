@@ -1,0 +1,63 @@
+//! How wide, and in colour or not.
+
+/// How a view is rendered.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Style {
+    /// Columns of the terminal; tables are cut to it. Below 40 it counts as 40.
+    pub width: usize,
+    /// Whether to colour.
+    pub colour: Colour,
+}
+
+/// Whether a view is coloured. Colour repeats what the text says and never says more.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Colour {
+    /// Text only.
+    Plain,
+    /// With ANSI escape sequences.
+    Ansi,
+}
+
+/// What a piece of text is, for its colour.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Ink {
+    Heading,
+    Client,
+    Server,
+    Network,
+    Faint,
+    Warning,
+}
+
+impl Style {
+    /// Columns to use.
+    pub(super) fn columns(&self) -> usize {
+        self.width.max(LEAST_WIDTH)
+    }
+
+    /// `text` in the colour of `ink`.
+    pub(super) fn paint(&self, ink: Ink, text: &str) -> String {
+        let code = match (self.colour, ink) {
+            (Colour::Plain, _) => return text.to_owned(),
+            (Colour::Ansi, Ink::Heading) => "1",
+            (Colour::Ansi, Ink::Client) => "34",
+            (Colour::Ansi, Ink::Server) => "32",
+            (Colour::Ansi, Ink::Network) => "33",
+            (Colour::Ansi, Ink::Faint) => "2",
+            (Colour::Ansi, Ink::Warning) => "31",
+        };
+        format!("\u{1b}[{code}m{text}\u{1b}[0m")
+    }
+}
+
+impl Default for Style {
+    /// 100 columns, plain: for output that is not a terminal.
+    fn default() -> Self {
+        Self {
+            width: 100,
+            colour: Colour::Plain,
+        }
+    }
+}
+
+const LEAST_WIDTH: usize = 40;

@@ -1,0 +1,130 @@
+//! Aligned columns within a width.
+
+use super::escape::{columns, cut, printable};
+use super::style::{Ink, Style};
+use std::fmt::Write;
+
+/// A table whose first column is text, cut to the width, and whose others are short and aligned right. When the
+/// width does not suffice, columns are left out from the right: the most important come first.
+pub(super) struct Table {
+    headings: Vec<String>,
+    rows: Vec<Vec<String>>,
+}
+
+impl Table {
+    pub(super) fn new<H: Into<String>>(headings: impl IntoIterator<Item = H>) -> Self {
+        Self {
+            headings: headings.into_iter().map(Into::into).collect(),
+            rows: Vec::new(),
+        }
+    }
+
+    /// Adds a row: the first cell may come from the wire, it is made printable here.
+    pub(super) fn row<C: Into<String>>(&mut self, cells: impl IntoIterator<Item = C>) {
+        let mut cells: Vec<String> = cells.into_iter().map(Into::into).collect();
+        if let Some(first) = cells.first_mut() {
+            *first = printable(first).into_owned();
+        }
+        self.rows.push(cells);
+    }
+
+    pub(super) fn len(&self) -> usize {
+        self.rows.len()
+    }
+
+    /// Whether any cell of a number is withheld.
+    pub(super) fn has_dash(&self) -> bool {
+        self.rows.iter().flatten().any(|cell| cell == super::DASH)
+    }
+
+    /// Writes heading and rows, each line indented by two columns.
+    pub(super) fn render(&self, style: &Style, out: &mut String) {
+        let widths = self.widths(style.columns() - INDENT.len());
+        let heading = line(&self.headings, &widths);
+        out.push_str(&style.paint(Ink::Faint, &heading));
+        out.push('\n');
+        for row in &self.rows {
+            out.push_str(&line(row, &widths));
+            out.push('\n');
+        }
+    }
+
+    /// Widths of the columns that fit into `room`.
+    fn widths(&self, room: usize) -> Vec<usize> {
+        let mut widths: Vec<usize> = self.headings.iter().map(|heading| columns(heading)).collect();
+        for row in &self.rows {
+            for (width, cell) in widths.iter_mut().zip(row) {
+                *width = (*width).max(columns(cell));
+            }
+        }
+        let numbers = |widths: &[usize]| widths.iter().skip(1).map(|width| width + GAP).sum::<usize>();
+        let wanted = widths.first().copied().unwrap_or(0).min(LEAST_TEXT);
+        while widths.len() > 1 && numbers(&widths) + wanted > room {
+            widths.pop();
+        }
+        let left = room.saturating_sub(numbers(&widths));
+        if let Some(text) = widths.first_mut() {
+            *text = (*text).min(left);
+        }
+        widths
+    }
+}
+
+fn line(cells: &[String], widths: &[usize]) -> String {
+    let mut line = String::from(INDENT);
+    for (index, (cell, &width)) in cells.iter().zip(widths).enumerate() {
+        let cell = cut(cell, width);
+        let padding = width - columns(&cell);
+        // Writing to a String cannot fail.
+        let _ = match index {
+            0 => write!(line, "{cell}{:padding$}", ""),
+            _ => write!(line, "{:GAP$}{:padding$}{cell}", "", ""),
+        };
+    }
+    line.truncate(line.trim_end().len());
+    line
+}
+
+const INDENT: &str = "  ";
+/// Spaces between columns.
+const GAP: usize = 2;
+/// Columns that the text keeps before numbers are left out.
+const LEAST_TEXT: usize = 20;
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::text::style::Colour;
+
+    fn rendered(width: usize) -> String {
+        let mut table = Table::new(["statement", "turns", "rows"]);
+        table.row([
+            "select * from a_table_with_a_long_name where id = ?",
+            "12",
+            "3456",
+        ]);
+        table.row(["commit", "1", "-"]);
+        let mut out = String::new();
+        let colour = Colour::Plain;
+        table.render(&Style { width, colour }, &mut out);
+        out
+    }
+
+    #[test]
+    fn text_is_cut_before_numbers_are_left_out() {
+        assert_eq!(
+            rendered(46),
+            "  statement                        turns  rows\n  \
+             select * from a_table_with_a...     12  3456\n  \
+             commit                               1     -\n"
+        );
+    }
+
+    #[test]
+    fn no_line_is_wider_than_asked() {
+        for width in 40..90 {
+            let out = rendered(width);
+            assert!(out.lines().all(|line| line.chars().count() <= width), "{out}");
+        }
+    }
+}
