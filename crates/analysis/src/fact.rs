@@ -1,0 +1,42 @@
+//! What pairing finds out about a connection, in the order in which it does: the input of operations and of
+//! recordings.
+
+use model::{ConnectionId, ConnectionOutcome, Endpoint, Exchange, Protocol, Timestamp};
+
+/// One thing found out.
+///
+/// Of one connection `Opened` comes first and `Closed` last; of all connections together the order is that of the
+/// observation, exchanges by their end.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Fact {
+    /// A connection was seen for the first time.
+    Opened {
+        /// Its number.
+        connection: ConnectionId,
+        /// When.
+        at: Timestamp,
+        /// The side that opened it.
+        client: Endpoint,
+        /// The side that accepted it.
+        server: Endpoint,
+    },
+    /// An HTTP request has passed whole: whatever its server asks of others from now on may be on its behalf.
+    Started {
+        /// The connection it came on.
+        connection: ConnectionId,
+        /// When its last byte passed.
+        at: Timestamp,
+    },
+    /// An exchange is complete.
+    Exchange {
+        /// It.
+        exchange: Exchange,
+        /// The protocol of its connection.
+        protocol: Protocol,
+    },
+    /// A connection ended, or the observation did.
+    Closed(ConnectionOutcome),
+}
+
+/// Receives facts as they are found.
+pub type Sink<'s> = dyn FnMut(Fact) + 's;

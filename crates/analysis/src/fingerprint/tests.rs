@@ -1,0 +1,123 @@
+use super::*;
+use proptest::prelude::*;
+
+fn standard(text: &str) -> String {
+    Fingerprints::default()
+        .sql(text.as_bytes(), Dialect::Standard)
+        .to_string()
+}
+
+fn mysql(text: &str) -> String {
+    Fingerprints::default()
+        .sql(text.as_bytes(), Dialect::Mysql)
+        .to_string()
+}
+
+#[test]
+fn keywords_are_sorted_for_the_search() {
+    assert!(KEYWORDS.is_sorted());
+}
+
+#[test]
+fn literals_become_question_marks() {
+    assert_eq!(
+        standard("SELECT  *\n FROM t1 WHERE a='x''y' AND b = 12.5e-3;"),
+        "select * from t1 where a=? and b = ?"
+    );
+    assert_eq!(
+        standard("select $1, $$it's$$, $q$ $$ $q$, E'a\\'b', x'ff', -5"),
+        "select ?, ?, ?, ?, ?, ?"
+    );
+    assert_eq!(
+        mysql("select \"it\\\"s\", 0x1F, _utf8'x', `order` from t # secret"),
+        "select ?, ?, ?, `order` from t"
+    );
+    assert_eq!(
+        standard("select \"Name\" from T where a-1 > b -- secret"),
+        "select \"Name\" from T where a-? > b"
+    );
+    assert_eq!(standard("/* a /* secret */ b */ select 1"), "select ?");
+    assert_eq!(mysql("/* a /* b */ select 1"), "select ?");
+}
+
+#[test]
+fn an_unfinished_literal_or_comment_swallows_the_rest() {
+    assert_eq!(standard("select 'secret"), "select ?");
+    assert_eq!(standard("select $tag$secret"), "select ?");
+    assert_eq!(standard("select 1 /* secret"), "select ?");
+}
+
+#[test]
+fn passwords_in_utility_statements_vanish() {
+    assert_eq!(
+        standard("ALTER ROLE app PASSWORD 'hunter2'"),
+        "alter ROLE app PASSWORD ?"
+    );
+    assert_eq!(
+        mysql("CREATE USER 'a'@'%' IDENTIFIED BY \"hunter2\""),
+        "create USER ?@? IDENTIFIED by ?"
+    );
+}
+
+#[test]
+fn lists_and_rows_have_one_fingerprint_whatever_their_length() {
+    assert_eq!(
+        standard("select * from t where id in (1)"),
+        "select * from t where id in (?)"
+    );
+    let two = standard("select * from t where id in (1,2) and b=1");
+    let five = standard("select * from t where id IN ( 1, 2,3 ,$4,'5' ) and b=1");
+    assert_eq!(two, "select * from t where id in (?, ...) and b=?");
+    assert_eq!(two, five);
+    let rows = standard("insert into t values (1,'a'),(2,'b'), (3, 'c'),(4,'d') on conflict do nothing");
+    assert_eq!(rows, "insert into t values (?, ?), ... on conflict do nothing");
+    assert_eq!(
+        rows,
+        standard("insert into t values (1,'a'),(2,'b') on conflict do nothing")
+    );
+}
+
+#[test]
+fn http_requests_keep_the_path_and_lose_the_values() {
+    let mut fingerprints = Fingerprints::default();
+    assert_eq!(
+        &*fingerprints.http(b"GET", b"/products/42/reviews?page=3&q=secret&flag"),
+        "GET /products/?/reviews?page=?&q=?&flag"
+    );
+    assert_eq!(
+        &*fingerprints.http(b"GET", b"/a/6f9619ff-8b86-d011-b42d-00c04fc964ff"),
+        "GET /a/?"
+    );
+    assert_eq!(&*fingerprints.http(b"GET", b"/index.php"), "GET /index.php");
+}
+
+#[test]
+fn equal_fingerprints_share_one_allocation_and_their_number_is_bounded() {
+    let mut fingerprints = Fingerprints::default();
+    let first = fingerprints.sql(b"select 1", Dialect::Standard);
+    let second = fingerprints.sql(b"SELECT  2", Dialect::Standard);
+    assert!(Arc::ptr_eq(&first, &second));
+    for number in 0..MAXIMUM_FINGERPRINTS + 10 {
+        fingerprints.intern(&format!("name{number}"));
+    }
+    assert_eq!(&*fingerprints.intern("one more"), OTHER_STATEMENTS);
+    assert!(fingerprints.known.len() <= MAXIMUM_FINGERPRINTS + 1);
+}
+
+proptest! {
+    #[test]
+    fn any_bytes_end_in_a_bounded_text(text in proptest::collection::vec(any::<u8>(), 0..4096), dialect in any::<bool>()) {
+        let dialect = if dialect { Dialect::Mysql } else { Dialect::Standard };
+        let fingerprint = Fingerprints::default().sql(&text, dialect);
+        prop_assert!(fingerprint.len() <= 3 * (MAXIMUM_LENGTH + 4096));
+    }
+
+    #[test]
+    fn no_literal_survives(secret in "[A-Z]{12}", number in 100_000_u64..999_999) {
+        let text = format!("select a{number}x, '{secret}', {number}, $x${secret}$x$ from t where b in ('{secret}', {number})");
+        let fingerprint = standard(&text);
+        prop_assert!(!fingerprint.contains(&secret));
+        let alone = format!(" {number}");
+        prop_assert!(!fingerprint.contains(&alone));
+    }
+}

@@ -1,0 +1,374 @@
+//! Facts of all connections to operations: what a user waits for.
+//!
+//! Memory: the exchanges of operations that are under way are held. An operation of more than [`MAXIMUM_STEPS`] exchanges is
+//! handed on in parts; when all operations under way hold more than [`MAXIMUM_HELD`], every one that can is cut.
+
+mod attribution;
+mod dependencies;
+mod requests;
+pub mod rule;
+mod span;
+
+use crate::fact::Fact;
+use model::{
+    ConnectionId, Endpoint, Exchange, Operation, OperationKind, Phase, Protocol, Timestamp, TransactionState,
+};
+use requests::Requests;
+use rule::Rule;
+use std::collections::HashMap;
+use std::net::IpAddr;
+use std::sync::Arc;
+
+/// What grouping hands out.
+#[derive(Debug)]
+pub enum Grouped {
+    /// An operation, or a part of one ([`Operation::continues`]).
+    Operation(Operation),
+    /// An exchange that belongs to no operation under the rule.
+    Alone(Exchange, Protocol),
+}
+
+/// Receives what was grouped, operations in order of their end.
+pub type Sink<'s> = dyn FnMut(Grouped) + 's;
+
+/// Groups facts into operations.
+#[derive(Debug)]
+pub struct Operations {
+    rule: Rule,
+    next_id: u64,
+    connections: HashMap<ConnectionId, (Endpoint, Endpoint)>,
+    /// Handshakes of connections whose protocol is not known yet.
+    handshakes: HashMap<ConnectionId, Member>,
+    groups: HashMap<Key, Group>,
+    requests: Requests,
+    held: usize,
+}
+
+/// Most exchanges of one operation held at a time.
+pub const MAXIMUM_STEPS: usize = 20_000;
+
+/// Most exchanges of all operations under way held at a time (about 80 MB).
+pub const MAXIMUM_HELD: usize = 200_000;
+
+/// An exchange with what is known of its connection.
+#[derive(Debug, Clone)]
+struct Member {
+    exchange: Exchange,
+    protocol: Protocol,
+    client: Endpoint,
+    server: Endpoint,
+}
+
+/// Which group an exchange belongs to.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+enum Key {
+    Connection(ConnectionId),
+    Setup(ConnectionId),
+    Host(IpAddr),
+    All,
+}
+
+/// An operation under way.
+#[derive(Debug)]
+struct Group {
+    id: u64,
+    kind: OperationKind,
+    members: Vec<Member>,
+    /// Where the part before this one ended.
+    from: Option<Timestamp>,
+    ended: Timestamp,
+    name: Option<Arc<str>>,
+}
+
+impl Operations {
+    /// Groups by `rule`.
+    pub fn new(rule: Rule) -> Self {
+        Self {
+            rule,
+            next_id: 0,
+            connections: HashMap::new(),
+            handshakes: HashMap::new(),
+            groups: HashMap::new(),
+            requests: Requests::default(),
+            held: 0,
+        }
+    }
+
+    /// Takes the next fact.
+    pub fn fact(&mut self, fact: Fact, out: &mut Sink<'_>) {
+        match fact {
+            Fact::Opened {
+                connection,
+                client,
+                server,
+                ..
+            } => {
+                self.connections.insert(connection, (client, server));
+            }
+            Fact::Started { connection, at } => {
+                if matches!(self.rule, Rule::Auto | Rule::Http)
+                    && let Some(&endpoints) = self.connections.get(&connection)
+                {
+                    let id = self.take_id();
+                    let mut handshake = self.handshakes.remove(&connection);
+                    if let Some(handshake) = &mut handshake {
+                        handshake.protocol = Protocol::Http;
+                    }
+                    self.requests.started(id, connection, endpoints, at, handshake);
+                }
+            }
+            Fact::Exchange { exchange, protocol } => {
+                if let Some(&(client, server)) = self.connections.get(&exchange.connection) {
+                    self.identified(
+                        Member {
+                            exchange,
+                            protocol,
+                            client,
+                            server,
+                        },
+                        out,
+                    );
+                }
+            }
+            Fact::Closed(outcome) => {
+                if let Some(handshake) = self.handshakes.remove(&outcome.id) {
+                    self.exchange(handshake, out);
+                }
+                self.close(Key::Connection(outcome.id), out);
+                self.close(Key::Setup(outcome.id), out);
+                self.requests.closed(outcome.id);
+                self.connections.remove(&outcome.id);
+            }
+        }
+    }
+
+    /// The observation is over: hands out what is under way.
+    pub fn finish(mut self, out: &mut Sink<'_>) {
+        let mut keys: Vec<(u64, Key)> = self.groups.iter().map(|(key, group)| (group.id, *key)).collect();
+        keys.sort_by_key(|(id, _)| *id);
+        for (_, key) in keys {
+            self.close(key, out);
+        }
+    }
+
+    /// Keeps a handshake until the exchange behind it tells what the connection is for.
+    fn identified(&mut self, member: Member, out: &mut Sink<'_>) {
+        if member.exchange.is_handshake() {
+            self.handshakes.insert(member.exchange.connection, member);
+            return;
+        }
+        if let Some(mut handshake) = self.handshakes.remove(&member.exchange.connection) {
+            handshake.protocol = member.protocol;
+            self.exchange(handshake, out);
+        }
+        self.exchange(member, out);
+    }
+
+    fn exchange(&mut self, member: Member, out: &mut Sink<'_>) {
+        match self.rule {
+            Rule::Auto => {
+                let unclaimed = self.requests.claim(member, out);
+                if let Some(member) = unclaimed {
+                    self.by_connection(member, out);
+                }
+            }
+            Rule::Http => {
+                if let Some(member) = self.requests.claim(member, out) {
+                    out(Grouped::Alone(member.exchange, member.protocol));
+                }
+            }
+            Rule::Connection => self.by_connection(member, out),
+            Rule::Transaction => self.by_transaction(member, out),
+            Rule::Gap(pause) => {
+                let key = Key::Host(member.client.address);
+                let started = span::started(&member.exchange);
+                if self
+                    .groups
+                    .get(&key)
+                    .is_some_and(|group| started.since(group.ended) > pause)
+                {
+                    self.close(key, out);
+                }
+                self.add(key, OperationKind::Burst, member, out);
+            }
+            Rule::Whole => self.add(Key::All, OperationKind::Whole, member, out),
+        }
+    }
+
+    fn by_connection(&mut self, member: Member, out: &mut Sink<'_>) {
+        self.add(
+            Key::Connection(member.exchange.connection),
+            OperationKind::Connection,
+            member,
+            out,
+        );
+    }
+
+    fn by_transaction(&mut self, member: Member, out: &mut Sink<'_>) {
+        let connection = member.exchange.connection;
+        match member.exchange.phase {
+            Phase::Connect | Phase::Tls | Phase::Login => {
+                self.add(Key::Setup(connection), OperationKind::Connection, member, out);
+            }
+            Phase::Close => out(Grouped::Alone(member.exchange, member.protocol)),
+            Phase::Work => {
+                self.close(Key::Setup(connection), out);
+                let goes_on = match member.exchange.transaction {
+                    Some(TransactionState::Open | TransactionState::Failed) => true,
+                    Some(TransactionState::Idle) => false,
+                    None => member.exchange.executions == 0 && member.protocol.is_database(),
+                };
+                self.add(
+                    Key::Connection(connection),
+                    OperationKind::Transaction,
+                    member,
+                    out,
+                );
+                if !goes_on {
+                    self.close(Key::Connection(connection), out);
+                }
+            }
+        }
+    }
+
+    fn add(&mut self, key: Key, kind: OperationKind, member: Member, out: &mut Sink<'_>) {
+        let ended = span::ended(&member.exchange);
+        if !self.groups.contains_key(&key) {
+            let id = self.take_id();
+            let group = Group {
+                id,
+                kind,
+                members: Vec::new(),
+                from: None,
+                ended,
+                name: None,
+            };
+            self.groups.insert(key, group);
+        }
+        let Some(group) = self.groups.get_mut(&key) else {
+            return;
+        };
+        group.ended = group.ended.max(ended);
+        group.name.get_or_insert_with(|| group_name(kind, &member));
+        if kind == OperationKind::Transaction {
+            group.rename(&member);
+        }
+        group.members.push(member);
+        self.held += 1;
+        if group.members.len() >= MAXIMUM_STEPS {
+            self.cut(key, out);
+        } else if self.held >= MAXIMUM_HELD {
+            let keys: Vec<Key> = self.groups.keys().copied().collect();
+            for key in keys {
+                self.cut(key, out);
+            }
+        }
+    }
+
+    fn cut(&mut self, key: Key, out: &mut Sink<'_>) {
+        let Some(group) = self.groups.get_mut(&key) else {
+            return;
+        };
+        let members = std::mem::take(&mut group.members);
+        self.held -= members.len();
+        if members.is_empty() {
+            return;
+        }
+        let (from, ended) = (group.from, group.ended);
+        group.from = Some(ended);
+        let name = group.name.clone().unwrap_or_else(|| Arc::from(group.kind.name()));
+        let operation = assemble(group.id, group.kind, name, members, from, true);
+        out(Grouped::Operation(operation));
+    }
+
+    fn close(&mut self, key: Key, out: &mut Sink<'_>) {
+        let Some(group) = self.groups.remove(&key) else {
+            return;
+        };
+        self.held -= group.members.len();
+        let name = group.name.unwrap_or_else(|| Arc::from(group.kind.name()));
+        out(Grouped::Operation(assemble(
+            group.id,
+            group.kind,
+            name,
+            group.members,
+            group.from,
+            false,
+        )));
+    }
+
+    fn take_id(&mut self) -> u64 {
+        self.next_id += 1;
+        self.next_id - 1
+    }
+}
+
+impl Group {
+    /// A transaction is named by its first statement that is more than a prepare.
+    fn rename(&mut self, member: &Member) {
+        let named_by_work = self.members.iter().any(|member| member.exchange.executions > 0);
+        if !named_by_work && member.exchange.fingerprint.is_some() {
+            self.name = Some(group_name(self.kind, member));
+        }
+    }
+}
+
+fn group_name(kind: OperationKind, member: &Member) -> Arc<str> {
+    match kind {
+        OperationKind::Transaction => match &member.exchange.fingerprint {
+            Some(fingerprint) => fingerprint.clone(),
+            None => Arc::from(format!("exchange with {}", member.server)),
+        },
+        OperationKind::Connection => Arc::from(format!("connection to {}", member.server)),
+        OperationKind::Burst => Arc::from(format!("burst of {}", member.client.address)),
+        OperationKind::Whole => Arc::from("whole observation"),
+        OperationKind::Http => match &member.exchange.fingerprint {
+            Some(fingerprint) => fingerprint.clone(),
+            None => Arc::from("HTTP request"),
+        },
+    }
+}
+
+/// Makes an operation of its members. `from` is where the part before it ended.
+fn assemble(
+    id: u64,
+    kind: OperationKind,
+    name: Arc<str>,
+    members: Vec<Member>,
+    from: Option<Timestamp>,
+    continues: bool,
+) -> Operation {
+    let started = members.iter().map(|member| span::started(&member.exchange)).min();
+    let at = from.or(started).unwrap_or_default();
+    let ended = members
+        .iter()
+        .map(|member| span::ended(&member.exchange))
+        .max()
+        .unwrap_or(at)
+        .max(at);
+    let mut seen: Vec<ConnectionId> = members.iter().map(|member| member.exchange.connection).collect();
+    seen.sort_unstable();
+    seen.dedup();
+    let mut linked = dependencies::link(members);
+    let walked = attribution::walk(&linked.steps, &linked.parents, at, ended);
+    if let (Some(from), Some(first)) = (from, linked.steps.first_mut()) {
+        first.client_before = span::started(&first.exchange).since(from);
+    }
+    Operation {
+        id,
+        kind,
+        name,
+        at,
+        duration: ended.since(at),
+        turns: linked.steps.iter().map(|step| step.exchange.turns).sum(),
+        connections: u32::try_from(seen.len()).unwrap_or(u32::MAX),
+        attribution: walked.attribution,
+        setup: walked.setup,
+        client_after: std::time::Duration::ZERO,
+        continues,
+        steps: linked.steps,
+    }
+}
+
+#[cfg(test)]
+mod tests;

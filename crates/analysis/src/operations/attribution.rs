@@ -1,0 +1,170 @@
+//! Where an operation's time went: a walk back from its end along what it waited for.
+//!
+//! Every nanosecond between start and end is met once: the exchange that ended last, then the time before it began
+//! (the client), then the exchange that ended last before that, and so on. What ran beside it is hidden behind it
+//! and is not counted. Within one exchange, in this order and never beyond its length:
+//! server time, retransmissions, client time inside the request, one round trip per turn, and the rest is transfer.
+//! The wait of a step without a known server-side round trip is `unknown`.
+
+use super::span;
+use model::{Attribution, Exchange, OperationStep, Phase, Step, Timestamp};
+use std::time::Duration;
+
+/// What the walk found.
+#[derive(Debug, Default)]
+pub(super) struct Walked {
+    pub(super) attribution: Attribution,
+    pub(super) setup: Duration,
+}
+
+/// Attributes the time from `from` to `to` to the steps and the client between them.
+pub(super) fn walk(
+    steps: &[OperationStep],
+    parents: &[Option<u32>],
+    from: Timestamp,
+    to: Timestamp,
+) -> Walked {
+    let mut children: Vec<Vec<u32>> = Vec::new();
+    let mut roots: Vec<u32> = Vec::new();
+    children.resize_with(steps.len(), Vec::new);
+    for (index, parent) in parents.iter().enumerate() {
+        match parent {
+            Some(parent) => children[*parent as usize].push(index as u32),
+            None => roots.push(index as u32),
+        }
+    }
+    for list in children.iter_mut().chain(std::iter::once(&mut roots)) {
+        list.sort_by_key(|&index| span::ended(&steps[index as usize].exchange));
+    }
+    let mut walker = Walker {
+        steps,
+        children,
+        walked: Walked::default(),
+    };
+    walker.level(&roots, from, to);
+    walker.walked
+}
+
+struct Walker<'a> {
+    steps: &'a [OperationStep],
+    children: Vec<Vec<u32>>,
+    walked: Walked,
+}
+
+impl Walker<'_> {
+    /// Walks back over siblings, sorted by their end. Children are walked by a work list, not by recursion: the depth
+    /// of a garbage capture is not known.
+    fn level(&mut self, siblings: &[u32], from: Timestamp, to: Timestamp) {
+        let mut work = vec![(siblings.to_vec(), from, to)];
+        while let Some((siblings, from, to)) = work.pop() {
+            let mut until = to;
+            let mut next_is_setup = false;
+            for &index in siblings.iter().rev() {
+                let step = &self.steps[index as usize];
+                if until <= from {
+                    break;
+                }
+                if span::started(&step.exchange) >= until {
+                    continue;
+                }
+                let ended = span::ended(&step.exchange).min(until);
+                let started = self.counted_from(step).max(from).min(ended);
+                let gap = until.since(ended);
+                self.walked.attribution.client += gap;
+                if next_is_setup {
+                    self.walked.setup += gap;
+                }
+                next_is_setup = step.exchange.phase < Phase::Work;
+                if let Some(inner) = self.exchange(index, started, ended) {
+                    work.push(inner);
+                }
+                until = started;
+            }
+            self.walked.attribution.client += until.since(from);
+        }
+    }
+
+    /// A pipelined exchange counts from the end of the one before it: until then the client waited for that one.
+    fn counted_from(&self, step: &OperationStep) -> Timestamp {
+        let started = span::started(&step.exchange);
+        match step.after {
+            Some(after) if step.after_start => {
+                let earlier = &self.steps[after as usize].exchange;
+                if earlier.connection == step.exchange.connection {
+                    span::ended(earlier)
+                } else {
+                    started
+                }
+            }
+            _ => started,
+        }
+    }
+
+    /// Attributes one exchange; returns the part that its children explain.
+    fn exchange(
+        &mut self,
+        index: u32,
+        from: Timestamp,
+        to: Timestamp,
+    ) -> Option<(Vec<u32>, Timestamp, Timestamp)> {
+        let step = &self.steps[index as usize];
+        let mut left = to.since(from);
+        if step.exchange.phase < Phase::Work {
+            self.walked.setup += left;
+        }
+        let inner = self.inner(index, &mut left);
+        let parts = parts(&step.exchange, inner.is_some(), left);
+        self.walked.attribution.add(&parts);
+        inner
+    }
+
+    fn inner(&mut self, index: u32, left: &mut Duration) -> Option<(Vec<u32>, Timestamp, Timestamp)> {
+        if self.children[index as usize].is_empty() {
+            return None;
+        }
+        let children = std::mem::take(&mut self.children[index as usize]);
+        let exchange = &self.steps[index as usize].exchange;
+        let from = span::reached_server(exchange);
+        let span = span::left_server(exchange)?.since(from).min(*left);
+        *left -= span;
+        Some((children, from, from.after(span)))
+    }
+}
+
+/// The parts of one exchange, `left` in all.
+fn parts(exchange: &Exchange, children_explain_wait: bool, mut left: Duration) -> Attribution {
+    let mut parts = Attribution::default();
+    let mut take = |wanted: Duration| {
+        let taken = wanted.min(left);
+        left -= taken;
+        taken
+    };
+    let mut previous: Option<&Step> = None;
+    for (index, step) in exchange.steps().enumerate() {
+        let server = if children_explain_wait && index == 0 {
+            step.server_inside_reply
+        } else {
+            step.server
+        };
+        parts.server += take(server);
+        parts.recovery += take(step.recovery);
+        parts.client += take(step.client_inside_request);
+        if let Some(previous) = previous {
+            let pause = step
+                .request_started
+                .since(previous.reply_ended.unwrap_or(previous.request_ended));
+            parts.client += take(pause.saturating_sub(span::client_side(step)));
+        }
+        if step.turn && step.server_side_rtt.is_some() {
+            parts.round_trip += take(span::client_side(step) + span::server_side(step));
+        }
+        if step.server_side_rtt.is_none()
+            && let Some(reply_started) = step.reply_started
+        {
+            parts.unknown += take(reply_started.since(step.request_ended));
+        }
+        previous = Some(step);
+    }
+    parts.transfer = left;
+    parts
+}

@@ -1,0 +1,165 @@
+//! What each exchange of an operation waited for.
+//!
+//! 1. An exchange whose server is the client of others (a web server asking a database) contains those that lie
+//!    between its request reaching that server and its reply leaving it. The innermost such exchange is the parent.
+//! 2. A request sent on a connection while an earlier reply of that connection was owed waited for the earlier *request*.
+//! 3. Any other exchange waited for the sibling (same parent) that ended last before it began; the first child waited
+//!    for its parent's request; the first of the operation waited for nothing.
+//! 4. A parent's reply waited for the child that ended last.
+//!
+//! This is causality by time: two siblings that follow each other without depending on each other look dependent.
+
+use super::span;
+use super::{Member, Timestamp};
+use model::{ConnectionId, OperationStep, Protocol};
+use std::collections::HashMap;
+
+/// The steps in order of their start, and for each its parent.
+#[derive(Debug)]
+pub(super) struct Linked {
+    pub(super) steps: Vec<OperationStep>,
+    pub(super) parents: Vec<Option<u32>>,
+}
+
+/// Orders the members of an operation and finds what each waited for.
+pub(super) fn link(mut members: Vec<Member>) -> Linked {
+    members.sort_by_key(|member| member.exchange.at);
+    let parents = parents(&members);
+    let triggers = triggers(&members, &parents);
+    let mut steps: Vec<OperationStep> = members
+        .into_iter()
+        .zip(triggers)
+        .map(|(member, trigger)| OperationStep {
+            exchange: member.exchange,
+            protocol: member.protocol,
+            after: trigger.map(|trigger| trigger.step),
+            after_start: trigger.is_some_and(|trigger| trigger.by_request),
+            client_before: trigger.map(|trigger| trigger.client_before).unwrap_or_default(),
+            reply_after: None,
+        })
+        .collect();
+    wait_for_children(&mut steps, &parents);
+    Linked { steps, parents }
+}
+
+#[derive(Debug, Clone, Copy)]
+struct Trigger {
+    step: u32,
+    by_request: bool,
+    client_before: std::time::Duration,
+}
+
+/// Whether the server of such a connection may ask other servers on behalf of a request.
+fn may_contain(protocol: Protocol) -> bool {
+    !protocol.is_database()
+}
+
+fn parents(members: &[Member]) -> Vec<Option<u32>> {
+    let mut open: Vec<u32> = Vec::new();
+    let mut parents = Vec::with_capacity(members.len());
+    for (index, member) in members.iter().enumerate() {
+        let (started, ended) = (span::started(&member.exchange), span::ended(&member.exchange));
+        open.retain(|&candidate| span::ended(&members[candidate as usize].exchange) >= started);
+        let parent = open.iter().rev().copied().find(|&candidate| {
+            let container = &members[candidate as usize];
+            container.exchange.connection != member.exchange.connection
+                && container.server.address == member.client.address
+                && container.server != member.server
+                && span::reached_server(&container.exchange) <= started
+                && span::left_server(&container.exchange).is_some_and(|left| ended <= left)
+        });
+        parents.push(parent);
+        if may_contain(member.protocol) && !member.exchange.is_handshake() {
+            open.push(index as u32);
+        }
+    }
+    parents
+}
+
+fn triggers(members: &[Member], parents: &[Option<u32>]) -> Vec<Option<Trigger>> {
+    let mut by_end: Vec<u32> = (0..members.len() as u32).collect();
+    by_end.sort_by_key(|&index| span::ended(&members[index as usize].exchange));
+    let mut next_to_end = 0;
+    let mut last_ended: HashMap<Option<u32>, u32> = HashMap::new();
+    let mut latest_on: HashMap<ConnectionId, u32> = HashMap::new();
+    let mut triggers = Vec::with_capacity(members.len());
+    for (index, member) in members.iter().enumerate() {
+        let started = span::started(&member.exchange);
+        while let Some(&ending) = by_end.get(next_to_end) {
+            // What has not begun yet cannot be waited for, even when it is over at once (a one-way message).
+            if span::ended(&members[ending as usize].exchange) > started || ending >= index as u32 {
+                break;
+            }
+            last_ended.insert(parents[ending as usize], ending);
+            next_to_end += 1;
+        }
+        let earlier = latest_on.insert(member.exchange.connection, index as u32);
+        let pipelined = earlier.filter(|&earlier| {
+            !member.exchange.first.turn && span::ended(&members[earlier as usize].exchange) > started
+        });
+        triggers.push(trigger(members, parents[index], pipelined, &last_ended, started));
+    }
+    triggers
+}
+
+fn trigger(
+    members: &[Member],
+    parent: Option<u32>,
+    pipelined: Option<u32>,
+    last_ended: &HashMap<Option<u32>, u32>,
+    started: Timestamp,
+) -> Option<Trigger> {
+    if let Some(step) = pipelined {
+        let since = span::started(&members[step as usize].exchange);
+        return Some(Trigger {
+            step,
+            by_request: true,
+            client_before: started.since(since),
+        });
+    }
+    if let Some(&step) = last_ended.get(&parent) {
+        let since = span::ended(&members[step as usize].exchange);
+        return Some(Trigger {
+            step,
+            by_request: false,
+            client_before: started.since(since),
+        });
+    }
+    let step = parent?;
+    let since = span::reached_server(&members[step as usize].exchange);
+    Some(Trigger {
+        step,
+        by_request: true,
+        client_before: started.since(since),
+    })
+}
+
+fn wait_for_children(steps: &mut [OperationStep], parents: &[Option<u32>]) {
+    let mut last_child: HashMap<u32, (u32, Timestamp)> = HashMap::new();
+    for (index, parent) in parents.iter().enumerate() {
+        let Some(parent) = parent else { continue };
+        let ended = span::ended(&steps[index].exchange);
+        let entry = last_child.entry(*parent).or_insert((index as u32, ended));
+        if ended >= entry.1 {
+            *entry = (index as u32, ended);
+        }
+    }
+    for (parent, (child, child_ended)) in last_child {
+        let step = &mut steps[parent as usize];
+        step.reply_after = Some(child);
+        let first = &mut step.exchange.first;
+        let own = span_left(first.reply_started, first.server_side_rtt, child_ended);
+        first.server = own + first.server_inside_reply;
+    }
+}
+
+fn span_left(
+    reply_started: Option<Timestamp>,
+    server_side_rtt: Option<std::time::Duration>,
+    child_ended: Timestamp,
+) -> std::time::Duration {
+    let rtt = server_side_rtt.unwrap_or_default();
+    reply_started
+        .map(|at| at.before(rtt - rtt / 2).since(child_ended))
+        .unwrap_or_default()
+}

@@ -1,0 +1,42 @@
+//! An exchange as its client lived it: shifted from the observation point to the client.
+
+use model::{Exchange, Step, Timestamp};
+use std::time::Duration;
+
+/// Half of the client-side round trip before the first byte passed: when the client began to send. The handshake and
+/// every other exchange use the round trip of their first step.
+pub(super) fn started(exchange: &Exchange) -> Timestamp {
+    exchange.at.before(client_side(&exchange.first) / 2)
+}
+
+/// When the client had the last byte of the reply.
+pub(super) fn ended(exchange: &Exchange) -> Timestamp {
+    let last = exchange.more.last().unwrap_or(&exchange.first);
+    let rtt = client_side(last);
+    exchange.ended().after(rtt - rtt / 2)
+}
+
+/// When the request had reached its server.
+pub(super) fn reached_server(exchange: &Exchange) -> Timestamp {
+    exchange
+        .first
+        .request_ended
+        .after(server_side(&exchange.first) / 2)
+}
+
+/// When the first byte of the reply left the server; absent when none came.
+pub(super) fn left_server(exchange: &Exchange) -> Option<Timestamp> {
+    let rtt = server_side(&exchange.first);
+    exchange
+        .first
+        .reply_started
+        .map(|at| at.before(rtt - rtt / 2).max(reached_server(exchange)))
+}
+
+pub(super) fn client_side(step: &Step) -> Duration {
+    step.client_side_rtt.unwrap_or_default()
+}
+
+pub(super) fn server_side(step: &Step) -> Duration {
+    step.server_side_rtt.unwrap_or_default()
+}

@@ -1,0 +1,289 @@
+//! What all exchanges and operations of a run amount to: statements, operations by name, totals.
+
+use crate::fact::Fact;
+use model::{
+    Attribution, ConnectionOutcome, DistributionBuilder, Exchange, Fingerprint, Operation, OperationGroup,
+    OperationKind, StatementOutcome, Step, Summary, Timestamp,
+};
+use std::collections::HashMap;
+use std::sync::Arc;
+use std::time::Duration;
+
+/// Sums up a run. Memory is bounded by the number of fingerprints and operation names, both bounded themselves, and
+/// by [`MAXIMUM_CONNECTIONS`].
+#[derive(Debug, Default)]
+pub struct Overview {
+    connections: Vec<ConnectionOutcome>,
+    statements: HashMap<Fingerprint, Statement>,
+    groups: HashMap<(OperationKind, Arc<str>), Group>,
+    unfinished: HashMap<u64, Part>,
+    durations: DistributionBuilder,
+    summary: Summary,
+    first: Option<Timestamp>,
+    last: Option<Timestamp>,
+}
+
+/// Most connections kept one by one: those with most turns. All are counted.
+pub const MAXIMUM_CONNECTIONS: usize = 1_000;
+
+/// Most operation names kept apart; further ones are summed under [`OTHER_OPERATIONS`].
+pub const MAXIMUM_GROUPS: usize = 10_000;
+
+/// The name of operations beyond [`MAXIMUM_GROUPS`].
+pub const OTHER_OPERATIONS: &str = "(other operations)";
+
+/// All that was summed up.
+#[derive(Debug, Clone, Default)]
+pub struct Totals {
+    /// Connections, most turns first.
+    pub connections: Vec<ConnectionOutcome>,
+    /// Statements, most turns first.
+    pub statements: Vec<StatementOutcome>,
+    /// Operations by kind and name, longest in all first.
+    pub operations: Vec<OperationGroup>,
+    /// The totals of the run.
+    pub summary: Summary,
+}
+
+#[derive(Debug)]
+struct Statement {
+    outcome: StatementOutcome,
+    durations: DistributionBuilder,
+}
+
+#[derive(Debug)]
+struct Group {
+    group: OperationGroup,
+    durations: DistributionBuilder,
+}
+
+/// What has come so far of an operation that comes in parts.
+#[derive(Debug, Default)]
+struct Part {
+    duration: Duration,
+}
+
+impl Overview {
+    /// Takes a fact.
+    pub fn fact(&mut self, fact: &Fact) {
+        match fact {
+            Fact::Opened { at, .. } => self.saw(*at),
+            Fact::Started { .. } => {}
+            Fact::Exchange { exchange, .. } => {
+                self.saw(exchange.at);
+                self.saw(exchange.ended());
+                self.summary.turns += u64::from(exchange.turns);
+                self.summary.exchanges += 1;
+                self.statement(exchange);
+            }
+            Fact::Closed(outcome) => self.connection(outcome),
+        }
+    }
+
+    fn saw(&mut self, at: Timestamp) {
+        self.first = Some(self.first.map_or(at, |first| first.min(at)));
+        self.last = Some(self.last.map_or(at, |last| last.max(at)));
+    }
+
+    fn connection(&mut self, outcome: &ConnectionOutcome) {
+        self.saw(outcome.at.after(outcome.duration));
+        self.summary.connections += 1;
+        self.summary.statements += outcome.statements;
+        for (sum, bytes) in self
+            .summary
+            .payload_bytes
+            .iter_mut()
+            .zip(outcome.totals.payload_bytes)
+        {
+            *sum += bytes;
+        }
+        self.connections.push(outcome.clone());
+        if self.connections.len() >= 2 * MAXIMUM_CONNECTIONS {
+            self.keep_busiest();
+        }
+    }
+
+    fn keep_busiest(&mut self) {
+        self.connections
+            .sort_by_key(|connection| (std::cmp::Reverse(connection.turns), connection.id));
+        self.connections.truncate(MAXIMUM_CONNECTIONS);
+    }
+
+    fn statement(&mut self, exchange: &Exchange) {
+        let Some(fingerprint) = &exchange.fingerprint else {
+            return;
+        };
+        let waited = waited(exchange);
+        let statement = match self.statements.get_mut(fingerprint) {
+            Some(statement) => statement,
+            None => self
+                .statements
+                .entry(fingerprint.clone())
+                .or_insert_with(|| Statement::new(fingerprint.clone())),
+        };
+        let outcome = &mut statement.outcome;
+        outcome.calls += u64::from(exchange.executions);
+        outcome.turns += u64::from(exchange.turns);
+        outcome.request_bytes += exchange.request_bytes;
+        outcome.reply_bytes += exchange.reply_bytes;
+        outcome.total += waited.total;
+        outcome.server += waited.server;
+        outcome.network += waited.network;
+        outcome.errors += u64::from(exchange.error.is_some());
+        if let Some(rows) = exchange.rows {
+            *outcome.rows.get_or_insert(0) += rows;
+        }
+        statement.durations.add(waited.total);
+    }
+
+    /// Takes an operation, or a part of one.
+    pub fn operation(&mut self, operation: &Operation) {
+        self.summary.attribution.add(&operation.attribution);
+        self.summary.setup += operation.setup;
+        let before = self.unfinished.remove(&operation.id).unwrap_or_default();
+        let duration = before.duration + operation.duration;
+        let key = (operation.kind, operation.name.clone());
+        let key = if self.groups.len() >= MAXIMUM_GROUPS && !self.groups.contains_key(&key) {
+            (operation.kind, Arc::from(OTHER_OPERATIONS))
+        } else {
+            key
+        };
+        let group = self
+            .groups
+            .entry(key)
+            .or_insert_with_key(|(kind, name)| Group::new(*kind, name.clone()));
+        group.group.turns += u64::from(operation.turns);
+        group.group.attribution.add(&operation.attribution);
+        group.group.setup += operation.setup;
+        if operation.continues {
+            self.unfinished.insert(operation.id, Part { duration });
+            return;
+        }
+        group.group.count += 1;
+        group.durations.add(duration);
+        self.durations.add(duration);
+        self.summary.operations += 1;
+    }
+
+    /// The totals of what was taken so far.
+    pub fn finish(mut self) -> Totals {
+        self.keep_busiest();
+        self.summary.duration = self
+            .last
+            .zip(self.first)
+            .map(|(last, first)| last.since(first))
+            .unwrap_or_default();
+        self.summary.spread = self.durations.distribution();
+        let mut statements: Vec<StatementOutcome> =
+            self.statements.into_values().map(Statement::finish).collect();
+        statements
+            .sort_by(|a, b| (b.turns, b.total, &a.fingerprint).cmp(&(a.turns, a.total, &b.fingerprint)));
+        let mut operations: Vec<OperationGroup> = self.groups.into_values().map(Group::finish).collect();
+        operations.sort_by(|a, b| (b.attribution.total(), &a.name).cmp(&(a.attribution.total(), &b.name)));
+        Totals {
+            connections: self.connections,
+            statements,
+            operations,
+            summary: self.summary,
+        }
+    }
+}
+
+impl Statement {
+    fn new(fingerprint: Fingerprint) -> Self {
+        let outcome = StatementOutcome {
+            fingerprint,
+            calls: 0,
+            turns: 0,
+            rows: None,
+            request_bytes: 0,
+            reply_bytes: 0,
+            total: Duration::ZERO,
+            server: Duration::ZERO,
+            network: Duration::ZERO,
+            errors: 0,
+            spread: model::Distribution::default(),
+        };
+        Self {
+            outcome,
+            durations: DistributionBuilder::new(),
+        }
+    }
+
+    fn finish(mut self) -> StatementOutcome {
+        self.outcome.spread = self.durations.distribution();
+        self.outcome
+    }
+}
+
+impl Group {
+    fn new(kind: OperationKind, name: Arc<str>) -> Self {
+        let group = OperationGroup {
+            name,
+            kind,
+            count: 0,
+            turns: 0,
+            spread: model::Distribution::default(),
+            attribution: Attribution::default(),
+            setup: Duration::ZERO,
+        };
+        Self {
+            group,
+            durations: DistributionBuilder::new(),
+        }
+    }
+
+    fn finish(mut self) -> OperationGroup {
+        self.group.spread = self.durations.distribution();
+        self.group
+    }
+}
+
+/// How long the client waited for one exchange, and of that the server's and the network's part.
+///
+/// A pipelined exchange counts from the end of the reply before it, so that sums over statements count no time twice.
+struct Waited {
+    total: Duration,
+    server: Duration,
+    network: Duration,
+}
+
+fn waited(exchange: &Exchange) -> Waited {
+    let mut waited = Waited {
+        total: Duration::ZERO,
+        server: Duration::ZERO,
+        network: Duration::ZERO,
+    };
+    for step in exchange.steps() {
+        let total = step_time(step);
+        let server = step.server.min(total);
+        let rest = total - server;
+        let unknown = if step.server_side_rtt.is_some() {
+            Duration::ZERO
+        } else {
+            unexplained(step).min(rest)
+        };
+        let client = step.client_inside_request.min(rest - unknown);
+        waited.total += total;
+        waited.server += server;
+        waited.network += rest - unknown - client;
+    }
+    waited
+}
+
+fn step_time(step: &Step) -> Duration {
+    let (Some(reply_started), Some(reply_ended)) = (step.reply_started, step.reply_ended) else {
+        return step.request_ended.since(step.request_started);
+    };
+    if step.turn {
+        reply_ended.since(step.request_started) + step.client_side_rtt.unwrap_or_default()
+    } else {
+        step.server - step.server_inside_reply.min(step.server) + reply_ended.since(reply_started)
+    }
+}
+
+fn unexplained(step: &Step) -> Duration {
+    step.reply_started
+        .map(|at| at.since(step.request_ended))
+        .unwrap_or_default()
+}

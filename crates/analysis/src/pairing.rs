@@ -1,0 +1,436 @@
+//! Messages of one connection to exchanges, by the neutral role of each message.
+//!
+//! Calling order: [`Pairing::new`]; then what the observation point saw, in order: [`Pairing::handshake`],
+//! [`Pairing::round_trip`], [`Pairing::recovery`], [`Pairing::segment`] before the messages of that segment, and
+//! [`Pairing::message`]; [`Pairing::closed`] once, last.
+//!
+//! How turns are counted:
+//! 1. A TCP handshake is one, when it was seen whole. A server that speaks first (a `Greeting`, or opaque bytes after a
+//!    handshake) is one.
+//! 2. A request sent while no reply is owed is one, once the server answers it. A request sent while a reply is owed
+//!    (pipelining) joins the turn that is under way.
+//! 3. A reply that pauses for the client (COPY, LOCAL INFILE, `100 Continue`) ends a turn: what the client sends next
+//!    begins another.
+//! 4. Where the protocol is opaque, each answer to client bytes is one: changes of direction.
+
+mod building;
+mod waits;
+
+use crate::fact::{Fact, Sink};
+use crate::fingerprint::{Dialect, Fingerprints};
+use crate::round_trip::RoundTrip;
+use building::{Building, Progress};
+use model::{
+    ConnectionId, ConnectionOutcome, Content, Decoding, Direction, Endpoint, Exchange, Fingerprint,
+    Handshake, Message, Phase, Protocol, Role, Side, StatementId, Step, Timestamp, Totals,
+};
+use std::collections::{HashMap, VecDeque};
+use std::time::Duration;
+use waits::Waits;
+
+/// Pairs the messages of one connection.
+#[derive(Debug)]
+pub struct Pairing {
+    connection: ConnectionId,
+    client: Endpoint,
+    server: Endpoint,
+    opened: Timestamp,
+    last_seen: Timestamp,
+    handshake_ended: Option<Timestamp>,
+    queue: VecDeque<Building>,
+    previous_reply_ended: Timestamp,
+    payload_seen: bool,
+    prepared: HashMap<StatementId, Fingerprint>,
+    client_side: RoundTrip,
+    server_side: RoundTrip,
+    waits: Waits,
+    server_version: Option<String>,
+    turns: u64,
+    exchanges: u64,
+    statements: u64,
+    keep_literals: bool,
+}
+
+/// Most prepared statements remembered on one connection; executions of others have no fingerprint.
+pub const MAXIMUM_PREPARED: usize = 10_000;
+
+/// Most requests that may be owed a reply on one connection. A client that sends more has its oldest ones closed as
+/// unanswered: no real one does, garbage may.
+pub const MAXIMUM_OWED: usize = 100_000;
+
+impl Pairing {
+    /// Begins a connection that was first seen at `at`.
+    pub fn new(
+        connection: ConnectionId,
+        at: Timestamp,
+        client: Endpoint,
+        server: Endpoint,
+        keep_literals: bool,
+    ) -> Self {
+        Self {
+            connection,
+            client,
+            server,
+            opened: at,
+            last_seen: at,
+            handshake_ended: None,
+            queue: VecDeque::new(),
+            previous_reply_ended: at,
+            payload_seen: false,
+            prepared: HashMap::new(),
+            client_side: RoundTrip::default(),
+            server_side: RoundTrip::default(),
+            waits: Waits::default(),
+            server_version: None,
+            turns: 0,
+            exchanges: 0,
+            statements: 0,
+            keep_literals,
+        }
+    }
+
+    /// The TCP handshake was seen whole.
+    pub fn handshake(&mut self, handshake: Handshake, out: &mut Sink<'_>) {
+        self.last_seen = handshake.ack;
+        self.handshake_ended = Some(handshake.ack);
+        self.client_side
+            .sample(handshake.ack, handshake.ack.since(handshake.syn_ack));
+        self.server_side
+            .sample(handshake.syn_ack, handshake.syn_ack.since(handshake.syn));
+        let step = Step {
+            request_started: self.opened,
+            request_ended: handshake.syn,
+            reply_started: Some(handshake.syn_ack),
+            reply_ended: Some(handshake.syn_ack),
+            turn: true,
+            client_side_rtt: Some(handshake.ack.since(handshake.syn_ack)),
+            server_side_rtt: Some(handshake.syn_ack.since(handshake.syn)),
+            recovery: handshake.syn.since(self.opened),
+            ..building::empty_step(self.opened)
+        };
+        let exchange = building::exchange(self.connection, Phase::Connect, self.opened, step);
+        self.previous_reply_ended = handshake.ack;
+        self.emit(exchange, Protocol::Unknown, out);
+    }
+
+    /// A measured round trip of one side.
+    pub fn round_trip(&mut self, at: Timestamp, side: Side, rtt: Duration) {
+        match side {
+            Side::Client => self.client_side.sample(at, rtt),
+            Side::Server => self.server_side.sample(at, rtt),
+        }
+    }
+
+    /// Bytes waited for a retransmission.
+    pub fn recovery(&mut self, from: Timestamp, to: Timestamp) {
+        self.waits.recovery(from, to);
+    }
+
+    /// Payload passed; its messages follow.
+    pub fn segment(&mut self, direction: Direction, at: Timestamp, sender_idle: Option<Duration>) {
+        self.last_seen = at;
+        if let Some(idle) = sender_idle {
+            self.waits.idle(direction, at, idle);
+        }
+    }
+
+    /// A message passed.
+    pub fn message(
+        &mut self,
+        message: &Message<'_>,
+        protocol: Protocol,
+        fingerprints: &mut Fingerprints,
+        out: &mut Sink<'_>,
+    ) {
+        match (message.direction, message.role) {
+            (Direction::ClientToServer, Role::Opaque) => self.opaque_request(message, protocol, out),
+            (Direction::ClientToServer, Role::OneWay) => self.one_way(message, protocol, fingerprints, out),
+            (Direction::ClientToServer, role) => self.request(message, role, protocol, fingerprints, out),
+            (Direction::ServerToClient, Role::Opaque) => self.opaque_reply(message),
+            (Direction::ServerToClient, Role::Notice) => self.notice(message),
+            (Direction::ServerToClient, Role::Greeting) => self.greeting(message, protocol, out),
+            (Direction::ServerToClient, role) => self.reply(message, role, protocol, out),
+        }
+        self.payload_seen = true;
+    }
+
+    fn request(
+        &mut self,
+        message: &Message<'_>,
+        role: Role,
+        protocol: Protocol,
+        fingerprints: &mut Fingerprints,
+        out: &mut Sink<'_>,
+    ) {
+        self.close_answered_opaque(protocol, out);
+        if self.queue.len() >= MAXIMUM_OWED {
+            self.finish_front(protocol, out);
+        }
+        match self.queue.back().map(|back| back.progress) {
+            Some(Progress::Writing) => {}
+            Some(Progress::Paused) => self.next_step(message),
+            Some(Progress::Awaiting) | None => self.open(message),
+        }
+        let fingerprint = self.read_request(message, protocol, fingerprints);
+        let Some(back) = self.queue.back_mut() else { return };
+        back.add_request(
+            message,
+            role,
+            self.waits.take_client_idle(back.step.request_started),
+        );
+        if let Some((fingerprint, weight, executions)) = fingerprint {
+            back.name(fingerprint, weight, executions);
+        }
+        if self.keep_literals
+            && let Content::Statement { text } | Content::Prepare { text, .. } = message.content
+        {
+            back.exchange
+                .literal
+                .get_or_insert_with(|| String::from_utf8_lossy(text).into());
+        }
+        if role == Role::Request && matches!(message.content, Content::HttpRequest { .. }) {
+            out(Fact::Started {
+                connection: self.connection,
+                at: message.ended,
+            });
+        }
+    }
+
+    /// What a client message says of statements: the fingerprint, how much it matters, executions.
+    fn read_request(
+        &mut self,
+        message: &Message<'_>,
+        protocol: Protocol,
+        fingerprints: &mut Fingerprints,
+    ) -> Option<(Option<Fingerprint>, building::Weight, u32)> {
+        use building::Weight;
+        let dialect = if protocol == Protocol::Mysql {
+            Dialect::Mysql
+        } else {
+            Dialect::Standard
+        };
+        match message.content {
+            Content::Statement { text } => {
+                self.statements += 1;
+                let fingerprint = fingerprints.sql(text, dialect);
+                let weight = Weight::of_executed(&fingerprint);
+                Some((Some(fingerprint), weight, 1))
+            }
+            Content::Prepare { statement, text } => {
+                self.statements += 1;
+                let fingerprint = fingerprints.sql(text, dialect);
+                if self.prepared.len() < MAXIMUM_PREPARED {
+                    self.prepared.insert(statement, fingerprint.clone());
+                }
+                Some((Some(fingerprint), Weight::Prepared, 0))
+            }
+            Content::Execute { statement, sets, .. } => {
+                let fingerprint = statement
+                    .and_then(|statement| self.prepared.get(&statement))
+                    .cloned();
+                let weight = fingerprint
+                    .as_deref()
+                    .map_or(Weight::Executed, Weight::of_executed);
+                Some((fingerprint, weight, sets))
+            }
+            Content::Fetch { statement, .. } => {
+                let fingerprint = statement
+                    .and_then(|statement| self.prepared.get(&statement))
+                    .cloned();
+                Some((fingerprint, Weight::Fetched, 0))
+            }
+            Content::HttpRequest { method, target } => {
+                Some((Some(fingerprints.http(method, target)), Weight::Executed, 1))
+            }
+            _ => None,
+        }
+    }
+
+    fn one_way(
+        &mut self,
+        message: &Message<'_>,
+        protocol: Protocol,
+        fingerprints: &mut Fingerprints,
+        out: &mut Sink<'_>,
+    ) {
+        self.close_answered_opaque(protocol, out);
+        let fingerprint = self.read_request(message, protocol, fingerprints);
+        let mut building = Building::new(self.connection, message, false);
+        building.add_request(message, Role::OneWay, Duration::ZERO);
+        if let Some((fingerprint, weight, executions)) = fingerprint {
+            building.name(fingerprint, weight, executions);
+        }
+        let exchange = building.finish(&mut self.waits);
+        self.emit(exchange, protocol, out);
+    }
+
+    fn opaque_request(&mut self, message: &Message<'_>, protocol: Protocol, out: &mut Sink<'_>) {
+        while self.queue.front().is_some_and(Building::has_reply) {
+            self.finish_front(protocol, out);
+        }
+        if self.queue.is_empty() {
+            self.open(message);
+        }
+        let Some(back) = self.queue.back_mut() else { return };
+        back.opaque = true;
+        let idle = self.waits.take_client_idle(back.step.request_started);
+        back.add_request(message, Role::Opaque, idle);
+    }
+
+    fn opaque_reply(&mut self, message: &Message<'_>) {
+        if self.queue.is_empty() {
+            self.open_unasked(message);
+        }
+        let (server, client) = (self.server_side.current(), self.client_side.current());
+        let Some(front) = self.queue.front_mut() else {
+            return;
+        };
+        front.opaque = true;
+        front.add_reply(
+            message,
+            server,
+            client,
+            self.previous_reply_ended,
+            &mut self.waits,
+        );
+    }
+
+    fn reply(&mut self, message: &Message<'_>, role: Role, protocol: Protocol, out: &mut Sink<'_>) {
+        if self.queue.is_empty() {
+            self.open_unasked(message);
+        }
+        self.read_reply(message);
+        let (server, client) = (self.server_side.current(), self.client_side.current());
+        let Some(front) = self.queue.front_mut() else {
+            return;
+        };
+        front.add_reply(
+            message,
+            server,
+            client,
+            self.previous_reply_ended,
+            &mut self.waits,
+        );
+        match role {
+            Role::Reply => self.finish_front(protocol, out),
+            Role::ReplyPause => front.progress = Progress::Paused,
+            _ => {}
+        }
+    }
+
+    fn greeting(&mut self, message: &Message<'_>, protocol: Protocol, out: &mut Sink<'_>) {
+        self.read_reply(message);
+        if self.queue.is_empty() {
+            self.open_unasked(message);
+            if let Some(front) = self.queue.front_mut() {
+                front.step.turn = true;
+            }
+        }
+        self.reply(message, Role::Reply, protocol, out);
+    }
+
+    fn notice(&mut self, message: &Message<'_>) {
+        self.read_reply(message);
+        if let Some(front) = self.queue.front_mut().filter(|front| front.has_reply()) {
+            front.exchange.reply_bytes += message.bytes;
+            front.step.reply_bytes += message.bytes;
+            front.exchange.reply_messages += 1;
+        }
+    }
+
+    fn read_reply(&mut self, message: &Message<'_>) {
+        if let Content::ServerVersion { text } = message.content
+            && self.server_version.is_none()
+        {
+            self.server_version =
+                Some(String::from_utf8_lossy(&text[..text.len().min(MAXIMUM_VERSION)]).into_owned());
+        }
+    }
+
+    /// Opens an exchange for a client message.
+    fn open(&mut self, message: &Message<'_>) {
+        let turn = self.queue.is_empty();
+        self.queue
+            .push_back(Building::new(self.connection, message, turn));
+    }
+
+    /// Opens an exchange for server bytes that nobody asked for: a server that speaks first, or a reply whose request
+    /// was not seen. Only the former, directly after a handshake, is a turn.
+    fn open_unasked(&mut self, message: &Message<'_>) {
+        let waited_since = self.handshake_ended.filter(|_| !self.payload_seen);
+        let mut building = Building::new(self.connection, message, waited_since.is_some());
+        let since = waited_since.unwrap_or(message.started);
+        building.exchange.at = since;
+        building.step = building::empty_step(since);
+        building.step.turn = waited_since.is_some();
+        if waited_since.is_some() {
+            building.exchange.phase = Phase::Connect;
+        }
+        building.progress = Progress::Awaiting;
+        self.queue.push_back(building);
+    }
+
+    fn next_step(&mut self, message: &Message<'_>) {
+        if let Some(back) = self.queue.back_mut() {
+            back.next_step(message, &mut self.waits);
+        }
+    }
+
+    fn close_answered_opaque(&mut self, protocol: Protocol, out: &mut Sink<'_>) {
+        while self
+            .queue
+            .front()
+            .is_some_and(|front| front.opaque && front.has_reply())
+        {
+            self.finish_front(protocol, out);
+        }
+    }
+
+    fn finish_front(&mut self, protocol: Protocol, out: &mut Sink<'_>) {
+        if let Some(front) = self.queue.pop_front() {
+            let exchange = front.finish(&mut self.waits);
+            self.emit(exchange, protocol, out);
+        }
+    }
+
+    fn emit(&mut self, exchange: Exchange, protocol: Protocol, out: &mut Sink<'_>) {
+        self.turns += u64::from(exchange.turns);
+        self.exchanges += 1;
+        if exchange.turns > 0 || exchange.reply_bytes > 0 {
+            self.previous_reply_ended = exchange.ended();
+        }
+        out(Fact::Exchange { exchange, protocol });
+    }
+
+    /// The connection ended: hands out what was not complete, then the connection itself.
+    pub fn closed(mut self, at: Timestamp, totals: Totals, decoding: Decoding, out: &mut Sink<'_>) {
+        while !self.queue.is_empty() {
+            self.finish_front(decoding.protocol, out);
+        }
+        let (client_side_rtt, server_side_rtt) = (self.client_side.least(), self.server_side.least());
+        out(Fact::Closed(ConnectionOutcome {
+            id: self.connection,
+            client: self.client,
+            server: self.server,
+            at: self.opened,
+            duration: at.max(self.last_seen).since(self.opened),
+            decoding,
+            server_version: self.server_version,
+            turns: self.turns,
+            exchanges: self.exchanges,
+            statements: self.statements,
+            rtt: client_side_rtt
+                .zip(server_side_rtt)
+                .map(|(client, server)| client + server),
+            client_side_rtt,
+            server_side_rtt,
+            totals,
+        }));
+    }
+}
+
+/// Longest server version kept.
+const MAXIMUM_VERSION: usize = 256;
+
+#[cfg(test)]
+mod tests;

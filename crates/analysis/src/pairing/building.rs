@@ -1,0 +1,261 @@
+//! An exchange that is not complete yet.
+
+use super::waits::Waits;
+use model::{ConnectionId, Content, Exchange, Fingerprint, Message, Phase, Role, Step, Timestamp};
+use std::sync::Arc;
+use std::time::Duration;
+
+/// How far an exchange has come.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Progress {
+    /// The client is still writing its request.
+    Writing,
+    /// The server owes a reply, or is writing it.
+    Awaiting,
+    /// The server waits for more from the client.
+    Paused,
+}
+
+/// How much a statement says about what its exchange is for; the weightiest names it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) enum Weight {
+    Nothing,
+    /// BEGIN, COMMIT, SET and their kin.
+    Control,
+    Prepared,
+    Fetched,
+    Executed,
+}
+
+impl Weight {
+    pub(super) fn of_executed(fingerprint: &str) -> Self {
+        let first = fingerprint.split([' ', ';']).next().unwrap_or_default();
+        let control = [
+            "begin",
+            "start",
+            "commit",
+            "end",
+            "rollback",
+            "set",
+            "savepoint",
+            "release",
+        ];
+        if control.contains(&first) {
+            Self::Control
+        } else {
+            Self::Executed
+        }
+    }
+}
+
+/// An exchange that is not complete yet.
+#[derive(Debug)]
+pub(super) struct Building {
+    pub(super) exchange: Exchange,
+    pub(super) step: Step,
+    pub(super) progress: Progress,
+    pub(super) opaque: bool,
+    weight: Weight,
+    rows_of_statement: u64,
+}
+
+impl Building {
+    pub(super) fn new(connection: ConnectionId, message: &Message<'_>, turn: bool) -> Self {
+        let mut step = empty_step(message.started);
+        step.turn = turn;
+        Self {
+            exchange: exchange(connection, message.phase, message.started, step),
+            step,
+            progress: Progress::Writing,
+            opaque: false,
+            weight: Weight::Nothing,
+            rows_of_statement: 0,
+        }
+    }
+
+    /// Whether any byte of the reply to the step under way has come.
+    pub(super) fn has_reply(&self) -> bool {
+        self.step.reply_started.is_some()
+    }
+
+    pub(super) fn add_request(&mut self, message: &Message<'_>, role: Role, client_idle: Duration) {
+        self.step.request_ended = message.ended;
+        self.step.request_bytes += message.bytes;
+        self.step.client_inside_request += client_idle;
+        self.exchange.request_bytes += message.bytes;
+        if role != Role::Opaque {
+            self.exchange.request_messages += 1;
+        }
+        if matches!(role, Role::Request | Role::Opaque) {
+            self.progress = Progress::Awaiting;
+        }
+    }
+
+    pub(super) fn name(&mut self, fingerprint: Option<Fingerprint>, weight: Weight, executions: u32) {
+        if weight > self.weight {
+            self.weight = weight;
+            self.exchange.executions = 0;
+            self.exchange.fingerprint = fingerprint.or(self.exchange.fingerprint.take());
+        }
+        if weight == self.weight {
+            self.exchange.executions = self.exchange.executions.saturating_add(executions);
+        }
+    }
+
+    pub(super) fn add_reply(
+        &mut self,
+        message: &Message<'_>,
+        server_side_rtt: Option<Duration>,
+        client_side_rtt: Option<Duration>,
+        previous_reply_ended: Timestamp,
+        waits: &mut Waits,
+    ) {
+        let step = &mut self.step;
+        let started = *step.reply_started.get_or_insert(message.started);
+        if step.reply_ended.is_none() {
+            step.server_side_rtt = server_side_rtt;
+            step.client_side_rtt = client_side_rtt;
+            step.server = server_before_reply(step, started, previous_reply_ended, waits);
+        }
+        let idle = waits.take_server_idle(started);
+        step.server += idle;
+        step.server_inside_reply += idle;
+        step.reply_ended = Some(message.ended);
+        step.reply_bytes += message.bytes;
+        self.exchange.reply_bytes += message.bytes;
+        if message.role != Role::Opaque {
+            self.exchange.reply_messages += 1;
+        }
+        self.read(message);
+    }
+
+    fn read(&mut self, message: &Message<'_>) {
+        match message.content {
+            Content::Row => self.rows_of_statement += 1,
+            Content::Done { rows, transaction } => {
+                self.exchange.transaction = transaction.or(self.exchange.transaction);
+                let returned = std::mem::take(&mut self.rows_of_statement);
+                if let Some(rows) = if returned > 0 { Some(returned) } else { rows } {
+                    *self.exchange.rows.get_or_insert(0) += rows;
+                }
+            }
+            Content::Ready(state) => self.exchange.transaction = Some(state),
+            Content::Error { code, .. } => {
+                if self.exchange.error.is_none() {
+                    let code = &code[..code.len().min(MAXIMUM_ERROR_CODE)];
+                    self.exchange.error = Some(Arc::from(&*String::from_utf8_lossy(code)));
+                }
+            }
+            Content::HttpResponse { status } if status >= 400 => {
+                self.exchange.error = Some(Arc::from(status.to_string()));
+            }
+            _ => {}
+        }
+    }
+
+    /// The client goes on after a pause: the step so far is done.
+    pub(super) fn next_step(&mut self, message: &Message<'_>, waits: &mut Waits) {
+        let done = self.complete_step(waits);
+        self.store(done);
+        self.step = empty_step(message.started);
+        self.step.turn = true;
+        self.progress = Progress::Writing;
+    }
+
+    pub(super) fn finish(mut self, waits: &mut Waits) -> Exchange {
+        if self.rows_of_statement > 0 {
+            *self.exchange.rows.get_or_insert(0) += self.rows_of_statement;
+        }
+        let done = self.complete_step(waits);
+        waits.forget_recoveries_before(done.reply_ended.unwrap_or(done.request_ended));
+        self.store(done);
+        self.exchange
+    }
+
+    fn complete_step(&mut self, waits: &Waits) -> Step {
+        let mut step = self.step;
+        step.turn &= step.reply_started.is_some();
+        step.recovery = waits.recovery_between(
+            step.request_started,
+            step.reply_ended.unwrap_or(step.request_ended),
+        );
+        step
+    }
+
+    fn store(&mut self, step: Step) {
+        self.exchange.turns += u32::from(step.turn);
+        if self.exchange.first.reply_started.is_none() && self.exchange.more.is_empty() {
+            self.exchange.first = step;
+        } else {
+            self.exchange.more.push(step);
+        }
+    }
+}
+
+/// The server's own time before the first byte of a reply.
+///
+/// 1. Behind a request the client waited for: the wait less the server-side round trip and less retransmissions.
+/// 2. Behind a pipelined request: from the end of the reply before it, or from its own arrival when that is later.
+/// 3. Unknown (zero) before any round trip was measured.
+fn server_before_reply(
+    step: &Step,
+    started: Timestamp,
+    previous_reply_ended: Timestamp,
+    waits: &Waits,
+) -> Duration {
+    let Some(rtt) = step.server_side_rtt else {
+        return Duration::ZERO;
+    };
+    let arrived_and_back = step.request_ended.after(rtt);
+    let base = if step.turn {
+        arrived_and_back
+    } else {
+        arrived_and_back.max(previous_reply_ended)
+    };
+    started
+        .since(base)
+        .saturating_sub(waits.recovery_between(step.request_ended, started))
+}
+
+/// A step at `at` in which nothing has happened yet.
+pub(super) fn empty_step(at: Timestamp) -> Step {
+    Step {
+        request_started: at,
+        request_ended: at,
+        reply_started: None,
+        reply_ended: None,
+        request_bytes: 0,
+        reply_bytes: 0,
+        turn: false,
+        client_inside_request: Duration::ZERO,
+        server: Duration::ZERO,
+        server_inside_reply: Duration::ZERO,
+        client_side_rtt: None,
+        server_side_rtt: None,
+        recovery: Duration::ZERO,
+    }
+}
+
+/// An exchange that says nothing but its first step.
+pub(super) fn exchange(connection: ConnectionId, phase: Phase, at: Timestamp, first: Step) -> Exchange {
+    Exchange {
+        connection,
+        phase,
+        at,
+        turns: u32::from(first.turn && first.reply_started.is_some()),
+        request_bytes: 0,
+        reply_bytes: 0,
+        request_messages: 0,
+        reply_messages: 0,
+        rows: None,
+        executions: 0,
+        first,
+        more: Vec::new(),
+        fingerprint: None,
+        transaction: None,
+        error: None,
+        literal: None,
+    }
+}
+
+const MAXIMUM_ERROR_CODE: usize = 64;

@@ -1,0 +1,72 @@
+//! The round trip of one side of the observation point, from samples.
+
+use model::Timestamp;
+use std::time::Duration;
+
+/// Least round trip over a sliding window.
+///
+/// A sample holds what the peer took to answer and any queue on the way, so that the least of a window is nearest to
+/// the distance. The window (two spans of [`WINDOW`]) lets the figure follow a route that changes.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct RoundTrip {
+    least: Option<Duration>,
+    older: Option<Duration>,
+    newer: Option<Duration>,
+    newer_since: Timestamp,
+}
+
+/// Half of the sliding window: a sample counts for at least this long and at most twice as long.
+pub const WINDOW: Duration = Duration::from_secs(10);
+
+impl RoundTrip {
+    /// Takes a sample.
+    pub fn sample(&mut self, at: Timestamp, rtt: Duration) {
+        if at.since(self.newer_since) > WINDOW {
+            self.older = if at.since(self.newer_since) > WINDOW * 2 {
+                None
+            } else {
+                self.newer
+            };
+            self.newer = None;
+            self.newer_since = at;
+        }
+        self.newer = Some(self.newer.map_or(rtt, |newer| newer.min(rtt)));
+        self.least = Some(self.least.map_or(rtt, |least| least.min(rtt)));
+    }
+
+    /// The round trip that holds now; absent before the first sample.
+    pub fn current(&self) -> Option<Duration> {
+        match (self.older, self.newer) {
+            (Some(older), Some(newer)) => Some(older.min(newer)),
+            (older, newer) => newer.or(older),
+        }
+    }
+
+    /// Least sample of all.
+    pub fn least(&self) -> Option<Duration> {
+        self.least
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn second(number: u64) -> Timestamp {
+        Timestamp::from_nanos(number * 1_000_000_000)
+    }
+
+    #[test]
+    fn the_least_sample_holds_until_the_window_has_passed() {
+        let mut rtt = RoundTrip::default();
+        assert_eq!(rtt.current(), None);
+        rtt.sample(second(100), Duration::from_millis(10));
+        rtt.sample(second(101), Duration::from_millis(90));
+        assert_eq!(rtt.current(), Some(Duration::from_millis(10)));
+        rtt.sample(second(112), Duration::from_millis(90));
+        assert_eq!(rtt.current(), Some(Duration::from_millis(10)));
+        rtt.sample(second(123), Duration::from_millis(80));
+        assert_eq!(rtt.current(), Some(Duration::from_millis(80)));
+        assert_eq!(rtt.least(), Some(Duration::from_millis(10)));
+    }
+}
