@@ -1,5 +1,6 @@
 //! The servers of the testbed are real, reachable, and gone afterwards.
 
+use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
@@ -155,10 +156,14 @@ fn a_killed_test_leaves_no_server() {
         std::io::Write::flush(&mut std::io::stdout()).unwrap();
         std::thread::park();
     }
+    // What the child has no time to remove goes with this directory, which the servers' accounts may enter.
+    let directory = tempfile::tempdir().unwrap();
+    std::fs::set_permissions(directory.path(), std::fs::Permissions::from_mode(0o711)).unwrap();
     let mut child = Command::new(std::env::current_exe().unwrap());
     child
         .args(["--exact", "a_killed_test_leaves_no_server", "--nocapture"])
-        .env(CHILD, "1");
+        .env(CHILD, "1")
+        .env("TMPDIR", directory.path());
     let mut child = child.stdout(std::process::Stdio::piped()).spawn().unwrap();
     let lines = std::io::BufRead::lines(std::io::BufReader::new(child.stdout.take().unwrap()));
     let line = lines

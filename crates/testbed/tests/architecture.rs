@@ -1,0 +1,156 @@
+//! The shape of the workspace: which crate may know which, and what no file may say.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use serde_json::Value;
+
+/// What each crate may depend on inside the workspace. Data flows one way; a new arrow is a decision, made here and
+/// explained in ARCHITECTURE.md.
+const ARROWS: &[(&str, &[&str])] = &[
+    ("model", &[]),
+    ("wire", &["model"]),
+    ("capture", &["model"]),
+    ("analysis", &["model"]),
+    ("link", &["model"]),
+    ("predict", &["model", "link"]),
+    ("report", &["model"]),
+    ("live", &["model", "wire", "link"]),
+    ("demo", &["model"]),
+    ("testbed", &[]),
+    (
+        "longwire",
+        &[
+            "model", "wire", "capture", "analysis", "link", "predict", "report", "live", "demo",
+        ],
+    ),
+];
+
+/// What only tests and benchmarks may depend on.
+const FOR_TESTS_ONLY: &str = "testbed";
+
+#[test]
+fn no_crate_knows_another_it_should_not() {
+    let allowed: BTreeMap<&str, &[&str]> = ARROWS.iter().copied().collect();
+    let packages = packages();
+    let names: BTreeSet<&str> = packages
+        .iter()
+        .filter_map(|package| package["name"].as_str())
+        .collect();
+    let listed: BTreeSet<&str> = allowed.keys().copied().collect();
+    assert_eq!(names, listed, "the crates of the workspace and those in ARROWS");
+
+    let mut wrong = Vec::new();
+    for package in &packages {
+        let name = text(&package["name"]);
+        for dependency in package["dependencies"]
+            .as_array()
+            .expect("cargo lists every package's dependencies")
+        {
+            let to = text(&dependency["name"]);
+            let in_tests = dependency["kind"] == "dev";
+            let known = allowed[name].contains(&to) || (in_tests && to == FOR_TESTS_ONLY);
+            if names.contains(to) && !known {
+                wrong.push(format!("{name} -> {to}"));
+            }
+        }
+    }
+    assert!(wrong.is_empty(), "arrows against the flow: {}", wrong.join(", "));
+}
+
+#[test]
+fn every_crate_says_what_it_is_for() {
+    for (name, _) in ARROWS {
+        let readme = root().join("crates").join(name).join("README.md");
+        let text =
+            std::fs::read_to_string(&readme).unwrap_or_else(|error| panic!("{}: {error}", readme.display()));
+        assert!(
+            text.starts_with(&format!("# {name}\n")),
+            "{} starts with its name",
+            readme.display()
+        );
+    }
+}
+
+#[test]
+fn no_file_names_a_path_of_one_machine_or_a_package_registry() {
+    let mut found = Vec::new();
+    for path in files(&root()) {
+        let Ok(text) = std::fs::read_to_string(&path) else {
+            continue;
+        };
+        for (number, line) in text.lines().enumerate() {
+            for word in MACHINE_PATHS
+                .iter()
+                .chain(REGISTRIES)
+                .filter(|word| line.contains(**word))
+            {
+                found.push(format!("{}:{}: {word}", path.display(), number + 1));
+            }
+        }
+    }
+    assert!(found.is_empty(), "{}", found.join("\n"));
+}
+
+fn packages() -> Vec<Value> {
+    let cargo = std::env::var_os("CARGO").expect("cargo sets CARGO for its tests");
+    let output = Command::new(cargo)
+        .args(["metadata", "--no-deps", "--offline", "--format-version", "1"])
+        .current_dir(root())
+        .output()
+        .expect("cargo can be started again");
+    assert!(
+        output.status.success(),
+        "{}",
+        String::from_utf8_lossy(&output.stderr)
+    );
+    let metadata: Value = serde_json::from_slice(&output.stdout).expect("cargo metadata writes JSON");
+    metadata["packages"]
+        .as_array()
+        .expect("cargo metadata lists packages")
+        .clone()
+}
+
+fn text(value: &Value) -> &str {
+    value
+        .as_str()
+        .expect("cargo metadata names packages and dependencies")
+}
+
+/// The text files of the project; the lock file names where crates come from, this file what is forbidden.
+fn files(root: &Path) -> Vec<PathBuf> {
+    let mut files = Vec::new();
+    let mut directories = vec![root.to_owned()];
+    while let Some(directory) = directories.pop() {
+        let entries = std::fs::read_dir(&directory);
+        let entries = entries.unwrap_or_else(|error| panic!("{}: {error}", directory.display()));
+        for entry in entries.flatten() {
+            let (name, path) = (entry.file_name(), entry.path());
+            let is_directory = entry.file_type().is_ok_and(|kind| kind.is_dir());
+            if is_directory && !NOT_OURS.iter().any(|other| name == *other) {
+                directories.push(path);
+            } else if !is_directory && name != "Cargo.lock" && !path.ends_with(file!()) {
+                files.push(path);
+            }
+        }
+    }
+    files
+}
+
+fn root() -> PathBuf {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
+    root.canonicalize().expect("the crate is inside the workspace")
+}
+
+const NOT_OURS: [&str; 2] = [".git", "target"];
+const MACHINE_PATHS: &[&str] = &["/work/", "/root/", "/home/"];
+const REGISTRIES: &[&str] = &[
+    "crates.io",
+    "deb.debian.org",
+    "pypi.org",
+    "npmjs.org",
+    "proxy.golang.org",
+    "repo.maven",
+    "repo1.maven",
+];

@@ -1,0 +1,99 @@
+#!/bin/sh
+# setup.sh demo|test|bench: checks that what the build, the tests or the benchmarks need is here, and installs the
+# Debian packages that are missing. Starts no service, touches none that runs.
+set -eu
+cd "$(dirname "$0")/.."
+
+main() {
+    case "$1" in
+        demo) install_missing build ;;
+        test) install_missing build servers ;;
+        bench) install_missing build servers peers ;;
+        *) echo "usage: scripts/setup.sh demo|test|bench" >&2; exit 2 ;;
+    esac
+    require_rust "$1"
+}
+
+# One line a program: the programs that prove a package is there, and the package.
+programs() {
+    case "$1" in
+        build) cat <<'END'
+cc gcc
+/usr/include/stdio.h libc6-dev
+/etc/ssl/certs/ca-certificates.crt ca-certificates
+END
+        ;;
+        servers) cat <<'END'
+initdb postgresql
+pgbench postgresql-contrib
+psql postgresql-client
+mariadbd mariadb-server
+mariadb-install-db mariadb-server
+mariadb mariadb-client
+mariadb-slap mariadb-client
+tshark tshark
+tcpdump tcpdump
+setcap libcap2-bin
+END
+        ;;
+        peers) cat <<'END'
+haproxy haproxy
+socat socat
+pt-query-digest percona-toolkit
+/usr/bin/time time
+END
+        ;;
+    esac
+}
+
+# On PATH, where an ordinary user's PATH may not look, or where Debian puts PostgreSQL's server programs.
+present() {
+    case "$1" in /*) [ -e "$1" ]; return ;; esac
+    command -v "$1" >/dev/null 2>&1 && return
+    for candidate in /usr/sbin/"$1" /sbin/"$1" /usr/lib/postgresql/*/bin/"$1"; do
+        [ -x "$candidate" ] && return
+    done
+    return 1
+}
+
+install_missing() {
+    missing=
+    for group in "$@"; do
+        while read -r program package; do
+            present "$program" && continue
+            case " $missing " in *" $package "*) ;; *) missing="$missing $package" ;; esac
+        done <<END
+$(programs "$group")
+END
+    done
+    [ -z "$missing" ] && return
+    command -v apt-get >/dev/null 2>&1 ||
+        fail "these Debian packages are missing, and there is no apt-get here:$missing. Install what your system calls them."
+    if [ "$(id -u)" = 0 ]; then as_root=
+    elif command -v sudo >/dev/null 2>&1; then as_root=sudo
+    else fail "packages are missing: as root, run apt-get update && apt-get install --no-install-recommends$missing"
+    fi
+    echo "setup: installing$missing"
+    # $missing is a list of words.
+    # shellcheck disable=SC2086
+    $as_root sh scripts/install-packages.sh $missing
+}
+
+require_rust() {
+    wanted=$(sed -n 's/^rust-version = "\(.*\)"/\1/p' Cargo.toml)
+    advice="Rust $wanted or newer is needed: install it as https://rustup.rs says, then run make $1 again"
+    command -v cargo >/dev/null 2>&1 || fail "$advice"
+    found=$(rustc --version | cut -d' ' -f2)
+    oldest=$(printf '%s\n%s\n' "$wanted" "$found" | sort -V | head -n 1)
+    [ "$oldest" = "$wanted" ] || fail "$advice (this is $found)"
+    [ "$1" = test ] || return 0
+    cargo fmt --version >/dev/null 2>&1 && cargo clippy --version >/dev/null 2>&1 ||
+        fail "rustfmt and clippy are needed: run rustup component add rustfmt clippy, then make test again"
+}
+
+fail() {
+    echo "setup: $1" >&2
+    exit 2
+}
+
+main "${1:-}"
