@@ -93,20 +93,18 @@ impl Requests {
     }
 
     fn cause(&self, member: &Member) -> Option<usize> {
-        let candidates = || {
-            self.open.iter().enumerate().filter(|(_, open)| {
-                open.server.address == member.client.address
-                    && open.server != member.server
-                    && open.connection != member.exchange.connection
-                    && open.started <= member.exchange.at
-            })
+        let could_cause = |open: &OpenRequest| {
+            open.server.address == member.client.address
+                && open.server != member.server
+                && open.connection != member.exchange.connection
+                && open.started <= member.exchange.at
         };
         let worked_for = self.worked_for.get(&member.exchange.connection);
-        candidates()
-            .find(|(_, open)| Some(&open.id) == worked_for)
-            .or_else(|| candidates().find(|(_, open)| !open.has_connection))
-            .or_else(|| candidates().last())
-            .map(|(position, _)| position)
+        self.open
+            .iter()
+            .position(|open| Some(&open.id) == worked_for && could_cause(open))
+            .or_else(|| self.open.iter().position(|open| !open.has_connection && could_cause(open)))
+            .or_else(|| self.open.iter().rposition(could_cause))
     }
 
     fn answered(&mut self, member: Member, out: &mut Sink<'_>) {

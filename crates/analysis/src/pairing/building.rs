@@ -140,11 +140,9 @@ impl Building {
                 }
             }
             Content::Ready(state) => self.exchange.transaction = Some(state),
-            Content::Error { code, .. } => {
-                if self.exchange.error.is_none() {
-                    let code = &code[..code.len().min(MAXIMUM_ERROR_CODE)];
-                    self.exchange.error = Some(Arc::from(&*String::from_utf8_lossy(code)));
-                }
+            Content::Error { code, .. } if self.exchange.error.is_none() => {
+                let code = &code[..code.len().min(MAXIMUM_ERROR_CODE)];
+                self.exchange.error = Some(Arc::from(&*String::from_utf8_lossy(code)));
             }
             Content::HttpResponse { status } if status >= 400 => {
                 self.exchange.error = Some(Arc::from(status.to_string()));
