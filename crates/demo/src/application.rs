@@ -1,0 +1,191 @@
+//! The application: one page of the shop, asked for in two ways.
+
+use std::net::SocketAddr;
+use std::time::{Duration, Instant};
+
+use crate::DemoError;
+use crate::client::{Client, Row};
+use crate::shop::CATEGORIES;
+
+/// A web shop's page of one category. Each page is a connection of its own: connect, log in, ask, disconnect.
+#[derive(Debug, Clone, Copy)]
+pub struct Application {
+    category: &'static str,
+}
+
+/// How a page gets its content. The content is the same.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Variant {
+    /// One statement for the products, then for each product one for its author and one for its reviews: 1 + N
+    /// statements, one after the other.
+    Chatty,
+    /// One statement with a join.
+    Joined,
+}
+
+/// A page as it was fetched.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Page {
+    /// Products shown.
+    pub rows: usize,
+    /// Statements sent; each is one turn. Connecting and logging in are two turns more.
+    pub statements: usize,
+    /// FNV-1a of everything shown: equal when two pages show the same.
+    pub checksum: u64,
+    /// From before the connection was asked for until the goodbye was handed to the system. Real time, no think time.
+    pub duration: Duration,
+}
+
+/// One product on the page, as text.
+#[derive(Debug, PartialEq, Eq)]
+struct Entry {
+    title: String,
+    price_cents: String,
+    author: String,
+    reviews: String,
+    /// Sum of the stars; none without reviews.
+    stars: Option<String>,
+}
+
+impl Application {
+    /// The application, always showing the same category.
+    pub fn new() -> Application {
+        Application {
+            category: CATEGORIES[0],
+        }
+    }
+
+    /// Fetches the page from the shop at `server`, or through a relay in front of it.
+    ///
+    /// # Errors
+    /// Any of [`DemoError`] but the two of starting a server.
+    pub fn page(&self, server: SocketAddr, variant: Variant) -> Result<Page, DemoError> {
+        let started = Instant::now();
+        let mut visit = Visit {
+            client: Client::connect(server)?,
+            server,
+            statements: 0,
+        };
+        let entries = match variant {
+            Variant::Chatty => visit.chatty(self.category)?,
+            Variant::Joined => visit.joined(self.category)?,
+        };
+        let statements = visit.statements;
+        visit.client.close()?;
+        Ok(Page {
+            rows: entries.len(),
+            statements,
+            checksum: checksum(&entries),
+            duration: started.elapsed(),
+        })
+    }
+}
+
+impl Default for Application {
+    fn default() -> Self {
+        Application::new()
+    }
+}
+
+/// One page being fetched.
+struct Visit {
+    client: Client,
+    server: SocketAddr,
+    statements: usize,
+}
+
+impl Visit {
+    fn chatty(&mut self, category: &str) -> Result<Vec<Entry>, DemoError> {
+        let products = self.ask(&format!(
+            "SELECT id, title, price_cents, author_id FROM products WHERE category = '{category}' ORDER BY id"
+        ))?;
+        let mut entries = Vec::new();
+        for product in products {
+            let [id, title, price_cents, author_id] = self.take(product, "product")?;
+            let author_id = self.present(author_id, "author's number")?;
+            let id = self.present(id, "product's number")?;
+            let author = self.ask(&format!("SELECT name FROM authors WHERE id = {author_id}"))?;
+            let [author] = self.take_only(author, "author")?;
+            let reviews = self.ask(&format!(
+                "SELECT count(*), sum(stars) FROM reviews WHERE product_id = {id}"
+            ))?;
+            let [reviews, stars] = self.take_only(reviews, "reviews")?;
+            entries.push(self.entry([title, price_cents, author, reviews, stars])?);
+        }
+        Ok(entries)
+    }
+
+    fn joined(&mut self, category: &str) -> Result<Vec<Entry>, DemoError> {
+        let rows = self.ask(&format!(
+            "SELECT p.title, p.price_cents, a.name, count(r.id), sum(r.stars) FROM products p \
+             JOIN authors a ON a.id = p.author_id LEFT JOIN reviews r ON r.product_id = p.id \
+             WHERE p.category = '{category}' GROUP BY p.id ORDER BY p.id"
+        ))?;
+        let mut entries = Vec::new();
+        for row in rows {
+            let columns = self.take(row, "product")?;
+            entries.push(self.entry(columns)?);
+        }
+        Ok(entries)
+    }
+
+    fn ask(&mut self, sql: &str) -> Result<Vec<Row>, DemoError> {
+        self.statements += 1;
+        self.client.query(sql)
+    }
+
+    fn take<const N: usize>(&self, row: Row, what: &'static str) -> Result<[Option<String>; N], DemoError> {
+        row.try_into().map_err(|_| DemoError::Incomplete {
+            server: self.server,
+            missing: what,
+        })
+    }
+
+    fn take_only<const N: usize>(
+        &self,
+        rows: Vec<Row>,
+        what: &'static str,
+    ) -> Result<[Option<String>; N], DemoError> {
+        let row = rows.into_iter().next().ok_or(DemoError::Incomplete {
+            server: self.server,
+            missing: what,
+        })?;
+        self.take(row, what)
+    }
+
+    fn entry(&self, columns: [Option<String>; 5]) -> Result<Entry, DemoError> {
+        let [title, price_cents, author, reviews, stars] = columns;
+        Ok(Entry {
+            title: self.present(title, "title")?,
+            price_cents: self.present(price_cents, "price")?,
+            author: self.present(author, "author")?,
+            reviews: self.present(reviews, "number of reviews")?,
+            stars,
+        })
+    }
+
+    fn present(&self, value: Option<String>, what: &'static str) -> Result<String, DemoError> {
+        value.ok_or(DemoError::Incomplete {
+            server: self.server,
+            missing: what,
+        })
+    }
+}
+
+/// FNV-1a, 64 bits, over the entries' texts, each ended by a byte that no text holds.
+fn checksum(entries: &[Entry]) -> u64 {
+    let fields = entries.iter().flat_map(|entry| {
+        let stars = entry.stars.as_deref().unwrap_or("\u{fffd}");
+        [
+            &entry.title,
+            &entry.price_cents,
+            &entry.author,
+            &entry.reviews,
+            stars,
+        ]
+    });
+    let bytes = fields.flat_map(|field| field.bytes().chain([0xff]));
+    bytes.fold(0xcbf2_9ce4_8422_2325, |hash, byte| {
+        (hash ^ u64::from(byte)).wrapping_mul(0x0000_0100_0000_01b3)
+    })
+}
