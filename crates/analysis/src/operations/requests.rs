@@ -103,7 +103,11 @@ impl Requests {
         self.open
             .iter()
             .position(|open| Some(&open.id) == worked_for && could_cause(open))
-            .or_else(|| self.open.iter().position(|open| !open.has_connection && could_cause(open)))
+            .or_else(|| {
+                self.open
+                    .iter()
+                    .position(|open| !open.has_connection && could_cause(open))
+            })
             .or_else(|| self.open.iter().rposition(could_cause))
     }
 

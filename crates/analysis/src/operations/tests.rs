@@ -1,1 +1,354 @@
-//! tests
+use super::*;
+use crate::pairing::Pairing;
+use model::{ConnectionOutcome, Decoding, OperationStep, Step, Totals};
+use proptest::prelude::*;
+use std::net::Ipv4Addr;
+use std::time::Duration;
+
+fn at(microseconds: u64) -> Timestamp {
+    Timestamp::from_nanos(1_000_000_000 + microseconds * 1_000)
+}
+
+fn host(number: u8, port: u16) -> Endpoint {
+    Endpoint {
+        address: IpAddr::V4(Ipv4Addr::new(10, 0, 0, number)),
+        port,
+    }
+}
+
+fn micros(number: u64) -> Duration {
+    Duration::from_micros(number)
+}
+
+/// An exchange on `connection` with a server-side round trip of 100 us and none on the client's side.
+fn exchange(connection: u32, phase: Phase, from: u64, server: u64, reply: u64) -> Exchange {
+    let first_byte = from + 100 + server;
+    let step = Step {
+        request_started: at(from),
+        request_ended: at(from),
+        reply_started: Some(at(first_byte)),
+        reply_ended: Some(at(first_byte + reply)),
+        request_bytes: 10,
+        reply_bytes: 10,
+        turn: true,
+        client_inside_request: Duration::ZERO,
+        server: micros(server),
+        server_inside_reply: Duration::ZERO,
+        client_side_rtt: Some(Duration::ZERO),
+        server_side_rtt: Some(micros(100)),
+        recovery: Duration::ZERO,
+    };
+    Exchange {
+        connection: ConnectionId(connection),
+        phase,
+        at: at(from),
+        turns: 1,
+        request_bytes: 10,
+        reply_bytes: 10,
+        request_messages: 1,
+        reply_messages: 1,
+        rows: None,
+        executions: 1,
+        first: step,
+        more: Vec::new(),
+        fingerprint: Some(Arc::from("select ?")),
+        transaction: None,
+        error: None,
+        literal: None,
+    }
+}
+
+struct Run {
+    operations: Operations,
+    grouped: Vec<Operation>,
+    alone: usize,
+}
+
+impl Run {
+    fn new(rule: Rule) -> Self {
+        Self {
+            operations: Operations::new(rule),
+            grouped: Vec::new(),
+            alone: 0,
+        }
+    }
+
+    fn fact(&mut self, fact: Fact) {
+        let Self {
+            operations,
+            grouped,
+            alone,
+        } = self;
+        operations.fact(fact, &mut |outcome| match outcome {
+            Grouped::Operation(operation) => grouped.push(operation),
+            Grouped::Alone(..) => *alone += 1,
+        });
+    }
+
+    fn opened(&mut self, connection: u32, client: Endpoint, server: Endpoint) {
+        self.fact(Fact::Opened {
+            connection: ConnectionId(connection),
+            at: at(0),
+            client,
+            server,
+        });
+    }
+
+    fn exchange(&mut self, exchange: Exchange, protocol: Protocol) {
+        self.fact(Fact::Exchange { exchange, protocol });
+    }
+
+    fn closed(&mut self, connection: u32) {
+        let pairing = Pairing::new(ConnectionId(connection), at(0), host(0, 0), host(0, 0), false);
+        let decoding = Decoding {
+            protocol: Protocol::Unknown,
+            encrypted: false,
+            opaque: None,
+        };
+        let mut outcome: Option<ConnectionOutcome> = None;
+        pairing.closed(at(0), Totals::default(), decoding, &mut |fact| {
+            if let Fact::Closed(closed) = fact {
+                outcome = Some(closed);
+            }
+        });
+        self.fact(Fact::Closed(outcome.expect("closing hands out the connection")));
+    }
+
+    fn finish(mut self) -> (Vec<Operation>, usize) {
+        let (grouped, alone) = (&mut self.grouped, &mut self.alone);
+        self.operations.finish(&mut |outcome| match outcome {
+            Grouped::Operation(operation) => grouped.push(operation),
+            Grouped::Alone(..) => *alone += 1,
+        });
+        (self.grouped, self.alone)
+    }
+}
+
+#[test]
+fn a_connection_is_one_operation_whose_parts_sum() {
+    let mut run = Run::new(Rule::Connection);
+    run.opened(0, host(1, 40_000), host(2, 5432));
+    run.exchange(exchange(0, Phase::Login, 0, 50, 10), Protocol::Postgres);
+    run.exchange(exchange(0, Phase::Work, 1_000, 400, 0), Protocol::Postgres);
+    run.exchange(exchange(0, Phase::Work, 2_000, 400, 30), Protocol::Postgres);
+    run.closed(0);
+    let (operations, _) = run.finish();
+    assert_eq!(operations.len(), 1);
+    let operation = &operations[0];
+    assert_eq!(operation.duration, micros(2_530));
+    assert_eq!(operation.attribution.server, micros(850));
+    assert_eq!(operation.attribution.round_trip, micros(300));
+    assert_eq!(operation.attribution.transfer, micros(40));
+    assert_eq!(operation.attribution.client, micros(840 + 500));
+    assert_eq!(operation.attribution.total(), operation.duration);
+    assert_eq!(operation.setup, micros(160));
+    assert_eq!(operation.steps[1].after, Some(0));
+    assert_eq!(operation.steps[1].client_before, micros(840));
+}
+
+#[test]
+fn database_work_belongs_to_the_http_request_that_was_open_on_its_host() {
+    let mut run = Run::new(Rule::Auto);
+    run.opened(0, host(1, 40_000), host(2, 80));
+    run.opened(1, host(2, 50_000), host(3, 3306));
+    run.opened(2, host(9, 50_000), host(3, 3306));
+    run.fact(Fact::Started {
+        connection: ConnectionId(0),
+        at: at(0),
+    });
+    run.exchange(exchange(1, Phase::Work, 1_000, 400, 0), Protocol::Mysql);
+    run.exchange(exchange(2, Phase::Work, 1_100, 400, 0), Protocol::Mysql);
+    run.exchange(exchange(1, Phase::Work, 2_000, 400, 0), Protocol::Mysql);
+    run.exchange(exchange(0, Phase::Work, 0, 4_000, 20), Protocol::Http);
+    run.exchange(exchange(1, Phase::Work, 5_000, 400, 0), Protocol::Mysql);
+    let (operations, _) = run.finish();
+    let page = operations
+        .iter()
+        .find(|operation| operation.kind == OperationKind::Http)
+        .expect("a page");
+    assert_eq!(page.steps.len(), 3);
+    assert_eq!(page.duration, micros(4_120));
+    assert_eq!(page.attribution.total(), page.duration);
+    assert_eq!(page.attribution.server, micros(800));
+    assert_eq!(page.attribution.round_trip, micros(100 + 200));
+    assert_eq!(page.attribution.transfer, micros(20));
+    assert_eq!(page.attribution.client, micros(3_000));
+    let steps: Vec<&OperationStep> = page.steps.iter().collect();
+    assert_eq!((steps[1].after, steps[1].after_start), (Some(0), true));
+    assert_eq!(steps[1].client_before, micros(950));
+    assert_eq!((steps[2].after, steps[2].after_start), (Some(1), false));
+    assert_eq!(steps[0].reply_after, Some(2));
+    // The reply left the server at 4,050; the last look-up ended at 2,500.
+    assert_eq!(steps[0].exchange.first.server, micros(1_550));
+    assert_eq!(operations.len(), 3);
+}
+
+#[test]
+fn two_pages_at_once_keep_their_own_connections() {
+    let mut run = Run::new(Rule::Http);
+    for page in [0, 1] {
+        run.opened(page, host(1, 40_000 + page as u16), host(2, 80));
+        run.opened(10 + page, host(2, 50_000 + page as u16), host(3, 3306));
+        run.fact(Fact::Started {
+            connection: ConnectionId(page),
+            at: at(u64::from(page)),
+        });
+    }
+    for round in 0..3 {
+        for page in [0, 1] {
+            let from = 100 + 1_000 * round + 10 * u64::from(page);
+            run.exchange(exchange(10 + page, Phase::Work, from, 400, 0), Protocol::Mysql);
+        }
+    }
+    run.exchange(exchange(0, Phase::Work, 0, 4_000, 0), Protocol::Http);
+    run.exchange(exchange(1, Phase::Work, 1, 4_000, 0), Protocol::Http);
+    let (operations, alone) = run.finish();
+    assert_eq!(alone, 0);
+    assert_eq!(operations.len(), 2);
+    for (operation, connection) in operations.iter().zip([10, 11]) {
+        assert_eq!(operation.steps.len(), 4);
+        assert!(
+            operation.steps[1..]
+                .iter()
+                .all(|step| step.exchange.connection == ConnectionId(connection))
+        );
+    }
+}
+
+#[test]
+fn transactions_end_where_the_server_says_so() {
+    let mut run = Run::new(Rule::Transaction);
+    run.opened(0, host(1, 40_000), host(2, 5432));
+    run.exchange(exchange(0, Phase::Login, 0, 50, 10), Protocol::Postgres);
+    let states = [
+        TransactionState::Open,
+        TransactionState::Open,
+        TransactionState::Idle,
+        TransactionState::Idle,
+    ];
+    for (index, state) in states.into_iter().enumerate() {
+        let mut exchange = exchange(0, Phase::Work, 1_000 * (1 + index as u64), 50, 10);
+        exchange.transaction = Some(state);
+        run.exchange(exchange, Protocol::Postgres);
+    }
+    let (operations, _) = run.finish();
+    let sizes: Vec<usize> = operations.iter().map(|operation| operation.steps.len()).collect();
+    assert_eq!(sizes, [1, 3, 1]);
+}
+
+#[test]
+fn a_longer_pause_ends_a_burst() {
+    let mut run = Run::new(Rule::Gap(Duration::from_millis(50)));
+    run.opened(0, host(1, 40_000), host(2, 5432));
+    for from in [0, 40_000, 200_000] {
+        run.exchange(exchange(0, Phase::Work, from, 50, 10), Protocol::Postgres);
+    }
+    let (operations, _) = run.finish();
+    assert_eq!(
+        operations
+            .iter()
+            .map(|operation| operation.steps.len())
+            .collect::<Vec<_>>(),
+        [2, 1]
+    );
+}
+
+#[test]
+fn a_very_long_operation_comes_in_parts_that_sum_to_it() {
+    let mut run = Run::new(Rule::Connection);
+    run.opened(0, host(1, 40_000), host(2, 5432));
+    let count = 2 * MAXIMUM_STEPS as u64 + 5;
+    for index in 0..count {
+        run.exchange(
+            exchange(0, Phase::Work, 1_000 * index, 50, 10),
+            Protocol::Postgres,
+        );
+    }
+    let (parts, _) = run.finish();
+    assert_eq!(parts.len(), 3);
+    assert!(parts.iter().all(|part| part.id == parts[0].id));
+    assert_eq!(
+        parts.iter().map(|part| part.continues).collect::<Vec<_>>(),
+        [true, true, false]
+    );
+    let duration: Duration = parts.iter().map(|part| part.duration).sum();
+    assert_eq!(duration, micros(1_000 * (count - 1) + 160));
+    let attributed: Duration = parts.iter().map(|part| part.attribution.total()).sum();
+    assert_eq!(attributed, duration);
+}
+
+#[test]
+fn a_handshake_takes_the_protocol_of_what_follows() {
+    let mut run = Run::new(Rule::Auto);
+    run.opened(0, host(1, 40_000), host(2, 80));
+    let mut handshake = exchange(0, Phase::Connect, 0, 0, 0);
+    (
+        handshake.request_bytes,
+        handshake.reply_bytes,
+        handshake.executions,
+    ) = (0, 0, 0);
+    run.exchange(handshake, Protocol::Unknown);
+    run.fact(Fact::Started {
+        connection: ConnectionId(0),
+        at: at(200),
+    });
+    run.exchange(exchange(0, Phase::Work, 200, 50, 10), Protocol::Http);
+    run.closed(0);
+    let (operations, _) = run.finish();
+    assert_eq!(operations.len(), 1);
+    assert!(
+        operations[0]
+            .steps
+            .iter()
+            .all(|step| step.protocol == Protocol::Http)
+    );
+    assert_eq!(operations[0].turns, 2);
+    assert_eq!(operations[0].setup, micros(100));
+}
+
+/// Exchanges as a chaotic capture may give them: overlapping, nested, of zero length, with any round trips.
+fn any_member() -> impl Strategy<Value = (u32, u64, u64, u64, u64, u64, bool, u8)> {
+    (
+        0_u32..4,
+        0_u64..5_000,
+        0_u64..500,
+        0_u64..2_000,
+        0_u64..1_000,
+        0_u64..300,
+        any::<bool>(),
+        0_u8..6,
+    )
+}
+
+proptest! {
+    #[test]
+    fn the_parts_of_any_operation_sum_to_its_duration(members in proptest::collection::vec(any_member(), 1..40)) {
+        let mut run = Run::new(Rule::Whole);
+        for connection in 0..4_u8 {
+            run.opened(u32::from(connection), host(connection, 40_000), host(connection + 1, 80));
+        }
+        for (connection, from, server, wait, reply, rtt, turn, kind) in members {
+            let mut exchange = exchange(connection, Phase::Work, from, server, reply);
+            exchange.first.request_ended = at(from + wait / 3);
+            exchange.first.reply_started = (kind != 0).then(|| at(from + wait));
+            exchange.first.reply_ended = (kind != 0).then(|| at(from + wait + reply));
+            exchange.first.turn = turn;
+            exchange.first.server_side_rtt = (kind != 1).then(|| micros(rtt));
+            exchange.first.client_side_rtt = (kind != 2).then(|| micros(rtt / 2));
+            if kind == 3 {
+                exchange.phase = Phase::Login;
+            }
+            let protocol = if kind == 4 { Protocol::Http } else { Protocol::Mysql };
+            run.exchange(exchange, protocol);
+        }
+        let (operations, alone) = run.finish();
+        prop_assert_eq!(alone, 0);
+        for operation in operations {
+            prop_assert_eq!(operation.attribution.total(), operation.duration);
+            prop_assert!(operation.setup <= operation.duration);
+            for (index, step) in operation.steps.iter().enumerate() {
+                prop_assert!(step.after.is_none_or(|after| (after as usize) < index));
+            }
+        }
+    }
+}

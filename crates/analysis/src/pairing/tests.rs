@@ -1,1 +1,303 @@
-//! tests
+use super::*;
+use model::TransactionState;
+use std::net::{IpAddr, Ipv4Addr};
+
+const SERVER_RTT: Duration = Duration::from_millis(8);
+const CLIENT_RTT: Duration = Duration::from_millis(2);
+
+fn at(milliseconds: u64) -> Timestamp {
+    Timestamp::from_nanos(1_000_000_000 + milliseconds * 1_000_000)
+}
+
+fn endpoint(port: u16) -> Endpoint {
+    Endpoint {
+        address: IpAddr::V4(Ipv4Addr::LOCALHOST),
+        port,
+    }
+}
+
+struct Conversation {
+    pairing: Pairing,
+    fingerprints: Fingerprints,
+    facts: Vec<Fact>,
+}
+
+impl Conversation {
+    /// A connection whose handshake ended at 10 ms.
+    fn new() -> Self {
+        let mut conversation = Self {
+            pairing: Pairing::new(ConnectionId(0), at(0), endpoint(40_000), endpoint(5432), false),
+            fingerprints: Fingerprints::default(),
+            facts: Vec::new(),
+        };
+        let handshake = Handshake {
+            syn: at(0),
+            syn_ack: at(8),
+            ack: at(10),
+        };
+        conversation
+            .pairing
+            .handshake(handshake, &mut |fact| conversation.facts.push(fact));
+        conversation
+    }
+
+    fn says(&mut self, direction: Direction, role: Role, times: (u64, u64), content: Content<'_>) {
+        let message = Message {
+            direction,
+            started: at(times.0),
+            ended: at(times.1),
+            bytes: 100,
+            role,
+            phase: Phase::Work,
+            content,
+        };
+        self.pairing.segment(direction, message.ended, None);
+        let facts = &mut self.facts;
+        self.pairing.message(
+            &message,
+            Protocol::Postgres,
+            &mut self.fingerprints,
+            &mut |fact| facts.push(fact),
+        );
+    }
+
+    fn client(&mut self, role: Role, time: u64) {
+        self.says(Direction::ClientToServer, role, (time, time), Content::Other);
+    }
+
+    fn server(&mut self, role: Role, time: u64) {
+        self.says(Direction::ServerToClient, role, (time, time), Content::Other);
+    }
+
+    fn finish(mut self) -> (Vec<Exchange>, ConnectionOutcome) {
+        let decoding = Decoding {
+            protocol: Protocol::Postgres,
+            encrypted: false,
+            opaque: None,
+        };
+        let facts = &mut self.facts;
+        self.pairing
+            .closed(at(1000), Totals::default(), decoding, &mut |fact| {
+                facts.push(fact)
+            });
+        let mut exchanges = Vec::new();
+        let mut closed = None;
+        for fact in self.facts {
+            match fact {
+                Fact::Exchange { exchange, .. } => exchanges.push(exchange),
+                Fact::Closed(outcome) => closed = Some(outcome),
+                Fact::Opened { .. } | Fact::Started { .. } => {}
+            }
+        }
+        (exchanges, closed.expect("closed() hands out the connection"))
+    }
+}
+
+#[test]
+fn the_handshake_is_an_exchange_of_one_turn() {
+    let (exchanges, outcome) = Conversation::new().finish();
+    assert_eq!(exchanges.len(), 1);
+    assert!(exchanges[0].is_handshake());
+    assert_eq!((outcome.turns, outcome.exchanges), (1, 1));
+    assert_eq!(outcome.rtt, Some(SERVER_RTT + CLIENT_RTT));
+}
+
+#[test]
+fn server_time_is_the_wait_less_the_server_side_round_trip() {
+    let mut conversation = Conversation::new();
+    conversation.client(Role::Request, 20);
+    conversation.server(Role::ReplyPart, 33);
+    conversation.server(Role::Reply, 40);
+    let (exchanges, outcome) = conversation.finish();
+    let step = exchanges[1].first;
+    assert_eq!(step.server, Duration::from_millis(5));
+    assert_eq!(
+        (step.reply_started, step.reply_ended),
+        (Some(at(33)), Some(at(40)))
+    );
+    assert_eq!(outcome.turns, 2);
+}
+
+#[test]
+fn a_server_time_below_zero_is_zero() {
+    let mut conversation = Conversation::new();
+    conversation.client(Role::Request, 20);
+    conversation.server(Role::Reply, 21);
+    assert_eq!(conversation.finish().0[1].first.server, Duration::ZERO);
+}
+
+#[test]
+fn a_pipelined_request_joins_the_turn_under_way() {
+    let mut conversation = Conversation::new();
+    conversation.client(Role::Request, 20);
+    conversation.client(Role::Request, 21);
+    conversation.server(Role::Reply, 31);
+    conversation.client(Role::Request, 32);
+    conversation.server(Role::Reply, 35);
+    conversation.server(Role::Reply, 45);
+    let (exchanges, outcome) = conversation.finish();
+    assert_eq!(
+        exchanges
+            .iter()
+            .map(|exchange| exchange.turns)
+            .collect::<Vec<_>>(),
+        [1, 1, 0, 0]
+    );
+    assert_eq!(outcome.turns, 2);
+    // The second was there at 21 + 8/2; it waited for the first, whose reply passed at 31.
+    assert_eq!(exchanges[2].first.server, Duration::from_millis(4));
+    // The third's request came back at 32 + 8 at the earliest.
+    assert_eq!(exchanges[3].first.server, Duration::from_millis(5));
+}
+
+#[test]
+fn a_pause_of_the_server_makes_a_second_turn_of_one_exchange() {
+    let mut conversation = Conversation::new();
+    conversation.client(Role::Request, 20);
+    conversation.server(Role::ReplyPause, 30);
+    conversation.client(Role::RequestPart, 40);
+    conversation.client(Role::Request, 50);
+    conversation.server(Role::Reply, 61);
+    let (exchanges, _) = conversation.finish();
+    assert_eq!(exchanges.len(), 2);
+    assert_eq!(exchanges[1].turns, 2);
+    assert_eq!(exchanges[1].more.len(), 1);
+    assert_eq!(exchanges[1].server(), Duration::from_millis(2 + 3));
+    assert_eq!(exchanges[1].request_bytes, 300);
+}
+
+#[test]
+fn one_way_messages_and_unanswered_requests_are_no_turns() {
+    let mut conversation = Conversation::new();
+    conversation.client(Role::OneWay, 20);
+    conversation.client(Role::Request, 30);
+    let (exchanges, outcome) = conversation.finish();
+    assert_eq!(exchanges.len(), 3);
+    assert_eq!(outcome.turns, 1);
+}
+
+#[test]
+fn a_server_that_speaks_first_costs_a_turn() {
+    let mut conversation = Conversation::new();
+    conversation.server(Role::Greeting, 20);
+    let (exchanges, outcome) = conversation.finish();
+    assert_eq!(outcome.turns, 2);
+    assert_eq!(exchanges[1].phase, Phase::Connect);
+    // The client's ACK passed at 10 ms; 8 ms of the wait are the way there and back.
+    assert_eq!(exchanges[1].first.server, Duration::from_millis(2));
+}
+
+#[test]
+fn opaque_bytes_make_a_turn_at_each_answer() {
+    let mut conversation = Conversation::new();
+    for start in [20, 40, 60] {
+        conversation.client(Role::Opaque, start);
+        conversation.client(Role::Opaque, start + 1);
+        conversation.server(Role::Opaque, start + 10);
+        conversation.server(Role::Opaque, start + 12);
+    }
+    let (exchanges, outcome) = conversation.finish();
+    assert_eq!(outcome.turns, 4);
+    assert_eq!(exchanges.len(), 4);
+    assert_eq!(exchanges[1].request_bytes, 200);
+    assert_eq!(exchanges[1].request_messages, 0);
+}
+
+#[test]
+fn a_notice_between_exchanges_is_no_reply() {
+    let mut conversation = Conversation::new();
+    conversation.server(Role::Notice, 20);
+    conversation.client(Role::Request, 30);
+    conversation.server(Role::Reply, 40);
+    conversation.server(Role::Notice, 50);
+    let (exchanges, outcome) = conversation.finish();
+    assert_eq!((exchanges.len(), outcome.turns), (2, 2));
+    assert_eq!(exchanges[1].reply_bytes, 100);
+}
+
+#[test]
+fn a_retransmission_is_no_server_time() {
+    let mut conversation = Conversation::new();
+    conversation.client(Role::Request, 20);
+    conversation.pairing.recovery(at(20), at(220));
+    conversation.server(Role::Reply, 230);
+    let step = conversation.finish().0[1].first;
+    assert_eq!(step.server, Duration::from_millis(2));
+    assert_eq!(step.recovery, Duration::from_millis(200));
+}
+
+#[test]
+fn waits_inside_a_reply_are_server_time_when_the_sender_was_idle() {
+    let mut conversation = Conversation::new();
+    conversation.client(Role::Request, 20);
+    conversation.server(Role::ReplyPart, 28);
+    conversation.pairing.segment(
+        Direction::ServerToClient,
+        at(128),
+        Some(Duration::from_millis(90)),
+    );
+    conversation.server(Role::Reply, 128);
+    let step = conversation.finish().0[1].first;
+    assert_eq!(step.server_inside_reply, Duration::from_millis(90));
+    assert_eq!(step.server, Duration::from_millis(90));
+}
+
+#[test]
+fn the_statement_that_works_names_the_exchange() {
+    let mut conversation = Conversation::new();
+    let (request, part) = (Role::Request, Role::RequestPart);
+    for (role, text) in [(part, "BEGIN"), (part, "SELECT 1"), (request, "SELECT 2")] {
+        conversation.says(
+            Direction::ClientToServer,
+            role,
+            (20, 20),
+            Content::Statement {
+                text: text.as_bytes(),
+            },
+        );
+    }
+    let reply = Direction::ServerToClient;
+    conversation.says(reply, Role::ReplyPart, (30, 30), Content::Row);
+    conversation.says(
+        reply,
+        Role::ReplyPart,
+        (30, 30),
+        Content::Done {
+            rows: Some(1),
+            transaction: None,
+        },
+    );
+    conversation.says(
+        reply,
+        Role::ReplyPart,
+        (30, 30),
+        Content::Done {
+            rows: Some(7),
+            transaction: None,
+        },
+    );
+    conversation.says(
+        reply,
+        Role::Reply,
+        (30, 30),
+        Content::Ready(TransactionState::Open),
+    );
+    let (exchanges, outcome) = conversation.finish();
+    assert_eq!(exchanges[1].fingerprint.as_deref(), Some("select ?"));
+    assert_eq!(exchanges[1].executions, 2);
+    assert_eq!(exchanges[1].rows, Some(8));
+    assert_eq!(exchanges[1].transaction, Some(TransactionState::Open));
+    assert_eq!(outcome.statements, 3);
+}
+
+#[test]
+fn before_any_round_trip_is_known_the_wait_is_not_server_time() {
+    let mut conversation = Conversation::new();
+    conversation.pairing.client_side = RoundTrip::default();
+    conversation.pairing.server_side = RoundTrip::default();
+    conversation.client(Role::Request, 20);
+    conversation.server(Role::Reply, 90);
+    let step = conversation.finish().0[1].first;
+    assert_eq!(step.server_side_rtt, None);
+    assert_eq!(step.server, Duration::ZERO);
+}
