@@ -1,0 +1,337 @@
+//! The target link with the flows that share it: virtual time, one event after another.
+
+use crate::tcp::{Flow, Reaction, Sending};
+use link::{LinkDescription, Passage, Pipe, TCP_HEADER_BYTES};
+use model::{Direction, Timestamp};
+use std::cmp::Reverse;
+use std::collections::{BinaryHeap, VecDeque};
+
+/// The target link, its flows and the virtual clock.
+#[derive(Debug)]
+pub struct Network {
+    pipes: [Pipe; 2],
+    delays: [u64; 2],
+    packet_bytes: u32,
+    flows: Vec<Flow>,
+    events: BinaryHeap<Reverse<Event>>,
+    order: u64,
+    /// Waiters whose bytes have just arrived, to be told at the present time.
+    satisfied: VecDeque<u32>,
+    now: u64,
+}
+
+/// What the network tells its user.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Happening {
+    /// Time asked for with [`Network::wake_at`].
+    Wake(Wake),
+    /// All bytes (or the control packet) that this waiter waited for are there.
+    Arrived(u32),
+}
+
+/// What the user of the network wanted to be woken for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Wake {
+    /// A node's client begins.
+    Start(u32),
+    /// A measured request reaches its server.
+    RequestArrived(u32),
+    /// A node's server begins to answer.
+    Reply(u32),
+    /// A node's server has given its whole reply to its network stack.
+    Replied(u32),
+    /// A measured reply reaches its client.
+    ReplyArrived(u32),
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+struct Event {
+    at: u64,
+    order: u64,
+    what: What,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+enum What {
+    Told(Happening),
+    /// A packet of `flow` arrives; it also acknowledges the opposite flow up to `received`.
+    Packet {
+        flow: u32,
+        length: u32,
+        start: u64,
+        received: u64,
+        allowed: u64,
+    },
+    /// An acknowledgement arrives at the sender of `flow`.
+    Acknowledgement {
+        flow: u32,
+        received: u64,
+        allowed: u64,
+        beyond: u64,
+    },
+    /// The application of `flow` writes more.
+    Write {
+        flow: u32,
+        bytes: u64,
+    },
+    /// A delayed acknowledgement of `flow` may be due.
+    AckTimer {
+        flow: u32,
+    },
+    /// The sender of `flow` may have waited in vain.
+    GiveUpTimer {
+        flow: u32,
+    },
+}
+
+/// Bytes of a SYN or SYN-ACK packet: 52 and 8 of options (maximum segment size, window scale, SACK permitted).
+const HANDSHAKE_BYTES: u32 = 60;
+
+impl Network {
+    /// An idle link without flows; the clock stands at `now`.
+    pub fn new(link: &LinkDescription, now: u64) -> Self {
+        let pipes = [
+            link.pipe(Direction::ClientToServer),
+            link.pipe(Direction::ServerToClient),
+        ];
+        let delays = pipes.each_ref().map(|pipe| crate::plan::nanos(pipe.delay()));
+        Self {
+            pipes,
+            delays,
+            packet_bytes: link.payload_per_packet(),
+            flows: Vec::new(),
+            events: BinaryHeap::new(),
+            order: 0,
+            satisfied: VecDeque::new(),
+            now,
+        }
+    }
+
+    /// Adds the two flows of a connection; the flow of `direction` is `2 * connection + direction.index()`.
+    pub fn add_connection(&mut self) {
+        let new = Flow::new(self.packet_bytes, self.delays[0] + self.delays[1]);
+        self.flows.extend([new.clone(), new]);
+    }
+
+    /// The connection's handshake begins.
+    pub fn open(&mut self, connection: u32) {
+        self.flows[2 * connection as usize].opened();
+        self.flows[2 * connection as usize + 1].opened();
+    }
+
+    /// The virtual time.
+    pub const fn now(&self) -> u64 {
+        self.now
+    }
+
+    /// Asks to be told at `at`.
+    pub fn wake_at(&mut self, at: u64, wake: Wake) {
+        self.push(at, What::Told(Happening::Wake(wake)));
+    }
+
+    /// Sends a packet of the handshake; `waiter` waits for it.
+    pub fn send_handshake(&mut self, direction: Direction, waiter: u32) {
+        self.send_control(direction, HANDSHAKE_BYTES, waiter);
+    }
+
+    /// Sends an empty acknowledgement; `waiter` waits for it.
+    pub fn send_empty(&mut self, direction: Direction, waiter: u32) {
+        self.send_control(direction, TCP_HEADER_BYTES, waiter);
+    }
+
+    /// The application of `flow` writes `bytes`, spread evenly over `span` from now; `waiter` waits until all of
+    /// them have arrived.
+    pub fn write(&mut self, flow: u32, bytes: u64, span: u64, waiter: u32) {
+        let pieces = if span == 0 {
+            1
+        } else {
+            bytes.div_ceil(u64::from(self.packet_bytes)).clamp(1, MOST_PIECES)
+        };
+        self.flows[flow as usize].announce(bytes, waiter);
+        for piece in 1..=pieces {
+            let size = bytes * piece / pieces - bytes * (piece - 1) / pieces;
+            let after = if pieces == 1 {
+                span
+            } else {
+                scale(span, piece - 1, pieces - 1)
+            };
+            if after == 0 {
+                self.write_now(flow, size);
+            } else {
+                self.push(self.now.saturating_add(after), What::Write { flow, bytes: size });
+            }
+        }
+    }
+
+    /// What happens next; absent when nothing more will.
+    pub fn next(&mut self) -> Option<Happening> {
+        loop {
+            if let Some(waiter) = self.satisfied.pop_front() {
+                return Some(Happening::Arrived(waiter));
+            }
+            let Reverse(event) = self.events.pop()?;
+            self.now = event.at;
+            match event.what {
+                What::Told(happening) => return Some(happening),
+                What::Packet {
+                    flow,
+                    length,
+                    start,
+                    received,
+                    allowed,
+                } => {
+                    self.packet(flow, start, start + u64::from(length));
+                    self.acknowledgement(flow ^ 1, received, allowed, None);
+                }
+                What::Acknowledgement {
+                    flow,
+                    received,
+                    allowed,
+                    beyond,
+                } => {
+                    self.acknowledgement(flow, received, allowed, (beyond > 0).then_some(beyond));
+                }
+                What::Write { flow, bytes } => self.write_now(flow, bytes),
+                What::AckTimer { flow } => self.ack_timer(flow),
+                What::GiveUpTimer { flow } => self.give_up_timer(flow),
+            }
+        }
+    }
+
+    fn write_now(&mut self, flow: u32, bytes: u64) {
+        self.flows[flow as usize].write(self.now, bytes);
+        self.send(flow);
+    }
+
+    /// Sends what the flow may send.
+    fn send(&mut self, flow: u32) {
+        let mut sent = false;
+        while let Some(sending) = self.flows[flow as usize].next_packet(self.now) {
+            self.put_on_link(flow, sending);
+            sent = true;
+        }
+        if sent {
+            self.flows[flow as usize].sent_all_it_can(self.now);
+        }
+        self.arm_ack_timer(flow);
+    }
+
+    fn put_on_link(&mut self, flow: u32, sending: Sending) {
+        let length = (sending.end - sending.start) as u32;
+        let direction = (flow & 1) as usize;
+        let at = Timestamp::from_nanos(self.now);
+        match self.pipes[direction].accept(at, length + TCP_HEADER_BYTES) {
+            Passage::Arrives { arrives, .. } => {
+                let (received, allowed) = self.flows[(flow ^ 1) as usize].acknowledge_with_data();
+                let what = What::Packet {
+                    flow,
+                    length,
+                    start: sending.start,
+                    received,
+                    allowed,
+                };
+                self.push(arrives.as_nanos(), what);
+            }
+            Passage::Dropped => self.arm_give_up_timer(flow),
+        }
+    }
+
+    fn packet(&mut self, flow: u32, start: u64, end: u64) {
+        let now = self.now;
+        let receiving = &mut self.flows[flow as usize];
+        let reaction = receiving.arrives(now, start, end);
+        while let Some(waiter) = receiving.satisfied() {
+            self.satisfied.push_back(waiter);
+        }
+        match reaction {
+            Reaction::Acknowledge => self.send_acknowledgement(flow, end),
+            Reaction::Wait => self.arm_ack_timer(flow),
+        }
+    }
+
+    fn send_acknowledgement(&mut self, flow: u32, newest: u64) {
+        let (received, allowed) = self.flows[flow as usize].acknowledge();
+        let back = (flow & 1) as usize ^ 1;
+        let passage = self.pipes[back].accept(Timestamp::from_nanos(self.now), TCP_HEADER_BYTES);
+        if let Passage::Arrives { arrives, .. } = passage {
+            let beyond = if newest > received { newest } else { 0 };
+            self.push(
+                arrives.as_nanos(),
+                What::Acknowledgement {
+                    flow,
+                    received,
+                    allowed,
+                    beyond,
+                },
+            );
+        }
+    }
+
+    fn acknowledgement(&mut self, flow: u32, received: u64, allowed: u64, beyond: Option<u64>) {
+        self.flows[flow as usize].acknowledged(self.now, received, allowed, beyond);
+        self.send(flow);
+    }
+
+    fn arm_ack_timer(&mut self, flow: u32) {
+        if let Some(at) = self.flows[flow as usize].acknowledges_at() {
+            self.push(at.max(self.now), What::AckTimer { flow });
+        }
+    }
+
+    fn ack_timer(&mut self, flow: u32) {
+        if self.flows[flow as usize]
+            .acknowledges_at()
+            .is_some_and(|at| at <= self.now)
+        {
+            self.send_acknowledgement(flow, 0);
+        }
+    }
+
+    fn arm_give_up_timer(&mut self, flow: u32) {
+        if let Some(at) = self.flows[flow as usize].gives_up_at() {
+            self.push(at.max(self.now), What::GiveUpTimer { flow });
+        }
+    }
+
+    fn give_up_timer(&mut self, flow: u32) {
+        match self.flows[flow as usize].gives_up_at() {
+            Some(at) if at <= self.now => {
+                self.flows[flow as usize].gives_up();
+                self.send(flow);
+                self.arm_give_up_timer(flow);
+            }
+            Some(at) => self.push(at, What::GiveUpTimer { flow }),
+            None => {}
+        }
+    }
+
+    fn send_control(&mut self, direction: Direction, wire_bytes: u32, waiter: u32) {
+        let passage = self.pipes[direction.index()].accept(Timestamp::from_nanos(self.now), wire_bytes);
+        let at = match passage {
+            Passage::Arrives { arrives, .. } => arrives.as_nanos(),
+            // Sent again after TCP's initial timeout of a second (RFC 6298), by when the queue has drained.
+            Passage::Dropped => self
+                .now
+                .saturating_add(HANDSHAKE_TIMEOUT + self.delays[direction.index()]),
+        };
+        self.push(at, What::Told(Happening::Arrived(waiter)));
+    }
+
+    fn push(&mut self, at: u64, what: What) {
+        self.order += 1;
+        self.events.push(Reverse(Event {
+            at,
+            order: self.order,
+            what,
+        }));
+    }
+}
+
+/// `amount * part / whole` without overflow.
+fn scale(amount: u64, part: u64, whole: u64) -> u64 {
+    (u128::from(amount) * u128::from(part) / u128::from(whole.max(1))) as u64
+}
+
+/// Pieces in which a reply with server time inside is produced.
+const MOST_PIECES: u64 = 16;
+const HANDSHAKE_TIMEOUT: u64 = 1_000_000_000;

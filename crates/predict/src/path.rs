@@ -1,0 +1,146 @@
+//! Which waits made the operation as long as it was, from its end back to its begin.
+
+use crate::plan::{After, NONE, Node, Passage, Plan, nanos};
+use crate::predictor::Target;
+use crate::replay::{NEVER, Times};
+use model::{Attribution, Direction};
+use std::time::Duration;
+
+/// The operation's duration and where it went: the chain of waits that ends last, each nanosecond once.
+pub fn along(plan: &Plan, times: &[Times], target: &Target) -> (Duration, Attribution) {
+    let mut parts = Parts {
+        one_way: one_ways(target),
+        ..Parts::default()
+    };
+    parts.client = plan.client_after;
+    let last = (0..times.len())
+        .filter(|&node| times[node].completed != NEVER)
+        .max_by_key(|&node| times[node].completed);
+    let end = last.map_or(0, |node| times[node].completed);
+    let mut at = last.map(|node| (node as u32, Point::Completed));
+    // A node has three points and none is met twice; the bound only guards against damage.
+    for _ in 0..=3 * times.len() {
+        let Some((node, point)) = at else { break };
+        at = parts.step_back(plan, times, node, point);
+    }
+    let attribution = parts.attribution();
+    (
+        Duration::from_nanos(end.saturating_add(plan.client_after)),
+        attribution,
+    )
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Point {
+    Completed,
+    Arrived,
+    Started,
+}
+
+/// Nanoseconds by kind.
+#[derive(Debug, Default)]
+struct Parts {
+    one_way: [u64; 2],
+    client: u64,
+    server: u64,
+    round_trip: u64,
+    transfer: u64,
+    recovery: u64,
+    unknown: u64,
+}
+
+fn one_ways(target: &Target) -> [u64; 2] {
+    [Direction::ClientToServer, Direction::ServerToClient]
+        .map(|direction| nanos(target.link.one_way(direction)))
+}
+
+impl Parts {
+    /// Counts what led to `point` of `node`, and says what led there; absent at the operation's begin.
+    fn step_back(&mut self, plan: &Plan, times: &[Times], node: u32, point: Point) -> Option<(u32, Point)> {
+        let (what, when) = (&plan.nodes[node as usize], times[node as usize]);
+        match point {
+            Point::Completed if when.replied == NEVER => {
+                self.client += when.completed - when.started;
+                Some((node, Point::Started))
+            }
+            Point::Completed => {
+                self.reply(what, when);
+                Some(self.before_reply(what, when, times, node))
+            }
+            Point::Arrived => {
+                self.request(what, when);
+                Some((node, Point::Started))
+            }
+            Point::Started => {
+                self.client += what.client_before;
+                (what.after != NONE).then_some(match what.after_what {
+                    After::Completion => (what.after, Point::Completed),
+                    After::RequestSent => (what.after, Point::Started),
+                    After::RequestArrived => (what.after, Point::Arrived),
+                })
+            }
+        }
+    }
+
+    /// What the first byte of the reply waited for: the request, or the last call the server made itself.
+    fn before_reply(&mut self, what: &Node, when: Times, times: &[Times], node: u32) -> (u32, Point) {
+        let inner = if what.reply_after == NONE {
+            NEVER
+        } else {
+            times[what.reply_after as usize].completed
+        };
+        let (since, next) = if inner != NEVER && inner > when.arrived && inner <= when.replied {
+            (inner, (what.reply_after, Point::Completed))
+        } else {
+            (when.arrived, (node, Point::Arrived))
+        };
+        let wait = when.replied - since;
+        let unknown = what.unknown.min(wait);
+        self.unknown += unknown;
+        self.server += wait - unknown;
+        next
+    }
+
+    fn reply(&mut self, what: &Node, when: Times) {
+        let span = when.completed - when.replied;
+        let inside = what.server_inside.min(span);
+        self.server += inside;
+        self.network(what, span - inside, Direction::ServerToClient);
+    }
+
+    fn request(&mut self, what: &Node, when: Times) {
+        let span = when.arrived - when.started;
+        let inside = what.client_inside.min(span);
+        self.client += inside;
+        self.network(what, span - inside, Direction::ClientToServer);
+    }
+
+    fn network(&mut self, what: &Node, span: u64, direction: Direction) {
+        let (distance, recovery) = match (what.passage, direction) {
+            (Passage::Handshake | Passage::Moved, _) => (self.one_way[direction.index()], 0),
+            (Passage::Measured { round_trip, .. }, Direction::ClientToServer) => (round_trip / 2, 0),
+            (
+                Passage::Measured {
+                    round_trip, recovery, ..
+                },
+                Direction::ServerToClient,
+            ) => (round_trip - round_trip / 2, recovery),
+        };
+        let distance = distance.min(span);
+        let recovery = recovery.min(span - distance);
+        self.round_trip += distance;
+        self.recovery += recovery;
+        self.transfer += span - distance - recovery;
+    }
+
+    fn attribution(&self) -> Attribution {
+        Attribution {
+            client: Duration::from_nanos(self.client),
+            server: Duration::from_nanos(self.server),
+            round_trip: Duration::from_nanos(self.round_trip),
+            transfer: Duration::from_nanos(self.transfer),
+            recovery: Duration::from_nanos(self.recovery),
+            unknown: Duration::from_nanos(self.unknown),
+        }
+    }
+}

@@ -1,0 +1,301 @@
+//! An operation made ready for replay: its steps as a flat list with what each waits for.
+
+use model::{ConnectionId, Operation, OperationStep, Step};
+use std::collections::HashMap;
+use std::time::Duration;
+
+/// Absent index.
+pub const NONE: u32 = u32::MAX;
+
+/// An operation made ready for replay. Made once, replayed on every target.
+#[derive(Debug)]
+pub struct Plan {
+    /// All steps of all exchanges, in the operation's order.
+    pub nodes: Vec<Node>,
+    /// First node of each exchange.
+    pub first_nodes: Vec<u32>,
+    /// The connections that take part, moved or not.
+    pub connections: Vec<ConnectionId>,
+    /// Nodes that wait for nothing, in order.
+    pub roots: Vec<u32>,
+    /// Client time after the last completion.
+    pub client_after: u64,
+    /// Turns of the moved exchanges.
+    pub turns_moved: u64,
+}
+
+/// One request burst, the wait and the reply burst. Times in nanoseconds.
+#[derive(Debug, Clone)]
+pub struct Node {
+    /// Place of its connection in [`Plan::connections`].
+    pub connection: u32,
+    /// How it crosses the path.
+    pub passage: Passage,
+    /// Payload bytes of the request.
+    pub request_bytes: u64,
+    /// Payload bytes of the reply.
+    pub reply_bytes: u64,
+    /// Whether there is a reply to wait for.
+    pub has_reply: bool,
+    /// Time over which the client produces the request.
+    pub client_inside: u64,
+    /// Server time before the reply's first byte.
+    pub server_before: u64,
+    /// Server time inside the reply.
+    pub server_inside: u64,
+    /// Measured wait of which the network's part is unknown; kept as it is.
+    pub unknown: u64,
+    /// The node it waits for, or [`NONE`].
+    pub after: u32,
+    /// What of that node it waits for.
+    pub after_what: After,
+    /// Client time between what it waited for and its request.
+    pub client_before: u64,
+    /// The node its reply waits for, or [`NONE`].
+    pub reply_after: u32,
+    /// First of the nodes that wait for this one to start, or [`NONE`]; the others follow by `next_dependent`.
+    pub first_dependent: u32,
+    /// Next node that waits for the same one.
+    pub next_dependent: u32,
+    /// First of the nodes whose reply waits for this one; the others follow by `next_reply_waiter`.
+    pub first_reply_waiter: u32,
+    /// Next node whose reply waits for the same one.
+    pub next_reply_waiter: u32,
+}
+
+/// What of the node before it a node waits for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum After {
+    /// Its reply having reached its client (or, without one, its request having been sent).
+    Completion,
+    /// Its request having been sent: both are on one connection, the second does not wait for the first.
+    RequestSent,
+    /// Its request having reached its server, which then makes this call.
+    RequestArrived,
+}
+
+/// How a node's bytes cross the path.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Passage {
+    /// Over the target link, as a TCP handshake.
+    Handshake,
+    /// Over the target link, as data.
+    Moved,
+    /// As it was measured.
+    Measured {
+        /// From the request's first byte leaving the client to its last reaching the server.
+        request: u64,
+        /// From the reply's first byte leaving the server to its last reaching the client.
+        reply: u64,
+        /// The round trip in both together.
+        round_trip: u64,
+        /// Waits for retransmissions in both together.
+        recovery: u64,
+    },
+}
+
+impl Plan {
+    /// Reads the operation; `moved` tells which exchanges' connections move to the target link.
+    ///
+    /// Dependencies that point forward (which no observation can produce) count as absent.
+    pub fn new(operation: &Operation, moved: &dyn Fn(&OperationStep) -> bool) -> Self {
+        let mut plan = Self {
+            nodes: Vec::with_capacity(operation.steps.len()),
+            first_nodes: Vec::with_capacity(operation.steps.len()),
+            connections: Vec::new(),
+            roots: Vec::new(),
+            client_after: nanos(operation.client_after),
+            turns_moved: 0,
+        };
+        let mut places = HashMap::new();
+        for (index, step) in operation.steps.iter().enumerate() {
+            let id = step.exchange.connection;
+            let connection = *places.entry(id).or_insert_with(|| {
+                plan.connections.push(id);
+                plan.connections.len() as u32 - 1
+            });
+            plan.add(index, step, connection, moved(step));
+        }
+        plan.set_reply_waits(operation);
+        plan.link_dependents();
+        plan
+    }
+
+    /// Last node of the exchange `index`.
+    pub fn last_node(&self, index: usize) -> u32 {
+        self.first_nodes
+            .get(index + 1)
+            .map_or(self.nodes.len() as u32, |next| *next)
+            - 1
+    }
+
+    fn add(&mut self, index: usize, step: &OperationStep, connection: u32, moved: bool) {
+        let first = self.nodes.len() as u32;
+        self.first_nodes.push(first);
+        if moved {
+            self.turns_moved += u64::from(step.exchange.turns);
+        }
+        let (mut after, mut after_what) = self.waits_for(index, step, connection);
+        let mut client_before = nanos(step.client_before);
+        let mut previous: Option<&Step> = None;
+        for part in step.exchange.steps() {
+            if let Some(previous) = previous {
+                after = self.nodes.len() as u32 - 1;
+                after_what = After::Completion;
+                client_before = pause_between(previous, part);
+            }
+            let passage = match (moved, step.exchange.is_handshake()) {
+                (true, true) => Passage::Handshake,
+                (true, false) => Passage::Moved,
+                (false, _) => measured(part, step.reply_after.is_some()),
+            };
+            let mut node = node(part, connection, passage, after, after_what, client_before);
+            if step.reply_after.is_some() {
+                node.unknown = 0;
+            }
+            self.nodes.push(node);
+            previous = Some(part);
+        }
+    }
+
+    fn waits_for(&self, index: usize, step: &OperationStep, connection: u32) -> (u32, After) {
+        let Some(after) = step
+            .after
+            .map(|after| after as usize)
+            .filter(|after| *after < index)
+        else {
+            return (NONE, After::Completion);
+        };
+        if !step.after_start {
+            return (self.last_node(after), After::Completion);
+        }
+        let first = self.first_nodes[after];
+        if self.nodes[first as usize].connection == connection {
+            (first, After::RequestSent)
+        } else {
+            (first, After::RequestArrived)
+        }
+    }
+
+    fn set_reply_waits(&mut self, operation: &Operation) {
+        for (index, step) in operation.steps.iter().enumerate() {
+            let Some(reply_after) = step.reply_after.map(|after| after as usize) else {
+                continue;
+            };
+            if reply_after < operation.steps.len() && reply_after != index {
+                let (last, waited_for) = (self.last_node(index), self.last_node(reply_after));
+                self.nodes[last as usize].reply_after = waited_for;
+            }
+        }
+    }
+
+    /// Turns "waits for" around. Backwards, so that each list is in the operation's order.
+    fn link_dependents(&mut self) {
+        for index in (0..self.nodes.len() as u32).rev() {
+            let (after, reply_after) = (
+                self.nodes[index as usize].after,
+                self.nodes[index as usize].reply_after,
+            );
+            if after == NONE {
+                self.roots.push(index);
+            } else {
+                let first = std::mem::replace(&mut self.nodes[after as usize].first_dependent, index);
+                self.nodes[index as usize].next_dependent = first;
+            }
+            if reply_after != NONE {
+                let first =
+                    std::mem::replace(&mut self.nodes[reply_after as usize].first_reply_waiter, index);
+                self.nodes[index as usize].next_reply_waiter = first;
+            }
+        }
+        self.roots.reverse();
+    }
+}
+
+fn node(
+    step: &Step,
+    connection: u32,
+    passage: Passage,
+    after: u32,
+    after_what: After,
+    client_before: u64,
+) -> Node {
+    let inside = step.server_inside_reply.min(step.server);
+    let moved_unknown = matches!(passage, Passage::Moved) && step.server_side_rtt.is_none();
+    let unknown = if moved_unknown {
+        measured_wait(step).saturating_sub(step.server - inside)
+    } else {
+        Duration::ZERO
+    };
+    Node {
+        connection,
+        passage,
+        request_bytes: step.request_bytes,
+        reply_bytes: step.reply_bytes,
+        has_reply: step.reply_started.is_some(),
+        client_inside: nanos(step.client_inside_request),
+        server_before: nanos(step.server - inside),
+        server_inside: nanos(inside),
+        unknown: nanos(unknown),
+        after,
+        after_what,
+        client_before,
+        reply_after: NONE,
+        first_dependent: NONE,
+        next_dependent: NONE,
+        first_reply_waiter: NONE,
+        next_reply_waiter: NONE,
+    }
+}
+
+/// From the request's end to the reply's start at the observation point.
+fn measured_wait(step: &Step) -> Duration {
+    step.reply_started
+        .map_or(Duration::ZERO, |started| started.since(step.request_ended))
+}
+
+/// Times of a step that stays where it was. What the observation point saw of request and reply is kept, and half a
+/// round trip to each side is added to each. A wait that server time and round trip do not explain (a pipelined
+/// request behind another) stays with the reply, unless the reply waited for other steps (`nested`).
+fn measured(step: &Step, nested: bool) -> Passage {
+    let client_side = step.client_side_rtt.unwrap_or_default();
+    let server_side = step.server_side_rtt.unwrap_or_default();
+    let half = (client_side + server_side) / 2;
+    let before = step.server.saturating_sub(step.server_inside_reply);
+    let unexplained = if nested {
+        Duration::ZERO
+    } else {
+        measured_wait(step).saturating_sub(server_side + before)
+    };
+    let reply_span = match (step.reply_started, step.reply_ended) {
+        (Some(started), Some(ended)) => ended.since(started).saturating_sub(step.server_inside_reply),
+        _ => Duration::ZERO,
+    };
+    let request_span = step.request_ended.since(step.request_started);
+    Passage::Measured {
+        request: nanos(request_span.saturating_sub(step.client_inside_request) + half),
+        reply: nanos(unexplained + reply_span + client_side + server_side - half),
+        round_trip: nanos(client_side + server_side),
+        recovery: nanos(step.recovery),
+    }
+}
+
+/// Client time between two steps of one exchange: between the reply of the first (or its request, without one) and
+/// the request of the second, less the way to the client and back.
+fn pause_between(previous: &Step, next: &Step) -> u64 {
+    let pause = match previous.reply_ended {
+        Some(ended) => next
+            .request_started
+            .since(ended)
+            .saturating_sub(next.client_side_rtt.unwrap_or_default()),
+        None => next.request_started.since(previous.request_ended),
+    };
+    nanos(pause)
+}
+
+/// Nanoseconds of a span, at most a year, so that sums of a few hundred never overflow.
+pub fn nanos(span: Duration) -> u64 {
+    u64::try_from(span.as_nanos()).unwrap_or(u64::MAX).min(LONGEST)
+}
+
+const LONGEST: u64 = 365 * 86_400 * 1_000_000_000;

@@ -1,0 +1,303 @@
+//! How many packets a sender keeps in flight: slow start, its early end, and cubic.
+
+/// A sender's congestion window.
+#[derive(Debug, Clone)]
+pub struct Congestion {
+    /// Packets that may be in flight.
+    pub window: u32,
+    slow_start_until: u32,
+    /// Most packets out in the current round, and whether the window kept the sender from sending more.
+    most_out: u32,
+    limited: bool,
+    limited_until: u64,
+    /// Most packets out since the window was last filled, and since when.
+    used: u32,
+    used_since: u64,
+    cubic: Cubic,
+    early_exit: EarlyExit,
+}
+
+/// Growth in congestion avoidance.
+#[derive(Debug, Clone, Default)]
+struct Cubic {
+    last_max: u32,
+    epoch: Option<Epoch>,
+    /// Acknowledged packets not yet turned into growth.
+    credit: u32,
+    updated_at: u64,
+    updated_window: u32,
+    /// Acknowledged packets that grow the window by one.
+    packets_per_step: u32,
+    least_rtt: Option<u64>,
+}
+
+/// Since the last loss, or since congestion avoidance began.
+#[derive(Debug, Clone)]
+struct Epoch {
+    start: u64,
+    /// Seconds until the window is back at `origin`.
+    k: f64,
+    origin: f64,
+    acked: u32,
+    reno_window: u32,
+}
+
+/// Hybrid slow start: leaves slow start when acknowledgements show that a queue builds up.
+#[derive(Debug, Clone, Default)]
+struct EarlyExit {
+    found: bool,
+    round_end: u64,
+    round_start: u64,
+    last_ack: u64,
+    round_rtt: Option<u64>,
+    samples: u32,
+}
+
+/// An acknowledgement, as the window's growth sees it.
+#[derive(Debug, Clone, Copy)]
+pub struct Acknowledged {
+    /// When it came.
+    pub at: u64,
+    /// Packets newly acknowledged.
+    pub packets: u32,
+    /// Round trip of the newest of them that was not retransmitted.
+    pub rtt: Option<u64>,
+    /// Stream offset acknowledged.
+    pub acked: u64,
+    /// Stream offset sent.
+    pub sent: u64,
+}
+
+impl Default for Congestion {
+    fn default() -> Self {
+        Self {
+            window: INITIAL_WINDOW,
+            slow_start_until: u32::MAX,
+            most_out: 0,
+            limited: false,
+            limited_until: 0,
+            used: 0,
+            used_since: 0,
+            cubic: Cubic::default(),
+            early_exit: EarlyExit::default(),
+        }
+    }
+}
+
+impl Congestion {
+    /// Whether the window still doubles each round trip.
+    pub const fn in_slow_start(&self) -> bool {
+        self.window < self.slow_start_until
+    }
+
+    /// Packets were sent: `out` are now in flight, up to stream offset `sent` (`acked` is acknowledged); `limited` when
+    /// the window was what stopped the sender. Keeps RFC 7661's account of how much of the window is used
+    /// (`tcp_cwnd_validate`).
+    pub fn after_sending(&mut self, at: u64, out: u32, limited: bool, acked: u64, sent: u64, timeout: u64) {
+        if acked >= self.limited_until || limited || (!self.limited && out > self.most_out) {
+            self.limited = limited;
+            self.most_out = out;
+            self.limited_until = sent;
+        }
+        if self.is_limiting() {
+            self.used = 0;
+            self.used_since = at;
+            return;
+        }
+        self.used = self.used.max(out);
+        if at.saturating_sub(self.used_since) >= timeout {
+            let used = self.used.max(INITIAL_WINDOW);
+            if used < self.window {
+                self.remember_window();
+                self.window = u32::midpoint(self.window, used);
+            }
+            self.used = 0;
+            self.used_since = at;
+        }
+    }
+
+    /// The sender sends again after having been silent for `idle`: the window is halved for each timeout that passed,
+    /// down to the initial one (RFC 5681 section 4.1, `tcp_cwnd_restart`).
+    pub fn after_idle(&mut self, at: u64, idle: u64, timeout: u64) {
+        if idle <= timeout {
+            return;
+        }
+        self.remember_window();
+        let floor = self.window.min(INITIAL_WINDOW);
+        let mut left = idle;
+        while left > timeout && self.window > floor {
+            left -= timeout;
+            self.window /= 2;
+        }
+        self.window = self.window.max(floor);
+        self.used = 0;
+        self.used_since = at;
+        self.cubic.epoch = None;
+    }
+
+    /// Grows the window for an acknowledgement.
+    pub fn acknowledged(&mut self, ack: Acknowledged) {
+        if let Some(rtt) = ack.rtt {
+            let least = self.cubic.least_rtt.get_or_insert(rtt);
+            *least = rtt.min(*least);
+            let least = *least;
+            if !self.early_exit.found
+                && self.in_slow_start()
+                && self.early_exit.is_found(ack, rtt, least, self.window)
+            {
+                self.early_exit.found = true;
+                self.slow_start_until = self.window;
+            }
+        }
+        if !self.is_limiting() {
+            return;
+        }
+        let mut packets = ack.packets;
+        if self.in_slow_start() {
+            let grown = self.window.saturating_add(packets).min(self.slow_start_until);
+            packets -= grown - self.window;
+            self.window = grown;
+        }
+        if packets > 0 {
+            self.window += self.cubic.growth(ack.at, self.window, packets);
+        }
+    }
+
+    /// A packet was lost: the window shrinks to 0.7 of itself (RFC 9438 section 4.6).
+    pub fn lost(&mut self) {
+        let window = self.window;
+        self.cubic.last_max = if window < self.cubic.last_max {
+            window * (1024 + BETA) / 2048
+        } else {
+            window
+        };
+        self.cubic.epoch = None;
+        self.slow_start_until = (window * BETA / 1024).max(2);
+        self.window = self.slow_start_until;
+        self.early_exit.found = true;
+    }
+
+    /// Nothing came back for a whole timeout: slow start begins again from one packet.
+    pub fn timed_out(&mut self) {
+        self.lost();
+        self.window = 1;
+        self.early_exit = EarlyExit::default();
+    }
+
+    /// Whether the window is what limits the sender (`tcp_is_cwnd_limited`).
+    const fn is_limiting(&self) -> bool {
+        self.limited || (self.in_slow_start() && self.window < 2 * self.most_out)
+    }
+
+    /// `tcp_current_ssthresh`: a window once reached may be reached again by slow start, up to three quarters.
+    fn remember_window(&mut self) {
+        self.slow_start_until = self.slow_start_until.max(self.window / 2 + self.window / 4);
+    }
+}
+
+impl EarlyExit {
+    /// `hystart_update`: the acknowledgements of one round come for longer than half the least round trip, or the
+    /// least round trip of this round is clearly longer than that of all.
+    fn is_found(&mut self, ack: Acknowledged, rtt: u64, least: u64, window: u32) -> bool {
+        if ack.acked > self.round_end {
+            *self = Self {
+                found: false,
+                round_end: ack.sent,
+                round_start: ack.at,
+                last_ack: ack.at,
+                round_rtt: None,
+                samples: 0,
+            };
+        }
+        if window < LEAST_WINDOW_TO_EXIT {
+            return false;
+        }
+        let mut found = false;
+        if ack.at.saturating_sub(self.last_ack) <= ACK_TRAIN_GAP {
+            self.last_ack = ack.at;
+            found = ack.at.saturating_sub(self.round_start) > least / 2;
+        }
+        let round_rtt = self.round_rtt.map_or(rtt, |known| known.min(rtt));
+        self.round_rtt = Some(round_rtt);
+        if self.samples < SAMPLES_TO_EXIT {
+            self.samples += 1;
+        } else {
+            found |= round_rtt > least + (least / 8).clamp(LEAST_DELAY_TO_EXIT, MOST_DELAY_TO_EXIT);
+        }
+        found
+    }
+}
+
+impl Cubic {
+    /// Packets to add to a window of `window` for `acked` packets (`bictcp_update`, `tcp_cong_avoid_ai`).
+    fn growth(&mut self, at: u64, window: u32, acked: u32) -> u32 {
+        self.update(at, window, acked);
+        let step = self.packets_per_step.max(2);
+        let mut grown = 0;
+        if self.credit >= step {
+            self.credit = 0;
+            grown += 1;
+        }
+        self.credit += acked;
+        if self.credit >= step {
+            grown += self.credit / step;
+            self.credit %= step;
+        }
+        grown
+    }
+
+    fn update(&mut self, at: u64, window: u32, acked: u32) {
+        let epoch = self.epoch.get_or_insert_with(|| {
+            let below = f64::from(self.last_max.saturating_sub(window));
+            Epoch {
+                start: at,
+                k: (below / CUBIC_SCALE).cbrt(),
+                origin: f64::from(self.last_max.max(window)),
+                acked: 0,
+                reno_window: window,
+            }
+        });
+        epoch.acked += acked;
+        if self.updated_window == window && at.saturating_sub(self.updated_at) <= UPDATE_PERIOD {
+            return;
+        }
+        (self.updated_window, self.updated_at) = (window, at);
+        let since = at - epoch.start + self.least_rtt.unwrap_or(0);
+        let offset = since as f64 / 1e9 - epoch.k;
+        let target = epoch.origin + CUBIC_SCALE * offset * offset * offset;
+        let missing = target - f64::from(window);
+        let mut step = if missing >= 1.0 {
+            (f64::from(window) / missing) as u32
+        } else {
+            100 * window
+        };
+        if self.last_max == 0 {
+            step = step.min(MOST_STEP_BEFORE_LOSS);
+        }
+        let reno_step = ((window * RENO_SCALE) >> 3).max(1);
+        epoch.reno_window += epoch.acked / reno_step;
+        epoch.acked %= reno_step;
+        if epoch.reno_window > window {
+            step = step.min(window / (epoch.reno_window - window));
+        }
+        self.packets_per_step = step;
+    }
+}
+
+/// RFC 6928.
+pub const INITIAL_WINDOW: u32 = 10;
+/// Share of the window kept at a loss, in 1024ths.
+const BETA: u32 = 717;
+/// Packets per cubed second.
+const CUBIC_SCALE: f64 = 0.4;
+/// `beta_scale`: 8 * (1024 + beta) / 3 / (1024 - beta).
+const RENO_SCALE: u32 = 15;
+/// Until a loss was met, the window grows by at least one in 20 acknowledged packets.
+const MOST_STEP_BEFORE_LOSS: u32 = 20;
+/// `HZ / 32`.
+const UPDATE_PERIOD: u64 = 31_250_000;
+const LEAST_WINDOW_TO_EXIT: u32 = 16;
+const SAMPLES_TO_EXIT: u32 = 8;
+const ACK_TRAIN_GAP: u64 = 2_000_000;
+const LEAST_DELAY_TO_EXIT: u64 = 4_000_000;
+const MOST_DELAY_TO_EXIT: u64 = 16_000_000;

@@ -1,0 +1,290 @@
+//! One direction of one connection: its sender, its receiver, and what somebody waits for in it.
+
+use super::congestion::{Acknowledged, Congestion};
+use super::receiver::{Reaction, Receiver};
+use std::collections::VecDeque;
+
+/// One direction of one connection.
+#[derive(Debug, Clone)]
+pub struct Flow {
+    /// Payload bytes of a full packet.
+    packet_bytes: u32,
+    /// Round trip of a minimal packet.
+    base_rtt: u64,
+    smoothed_rtt: u64,
+    /// Stream offsets: given by the application, sent, acknowledged.
+    written: u64,
+    sent: u64,
+    acked: u64,
+    /// Offset up to which the receiver lets the sender send.
+    allowed: u64,
+    in_flight: u32,
+    packets: VecDeque<Packet>,
+    last_sent: u64,
+    recovering_until: Option<u64>,
+    congestion: Congestion,
+    receiver: Receiver,
+    /// Who waits for the bytes up to which offset; offsets never fall.
+    marks: VecDeque<(u64, u32)>,
+    /// Offset up to which bytes are announced (written now or later).
+    announced: u64,
+}
+
+/// A packet on its way or not yet acknowledged.
+#[derive(Debug, Clone)]
+struct Packet {
+    start: u64,
+    end: u64,
+    sent_at: u64,
+    state: PacketState,
+    resent: bool,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum PacketState {
+    InFlight,
+    Arrived,
+    Lost,
+}
+
+/// A packet that a flow puts on the link.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Sending {
+    /// Its bytes in the stream.
+    pub start: u64,
+    /// The offset after its last byte.
+    pub end: u64,
+}
+
+impl Flow {
+    /// A flow of a connection just opened.
+    pub fn new(packet_bytes: u32, base_rtt: u64) -> Self {
+        Self {
+            packet_bytes,
+            base_rtt,
+            smoothed_rtt: base_rtt,
+            written: 0,
+            sent: 0,
+            acked: 0,
+            allowed: FIRST_ALLOWED,
+            in_flight: 0,
+            packets: VecDeque::new(),
+            last_sent: 0,
+            recovering_until: None,
+            congestion: Congestion::default(),
+            receiver: Receiver::default(),
+            marks: VecDeque::new(),
+            announced: 0,
+        }
+    }
+
+    /// The handshake is done.
+    pub fn opened(&mut self) {
+        self.receiver.opened();
+    }
+
+    /// Announces `bytes` that will be written; `waiter` waits until all of them have arrived.
+    pub fn announce(&mut self, bytes: u64, waiter: u32) {
+        self.announced += bytes;
+        self.marks.push_back((self.announced, waiter));
+    }
+
+    /// The application writes.
+    pub fn write(&mut self, at: u64, bytes: u64) {
+        if self.in_flight == 0 && self.sent == self.written && self.sent > 0 {
+            self.congestion
+                .after_idle(at, at.saturating_sub(self.last_sent), self.timeout());
+        }
+        self.written += bytes;
+    }
+
+    /// The next packet to send now; absent when there is nothing, or no room. Calling order: until it gives none,
+    /// then [`Flow::sent_all_it_can`].
+    pub fn next_packet(&mut self, at: u64) -> Option<Sending> {
+        if self.in_flight >= self.congestion.window {
+            return None;
+        }
+        if let Some(lost) = self.next_lost(at) {
+            return Some(lost);
+        }
+        let end = self.written.min(self.sent + u64::from(self.packet_bytes));
+        if end == self.sent || end > self.allowed || end - self.acked > SEND_BUFFER {
+            return None;
+        }
+        let sending = Sending {
+            start: self.sent,
+            end,
+        };
+        self.sent = end;
+        self.in_flight += 1;
+        self.last_sent = at;
+        let packet = Packet {
+            start: sending.start,
+            end,
+            sent_at: at,
+            state: PacketState::InFlight,
+            resent: false,
+        };
+        self.packets.push_back(packet);
+        Some(sending)
+    }
+
+    /// Closes a burst of [`Flow::next_packet`].
+    pub fn sent_all_it_can(&mut self, at: u64) {
+        let timeout = self.timeout();
+        let limited = self.in_flight >= self.congestion.window;
+        self.congestion
+            .after_sending(at, self.in_flight, limited, self.acked, self.sent, timeout);
+    }
+
+    /// A packet reached the receiver.
+    pub fn arrives(&mut self, at: u64, start: u64, end: u64) -> Reaction {
+        self.receiver.packet(at, start, end, self.smoothed_rtt)
+    }
+
+    /// The next waiter all of whose bytes have arrived.
+    pub fn satisfied(&mut self) -> Option<u32> {
+        let received = self.receiver.received;
+        self.marks
+            .pop_front_if(|(end, _)| *end <= received)
+            .map(|(_, waiter)| waiter)
+    }
+
+    /// An acknowledgement leaves the receiver: offset received, and offset allowed.
+    pub fn acknowledge(&mut self) -> (u64, u64) {
+        let allowed = self.receiver.acknowledge();
+        (self.receiver.received, allowed)
+    }
+
+    /// Data leave the receiver's side and acknowledge too: offset received, and offset allowed.
+    pub fn acknowledge_with_data(&mut self) -> (u64, u64) {
+        let allowed = self.receiver.acknowledge_with_data();
+        (self.receiver.received, allowed)
+    }
+
+    /// When the receiver acknowledges although nothing more comes; absent unless the sender is kept waiting by it.
+    pub fn acknowledges_at(&self) -> Option<u64> {
+        if self.sent == self.written {
+            None
+        } else {
+            self.receiver.acknowledges_at()
+        }
+    }
+
+    /// An acknowledgement reached the sender. `beyond` is the packet beyond a gap that caused it.
+    pub fn acknowledged(&mut self, at: u64, received: u64, allowed: u64, beyond: Option<u64>) {
+        self.allowed = self.allowed.max(allowed);
+        let (packets, rtt) = self.take_acknowledged(at, received);
+        self.acked = self.acked.max(received);
+        if let Some(beyond) = beyond {
+            self.mark_arrived(beyond);
+        }
+        if let Some(rtt) = rtt {
+            self.smoothed_rtt = (7 * self.smoothed_rtt + rtt) / 8;
+        }
+        if self.recovering_until.is_some_and(|until| self.acked >= until) {
+            self.recovering_until = None;
+        }
+        if packets > 0 && self.recovering_until.is_none() {
+            let ack = Acknowledged {
+                at,
+                packets,
+                rtt,
+                acked: self.acked,
+                sent: self.sent,
+            };
+            self.congestion.acknowledged(ack);
+        }
+    }
+
+    /// Nothing came back: sends the oldest packet again. When to call it: [`Flow::gives_up_at`].
+    pub fn gives_up(&mut self) {
+        self.congestion.timed_out();
+        self.recovering_until = Some(self.sent);
+        for packet in self
+            .packets
+            .iter_mut()
+            .filter(|packet| packet.state == PacketState::InFlight)
+        {
+            packet.state = PacketState::Lost;
+        }
+        self.in_flight = 0;
+    }
+
+    /// When the sender stops waiting for an acknowledgement; absent when it waits for none.
+    pub fn gives_up_at(&self) -> Option<u64> {
+        (self.acked < self.sent).then(|| self.last_sent + self.timeout())
+    }
+
+    /// The retransmission timeout: round trip + 200 ms (`tcp_rto_min`; RFC 6298 with Linux's floor of the variance).
+    fn timeout(&self) -> u64 {
+        self.smoothed_rtt.max(self.base_rtt) + LEAST_TIMEOUT
+    }
+
+    fn take_acknowledged(&mut self, at: u64, received: u64) -> (u32, Option<u64>) {
+        let (mut count, mut rtt) = (0, None);
+        while let Some(packet) = self.packets.pop_front_if(|packet| packet.end <= received) {
+            if packet.state == PacketState::InFlight {
+                self.in_flight = self.in_flight.saturating_sub(1);
+            }
+            count += 1;
+            if !packet.resent {
+                rtt = Some(at - packet.sent_at);
+            }
+        }
+        (count, rtt)
+    }
+
+    /// The packet ending at `beyond` has arrived; packets sent before it with three such behind them are lost
+    /// (RFC 6675; RFC 8985 agrees where nothing is reordered).
+    fn mark_arrived(&mut self, beyond: u64) {
+        let place = self.packets.partition_point(|packet| packet.end < beyond);
+        let Some(packet) = self.packets.get_mut(place) else {
+            return;
+        };
+        if packet.state == PacketState::InFlight {
+            self.in_flight = self.in_flight.saturating_sub(1);
+        }
+        packet.state = PacketState::Arrived;
+        let sent_at = packet.sent_at;
+        let mut any_lost = false;
+        let behind = place.saturating_sub(DUPLICATES_BEFORE_LOSS - 1);
+        for packet in self.packets.iter_mut().take(behind).rev() {
+            if packet.state == PacketState::InFlight && packet.sent_at <= sent_at {
+                packet.state = PacketState::Lost;
+                self.in_flight = self.in_flight.saturating_sub(1);
+                any_lost = true;
+            } else if packet.state == PacketState::Lost {
+                break;
+            }
+        }
+        if any_lost && self.recovering_until.is_none() {
+            self.recovering_until = Some(self.sent);
+            self.congestion.lost();
+        }
+    }
+
+    fn next_lost(&mut self, at: u64) -> Option<Sending> {
+        self.recovering_until?;
+        let packet = self
+            .packets
+            .iter_mut()
+            .find(|packet| packet.state == PacketState::Lost)?;
+        packet.state = PacketState::InFlight;
+        packet.resent = true;
+        packet.sent_at = at;
+        self.in_flight += 1;
+        self.last_sent = at;
+        Some(Sending {
+            start: packet.start,
+            end: packet.end,
+        })
+    }
+}
+
+/// The receiver's window in its SYN.
+const FIRST_ALLOWED: u64 = 65_535;
+/// Payload that tcp_wmem's maximum of 4 MiB lets be in flight.
+const SEND_BUFFER: u64 = 4_000_000;
+const LEAST_TIMEOUT: u64 = 200_000_000;
+const DUPLICATES_BEFORE_LOSS: usize = 3;

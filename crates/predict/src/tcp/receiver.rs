@@ -1,0 +1,153 @@
+//! The receiving side of a flow: what it has, what it acknowledges when, how much it allows.
+
+use std::collections::BTreeMap;
+
+/// The receiving side of a flow.
+#[derive(Debug, Clone)]
+pub struct Receiver {
+    /// Stream offset up to which all bytes are there.
+    pub received: u64,
+    /// Bytes received and not yet acknowledged.
+    unacknowledged: u64,
+    /// When the oldest of them came.
+    waiting_since: u64,
+    /// Acknowledgements still to be sent at once, as Linux does at a connection's start.
+    at_once: u32,
+    /// Largest packet met, by which the receiver guesses the sender's full size.
+    full_size: u32,
+    window: Window,
+    /// Pieces beyond a gap: start and end.
+    beyond: BTreeMap<u64, u64>,
+}
+
+/// The window a receiver grants, and how it grows.
+#[derive(Debug, Clone)]
+struct Window {
+    /// What the buffer allows.
+    buffer: u64,
+    /// What is granted; grows with what arrives, up to `buffer`.
+    granted: u64,
+    /// Bytes received in the last measured round trip.
+    copied: u64,
+    measured_at: u64,
+    measured_from: u64,
+}
+
+/// What a receiver does when a packet has come.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Reaction {
+    /// It acknowledges now.
+    Acknowledge,
+    /// It waits for a second packet, or for something to send.
+    Wait,
+}
+
+impl Default for Receiver {
+    fn default() -> Self {
+        Self {
+            received: 0,
+            unacknowledged: 0,
+            waiting_since: 0,
+            at_once: 0,
+            full_size: FIRST_GUESS_OF_FULL_SIZE,
+            window: Window {
+                buffer: INITIAL_BUFFER,
+                granted: INITIAL_BUFFER,
+                copied: INITIAL_COPIED,
+                measured_at: 0,
+                measured_from: 0,
+            },
+            beyond: BTreeMap::new(),
+        }
+    }
+}
+
+impl Receiver {
+    /// The connection has just been opened: the first packets are acknowledged at once (`tcp_enter_quickack_mode`).
+    pub fn opened(&mut self) {
+        self.at_once = ACKS_AT_ONCE;
+    }
+
+    /// Data leave the receiver's side, and acknowledge what came. A side that answers no longer acknowledges at once
+    /// (`inet_csk_in_pingpong_mode`).
+    pub fn acknowledge_with_data(&mut self) -> u64 {
+        if self.unacknowledged > 0 {
+            self.at_once = 0;
+        }
+        self.acknowledge()
+    }
+
+    /// A packet with the bytes `start..end` came.
+    pub fn packet(&mut self, at: u64, start: u64, end: u64, rtt: u64) -> Reaction {
+        let length = (end - start) as u32;
+        self.full_size = self.full_size.max(length);
+        if start > self.received {
+            self.beyond.insert(start, end);
+            return Reaction::Acknowledge;
+        }
+        let had_gap = !self.beyond.is_empty();
+        if self.unacknowledged == 0 {
+            self.waiting_since = at;
+        }
+        self.unacknowledged += end.saturating_sub(self.received);
+        self.received = self.received.max(end);
+        while let Some(piece) = self
+            .beyond
+            .first_entry()
+            .filter(|piece| *piece.key() <= self.received)
+        {
+            self.received = self.received.max(piece.remove());
+        }
+        self.window.arrived(at, self.received, length, rtt);
+        if self.at_once > 0 {
+            self.at_once -= 1;
+            return Reaction::Acknowledge;
+        }
+        if had_gap || self.unacknowledged > u64::from(self.full_size) {
+            Reaction::Acknowledge
+        } else {
+            Reaction::Wait
+        }
+    }
+
+    /// An acknowledgement leaves now, alone: the offset up to which the sender may send.
+    pub fn acknowledge(&mut self) -> u64 {
+        self.unacknowledged = 0;
+        self.received + self.window.granted
+    }
+
+    /// When a delayed acknowledgement leaves by itself; absent when all is acknowledged.
+    pub fn acknowledges_at(&self) -> Option<u64> {
+        (self.unacknowledged > 0).then_some(self.waiting_since + ACK_DELAY)
+    }
+}
+
+impl Window {
+    /// `tcp_grow_window`: each full packet that arrives widens the grant by two, as far as the buffer allows.
+    /// `tcp_rcv_space_adjust`: once per round trip the buffer is made for twice what came, and more while it grows.
+    fn arrived(&mut self, at: u64, received: u64, length: u32, rtt: u64) {
+        if at.saturating_sub(self.measured_at) >= rtt {
+            let copied = received - self.measured_from;
+            if copied > self.copied {
+                let growth = 2 * copied * (copied - self.copied) / self.copied;
+                self.buffer = self.buffer.max((2 * copied + 2 * growth).min(MOST_BUFFER));
+                self.copied = copied;
+            }
+            (self.measured_at, self.measured_from) = (at, received);
+        }
+        self.granted = (self.granted + 2 * u64::from(length)).min(self.buffer);
+    }
+}
+
+/// `TCP_MAX_QUICKACKS`.
+const ACKS_AT_ONCE: u32 = 16;
+/// `TCP_MSS_DEFAULT`, the receiver's first idea of a full packet.
+const FIRST_GUESS_OF_FULL_SIZE: u32 = 536;
+/// `TCP_DELACK_MIN`.
+const ACK_DELAY: u64 = 40_000_000;
+/// Half of tcp_rmem's default of 131072: what is granted at first.
+const INITIAL_BUFFER: u64 = 65_535;
+/// Ten full packets: what the first round trip is expected to bring.
+const INITIAL_COPIED: u64 = 14_480;
+/// What tcp_rmem's maximum of 6 MiB grants.
+const MOST_BUFFER: u64 = 3_145_728;
