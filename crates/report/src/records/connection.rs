@@ -157,7 +157,7 @@ impl<'a> ConnectionRecord<'a> {
             decoding: Decoding {
                 protocol: protocol(&self.protocol.0)?,
                 encrypted: self.encrypted,
-                opaque: self.opaque_reason.map(|text| text.0.into_owned()),
+                opaque: self.opaque.then(|| reason(self.opaque_reason)),
             },
             server_version: self.server_version.map(|text| text.0.into_owned()),
             turns: self.turns,
@@ -179,6 +179,10 @@ impl<'a> ConnectionRecord<'a> {
             },
         })
     }
+}
+
+fn reason(text: Option<Text<'_>>) -> String {
+    text.map_or_else(String::new, |text| text.0.into_owned())
 }
 
 /// Payload bytes of each direction; absent where no packet of the direction was seen and nothing told their number.

@@ -11,18 +11,22 @@ use std::time::Duration;
 /// The view of `predict`: each operation name on each link, with its bounds; the last line tells what a millisecond
 /// of distance costs.
 pub fn prediction_view(predictions: &[Prediction], style: &Style) -> String {
-    if predictions.is_empty() {
+    let Some(first) = predictions.first() else {
         return "No operation was seen, so there is nothing to predict.\n".to_owned();
-    }
-    let rates = predictions.iter().any(|prediction| prediction.rate.is_some());
-    let clients = predictions.iter().any(|prediction| prediction.clients != 1);
-    let mut table = Table::new(headings(rates, clients));
+    };
+    let optional = Optional {
+        rate: predictions.iter().any(|prediction| prediction.rate != first.rate),
+        clients: predictions
+            .iter()
+            .any(|prediction| prediction.clients != first.clients),
+    };
+    let mut table = Table::new(headings(optional));
     let names = names(predictions);
     for prediction in of_names(predictions, shown(&names)) {
-        table.row(cells(prediction, rates, clients));
+        table.row(cells(prediction, optional));
     }
-    let mut out = style.paint(Ink::Heading, "Operations on other links");
-    out.push_str(" (9 in 10 are expected between low and high)\n");
+    let mut out = style.paint(Ink::Heading, &heading(first, optional));
+    out.push('\n');
     table.render(style, &mut out);
     let left_out = names.len() - shown(&names).len();
     if left_out > 0 {
@@ -33,15 +37,15 @@ pub fn prediction_view(predictions: &[Prediction], style: &Style) -> String {
             style.paint(Ink::Faint, &format!("and {more}: --json lists all"))
         );
     }
-    if table.has_dash() {
+    if table.has_dash(style) {
         let _ = writeln!(out, "  {}", style.paint(Ink::Faint, WITHHELD));
     }
     let _ = write!(out, "\n{}", cost_line(predictions));
     out
 }
 
-/// One row an operation name, one column a link: what it would take there.
-pub(super) fn price_table(predictions: &[Prediction]) -> Table {
+/// One row an operation name, one column a link: what it would take there. Also tells how many names there are.
+pub(super) fn price_table(predictions: &[Prediction]) -> (Table, usize) {
     let mut links: Vec<(Duration, Option<BitRate>)> = Vec::new();
     for prediction in predictions {
         let link = (prediction.rtt, prediction.rate);
@@ -49,12 +53,12 @@ pub(super) fn price_table(predictions: &[Prediction]) -> Table {
             links.push(link);
         }
     }
-    let mut headings = vec!["operation".to_owned()];
-    headings.extend(links.iter().map(|link| format!("at {}", link_text(*link))));
+    let mut headings = vec!["median at an rtt of".to_owned()];
+    headings.extend(links.iter().map(|link| link_text(*link)));
     headings.extend(["turns", "bound by"].map(str::to_owned));
     let mut table = Table::new(headings);
     let names = names(predictions);
-    for name in shown(&names) {
+    for name in names.iter().take(SHOWN_PRICES) {
         let of_name = || {
             predictions
                 .iter()
@@ -65,20 +69,38 @@ pub(super) fn price_table(predictions: &[Prediction]) -> Table {
             let there = of_name().find(|prediction| (prediction.rtt, prediction.rate) == *link);
             cells.push(duration_or_dash(there.map(|prediction| prediction.duration)));
         }
-        let last = of_name().next_back();
-        cells.push(last.map_or_else(String::new, |prediction| number(prediction.turns)));
-        cells.push(last.map_or_else(String::new, |prediction| {
-            bound_words(prediction.bound_by).to_owned()
-        }));
+        if let Some(last) = of_name().next_back() {
+            cells.extend([number(last.turns), bound_words(last.bound_by).to_owned()]);
+        }
         table.row(cells);
     }
-    table
+    (table, names.len())
 }
 
-fn headings(rates: bool, clients: bool) -> Vec<&'static str> {
+/// Which columns are needed because their figure is not the same everywhere.
+#[derive(Clone, Copy)]
+struct Optional {
+    rate: bool,
+    clients: bool,
+}
+
+/// Tells once what is the same for all.
+fn heading(first: &Prediction, optional: Optional) -> String {
+    let mut heading = "Operations on other links".to_owned();
+    if let (false, Some(rate)) = (optional.rate, first.rate) {
+        let _ = write!(heading, " of {rate}");
+    }
+    if !optional.clients && first.clients != 1 {
+        let _ = write!(heading, " with {}", counted(first.clients.into(), "client"));
+    }
+    heading.push_str(" (9 in 10 are expected between low and high)");
+    heading
+}
+
+fn headings(optional: Optional) -> Vec<&'static str> {
     let mut headings = vec!["operation", "rtt"];
-    headings.extend(rates.then_some("rate"));
-    headings.extend(clients.then_some("clients"));
+    headings.extend(optional.rate.then_some("rate"));
+    headings.extend(optional.clients.then_some("clients"));
     headings.extend([
         "median",
         "low",
@@ -94,17 +116,17 @@ fn headings(rates: bool, clients: bool) -> Vec<&'static str> {
     headings
 }
 
-fn cells(prediction: &Prediction, rates: bool, clients: bool) -> Vec<String> {
+fn cells(prediction: &Prediction, optional: Optional) -> Vec<String> {
     let mut cells = vec![
         prediction.operation_name.to_string(),
         format_duration(prediction.rtt),
     ];
-    cells.extend(rates.then(|| {
+    cells.extend(optional.rate.then(|| {
         prediction
             .rate
             .map_or_else(|| "unlimited".to_owned(), |rate| rate.to_string())
     }));
-    cells.extend(clients.then(|| prediction.clients.to_string()));
+    cells.extend(optional.clients.then(|| prediction.clients.to_string()));
     cells.extend([
         format_duration(prediction.duration),
         format_duration(prediction.low),
@@ -180,14 +202,15 @@ fn bound_words(bound: BoundBy) -> &'static str {
     }
 }
 
-/// Three significant digits or so; `?` for what is no number.
+/// With one digit behind the point, with three for less than 1; `?` for what is no number.
 fn number(value: f64) -> String {
     match value {
         value if !value.is_finite() => "?".to_owned(),
-        value if value < 10.0 => format!("{value:.2}"),
-        value if value < 1000.0 => format!("{value:.1}"),
+        value if value > 0.0 && value < 1.0 => format!("{value:.3}"),
+        value if value < 10_000.0 => format!("{value:.1}"),
         value => format!("{value:.0}"),
     }
 }
 
 const SHOWN_NAMES: usize = 6;
+const SHOWN_PRICES: usize = 4;

@@ -1,67 +1,56 @@
 //! The view of `read` and `watch`.
 
-use super::escape::printable;
+use super::escape::{cut, printable};
 use super::prediction::price_table;
 use super::style::{Ink, Style};
 use super::table::Table;
 use super::{DASH, ReadOutcome, WITHHELD, counted, duration_or_dash};
 use model::{
-    ByteCount, ConnectionOutcome, OperationGroup, Share, StatementOutcome, Summary, Warning, format_duration,
+    ByteCount, Conditions, ConnectionOutcome, OperationGroup, Share, StatementOutcome, Summary, Warning,
+    format_duration,
 };
 use std::cmp::Reverse;
 use std::fmt::Write;
 use std::time::Duration;
 
 /// What was seen, where the time went, which operations, statements and connections it went to, what it would be
-/// elsewhere, what is missing; the last line sums it up. At most about 40 lines, each within the style's width
-/// except warnings, which are never cut.
+/// elsewhere, what is missing; the last line sums it up. About 30 lines, at most 46 however much was seen. Tables keep
+/// within the style's width; warnings are never cut.
 pub fn read_view(outcome: &ReadOutcome, style: &Style) -> String {
-    let mut out = seen_line(&outcome.summary);
-    time_section(&outcome.summary, style, &mut out);
+    let summary = &outcome.summary;
+    if summary.connections == 0 {
+        let mut out = summary_line(summary);
+        warnings_section(&outcome.warnings, style, &mut out);
+        return out;
+    }
+    let mut out = seen_lines(&outcome.conditions, summary);
+    time_section(summary, style, &mut out);
     let operations = operations_table(&outcome.operations);
     let statements = statements_table(&outcome.statements);
-    section(
-        "Operations, those that took most time first",
-        &operations,
-        outcome.operations.len(),
-        style,
-        &mut out,
-    );
-    section(
-        "Statements by turns (server and network: sums; p50, p99: one exchange)",
-        &statements,
-        outcome.statements.len(),
-        style,
-        &mut out,
-    );
-    if operations.has_dash() || statements.has_dash() {
+    section(&operations, outcome.operations.len(), style, &mut out);
+    section(&statements, outcome.statements.len(), style, &mut out);
+    if operations.has_dash(style) || statements.has_dash(style) {
         let _ = writeln!(out, "  {}", style.paint(Ink::Faint, WITHHELD));
     }
-    let seen = usize::try_from(outcome.summary.connections).unwrap_or(usize::MAX);
+    let seen = usize::try_from(summary.connections).unwrap_or(usize::MAX);
     section(
-        "Connections by turns",
         &connections_table(&outcome.connections),
         seen.max(outcome.connections.len()),
         style,
         &mut out,
     );
-    if !outcome.predictions.is_empty() {
-        let prices = price_table(&outcome.predictions);
-        section(
-            "What distance would make of them (median)",
-            &prices,
-            prices.len(),
-            style,
-            &mut out,
-        );
-    }
+    let (prices, names) = price_table(&outcome.predictions);
+    section(&prices, names, style, &mut out);
     warnings_section(&outcome.warnings, style, &mut out);
-    let _ = write!(out, "\n{}", summary_line(&outcome.summary));
+    let _ = write!(out, "\n{}", summary_line(summary));
     out
 }
 
 /// One line that sums up a run: also what Ctrl-C ends with.
 pub fn summary_line(summary: &Summary) -> String {
+    if summary.connections == 0 {
+        return "No TCP connection was seen.\n".to_owned();
+    }
     let counts = format!(
         "{}, {}",
         counted(summary.connections, "connection"),
@@ -81,13 +70,17 @@ pub fn summary_line(summary: &Summary) -> String {
     )
 }
 
-fn seen_line(summary: &Summary) -> String {
+fn seen_lines(conditions: &Conditions, summary: &Summary) -> String {
     let [to_server, to_client] = summary.payload_bytes.map(ByteCount::from_bytes);
     let packets = summary
         .packets
         .map_or_else(String::new, |packets| format!(", {}", counted(packets, "packet")));
+    let place = match conditions.observation_point.as_str() {
+        "" => String::new(),
+        place => format!("{}: ", cut(&printable(place), LONGEST_PLACE)),
+    };
     format!(
-        "{}, {}, {}, {} in {}; payload {to_server} to servers, {to_client} to clients{packets}\n",
+        "{place}{}, {}, {}\n{} in {}; payload {to_server} to servers, {to_client} to clients{packets}\n",
         counted(summary.connections, "connection"),
         counted(summary.exchanges, "exchange"),
         counted(summary.turns, "turn"),
@@ -120,8 +113,14 @@ fn time_section(summary: &Summary, style: &Style, out: &mut String) {
     ];
     let room = style.columns().saturating_sub(BAR_INDENT).min(LONGEST_BAR);
     for (name, part, ink) in rows {
+        if name == "unknown" && part.is_zero() {
+            continue;
+        }
         let length = Share::of(part, parts.total()).map_or(0.0, Share::as_fraction) * room as f64;
-        let bar = style.paint(ink, &"#".repeat(length.round() as usize));
+        let bar = match length.round() as usize {
+            0 => String::new(),
+            length => style.paint(ink, &"#".repeat(length)),
+        };
         let each = mean(part, summary.operations).unwrap_or_default();
         let row = format!(
             "  {name:11}  {:>8}  {:>5}  {bar}",
@@ -141,23 +140,17 @@ fn time_section(summary: &Summary, style: &Style, out: &mut String) {
 fn operations_table(groups: &[OperationGroup]) -> Table {
     let mut groups: Vec<&OperationGroup> = groups.iter().collect();
     groups.sort_by_key(|group| Reverse(group.attribution.total()));
-    let mut table = Table::new([
-        "operation",
-        "count",
-        "turns",
-        "p50",
-        "p99",
-        "network",
-        "server",
-        "client",
-        "setup",
-        "unknown",
-        "kind",
-    ]);
-    for group in groups.into_iter().take(SHOWN_ROWS) {
+    groups.truncate(SHOWN_ROWS);
+    let with_unknown = groups.iter().any(|group| !group.attribution.unknown.is_zero());
+    let mut headings = vec!["operations by time", "count", "turns", "p50", "p99"];
+    headings.extend(["network", "server", "client"]);
+    headings.extend(with_unknown.then_some("unknown"));
+    headings.extend(["setup", "kind"]);
+    let mut table = Table::new(headings);
+    for group in groups {
         let parts = &group.attribution;
         let share = |part| share(part, parts.total());
-        table.row([
+        let mut cells = vec![
             group.name.to_string(),
             group.count.to_string(),
             per_one(group.turns, group.count),
@@ -166,10 +159,10 @@ fn operations_table(groups: &[OperationGroup]) -> Table {
             share(parts.network()),
             share(parts.server),
             share(parts.client),
-            share(group.setup),
-            share(parts.unknown),
-            group.kind.name().to_owned(),
-        ]);
+        ];
+        cells.extend(with_unknown.then(|| share(parts.unknown)));
+        cells.extend([share(group.setup), group.kind.name().to_owned()]);
+        table.row(cells);
     }
     table
 }
@@ -177,34 +170,30 @@ fn operations_table(groups: &[OperationGroup]) -> Table {
 fn statements_table(statements: &[StatementOutcome]) -> Table {
     let mut statements: Vec<&StatementOutcome> = statements.iter().collect();
     statements.sort_by_key(|statement| Reverse((statement.turns, statement.total)));
-    let mut table = Table::new([
-        "statement",
-        "turns",
-        "calls",
-        "network",
-        "server",
-        "p50",
-        "p99",
-        "rows",
-        "bytes",
-        "errors",
-    ]);
-    for statement in statements.into_iter().take(SHOWN_ROWS) {
+    statements.truncate(SHOWN_ROWS);
+    let with_errors = statements.iter().any(|statement| statement.errors > 0);
+    let mut headings = vec!["statements by turns", "turns", "calls"];
+    headings.extend(with_errors.then_some("errors"));
+    headings.extend(["time", "network", "server", "p50", "p99", "rows", "bytes"]);
+    let mut table = Table::new(headings);
+    for statement in statements {
         let bytes = statement.request_bytes.saturating_add(statement.reply_bytes);
-        table.row([
+        let mut cells = vec![
             statement.fingerprint.to_string(),
             statement.turns.to_string(),
             statement.calls.to_string(),
-            format_duration(statement.network),
-            format_duration(statement.server),
+        ];
+        cells.extend(with_errors.then(|| statement.errors.to_string()));
+        cells.extend([
+            format_duration(statement.total),
+            share(statement.network, statement.total),
+            share(statement.server, statement.total),
             duration_or_dash(statement.spread.p50),
             duration_or_dash(statement.spread.p99),
-            statement
-                .rows
-                .map_or_else(|| UNTOLD.to_owned(), |rows| rows.to_string()),
+            or_untold(statement.rows),
             ByteCount::from_bytes(bytes).to_string(),
-            statement.errors.to_string(),
         ]);
+        table.row(cells);
     }
     table
 }
@@ -213,7 +202,7 @@ fn connections_table(connections: &[ConnectionOutcome]) -> Table {
     let mut connections: Vec<&ConnectionOutcome> = connections.iter().collect();
     connections.sort_by_key(|connection| (Reverse(connection.turns), connection.id));
     let mut table = Table::new([
-        "connection",
+        "connections by turns",
         "protocol",
         "turns",
         "rtt",
@@ -228,8 +217,6 @@ fn connections_table(connections: &[ConnectionOutcome]) -> Table {
             .payload_bytes
             .iter()
             .fold(0, |sum: u64, bytes| sum.saturating_add(*bytes));
-        let or_untold =
-            |count: Option<u64>| count.map_or_else(|| UNTOLD.to_owned(), |count| count.to_string());
         table.row([
             format!("{} -> {}", connection.client, connection.server),
             protocol_cell(connection),
@@ -259,20 +246,17 @@ fn protocol_cell(connection: &ConnectionOutcome) -> String {
     }
 }
 
-/// A heading, a table, and how many of `all` it leaves out. Nothing for an empty table.
-fn section(heading: &str, table: &Table, all: usize, style: &Style, out: &mut String) {
+/// A table, and how many of `all` it leaves out. Nothing for an empty table.
+fn section(table: &Table, all: usize, style: &Style, out: &mut String) {
     if table.len() == 0 {
         return;
     }
-    let _ = writeln!(out, "\n{}", style.paint(Ink::Heading, heading));
+    out.push('\n');
     table.render(style, out);
     let left_out = all.saturating_sub(table.len());
     if left_out > 0 {
-        let _ = writeln!(
-            out,
-            "  {}",
-            style.paint(Ink::Faint, &format!("and {left_out} more: --json lists all"))
-        );
+        let more = format!("and {left_out} more: --json lists all");
+        let _ = writeln!(out, "  {}", style.paint(Ink::Faint, &more));
     }
 }
 
@@ -298,6 +282,10 @@ fn warnings_section(warnings: &[Warning], style: &Style, out: &mut String) {
     }
 }
 
+fn or_untold(count: Option<u64>) -> String {
+    count.map_or_else(|| UNTOLD.to_owned(), |count| count.to_string())
+}
+
 /// `sum` shared evenly by `count`; absent for none.
 fn mean(sum: Duration, count: u64) -> Option<Duration> {
     let mean = sum.as_nanos().checked_div(u128::from(count))?;
@@ -312,7 +300,11 @@ fn per_one(sum: u64, count: u64) -> String {
 }
 
 fn share(part: Duration, whole: Duration) -> String {
-    Share::of(part, whole).map_or_else(|| UNTOLD.to_owned(), |share| share.to_string())
+    match Share::of(part, whole) {
+        None => UNTOLD.to_owned(),
+        Some(share) if !part.is_zero() && share.as_fraction() < 0.005 => "<1 %".to_owned(),
+        Some(share) => share.to_string(),
+    }
 }
 
 /// Shown where a protocol or an observation point does not tell a figure; a dash is for withheld percentiles.
@@ -320,6 +312,8 @@ const UNTOLD: &str = "?";
 /// Columns in front of a bar.
 const BAR_INDENT: usize = 32;
 const LONGEST_BAR: usize = 60;
+/// Columns for the name of what was read.
+const LONGEST_PLACE: usize = 40;
 const SHOWN_ROWS: usize = 5;
 const SHOWN_CONNECTIONS: usize = 3;
-const SHOWN_WARNINGS: usize = 4;
+const SHOWN_WARNINGS: usize = 2;

@@ -32,16 +32,20 @@ impl Table {
         self.rows.len()
     }
 
-    /// Whether any cell of a number is withheld.
-    pub(super) fn has_dash(&self) -> bool {
-        self.rows.iter().flatten().any(|cell| cell == super::DASH)
+    /// Whether any cell that fits into the width is withheld.
+    pub(super) fn has_dash(&self, style: &Style) -> bool {
+        let shown = self.widths(style.columns() - INDENT.len()).len();
+        self.rows
+            .iter()
+            .flat_map(|row| row.iter().take(shown))
+            .any(|cell| cell == super::DASH)
     }
 
     /// Writes heading and rows, each line indented by two columns.
     pub(super) fn render(&self, style: &Style, out: &mut String) {
         let widths = self.widths(style.columns() - INDENT.len());
         let heading = line(&self.headings, &widths);
-        out.push_str(&style.paint(Ink::Faint, &heading));
+        out.push_str(&style.paint(Ink::Heading, &heading));
         out.push('\n');
         for row in &self.rows {
             out.push_str(&line(row, &widths));
@@ -58,7 +62,11 @@ impl Table {
             }
         }
         let numbers = |widths: &[usize]| widths.iter().skip(1).map(|width| width + GAP).sum::<usize>();
-        let wanted = widths.first().copied().unwrap_or(0).min(LEAST_TEXT);
+        let wanted = widths
+            .first()
+            .copied()
+            .unwrap_or(0)
+            .min(room * LEAST_TEXT_PERCENT / 100);
         while widths.len() > 1 && numbers(&widths) + wanted > room {
             widths.pop();
         }
@@ -88,8 +96,8 @@ fn line(cells: &[String], widths: &[usize]) -> String {
 const INDENT: &str = "  ";
 /// Spaces between columns.
 const GAP: usize = 2;
-/// Columns that the text keeps before numbers are left out.
-const LEAST_TEXT: usize = 20;
+/// What the text keeps of the room before numbers are left out.
+const LEAST_TEXT_PERCENT: usize = 35;
 
 #[cfg(test)]
 mod tests {

@@ -1,0 +1,415 @@
+//! Whatever the model can hold comes back from its record exactly as it was.
+
+use model::{
+    Attribution, Conditions, ConnectionId, ConnectionOutcome, Decoding, Distribution, Endpoint, Exchange,
+    Phase, Protocol, Step, Summary, Timestamp, Totals, TransactionState, Warning,
+};
+use proptest::collection::vec;
+use proptest::option;
+use proptest::prelude::*;
+use report::{JsonWriter, Record, RecordReader, RecordingWriter};
+use std::io::Write;
+use std::sync::Arc;
+use std::time::Duration;
+
+proptest! {
+    #[test]
+    fn records_come_back_exactly(records in vec(record(), 0..20)) {
+        let mut writer = JsonWriter::new(Vec::new());
+        for record in &records {
+            write(record, &mut writer);
+        }
+        let bytes = writer.into_inner().expect("memory takes it");
+        prop_assert_eq!(read(&bytes), records);
+    }
+
+    #[test]
+    fn recordings_come_back_exactly(
+        conditions in conditions(),
+        exchanges in vec((exchange(), protocol()), 0..20),
+        summary in summary(),
+    ) {
+        let mut writer = RecordingWriter::new(Vec::new(), &conditions).expect("memory takes it");
+        for (exchange, protocol) in &exchanges {
+            writer.exchange(exchange, *protocol).expect("memory takes it");
+        }
+        let bytes = writer.finish(&summary).expect("memory takes it");
+        let mut expected = vec![Record::Conditions(conditions)];
+        expected.extend(exchanges.into_iter().map(|(exchange, protocol)| Record::Exchange {
+            exchange,
+            protocol,
+            operation: None,
+        }));
+        expected.push(Record::Summary(summary));
+        prop_assert!(report::is_recording(&bytes));
+        prop_assert_eq!(read(&bytes), expected);
+    }
+
+    #[test]
+    fn spans_follow_each_other_to_the_end_of_an_exchange(exchange in exchange(), protocol in protocol()) {
+        let mut writer = JsonWriter::new(Vec::new());
+        writer.exchange(&exchange, protocol, None).expect("memory takes it");
+        let bytes = writer.into_inner().expect("memory takes it");
+        let record: serde_json::Value = serde_json::from_slice(&bytes).expect("it is JSON");
+        let span = |key| record.get(key).and_then(serde_json::Value::as_i64).unwrap_or(0);
+        let end = exchange.at.as_nanos()
+            .wrapping_add_signed(span("request_ns"))
+            .wrapping_add_signed(span("first_byte_ns"))
+            .wrapping_add_signed(span("reply_ns"));
+        if exchange.more.last().unwrap_or(&exchange.first).reply_ended.is_some() {
+            prop_assert_eq!(end, exchange.ended().as_nanos());
+        }
+    }
+}
+
+#[test]
+fn equal_fingerprints_share_one_allocation() {
+    let mut writer = JsonWriter::new(Vec::new());
+    for _ in 0..2 {
+        let exchange = Exchange {
+            fingerprint: Some("SELECT ?".into()),
+            ..plain_exchange()
+        };
+        writer
+            .exchange(&exchange, Protocol::Mysql, None)
+            .expect("memory takes it");
+    }
+    let bytes = writer.into_inner().expect("memory takes it");
+    let fingerprints: Vec<Arc<str>> = read(&bytes)
+        .into_iter()
+        .filter_map(|record| match record {
+            Record::Exchange { exchange, .. } => exchange.fingerprint,
+            _ => None,
+        })
+        .collect();
+    assert_eq!(fingerprints.len(), 2);
+    assert!(Arc::ptr_eq(&fingerprints[0], &fingerprints[1]));
+}
+
+fn write<W: Write>(record: &Record, writer: &mut JsonWriter<W>) {
+    match record {
+        Record::Conditions(conditions) => writer.conditions(conditions),
+        Record::Opened {
+            connection,
+            at,
+            client,
+            server,
+        } => writer.opened(*connection, *at, *client, *server),
+        Record::Started { connection, at } => writer.started(*connection, *at),
+        Record::Exchange {
+            exchange,
+            protocol,
+            operation,
+        } => writer.exchange(exchange, *protocol, *operation),
+        Record::Connection(connection) => writer.connection(connection),
+        Record::Warning(warning) => writer.warning(warning),
+        Record::Summary(summary) => writer.summary(summary),
+        Record::Other { name } => panic!("no {name} is made here"),
+    }
+    .expect("memory takes it");
+}
+
+fn read(bytes: &[u8]) -> Vec<Record> {
+    RecordReader::new(bytes)
+        .expect("memory can be read")
+        .collect::<Result<_, _>>()
+        .expect("all records are good")
+}
+
+fn record() -> impl Strategy<Value = Record> {
+    let (connection, at) = (any::<u32>().prop_map(ConnectionId), timestamp());
+    prop_oneof![
+        conditions().prop_map(Record::Conditions),
+        (connection.clone(), at.clone(), endpoint(), endpoint()).prop_map(
+            |(connection, at, client, server)| {
+                Record::Opened {
+                    connection,
+                    at,
+                    client,
+                    server,
+                }
+            }
+        ),
+        (connection, at).prop_map(|(connection, at)| Record::Started { connection, at }),
+        (exchange(), protocol(), option::of(any::<u64>())).prop_map(|(exchange, protocol, operation)| {
+            Record::Exchange {
+                exchange,
+                protocol,
+                operation,
+            }
+        }),
+        connection_outcome().prop_map(Record::Connection),
+        text().prop_map(|text| Record::Warning(Warning { text })),
+        summary().prop_map(Record::Summary),
+    ]
+}
+
+/// Any text at all: control characters, quotes, every plane of Unicode.
+fn text() -> impl Strategy<Value = String> {
+    vec(any::<char>(), 0..12).prop_map(String::from_iter)
+}
+
+fn span() -> impl Strategy<Value = Duration> {
+    any::<u64>().prop_map(Duration::from_nanos)
+}
+
+fn timestamp() -> impl Strategy<Value = Timestamp> + Clone {
+    any::<u64>().prop_map(Timestamp::from_nanos)
+}
+
+fn endpoint() -> impl Strategy<Value = Endpoint> {
+    (any::<std::net::IpAddr>(), any::<u16>()).prop_map(|(address, port)| Endpoint { address, port })
+}
+
+fn protocol() -> impl Strategy<Value = Protocol> {
+    prop::sample::select(vec![
+        Protocol::Postgres,
+        Protocol::Mysql,
+        Protocol::Http,
+        Protocol::Tls,
+        Protocol::Unknown,
+    ])
+}
+
+fn conditions() -> impl Strategy<Value = Conditions> {
+    let optional = || option::of(text());
+    (
+        (text(), text(), text(), text()),
+        (optional(), optional(), optional(), option::of(any::<u64>())),
+    )
+        .prop_map(|(texts, (host, kernel, link, seed))| Conditions {
+            version: texts.0,
+            command_line: texts.1,
+            host,
+            kernel,
+            clock: texts.2,
+            observation_point: texts.3,
+            link,
+            seed,
+        })
+}
+
+fn step() -> impl Strategy<Value = Step> {
+    let reply = || option::of(timestamp());
+    (
+        (timestamp(), timestamp(), reply(), reply()),
+        (any::<u64>(), any::<u64>(), any::<bool>()),
+        (span(), span(), span(), span()),
+        (option::of(span()), option::of(span())),
+    )
+        .prop_map(|(times, (request_bytes, reply_bytes, turn), spans, rtts)| Step {
+            request_started: times.0,
+            request_ended: times.1,
+            reply_started: times.2,
+            reply_ended: times.3,
+            request_bytes,
+            reply_bytes,
+            turn,
+            client_inside_request: spans.0,
+            server: spans.1,
+            server_inside_reply: spans.2,
+            client_side_rtt: rtts.0,
+            server_side_rtt: rtts.1,
+            recovery: spans.3,
+        })
+}
+
+/// Any exchange; every second one is as exchanges are: told by its first step.
+fn exchange() -> impl Strategy<Value = Exchange> {
+    let transaction = option::of(prop::sample::select(vec![
+        TransactionState::Idle,
+        TransactionState::Open,
+        TransactionState::Failed,
+    ]));
+    let phase = prop::sample::select(vec![
+        Phase::Connect,
+        Phase::Tls,
+        Phase::Login,
+        Phase::Work,
+        Phase::Close,
+    ]);
+    let numbers = (
+        any::<u32>(),
+        any::<u32>(),
+        any::<u32>(),
+        any::<u32>(),
+        any::<u32>(),
+    );
+    let shared = || option::of(text().prop_map(Arc::<str>::from));
+    (
+        (numbers, any::<u64>(), any::<u64>(), option::of(any::<u64>())),
+        (phase, timestamp(), step(), vec(step(), 0..3), transaction),
+        (shared(), shared(), shared()),
+        any::<bool>(),
+    )
+        .prop_map(|(numbers, (phase, at, first, more, transaction), texts, usual)| {
+            let (counts, request_bytes, reply_bytes, rows) = numbers;
+            let exchange = Exchange {
+                connection: ConnectionId(counts.0),
+                phase,
+                at,
+                turns: counts.1,
+                request_bytes,
+                reply_bytes,
+                request_messages: counts.2,
+                reply_messages: counts.3,
+                rows,
+                executions: counts.4,
+                first,
+                more,
+                fingerprint: texts.0,
+                transaction,
+                error: texts.1,
+                literal: texts.2,
+            };
+            if usual { as_usual(exchange) } else { exchange }
+        })
+}
+
+fn as_usual(exchange: Exchange) -> Exchange {
+    Exchange {
+        at: exchange.first.request_started,
+        turns: u32::from(exchange.first.turn),
+        request_bytes: exchange.first.request_bytes,
+        reply_bytes: exchange.first.reply_bytes,
+        more: Vec::new(),
+        ..exchange
+    }
+}
+
+fn connection_outcome() -> impl Strategy<Value = ConnectionOutcome> {
+    let pair = || (any::<u64>(), any::<u64>()).prop_map(<[u64; 2]>::from);
+    let totals = (
+        pair(),
+        option::of(pair()),
+        option::of(pair()),
+        option::of(any::<u64>()),
+        pair(),
+        any::<(bool, bool)>(),
+    )
+        .prop_map(
+            |(payload_bytes, packets, wire_bytes, retransmitted_packets, unseen_bytes, seen)| Totals {
+                payload_bytes,
+                packets,
+                wire_bytes,
+                retransmitted_packets,
+                unseen_bytes,
+                seen: seen.into(),
+            },
+        );
+    let decoding =
+        (protocol(), any::<bool>(), option::of(text())).prop_map(|(protocol, encrypted, opaque)| Decoding {
+            protocol,
+            encrypted,
+            opaque,
+        });
+    let rtt = || option::of(span());
+    (
+        (any::<u32>(), endpoint(), endpoint(), timestamp(), span()),
+        (decoding, option::of(text()), totals),
+        (any::<u64>(), any::<u64>(), any::<u64>()),
+        (rtt(), rtt(), rtt()),
+    )
+        .prop_map(
+            |(who, (decoding, server_version, totals), counts, rtts)| ConnectionOutcome {
+                id: ConnectionId(who.0),
+                client: who.1,
+                server: who.2,
+                at: who.3,
+                duration: who.4,
+                decoding,
+                server_version,
+                turns: counts.0,
+                exchanges: counts.1,
+                statements: counts.2,
+                rtt: rtts.0,
+                client_side_rtt: rtts.1,
+                server_side_rtt: rtts.2,
+                totals,
+            },
+        )
+}
+
+fn summary() -> impl Strategy<Value = Summary> {
+    let figure = || option::of(span());
+    let spread = (
+        any::<u64>(),
+        (figure(), figure(), figure()),
+        (figure(), figure(), figure(), figure()),
+    )
+        .prop_map(|(count, (min, max, mean), (p50, p90, p95, p99))| Distribution {
+            count,
+            min,
+            max,
+            mean,
+            p50,
+            p90,
+            p95,
+            p99,
+        });
+    let attribution = (span(), span(), span(), span(), span(), span()).prop_map(|parts| Attribution {
+        client: parts.0,
+        server: parts.1,
+        round_trip: parts.2,
+        transfer: parts.3,
+        recovery: parts.4,
+        unknown: parts.5,
+    });
+    (
+        any::<(u64, u64, u64, u64, u64)>(),
+        (any::<(u64, u64)>(), span(), option::of(any::<u64>())),
+        prop_oneof![Just(Attribution::default()), attribution],
+        span(),
+        prop_oneof![Just(Distribution::default()), spread],
+    )
+        .prop_map(
+            |(counts, (payload, duration, packets), attribution, setup, spread)| Summary {
+                turns: counts.0,
+                exchanges: counts.1,
+                connections: counts.2,
+                operations: counts.3,
+                statements: counts.4,
+                payload_bytes: payload.into(),
+                duration,
+                attribution,
+                setup,
+                spread,
+                packets,
+            },
+        )
+}
+
+fn plain_exchange() -> Exchange {
+    Exchange {
+        connection: ConnectionId(0),
+        phase: Phase::Work,
+        at: Timestamp::from_nanos(5),
+        turns: 0,
+        request_bytes: 0,
+        reply_bytes: 0,
+        request_messages: 1,
+        reply_messages: 0,
+        rows: None,
+        executions: 0,
+        first: Step {
+            request_started: Timestamp::from_nanos(5),
+            request_ended: Timestamp::from_nanos(5),
+            reply_started: None,
+            reply_ended: None,
+            request_bytes: 0,
+            reply_bytes: 0,
+            turn: false,
+            client_inside_request: Duration::ZERO,
+            server: Duration::ZERO,
+            server_inside_reply: Duration::ZERO,
+            client_side_rtt: None,
+            server_side_rtt: None,
+            recovery: Duration::ZERO,
+        },
+        more: Vec::new(),
+        fingerprint: None,
+        transaction: None,
+        error: None,
+        literal: None,
+    }
+}

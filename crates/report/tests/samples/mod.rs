@@ -1,0 +1,332 @@
+//! Values of a small run as `read` sees it: a shop page that looks its articles up one by one over a link of 10 ms.
+
+#![allow(dead_code, reason = "each test uses a part of it")]
+
+use model::{
+    Attribution, BitRate, BoundBy, Conditions, ConnectionId, ConnectionOutcome, Decoding, Distribution,
+    Endpoint, Exchange, Operation, OperationGroup, OperationKind, OperationStep, Phase, Prediction, Protocol,
+    StatementOutcome, Step, Summary, Timestamp, Totals, TransactionState, Warning,
+};
+use report::{JsonWriter, ReadOutcome};
+use std::net::Ipv4Addr;
+use std::time::Duration;
+
+pub const START: Timestamp = Timestamp::from_nanos(1_790_000_000_000_000_000);
+
+pub fn micros(micros: u64) -> Duration {
+    Duration::from_micros(micros)
+}
+
+pub fn endpoint(last: u8, port: u16) -> Endpoint {
+    Endpoint {
+        address: Ipv4Addr::new(10, 0, 0, last).into(),
+        port,
+    }
+}
+
+pub fn conditions() -> Conditions {
+    Conditions {
+        version: "0.1.0".to_owned(),
+        command_line: "longwire watch postgres://shop:***@10.0.0.2:5432/shop".to_owned(),
+        host: Some("web1".to_owned()),
+        kernel: Some("Linux 6.1.0".to_owned()),
+        clock: "kernel receive timestamps".to_owned(),
+        observation_point: "relay on 127.0.0.1:40001".to_owned(),
+        link: Some("delay 5ms rate 10Mbit/s".to_owned()),
+        seed: Some(7),
+    }
+}
+
+pub fn connection() -> ConnectionOutcome {
+    ConnectionOutcome {
+        id: ConnectionId(3),
+        client: endpoint(1, 40_312),
+        server: endpoint(2, 5432),
+        at: START,
+        duration: micros(2_912_345),
+        decoding: Decoding {
+            protocol: Protocol::Postgres,
+            encrypted: false,
+            opaque: None,
+        },
+        server_version: Some("15.14 (Debian 15.14-0+deb12u1)".to_owned()),
+        turns: 227,
+        exchanges: 227,
+        statements: 224,
+        rtt: Some(micros(10_040)),
+        client_side_rtt: Some(micros(31)),
+        server_side_rtt: Some(micros(10_009)),
+        totals: Totals {
+            payload_bytes: [19_402, 401_118],
+            packets: Some([236, 512]),
+            wire_bytes: Some([35_126, 434_914]),
+            retransmitted_packets: Some(2),
+            unseen_bytes: [0, 0],
+            seen: [true, true],
+        },
+    }
+}
+
+/// A connection that cannot be read: half of it was not captured, and what was is encrypted.
+pub fn opaque_connection() -> ConnectionOutcome {
+    ConnectionOutcome {
+        id: ConnectionId(4),
+        client: endpoint(1, 40_313),
+        server: endpoint(2, 5432),
+        decoding: Decoding {
+            protocol: Protocol::Postgres,
+            encrypted: true,
+            opaque: Some("the client asked for TLS and the server agreed".to_owned()),
+        },
+        server_version: None,
+        turns: 12,
+        exchanges: 12,
+        statements: 0,
+        rtt: None,
+        client_side_rtt: None,
+        server_side_rtt: None,
+        totals: Totals {
+            payload_bytes: [1_833, 0],
+            packets: None,
+            wire_bytes: None,
+            retransmitted_packets: None,
+            unseen_bytes: [96, 0],
+            seen: [true, false],
+        },
+        ..connection()
+    }
+}
+
+pub fn step(request_started: Timestamp) -> Step {
+    let request_ended = request_started.after(micros(4));
+    let reply_started = request_ended.after(micros(10_250));
+    Step {
+        request_started,
+        request_ended,
+        reply_started: Some(reply_started),
+        reply_ended: Some(reply_started.after(micros(90))),
+        request_bytes: 66,
+        reply_bytes: 1_812,
+        turn: true,
+        client_inside_request: Duration::ZERO,
+        server: micros(241),
+        server_inside_reply: Duration::ZERO,
+        client_side_rtt: Some(micros(31)),
+        server_side_rtt: Some(micros(10_009)),
+        recovery: Duration::ZERO,
+    }
+}
+
+pub fn exchange() -> Exchange {
+    Exchange {
+        connection: ConnectionId(3),
+        phase: Phase::Work,
+        at: START.after(micros(52_000)),
+        turns: 1,
+        request_bytes: 66,
+        reply_bytes: 1_812,
+        request_messages: 1,
+        reply_messages: 5,
+        rows: Some(2),
+        executions: 1,
+        first: step(START.after(micros(52_000))),
+        more: Vec::new(),
+        fingerprint: Some("SELECT name, price FROM article WHERE id = ?".into()),
+        transaction: Some(TransactionState::Idle),
+        error: None,
+        literal: None,
+    }
+}
+
+/// A COPY that failed: two turns, an error, and its text kept on request.
+pub fn copy() -> Exchange {
+    let second = Step {
+        client_inside_request: micros(150),
+        ..step(START.after(micros(80_000)))
+    };
+    Exchange {
+        turns: 2,
+        request_bytes: 132,
+        reply_bytes: 3_624,
+        rows: None,
+        more: vec![second],
+        fingerprint: Some("COPY article FROM stdin".into()),
+        transaction: Some(TransactionState::Failed),
+        error: Some("22P04".into()),
+        literal: Some("copy article from stdin".into()),
+        ..exchange()
+    }
+}
+
+pub fn attribution(client: u64, server: u64, round_trip: u64, transfer: u64, recovery: u64) -> Attribution {
+    Attribution {
+        client: micros(client),
+        server: micros(server),
+        round_trip: micros(round_trip),
+        transfer: micros(transfer),
+        recovery: micros(recovery),
+        unknown: Duration::ZERO,
+    }
+}
+
+pub fn operation() -> Operation {
+    Operation {
+        id: 17,
+        kind: OperationKind::Http,
+        name: "GET /article/?".into(),
+        at: START.after(micros(52_000)),
+        duration: micros(280_412),
+        steps: vec![operation_step()],
+        turns: 27,
+        connections: 2,
+        attribution: attribution(3_120, 6_772, 270_520, 0, 0),
+        setup: micros(30_120),
+        client_after: micros(12),
+        continues: false,
+    }
+}
+
+pub fn operation_step() -> OperationStep {
+    OperationStep {
+        exchange: exchange(),
+        protocol: Protocol::Postgres,
+        after: None,
+        after_start: false,
+        client_before: micros(118),
+        reply_after: None,
+    }
+}
+
+pub fn spread(count: u64, middle: u64) -> Distribution {
+    let known = |samples: u64, figure: u64| (count >= samples).then(|| micros(figure));
+    Distribution {
+        count,
+        min: Some(micros(middle * 3 / 4)),
+        max: Some(micros(middle * 3)),
+        mean: Some(micros(middle * 21 / 20)),
+        p50: Some(micros(middle)),
+        p90: known(100, middle * 3 / 2),
+        p95: known(200, middle * 7 / 4),
+        p99: known(1000, middle * 5 / 2),
+    }
+}
+
+pub fn statement(fingerprint: &str, calls: u64, turns: u64) -> StatementOutcome {
+    StatementOutcome {
+        fingerprint: fingerprint.into(),
+        calls,
+        turns,
+        rows: Some(calls * 2),
+        request_bytes: calls * 66,
+        reply_bytes: calls * 1_812,
+        total: micros(turns * 10_340),
+        server: micros(calls * 241),
+        network: micros(turns * 10_099),
+        errors: 0,
+        spread: spread(calls, 10_310),
+    }
+}
+
+pub fn group(name: &str, kind: OperationKind, count: u64, turns: u64) -> OperationGroup {
+    OperationGroup {
+        name: name.into(),
+        kind,
+        count,
+        turns,
+        spread: spread(count, turns / count * 10_400),
+        attribution: attribution(
+            count * 3_120,
+            turns * 241,
+            turns * 10_040,
+            count * 400,
+            count * 100,
+        ),
+        setup: micros(count * 30_120),
+    }
+}
+
+pub fn prediction(name: &str, rtt_millis: u64, turns: f64, rate: Option<&str>) -> Prediction {
+    let middle = 9_892 + (turns * rtt_millis as f64 * 1000.0) as u64;
+    Prediction {
+        operation_name: name.into(),
+        operations: 250,
+        rtt: Duration::from_millis(rtt_millis),
+        rate: rate.and_then(|rate| BitRate::parse(rate).ok()),
+        clients: 1,
+        duration: micros(middle),
+        low: micros(middle * 9 / 10),
+        high: micros(middle * 11 / 10),
+        spread: spread(250, middle),
+        per_second: 1e6 / middle as f64,
+        turns,
+        bound_by: BoundBy::RoundTrips,
+        attribution: attribution(780_000, 1_693_000, 67_500_000 * rtt_millis / 10, 100_000, 0),
+    }
+}
+
+pub fn warning() -> Warning {
+    Warning {
+        text: "shop.pcap: 96 bytes of 10.0.0.1:40313 -> 10.0.0.2:5432 were cut by the snap length: capture with \
+               tcpdump -s 0"
+            .to_owned(),
+    }
+}
+
+pub fn summary() -> Summary {
+    Summary {
+        turns: 6_989,
+        exchanges: 6_989,
+        connections: 6,
+        operations: 253,
+        statements: 6_700,
+        payload_bytes: [461_274, 12_664_068],
+        duration: micros(72_912_345),
+        attribution: attribution(789_360, 1_684_349, 70_169_560, 101_200, 25_300),
+        setup: micros(7_620_360),
+        spread: spread(253, 281_000),
+        packets: Some(15_120),
+    }
+}
+
+pub fn read_outcome() -> ReadOutcome {
+    let page = "GET /article/?";
+    ReadOutcome {
+        conditions: conditions(),
+        connections: vec![opaque_connection(), connection()],
+        statements: vec![
+            statement("COMMIT", 250, 250),
+            statement("SELECT name, price FROM article WHERE id = ?", 6_000, 6_000),
+            statement(
+                "SELECT article_id, count(*) AS orders, sum(quantity) FROM order_line JOIN article USING (article_id) \
+                 WHERE order_line.placed_at > ? GROUP BY article_id ORDER BY orders DESC LIMIT ?",
+                250,
+                250,
+            ),
+            statement("SELECT '\u{1b}[2J'", 1, 1),
+            statement("BEGIN", 249, 249),
+            statement("SELECT 表 FROM 商品", 150, 150),
+            statement("SHOW server_version", 6, 6),
+        ],
+        operations: vec![
+            group("PUT /basket", OperationKind::Http, 3, 87),
+            group(page, OperationKind::Http, 250, 6_902),
+        ],
+        warnings: vec![warning()],
+        predictions: [("PUT /basket", 29.0), (page, 27.6)]
+            .into_iter()
+            .flat_map(|(name, turns)| [10, 40].map(|rtt| prediction(name, rtt, turns, None)))
+            .collect(),
+        summary: summary(),
+    }
+}
+
+/// What the writer writes for one record, without the line feed.
+pub fn line(write: impl FnOnce(&mut JsonWriter<Vec<u8>>) -> std::io::Result<()>) -> String {
+    let mut writer = JsonWriter::new(Vec::new());
+    write(&mut writer).expect("memory takes it");
+    let bytes = writer.into_inner().expect("memory takes it");
+    String::from_utf8(bytes)
+        .expect("JSON is UTF-8")
+        .trim_end()
+        .to_owned()
+}

@@ -1,0 +1,158 @@
+//! The views, compared with the texts in `tests/data`. After an intended change write them anew with
+//! `cargo test -p report --test views -- --ignored`, and read the difference before keeping it.
+
+mod samples;
+
+use model::Prediction;
+use report::text::{Progress, prediction_view, progress_line, read_view, summary_line};
+use report::{Colour, ReadOutcome, Style};
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+/// Every view with the file it is kept in.
+fn views() -> Vec<(&'static str, String)> {
+    let run = samples::read_outcome();
+    let links: Vec<_> = [("GET /article/?", 27.6), ("PUT /basket", 29.0)]
+        .into_iter()
+        .flat_map(|(name, turns)| {
+            [0, 10, 40, 120].map(|rtt| samples::prediction(name, rtt, turns, Some("10Mbit/s")))
+        })
+        .collect();
+    let several = [
+        samples::prediction("COMMIT", 10, 1.0, None),
+        Prediction {
+            clients: 64,
+            ..samples::prediction("COMMIT", 10, 1.0, Some("10Mbit/s"))
+        },
+    ];
+    vec![
+        ("read-100.txt", read_view(&run, &style(100, Colour::Plain))),
+        ("read-60.txt", read_view(&run, &style(60, Colour::Plain))),
+        ("read-colour.txt", read_view(&run, &style(100, Colour::Ansi))),
+        (
+            "read-nothing.txt",
+            read_view(&ReadOutcome::default(), &style(100, Colour::Plain)),
+        ),
+        (
+            "prediction-120.txt",
+            prediction_view(&links, &style(120, Colour::Plain)),
+        ),
+        (
+            "prediction-several.txt",
+            prediction_view(&several, &style(120, Colour::Plain)),
+        ),
+        (
+            "prediction-none.txt",
+            prediction_view(&[], &style(120, Colour::Plain)),
+        ),
+    ]
+}
+
+fn style(width: usize, colour: Colour) -> Style {
+    Style { width, colour }
+}
+
+fn file(name: &str) -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR"))
+        .join("tests/data")
+        .join(name)
+}
+
+#[test]
+fn views_are_as_kept() {
+    for (name, shown) in views() {
+        let kept = std::fs::read_to_string(file(name)).expect("the view is in tests/data");
+        assert!(shown == kept, "{name} differs; now it is:\n{shown}");
+    }
+}
+
+#[test]
+#[ignore = "not a test: writes the files the views are compared with"]
+fn write_views_anew() {
+    for (name, shown) in views() {
+        std::fs::write(file(name), shown).expect("tests/data can be written");
+    }
+}
+
+#[test]
+fn colour_adds_only_escape_sequences() {
+    let outcome = samples::read_outcome();
+    let mut coloured = read_view(&outcome, &style(100, Colour::Ansi));
+    while let Some(start) = coloured.find('\u{1b}') {
+        let end = coloured[start..].find('m').expect("a colour sequence ends in m");
+        coloured.replace_range(start..=start + end, "");
+    }
+    assert_eq!(coloured, read_view(&outcome, &style(100, Colour::Plain)));
+}
+
+#[test]
+fn one_screen_whatever_was_seen() {
+    let mut outcome = samples::read_outcome();
+    for count in 0..500 {
+        let name = format!("operation {count}");
+        outcome
+            .operations
+            .push(samples::group(&name, model::OperationKind::Http, 1, 2));
+        outcome.statements.push(samples::statement(&name, 1, 1));
+        outcome.connections.push(samples::connection());
+        outcome
+            .predictions
+            .push(samples::prediction(&name, 10, 2.0, None));
+        outcome.warnings.push(samples::warning());
+    }
+    let shown = read_view(&outcome, &style(80, Colour::Plain));
+    assert!(
+        shown.lines().count() <= 46,
+        "{} lines:\n{shown}",
+        shown.lines().count()
+    );
+}
+
+#[test]
+fn nothing_from_the_wire_reaches_the_terminal_raw() {
+    let evil = "\u{1b}]0;owned\u{7}\u{9b}2J\r\nfake line\u{202e}";
+    let mut outcome = samples::read_outcome();
+    outcome.statements = vec![samples::statement(evil, 9_000, 9_000)];
+    outcome.operations = vec![samples::group(evil, model::OperationKind::Http, 9, 900)];
+    outcome.predictions = vec![samples::prediction(evil, 10, 99.0, None)];
+    outcome.warnings = vec![model::Warning {
+        text: evil.to_owned(),
+    }];
+    let shown = read_view(&outcome, &style(200, Colour::Plain))
+        + &prediction_view(&outcome.predictions, &style(200, Colour::Plain));
+    assert!(
+        !shown.contains(['\u{1b}', '\u{7}', '\u{9b}', '\r', '\u{202e}']),
+        "{shown}"
+    );
+    assert_eq!(shown.matches("\\u{1b}]0;owned").count(), 6, "{shown}");
+    assert!(!shown.lines().any(|line| line.starts_with("fake")), "{shown}");
+}
+
+#[test]
+fn a_summary_is_one_line() {
+    for summary in [samples::summary(), model::Summary::default()] {
+        assert_eq!(summary_line(&summary).matches('\n').count(), 1);
+    }
+}
+
+#[test]
+fn progress_tells_rates_of_its_interval() {
+    let mut progress = Progress {
+        elapsed: Duration::from_secs(12),
+        interval: Duration::from_millis(500),
+        open_connections: 1,
+        exchanges: 600,
+        turns: 610,
+        network: model::Share::of(Duration::from_millis(3), Duration::from_millis(4)),
+    };
+    assert_eq!(
+        progress_line(&progress),
+        " 12.0 s  1 connection open  1200 exchanges/s  1220 turns/s  network 75 %"
+    );
+    progress.interval = Duration::ZERO;
+    progress.network = None;
+    assert_eq!(
+        progress_line(&progress),
+        " 12.0 s  1 connection open  - exchanges/s  - turns/s  network -"
+    );
+}
