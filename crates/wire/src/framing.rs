@@ -43,6 +43,31 @@ impl<'a> Input<'a> {
         self.bytes
     }
 
+    /// Consumes up to `most` of the seen bytes and gives them.
+    pub fn take(&mut self, most: usize) -> &'a [u8] {
+        let (taken, rest) = self.bytes.split_at(most.min(self.bytes.len()));
+        self.bytes = rest;
+        taken
+    }
+
+    /// Consumes up to `most` bytes, seen or not, and says how many there were.
+    pub fn pass(&mut self, most: u64) -> u64 {
+        let seen = self.take(usize::try_from(most).unwrap_or(usize::MAX)).len() as u64;
+        let unseen = self.unseen.min(most - seen);
+        self.unseen -= unseen;
+        seen + unseen
+    }
+
+    /// How many bytes nobody can show, not consumed yet.
+    pub const fn unseen_count(&self) -> u64 {
+        self.unseen
+    }
+
+    /// How many bytes are not consumed yet, seen or not.
+    pub const fn length(&self) -> u64 {
+        self.bytes.len() as u64 + self.unseen
+    }
+
     /// Whether all is consumed.
     pub const fn is_empty(&self) -> bool {
         self.bytes.is_empty() && self.unseen == 0

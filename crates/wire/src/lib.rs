@@ -2,11 +2,20 @@
 //!
 //! A decoder is handed the payload of both directions of one connection, in order, and hands back
 //! [`model::Message`]s. It does no I/O, knows no clock, never panics, and never allocates what a length field
-//! merely claims. Start at [`decoder`], then [`framing`], which cuts a stream into messages.
+//! merely claims. Start at [`stream`], which finds the protocol and falls back to
+//! opaque, then [`decoder`], what every protocol does, and [`framing`], which cuts a stream into messages.
 
 #![forbid(unsafe_code)]
 
 pub mod decoder;
 pub mod framing;
+pub mod http;
 pub mod mysql;
+pub mod postgres;
+pub mod protocols;
 pub mod reader;
+pub mod stream;
+pub mod tls;
+
+pub use decoder::{DecodeError, Decoder, Sink};
+pub use stream::Stream;

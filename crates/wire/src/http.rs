@@ -1,0 +1,294 @@
+//! HTTP/1.0 and 1.1.
+//!
+//! Source: RFC 9112. A head of lines, then a body whose length the head tells. Heads are looked at, up to
+//! [`MAXIMUM_HEAD`]; bodies are counted, never stored.
+//!
+//! How messages become exchanges:
+//! 1. A head is one message, its body another. The last of them completes the request or the reply.
+//! 2. `Expect: 100-continue`: the head completes a request; `100 Continue` is a pause, and the body a further turn. A
+//!    body sent without waiting for it is nobody's request.
+//! 3. A response that comes while its request's body is still being sent: what was sent so far is the request, the
+//!    rest is nobody's.
+//! 4. After `101 Switching Protocols` or a successful `CONNECT`, both directions are no longer HTTP.
+
+mod body;
+mod head;
+mod signature;
+
+pub use signature::recognise;
+
+use crate::decoder::{DecodeError, Decoder, Sink};
+use crate::framing::{Fault, Input};
+use body::Body;
+use head::{Method, Request, Response};
+use model::{Content, Direction, Message, Phase, Role, Timestamp};
+use std::collections::VecDeque;
+
+/// Decodes one HTTP connection. Memory: at most [`MAXIMUM_HEAD`] per direction and 1024 notes of requests in flight.
+#[derive(Debug, Default)]
+pub struct HttpDecoder {
+    lanes: [Lane; 2],
+    /// Methods of the requests whose responses are not complete, oldest first.
+    waiting: VecDeque<Method>,
+    /// The role that the request body being sent will have.
+    body_role: BodyRole,
+    left: bool,
+}
+
+/// One direction.
+#[derive(Debug, Default)]
+struct Lane {
+    /// The head so far, when it spans calls.
+    head: Vec<u8>,
+    body: Option<Body>,
+    started: Timestamp,
+    last: Timestamp,
+    /// Bytes of the current message.
+    taken: u64,
+    /// Stream offset of the current message.
+    offset: u64,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+enum BodyRole {
+    /// It completes the request.
+    #[default]
+    Request,
+    /// The client was asked to wait for a permission that has not come.
+    Unpermitted,
+    /// The response came before the body's end.
+    Answered,
+}
+
+impl HttpDecoder {
+    /// A decoder for a connection of which nothing was seen yet.
+    pub fn new() -> Self {
+        Self::default()
+    }
+
+    fn take(
+        &mut self,
+        direction: Direction,
+        mut input: Input<'_>,
+        sink: &mut Sink<'_>,
+    ) -> Result<(), DecodeError> {
+        while !input.is_empty() {
+            if self.left {
+                return Err(self.error(
+                    direction,
+                    Fault {
+                        expected: "a message",
+                        found: "another protocol, as agreed on".to_owned(),
+                    },
+                ));
+            }
+            let lane = &mut self.lanes[direction.index()];
+            lane.last = input.at();
+            if lane.taken == 0 {
+                lane.started = input.at();
+            }
+            if let Some(body) = &mut lane.body {
+                let before = input.length();
+                let taken = body.take(&mut input);
+                lane.taken += before - input.length();
+                let done = taken.map_err(|fault| self.error(direction, fault))?;
+                if done {
+                    self.body_ends(direction, sink);
+                }
+            } else {
+                self.take_head(direction, &mut input, sink)
+                    .map_err(|fault| self.error(direction, fault))?;
+            }
+        }
+        Ok(())
+    }
+
+    fn take_head(
+        &mut self,
+        direction: Direction,
+        input: &mut Input<'_>,
+        sink: &mut Sink<'_>,
+    ) -> Result<(), Fault> {
+        let lane = &mut self.lanes[direction.index()];
+        if input.bytes().is_empty() {
+            return Err(Fault {
+                expected: "a head",
+                found: format!("{} bytes that were not captured", input.unseen_count()),
+            });
+        }
+        if lane.head.is_empty()
+            && let Some(length) = head::end(input.bytes(), 0)
+        {
+            lane.taken = length as u64;
+            return self.head(direction, input.take(length), sink);
+        }
+        let before = lane.head.len();
+        let looked_at = input.bytes().len().min(MAXIMUM_HEAD + 1 - before);
+        lane.head
+            .extend_from_slice(input.bytes().get(..looked_at).unwrap_or_default());
+        if let Some(length) = head::end(&lane.head, before) {
+            input.take(length - before);
+            lane.taken = length as u64;
+            let mut head = std::mem::take(&mut lane.head);
+            head.truncate(length);
+            return self.head(direction, &head, sink);
+        }
+        if lane.head.len() > MAXIMUM_HEAD {
+            return Err(Fault {
+                expected: "a head of at most 64 KiB",
+                found: "a longer one".to_owned(),
+            });
+        }
+        lane.taken += input.take(looked_at).len() as u64;
+        Ok(())
+    }
+
+    fn head(&mut self, direction: Direction, head: &[u8], sink: &mut Sink<'_>) -> Result<(), Fault> {
+        match direction {
+            Direction::ClientToServer => self.request(&head::request(head)?, sink),
+            Direction::ServerToClient => {
+                let response = head::response(head, self.waiting.front().copied())?;
+                self.response(response, sink);
+                Ok(())
+            }
+        }
+    }
+
+    fn request(&mut self, request: &Request<'_>, sink: &mut Sink<'_>) -> Result<(), Fault> {
+        if self.waiting.len() == MAXIMUM_WAITING {
+            return Err(Fault {
+                expected: "at most 1024 requests without a response",
+                found: "more".to_owned(),
+            });
+        }
+        self.waiting.push_back(request.method);
+        let waits = request.expects_continue && request.body.is_some();
+        self.body_role = if waits {
+            BodyRole::Unpermitted
+        } else {
+            BodyRole::Request
+        };
+        let role = if waits || request.body.is_none() {
+            Role::Request
+        } else {
+            Role::RequestPart
+        };
+        let content = Content::HttpRequest {
+            method: request.method_name,
+            target: request.target,
+        };
+        self.hand_out(Direction::ClientToServer, role, content, sink);
+        self.lanes[Direction::ClientToServer.index()].body = request.body;
+        Ok(())
+    }
+
+    fn response(&mut self, response: Response, sink: &mut Sink<'_>) {
+        let content = Content::HttpResponse {
+            status: response.status,
+        };
+        let sending = self.waiting.len() == 1 && self.lanes[Direction::ClientToServer.index()].body.is_some();
+        let role = if response.is_interim() {
+            if sending && self.body_role == BodyRole::Unpermitted && response.status == 100 {
+                self.body_role = BodyRole::Request;
+                Role::ReplyPause
+            } else {
+                Role::ReplyPart
+            }
+        } else {
+            if sending && self.body_role == BodyRole::Request {
+                self.hand_out(Direction::ClientToServer, Role::Request, Content::Other, sink);
+                self.body_role = BodyRole::Answered;
+            }
+            if response.body.is_some() {
+                Role::ReplyPart
+            } else {
+                self.answered()
+            }
+        };
+        self.hand_out(Direction::ServerToClient, role, content, sink);
+        self.lanes[Direction::ServerToClient.index()].body = response.body;
+        self.left |= response.leaves;
+    }
+
+    fn body_ends(&mut self, direction: Direction, sink: &mut Sink<'_>) {
+        self.lanes[direction.index()].body = None;
+        let role = match direction {
+            Direction::ServerToClient => self.answered(),
+            Direction::ClientToServer if self.body_role == BodyRole::Request => Role::Request,
+            Direction::ClientToServer => Role::OneWay,
+        };
+        self.hand_out(direction, role, Content::Other, sink);
+    }
+
+    fn answered(&mut self) -> Role {
+        self.waiting.pop_front();
+        Role::Reply
+    }
+
+    /// Hands out what was taken in `direction` since the last message.
+    fn hand_out(&mut self, direction: Direction, role: Role, content: Content<'_>, sink: &mut Sink<'_>) {
+        let lane = &mut self.lanes[direction.index()];
+        let bytes = std::mem::take(&mut lane.taken);
+        lane.offset += bytes;
+        sink(Message {
+            direction,
+            started: if bytes == 0 { lane.last } else { lane.started },
+            ended: lane.last,
+            bytes,
+            role,
+            phase: Phase::Work,
+            content,
+        });
+    }
+
+    fn error(&self, direction: Direction, fault: Fault) -> DecodeError {
+        DecodeError {
+            protocol: "http",
+            direction: match direction {
+                Direction::ClientToServer => "client-to-server",
+                Direction::ServerToClient => "server-to-client",
+            },
+            offset: self.lanes[direction.index()].offset,
+            expected: fault.expected,
+            found: fault.found,
+        }
+    }
+}
+
+impl Decoder for HttpDecoder {
+    fn feed(
+        &mut self,
+        at: Timestamp,
+        direction: Direction,
+        bytes: &[u8],
+        sink: &mut Sink<'_>,
+    ) -> Result<(), DecodeError> {
+        self.take(direction, Input::seen(at, bytes), sink)
+    }
+
+    fn skip(
+        &mut self,
+        at: Timestamp,
+        direction: Direction,
+        count: u64,
+        sink: &mut Sink<'_>,
+    ) -> Result<(), DecodeError> {
+        self.take(direction, Input::unseen(at, count), sink)
+    }
+
+    fn pending(&self, direction: Direction) -> u64 {
+        self.lanes[direction.index()].taken
+    }
+
+    fn finish(&mut self, sink: &mut Sink<'_>) {
+        let server = &self.lanes[Direction::ServerToClient.index()];
+        if matches!(server.body, Some(Body::UntilClose)) && server.taken > 0 {
+            self.body_ends(Direction::ServerToClient, sink);
+        }
+    }
+}
+
+/// Largest head that is looked at, in bytes.
+pub const MAXIMUM_HEAD: usize = 64 * 1024;
+
+const MAXIMUM_WAITING: usize = 1024;

@@ -1,0 +1,160 @@
+//! Bodies: counted to their end, never stored.
+
+use crate::framing::{Fault, Input};
+
+/// Where in a body the next byte is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Body {
+    /// This many bytes are left.
+    Length(u64),
+    /// In the line that tells a chunk's size.
+    ChunkSize {
+        size: u64,
+        /// Hexadecimal digits there were.
+        digits: u8,
+        /// Behind the digits: an extension, or the line's end.
+        ended: bool,
+        /// Bytes of the line.
+        length: u16,
+    },
+    /// In a chunk, or in the CRLF behind it: this many bytes are left, those two included.
+    ChunkData(u64),
+    /// In the lines behind the last chunk.
+    Trailer {
+        /// Bytes of the current line, without its end.
+        line: u32,
+        /// Bytes of all lines.
+        length: u32,
+    },
+    /// The body lasts until the connection is closed.
+    UntilClose,
+}
+
+impl Body {
+    /// A chunked body at its beginning.
+    pub(super) const CHUNKED: Self = Self::ChunkSize {
+        size: 0,
+        digits: 0,
+        ended: false,
+        length: 0,
+    };
+
+    /// Consumes input up to the body's end; says whether it was reached.
+    pub(super) fn take(&mut self, input: &mut Input<'_>) -> Result<bool, Fault> {
+        while !input.is_empty() {
+            match self {
+                Self::Length(left) => {
+                    *left -= input.pass(*left);
+                    return Ok(*left == 0);
+                }
+                Self::UntilClose => {
+                    input.pass(u64::MAX);
+                }
+                Self::ChunkData(left) => {
+                    *left -= input.pass(*left);
+                    if *left == 0 {
+                        *self = Self::CHUNKED;
+                    }
+                }
+                Self::ChunkSize { .. } => self.chunk_size(line_byte(input)?)?,
+                Self::Trailer { line, length } => {
+                    let byte = line_byte(input)?;
+                    *length += 1;
+                    match byte {
+                        b'\n' if *line == 0 => return Ok(true),
+                        b'\n' => *line = 0,
+                        b'\r' => {}
+                        _ => *line += 1,
+                    }
+                    if *length > MAXIMUM_TRAILER {
+                        return Err(fault("a trailer of at most 64 KiB", "a longer one"));
+                    }
+                }
+            }
+        }
+        Ok(false)
+    }
+
+    fn chunk_size(&mut self, byte: u8) -> Result<(), Fault> {
+        let Self::ChunkSize {
+            size,
+            digits,
+            ended,
+            length,
+        } = self
+        else {
+            return Ok(());
+        };
+        *length += 1;
+        match (byte as char).to_digit(16) {
+            Some(digit) if !*ended => {
+                *digits += 1;
+                *size = *size << 4 | u64::from(digit);
+            }
+            None if *digits == 0 => return Err(fault("the size of a chunk", "no hexadecimal digit")),
+            _ if byte == b'\n' => {
+                *self = match *size {
+                    0 => Self::Trailer { line: 0, length: 0 },
+                    size => Self::ChunkData(size + 2),
+                };
+                return Ok(());
+            }
+            _ => *ended = true,
+        }
+        if *digits > MAXIMUM_DIGITS || *length > MAXIMUM_LINE {
+            return Err(fault("the size of a chunk", "a longer line"));
+        }
+        Ok(())
+    }
+}
+
+fn line_byte(input: &mut Input<'_>) -> Result<u8, Fault> {
+    input
+        .take(1)
+        .first()
+        .copied()
+        .ok_or_else(|| fault("a line of a chunked body", "bytes that were not captured"))
+}
+
+fn fault(expected: &'static str, found: &str) -> Fault {
+    Fault {
+        expected,
+        found: found.to_owned(),
+    }
+}
+
+/// A chunk of 2^60 bytes: no sum of sizes overflows.
+const MAXIMUM_DIGITS: u8 = 15;
+const MAXIMUM_LINE: u16 = 16 * 1024;
+const MAXIMUM_TRAILER: u32 = 64 * 1024;
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use model::Timestamp;
+
+    fn length(mut body: Body, bytes: &[u8]) -> Result<Option<usize>, Fault> {
+        let mut input = Input::seen(Timestamp::default(), bytes);
+        let done = body.take(&mut input)?;
+        Ok(done.then(|| bytes.len() - input.bytes().len()))
+    }
+
+    #[test]
+    fn chunked_bodies_end_behind_their_trailer() {
+        let plain = b"5\r\nhello\r\n0\r\n\r\nGET";
+        assert_eq!(
+            length(Body::CHUNKED, plain).expect("valid"),
+            Some(plain.len() - 3)
+        );
+        let rich = b"a;name=value\r\n0123456789\r\n0\r\nName: value\r\n\r\n";
+        assert_eq!(length(Body::CHUNKED, rich).expect("valid"), Some(rich.len()));
+        assert_eq!(length(Body::CHUNKED, b"5\r\nhel").expect("not whole"), None);
+    }
+
+    #[test]
+    fn a_size_that_is_none_is_refused() {
+        for bad in [b"\r\n".as_slice(), b"x\r\n", b"fffffffffffffffff\r\n"] {
+            length(Body::CHUNKED, bad).expect_err("no size");
+        }
+    }
+}

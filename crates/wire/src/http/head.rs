@@ -1,0 +1,230 @@
+//! Heads: the first line, and the few fields that tell where a message ends.
+
+use super::body::Body;
+use crate::framing::Fault;
+
+/// What a request's method means for its response.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Method {
+    /// The response has no body.
+    Head,
+    /// A successful response leaves HTTP.
+    Connect,
+    Other,
+}
+
+/// The head of a request.
+#[derive(Debug)]
+pub(super) struct Request<'a> {
+    pub(super) method: Method,
+    pub(super) method_name: &'a [u8],
+    pub(super) target: &'a [u8],
+    pub(super) body: Option<Body>,
+    pub(super) expects_continue: bool,
+}
+
+/// The head of a response.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Response {
+    pub(super) status: u16,
+    pub(super) body: Option<Body>,
+    /// What follows on the connection is not HTTP.
+    pub(super) leaves: bool,
+}
+
+impl Response {
+    /// Whether another response to the same request follows.
+    pub(super) const fn is_interim(&self) -> bool {
+        self.status < 200 && !self.leaves
+    }
+}
+
+/// Length of the head at the beginning of `bytes`, its empty line included, when it is whole. Empty lines before a head
+/// belong to it (RFC 9112 section 2.2). The first `looked_at` bytes were looked at before.
+pub(super) fn end(bytes: &[u8], looked_at: usize) -> Option<usize> {
+    let first = bytes.iter().position(|byte| !matches!(byte, b'\r' | b'\n'))?;
+    let mut from = first.max(looked_at.saturating_sub(2));
+    while let Some(newline) = bytes.get(from..)?.iter().position(|&byte| byte == b'\n') {
+        let behind = from + newline + 1;
+        match bytes.get(behind..) {
+            Some([b'\n', ..]) => return Some(behind + 1),
+            Some([b'\r', b'\n', ..]) => return Some(behind + 2),
+            _ => from = behind,
+        }
+    }
+    None
+}
+
+/// Reads the head of a request.
+pub(super) fn request(head: &[u8]) -> Result<Request<'_>, Fault> {
+    let mut lines = lines(head);
+    let mut words = lines.next().unwrap_or_default().split(|&byte| byte == b' ');
+    let (Some(method_name), Some(target), Some(version), None) =
+        (words.next(), words.next(), words.next(), words.next())
+    else {
+        return Err(fault("a request line", "something else"));
+    };
+    if !version.starts_with(b"HTTP/1.") {
+        return Err(fault("HTTP/1.0 or 1.1", "another version"));
+    }
+    let fields = Fields::read(lines)?;
+    let body = match fields {
+        Fields { chunked: true, .. } => Some(Body::CHUNKED),
+        Fields { encoded: true, .. } => return Err(fault("a request body whose end can be told", "none")),
+        Fields {
+            length: None | Some(0),
+            ..
+        } => None,
+        Fields {
+            length: Some(length), ..
+        } => Some(Body::Length(length)),
+    };
+    Ok(Request {
+        method: match method_name {
+            b"HEAD" => Method::Head,
+            b"CONNECT" => Method::Connect,
+            _ => Method::Other,
+        },
+        method_name,
+        target,
+        body,
+        expects_continue: fields.expects_continue,
+    })
+}
+
+/// Reads the head of a response to a request of `method`; absent when the request was not seen.
+pub(super) fn response(head: &[u8], method: Option<Method>) -> Result<Response, Fault> {
+    let mut lines = lines(head);
+    let mut words = lines.next().unwrap_or_default().split(|&byte| byte == b' ');
+    let (Some(version), Some([a, b, c])) = (words.next(), words.next()) else {
+        return Err(fault("a status line", "something else"));
+    };
+    let digits = [a, b, c].map(|byte| (*byte as char).to_digit(10));
+    let (b"HTTP/1.0" | b"HTTP/1.1", [Some(hundreds @ 1..=5), Some(tens), Some(ones)]) = (version, digits)
+    else {
+        return Err(fault("a status line of HTTP/1", "something else"));
+    };
+    let status = u16::try_from(hundreds * 100 + tens * 10 + ones).unwrap_or(0);
+    let fields = Fields::read(lines)?;
+    let connected = method == Some(Method::Connect) && hundreds == 2;
+    let leaves = status == 101 || connected;
+    let bodiless =
+        hundreds == 1 || status == 204 || status == 304 || method == Some(Method::Head) || connected;
+    let body = match fields {
+        _ if bodiless => None,
+        Fields { chunked: true, .. } => Some(Body::CHUNKED),
+        Fields { encoded: true, .. } | Fields { length: None, .. } => Some(Body::UntilClose),
+        Fields { length: Some(0), .. } => None,
+        Fields {
+            length: Some(length), ..
+        } => Some(Body::Length(length)),
+    };
+    Ok(Response { status, body, leaves })
+}
+
+/// The fields that matter.
+#[derive(Debug, Default)]
+struct Fields {
+    length: Option<u64>,
+    /// There is a transfer coding, and the last one is `chunked`.
+    chunked: bool,
+    /// There is a transfer coding.
+    encoded: bool,
+    expects_continue: bool,
+}
+
+impl Fields {
+    fn read<'a>(lines: impl Iterator<Item = &'a [u8]>) -> Result<Self, Fault> {
+        let mut fields = Self::default();
+        for line in lines {
+            let Some(colon) = line.iter().position(|&byte| byte == b':') else {
+                continue;
+            };
+            let (name, value) = line.split_at(colon);
+            let value = value.get(1..).unwrap_or_default().trim_ascii();
+            if name.eq_ignore_ascii_case(b"content-length") {
+                let length =
+                    content_length(value).ok_or_else(|| fault("a content length", "something else"))?;
+                if fields.length.is_some_and(|before| before != length) {
+                    return Err(fault("one content length", "two that differ"));
+                }
+                fields.length = Some(length);
+            } else if name.eq_ignore_ascii_case(b"transfer-encoding") {
+                let last = value.rsplit(|&byte| byte == b',').next().unwrap_or_default();
+                fields.chunked = last.trim_ascii().eq_ignore_ascii_case(b"chunked");
+                fields.encoded = true;
+            } else if name.eq_ignore_ascii_case(b"expect") {
+                fields.expects_continue = value.eq_ignore_ascii_case(b"100-continue");
+            }
+        }
+        Ok(fields)
+    }
+}
+
+/// One number, or the same one several times with commas between (RFC 9112 section 6.3).
+fn content_length(value: &[u8]) -> Option<u64> {
+    let mut lengths = value.split(|&byte| byte == b',').map(|number| {
+        let number = number.trim_ascii();
+        let digits = !number.is_empty() && number.iter().all(u8::is_ascii_digit);
+        let text = std::str::from_utf8(number).ok().filter(|_| digits)?;
+        text.parse::<u64>().ok()
+    });
+    let first = lengths.next()??;
+    lengths.all(|length| length == Some(first)).then_some(first)
+}
+
+fn lines(head: &[u8]) -> impl Iterator<Item = &[u8]> {
+    let first = head.iter().position(|byte| !matches!(byte, b'\r' | b'\n'));
+    head.get(first.unwrap_or(head.len())..)
+        .unwrap_or_default()
+        .split(|&byte| byte == b'\n')
+        .map(|line| line.strip_suffix(b"\r").unwrap_or(line))
+}
+
+fn fault(expected: &'static str, found: &str) -> Fault {
+    Fault {
+        expected,
+        found: found.to_owned(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_end_of_a_head_is_found_in_pieces() {
+        let head = b"\r\nGET / HTTP/1.1\r\nHost: a\r\n\r\nmore";
+        let whole = head.len() - 4;
+        assert_eq!(end(head, 0), Some(whole));
+        for looked_at in 0..whole {
+            assert_eq!(end(&head[..looked_at], 0), None);
+            assert_eq!(end(head, looked_at), Some(whole), "{looked_at}");
+        }
+        assert_eq!(end(b"GET / HTTP/1.0\n\n", 0), Some(16));
+    }
+
+    #[test]
+    fn response_bodies_follow_the_rules() {
+        let body = |head: &[u8], method| response(head, method).expect("valid").body;
+        let length = b"HTTP/1.1 200 OK\r\nContent-Length: 5\r\n\r\n";
+        assert_eq!(body(length, None), Some(Body::Length(5)));
+        assert_eq!(body(length, Some(Method::Head)), None);
+        assert_eq!(
+            body(b"HTTP/1.1 304 Not Modified\r\nContent-Length: 5\r\n\r\n", None),
+            None
+        );
+        assert_eq!(body(b"HTTP/1.0 200 OK\r\n\r\n", None), Some(Body::UntilClose));
+        let both = b"HTTP/1.1 200 OK\r\nContent-Length: 5\r\nTransfer-Encoding: gzip, chunked\r\n\r\n";
+        assert_eq!(body(both, None), Some(Body::CHUNKED));
+    }
+
+    #[test]
+    fn lengths_that_differ_are_refused() {
+        request(b"POST / HTTP/1.1\r\nContent-Length: 5\r\nContent-Length: 6\r\n\r\n")
+            .expect_err("two lengths");
+        request(b"POST / HTTP/1.1\r\nContent-Length: -1\r\n\r\n").expect_err("negative");
+        let same = request(b"POST / HTTP/1.1\r\nContent-Length: 5, 5\r\n\r\n").expect("the same twice");
+        assert_eq!(same.body, Some(Body::Length(5)));
+    }
+}

@@ -1,0 +1,86 @@
+//! Recognises HTTP/1 by its first line.
+
+use crate::protocols::Verdict;
+use model::Direction;
+
+/// How sure the first bytes seen in `direction` make that this is HTTP/1.
+pub fn recognise(direction: Direction, bytes: &[u8]) -> Verdict {
+    match direction {
+        Direction::ClientToServer => request_line(bytes),
+        Direction::ServerToClient => match bytes.get(..VERSION.len()) {
+            Some(VERSION) => Verdict::Certain,
+            None if VERSION.starts_with(bytes) => Verdict::More,
+            Some(_) | None => Verdict::Never,
+        },
+    }
+}
+
+/// A method, and a line that ends with the version: Redis has a `GET` too.
+fn request_line(bytes: &[u8]) -> Verdict {
+    let method = bytes.iter().take(LONGEST_METHOD).position(|&byte| byte == b' ');
+    match method.and_then(|end| bytes.get(..end)) {
+        None if METHODS.iter().any(|method| method.starts_with(bytes)) => return Verdict::More,
+        Some(method) if METHODS.contains(&method) => {}
+        None | Some(_) => return Verdict::Never,
+    }
+    let line = bytes.get(..LONGEST_LINE).unwrap_or(bytes);
+    match line.iter().position(|&byte| byte == b'\n') {
+        Some(end) => {
+            let line = line.get(..end).unwrap_or_default().trim_ascii_end();
+            let version = line
+                .iter()
+                .rposition(|&byte| byte == b' ')
+                .and_then(|space| line.get(space + 1..));
+            match version {
+                Some(version) if version.starts_with(VERSION) => Verdict::Certain,
+                Some(_) | None => Verdict::Never,
+            }
+        }
+        None if line.len() == LONGEST_LINE => Verdict::Certain,
+        None => Verdict::More,
+    }
+}
+
+const METHODS: [&[u8]; 18] = [
+    b"GET",
+    b"POST",
+    b"HEAD",
+    b"PUT",
+    b"DELETE",
+    b"OPTIONS",
+    b"PATCH",
+    b"CONNECT",
+    b"TRACE",
+    b"PROPFIND",
+    b"PROPPATCH",
+    b"MKCOL",
+    b"COPY",
+    b"MOVE",
+    b"LOCK",
+    b"UNLOCK",
+    b"REPORT",
+    b"SEARCH",
+];
+const LONGEST_METHOD: usize = 10;
+const LONGEST_LINE: usize = 8192;
+const VERSION: &[u8] = b"HTTP/1.";
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_request_is_told_from_other_protocols_by_its_line() {
+        let client = |bytes| recognise(Direction::ClientToServer, bytes);
+        assert_eq!(client(b"GET /a HTTP/1.1\r\n"), Verdict::Certain);
+        assert_eq!(client(b"GET key\r\n"), Verdict::Never);
+        assert_eq!(client(b"PRI * HTTP/2.0\r\n"), Verdict::Never);
+        assert_eq!(client(b"GE"), Verdict::More);
+        assert_eq!(client(b"GET /a HT"), Verdict::More);
+        assert_eq!(
+            recognise(Direction::ServerToClient, b"HTTP/1.1 2"),
+            Verdict::Certain
+        );
+        assert_eq!(recognise(Direction::ServerToClient, b"HTTQ"), Verdict::Never);
+    }
+}

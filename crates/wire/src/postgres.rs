@@ -1,0 +1,182 @@
+//! PostgreSQL frontend/backend protocol 3.0 and 3.2, and its kin (KingbaseES, openGauss, CockroachDB).
+//!
+//! Source: PostgreSQL manual, chapter "Frontend/Backend Protocol". A message is a tag byte, a 32-bit length that counts
+//! itself, and a body; the client's first messages have no tag. Largest message: [`MAXIMUM_MESSAGE`].
+//!
+//! How messages become exchanges:
+//! 1. `Query`, `Sync`, `FunctionCall` complete a request; `ReadyForQuery` completes its reply.
+//! 2. `Flush` completes a request too. Its reply is what the messages before it are owed; the last of that is a pause of
+//!    the same exchange, or its end when the client has gone on without waiting.
+//! 3. Each leg of authentication is an exchange of its own; what follows `AuthenticationOk` belongs to the last.
+//! 4. After an error the server answers nothing before the next `Sync`.
+//!
+//! Start reading at [`PostgresDecoder`], then `client` and `server`, which hold one match over the messages each.
+
+mod client;
+mod owed;
+mod prepared;
+mod server;
+mod shape;
+mod signature;
+mod startup;
+
+pub use shape::MAXIMUM_MESSAGE;
+pub use signature::recognise;
+
+use crate::decoder::{DecodeError, Decoder, Sink};
+use crate::framing::{Frame, Framer, Input};
+use model::{Content, Direction, Message, Phase, Role, Timestamp};
+use owed::Owed;
+use prepared::Prepared;
+use shape::Shapes;
+
+/// Decodes one PostgreSQL connection, from its beginning or from the middle.
+///
+/// Memory: at most 64 KiB of an unfinished message per direction, 64 Ki one-byte notes of what the server owes, 8192
+/// names of statements and 1024 of portals of up to 256 bytes each.
+#[derive(Debug)]
+pub struct PostgresDecoder {
+    client: Framer,
+    server: Framer,
+    session: Session,
+}
+
+/// What is known of the conversation, apart from unfinished messages.
+#[derive(Debug)]
+struct Session {
+    phase: Phase,
+    shapes: Shapes,
+    owed: Owed,
+    prepared: Prepared,
+    copy: Copying,
+    /// After an error the server answers nothing until the client's next `Sync`.
+    skipping: bool,
+    tls_follows: bool,
+}
+
+/// Whether table data is on its way.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Copying {
+    /// No, or only from the server, which changes nothing.
+    No,
+    /// The client sends data, and is to end it with `CopyDone` or `CopyFail`.
+    In {
+        /// Whether an `Execute` began it: then a `Sync` must follow.
+        extended: bool,
+    },
+    /// Both sides send as they like (replication).
+    Both,
+}
+
+impl PostgresDecoder {
+    /// A decoder for a connection of which nothing was seen yet.
+    pub fn new() -> Self {
+        Self {
+            client: Framer::new(NAME, Direction::ClientToServer),
+            server: Framer::new(NAME, Direction::ServerToClient),
+            session: Session {
+                phase: Phase::Work,
+                shapes: Shapes::default(),
+                owed: Owed::default(),
+                prepared: Prepared::default(),
+                copy: Copying::No,
+                skipping: false,
+                tls_follows: false,
+            },
+        }
+    }
+
+    fn take(
+        &mut self,
+        direction: Direction,
+        mut input: Input<'_>,
+        sink: &mut Sink<'_>,
+    ) -> Result<(), DecodeError> {
+        let session = &mut self.session;
+        let framer = match direction {
+            Direction::ClientToServer => &mut self.client,
+            Direction::ServerToClient => &mut self.server,
+        };
+        while !session.tls_follows {
+            let first = input.bytes().first().copied();
+            let shapes = &session.shapes;
+            match direction {
+                Direction::ClientToServer => {
+                    let header = shapes.client_header(first);
+                    let Some(frame) = framer.next(&mut input, header, |header| shapes.client(header))? else {
+                        break;
+                    };
+                    session.client(&frame, sink);
+                }
+                Direction::ServerToClient => {
+                    let header = shapes.server_header(first);
+                    let Some(frame) = framer.next(&mut input, header, |header| shapes.server(header))? else {
+                        break;
+                    };
+                    session.server(&frame, sink);
+                }
+            }
+        }
+        Ok(())
+    }
+}
+
+impl Default for PostgresDecoder {
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
+impl Decoder for PostgresDecoder {
+    fn feed(
+        &mut self,
+        at: Timestamp,
+        direction: Direction,
+        bytes: &[u8],
+        sink: &mut Sink<'_>,
+    ) -> Result<(), DecodeError> {
+        self.take(direction, Input::seen(at, bytes), sink)
+    }
+
+    fn skip(
+        &mut self,
+        at: Timestamp,
+        direction: Direction,
+        count: u64,
+        sink: &mut Sink<'_>,
+    ) -> Result<(), DecodeError> {
+        self.take(direction, Input::unseen(at, count), sink)
+    }
+
+    fn pending(&self, direction: Direction) -> u64 {
+        match direction {
+            Direction::ClientToServer => self.client.pending(),
+            Direction::ServerToClient => self.server.pending(),
+        }
+    }
+
+    fn tls_follows(&self) -> bool {
+        self.session.tls_follows
+    }
+}
+
+/// The message that `frame` holds, whole.
+fn message<'a>(
+    frame: &Frame<'a>,
+    direction: Direction,
+    role: Role,
+    phase: Phase,
+    content: Content<'a>,
+) -> Message<'a> {
+    Message {
+        direction,
+        started: frame.started,
+        ended: frame.ended,
+        bytes: frame.bytes,
+        role,
+        phase,
+        content,
+    }
+}
+
+const NAME: &str = "postgres";

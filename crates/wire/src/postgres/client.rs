@@ -1,0 +1,151 @@
+//! What the client says.
+
+use super::owed::Due;
+use super::shape::{STARTUP_HEADER, STATEMENT_LIMIT};
+use super::{Copying, Session, message};
+use crate::decoder::Sink;
+use crate::framing::Frame;
+use crate::reader::Reader;
+use model::{Content, Direction, Phase, Role};
+
+impl Session {
+    /// One whole client message.
+    pub(super) fn client(&mut self, frame: &Frame<'_>, sink: &mut Sink<'_>) {
+        if frame.header.len() == STARTUP_HEADER {
+            return self.startup(frame, sink);
+        }
+        self.shapes.started = true;
+        let body = Reader::new(frame.body);
+        let mut content = Content::Other;
+        let mut phase = self.phase;
+        let role = match frame.header.first() {
+            Some(b'Q') => {
+                let text = text(body);
+                self.prepared.follow(text);
+                content = Content::Statement { text };
+                self.request(Due::Query)
+            }
+            Some(b'P') => {
+                content = self.parse(body);
+                self.part(Due::Parse)
+            }
+            Some(b'B') => {
+                self.bind(body);
+                self.part(Due::Bind)
+            }
+            Some(b'D') => self.part(Due::Describe),
+            Some(b'E') => {
+                content = self.execute(body);
+                self.part(Due::Execute)
+            }
+            Some(b'C') => {
+                self.close(body);
+                self.part(Due::Close)
+            }
+            Some(b'H') if !self.skipping && self.owed.flush_has_answer() => self.request(Due::Flush),
+            Some(b'S') => self.sync(),
+            Some(b'F') => self.request(Due::Query),
+            Some(b'p') => self.request(Due::Leg),
+            Some(b'd') => match self.copy {
+                Copying::In { .. } => Role::RequestPart,
+                Copying::No | Copying::Both => Role::OneWay,
+            },
+            Some(b'c' | b'f') => self.copy_ends(),
+            Some(b'X') => {
+                phase = Phase::Close;
+                Role::OneWay
+            }
+            _ => Role::RequestPart,
+        };
+        sink(message(frame, Direction::ClientToServer, role, phase, content));
+    }
+
+    fn request(&mut self, due: Due) -> Role {
+        if self.skipping {
+            return Role::RequestPart;
+        }
+        self.owed.push(due);
+        Role::Request
+    }
+
+    fn part(&mut self, due: Due) -> Role {
+        if !self.skipping {
+            self.owed.push(due);
+        }
+        Role::RequestPart
+    }
+
+    fn sync(&mut self) -> Role {
+        self.skipping = false;
+        if matches!(self.copy, Copying::In { .. }) {
+            return Role::RequestPart;
+        }
+        self.request(Due::Sync)
+    }
+
+    fn copy_ends(&mut self) -> Role {
+        match self.copy {
+            Copying::No => Role::OneWay,
+            Copying::In { extended } => {
+                self.copy = Copying::No;
+                if extended {
+                    Role::RequestPart
+                } else {
+                    Role::Request
+                }
+            }
+            Copying::Both => self.request(Due::Sync),
+        }
+    }
+
+    fn parse<'a>(&mut self, mut body: Reader<'a>) -> Content<'a> {
+        let Some(name) = body.cstr() else {
+            return Content::Other;
+        };
+        Content::Prepare {
+            statement: self.prepared.parse(name),
+            text: text(body),
+        }
+    }
+
+    fn bind(&mut self, mut body: Reader<'_>) {
+        if let (Some(portal), Some(statement)) = (body.cstr(), body.cstr()) {
+            self.prepared.bind(portal, statement);
+        } else {
+            self.prepared.close_portal(b"");
+        }
+    }
+
+    fn execute<'a>(&mut self, mut body: Reader<'_>) -> Content<'a> {
+        let name = body.cstr();
+        let fetch_rows = body.u32_be().filter(|&rows| rows > 0);
+        let portal = name.map(|name| self.prepared.execute(name)).unwrap_or_default();
+        if portal.executed {
+            Content::Fetch {
+                statement: portal.statement,
+                fetch_rows,
+            }
+        } else {
+            Content::Execute {
+                statement: portal.statement,
+                fetch_rows,
+                sets: 1,
+            }
+        }
+    }
+
+    fn close(&mut self, mut body: Reader<'_>) {
+        match (body.u8(), body.cstr()) {
+            (Some(b'S'), Some(name)) => self.prepared.close_statement(name),
+            (Some(b'P'), Some(name)) => self.prepared.close_portal(name),
+            _ => {}
+        }
+    }
+}
+
+/// A statement's text: up to its NUL, or all there is of one that was cut.
+fn text(mut body: Reader<'_>) -> &[u8] {
+    let all = body.rest();
+    let text = body.cstr().unwrap_or(all);
+    text.get(..STATEMENT_LIMIT).unwrap_or(text)
+}

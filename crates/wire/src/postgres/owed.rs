@@ -1,0 +1,121 @@
+//! What the server owes: one note for every client message that has an answer of its own.
+
+use std::collections::VecDeque;
+
+/// A client message that is to be answered.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Due {
+    /// A leg of login: start-up, a password, or a request for encryption.
+    Leg,
+    /// `Parse`: `ParseComplete`.
+    Parse,
+    /// `Bind`: `BindComplete`.
+    Bind,
+    /// `Describe`: `RowDescription` or `NoData`.
+    Describe,
+    /// `Execute`: `CommandComplete`, `EmptyQueryResponse` or `PortalSuspended`.
+    Execute,
+    /// `Close`: `CloseComplete`.
+    Close,
+    /// `Flush`: nothing of its own; the client waits for the answer before it.
+    Flush,
+    /// `Sync`: `ReadyForQuery`.
+    Sync,
+    /// `Query` or `FunctionCall`: `ReadyForQuery`.
+    Query,
+}
+
+impl Due {
+    /// Whether it completes a request, so that a reply is owed for it.
+    const fn completes_request(self) -> bool {
+        matches!(self, Self::Leg | Self::Flush | Self::Sync | Self::Query)
+    }
+
+    /// Whether it ends with `ReadyForQuery`.
+    const fn ends_ready(self) -> bool {
+        matches!(self, Self::Leg | Self::Sync | Self::Query)
+    }
+}
+
+/// What is owed, oldest first. Holds at most [`MAXIMUM_DUE`] notes; of a longer pipeline only its requests are noted.
+#[derive(Debug, Default)]
+pub(super) struct Owed {
+    queue: VecDeque<Due>,
+    requests: usize,
+}
+
+impl Owed {
+    pub(super) fn push(&mut self, due: Due) {
+        if self.queue.len() >= MAXIMUM_DUE
+            && (!due.completes_request() || self.queue.len() >= 2 * MAXIMUM_DUE)
+        {
+            return;
+        }
+        self.requests += usize::from(due.completes_request());
+        self.queue.push_back(due);
+    }
+
+    pub(super) fn front(&self) -> Option<Due> {
+        self.queue.front().copied()
+    }
+
+    /// Whether a complete request waits for its reply.
+    pub(super) fn has_request(&self) -> bool {
+        self.requests > 0
+    }
+
+    pub(super) fn is_empty(&self) -> bool {
+        self.queue.is_empty()
+    }
+
+    /// Whether a `Flush` sent now has an answer to wait for.
+    pub(super) fn flush_has_answer(&self) -> bool {
+        self.queue.back().is_some_and(|due| !due.completes_request())
+    }
+
+    /// Takes `due` away when it is what the server must answer now.
+    pub(super) fn settle(&mut self, due: Due) -> bool {
+        let due_now = self.front() == Some(due);
+        if due_now {
+            self.pop();
+        }
+        due_now
+    }
+
+    /// `ReadyForQuery`: takes everything up to what it answers away, and says how many requests before that one will
+    /// never be answered.
+    pub(super) fn settle_ready(&mut self) -> usize {
+        let mut unanswered = 0;
+        while let Some(due) = self.pop() {
+            if due.ends_ready() {
+                break;
+            }
+            unanswered += usize::from(due.completes_request());
+        }
+        unanswered
+    }
+
+    /// An error in the extended protocol: takes away what the server skips, everything before the next `Sync`. Gives
+    /// how many requests were among it.
+    pub(super) fn skip_to_sync(&mut self) -> usize {
+        let mut skipped = 0;
+        while self.front().is_some_and(|due| due != Due::Sync) {
+            skipped += usize::from(self.pop().is_some_and(Due::completes_request));
+        }
+        skipped
+    }
+
+    /// Data is to come from the client: the server ignores every `Sync` and `Flush` sent with the `Execute`.
+    pub(super) fn forget_syncs(&mut self) {
+        self.queue.retain(|due| !matches!(due, Due::Sync | Due::Flush));
+        self.requests = self.queue.iter().filter(|due| due.completes_request()).count();
+    }
+
+    fn pop(&mut self) -> Option<Due> {
+        let due = self.queue.pop_front()?;
+        self.requests -= usize::from(due.completes_request());
+        Some(due)
+    }
+}
+
+const MAXIMUM_DUE: usize = 64 * 1024;

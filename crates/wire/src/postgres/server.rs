@@ -1,0 +1,255 @@
+//! What the server says.
+
+use super::owed::Due;
+use super::shape::ANSWER_HEADER;
+use super::{Copying, Session, message};
+use crate::decoder::Sink;
+use crate::framing::Frame;
+use crate::reader::Reader;
+use model::{Content, Direction, Message, Phase, Role, TransactionState};
+
+impl Session {
+    /// One whole server message.
+    pub(super) fn server(&mut self, frame: &Frame<'_>, sink: &mut Sink<'_>) {
+        if frame.header.len() == ANSWER_HEADER {
+            return self.answer(frame, sink);
+        }
+        let phase = self.phase;
+        let mut content = Content::Other;
+        let role = match frame.header.first() {
+            Some(b'D') => {
+                content = Content::Row;
+                Role::ReplyPart
+            }
+            Some(b'd') if self.copy == Copying::Both => Role::Notice,
+            Some(b'1') => self.settle(Due::Parse),
+            Some(b'2') => self.settle(Due::Bind),
+            Some(b'3') => self.settle(Due::Close),
+            Some(b'T' | b'n') => self.settle(Due::Describe),
+            Some(b's') => self.settle(Due::Execute),
+            Some(b'C') => {
+                content = done(tag_rows(frame.body));
+                self.settle(Due::Execute)
+            }
+            Some(b'I') => {
+                content = done(None);
+                self.settle(Due::Execute)
+            }
+            Some(b'Z') => {
+                content = frame
+                    .body
+                    .first()
+                    .copied()
+                    .and_then(state)
+                    .map_or(content, Content::Ready);
+                self.ready(frame, content, sink)
+            }
+            Some(b'E') => {
+                content = error(frame.body);
+                self.error(frame, sink)
+            }
+            Some(b'S') => {
+                content = parameter_status(frame.body);
+                self.unasked()
+            }
+            Some(b'N' | b'A') => self.unasked(),
+            Some(b'R') => self.authentication(frame),
+            Some(b'G') => self.copy_in(),
+            Some(b'W') => {
+                self.copy = Copying::Both;
+                self.owed.settle_ready();
+                Role::Reply
+            }
+            Some(b'c') if self.copy == Copying::Both && !self.owed.has_request() => Role::Notice,
+            _ => Role::ReplyPart,
+        };
+        let phase = if phase == Phase::Work { self.phase } else { phase };
+        sink(message(frame, Direction::ServerToClient, role, phase, content));
+    }
+
+    /// The answer to `due` is complete. Where a `Flush` follows, the client may be waiting for just this.
+    fn settle(&mut self, due: Due) -> Role {
+        if !self.owed.settle(due) || !self.owed.settle(Due::Flush) {
+            Role::ReplyPart
+        } else if self.owed.is_empty() {
+            Role::ReplyPause
+        } else {
+            Role::Reply
+        }
+    }
+
+    fn ready(&mut self, frame: &Frame<'_>, content: Content<'_>, sink: &mut Sink<'_>) -> Role {
+        let unanswered = self.owed.settle_ready();
+        self.answer_with_nothing(unanswered, frame, sink);
+        self.phase = Phase::Work;
+        self.copy = Copying::No;
+        if content == Content::Ready(TransactionState::Idle) && self.owed.is_empty() {
+            self.prepared.close_portals();
+        }
+        Role::Reply
+    }
+
+    fn error(&mut self, frame: &Frame<'_>, sink: &mut Sink<'_>) -> Role {
+        if self.shapes.negotiating || self.phase == Phase::Login {
+            self.shapes.negotiating = false;
+            self.owed.settle(Due::Leg);
+            return Role::Reply;
+        }
+        let copying = std::mem::replace(&mut self.copy, Copying::No);
+        let asked = self.owed.has_request();
+        let role = match self.owed.front() {
+            None if copying == Copying::No || copying == Copying::Both => Role::Notice,
+            None | Some(Due::Query | Due::Sync | Due::Leg) => Role::ReplyPart,
+            Some(_) => {
+                let skipped = self.owed.skip_to_sync();
+                self.skipping = self.owed.is_empty();
+                self.answer_with_nothing(skipped.saturating_sub(1), frame, sink);
+                match skipped {
+                    0 => Role::ReplyPart,
+                    _ if self.owed.is_empty() => Role::ReplyPause,
+                    _ => Role::Reply,
+                }
+            }
+        };
+        if asked && is_fatal(frame.body) {
+            Role::Reply
+        } else {
+            role
+        }
+    }
+
+    /// Requests that the server skips are over without a byte of their own.
+    fn answer_with_nothing(&self, requests: usize, frame: &Frame<'_>, sink: &mut Sink<'_>) {
+        for _ in 0..requests {
+            sink(Message {
+                bytes: 0,
+                ..message(
+                    frame,
+                    Direction::ServerToClient,
+                    Role::Reply,
+                    self.phase,
+                    Content::Other,
+                )
+            });
+        }
+    }
+
+    /// A message the server may send at any time.
+    fn unasked(&self) -> Role {
+        if self.owed.has_request() && !matches!(self.copy, Copying::In { .. }) {
+            Role::ReplyPart
+        } else {
+            Role::Notice
+        }
+    }
+
+    /// `AuthenticationOk` (0) and the last word of SASL (12) are followed by more; every other asks the client.
+    fn authentication(&mut self, frame: &Frame<'_>) -> Role {
+        self.phase = Phase::Login;
+        match Reader::new(frame.body).u32_be() {
+            Some(0 | 12) | None => Role::ReplyPart,
+            Some(_) => {
+                self.owed.settle(Due::Leg);
+                Role::Reply
+            }
+        }
+    }
+
+    fn copy_in(&mut self) -> Role {
+        self.copy = Copying::In {
+            extended: self.owed.front() == Some(Due::Execute),
+        };
+        self.owed.forget_syncs();
+        Role::ReplyPause
+    }
+}
+
+const fn done<'a>(rows: Option<u64>) -> Content<'a> {
+    Content::Done {
+        rows,
+        transaction: None,
+    }
+}
+
+const fn state(byte: u8) -> Option<TransactionState> {
+    match byte {
+        b'I' => Some(TransactionState::Idle),
+        b'T' => Some(TransactionState::Open),
+        b'E' => Some(TransactionState::Failed),
+        _ => None,
+    }
+}
+
+/// The number at the end of a command tag: `SELECT 10`, `INSERT 0 50`. `CREATE TABLE` has none.
+fn tag_rows(body: &[u8]) -> Option<u64> {
+    let tag = Reader::new(body).cstr()?;
+    let digits = tag.iter().rev().take_while(|byte| byte.is_ascii_digit()).count();
+    let (before, number) = tag.split_at(tag.len() - digits);
+    if digits == 0 || before.last() != Some(&b' ') {
+        return None;
+    }
+    number.iter().try_fold(0u64, |sum, digit| {
+        sum.checked_mul(10)?.checked_add(u64::from(digit - b'0'))
+    })
+}
+
+fn parameter_status(body: &[u8]) -> Content<'_> {
+    let mut reader = Reader::new(body);
+    match (reader.cstr(), reader.cstr()) {
+        (Some(b"server_version"), Some(text)) => Content::ServerVersion { text },
+        _ => Content::Other,
+    }
+}
+
+/// Fields of an error: a type byte and a text each, ended by a zero byte.
+fn fields(body: &[u8]) -> impl Iterator<Item = (u8, &[u8])> {
+    let mut reader = Reader::new(body);
+    std::iter::from_fn(move || {
+        let kind = reader.u8().filter(|&kind| kind != 0)?;
+        Some((kind, reader.cstr()?))
+    })
+}
+
+fn error(body: &[u8]) -> Content<'_> {
+    let field = |wanted| {
+        fields(body)
+            .find(|(kind, _)| *kind == wanted)
+            .map(|(_, text)| text)
+    };
+    Content::Error {
+        code: field(b'C').unwrap_or_default(),
+        text: field(b'M').unwrap_or_default(),
+    }
+}
+
+/// Whether the server closes the connection after this error, without `ReadyForQuery`. Field `V` is the severity in
+/// English; servers before 9.6 send only `S`, which is translated.
+fn is_fatal(body: &[u8]) -> bool {
+    let severity = fields(body)
+        .filter(|(kind, _)| matches!(kind, b'V' | b'S'))
+        .max_by_key(|(kind, _)| *kind);
+    matches!(severity, Some((_, b"FATAL" | b"PANIC")))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn rows_come_from_the_end_of_the_tag() {
+        assert_eq!(tag_rows(b"SELECT 10\0"), Some(10));
+        assert_eq!(tag_rows(b"INSERT 0 50\0"), Some(50));
+        assert_eq!(tag_rows(b"CREATE TABLE\0"), None);
+        assert_eq!(tag_rows(b"COPY 99999999999999999999\0"), None);
+        assert_eq!(tag_rows(b"12\0"), None);
+        assert_eq!(tag_rows(b"SELECT 10"), None);
+    }
+
+    #[test]
+    fn severity_in_english_wins() {
+        assert!(is_fatal(b"SFATAL\0VFATAL\0C57P01\0\0"));
+        assert!(!is_fatal(b"SFATAL\0VERROR\0\0"));
+        assert!(is_fatal(b"SFATAL\0\0"));
+        assert!(!is_fatal(b"S"));
+    }
+}

@@ -1,0 +1,173 @@
+//! The shapes of messages: which tags there are, how long a message may be, how much of it is looked at.
+
+use crate::framing::{Fault, Plan};
+use crate::reader::Reader;
+
+/// Largest message longwire believes, in bytes: PostgreSQL itself allocates no more than 1 GiB for one.
+pub const MAXIMUM_MESSAGE: u32 = 1 << 30;
+
+/// Most of a statement's text that is looked at.
+pub(super) const STATEMENT_LIMIT: usize = 64 * 1024;
+
+/// Longest name of a statement or portal that is remembered.
+pub(super) const NAME_LIMIT: usize = 256;
+
+/// What the next messages look like: depends on how the connection began.
+#[derive(Debug, Default)]
+pub(super) struct Shapes {
+    /// The client has sent a message with a tag: no start-up message follows.
+    pub(super) started: bool,
+    /// The server owes the one-byte answer to a request for encryption.
+    pub(super) negotiating: bool,
+    /// The client announced compression (KingbaseES): once the server agrees, nothing is readable.
+    pub(super) compression_announced: bool,
+    /// GSSAPI encryption was agreed on.
+    pub(super) gss_encrypted: bool,
+}
+
+impl Shapes {
+    /// Length of the header of a client message that begins with `first`.
+    pub(super) fn client_header(&self, first: Option<u8>) -> usize {
+        if first == Some(0) && !self.started {
+            STARTUP_HEADER
+        } else {
+            TAGGED_HEADER
+        }
+    }
+
+    /// Length of the header of a server message that begins with `first`.
+    pub(super) fn server_header(&self, first: Option<u8>) -> usize {
+        let answer = matches!(first, Some(b'S' | b'N' | b'G'));
+        if self.negotiating && answer {
+            ANSWER_HEADER
+        } else {
+            TAGGED_HEADER
+        }
+    }
+
+    /// What a client message's header announces.
+    pub(super) fn client(&self, header: &[u8]) -> Result<Plan, Fault> {
+        let mut reader = Reader::new(header);
+        if header.len() == STARTUP_HEADER {
+            let (length, code) = (reader.u32_be(), reader.u32_be());
+            return startup_plan(length.unwrap_or(0), code.unwrap_or(0));
+        }
+        let (Some(tag), Some(length)) = (reader.u8(), reader.u32_be()) else {
+            return Err(self.fault("a message of 5 bytes or more", "less"));
+        };
+        let (lengths, keep) = match tag {
+            b'Q' => (5..=MAXIMUM_MESSAGE, STATEMENT_LIMIT),
+            b'P' => (8..=MAXIMUM_MESSAGE, NAME_LIMIT + STATEMENT_LIMIT),
+            b'B' => (12..=MAXIMUM_MESSAGE, 2 * NAME_LIMIT + 2),
+            b'E' => (9..=MAXIMUM_MESSAGE, NAME_LIMIT + 5),
+            b'D' | b'C' => (6..=MAXIMUM_MESSAGE, NAME_LIMIT + 2),
+            b'S' | b'H' | b'X' | b'c' => (4..=4, 0),
+            b'd' | b'f' | b'F' | b'p' => (4..=MAXIMUM_MESSAGE, 0),
+            _ if tag.is_ascii_alphanumeric() => (4..=MAXIMUM_MESSAGE, 0),
+            _ => return Err(self.fault("the tag of a client message", tag)),
+        };
+        self.plan(length, lengths, keep)
+    }
+
+    /// What a server message's header announces.
+    pub(super) fn server(&self, header: &[u8]) -> Result<Plan, Fault> {
+        let mut reader = Reader::new(header);
+        if header.len() == ANSWER_HEADER {
+            return Ok(Plan { body: 0, keep: 0 });
+        }
+        let (Some(tag), Some(length)) = (reader.u8(), reader.u32_be()) else {
+            return Err(self.fault("a message of 5 bytes or more", "less"));
+        };
+        let (lengths, keep) = match tag {
+            b'D' | b'd' => (4..=MAXIMUM_MESSAGE, 0),
+            b'1' | b'2' | b'3' | b'n' | b's' | b'I' | b'c' => (4..=4, 0),
+            b'Z' => (5..=5, 1),
+            b'C' => (5..=MAXIMUM_TAG_LENGTH, MAXIMUM_TAG_LENGTH as usize),
+            b'R' => (8..=MAXIMUM_SHORT, 4),
+            b'S' => (6..=MAXIMUM_SHORT, NAME_LIMIT),
+            b'E' | b'N' => (5..=MAXIMUM_MESSAGE, ERROR_LIMIT),
+            b'K' => (12..=MAXIMUM_SHORT, 0),
+            b'T' | b't' => (6..=MAXIMUM_MESSAGE, 0),
+            b'G' | b'H' | b'W' => (7..=MAXIMUM_MESSAGE, 0),
+            b'A' | b'V' | b'v' => (8..=MAXIMUM_MESSAGE, 0),
+            _ if tag.is_ascii_alphanumeric() => (4..=MAXIMUM_MESSAGE, 0),
+            _ => return Err(self.fault("the tag of a server message", tag)),
+        };
+        self.plan(length, lengths, keep)
+    }
+
+    fn plan(&self, length: u32, lengths: std::ops::RangeInclusive<u32>, keep: usize) -> Result<Plan, Fault> {
+        if self.gss_encrypted {
+            return Err(self.fault("a message", length));
+        }
+        if lengths.contains(&length) {
+            Ok(Plan {
+                body: u64::from(length.saturating_sub(4)),
+                keep,
+            })
+        } else {
+            Err(self.fault("a length that this message can have", length))
+        }
+    }
+
+    fn fault(&self, expected: &'static str, found: impl ToString) -> Fault {
+        let found = if self.gss_encrypted {
+            "bytes encrypted with GSSAPI".to_owned()
+        } else if self.compression_announced {
+            "something else, probably compressed as announced at start-up".to_owned()
+        } else {
+            found.to_string()
+        };
+        Fault { expected, found }
+    }
+}
+
+fn startup_plan(length: u32, code: u32) -> Result<Plan, Fault> {
+    let lengths = match code {
+        SSL_REQUEST | GSSENC_REQUEST => 8..=8,
+        CANCEL_REQUEST => 16..=MAXIMUM_CANCEL,
+        version if version >> 16 == 3 => 9..=MAXIMUM_STARTUP,
+        _ => {
+            return Err(Fault {
+                expected: "start-up of protocol version 3",
+                found: code.to_string(),
+            });
+        }
+    };
+    if lengths.contains(&length) {
+        Ok(Plan {
+            body: u64::from(length.saturating_sub(8)),
+            keep: MAXIMUM_STARTUP as usize,
+        })
+    } else {
+        Err(Fault {
+            expected: "a length that a start-up message can have",
+            found: length.to_string(),
+        })
+    }
+}
+
+/// Request for TLS: no version, no parameters.
+pub(super) const SSL_REQUEST: u32 = 80_877_103;
+/// Request for GSSAPI encryption.
+pub(super) const GSSENC_REQUEST: u32 = 80_877_104;
+/// Request to cancel what another connection runs.
+pub(super) const CANCEL_REQUEST: u32 = 80_877_102;
+
+/// Length and version or code, without a tag.
+pub(super) const STARTUP_HEADER: usize = 8;
+/// The answer to a request for encryption.
+pub(super) const ANSWER_HEADER: usize = 1;
+/// Tag and length.
+const TAGGED_HEADER: usize = 5;
+
+/// Longest start-up message a server accepts.
+pub(super) const MAXIMUM_STARTUP: u32 = 10_000;
+/// Four bytes of process number and up to 256 of secret (protocol 3.2).
+const MAXIMUM_CANCEL: u32 = 8 + 4 + 256;
+/// Longest tag of a `CommandComplete`, generously.
+const MAXIMUM_TAG_LENGTH: u32 = 256;
+/// Longest message of those that are short by nature, generously.
+const MAXIMUM_SHORT: u32 = 64 * 1024;
+/// Most of an error that is looked at: its code comes first.
+const ERROR_LIMIT: usize = 4096;

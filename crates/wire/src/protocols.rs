@@ -1,0 +1,80 @@
+//! The protocols there are, and how each is recognised. A new one is a folder and a row here.
+
+use crate::decoder::Decoder;
+use crate::{http, postgres, tls};
+use model::{Direction, Protocol};
+
+/// How sure a look at the first bytes of one direction makes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Verdict {
+    /// These bytes are this protocol's and nobody else's.
+    Certain,
+    /// They could be this protocol's from the middle of a connection; the port may decide.
+    Plausible,
+    /// More bytes are needed to tell.
+    More,
+    /// They are not this protocol's.
+    Never,
+}
+
+/// What detection knows of a protocol.
+#[derive(Debug)]
+pub struct Row {
+    /// Its name.
+    pub protocol: Protocol,
+    /// Ports its servers usually listen on: a hint where the content is ambiguous, never more.
+    pub ports: &'static [u16],
+    /// Looks at the first bytes that were seen in a direction. Its verdict on a longer prefix of the same bytes is the
+    /// same, unless it was [`Verdict::More`].
+    pub recognise: fn(Direction, &[u8]) -> Verdict,
+    /// A decoder at the beginning of a connection.
+    pub decoder: fn() -> Box<dyn Decoder + Send>,
+}
+
+/// All of them, the surest signatures first.
+pub static PROTOCOLS: &[Row] = &[
+    Row {
+        protocol: Protocol::Http,
+        ports: &[80, 8000, 8008, 8080],
+        recognise: http::recognise,
+        decoder: || Box::new(http::HttpDecoder::new()),
+    },
+    Row {
+        protocol: Protocol::Tls,
+        ports: &[443, 8443],
+        recognise: tls::recognise,
+        decoder: || Box::new(tls::TlsDecoder::new()),
+    },
+    Row {
+        protocol: Protocol::Postgres,
+        ports: &[5432, 5433, 6432, 26257, 5439, 54321],
+        recognise: postgres::recognise,
+        decoder: || Box::new(postgres::PostgresDecoder::new()),
+    },
+];
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_are_unique() {
+        for (index, row) in PROTOCOLS.iter().enumerate() {
+            assert!(
+                PROTOCOLS
+                    .iter()
+                    .skip(index + 1)
+                    .all(|other| other.protocol != row.protocol)
+            );
+        }
+    }
+
+    #[test]
+    fn nothing_is_recognised_in_nothing() {
+        for row in PROTOCOLS {
+            for direction in [Direction::ClientToServer, Direction::ServerToClient] {
+                assert_eq!((row.recognise)(direction, b""), Verdict::More, "{}", row.protocol);
+            }
+        }
+    }
+}

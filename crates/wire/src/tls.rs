@@ -1,0 +1,326 @@
+//! TLS: records that can be counted, and a handshake whose turns can be told.
+//!
+//! Source: RFC 8446 (TLS 1.3) and RFC 5246 (TLS 1.2). Largest record: 2^14 bytes and what encryption may add.
+//!
+//! How records become exchanges:
+//! 1. The `ClientHello` is a request; the server's flight is its reply. A flight ends when the client speaks next, so
+//!    its last record is handed out only then.
+//! 2. Up to TLS 1.2 the client's `Finished` asks for the server's, unless the server's came first (resumption).
+//! 3. In TLS 1.3 nothing answers the client's `Finished`; what the server sends before the client's first data
+//!    (`NewSessionTicket`) was not asked for.
+//! 4. After the handshake a record is opaque: exchanges follow the changes of direction.
+
+mod hello;
+mod signature;
+
+pub use signature::recognise;
+
+use crate::decoder::{DecodeError, Decoder, Sink};
+use crate::framing::{Fault, Frame, Framer, Input, Plan};
+use crate::reader::Reader;
+use hello::{ServerHello, server_hello};
+use model::{Content, Direction, Message, Phase, Role, Timestamp};
+
+/// Decodes the records of one connection. Memory: at most 4 KiB of an unfinished record per direction.
+#[derive(Debug)]
+pub struct TlsDecoder {
+    client: Framer,
+    server: Framer,
+    handshake: Handshake,
+}
+
+#[derive(Debug)]
+struct Handshake {
+    stage: Stage,
+    /// Bytes of the `ClientHello` still to come.
+    hello_left: u64,
+    client_changed_cipher: bool,
+    server_changed_cipher: bool,
+    /// The last record of the server's flight so far: whether it ends the flight shows when somebody speaks next.
+    held: Option<Record>,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Stage {
+    /// No record was seen.
+    Start,
+    /// The client has greeted; the server has not, or has asked for another greeting.
+    Greeted,
+    /// The server chose TLS 1.2 or older.
+    Old,
+    /// The server chose TLS 1.3.
+    New,
+    /// TLS 1.3, and the client's last flight is on its way or over; it has sent no data yet.
+    NewFinishing { finished: bool },
+    /// Data flows.
+    Done,
+}
+
+#[derive(Debug, Clone, Copy)]
+struct Record {
+    started: Timestamp,
+    ended: Timestamp,
+    bytes: u64,
+}
+
+impl TlsDecoder {
+    /// A decoder for a connection, or the rest of one, that begins with TLS.
+    pub fn new() -> Self {
+        Self {
+            client: Framer::new(NAME, Direction::ClientToServer),
+            server: Framer::new(NAME, Direction::ServerToClient),
+            handshake: Handshake {
+                stage: Stage::Start,
+                hello_left: 0,
+                client_changed_cipher: false,
+                server_changed_cipher: false,
+                held: None,
+            },
+        }
+    }
+
+    fn take(
+        &mut self,
+        direction: Direction,
+        mut input: Input<'_>,
+        sink: &mut Sink<'_>,
+    ) -> Result<(), DecodeError> {
+        let framer = match direction {
+            Direction::ClientToServer => &mut self.client,
+            Direction::ServerToClient => &mut self.server,
+        };
+        while let Some(frame) = framer.next(&mut input, RECORD_HEADER, plan)? {
+            let kind = frame.header.first().copied().unwrap_or(0);
+            match direction {
+                Direction::ClientToServer => self.handshake.client(kind, &frame, sink),
+                Direction::ServerToClient => self.handshake.server(kind, &frame, sink),
+            }
+        }
+        Ok(())
+    }
+}
+
+impl Default for TlsDecoder {
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
+impl Decoder for TlsDecoder {
+    fn feed(
+        &mut self,
+        at: Timestamp,
+        direction: Direction,
+        bytes: &[u8],
+        sink: &mut Sink<'_>,
+    ) -> Result<(), DecodeError> {
+        self.take(direction, Input::seen(at, bytes), sink)
+    }
+
+    fn skip(
+        &mut self,
+        at: Timestamp,
+        direction: Direction,
+        count: u64,
+        sink: &mut Sink<'_>,
+    ) -> Result<(), DecodeError> {
+        self.take(direction, Input::unseen(at, count), sink)
+    }
+
+    fn pending(&self, direction: Direction) -> u64 {
+        match direction {
+            Direction::ClientToServer => self.client.pending(),
+            Direction::ServerToClient => {
+                self.server.pending() + self.handshake.held.map_or(0, |held| held.bytes)
+            }
+        }
+    }
+
+    fn finish(&mut self, sink: &mut Sink<'_>) {
+        self.handshake.release(Role::Reply, sink);
+    }
+}
+
+impl Handshake {
+    fn client(&mut self, kind: u8, frame: &Frame<'_>, sink: &mut Sink<'_>) {
+        self.release(Role::Reply, sink);
+        let role = match (self.stage, kind) {
+            (Stage::Start | Stage::Greeted, HANDSHAKE) => self.client_hello(frame),
+            (Stage::Greeted, CHANGE_CIPHER) => Role::RequestPart,
+            (Stage::Start | Stage::Greeted, _) => {
+                if self.stage == Stage::Start {
+                    self.stage = Stage::Done;
+                }
+                Role::Opaque
+            }
+            (Stage::Old, CHANGE_CIPHER) => {
+                self.client_changed_cipher = true;
+                if self.server_changed_cipher {
+                    Role::OneWay
+                } else {
+                    Role::RequestPart
+                }
+            }
+            (Stage::Old, HANDSHAKE) => self.old_flight(),
+            (Stage::New, CHANGE_CIPHER) => Role::OneWay,
+            (Stage::New, DATA) | (Stage::NewFinishing { finished: false }, DATA) => {
+                self.stage = Stage::NewFinishing {
+                    finished: FINISHED_RECORDS.contains(&frame.bytes),
+                };
+                Role::OneWay
+            }
+            (Stage::NewFinishing { .. }, DATA) => {
+                self.stage = Stage::Done;
+                Role::Opaque
+            }
+            (_, ALERT) => Role::OneWay,
+            (Stage::Old | Stage::New | Stage::NewFinishing { .. } | Stage::Done, _) => Role::Opaque,
+        };
+        let phase = match (role, self.stage, kind) {
+            (Role::Opaque, ..) => Phase::Work,
+            (_, Stage::Done, ALERT) => Phase::Close,
+            _ => Phase::Tls,
+        };
+        sink(message(Record::of(frame), Direction::ClientToServer, role, phase));
+    }
+
+    /// A greeting may take several records.
+    fn client_hello(&mut self, frame: &Frame<'_>) -> Role {
+        self.stage = Stage::Greeted;
+        let fragment = frame.bytes - RECORD_HEADER as u64;
+        if self.hello_left == 0 {
+            let mut reader = Reader::new(frame.body);
+            let (_, length) = (reader.u8(), reader.u24_be());
+            self.hello_left = 4 + u64::from(length.unwrap_or(0));
+        }
+        self.hello_left = self.hello_left.saturating_sub(fragment);
+        if self.hello_left == 0 {
+            Role::Request
+        } else {
+            Role::RequestPart
+        }
+    }
+
+    /// Up to TLS 1.2 the client's flight ends with the `Finished` behind its change of cipher.
+    fn old_flight(&mut self) -> Role {
+        match (self.client_changed_cipher, self.server_changed_cipher) {
+            (false, _) => Role::RequestPart,
+            (true, false) => Role::Request,
+            (true, true) => {
+                self.stage = Stage::Done;
+                Role::OneWay
+            }
+        }
+    }
+
+    fn server(&mut self, kind: u8, frame: &Frame<'_>, sink: &mut Sink<'_>) {
+        if self.stage == Stage::Greeted && kind == HANDSHAKE {
+            match server_hello(frame.body) {
+                Some(ServerHello::Retry) | None => {}
+                Some(ServerHello::Version12OrOlder) => self.stage = Stage::Old,
+                Some(ServerHello::Version13) => self.stage = Stage::New,
+            }
+        }
+        let (role, phase) = match self.stage {
+            Stage::Start => {
+                self.stage = Stage::Done;
+                (Role::Opaque, Phase::Work)
+            }
+            Stage::Old if self.client_changed_cipher && !self.server_changed_cipher => {
+                self.server_changed_cipher = kind == CHANGE_CIPHER;
+                (Role::ReplyPart, Phase::Tls)
+            }
+            Stage::Old if self.client_changed_cipher => {
+                self.stage = Stage::Done;
+                (Role::Reply, Phase::Tls)
+            }
+            Stage::Greeted | Stage::Old | Stage::New => {
+                self.server_changed_cipher |= self.stage == Stage::Old && kind == CHANGE_CIPHER;
+                self.release(Role::ReplyPart, sink);
+                self.held = Some(Record::of(frame));
+                return;
+            }
+            Stage::NewFinishing { .. } => {
+                self.stage = Stage::NewFinishing { finished: true };
+                (Role::Notice, Phase::Tls)
+            }
+            Stage::Done if kind == ALERT => (Role::Notice, Phase::Close),
+            Stage::Done => (Role::Opaque, Phase::Work),
+        };
+        sink(message(Record::of(frame), Direction::ServerToClient, role, phase));
+    }
+
+    fn release(&mut self, role: Role, sink: &mut Sink<'_>) {
+        if let Some(held) = self.held.take() {
+            sink(message(held, Direction::ServerToClient, role, Phase::Tls));
+        }
+    }
+}
+
+impl Record {
+    const fn of(frame: &Frame<'_>) -> Self {
+        Self {
+            started: frame.started,
+            ended: frame.ended,
+            bytes: frame.bytes,
+        }
+    }
+}
+
+const fn message(record: Record, direction: Direction, role: Role, phase: Phase) -> Message<'static> {
+    Message {
+        direction,
+        started: record.started,
+        ended: record.ended,
+        bytes: record.bytes,
+        role,
+        phase,
+        content: Content::Other,
+    }
+}
+
+/// What a record's header announces: type, version 3.x, length.
+fn plan(header: &[u8]) -> Result<Plan, Fault> {
+    let mut reader = Reader::new(header);
+    let (kind, major, _, length) = (reader.u8(), reader.u8(), reader.u8(), reader.u16_be());
+    let (Some(kind), Some(3), Some(length)) = (kind, major, length) else {
+        return Err(Fault {
+            expected: "version 3 of a record",
+            found: major.unwrap_or(0).to_string(),
+        });
+    };
+    if !(CHANGE_CIPHER..=HEARTBEAT).contains(&kind) {
+        return Err(Fault {
+            expected: "the type of a record (20 to 24)",
+            found: kind.to_string(),
+        });
+    }
+    if length > MAXIMUM_RECORD {
+        return Err(Fault {
+            expected: "a record of at most 18432 bytes",
+            found: length.to_string(),
+        });
+    }
+    Ok(Plan {
+        body: u64::from(length),
+        keep: if kind == HANDSHAKE { HELLO_LIMIT } else { 0 },
+    })
+}
+
+const NAME: &str = "tls";
+const RECORD_HEADER: usize = 5;
+
+const CHANGE_CIPHER: u8 = 20;
+const ALERT: u8 = 21;
+const HANDSHAKE: u8 = 22;
+const DATA: u8 = 23;
+const HEARTBEAT: u8 = 24;
+
+/// 2^14 bytes, and 2048 that encryption up to TLS 1.2 may add (RFC 5246 section 6.2.3).
+const MAXIMUM_RECORD: u16 = 16 * 1024 + 2048;
+
+/// Most of a handshake record that is looked at: a `ServerHello` with a post-quantum key share fits.
+const HELLO_LIMIT: usize = 4096;
+
+/// A record that holds just a `Finished`: header, message header, hash of 32 or 48 bytes, content type, tag.
+const FINISHED_RECORDS: [u64; 2] = [5 + 4 + 32 + 1 + 16, 5 + 4 + 48 + 1 + 16];

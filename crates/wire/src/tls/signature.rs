@@ -1,0 +1,25 @@
+//! Recognises TLS by its record header.
+
+use crate::protocols::Verdict;
+use model::Direction;
+
+/// How sure the first bytes seen in `direction` make that this is TLS.
+pub fn recognise(direction: Direction, bytes: &[u8]) -> Verdict {
+    let hello = match direction {
+        Direction::ClientToServer => 1,
+        Direction::ServerToClient => 2,
+    };
+    match *bytes {
+        [] => Verdict::More,
+        [20..=23] | [20..=23, 3] => Verdict::More,
+        [20..=23, 3, 0..=4] | [20..=23, 3, 0..=4, _] => Verdict::More,
+        [22, 3, 0..=4, high, low] if short(high, low) => Verdict::More,
+        [22, 3, 0..=4, high, low, kind, ..] if short(high, low) && kind == hello => Verdict::Certain,
+        [20..=23, 3, 0..=4, high, low, ..] if short(high, low) => Verdict::Plausible,
+        _ => Verdict::Never,
+    }
+}
+
+fn short(high: u8, low: u8) -> bool {
+    (1..=super::MAXIMUM_RECORD).contains(&u16::from_be_bytes([high, low]))
+}
