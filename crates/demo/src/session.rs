@@ -44,7 +44,7 @@ impl Session {
             Command::Begin | Command::Commit | Command::Rollback | Command::Accepted(_) => {
                 (Vec::new(), Vec::new())
             }
-            Command::Sql => {
+            Command::Savepoint | Command::Sql => {
                 let connection = self.connection();
                 let statement = connection.prepare(sql).map_err(|failure| from_sqlite(&failure))?;
                 (
@@ -99,7 +99,14 @@ impl Session {
                 let sql = format!("SELECT '{}'", setting(name)?);
                 execute(&connection, &sql, &[], &[setting_column(name)], format)
             }
-            Command::Sql => {
+            Command::Savepoint if connection.is_autocommit() => {
+                // SQLite would open a transaction that the client knows nothing of.
+                Err(error(
+                    "25P01",
+                    "savepoints can only be used in transaction blocks",
+                ))
+            }
+            Command::Savepoint | Command::Sql => {
                 let give_up = give_up(Arc::clone(&self.stopping));
                 connection
                     .progress_handler(STEPS, Some(give_up))
@@ -137,6 +144,9 @@ fn execute(
 ) -> Result<Response, Refusal> {
     let failed = |failure: rusqlite::Error| from_sqlite(&failure);
     let mut statement = connection.prepare(sql).map_err(failed)?;
+    if parameters.is_empty() && statement.parameter_count() > 0 {
+        return Err(error("42P02", "there is no parameter $1 in a simple query"));
+    }
     for (number, value) in parameters.iter().enumerate() {
         // A gap in the numbers ($1, $3) leaves a value without a place.
         if let Some(index) = statement

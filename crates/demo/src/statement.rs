@@ -7,8 +7,10 @@ pub(crate) enum Command<'a> {
     Begin,
     /// `COMMIT`, `END`.
     Commit,
-    /// `ROLLBACK`, `ABORT`; not `ROLLBACK TO`, which the engine knows.
+    /// `ROLLBACK`, `ABORT`.
     Rollback,
+    /// `SAVEPOINT`, `RELEASE`, `ROLLBACK TO`: for the engine, inside a transaction.
+    Savepoint,
     /// A session command without meaning here (drivers send them when they connect), and its command tag.
     Accepted(&'static str),
     /// `SHOW name`, and the name as written.
@@ -46,8 +48,9 @@ pub(crate) fn command(statement: &str) -> Command<'_> {
     match first.to_ascii_uppercase().as_str() {
         "BEGIN" | "START" => Command::Begin,
         "COMMIT" | "END" => Command::Commit,
-        "ROLLBACK" | "ABORT" if names_savepoint(second, words.next()) => Command::Sql,
+        "ROLLBACK" | "ABORT" if names_savepoint(second, words.next()) => Command::Savepoint,
         "ROLLBACK" | "ABORT" => Command::Rollback,
+        "SAVEPOINT" | "RELEASE" => Command::Savepoint,
         "SET" => Command::Accepted("SET"),
         "RESET" => Command::Accepted("RESET"),
         "DISCARD" => Command::Accepted("DISCARD ALL"),
@@ -152,8 +155,8 @@ mod tests {
         assert_eq!(command("START TRANSACTION"), Command::Begin);
         assert_eq!(command("/* x */ end"), Command::Commit);
         assert_eq!(command("ROLLBACK"), Command::Rollback);
-        assert_eq!(command("rollback to savepoint s"), Command::Sql);
-        assert_eq!(command("rollback transaction to s"), Command::Sql);
+        assert_eq!(command("rollback to savepoint s"), Command::Savepoint);
+        assert_eq!(command("rollback transaction to s"), Command::Savepoint);
         assert_eq!(command("SET extra_float_digits = 3"), Command::Accepted("SET"));
         assert_eq!(command("show server_version"), Command::Show("server_version"));
         assert_eq!(command("select 'begin'"), Command::Sql);

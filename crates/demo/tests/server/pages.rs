@@ -7,6 +7,8 @@ use std::thread;
 
 use demo::{Application, DemoError, Page, Server, Variant};
 
+use crate::raw::Raw;
+
 fn page(server: SocketAddr, variant: Variant) -> Page {
     Application::new().page(server, variant).expect("a page")
 }
@@ -82,7 +84,11 @@ fn a_stopped_server_leaves_no_thread() {
     if std::env::var_os(ALONE).is_none() {
         let this = std::env::current_exe().expect("this test program");
         let child = std::process::Command::new(this)
-            .args(["--exact", "a_stopped_server_leaves_no_thread", "--test-threads=1"])
+            .args([
+                "--exact",
+                "pages::a_stopped_server_leaves_no_thread",
+                "--test-threads=1",
+            ])
             .env(ALONE, "1")
             .status();
         assert!(child.expect("a child process").success());
@@ -222,55 +228,6 @@ fn a_server_that_talks_nonsense_or_leaves_is_named_in_the_error() {
 
 /// Whether an error is the one a case asks for.
 type Expected = fn(&DemoError) -> bool;
-
-/// A client that says what it is told, and keeps nothing but text it can find in the replies.
-struct Raw(TcpStream);
-
-impl Raw {
-    fn log_in(address: SocketAddr) -> Raw {
-        let mut stream = TcpStream::connect(address).expect("a connection");
-        stream
-            .write_all(b"\0\0\0\x13\0\x03\0\0user\0shop\0\0")
-            .expect("room for the startup");
-        let mut client = Raw(stream);
-        client.reply();
-        client
-    }
-
-    fn send(&mut self, tag: u8, body: &[u8]) {
-        let length = u32::try_from(body.len() + 4)
-            .expect("a short message")
-            .to_be_bytes();
-        self.0
-            .write_all(&[&[tag], &length[..], body].concat())
-            .expect("room for a message");
-    }
-
-    fn query(&mut self, sql: &str) -> String {
-        self.send(b'Q', &[sql.as_bytes(), b"\0"].concat());
-        self.reply()
-    }
-
-    /// Everything up to and with the next ReadyForQuery.
-    fn reply(&mut self) -> String {
-        let mut text = String::new();
-        loop {
-            let mut head = [0; 5];
-            self.0.read_exact(&mut head).expect("a reply");
-            let length = u32::from_be_bytes([head[1], head[2], head[3], head[4]]);
-            let mut body = vec![0; length as usize - 4];
-            self.0.read_exact(&mut body).expect("a whole reply");
-            text.push_str(&String::from_utf8_lossy(&body));
-            if head[0] == b'Z' {
-                return text;
-            }
-        }
-    }
-
-    fn is_closed(&mut self) -> bool {
-        matches!(self.0.read(&mut [0; 1024]), Ok(0) | Err(_))
-    }
-}
 
 #[cfg(target_os = "linux")]
 const ALONE: &str = "LONGWIRE_DEMO_TEST_ALONE";

@@ -4,10 +4,11 @@ use std::net::SocketAddr;
 use std::process::Command;
 
 use demo::Server;
+use testbed::require;
 
 /// What psql prints for the commands, standard output and standard error together, and whether it succeeded.
 fn psql(server: SocketAddr, commands: &[&str]) -> (String, bool) {
-    let mut psql = Command::new("psql");
+    let mut psql = Command::new(require("psql"));
     psql.args([
         "--no-psqlrc",
         "--tuples-only",
@@ -20,9 +21,7 @@ fn psql(server: SocketAddr, commands: &[&str]) -> (String, bool) {
     for command in commands {
         psql.args(["--command", command]);
     }
-    let output = psql
-        .output()
-        .expect("psql is needed for this test: install postgresql-client");
+    let output = psql.output().expect("psql runs");
     let text = [output.stdout, output.stderr].concat();
     (
         String::from_utf8(text).expect("text from psql"),
@@ -120,6 +119,28 @@ fn a_transaction_is_kept_undone_and_refused_after_an_error() {
 }
 
 #[test]
+fn savepoints_belong_to_a_transaction() {
+    let server = Server::start().expect("a server");
+    let insert = "INSERT INTO authors VALUES (100, 'New Author')";
+    let (text, _) = psql(
+        server.address(),
+        &[
+            "\\set VERBOSITY sqlstate",
+            "SAVEPOINT s",
+            "BEGIN",
+            "SAVEPOINT s",
+            insert,
+            "ROLLBACK TO s",
+            "COMMIT",
+        ],
+    );
+    for expected in ["ERROR:  25P01", "BEGIN\nSAVEPOINT\nINSERT 0 1\nROLLBACK\nCOMMIT"] {
+        assert!(text.contains(expected), "{expected} is missing in {text}");
+    }
+    assert_eq!(lines(&server, &["SELECT count(*) FROM authors"]), ["16"]);
+}
+
+#[test]
 fn several_statements_in_one_query_stop_at_the_first_error() {
     let server = Server::start().expect("a server");
     let (text, _) = psql(
@@ -168,4 +189,38 @@ fn too_much_is_refused_and_the_connection_goes_on() {
     assert_eq!(text.matches("ERROR:  54000").count(), 2, "{text}");
     assert_eq!(text.matches("ERROR:  57014").count(), 1, "{text}");
     assert!(text.contains("42\n"), "{text}");
+}
+
+#[test]
+fn pgbench_runs_in_each_of_its_modes() {
+    let server = Server::start().expect("a server");
+    let directory = tempfile::tempdir().expect("a directory");
+    let script = directory.path().join("script.sql");
+    let text = "\\set id random(1, 48)\nSELECT title FROM products WHERE id = :id;\n\
+                SELECT count(*) FROM reviews WHERE product_id = :id;\n";
+    std::fs::write(&script, text).expect("a script");
+    for mode in ["simple", "extended", "prepared"] {
+        let output = Command::new(require("pgbench"))
+            .args([
+                "--no-vacuum",
+                "--client=8",
+                "--jobs=2",
+                "--transactions=50",
+                "--host=127.0.0.1",
+            ])
+            .args([
+                &format!("--port={}", server.address().port()),
+                &format!("--protocol={mode}"),
+            ])
+            .args(["--username=shop", "--file"])
+            .arg(&script)
+            .arg("shop")
+            .output()
+            .expect("pgbench runs");
+        let report = String::from_utf8_lossy(&output.stdout);
+        assert!(
+            report.contains("transactions actually processed: 400/400"),
+            "{mode}: {output:?}"
+        );
+    }
 }
