@@ -42,8 +42,10 @@ impl<W: Write> RecordingWriter<W> {
     /// # Errors
     /// When `out` fails.
     pub fn new(out: W, conditions: &Conditions) -> io::Result<Self> {
+        let mut encoder = Encoder::new(out, LEVEL)?;
+        encoder.include_checksum(true)?;
         let mut recording = Self {
-            records: JsonWriter::new(Encoder::new(out, LEVEL)?),
+            records: JsonWriter::new(encoder),
         };
         recording.records.conditions(conditions)?;
         recording.checkpoint()?;

@@ -10,6 +10,7 @@ use model::{
     Conditions, ConnectionId, ConnectionOutcome, Endpoint, Exchange, Protocol, Summary, Timestamp, Warning,
 };
 use serde::Deserialize;
+use serde::de::IgnoredAny;
 use std::io::{self, BufRead};
 
 /// One record, as what it was made from.
@@ -114,7 +115,7 @@ impl<R: BufRead> RecordReader<R> {
                 continue;
             }
             let record = parse(&self.line, self.number, &mut self.shared);
-            if self.done && matches!(record, Err(RecordError::NotARecord { .. })) {
+            if self.done && record.is_err() && ends_in_the_middle(&self.line) {
                 return Some(Ok(self.cut_short()));
             }
             self.done |= matches!(record, Err(RecordError::NewerSchema { .. }));
@@ -177,6 +178,11 @@ fn read_line(source: &mut impl BufRead, line: &mut Vec<u8>) -> io::Result<Ending
             (None, _) => {}
         }
     }
+}
+
+/// Whether `line` is the beginning of some JSON and not all of it.
+fn ends_in_the_middle(line: &[u8]) -> bool {
+    serde_json::from_slice::<IgnoredAny>(line).is_err_and(|fault| fault.is_eof())
 }
 
 /// What every record begins with.
