@@ -1,0 +1,47 @@
+//! Runs a command beside a PostgreSQL and a MariaDB that live as long as it does: for benchmarks and for trying things.
+//!
+//! `cargo run -p testbed --example with_servers -- psql`
+//!
+//! The command finds them by `PGHOST`, `PGPORT`, `PGUSER`, `PGPASSWORD`, `PGDATABASE` and by `MYSQL_HOST`,
+//! `MYSQL_TCP_PORT`, `MYSQL_USER`, `MYSQL_PWD`, `MYSQL_DATABASE`. Its exit status is passed through.
+
+use std::process::{Command, ExitCode};
+
+use testbed::{MariaDb, Postgres};
+
+fn main() -> ExitCode {
+    let mut arguments = std::env::args_os().skip(1);
+    let Some(program) = arguments.next() else {
+        eprintln!("with_servers: give the command to run beside the servers");
+        return ExitCode::from(2);
+    };
+    let (postgres, mariadb) = (Postgres::start(), MariaDb::start());
+    let mut command = Command::new(&program);
+    command.args(arguments);
+    command
+        .env("PGHOST", "127.0.0.1")
+        .env("PGPORT", postgres.port().to_string());
+    command
+        .env("PGUSER", Postgres::USER)
+        .env("PGPASSWORD", Postgres::PASSWORD);
+    command.env("PGDATABASE", Postgres::DATABASE);
+    command
+        .env("MYSQL_HOST", "127.0.0.1")
+        .env("MYSQL_TCP_PORT", mariadb.port().to_string());
+    command
+        .env("MYSQL_USER", MariaDb::USER)
+        .env("MYSQL_PWD", MariaDb::PASSWORD);
+    command.env("MYSQL_DATABASE", MariaDb::DATABASE);
+    match command.status() {
+        Ok(status) => ExitCode::from(
+            status
+                .code()
+                .and_then(|code| u8::try_from(code).ok())
+                .unwrap_or(1),
+        ),
+        Err(error) => {
+            eprintln!("with_servers: {}: {error}", program.display());
+            ExitCode::from(2)
+        }
+    }
+}
