@@ -1,21 +1,26 @@
 //! PostgreSQL's protocol in front of a session: what `pgwire` asks of a server.
 
+use std::fmt::Debug;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use async_trait::async_trait;
+use futures::Sink;
 use pgwire::api::auth::StartupHandler;
 use pgwire::api::auth::noop::NoopStartupHandler;
 use pgwire::api::portal::{Format, Portal};
 use pgwire::api::query::{ExtendedQueryHandler, SimpleQueryHandler};
 use pgwire::api::results::{FieldInfo, Response};
 use pgwire::api::stmt::QueryParser;
-use pgwire::api::{ClientInfo, PgWireServerHandlers, Type};
+use pgwire::api::store::PortalStore;
+use pgwire::api::{ClientInfo, ClientPortalStore, PgWireServerHandlers, Type};
 use pgwire::error::{PgWireError, PgWireResult};
+use pgwire::messages::PgWireBackendMessage;
+use pgwire::messages::extendedquery::Execute;
 use pgwire::messages::response::TransactionStatus;
 use rusqlite::types::Value;
 
-use crate::session::{Prepared, Session};
+use crate::session::{Prepared, ROW_LIMIT, Session};
 use crate::sqlstate::{LOCK_NOT_AVAILABLE, Refusal, error};
 use crate::{statement, values};
 
@@ -106,6 +111,21 @@ impl ExtendedQueryHandler for Extended {
 
     fn query_parser(&self) -> Arc<Conversation> {
         Arc::clone(&self.0)
+    }
+
+    /// `pgwire` reserves room for as many rows as the client says it wants, so a number above what a result can have
+    /// becomes 0, which is "all"; so does a negative one, as in PostgreSQL.
+    async fn on_execute<C>(&self, client: &mut C, mut message: Execute) -> PgWireResult<()>
+    where
+        C: ClientInfo + ClientPortalStore + Sink<PgWireBackendMessage> + Unpin + Send + Sync,
+        C::PortalStore: PortalStore<Statement = Prepared>,
+        C::Error: Debug,
+        PgWireError: From<<C as Sink<PgWireBackendMessage>>::Error>,
+    {
+        if usize::try_from(message.max_rows).is_ok_and(|rows| rows > ROW_LIMIT) || message.max_rows < 0 {
+            message.max_rows = 0;
+        }
+        self._on_execute(client, message).await
     }
 
     async fn do_query<C>(

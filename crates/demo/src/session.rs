@@ -6,10 +6,10 @@ use std::time::{Duration, Instant};
 
 use pgwire::api::Type;
 use pgwire::api::portal::Format;
-use pgwire::api::results::{DataRowEncoder, QueryResponse, Response, Tag};
+use pgwire::api::results::{DataRowEncoder, FieldInfo, QueryResponse, Response, Tag};
 use pgwire::messages::data::DataRow;
-use rusqlite::Connection;
 use rusqlite::types::Value;
+use rusqlite::{Connection, Statement};
 
 use crate::sqlstate::{Refusal, error, from_sqlite};
 use crate::statement::{self, Command};
@@ -162,22 +162,8 @@ fn execute(
     }
     let described = values::columns(&statement);
     let schema = values::schema(if columns.is_empty() { &described } else { columns }, format)?;
-    let mut encoder = DataRowEncoder::new(Arc::clone(&schema));
-    let mut encoded: Vec<Result<DataRow, _>> = Vec::new();
-    let mut bytes = 0;
-    let mut rows = statement.raw_query();
-    while let Some(row) = rows.next().map_err(failed)? {
-        let row = values::row(&mut encoder, &schema, row)?;
-        bytes += row.data.len();
-        if bytes > RESULT_LIMIT {
-            return Err(error(
-                "54000",
-                format!("the result is larger than {} MiB", RESULT_LIMIT >> 20),
-            ));
-        }
-        encoded.push(Ok(row));
-    }
-    let mut response = QueryResponse::new(schema, futures::stream::iter(encoded));
+    let rows = fetch(&mut statement, &schema)?;
+    let mut response = QueryResponse::new(schema, futures::stream::iter(rows.into_iter().map(Ok)));
     response.set_command_tag(match statement::tag(sql).as_str() {
         // The object identifier that PostgreSQL puts between the word and the count is always 0.
         "INSERT" => "INSERT 0",
@@ -186,6 +172,27 @@ fn execute(
         _ => "SELECT",
     });
     Ok(Response::Query(response))
+}
+
+/// Every row of a statement whose parameters are bound, encoded.
+fn fetch(statement: &mut Statement<'_>, schema: &Arc<Vec<FieldInfo>>) -> Result<Vec<DataRow>, Refusal> {
+    let mut encoder = DataRowEncoder::new(Arc::clone(schema));
+    let mut encoded: Vec<DataRow> = Vec::new();
+    let mut bytes = 0;
+    let mut rows = statement.raw_query();
+    while let Some(row) = rows.next().map_err(|failure| from_sqlite(&failure))? {
+        let row = values::row(&mut encoder, schema, row)?;
+        bytes += row.data.len();
+        if bytes > RESULT_LIMIT || encoded.len() >= ROW_LIMIT {
+            let mebibytes = RESULT_LIMIT >> 20;
+            return Err(error(
+                "54000",
+                format!("the result has over {mebibytes} MiB or {ROW_LIMIT} rows"),
+            ));
+        }
+        encoded.push(row);
+    }
+    Ok(encoded)
 }
 
 fn completion(sql: &str, changed: usize) -> Tag {
@@ -199,10 +206,7 @@ fn completion(sql: &str, changed: usize) -> Tag {
 }
 
 /// The types of `$1`, `$2`, ... as the client declared them; `unknown` where it did not.
-fn parameter_types(
-    statement: &rusqlite::Statement<'_>,
-    declared: &[Option<Type>],
-) -> Result<Vec<Type>, Refusal> {
+fn parameter_types(statement: &Statement<'_>, declared: &[Option<Type>]) -> Result<Vec<Type>, Refusal> {
     let mut highest = 0;
     for index in 1..=statement.parameter_count() {
         let name = statement.parameter_name(index).unwrap_or("?");
@@ -251,3 +255,6 @@ const STEPS: i32 = 10_000;
 
 /// Bytes one result may have: it is held in memory until the client has taken it.
 const RESULT_LIMIT: usize = 64 << 20;
+
+/// Rows one result may have.
+pub(crate) const ROW_LIMIT: usize = 1 << 20;

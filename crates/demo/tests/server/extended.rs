@@ -97,6 +97,22 @@ fn a_portal_gives_its_rows_in_parts() {
 }
 
 #[test]
+fn an_absurd_number_of_rows_wanted_is_all_rows() {
+    let server = Server::start().expect("a server");
+    let mut client = Raw::log_in(server.address());
+    for rows in [u32::MAX, i32::MAX as u32, 1 << 20] {
+        client.send(
+            b'P',
+            &parse("SELECT title FROM products ORDER BY id LIMIT 3", &[]),
+        );
+        client.send(b'B', &bind(0, &[], 0));
+        execute(&mut client, rows);
+        client.send(b'S', b"");
+        assert_eq!(tags(&client.messages()), "12DDDCZ", "{rows}");
+    }
+}
+
+#[test]
 fn errors_are_told_at_once_and_the_rest_is_skipped_to_the_sync() {
     let server = Server::start().expect("a server");
     let mut client = Raw::log_in(server.address());
