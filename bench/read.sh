@@ -36,7 +36,7 @@ main() {
 # The first BENCH_SLICE_MB of the capture, and the first BENCH_DIGEST_MB of its MySQL part.
 cut_slices() {
     local packet_bytes
-    packet_bytes=$(capinfos -Trmz "$capture" 2>/dev/null | cut -f2 | cut -d. -f1)
+    packet_bytes=$(capinfos -TrMz "$capture" 2>/dev/null | cut -f2 | cut -d. -f1)
     editcap -F pcap -r "$capture" "$slice" "1-$((${BENCH_SLICE_MB:-50} * 1000000 / (packet_bytes + 16)))" 2>/dev/null
     tcpdump -r "$slice" -w - "tcp port $mysql_port" 2>/dev/null | head -c "$((${BENCH_DIGEST_MB:-10} * 1000000))" >"$digest_slice.cut"
     # Reading to the cut packet and writing the whole ones again.
@@ -51,7 +51,7 @@ describe() {
     echo "longwire  $("$longwire" --version), $(git rev-parse --short HEAD)"
     echo "tshark    $(tshark --version 2>/dev/null | head -n 1)"
     echo "digest    $(pt-query-digest --version)"
-    echo "capture   $(stat -c %s "$capture") bytes, $(capinfos -TrmcM "$capture" 2>/dev/null | cut -f2) packets; PostgreSQL (pgbench simple, prepared, extended, ranges) and MariaDB (mariadb-slap) at once"
+    echo "capture   $(stat -c %s "$capture") bytes, $(capinfos -TrMc "$capture" 2>/dev/null | cut -f2) packets; PostgreSQL (pgbench simple, prepared, extended, ranges) and MariaDB (mariadb-slap) at once"
     echo "slices    $(stat -c %s "$slice") bytes for tshark, $(stat -c %s "$digest_slice") bytes of MySQL for pt-query-digest"
     echo "rounds    $rounds, alternating; files in the page cache; output to a null device"
     echo
