@@ -1,1 +1,133 @@
-//! capture
+//! Capture files and streams in, what an observation point saw of each TCP connection out.
+//!
+//! [`read`] takes sources (pcap, pcapng, plain or compressed, files or streams), merges them on one clock, finds the
+//! TCP packets in their link layers and IP packets, puts each direction's bytes in order, and tells a
+//! [`model::Observer`] of payload, round trips and recovery as [`model::ConnectionEvent`]s.
+//!
+//! A capture is taken as it is: cut, damaged, reordered, duplicated, one-sided, begun in the middle. What is there
+//! is told, what is missing is counted and warned of; only a source that is no capture at all is an error.
+//!
+//! The way of a packet: `source` (`input`, `compression`, `formats`) -> `links` -> `ip` (`fragments`) -> `tcp` ->
+//! `flows` -> `flow` -> `half`. Start reading at [`read`], then `flow`.
+
+mod compression;
+mod error;
+mod flights;
+mod flow;
+mod flows;
+mod formats;
+mod fragments;
+mod half;
+mod hold;
+mod idle;
+mod input;
+mod ip;
+mod links;
+mod opening;
+mod pcap;
+mod pcapng;
+mod pending;
+mod report;
+mod round_trip;
+mod sides;
+mod source;
+mod tcp;
+
+pub use error::Error;
+pub use report::{FileFacts, Report};
+pub use source::{PROBE_BYTES, Source, is_capture};
+
+use flows::Flows;
+use formats::Record;
+use fragments::Fragments;
+use model::Observer;
+use source::Reader;
+
+/// Reads all sources to their ends and tells `observer` what they show.
+///
+/// Several sources are merged by packet time. A connection that several of them show is told from the first one
+/// that shows it, unless the others go on where that one ends (a rotated capture).
+///
+/// # Errors
+/// When a source cannot be opened or is no capture. All sources are opened before the first event is told.
+pub fn read(sources: Vec<Source<'_>>, observer: &mut dyn Observer) -> Result<Report, Error> {
+    let mut readers = sources
+        .into_iter()
+        .map(Reader::open)
+        .collect::<Result<Vec<_>, _>>()?;
+    let mut flows = Flows::new(readers.len(), observer);
+    let mut fragments = Fragments::default();
+    while let Some((index, record)) = earliest(&readers) {
+        let reader = &mut readers[index];
+        dispatch(index, reader, &record, &mut fragments, &mut flows);
+        reader.advance();
+        if reader.current.is_none() {
+            flows.source_ended(index);
+        }
+    }
+    flows.finish();
+    Ok(report::conclude(&mut readers, &flows, fragments.lost))
+}
+
+/// The source whose next packet passed first, and that packet.
+#[inline]
+fn earliest(readers: &[Reader<'_>]) -> Option<(usize, Record)> {
+    if let [reader] = readers {
+        return reader.current.map(|record| (0, record));
+    }
+    let heads = readers
+        .iter()
+        .enumerate()
+        .filter_map(|(index, reader)| Some((index, reader.current?)));
+    heads.min_by_key(|(_, record)| record.at)
+}
+
+/// Takes one frame apart and hands its TCP packet on.
+#[inline]
+fn dispatch(
+    index: usize,
+    reader: &mut Reader<'_>,
+    record: &Record,
+    fragments: &mut Fragments,
+    flows: &mut Flows<'_>,
+) {
+    let Some(link) = record.link else {
+        reader.tally.unknown_link += 1;
+        return;
+    };
+    let frame = reader.frame(record);
+    let Some(found) = (link.network)(frame) else {
+        return;
+    };
+    let before = frame.len() - found.packet.len();
+    let Some(datagram) = ip::read(found.packet, (record.wire as usize).saturating_sub(before)) else {
+        return;
+    };
+    if datagram.protocol != ip::TCP {
+        return;
+    }
+    let mut envelope = tcp::Envelope {
+        at: record.at,
+        source: datagram.source,
+        destination: datagram.destination,
+        identification: datagram.identification,
+        interface: found.interface ^ record.interface << 16,
+        packets: 1,
+        wire_bytes: u64::from(record.wire),
+    };
+    let seen = if datagram.fragment.is_some() {
+        let Some(whole) = fragments.add(record.at, &datagram, record.wire) else {
+            return;
+        };
+        (envelope.packets, envelope.wire_bytes) = (whole.packets, whole.wire_bytes);
+        tcp::read(&whole.payload, whole.payload.len(), &envelope)
+            .map(|(packet, options)| flows.accept(index, &packet, &options))
+    } else {
+        tcp::read(datagram.payload, datagram.length, &envelope)
+            .map(|(packet, options)| flows.accept(index, &packet, &options))
+    };
+    match seen {
+        Some(()) => reader.tally.tcp += 1,
+        None => reader.tally.headless += 1,
+    }
+}

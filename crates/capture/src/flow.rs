@@ -1,0 +1,466 @@
+//! One TCP connection: packets of both directions in, events out.
+
+use crate::half::{Half, Output};
+use crate::hold::Hold;
+use crate::idle;
+use crate::opening::Opening;
+use crate::round_trip::{self, Pair};
+use crate::tcp::{ACK, FIN, Head, Packet, RST, SYN, SynOptions};
+use model::{Closing, ConnectionEvent, ConnectionId, Direction, Side, Timestamp, Totals};
+use std::time::Duration;
+
+/// One connection.
+pub(crate) struct Flow {
+    pub id: ConnectionId,
+    /// Number of the source that shows it.
+    pub owner: usize,
+    /// Whether packets from the key's first endpoint come from the client.
+    pub client_first: bool,
+    /// When its last packet passed.
+    pub last_at: Timestamp,
+    /// The first FIN or RST.
+    pub closing: Option<(Timestamp, Closing)>,
+    opening: Opening,
+    halves: [Half; 2],
+    /// Least round trip per side so far.
+    least: [Option<Duration>; 2],
+    hold: Option<Box<Hold>>,
+}
+
+impl Flow {
+    /// A connection whose first packet is at hand.
+    pub fn new(id: ConnectionId, owner: usize, client_first: bool, at: Timestamp) -> Self {
+        Self {
+            id,
+            owner,
+            client_first,
+            last_at: at,
+            closing: None,
+            opening: Opening::default(),
+            halves: [
+                Half::new(Direction::ClientToServer),
+                Half::new(Direction::ServerToClient),
+            ],
+            least: [None; 2],
+            hold: None,
+        }
+    }
+
+    /// Direction of a packet that comes from the key's first endpoint, or from its second.
+    #[inline]
+    pub fn direction(&self, from_first: bool) -> Direction {
+        if from_first == self.client_first {
+            Direction::ClientToServer
+        } else {
+            Direction::ServerToClient
+        }
+    }
+
+    /// Whether a SYN begins another connection between the same endpoints: it has another initial sequence
+    /// number than this one's, seen or implied by the first packet.
+    pub fn is_succeeded_by(&self, direction: Direction, head: &Head) -> bool {
+        let half = &self.halves[direction.index()];
+        match half.isn {
+            Some(isn) => isn != head.sequence,
+            None => half.started && half.first as u32 != head.sequence.wrapping_add(1),
+        }
+    }
+
+    /// Whether packets are held back, and until when.
+    pub fn held_until(&self) -> Option<Timestamp> {
+        self.hold.as_ref().map(|hold| hold.until)
+    }
+
+    /// Takes the next packet.
+    #[inline]
+    pub fn accept(
+        &mut self,
+        direction: Direction,
+        packet: &Packet<'_>,
+        options: &SynOptions,
+        out: &mut Output<'_>,
+    ) {
+        self.last_at = self.last_at.max(packet.head.at);
+        self.halves[direction.index()].count(&packet.head);
+        if self.hold.is_some() {
+            self.accept_while_holding(direction, packet, options, out);
+        } else if self.acknowledges_unknown(direction, &packet.head) {
+            let mut hold = Box::new(Hold::new(direction, packet.head.at));
+            out.memory += hold.push(packet);
+            self.hold = Some(hold);
+        } else {
+            self.process(direction, packet, options, out);
+        }
+    }
+
+    /// Whether a packet acknowledges bytes of the other direction that were not seen in order. A single place
+    /// beyond the end is a FIN that was not captured, as long as nothing waits behind it.
+    #[inline]
+    fn acknowledges_unknown(&self, direction: Direction, head: &Head) -> bool {
+        let data = &self.halves[direction.reverse().index()];
+        if !data.started || !head.has(ACK) || head.has(SYN | RST) {
+            return false;
+        }
+        let acknowledged = data.place(head.acknowledgement);
+        acknowledged > data.next
+            && acknowledged - data.next <= LARGEST_WINDOW
+            && (acknowledged > data.next + 1 || data.has_gap())
+    }
+
+    #[cold]
+    fn accept_while_holding(
+        &mut self,
+        direction: Direction,
+        packet: &Packet<'_>,
+        options: &SynOptions,
+        out: &mut Output<'_>,
+    ) {
+        let Some(hold) = self.hold.as_mut() else { return };
+        if direction == hold.direction {
+            out.memory += hold.push(packet);
+        } else {
+            let before = self.halves[direction.index()].next;
+            self.process(direction, packet, options, out);
+            let progressed = self.halves[direction.index()].next > before;
+            if let Some(hold) = self.hold.as_mut() {
+                hold.progressed |= progressed;
+            }
+        }
+        self.release(packet.head.at, out);
+    }
+
+    /// Lets go of held packets whose acknowledgements are accounted for, and of all when the patience is over.
+    pub fn release(&mut self, at: Timestamp, out: &mut Output<'_>) {
+        let Some(mut hold) = self.hold.take() else { return };
+        let over = hold.is_over(at);
+        while let Some(head) = hold.front().copied() {
+            if self.acknowledges_unknown(hold.direction, &head) {
+                if !over {
+                    self.hold = Some(hold);
+                    return;
+                }
+                if !hold.progressed {
+                    let data = &mut self.halves[hold.direction.reverse().index()];
+                    data.give_up(self.id, data.place(head.acknowledgement), head.at, out);
+                }
+            }
+            let Some((head, payload, charge)) = hold.pop() else {
+                return;
+            };
+            out.memory = out.memory.saturating_sub(charge);
+            self.process(
+                hold.direction,
+                &Packet {
+                    head,
+                    payload: &payload,
+                },
+                &SynOptions::default(),
+                out,
+            );
+        }
+    }
+
+    #[inline]
+    fn process(
+        &mut self,
+        direction: Direction,
+        packet: &Packet<'_>,
+        options: &SynOptions,
+        out: &mut Output<'_>,
+    ) {
+        let head = &packet.head;
+        if head.has(SYN) {
+            self.synchronise(direction, head, options, out);
+        } else if !self.halves[direction.index()].started {
+            self.halves[direction.index()].start_midway(head);
+        }
+        if self.opening.awaits_client() && direction == Direction::ClientToServer && !head.has(SYN | RST) {
+            self.complete_handshake(head.at, out);
+        }
+        if head.has(ACK) {
+            self.acknowledge(direction, head, out);
+        }
+        if head.length > 0 || head.has(FIN) {
+            self.data(direction, packet, out);
+        }
+        if head.has(FIN | RST) && self.closing.is_none() {
+            let how = if head.has(RST) {
+                Closing::Reset
+            } else {
+                Closing::Finished
+            };
+            self.closing = Some((head.at, how));
+        }
+    }
+
+    #[cold]
+    fn synchronise(&mut self, direction: Direction, head: &Head, options: &SynOptions, out: &mut Output<'_>) {
+        let half = &mut self.halves[direction.index()];
+        if half.isn == Some(head.sequence) {
+            if half.is_duplicate(head) {
+                out.tally.duplicates += 1;
+                return;
+            }
+            half.retransmitted += 1;
+        } else {
+            half.isn = Some(head.sequence);
+            half.options = *options;
+            if !half.started {
+                half.start(head.sequence.wrapping_add(1));
+            }
+        }
+        half.remember(head);
+        if head.has(ACK) {
+            self.opening.syn_ack(head.at);
+        } else {
+            self.opening.syn(head.at);
+        }
+        self.agree();
+    }
+
+    /// Once both SYNs are known, so are the payload of a full packet and the scale of the windows.
+    fn agree(&mut self) {
+        let [client, server] = &mut self.halves;
+        if client.isn.is_none() || server.isn.is_none() {
+            return;
+        }
+        let timestamps = client.options.timestamps && server.options.timestamps;
+        let smaller = [client.options.mss, server.options.mss]
+            .into_iter()
+            .flatten()
+            .min();
+        let segment_size = smaller
+            .map(|mss| u32::from(mss).saturating_sub(if timestamps { TIMESTAMP_OPTION } else { 0 }))
+            .filter(|size| *size > 0);
+        let shifts = client
+            .options
+            .window_shift
+            .zip(server.options.window_shift)
+            .unwrap_or((0, 0));
+        (client.segment_size, server.segment_size) = (segment_size, segment_size);
+        (client.window_shift, server.window_shift) = (Some(shifts.0), Some(shifts.1));
+    }
+
+    #[cold]
+    fn complete_handshake(&mut self, at: Timestamp, out: &mut Output<'_>) {
+        let Some(opened) = self.opening.complete(at) else {
+            return;
+        };
+        let handshake = opened.handshake;
+        let [client, server] = &mut self.halves;
+        if let Some((from, to)) = opened.syn_repeated {
+            client.recover(self.id, from, to, out);
+        }
+        if let Some((from, to)) = opened.syn_ack_repeated {
+            server.recover(self.id, from, to, out);
+        }
+        out.observer.event(self.id, ConnectionEvent::Handshake(handshake));
+        if opened.syn_repeated.is_none() {
+            self.sample(
+                Side::Server,
+                handshake.syn_ack,
+                handshake.syn_ack.since(handshake.syn),
+                out,
+            );
+        }
+        if opened.syn_ack_repeated.is_none() {
+            self.sample(
+                Side::Client,
+                handshake.ack,
+                handshake.ack.since(handshake.syn_ack),
+                out,
+            );
+        }
+    }
+
+    fn sample(&mut self, side: Side, at: Timestamp, rtt: Duration, out: &mut Output<'_>) {
+        let least = &mut self.least[side_index(side)];
+        *least = Some(least.map_or(rtt, |least| least.min(rtt)));
+        out.observer
+            .event(self.id, ConnectionEvent::RoundTrip { at, side, rtt });
+    }
+
+    /// Takes what a packet says of the other direction's bytes.
+    #[inline]
+    fn acknowledge(&mut self, direction: Direction, head: &Head, out: &mut Output<'_>) {
+        let (acker, data) = pair(&mut self.halves, direction);
+        if !data.started {
+            data.claimed = Some(head.acknowledgement);
+            return;
+        }
+        let acknowledged = data.place(head.acknowledgement);
+        if acknowledged > data.next + BELIEVED_AHEAD {
+            return;
+        }
+        if let Some(shift) = acker.window_shift {
+            let shift = if head.has(SYN) { 0 } else { shift };
+            data.edge = Some(acknowledged + (u64::from(head.window) << shift));
+        }
+        if acknowledged <= data.acked {
+            return;
+        }
+        let covered = acknowledged - data.acked;
+        data.acked = acknowledged;
+        data.acked_at = head.at;
+        data.acked_purely = head.length == 0;
+        let Some(flight) = data.flights.land(acknowledged) else {
+            return;
+        };
+        if head.at < flight.at {
+            return;
+        }
+        let pair = Pair {
+            span: head.at.since(flight.at),
+            pure: head.length == 0 && !head.has(FIN),
+            covered,
+            exact: flight.end == acknowledged,
+        };
+        let side = side_of(direction);
+        if round_trip::is_sample(&pair, self.least[side_index(side)], data.full_size()) {
+            self.sample(side, head.at, pair.span, out);
+        }
+    }
+
+    /// Takes a packet's payload and its FIN.
+    #[inline]
+    fn data(&mut self, direction: Direction, packet: &Packet<'_>, out: &mut Output<'_>) {
+        let head = &packet.head;
+        let near = self.least[side_index(side_of(direction))];
+        let (sender, receiver) = pair(&mut self.halves, direction);
+        let start = sender.place(head.payload_sequence());
+        let end = start + u64::from(head.length);
+        if start == sender.next && !sender.has_gap() {
+            let idle = idle::before(sender, receiver, head, near);
+            sender.take_next(self.id, packet, idle, out);
+        } else if end + u64::from(head.has(FIN)) <= sender.next {
+            // A keep-alive probe repeats the last byte, or none, on purpose (RFC 9293 section 3.8.4).
+            let probe = head.length == 1 && end == sender.next && !head.has(FIN);
+            if !probe {
+                sender.repeat(self.id, head, start, out);
+            }
+            return;
+        } else if start <= sender.next {
+            self.overlap(direction, packet, start, out);
+        } else {
+            self.early(direction, packet, start, out);
+        }
+        if head.has(FIN) {
+            self.halves[direction.index()].note_fin(end);
+        }
+    }
+
+    #[cold]
+    fn overlap(&mut self, direction: Direction, packet: &Packet<'_>, start: u64, out: &mut Output<'_>) {
+        let quick = self.quick();
+        let half = &mut self.halves[direction.index()];
+        if start < half.next {
+            half.repeat(self.id, &packet.head, start, out);
+        }
+        let waited_since = half.take_overlap(self.id, packet, start, out);
+        if let Some(from) = waited_since
+            && packet.head.at.since(from) >= quick
+        {
+            half.recover(self.id, from, packet.head.at, out);
+            half.repeated_at = packet.head.at;
+        }
+    }
+
+    #[cold]
+    fn early(&mut self, direction: Direction, packet: &Packet<'_>, start: u64, out: &mut Output<'_>) {
+        let other_seen = self.halves[direction.reverse().index()].packets > 0;
+        let half = &mut self.halves[direction.index()];
+        if start - half.next > LARGEST_WINDOW {
+            out.tally.misplaced += 1;
+            return;
+        }
+        if !half.take_early(packet, start, out) {
+            half.repeat(self.id, &packet.head, start, out);
+        }
+        while half.charge() > MAX_WAITING || (out.memory > MAX_MEMORY && half.charge() > 0) {
+            out.tally.overflows += 1;
+            if !half.settle_gap(self.id, packet.head.at, other_seen, out) {
+                break;
+            }
+        }
+    }
+
+    /// The least time that tells a retransmission from packets that changed places.
+    fn quick(&self) -> Duration {
+        let whole = self.least[0]
+            .zip(self.least[1])
+            .map(|(client, server)| client + server);
+        whole
+            .filter(|rtt| !rtt.is_zero())
+            .map_or(REORDERING, |rtt| rtt.min(REORDERING))
+    }
+
+    /// Ends the connection: gives what still waits, then the totals. `end` is when the observation ended.
+    pub fn close(&mut self, end: Timestamp, out: &mut Output<'_>) {
+        if let Some(hold) = self.hold.as_mut() {
+            hold.until = Timestamp::default();
+        }
+        self.release(end, out);
+        for direction in [Direction::ClientToServer, Direction::ServerToClient] {
+            let other_seen = self.halves[direction.reverse().index()].packets > 0;
+            let half = &mut self.halves[direction.index()];
+            while half.settle_gap(self.id, self.last_at, other_seen, out) {}
+        }
+        let (at, how) = self.closing.unwrap_or((end, Closing::Unfinished));
+        let totals = self.totals();
+        out.observer
+            .event(self.id, ConnectionEvent::Closed { at, how, totals });
+    }
+
+    fn totals(&self) -> Totals {
+        let both = |count: fn(&Half) -> u64| [count(&self.halves[0]), count(&self.halves[1])];
+        let [client, server] = both(|half| half.retransmitted);
+        Totals {
+            payload_bytes: both(|half| half.payload_bytes),
+            packets: Some(both(|half| half.packets)),
+            wire_bytes: Some(both(|half| half.wire_bytes)),
+            retransmitted_packets: Some(client + server),
+            unseen_bytes: both(|half| half.unseen_bytes),
+            seen: [self.halves[0].packets > 0, self.halves[1].packets > 0],
+        }
+    }
+}
+
+/// Sender and receiver of a direction.
+#[inline]
+fn pair(halves: &mut [Half; 2], direction: Direction) -> (&mut Half, &mut Half) {
+    let [client, server] = halves;
+    match direction {
+        Direction::ClientToServer => (client, server),
+        Direction::ServerToClient => (server, client),
+    }
+}
+
+/// The side a direction comes from.
+#[inline]
+fn side_of(direction: Direction) -> Side {
+    match direction {
+        Direction::ClientToServer => Side::Client,
+        Direction::ServerToClient => Side::Server,
+    }
+}
+
+#[inline]
+fn side_index(side: Side) -> usize {
+    match side {
+        Side::Client => 0,
+        Side::Server => 1,
+    }
+}
+
+/// Largest window of TCP (RFC 7323): bytes farther ahead than this cannot belong to the connection.
+const LARGEST_WINDOW: u64 = 1 << 30;
+/// How far ahead of what was seen an acknowledgement is believed at once.
+const BELIEVED_AHEAD: u64 = 1 << 20;
+/// Memory for bytes behind a gap per direction of a connection. Beyond it the gap is given up.
+const MAX_WAITING: usize = 4 << 20;
+/// The same for all connections together.
+const MAX_MEMORY: usize = 64 << 20;
+/// Bytes of the timestamp option with its padding (RFC 7323 appendix A).
+const TIMESTAMP_OPTION: u32 = 12;
+/// Packets that change places do so within this time, Wireshark's limit too.
+const REORDERING: Duration = Duration::from_millis(3);

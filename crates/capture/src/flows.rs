@@ -1,0 +1,395 @@
+//! All connections of a run: finds the one a packet belongs to, begins and ends them.
+
+use crate::flow::Flow;
+use crate::half::{MIX, Output, Tally};
+use crate::sides;
+use crate::tcp::{ACK, Head, Packet, SYN, SynOptions};
+use model::{ConnectionEvent, ConnectionId, Endpoint, Observer, Timestamp};
+use std::collections::{HashMap, VecDeque};
+use std::hash::{BuildHasherDefault, Hash, Hasher};
+use std::time::Duration;
+
+/// All connections.
+pub(crate) struct Flows<'o> {
+    out: Output<'o>,
+    by_key: HashMap<Key, u32, BuildHasherDefault<KeyHasher>>,
+    slots: Vec<Option<Box<Flow>>>,
+    keys: Vec<Key>,
+    free: Vec<u32>,
+    /// The connection of the last packet.
+    last: Option<(Key, u32)>,
+    opened: u32,
+    /// Connections that have seen a FIN or RST, with the time to look at them again.
+    leaving: VecDeque<(Timestamp, u32, ConnectionId)>,
+    /// Connections with packets held back.
+    holding: Vec<(u32, ConnectionId)>,
+    /// When the next of these needs attention.
+    due: Timestamp,
+    /// Where the search for the longest idle connection goes on.
+    hand: usize,
+    spans: Vec<Span>,
+    last_at: Timestamp,
+    /// Packets ignored because another source shows their connection, per source.
+    foreign: Vec<u64>,
+}
+
+/// What a source covers.
+#[derive(Debug, Clone, Copy, Default)]
+struct Span {
+    first_at: Option<Timestamp>,
+    last_at: Timestamp,
+    ended: bool,
+}
+
+/// Both endpoints, the lower one first, so that both directions have the same key.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+struct Key {
+    low: u128,
+    high: u128,
+    ports: [u16; 2],
+    six: bool,
+}
+
+impl<'o> Flows<'o> {
+    /// No connections yet, of `sources` sources.
+    pub fn new(sources: usize, observer: &'o mut dyn Observer) -> Self {
+        Self {
+            out: Output {
+                observer,
+                memory: 0,
+                tally: Tally::default(),
+            },
+            by_key: HashMap::default(),
+            slots: Vec::new(),
+            keys: Vec::new(),
+            free: Vec::new(),
+            last: None,
+            opened: 0,
+            leaving: VecDeque::new(),
+            holding: Vec::new(),
+            due: Timestamp::from_nanos(u64::MAX),
+            hand: 0,
+            spans: vec![Span::default(); sources],
+            last_at: Timestamp::default(),
+            foreign: vec![0; sources],
+        }
+    }
+
+    /// How many connections there were.
+    pub fn opened(&self) -> u32 {
+        self.opened
+    }
+
+    /// What went wrong inside connections.
+    pub fn tally(&self) -> Tally {
+        self.out.tally
+    }
+
+    /// Packets ignored because another source shows their connection, per source.
+    pub fn foreign(&self) -> &[u64] {
+        &self.foreign
+    }
+
+    /// Notes that a source has given its last packet.
+    pub fn source_ended(&mut self, source: usize) {
+        if let Some(span) = self.spans.get_mut(source) {
+            span.ended = true;
+        }
+    }
+
+    /// Takes a TCP packet of a source.
+    #[inline]
+    pub fn accept(&mut self, source: usize, packet: &Packet<'_>, options: &SynOptions) {
+        let head = &packet.head;
+        self.pass_time(source, head.at);
+        let (key, from_low) = Key::of(head);
+        let known = match self.last {
+            Some((last, slot)) if last == key => Some(slot),
+            _ => self.by_key.get(&key).copied(),
+        };
+        let slot = match known {
+            Some(slot) => match self.admit(slot, source, head, from_low) {
+                Admission::Same => slot,
+                Admission::Successor => {
+                    self.close(slot, head.at);
+                    self.open(key, source, head, from_low)
+                }
+                Admission::Foreign => {
+                    self.foreign[source] += 1;
+                    return;
+                }
+            },
+            None => self.open(key, source, head, from_low),
+        };
+        self.last = Some((key, slot));
+        let Some(flow) = self.slots[slot as usize].as_deref_mut() else {
+            return;
+        };
+        let was_closing = flow.closing.is_some();
+        let was_held = flow.held_until().is_some();
+        flow.accept(flow.direction(from_low), packet, options, &mut self.out);
+        if !was_held && let Some(until) = flow.held_until() {
+            self.holding.push((slot, flow.id));
+            self.due = self.due.min(until);
+        }
+        if !was_closing && flow.closing.is_some() {
+            let at = head.at.after(LINGER);
+            self.leaving.push_back((at, slot, flow.id));
+            self.due = self.due.min(at);
+        }
+    }
+
+    /// Ends all connections.
+    pub fn finish(&mut self) {
+        let mut left: Vec<(ConnectionId, u32)> = (0u32..)
+            .zip(&self.slots)
+            .filter_map(|(slot, flow)| flow.as_ref().map(|flow| (flow.id, slot)))
+            .collect();
+        left.sort_unstable();
+        for (_, slot) in left {
+            self.close(slot, self.last_at);
+        }
+    }
+
+    #[inline]
+    fn pass_time(&mut self, source: usize, at: Timestamp) {
+        if let Some(span) = self.spans.get_mut(source) {
+            span.first_at.get_or_insert(at);
+            span.last_at = span.last_at.max(at);
+        }
+        self.last_at = self.last_at.max(at);
+        if at > self.due {
+            self.attend(at);
+        }
+    }
+
+    /// Releases what was held long enough, and drops connections that ended long ago.
+    #[cold]
+    fn attend(&mut self, at: Timestamp) {
+        let mut due = Timestamp::from_nanos(u64::MAX);
+        let Self {
+            holding, slots, out, ..
+        } = self;
+        holding.retain(|(slot, id)| {
+            let Some(flow) = slots[*slot as usize].as_deref_mut().filter(|flow| flow.id == *id) else {
+                return false;
+            };
+            if flow.held_until().is_some_and(|until| at > until) {
+                flow.release(at, out);
+            }
+            let Some(until) = flow.held_until() else {
+                return false;
+            };
+            due = due.min(until);
+            true
+        });
+        while let Some((time, slot, id)) = self.leaving.front().copied() {
+            if time >= at {
+                due = due.min(time);
+                break;
+            }
+            self.leaving.pop_front();
+            let Some(flow) = self.slots[slot as usize].as_deref().filter(|flow| flow.id == id) else {
+                continue;
+            };
+            let again = flow.last_at.after(LINGER);
+            if again < at {
+                self.close(slot, at);
+            } else {
+                self.leaving.push_back((again, slot, id));
+            }
+        }
+        self.due = due;
+    }
+
+    /// Whether a packet belongs to the connection that its endpoints have now.
+    #[inline]
+    fn admit(&mut self, slot: u32, source: usize, head: &Head, from_low: bool) -> Admission {
+        let Some(flow) = self.slots[slot as usize].as_deref_mut() else {
+            return Admission::Successor;
+        };
+        let syn = head.has(SYN);
+        if flow.owner == source && !syn {
+            return Admission::Same;
+        }
+        let succeeds = syn && flow.is_succeeded_by(flow.direction(from_low), head);
+        if flow.owner == source {
+            return if succeeds {
+                Admission::Successor
+            } else {
+                Admission::Same
+            };
+        }
+        if continues(self.spans.get(flow.owner), self.spans.get(source)) {
+            flow.owner = source;
+            return if succeeds {
+                Admission::Successor
+            } else {
+                Admission::Same
+            };
+        }
+        if succeeds && flow.closing.is_some() {
+            Admission::Successor
+        } else {
+            Admission::Foreign
+        }
+    }
+
+    fn open(&mut self, key: Key, source: usize, head: &Head, from_low: bool) -> u32 {
+        while self.by_key.len() >= MAX_FLOWS {
+            self.make_room(head.at);
+        }
+        let id = ConnectionId(self.opened);
+        self.opened = self.opened.saturating_add(1);
+        let (certain, from_client) = match (head.has(SYN), head.has(ACK)) {
+            (true, false) => (true, true),
+            (true, true) => (true, false),
+            (false, _) => (
+                false,
+                !sides::first_is_server(head.source_port, head.destination_port),
+            ),
+        };
+        let client_first = from_client == from_low;
+        let flow = Box::new(Flow::new(id, source, client_first, head.at));
+        let slot = match self.free.pop() {
+            Some(slot) => slot,
+            None => {
+                self.slots.push(None);
+                self.keys.push(key);
+                (self.slots.len() - 1) as u32
+            }
+        };
+        self.slots[slot as usize] = Some(flow);
+        self.keys[slot as usize] = key;
+        self.by_key.insert(key, slot);
+        let source = Endpoint {
+            address: head.source.into(),
+            port: head.source_port,
+        };
+        let destination = Endpoint {
+            address: head.destination.into(),
+            port: head.destination_port,
+        };
+        let (client, server) = if from_client {
+            (source, destination)
+        } else {
+            (destination, source)
+        };
+        let event = ConnectionEvent::Opened {
+            at: head.at,
+            client,
+            server,
+            sides_certain: certain,
+        };
+        self.out.observer.event(id, event);
+        slot
+    }
+
+    fn close(&mut self, slot: u32, end: Timestamp) {
+        let Some(mut flow) = self.slots[slot as usize].take() else {
+            return;
+        };
+        flow.close(end, &mut self.out);
+        self.by_key.remove(&self.keys[slot as usize]);
+        self.free.push(slot);
+        self.last = None;
+    }
+
+    /// Ends the connection that ended first, else one of those idle longest.
+    #[cold]
+    fn make_room(&mut self, at: Timestamp) {
+        while let Some((_, slot, id)) = self.leaving.pop_front() {
+            if self.slots[slot as usize]
+                .as_deref()
+                .is_some_and(|flow| flow.id == id)
+            {
+                return self.close(slot, at);
+            }
+        }
+        let candidates = (0..IDLE_SEARCH).map(|step| (self.hand + step) % self.slots.len().max(1));
+        let idle = candidates
+            .filter_map(|slot| self.slots.get(slot)?.as_deref().map(|flow| (flow.last_at, slot)))
+            .min();
+        self.hand = (self.hand + IDLE_SEARCH) % self.slots.len().max(1);
+        if let Some((_, slot)) = idle {
+            self.close(slot as u32, at);
+        }
+    }
+}
+
+/// What a packet is to the connection of its endpoints.
+enum Admission {
+    Same,
+    Successor,
+    Foreign,
+}
+
+/// Whether one source goes on where the other has ended, as the files of a rotated capture do: then they are one
+/// observation point. Sources that overlap in time are two, with two clocks.
+fn continues(owner: Option<&Span>, source: Option<&Span>) -> bool {
+    let (Some(owner), Some(source)) = (owner, source) else {
+        return false;
+    };
+    owner.ended && source.first_at.is_some_and(|first_at| first_at >= owner.last_at)
+}
+
+impl Key {
+    /// The key of a packet, and whether it comes from the key's first endpoint.
+    #[inline]
+    fn of(head: &Head) -> (Self, bool) {
+        let (source, destination) = (head.source.bits, head.destination.bits);
+        let from_low = (source, head.source_port) <= (destination, head.destination_port);
+        let (low, high, ports) = if from_low {
+            (source, destination, [head.source_port, head.destination_port])
+        } else {
+            (destination, source, [head.destination_port, head.source_port])
+        };
+        (
+            Self {
+                low,
+                high,
+                ports,
+                six: head.source.six,
+            },
+            from_low,
+        )
+    }
+}
+
+impl Hash for Key {
+    #[inline]
+    fn hash<H: Hasher>(&self, state: &mut H) {
+        let fold = |bits: u128| (bits as u64) ^ ((bits >> 64) as u64).rotate_left(32);
+        state.write_u64(fold(self.low));
+        state.write_u64(fold(self.high) ^ u64::from(self.ports[0]) << 32 ^ u64::from(self.ports[1]) << 48);
+    }
+}
+
+/// Multiplies and folds: a few cycles, and good enough for addresses that nobody chose to collide.
+#[derive(Default)]
+struct KeyHasher(u64);
+
+impl Hasher for KeyHasher {
+    fn finish(&self) -> u64 {
+        self.0
+    }
+
+    fn write(&mut self, bytes: &[u8]) {
+        for byte in bytes {
+            self.write_u64(u64::from(*byte));
+        }
+    }
+
+    #[inline]
+    fn write_u64(&mut self, word: u64) {
+        let product = u128::from(self.0 ^ word).wrapping_mul(u128::from(MIX));
+        self.0 = (product as u64) ^ (product >> 64) as u64;
+    }
+}
+
+/// Connections followed at once, open or just ended: about 80 MB.
+const MAX_FLOWS: usize = 65_536;
+/// How long an ended connection is kept after its last packet, so that stragglers are counted with it.
+const LINGER: Duration = Duration::from_secs(60);
+/// Connections looked at to find one that is idle.
+const IDLE_SEARCH: usize = 64;

@@ -1,0 +1,124 @@
+//! The capture formats. A new format is a new file and one row in [`FORMATS`].
+
+use crate::input::Input;
+use crate::links::Link;
+use crate::{pcap, pcapng};
+use model::Timestamp;
+
+/// One capture format.
+pub(crate) struct FormatRow {
+    /// The word for it in reports.
+    pub name: &'static str,
+    /// Bytes the source must begin with, in each variant.
+    pub magics: &'static [[u8; 4]],
+    /// A reader for a source that begins so.
+    pub open: fn([u8; 4]) -> Box<dyn Format>,
+}
+
+/// All formats longwire reads.
+pub(crate) static FORMATS: &[FormatRow] = &[
+    FormatRow {
+        name: "pcap",
+        magics: pcap::MAGICS,
+        open: pcap::open,
+    },
+    FormatRow {
+        name: "pcapng",
+        magics: pcapng::MAGICS,
+        open: pcapng::open,
+    },
+];
+
+/// The format of a source that begins with `magic`.
+pub(crate) fn find(magic: [u8; 4]) -> Option<&'static FormatRow> {
+    FORMATS.iter().find(|row| row.magics.contains(&magic))
+}
+
+/// Reads the packets of one format, one after the other, and never fails: damage is noted, skipped and survived.
+pub(crate) trait Format {
+    /// The next packet; its bytes stay at hand in `input` until `input` is moved past them. Absent at the end.
+    fn next(&mut self, input: &mut Input<'_>, notes: &mut Notes) -> Option<Record>;
+}
+
+/// Where the next packet lies, and what the format says of it.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Record {
+    /// When it was captured.
+    pub at: Timestamp,
+    /// Its link layer; absent for one longwire does not know.
+    pub link: Option<&'static Link>,
+    /// The interface it was captured on, where the format tells; 0 elsewhere.
+    pub interface: u32,
+    /// Offset of its first byte from the cursor.
+    pub offset: usize,
+    /// Bytes captured.
+    pub captured: usize,
+    /// Bytes it had on the wire, never below `captured`.
+    pub wire: u32,
+    /// Bytes from the cursor to the next record.
+    pub taken: usize,
+}
+
+/// What a format met on its way.
+#[derive(Debug, Default)]
+pub(crate) struct Notes {
+    /// Largest snap length stated; absent when none is.
+    pub snap_length: Option<u32>,
+    /// Numbers of the link layers stated, in order of appearance.
+    pub links: Vec<u16>,
+    /// Bytes of a last record that ends early.
+    pub cut_bytes: u64,
+    /// Times the reader lost its place and found it again.
+    pub damaged: u64,
+    /// Bytes skipped thereby.
+    pub damaged_bytes: u64,
+    /// Whether it gave up: what follows is not readable.
+    pub given_up: bool,
+}
+
+impl Notes {
+    /// Adds a link layer and its snap length.
+    pub fn interface(&mut self, link: u16, snap_length: u32) {
+        if !self.links.contains(&link) && self.links.len() < MAX_LINKS {
+            self.links.push(link);
+        }
+        if snap_length > 0 {
+            self.snap_length = Some(self.snap_length.unwrap_or(0).max(snap_length));
+        }
+    }
+
+    /// Adds one place where `bytes` bytes make no sense.
+    pub fn skipped(&mut self, bytes: u64) {
+        self.damaged += 1;
+        self.damaged_bytes += bytes;
+    }
+}
+
+/// Largest packet believed, in bytes. tcpdump's largest snap length is 256 KiB; a length above this one is damage.
+pub(crate) const MAX_PACKET: usize = 1 << 20;
+/// Bytes searched for the next record after damage.
+pub(crate) const SEARCH: usize = 256 << 10;
+/// Link layers noted; more than there are.
+const MAX_LINKS: usize = 64;
+
+/// Four bytes at `offset` as a number, `big` telling the byte order.
+#[inline]
+pub(crate) fn u32_at(bytes: &[u8], offset: usize, big: bool) -> Option<u32> {
+    let four = *bytes.get(offset..)?.first_chunk::<4>()?;
+    Some(if big {
+        u32::from_be_bytes(four)
+    } else {
+        u32::from_le_bytes(four)
+    })
+}
+
+/// Two bytes at `offset` as a number, `big` telling the byte order.
+#[inline]
+pub(crate) fn u16_at(bytes: &[u8], offset: usize, big: bool) -> Option<u16> {
+    let two = *bytes.get(offset..)?.first_chunk::<2>()?;
+    Some(if big {
+        u16::from_be_bytes(two)
+    } else {
+        u16::from_le_bytes(two)
+    })
+}

@@ -1,0 +1,66 @@
+//! How long a sender had nothing to send.
+
+use crate::half::Half;
+use crate::tcp::Head;
+use std::time::Duration;
+
+/// The part of the time since `sender`'s last payload during which it had nothing in flight and room to send.
+///
+/// `near` is the round trip between the observation point and the sender. The first condition that holds decides:
+///
+/// 1. Absent when this is the sender's first payload, or nothing of the receiver was seen.
+/// 2. Zero when the sender repeated itself since its last payload: it was recovering.
+/// 3. Zero when its last payload used up the receiver's window.
+/// 4. When the last payload was shorter than a full packet, the sender had run dry: the whole time, except
+/// 5. zero when this payload is short too and follows, within the slack, an acknowledgement without payload of all
+///    that was in flight reaching the sender: Nagle's algorithm (RFC 896) held it back.
+/// 6. After a full packet, zero while some of it is not acknowledged: the congestion window or the rate may have
+///    held the sender back.
+/// 7. Otherwise the time since the acknowledgement reached the sender and the answer to it could have been
+///    here, zero when that is within the slack: the acknowledgement ended the wait. Absent when `near` is not known.
+///
+/// Slack is a quarter of `near` and 20 us for the host's own way through its network stack.
+#[inline]
+pub(crate) fn before(
+    sender: &Half,
+    receiver: &Half,
+    head: &Head,
+    near: Option<Duration>,
+) -> Option<Duration> {
+    let (sent_at, sent_length) = sender.sent?;
+    if receiver.packets == 0 {
+        return None;
+    }
+    if sender.window_used_up || sender.repeated_at > sent_at {
+        return Some(Duration::ZERO);
+    }
+    let size = sender.full_size();
+    let full = |length: u32| length >= size && length.is_multiple_of(size);
+    let all_acknowledged = sender.acked >= sender.next && sender.acked_at >= sent_at;
+    let since_answer = |near: Duration| {
+        let span = head.at.since(sender.acked_at.after(near));
+        if span <= near / 4 + HOST {
+            Duration::ZERO
+        } else {
+            span
+        }
+    };
+    if !full(sent_length) {
+        let held_back = all_acknowledged
+            && sender.acked_purely
+            && !full(head.length)
+            && near.is_some_and(|near| since_answer(near).is_zero());
+        return Some(if held_back {
+            Duration::ZERO
+        } else {
+            head.at.since(sent_at)
+        });
+    }
+    if !all_acknowledged {
+        return Some(Duration::ZERO);
+    }
+    near.map(since_answer)
+}
+
+/// Time a packet may take through a host.
+const HOST: Duration = Duration::from_micros(20);

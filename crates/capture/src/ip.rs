@@ -1,0 +1,156 @@
+//! IPv4 (RFC 791) and IPv6 (RFC 8200) headers, as far as TCP needs them.
+
+use crate::formats::{u16_at, u32_at};
+use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
+
+/// An address of either version, comparable in one step.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) struct Address {
+    /// The bits, IPv4 in the low 32.
+    pub bits: u128,
+    /// Whether it is IPv6.
+    pub six: bool,
+}
+
+impl From<Address> for IpAddr {
+    fn from(address: Address) -> Self {
+        if address.six {
+            IpAddr::V6(Ipv6Addr::from_bits(address.bits))
+        } else {
+            IpAddr::V4(Ipv4Addr::from_bits(address.bits as u32))
+        }
+    }
+}
+
+/// One IP packet, or one fragment of one.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Datagram<'a> {
+    pub source: Address,
+    pub destination: Address,
+    /// Protocol number of the payload.
+    pub protocol: u8,
+    /// Identification: of a fragment, or of any IPv4 packet (0 for whole IPv6 packets).
+    pub identification: u32,
+    /// What was captured of the payload.
+    pub payload: &'a [u8],
+    /// Bytes the payload had on the wire.
+    pub length: usize,
+    /// Its place when it is a fragment.
+    pub fragment: Option<Fragment>,
+}
+
+/// The place of a fragment in its packet.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Fragment {
+    /// In bytes.
+    pub offset: usize,
+    /// Whether others follow.
+    pub more: bool,
+}
+
+/// Reads an IP packet of which `packet` was captured and which had `wire` bytes from its first on.
+/// Absent when it is not IP or its headers are cut.
+#[inline]
+pub(crate) fn read(packet: &[u8], wire: usize) -> Option<Datagram<'_>> {
+    match packet.first()? >> 4 {
+        4 => version_4(packet, wire),
+        6 => version_6(packet, wire),
+        _ => None,
+    }
+}
+
+#[inline]
+fn version_4(packet: &[u8], wire: usize) -> Option<Datagram<'_>> {
+    let header = packet.first_chunk::<20>()?;
+    let header_length = usize::from(header[0] & 0x0f) * 4;
+    let stated = usize::from(u16::from_be_bytes([header[2], header[3]]));
+    // A capturing host that offloads segmentation leaves the total length 0 when it exceeds 16 bits.
+    let total = if stated == 0 { wire } else { stated };
+    let length = total.checked_sub(header_length)?;
+    let payload = packet.get(header_length..)?;
+    let placing = u16::from_be_bytes([header[6], header[7]]);
+    let place = Fragment {
+        offset: usize::from(placing & 0x1fff) * 8,
+        more: placing & 0x2000 != 0,
+    };
+    let address = |at| {
+        Some(Address {
+            bits: u128::from(u32_at(header, at, true)?),
+            six: false,
+        })
+    };
+    Some(Datagram {
+        source: address(12)?,
+        destination: address(16)?,
+        protocol: header[9],
+        identification: u32::from(u16::from_be_bytes([header[4], header[5]])),
+        payload: &payload[..payload.len().min(length)],
+        length,
+        fragment: (place.more || place.offset > 0).then_some(place),
+    })
+}
+
+fn version_6(packet: &[u8], wire: usize) -> Option<Datagram<'_>> {
+    let header = packet.first_chunk::<40>()?;
+    let stated = usize::from(u16::from_be_bytes([header[4], header[5]]));
+    // 0 stands for a jumbogram (RFC 2675), which segmentation offload makes of large bursts.
+    let mut length = if stated == 0 {
+        wire.checked_sub(40)?
+    } else {
+        stated
+    };
+    let mut payload = &packet[40..];
+    payload = &payload[..payload.len().min(length)];
+    let mut protocol = header[6];
+    let (mut fragment, mut identification) = (None, 0);
+    for _ in 0..MAX_EXTENSIONS {
+        let size = match protocol {
+            HOP_BY_HOP | ROUTING | DESTINATION | MOBILITY => usize::from(*payload.get(1)?) * 8 + 8,
+            AUTHENTICATION => usize::from(*payload.get(1)?) * 4 + 8,
+            FRAGMENT => {
+                let placing = u16_at(payload, 2, true)?;
+                identification = u32_at(payload, 4, true)?;
+                let place = Fragment {
+                    offset: usize::from(placing & 0xfff8),
+                    more: placing & 1 != 0,
+                };
+                fragment = (place.more || place.offset > 0).then_some(place);
+                8
+            }
+            _ => break,
+        };
+        protocol = *payload.first()?;
+        payload = payload.get(size..)?;
+        length = length.checked_sub(size)?;
+        if fragment.is_some_and(|place| place.offset > 0) {
+            break;
+        }
+    }
+    let address = |at: usize| {
+        let bits = packet.get(at..)?.first_chunk::<16>()?;
+        Some(Address {
+            bits: u128::from_be_bytes(*bits),
+            six: true,
+        })
+    };
+    Some(Datagram {
+        source: address(8)?,
+        destination: address(24)?,
+        protocol,
+        identification,
+        payload,
+        length,
+        fragment,
+    })
+}
+
+/// Protocol number of TCP.
+pub(crate) const TCP: u8 = 6;
+const HOP_BY_HOP: u8 = 0;
+const ROUTING: u8 = 43;
+const FRAGMENT: u8 = 44;
+const AUTHENTICATION: u8 = 51;
+const DESTINATION: u8 = 60;
+const MOBILITY: u8 = 135;
+/// Extension headers passed at most; RFC 8200 foresees seven.
+const MAX_EXTENSIONS: usize = 12;

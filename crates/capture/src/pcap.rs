@@ -1,0 +1,169 @@
+//! The pcap format (draft-ietf-opsawg-pcap): a file header, then records of 16 bytes and the packet.
+
+use crate::formats::{Format, MAX_PACKET, Notes, Record, SEARCH, u16_at, u32_at};
+use crate::input::Input;
+use crate::links::{self, Link};
+use model::Timestamp;
+
+/// Microseconds, nanoseconds, and Kuznetzov's modified format, each in both byte orders.
+pub(crate) const MAGICS: &[[u8; 4]] = &[
+    MICROSECONDS.to_le_bytes(),
+    MICROSECONDS.to_be_bytes(),
+    NANOSECONDS.to_le_bytes(),
+    NANOSECONDS.to_be_bytes(),
+    MODIFIED.to_le_bytes(),
+    MODIFIED.to_be_bytes(),
+];
+
+/// A reader for a source that begins with one of [`MAGICS`].
+pub(crate) fn open(magic: [u8; 4]) -> Box<dyn Format> {
+    let little = u32::from_le_bytes(magic);
+    let big = !matches!(little, MICROSECONDS | NANOSECONDS | MODIFIED);
+    let kind = if big { u32::from_be_bytes(magic) } else { little };
+    Box::new(Pcap {
+        big,
+        unit: if kind == NANOSECONDS { 1 } else { 1000 },
+        header: if kind == MODIFIED {
+            RECORD_HEADER + 8
+        } else {
+            RECORD_HEADER
+        },
+        link: None,
+        begun: false,
+        seconds: None,
+    })
+}
+
+struct Pcap {
+    big: bool,
+    /// Nanoseconds per unit of the fraction.
+    unit: u64,
+    header: usize,
+    link: Option<&'static Link>,
+    begun: bool,
+    /// Seconds of the last good record.
+    seconds: Option<u32>,
+}
+
+impl Format for Pcap {
+    fn next(&mut self, input: &mut Input<'_>, notes: &mut Notes) -> Option<Record> {
+        if !self.begun {
+            self.begin(input, notes)?;
+        }
+        loop {
+            let there = input.peek(self.header);
+            if there.len() < self.header {
+                notes.cut_bytes += there.len() as u64;
+                return None;
+            }
+            let head = Head::read(there, self.big)?;
+            if head.captured > MAX_PACKET || (head.captured == 0 && head.wire == 0) {
+                self.search(input, notes)?;
+                continue;
+            }
+            let taken = self.header + head.captured;
+            let there = input.peek(taken).len();
+            if there < taken {
+                if self.search_within(input, notes, there) {
+                    continue;
+                }
+                notes.cut_bytes += there as u64;
+                return None;
+            }
+            self.seconds = Some(head.seconds);
+            let nanoseconds = u64::from(head.seconds) * 1_000_000_000 + u64::from(head.fraction) * self.unit;
+            return Some(Record {
+                at: Timestamp::from_nanos(nanoseconds),
+                link: self.link,
+                interface: 0,
+                offset: self.header,
+                captured: head.captured,
+                wire: head.wire.max(head.captured as u32),
+                taken,
+            });
+        }
+    }
+}
+
+impl Pcap {
+    /// Reads the file header; absent when it is cut.
+    fn begin(&mut self, input: &mut Input<'_>, notes: &mut Notes) -> Option<()> {
+        self.begun = true;
+        let header = input.peek(FILE_HEADER);
+        let (snap_length, link) = (
+            u32_at(header, 16, self.big),
+            u16_at(header, if self.big { 22 } else { 20 }, self.big),
+        );
+        let (Some(snap_length), Some(link)) = (snap_length, link) else {
+            notes.cut_bytes += header.len() as u64;
+            return None;
+        };
+        self.link = links::find(link);
+        notes.interface(link, snap_length);
+        input.consume(FILE_HEADER);
+        Some(())
+    }
+
+    /// Moves on to the next place that looks like a record; absent when there is none within [`SEARCH`] bytes.
+    #[cold]
+    fn search(&mut self, input: &mut Input<'_>, notes: &mut Notes) -> Option<()> {
+        if self.search_within(input, notes, SEARCH) {
+            return Some(());
+        }
+        notes.given_up = true;
+        None
+    }
+
+    /// Moves on to the next place within `limit` bytes where two records, or one and the end, follow each other.
+    #[cold]
+    fn search_within(&mut self, input: &mut Input<'_>, notes: &mut Notes, limit: usize) -> bool {
+        let bytes = input.peek(limit.min(SEARCH) + 2 * (self.header + MAX_PACKET));
+        let found = (1..limit.min(bytes.len())).find(|&offset| {
+            self.plausible(bytes, offset)
+                .is_some_and(|next| next == bytes.len() || self.plausible(bytes, next).is_some())
+        });
+        let Some(offset) = found else { return false };
+        notes.skipped(offset as u64);
+        input.consume(offset);
+        true
+    }
+
+    /// Where the record after the one at `offset` begins, when that one looks like a record: lengths in order,
+    /// a fraction below one second, within a day of the last good record.
+    fn plausible(&self, bytes: &[u8], offset: usize) -> Option<usize> {
+        let head = Head::read(bytes.get(offset..)?, self.big)?;
+        let near = self
+            .seconds
+            .is_none_or(|seconds| head.seconds.abs_diff(seconds) < 86_400);
+        let sane = (1..=MAX_PACKET).contains(&head.captured)
+            && (head.captured..=MAX_PACKET).contains(&(head.wire as usize))
+            && u64::from(head.fraction) * self.unit < 1_000_000_000;
+        let next = offset + self.header + head.captured;
+        (near && sane && next <= bytes.len()).then_some(next)
+    }
+}
+
+struct Head {
+    seconds: u32,
+    fraction: u32,
+    captured: usize,
+    wire: u32,
+}
+
+impl Head {
+    #[inline]
+    fn read(bytes: &[u8], big: bool) -> Option<Self> {
+        Some(Self {
+            seconds: u32_at(bytes, 0, big)?,
+            fraction: u32_at(bytes, 4, big)?,
+            captured: u32_at(bytes, 8, big)? as usize,
+            wire: u32_at(bytes, 12, big)?,
+        })
+    }
+}
+
+const MICROSECONDS: u32 = 0xa1b2_c3d4;
+const NANOSECONDS: u32 = 0xa1b2_3c4d;
+const MODIFIED: u32 = 0xa1b2_cd34;
+const FILE_HEADER: usize = 24;
+const RECORD_HEADER: usize = 16;

@@ -1,0 +1,346 @@
+//! The pcapng format (draft-ietf-opsawg-pcapng): blocks of several kinds, in sections, for several interfaces.
+
+use crate::formats::{Format, MAX_PACKET, Notes, Record, SEARCH, u16_at, u32_at};
+use crate::input::Input;
+use crate::links::{self, Link};
+use model::Timestamp;
+
+/// The type of a section header block reads the same in both byte orders.
+pub(crate) const MAGICS: &[[u8; 4]] = &[SECTION_HEADER.to_le_bytes()];
+
+/// A reader for a source that begins with a section header block.
+pub(crate) fn open(_magic: [u8; 4]) -> Box<dyn Format> {
+    Box::new(Pcapng {
+        big: false,
+        interfaces: Vec::new(),
+        last: Timestamp::default(),
+    })
+}
+
+struct Pcapng {
+    big: bool,
+    /// Of the current section.
+    interfaces: Vec<Interface>,
+    last: Timestamp,
+}
+
+#[derive(Clone, Copy)]
+struct Interface {
+    link: Option<&'static Link>,
+    /// 0 for no limit.
+    snap_length: u32,
+    resolution: Resolution,
+    /// Seconds to add to each timestamp (if_tsoffset).
+    offset: i64,
+}
+
+/// Units of a timestamp per second (if_tsresol).
+#[derive(Clone, Copy)]
+enum Resolution {
+    /// Whole nanoseconds per unit.
+    Nanoseconds(u64),
+    /// Any other number of units per second.
+    PerSecond(u128),
+}
+
+/// What a block turned out to be.
+enum Block {
+    Packet(Record),
+    Other,
+    Damaged,
+}
+
+impl Format for Pcapng {
+    fn next(&mut self, input: &mut Input<'_>, notes: &mut Notes) -> Option<Record> {
+        loop {
+            let head = input.peek(12);
+            let Some((kind, length)) = self.head(head) else {
+                notes.cut_bytes += head.len() as u64;
+                return None;
+            };
+            if length < 12 || length % 4 != 0 {
+                self.search(input, notes)?;
+                continue;
+            }
+            if length > MAX_BLOCK {
+                self.pass(kind, length, input, notes)?;
+                continue;
+            }
+            let there = input.peek(length);
+            if there.len() < length {
+                let there = there.len();
+                if self.search_within(input, notes, there) {
+                    continue;
+                }
+                notes.cut_bytes += there as u64;
+                return None;
+            }
+            let trailer = u32_at(there, length - 4, self.big_for(kind, there));
+            if trailer != Some(length as u32) {
+                self.search(input, notes)?;
+                continue;
+            }
+            match self.block(kind, length, &there[8..length - 4], notes) {
+                Block::Packet(record) => return Some(record),
+                Block::Other => input.consume(length),
+                Block::Damaged => {
+                    notes.skipped(length as u64);
+                    input.consume(length);
+                }
+            }
+        }
+    }
+}
+
+impl Pcapng {
+    /// Type and length of the block; a section header tells its own byte order.
+    #[inline]
+    fn head(&self, bytes: &[u8]) -> Option<(u32, usize)> {
+        let kind = u32_at(bytes, 0, self.big)?;
+        let length = u32_at(bytes, 4, self.big_for(kind, bytes))?;
+        Some((kind, length as usize))
+    }
+
+    #[inline]
+    fn big_for(&self, kind: u32, bytes: &[u8]) -> bool {
+        if kind != SECTION_HEADER {
+            return self.big;
+        }
+        u32_at(bytes, 8, true) == Some(BYTE_ORDER)
+    }
+
+    fn block(&mut self, kind: u32, length: usize, body: &[u8], notes: &mut Notes) -> Block {
+        match kind {
+            ENHANCED_PACKET => self
+                .enhanced_packet(length, body)
+                .map_or(Block::Damaged, Block::Packet),
+            SIMPLE_PACKET => self
+                .simple_packet(length, body)
+                .map_or(Block::Damaged, Block::Packet),
+            OBSOLETE_PACKET => self
+                .obsolete_packet(length, body)
+                .map_or(Block::Damaged, Block::Packet),
+            SECTION_HEADER => {
+                self.big = u32_at(body, 0, true) == Some(BYTE_ORDER);
+                self.interfaces.clear();
+                Block::Other
+            }
+            INTERFACE => match Interface::read(body, self.big) {
+                Some((interface, link)) if self.interfaces.len() < MAX_INTERFACES => {
+                    notes.interface(link, interface.snap_length);
+                    self.interfaces.push(interface);
+                    Block::Other
+                }
+                _ => Block::Damaged,
+            },
+            _ => Block::Other,
+        }
+    }
+
+    fn enhanced_packet(&mut self, taken: usize, body: &[u8]) -> Option<Record> {
+        let interface = u32_at(body, 0, self.big)? as usize;
+        let units = self.units(body, 4)?;
+        let (captured, wire) = (u32_at(body, 12, self.big)?, u32_at(body, 16, self.big)?);
+        self.record(interface, units, captured, wire, 20, body, taken)
+    }
+
+    fn obsolete_packet(&mut self, taken: usize, body: &[u8]) -> Option<Record> {
+        let interface = usize::from(u16_at(body, 0, self.big)?);
+        let units = self.units(body, 4)?;
+        let (captured, wire) = (u32_at(body, 12, self.big)?, u32_at(body, 16, self.big)?);
+        self.record(interface, units, captured, wire, 20, body, taken)
+    }
+
+    /// A simple packet block has no time: it gets that of the packet before it.
+    fn simple_packet(&mut self, taken: usize, body: &[u8]) -> Option<Record> {
+        let interface = self.interfaces.first()?;
+        let wire = u32_at(body, 0, self.big)?;
+        let limit = if interface.snap_length == 0 {
+            u32::MAX
+        } else {
+            interface.snap_length
+        };
+        let captured = (wire.min(limit) as usize).min(body.len() - 4);
+        Some(Record {
+            at: self.last,
+            link: interface.link,
+            interface: 0,
+            offset: 12,
+            captured,
+            wire: wire.max(captured as u32),
+            taken,
+        })
+    }
+
+    fn units(&self, body: &[u8], offset: usize) -> Option<u64> {
+        let (high, low) = (
+            u32_at(body, offset, self.big)?,
+            u32_at(body, offset + 4, self.big)?,
+        );
+        Some(u64::from(high) << 32 | u64::from(low))
+    }
+
+    #[allow(clippy::too_many_arguments, reason = "the fields of one block, in its order")]
+    fn record(
+        &mut self,
+        interface: usize,
+        units: u64,
+        captured: u32,
+        wire: u32,
+        header: usize,
+        body: &[u8],
+        taken: usize,
+    ) -> Option<Record> {
+        let number = interface as u32;
+        let interface = self.interfaces.get(interface)?;
+        let captured = captured as usize;
+        if captured > MAX_PACKET || captured > body.len().checked_sub(header)? {
+            return None;
+        }
+        self.last = interface.time(units);
+        Some(Record {
+            at: self.last,
+            link: interface.link,
+            interface: number,
+            offset: 8 + header,
+            captured,
+            wire: wire.max(captured as u32),
+            taken,
+        })
+    }
+
+    /// Passes a block too large to be a packet, when its end says so too.
+    #[cold]
+    fn pass(&mut self, kind: u32, length: usize, input: &mut Input<'_>, notes: &mut Notes) -> Option<()> {
+        if matches!(
+            kind,
+            ENHANCED_PACKET | SIMPLE_PACKET | OBSOLETE_PACKET | INTERFACE | SECTION_HEADER
+        ) {
+            return self.search(input, notes);
+        }
+        let passed = input.skip(length as u64);
+        if passed < length as u64 {
+            notes.cut_bytes += passed;
+            return None;
+        }
+        Some(())
+    }
+
+    /// Moves on to the next place that looks like a block; absent when there is none within [`SEARCH`] bytes.
+    #[cold]
+    fn search(&mut self, input: &mut Input<'_>, notes: &mut Notes) -> Option<()> {
+        if self.search_within(input, notes, SEARCH) {
+            return Some(());
+        }
+        notes.given_up = true;
+        None
+    }
+
+    /// Moves on to the next place within `limit` bytes where a known block states its length at both ends.
+    #[cold]
+    fn search_within(&mut self, input: &mut Input<'_>, notes: &mut Notes, limit: usize) -> bool {
+        let bytes = input.peek(limit.min(SEARCH) + MAX_BLOCK);
+        let found = (4..limit.min(bytes.len())).find(|&offset| self.plausible(&bytes[offset..]));
+        let Some(offset) = found else { return false };
+        notes.skipped(offset as u64);
+        input.consume(offset);
+        true
+    }
+
+    fn plausible(&self, bytes: &[u8]) -> bool {
+        let Some((kind, length)) = self.head(bytes) else {
+            return false;
+        };
+        let known = matches!(
+            kind,
+            ENHANCED_PACKET | SIMPLE_PACKET | OBSOLETE_PACKET | INTERFACE | SECTION_HEADER
+        );
+        known
+            && (12..=MAX_BLOCK).contains(&length)
+            && length % 4 == 0
+            && u32_at(bytes, length - 4, self.big_for(kind, bytes)) == Some(length as u32)
+    }
+}
+
+impl Interface {
+    /// The interface and the number of its link layer.
+    fn read(body: &[u8], big: bool) -> Option<(Self, u16)> {
+        let link = u16_at(body, 0, big)?;
+        let snap_length = u32_at(body, 4, big)?;
+        let mut interface = Self {
+            link: links::find(link),
+            snap_length,
+            resolution: Resolution::Nanoseconds(1000),
+            offset: 0,
+        };
+        let mut options = body.get(8..).unwrap_or_default();
+        while let (Some(code), Some(length)) = (u16_at(options, 0, big), u16_at(options, 2, big)) {
+            let Some(value) = options.get(4..4 + usize::from(length)) else {
+                break;
+            };
+            match (code, value) {
+                (0, _) => break,
+                (OPTION_RESOLUTION, [resolution, ..]) => interface.resolution = Resolution::read(*resolution),
+                (OPTION_OFFSET, _) => {
+                    if let Some(eight) = value.first_chunk::<8>() {
+                        interface.offset = if big {
+                            i64::from_be_bytes(*eight)
+                        } else {
+                            i64::from_le_bytes(*eight)
+                        };
+                    }
+                }
+                _ => {}
+            }
+            options = options
+                .get(4 + usize::from(length).next_multiple_of(4)..)
+                .unwrap_or_default();
+        }
+        Some((interface, link))
+    }
+
+    /// The point `units` of this interface's resolution after its offset; at either end of the timeline when it
+    /// would lie outside.
+    #[inline]
+    fn time(&self, units: u64) -> Timestamp {
+        let nanoseconds = match self.resolution {
+            Resolution::Nanoseconds(each) => u128::from(units) * u128::from(each),
+            Resolution::PerSecond(per_second) => u128::from(units) * 1_000_000_000 / per_second,
+        };
+        let shift = u128::from(self.offset.unsigned_abs()) * 1_000_000_000;
+        let moved = if self.offset < 0 {
+            nanoseconds.saturating_sub(shift)
+        } else {
+            nanoseconds + shift
+        };
+        Timestamp::from_nanos(u64::try_from(moved).unwrap_or(u64::MAX))
+    }
+}
+
+impl Resolution {
+    /// The highest bit tells powers of two from powers of ten. Exponents beyond what 64-bit times can use are
+    /// taken as the largest that can.
+    fn read(value: u8) -> Self {
+        let exponent = u32::from(value & 0x7f);
+        if value & 0x80 != 0 {
+            return Self::PerSecond(1 << exponent.min(64));
+        }
+        match exponent {
+            0..=9 => Self::Nanoseconds(10u64.pow(9 - exponent)),
+            _ => Self::PerSecond(10u128.pow(exponent.min(19))),
+        }
+    }
+}
+
+const SECTION_HEADER: u32 = 0x0a0d_0d0a;
+const BYTE_ORDER: u32 = 0x1a2b_3c4d;
+const INTERFACE: u32 = 1;
+const OBSOLETE_PACKET: u32 = 2;
+const SIMPLE_PACKET: u32 = 3;
+const ENHANCED_PACKET: u32 = 6;
+const OPTION_RESOLUTION: u16 = 9;
+const OPTION_OFFSET: u16 = 14;
+/// Largest block kept at hand: a packet with its options. Larger ones of other kinds are passed over.
+const MAX_BLOCK: usize = MAX_PACKET + (64 << 10);
+/// Interfaces of one section; `dumpcap` and kin have a few.
+const MAX_INTERFACES: usize = 65_536;

@@ -1,0 +1,132 @@
+//! Bytes that arrived ahead of their turn.
+
+use model::Timestamp;
+use std::collections::VecDeque;
+
+/// Bytes of one direction beyond a gap, sorted, never overlapping.
+#[derive(Debug, Default)]
+pub(crate) struct Pending {
+    chunks: VecDeque<Chunk>,
+    charge: usize,
+}
+
+/// Bytes that follow each other.
+#[derive(Debug)]
+pub(crate) struct Chunk {
+    /// When they passed.
+    pub at: Timestamp,
+    /// Place of the first one on the stream.
+    pub start: u64,
+    /// How many there are, captured or not.
+    pub length: u64,
+    /// The first of them, as far as captured.
+    pub bytes: Vec<u8>,
+}
+
+impl Chunk {
+    fn end(&self) -> u64 {
+        self.start + self.length
+    }
+}
+
+impl Pending {
+    /// Keeps the bytes from `start` on that are not there yet (the first copy wins); whether there were any.
+    pub fn insert(&mut self, at: Timestamp, start: u64, length: u64, payload: &[u8]) -> bool {
+        let end = start + length;
+        let mut cursor = start;
+        let mut index = self.chunks.partition_point(|chunk| chunk.end() <= start);
+        let mut added = false;
+        while cursor < end {
+            let stop = match self.chunks.get(index) {
+                Some(chunk) if chunk.start <= cursor => {
+                    cursor = chunk.end();
+                    index += 1;
+                    continue;
+                }
+                Some(chunk) => chunk.start.min(end),
+                None => end,
+            };
+            let (from, to) = ((cursor - start) as usize, (stop - start) as usize);
+            let bytes = payload
+                .get(from..to.min(payload.len()))
+                .unwrap_or_default()
+                .to_vec();
+            self.charge += bytes.len() + CHUNK_CHARGE;
+            self.chunks.insert(
+                index,
+                Chunk {
+                    at,
+                    start: cursor,
+                    length: stop - cursor,
+                    bytes,
+                },
+            );
+            (cursor, index, added) = (stop, index + 1, true);
+        }
+        added
+    }
+
+    /// Where the first of them begin.
+    pub fn first_start(&self) -> Option<u64> {
+        self.chunks.front().map(|chunk| chunk.start)
+    }
+
+    /// When the first of them to arrive did.
+    pub fn since(&self) -> Option<Timestamp> {
+        self.chunks.iter().map(|chunk| chunk.at).min()
+    }
+
+    /// Takes the first chunk when it begins at or before `next`.
+    pub fn take_at(&mut self, next: u64) -> Option<Chunk> {
+        if self.first_start()? > next {
+            return None;
+        }
+        let chunk = self.chunks.pop_front()?;
+        self.charge -= chunk.bytes.len() + CHUNK_CHARGE;
+        Some(chunk)
+    }
+
+    /// Memory they take, in bytes.
+    pub fn charge(&self) -> usize {
+        self.charge
+    }
+}
+
+/// What a chunk costs besides its bytes.
+const CHUNK_CHARGE: usize = 64;
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn drain(mut pending: Pending, from: u64) -> Vec<u8> {
+        let mut next = from;
+        let mut bytes = Vec::new();
+        while let Some(chunk) = pending.take_at(next) {
+            next = chunk.end();
+            bytes.extend(chunk.bytes);
+        }
+        assert_eq!(pending.charge(), 0);
+        bytes
+    }
+
+    #[test]
+    fn the_first_copy_wins_wherever_copies_overlap() {
+        let mut pending = Pending::default();
+        let at = Timestamp::from_nanos(1);
+        assert!(pending.insert(at, 102, 2, b"cd"));
+        assert!(pending.insert(at, 106, 2, b"gh"));
+        assert!(pending.insert(at, 100, 10, b"ABCDEFGHIJ"));
+        assert!(!pending.insert(at, 101, 8, b"xxxxxxxx"));
+        assert_eq!(drain(pending, 100), b"ABcdEFghIJ");
+    }
+
+    #[test]
+    fn bytes_cut_by_the_snap_length_keep_their_place() {
+        let mut pending = Pending::default();
+        let at = Timestamp::from_nanos(1);
+        assert!(pending.insert(at, 110, 10, b"abc"));
+        let chunk = pending.take_at(110).expect("inserted");
+        assert_eq!((chunk.length, chunk.bytes.as_slice()), (10, b"abc".as_slice()));
+    }
+}

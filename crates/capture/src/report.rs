@@ -1,0 +1,177 @@
+//! What was read, and what is missing.
+
+use crate::flows::Flows;
+use crate::links;
+use crate::source::Reader;
+use model::{Timestamp, Warning};
+
+/// What was read in all.
+#[derive(Debug, Clone, Default)]
+pub struct Report {
+    /// Packets of all protocols, of all sources.
+    pub packets: u64,
+    /// Bytes of those packets as they were on the wire.
+    pub wire_bytes: u64,
+    /// When the first packet passed, on the clock of its source.
+    pub first_at: Option<Timestamp>,
+    /// When the last one passed.
+    pub last_at: Option<Timestamp>,
+    /// TCP connections seen.
+    pub connections: u32,
+    /// The sources, in the order they were given.
+    pub files: Vec<FileFacts>,
+    /// What is missing or doubtful. Empty for a flawless capture.
+    pub warnings: Vec<Warning>,
+}
+
+/// What was read of one source.
+#[derive(Debug, Clone)]
+pub struct FileFacts {
+    /// Its path, or the name the stream was given.
+    pub name: String,
+    /// `pcap` or `pcapng`.
+    pub format: &'static str,
+    /// `gzip` or `zstd`; absent when it is not compressed.
+    pub compression: Option<&'static str>,
+    /// The largest packet it was meant to keep whole, in bytes; absent when it does not say.
+    pub snap_length: Option<u32>,
+    /// Its link layers by name, or by number where longwire does not know them.
+    pub link_layers: Vec<String>,
+    /// Packets of all protocols.
+    pub packets: u64,
+    /// Bytes of those packets as they were on the wire.
+    pub wire_bytes: u64,
+    /// Of those packets, TCP packets; fragments of one count as one.
+    pub tcp_packets: u64,
+    /// When its first packet passed.
+    pub first_at: Option<Timestamp>,
+    /// When its last one passed.
+    pub last_at: Option<Timestamp>,
+}
+
+/// Sums up a run.
+pub(crate) fn conclude(readers: &mut [Reader<'_>], flows: &Flows<'_>, lost_fragments: u64) -> Report {
+    let mut report = Report {
+        connections: flows.opened(),
+        ..Report::default()
+    };
+    for (reader, foreign) in readers.iter_mut().zip(flows.foreign()) {
+        let facts = facts(reader);
+        report.packets += facts.packets;
+        report.wire_bytes += facts.wire_bytes;
+        report.first_at = [report.first_at, facts.first_at].into_iter().flatten().min();
+        report.last_at = report.last_at.max(facts.last_at);
+        report.files.push(facts);
+        report.warnings.extend(source_warnings(reader, *foreign));
+    }
+    report.warnings.extend(connection_warnings(flows, lost_fragments));
+    report
+}
+
+fn facts(reader: &Reader<'_>) -> FileFacts {
+    let name = |number: &u16| {
+        links::find(*number).map_or_else(|| format!("link type {number}"), |l| l.name.to_owned())
+    };
+    FileFacts {
+        name: reader.name.clone(),
+        format: reader.format,
+        compression: reader.compression,
+        snap_length: reader.notes.snap_length,
+        link_layers: reader.notes.links.iter().map(name).collect(),
+        packets: reader.tally.packets,
+        wire_bytes: reader.tally.wire_bytes,
+        tcp_packets: reader.tally.tcp,
+        first_at: reader.tally.first_at,
+        last_at: reader.tally.last_at,
+    }
+}
+
+fn source_warnings(reader: &mut Reader<'_>, foreign: u64) -> Vec<Warning> {
+    let name = &reader.name.clone();
+    let mut texts = Vec::new();
+    if let Some(cause) = reader.take_fault() {
+        let position = reader.position();
+        texts.push(format!(
+            "'{name}' could not be read beyond byte {position}: {cause}; what comes before it is reported"
+        ));
+    } else if reader.notes.cut_bytes > 0 {
+        texts.push(format!(
+            "'{name}' ends inside a packet: its last {} bytes are ignored; let the capture end before reading it",
+            reader.notes.cut_bytes
+        ));
+    }
+    if reader.notes.damaged > 0 {
+        texts.push(format!(
+            "'{name}' is damaged in {} places: {} bytes were skipped; copy the file anew if you can",
+            reader.notes.damaged, reader.notes.damaged_bytes
+        ));
+    }
+    if reader.notes.given_up {
+        texts.push(format!(
+            "'{name}' is unreadable from byte {} on: what comes before it is reported; copy the file anew if you can",
+            reader.position()
+        ));
+    }
+    if reader.tally.unknown_link > 0 {
+        texts.push(format!(
+            "'{name}' has {} packets of a link layer that longwire does not know; capture on an Ethernet, loopback or \
+             'any' interface",
+            reader.tally.unknown_link
+        ));
+    }
+    if reader.tally.headless > 0 {
+        texts.push(format!(
+            "'{name}' has {} TCP packets without a whole TCP header; capture with a larger snap length (tcpdump -s 0)",
+            reader.tally.headless
+        ));
+    }
+    if foreign > 0 {
+        texts.push(format!(
+            "'{name}' shows connections that another file showed first: {foreign} of its packets are ignored, since two \
+             observation points have two clocks"
+        ));
+    }
+    if reader.tally.tcp == 0 && reader.tally.packets > 0 {
+        texts.push(format!(
+            "'{name}' has no TCP packet; check the interface and the filter of the capture"
+        ));
+    }
+    texts.into_iter().map(|text| Warning { text }).collect()
+}
+
+fn connection_warnings(flows: &Flows<'_>, lost_fragments: u64) -> Vec<Warning> {
+    let tally = flows.tally();
+    let mut texts = Vec::new();
+    if tally.unseen > 0 {
+        texts.push(format!(
+            "{} payload bytes passed but are not in the capture: statements in them are missing; capture with a larger \
+             snap length (tcpdump -s 0) and buffer (tcpdump -B 65536)",
+            tally.unseen
+        ));
+    }
+    if tally.duplicates > 0 {
+        texts.push(format!(
+            "{} packets were captured more than once: packet and wire byte counts include the copies; capture on one \
+             interface instead of 'any'",
+            tally.duplicates
+        ));
+    }
+    if tally.misplaced > 0 {
+        texts.push(format!(
+            "{} packets have impossible sequence numbers and are ignored",
+            tally.misplaced
+        ));
+    }
+    if tally.overflows > 0 {
+        texts.push(format!(
+            "{} gaps were given up because too much followed them",
+            tally.overflows
+        ));
+    }
+    if lost_fragments > 0 {
+        texts.push(format!(
+            "{lost_fragments} fragments of IP packets are ignored because their packets are not whole"
+        ));
+    }
+    texts.into_iter().map(|text| Warning { text }).collect()
+}

@@ -1,0 +1,99 @@
+//! Which pairs of payload and acknowledgement tell the round trip, and which the receiver's habits.
+
+use std::time::Duration;
+
+/// What is known of one pair.
+pub(crate) struct Pair {
+    /// From the payload's passage to that of its acknowledgement.
+    pub span: Duration,
+    /// Whether the acknowledgement came without payload.
+    pub pure: bool,
+    /// Bytes it acknowledged that were not before.
+    pub covered: u64,
+    /// Whether it acknowledged exactly up to the payload's end.
+    pub exact: bool,
+}
+
+/// Whether a pair is a sample of the round trip, given the least one so far and the payload of a full packet.
+///
+/// Each span is the round trip plus however long the receiver took, so none is too short; the question is whether
+/// it may be far too long. Pairs with retransmitted bytes never come here (Karn's rule, RFC 6298 section 3).
+/// A pair is a sample when
+///
+/// 1. the acknowledgement is pure and covers, to the byte, at least two full packets: a receiver acknowledges
+///    those at once (RFC 9293 section 3.8.6.3); or
+/// 2. it is pure and near the least one: at most twice as long and 1 ms, and at most 20 ms longer, half of the
+///    shortest delayed-acknowledgement timer in use (Linux 40 ms, Windows 40 or 200 ms, BSD 100 ms); or
+/// 3. it is pure, there is no least one yet, and it is below that timer; or
+/// 4. it is shorter than the least one: an answer that carries payload waited for the application, so it can
+///    only tighten a bound, never make one.
+pub(crate) fn is_sample(pair: &Pair, least: Option<Duration>, full_size: u32) -> bool {
+    let Some(least) = least else {
+        return pair.pure && (pair.span < DELAYED || covers_two(pair, full_size));
+    };
+    let near = pair.span <= least * 2 + Duration::from_millis(1) && pair.span <= least + DELAYED / 2;
+    pair.span < least || (pair.pure && (near || covers_two(pair, full_size)))
+}
+
+fn covers_two(pair: &Pair, full_size: u32) -> bool {
+    pair.exact && pair.covered >= 2 * u64::from(full_size)
+}
+
+/// The shortest delayed-acknowledgement timer in use: Linux's TCP_DELACK_MIN.
+const DELAYED: Duration = Duration::from_millis(40);
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn pair(span_us: u64, pure: bool, covered: u64) -> Pair {
+        Pair {
+            span: Duration::from_micros(span_us),
+            pure,
+            covered,
+            exact: true,
+        }
+    }
+
+    #[test]
+    fn delayed_acknowledgements_are_no_samples() {
+        let least = Some(Duration::from_micros(100));
+        assert!(is_sample(&pair(120, true, 50), least, 1448));
+        assert!(!is_sample(&pair(40_100, true, 50), least, 1448));
+        assert!(!is_sample(&pair(40_100, true, 50), None, 1448));
+        assert!(!is_sample(
+            &pair(81_000, true, 50),
+            Some(Duration::from_millis(40)),
+            1448
+        ));
+    }
+
+    #[test]
+    fn answers_with_payload_only_tighten() {
+        assert!(!is_sample(
+            &pair(120, false, 50),
+            Some(Duration::from_micros(100)),
+            1448
+        ));
+        assert!(is_sample(
+            &pair(90, false, 50),
+            Some(Duration::from_micros(100)),
+            1448
+        ));
+        assert!(!is_sample(&pair(90, false, 50), None, 1448));
+    }
+
+    #[test]
+    fn two_full_packets_are_acknowledged_at_once_however_far_it_is() {
+        assert!(is_sample(
+            &pair(120_000, true, 2896),
+            Some(Duration::from_millis(1)),
+            1448
+        ));
+        assert!(!is_sample(
+            &pair(120_000, true, 1500),
+            Some(Duration::from_millis(1)),
+            1448
+        ));
+    }
+}

@@ -1,0 +1,179 @@
+//! One source of packets: opened, decompressed, its format recognised.
+
+use crate::Error;
+use crate::compression::{self, Compression};
+use crate::formats::{self, Format, Notes, Record};
+use crate::input::Input;
+use model::Timestamp;
+use std::fs::File;
+use std::io::{Cursor, Read};
+use std::path::Path;
+
+/// Where packets come from.
+pub enum Source<'a> {
+    /// A capture file, or a named pipe or device that gives one.
+    File(&'a Path),
+    /// A stream of capture bytes, such as standard input.
+    Stream {
+        /// What to call it in reports.
+        name: &'a str,
+        /// The bytes.
+        reader: Box<dyn Read + 'a>,
+    },
+}
+
+/// A source that is being read.
+pub(crate) struct Reader<'a> {
+    pub name: String,
+    pub compression: Option<&'static str>,
+    pub format: &'static str,
+    pub notes: Notes,
+    pub tally: FrameTally,
+    pub current: Option<Record>,
+    input: Input<'a>,
+    packets: Box<dyn Format>,
+}
+
+/// What the frames of a source were.
+#[derive(Debug, Default)]
+pub(crate) struct FrameTally {
+    pub packets: u64,
+    pub wire_bytes: u64,
+    pub first_at: Option<Timestamp>,
+    pub last_at: Option<Timestamp>,
+    /// TCP packets.
+    pub tcp: u64,
+    /// Frames of a link layer that longwire does not know.
+    pub unknown_link: u64,
+    /// Frames cut before the end of their TCP header, or with an impossible one.
+    pub headless: u64,
+}
+
+impl<'a> Reader<'a> {
+    /// Opens a source and moves to its first packet.
+    pub fn open(source: Source<'a>) -> Result<Self, Error> {
+        let (name, compression, mut input) = match source {
+            Source::File(path) => open_file(path)?,
+            Source::Stream { name, reader } => open_stream(name.to_owned(), reader)?,
+        };
+        let magic = input.peek(4).to_vec();
+        let Some(row) = magic.first_chunk::<4>().copied().and_then(formats::find) else {
+            return Err(match (magic.is_empty(), input.take_fault()) {
+                (_, Some(cause)) => Error::Read { name, cause },
+                (true, None) => Error::Empty { name },
+                (false, None) => Error::NotCapture { name, found: magic },
+            });
+        };
+        let packets = (row.open)(magic.first_chunk::<4>().copied().unwrap_or_default());
+        let mut reader = Self {
+            name,
+            compression: compression.map(|compression| compression.name),
+            format: row.name,
+            notes: Notes::default(),
+            tally: FrameTally::default(),
+            current: None,
+            input,
+            packets,
+        };
+        reader.advance();
+        Ok(reader)
+    }
+
+    /// Moves to the next packet.
+    #[inline]
+    pub fn advance(&mut self) {
+        if let Some(record) = self.current {
+            self.input.consume(record.taken);
+        }
+        self.current = self.packets.next(&mut self.input, &mut self.notes);
+        if let Some(record) = &self.current {
+            self.tally.packets += 1;
+            self.tally.wire_bytes += u64::from(record.wire);
+            self.tally.first_at.get_or_insert(record.at);
+            self.tally.last_at = self.tally.last_at.max(Some(record.at));
+        }
+    }
+
+    /// The captured bytes of the current packet.
+    #[inline]
+    pub fn frame(&self, record: &Record) -> &[u8] {
+        self.input
+            .bytes()
+            .get(record.offset..record.offset + record.captured)
+            .unwrap_or_default()
+    }
+
+    /// What ended the source early, once.
+    pub fn take_fault(&mut self) -> Option<std::io::Error> {
+        self.input.take_fault()
+    }
+
+    /// How far the source was read, in decompressed bytes.
+    pub fn position(&self) -> u64 {
+        self.input.position()
+    }
+}
+
+type Opened<'a> = (String, Option<&'static Compression>, Input<'a>);
+
+/// A regular file is mapped; a compressed one is read through, and so is a pipe or a device.
+fn open_file<'a>(path: &Path) -> Result<Opened<'a>, Error> {
+    let name = path.display().to_string();
+    let opened = File::open(path).and_then(|file| file.metadata().map(|metadata| (file, metadata)));
+    let (file, metadata) = match opened {
+        Ok(opened) => opened,
+        Err(cause) => return Err(Error::Open { name, cause }),
+    };
+    if !metadata.is_file() {
+        return open_stream(name, Box::new(file));
+    }
+    let mut input = match file.try_clone() {
+        Ok(copy) => Input::mapped(copy),
+        Err(cause) => return Err(Error::Open { name, cause }),
+    };
+    let magic = input.peek(4).first_chunk::<4>().copied();
+    if let Some(cause) = input.take_fault() {
+        // A file system without mappings still reads.
+        let _ = cause;
+        return open_stream(name, Box::new(file));
+    }
+    match magic.and_then(compression::find) {
+        Some(_) => open_stream(name, Box::new(file)),
+        None => Ok((name, None, input)),
+    }
+}
+
+fn open_stream<'a>(name: String, mut reader: Box<dyn Read + 'a>) -> Result<Opened<'a>, Error> {
+    let mut magic = Vec::with_capacity(4);
+    if let Err(cause) = reader.by_ref().take(4).read_to_end(&mut magic) {
+        return Err(Error::Read { name, cause });
+    }
+    let compression = magic.first_chunk::<4>().copied().and_then(compression::find);
+    let whole: Box<dyn Read + 'a> = Box::new(Cursor::new(magic).chain(reader));
+    let Some(compression) = compression else {
+        return Ok((name, None, Input::buffered(whole)));
+    };
+    match (compression.expand)(whole) {
+        Ok(expanded) => Ok((name, Some(compression), Input::buffered(expanded))),
+        Err(cause) => Err(Error::Read { name, cause }),
+    }
+}
+
+/// Bytes of a source that [`is_capture`] needs to be sure: a first zstd block and its headers.
+pub const PROBE_BYTES: usize = 160 << 10;
+
+/// Whether a source that begins with `first_bytes` is a capture, plain or compressed.
+///
+/// Give the first [`PROBE_BYTES`] bytes, or all there are: of a compressed source as much must be there as it takes
+/// to decompress four bytes.
+pub fn is_capture(first_bytes: &[u8]) -> bool {
+    let Some(magic) = first_bytes.first_chunk::<4>().copied() else {
+        return false;
+    };
+    let Some(compression) = compression::find(magic) else {
+        return formats::find(magic).is_some();
+    };
+    let mut inner = [0; 4];
+    (compression.expand)(Box::new(first_bytes)).is_ok_and(|mut reader| reader.read_exact(&mut inner).is_ok())
+        && formats::find(inner).is_some()
+}

@@ -1,0 +1,157 @@
+//! TCP headers (RFC 9293).
+
+use crate::formats::u16_at;
+use crate::ip::Address;
+use model::Timestamp;
+
+/// One TCP packet: its header's facts and its payload.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Packet<'a> {
+    pub head: Head,
+    /// What was captured of the payload.
+    pub payload: &'a [u8],
+}
+
+/// The facts of a packet that outlive its bytes.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Head {
+    pub at: Timestamp,
+    pub source: Address,
+    pub destination: Address,
+    pub source_port: u16,
+    pub destination_port: u16,
+    pub sequence: u32,
+    pub acknowledgement: u32,
+    pub flags: u8,
+    /// As sent, not scaled.
+    pub window: u16,
+    /// Bytes the payload had on the wire.
+    pub length: u32,
+    /// IP identification; 0 where there is none.
+    pub identification: u32,
+    /// TCP checksum, to tell a packet captured twice from a retransmission.
+    pub checksum: u16,
+    /// The interface it was captured on, where the capture tells.
+    pub interface: u32,
+    /// Packets it took: more than one when the IP packet was fragmented.
+    pub packets: u64,
+    /// Their bytes on the wire, link layer included.
+    pub wire_bytes: u64,
+}
+
+/// Options of a SYN.
+#[derive(Debug, Clone, Copy, Default)]
+pub(crate) struct SynOptions {
+    /// Largest payload the sender wants to receive in one packet.
+    pub mss: Option<u16>,
+    /// Shift of the sender's later windows.
+    pub window_shift: Option<u8>,
+    /// Whether it offers timestamps, which take 12 bytes of every later packet.
+    pub timestamps: bool,
+}
+
+/// What surrounds a TCP packet.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Envelope {
+    pub at: Timestamp,
+    pub source: Address,
+    pub destination: Address,
+    pub identification: u32,
+    pub interface: u32,
+    pub packets: u64,
+    pub wire_bytes: u64,
+}
+
+/// Reads the TCP packet of which `bytes` were captured and which had `length` bytes on the wire. Gives the options
+/// too when it is a SYN. Absent when the header is cut or impossible.
+#[inline]
+pub(crate) fn read<'a>(
+    bytes: &'a [u8],
+    length: usize,
+    envelope: &Envelope,
+) -> Option<(Packet<'a>, SynOptions)> {
+    let header = bytes.first_chunk::<20>()?;
+    let header_length = usize::from(header[12] >> 4) * 4;
+    if header_length < 20 {
+        return None;
+    }
+    let payload_length = u32::try_from(length.checked_sub(header_length)?).ok()?;
+    let flags = header[13];
+    let four = |at: usize| u32::from_be_bytes([header[at], header[at + 1], header[at + 2], header[at + 3]]);
+    let two = |at: usize| u16::from_be_bytes([header[at], header[at + 1]]);
+    let head = Head {
+        at: envelope.at,
+        source: envelope.source,
+        destination: envelope.destination,
+        source_port: two(0),
+        destination_port: two(2),
+        sequence: four(4),
+        acknowledgement: four(8),
+        flags,
+        window: two(14),
+        length: payload_length,
+        identification: envelope.identification,
+        checksum: two(16),
+        interface: envelope.interface,
+        packets: envelope.packets,
+        wire_bytes: envelope.wire_bytes,
+    };
+    let payload = bytes.get(header_length..).unwrap_or_default();
+    let options = if flags & SYN != 0 {
+        SynOptions::read(bytes.get(20..header_length.min(bytes.len())).unwrap_or_default())
+    } else {
+        SynOptions::default()
+    };
+    Some((Packet { head, payload }, options))
+}
+
+impl Head {
+    /// Whether any of `flags` is set.
+    #[inline]
+    pub fn has(&self, flags: u8) -> bool {
+        self.flags & flags != 0
+    }
+
+    /// Sequence number of its first payload byte.
+    #[inline]
+    pub fn payload_sequence(&self) -> u32 {
+        self.sequence.wrapping_add(u32::from(self.has(SYN)))
+    }
+}
+
+impl SynOptions {
+    fn read(mut options: &[u8]) -> Self {
+        let mut found = Self::default();
+        while let [kind, rest @ ..] = options {
+            if *kind == 0 {
+                break;
+            }
+            if *kind == 1 {
+                options = rest;
+                continue;
+            }
+            let Some(size) = rest
+                .first()
+                .map(|size| usize::from(*size))
+                .filter(|size| *size >= 2)
+            else {
+                break;
+            };
+            match kind {
+                2 => found.mss = u16_at(options, 2, true),
+                3 => found.window_shift = options.get(2).map(|shift| (*shift).min(MAX_SHIFT)),
+                8 => found.timestamps = true,
+                _ => {}
+            }
+            options = options.get(size..).unwrap_or_default();
+        }
+        found
+    }
+}
+
+pub(crate) const FIN: u8 = 0x01;
+pub(crate) const SYN: u8 = 0x02;
+pub(crate) const RST: u8 = 0x04;
+pub(crate) const ACK: u8 = 0x10;
+/// Largest window shift (RFC 7323 section 2.3).
+const MAX_SHIFT: u8 = 14;
