@@ -138,6 +138,10 @@ fn a_client_that_vanishes_leaves_the_server_as_it_was() {
         let mut stream = TcpStream::connect(server.address()).expect("a connection");
         stream.write_all(bytes).expect("some bytes");
     }
+    // A message that is not what its type says ends its own connection and no other.
+    let mut confused = Raw::log_in(server.address());
+    confused.send(b'B', b"\0");
+    assert!(confused.is_closed());
     let mut client = Raw::log_in(server.address());
     client.query("BEGIN");
     client.query("DELETE FROM reviews");
