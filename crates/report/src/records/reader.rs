@@ -11,7 +11,7 @@ use model::{
 };
 use serde::Deserialize;
 use serde::de::IgnoredAny;
-use std::io::{self, BufRead};
+use std::io::{self, BufRead, Read};
 
 /// One record, as what it was made from.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -155,29 +155,20 @@ enum Ending {
 /// Reads one line without its line feed; keeps at most [`LINE_LIMIT`] bytes of it.
 fn read_line(source: &mut impl BufRead, line: &mut Vec<u8>) -> io::Result<Ending> {
     line.clear();
-    let mut too_long = false;
-    loop {
-        let chunk = match source.fill_buf() {
-            Err(fault) if fault.kind() == io::ErrorKind::Interrupted => continue,
-            other => other?,
-        };
-        let end = chunk.iter().position(|&byte| byte == b'\n');
-        let part = &chunk[..end.unwrap_or(chunk.len())];
-        too_long |= line.len() + part.len() > LINE_LIMIT;
-        if !too_long {
-            line.extend_from_slice(part);
-        }
-        let at_end = chunk.is_empty();
-        let taken = part.len() + usize::from(end.is_some());
-        source.consume(taken);
-        match (end, too_long) {
-            (Some(_), false) => return Ok(Ending::LineFeed),
-            (Some(_), true) => return Ok(Ending::TooLong),
-            (None, true) if at_end => return Ok(Ending::TooLong),
-            (None, false) if at_end => return Ok(Ending::Stream),
-            (None, _) => {}
-        }
+    source
+        .by_ref()
+        .take(LINE_LIMIT as u64 + 1)
+        .read_until(b'\n', line)?;
+    if line.pop_if(|last| *last == b'\n').is_some() {
+        return Ok(Ending::LineFeed);
     }
+    if line.len() <= LINE_LIMIT {
+        return Ok(Ending::Stream);
+    }
+    line.clear();
+    line.shrink_to(0);
+    source.skip_until(b'\n')?;
+    Ok(Ending::TooLong)
 }
 
 /// Whether `line` is the beginning of some JSON and not all of it.
