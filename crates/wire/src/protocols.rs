@@ -1,7 +1,7 @@
 //! The protocols there are, and how each is recognised. A new one is a folder and a row here.
 
 use crate::decoder::Decoder;
-use crate::{http, postgres, tls};
+use crate::{http, mysql, postgres, tls};
 use model::{Direction, Protocol};
 
 /// How sure a look at the first bytes of one direction makes.
@@ -50,6 +50,12 @@ pub static PROTOCOLS: &[Row] = &[
         ports: &[5432, 5433, 6432, 26257, 5439, 54321],
         recognise: postgres::recognise,
         decoder: || Box::new(postgres::PostgresDecoder::new()),
+    },
+    Row {
+        protocol: Protocol::Mysql,
+        ports: &[3306, 3307, 4000, 6033],
+        recognise: mysql::recognise,
+        decoder: || Box::new(mysql::MysqlDecoder::new()),
     },
 ];
 

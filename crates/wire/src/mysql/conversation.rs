@@ -1,0 +1,206 @@
+//! What client and server say to each other: which reply each command gets, and how far it has come.
+
+use super::bulk::SetCounter;
+use super::capabilities::Capabilities;
+use super::lane::{Interest, Opening, Unit};
+use super::statements::Statements;
+use crate::decoder::Sink;
+use crate::framing::Fault;
+use model::{Content, Direction, Message, Phase, Role, StatementId};
+use std::collections::VecDeque;
+
+/// How far a connection has come.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub(super) enum Stage {
+    /// Nothing was seen: a greeting comes, or the observation began in the middle.
+    #[default]
+    Start,
+    /// The server has greeted.
+    Greeted,
+    /// The client has answered the greeting.
+    Login,
+    /// Logged in, as far as can be told.
+    Work,
+}
+
+/// The reply that is owed for a request.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Owed {
+    /// To a leg of authentication: success, failure, or a demand for another leg.
+    Login,
+    /// One message (`COM_PING`, `COM_INIT_DB`, ...).
+    Single,
+    /// One message of text (`COM_STATISTICS`).
+    Text,
+    /// To a statement that runs: OK, LOCAL INFILE, or results, or several of these.
+    Results,
+    /// To `COM_STMT_PREPARE`.
+    Preparation(StatementId),
+    /// To `COM_STMT_FETCH`: rows, and their end.
+    Rows,
+    /// To `COM_FIELD_LIST`: definitions, and their end.
+    Definitions,
+    /// To `COM_BINLOG_DUMP`: events without end.
+    Events,
+}
+
+/// How far the oldest owed reply has come.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub(super) enum Progress {
+    /// The first message of a result (or of the reply) comes next.
+    #[default]
+    Start,
+    /// So many column definitions of a result come next.
+    Columns(u64),
+    /// The end of the column definitions, or the first row, comes next.
+    AfterColumns,
+    /// Rows come next, or their end.
+    Rows,
+    /// Of a preparation: so many parameter definitions come next, later so many column definitions.
+    ParameterDefinitions(u16, u16),
+    /// Of a preparation: the end of the parameter definitions comes next if there is one.
+    AfterParameters(u16),
+    /// Of a preparation: so many column definitions come next.
+    ColumnDefinitions(u16),
+    /// Of a preparation: the end of all definitions comes next.
+    AfterDefinitions,
+}
+
+/// State of one connection above its frames.
+#[derive(Debug)]
+pub(super) struct Conversation {
+    pub(super) stage: Stage,
+    /// What the server offers, then what both agreed on.
+    pub(super) capabilities: Capabilities,
+    pub(super) statements: Statements,
+    pub(super) owed: VecDeque<Owed>,
+    /// More replies were owed than are remembered: the server's messages cannot be told apart any more.
+    pub(super) too_many_owed: bool,
+    pub(super) progress: Progress,
+    /// Rows of the current result.
+    pub(super) rows: u64,
+    /// The client sends the content of a file.
+    pub(super) sends_file: bool,
+    /// Whether definitions end without an EOF of their own (`CLIENT_DEPRECATE_EOF`). Absent until it shows, on a
+    /// connection whose login was not seen.
+    pub(super) omits_eof: Option<bool>,
+    /// Sequence number an EOF would have that still belongs to the preparation just answered.
+    pub(super) late_eof: Option<u8>,
+    pub(super) sets: SetCounter,
+    pub(super) has_tls: bool,
+    pub(super) has_compression: bool,
+}
+
+impl Default for Conversation {
+    fn default() -> Self {
+        Self {
+            stage: Stage::default(),
+            capabilities: Capabilities::NONE,
+            statements: Statements::default(),
+            owed: VecDeque::new(),
+            too_many_owed: false,
+            progress: Progress::default(),
+            rows: 0,
+            sends_file: false,
+            omits_eof: None,
+            late_eof: None,
+            sets: SetCounter::default(),
+            has_tls: false,
+            has_compression: false,
+        }
+    }
+}
+
+impl Conversation {
+    /// Whether neither a greeting nor a command was seen yet.
+    pub fn is_at_start(&self) -> bool {
+        self.stage == Stage::Start
+    }
+
+    /// Whether the bytes that follow are in blocks of the compressed protocol.
+    pub const fn is_compressed(&self) -> bool {
+        self.has_compression
+    }
+
+    /// Whether the client has asked for TLS: its next byte belongs to that.
+    pub const fn tls_follows(&self) -> bool {
+        self.has_tls
+    }
+
+    /// How much of the message that begins here has to be seen. Called exactly once for each message.
+    pub fn interest(&mut self, direction: Direction, opening: Opening) -> Interest {
+        match direction {
+            Direction::ClientToServer => self.request_interest(opening),
+            Direction::ServerToClient => self.reply_interest(opening),
+        }
+    }
+
+    /// Bytes of a body that [`Interest::watch`] was asked for.
+    pub fn watch(&mut self, bytes: &[u8]) {
+        self.sets.feed(bytes, &self.statements);
+    }
+
+    /// Bytes of a watched body were not seen.
+    pub fn lost_sight(&mut self) {
+        self.sets.lose();
+    }
+
+    /// Takes a complete message and hands out exactly one.
+    pub fn message(
+        &mut self,
+        direction: Direction,
+        unit: Unit<'_>,
+        sink: &mut Sink<'_>,
+    ) -> Result<(), Fault> {
+        match direction {
+            Direction::ClientToServer => self.request(unit, sink),
+            Direction::ServerToClient => self.reply(unit, sink),
+        }
+    }
+
+    /// Remembers that the server owes a reply.
+    pub(super) fn owe(&mut self, owed: Owed) {
+        if self.owed.len() < MAX_OWED {
+            self.owed.push_back(owed);
+        } else {
+            self.too_many_owed = true;
+        }
+    }
+
+    /// The oldest owed reply is complete.
+    pub(super) fn settle(&mut self) {
+        self.owed.pop_front();
+        self.progress = Progress::Start;
+        self.rows = 0;
+    }
+}
+
+/// What a message plays and says.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Part<'a> {
+    pub role: Role,
+    pub phase: Phase,
+    pub content: Content<'a>,
+}
+
+impl<'a> Part<'a> {
+    pub const fn new(role: Role, phase: Phase, content: Content<'a>) -> Self {
+        Self { role, phase, content }
+    }
+
+    /// The message made of `unit` that plays this part.
+    pub const fn of(self, direction: Direction, unit: &Unit<'_>) -> Message<'a> {
+        Message {
+            direction,
+            started: unit.started,
+            ended: unit.ended,
+            bytes: unit.bytes,
+            role: self.role,
+            phase: self.phase,
+            content: self.content,
+        }
+    }
+}
+
+/// Replies that may be owed at once; a pipelined batch of statements owes one for each.
+const MAX_OWED: usize = 65_536;

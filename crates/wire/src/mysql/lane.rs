@@ -1,0 +1,321 @@
+//! Frames of one direction joined to messages.
+//!
+//! A frame is a 3-byte length, a sequence number, and up to 0xFFFFFF bytes; a frame of exactly that length is
+//! continued by the next. Only the head of a message is kept, and only as much as the conversation wants of it.
+
+use super::conversation::Conversation;
+use super::fault;
+use crate::decoder::Sink;
+use crate::framing::Fault;
+use model::{Direction, Timestamp};
+
+/// Length of a frame that is continued by another.
+pub(super) const FULL_FRAME: u32 = 0x00FF_FFFF;
+
+/// Which way bytes pass and when: the first byte of what is handed over at `started`, the last at `ended`.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Passage {
+    pub direction: Direction,
+    pub started: Timestamp,
+    pub ended: Timestamp,
+}
+
+/// What is known of a message when its first frame's header and first byte have passed.
+#[derive(Debug, Clone, Copy, Default)]
+pub(super) struct Opening {
+    /// Length of the first frame's body; [`FULL_FRAME`] when others follow.
+    pub length: u32,
+    /// Sequence number of the first frame.
+    pub sequence: u8,
+    /// First byte of the body; absent for an empty one.
+    pub first: Option<u8>,
+}
+
+/// What the conversation wants to see of a message.
+#[derive(Debug, Clone, Copy, Default)]
+pub(super) struct Interest {
+    /// Bytes of the head without which the message cannot be understood.
+    pub need: usize,
+    /// Bytes of the head it would look at; at least `need`.
+    pub like: usize,
+    /// Whether every byte of the body is shown to [`Conversation::watch`].
+    pub watch: bool,
+}
+
+/// A complete message as it stood in its frames.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Unit<'a> {
+    pub opening: Opening,
+    /// The head of the body, as far as it was wanted and seen.
+    pub head: &'a [u8],
+    /// Bytes of all its bodies.
+    pub length: u64,
+    /// Stream bytes it took, framing included.
+    pub bytes: u64,
+    pub started: Timestamp,
+    pub ended: Timestamp,
+}
+
+/// Assembles the messages of one direction.
+#[derive(Debug, Default)]
+pub(super) struct Lane {
+    header: [u8; 4],
+    header_have: usize,
+    /// Body bytes of the current frame still to come; meaningful once the header is complete.
+    frame_left: u32,
+    frame_is_full: bool,
+    unfinished: Option<Unfinished>,
+    head: Vec<u8>,
+}
+
+/// The message being assembled.
+#[derive(Debug, Clone, Copy)]
+struct Unfinished {
+    opening: Opening,
+    /// Absent until the first body byte (or an empty body) was seen.
+    interest: Option<Interest>,
+    length: u64,
+    bytes: u64,
+    started: Timestamp,
+}
+
+impl Lane {
+    /// Hands over all messages that complete within `bytes`.
+    pub fn drain(
+        &mut self,
+        conversation: &mut Conversation,
+        passage: Passage,
+        bytes: &[u8],
+        meter: &mut Meter,
+        handed: &mut u64,
+        sink: &mut Sink<'_>,
+    ) -> Result<(), Fault> {
+        let mut rest = bytes;
+        while !rest.is_empty() {
+            let taken = self.step(conversation, passage, rest, meter, handed, sink)?;
+            rest = rest.get(taken..).unwrap_or_default();
+        }
+        Ok(())
+    }
+
+    /// Takes the next bytes, at least one and at most to the end of a message, and tells how many. `bytes` must not be empty.
+    pub fn step(
+        &mut self,
+        conversation: &mut Conversation,
+        passage: Passage,
+        bytes: &[u8],
+        meter: &mut Meter,
+        handed: &mut u64,
+        sink: &mut Sink<'_>,
+    ) -> Result<usize, Fault> {
+        if self.unfinished.is_none()
+            && let Some((header, rest)) = bytes.split_first_chunk::<4>()
+        {
+            let length = frame_length(header);
+            if length != FULL_FRAME
+                && let Some(body) = rest.get(..length as usize)
+            {
+                let opening = Opening {
+                    length,
+                    sequence: header[3],
+                    first: body.first().copied(),
+                };
+                let interest = conversation.interest(passage.direction, opening);
+                if interest.watch {
+                    conversation.watch(body);
+                }
+                let taken = header.len() + body.len();
+                let unit = Unit {
+                    opening,
+                    head: body.get(..interest.like).unwrap_or(body),
+                    length: u64::from(length),
+                    bytes: meter.charge(taken as u64),
+                    started: passage.started,
+                    ended: passage.ended,
+                };
+                conversation.message(passage.direction, unit, sink)?;
+                *handed += unit.bytes;
+                return Ok(taken);
+            }
+        }
+        let taken = self.assemble(conversation, passage, bytes, meter);
+        self.finish(conversation, passage, handed, sink)?;
+        Ok(taken)
+    }
+
+    /// Forgets the message being assembled; tells when it began.
+    pub fn abandon(&mut self) -> Option<Timestamp> {
+        let started = self.unfinished.map(|unfinished| unfinished.started);
+        *self = Self::default();
+        started
+    }
+
+    /// `count` bytes of the current body passed unseen.
+    pub fn skip(
+        &mut self,
+        conversation: &mut Conversation,
+        passage: Passage,
+        count: u64,
+        meter: &mut Meter,
+        handed: &mut u64,
+        sink: &mut Sink<'_>,
+    ) -> Result<(), Fault> {
+        if count == 0 {
+            return Ok(());
+        }
+        let lost = || {
+            fault(
+                "every byte outside a message's body",
+                format!("{count} bytes not captured"),
+            )
+        };
+        let short = u32::try_from(count)
+            .ok()
+            .filter(|&short| short <= self.frame_left)
+            .ok_or_else(lost)?;
+        let unfinished = self.unfinished.as_mut().ok_or_else(lost)?;
+        let interest = unfinished.interest.as_mut().ok_or_else(lost)?;
+        let body = usize::try_from(unfinished.length).unwrap_or(usize::MAX);
+        if self.head.len() < interest.need.min(body) {
+            return Err(lost());
+        }
+        interest.like = self.head.len();
+        if interest.watch {
+            interest.watch = false;
+            conversation.lost_sight();
+        }
+        unfinished.bytes += meter.charge(count);
+        self.frame_left -= short;
+        self.finish(conversation, passage, handed, sink)
+    }
+
+    /// Takes header bytes, or body bytes, of the unfinished message.
+    fn assemble(
+        &mut self,
+        conversation: &mut Conversation,
+        passage: Passage,
+        bytes: &[u8],
+        meter: &mut Meter,
+    ) -> usize {
+        let unfinished = self.unfinished.get_or_insert_with(|| Unfinished {
+            opening: Opening::default(),
+            interest: None,
+            length: 0,
+            bytes: 0,
+            started: passage.started,
+        });
+        if self.header_have < self.header.len() {
+            let wanted = self.header.get_mut(self.header_have..).unwrap_or_default();
+            let taken = wanted.len().min(bytes.len());
+            for (place, &byte) in wanted.iter_mut().zip(bytes) {
+                *place = byte;
+            }
+            self.header_have += taken;
+            unfinished.bytes += meter.charge(taken as u64);
+            if self.header_have == self.header.len() {
+                self.frame_left = frame_length(&self.header);
+                self.frame_is_full = self.frame_left == FULL_FRAME;
+                if unfinished.length == 0 {
+                    unfinished.opening = Opening {
+                        length: self.frame_left,
+                        sequence: self.header[3],
+                        first: None,
+                    };
+                }
+                unfinished.length += u64::from(self.frame_left);
+            }
+            return taken;
+        }
+        let taken = bytes.len().min(self.frame_left as usize);
+        let piece = bytes.get(..taken).unwrap_or(bytes);
+        let interest = *unfinished.interest.get_or_insert_with(|| {
+            unfinished.opening.first = piece.first().copied();
+            conversation.interest(passage.direction, unfinished.opening)
+        });
+        if interest.watch {
+            conversation.watch(piece);
+        }
+        let missing = interest.like.saturating_sub(self.head.len());
+        self.head.extend_from_slice(piece.get(..missing).unwrap_or(piece));
+        unfinished.bytes += meter.charge(taken as u64);
+        self.frame_left -= taken as u32;
+        taken
+    }
+
+    /// Hands the unfinished message over when its last byte has been taken.
+    fn finish(
+        &mut self,
+        conversation: &mut Conversation,
+        passage: Passage,
+        handed: &mut u64,
+        sink: &mut Sink<'_>,
+    ) -> Result<(), Fault> {
+        if self.header_have < self.header.len() || self.frame_left > 0 {
+            return Ok(());
+        }
+        self.header_have = 0;
+        if self.frame_is_full {
+            return Ok(());
+        }
+        let Some(unfinished) = self.unfinished.take() else {
+            return Ok(());
+        };
+        if unfinished.interest.is_none() {
+            conversation.interest(passage.direction, unfinished.opening);
+        }
+        let unit = Unit {
+            opening: unfinished.opening,
+            head: &self.head,
+            length: unfinished.length,
+            bytes: unfinished.bytes,
+            started: unfinished.started,
+            ended: passage.ended,
+        };
+        conversation.message(passage.direction, unit, sink)?;
+        *handed += unit.bytes;
+        self.head.clear();
+        Ok(())
+    }
+}
+
+/// Turns bytes of the protocol into the stream bytes that carried them.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Meter {
+    inner_total: u64,
+    outer_total: u64,
+    inner: u64,
+    outer: u64,
+}
+
+impl Meter {
+    /// Of an uncompressed stream: one byte is one byte.
+    pub const fn plain() -> Self {
+        Self::block(1, 1)
+    }
+
+    /// Of a block that carries `inner_total` bytes (not 0) in `outer_total` (less than 2^24 + 7).
+    pub const fn block(inner_total: u32, outer_total: u32) -> Self {
+        Self {
+            inner_total: inner_total as u64,
+            outer_total: outer_total as u64,
+            inner: 0,
+            outer: 0,
+        }
+    }
+
+    /// Stream bytes of the next `bytes` bytes of the protocol.
+    pub fn charge(&mut self, bytes: u64) -> u64 {
+        if self.inner_total == self.outer_total {
+            return bytes;
+        }
+        self.inner = self.inner.saturating_add(bytes).min(self.inner_total);
+        let outer = self.inner * self.outer_total / self.inner_total.max(1);
+        let share = outer - self.outer;
+        self.outer = outer;
+        share
+    }
+}
+
+fn frame_length(header: &[u8; 4]) -> u32 {
+    u32::from_le_bytes([header[0], header[1], header[2], 0])
+}

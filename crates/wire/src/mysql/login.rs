@@ -1,0 +1,133 @@
+//! Greeting, handshake response, and the legs of authentication.
+
+use super::capabilities::{COMPRESS, COMPRESS_ZSTD, Capabilities, DEPRECATE_EOF, MYSQL, PROTOCOL_41, SSL};
+use super::conversation::{Conversation, Owed, Part, Stage};
+use super::lane::Unit;
+use super::reply::{OkFields, error_content};
+use super::{fault, wrong_byte};
+use crate::framing::Fault;
+use crate::reader::Reader;
+use model::{Content, Phase, Role};
+
+impl Conversation {
+    /// The server's first message: its greeting, or why it refuses the connection.
+    pub(super) fn greeting<'a>(
+        &mut self,
+        unit: &Unit<'a>,
+        code: &'a mut [u8; 11],
+    ) -> Result<Part<'a>, Fault> {
+        if unit.opening.sequence != 0 {
+            return Err(wrong_byte("a greeting", unit.opening.first));
+        }
+        let content = match unit.opening.first {
+            Some(0xff) => error_content(unit.head, code),
+            Some(PROTOCOL_VERSION) => {
+                let (version, capabilities) = greeting_fields(unit.head)
+                    .ok_or_else(|| fault("a greeting with its fields", "a shorter one"))?;
+                self.capabilities = capabilities;
+                self.stage = Stage::Greeted;
+                Content::ServerVersion { text: version }
+            }
+            other => return Err(wrong_byte("a greeting of protocol version 10", other)),
+        };
+        Ok(Part::new(Role::Greeting, Phase::Connect, content))
+    }
+
+    /// A message of the client before it is logged in: the handshake response, the request for TLS, or a further
+    /// leg of authentication.
+    pub(super) fn login_leg<'a>(&mut self, unit: &Unit<'a>) -> Result<Part<'a>, Fault> {
+        let mut content = Content::Other;
+        if matches!(self.stage, Stage::Start | Stage::Greeted) {
+            let server = if self.stage == Stage::Start {
+                Capabilities::ALL
+            } else {
+                self.capabilities
+            };
+            let response = handshake_response(unit.head)
+                .ok_or_else(|| fault("a handshake response with its fields", "a shorter one"))?;
+            if !response.capabilities.has(PROTOCOL_41) {
+                return Err(fault("a client of protocol 4.1", "an older one"));
+            }
+            self.capabilities = server.and(response.capabilities);
+            if unit.length == SSL_REQUEST_LENGTH && self.capabilities.has(SSL) {
+                self.has_tls = true;
+                return Ok(Part::new(Role::RequestPart, Phase::Tls, Content::Other));
+            }
+            self.omits_eof = Some(self.capabilities.has(DEPRECATE_EOF));
+            self.stage = Stage::Login;
+            if let Some(value) = response.user {
+                content = Content::Parameter { name: b"user", value };
+            }
+        }
+        self.owe(Owed::Login);
+        Ok(Part::new(Role::Request, Phase::Login, content))
+    }
+
+    /// The server's answer to a leg of authentication.
+    pub(super) fn login_reply<'a>(&mut self, unit: &Unit<'a>, code: &'a mut [u8; 11]) -> Part<'a> {
+        let (role, content) = match unit.opening.first {
+            Some(0x00) if unit.length >= OkFields::LEAST => {
+                if self.stage == Stage::Login {
+                    self.stage = Stage::Work;
+                    self.has_compression = self.capabilities.has(COMPRESS | COMPRESS_ZSTD);
+                }
+                let state = OkFields::read(unit.head).map(|ok| Content::Ready(ok.transaction()));
+                (Role::Reply, state.unwrap_or(Content::Other))
+            }
+            Some(0xff) => (Role::Reply, error_content(unit.head, code)),
+            Some(0x01) if unit.head == FAST_SUCCESS => (Role::ReplyPart, Content::Other),
+            // A demand for another method or for more data: the client answers with another leg.
+            Some(_) | None => (Role::Reply, Content::Other),
+        };
+        if role == Role::Reply {
+            self.settle();
+        }
+        Part::new(role, Phase::Login, content)
+    }
+}
+
+/// Version and capabilities of a greeting.
+fn greeting_fields(head: &[u8]) -> Option<(&[u8], Capabilities)> {
+    let mut fields = Reader::new(head);
+    fields.u8()?;
+    let version = fields.cstr()?;
+    fields.take(4 + 8 + 1)?; // connection number, first part of the challenge, filler
+    let low = fields.u16_le()?;
+    let Some((high, mariadb)) = greeting_extension(fields) else {
+        return Some((version, Capabilities::new(u32::from(low), 0)));
+    };
+    let flags = u32::from(low) | u32::from(high) << 16;
+    let mariadb = if u64::from(flags) & MYSQL == 0 { mariadb } else { 0 };
+    Some((version, Capabilities::new(flags, mariadb)))
+}
+
+/// High half of the capabilities and MariaDB's own ones; absent from servers before 4.1.
+fn greeting_extension(mut fields: Reader<'_>) -> Option<(u16, u32)> {
+    fields.take(1 + 2)?; // character set, status
+    let high = fields.u16_le()?;
+    fields.take(1 + 6)?; // length of the challenge, filler
+    Some((high, fields.u32_le()?))
+}
+
+struct HandshakeResponse<'a> {
+    capabilities: Capabilities,
+    user: Option<&'a [u8]>,
+}
+
+fn handshake_response(head: &[u8]) -> Option<HandshakeResponse<'_>> {
+    let mut fields = Reader::new(head);
+    let flags = fields.u32_le()?;
+    fields.take(4 + 1 + 19)?; // longest message, character set, filler
+    let mariadb = fields.u32_le()?;
+    let mariadb = if u64::from(flags) & MYSQL == 0 { mariadb } else { 0 };
+    Some(HandshakeResponse {
+        capabilities: Capabilities::new(flags, mariadb),
+        user: fields.cstr(),
+    })
+}
+
+const PROTOCOL_VERSION: u8 = 10;
+/// A handshake response that ends before the user asks for TLS.
+const SSL_REQUEST_LENGTH: u64 = 32;
+/// `caching_sha2_password`: the server knew the password; OK follows without another leg.
+const FAST_SUCCESS: &[u8] = &[0x01, 0x03];

@@ -1,1 +1,0 @@
-//! MySQL and MariaDB client/server protocol.

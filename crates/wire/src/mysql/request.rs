@@ -1,0 +1,260 @@
+//! The client's side: commands, and what follows them without being one.
+
+use super::capabilities::{Capabilities, QUERY_ATTRIBUTES};
+use super::conversation::{Conversation, Owed, Part, Stage};
+use super::lane::{FULL_FRAME, Interest, Opening, Unit};
+use super::signature;
+use super::values::skip_query_attributes;
+use super::wrong_byte;
+use crate::decoder::Sink;
+use crate::framing::Fault;
+use crate::reader::Reader;
+use model::{Content, Direction, Phase, Role};
+
+impl Conversation {
+    /// How much of the client's message that begins with `opening` has to be seen.
+    pub(super) fn request_interest(&mut self, opening: Opening) -> Interest {
+        let look = |need, like| Interest {
+            need,
+            like,
+            watch: false,
+        };
+        if self.sends_file {
+            return look(0, 0);
+        }
+        if self.stage == Stage::Greeted || opening.sequence != 0 {
+            return look(LOGIN_NEED, LOGIN_LIMIT);
+        }
+        match opening.first {
+            Some(QUERY | STMT_PREPARE) => look(1, TEXT_LIMIT),
+            Some(CHANGE_USER) => look(1, LOGIN_LIMIT),
+            Some(STMT_BULK_EXECUTE) => {
+                self.sets.start();
+                Interest {
+                    need: 5,
+                    like: COMMAND_LIMIT,
+                    watch: true,
+                }
+            }
+            Some(STMT_EXECUTE) => look(6, COMMAND_LIMIT),
+            Some(STMT_FETCH) => look(9, COMMAND_LIMIT),
+            Some(STMT_CLOSE) => look(5, COMMAND_LIMIT),
+            Some(_) | None => look(1, COMMAND_LIMIT),
+        }
+    }
+
+    /// Takes a complete message of the client.
+    pub(super) fn request(&mut self, unit: Unit<'_>, sink: &mut Sink<'_>) -> Result<(), Fault> {
+        let part = if self.sends_file {
+            self.file_part(&unit)
+        } else if self.stage == Stage::Greeted || unit.opening.sequence != 0 {
+            self.login_leg(&unit)?
+        } else {
+            self.command(&unit)?
+        };
+        sink(part.of(Direction::ClientToServer, &unit));
+        Ok(())
+    }
+
+    /// A piece of the file that LOCAL INFILE asked for; an empty one ends it.
+    fn file_part<'a>(&mut self, unit: &Unit<'_>) -> Part<'a> {
+        let role = if unit.length == 0 {
+            Role::Request
+        } else {
+            Role::RequestPart
+        };
+        self.sends_file = unit.length != 0;
+        Part::new(role, Phase::Work, Content::Other)
+    }
+
+    fn command<'a>(&mut self, unit: &Unit<'a>) -> Result<Part<'a>, Fault> {
+        let Some((&command, body)) = unit.head.split_first() else {
+            return Err(wrong_byte("a command", None));
+        };
+        if self.stage == Stage::Start {
+            if !signature::is_plausible_command(unit.head, unit.length) {
+                return Err(wrong_byte("a greeting or a command", Some(command)));
+            }
+            self.stage = Stage::Work;
+            self.capabilities = Capabilities::ALL;
+        }
+        let content = self.command_content(command, body, unit)?;
+        Ok(match command {
+            QUIT => Part::new(Role::OneWay, Phase::Close, content),
+            STMT_CLOSE | STMT_SEND_LONG_DATA | SEMI_SYNC_ACKNOWLEDGEMENT => {
+                Part::new(Role::OneWay, Phase::Work, content)
+            }
+            CHANGE_USER => {
+                self.owe(Owed::Login);
+                Part::new(Role::Request, Phase::Login, content)
+            }
+            _ => {
+                self.owe(owed_for(command, content));
+                Part::new(Role::Request, Phase::Work, content)
+            }
+        })
+    }
+
+    fn command_content<'a>(
+        &mut self,
+        command: u8,
+        body: &'a [u8],
+        unit: &Unit<'a>,
+    ) -> Result<Content<'a>, Fault> {
+        let mut fields = Reader::new(body);
+        let incomplete = || wrong_byte("a command with its fields", Some(command));
+        Ok(match command {
+            QUERY => Content::Statement {
+                text: self.statement_text(body),
+            },
+            STMT_PREPARE => {
+                let whole = body.len() as u64 + 1 == unit.length;
+                Content::Prepare {
+                    statement: self.statements.prepare(body, whole),
+                    text: body,
+                }
+            }
+            STMT_EXECUTE => {
+                let statement = self.statements.find(fields.u32_le().ok_or_else(incomplete)?);
+                let has_cursor = fields.u8().ok_or_else(incomplete)? & CURSOR_FLAGS != 0;
+                Content::Execute {
+                    statement: statement.map(|statement| statement.id),
+                    fetch_rows: has_cursor.then_some(0),
+                    sets: 1,
+                }
+            }
+            STMT_BULK_EXECUTE => {
+                let statement = self.statements.find(fields.u32_le().ok_or_else(incomplete)?);
+                Content::Execute {
+                    statement: statement.map(|statement| statement.id),
+                    fetch_rows: None,
+                    sets: self.sets.sets().unwrap_or(1),
+                }
+            }
+            STMT_FETCH => {
+                let statement = self.statements.find(fields.u32_le().ok_or_else(incomplete)?);
+                Content::Fetch {
+                    statement: statement.map(|statement| statement.id),
+                    fetch_rows: Some(fields.u32_le().ok_or_else(incomplete)?),
+                }
+            }
+            STMT_CLOSE => {
+                self.statements.close(fields.u32_le().ok_or_else(incomplete)?);
+                Content::Other
+            }
+            RESET_CONNECTION => {
+                self.statements.forget();
+                Content::Other
+            }
+            CHANGE_USER => {
+                self.statements.forget();
+                let value = fields.cstr();
+                value.map_or(Content::Other, |value| Content::Parameter {
+                    name: b"user",
+                    value,
+                })
+            }
+            _ => Content::Other,
+        })
+    }
+
+    /// The SQL of a `COM_QUERY`, behind the query attributes where both sides know them. When the login was not
+    /// seen, a first byte below a tab shows them: no statement begins so.
+    fn statement_text<'a>(&self, body: &'a [u8]) -> &'a [u8] {
+        let has_attributes = if self.capabilities == Capabilities::ALL {
+            body.first().is_some_and(|&byte| byte < b'\t')
+        } else {
+            self.capabilities.has(QUERY_ATTRIBUTES)
+        };
+        let mut fields = Reader::new(body);
+        if !has_attributes {
+            body
+        } else if skip_query_attributes(&mut fields).is_some() {
+            fields.rest()
+        } else {
+            &[]
+        }
+    }
+}
+
+/// The reply a command gets. A command that is not known gets one like a statement's, which is the widest.
+fn owed_for(command: u8, content: Content<'_>) -> Owed {
+    match (command, content) {
+        (_, Content::Prepare { statement, .. }) => Owed::Preparation(statement),
+        (STMT_FETCH, _) => Owed::Rows,
+        (FIELD_LIST, _) => Owed::Definitions,
+        (STATISTICS, _) => Owed::Text,
+        (BINLOG_DUMP | BINLOG_DUMP_GTID, _) => Owed::Events,
+        (
+            INIT_DB | CREATE_DB | DROP_DB | REFRESH | SHUTDOWN | PROCESS_KILL | DEBUG | PING | REGISTER_SLAVE
+            | STMT_RESET | SET_OPTION | RESET_CONNECTION,
+            _,
+        ) => Owed::Single,
+        _ => Owed::Results,
+    }
+}
+
+/// Whether a body of `length` bytes is one that `command` may have, with what was kept of it; used where a
+/// connection is seen from its middle.
+pub(super) fn is_plausible(command: u8, length: u64, body: &[u8]) -> bool {
+    let has_text = body
+        .first()
+        .is_some_and(|&byte| byte < b'\t' || byte == b'\n' || byte >= b' ');
+    match command {
+        QUIT | STATISTICS | DEBUG | PING | RESET_CONNECTION | PROCESS_INFO => length == 1,
+        QUERY | STMT_PREPARE => length > 1 && (has_text || body.is_empty() || is_white_space(body)),
+        INIT_DB | FIELD_LIST => length > 1 && has_text,
+        STMT_EXECUTE => (10..=u64::from(FULL_FRAME)).contains(&length),
+        STMT_SEND_LONG_DATA => length >= 7,
+        STMT_CLOSE | STMT_RESET | PROCESS_KILL => length == 5,
+        STMT_FETCH => length == 9,
+        SET_OPTION => length == 3,
+        STMT_BULK_EXECUTE => length > 7,
+        CHANGE_USER => length > 3,
+        BINLOG_DUMP | BINLOG_DUMP_GTID | REGISTER_SLAVE => length > 10,
+        _ => false,
+    }
+}
+
+fn is_white_space(body: &[u8]) -> bool {
+    body.first().is_some_and(u8::is_ascii_whitespace)
+}
+
+/// Bytes of a statement's text that are kept.
+const TEXT_LIMIT: usize = 64 * 1024;
+/// Bytes of other commands that are looked at.
+const COMMAND_LIMIT: usize = 16;
+/// Bytes of the handshake response that are looked at: 32 fixed ones and the user.
+const LOGIN_LIMIT: usize = 512;
+const LOGIN_NEED: usize = 32;
+/// Of `COM_STMT_EXECUTE`: read-only, for update, scrollable.
+const CURSOR_FLAGS: u8 = 0x07;
+
+const QUIT: u8 = 0x01;
+const INIT_DB: u8 = 0x02;
+const QUERY: u8 = 0x03;
+const FIELD_LIST: u8 = 0x04;
+const CREATE_DB: u8 = 0x05;
+const DROP_DB: u8 = 0x06;
+const REFRESH: u8 = 0x07;
+const SHUTDOWN: u8 = 0x08;
+const STATISTICS: u8 = 0x09;
+const PROCESS_INFO: u8 = 0x0a;
+const PROCESS_KILL: u8 = 0x0c;
+const DEBUG: u8 = 0x0d;
+const PING: u8 = 0x0e;
+const CHANGE_USER: u8 = 0x11;
+const BINLOG_DUMP: u8 = 0x12;
+const REGISTER_SLAVE: u8 = 0x15;
+const STMT_PREPARE: u8 = 0x16;
+const STMT_EXECUTE: u8 = 0x17;
+const STMT_SEND_LONG_DATA: u8 = 0x18;
+const STMT_CLOSE: u8 = 0x19;
+const STMT_RESET: u8 = 0x1a;
+const SET_OPTION: u8 = 0x1b;
+const STMT_FETCH: u8 = 0x1c;
+const BINLOG_DUMP_GTID: u8 = 0x1e;
+const RESET_CONNECTION: u8 = 0x1f;
+/// A replica's acknowledgement of an event, sent while the events go on.
+const SEMI_SYNC_ACKNOWLEDGEMENT: u8 = 0xef;
+const STMT_BULK_EXECUTE: u8 = 0xfa;

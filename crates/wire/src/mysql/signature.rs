@@ -1,0 +1,89 @@
+//! Recognises MySQL and MariaDB: by the greeting, by a handshake response, or from the middle of a connection by a
+//! plausible command.
+
+use super::capabilities::PROTOCOL_41;
+use super::request;
+use crate::protocols::Verdict;
+use crate::reader::Reader;
+use model::Direction;
+
+/// How sure the first bytes seen in `direction` make that this is MySQL's protocol.
+pub fn recognise(direction: Direction, bytes: &[u8]) -> Verdict {
+    let mut reader = Reader::new(bytes);
+    let (Some(length), Some(sequence)) = (reader.u24_le(), reader.u8()) else {
+        return Verdict::More;
+    };
+    match (direction, sequence) {
+        (Direction::ServerToClient, 0) => opening(length, reader),
+        (Direction::ClientToServer, 0) => command(length, reader.rest()),
+        (Direction::ClientToServer, 1) => handshake_response(length, reader),
+        (Direction::ServerToClient | Direction::ClientToServer, _) => Verdict::Never,
+    }
+}
+
+/// The server's first message: a greeting, or the error that comes in its place.
+fn opening(length: u32, mut body: Reader<'_>) -> Verdict {
+    if !(SHORTEST_ERROR..=LONGEST_GREETING).contains(&length) {
+        return Verdict::Never;
+    }
+    match body.u8() {
+        None => Verdict::More,
+        Some(PROTOCOL_VERSION) if length >= SHORTEST_GREETING => match body.array::<2>() {
+            Some([major, next]) if major.is_ascii_digit() && (next.is_ascii_digit() || next == b'.') => {
+                Verdict::Certain
+            }
+            Some(_) => Verdict::Never,
+            None => Verdict::More,
+        },
+        Some(ERROR) => match body.u16_le() {
+            Some(number) if ERRORS.contains(&number) => Verdict::Plausible,
+            Some(_) => Verdict::Never,
+            None => Verdict::More,
+        },
+        Some(_) => Verdict::Never,
+    }
+}
+
+fn command(length: u32, body: &[u8]) -> Verdict {
+    match body.get(..length.min(2) as usize) {
+        Some(sample) if is_plausible_command(sample, u64::from(length)) => Verdict::Plausible,
+        Some(_) => Verdict::Never,
+        None => Verdict::More,
+    }
+}
+
+/// Capabilities with protocol 4.1, longest message, character set, and 19 zeros.
+fn handshake_response(length: u32, mut body: Reader<'_>) -> Verdict {
+    if !(32..=LONGEST_RESPONSE).contains(&length) {
+        return Verdict::Never;
+    }
+    let (Some(flags), Some(fixed)) = (body.u32_le(), body.take(5 + 19)) else {
+        return Verdict::More;
+    };
+    let is_filled = fixed
+        .get(5..)
+        .is_some_and(|filler| filler.iter().all(|&byte| byte == 0));
+    if u64::from(flags) & PROTOCOL_41 != 0 && is_filled {
+        Verdict::Certain
+    } else {
+        Verdict::Never
+    }
+}
+
+/// Whether a message of `length` bytes that begins with `head` can be a command.
+pub(super) fn is_plausible_command(head: &[u8], length: u64) -> bool {
+    head.split_first()
+        .is_some_and(|(&command, body)| request::is_plausible(command, length, body))
+}
+
+const PROTOCOL_VERSION: u8 = 10;
+const ERROR: u8 = 0xff;
+/// Numbers of the errors that servers send, all versions together.
+const ERRORS: std::ops::Range<u16> = 1000..5000;
+/// Shortest greeting: version text, connection number, challenge, capabilities.
+const SHORTEST_GREETING: u32 = 20;
+/// An error with its number.
+const SHORTEST_ERROR: u32 = 3;
+const LONGEST_GREETING: u32 = 512;
+/// A handshake response with its connection attributes, of which servers accept 64 KiB.
+const LONGEST_RESPONSE: u32 = 70_000;
