@@ -171,6 +171,14 @@ impl Flow {
         }
     }
 
+    /// Catches up with a delayed acknowledgement that left before `at` and takes `delay` to the sender.
+    pub fn settle(&mut self, at: u64, delay: u64) {
+        if let Some(left_at) = self.receiver.acknowledges_at().filter(|left_at| *left_at <= at) {
+            let (received, allowed) = self.acknowledge();
+            self.acknowledged(left_at + delay, received, allowed, None);
+        }
+    }
+
     /// An acknowledgement reached the sender. `beyond` is the packet beyond a gap that caused it.
     pub fn acknowledged(&mut self, at: u64, received: u64, allowed: u64, beyond: Option<u64>) {
         self.allowed = self.allowed.max(allowed);
