@@ -1,0 +1,178 @@
+//! Recorded streams decode to the messages beside them (`.expected`, readable text), and to the counts that another
+//! decoder found.
+//!
+//! `WRITE_EXPECTED=1 cargo test -p wire --test recordings` writes the `.expected` files anew; read the difference
+//! before it is committed.
+
+mod streams;
+
+use model::{Direction, Role};
+use streams::{Recording, Seen, play, recordings};
+
+#[test]
+#[expect(
+    clippy::disallowed_methods,
+    reason = "whoever runs this test decides whether it writes"
+)]
+fn recordings_decode_to_what_is_beside_them() {
+    let mut wrong = Vec::new();
+    for recording in recordings() {
+        let (seen, stream) = play(recording.server_port, &recording.segments);
+        let found = as_text(&seen, &stream.decoding());
+        let beside = recording.path.with_extension("expected");
+        if std::env::var_os("WRITE_EXPECTED").is_some() {
+            std::fs::write(&beside, &found).expect("tests/data can be written");
+        }
+        let expected = std::fs::read_to_string(&beside).unwrap_or_default();
+        if found != expected {
+            let line = found.lines().zip(expected.lines()).position(|(a, b)| a != b);
+            wrong.push(format!(
+                "{} differs from line {:?} on",
+                beside.display(),
+                line.map(|line| line + 1)
+            ));
+        }
+    }
+    assert!(wrong.is_empty(), "{}", wrong.join("\n"));
+}
+
+/// A line a message; neighbouring rows that differ in nothing but their bytes are one line.
+fn as_text(seen: &[Seen], decoding: &model::Decoding) -> String {
+    let mut lines = vec![format!(
+        "{}{}{}",
+        decoding.protocol,
+        if decoding.encrypted { ", encrypted" } else { "" },
+        decoding
+            .opaque
+            .as_ref()
+            .map(|reason| format!(", opaque: {reason}"))
+            .unwrap_or_default()
+    )];
+    let mut rest = seen;
+    while let Some(first) = rest.first() {
+        let alike = |other: &&Seen| {
+            Seen {
+                bytes: 0,
+                ..(*other).clone()
+            } == Seen {
+                bytes: 0,
+                ..first.clone()
+            }
+        };
+        let count = if first.what.ends_with(" Row") {
+            rest.iter().take_while(alike).count()
+        } else {
+            1
+        };
+        let bytes: u64 = rest[..count].iter().map(|seen| seen.bytes).sum();
+        lines.push(line(first, bytes, count));
+        rest = &rest[count..];
+    }
+    lines.join("\n") + "\n"
+}
+
+fn line(seen: &Seen, bytes: u64, count: usize) -> String {
+    let who = match seen.direction {
+        Direction::ClientToServer => "C",
+        Direction::ServerToClient => "  S",
+    };
+    let since = |at: model::Timestamp| at.as_nanos() / 1000;
+    let (started, ended) = (since(seen.started), since(seen.ended));
+    let time = if started == ended {
+        format!("{ended}us")
+    } else {
+        format!("{started}..{ended}us")
+    };
+    let times = if count > 1 {
+        format!(" x {count}")
+    } else {
+        String::new()
+    };
+    format!("{who} {time} {bytes}B {:?} {}{times}", seen.role, seen.what)
+        .trim_end()
+        .to_owned()
+}
+
+/// Statement texts per recording, and segments that carry at least one, as tshark 4.0 counts them:
+/// `tshark -d tcp.port==PORT,pgsql -Y pgsql.query -T fields -e pgsql.query`, values and lines.
+const STATEMENTS: [(&str, usize, usize); 10] = [
+    ("postgres/pgjdbc4274-pg15-scram", 14, 12),
+    ("postgres/pgjdbc4274-pg15-trust", 14, 12),
+    ("kingbase/kb860-pg15-md5", 6, 6),
+    ("kingbase/kb860-pg15-scram", 6, 6),
+    ("kingbase/kb860-pg15-simple", 71, 59),
+    ("kingbase/kb860-pg15-trust", 6, 6),
+    ("kingbase/kb860-pg15-zipLevel6", 0, 0),
+    ("kingbase/kb860-pg15-ziplevel-lowercase", 6, 6),
+    ("kingbase/kb901-pg15-zipLevel", 0, 0),
+    ("kingbase/kb901-pg15-ziplevel", 5, 5),
+];
+
+#[test]
+fn statements_are_as_many_as_another_decoder_finds() {
+    let recordings = recordings();
+    for (name, texts, segments) in STATEMENTS {
+        let recording = find(&recordings, name);
+        let (seen, _) = play(recording.server_port, &recording.segments);
+        let statements: Vec<&Seen> = seen
+            .iter()
+            .filter(|seen| seen.what.contains(" Statement '") || seen.what.contains(" Prepare #"))
+            .collect();
+        assert_eq!(statements.len(), texts, "{name}: texts");
+        let mut times: Vec<_> = statements.iter().map(|seen| seen.ended).collect();
+        times.dedup();
+        assert_eq!(times.len(), segments, "{name}: segments");
+    }
+}
+
+#[test]
+fn every_byte_is_handed_out_once() {
+    for recording in recordings() {
+        let (seen, _) = play(recording.server_port, &recording.segments);
+        for direction in [Direction::ClientToServer, Direction::ServerToClient] {
+            let fed: u64 = recording
+                .segments
+                .iter()
+                .filter(|segment| segment.direction == direction)
+                .map(|segment| segment.bytes.len() as u64 + segment.hole)
+                .sum();
+            let out: u64 = seen
+                .iter()
+                .filter(|seen| seen.direction == direction)
+                .map(|seen| seen.bytes)
+                .sum();
+            assert_eq!(out, fed, "{} {direction:?}", recording.path.display());
+        }
+    }
+}
+
+#[test]
+fn opaque_protocols_stay_opaque() {
+    for recording in recordings() {
+        if recording
+            .path
+            .parent()
+            .is_some_and(|folder| folder.ends_with("opaque"))
+        {
+            let (seen, _) = play(recording.server_port, &recording.segments);
+            assert!(
+                seen.iter().all(|seen| seen.role == Role::Opaque),
+                "{}",
+                recording.path.display()
+            );
+            assert_eq!(
+                seen.len(),
+                recording.segments.len(),
+                "{}",
+                recording.path.display()
+            );
+        }
+    }
+}
+
+fn find<'a>(recordings: &'a [Recording], name: &str) -> &'a Recording {
+    recordings
+        .iter()
+        .find(|recording| recording.path.with_extension("").ends_with(name))
+        .unwrap_or_else(|| panic!("tests/data/{name}.stream is missing"))
+}

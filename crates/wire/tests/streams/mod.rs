@@ -1,0 +1,198 @@
+//! Recorded streams: `tests/data/<folder>/<name>.stream`, and what the messages found in them look like as text.
+//!
+//! A `.stream` file is one TCP connection without TCP: first `port <server port>`, then a line a segment: `C` or `S`
+//! for who sent it, nanoseconds since the first segment, and the bytes in hexadecimal. `hole <count>` in place of the
+//! bytes stands for bytes that were not captured.
+
+use model::{Content, Direction, Message, Role, Timestamp};
+use std::path::{Path, PathBuf};
+use wire::Stream;
+
+/// One recorded connection.
+pub struct Recording {
+    pub path: PathBuf,
+    pub server_port: u16,
+    pub segments: Vec<Segment>,
+}
+
+/// One segment of it.
+#[derive(Clone, Debug)]
+pub struct Segment {
+    pub direction: Direction,
+    pub at: Timestamp,
+    pub bytes: Vec<u8>,
+    pub hole: u64,
+}
+
+/// All recordings, in the order of their paths.
+pub fn recordings() -> Vec<Recording> {
+    let mut paths = Vec::new();
+    collect(
+        &Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/data"),
+        &mut paths,
+    );
+    paths.sort();
+    assert!(!paths.is_empty(), "no recordings in tests/data");
+    paths.into_iter().map(read).collect()
+}
+
+fn collect(folder: &Path, paths: &mut Vec<PathBuf>) {
+    for entry in std::fs::read_dir(folder).expect("tests/data is part of the crate") {
+        let path = entry.expect("a readable folder").path();
+        if path.is_dir() {
+            collect(&path, paths);
+        } else if path.extension().is_some_and(|extension| extension == "stream") {
+            paths.push(path);
+        }
+    }
+}
+
+fn read(path: PathBuf) -> Recording {
+    let text = std::fs::read_to_string(&path).expect("a readable recording");
+    let mut lines = text.lines();
+    let server_port = lines
+        .next()
+        .and_then(|line| line.strip_prefix("port "))
+        .and_then(|port| port.parse().ok())
+        .expect("the first line is 'port <number>'");
+    Recording {
+        server_port,
+        segments: lines.map(segment).collect(),
+        path,
+    }
+}
+
+fn segment(line: &str) -> Segment {
+    let mut words = line.split(' ');
+    let direction = match words.next() {
+        Some("C") => Direction::ClientToServer,
+        Some("S") => Direction::ServerToClient,
+        other => panic!("a line begins with C or S, not {other:?}"),
+    };
+    let at = words
+        .next()
+        .and_then(|at| at.parse().ok())
+        .expect("then nanoseconds");
+    let payload = words.next().expect("then bytes");
+    let hole = (payload == "hole").then(|| {
+        words
+            .next()
+            .and_then(|count| count.parse().ok())
+            .expect("a count")
+    });
+    let bytes = if hole.is_some() {
+        Vec::new()
+    } else {
+        from_hex(payload)
+    };
+    Segment {
+        direction,
+        at: Timestamp::from_nanos(at),
+        bytes,
+        hole: hole.unwrap_or(0),
+    }
+}
+
+fn from_hex(text: &str) -> Vec<u8> {
+    let digit = |byte: u8| (byte as char).to_digit(16).expect("hexadecimal digits");
+    text.as_bytes()
+        .chunks(2)
+        .map(|pair| u8::try_from(digit(pair[0]) * 16 + digit(pair[1])).expect("two digits"))
+        .collect()
+}
+
+/// Feeds segments to a new stream; gives its messages as [`Seen`]s, and the stream after its end.
+pub fn play(server_port: u16, segments: &[Segment]) -> (Vec<Seen>, Stream) {
+    let mut stream = Stream::new(server_port);
+    let mut seen = Vec::new();
+    let mut sink = |message: Message<'_>| seen.push(Seen::of(&message));
+    for segment in segments {
+        if segment.hole > 0 {
+            stream.skip(segment.at, segment.direction, segment.hole, &mut sink);
+        } else {
+            stream.feed(segment.at, segment.direction, &segment.bytes, &mut sink);
+        }
+    }
+    stream.finish(&mut sink);
+    (seen, stream)
+}
+
+/// A message, kept.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Seen {
+    pub direction: Direction,
+    pub started: Timestamp,
+    pub ended: Timestamp,
+    pub bytes: u64,
+    pub role: Role,
+    pub what: String,
+}
+
+impl Seen {
+    fn of(message: &Message<'_>) -> Self {
+        Self {
+            direction: message.direction,
+            started: message.started,
+            ended: message.ended,
+            bytes: message.bytes,
+            role: message.role,
+            what: format!("{:?} {}", message.phase, describe(message.content))
+                .trim_end()
+                .to_owned(),
+        }
+    }
+}
+
+fn describe(content: Content<'_>) -> String {
+    match content {
+        Content::Other => String::new(),
+        Content::Statement { text } => format!("Statement '{}'", shown(text)),
+        Content::Prepare { statement, text } => format!("Prepare #{} '{}'", statement.0, shown(text)),
+        Content::Execute {
+            statement,
+            fetch_rows,
+            sets,
+        } => {
+            format!(
+                "Execute {} rows {} sets {sets}",
+                number(statement.map(|id| id.0)),
+                number(fetch_rows)
+            )
+        }
+        Content::Fetch {
+            statement,
+            fetch_rows,
+        } => {
+            format!(
+                "Fetch {} rows {}",
+                number(statement.map(|id| id.0)),
+                number(fetch_rows)
+            )
+        }
+        Content::Row => "Row".to_owned(),
+        Content::Done { rows, transaction } => match transaction {
+            Some(state) => format!("Done {} {state:?}", number(rows)),
+            None => format!("Done {}", number(rows)),
+        },
+        Content::Ready(state) => format!("Ready {state:?}"),
+        Content::Error { code, text } => format!("Error {} '{}'", shown(code), shown(text)),
+        Content::ServerVersion { text } => format!("ServerVersion {}", shown(text)),
+        Content::Parameter { name, value } => format!("Parameter {}={}", shown(name), shown(value)),
+        Content::HttpRequest { method, target } => format!("HttpRequest {} {}", shown(method), shown(target)),
+        Content::HttpResponse { status } => format!("HttpResponse {status}"),
+    }
+}
+
+fn number(number: Option<impl ToString>) -> String {
+    number.map_or_else(|| "unknown".to_owned(), |number| number.to_string())
+}
+
+fn shown(text: &[u8]) -> String {
+    let start: String = String::from_utf8_lossy(text).chars().take(60).collect();
+    let more = if text.len() > 60 {
+        format!("... ({} bytes)", text.len())
+    } else {
+        String::new()
+    };
+    format!("{}{more}", start.escape_debug())
+}
