@@ -41,6 +41,7 @@ pub struct Operations {
     handshakes: HashMap<ConnectionId, Member>,
     groups: HashMap<Key, Group>,
     requests: Requests,
+    names: HashMap<Endpoint, Arc<str>>,
     held: usize,
 }
 
@@ -90,8 +91,15 @@ impl Operations {
             handshakes: HashMap::new(),
             groups: HashMap::new(),
             requests: Requests::default(),
+            names: HashMap::new(),
             held: 0,
         }
+    }
+
+    /// Names the operations that are connections to these servers; others are named after their server's address.
+    pub fn with_names(mut self, names: impl IntoIterator<Item = (Endpoint, Arc<str>)>) -> Self {
+        self.names.extend(names);
+        self
     }
 
     /// Takes the next fact.
@@ -249,7 +257,13 @@ impl Operations {
             return;
         };
         group.ended = group.ended.max(ended);
-        group.name.get_or_insert_with(|| group_name(kind, &member));
+        if group.name.is_none() {
+            let given = self
+                .names
+                .get(&member.server)
+                .filter(|_| kind == OperationKind::Connection);
+            group.name = Some(given.cloned().unwrap_or_else(|| group_name(kind, &member)));
+        }
         if kind == OperationKind::Transaction {
             group.rename(&member);
         }

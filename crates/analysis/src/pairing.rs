@@ -8,7 +8,8 @@
 //! 1. A TCP handshake is one, when it was seen whole. A server that speaks first (a `Greeting`, or opaque bytes after a
 //!    handshake) is one.
 //! 2. A request sent while no reply is owed is one, once the server answers it. A request sent while a reply is owed
-//!    (pipelining) joins the turn that is under way.
+//!    (pipelining) joins the turn that is under way, unless the client waited nevertheless: it had been silent for a
+//!    whole round trip and went on only when a reply had come (its window, or its own limit, was used up).
 //! 3. A reply that pauses for the client (COPY, LOCAL INFILE, `100 Continue`) ends a turn: what the client sends next
 //!    begins another.
 //! 4. Where the protocol is opaque, each answer to client bytes is one: changes of direction.
@@ -39,6 +40,8 @@ pub struct Pairing {
     handshake_ended: Option<Timestamp>,
     queue: VecDeque<Building>,
     previous_reply_ended: Timestamp,
+    /// When the last message of each direction ended ([`Direction::index`]).
+    last_message: [Timestamp; 2],
     payload_seen: bool,
     prepared: HashMap<StatementId, Fingerprint>,
     client_side: RoundTrip,
@@ -76,6 +79,7 @@ impl Pairing {
             handshake_ended: None,
             queue: VecDeque::new(),
             previous_reply_ended: at,
+            last_message: [at; 2],
             payload_seen: false,
             prepared: HashMap::new(),
             client_side: RoundTrip::default(),
@@ -152,6 +156,7 @@ impl Pairing {
             (Direction::ServerToClient, role) => self.reply(message, role, protocol, out),
         }
         self.payload_seen = true;
+        self.last_message[message.direction.index()] = message.ended;
     }
 
     fn request(

@@ -94,6 +94,11 @@ impl Stream {
         }
     }
 
+    /// The protocol, as far as it is known now.
+    pub fn protocol(&self) -> Protocol {
+        self.protocol
+    }
+
     /// How far the connection is decoded, as known now.
     pub fn decoding(&self) -> Decoding {
         Decoding {

@@ -192,8 +192,8 @@ impl Building {
 
 /// The server's own time before the first byte of a reply.
 ///
-/// 1. Behind a request the client waited for: the wait less the server-side round trip and less retransmissions.
-/// 2. Behind a pipelined request: from the end of the reply before it, or from its own arrival when that is later.
+/// 1. The wait less the server-side round trip and less retransmissions.
+/// 2. Behind another reply (pipelining): from the end of that, when it is later.
 /// 3. Unknown (zero) before any round trip was measured.
 fn server_before_reply(
     step: &Step,

@@ -131,10 +131,10 @@ fn a_pipelined_request_joins_the_turn_under_way() {
     let mut conversation = Conversation::new();
     conversation.client(Role::Request, 20);
     conversation.client(Role::Request, 21);
-    conversation.server(Role::Reply, 31);
-    conversation.client(Role::Request, 32);
-    conversation.server(Role::Reply, 35);
-    conversation.server(Role::Reply, 45);
+    conversation.server(Role::Reply, 29);
+    conversation.client(Role::Request, 30);
+    conversation.server(Role::Reply, 33);
+    conversation.server(Role::Reply, 43);
     let (exchanges, outcome) = conversation.finish();
     assert_eq!(
         exchanges
@@ -144,10 +144,29 @@ fn a_pipelined_request_joins_the_turn_under_way() {
         [1, 1, 0, 0]
     );
     assert_eq!(outcome.turns, 2);
-    // The second was there at 21 + 8/2; it waited for the first, whose reply passed at 31.
+    // The second was there and back at 21 + 8; it waited for the first, whose reply passed at 29.
     assert_eq!(exchanges[2].first.server, Duration::from_millis(4));
-    // The third's request came back at 32 + 8 at the earliest.
+    // The third's request came back at 30 + 8 at the earliest.
     assert_eq!(exchanges[3].first.server, Duration::from_millis(5));
+}
+
+#[test]
+fn a_pipelining_client_that_waits_a_round_trip_for_a_reply_takes_another_turn() {
+    let mut conversation = Conversation::new();
+    conversation.client(Role::Request, 20);
+    conversation.client(Role::Request, 21);
+    conversation.server(Role::Reply, 31);
+    conversation.client(Role::Request, 31);
+    conversation.server(Role::Reply, 32);
+    conversation.server(Role::Reply, 42);
+    let (exchanges, _) = conversation.finish();
+    assert_eq!(
+        exchanges
+            .iter()
+            .map(|exchange| exchange.turns)
+            .collect::<Vec<_>>(),
+        [1, 1, 0, 1]
+    );
 }
 
 #[test]

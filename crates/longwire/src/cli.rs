@@ -1,0 +1,40 @@
+//! The command line: one row a command.
+
+use crate::commands::{predict, read, watch};
+use crate::output::Status;
+use clap::{Parser, Subcommand};
+
+/// What distance costs your database: measured, explained, predicted, proved and cut.
+#[derive(Debug, Parser)]
+#[command(name = "longwire", version, about, max_term_width = 110)]
+pub struct Cli {
+    /// What to do.
+    #[command(subcommand)]
+    pub command: Command,
+}
+
+/// The commands.
+#[derive(Debug, Subcommand)]
+pub enum Command {
+    #[cfg(feature = "demo")]
+    Demo(crate::commands::demo::Args),
+    Watch(watch::Args),
+    Read(read::Args),
+    Predict(predict::Args),
+}
+
+impl Command {
+    /// Runs the command.
+    ///
+    /// # Errors
+    /// When it could not run at all.
+    pub fn run(self) -> anyhow::Result<Status> {
+        match self {
+            #[cfg(feature = "demo")]
+            Self::Demo(args) => crate::commands::demo::run(&args),
+            Self::Watch(args) => watch::run(&args),
+            Self::Read(args) => read::run(&args),
+            Self::Predict(args) => predict::run(&args),
+        }
+    }
+}

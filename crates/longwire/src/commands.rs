@@ -1,0 +1,7 @@
+//! One recipe a command: arguments in, one engine called, outcome out.
+
+#[cfg(feature = "demo")]
+pub mod demo;
+pub mod predict;
+pub mod read;
+pub mod watch;

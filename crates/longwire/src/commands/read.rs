@@ -1,0 +1,58 @@
+//! `longwire read`: captures and recordings to where the time goes.
+
+use crate::input;
+use crate::output::{self, Status};
+use crate::pipeline::tally::{Tally, Wanted};
+use analysis::operations::rule::Rule;
+use anyhow::Result;
+use clap::Args as ClapArgs;
+use std::path::PathBuf;
+
+/// Read captures or recordings: where the time goes, turn by turn.
+///
+/// Files are pcap or pcapng (plain, gzip or zstd) or recordings of `watch`; several captures are merged on one clock.
+/// Statements are shown without their literals.
+#[derive(Debug, ClapArgs)]
+#[command(
+    after_help = "Examples:\n  longwire read app.pcap\n  tcpdump -i any -w - port 5432 | longwire read -\n  \
+                        longwire read --json --exchanges app.pcap | jq 'select(.type==\"exchange\")'"
+)]
+pub struct Args {
+    /// Capture or recording files; `-` reads stdin.
+    #[arg(required = true, value_name = "FILE")]
+    pub files: Vec<PathBuf>,
+    /// What an operation is: auto, connection, transaction, gap:50ms, http or whole.
+    #[arg(long, default_value = "auto", value_name = "RULE")]
+    pub operations: Rule,
+    /// Write records (JSON Lines) instead of the view.
+    #[arg(long)]
+    pub json: bool,
+    /// With --json: one record for each exchange too.
+    #[arg(long, requires = "json")]
+    pub exchanges: bool,
+    /// Keep statement texts as sent; they may hold personal data and secrets.
+    #[arg(long)]
+    pub keep_literals: bool,
+}
+
+/// Runs it.
+///
+/// # Errors
+/// When a file cannot be read or is neither a capture nor a recording.
+pub fn run(args: &Args) -> Result<Status> {
+    let wanted = Wanted {
+        rule: args.operations,
+        json: args.json,
+        exchanges: args.exchanges,
+        ..Wanted::default()
+    };
+    let mut tally = Tally::new(&wanted, input::conditions(&args.files))?;
+    let input = input::read(&args.files, args.keep_literals, &mut |fact| tally.fact(fact))?;
+    let outcome = tally.finish(input.warnings, input.packets)?;
+    if args.json {
+        output::warn(&outcome.warnings);
+    } else {
+        output::print(&report::text::read_view(&outcome, &output::style()))?;
+    }
+    Ok(Status::Done)
+}

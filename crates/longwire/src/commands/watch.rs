@@ -1,0 +1,257 @@
+//! `longwire watch`: a relay in front of the database that measures while the application runs.
+
+mod child;
+
+use crate::output::{self, Status};
+use crate::pipeline::outbox::Outboxes;
+use crate::pipeline::tally::{Tally, Wanted};
+use analysis::operations::rule::Rule;
+use anyhow::{Context, Result};
+use child::Child;
+use clap::Args as ClapArgs;
+use live::{Clock, Relay, RelayOptions, Target};
+use model::Endpoint;
+use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
+use std::ffi::OsString;
+use std::io::{self, Write};
+use std::net::{IpAddr, Ipv4Addr, SocketAddr};
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::{Duration, Instant};
+
+/// Relay an application's database traffic and measure it while the application runs.
+///
+/// Point the application at the address that is printed, or let longwire start it: `{host}`, `{port}` and `{url}` in
+/// its arguments are replaced, and LONGWIRE_HOST, LONGWIRE_PORT, LONGWIRE_URL, DATABASE_URL, PGHOST, PGPORT, MYSQL_HOST and
+/// MYSQL_TCP_PORT are set. Ends with the command, whose exit status passes through, or on Ctrl-C.
+#[derive(Debug, ClapArgs)]
+#[command(
+    after_help = "Examples:\n  longwire watch postgres://app@db1/shop -- ./report.py\n  \
+                        longwire watch 'mysql://app@db1/shop?sslmode=require' --listen 127.0.0.1:3307 -o run.lwr\n  \
+                        longwire watch postgres://db1 -- psql -h {host} -p {port} -c 'select 1'"
+)]
+pub struct Args {
+    /// The server: a URL, a jdbc: URL or a libpq key=value string.
+    #[arg(value_name = "TARGET")]
+    pub target: String,
+    /// Where the application connects.
+    #[arg(long, default_value = "127.0.0.1:0", value_name = "ADDRESS")]
+    pub listen: SocketAddr,
+    /// Keep the run as a recording.
+    #[arg(short = 'o', long = "output", value_name = "FILE")]
+    pub output: Option<PathBuf>,
+    /// What an operation is: auto, connection, transaction, gap:50ms, http or whole.
+    #[arg(long, default_value = "auto", value_name = "RULE")]
+    pub operations: Rule,
+    /// Write records (JSON Lines) to stdout; the command's own output then goes to stderr.
+    #[arg(long)]
+    pub json: bool,
+    /// With --json: one record for each exchange too.
+    #[arg(long, requires = "json")]
+    pub exchanges: bool,
+    /// Keep statement texts as sent; they may hold personal data and secrets.
+    #[arg(long)]
+    pub keep_literals: bool,
+    /// No line a second while it runs.
+    #[arg(short, long)]
+    pub quiet: bool,
+    /// The command to run, behind `--`.
+    #[arg(last = true, value_name = "COMMAND")]
+    pub command: Vec<OsString>,
+}
+
+/// Runs it.
+///
+/// # Errors
+/// When the target or the listening address cannot be used, or the command cannot be started.
+pub fn run(args: &Args) -> Result<Status> {
+    let target = Target::parse(&args.target)?;
+    live::probe(&target, REACH)?;
+    let stop = stop_on_signals()?;
+    let outboxes = Arc::new(Outboxes::new(args.keep_literals));
+    let options = RelayOptions {
+        listen: args.listen,
+        target: target.clone(),
+    };
+    let relay = live::relay::start(options, Clock::anchored_now(), outboxes.clone())?;
+    let mut run = Run::new(args, &target, outboxes)?;
+    let (status, grace) = if args.command.is_empty() {
+        announce(&target, &relay)?;
+        run.until(&relay, || {
+            stop.load(Ordering::Relaxed).then_some(Status::Interrupted)
+        })
+    } else {
+        let mut child = Child::start(&args.command, &target, connect_to(&relay), args.json)?;
+        run.until(&relay, || child.ended(stop.load(Ordering::Relaxed)))
+    }
+    .map(|status| {
+        (
+            status,
+            if status == Status::Interrupted {
+                Duration::ZERO
+            } else {
+                LAST_BYTES
+            },
+        )
+    })?;
+    let counters = relay.stop(grace);
+    run.finish(
+        args,
+        counters.failed,
+        counters.last_error.map(|error| error.to_string()),
+    )?;
+    Ok(status)
+}
+
+/// How long connections may take to end by themselves once the command has ended.
+const LAST_BYTES: Duration = Duration::from_secs(1);
+
+/// How long the server may take to accept a connection before the run is refused.
+const REACH: Duration = Duration::from_secs(10);
+
+/// How often facts are collected.
+const COLLECT: Duration = Duration::from_millis(50);
+
+/// How often a line is printed.
+const PROGRESS: Duration = Duration::from_secs(1);
+
+fn stop_on_signals() -> Result<Arc<AtomicBool>> {
+    let stop = Arc::new(AtomicBool::new(false));
+    for signal in [SIGINT, SIGTERM, SIGHUP] {
+        signal_hook::flag::register(signal, stop.clone()).context("could not watch for Ctrl-C")?;
+    }
+    Ok(stop)
+}
+
+/// The address an application on this host connects to: loopback when the relay listens on every address.
+fn connect_to(relay: &Relay) -> Endpoint {
+    let local = relay.local_addr();
+    let address = match local.ip() {
+        ip if !ip.is_unspecified() => ip,
+        IpAddr::V4(_) | IpAddr::V6(_) => IpAddr::V4(Ipv4Addr::LOCALHOST),
+    };
+    Endpoint {
+        address,
+        port: local.port(),
+    }
+}
+
+fn announce(target: &Target, relay: &Relay) -> io::Result<()> {
+    let mut stderr = io::stderr().lock();
+    writeln!(
+        stderr,
+        "longwire: relaying {} to {}; Ctrl-C ends and sums up",
+        connect_to(relay),
+        target.server()
+    )
+}
+
+/// What a run of `watch` collects.
+struct Run {
+    tally: Tally,
+    outboxes: Arc<Outboxes>,
+    began: Instant,
+    quiet: bool,
+}
+
+impl Run {
+    fn new(args: &Args, target: &Target, outboxes: Arc<Outboxes>) -> Result<Self> {
+        let wanted = Wanted {
+            rule: args.operations,
+            targets: super::predict::targets(&PRICE, &[]),
+            json: args.json,
+            exchanges: args.exchanges,
+            ..Wanted::default()
+        };
+        let conditions = output::conditions(
+            command_line(args, target),
+            "kernel receive timestamps where the socket gives them, else the monotonic clock",
+            format!("relay in front of {}", target.server()),
+        );
+        let mut tally = Tally::new(&wanted, conditions)?;
+        if let Some(path) = &args.output {
+            tally.record(path)?;
+        }
+        Ok(Self {
+            tally,
+            outboxes,
+            began: Instant::now(),
+            quiet: args.quiet,
+        })
+    }
+
+    /// Collects until `ended` says how.
+    fn until(&mut self, relay: &Relay, mut ended: impl FnMut() -> Option<Status>) -> Result<Status> {
+        let mut line = Instant::now();
+        loop {
+            if let Some(status) = ended() {
+                return Ok(status);
+            }
+            std::thread::sleep(COLLECT);
+            self.collect();
+            let interval = line.elapsed();
+            if interval >= PROGRESS {
+                line = Instant::now();
+                self.progress(relay.counters().open, interval)?;
+            }
+            if self.tally.is_over() {
+                return Ok(Status::Done);
+            }
+        }
+    }
+
+    fn collect(&mut self) {
+        for fact in self.outboxes.drain() {
+            self.tally.fact(fact);
+        }
+    }
+
+    fn progress(&mut self, open_connections: u64, interval: Duration) -> Result<()> {
+        self.tally.checkpoint()?;
+        let progress = self
+            .tally
+            .progress(self.began.elapsed(), interval, open_connections);
+        if !self.quiet && progress.exchanges > 0 {
+            writeln!(
+                io::stderr().lock(),
+                "longwire: {}",
+                report::text::progress_line(&progress)
+            )?;
+        }
+        Ok(())
+    }
+
+    fn finish(mut self, args: &Args, failed_connects: u64, last_failure: Option<String>) -> Result<()> {
+        self.collect();
+        let mut warnings = Vec::new();
+        if failed_connects > 0 {
+            let reason = last_failure.unwrap_or_else(|| "no reason known".to_owned());
+            let text = format!("{failed_connects} connections did not reach the server; the last: {reason}");
+            warnings.push(model::Warning { text });
+        }
+        let outcome = self.tally.finish(warnings, None)?;
+        if args.json {
+            output::warn(&outcome.warnings);
+        } else {
+            output::print(&report::text::read_view(&outcome, &output::style()))?;
+        }
+        Ok(())
+    }
+}
+
+/// The distances whose price every run tells.
+const PRICE: [Duration; 2] = [Duration::from_millis(10), Duration::from_millis(40)];
+
+/// The command line without the target's password and without the arguments of the command, which may hold one.
+fn command_line(args: &Args, target: &Target) -> String {
+    let command = match args.command.first() {
+        Some(program) if args.command.len() > 1 => format!(" -- {} ...", program.display()),
+        Some(program) => format!(" -- {}", program.display()),
+        None => String::new(),
+    };
+    format!(
+        "longwire watch {target} --listen {} --operations {}{command}",
+        args.listen, args.operations
+    )
+}

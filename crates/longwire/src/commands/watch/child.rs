@@ -1,0 +1,105 @@
+//! The application that `watch` starts.
+
+use crate::output::Status;
+use anyhow::{Context, Result};
+use live::{Scheme, Target, TlsMode};
+use model::Endpoint;
+use std::ffi::{OsStr, OsString};
+use std::os::unix::process::ExitStatusExt;
+use std::process::{Command, ExitStatus, Stdio};
+
+/// A running command, pointed at the relay.
+pub(super) struct Child {
+    process: std::process::Child,
+}
+
+impl Child {
+    /// Starts `command`, told in its arguments and its environment to connect to `relay`.
+    pub(super) fn start(
+        command: &[OsString],
+        target: &Target,
+        relay: Endpoint,
+        stdout_is_ours: bool,
+    ) -> Result<Self> {
+        let url = target.url_through(relay);
+        let mut words = command.iter().map(|word| replaced(word, relay, &url));
+        let program = words.next().context("no command is given behind --")?;
+        let mut child = Command::new(&program);
+        child.args(words).envs(environment(target, relay, &url));
+        if target.tls == TlsMode::Disable && std::env::var_os("PGSSLMODE").is_none() {
+            child.env("PGSSLMODE", "disable");
+        }
+        if stdout_is_ours {
+            child.stdout(Stdio::from(std::io::stderr()));
+        }
+        let process = child
+            .spawn()
+            .with_context(|| format!("could not start {}", program.display()))?;
+        Ok(Self { process })
+    }
+
+    /// How the command ended; absent while it runs. `stop` asks it to end.
+    pub(super) fn ended(&mut self, stop: bool) -> Option<Status> {
+        match self.process.try_wait() {
+            Ok(Some(status)) => Some(Status::Child(exit_code(status))),
+            Ok(None) if stop => {
+                // A terminal sends Ctrl-C to the command too; a signal sent to longwire alone has to be passed on.
+                let _ = self.process.kill();
+                let _ = self.process.wait();
+                Some(Status::Interrupted)
+            }
+            Ok(None) => None,
+            Err(_) => Some(Status::Negative),
+        }
+    }
+}
+
+fn exit_code(status: ExitStatus) -> u8 {
+    let code = status
+        .code()
+        .or_else(|| status.signal().map(|signal| 128 + signal))
+        .unwrap_or(1);
+    u8::try_from(code).unwrap_or(1)
+}
+
+fn replaced(word: &OsStr, relay: Endpoint, url: &str) -> OsString {
+    match word.to_str() {
+        Some(text) => text
+            .replace("{host}", &relay.address.to_string())
+            .replace("{port}", &relay.port.to_string())
+            .replace("{url}", url)
+            .into(),
+        None => word.to_owned(),
+    }
+}
+
+fn environment(target: &Target, relay: Endpoint, url: &str) -> Vec<(&'static str, String)> {
+    let (host, port) = (relay.address.to_string(), relay.port.to_string());
+    let mut variables = vec![
+        ("LONGWIRE_HOST", host.clone()),
+        ("LONGWIRE_PORT", port.clone()),
+        ("LONGWIRE_URL", url.to_owned()),
+        ("DATABASE_URL", url.to_owned()),
+        ("PGHOST", host.clone()),
+        ("PGPORT", port.clone()),
+        ("MYSQL_HOST", host),
+        ("MYSQL_TCP_PORT", port),
+    ];
+    let password = target
+        .password
+        .as_ref()
+        .map(|password| password.reveal().to_owned());
+    let login = match target.scheme {
+        Scheme::Postgres | Scheme::Kingbase => {
+            vec![
+                ("PGUSER", target.user.clone()),
+                ("PGDATABASE", target.database.clone()),
+                ("PGPASSWORD", password),
+            ]
+        }
+        Scheme::Mysql => vec![("MYSQL_PWD", password)],
+        _ => Vec::new(),
+    };
+    variables.extend(login.into_iter().filter_map(|(name, value)| Some((name, value?))));
+    variables
+}

@@ -1,0 +1,40 @@
+//! How a command that could not run says so: one line, and what to do next when that is known.
+
+use std::io::{self, Write};
+use std::process::ExitCode;
+
+/// Prints `error` on stderr and gives the exit status for a command that could not run.
+///
+/// A reader of our output that went away (`longwire read ... | head`) is no failure.
+pub fn report(error: &anyhow::Error) -> ExitCode {
+    if is_broken_pipe(error) {
+        return ExitCode::SUCCESS;
+    }
+    let mut stderr = io::stderr().lock();
+    let _ = writeln!(stderr, "longwire: {error:#}");
+    if let Some(hint) = hint(error) {
+        let _ = writeln!(stderr, "hint: {hint}");
+    }
+    ExitCode::from(2)
+}
+
+fn is_broken_pipe(error: &anyhow::Error) -> bool {
+    error.chain().any(|cause| {
+        cause
+            .downcast_ref::<io::Error>()
+            .is_some_and(|cause| cause.kind() == io::ErrorKind::BrokenPipe)
+    })
+}
+
+fn hint(error: &anyhow::Error) -> Option<String> {
+    error.chain().find_map(|cause| {
+        cause
+            .downcast_ref::<live::LiveError>()
+            .and_then(live::LiveError::hint)
+            .or_else(|| {
+                cause
+                    .downcast_ref::<live::TargetError>()
+                    .and_then(live::TargetError::hint)
+            })
+    })
+}

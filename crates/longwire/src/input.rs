@@ -1,0 +1,167 @@
+//! Files of the command line to facts: captures are decoded, recordings hold facts already.
+
+use crate::output;
+use crate::pipeline::decode::Connections;
+use analysis::fact::Fact;
+use anyhow::{Context, Result, bail};
+use model::{Conditions, ConnectionEvent, ConnectionId, Observer, Warning};
+use report::{Record, RecordReader};
+use std::fs::File;
+use std::io::{self, BufRead, BufReader, Read};
+use std::path::{Path, PathBuf};
+
+/// What was read besides the facts.
+#[derive(Debug, Default)]
+pub struct Input {
+    /// What is missing, what was assumed.
+    pub warnings: Vec<Warning>,
+    /// Packets of all captures; absent when there was none.
+    pub packets: Option<u64>,
+}
+
+/// Reads all `files` (`-` is stdin); captures are merged on one clock, recordings follow one by one.
+///
+/// # Errors
+/// When a file cannot be read, or is neither a capture nor a recording.
+pub fn read(files: &[PathBuf], keep_literals: bool, facts: &mut dyn FnMut(Fact)) -> Result<Input> {
+    let mut captures = Vec::new();
+    let mut recordings: Vec<(String, Box<dyn BufRead>)> = Vec::new();
+    for path in files {
+        let name = path.display().to_string();
+        if path.as_os_str() == "-" {
+            let mut stdin = BufReader::with_capacity(1 << 18, io::stdin());
+            let recording = report::is_recording(stdin.fill_buf().context("could not read stdin")?);
+            if recording {
+                recordings.push(("stdin".to_owned(), Box::new(stdin)));
+            } else {
+                captures.push(capture::Source::Stream {
+                    name: "stdin",
+                    reader: Box::new(stdin),
+                });
+            }
+        } else if is_recording(path)? {
+            let file = File::open(path).with_context(|| format!("could not open {name}"))?;
+            recordings.push((name, Box::new(BufReader::with_capacity(1 << 18, file))));
+        } else {
+            captures.push(capture::Source::File(path));
+        }
+    }
+    let mut input = Input::default();
+    let mut next_id = 0;
+    if !captures.is_empty() {
+        let mut observer = Decoding {
+            connections: Connections::new(keep_literals),
+            facts,
+            next_id: &mut next_id,
+        };
+        let report = capture::read(captures, &mut observer)?;
+        input.warnings.extend(report.warnings);
+        input.packets = Some(report.packets);
+    }
+    for (name, reader) in recordings {
+        recording(&name, reader, &mut next_id, facts, &mut input)?;
+    }
+    Ok(input)
+}
+
+fn is_recording(path: &Path) -> Result<bool> {
+    let name = path.display();
+    let mut file = File::open(path).with_context(|| format!("could not open {name}"))?;
+    if file
+        .metadata()
+        .with_context(|| format!("could not look at {name}"))?
+        .is_dir()
+    {
+        bail!("{name} is a directory: name the capture or recording files in it");
+    }
+    let mut first = vec![0; PROBE_BYTES];
+    let mut length = 0;
+    while length < first.len() {
+        match file
+            .read(&mut first[length..])
+            .with_context(|| format!("could not read {name}"))?
+        {
+            0 => break,
+            count => length += count,
+        }
+    }
+    Ok(report::is_recording(&first[..length]) && !capture::is_capture(&first[..length]))
+}
+
+/// Enough of a compressed file to see what it holds.
+const PROBE_BYTES: usize = 1 << 16;
+
+struct Decoding<'a> {
+    connections: Connections,
+    facts: &'a mut dyn FnMut(Fact),
+    next_id: &'a mut u32,
+}
+
+impl Observer for Decoding<'_> {
+    fn event(&mut self, connection: ConnectionId, event: ConnectionEvent<'_>) {
+        *self.next_id = (*self.next_id).max(connection.0.saturating_add(1));
+        self.connections.event(connection, event, self.facts);
+    }
+}
+
+/// Reads one recording; its connections get numbers behind those seen before.
+fn recording(
+    name: &str,
+    reader: Box<dyn BufRead>,
+    next_id: &mut u32,
+    facts: &mut dyn FnMut(Fact),
+    input: &mut Input,
+) -> Result<()> {
+    let first_id = *next_id;
+    let mut renumber = |id: ConnectionId| {
+        let id = ConnectionId(id.0.saturating_add(first_id));
+        *next_id = (*next_id).max(id.0.saturating_add(1));
+        id
+    };
+    let records = RecordReader::new(reader).with_context(|| format!("could not read {name}"))?;
+    for record in records {
+        match record.with_context(|| format!("{name} is no recording that can be read"))? {
+            Record::Opened {
+                connection,
+                at,
+                client,
+                server,
+            } => {
+                facts(Fact::Opened {
+                    connection: renumber(connection),
+                    at,
+                    client,
+                    server,
+                });
+            }
+            Record::Started { connection, at } => facts(Fact::Started {
+                connection: renumber(connection),
+                at,
+            }),
+            Record::Exchange {
+                mut exchange,
+                protocol,
+                ..
+            } => {
+                exchange.connection = renumber(exchange.connection);
+                facts(Fact::Exchange { exchange, protocol });
+            }
+            Record::Connection(mut outcome) => {
+                outcome.id = renumber(outcome.id);
+                facts(Fact::Closed(outcome));
+            }
+            Record::Warning(warning) => input.warnings.push(Warning {
+                text: format!("{name}: {}", warning.text),
+            }),
+            Record::Conditions(_) | Record::Summary(_) | Record::Other { .. } => {}
+        }
+    }
+    Ok(())
+}
+
+/// The conditions of a run that reads files.
+pub fn conditions(files: &[PathBuf]) -> Conditions {
+    let names: Vec<String> = files.iter().map(|file| file.display().to_string()).collect();
+    let command_line = std::env::args().collect::<Vec<_>>().join(" ");
+    output::conditions(command_line, "capture file timestamps", names.join(", "))
+}

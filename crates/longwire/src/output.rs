@@ -1,0 +1,88 @@
+//! Where results go: the terminal's facts, and the exit status.
+
+use model::{Conditions, Warning};
+use report::{Colour, Style};
+use std::io::{self, IsTerminal, Write};
+use std::process::ExitCode;
+
+/// How a command that ran ended.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Status {
+    /// It did what was asked.
+    Done,
+    /// It ran, and the answer is negative: no reply, a budget broken, requests failed.
+    Negative,
+    /// The user ended it; the summary was printed.
+    Interrupted,
+    /// The command that it ran ended with this status.
+    Child(u8),
+}
+
+impl From<Status> for ExitCode {
+    fn from(status: Status) -> Self {
+        match status {
+            Status::Done => Self::SUCCESS,
+            Status::Negative => Self::from(1),
+            Status::Interrupted => Self::from(130),
+            Status::Child(code) => Self::from(code),
+        }
+    }
+}
+
+/// The style for what goes to stdout: its width if it is a terminal, and colour unless `NO_COLOR` is set.
+pub fn style() -> Style {
+    let mut style = Style::default();
+    if io::stdout().is_terminal() {
+        if let Some((terminal_size::Width(width), _)) = terminal_size::terminal_size() {
+            style.width = usize::from(width);
+        }
+        let no_color = std::env::var_os("NO_COLOR").is_some_and(|value| !value.is_empty());
+        if !no_color && std::env::var_os("TERM").is_none_or(|term| term != "dumb") {
+            style.colour = Colour::Ansi;
+        }
+    }
+    style
+}
+
+/// Writes a finished view to stdout.
+///
+/// # Errors
+/// When stdout does not take it.
+pub fn print(text: &str) -> io::Result<()> {
+    let mut stdout = io::stdout().lock();
+    stdout.write_all(text.as_bytes())?;
+    if !text.ends_with('\n') {
+        stdout.write_all(b"\n")?;
+    }
+    stdout.flush()
+}
+
+/// Writes warnings to stderr, one a line: for commands whose stdout is records.
+pub fn warn(warnings: &[Warning]) {
+    let mut stderr = io::stderr().lock();
+    for warning in warnings {
+        let _ = writeln!(stderr, "longwire: warning: {}", warning.text);
+    }
+}
+
+/// The conditions of this run. `secrets` never reach it: the command line is given without them.
+pub fn conditions(command_line: String, clock: &str, observation_point: String) -> Conditions {
+    Conditions {
+        version: env!("CARGO_PKG_VERSION").to_owned(),
+        command_line,
+        host: read_line("/proc/sys/kernel/hostname"),
+        kernel: read_line("/proc/sys/kernel/ostype")
+            .zip(read_line("/proc/sys/kernel/osrelease"))
+            .map(|(name, release)| format!("{name} {release}")),
+        clock: clock.to_owned(),
+        observation_point,
+        link: None,
+        seed: None,
+    }
+}
+
+fn read_line(path: &str) -> Option<String> {
+    std::fs::read_to_string(path)
+        .ok()
+        .map(|text| text.trim().to_owned())
+}

@@ -1,0 +1,9 @@
+//! The flow through the crates: events of connections -> messages -> facts -> outcomes.
+//!
+//! [`decode`] serves one connection and runs wherever its bytes are (in the relay: on the thread that forwards
+//! them); [`tally`] looks at all of them together.
+
+pub mod decode;
+pub mod moved;
+pub mod outbox;
+pub mod tally;

@@ -1,0 +1,88 @@
+//! Which connections a prediction moves to the other link.
+
+use anyhow::{Result, bail};
+use model::{ConnectionId, Endpoint, OperationStep, Protocol};
+use std::cell::RefCell;
+use std::collections::HashMap;
+use std::rc::Rc;
+
+/// One choice of connections.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Choice {
+    /// Connections of this protocol.
+    Protocol(Protocol),
+    /// Connections to this server.
+    Server {
+        /// Address, or host name as given; compared as text.
+        host: String,
+        /// Port.
+        port: u16,
+    },
+}
+
+impl Choice {
+    /// Reads `mysql`, `postgres`, `http`, `tls` or `HOST:PORT`.
+    ///
+    /// # Errors
+    /// When it is none of these.
+    pub fn parse(text: &str) -> Result<Self> {
+        let protocol = match text {
+            "mysql" | "mariadb" => Some(Protocol::Mysql),
+            "postgres" | "postgresql" => Some(Protocol::Postgres),
+            "http" => Some(Protocol::Http),
+            "tls" => Some(Protocol::Tls),
+            _ => None,
+        };
+        if let Some(protocol) = protocol {
+            return Ok(Self::Protocol(protocol));
+        }
+        let parts = text
+            .rsplit_once(':')
+            .and_then(|(host, port)| Some((host, port.parse().ok()?)));
+        let Some((host, port)) = parts else {
+            bail!("'{text}' names no connections: use mysql, postgres, http, tls or HOST:PORT");
+        };
+        Ok(Self::Server {
+            host: host.trim_matches(['[', ']']).to_owned(),
+            port,
+        })
+    }
+}
+
+/// Tells which connections move; learns the servers of connections as they open.
+#[derive(Debug, Clone)]
+pub struct Moved {
+    choices: Vec<Choice>,
+    servers: Rc<RefCell<HashMap<ConnectionId, Endpoint>>>,
+}
+
+impl Moved {
+    /// Moves the chosen connections; without a choice all but HTTP and web ports.
+    pub fn new(choices: Vec<Choice>) -> Self {
+        Self {
+            choices,
+            servers: Rc::default(),
+        }
+    }
+
+    /// A connection was opened.
+    pub fn opened(&self, connection: ConnectionId, server: Endpoint) {
+        self.servers.borrow_mut().insert(connection, server);
+    }
+
+    /// Whether the connection of `step` moves.
+    pub fn moves(&self, step: &OperationStep) -> bool {
+        let servers = self.servers.borrow();
+        let server = servers.get(&step.exchange.connection);
+        if self.choices.is_empty() {
+            let web = server.is_some_and(|server| matches!(server.port, 80 | 443 | 8000 | 8080 | 8443));
+            return step.protocol.is_database() || (step.protocol != Protocol::Http && !web);
+        }
+        self.choices.iter().any(|choice| match choice {
+            Choice::Protocol(protocol) => step.protocol == *protocol,
+            Choice::Server { host, port } => {
+                server.is_some_and(|server| server.port == *port && server.address.to_string() == *host)
+            }
+        })
+    }
+}
