@@ -354,9 +354,18 @@ impl Pairing {
 
     /// Opens an exchange for a client message.
     fn open(&mut self, message: &Message<'_>) {
-        let turn = self.queue.is_empty();
+        let turn = self.queue.is_empty() || self.waited_before(message);
         self.queue
             .push_back(Building::new(self.connection, message, turn));
+    }
+
+    /// Whether a client that still is owed a reply waited for one before it sent this.
+    fn waited_before(&self, message: &Message<'_>) -> bool {
+        let [request, reply] = self.last_message;
+        let rtt = self.client_side.current().zip(self.server_side.current());
+        rtt.is_some_and(|(client, server)| {
+            reply > request && message.started.since(request) >= client + server
+        })
     }
 
     /// Opens an exchange for server bytes that nobody asked for: a server that speaks first, or a reply whose request
