@@ -77,7 +77,7 @@ tshark_statements() {
 
 digest_statements() {
     tcpdump -r "$digest_slice" -s 65535 -x -nn -q -tttt 2>/dev/null |
-        pt-query-digest --type tcpdump --watch-server "127.0.0.1:$mysql_port"
+        TMPDIR="$work" pt-query-digest --type tcpdump --watch-server "127.0.0.1:$mysql_port"
 }
 
 # timed NAME FILE COMMAND...: appends NAME, MB/s and the peak resident memory in MB to the table of times.
@@ -85,7 +85,7 @@ timed() {
     local name=$1 file=$2
     shift 2
     export -f tshark_statements digest_statements
-    export slice digest_slice postgres_port mysql_port
+    export work slice digest_slice postgres_port mysql_port
     # A pipeline is measured whole: its wall time, the memory of its largest process.
     if [ "$(type -t "$1")" = function ]; then set -- bash -c "$1"; fi
     local started=$EPOCHREALTIME ended
