@@ -1,13 +1,7 @@
 //! What distance costs your database: measured, explained, predicted, proved and cut.
 
-mod cli;
-mod commands;
-mod failure;
-mod input;
-mod output;
-mod pipeline;
-
 use clap::Parser;
+use longwire::{cli, failure};
 use std::process::ExitCode;
 
 fn main() -> ExitCode {

@@ -1,0 +1,12 @@
+//! The binary's parts, as a library so that tests can run them without a process.
+//!
+//! Start at [`cli`] (the commands), then [`pipeline`] (the flow through the crates).
+
+#![forbid(unsafe_code)]
+
+pub mod cli;
+pub mod commands;
+pub mod failure;
+pub mod input;
+pub mod output;
+pub mod pipeline;

@@ -1,0 +1,214 @@
+//! `longwire read --json` on every capture of `data/captures`, against counts taken with tshark (`data/captures.tsv`).
+
+use assert_cmd::Command;
+use serde_json::Value;
+use std::path::{Path, PathBuf};
+
+fn data(name: &str) -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR"))
+        .join("tests/data")
+        .join(name)
+}
+
+/// One line of `captures.tsv`.
+struct Expected {
+    file: String,
+    packets: u64,
+    connections: u64,
+    turns: u64,
+    greetings: u64,
+    client_payload: u64,
+    server_payload: u64,
+    statement_packets: Option<u64>,
+}
+
+fn expected() -> Vec<Expected> {
+    let text = std::fs::read_to_string(data("captures.tsv")).expect("captures.tsv is beside this test");
+    let lines = text.lines().filter(|line| !line.starts_with('#'));
+    let captures: Vec<Expected> = lines.map(parse).collect();
+    assert!(captures.len() > 30, "captures.tsv lists the captures");
+    captures
+}
+
+fn parse(line: &str) -> Expected {
+    let cells: Vec<&str> = line.split('\t').collect();
+    let number = |index: usize| cells[index].parse().expect("captures.tsv holds numbers");
+    Expected {
+        file: cells[0].to_owned(),
+        packets: number(1),
+        connections: number(2),
+        turns: number(3),
+        greetings: number(4),
+        client_payload: number(5),
+        server_payload: number(6),
+        statement_packets: cells[7].parse().ok(),
+    }
+}
+
+fn read(file: &str, more: &[&str]) -> Vec<Value> {
+    let output = Command::cargo_bin("longwire")
+        .expect("the binary is built")
+        .args(["read", "--json"])
+        .args(more)
+        .arg(data("captures").join(file))
+        .assert()
+        .success()
+        .get_output()
+        .clone();
+    let text = String::from_utf8(output.stdout).expect("records are UTF-8");
+    text.lines()
+        .map(|line| serde_json::from_str(line).expect("each line is one JSON object"))
+        .collect()
+}
+
+fn of_type<'a>(records: &'a [Value], name: &'a str) -> impl Iterator<Item = &'a Value> {
+    records.iter().filter(move |record| record["type"] == name)
+}
+
+fn sum<'a>(records: impl Iterator<Item = &'a Value>, key: &str) -> u64 {
+    records
+        .map(|record| {
+            record[key]
+                .as_u64()
+                .unwrap_or_else(|| panic!("{key} is missing in {record}"))
+        })
+        .sum()
+}
+
+#[test]
+fn turns_packets_and_bytes_are_those_on_the_wire() {
+    for capture in expected() {
+        let records = read(&capture.file, &[]);
+        let connections = || of_type(&records, "connection");
+        let file = &capture.file;
+        assert_eq!(
+            connections().count() as u64,
+            capture.connections,
+            "connections of {file}"
+        );
+        // Every connection's handshake was seen and is one turn.
+        let turns = capture.turns + capture.connections + capture.greetings;
+        assert_eq!(sum(connections(), "turns"), turns, "turns of {file}");
+        let packets = sum(connections(), "client_packets") + sum(connections(), "server_packets");
+        assert_eq!(packets, capture.packets, "packets of {file}");
+        assert_eq!(
+            sum(connections(), "client_payload_bytes"),
+            capture.client_payload,
+            "client bytes of {file}"
+        );
+        assert_eq!(
+            sum(connections(), "server_payload_bytes"),
+            capture.server_payload,
+            "server bytes of {file}"
+        );
+        assert_eq!(records[0]["type"], "conditions");
+        let summary = records.last().expect("there is a last record");
+        assert_eq!(
+            (&summary["type"], &summary["turns"]),
+            (&"summary".into(), &turns.into()),
+            "summary of {file}"
+        );
+    }
+}
+
+#[test]
+fn the_records_of_exchanges_sum_to_their_connection() {
+    for capture in expected() {
+        let records = read(&capture.file, &["--exchanges"]);
+        for connection in of_type(&records, "connection") {
+            let of_connection = || {
+                of_type(&records, "exchange").filter(|exchange| exchange["connection"] == connection["id"])
+            };
+            let file = &capture.file;
+            assert_eq!(
+                sum(of_connection(), "turns"),
+                connection["turns"].as_u64().unwrap(),
+                "turns of {file}"
+            );
+            assert_eq!(
+                of_connection().count() as u64,
+                connection["exchanges"].as_u64().unwrap(),
+                "{file}"
+            );
+        }
+    }
+}
+
+#[test]
+fn operations_sum_to_the_nanosecond() {
+    for capture in expected() {
+        for rule in ["connection", "transaction", "gap:50ms", "whole"] {
+            for operation in of_type(&read(&capture.file, &["--operations", rule]), "operation") {
+                let part = |key: &str| operation[key].as_u64().unwrap_or(0);
+                let network = part("round_trip_ns") + part("transfer_ns") + part("recovery_ns");
+                assert_eq!(part("network_ns"), network, "{operation}");
+                let whole = part("client_ns") + part("server_ns") + network + part("unknown_ns");
+                assert_eq!(
+                    part("duration_ns"),
+                    whole,
+                    "{} by {rule}: {operation}",
+                    capture.file
+                );
+            }
+        }
+    }
+}
+
+/// A packet may carry several statements (a pipelined BEGIN and SELECT, a coalesced batch), so that there are at
+/// least as many statements as packets that tshark shows with one.
+#[test]
+fn at_least_every_packet_with_a_statement_gives_one() {
+    let mut several_in_a_packet = Vec::new();
+    for capture in expected() {
+        let Some(packets) = capture.statement_packets else {
+            continue;
+        };
+        let statements = sum(of_type(&read(&capture.file, &[]), "connection"), "statements");
+        assert!(
+            statements >= packets,
+            "{}: {statements} statements in {packets} packets",
+            capture.file
+        );
+        if statements > packets {
+            several_in_a_packet.push((capture.file, statements - packets));
+        }
+    }
+    let more = |file: &str| {
+        several_in_a_packet
+            .iter()
+            .find(|(name, _)| name == file)
+            .map(|(_, more)| *more)
+    };
+    // BEGIN before the SELECT and before the one that fails.
+    assert_eq!(more("pgjdbc4274-pg15-trust.pcap"), Some(2));
+    assert_eq!(more("pgjdbc4274-pg15-scram.pcap"), Some(2));
+    assert_eq!(several_in_a_packet.len(), 4, "{several_in_a_packet:?}");
+}
+
+#[test]
+fn statements_have_no_literals_unless_they_are_asked_for() {
+    let file = "kb860-pg15-simple.pcap";
+    let fingerprints: Vec<String> = of_type(&read(file, &[]), "statement")
+        .map(|statement| statement["fingerprint"].as_str().expect("a text").to_owned())
+        .collect();
+    assert!(
+        fingerprints
+            .iter()
+            .any(|text| text == "insert into t_lw values(?, ?)"),
+        "{fingerprints:?}"
+    );
+    let text = |more: &[&str]| read(file, more).iter().map(Value::to_string).collect::<String>();
+    assert!(!text(&["--exchanges"]).contains("value-17"));
+    assert!(text(&["--exchanges", "--keep-literals"]).contains("value-17"));
+}
+
+#[test]
+fn a_batch_that_is_not_rewritten_costs_a_turn_a_row() {
+    let records = read("mysqljdbc910-mariadb10.11-serverprep-cursor.pcap", &[]);
+    let insert = of_type(&records, "statement")
+        .find(|statement| statement["fingerprint"] == "insert into t_lw values(?, ?)")
+        .expect("the insert is listed");
+    assert_eq!(insert["calls"], 200);
+    // 200 executions and the prepare.
+    assert_eq!(insert["turns"], 201);
+}
