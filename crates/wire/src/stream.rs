@@ -26,8 +26,9 @@ pub struct Stream {
     handed_out: [u64; 2],
     began: [Timestamp; 2],
     opaque: [bool; 2],
+    /// Per direction: when something last passed.
+    last: [Timestamp; 2],
     reason: Option<String>,
-    last: Timestamp,
 }
 
 enum State {
@@ -61,8 +62,8 @@ impl Stream {
             handed_out: [0; 2],
             began: [Timestamp::default(); 2],
             opaque: [false; 2],
+            last: [Timestamp::default(); 2],
             reason: None,
-            last: Timestamp::default(),
         }
     }
 
@@ -90,7 +91,8 @@ impl Stream {
             });
         }
         for direction in [Direction::ClientToServer, Direction::ServerToClient] {
-            self.hand_out_opaque(direction, self.began[direction.index()], self.last, sink);
+            let (began, last) = (self.began[direction.index()], self.last[direction.index()]);
+            self.hand_out_opaque(direction, began, last, sink);
         }
     }
 
@@ -112,7 +114,7 @@ impl Stream {
         if input.is_empty() {
             return;
         }
-        self.last = input.at();
+        self.last[direction.index()] = input.at();
         match &mut self.state {
             State::Decoding(_) if !self.opaque[direction.index()] => self.decode(direction, input, sink),
             State::Decoding(_) | State::Opaque => {
@@ -213,7 +215,8 @@ impl Stream {
         let tail = &bytes[bytes.len().saturating_sub(behind)..];
         self.given[lane] -= tail.len() as u64;
         for either in [direction, direction.reverse()] {
-            self.hand_out_opaque(either, self.began[either.index()], input.at(), sink);
+            let (began, last) = (self.began[either.index()], self.last[either.index()]);
+            self.hand_out_opaque(either, began, last, sink);
         }
         self.take(direction, Input::seen(input.at(), tail), sink);
     }

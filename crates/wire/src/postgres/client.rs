@@ -42,7 +42,9 @@ impl Session {
                 self.close(body);
                 self.part(Due::Close)
             }
-            Some(b'H') if !self.skipping && self.owed.flush_has_answer() => self.request(Due::Flush),
+            Some(b'H') if self.skipping => Role::RequestPart,
+            Some(b'H') if self.owed.flush_has_answer() => self.request(Due::Flush),
+            Some(b'H') => Role::OneWay,
             Some(b'S') => self.sync(),
             Some(b'F') => self.request(Due::Query),
             Some(b'p') => self.request(Due::Leg),
