@@ -145,10 +145,10 @@ impl Half {
         self.next.wrapping_add_signed(i64::from(ahead))
     }
 
-    /// Whether bytes wait behind a gap.
+    /// Whether bytes or a FIN wait behind a gap.
     #[inline]
     pub fn has_gap(&self) -> bool {
-        self.pending.is_some()
+        self.pending.is_some() || self.fin.is_some()
     }
 
     /// Counts a packet.
@@ -183,7 +183,8 @@ impl Half {
         }
     }
 
-    /// Takes a packet whose first bytes are old or whose last ones close a gap.
+    /// Takes a packet whose first bytes are old, or that closes a gap; gives the time since when the bytes behind
+    /// the gap waited.
     pub fn take_overlap(
         &mut self,
         id: ConnectionId,
@@ -192,16 +193,23 @@ impl Half {
         out: &mut Output<'_>,
     ) -> Option<Timestamp> {
         let head = &packet.head;
+        let since = self.pending.as_ref().and_then(|pending| pending.since());
         let old = self.next.saturating_sub(start);
         let fresh = u64::from(head.length).saturating_sub(old);
         if fresh > 0 {
             let payload = packet.payload.get(old as usize..).unwrap_or_default();
             self.remember(head);
-            self.deliver(id, head.at, payload, fresh, Some(Duration::ZERO), out);
             self.sent = Some((head.at, head.length));
             self.largest = self.largest.max(head.length);
+            if self.pending.is_some() {
+                self.wait(head.at, self.next, fresh, payload, out);
+            } else {
+                self.deliver(id, head.at, payload, fresh, Some(Duration::ZERO), out);
+            }
         }
-        self.drain(id, Some(head.at), out)
+        let before = self.charge();
+        self.drain(id, Some(head.at), out);
+        since.filter(|_| self.charge() < before)
     }
 
     /// Counts a packet that brings bytes already seen, unless it is the same packet captured again. When they were
@@ -233,16 +241,22 @@ impl Half {
         if head.length == 0 {
             return true;
         }
-        let pending = self.pending.get_or_insert_default();
-        let before = pending.charge();
-        let added = pending.insert(head.at, start, u64::from(head.length), packet.payload);
-        out.memory += pending.charge() - before;
+        let added = self.wait(head.at, start, u64::from(head.length), packet.payload, out);
         self.largest = self.largest.max(head.length);
         self.sent = Some((head.at, head.length));
         self.flights.clear();
         if added {
             self.remember(head);
         }
+        added
+    }
+
+    /// Keeps bytes until their turn; whether some of them are new.
+    fn wait(&mut self, at: Timestamp, start: u64, length: u64, payload: &[u8], out: &mut Output<'_>) -> bool {
+        let pending = self.pending.get_or_insert_default();
+        let before = pending.charge();
+        let added = pending.insert(at, start, length, payload);
+        out.memory += pending.charge() - before;
         added
     }
 
@@ -254,25 +268,26 @@ impl Half {
         self.pass_fin();
     }
 
+    /// Moves past the FIN when it has its turn; forgets one that payload contradicts.
     fn pass_fin(&mut self) {
-        if self.fin == Some(self.next) {
-            self.next += 1;
-            self.fin = None;
-            self.fin_passed = true;
+        match self.fin {
+            Some(fin) if fin == self.next => {
+                self.next += 1;
+                self.fin = None;
+                self.fin_passed = true;
+            }
+            Some(fin) if fin < self.next => self.fin = None,
+            _ => {}
         }
     }
 
-    /// Delivers what has its turn now; gives the time since when it waited. `at` is when the gap before it was
-    /// closed; without it the gap was only in the capture, and each chunk has its own time.
-    fn drain(&mut self, id: ConnectionId, at: Option<Timestamp>, out: &mut Output<'_>) -> Option<Timestamp> {
-        let since = self.pending.as_ref().and_then(|pending| pending.since());
-        let mut drained = false;
+    /// Delivers what has its turn now. `at` is when the gap before it was closed; without it the gap was only in the
+    /// capture, and each chunk has its own time.
+    fn drain(&mut self, id: ConnectionId, at: Option<Timestamp>, out: &mut Output<'_>) {
         while let Some(chunk) = self.take_pending(out) {
             self.deliver_chunk(id, at, &chunk, out);
-            drained = true;
         }
         self.pass_fin();
-        since.filter(|_| drained)
     }
 
     fn take_pending(&mut self, out: &mut Output<'_>) -> Option<Chunk> {
@@ -338,15 +353,17 @@ impl Half {
         other_seen: bool,
         out: &mut Output<'_>,
     ) -> bool {
-        let Some(start) = self.pending.as_ref().and_then(|pending| pending.first_start()) else {
+        let waiting = self.pending.as_ref().and_then(|pending| pending.first_start());
+        let Some(start) = waiting.or(self.fin) else {
             return false;
         };
         let reach = self.edge.unwrap_or(0).max(self.acked.max(self.next) + BELIEVABLE);
         if !other_seen || start <= reach {
             self.give_up(id, start, at, out);
-        } else if let Some(pending) = self.pending.take() {
-            out.memory = out.memory.saturating_sub(pending.charge());
+        } else {
+            out.memory = out.memory.saturating_sub(self.charge());
             out.tally.misplaced += 1;
+            (self.pending, self.fin) = (None, None);
         }
         true
     }

@@ -1,0 +1,51 @@
+//! Makes a large capture of a small one, to measure with: `grow SMALL LARGE MEGABYTES`. The small one is repeated
+//! with other addresses and later times, 64 copies interleaved packet by packet. Takes a little-endian pcap of
+//! Ethernet and IPv4.
+
+use std::fs::File;
+use std::io::{self, BufWriter, Write};
+
+/// Connections that are open at the same time, times those of the small capture.
+const COPIES: u32 = 64;
+
+fn main() -> io::Result<()> {
+    let arguments: Vec<String> = std::env::args().collect();
+    let [_, small, large, megabytes] = arguments.as_slice() else {
+        return Err(io::Error::other("usage: grow SMALL LARGE MEGABYTES"));
+    };
+    let target: u64 = megabytes.parse::<u64>().map_err(io::Error::other)? * 1_000_000;
+    let bytes = std::fs::read(small)?;
+    let (header, records) = bytes.split_at(24);
+    let mut out = BufWriter::new(File::create(large)?);
+    out.write_all(header)?;
+    let (mut written, mut round) = (0u64, 0u32);
+    while written < target {
+        let mut rest = records;
+        while rest.len() > 16 {
+            let length = 16 + u32::from_le_bytes([rest[8], rest[9], rest[10], rest[11]]) as usize;
+            let (record, after) = rest.split_at(length.min(rest.len()));
+            for copy in 0..COPIES {
+                out.write_all(&moved(record, round, copy))?;
+                written += record.len() as u64;
+            }
+            rest = after;
+        }
+        round += 1;
+    }
+    out.flush()
+}
+
+/// The record one second later per round, between other hosts per round and copy.
+fn moved(record: &[u8], round: u32, copy: u32) -> Vec<u8> {
+    let mut record = record.to_vec();
+    let seconds = u32::from_le_bytes([record[0], record[1], record[2], record[3]]) + round;
+    record[..4].copy_from_slice(&seconds.to_le_bytes());
+    let [_, high, middle, low] = (round * COPIES + copy).to_be_bytes();
+    const ADDRESSES: usize = 16 + 14 + 12;
+    for address in [ADDRESSES, ADDRESSES + 4] {
+        record[address + 1] = high;
+        record[address + 2] = middle;
+        record[address + 3] ^= low;
+    }
+    record
+}

@@ -1,0 +1,256 @@
+//! Damaged captures: no panic, no hang, results for what is whole, a warning for what is not.
+
+mod support;
+
+use model::Direction::{ClientToServer, ServerToClient};
+use proptest::prelude::*;
+use std::time::Duration;
+use support::build::{self, Frame, NANO, PLAIN, Tcp, tcp};
+use support::{Told, data, read_bytes};
+
+/// The frames of a capture as one pcapng section.
+fn pcapng(frames: &[Frame]) -> Vec<u8> {
+    let mut bytes = build::section(false);
+    bytes.extend(build::interface(false, 1, 0, None, None));
+    for frame in frames {
+        bytes.extend(build::enhanced(false, 0, frame.at / 1000, frame));
+    }
+    bytes
+}
+
+fn payload(told: &[Told]) -> u64 {
+    told.iter().flat_map(|told| told.totals().payload_bytes).sum()
+}
+
+#[test]
+fn cut_at_every_byte() {
+    let plain = data("drda-fin-retransmitted.pcap");
+    for whole in [plain.clone(), pcapng(&build::frames(&plain))] {
+        let mut most = 0;
+        for length in 4..whole.len() {
+            let (told, report) = read_bytes(&whole[..length]).expect("a capture, if a short one");
+            let bytes = payload(&told);
+            assert!(bytes >= most, "more capture gives no less");
+            most = bytes;
+            let cut = report
+                .warnings
+                .iter()
+                .any(|warning| warning.text.contains("ends inside a packet"));
+            let header = report.packets == 0;
+            let boundary =
+                read_bytes(&whole[..length + 1]).is_ok_and(|(_, next)| next.packets == report.packets);
+            assert!(cut || header || boundary, "{length}: {report:?}");
+        }
+        assert_eq!(most, 737);
+        for length in 0..4 {
+            assert!(read_bytes(&whole[..length]).is_err());
+        }
+    }
+}
+
+#[test]
+fn a_whole_capture_has_no_warning_and_a_cut_one_has() {
+    let whole = data("postgres-scram.pcap");
+    assert_eq!(read_bytes(&whole).expect("a capture").1.warnings, []);
+    let (_, report) = read_bytes(&whole[..whole.len() - 1]).expect("a capture");
+    assert_eq!(report.warnings.len(), 1, "{report:?}");
+    assert!(
+        report.warnings[0].text.starts_with("'test' ends inside a packet"),
+        "{report:?}"
+    );
+}
+
+#[test]
+fn one_damaged_record_header_costs_one_or_two_packets() {
+    let whole = data("postgres-scram.pcap");
+    let (_, flawless) = read_bytes(&whole).expect("a capture");
+    let frames = build::frames(&whole);
+    for number in [3, 20, 70] {
+        let place: usize = 24
+            + frames[..number]
+                .iter()
+                .map(|frame| 16 + frame.bytes.len())
+                .sum::<usize>();
+        for bit in 0..32 {
+            let mut damaged = whole.clone();
+            damaged[place + 8 + bit / 8] ^= 1 << (bit % 8);
+            let (_, report) = read_bytes(&damaged).expect("a capture");
+            let lost = flawless.packets - report.packets;
+            // A length that still looks like one swallows what it covers.
+            let covered = if bit < 16 { (1usize << bit) / 66 + 2 } else { 2 };
+            assert!(
+                lost as usize <= covered,
+                "bit {bit} of packet {number}: {lost} lost"
+            );
+            assert!(!report.warnings.is_empty(), "bit {bit} of packet {number}");
+        }
+    }
+}
+
+#[test]
+fn a_damaged_pcapng_block_costs_that_block() {
+    let frames = build::frames(&data("postgres-scram.pcap"));
+    let whole = pcapng(&frames);
+    let head = build::section(false).len() + build::interface(false, 1, 0, None, None).len();
+    let place = head
+        + frames[..10]
+            .iter()
+            .map(|frame| frame.bytes.len().next_multiple_of(4) + 32)
+            .sum::<usize>();
+    for byte in 4..8 {
+        let mut damaged = whole.clone();
+        damaged[place + byte] ^= 0x40;
+        let (_, report) = read_bytes(&damaged).expect("a capture");
+        assert_eq!(report.packets, frames.len() as u64 - 1);
+        assert!(
+            report
+                .warnings
+                .iter()
+                .any(|warning| warning.text.contains("is damaged in 1 places")),
+            "{report:?}"
+        );
+    }
+}
+
+#[test]
+fn a_time_far_ahead_does_not_move_the_times_after_it() {
+    let mut packets = build::handshake();
+    for number in 0..10u32 {
+        packets.push(tcp(1_000 + u64::from(number) * 100, true, "PA", 1001 + number, 5001).with(b"x"));
+    }
+    let mut frames: Vec<Frame> = packets.iter().map(Tcp::frame).collect();
+    for format in [|frames: &[Frame]| build::pcap(NANO, frames), pcapng] {
+        let mut damaged = frames.clone();
+        damaged[6].at += 1 << 40;
+        let (told, report) = read_bytes(&format(&damaged)).expect("a capture");
+        let last = told[0].segments.last().expect("ten").at;
+        assert_eq!(last.as_nanos(), build::EPOCH + 1_900_000);
+        assert_eq!(told[0].stream(ClientToServer), b"x".repeat(10));
+        assert!(
+            report
+                .warnings
+                .iter()
+                .any(|warning| warning.text.contains("impossible time")),
+            "{report:?}"
+        );
+    }
+    for frame in &mut frames[6..] {
+        frame.at += 1 << 43;
+    }
+    let (told, report) = read_bytes(&build::pcap(NANO, &frames)).expect("a capture");
+    assert_eq!(
+        told[0].segments[3].at.since(told[0].segments[2].at),
+        Duration::from_nanos((1 << 43) + 100_000)
+    );
+    assert_eq!(report.warnings, [], "a long silence is no damage");
+}
+
+#[test]
+fn one_direction_removed() {
+    for name in [
+        "postgres-scram.pcap",
+        "mysql-cursor.pcap",
+        "redis-six-connections.pcap",
+    ] {
+        let whole = data(name);
+        let (expected, _) = read_bytes(&whole).expect("a capture");
+        let ports: Vec<u16> = expected.iter().map(|told| told.client.port).collect();
+        for (kept, direction) in [(34, ClientToServer), (36, ServerToClient)] {
+            let mut frames = build::frames(&whole);
+            frames.retain(|frame| {
+                ports.contains(&u16::from_be_bytes([frame.bytes[kept], frame.bytes[kept + 1]]))
+            });
+            let (told, report) = read_bytes(&build::pcap(PLAIN, &frames)).expect("a capture");
+            assert_eq!(report.warnings, []);
+            assert_eq!(told.len(), expected.len());
+            for (half, whole) in told.iter().zip(&expected) {
+                assert_eq!(half.stream(direction), whole.stream(direction), "{name}");
+                assert_eq!(half.totals().seen[direction.reverse().index()], false);
+            }
+        }
+    }
+}
+
+#[test]
+fn reversed_and_doubled_captures_end() {
+    for name in support::all_data() {
+        let mut frames = build::frames(&data(&name));
+        frames.reverse();
+        read_bytes(&build::pcap(PLAIN, &frames)).expect("a capture");
+        frames.extend(frames.clone());
+        read_bytes(&build::pcap(PLAIN, &frames)).expect("a capture");
+    }
+}
+
+fn any_capture() -> impl Strategy<Value = Vec<u8>> {
+    let names = [
+        "drda-fin-retransmitted.pcap",
+        "postgres-scram.pcap",
+        "tds-silent.pcap",
+        "kingbase-simple.pcap",
+    ];
+    (prop::sample::select(names.to_vec()), any::<bool>()).prop_map(|(name, next_generation)| {
+        let whole = data(name);
+        if next_generation {
+            pcapng(&build::frames(&whole))
+        } else {
+            whole
+        }
+    })
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 300, failure_persistence: None, ..ProptestConfig::default() })]
+
+    /// The recorder checks the calling order and the sums; here nothing but a result is asked for.
+    #[test]
+    fn flipped_bits_give_results(
+        whole in any_capture(),
+        flips in prop::collection::vec((any::<prop::sample::Index>(), 0u8..8), 1..40),
+    ) {
+        let mut damaged = whole;
+        for (place, bit) in flips {
+            let index = 24 + place.index(damaged.len() - 24);
+            damaged[index] ^= 1 << bit;
+        }
+        prop_assert!(read_bytes(&damaged).is_ok());
+    }
+
+    #[test]
+    fn removed_and_inserted_bytes_give_results(
+        whole in any_capture(),
+        edits in prop::collection::vec((any::<prop::sample::Index>(), 0usize..100, prop::collection::vec(any::<u8>(), 0..50)), 1..8),
+    ) {
+        let mut damaged = whole;
+        for (place, removed, inserted) in edits {
+            let from = 24 + place.index(damaged.len() - 24);
+            let to = (from + removed).min(damaged.len());
+            damaged.splice(from..to, inserted);
+            if damaged.len() < 100 {
+                break;
+            }
+        }
+        prop_assert!(read_bytes(&damaged).is_ok());
+    }
+
+    #[test]
+    fn shuffled_frames_give_results(
+        name in prop::sample::select(vec!["postgres-scram.pcap", "redis-six-connections.pcap"]),
+        swaps in prop::collection::vec((any::<prop::sample::Index>(), any::<prop::sample::Index>()), 1..100),
+    ) {
+        let mut frames = build::frames(&data(name));
+        for (first, second) in swaps {
+            let (first, second) = (first.index(frames.len()), second.index(frames.len()));
+            frames.swap(first, second);
+        }
+        prop_assert!(read_bytes(&build::pcap(PLAIN, &frames)).is_ok());
+    }
+
+    #[test]
+    fn any_bytes_behind_a_magic_give_results(
+        magic in prop::sample::select(vec![0xa1b2_c3d4u32, 0xa1b2_3c4d, 0xa1b2_cd34, 0x0a0d_0d0a]),
+        bytes in prop::collection::vec(any::<u8>(), 0..2000),
+    ) {
+        prop_assert!(read_bytes(&[&magic.to_le_bytes()[..], &bytes].concat()).is_ok());
+    }
+}

@@ -1,0 +1,194 @@
+//! What the tests share: an observer that keeps everything and checks the calling order, and a way to build captures.
+
+#![allow(dead_code, reason = "each test file uses its part")]
+
+pub mod build;
+
+use capture::{Error, Report, Source};
+use model::{
+    Closing, ConnectionEvent, ConnectionId, Direction, Endpoint, Handshake, Observer, Side, Timestamp, Totals,
+};
+use std::collections::BTreeMap;
+use std::path::PathBuf;
+use std::time::Duration;
+
+/// One connection as it was told.
+#[derive(Debug, Clone)]
+pub struct Told {
+    pub at: Timestamp,
+    pub client: Endpoint,
+    pub server: Endpoint,
+    pub certain: bool,
+    pub handshake: Option<Handshake>,
+    pub segments: Vec<Piece>,
+    pub round_trips: Vec<(Side, Duration)>,
+    pub recoveries: Vec<(Direction, Timestamp, Timestamp)>,
+    pub closed: Option<(Timestamp, Closing, Totals)>,
+}
+
+/// One segment as it was told.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Piece {
+    pub direction: Direction,
+    pub at: Timestamp,
+    pub payload: Vec<u8>,
+    pub unseen: u64,
+    pub sender_idle: Option<Duration>,
+}
+
+impl Told {
+    /// The stream of one direction, unseen bytes as `?`.
+    pub fn stream(&self, direction: Direction) -> Vec<u8> {
+        let mut bytes = Vec::new();
+        for piece in self.segments.iter().filter(|piece| piece.direction == direction) {
+            bytes.extend_from_slice(&piece.payload);
+            bytes.extend(std::iter::repeat_n(b'?', piece.unseen as usize));
+        }
+        bytes
+    }
+
+    pub fn totals(&self) -> Totals {
+        self.closed.expect("closed").2
+    }
+
+    pub fn how(&self) -> Closing {
+        self.closed.expect("closed").1
+    }
+
+    /// Stream lengths and unseen bytes agree with the totals.
+    pub fn check_sums(&self) {
+        let totals = self.totals();
+        for direction in [Direction::ClientToServer, Direction::ServerToClient] {
+            let pieces = self.segments.iter().filter(|piece| piece.direction == direction);
+            let (payload, unseen) = pieces.fold((0, 0), |sum, piece| {
+                (sum.0 + piece.payload.len() as u64, sum.1 + piece.unseen)
+            });
+            assert_eq!(totals.unseen_bytes[direction.index()], unseen);
+            assert_eq!(totals.payload_bytes[direction.index()], payload + unseen);
+        }
+    }
+}
+
+/// Keeps what it is told and panics when the calling order is broken.
+#[derive(Default)]
+pub struct Recorder {
+    pub connections: BTreeMap<ConnectionId, Told>,
+    latest: BTreeMap<(ConnectionId, usize), Timestamp>,
+}
+
+impl Observer for Recorder {
+    fn event(&mut self, connection: ConnectionId, event: ConnectionEvent<'_>) {
+        if let ConnectionEvent::Opened {
+            at,
+            client,
+            server,
+            sides_certain,
+        } = event
+        {
+            assert_eq!(
+                connection.0 as usize,
+                self.connections.len(),
+                "connections are counted from 0"
+            );
+            let told = Told {
+                at,
+                client,
+                server,
+                certain: sides_certain,
+                handshake: None,
+                segments: Vec::new(),
+                round_trips: Vec::new(),
+                recoveries: Vec::new(),
+                closed: None,
+            };
+            self.connections.insert(connection, told);
+            return;
+        }
+        let told = self.connections.get_mut(&connection).expect("opened first");
+        assert!(told.closed.is_none(), "closed last");
+        match event {
+            ConnectionEvent::Opened { .. } => unreachable!("handled above"),
+            ConnectionEvent::Handshake(handshake) => {
+                assert!(told.handshake.replace(handshake).is_none(), "one handshake");
+                assert!(handshake.syn <= handshake.syn_ack && handshake.syn_ack <= handshake.ack);
+            }
+            ConnectionEvent::Segment(segment) => {
+                assert!(
+                    !segment.payload.is_empty() || segment.unseen > 0,
+                    "a segment brings something"
+                );
+                let latest = self
+                    .latest
+                    .entry((connection, segment.direction.index()))
+                    .or_default();
+                assert!(*latest <= segment.at, "times of one direction never go back");
+                *latest = segment.at;
+                told.segments.push(Piece {
+                    direction: segment.direction,
+                    at: segment.at,
+                    payload: segment.payload.to_vec(),
+                    unseen: segment.unseen,
+                    sender_idle: segment.sender_idle,
+                });
+            }
+            ConnectionEvent::RoundTrip { side, rtt, .. } => told.round_trips.push((side, rtt)),
+            ConnectionEvent::Recovery { direction, from, to } => {
+                assert!(from < to);
+                told.recoveries.push((direction, from, to));
+            }
+            ConnectionEvent::Closed { at, how, totals } => told.closed = Some((at, how, totals)),
+        }
+    }
+}
+
+/// Reads bytes as a stream.
+pub fn read_bytes(bytes: &[u8]) -> Result<(Vec<Told>, Report), Error> {
+    read_sources(vec![Source::Stream {
+        name: "test",
+        reader: Box::new(bytes),
+    }])
+}
+
+/// Reads sources; checks the sums of every connection.
+pub fn read_sources(sources: Vec<Source<'_>>) -> Result<(Vec<Told>, Report), Error> {
+    let mut recorder = Recorder::default();
+    let report = capture::read(sources, &mut recorder)?;
+    let told: Vec<Told> = recorder.connections.into_values().collect();
+    assert_eq!(told.len(), report.connections as usize);
+    for connection in &told {
+        assert!(connection.closed.is_some(), "every connection is closed");
+        connection.check_sums();
+    }
+    Ok((told, report))
+}
+
+/// Reads what must be a flawless capture.
+pub fn read_flawless(bytes: &[u8]) -> Vec<Told> {
+    let (told, report) = read_bytes(bytes).expect("a capture");
+    assert!(report.warnings.is_empty(), "{:?}", report.warnings);
+    told
+}
+
+/// The path of a capture in `tests/data`.
+pub fn data_path(name: &str) -> PathBuf {
+    PathBuf::from(env!("CARGO_MANIFEST_DIR"))
+        .join("tests/data")
+        .join(name)
+}
+
+/// The bytes of a capture in `tests/data`.
+pub fn data(name: &str) -> Vec<u8> {
+    std::fs::read(data_path(name)).expect("test data")
+}
+
+/// Names of all captures in `tests/data`.
+pub fn all_data() -> Vec<String> {
+    let folder = std::fs::read_dir(data_path("")).expect("test data");
+    let mut names: Vec<String> = folder
+        .map(|entry| entry.expect("entry").file_name().into_string().expect("UTF-8"))
+        .filter(|name| name.ends_with(".pcap"))
+        .collect();
+    names.sort();
+    assert!(!names.is_empty());
+    names
+}
