@@ -8,7 +8,8 @@
 //! 2. Up to TLS 1.2 the client's `Finished` asks for the server's, unless the server's came first (resumption).
 //! 3. In TLS 1.3 nothing answers the client's `Finished`; what the server sends before the client's first data
 //!    (`NewSessionTicket`) was not asked for.
-//! 4. After the handshake a record is opaque: exchanges follow the changes of direction.
+//! 4. After the handshake a record is opaque: exchanges follow the changes of direction. Taking leave is not: an alert,
+//!    which TLS 1.3 hides in a data record of 2 bytes (and so data of just 2 bytes are taken for one).
 
 mod hello;
 mod signature;
@@ -36,6 +37,8 @@ struct Handshake {
     hello_left: u64,
     client_changed_cipher: bool,
     server_changed_cipher: bool,
+    /// Types of records are hidden once encrypted.
+    version_13: bool,
     /// The last record of the server's flight so far: whether it ends the flight shows when somebody speaks next.
     held: Option<Record>,
 }
@@ -74,6 +77,7 @@ impl TlsDecoder {
                 hello_left: 0,
                 client_changed_cipher: false,
                 server_changed_cipher: false,
+                version_13: false,
                 held: None,
             },
         }
@@ -174,11 +178,12 @@ impl Handshake {
                 Role::Opaque
             }
             (_, ALERT) => Role::OneWay,
+            (Stage::Done, DATA) if self.is_hidden_alert(frame) => Role::OneWay,
             (Stage::Old | Stage::New | Stage::NewFinishing { .. } | Stage::Done, _) => Role::Opaque,
         };
         let phase = match (role, self.stage, kind) {
             (Role::Opaque, ..) => Phase::Work,
-            (_, Stage::Done, ALERT) => Phase::Close,
+            (Role::OneWay, Stage::Done, ALERT | DATA) => Phase::Close,
             _ => Phase::Tls,
         };
         sink(message(Record::of(frame), Direction::ClientToServer, role, phase));
@@ -218,7 +223,10 @@ impl Handshake {
             match server_hello(frame.body) {
                 Some(ServerHello::Retry) | None => {}
                 Some(ServerHello::Version12OrOlder) => self.stage = Stage::Old,
-                Some(ServerHello::Version13) => self.stage = Stage::New,
+                Some(ServerHello::Version13) => {
+                    self.stage = Stage::New;
+                    self.version_13 = true;
+                }
             }
         }
         let (role, phase) = match self.stage {
@@ -244,10 +252,14 @@ impl Handshake {
                 self.stage = Stage::NewFinishing { finished: true };
                 (Role::Notice, Phase::Tls)
             }
-            Stage::Done if kind == ALERT => (Role::Notice, Phase::Close),
+            Stage::Done if kind == ALERT || self.is_hidden_alert(frame) => (Role::Notice, Phase::Close),
             Stage::Done => (Role::Opaque, Phase::Work),
         };
         sink(message(Record::of(frame), Direction::ServerToClient, role, phase));
+    }
+
+    fn is_hidden_alert(&self, frame: &Frame<'_>) -> bool {
+        self.version_13 && frame.bytes == HIDDEN_ALERT
     }
 
     fn release(&mut self, role: Role, sink: &mut Sink<'_>) {
@@ -324,3 +336,6 @@ const HELLO_LIMIT: usize = 4096;
 
 /// A record that holds just a `Finished`: header, message header, hash of 32 or 48 bytes, content type, tag.
 const FINISHED_RECORDS: [u64; 2] = [5 + 4 + 32 + 1 + 16, 5 + 4 + 48 + 1 + 16];
+
+/// A record that holds just an alert of TLS 1.3: header, alert, content type, tag.
+const HIDDEN_ALERT: u64 = 5 + 2 + 1 + 16;
