@@ -108,8 +108,8 @@ pub const ASSUMPTIONS: &[Assumption] = &[
         source: "RFC 5681 section 4.1, Linux tcp_slow_start_after_idle",
     },
     Assumption {
-        text: "A connection that the operation did not open starts with 10 packets too.",
-        source: "what happened before the operation is not replayed",
+        text: "A connection that an earlier operation used keeps its window, and the pause between them as measured; one of which nothing earlier was seen starts with 10 packets.",
+        source: "what happened before the observation is not known",
     },
     Assumption {
         text: "A receiver grants 64 KiB at first and makes room as data come, up to 3 MiB; a sender holds up to 4 MB in flight.",

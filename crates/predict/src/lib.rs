@@ -6,6 +6,7 @@
 
 #![forbid(unsafe_code)]
 
+mod connections;
 pub mod explain;
 mod network;
 mod path;

@@ -107,16 +107,28 @@ impl Network {
         }
     }
 
-    /// Adds the two flows of a connection; the flow of `direction` is `2 * connection + direction.index()`.
-    pub fn add_connection(&mut self) {
-        let new = Flow::new(self.packet_bytes, self.delays[0] + self.delays[1]);
-        self.flows.extend([new.clone(), new]);
+    /// Adds a connection: one that is new to the link, or one with the two flows it had before. The flow of
+    /// `direction` is number `2 * connection + direction.index()`.
+    pub fn add_connection(&mut self, before: Option<[Flow; 2]>) {
+        let flows = before.unwrap_or_else(|| {
+            let new = Flow::new(self.packet_bytes, self.delays[0] + self.delays[1]);
+            [new.clone(), new]
+        });
+        self.flows.extend(flows);
+    }
+
+    /// The flows as they are now, two a connection.
+    pub fn into_flows(self) -> Vec<Flow> {
+        self.flows
     }
 
     /// The connection's handshake begins.
     pub fn open(&mut self, connection: u32) {
-        self.flows[2 * connection as usize].opened();
-        self.flows[2 * connection as usize + 1].opened();
+        for direction in 0..2 {
+            let mut flow = Flow::new(self.packet_bytes, self.delays[0] + self.delays[1]);
+            flow.opened();
+            self.flows[2 * connection as usize + direction] = flow;
+        }
     }
 
     /// The virtual time.

@@ -2,7 +2,7 @@
 
 use crate::plan::{After, NONE, Node, Passage, Plan, nanos};
 use crate::predictor::Target;
-use crate::replay::{NEVER, Times};
+use crate::replay::{BEGIN, NEVER, Times};
 use model::{Attribution, Direction};
 use std::time::Duration;
 
@@ -16,7 +16,7 @@ pub fn along(plan: &Plan, times: &[Times], target: &Target) -> (Duration, Attrib
     let last = (0..times.len())
         .filter(|&node| times[node].completed != NEVER)
         .max_by_key(|&node| times[node].completed);
-    let end = last.map_or(0, |node| times[node].completed);
+    let end = last.map_or(BEGIN, |node| times[node].completed) - BEGIN;
     let mut at = last.map(|node| (node as u32, Point::Completed));
     // A node has three points and none is met twice; the bound only guards against damage.
     for _ in 0..=3 * times.len() {

@@ -1,5 +1,6 @@
 //! Predictions per operation name and target, from many replays.
 
+use crate::connections::Connections;
 use crate::path;
 use crate::plan::Plan;
 use crate::replay::Run;
@@ -28,6 +29,8 @@ pub struct Predictor {
     sums: Vec<(Arc<str>, Vec<Sum>)>,
     /// Operations of which parts have come and more will, by their number; per target.
     unfinished: HashMap<u64, Vec<Whole>>,
+    /// What earlier operations left of their connections; per target.
+    connections: Vec<Connections>,
 }
 
 /// One operation on one target.
@@ -50,6 +53,7 @@ impl Predictor {
     /// One that predicts for `targets`; `moved` tells which exchanges' connections move to the target's link.
     pub fn new(targets: Vec<Target>, moved: Box<dyn Fn(&OperationStep) -> bool>) -> Self {
         Self {
+            connections: vec![Connections::default(); targets.len()],
             targets,
             moved,
             places: HashMap::new(),
@@ -58,16 +62,23 @@ impl Predictor {
         }
     }
 
-    /// Replays one operation, or one part of a long one ([`Operation::continues`]), on every target.
+    /// Replays one operation, or one part of a long one ([`Operation::continues`]), on every target. Connections keep
+    /// their windows from operation to operation: add these in the order of their begins.
     pub fn add(&mut self, operation: &Operation) {
         let plan = Plan::new(operation, &self.moved);
         let mut wholes = self
             .unfinished
             .remove(&operation.id)
             .unwrap_or_else(|| vec![Whole::default(); self.targets.len()]);
-        for (target, whole) in self.targets.iter().zip(&mut wholes) {
-            let times = Run::new(&plan, target).run();
+        for ((target, whole), connections) in self.targets.iter().zip(&mut wholes).zip(&mut self.connections)
+        {
+            let before = plan
+                .connections
+                .iter()
+                .map(|id| connections.take(*id, operation.at));
+            let (times, flows) = Run::new(&plan, target, before).run();
             let (duration, attribution) = path::along(&plan, &times, target);
+            connections.put(&plan.connections, flows, operation, duration);
             whole.duration += duration;
             whole.attribution.add(&attribution);
             whole.turns += plan.turns_moved;

@@ -4,6 +4,7 @@ use crate::network::{Happening, Network, Wake};
 use crate::path;
 use crate::plan::{After, NONE, Passage, Plan};
 use crate::predictor::Target;
+use crate::tcp::Flow;
 use model::{Attribution, Direction, Operation, OperationStep};
 use std::collections::VecDeque;
 use std::time::Duration;
@@ -34,7 +35,7 @@ pub struct StepTimes {
 /// others keep their measured times.
 pub fn replay(operation: &Operation, target: &Target, moved: &dyn Fn(&OperationStep) -> bool) -> Replayed {
     let plan = Plan::new(operation, moved);
-    let times = Run::new(&plan, target).run();
+    let (times, _) = Run::new(&plan, target, std::iter::empty()).run();
     let steps = (0..operation.steps.len())
         .map(|index| step_times(&plan, &times, index))
         .collect();
@@ -48,9 +49,10 @@ pub fn replay(operation: &Operation, target: &Target, moved: &dyn Fn(&OperationS
 }
 
 fn step_times(plan: &Plan, times: &[Times], index: usize) -> StepTimes {
+    let since_begin = |time: u64| Duration::from_nanos(time.saturating_sub(BEGIN));
     StepTimes {
-        started: Duration::from_nanos(times[plan.first_nodes[index] as usize].started),
-        completed: Duration::from_nanos(times[plan.last_node(index) as usize].completed),
+        started: since_begin(times[plan.first_nodes[index] as usize].started),
+        completed: since_begin(times[plan.last_node(index) as usize].completed),
     }
 }
 
@@ -66,6 +68,9 @@ pub struct Times {
     /// The last byte of the reply is at the client.
     pub completed: u64,
 }
+
+/// When each replay begins in its virtual time. Not zero, so that connections can have a past.
+pub const BEGIN: u64 = 1_000_000_000_000_000;
 
 /// A time that did not come.
 pub const NEVER: u64 = u64::MAX;
@@ -86,10 +91,15 @@ struct Server {
 }
 
 impl<'a> Run<'a> {
-    /// A replay of `plan` about to begin.
-    pub fn new(plan: &'a Plan, target: &Target) -> Self {
-        let mut network = Network::new(&target.link, 0);
-        plan.connections.iter().for_each(|_| network.add_connection());
+    /// A replay of `plan` about to begin. `before` are the flows of its connections, in the plan's order, as they were
+    /// left by an earlier replay; connections without any start anew.
+    pub fn new(plan: &'a Plan, target: &Target, before: impl Iterator<Item = Option<[Flow; 2]>>) -> Self {
+        let mut network = Network::new(&target.link, BEGIN);
+        let before = before.chain(std::iter::repeat_with(|| None));
+        plan.connections
+            .iter()
+            .zip(before)
+            .for_each(|(_, before)| network.add_connection(before));
         let never = Times {
             started: NEVER,
             arrived: NEVER,
@@ -104,11 +114,13 @@ impl<'a> Run<'a> {
         }
     }
 
-    /// Replays to the end.
-    pub fn run(mut self) -> Vec<Times> {
+    /// Replays to the end: the times of all nodes, and the flows as they are then, two a connection.
+    pub fn run(mut self) -> (Vec<Times>, Vec<Flow>) {
         for &root in &self.plan.roots {
-            self.network
-                .wake_at(self.plan.nodes[root as usize].client_before, Wake::Start(root));
+            self.network.wake_at(
+                BEGIN.saturating_add(self.plan.nodes[root as usize].client_before),
+                Wake::Start(root),
+            );
         }
         let mut checked = 0;
         loop {
@@ -123,7 +135,7 @@ impl<'a> Run<'a> {
                 }
             }
             if !self.release_stuck(&mut checked) {
-                return self.times;
+                return (self.times, self.network.into_flows());
             }
         }
     }

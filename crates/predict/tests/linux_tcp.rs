@@ -112,6 +112,10 @@ fn compare(connection: &Connection, floor: Duration) -> Vec<Compared> {
 }
 
 #[test]
+#[expect(
+    clippy::disallowed_macros,
+    reason = "the figures of docs/prediction.md, shown with --nocapture"
+)]
 fn predictions_agree_with_the_kernel() {
     let connections = connections();
     let floor = floor(&connections);

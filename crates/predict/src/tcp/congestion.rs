@@ -135,6 +135,22 @@ impl Congestion {
         self.cubic.epoch = None;
     }
 
+    /// Moves everything remembered by `by` nanoseconds of time.
+    pub fn shift(&mut self, by: i64) {
+        let moved = [
+            &mut self.used_since,
+            &mut self.cubic.updated_at,
+            &mut self.early_exit.round_start,
+            &mut self.early_exit.last_ack,
+        ];
+        moved
+            .into_iter()
+            .for_each(|time| *time = time.saturating_add_signed(by));
+        if let Some(epoch) = &mut self.cubic.epoch {
+            epoch.start = epoch.start.saturating_add_signed(by);
+        }
+    }
+
     /// Grows the window for an acknowledgement.
     pub fn acknowledged(&mut self, ack: Acknowledged) {
         if let Some(rtt) = ack.rtt {

@@ -83,6 +83,16 @@ impl Flow {
         self.receiver.opened();
     }
 
+    /// Moves everything remembered by `by` nanoseconds of time: what happened at 5 will have happened at 5 + `by`.
+    pub fn shift(&mut self, by: i64) {
+        self.last_sent = self.last_sent.saturating_add_signed(by);
+        self.packets
+            .iter_mut()
+            .for_each(|packet| packet.sent_at = packet.sent_at.saturating_add_signed(by));
+        self.congestion.shift(by);
+        self.receiver.shift(by);
+    }
+
     /// Announces `bytes` that will be written; `waiter` waits until all of them have arrived.
     pub fn announce(&mut self, bytes: u64, waiter: u32) {
         self.announced += bytes;

@@ -77,6 +77,12 @@ impl Receiver {
         self.acknowledge()
     }
 
+    /// Moves everything remembered by `by` nanoseconds of time.
+    pub fn shift(&mut self, by: i64) {
+        self.waiting_since = self.waiting_since.saturating_add_signed(by);
+        self.window.measured_at = self.window.measured_at.saturating_add_signed(by);
+    }
+
     /// A packet with the bytes `start..end` came.
     pub fn packet(&mut self, at: u64, start: u64, end: u64, rtt: u64) -> Reaction {
         let length = (end - start) as u32;
