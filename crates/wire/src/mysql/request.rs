@@ -26,7 +26,7 @@ impl Conversation {
             return look(LOGIN_NEED, LOGIN_LIMIT);
         }
         match opening.first {
-            Some(QUERY | STMT_PREPARE) => look(1, TEXT_LIMIT),
+            Some(QUERY | STMT_PREPARE) => look(1, 1 + TEXT_LIMIT),
             Some(CHANGE_USER) => look(1, LOGIN_LIMIT),
             Some(STMT_BULK_EXECUTE) => {
                 self.sets.start();
