@@ -37,7 +37,8 @@ pub(super) struct ExchangeRecord<'a> {
     #[serde(skip_serializing_if = "Option::is_none")]
     reply_ns: Option<i64>,
     client_inside_request_ns: u64,
-    server_ns: u64,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    server_ns: Option<u64>,
     server_inside_reply_ns: u64,
     recovery_ns: u64,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -69,7 +70,8 @@ struct StepRecord {
     #[serde(skip_serializing_if = "Option::is_none")]
     reply_ns: Option<i64>,
     client_inside_request_ns: u64,
-    server_ns: u64,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    server_ns: Option<u64>,
     server_inside_reply_ns: u64,
     recovery_ns: u64,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -110,7 +112,11 @@ impl<'a> ExchangeRecord<'a> {
             first_byte_ns: first.reply_started.map(|at| span(first.request_ended, at)),
             reply_ns: reply_ended.map(|at| span(reply_start(first), at)),
             client_inside_request_ns: sum(|step| step.client_inside_request),
-            server_ns: sum(|step| step.server),
+            server_ns: exchange
+                .steps()
+                .filter_map(known_server)
+                .reduce(|sum, part| sum + part)
+                .map(nanos),
             server_inside_reply_ns: sum(|step| step.server_inside_reply),
             recovery_ns: sum(|step| step.recovery),
             client_side_rtt_ns: first.client_side_rtt.map(nanos),
@@ -188,7 +194,7 @@ impl StepRecord {
             first_byte_ns: step.reply_started.map(|at| span(step.request_ended, at)),
             reply_ns: step.reply_ended.map(|at| span(reply_start(step), at)),
             client_inside_request_ns: nanos(step.client_inside_request),
-            server_ns: nanos(step.server),
+            server_ns: known_server(step).map(nanos),
             server_inside_reply_ns: nanos(step.server_inside_reply),
             recovery_ns: nanos(step.recovery),
             client_side_rtt_ns: step.client_side_rtt.map(nanos),
@@ -211,7 +217,7 @@ impl StepRecord {
             reply_bytes: self.reply_bytes,
             turn: self.turn,
             client_inside_request: Duration::from_nanos(self.client_inside_request_ns),
-            server: Duration::from_nanos(self.server_ns),
+            server: self.server_ns.map(Duration::from_nanos).unwrap_or_default(),
             server_inside_reply: Duration::from_nanos(self.server_inside_reply_ns),
             client_side_rtt: self.client_side_rtt_ns.map(Duration::from_nanos),
             server_side_rtt: self.server_side_rtt_ns.map(Duration::from_nanos),
@@ -228,6 +234,11 @@ fn is_told_by_its_first_step(exchange: &Exchange) -> bool {
         && exchange.turns == u32::from(first.turn)
         && exchange.request_bytes == first.request_bytes
         && exchange.reply_bytes == first.reply_bytes
+}
+
+/// Server time of a step; absent where the round trip to the server was not known and so nothing could be told.
+fn known_server(step: &Step) -> Option<Duration> {
+    (step.server_side_rtt.is_some() || !step.server.is_zero()).then_some(step.server)
 }
 
 /// Where `reply_ns` counts from.

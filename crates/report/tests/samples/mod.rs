@@ -176,7 +176,7 @@ pub fn operation() -> Operation {
         name: "GET /article/?".into(),
         at: START.after(micros(52_000)),
         duration: micros(280_412),
-        steps: vec![operation_step()],
+        steps: vec![operation_step(); 27],
         turns: 27,
         connections: 2,
         attribution: attribution(3_120, 6_772, 270_520, 0, 0),

@@ -1,0 +1,168 @@
+//! `docs/output.md` says exactly what is written: every type, every key, and the very lines it shows.
+
+mod samples;
+
+use model::{Protocol, Timestamp};
+use serde_json::Value;
+use std::collections::{BTreeMap, BTreeSet};
+use std::path::Path;
+
+/// What the document says of one heading.
+#[derive(Default)]
+struct Section {
+    keys: BTreeSet<String>,
+    examples: Vec<String>,
+}
+
+fn documented() -> BTreeMap<String, Section> {
+    let file = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/output.md");
+    let text = std::fs::read_to_string(file).expect("docs/output.md is there");
+    let mut sections: BTreeMap<String, Section> = BTreeMap::new();
+    let mut current = None;
+    for line in text.lines() {
+        if let Some(heading) = line.strip_prefix('#') {
+            current = backticked(heading).into_iter().next();
+            continue;
+        }
+        let Some(name) = &current else { continue };
+        let section = sections.entry(name.clone()).or_default();
+        if line.starts_with('{') {
+            section.examples.push(line.to_owned());
+        }
+        if let Some(row) = line.strip_prefix("| `") {
+            let cell = format!("`{}", row.split('|').next().unwrap_or_default());
+            for key in backticked(&cell) {
+                assert!(
+                    section.keys.insert(key.clone()),
+                    "{name}: {key} is documented twice"
+                );
+            }
+        }
+    }
+    sections
+}
+
+fn backticked(text: &str) -> Vec<String> {
+    text.split('`').skip(1).step_by(2).map(str::to_owned).collect()
+}
+
+/// One line of every type with every key that it can have.
+fn written() -> Vec<String> {
+    use samples::{
+        conditions, connection, copy, endpoint, exchange, line, operation, operation_step, prediction,
+        statement, summary, warning,
+    };
+    vec![
+        line(|writer| writer.conditions(&conditions())),
+        line(|writer| {
+            writer.opened(
+                connection().id,
+                samples::START,
+                endpoint(1, 40_312),
+                endpoint(2, 5432),
+            )
+        }),
+        line(|writer| writer.started(connection().id, Timestamp::from_nanos(1_790_000_000_052_000_000))),
+        line(|writer| writer.step(&operation_step(), 17)),
+        line(|writer| writer.exchange(&copy(), Protocol::Postgres, None)),
+        line(|writer| writer.connection(&connection())),
+        line(|writer| writer.connection(&samples::opaque_connection())),
+        line(|writer| {
+            writer.statement(&statement(
+                "SELECT name, price FROM article WHERE id = ?",
+                6_000,
+                6_000,
+            ))
+        }),
+        line(|writer| writer.operation(&operation())),
+        line(|writer| {
+            let mut prediction = prediction("GET /article/?", 40, 27.6, Some("10Mbit/s"));
+            prediction.operations = 1_000;
+            prediction.spread = samples::spread(1_000, 1_113_892);
+            writer.prediction(&prediction)
+        }),
+        line(|writer| writer.warning(&warning())),
+        line(|writer| {
+            let mut summary = summary();
+            summary.spread = samples::spread(1_000, 281_000);
+            writer.summary(&summary)
+        }),
+        line(|writer| writer.exchange(&exchange(), Protocol::Postgres, None)),
+    ]
+}
+
+/// The keys of every type, and those of the steps of an exchange under `steps`.
+fn written_keys() -> BTreeMap<String, BTreeSet<String>> {
+    let mut types: BTreeMap<String, BTreeSet<String>> = BTreeMap::new();
+    for line in written() {
+        let record: Value = serde_json::from_str(&line).expect("it is JSON");
+        let record = record.as_object().expect("it is an object");
+        assert_eq!(record.get("schema"), Some(&Value::from(1)));
+        let name = record.get("type").and_then(Value::as_str).expect("it has a type");
+        let keys = record
+            .keys()
+            .filter(|key| !matches!(key.as_str(), "type" | "schema"));
+        types.entry(name.to_owned()).or_default().extend(keys.cloned());
+        for step in record
+            .get("steps")
+            .and_then(Value::as_array)
+            .into_iter()
+            .flatten()
+        {
+            let step = step.as_object().expect("a step is an object");
+            types
+                .entry("steps".to_owned())
+                .or_default()
+                .extend(step.keys().cloned());
+        }
+    }
+    types
+}
+
+#[test]
+fn every_type_and_key_is_documented_and_no_other() {
+    let documented = documented();
+    let written = written_keys();
+    let names = |names: &mut dyn Iterator<Item = &String>| names.cloned().collect::<Vec<_>>();
+    assert_eq!(names(&mut documented.keys()), names(&mut written.keys()));
+    for (name, keys) in written {
+        assert_eq!(documented[&name].keys, keys, "keys of {name}");
+    }
+}
+
+#[test]
+fn the_examples_are_lines_that_are_written() {
+    let written = written();
+    for (name, section) in documented() {
+        assert!(
+            name == "steps" || !section.examples.is_empty(),
+            "{name} has no example"
+        );
+        for example in section.examples {
+            let now: Vec<&String> = written
+                .iter()
+                .filter(|line| line.contains(&format!("\"type\":\"{name}\"")))
+                .collect();
+            assert!(
+                written.contains(&example),
+                "{name} shows\n{example}\nwritten is\n{now:#?}"
+            );
+        }
+    }
+}
+
+#[test]
+fn keys_tell_their_units() {
+    for line in written() {
+        let record: Value = serde_json::from_str(&line).expect("it is JSON");
+        for (key, value) in record.as_object().expect("it is an object") {
+            let is_span = key.ends_with("_ns");
+            assert!(!is_span || value.is_i64() || value.is_u64(), "{key} is {value}");
+            assert!(!value.is_null(), "{key} is there without a value");
+            assert!(
+                key.chars()
+                    .all(|letter| letter.is_ascii_lowercase() || matches!(letter, '_' | '0'..='9'))
+            );
+        }
+    }
+}
