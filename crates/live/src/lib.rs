@@ -1,1 +1,22 @@
-//! live
+//! The world: sockets, threads and the clock.
+//!
+//! [`Target`] says which server is meant, [`relay`] stands in front of it and shows every byte that passes to a
+//! [`model::Observer`], [`Clock`] is the timeline both live on. Everything that decides what bytes mean is
+//! elsewhere (`wire`, `analysis`); this crate moves them and knows when.
+//!
+//! Start reading at [`relay`].
+
+pub mod clock;
+pub mod error;
+mod poller;
+pub mod relay;
+mod resolve;
+mod socket;
+pub mod target;
+mod tcp_info;
+
+pub use clock::Clock;
+pub use error::{Blame, LiveError, OsError};
+pub use relay::{Counters, ObserverFactory, Relay, RelayOptions};
+pub use resolve::probe;
+pub use target::{Scheme, Secret, Target, TargetError, TlsMode};

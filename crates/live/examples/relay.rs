@@ -1,0 +1,35 @@
+//! A bare relay for measurements: `relay TARGET LISTEN`. Counts what it sees and ends with its input.
+
+use live::{Clock, ObserverFactory, RelayOptions, Target};
+use model::{ConnectionEvent, ConnectionId, Observer};
+use std::sync::Arc;
+use std::time::Duration;
+
+struct Quiet;
+
+impl Observer for Quiet {
+    fn event(&mut self, _: ConnectionId, _: ConnectionEvent<'_>) {}
+}
+
+struct Quietly;
+
+impl ObserverFactory for Quietly {
+    fn observe(&self, _: ConnectionId) -> Box<dyn Observer + Send> {
+        Box::new(Quiet)
+    }
+}
+
+fn main() -> Result<(), Box<dyn std::error::Error>> {
+    let mut arguments = std::env::args().skip(1);
+    let target = Target::parse(&arguments.next().ok_or("TARGET is missing")?)?;
+    let listen = arguments.next().ok_or("LISTEN is missing")?.parse()?;
+    let relay = live::relay::start(
+        RelayOptions { listen, target },
+        Clock::anchored_now(),
+        Arc::new(Quietly),
+    )?;
+    println!("{}", relay.local_addr());
+    std::io::stdin().read_line(&mut String::new())?;
+    println!("{:?}", relay.stop(Duration::from_secs(1)));
+    Ok(())
+}

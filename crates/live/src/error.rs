@@ -1,0 +1,270 @@
+//! What can go wrong in the world, and who is to blame.
+
+use std::fmt;
+use std::net::SocketAddr;
+use std::time::Duration;
+
+/// Who is to blame for an error.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum Blame {
+    /// The application.
+    Client,
+    /// The database server.
+    Server,
+    /// What lies between.
+    Link,
+    /// This program, its machine, or how it was called.
+    Longwire,
+}
+
+impl Blame {
+    /// The word for it in messages and records.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Client => "client",
+            Self::Server => "server",
+            Self::Link => "link",
+            Self::Longwire => "longwire",
+        }
+    }
+}
+
+/// An error number of the operating system, shown as its text.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct OsError(pub i32);
+
+impl OsError {
+    pub(crate) fn last() -> Self {
+        Self::of(&std::io::Error::last_os_error())
+    }
+
+    pub(crate) fn of(error: &std::io::Error) -> Self {
+        Self(error.raw_os_error().unwrap_or(libc::EIO))
+    }
+}
+
+impl fmt::Display for OsError {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let text = std::io::Error::from_raw_os_error(self.0).to_string();
+        let plain = text.split(" (os error").next().unwrap_or(&text);
+        formatter.write_str(&plain.to_lowercase())
+    }
+}
+
+/// An error of the world: who, what and where in its text, what to do next in [`LiveError::hint`].
+#[derive(Debug, Clone, PartialEq, thiserror::Error)]
+pub enum LiveError {
+    /// The name of the server cannot be resolved.
+    #[error("no such host: '{host}'")]
+    NoSuchHost {
+        /// As given in the target.
+        host: String,
+    },
+    /// Nothing listens at the server's address.
+    #[error("could not connect to the server {server} ({address}): connection refused")]
+    Refused {
+        /// `host:port` as given.
+        server: String,
+        /// The last address tried.
+        address: SocketAddr,
+    },
+    /// The server's address does not answer.
+    #[error("could not connect to the server {server} ({address}): no answer within {} s", after.as_secs())]
+    ConnectTimedOut {
+        /// `host:port` as given.
+        server: String,
+        /// The last address tried.
+        address: SocketAddr,
+        /// How long was waited.
+        after: Duration,
+    },
+    /// The connection to the server could not be made for another reason.
+    #[error("could not connect to the server {server} ({address}): {reason}")]
+    ConnectFailed {
+        /// `host:port` as given.
+        server: String,
+        /// The last address tried.
+        address: SocketAddr,
+        /// What the operating system says.
+        reason: OsError,
+    },
+    /// The address to listen on is taken.
+    #[error("could not listen on {address}: the port is in use")]
+    PortInUse {
+        /// Where.
+        address: SocketAddr,
+    },
+    /// The address to listen on needs a privilege.
+    #[error("could not listen on {address}: permission denied")]
+    NotPermitted {
+        /// Where.
+        address: SocketAddr,
+    },
+    /// The address to listen on does not belong to this machine.
+    #[error("could not listen on {address}: this machine does not have that address")]
+    AddressNotHere {
+        /// Where.
+        address: SocketAddr,
+    },
+    /// Listening failed for another reason.
+    #[error("could not listen on {address}: {reason}")]
+    ListenFailed {
+        /// Where.
+        address: SocketAddr,
+        /// What the operating system says.
+        reason: OsError,
+    },
+    /// A system call that should not fail did.
+    #[error("longwire could not {operation}: {reason}")]
+    System {
+        /// What was attempted.
+        operation: &'static str,
+        /// What the operating system says.
+        reason: OsError,
+    },
+    /// The target asks for TLS and its scheme has no way to begin it that longwire knows.
+    #[error("longwire cannot begin TLS on a {scheme} connection")]
+    TlsUnsupported {
+        /// The target's scheme.
+        scheme: &'static str,
+    },
+    /// The target asks for TLS and the server does not offer it.
+    #[error("the server {server} does not offer TLS")]
+    ServerWithoutTls {
+        /// `host:port` as given.
+        server: String,
+    },
+    /// The server's certificate is not valid at this time.
+    #[error("the certificate of the server {server} has expired or is not valid yet")]
+    CertificateExpired {
+        /// `host:port` as given.
+        server: String,
+    },
+    /// Nobody trusted has signed the server's certificate.
+    #[error("the certificate of the server {server} is signed by an unknown authority")]
+    UnknownAuthority {
+        /// `host:port` as given.
+        server: String,
+    },
+    /// The server's certificate is for another name.
+    #[error("the certificate of the server {server} is for another name")]
+    NameMismatch {
+        /// `host:port` as given.
+        server: String,
+    },
+    /// TLS to the server failed for another reason.
+    #[error("TLS with the server {server} failed: {reason}")]
+    TlsFailed {
+        /// `host:port` as given.
+        server: String,
+        /// What the TLS library says.
+        reason: rustls::Error,
+    },
+    /// The server went away, or said something unexpected, before the connection was ready.
+    #[error("the server {server} closed the connection while TLS was being agreed")]
+    ServerLeft {
+        /// `host:port` as given.
+        server: String,
+    },
+    /// The client went away, or did not speak the target's protocol, before the connection was ready.
+    #[error("a client of {server} closed the connection, or sent something unexpected, before its login")]
+    ClientLeft {
+        /// `host:port` as given.
+        server: String,
+    },
+    /// The file of trusted certificates cannot be used.
+    #[error("could not read certificates from {path}: {reason}")]
+    RootCertificates {
+        /// The file.
+        path: String,
+        /// What is wrong with it.
+        reason: RootCertificateFault,
+    },
+    /// The system has no trusted certificates.
+    #[error("this system has no trusted certificates")]
+    NoSystemCertificates,
+}
+
+/// What is wrong with a file of trusted certificates.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+pub enum RootCertificateFault {
+    /// It cannot be read.
+    #[error("{0}")]
+    Unreadable(OsError),
+    /// It holds no certificate, or one that cannot be parsed.
+    #[error("no PEM certificate in it")]
+    NoCertificate,
+}
+
+impl LiveError {
+    /// Who is to blame.
+    pub const fn blame(&self) -> Blame {
+        match self {
+            Self::NoSuchHost { .. }
+            | Self::PortInUse { .. }
+            | Self::NotPermitted { .. }
+            | Self::AddressNotHere { .. }
+            | Self::ListenFailed { .. }
+            | Self::System { .. }
+            | Self::TlsUnsupported { .. }
+            | Self::RootCertificates { .. }
+            | Self::NoSystemCertificates => Blame::Longwire,
+            Self::Refused { .. }
+            | Self::ServerWithoutTls { .. }
+            | Self::CertificateExpired { .. }
+            | Self::UnknownAuthority { .. }
+            | Self::NameMismatch { .. }
+            | Self::TlsFailed { .. }
+            | Self::ServerLeft { .. } => Blame::Server,
+            Self::ConnectTimedOut { .. } | Self::ConnectFailed { .. } => Blame::Link,
+            Self::ClientLeft { .. } => Blame::Client,
+        }
+    }
+
+    /// What to do next, in one line, where there is something.
+    pub fn hint(&self) -> Option<String> {
+        let hint = match self {
+            Self::NoSuchHost { .. } => "check the spelling, or use the server's address".to_owned(),
+            Self::Refused { address, .. } => {
+                format!(
+                    "is the server running, and is {} the port it listens on?",
+                    address.port()
+                )
+            }
+            Self::ConnectTimedOut { .. } => "check the address, and firewalls on the way".to_owned(),
+            Self::PortInUse { .. } => {
+                "choose another port with --listen, or port 0 for any free one".to_owned()
+            }
+            Self::NotPermitted { .. } => "ports below 1024 need a privilege: choose a higher one".to_owned(),
+            Self::AddressNotHere { .. } => "use 127.0.0.1, or an address of this machine".to_owned(),
+            Self::ServerWithoutTls { .. } => {
+                "switch TLS on at the server, or say sslmode=disable in the target".to_owned()
+            }
+            Self::UnknownAuthority { .. } => {
+                "name the authority's certificate with sslrootcert=FILE in the target".to_owned()
+            }
+            Self::NameMismatch { .. } => {
+                "use the name in the certificate as the host, or sslmode=verify-ca".to_owned()
+            }
+            Self::TlsUnsupported { .. } => {
+                "leave TLS to the client: it is passed through, counted but not decoded".to_owned()
+            }
+            Self::NoSystemCertificates => {
+                "install the package ca-certificates, or name a file with sslrootcert=FILE".to_owned()
+            }
+            Self::System {
+                reason: OsError(libc::EMFILE),
+                ..
+            } => "allow more open files with `ulimit -n`: the relay takes two for each connection".to_owned(),
+            Self::ConnectFailed { .. }
+            | Self::ListenFailed { .. }
+            | Self::System { .. }
+            | Self::CertificateExpired { .. }
+            | Self::TlsFailed { .. }
+            | Self::ServerLeft { .. }
+            | Self::ClientLeft { .. }
+            | Self::RootCertificates { .. } => return None,
+        };
+        Some(hint)
+    }
+}

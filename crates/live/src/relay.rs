@@ -1,0 +1,249 @@
+//! A relay in front of a server: forwards first, observes after.
+//!
+//! ```text
+//! acceptor thread --connection--> worker threads (one per core, an epoll loop each)
+//!                                   read -> send on the other socket -> journal -> observer
+//! ```
+//! A connection belongs to one worker for life: both directions, its observer and its buffers. So its events are
+//! in order without a lock, and a decoder shares nothing. Bytes are read into the worker's one buffer, sent at
+//! once, and shown to the observer only after everything that was ready has been sent.
+//!
+//! What passes through: every byte in order, the end of one direction (half-close), resets, and back-pressure: a
+//! direction whose receiver takes less is not read further until it has taken all. Memory for a connection is
+//! therefore at most one read ([`READ_LIMIT`], 256 KiB) each way, and nothing while both sides keep up; the
+//! kernel's socket buffers come on top. Urgent ("out-of-band") bytes stay in the stream, their urgency is lost.
+//!
+//! Start reading at `worker.rs`, then `connection.rs`.
+
+mod acceptor;
+mod connecting;
+mod connection;
+mod counters;
+mod flow;
+mod journal;
+mod worker;
+
+pub use counters::Counters;
+
+use crate::clock::Clock;
+use crate::error::{LiveError, OsError};
+use crate::resolve;
+use crate::target::Target;
+use acceptor::Acceptor;
+use counters::Tally;
+use model::{ConnectionId, Observer};
+use std::net::{SocketAddr, TcpListener};
+use std::sync::atomic::{AtomicU8, AtomicU32, Ordering};
+use std::sync::{Arc, mpsc};
+use std::thread::JoinHandle;
+use std::time::{Duration, Instant};
+use worker::{Mailbox, Worker};
+
+/// Makes the observer of each connection.
+pub trait ObserverFactory: Send + Sync {
+    /// The observer of the connection `id`. Called once for each connection that reached the server, on the thread
+    /// that will forward it, just before its first event; the observer stays on that thread.
+    fn observe(&self, id: ConnectionId) -> Box<dyn Observer + Send>;
+}
+
+/// What a relay is to do.
+#[derive(Debug, Clone)]
+pub struct RelayOptions {
+    /// Where clients connect; port 0 for any free port.
+    pub listen: SocketAddr,
+    /// The server behind it.
+    pub target: Target,
+}
+
+/// A running relay. Dropping it without [`Relay::stop`] leaves it running until the process ends.
+#[derive(Debug)]
+pub struct Relay {
+    local_address: SocketAddr,
+    shared: Arc<Shared>,
+    mailboxes: Vec<Arc<Mailbox>>,
+    acceptor: Acceptor,
+    workers: Vec<JoinHandle<()>>,
+    done: mpsc::Receiver<()>,
+}
+
+/// What all threads of a relay know.
+pub(crate) struct Shared {
+    pub(crate) target: Target,
+    pub(crate) addresses: Vec<SocketAddr>,
+    pub(crate) factory: Arc<dyn ObserverFactory>,
+    pub(crate) clock: Clock,
+    pub(crate) tally: Tally,
+    next_id: AtomicU32,
+    course: AtomicU8,
+}
+
+impl std::fmt::Debug for Shared {
+    fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        formatter
+            .debug_struct("Shared")
+            .field("target", &self.target)
+            .finish_non_exhaustive()
+    }
+}
+
+/// How far a relay is from its end.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Course {
+    /// Accepts and forwards.
+    Running,
+    /// Accepts nothing new, lets connections finish.
+    Leaving,
+    /// Closes what is left.
+    Ending,
+}
+
+impl Shared {
+    pub(crate) fn course(&self) -> Course {
+        match self.course.load(Ordering::Acquire) {
+            0 => Course::Running,
+            1 => Course::Leaving,
+            _ => Course::Ending,
+        }
+    }
+
+    pub(crate) fn next_id(&self) -> ConnectionId {
+        ConnectionId(self.next_id.fetch_add(1, Ordering::Relaxed))
+    }
+}
+
+/// Starts a relay: it listens when this returns. `clock` is the timeline of all its observations.
+///
+/// Raises the process's limit of open files to what it may have: the relay takes two for each connection.
+///
+/// # Errors
+/// When the target's host has no address, the listening address cannot be had, or the system refuses threads or
+/// descriptors. That nobody answers at the target's address is not an error here, see [`crate::probe`].
+pub fn start(
+    options: RelayOptions,
+    clock: Clock,
+    factory: Arc<dyn ObserverFactory>,
+) -> Result<Relay, LiveError> {
+    let addresses = resolve::addresses(&options.target)?;
+    let (listener, local_address) = listen(options.listen)?;
+    raise_file_limit();
+    let shared = Arc::new(Shared {
+        target: options.target,
+        addresses,
+        factory,
+        clock,
+        tally: Tally::default(),
+        next_id: AtomicU32::new(0),
+        course: AtomicU8::new(0),
+    });
+    let (finished, done) = mpsc::channel();
+    let mut mailboxes = Vec::new();
+    let mut workers = Vec::new();
+    for number in 0..worker_count() {
+        let mailbox = Arc::new(Mailbox::new()?);
+        let worker = Worker::new(shared.clone(), mailbox.clone())?;
+        mailboxes.push(mailbox);
+        workers.push(spawn(format!("relay-{number}"), {
+            let finished = finished.clone();
+            move || {
+                worker.run();
+                // Nobody waits any more when the relay was dropped.
+                finished.send(()).ok();
+            }
+        })?);
+    }
+    let acceptor = Acceptor::start(listener, shared.clone(), mailboxes.clone())?;
+    Ok(Relay {
+        local_address,
+        shared,
+        mailboxes,
+        acceptor,
+        workers,
+        done,
+    })
+}
+
+impl Relay {
+    /// Where clients connect, with the port that was chosen.
+    pub fn local_addr(&self) -> SocketAddr {
+        self.local_address
+    }
+
+    /// What has passed so far. Counts of different workers are not taken at the same instant.
+    pub fn counters(&self) -> Counters {
+        self.shared.tally.counters()
+    }
+
+    /// Stops accepting, waits at most `grace` for open connections to end by themselves, and closes the rest
+    /// (their observers see [`model::Closing::Unfinished`]). Every observer has had its last event when this
+    /// returns. Returns the final counts.
+    pub fn stop(self, grace: Duration) -> Counters {
+        self.steer(Course::Leaving);
+        self.acceptor.join();
+        let deadline = Instant::now() + grace;
+        let mut running = self.workers.len();
+        while running > 0 {
+            let left = deadline.saturating_duration_since(Instant::now());
+            match self.done.recv_timeout(left) {
+                Ok(()) => running -= 1,
+                Err(_) => break,
+            }
+        }
+        self.shared.course.store(2, Ordering::Release);
+        self.mailboxes.iter().for_each(|mailbox| mailbox.ring());
+        for worker in self.workers {
+            // A worker ends by panic only through a defect in an observer; its connections are closed then.
+            worker.join().ok();
+        }
+        self.shared.tally.counters()
+    }
+
+    fn steer(&self, course: Course) {
+        self.shared.course.store(course as u8, Ordering::Release);
+        self.acceptor.ring();
+        self.mailboxes.iter().for_each(|mailbox| mailbox.ring());
+    }
+}
+
+/// The most bytes one read takes, and so the most that waits for a slow receiver in one direction.
+pub const READ_LIMIT: usize = 256 * 1024;
+
+fn worker_count() -> usize {
+    std::thread::available_parallelism().map_or(1, usize::from)
+}
+
+pub(crate) fn spawn(name: String, work: impl FnOnce() + Send + 'static) -> Result<JoinHandle<()>, LiveError> {
+    std::thread::Builder::new()
+        .name(name)
+        .spawn(work)
+        .map_err(|error| LiveError::System {
+            operation: "start a thread",
+            reason: OsError::of(&error),
+        })
+}
+
+fn listen(address: SocketAddr) -> Result<(TcpListener, SocketAddr), LiveError> {
+    let fault = |error: std::io::Error| match OsError::of(&error) {
+        OsError(libc::EADDRINUSE) => LiveError::PortInUse { address },
+        OsError(libc::EACCES | libc::EPERM) => LiveError::NotPermitted { address },
+        OsError(libc::EADDRNOTAVAIL) => LiveError::AddressNotHere { address },
+        reason => LiveError::ListenFailed { address, reason },
+    };
+    let listener = TcpListener::bind(address).map_err(fault)?;
+    listener.set_nonblocking(true).map_err(fault)?;
+    let local_address = listener.local_addr().map_err(fault)?;
+    Ok((listener, local_address))
+}
+
+fn raise_file_limit() {
+    let mut limit = libc::rlimit {
+        rlim_cur: 0,
+        rlim_max: 0,
+    };
+    // SAFETY: `limit` is valid for both calls. Failure leaves the limit as it was, which shows when it is reached.
+    unsafe {
+        if libc::getrlimit(libc::RLIMIT_NOFILE, &raw mut limit) == 0 {
+            limit.rlim_cur = limit.rlim_max;
+            libc::setrlimit(libc::RLIMIT_NOFILE, &raw const limit);
+        }
+    }
+}

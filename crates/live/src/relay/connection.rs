@@ -1,0 +1,262 @@
+//! One open connection: a client, a server, the two directions between them, and who watches.
+
+use super::Shared;
+use super::connecting::Connecting;
+use super::flow::{Flow, Pumped, Round};
+use crate::poller::Ready;
+use crate::socket::Socket;
+use model::{
+    Closing, ConnectionEvent, ConnectionId, Direction, Endpoint, Handshake, Observer, Segment, Side,
+    Timestamp, Totals,
+};
+use std::net::SocketAddr;
+use std::time::Duration;
+
+/// An open connection. Its worker calls [`Connection::ready`] and [`Connection::resume`], shows it its journal
+/// notes with [`Connection::observe`], and closes it with [`Connection::close`] when it is told it is over.
+pub(super) struct Connection {
+    id: ConnectionId,
+    observer: Box<dyn Observer + Send>,
+    client: Socket,
+    server: Socket,
+    to_server: Flow,
+    to_client: Flow,
+    /// One socket is broken: what can still be read from it is passed on, then both are reset.
+    broken: bool,
+    next_sample: Timestamp,
+    sample_interval: Duration,
+}
+
+/// What is to become of a connection.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Fate {
+    /// It waits for the next event.
+    Stays,
+    /// It has more to do in this direction once the journal has been shown.
+    Again(Direction),
+    /// It is over.
+    Over(Closing),
+}
+
+impl Connection {
+    /// Opens the connection for observation, at the moment the server is reached.
+    ///
+    /// The observation point sees one handshake although the relay makes two, one after the other: its round
+    /// trips are the kernel's figures for the two, and it ends when the relay is ready to forward, so that the
+    /// first segments follow it and no span is counted twice.
+    pub(super) fn open(connecting: Connecting, shared: &Shared) -> Self {
+        let Connecting {
+            client,
+            server,
+            address,
+            tried_at,
+            ..
+        } = connecting;
+        let id = shared.next_id();
+        let ready_at = shared.clock.now();
+        let (client_info, server_info) = (client.info(), server.info());
+        let server_rtt = server_info
+            .and_then(|info| info.min_rtt)
+            .unwrap_or(ready_at.since(tried_at));
+        let client_rtt = client_info.and_then(|info| info.min_rtt);
+        let segment_size = |info: Option<crate::tcp_info::TcpInfo>| info.and_then(|info| info.segment_size);
+        let mut connection = Self {
+            id,
+            observer: shared.factory.observe(id),
+            to_server: Flow::new(Direction::ClientToServer, ready_at, segment_size(client_info)),
+            to_client: Flow::new(Direction::ServerToClient, ready_at, segment_size(server_info)),
+            client,
+            server,
+            broken: false,
+            next_sample: ready_at.after(FIRST_SAMPLE_AFTER),
+            sample_interval: FIRST_SAMPLE_AFTER,
+        };
+        let syn_ack = ready_at.before(client_rtt.unwrap_or_default());
+        let handshake = Handshake {
+            syn: syn_ack.before(server_rtt),
+            syn_ack,
+            ack: ready_at,
+        };
+        let peer = connection.client.peer().map_or(UNKNOWN, endpoint);
+        connection.tell(ConnectionEvent::Opened {
+            at: handshake.syn,
+            client: peer,
+            server: endpoint(address),
+            sides_certain: true,
+        });
+        connection.tell(ConnectionEvent::Handshake(handshake));
+        connection.sample(ready_at);
+        connection
+    }
+
+    /// Something happened on the socket of `side`.
+    pub(super) fn ready(&mut self, slot: usize, side: Side, ready: Ready, round: &mut Round<'_>) -> Fate {
+        let (from_here, to_here) = match side {
+            Side::Client => (Direction::ClientToServer, Direction::ServerToClient),
+            Side::Server => (Direction::ServerToClient, Direction::ClientToServer),
+        };
+        if ready.readable() {
+            self.flow(from_here).source_ready(ready.ending());
+            match self.resume(slot, from_here, round) {
+                Fate::Stays => {}
+                Fate::Again(direction) => {
+                    // The other direction is not left behind: its sink may have room now.
+                    let other = if ready.writable() {
+                        self.resume(slot, to_here, round)
+                    } else {
+                        Fate::Stays
+                    };
+                    return if let Fate::Over(how) = other {
+                        Fate::Over(how)
+                    } else {
+                        Fate::Again(direction)
+                    };
+                }
+                Fate::Over(how) => return Fate::Over(how),
+            }
+        }
+        if ready.writable() {
+            self.resume(slot, to_here, round)
+        } else {
+            Fate::Stays
+        }
+    }
+
+    /// Moves on what can be moved in one direction.
+    pub(super) fn resume(&mut self, slot: usize, direction: Direction, round: &mut Round<'_>) -> Fate {
+        match self.pump(slot, direction, round) {
+            Pumped::Again => Fate::Again(direction),
+            Pumped::Waits if self.broken => Fate::Over(Closing::Reset),
+            Pumped::Waits if self.to_server.is_done() && self.to_client.is_done() => {
+                Fate::Over(Closing::Finished)
+            }
+            Pumped::Waits => Fate::Stays,
+            Pumped::SourceBroken => Fate::Over(Closing::Reset),
+            Pumped::SinkBroken if self.broken => Fate::Over(Closing::Reset),
+            Pumped::SinkBroken => {
+                // What the broken peer had said before it left is still to be read.
+                self.broken = true;
+                let last_words = direction.reverse();
+                self.flow(last_words).source_ready(true);
+                self.resume(slot, last_words, round)
+            }
+        }
+    }
+
+    fn pump(&mut self, slot: usize, direction: Direction, round: &mut Round<'_>) -> Pumped {
+        match direction {
+            Direction::ClientToServer => self.to_server.pump(slot, &self.client, &self.server, round),
+            Direction::ServerToClient => self.to_client.pump(slot, &self.server, &self.client, round),
+        }
+    }
+
+    fn flow(&mut self, direction: Direction) -> &mut Flow {
+        match direction {
+            Direction::ClientToServer => &mut self.to_server,
+            Direction::ServerToClient => &mut self.to_client,
+        }
+    }
+
+    /// Shows the observer bytes that were forwarded.
+    pub(super) fn observe(
+        &mut self,
+        direction: Direction,
+        at: Timestamp,
+        idle: Option<Duration>,
+        payload: &[u8],
+    ) {
+        self.tell(ConnectionEvent::Segment(Segment {
+            direction,
+            at,
+            payload,
+            unseen: 0,
+            sender_idle: idle,
+        }));
+        if at >= self.next_sample {
+            self.sample(at);
+            self.sample_interval = (self.sample_interval * 2).min(LONGEST_SAMPLE_INTERVAL);
+            self.next_sample = at.after(self.sample_interval);
+        }
+    }
+
+    /// Ends the connection on both sides in the way in which it ended on one, and tells the observer.
+    pub(super) fn close(mut self, how: Closing, now: Timestamp) {
+        self.sample(now);
+        let first_end = [&self.to_server, &self.to_client]
+            .iter()
+            .filter_map(|flow| flow.ended_at())
+            .min();
+        let at = if how == Closing::Finished {
+            first_end.unwrap_or(now)
+        } else {
+            now
+        };
+        let totals = self.totals();
+        self.tell(ConnectionEvent::Closed { at, how, totals });
+        if how == Closing::Reset {
+            self.client.reset();
+            self.server.reset();
+        }
+    }
+
+    /// Packets are those between the relay and the server: the way whose length is in question.
+    fn totals(&self) -> Totals {
+        let (client, server) = (self.client.info(), self.server.info());
+        let packets = server.and_then(|info| Some([info.packets_out?.into(), info.packets_in?.into()]));
+        let retransmitted =
+            [client, server].map(|info| info.and_then(|info| info.retransmitted).map(u64::from));
+        let payload_bytes = [self.to_server.payload_bytes(), self.to_client.payload_bytes()];
+        Totals {
+            payload_bytes,
+            packets,
+            wire_bytes: None,
+            retransmitted_packets: match retransmitted {
+                [Some(to_client), Some(to_server)] => Some(to_client + to_server),
+                [None, _] | [_, None] => None,
+            },
+            unseen_bytes: [0, 0],
+            seen: [true, true],
+        }
+    }
+
+    /// Tells the observer the kernel's round trips to both sides.
+    fn sample(&mut self, at: Timestamp) {
+        if let Some(rtt) = self.client.info().and_then(|info| info.min_rtt) {
+            self.to_server.set_rtt(rtt);
+            self.tell(ConnectionEvent::RoundTrip {
+                at,
+                side: Side::Client,
+                rtt,
+            });
+        }
+        if let Some(rtt) = self.server.info().and_then(|info| info.min_rtt) {
+            self.to_client.set_rtt(rtt);
+            self.tell(ConnectionEvent::RoundTrip {
+                at,
+                side: Side::Server,
+                rtt,
+            });
+        }
+    }
+
+    fn tell(&mut self, event: ConnectionEvent<'_>) {
+        self.observer.event(self.id, event);
+    }
+}
+
+fn endpoint(address: SocketAddr) -> Endpoint {
+    Endpoint {
+        address: address.ip(),
+        port: address.port(),
+    }
+}
+
+/// A client that was gone before it could be asked for its address.
+const UNKNOWN: Endpoint = Endpoint {
+    address: std::net::IpAddr::V4(std::net::Ipv4Addr::UNSPECIFIED),
+    port: 0,
+};
+
+/// Round trips are asked of the kernel when a connection opens, soon after, and then ever more rarely.
+const FIRST_SAMPLE_AFTER: Duration = Duration::from_millis(10);
+const LONGEST_SAMPLE_INTERVAL: Duration = Duration::from_secs(1);

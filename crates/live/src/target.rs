@@ -1,0 +1,240 @@
+//! TARGET of the command line: which server is meant, and how to say so to somebody else.
+//!
+//! Three spellings are read: a URL (`postgres://user:password@host:port/database?sslmode=require`), a `jdbc:` URL,
+//! and libpq's `key=value` string. The text is kept in parts, so that [`Target::url_through`] can give an
+//! application the same target with only host, port and TLS changed.
+
+mod conninfo;
+mod fault;
+mod scheme;
+mod url;
+
+pub use fault::TargetError;
+pub use scheme::Scheme;
+
+use model::Endpoint;
+use std::fmt;
+
+/// Which server is meant. Neither `Debug` nor `Display` shows the password.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Target {
+    /// What the server speaks.
+    pub scheme: Scheme,
+    /// Name or address, without the brackets of an IPv6 address.
+    pub host: String,
+    /// TCP port.
+    pub port: u16,
+    /// Who logs in.
+    pub user: Option<String>,
+    /// With what.
+    pub password: Option<Secret>,
+    /// The database, or the path of an `http://` URL without its first slash.
+    pub database: Option<String>,
+    /// Whether the connection to the server is to be encrypted by longwire.
+    pub tls: TlsMode,
+    /// Whether TLS begins with the first byte instead of being asked for (`sslnegotiation=direct`).
+    pub tls_direct: bool,
+    /// File of trusted certificates (`sslrootcert`); the system's when absent.
+    pub root_certificates: Option<String>,
+    spelling: Spelling,
+}
+
+/// Whether, and how carefully, longwire encrypts the connection to the server.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum TlsMode {
+    /// Not at all. A client that asks the server for TLS gets it, and longwire sees only ciphertext. `allow` and
+    /// `prefer` mean this too: they permit a plain connection, which can be decoded.
+    Disable,
+    /// Encrypted, to whoever answers.
+    Require,
+    /// Encrypted, and the certificate is signed by a trusted authority.
+    VerifyCa,
+    /// Encrypted, signed by a trusted authority, and for the host of the target.
+    VerifyFull,
+}
+
+/// A password. Shown as `***`.
+#[derive(Clone, PartialEq, Eq)]
+pub struct Secret(String);
+
+impl Secret {
+    /// Keeps `text` from being shown.
+    pub fn new(text: impl Into<String>) -> Self {
+        Self(text.into())
+    }
+
+    /// The password itself, for a login and nothing else.
+    pub fn reveal(&self) -> &str {
+        &self.0
+    }
+}
+
+impl fmt::Debug for Secret {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter.write_str("***")
+    }
+}
+
+/// How the target was written: what [`Target::url_through`] writes back.
+#[derive(Debug, Clone, PartialEq, Eq)]
+enum Spelling {
+    Url(url::UrlParts),
+    Conninfo(conninfo::Pairs),
+}
+
+impl Target {
+    /// Reads a URL, a `jdbc:` URL or a libpq `key=value` string.
+    ///
+    /// # Errors
+    /// When the text is none of these, names an unknown scheme, or has no usable host and port. The error never
+    /// repeats a part of the text that may hold a password.
+    pub fn parse(text: &str) -> Result<Self, TargetError> {
+        let text = text.trim();
+        if text.contains("://") || text.starts_with("jdbc:") {
+            Self::from_url(text)
+        } else if text.contains('=') {
+            Self::from_conninfo(text)
+        } else {
+            Err(TargetError::NotATarget)
+        }
+    }
+
+    /// `host:port`, with brackets around an IPv6 address: how messages name the server.
+    pub fn server(&self) -> String {
+        url::host_and_port(&self.host, self.port)
+    }
+
+    /// The same target in the same spelling, pointing at `endpoint` instead: what an application is given. User,
+    /// password, database and parameters are kept, so the text is as secret as the target. Parameters about TLS
+    /// are replaced by one that asks for none: longwire encrypts towards the server where the target asks for it,
+    /// and can decode the rest.
+    pub fn url_through(&self, endpoint: Endpoint) -> String {
+        match &self.spelling {
+            Spelling::Url(parts) => parts.through(self.scheme, &endpoint.to_string()),
+            Spelling::Conninfo(pairs) => pairs.through(endpoint),
+        }
+    }
+
+    fn from_url(text: &str) -> Result<Self, TargetError> {
+        let parts = url::UrlParts::split(text)?;
+        let scheme = Scheme::named(&parts.scheme, parts.jdbc)?;
+        let (host, port) = parts.host_and_port()?;
+        let (user, password) = parts.credentials()?;
+        let mut target = Self {
+            scheme,
+            host: if host.is_empty() {
+                scheme.default_host()?.to_owned()
+            } else {
+                host
+            },
+            port: match port.or(scheme.default_port()) {
+                Some(port) => port,
+                None => {
+                    return Err(TargetError::NoPort {
+                        scheme: scheme.name(),
+                    });
+                }
+            },
+            user,
+            password: password.map(Secret),
+            database: parts.database()?,
+            tls: TlsMode::Disable,
+            tls_direct: false,
+            root_certificates: None,
+            spelling: Spelling::Url(parts.clone()),
+        };
+        for (name, value) in parts.parameters()? {
+            target.set(&name, value, parts.jdbc)?;
+        }
+        Ok(target)
+    }
+
+    fn from_conninfo(text: &str) -> Result<Self, TargetError> {
+        let pairs = conninfo::Pairs::split(text)?;
+        let mut target = Self {
+            scheme: Scheme::Postgres,
+            host: "localhost".to_owned(),
+            port: 5432,
+            user: None,
+            password: None,
+            database: None,
+            tls: TlsMode::Disable,
+            tls_direct: false,
+            root_certificates: None,
+            spelling: Spelling::Conninfo(pairs.clone()),
+        };
+        for (name, value) in pairs.iter() {
+            target.set(name, value.to_owned(), false)?;
+        }
+        if let Some(address) = pairs.get("hostaddr") {
+            target.set("host", address.to_owned(), false)?;
+        }
+        Ok(target)
+    }
+
+    /// One parameter of a URL's query or of a conninfo string. Those that do not concern longwire are left alone.
+    fn set(&mut self, name: &str, value: String, jdbc: bool) -> Result<(), TargetError> {
+        match name.to_ascii_lowercase().replace(['-', '_'], "").as_str() {
+            "host" if !value.is_empty() => self.host = url::single_host(&value)?.to_owned(),
+            "port" if !value.is_empty() => self.port = url::port(&value)?,
+            "user" => self.user = Some(value),
+            "password" => self.password = Some(Secret(value)),
+            "dbname" => self.database = Some(value),
+            "sslmode" => self.tls = tls_mode(name, &value)?,
+            // pgjdbc's `ssl=true` checks the name, libpq's and everybody else's does not.
+            "ssl"
+                if is_true(&value)
+                    && jdbc
+                    && self.scheme != Scheme::Mysql
+                    && self.scheme != Scheme::Mariadb =>
+            {
+                self.tls = self.tls.max(TlsMode::VerifyFull);
+            }
+            "ssl" | "usessl" | "requiressl" if is_true(&value) => self.tls = self.tls.max(TlsMode::Require),
+            "verifyservercertificate" if is_true(&value) => self.tls = self.tls.max(TlsMode::VerifyCa),
+            "sslnegotiation" => self.tls_direct = value == "direct",
+            "sslrootcert" | "sslca" | "serversslcert" if value != "system" => {
+                self.root_certificates = Some(value);
+            }
+            _ => {}
+        }
+        Ok(())
+    }
+}
+
+/// The target without its password, in URL form whatever its spelling.
+impl fmt::Display for Target {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(formatter, "{}://", self.scheme.name())?;
+        if let Some(user) = &self.user {
+            write!(formatter, "{user}@")?;
+        }
+        formatter.write_str(&self.server())?;
+        match &self.database {
+            Some(database) => write!(formatter, "/{database}"),
+            None => Ok(()),
+        }
+    }
+}
+
+fn is_true(value: &str) -> bool {
+    matches!(value.to_ascii_lowercase().as_str(), "true" | "1" | "yes" | "on")
+}
+
+/// libpq's `sslmode`, MySQL's `ssl-mode` (and Connector/J's `sslMode`) and MariaDB Connector/J's `sslMode`.
+fn tls_mode(name: &str, value: &str) -> Result<TlsMode, TargetError> {
+    match value.to_ascii_lowercase().replace('_', "-").as_str() {
+        "disable" | "disabled" | "allow" | "prefer" | "preferred" => Ok(TlsMode::Disable),
+        "require" | "required" | "trust" => Ok(TlsMode::Require),
+        "verify-ca" => Ok(TlsMode::VerifyCa),
+        "verify-full" | "verify-identity" => Ok(TlsMode::VerifyFull),
+        _ => Err(TargetError::BadParameter {
+            name: name.to_owned(),
+            value: value.to_owned(),
+            expected: "disable, require, verify-ca or verify-full",
+        }),
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,218 @@
+use super::*;
+
+fn parsed(text: &str) -> Target {
+    Target::parse(text).unwrap_or_else(|error| panic!("{text}: {error}"))
+}
+
+fn relay() -> Endpoint {
+    Endpoint {
+        address: "127.0.0.1".parse().expect("valid"),
+        port: 6000,
+    }
+}
+
+#[test]
+fn a_url_is_read_with_percent_sequences_decoded() {
+    let target =
+        parsed("postgres://an%40na:p%3Aw%2f@db1:6543/sh%20op?application_name=x&sslmode=verify-full");
+    assert_eq!(target.scheme, Scheme::Postgres);
+    assert_eq!((target.host.as_str(), target.port), ("db1", 6543));
+    assert_eq!(target.user.as_deref(), Some("an@na"));
+    assert_eq!(target.password.as_ref().map(Secret::reveal), Some("p:w/"));
+    assert_eq!(target.database.as_deref(), Some("sh op"));
+    assert_eq!(target.tls, TlsMode::VerifyFull);
+}
+
+#[test]
+fn each_scheme_has_its_port_or_asks_for_one() {
+    let ports = [
+        ("postgresql://h", 5432),
+        ("kingbase://h", 54321),
+        ("mysql://h", 3306),
+        ("mariadb://h/", 3306),
+        ("http://h/path", 80),
+        ("oracle://h", 1521),
+        ("sqlserver://h", 1433),
+        ("redis://h", 6379),
+        ("informix://h", 9088),
+        ("tcp://h:9", 9),
+        ("POSTGRES://h:", 5432),
+        ("jdbc:mysql://h/db", 3306),
+        ("jdbc:mariadb://h:7/db", 7),
+        ("jdbc:kingbase8://h/db", 54321),
+        ("jdbc:postgresql://h/db", 5432),
+    ];
+    for (text, port) in ports {
+        assert_eq!(
+            (parsed(text).host.as_str(), parsed(text).port),
+            ("h", port),
+            "{text}"
+        );
+    }
+    assert_eq!(
+        Target::parse("tcp://h"),
+        Err(TargetError::NoPort { scheme: "tcp" })
+    );
+}
+
+#[test]
+fn a_database_without_host_is_on_this_machine() {
+    assert_eq!(parsed("postgres:///db").host, "localhost");
+    assert_eq!(parsed("jdbc:postgresql:db").database.as_deref(), Some("db"));
+    assert_eq!(parsed("dbname=x").server(), "localhost:5432");
+    assert_eq!(
+        Target::parse("http:///x"),
+        Err(TargetError::NoHost { scheme: "http" })
+    );
+}
+
+#[test]
+fn ipv6_addresses_keep_their_brackets_outside() {
+    let target = parsed("postgres://u@[fe80::1]:99/db");
+    assert_eq!((target.host.as_str(), target.port), ("fe80::1", 99));
+    assert_eq!(target.server(), "[fe80::1]:99");
+    let relay = Endpoint {
+        address: "::1".parse().expect("valid"),
+        port: 7,
+    };
+    assert_eq!(
+        target.url_through(relay),
+        "postgres://u@[::1]:7/db?sslmode=disable"
+    );
+}
+
+#[test]
+fn jdbc_parameters_carry_the_credentials() {
+    let target = parsed("jdbc:postgresql://h/db?user=anna&password=pw&ssl=true");
+    assert_eq!(target.user.as_deref(), Some("anna"));
+    assert_eq!(target.tls, TlsMode::VerifyFull);
+    assert_eq!(parsed("jdbc:mysql://h/db?useSSL=true").tls, TlsMode::Require);
+    assert_eq!(
+        parsed("jdbc:mysql://h/db?sslMode=VERIFY_IDENTITY").tls,
+        TlsMode::VerifyFull
+    );
+    assert_eq!(parsed("mysql://h/db?ssl-mode=REQUIRED").tls, TlsMode::Require);
+    assert_eq!(parsed("postgres://h/db?ssl=true").tls, TlsMode::Require);
+}
+
+#[test]
+fn conninfo_strings_are_read_as_libpq_reads_them() {
+    let target =
+        parsed(r"host = db1 port=6000 user=anna password='it\'s \\ here' dbname=shop sslmode=require");
+    assert_eq!(target.server(), "db1:6000");
+    assert_eq!(target.password.as_ref().map(Secret::reveal), Some(r"it's \ here"));
+    assert_eq!(target.tls, TlsMode::Require);
+    assert_eq!(parsed("host=name hostaddr=10.0.0.1").host, "10.0.0.1");
+    assert!(matches!(
+        Target::parse("host='open"),
+        Err(TargetError::BadConninfo { .. })
+    ));
+    assert!(matches!(
+        Target::parse("host=a b"),
+        Err(TargetError::BadConninfo { .. })
+    ));
+}
+
+#[test]
+fn url_through_changes_only_the_way() {
+    let through = |text| parsed(text).url_through(relay());
+    assert_eq!(
+        through("postgres://anna:p%3Aw@db1:6543/shop?application_name=x&sslmode=require&sslrootcert=/ca.pem"),
+        "postgres://anna:p%3Aw@127.0.0.1:6000/shop?application_name=x&sslmode=disable"
+    );
+    assert_eq!(
+        through("mysql://anna@db1/shop?charset=utf8"),
+        "mysql://anna@127.0.0.1:6000/shop?charset=utf8"
+    );
+    assert_eq!(
+        through("jdbc:mysql://db1/shop?useSSL=true"),
+        "jdbc:mysql://127.0.0.1:6000/shop?sslMode=DISABLED"
+    );
+    assert_eq!(
+        through("host=db1 password='a b' dbname=shop sslmode=verify-full"),
+        "host=127.0.0.1 port=6000 password='a b' dbname=shop sslmode=disable"
+    );
+}
+
+#[test]
+fn no_text_form_shows_the_password() {
+    for text in [
+        "postgres://anna:hunter2@db1/shop",
+        "jdbc:mysql://db1/x?user=anna&password=hunter2",
+        "password=hunter2",
+    ] {
+        let target = parsed(text);
+        assert!(
+            !format!("{target} {target:?} {target:#?}").contains("hunter2"),
+            "{text}"
+        );
+    }
+    for text in [
+        "postgres:/anna:hunter2@db1",
+        "postgres://anna:hunter2",
+        "tcp://anna:hunter2/x@db1:1",
+        "foo://anna:hunter2@db1",
+        "tcp://anna:hunter2@db1",
+        "password='hunter2",
+    ] {
+        let error = Target::parse(text).expect_err(text);
+        assert!(
+            !format!("{error} {error:?} {:?}", error.hint()).contains("hunter2"),
+            "{text}"
+        );
+    }
+    assert_eq!(
+        parsed("postgres://anna:hunter2@db1/shop").to_string(),
+        "postgres://anna@db1:5432/shop"
+    );
+}
+
+#[test]
+fn errors_say_what_is_wrong() {
+    let error = |text: &str| Target::parse(text).expect_err(text);
+    assert_eq!(error("db1:5432"), TargetError::NotATarget);
+    assert_eq!(
+        error("mongodb://h"),
+        TargetError::UnknownScheme {
+            scheme: "mongodb".to_owned()
+        }
+    );
+    assert!(matches!(
+        error("jdbc:oracle:thin:@h:1521/x"),
+        TargetError::UnknownJdbcScheme { .. }
+    ));
+    assert_eq!(error("postgres://h:65536/"), TargetError::BadPort);
+    assert_eq!(error("postgres://h:0/"), TargetError::BadPort);
+    assert_eq!(error("postgres://a:1,b:2/"), TargetError::SeveralHosts);
+    assert_eq!(error("postgres://a,b/"), TargetError::SeveralHosts);
+    assert_eq!(error("host=/run/postgresql"), TargetError::UnixSocket);
+    assert_eq!(
+        error("postgres://h/%zz"),
+        TargetError::BadPercent { part: "database" }
+    );
+    assert!(matches!(
+        error("postgres://h/?sslmode=maybe"),
+        TargetError::BadParameter { .. }
+    ));
+    assert!(matches!(
+        error("postgres://[::1/db"),
+        TargetError::BadPort | TargetError::BadHost
+    ));
+    for text in [
+        "",
+        "   ",
+        "://",
+        "jdbc:",
+        "jdbc::",
+        "postgres://",
+        "=",
+        "a=",
+        "%",
+        "postgres://@",
+        "postgres://h:x",
+    ] {
+        if let Err(error) = Target::parse(text) {
+            assert!(!error.to_string().is_empty() && error.hint().is_some(), "{text}");
+        }
+    }
+}

@@ -1,0 +1,220 @@
+//! `scheme://user:password@host:port/path?name=value&...`, kept in parts as written.
+
+use super::{Scheme, TargetError};
+
+/// The parts of a URL, still percent-encoded.
+#[derive(Clone, PartialEq, Eq)]
+pub(super) struct UrlParts {
+    /// Whether it began with `jdbc:`.
+    pub(super) jdbc: bool,
+    pub(super) scheme: String,
+    userinfo: Option<String>,
+    authority: String,
+    /// With its leading slash; empty without one.
+    path: String,
+    query: Option<String>,
+}
+
+/// Only what cannot hold a password.
+impl std::fmt::Debug for UrlParts {
+    fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        formatter
+            .debug_struct("UrlParts")
+            .field("scheme", &self.scheme)
+            .field("authority", &self.authority)
+            .finish_non_exhaustive()
+    }
+}
+
+impl UrlParts {
+    /// Cuts the text at its delimiters. `jdbc:postgresql:database` (no slashes: this machine) is a URL too.
+    pub(super) fn split(text: &str) -> Result<Self, TargetError> {
+        let (jdbc, text) = match text.strip_prefix("jdbc:") {
+            Some(rest) => (true, rest),
+            None => (false, text),
+        };
+        let (scheme, rest) = text.split_once(':').ok_or(TargetError::NotATarget)?;
+        if scheme.is_empty()
+            || !scheme
+                .bytes()
+                .all(|byte| byte.is_ascii_alphanumeric() || b"+-.".contains(&byte))
+        {
+            return Err(TargetError::NotATarget);
+        }
+        let (rest, query) = match rest.split_once('?') {
+            Some((rest, query)) => (rest, Some(query.to_owned())),
+            None => (rest, None),
+        };
+        let (authority, path) = match rest.strip_prefix("//") {
+            Some(rest) => rest.split_at(rest.find('/').unwrap_or(rest.len())),
+            None if jdbc => ("", rest),
+            None => return Err(TargetError::NotATarget),
+        };
+        let path = if path.is_empty() || path.starts_with('/') {
+            path.to_owned()
+        } else {
+            format!("/{path}")
+        };
+        let (userinfo, authority) = match authority.rsplit_once('@') {
+            Some((userinfo, authority)) => (Some(userinfo.to_owned()), authority),
+            None => (None, authority),
+        };
+        Ok(Self {
+            jdbc,
+            scheme: scheme.to_owned(),
+            userinfo,
+            authority: authority.to_owned(),
+            path,
+            query,
+        })
+    }
+
+    /// The host (empty when there is none) and the port (absent when there is none).
+    pub(super) fn host_and_port(&self) -> Result<(String, Option<u16>), TargetError> {
+        let text = self.authority.as_str();
+        let (host, after) = match text.strip_prefix('[').and_then(|rest| rest.split_once(']')) {
+            Some((host, after)) => (host, after),
+            None => text.split_at(text.find(':').unwrap_or(text.len())),
+        };
+        let host = decode(host, "host")?;
+        let host = single_host(&host)?.to_owned();
+        match after.strip_prefix(':') {
+            _ if after.contains(',') => Err(TargetError::SeveralHosts),
+            Some("") => Ok((host, None)),
+            Some(digits) => Ok((host, Some(port(digits)?))),
+            None if after.is_empty() => Ok((host, None)),
+            None => Err(TargetError::BadHost),
+        }
+    }
+
+    /// User and password from before the `@`.
+    pub(super) fn credentials(&self) -> Result<(Option<String>, Option<String>), TargetError> {
+        let Some(userinfo) = &self.userinfo else {
+            return Ok((None, None));
+        };
+        let (user, password) = match userinfo.split_once(':') {
+            Some((user, password)) => (user, Some(decode(password, "password")?)),
+            None => (userinfo.as_str(), None),
+        };
+        let user = decode(user, "user")?;
+        Ok(((!user.is_empty()).then_some(user), password))
+    }
+
+    /// The path without its first slash.
+    pub(super) fn database(&self) -> Result<Option<String>, TargetError> {
+        let name = decode(self.path.strip_prefix('/').unwrap_or(""), "database")?;
+        Ok((!name.is_empty()).then_some(name))
+    }
+
+    /// The query's parameters, decoded, in order.
+    pub(super) fn parameters(&self) -> Result<Vec<(String, String)>, TargetError> {
+        self.raw_parameters()
+            .map(|raw| {
+                let (name, value) = raw.split_once('=').unwrap_or((raw, ""));
+                Ok((decode(name, "parameters")?, decode(value, "parameters")?))
+            })
+            .collect()
+    }
+
+    /// The same URL with `endpoint` as its host and port, and no TLS.
+    pub(super) fn through(&self, scheme: Scheme, endpoint: &str) -> String {
+        let mut parameters: Vec<&str> = self.raw_parameters().filter(|raw| !is_about_route(raw)).collect();
+        parameters.extend(scheme.no_tls_parameter(self.jdbc));
+        let query = if parameters.is_empty() {
+            String::new()
+        } else {
+            format!("?{}", parameters.join("&"))
+        };
+        let userinfo = self
+            .userinfo
+            .as_ref()
+            .map(|text| format!("{text}@"))
+            .unwrap_or_default();
+        let prefix = if self.jdbc { "jdbc:" } else { "" };
+        format!(
+            "{prefix}{}://{userinfo}{endpoint}{}{query}",
+            self.scheme, self.path
+        )
+    }
+
+    fn raw_parameters(&self) -> impl Iterator<Item = &str> {
+        self.query
+            .iter()
+            .flat_map(|query| query.split('&'))
+            .filter(|raw| !raw.is_empty())
+    }
+}
+
+/// Whether a parameter says where the server is or how to encrypt the way there: what the relay changes.
+pub(super) fn is_about_route(parameter: &str) -> bool {
+    let name = parameter
+        .split('=')
+        .next()
+        .unwrap_or(parameter)
+        .to_ascii_lowercase();
+    let name = name.replace(['-', '_'], "");
+    matches!(
+        name.as_str(),
+        "host"
+            | "hostaddr"
+            | "port"
+            | "channelbinding"
+            | "gssencmode"
+            | "usessl"
+            | "requiressl"
+            | "verifyservercertificate"
+            | "serversslcert"
+    ) || name.starts_with("ssl")
+}
+
+/// One host, not a list and not a directory.
+pub(super) fn single_host(host: &str) -> Result<&str, TargetError> {
+    if host.contains(',') {
+        Err(TargetError::SeveralHosts)
+    } else if host.starts_with('/') || host.starts_with('@') {
+        Err(TargetError::UnixSocket)
+    } else if host.contains(|c: char| c.is_whitespace() || c.is_control() || "[]".contains(c)) {
+        Err(TargetError::BadHost)
+    } else {
+        Ok(host)
+    }
+}
+
+/// A port, 1 to 65535.
+pub(super) fn port(text: &str) -> Result<u16, TargetError> {
+    match text.parse() {
+        Ok(port) if port != 0 => Ok(port),
+        _ if text.contains(',') => Err(TargetError::SeveralHosts),
+        _ => Err(TargetError::BadPort),
+    }
+}
+
+/// `host:port`, with brackets around an IPv6 address.
+pub(super) fn host_and_port(host: &str, port: u16) -> String {
+    if host.contains(':') {
+        format!("[{host}]:{port}")
+    } else {
+        format!("{host}:{port}")
+    }
+}
+
+/// Replaces `%41` by `A` (RFC 3986 section 2.1). `+` stays a plus, as database URLs have it.
+fn decode(text: &str, part: &'static str) -> Result<String, TargetError> {
+    let error = || TargetError::BadPercent { part };
+    let mut bytes = Vec::with_capacity(text.len());
+    let mut rest = text.as_bytes();
+    while let [first, tail @ ..] = rest {
+        rest = tail;
+        if *first != b'%' {
+            bytes.push(*first);
+            continue;
+        }
+        let [high, low, tail @ ..] = tail else {
+            return Err(error());
+        };
+        let digit = |byte: &u8| char::from(*byte).to_digit(16).ok_or_else(error);
+        bytes.push(u8::try_from(digit(high)? * 16 + digit(low)?).map_err(|_| error())?);
+        rest = tail;
+    }
+    String::from_utf8(bytes).map_err(|_| error())
+}
