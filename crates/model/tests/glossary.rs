@@ -1,0 +1,45 @@
+//! GLOSSARY.md is the law: every public name of this crate is in it, and it names nothing that is not there.
+
+use std::collections::BTreeSet;
+use std::path::Path;
+
+fn read(path: &str) -> String {
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join(path);
+    std::fs::read_to_string(&path).unwrap_or_else(|fault| panic!("{}: {fault}", path.display()))
+}
+
+/// The names that `lib.rs` exports.
+fn exported() -> BTreeSet<String> {
+    let text = read("src/lib.rs");
+    text.split("pub use ")
+        .skip(1)
+        .filter_map(|export| export.split(';').next())
+        .filter_map(|export| export.split_once("::"))
+        .flat_map(|(_, names)| names.split(|letter: char| !(letter.is_alphanumeric() || letter == '_')))
+        .filter(|name| !name.is_empty())
+        .map(str::to_owned)
+        .collect()
+}
+
+/// The names in the last column of the glossary's table.
+fn in_glossary() -> BTreeSet<String> {
+    read("../../GLOSSARY.md")
+        .lines()
+        .filter(|line| line.starts_with('|'))
+        .skip(2)
+        .filter_map(|line| line.trim_end_matches('|').rsplit('|').next().map(str::to_owned))
+        .flat_map(|cell| {
+            cell.split('`')
+                .skip(1)
+                .step_by(2)
+                .map(str::to_owned)
+                .collect::<Vec<_>>()
+        })
+        .collect()
+}
+
+#[test]
+fn the_glossary_holds_every_public_name_and_no_other() {
+    assert!(exported().contains("Exchange"));
+    assert_eq!(in_glossary(), exported());
+}
