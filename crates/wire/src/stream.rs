@@ -84,10 +84,12 @@ impl Stream {
             self.settle(chosen.flatten(), sink);
         }
         if let State::Decoding(decoder) = &mut self.state {
-            let handed_out = &mut self.handed_out;
+            let (handed_out, opaque) = (&mut self.handed_out, self.opaque);
             decoder.finish(&mut |message| {
-                count(handed_out, &message);
-                sink(message);
+                if !opaque[message.direction.index()] {
+                    count(handed_out, &message);
+                    sink(message);
+                }
             });
         }
         for direction in [Direction::ClientToServer, Direction::ServerToClient] {
@@ -173,13 +175,15 @@ impl Stream {
             return;
         };
         let lane = direction.index();
-        let waiting = self.given[lane] - self.handed_out[lane];
+        let waiting = self.given[lane].saturating_sub(self.handed_out[lane]);
         let before = self.handed_out[lane];
         self.given[lane] = self.given[lane].saturating_add(input.length());
-        let handed_out = &mut self.handed_out;
+        let (handed_out, opaque) = (&mut self.handed_out, self.opaque);
         let mut counting = |message: Message<'_>| {
-            count(handed_out, &message);
-            sink(message);
+            if !opaque[message.direction.index()] {
+                count(handed_out, &message);
+                sink(message);
+            }
         };
         let result = match input.unseen_count() {
             0 => decoder.feed(input.at(), direction, input.bytes(), &mut counting),
@@ -210,7 +214,8 @@ impl Stream {
         self.encrypted = true;
         self.reason = Some(ENCRYPTED.to_owned());
         let lane = direction.index();
-        let behind = usize::try_from(self.given[lane] - self.handed_out[lane]).unwrap_or(usize::MAX);
+        let behind =
+            usize::try_from(self.given[lane].saturating_sub(self.handed_out[lane])).unwrap_or(usize::MAX);
         let bytes = input.bytes();
         let tail = &bytes[bytes.len().saturating_sub(behind)..];
         self.given[lane] -= tail.len() as u64;
@@ -229,7 +234,7 @@ impl Stream {
         sink: &mut Sink<'_>,
     ) {
         let lane = direction.index();
-        let bytes = self.given[lane] - self.handed_out[lane];
+        let bytes = self.given[lane].saturating_sub(self.handed_out[lane]);
         if bytes == 0 {
             return;
         }
@@ -286,31 +291,41 @@ impl Held {
         server_port: u16,
     ) -> Option<Option<&'static Row>> {
         let lane = direction.index();
-        let held: usize = self.bytes.iter().map(Vec::len).sum();
-        if held + input.bytes().len() > MAXIMUM_HELD || self.chunks.len() == MAXIMUM_CHUNKS {
-            let mut openings = self.openings();
-            if openings[lane].is_empty() {
-                openings[lane] = input.bytes();
-            }
-            return choose(openings, server_port, true);
-        }
         if input.unseen_count() > 0 && !self.bytes[lane].is_empty() {
             self.whole[lane].get_or_insert(self.bytes[lane].len());
         }
-        self.bytes[lane].extend_from_slice(input.bytes());
-        let chosen = choose(self.openings(), server_port, false);
+        let joins = self.joins(direction, input);
+        let before = self.bytes[lane].len();
+        let room = MAXIMUM_HELD - self.bytes.iter().map(Vec::len).sum::<usize>();
+        let part = input.bytes().get(..room);
+        let full = part.is_some_and(|part| part.len() < input.bytes().len());
+        let full = full || (self.chunks.len() == MAXIMUM_CHUNKS && !joins);
+        self.bytes[lane].extend_from_slice(part.unwrap_or(input.bytes()));
+        let chosen = choose(self.openings(), server_port, full);
         if chosen.is_some() {
-            let kept = self.bytes[lane].len() - input.bytes().len();
-            self.bytes[lane].truncate(kept);
+            self.bytes[lane].truncate(before);
             return chosen;
         }
-        self.chunks.push(Chunk {
-            at: input.at(),
-            direction,
-            seen: input.bytes().len(),
-            unseen: input.unseen_count(),
-        });
+        match self.chunks.last_mut() {
+            Some(last) if joins => last.seen += input.bytes().len(),
+            _ => self.chunks.push(Chunk {
+                at: input.at(),
+                direction,
+                seen: input.bytes().len(),
+                unseen: input.unseen_count(),
+            }),
+        }
         None
+    }
+
+    /// Whether `input` is more of what came last, at the same time.
+    fn joins(&self, direction: Direction, input: Input<'_>) -> bool {
+        let last = self.chunks.last();
+        last.is_some_and(|last| {
+            (last.direction, last.at) == (direction, input.at())
+                && last.unseen == 0
+                && input.unseen_count() == 0
+        })
     }
 }
 

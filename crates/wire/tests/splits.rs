@@ -61,8 +61,8 @@ fn fed(segments: &[Segment], direction: Direction) -> u64 {
 
 /// Plays segments whole and cut; both must hand out every byte once and give the same messages.
 fn check(name: &dyn Debug, server_port: u16, segments: &[Segment], lengths: &[usize]) {
-    let (whole, _) = play(server_port, segments);
-    let (pieces, _) = play(server_port, &cut(segments, lengths));
+    let (whole, whole_stream) = play(server_port, segments);
+    let (pieces, pieces_stream) = play(server_port, &cut(segments, lengths));
     for direction in [Direction::ClientToServer, Direction::ServerToClient] {
         let out: u64 = whole
             .iter()
@@ -80,9 +80,11 @@ fn check(name: &dyn Debug, server_port: u16, segments: &[Segment], lengths: &[us
         (0..whole.len().max(pieces.len())).find(|&place| whole.get(place) != pieces.get(place))
     {
         panic!(
-            "{name:?}: message {place} is {:?} whole, {:?} in pieces",
+            "{name:?}: message {place} is {:?} whole, {:?} in pieces\n{:?} whole, {:?} in pieces",
             whole.get(place),
-            pieces.get(place)
+            pieces.get(place),
+            whole_stream.decoding(),
+            pieces_stream.decoding(),
         );
     }
 }
