@@ -12,7 +12,7 @@ use model::{
 use std::net::SocketAddr;
 use std::time::Duration;
 
-/// An open connection. Its worker calls [`Connection::ready`] and [`Connection::resume`], shows it its journal
+/// An open connection. Its worker calls [`Connection::ready`] and [`Connection::resume_both`], shows it its journal
 /// notes with [`Connection::observe`], and closes it with [`Connection::close`] when it is told it is over.
 pub(super) struct Connection {
     id: ConnectionId,
@@ -21,8 +21,8 @@ pub(super) struct Connection {
     server: Socket,
     to_server: Flow,
     to_client: Flow,
-    /// One socket is broken: what can still be read from it is passed on, then both are reset.
-    broken: bool,
+    /// One socket is broken: what can still be read from it, in this direction, is passed on; then both are reset.
+    last_words: Option<Direction>,
     next_sample: Timestamp,
     sample_interval: Duration,
 }
@@ -32,10 +32,24 @@ pub(super) struct Connection {
 pub(super) enum Fate {
     /// It waits for the next event.
     Stays,
-    /// It has more to do in this direction once the journal has been shown.
-    Again(Direction),
+    /// It has more to do once the journal has been shown.
+    Again,
     /// It is over.
     Over(Closing),
+}
+
+impl Fate {
+    /// This fate and that of something done after it, which is not done when all is over already.
+    fn and(self, then: impl FnOnce() -> Fate) -> Fate {
+        match self {
+            Self::Over(how) => Self::Over(how),
+            Self::Stays => then(),
+            Self::Again => match then() {
+                Self::Over(how) => Self::Over(how),
+                Self::Stays | Self::Again => Self::Again,
+            },
+        }
+    }
 }
 
 impl Connection {
@@ -67,7 +81,7 @@ impl Connection {
             to_client: Flow::new(Direction::ServerToClient, ready_at, segment_size(server_info)),
             client,
             server,
-            broken: false,
+            last_words: None,
             next_sample: ready_at.after(FIRST_SAMPLE_AFTER),
             sample_interval: FIRST_SAMPLE_AFTER,
         };
@@ -91,52 +105,44 @@ impl Connection {
 
     /// Something happened on the socket of `side`.
     pub(super) fn ready(&mut self, slot: usize, side: Side, ready: Ready, round: &mut Round<'_>) -> Fate {
-        let (from_here, to_here) = match side {
-            Side::Client => (Direction::ClientToServer, Direction::ServerToClient),
-            Side::Server => (Direction::ServerToClient, Direction::ClientToServer),
+        let from_here = match side {
+            Side::Client => Direction::ClientToServer,
+            Side::Server => Direction::ServerToClient,
         };
+        let mut fate = Fate::Stays;
         if ready.readable() {
             self.flow(from_here).source_ready(ready.ending());
-            match self.resume(slot, from_here, round) {
-                Fate::Stays => {}
-                Fate::Again(direction) => {
-                    // The other direction is not left behind: its sink may have room now.
-                    let other = if ready.writable() {
-                        self.resume(slot, to_here, round)
-                    } else {
-                        Fate::Stays
-                    };
-                    return if let Fate::Over(how) = other {
-                        Fate::Over(how)
-                    } else {
-                        Fate::Again(direction)
-                    };
-                }
-                Fate::Over(how) => return Fate::Over(how),
-            }
+            fate = self.resume(slot, from_here, round);
         }
         if ready.writable() {
-            self.resume(slot, to_here, round)
-        } else {
-            Fate::Stays
+            fate = fate.and(|| self.resume(slot, from_here.reverse(), round));
         }
+        fate
     }
 
-    /// Moves on what can be moved in one direction.
-    pub(super) fn resume(&mut self, slot: usize, direction: Direction, round: &mut Round<'_>) -> Fate {
+    /// Moves on what can be moved in both directions.
+    pub(super) fn resume_both(&mut self, slot: usize, round: &mut Round<'_>) -> Fate {
+        let to_server = self.resume(slot, Direction::ClientToServer, round);
+        to_server.and(|| self.resume(slot, Direction::ServerToClient, round))
+    }
+
+    fn resume(&mut self, slot: usize, direction: Direction, round: &mut Round<'_>) -> Fate {
+        if self.last_words == Some(direction.reverse()) {
+            return Fate::Stays;
+        }
         match self.pump(slot, direction, round) {
-            Pumped::Again => Fate::Again(direction),
-            Pumped::Waits if self.broken => Fate::Over(Closing::Reset),
+            Pumped::Again => Fate::Again,
+            Pumped::Waits if self.last_words.is_some() => Fate::Over(Closing::Reset),
             Pumped::Waits if self.to_server.is_done() && self.to_client.is_done() => {
                 Fate::Over(Closing::Finished)
             }
             Pumped::Waits => Fate::Stays,
             Pumped::SourceBroken => Fate::Over(Closing::Reset),
-            Pumped::SinkBroken if self.broken => Fate::Over(Closing::Reset),
+            Pumped::SinkBroken if self.last_words.is_some() => Fate::Over(Closing::Reset),
             Pumped::SinkBroken => {
                 // What the broken peer had said before it left is still to be read.
-                self.broken = true;
                 let last_words = direction.reverse();
+                self.last_words = Some(last_words);
                 self.flow(last_words).source_ready(true);
                 self.resume(slot, last_words, round)
             }

@@ -15,7 +15,7 @@ use crate::error::LiveError;
 use crate::poller::{Bell, Poller, Ready, ReadyList};
 use crate::resolve;
 use crate::socket::Socket;
-use model::{Closing, Direction, Side};
+use model::{Closing, Side};
 use std::os::fd::AsFd;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
@@ -72,7 +72,7 @@ pub(super) struct Worker {
     connecting: usize,
     journal: Journal,
     batch: Batch,
-    again: Vec<(usize, Direction)>,
+    again: Vec<usize>,
 }
 
 enum Slot {
@@ -105,9 +105,9 @@ impl Worker {
         while self.continues() {
             self.poller.wait(&mut ready, self.patience());
             let offset = WallOffset::now();
-            for (slot, direction) in std::mem::take(&mut self.again) {
+            for slot in std::mem::take(&mut self.again) {
                 self.with_open(slot, offset, |connection, round| {
-                    connection.resume(slot, direction, round)
+                    connection.resume_both(slot, round)
                 });
             }
             let mut rung = false;
@@ -185,7 +185,7 @@ impl Worker {
         };
         match act(connection, &mut round) {
             Fate::Stays => {}
-            Fate::Again(direction) => self.again.push((slot, direction)),
+            Fate::Again => self.again.push(slot),
             Fate::Over(how) => {
                 self.show_journal();
                 self.close(slot, how);
@@ -279,11 +279,9 @@ impl Worker {
         self.shared.tally.opened();
         let connection = Connection::open(*connecting, &self.shared);
         self.put(slot, Slot::Open(Box::new(connection)));
-        for direction in [Direction::ClientToServer, Direction::ServerToClient] {
-            self.with_open(slot, offset, |connection, round| {
-                connection.resume(slot, direction, round)
-            });
-        }
+        self.with_open(slot, offset, |connection, round| {
+            connection.resume_both(slot, round)
+        });
         self.show_journal();
     }
 

@@ -1,0 +1,8 @@
+//! The relay between real sockets: every byte, every end, every reset, and when things happened.
+
+mod ends;
+mod faults;
+mod recorder;
+mod stand;
+mod timing;
+mod transfers;
