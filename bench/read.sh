@@ -28,7 +28,7 @@ main() {
     read -r postgres_port mysql_port <"$capture.ports"
     cut_slices
 
-    results=measurements/$(date -u +%F)-$(nproc)cpu-linux-$(uname -r)
+    results=measurements/$(date -u +%F)-$(nproc)cpu-linux-$(uname -r | cut -d- -f1)
     mkdir -p "$results"
     { describe; measure; } | tee "$results/read.txt"
 }
@@ -47,7 +47,7 @@ cut_slices() {
 
 describe() {
     echo "date      $(date -u +%FT%TZ)"
-    echo "host      $(nproc) CPUs, $(sed -n 's/^model name.*: //p' /proc/cpuinfo | head -n 1), $(awk '/MemTotal/ { printf "%.0f GiB", $2 / 1048576 }' /proc/meminfo), Linux $(uname -r)"
+    echo "host      $(nproc) CPUs, $(sed -n 's/^model name.*: //p' /proc/cpuinfo | head -n 1), $(awk '/MemTotal/ { printf "%.0f GiB", $2 / 1048576 }' /proc/meminfo), Linux $(uname -r | cut -d- -f1)"
     echo "longwire  $("$longwire" --version), $(git rev-parse --short HEAD)"
     echo "tshark    $(tshark --version 2>/dev/null | head -n 1)"
     echo "digest    $(pt-query-digest --version)"
@@ -80,7 +80,7 @@ digest_statements() {
         TMPDIR="$work" pt-query-digest --type tcpdump --watch-server "127.0.0.1:$mysql_port"
 }
 
-# timed NAME FILE COMMAND...: appends NAME, MB/s and the peak resident memory in MB to the table of times.
+# timed NAME FILE COMMAND...: appends NAME, MB/s, MB per second of CPU and peak resident MB to the table of times.
 timed() {
     local name=$1 file=$2
     shift 2
@@ -89,16 +89,16 @@ timed() {
     # A pipeline is measured whole: its wall time, the memory of its largest process.
     if [ "$(type -t "$1")" = function ]; then set -- bash -c "$1"; fi
     local started=$EPOCHREALTIME ended
-    /usr/bin/time -o "$work/memory" -f '%M' "$@" >/dev/null 2>"$work/$name.stderr" ||
+    /usr/bin/time -o "$work/memory" -f '%M %U %S' "$@" >/dev/null 2>"$work/$name.stderr" ||
         { echo "read.sh: $name failed:" >&2; cat "$work/$name.stderr" >&2; exit 1; }
     ended=$EPOCHREALTIME
     awk -v name="$name" -v bytes="$(stat -c %s "$file")" -v from="$started" -v to="$ended" \
-        'END { print name, bytes / 1e6 / (to - from), $1 * 1.024 / 1000 }' "$work/memory" >>"$work/times"
+        'END { print name, bytes / 1e6 / (to - from), bytes / 1e6 / ($2 + $3 + 0.005), $1 * 1.024 / 1000 }' "$work/memory" >>"$work/times"
 }
 
 # Medians of each, and the median of the ratios round by round.
 report() {
-    printf '%-36s %10s %14s\n' "" "MB/s" "peak RSS MB"
+    printf '%-32s %10s %12s %12s\n' "" "MB/s" "MB/CPU s" "peak RSS MB"
     line longwire "longwire read, whole capture"
     line longwire-slice "longwire read, slice"
     line tshark "tshark statements, slice"
@@ -112,7 +112,8 @@ report() {
 }
 
 line() {
-    printf '%-36s %10.1f %14.1f\n' "$2" "$(column "$1" 2 | median)" "$(column "$1" 3 | median)"
+    printf '%-32s %10.1f %12.1f %12.1f\n' "$2" \
+        "$(column "$1" 2 | median)" "$(column "$1" 3 | median)" "$(column "$1" 4 | median)"
 }
 
 ratio() {
