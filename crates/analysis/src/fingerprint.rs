@@ -398,22 +398,43 @@ fn is_literal_prefix(word: &[u8]) -> bool {
     matches!(word, [letter] if letter.is_ascii_alphabetic()) || word.first() == Some(&b'_')
 }
 
-/// Words whose case carries no meaning, by length; enough of SQL that two spellings of one statement meet.
+/// Words whose case carries no meaning; enough of SQL that two spellings of one statement meet.
 fn is_keyword(word: &[u8]) -> bool {
-    if word.len() < 2 || word.len() > 12 {
-        return false;
-    }
-    let mut lower = [0_u8; 12];
-    for (slot, byte) in lower.iter_mut().zip(word) {
-        *slot = byte.to_ascii_lowercase();
-    }
-    let lower = &lower[..word.len()];
-    KEYWORDS
-        .binary_search_by(|keyword| keyword.as_bytes().cmp(lower))
-        .is_ok()
+    (2..=LONGEST_KEYWORD).contains(&word.len()) && PACKED_KEYWORDS.binary_search(&packed(word)).is_ok()
 }
 
-/// Sorted.
+/// A word of at most 16 letters as a number, in lower case: compared in one step.
+const fn packed(word: &[u8]) -> u128 {
+    let mut number = 0;
+    let mut index = 0;
+    while index < word.len() {
+        number = number << 8 | word[index].to_ascii_lowercase() as u128;
+        index += 1;
+    }
+    number
+}
+
+const LONGEST_KEYWORD: usize = 11;
+
+/// Sorted, so that a word is found by halving.
+static PACKED_KEYWORDS: [u128; KEYWORDS.len()] = sorted_keywords();
+
+const fn sorted_keywords() -> [u128; KEYWORDS.len()] {
+    let mut sorted = [0; KEYWORDS.len()];
+    let mut count = 0;
+    while count < KEYWORDS.len() {
+        let keyword = packed(KEYWORDS[count].as_bytes());
+        let mut place = count;
+        while place > 0 && sorted[place - 1] > keyword {
+            sorted[place] = sorted[place - 1];
+            place -= 1;
+        }
+        sorted[place] = keyword;
+        count += 1;
+    }
+    sorted
+}
+
 const KEYWORDS: &[&str] = &[
     "add",
     "all",

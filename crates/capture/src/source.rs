@@ -18,7 +18,7 @@ pub enum Source<'a> {
         /// What to call it in reports.
         name: &'a str,
         /// The bytes.
-        reader: Box<dyn Read + 'a>,
+        reader: Box<dyn Read + Send + 'a>,
     },
 }
 
@@ -143,13 +143,13 @@ fn open_file<'a>(path: &Path) -> Result<Opened<'a>, Error> {
     }
 }
 
-fn open_stream<'a>(name: String, mut reader: Box<dyn Read + 'a>) -> Result<Opened<'a>, Error> {
+fn open_stream<'a>(name: String, mut reader: Box<dyn Read + Send + 'a>) -> Result<Opened<'a>, Error> {
     let mut magic = Vec::with_capacity(4);
     if let Err(cause) = reader.by_ref().take(4).read_to_end(&mut magic) {
         return Err(Error::Read { name, cause });
     }
     let compression = magic.first_chunk::<4>().copied().and_then(compression::find);
-    let whole: Box<dyn Read + 'a> = Box::new(Cursor::new(magic).chain(reader));
+    let whole: Box<dyn Read + Send + 'a> = Box::new(Cursor::new(magic).chain(reader));
     let Some(compression) = compression else {
         return Ok((name, None, Input::buffered(whole)));
     };

@@ -9,6 +9,7 @@ use report::{Record, RecordReader};
 use std::fs::File;
 use std::io::{self, BufRead, BufReader, Read};
 use std::path::{Path, PathBuf};
+use std::sync::mpsc;
 
 /// What was read besides the facts.
 #[derive(Debug, Default)]
@@ -21,11 +22,13 @@ pub struct Input {
 
 /// Reads all `files` (`-` is stdin); captures are merged on one clock, recordings follow one by one.
 ///
+/// Decoding runs on a thread of its own, `facts` on the caller's: a large capture keeps two cores busy.
+///
 /// # Errors
 /// When a file cannot be read, or is neither a capture nor a recording.
 pub fn read(files: &[PathBuf], keep_literals: bool, facts: &mut dyn FnMut(Fact)) -> Result<Input> {
     let mut captures = Vec::new();
-    let mut recordings: Vec<(String, Box<dyn BufRead>)> = Vec::new();
+    let mut recordings: Vec<Recording> = Vec::new();
     for path in files {
         let name = path.display().to_string();
         if path.as_os_str() == "-" {
@@ -46,6 +49,59 @@ pub fn read(files: &[PathBuf], keep_literals: bool, facts: &mut dyn FnMut(Fact))
             captures.push(capture::Source::File(path));
         }
     }
+    std::thread::scope(|scope| {
+        let (sender, receiver) = mpsc::sync_channel(WAITING_BATCHES);
+        let reader = scope.spawn(move || {
+            let mut batch = Batch {
+                facts: Vec::with_capacity(BATCH),
+                sender,
+            };
+            let input = decode(captures, recordings, keep_literals, &mut |fact| batch.add(fact));
+            batch.send();
+            input
+        });
+        for fact in receiver.into_iter().flatten() {
+            facts(fact);
+        }
+        reader
+            .join()
+            .unwrap_or_else(|panic| std::panic::resume_unwind(panic))
+    })
+}
+
+/// Facts handed over at once: the two threads meet once for so many.
+const BATCH: usize = 512;
+
+/// Batches that may wait for the thread that sums up; with [`BATCH`], what bounds their memory.
+const WAITING_BATCHES: usize = 8;
+
+/// Facts on their way from the thread that decodes to the one that sums up.
+struct Batch {
+    facts: Vec<Fact>,
+    sender: mpsc::SyncSender<Vec<Fact>>,
+}
+
+impl Batch {
+    fn add(&mut self, fact: Fact) {
+        self.facts.push(fact);
+        if self.facts.len() >= BATCH {
+            self.send();
+        }
+    }
+
+    fn send(&mut self) {
+        let facts = std::mem::replace(&mut self.facts, Vec::with_capacity(BATCH));
+        // Nobody receives any more only when the other thread has panicked, which ends this one too.
+        self.sender.send(facts).ok();
+    }
+}
+
+fn decode(
+    captures: Vec<capture::Source<'_>>,
+    recordings: Vec<Recording>,
+    keep_literals: bool,
+    facts: &mut dyn FnMut(Fact),
+) -> Result<Input> {
     let mut input = Input::default();
     let mut next_id = 0;
     if !captures.is_empty() {
@@ -63,6 +119,9 @@ pub fn read(files: &[PathBuf], keep_literals: bool, facts: &mut dyn FnMut(Fact))
     }
     Ok(input)
 }
+
+/// A recording's name and bytes.
+type Recording = (String, Box<dyn BufRead + Send>);
 
 fn is_recording(path: &Path) -> Result<bool> {
     let name = path.display();
@@ -107,7 +166,7 @@ impl Observer for Decoding<'_> {
 /// Reads one recording; its connections get numbers behind those seen before.
 fn recording(
     name: &str,
-    reader: Box<dyn BufRead>,
+    reader: Box<dyn BufRead + Send>,
     next_id: &mut u32,
     facts: &mut dyn FnMut(Fact),
     input: &mut Input,

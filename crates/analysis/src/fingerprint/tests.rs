@@ -14,8 +14,16 @@ fn mysql(text: &str) -> String {
 }
 
 #[test]
-fn keywords_are_sorted_for_the_search() {
-    assert!(KEYWORDS.is_sorted());
+fn every_keyword_is_found_in_either_case() {
+    for keyword in KEYWORDS {
+        assert!(
+            is_keyword(keyword.as_bytes()) && is_keyword(keyword.to_uppercase().as_bytes()),
+            "{keyword}"
+        );
+    }
+    for name in ["t", "orders", "selects", "averyveryverylongname"] {
+        assert!(!is_keyword(name.as_bytes()), "{name}");
+    }
 }
 
 #[test]
