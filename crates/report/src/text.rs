@@ -7,6 +7,7 @@
 
 pub mod demo;
 pub mod escape;
+pub mod explain;
 pub mod prediction;
 pub mod progress;
 pub mod read;
@@ -14,6 +15,7 @@ pub mod style;
 mod table;
 
 pub use demo::{DemoOutcome, demo_view};
+pub use explain::{ExplainAssumption, ExplainOutcome, ExplainStep, explain_view};
 pub use prediction::prediction_view;
 pub use progress::{Progress, progress_line};
 pub use read::{read_view, summary_line};

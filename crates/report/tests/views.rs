@@ -4,7 +4,9 @@
 mod samples;
 
 use model::Prediction;
-use report::text::{Progress, prediction_view, progress_line, read_view, summary_line};
+use report::text::{
+    Progress, demo_view, explain_view, prediction_view, progress_line, read_view, summary_line,
+};
 use report::{Colour, ReadOutcome, Style};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
@@ -32,6 +34,14 @@ fn views() -> Vec<(&'static str, String)> {
         (
             "read-nothing.txt",
             read_view(&ReadOutcome::default(), &style(100, Colour::Plain)),
+        ),
+        (
+            "demo-100.txt",
+            demo_view(&samples::demo(), &style(100, Colour::Plain)),
+        ),
+        (
+            "explain-120.txt",
+            explain_view(&samples::explanation(), &style(120, Colour::Plain)),
         ),
         (
             "prediction-120.txt",
@@ -118,13 +128,18 @@ fn nothing_from_the_wire_reaches_the_terminal_raw() {
     outcome.warnings = vec![model::Warning {
         text: evil.to_owned(),
     }];
-    let shown = read_view(&outcome, &style(200, Colour::Plain))
-        + &prediction_view(&outcome.predictions, &style(200, Colour::Plain));
+    let mut explained = samples::explanation();
+    explained.operation_name = evil.into();
+    explained.steps[0].fingerprint = Some(evil.into());
+    let style = style(200, Colour::Plain);
+    let shown = read_view(&outcome, &style)
+        + &prediction_view(&outcome.predictions, &style)
+        + &explain_view(&explained, &style);
     assert!(
         !shown.contains(['\u{1b}', '\u{7}', '\u{9b}', '\r', '\u{202e}']),
         "{shown}"
     );
-    assert_eq!(shown.matches("\\u{1b}]0;owned").count(), 6, "{shown}");
+    assert_eq!(shown.matches("\\u{1b}]0;owned").count(), 8, "{shown}");
     assert!(!shown.lines().any(|line| line.starts_with("fake")), "{shown}");
 }
 

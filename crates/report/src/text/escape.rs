@@ -42,6 +42,30 @@ pub fn cut(text: &str, width: usize) -> Cow<'_, str> {
     Cow::Owned(kept + dots)
 }
 
+/// The end of `text` that fits into `width` columns; begins with `...` when something was cut. For paths, whose end
+/// tells most.
+pub fn cut_front(text: &str, width: usize) -> Cow<'_, str> {
+    if columns(text) <= width {
+        return Cow::Borrowed(text);
+    }
+    let room = width.saturating_sub(ELLIPSIS.len());
+    let mut used = 0;
+    let from = text
+        .char_indices()
+        .rev()
+        .take_while(|&(_, character)| {
+            used += columns_of(character);
+            used <= room
+        })
+        .last()
+        .map_or(text.len(), |(index, _)| index);
+    Cow::Owned(format!(
+        "{}{}",
+        &ELLIPSIS[..ELLIPSIS.len().min(width)],
+        &text[from..]
+    ))
+}
+
 fn is_dangerous(character: char) -> bool {
     character.is_control()
         || matches!(
@@ -100,6 +124,9 @@ mod tests {
         assert_eq!(cut("表表表表", 7), "表表...");
         assert_eq!(cut("abcdef", 2), "..");
         assert_eq!(cut("abcdef", 0), "");
+        assert_eq!(cut_front("/a/long/表.pcap", 10), "...表.pcap");
+        assert_eq!(cut_front("/a/long/表.pcap", 9), "....pcap");
+        assert_eq!(cut_front("a.pcap", 6), "a.pcap");
         assert_eq!(columns("e\u{301}表"), 3);
     }
 }

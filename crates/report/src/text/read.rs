@@ -1,6 +1,6 @@
 //! The view of `read` and `watch`.
 
-use super::escape::{cut, printable};
+use super::escape::{cut_front, printable};
 use super::prediction::price_table;
 use super::style::{Ink, Style};
 use super::table::Table;
@@ -23,7 +23,7 @@ pub fn read_view(outcome: &ReadOutcome, style: &Style) -> String {
         warnings_section(&outcome.warnings, style, &mut out);
         return out;
     }
-    let mut out = seen_lines(&outcome.conditions, summary);
+    let mut out = seen_lines(&outcome.conditions, summary, style);
     time_section(summary, style, &mut out);
     let operations = operations_table(&outcome.operations);
     let statements = statements_table(&outcome.statements);
@@ -70,20 +70,24 @@ pub fn summary_line(summary: &Summary) -> String {
     )
 }
 
-fn seen_lines(conditions: &Conditions, summary: &Summary) -> String {
+fn seen_lines(conditions: &Conditions, summary: &Summary, style: &Style) -> String {
     let [to_server, to_client] = summary.payload_bytes.map(ByteCount::from_bytes);
     let packets = summary
         .packets
         .map_or_else(String::new, |packets| format!(", {}", counted(packets, "packet")));
-    let place = match conditions.observation_point.as_str() {
-        "" => String::new(),
-        place => format!("{}: ", cut(&printable(place), LONGEST_PLACE)),
-    };
-    format!(
-        "{place}{}, {}, {}\n{} in {}; payload {to_server} to servers, {to_client} to clients{packets}\n",
+    let seen = format!(
+        "{}, {}, {}",
         counted(summary.connections, "connection"),
         counted(summary.exchanges, "exchange"),
         counted(summary.turns, "turn"),
+    );
+    let room = style.columns().saturating_sub(seen.len() + 2).max(LEAST_PLACE);
+    let place = match conditions.observation_point.as_str() {
+        "" => String::new(),
+        place => format!("{}: ", cut_front(&printable(place), room)),
+    };
+    format!(
+        "{place}{seen}\n{} in {}; payload {to_server} to servers, {to_client} to clients{packets}\n",
         counted(summary.statements, "statement text"),
         format_duration(summary.duration),
     )
@@ -312,8 +316,8 @@ const UNTOLD: &str = "?";
 /// Columns in front of a bar.
 const BAR_INDENT: usize = 32;
 const LONGEST_BAR: usize = 60;
-/// Columns for the name of what was read.
-const LONGEST_PLACE: usize = 40;
+/// Columns that the name of what was read keeps.
+const LEAST_PLACE: usize = 24;
 const SHOWN_ROWS: usize = 5;
 const SHOWN_CONNECTIONS: usize = 3;
 const SHOWN_WARNINGS: usize = 2;

@@ -7,6 +7,7 @@ use model::{
     Endpoint, Exchange, Operation, OperationGroup, OperationKind, OperationStep, Phase, Prediction, Protocol,
     StatementOutcome, Step, Summary, Timestamp, Totals, TransactionState, Warning,
 };
+use report::text::{DemoOutcome, ExplainAssumption, ExplainOutcome, ExplainStep};
 use report::{JsonWriter, ReadOutcome};
 use std::net::Ipv4Addr;
 use std::time::Duration;
@@ -317,6 +318,58 @@ pub fn read_outcome() -> ReadOutcome {
             .flat_map(|(name, turns)| [10, 40].map(|rtt| prediction(name, rtt, turns, None)))
             .collect(),
         summary: summary(),
+    }
+}
+
+pub fn demo() -> DemoOutcome {
+    let [chatty, joined] = ["page, 1 + N look-ups", "page, one join"];
+    let predictions = [(chatty, 27.0), (joined, 3.0)]
+        .into_iter()
+        .flat_map(|(name, turns)| [0, 10, 40, 120].map(|rtt| prediction(name, rtt, turns, None)));
+    DemoOutcome {
+        pages: 40,
+        rows: 12,
+        chatty: chatty.into(),
+        joined: joined.into(),
+        outcome: ReadOutcome {
+            statements: vec![
+                statement("SELECT name FROM author WHERE id = ?", 480, 480),
+                statement("SELECT * FROM product JOIN author USING (author_id)", 40, 40),
+            ],
+            operations: vec![
+                group(chatty, OperationKind::Connection, 40, 1_080),
+                group(joined, OperationKind::Connection, 40, 120),
+            ],
+            predictions: predictions.collect(),
+            ..read_outcome()
+        },
+    }
+}
+
+pub fn explanation() -> ExplainOutcome {
+    let steps = (0..24).map(|number: u32| ExplainStep {
+        connection: ConnectionId(3),
+        phase: if number == 0 { Phase::Connect } else { Phase::Work },
+        fingerprint: (number > 0).then(|| "SELECT name, price FROM article WHERE id = ?".into()),
+        moved: number < 20,
+        turns: 1,
+        request_bytes: 66,
+        reply_bytes: 1_812,
+        after: number.checked_sub(1),
+        started: micros(u64::from(number) * 40_300),
+        completed: micros(u64::from(number) * 40_300 + 40_241 + u64::from(number % 5)),
+    });
+    ExplainOutcome {
+        operation_name: "GET /article/?".into(),
+        link: "delay 20ms".to_owned(),
+        measured: micros(280_412),
+        predicted: micros(967_200),
+        attribution: attribution(1_416, 5_784, 960_000, 0, 0),
+        steps: steps.collect(),
+        assumptions: vec![ExplainAssumption {
+            text: "Client and server take the same time as measured, whatever the distance.",
+            source: "the measurement",
+        }],
     }
 }
 
