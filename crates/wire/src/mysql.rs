@@ -37,6 +37,10 @@ pub use signature::recognise;
 /// uncompressed bytes, `floor(n * c / u)` of its `c` stream bytes (header included) are given to messages, so the
 /// shares of one block sum to it exactly, also when a message spans blocks. A compressed block's messages are
 /// handed out when the block is complete.
+///
+/// Where the place in the protocol is lost without a fault of the peers (bytes that were not captured, an observation
+/// that begins in the middle of a reply), messages are opaque until the two sides, which take turns, show a new
+/// beginning: the server's next byte after a whole command, the client's next byte after the server has spoken.
 #[derive(Debug, Default)]
 pub struct MysqlDecoder {
     conversation: Conversation,
@@ -45,33 +49,27 @@ pub struct MysqlDecoder {
     /// Stream bytes taken, and those handed out with messages, per direction. `taken >= handed`.
     taken: [u64; 2],
     handed: [u64; 2],
+    /// When the last byte of each direction passed.
+    passed: [Timestamp; 2],
+    place: [Place; 2],
+}
+
+/// Whether it is known where in the protocol the next byte of a direction stands.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+enum Place {
+    #[default]
+    Known,
+    Lost,
+    /// It was lost, but the other side has spoken: the next byte is a beginning.
+    Resumable,
+    /// Taken up again when so many bytes had been handed out: until there are more, it may have been too early.
+    Resumed(u64),
 }
 
 impl MysqlDecoder {
     /// A decoder that has seen nothing.
     pub fn new() -> Self {
         Self::default()
-    }
-
-    /// The server's bytes so far are no greeting but the end of a reply whose beginning was not seen.
-    fn hand_out_reply_end(&mut self, at: Timestamp, sink: &mut Sink<'_>) {
-        let direction = Direction::ServerToClient;
-        let bytes = self.pending(direction);
-        if bytes == 0 {
-            return;
-        }
-        let index = direction.index();
-        let started = self.lanes[index].abandon().unwrap_or(at);
-        self.handed[index] += bytes;
-        sink(Message {
-            direction,
-            started,
-            ended: at,
-            bytes,
-            role: Role::Opaque,
-            phase: Phase::Work,
-            content: Content::Other,
-        });
     }
 
     /// Lets `bytes` through the layers until they are used up.
@@ -117,31 +115,89 @@ impl MysqlDecoder {
         Ok(())
     }
 
-    /// Counts `count` bytes. A client that speaks though no greeting was seen is in the middle of a connection.
-    fn begin(&mut self, at: Timestamp, direction: Direction, count: u64, sink: &mut Sink<'_>) {
-        if direction == Direction::ClientToServer && self.conversation.is_at_start() {
-            self.hand_out_reply_end(at, sink);
+    /// Counts `count` bytes, and tells whether they can be decoded.
+    fn begin(&mut self, at: Timestamp, direction: Direction, count: u64, sink: &mut Sink<'_>) -> bool {
+        let (index, other) = (direction.index(), direction.reverse().index());
+        if direction == Direction::ClientToServer
+            && self.conversation.is_at_start()
+            && self.pending(Direction::ServerToClient) > 0
+        {
+            // The server has sent no greeting but the end of a reply whose beginning was not seen.
+            self.lose(Direction::ServerToClient, sink);
         }
-        let taken = &mut self.taken[direction.index()];
-        *taken = taken.saturating_add(count);
+        self.taken[index] = self.taken[index].saturating_add(count);
+        self.passed[index] = at;
+        if direction == Direction::ServerToClient && self.place[other] == Place::Lost {
+            self.place[other] = Place::Resumable;
+        }
+        if self.place[index] == Place::Lost
+            && direction == Direction::ServerToClient
+            && self.conversation.owes()
+        {
+            self.place[index] = Place::Resumable;
+        }
+        if self.place[index] == Place::Resumable {
+            self.place[index] = Place::Resumed(self.handed[index]);
+            self.conversation.resume(direction);
+        }
+        self.place[index] != Place::Lost
     }
 
-    /// Makes an error of a fault, unless it only shows that the observation began in the middle of a reply.
+    /// Makes an error of a fault, unless the place was only lost.
     fn end(
         &mut self,
-        at: Timestamp,
         direction: Direction,
         result: Result<(), Fault>,
+        has_hole: bool,
         sink: &mut Sink<'_>,
     ) -> Result<(), DecodeError> {
-        match result {
-            Err(_) if direction == Direction::ServerToClient && self.conversation.is_at_start() => {
-                self.hand_out_reply_end(at, sink);
-                Ok(())
-            }
-            Err(fault) => Err(self.error(direction, fault)),
-            Ok(()) => Ok(()),
+        let Err(fault) = result else {
+            return Ok(());
+        };
+        let index = direction.index();
+        let is_lost = if self.conversation.is_at_start() {
+            direction == Direction::ServerToClient
+        } else {
+            self.conversation.is_logged_in()
+                && (has_hole || self.place[index] == Place::Resumed(self.handed[index]))
+        };
+        if !is_lost {
+            return Err(self.error(direction, fault));
         }
+        self.lose(direction, sink);
+        Ok(())
+    }
+
+    /// Forgets the place in `direction`. Without the client's commands the server's replies cannot be told apart.
+    fn lose(&mut self, direction: Direction, sink: &mut Sink<'_>) {
+        self.conversation.lose_replies();
+        if direction == Direction::ClientToServer {
+            self.conversation.lose_file();
+            self.lose(Direction::ServerToClient, sink);
+        }
+        let index = direction.index();
+        self.place[index] = Place::Lost;
+        self.blocks[index] = Blocks::default();
+        let started = self.lanes[index].abandon();
+        self.hand_out_opaque(direction, started, sink);
+    }
+
+    fn hand_out_opaque(&mut self, direction: Direction, started: Option<Timestamp>, sink: &mut Sink<'_>) {
+        let index = direction.index();
+        let bytes = self.pending(direction);
+        if bytes == 0 {
+            return;
+        }
+        self.handed[index] += bytes;
+        sink(Message {
+            direction,
+            started: started.unwrap_or(self.passed[index]),
+            ended: self.passed[index],
+            bytes,
+            role: Role::Opaque,
+            phase: Phase::Work,
+            content: Content::Other,
+        });
     }
 
     fn error(&self, direction: Direction, fault: Fault) -> DecodeError {
@@ -166,9 +222,12 @@ impl Decoder for MysqlDecoder {
         bytes: &[u8],
         sink: &mut Sink<'_>,
     ) -> Result<(), DecodeError> {
-        self.begin(at, direction, bytes.len() as u64, sink);
+        if !self.begin(at, direction, bytes.len() as u64, sink) {
+            self.hand_out_opaque(direction, None, sink);
+            return Ok(());
+        }
         let result = self.advance(at, direction, bytes, sink);
-        self.end(at, direction, result, sink)
+        self.end(direction, result, false, sink)
     }
 
     fn skip(
@@ -178,8 +237,11 @@ impl Decoder for MysqlDecoder {
         count: u64,
         sink: &mut Sink<'_>,
     ) -> Result<(), DecodeError> {
+        if !self.begin(at, direction, count, sink) {
+            self.hand_out_opaque(direction, None, sink);
+            return Ok(());
+        }
         let index = direction.index();
-        self.begin(at, direction, count, sink);
         let passage = Passage {
             direction,
             started: at,
@@ -201,7 +263,7 @@ impl Decoder for MysqlDecoder {
                 sink,
             )
         });
-        self.end(at, direction, result, sink)
+        self.end(direction, result, true, sink)
     }
 
     fn pending(&self, direction: Direction) -> u64 {
