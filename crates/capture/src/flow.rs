@@ -20,11 +20,11 @@ pub(crate) struct Flow {
     pub last_at: Timestamp,
     /// The first FIN or RST.
     pub closing: Option<(Timestamp, Closing)>,
-    opening: Opening,
-    halves: [Half; 2],
+    pub opening: Opening,
+    pub halves: [Half; 2],
     /// Least round trip per side so far.
     least: [Option<Duration>; 2],
-    hold: Option<Box<Hold>>,
+    pub hold: Option<Box<Hold>>,
 }
 
 impl Flow {
@@ -66,6 +66,12 @@ impl Flow {
         }
     }
 
+    /// Whether a packet shows only what was seen before: a keep-alive probe apart, its bytes are old.
+    pub fn has_seen(&self, direction: Direction, head: &Head) -> bool {
+        let half = &self.halves[direction.index()];
+        half.started && (head.has(SYN) || half.place(head.sequence) + 1 < half.next)
+    }
+
     /// Whether packets are held back, and until when.
     pub fn held_until(&self) -> Option<Timestamp> {
         self.hold.as_ref().map(|hold| hold.until)
@@ -93,75 +99,9 @@ impl Flow {
         }
     }
 
-    /// Whether a packet acknowledges bytes of the other direction that were not seen in order. A single place
-    /// beyond the end is a FIN that was not captured, as long as nothing waits behind it.
+    /// Takes a packet whose turn it is.
     #[inline]
-    fn acknowledges_unknown(&self, direction: Direction, head: &Head) -> bool {
-        let data = &self.halves[direction.reverse().index()];
-        if !data.started || !head.has(ACK) || head.has(SYN | RST) {
-            return false;
-        }
-        let acknowledged = data.place(head.acknowledgement);
-        acknowledged > data.next
-            && acknowledged - data.next <= LARGEST_WINDOW
-            && (acknowledged > data.next + 1 || data.has_gap())
-    }
-
-    #[cold]
-    fn accept_while_holding(
-        &mut self,
-        direction: Direction,
-        packet: &Packet<'_>,
-        options: &SynOptions,
-        out: &mut Output<'_>,
-    ) {
-        let Some(hold) = self.hold.as_mut() else { return };
-        if direction == hold.direction {
-            out.memory += hold.push(packet);
-        } else {
-            let before = self.halves[direction.index()].next;
-            self.process(direction, packet, options, out);
-            let progressed = self.halves[direction.index()].next > before;
-            if let Some(hold) = self.hold.as_mut() {
-                hold.progressed |= progressed;
-            }
-        }
-        self.release(packet.head.at, out);
-    }
-
-    /// Lets go of held packets whose acknowledgements are accounted for, and of all when the patience is over.
-    pub fn release(&mut self, at: Timestamp, out: &mut Output<'_>) {
-        let Some(mut hold) = self.hold.take() else { return };
-        let over = hold.is_over(at);
-        while let Some(head) = hold.front().copied() {
-            if self.acknowledges_unknown(hold.direction, &head) {
-                if !over {
-                    self.hold = Some(hold);
-                    return;
-                }
-                if !hold.progressed {
-                    let data = &mut self.halves[hold.direction.reverse().index()];
-                    data.give_up(self.id, data.place(head.acknowledgement), head.at, out);
-                }
-            }
-            let Some((head, payload, charge)) = hold.pop() else {
-                return;
-            };
-            out.memory = out.memory.saturating_sub(charge);
-            self.process(
-                hold.direction,
-                &Packet {
-                    head,
-                    payload: &payload,
-                },
-                &SynOptions::default(),
-                out,
-            );
-        }
-    }
-
-    #[inline]
-    fn process(
+    pub fn process(
         &mut self,
         direction: Direction,
         packet: &Packet<'_>,
@@ -193,87 +133,8 @@ impl Flow {
         }
     }
 
-    #[cold]
-    fn synchronise(&mut self, direction: Direction, head: &Head, options: &SynOptions, out: &mut Output<'_>) {
-        let half = &mut self.halves[direction.index()];
-        if half.isn == Some(head.sequence) {
-            if half.is_duplicate(head) {
-                out.tally.duplicates += 1;
-                return;
-            }
-            half.retransmitted += 1;
-        } else {
-            half.isn = Some(head.sequence);
-            half.options = *options;
-            if !half.started {
-                half.start(head.sequence.wrapping_add(1));
-            }
-        }
-        half.remember(head);
-        if head.has(ACK) {
-            self.opening.syn_ack(head.at);
-        } else {
-            self.opening.syn(head.at);
-        }
-        self.agree();
-    }
-
-    /// Once both SYNs are known, so are the payload of a full packet and the scale of the windows.
-    fn agree(&mut self) {
-        let [client, server] = &mut self.halves;
-        if client.isn.is_none() || server.isn.is_none() {
-            return;
-        }
-        let timestamps = client.options.timestamps && server.options.timestamps;
-        let smaller = [client.options.mss, server.options.mss]
-            .into_iter()
-            .flatten()
-            .min();
-        let segment_size = smaller
-            .map(|mss| u32::from(mss).saturating_sub(if timestamps { TIMESTAMP_OPTION } else { 0 }))
-            .filter(|size| *size > 0);
-        let shifts = client
-            .options
-            .window_shift
-            .zip(server.options.window_shift)
-            .unwrap_or((0, 0));
-        (client.segment_size, server.segment_size) = (segment_size, segment_size);
-        (client.window_shift, server.window_shift) = (Some(shifts.0), Some(shifts.1));
-    }
-
-    #[cold]
-    fn complete_handshake(&mut self, at: Timestamp, out: &mut Output<'_>) {
-        let Some(opened) = self.opening.complete(at) else {
-            return;
-        };
-        let handshake = opened.handshake;
-        let [client, server] = &mut self.halves;
-        if let Some((from, to)) = opened.syn_repeated {
-            client.recover(self.id, from, to, out);
-        }
-        if let Some((from, to)) = opened.syn_ack_repeated {
-            server.recover(self.id, from, to, out);
-        }
-        out.observer.event(self.id, ConnectionEvent::Handshake(handshake));
-        if opened.syn_repeated.is_none() {
-            self.sample(
-                Side::Server,
-                handshake.syn_ack,
-                handshake.syn_ack.since(handshake.syn),
-                out,
-            );
-        }
-        if opened.syn_ack_repeated.is_none() {
-            self.sample(
-                Side::Client,
-                handshake.ack,
-                handshake.ack.since(handshake.syn_ack),
-                out,
-            );
-        }
-    }
-
-    fn sample(&mut self, side: Side, at: Timestamp, rtt: Duration, out: &mut Output<'_>) {
+    /// Tells a round trip.
+    pub fn sample(&mut self, side: Side, at: Timestamp, rtt: Duration, out: &mut Output<'_>) {
         let least = &mut self.least[side_index(side)];
         *least = Some(least.map_or(rtt, |least| least.min(rtt)));
         out.observer
@@ -453,14 +314,12 @@ fn side_index(side: Side) -> usize {
 }
 
 /// Largest window of TCP (RFC 7323): bytes farther ahead than this cannot belong to the connection.
-const LARGEST_WINDOW: u64 = 1 << 30;
+pub(crate) const LARGEST_WINDOW: u64 = 1 << 30;
 /// How far ahead of what was seen an acknowledgement is believed at once.
 const BELIEVED_AHEAD: u64 = 1 << 20;
 /// Memory for bytes behind a gap per direction of a connection. Beyond it the gap is given up.
 const MAX_WAITING: usize = 4 << 20;
 /// The same for all connections together.
 const MAX_MEMORY: usize = 64 << 20;
-/// Bytes of the timestamp option with its padding (RFC 7323 appendix A).
-const TIMESTAMP_OPTION: u32 = 12;
 /// Packets that change places do so within this time, Wireshark's limit too.
 const REORDERING: Duration = Duration::from_millis(3);

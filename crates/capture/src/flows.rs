@@ -1,12 +1,13 @@
 //! All connections of a run: finds the one a packet belongs to, begins and ends them.
 
 use crate::flow::Flow;
-use crate::half::{MIX, Output, Tally};
+use crate::half::{Output, Tally};
+use crate::key::{Key, KeyHasher};
 use crate::sides;
 use crate::tcp::{ACK, Head, Packet, SYN, SynOptions};
 use model::{ConnectionEvent, ConnectionId, Endpoint, Observer, Timestamp};
 use std::collections::{HashMap, VecDeque};
-use std::hash::{BuildHasherDefault, Hash, Hasher};
+use std::hash::BuildHasherDefault;
 use std::time::Duration;
 
 /// All connections.
@@ -39,15 +40,6 @@ struct Span {
     first_at: Option<Timestamp>,
     last_at: Timestamp,
     ended: bool,
-}
-
-/// Both endpoints, the lower one first, so that both directions have the same key.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-struct Key {
-    low: u128,
-    high: u128,
-    ports: [u16; 2],
-    six: bool,
 }
 
 impl<'o> Flows<'o> {
@@ -220,7 +212,8 @@ impl<'o> Flows<'o> {
                 Admission::Same
             };
         }
-        if continues(self.spans.get(flow.owner), self.spans.get(source)) {
+        let goes_on = succeeds || !flow.has_seen(flow.direction(from_low), head);
+        if goes_on && continues(self.spans.get(flow.owner), self.spans.get(source)) {
             flow.owner = source;
             return if succeeds {
                 Admission::Successor
@@ -331,60 +324,6 @@ fn continues(owner: Option<&Span>, source: Option<&Span>) -> bool {
         return false;
     };
     owner.ended && source.first_at.is_some_and(|first_at| first_at >= owner.last_at)
-}
-
-impl Key {
-    /// The key of a packet, and whether it comes from the key's first endpoint.
-    #[inline]
-    fn of(head: &Head) -> (Self, bool) {
-        let (source, destination) = (head.source.bits, head.destination.bits);
-        let from_low = (source, head.source_port) <= (destination, head.destination_port);
-        let (low, high, ports) = if from_low {
-            (source, destination, [head.source_port, head.destination_port])
-        } else {
-            (destination, source, [head.destination_port, head.source_port])
-        };
-        (
-            Self {
-                low,
-                high,
-                ports,
-                six: head.source.six,
-            },
-            from_low,
-        )
-    }
-}
-
-impl Hash for Key {
-    #[inline]
-    fn hash<H: Hasher>(&self, state: &mut H) {
-        let fold = |bits: u128| (bits as u64) ^ ((bits >> 64) as u64).rotate_left(32);
-        state.write_u64(fold(self.low));
-        state.write_u64(fold(self.high) ^ u64::from(self.ports[0]) << 32 ^ u64::from(self.ports[1]) << 48);
-    }
-}
-
-/// Multiplies and folds: a few cycles, and good enough for addresses that nobody chose to collide.
-#[derive(Default)]
-struct KeyHasher(u64);
-
-impl Hasher for KeyHasher {
-    fn finish(&self) -> u64 {
-        self.0
-    }
-
-    fn write(&mut self, bytes: &[u8]) {
-        for byte in bytes {
-            self.write_u64(u64::from(*byte));
-        }
-    }
-
-    #[inline]
-    fn write_u64(&mut self, word: u64) {
-        let product = u128::from(self.0 ^ word).wrapping_mul(u128::from(MIX));
-        self.0 = (product as u64) ^ (product >> 64) as u64;
-    }
 }
 
 /// Connections followed at once, open or just ended: about 80 MB.

@@ -1,6 +1,8 @@
 //! Packets that acknowledge what was not seen: the capture lost it, or shows packets out of order.
 
-use crate::tcp::{Head, Packet};
+use crate::flow::{Flow, LARGEST_WINDOW};
+use crate::half::Output;
+use crate::tcp::{ACK, Head, Packet, RST, SYN, SynOptions};
 use model::{Direction, Timestamp};
 use std::collections::VecDeque;
 use std::time::Duration;
@@ -54,6 +56,76 @@ impl Hold {
     /// Whether it is time to stop waiting.
     pub fn is_over(&self, at: Timestamp) -> bool {
         at > self.until || self.packets.len() >= MAX_PACKETS || self.charge >= MAX_BYTES
+    }
+}
+
+impl Flow {
+    /// Whether a packet acknowledges bytes of the other direction that were not seen in order. A single place
+    /// beyond the end is a FIN that was not captured, as long as nothing waits behind it.
+    #[inline]
+    pub fn acknowledges_unknown(&self, direction: Direction, head: &Head) -> bool {
+        let data = &self.halves[direction.reverse().index()];
+        if !data.started || !head.has(ACK) || head.has(SYN | RST) {
+            return false;
+        }
+        let acknowledged = data.place(head.acknowledgement);
+        acknowledged > data.next
+            && acknowledged - data.next <= LARGEST_WINDOW
+            && (acknowledged > data.next + 1 || data.has_gap())
+    }
+
+    /// Takes a packet while others are held.
+    #[cold]
+    pub fn accept_while_holding(
+        &mut self,
+        direction: Direction,
+        packet: &Packet<'_>,
+        options: &SynOptions,
+        out: &mut Output<'_>,
+    ) {
+        let Some(hold) = self.hold.as_mut() else { return };
+        if direction == hold.direction {
+            out.memory += hold.push(packet);
+        } else {
+            let before = self.halves[direction.index()].next;
+            self.process(direction, packet, options, out);
+            let progressed = self.halves[direction.index()].next > before;
+            if let Some(hold) = self.hold.as_mut() {
+                hold.progressed |= progressed;
+            }
+        }
+        self.release(packet.head.at, out);
+    }
+
+    /// Lets go of held packets whose acknowledgements are accounted for, and of all when the patience is over.
+    pub fn release(&mut self, at: Timestamp, out: &mut Output<'_>) {
+        let Some(mut hold) = self.hold.take() else { return };
+        let over = hold.is_over(at);
+        while let Some(head) = hold.front().copied() {
+            if self.acknowledges_unknown(hold.direction, &head) {
+                if !over {
+                    self.hold = Some(hold);
+                    return;
+                }
+                if !hold.progressed {
+                    let data = &mut self.halves[hold.direction.reverse().index()];
+                    data.give_up(self.id, data.place(head.acknowledgement), head.at, out);
+                }
+            }
+            let Some((head, payload, charge)) = hold.pop() else {
+                return;
+            };
+            out.memory = out.memory.saturating_sub(charge);
+            self.process(
+                hold.direction,
+                &Packet {
+                    head,
+                    payload: &payload,
+                },
+                &SynOptions::default(),
+                out,
+            );
+        }
     }
 }
 

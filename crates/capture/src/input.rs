@@ -175,8 +175,9 @@ fn fill_buffer(
     buffer.copy_within(start..end, 0);
     let mut end = end - start;
     while end < count && !*ended {
-        if buffer.len() < end + READ_STEP {
-            buffer.resize(end + READ_STEP, 0);
+        let step = buffer.len().clamp(LEAST_STEP, READ_STEP);
+        if buffer.len() < end + step {
+            buffer.resize(end + step, 0);
         }
         match reader.read(&mut buffer[end..]) {
             Ok(0) => *ended = true,
@@ -194,7 +195,9 @@ fn fill_buffer(
 /// Bytes mapped at a time: small enough to stay in the cache of the processor and of no weight in resident memory,
 /// large enough that mapping costs nothing.
 const WINDOW: usize = 4 << 20;
-/// Bytes asked of a reader at a time.
+/// Bytes asked of a reader at first.
+const LEAST_STEP: usize = 16 << 10;
+/// Bytes asked of a reader at a time, later.
 const READ_STEP: usize = 256 << 10;
 /// Bytes skipped at a time.
 const SKIP_STEP: usize = 64 << 10;

@@ -11,17 +11,20 @@
 //! `flows` -> `flow` -> `half`. Start reading at [`read`], then `flow`.
 
 mod compression;
+mod duplicate;
 mod error;
 mod flights;
 mod flow;
 mod flows;
 mod formats;
 mod fragments;
+mod gap;
 mod half;
 mod hold;
 mod idle;
 mod input;
 mod ip;
+mod key;
 mod links;
 mod opening;
 mod pcap;

@@ -1,6 +1,9 @@
 //! The TCP handshake as it passes.
 
-use model::{Handshake, Timestamp};
+use crate::flow::Flow;
+use crate::half::Output;
+use crate::tcp::{ACK, Head, SynOptions};
+use model::{ConnectionEvent, Direction, Handshake, Side, Timestamp};
 
 /// What was seen of a handshake.
 #[derive(Debug, Clone, Copy, Default)]
@@ -59,3 +62,96 @@ impl Opening {
         })
     }
 }
+
+impl Flow {
+    /// Takes a SYN or SYN-ACK.
+    #[cold]
+    pub fn synchronise(
+        &mut self,
+        direction: Direction,
+        head: &Head,
+        options: &SynOptions,
+        out: &mut Output<'_>,
+    ) {
+        let half = &mut self.halves[direction.index()];
+        if half.isn == Some(head.sequence) {
+            if half.recent.has(head) {
+                out.tally.duplicates += 1;
+                return;
+            }
+            half.retransmitted += 1;
+        } else {
+            half.isn = Some(head.sequence);
+            half.options = *options;
+            if !half.started {
+                half.start(head.sequence.wrapping_add(1));
+            }
+        }
+        half.recent.add(head);
+        if head.has(ACK) {
+            self.opening.syn_ack(head.at);
+        } else {
+            self.opening.syn(head.at);
+        }
+        self.agree();
+    }
+
+    /// Once both SYNs are known, so are the payload of a full packet and the scale of the windows.
+    fn agree(&mut self) {
+        let [client, server] = &mut self.halves;
+        if client.isn.is_none() || server.isn.is_none() {
+            return;
+        }
+        let timestamps = client.options.timestamps && server.options.timestamps;
+        let smaller = [client.options.mss, server.options.mss]
+            .into_iter()
+            .flatten()
+            .min();
+        let segment_size = smaller
+            .map(|mss| u32::from(mss).saturating_sub(if timestamps { TIMESTAMP_OPTION } else { 0 }))
+            .filter(|size| *size > 0);
+        let shifts = client
+            .options
+            .window_shift
+            .zip(server.options.window_shift)
+            .unwrap_or((0, 0));
+        (client.segment_size, server.segment_size) = (segment_size, segment_size);
+        (client.window_shift, server.window_shift) = (Some(shifts.0), Some(shifts.1));
+    }
+
+    /// Tells the handshake.
+    #[cold]
+    pub fn complete_handshake(&mut self, at: Timestamp, out: &mut Output<'_>) {
+        let Some(opened) = self.opening.complete(at) else {
+            return;
+        };
+        let handshake = opened.handshake;
+        let [client, server] = &mut self.halves;
+        if let Some((from, to)) = opened.syn_repeated {
+            client.recover(self.id, from, to, out);
+        }
+        if let Some((from, to)) = opened.syn_ack_repeated {
+            server.recover(self.id, from, to, out);
+        }
+        out.observer.event(self.id, ConnectionEvent::Handshake(handshake));
+        if opened.syn_repeated.is_none() {
+            self.sample(
+                Side::Server,
+                handshake.syn_ack,
+                handshake.syn_ack.since(handshake.syn),
+                out,
+            );
+        }
+        if opened.syn_ack_repeated.is_none() {
+            self.sample(
+                Side::Client,
+                handshake.ack,
+                handshake.ack.since(handshake.syn_ack),
+                out,
+            );
+        }
+    }
+}
+
+/// Bytes of the timestamp option with its padding (RFC 7323 appendix A).
+const TIMESTAMP_OPTION: u32 = 12;

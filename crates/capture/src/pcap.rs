@@ -57,7 +57,7 @@ impl Format for Pcap {
                 return None;
             }
             let head = Head::read(there, self.big)?;
-            if head.captured > MAX_PACKET || (head.captured == 0 && head.wire == 0) {
+            if !head.is_sane(self.unit) {
                 self.search(input, notes)?;
                 continue;
             }
@@ -114,32 +114,37 @@ impl Pcap {
         None
     }
 
-    /// Moves on to the next place within `limit` bytes where two records, or one and the end, follow each other.
+    /// Moves on to the next place within `limit` bytes where two records, or one and the end, follow each other:
+    /// one near the time of the last record if there is any, else any.
     #[cold]
     fn search_within(&mut self, input: &mut Input<'_>, notes: &mut Notes, limit: usize) -> bool {
         let bytes = input.peek(limit.min(SEARCH) + 2 * (self.header + MAX_PACKET));
-        let found = (1..limit.min(bytes.len())).find(|&offset| {
-            self.plausible(bytes, offset)
-                .is_some_and(|next| next == bytes.len() || self.plausible(bytes, next).is_some())
-        });
+        let places = 1..limit.min(bytes.len());
+        let found = (places
+            .clone()
+            .find(|&offset| self.begins_at(bytes, offset, self.seconds)))
+        .or_else(|| places.clone().find(|&offset| self.begins_at(bytes, offset, None)));
         let Some(offset) = found else { return false };
         notes.skipped(offset as u64);
         input.consume(offset);
         true
     }
 
-    /// Where the record after the one at `offset` begins, when that one looks like a record: lengths in order,
-    /// a fraction below one second, within a day of the last good record.
-    fn plausible(&self, bytes: &[u8], offset: usize) -> Option<usize> {
+    /// Whether a record seems to begin at `offset`, and another one, or the end, to follow it.
+    fn begins_at(&self, bytes: &[u8], offset: usize, near: Option<u32>) -> bool {
+        let Some(next) = self.end_of(bytes, offset, near) else {
+            return false;
+        };
+        next == bytes.len() || self.end_of(bytes, next, near).is_some()
+    }
+
+    /// Where the record at `offset` ends, when it looks like one: lengths in order, within a day of `near`.
+    fn end_of(&self, bytes: &[u8], offset: usize, near: Option<u32>) -> Option<usize> {
         let head = Head::read(bytes.get(offset..)?, self.big)?;
-        let near = self
-            .seconds
-            .is_none_or(|seconds| head.seconds.abs_diff(seconds) < 86_400);
-        let sane = (1..=MAX_PACKET).contains(&head.captured)
-            && (head.captured..=MAX_PACKET).contains(&(head.wire as usize))
-            && u64::from(head.fraction) * self.unit < 1_000_000_000;
+        let is_near = near.is_none_or(|seconds| head.seconds.abs_diff(seconds) < 86_400);
         let next = offset + self.header + head.captured;
-        (near && sane && next <= bytes.len()).then_some(next)
+        let fits = head.captured <= head.wire as usize && next <= bytes.len();
+        (is_near && fits && head.is_sane(self.unit)).then_some(next)
     }
 }
 
@@ -159,6 +164,15 @@ impl Head {
             captured: u32_at(bytes, 8, big)? as usize,
             wire: u32_at(bytes, 12, big)?,
         })
+    }
+
+    /// Whether it can be the head of a record: neither length is zero or beyond belief, the fraction is below a second
+    /// (twice that, for writers that carry late).
+    #[inline]
+    fn is_sane(&self, unit: u64) -> bool {
+        (1..=MAX_PACKET).contains(&self.captured)
+            && (1..=MAX_PACKET).contains(&(self.wire as usize))
+            && u64::from(self.fraction) * unit < 2_000_000_000
     }
 }
 

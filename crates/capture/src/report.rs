@@ -112,6 +112,12 @@ fn source_warnings(reader: &mut Reader<'_>, foreign: u64) -> Vec<Warning> {
             reader.position()
         ));
     }
+    if reader.tally.wild_times > 0 {
+        texts.push(format!(
+            "'{name}' has {} packets with an impossible time: they get the time of the packet after them",
+            reader.tally.wild_times
+        ));
+    }
     if reader.tally.unknown_link > 0 {
         texts.push(format!(
             "'{name}' has {} packets of a link layer that longwire does not know; capture on an Ethernet, loopback or \

@@ -8,6 +8,7 @@ use model::Timestamp;
 use std::fs::File;
 use std::io::{Cursor, Read};
 use std::path::Path;
+use std::time::Duration;
 
 /// Where packets come from.
 pub enum Source<'a> {
@@ -32,6 +33,10 @@ pub(crate) struct Reader<'a> {
     pub current: Option<Record>,
     input: Input<'a>,
     packets: Box<dyn Format>,
+    /// Time of the packet before the current one.
+    previous: Option<Timestamp>,
+    /// Bytes of the current packet and the one that follows, while the latter was read ahead.
+    ahead: Option<(Vec<u8>, Option<Record>)>,
 }
 
 /// What the frames of a source were.
@@ -45,6 +50,8 @@ pub(crate) struct FrameTally {
     pub tcp: u64,
     /// Frames of a link layer that longwire does not know.
     pub unknown_link: u64,
+    /// Packets whose time fits neither the one before nor the one after.
+    pub wild_times: u64,
     /// Frames cut before the end of their TCP header, or with an impossible one.
     pub headless: u64,
 }
@@ -74,6 +81,8 @@ impl<'a> Reader<'a> {
             current: None,
             input,
             packets,
+            previous: None,
+            ahead: None,
         };
         reader.advance();
         Ok(reader)
@@ -83,24 +92,61 @@ impl<'a> Reader<'a> {
     #[inline]
     pub fn advance(&mut self) {
         if let Some(record) = self.current {
-            self.input.consume(record.taken);
+            self.previous = Some(record.at);
         }
-        self.current = self.packets.next(&mut self.input, &mut self.notes);
-        if let Some(record) = &self.current {
-            self.tally.packets += 1;
-            self.tally.wire_bytes += u64::from(record.wire);
-            self.tally.first_at.get_or_insert(record.at);
-            self.tally.last_at = self.tally.last_at.max(Some(record.at));
+        self.current = match self.ahead.take() {
+            Some((_, following)) => following,
+            None => {
+                self.input.consume(self.current.map_or(0, |record| record.taken));
+                self.packets.next(&mut self.input, &mut self.notes)
+            }
+        };
+        let Some(mut record) = self.current else { return };
+        let near = self
+            .previous
+            .is_some_and(|previous| distance(previous, record.at) <= SILENCE);
+        if !near {
+            record = self.check_time(record);
+            self.current = Some(record);
         }
+        self.tally.first_at.get_or_insert(record.at);
+        self.tally.last_at = self.tally.last_at.max(Some(record.at));
+        self.tally.packets += 1;
+        self.tally.wire_bytes += u64::from(record.wire);
+    }
+
+    /// A packet after a long silence, or before its predecessor, is held against the one that follows: when its time
+    /// lies outside both of theirs, it is damaged, and the packet gets the time of the one that follows. Taken as it
+    /// is, it would move the time of everything after it.
+    #[cold]
+    fn check_time(&mut self, mut record: Record) -> Record {
+        let bytes = self.frame(&record).to_vec();
+        self.input.consume(record.taken);
+        let following = self.packets.next(&mut self.input, &mut self.notes);
+        if let Some(after) = following.map(|following| following.at) {
+            let before = self.previous.unwrap_or(after);
+            let wild =
+                record.at > before.max(after).after(SILENCE) || record.at.after(SILENCE) < before.min(after);
+            if wild {
+                self.tally.wild_times += 1;
+                record.at = after;
+            }
+        }
+        self.ahead = Some((bytes, following));
+        record
     }
 
     /// The captured bytes of the current packet.
     #[inline]
     pub fn frame(&self, record: &Record) -> &[u8] {
-        self.input
-            .bytes()
-            .get(record.offset..record.offset + record.captured)
-            .unwrap_or_default()
+        match &self.ahead {
+            Some((bytes, _)) => bytes,
+            None => self
+                .input
+                .bytes()
+                .get(record.offset..record.offset + record.captured)
+                .unwrap_or_default(),
+        }
     }
 
     /// What ended the source early, once.
@@ -113,6 +159,13 @@ impl<'a> Reader<'a> {
         self.input.position()
     }
 }
+
+fn distance(first: Timestamp, second: Timestamp) -> Duration {
+    first.since(second).max(second.since(first))
+}
+
+/// A time step that is looked at twice.
+const SILENCE: Duration = Duration::from_secs(10);
 
 type Opened<'a> = (String, Option<&'static Compression>, Input<'a>);
 

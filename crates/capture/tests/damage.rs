@@ -165,7 +165,7 @@ fn one_direction_removed() {
             assert_eq!(told.len(), expected.len());
             for (half, whole) in told.iter().zip(&expected) {
                 assert_eq!(half.stream(direction), whole.stream(direction), "{name}");
-                assert_eq!(half.totals().seen[direction.reverse().index()], false);
+                assert!(!half.totals().seen[direction.reverse().index()]);
             }
         }
     }

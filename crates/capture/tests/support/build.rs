@@ -288,7 +288,7 @@ pub fn tcp(at_us: u64, from_client: bool, flags: &'static str, sequence: u32, ac
         flags,
         payload: Vec::new(),
         window: 64_000,
-        identification: (at_us % 60_000) as u16 + 1,
+        identification: (at_us * 7_919 % 65_521) as u16 + 1,
     }
 }
 

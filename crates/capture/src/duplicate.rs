@@ -1,0 +1,55 @@
+//! Tells a packet that was captured twice from one that was sent twice.
+
+use crate::key::MIX;
+use crate::tcp::Head;
+use model::Timestamp;
+use std::time::Duration;
+
+/// The last packets of a direction that brought something new, or repeated it.
+#[derive(Debug, Clone, Copy, Default)]
+pub(crate) struct Recent {
+    interface: u32,
+    marks: [u32; RECENT],
+    at: Timestamp,
+    next: u8,
+}
+
+impl Recent {
+    /// Adds a packet.
+    #[inline]
+    pub fn add(&mut self, head: &Head) {
+        self.interface = head.interface;
+        self.at = head.at;
+        self.marks[usize::from(self.next) % RECENT] = mark(head);
+        self.next = self.next.wrapping_add(1);
+    }
+
+    /// Whether a packet that repeats old bytes is the same packet captured again, not sent again. It is when
+    ///
+    /// 1. it was captured on another interface than the last packet of this direction that was not a duplicate, or
+    /// 2. one of the last few packets had the same header, IP identification and checksum, and either the
+    ///    identification is in use (each transmission gets another one) or the last of them is no older than
+    ///    [`SAME_PACKET`].
+    pub fn has(&self, head: &Head) -> bool {
+        if head.interface != self.interface {
+            return true;
+        }
+        let near = head.at.since(self.at) < SAME_PACKET;
+        (head.identification != 0 || near) && self.marks.contains(&mark(head))
+    }
+}
+
+/// A number that two transmissions hardly share.
+#[inline]
+fn mark(head: &Head) -> u32 {
+    let numbers = u64::from(head.sequence) << 32 | u64::from(head.acknowledgement);
+    let origin = u64::from(head.checksum) << 32 | u64::from(head.identification) << 16;
+    let rest = u64::from(head.length) << 24 | u64::from(head.window) << 8 | u64::from(head.flags);
+    let mixed = (numbers.wrapping_mul(MIX) ^ origin).wrapping_mul(MIX) ^ rest;
+    (mixed.wrapping_mul(MIX) >> 32) as u32
+}
+
+/// Packets whose marks are kept.
+const RECENT: usize = 8;
+/// How far apart in time copies of one packet without IP identification may be: below any retransmission timeout.
+const SAME_PACKET: Duration = Duration::from_millis(3);

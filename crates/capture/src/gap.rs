@@ -1,0 +1,158 @@
+//! What is missing from a direction: bytes that came ahead of their turn wait, a gap is closed or given up.
+
+use crate::half::{Half, Output};
+use crate::pending::Chunk;
+use crate::tcp::Packet;
+use model::{ConnectionId, Timestamp};
+use std::time::Duration;
+
+impl Half {
+    /// Keeps a packet that is ahead of its turn; whether it brought new bytes.
+    pub fn take_early(&mut self, packet: &Packet<'_>, start: u64, out: &mut Output<'_>) -> bool {
+        let head = &packet.head;
+        if head.length == 0 {
+            return true;
+        }
+        let added = self.wait(head.at, start, u64::from(head.length), packet.payload, out);
+        self.largest = self.largest.max(head.length);
+        self.sent = Some((head.at, head.length));
+        self.flights.clear();
+        if added {
+            self.recent.add(head);
+        }
+        added
+    }
+
+    /// Keeps bytes until their turn; whether some of them are new.
+    fn wait(&mut self, at: Timestamp, start: u64, length: u64, payload: &[u8], out: &mut Output<'_>) -> bool {
+        let pending = self.pending.get_or_insert_default();
+        let before = pending.charge();
+        let added = pending.insert(at, start, length, payload);
+        out.memory += pending.charge() - before;
+        added
+    }
+
+    /// Takes a packet whose first bytes are old, or that closes a gap; gives the time since when the bytes behind
+    /// the gap waited.
+    pub fn take_overlap(
+        &mut self,
+        id: ConnectionId,
+        packet: &Packet<'_>,
+        start: u64,
+        out: &mut Output<'_>,
+    ) -> Option<Timestamp> {
+        let head = &packet.head;
+        let since = self.pending.as_ref().and_then(|pending| pending.since());
+        let old = self.next.saturating_sub(start);
+        let fresh = u64::from(head.length).saturating_sub(old);
+        if fresh > 0 {
+            let payload = packet.payload.get(old as usize..).unwrap_or_default();
+            self.recent.add(head);
+            self.sent = Some((head.at, head.length));
+            self.largest = self.largest.max(head.length);
+            if self.pending.is_some() {
+                self.wait(head.at, self.next, fresh, payload, out);
+            } else {
+                self.deliver(id, head.at, payload, fresh, Some(Duration::ZERO), out);
+            }
+        }
+        let before = self.charge();
+        self.drain(id, Some(head.at), out);
+        since.filter(|_| self.charge() < before)
+    }
+
+    /// Gives up what is missing before `place`: it passed, but is not in the capture. Bytes that wait behind a gap
+    /// passed when they were seen, so a gap before them had passed by then; otherwise it had by `at`.
+    pub fn give_up(&mut self, id: ConnectionId, place: u64, at: Timestamp, out: &mut Output<'_>) {
+        let place = self.fin.map_or(place, |fin| place.min(fin));
+        while self.next < place {
+            let waiting = self.pending.as_ref().and_then(|pending| pending.first_start());
+            let (until, at) = match waiting {
+                Some(start) if start < place => {
+                    (start, self.pending.as_ref().and_then(|p| p.since()).unwrap_or(at))
+                }
+                _ => (place, at),
+            };
+            self.deliver(id, at, &[], until - self.next, None, out);
+            self.drain(id, None, out);
+        }
+        self.drain(id, None, out);
+    }
+
+    /// Settles the first gap: gives it up when the bytes behind it are believable, drops those otherwise.
+    /// Whether there was one.
+    ///
+    /// Believable are bytes that the other side acknowledged, that a one-sided capture shows, or that lie within
+    /// a window of the last acknowledgement.
+    pub fn settle_gap(
+        &mut self,
+        id: ConnectionId,
+        at: Timestamp,
+        other_seen: bool,
+        out: &mut Output<'_>,
+    ) -> bool {
+        let waiting = self.pending.as_ref().and_then(|pending| pending.first_start());
+        let Some(start) = waiting.or(self.fin) else {
+            return false;
+        };
+        let reach = self.edge.unwrap_or(0).max(self.acked.max(self.next) + BELIEVABLE);
+        if !other_seen || start <= reach {
+            self.give_up(id, start, at, out);
+        } else {
+            out.memory = out.memory.saturating_sub(self.charge());
+            out.tally.misplaced += 1;
+            (self.pending, self.fin) = (None, None);
+        }
+        true
+    }
+
+    /// Memory that waiting bytes take.
+    pub fn charge(&self) -> usize {
+        self.pending.as_ref().map_or(0, |pending| pending.charge())
+    }
+
+    /// Delivers what has its turn now. `at` is when the gap before it was closed; without it the gap was only in the
+    /// capture, and each chunk has its own time.
+    fn drain(&mut self, id: ConnectionId, at: Option<Timestamp>, out: &mut Output<'_>) {
+        while let Some(chunk) = self.take_pending(out) {
+            self.deliver_chunk(id, at, &chunk, out);
+        }
+        self.pass_fin();
+    }
+
+    fn take_pending(&mut self, out: &mut Output<'_>) -> Option<Chunk> {
+        let pending = self.pending.as_mut()?;
+        let before = pending.charge();
+        let chunk = pending.take_at(self.next);
+        out.memory = out.memory.saturating_sub(before - pending.charge());
+        if pending.charge() == 0 {
+            self.pending = None;
+        }
+        chunk
+    }
+
+    fn deliver_chunk(
+        &mut self,
+        id: ConnectionId,
+        at: Option<Timestamp>,
+        chunk: &Chunk,
+        out: &mut Output<'_>,
+    ) {
+        let old = self.next.saturating_sub(chunk.start);
+        let fresh = chunk.length.saturating_sub(old);
+        if fresh > 0 {
+            let bytes = chunk.bytes.get(old as usize..).unwrap_or_default();
+            self.deliver(
+                id,
+                at.unwrap_or(chunk.at),
+                bytes,
+                fresh,
+                Some(Duration::ZERO),
+                out,
+            );
+        }
+    }
+}
+
+/// How far beyond the last acknowledgement bytes may lie when the window is not known.
+const BELIEVABLE: u64 = 16 << 20;

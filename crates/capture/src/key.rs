@@ -1,0 +1,70 @@
+//! The endpoints of a connection as a key for finding it.
+
+use crate::tcp::Head;
+use std::hash::{Hash, Hasher};
+
+/// Both endpoints, the lower one first, so that both directions have the same key.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Key {
+    low: u128,
+    high: u128,
+    ports: [u16; 2],
+    six: bool,
+}
+
+impl Key {
+    /// The key of a packet, and whether it comes from the key's first endpoint.
+    #[inline]
+    pub fn of(head: &Head) -> (Self, bool) {
+        let (source, destination) = (head.source.bits, head.destination.bits);
+        let from_low = (source, head.source_port) <= (destination, head.destination_port);
+        let (low, high, ports) = if from_low {
+            (source, destination, [head.source_port, head.destination_port])
+        } else {
+            (destination, source, [head.destination_port, head.source_port])
+        };
+        (
+            Self {
+                low,
+                high,
+                ports,
+                six: head.source.six,
+            },
+            from_low,
+        )
+    }
+}
+
+impl Hash for Key {
+    #[inline]
+    fn hash<H: Hasher>(&self, state: &mut H) {
+        let fold = |bits: u128| (bits as u64) ^ ((bits >> 64) as u64).rotate_left(32);
+        state.write_u64(fold(self.low));
+        state.write_u64(fold(self.high) ^ u64::from(self.ports[0]) << 32 ^ u64::from(self.ports[1]) << 48);
+    }
+}
+
+/// Multiplies and folds: a few cycles, and good enough for addresses that nobody chose to collide.
+#[derive(Default)]
+pub(crate) struct KeyHasher(u64);
+
+impl Hasher for KeyHasher {
+    fn finish(&self) -> u64 {
+        self.0
+    }
+
+    fn write(&mut self, bytes: &[u8]) {
+        for byte in bytes {
+            self.write_u64(u64::from(*byte));
+        }
+    }
+
+    #[inline]
+    fn write_u64(&mut self, word: u64) {
+        let product = u128::from(self.0 ^ word).wrapping_mul(u128::from(MIX));
+        self.0 = (product as u64) ^ (product >> 64) as u64;
+    }
+}
+
+/// An odd number without pattern (2^64 divided by the golden ratio).
+pub(crate) const MIX: u64 = 0x9e37_79b9_7f4a_7c15;

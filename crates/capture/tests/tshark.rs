@@ -1,0 +1,131 @@
+//! Counts agree with tshark's, connection by connection.
+
+#![allow(clippy::disallowed_types, reason = "the test asks tshark, which is a process")]
+
+mod support;
+
+use std::collections::BTreeMap;
+use std::path::Path;
+use std::process::Command;
+use support::build::{self, Frame, NANO, Tcp, tcp};
+use support::read_bytes;
+
+/// What is counted of one connection: packets, wire bytes and payload bytes from its first endpoint and from its
+/// second, and retransmissions.
+type Counts = BTreeMap<u32, ([u64; 2], [u64; 2], [u64; 2], u64)>;
+
+/// tshark's counts. Its streams are numbered like connections, in the order of their first packets.
+fn tshark(path: &Path) -> Counts {
+    let fields = [
+        "tcp.stream",
+        "tcp.srcport",
+        "frame.len",
+        "tcp.len",
+        "tcp.analysis.retransmission",
+    ];
+    let mut command = Command::new("tshark");
+    command
+        .arg("-n")
+        .arg("-r")
+        .arg(path)
+        .args(["-Y", "tcp", "-T", "fields"]);
+    for field in fields {
+        command.args(["-e", field]);
+    }
+    let output = command
+        .output()
+        .expect("tshark runs: it is installed by `make test`, or by `apt install tshark`");
+    assert!(
+        output.status.success(),
+        "{}",
+        String::from_utf8_lossy(&output.stderr)
+    );
+    let mut counts = Counts::new();
+    let mut first_ports = BTreeMap::new();
+    for line in String::from_utf8(output.stdout).expect("text").lines() {
+        let fields: Vec<&str> = line.split('\t').collect();
+        let number = |index: usize| fields[index].parse::<u64>().expect("a number");
+        let stream = number(0) as u32;
+        let side = usize::from(*first_ports.entry(stream).or_insert(number(1)) != number(1));
+        let entry = counts.entry(stream).or_default();
+        entry.0[side] += 1;
+        entry.1[side] += number(2);
+        if fields[4].is_empty() {
+            entry.2[side] += number(3);
+        } else {
+            entry.3 += 1;
+        }
+    }
+    assert!(!counts.is_empty(), "tshark saw no TCP packet");
+    counts
+}
+
+/// Our counts. The first endpoint of tshark's is the client, in captures that begin with the SYN.
+fn ours(bytes: &[u8]) -> Counts {
+    let (told, _) = read_bytes(bytes).expect("a capture");
+    let counts = told.iter().map(|told| {
+        let totals = told.totals();
+        let seen = [0, 1].map(|side| totals.payload_bytes[side] - totals.unseen_bytes[side]);
+        let packets = totals.packets.expect("counted");
+        (
+            packets,
+            totals.wire_bytes.expect("counted"),
+            seen,
+            totals.retransmitted_packets.expect("counted"),
+        )
+    });
+    (0..).zip(counts).collect()
+}
+
+#[test]
+fn every_capture_counts_as_tshark_counts() {
+    for name in support::all_data() {
+        assert_eq!(
+            ours(&support::data(&name)),
+            tshark(&support::data_path(&name)),
+            "{name}"
+        );
+    }
+}
+
+#[test]
+fn retransmissions_count_as_tshark_counts() {
+    let mut packets = build::handshake();
+    packets.insert(
+        1,
+        Tcp {
+            at_us: 200,
+            identification: 7,
+            ..packets[0].clone()
+        },
+    );
+    for number in 0..10u32 {
+        let at = 10_000_000 * u64::from(number + 1);
+        let (client, server) = (1001 + 6 * number, 5001 + 3 * number);
+        packets.push(tcp(at, true, "PA", client, server).with(b"select"));
+        if number % 3 == 0 {
+            packets.push(tcp(at + 300_000, true, "PA", client, server).with(b"select"));
+        }
+        packets.push(tcp(at + 400_000, false, "PA", server, client + 6).with(b"row"));
+        if number % 4 == 0 {
+            packets.push(tcp(at + 900_000, false, "PA", server, client + 6).with(b"row"));
+        }
+        packets.push(tcp(at + 900_100, true, "A", client + 6, server + 3));
+        packets.push(tcp(at + 5_000_000, true, "A", client + 5, server + 3).with(b"\0"));
+        packets.push(tcp(at + 5_000_100, false, "A", server + 3, client + 6));
+    }
+    packets.push(tcp(200_000_000, true, "FA", 1061, 5031));
+    packets.push(tcp(201_000_000, true, "FA", 1061, 5031));
+    packets.push(tcp(201_000_300, false, "FA", 5031, 1062));
+    let frames: Vec<Frame> = packets.iter().map(Tcp::frame).collect();
+    let bytes = build::pcap(NANO, &frames);
+    let mut file = tempfile::NamedTempFile::new().expect("file");
+    std::io::Write::write_all(&mut file, &bytes).expect("written");
+    let (mut expected, counted) = (tshark(file.path()), ours(&bytes));
+    // tshark takes a keep-alive probe's byte for payload; it is a byte that was sent before.
+    for entry in expected.values_mut() {
+        entry.2[0] -= 10;
+    }
+    assert_eq!(counted, expected);
+    assert_eq!(counted[&0].3, 1 + 4 + 3 + 1);
+}
