@@ -133,7 +133,7 @@ impl Script {
                 pieces.push(segment.clone());
             }
         }
-        assert_eq!(play(3306, &pieces).0, seen);
+        assert_eq!(joined(&play(3306, &pieces).0), joined(&seen));
         let fed: u64 = self
             .0
             .iter()
@@ -153,6 +153,16 @@ impl Script {
     fn told_after_login(&self) -> Vec<String> {
         self.told().split_off(3)
     }
+}
+
+/// Direction, role and content, with neighbouring opaque messages as one: these depend on the split.
+fn joined(seen: &[Seen]) -> Vec<(Direction, Role, String)> {
+    let mut all: Vec<_> = seen
+        .iter()
+        .map(|seen| (seen.direction, seen.role, seen.what.clone()))
+        .collect();
+    all.dedup_by(|next, last| next == last && next.1 == Role::Opaque);
+    all
 }
 
 /// A body in frames: as many as its length takes.
@@ -421,15 +431,14 @@ fn a_server_that_ends_the_connection_says_so_unasked() {
 
 #[test]
 fn too_many_owed_replies_leave_the_requests_decoded() {
-    let mut script = Script::logged_in(PROTOCOL_41, 0);
-    let requests = framed(0, b"\x03do 1").repeat(65_537);
-    script = script
-        .bytes(Direction::ClientToServer, requests)
-        .s(1, OK)
+    let script = Script::logged_in(PROTOCOL_41, 0)
+        .bytes(Direction::ClientToServer, framed(0, b"\x03do 1").repeat(65_538))
+        .bytes(Direction::ServerToClient, framed(1, OK).repeat(65_538))
         .c(0, b"\x01");
     let told = script.told_after_login();
-    assert_eq!(told[65_536], "Request Work Statement 'do 1'");
-    assert_eq!(told[65_537..], ["Opaque Work", "OneWay Close"]);
+    assert_eq!(told[65_537], "Request Work Statement 'do 1'");
+    assert_eq!(told[131_073], "Reply Work Done 0 Idle");
+    assert_eq!(told[131_074..], ["Opaque Work", "OneWay Close"]);
 }
 
 #[test]
@@ -456,13 +465,51 @@ fn bytes_that_were_not_captured_inside_a_body_change_nothing() {
             "Reply Work Done 1 Idle",
         ]
     );
-    let lost = Script::logged_in(PROTOCOL_41, 0)
+}
+
+#[test]
+fn a_hole_in_a_reply_is_opaque_until_the_next_reply() {
+    let script = Script::logged_in(PROTOCOL_41, 0)
+        .c(0, b"\x03select a from t")
+        .s(1, &[1])
+        .bytes(Direction::ServerToClient, b"\x10\0\0\x02\x03def".to_vec())
+        .hole(Direction::ServerToClient, 40)
+        .s(9, b"\x01a")
+        .s(10, EOF)
         .c(0, b"\x03do 1")
-        .hole(server, 11)
-        .c(0, b"\x01");
+        .s(1, OK);
     assert_eq!(
-        lost.told_after_login(),
-        ["Request Work Statement 'do 1'", "Opaque Work", "OneWay Close"]
+        script.told_after_login(),
+        [
+            "Request Work Statement 'select a from t'",
+            "ReplyPart Work",
+            "Opaque Work",
+            "Opaque Work",
+            "Opaque Work",
+            "Request Work Statement 'do 1'",
+            "Reply Work Done 0 Idle",
+        ]
+    );
+}
+
+#[test]
+fn a_hole_in_the_requests_is_opaque_until_the_server_has_spoken() {
+    let script = Script::logged_in(PROTOCOL_41, 0)
+        .bytes(Direction::ClientToServer, b"\x10\0\0".to_vec())
+        .hole(Direction::ClientToServer, 17)
+        .bytes(Direction::ClientToServer, b"\x02\0\0".to_vec())
+        .s(1, OK)
+        .c(0, b"\x03do 1")
+        .s(1, OK);
+    assert_eq!(
+        script.told_after_login(),
+        [
+            "Opaque Work",
+            "Opaque Work",
+            "Opaque Work",
+            "Request Work Statement 'do 1'",
+            "Reply Work Done 0 Idle",
+        ]
     );
 }
 

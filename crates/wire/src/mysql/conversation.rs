@@ -74,7 +74,7 @@ pub(super) struct Conversation {
     pub(super) capabilities: Capabilities,
     pub(super) statements: Statements,
     pub(super) owed: VecDeque<Owed>,
-    /// More replies were owed than are remembered: the server's messages cannot be told apart any more.
+    /// More replies were owed than are remembered: beyond those in `owed` they cannot be told apart.
     pub(super) too_many_owed: bool,
     pub(super) progress: Progress,
     /// Rows of the current result.
@@ -87,6 +87,8 @@ pub(super) struct Conversation {
     /// Sequence number an EOF would have that still belongs to the preparation just answered.
     pub(super) late_eof: Option<u8>,
     pub(super) sets: SetCounter,
+    /// Per direction: the next message was taken for a beginning, which has to be checked.
+    pub(super) resumes: [bool; 2],
     pub(super) has_tls: bool,
     pub(super) has_compression: bool,
 }
@@ -105,6 +107,7 @@ impl Default for Conversation {
             omits_eof: None,
             late_eof: None,
             sets: SetCounter::default(),
+            resumes: [false; 2],
             has_tls: false,
             has_compression: false,
         }
@@ -115,6 +118,35 @@ impl Conversation {
     /// Whether neither a greeting nor a command was seen yet.
     pub fn is_at_start(&self) -> bool {
         self.stage == Stage::Start
+    }
+
+    /// Whether login has succeeded, as far as can be told.
+    pub fn is_logged_in(&self) -> bool {
+        self.stage == Stage::Work
+    }
+
+    /// Whether the server owes a reply.
+    pub fn owes(&self) -> bool {
+        !self.owed.is_empty()
+    }
+
+    /// What the server still sends for the requests so far cannot be told apart.
+    pub fn lose_replies(&mut self) {
+        self.owed.clear();
+        self.too_many_owed = false;
+        self.progress = Progress::Start;
+        self.late_eof = None;
+        self.rows = 0;
+    }
+
+    /// Whether the client still sends a file cannot be told.
+    pub const fn lose_file(&mut self) {
+        self.sends_file = false;
+    }
+
+    /// The next message of `direction` begins a request or a reply, if the place is what it seems to be.
+    pub const fn resume(&mut self, direction: Direction) {
+        self.resumes[direction.index()] = true;
     }
 
     /// Whether the bytes that follow are in blocks of the compressed protocol.
@@ -160,10 +192,9 @@ impl Conversation {
 
     /// Remembers that the server owes a reply.
     pub(super) fn owe(&mut self, owed: Owed) {
-        if self.owed.len() < MAX_OWED {
+        self.too_many_owed |= self.owed.len() == MAX_OWED;
+        if !self.too_many_owed {
             self.owed.push_back(owed);
-        } else {
-            self.too_many_owed = true;
         }
     }
 

@@ -15,7 +15,9 @@ type Said<'a> = (Role, Content<'a>);
 impl Conversation {
     /// How much of the server's message that begins with `opening` has to be seen.
     pub(super) fn reply_interest(&mut self, opening: Opening) -> Interest {
-        let is_row = matches!(self.progress, Progress::Rows) && !is_end_of_rows(opening);
+        if self.is_row(opening) {
+            return Interest::default();
+        }
         let is_definition = matches!(
             self.progress,
             Progress::Columns(_) | Progress::ParameterDefinitions(..) | Progress::ColumnDefinitions(_)
@@ -27,7 +29,7 @@ impl Conversation {
                 like: ERROR_LIMIT,
                 watch: false,
             },
-            _ if is_row || is_definition || is_event => Interest::default(),
+            _ if is_definition || is_event => Interest::default(),
             Some(OK | EOF) => Interest {
                 need: OK_NEED,
                 like: REPLY_LIMIT,
@@ -48,18 +50,28 @@ impl Conversation {
 
     /// Takes a complete message of the server.
     pub(super) fn reply(&mut self, unit: Unit<'_>, sink: &mut Sink<'_>) -> Result<(), Fault> {
+        if self.is_row(unit.opening) {
+            self.rows += 1;
+            let row = Part::new(Role::ReplyPart, Phase::Work, Content::Row);
+            sink(row.of(Direction::ServerToClient, &unit));
+            return Ok(());
+        }
         let mut code = [0; 11];
         let part = self.reply_part(&unit, &mut code)?;
         sink(part.of(Direction::ServerToClient, &unit));
         Ok(())
     }
 
+    /// Whether a row begins with `opening`: the shortest way for the commonest message.
+    fn is_row(&self, opening: Opening) -> bool {
+        self.progress == Progress::Rows && opening.first != Some(ERROR) && !is_end_of_rows(opening)
+    }
+
     fn reply_part<'a>(&mut self, unit: &Unit<'a>, code: &'a mut [u8; 11]) -> Result<Part<'a>, Fault> {
-        if self.too_many_owed {
-            return Err(fault(
-                "a reply to one of at most 65,536 requests",
-                "more requests",
-            ));
+        // In blocks the server's frames go on counting.
+        let resumes = std::mem::take(&mut self.resumes[Direction::ServerToClient.index()]);
+        if resumes && unit.opening.sequence != 1 && !self.has_compression {
+            return Err(wrong_byte("the beginning of a reply", unit.opening.first));
         }
         if let Some(sequence) = self.late_eof.take()
             && sequence == unit.opening.sequence
@@ -85,6 +97,12 @@ impl Conversation {
     fn unasked<'a>(&mut self, unit: &Unit<'a>, code: &'a mut [u8; 11]) -> Result<Part<'a>, Fault> {
         if self.stage == Stage::Start {
             return self.greeting(unit, code);
+        }
+        if self.too_many_owed {
+            return Err(fault(
+                "a reply to one of at most 65,536 requests",
+                "more requests",
+            ));
         }
         match unit.opening.first {
             Some(ERROR) => Ok(Part::new(

@@ -45,6 +45,12 @@ impl Conversation {
 
     /// Takes a complete message of the client.
     pub(super) fn request(&mut self, unit: Unit<'_>, sink: &mut Sink<'_>) -> Result<(), Fault> {
+        let resumes = std::mem::take(&mut self.resumes[Direction::ClientToServer.index()]);
+        let is_command =
+            unit.opening.sequence == 0 && signature::is_plausible_command(unit.head, unit.length);
+        if resumes && !is_command {
+            return Err(wrong_byte("a command", unit.opening.first));
+        }
         let part = if self.sends_file {
             self.file_part(&unit)
         } else if self.stage == Stage::Greeted || unit.opening.sequence != 0 {
