@@ -50,11 +50,12 @@ impl UnknownValue {
     }
 }
 
-/// Equal texts share one allocation. Forgets all when it holds many, so that a stream of ever new texts cannot
+/// Equal texts share one allocation. Forgets all when it holds much, so that a stream of ever new texts cannot
 /// fill the memory; sharing then starts anew.
 #[derive(Default)]
 struct Interner {
     texts: HashSet<Arc<str>>,
+    bytes: usize,
 }
 
 impl Interner {
@@ -62,9 +63,11 @@ impl Interner {
         if let Some(known) = self.texts.get(text) {
             return Arc::clone(known);
         }
-        if self.texts.len() >= SHARED_TEXTS {
+        if self.texts.len() >= SHARED_TEXTS || self.bytes >= SHARED_BYTES {
             self.texts.clear();
+            self.bytes = 0;
         }
+        self.bytes += text.len();
         let new: Arc<str> = Arc::from(text);
         self.texts.insert(Arc::clone(&new));
         new
@@ -78,3 +81,5 @@ fn nanos(span: Duration) -> u64 {
 
 const SHOWN_CHARACTERS: usize = 60;
 const SHARED_TEXTS: usize = 65_536;
+/// Texts of this size in all, and one more.
+const SHARED_BYTES: usize = 32 * 1024 * 1024;

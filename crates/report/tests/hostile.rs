@@ -3,6 +3,8 @@
 mod samples;
 
 use model::{Exchange, Protocol};
+use proptest::collection::vec;
+use proptest::prelude::*;
 use report::{JsonWriter, Record, RecordError, RecordReader, RecordingWriter, is_recording};
 use std::io::{BufReader, Read, repeat};
 
@@ -107,6 +109,27 @@ fn damage_never_goes_unnoticed() {
         if let Some(read) = good(&flipped) {
             assert!(read == records, "bit {bit} of byte {place} of {}", whole.len());
         }
+    }
+}
+
+proptest! {
+    #[test]
+    fn garbage_and_damaged_lines_never_panic(
+        garbage in vec(any::<u8>(), 0..200),
+        which in 0..4_usize,
+        place in any::<prop::sample::Index>(),
+    ) {
+        let mut bytes = [
+            samples::line(|writer| writer.exchange(&samples::copy(), Protocol::Postgres, None)),
+            samples::line(|writer| writer.connection(&samples::connection())),
+            samples::line(|writer| writer.summary(&samples::summary())),
+            String::new(),
+        ][which].clone().into_bytes();
+        let place = place.index(bytes.len() + 1);
+        let end = bytes.len().min(place + garbage.len() / 4);
+        bytes.splice(place..end, garbage.iter().copied());
+        let lines = bytes.split(|byte| *byte == b'\n').count();
+        prop_assert!(read(&bytes).len() <= lines);
     }
 }
 
