@@ -2,8 +2,8 @@
 
 use super::capabilities::{COMPRESS, COMPRESS_ZSTD, Capabilities, DEPRECATE_EOF, MYSQL, PROTOCOL_41, SSL};
 use super::conversation::{Conversation, Owed, Part, Stage};
+use super::endings::{OkFields, error_content};
 use super::lane::Unit;
-use super::reply::{OkFields, error_content};
 use super::{fault, wrong_byte};
 use crate::framing::Fault;
 use crate::reader::Reader;

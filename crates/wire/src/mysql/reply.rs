@@ -2,15 +2,16 @@
 
 use super::capabilities::{CACHE_METADATA, Capabilities, MYSQL, OPTIONAL_METADATA};
 use super::conversation::{Conversation, Owed, Part, Progress, Stage};
-use super::lane::{FULL_FRAME, Interest, Opening, Unit};
+use super::endings::{EOF, EndFields, OK, OkFields, error_content, is_end_of_rows, is_plain_eof, ready};
+use super::lane::{Interest, Opening, Unit};
 use super::{fault, wrong_byte};
 use crate::decoder::Sink;
 use crate::framing::Fault;
 use crate::reader::Reader;
-use model::{Content, Direction, Phase, Role, StatementId, TransactionState};
+use model::{Content, Direction, Phase, Role};
 
 /// What a reply's message plays and says; [`Role::Reply`] settles the reply.
-type Said<'a> = (Role, Content<'a>);
+pub(super) type Said<'a> = (Role, Content<'a>);
 
 impl Conversation {
     /// How much of the server's message that begins with `opening` has to be seen.
@@ -202,7 +203,7 @@ impl Conversation {
         fields.rest().is_empty().then_some((columns, follow))
     }
 
-    const fn has_optional_metadata(&self) -> bool {
+    pub(super) const fn has_optional_metadata(&self) -> bool {
         self.capabilities.has(MYSQL) && self.capabilities.has(OPTIONAL_METADATA)
     }
 
@@ -237,220 +238,6 @@ impl Conversation {
         self.progress = Progress::Start;
         (end.role(), end.done(rows))
     }
-
-    fn preparation_message<'a>(
-        &mut self,
-        statement: StatementId,
-        unit: &Unit<'_>,
-    ) -> Result<Said<'a>, Fault> {
-        let is_eof = is_plain_eof(unit);
-        match self.progress {
-            Progress::ParameterDefinitions(left, columns) => {
-                self.progress = if left > 1 {
-                    Progress::ParameterDefinitions(left - 1, columns)
-                } else {
-                    self.after_parameters(columns)
-                };
-            }
-            Progress::AfterParameters(columns) if is_eof => {
-                self.omits_eof = Some(false);
-                self.progress = columns_or_end(columns);
-            }
-            Progress::AfterParameters(columns) => {
-                self.omits_eof = Some(true);
-                self.progress = self.after_column(columns);
-            }
-            Progress::ColumnDefinitions(left) => self.progress = self.after_column(left),
-            Progress::AfterDefinitions => {
-                self.omits_eof = Some(!is_eof);
-                return Ok((Role::Reply, ready(unit)));
-            }
-            Progress::Start | Progress::Columns(_) | Progress::AfterColumns | Progress::Rows => {
-                self.begin_preparation(statement, unit)?;
-            }
-        }
-        if self.progress != Progress::Start {
-            return Ok((Role::ReplyPart, Content::Other));
-        }
-        if self.omits_eof.is_none() && unit.opening.sequence > 1 {
-            self.late_eof = Some(unit.opening.sequence.wrapping_add(1));
-        }
-        Ok((Role::Reply, Content::Other))
-    }
-
-    /// Reads the answer's first message and finds what follows it; nothing, when the progress stays at its start.
-    fn begin_preparation(&mut self, statement: StatementId, unit: &Unit<'_>) -> Result<(), Fault> {
-        let shorter = || wrong_byte("the answer to a preparation", unit.opening.first);
-        let mut fields = Reader::new(unit.head);
-        if fields.u8() != Some(OK) {
-            return Err(shorter());
-        }
-        let number = fields.u32_le().ok_or_else(shorter)?;
-        let columns = fields.u16_le().ok_or_else(shorter)?;
-        let parameters = fields.u16_le().ok_or_else(shorter)?;
-        self.statements.prepared(statement, number, parameters);
-        let follow = !self.has_optional_metadata() || unit.head.get(12).is_none_or(|&follow| follow != 0);
-        self.progress = if !follow {
-            Progress::Start
-        } else if parameters > 0 {
-            Progress::ParameterDefinitions(parameters, columns)
-        } else {
-            columns_or_end(columns)
-        };
-        Ok(())
-    }
-
-    /// What follows the last parameter definition.
-    const fn after_parameters(&self, columns: u16) -> Progress {
-        match self.omits_eof {
-            Some(true) => columns_or_end(columns),
-            Some(false) => Progress::AfterParameters(columns),
-            // Not known: with columns the next message shows it, without them the reply seems over.
-            None if columns > 0 => Progress::AfterParameters(columns),
-            None => Progress::Start,
-        }
-    }
-
-    /// What follows a column definition when `left` were to come with it.
-    const fn after_column(&self, left: u16) -> Progress {
-        match self.omits_eof {
-            _ if left > 1 => Progress::ColumnDefinitions(left - 1),
-            Some(false) => Progress::AfterDefinitions,
-            Some(true) | None => Progress::Start,
-        }
-    }
-}
-
-const fn columns_or_end(columns: u16) -> Progress {
-    if columns > 0 {
-        Progress::ColumnDefinitions(columns)
-    } else {
-        Progress::Start
-    }
-}
-
-/// Fields of an OK that are looked at.
-pub(super) struct OkFields {
-    affected: u64,
-    status: u16,
-}
-
-impl OkFields {
-    /// Length of the shortest OK.
-    pub const LEAST: u64 = 7;
-
-    pub fn read(head: &[u8]) -> Option<Self> {
-        let mut fields = Reader::new(head);
-        fields.u8()?;
-        let affected = fields.lenenc_int()?;
-        fields.lenenc_int()?; // last generated key
-        Some(Self {
-            affected,
-            status: fields.u16_le()?,
-        })
-    }
-
-    pub const fn transaction(&self) -> TransactionState {
-        transaction(self.status)
-    }
-
-    const fn role(&self) -> Role {
-        role_with(self.status)
-    }
-
-    const fn done<'a>(&self, rows: u64) -> Content<'a> {
-        Content::Done {
-            rows: Some(rows),
-            transaction: Some(self.transaction()),
-        }
-    }
-}
-
-/// The status at the end of a result: of an EOF, or of an OK in its place.
-struct EndFields {
-    status: u16,
-}
-
-impl EndFields {
-    fn read(head: &[u8]) -> Result<Self, Fault> {
-        let status = if head.len() < 7 {
-            head.get(3..5).and_then(|status| Reader::new(status).u16_le())
-        } else {
-            OkFields::read(head).map(|ok| ok.status)
-        };
-        status
-            .map(|status| Self { status })
-            .ok_or_else(|| fault("the end of a result", "a shorter message"))
-    }
-
-    const fn role(&self) -> Role {
-        role_with(self.status)
-    }
-
-    const fn done<'a>(&self, rows: u64) -> Content<'a> {
-        Content::Done {
-            rows: Some(rows),
-            transaction: Some(transaction(self.status)),
-        }
-    }
-}
-
-/// What an OK or EOF that ends a reply says where no rows are counted.
-fn ready<'a>(unit: &Unit<'_>) -> Content<'a> {
-    match EndFields::read(unit.head) {
-        Ok(end) if matches!(unit.opening.first, Some(OK | EOF)) => Content::Ready(transaction(end.status)),
-        Ok(_) | Err(_) => Content::Other,
-    }
-}
-
-const fn transaction(status: u16) -> TransactionState {
-    if status & IN_TRANSACTION == 0 {
-        TransactionState::Idle
-    } else {
-        TransactionState::Open
-    }
-}
-
-const fn role_with(status: u16) -> Role {
-    if status & MORE_RESULTS == 0 {
-        Role::Reply
-    } else {
-        Role::ReplyPart
-    }
-}
-
-/// An error's code as its number and SQLSTATE, `1146/42S02`, written to `code`, and its text. Only the number where the
-/// server sends no SQLSTATE (before login).
-pub(super) fn error_content<'a>(head: &'a [u8], code: &'a mut [u8; 11]) -> Content<'a> {
-    let mut fields = Reader::new(head);
-    fields.u8();
-    let number = fields.u16_le().unwrap_or_default();
-    let after_number = fields;
-    let state = fields.take(6).and_then(|state| state.strip_prefix(b"#"));
-    let text = state.map_or(after_number.rest(), |_| fields.rest());
-    let mut length = 0;
-    let digits = [10_000, 1_000, 100, 10, 1].map(|power| b'0' + (number / power % 10) as u8);
-    let significant = digits.iter().position(|&digit| digit != b'0').unwrap_or(4);
-    let parts = [digits.get(significant..), state.map(|_| &b"/"[..]), state];
-    for &byte in parts.into_iter().flatten().flatten() {
-        if let Some(place) = code.get_mut(length) {
-            *place = byte;
-            length += 1;
-        }
-    }
-    Content::Error {
-        code: code.get(..length).unwrap_or_default(),
-        text,
-    }
-}
-
-fn is_plain_eof(unit: &Unit<'_>) -> bool {
-    unit.opening.first == Some(EOF) && unit.length == 5
-}
-
-/// A row's first byte is 0xfe only for a first value of 16 MiB or more, which fills the frame.
-fn is_end_of_rows(opening: Opening) -> bool {
-    opening.first == Some(EOF) && opening.length < FULL_FRAME
 }
 
 /// Bytes of a reply that are looked at; a greeting is the longest.
@@ -462,13 +249,9 @@ const OK_NEED: usize = 1 + 9 + 9 + 2;
 /// Columns a table may have at most, several times over.
 const MAX_COLUMNS: u64 = 65_535;
 
-const OK: u8 = 0x00;
 const LOCAL_INFILE: u8 = 0xfb;
-const EOF: u8 = 0xfe;
 const ERROR: u8 = 0xff;
 /// Error number of MariaDB's progress reports.
 const PROGRESS_REPORT: [u8; 2] = [0xff, 0xff];
 
-const IN_TRANSACTION: u16 = 0x0001;
-const MORE_RESULTS: u16 = 0x0008;
 const CURSOR_EXISTS: u16 = 0x0040;
