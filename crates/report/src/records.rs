@@ -12,8 +12,6 @@ mod words;
 pub mod reader;
 pub mod writer;
 
-pub(crate) use words::phase_word;
-
 use model::Fingerprint;
 use serde::{Deserialize, Serialize};
 use std::borrow::Cow;

@@ -8,7 +8,6 @@
 pub mod demo;
 pub mod escape;
 pub mod explain;
-pub mod explain;
 pub mod prediction;
 pub mod progress;
 pub mod read;
@@ -16,7 +15,6 @@ pub mod style;
 mod table;
 
 pub use demo::{DemoOutcome, demo_view};
-pub use explain::{ExplainAssumption, ExplainOutcome, ExplainStep, explain_view};
 pub use explain::{ExplainOutcome, ExplainedExchange, explain_view};
 pub use prediction::prediction_view;
 pub use progress::{Progress, progress_line};

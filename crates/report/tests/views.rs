@@ -130,7 +130,7 @@ fn nothing_from_the_wire_reaches_the_terminal_raw() {
     }];
     let mut explained = samples::explanation();
     explained.operation_name = evil.into();
-    explained.steps[0].fingerprint = Some(evil.into());
+    explained.steps[0].name = evil.into();
     let style = style(200, Colour::Plain);
     let shown = read_view(&outcome, &style)
         + &prediction_view(&outcome.predictions, &style)

@@ -4,7 +4,7 @@ use super::UnknownValue;
 use model::{Endpoint, Phase, Protocol, TransactionState};
 use std::net::SocketAddr;
 
-pub(crate) const fn phase_word(phase: Phase) -> &'static str {
+pub(super) const fn phase_word(phase: Phase) -> &'static str {
     match phase {
         Phase::Connect => "connect",
         Phase::Tls => "tls",

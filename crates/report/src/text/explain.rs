@@ -1,6 +1,7 @@
 //! What a prediction rests on.
 
 use super::counted;
+use super::escape::printable;
 use super::style::{Ink, Style};
 use super::table::Table;
 use model::{ByteCount, format_duration};
@@ -57,8 +58,9 @@ pub fn explain_view(explained: &ExplainOutcome, style: &Style) -> String {
         );
     }
     let heading = format!(
-        "The longest operation on a link of {}: measured {}, predicted {}",
-        explained.link,
+        "The longest operation, {}, on a link of {}: measured {}, predicted {}",
+        printable(&explained.operation_name),
+        printable(&explained.link),
         format_duration(explained.measured),
         format_duration(explained.predicted),
     );

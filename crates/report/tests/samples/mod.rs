@@ -7,7 +7,7 @@ use model::{
     Endpoint, Exchange, Operation, OperationGroup, OperationKind, OperationStep, Phase, Prediction, Protocol,
     StatementOutcome, Step, Summary, Timestamp, Totals, TransactionState, Warning,
 };
-use report::text::{DemoOutcome, ExplainAssumption, ExplainOutcome, ExplainStep};
+use report::text::{DemoOutcome, ExplainOutcome, ExplainedExchange};
 use report::{JsonWriter, ReadOutcome};
 use std::net::Ipv4Addr;
 use std::time::Duration;
@@ -347,29 +347,27 @@ pub fn demo() -> DemoOutcome {
 }
 
 pub fn explanation() -> ExplainOutcome {
-    let steps = (0..24).map(|number: u32| ExplainStep {
-        connection: ConnectionId(3),
-        phase: if number == 0 { Phase::Connect } else { Phase::Work },
-        fingerprint: (number > 0).then(|| "SELECT name, price FROM article WHERE id = ?".into()),
-        moved: number < 20,
+    let steps = (0..24).map(|number: u32| ExplainedExchange {
+        name: match number {
+            0 => "connect".to_owned(),
+            _ => "SELECT name, price FROM article WHERE id = ?".to_owned(),
+        },
+        moved: number < 18,
         turns: 1,
-        request_bytes: 66,
-        reply_bytes: 1_812,
-        after: number.checked_sub(1),
+        bytes: [66, 1_812],
         started: micros(u64::from(number) * 40_300),
-        completed: micros(u64::from(number) * 40_300 + 40_241 + u64::from(number % 5)),
+        completed: micros(u64::from(number) * 40_300 + 40_241),
     });
     ExplainOutcome {
         operation_name: "GET /article/?".into(),
         link: "delay 20ms".to_owned(),
         measured: micros(280_412),
         predicted: micros(967_200),
-        attribution: attribution(1_416, 5_784, 960_000, 0, 0),
         steps: steps.collect(),
-        assumptions: vec![ExplainAssumption {
-            text: "Client and server take the same time as measured, whatever the distance.",
-            source: "the measurement",
-        }],
+        assumptions: vec![(
+            "Client and server take the same time as measured, whatever the distance.".to_owned(),
+            "the measurement".to_owned(),
+        )],
     }
 }
 
