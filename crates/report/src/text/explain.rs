@@ -11,8 +11,6 @@ use std::time::Duration;
 /// A prediction's assumptions, and one operation replayed step by step.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ExplainOutcome {
-    /// The operation's name.
-    pub operation_name: String,
     /// What it took when it was measured.
     pub measured: Duration,
     /// What it takes on the link.
@@ -42,7 +40,7 @@ pub struct ExplainedExchange {
     pub completed: Duration,
 }
 
-/// The assumptions, then the longest operation step by step, at most [`SHOWN_STEPS`] of them.
+/// The assumptions, then the longest operation step by step, at most 20 of them.
 pub fn explain_view(explained: &ExplainOutcome, style: &Style) -> String {
     let mut out = String::new();
     let _ = writeln!(
