@@ -62,6 +62,19 @@ pub enum Phase {
     Close,
 }
 
+impl Phase {
+    /// The word for it in records and reports.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Connect => "connect",
+            Self::Tls => "tls",
+            Self::Login => "login",
+            Self::Work => "work",
+            Self::Close => "close",
+        }
+    }
+}
+
 /// What a message says, as far as longwire looks. Texts are raw bytes in the connection's encoding and may hold
 /// literals: whoever keeps them makes a fingerprint first.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -1,6 +1,6 @@
 //! The `exchange` record: lossless, so that every later command can work from a recording.
 
-use super::words::{phase, phase_word, protocol, transaction, transaction_word};
+use super::words::{phase, protocol, transaction, transaction_word};
 use super::{Interner, SCHEMA, Text, UnknownValue, nanos};
 use model::{ConnectionId, Exchange, Protocol, Step, Timestamp};
 use serde::{Deserialize, Serialize};
@@ -98,7 +98,7 @@ impl<'a> ExchangeRecord<'a> {
             connection: exchange.connection.0,
             protocol: protocol.name().into(),
             operation,
-            phase: phase_word(exchange.phase).into(),
+            phase: exchange.phase.name().into(),
             at_ns: exchange.at.as_nanos(),
             turns: exchange.turns,
             request_bytes: exchange.request_bytes,

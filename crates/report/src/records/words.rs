@@ -4,25 +4,17 @@ use super::UnknownValue;
 use model::{Endpoint, Phase, Protocol, TransactionState};
 use std::net::SocketAddr;
 
-pub(super) const fn phase_word(phase: Phase) -> &'static str {
-    match phase {
-        Phase::Connect => "connect",
-        Phase::Tls => "tls",
-        Phase::Login => "login",
-        Phase::Work => "work",
-        Phase::Close => "close",
-    }
-}
-
 pub(super) fn phase(word: &str) -> Result<Phase, UnknownValue> {
-    match word {
-        "connect" => Ok(Phase::Connect),
-        "tls" => Ok(Phase::Tls),
-        "login" => Ok(Phase::Login),
-        "work" => Ok(Phase::Work),
-        "close" => Ok(Phase::Close),
-        _ => Err(UnknownValue::new("phase", word)),
-    }
+    const ALL: [Phase; 5] = [
+        Phase::Connect,
+        Phase::Tls,
+        Phase::Login,
+        Phase::Work,
+        Phase::Close,
+    ];
+    ALL.into_iter()
+        .find(|phase| phase.name() == word)
+        .ok_or_else(|| UnknownValue::new("phase", word))
 }
 
 pub(super) fn protocol(word: &str) -> Result<Protocol, UnknownValue> {

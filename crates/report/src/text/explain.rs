@@ -11,6 +11,8 @@ use std::time::Duration;
 /// A prediction's assumptions, and one operation replayed step by step.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ExplainOutcome {
+    /// The operation's name.
+    pub operation_name: String,
     /// What it took when it was measured.
     pub measured: Duration,
     /// What it takes on the link.

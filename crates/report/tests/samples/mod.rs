@@ -359,7 +359,7 @@ pub fn explanation() -> ExplainOutcome {
         completed: micros(u64::from(number) * 40_300 + 40_241),
     });
     ExplainOutcome {
-        operation_name: "GET /article/?".into(),
+        operation_name: "GET /article/?".to_owned(),
         link: "delay 20ms".to_owned(),
         measured: micros(280_412),
         predicted: micros(967_200),
