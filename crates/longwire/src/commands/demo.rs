@@ -71,7 +71,7 @@ pub fn run(args: &Args) -> Result<Status> {
     for stage in [chatty, joined] {
         stage.strike(&mut tally);
     }
-    let outcome = tally.finish(Vec::new(), None)?;
+    let (outcome, _) = tally.finish(Vec::new(), None)?;
     if !args.json {
         let [chatty, joined] = names;
         let story = DemoOutcome {

@@ -8,8 +8,9 @@ use analysis::operations::rule::Rule;
 use anyhow::Result;
 use clap::Args as ClapArgs;
 use link::LinkDescription;
-use model::{BitRate, parse_duration};
-use predict::Target;
+use model::{BitRate, Operation, OperationStep, parse_duration};
+use predict::{Assumption, Target};
+use report::text::{ExplainOutcome, ExplainedExchange};
 use std::path::PathBuf;
 use std::time::Duration;
 
@@ -37,7 +38,7 @@ pub struct Args {
     #[arg(long, default_value = "auto", value_name = "RULE")]
     pub operations: Rule,
     /// Say what the prediction assumes, and how the longest operation was replayed.
-    #[arg(long)]
+    #[arg(long, conflicts_with = "json")]
     pub explain: bool,
     /// Write records (JSON Lines) instead of the table.
     #[arg(long)]
@@ -54,21 +55,49 @@ pub fn run(args: &Args) -> Result<Status> {
         targets: targets(&args.rtt, &args.rate),
         moved: args.on.clone(),
         json: args.json,
+        longest: args.explain,
         ..Wanted::default()
     };
     let mut tally = Tally::new(&wanted, input::conditions(&args.files))?;
     let input = input::read(&args.files, false, &mut |fact| tally.fact(fact))?;
-    let outcome = tally.finish(input.warnings, input.packets)?;
-    if args.json {
-        output::warn(&outcome.warnings);
-    } else {
-        output::print(&report::text::prediction_view(
-            &outcome.predictions,
-            &output::style(),
-        ))?;
-        output::warn(&outcome.warnings);
+    let moved = tally.moved();
+    let (outcome, longest) = tally.finish(input.warnings, input.packets)?;
+    if !args.json {
+        let style = output::style();
+        let mut text = report::text::prediction_view(&outcome.predictions, &style);
+        if let (Some(longest), Some(target)) = (longest, wanted.targets.last()) {
+            let explained = explain(&longest, target, &|step| moved.moves(step));
+            text.push_str(&report::text::explain_view(&explained, &style));
+        }
+        output::print(&text)?;
     }
+    output::warn(&outcome.warnings);
     Ok(Status::Done)
+}
+
+/// One operation on one link, as the report shows it.
+fn explain(operation: &Operation, target: &Target, moved: &dyn Fn(&OperationStep) -> bool) -> ExplainOutcome {
+    let explanation = predict::explain(operation, target, moved);
+    let steps = explanation.steps.iter().map(|step| ExplainedExchange {
+        name: match &step.fingerprint {
+            Some(fingerprint) => fingerprint.to_string(),
+            None => step.phase.name().to_owned(),
+        },
+        moved: step.moved,
+        turns: step.turns,
+        bytes: [step.request_bytes, step.reply_bytes],
+        started: step.times.started,
+        completed: step.times.completed,
+    });
+    let assumption = |assumption: &Assumption| (assumption.text.to_owned(), assumption.source.to_owned());
+    ExplainOutcome {
+        operation_name: operation.name.to_string(),
+        measured: operation.duration,
+        predicted: explanation.replayed.duration,
+        link: target.link.to_string(),
+        assumptions: explanation.assumptions.iter().map(assumption).collect(),
+        steps: steps.collect(),
+    }
 }
 
 /// Every round trip with every rate.

@@ -48,7 +48,7 @@ pub fn run(args: &Args) -> Result<Status> {
     };
     let mut tally = Tally::new(&wanted, input::conditions(&args.files))?;
     let input = input::read(&args.files, args.keep_literals, &mut |fact| tally.fact(fact))?;
-    let outcome = tally.finish(input.warnings, input.packets)?;
+    let (outcome, _) = tally.finish(input.warnings, input.packets)?;
     if args.json {
         output::warn(&outcome.warnings);
     } else {

@@ -230,7 +230,7 @@ impl Run {
             let text = format!("{failed_connects} connections did not reach the server; the last: {reason}");
             warnings.push(model::Warning { text });
         }
-        let outcome = self.tally.finish(warnings, None)?;
+        let (outcome, _) = self.tally.finish(warnings, None)?;
         if args.json {
             output::warn(&outcome.warnings);
         } else {

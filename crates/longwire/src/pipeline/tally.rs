@@ -1,17 +1,17 @@
 //! Facts of all connections to outcomes: operations, totals, predictions, and the records of each.
 
-use super::moved::Moved;
+use super::moved::{Choice, Moved};
 use analysis::fact::Fact;
 use analysis::operations::rule::Rule;
 use analysis::operations::{Grouped, Operations};
 use analysis::overview::Overview;
 use anyhow::{Context, Result};
-use model::{Conditions, Endpoint, Exchange, Prediction, Share, Warning};
+use model::{Conditions, ConnectionOutcome, Endpoint, Exchange, Operation, Protocol, Share, Warning};
 use predict::{Predictor, Target};
 use report::text::Progress;
 use report::{JsonWriter, ReadOutcome, RecordingWriter};
 use std::fs::File;
-use std::io::{self, StdoutLock, Write};
+use std::io::{self, StdoutLock};
 use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
@@ -24,7 +24,9 @@ pub struct Wanted {
     /// Links to predict for; none when no prediction is asked.
     pub targets: Vec<Target>,
     /// Which connections move there.
-    pub moved: Vec<super::moved::Choice>,
+    pub moved: Vec<Choice>,
+    /// Whether to keep the longest operation, with its exchanges.
+    pub longest: bool,
     /// Names for connections to these servers, as operations.
     pub names: Vec<(Endpoint, Arc<str>)>,
     /// Whether to write records to stdout.
@@ -36,27 +38,26 @@ pub struct Wanted {
 /// Sums up a run as its facts come.
 pub struct Tally {
     operations: Operations,
-    overview: Overview,
-    predictor: Option<Predictor>,
+    outlets: Outlets,
     moved: Moved,
-    records: Option<JsonWriter<Out>>,
-    exchanges: bool,
     recording: Option<RecordingWriter<File>>,
     since_progress: SinceProgress,
+    undecoded: Undecoded,
     conditions: Conditions,
+}
+
+/// Everything that takes operations.
+struct Outlets {
+    overview: Overview,
+    predictor: Option<Predictor>,
+    longest: Longest,
+    records: Option<JsonWriter<Stdout>>,
+    exchanges: bool,
+    /// The first fault of an output: told at the end, nothing is written after it.
     fault: Option<io::Error>,
 }
 
-/// What came since the last progress line.
-#[derive(Debug, Default)]
-struct SinceProgress {
-    exchanges: u64,
-    turns: u64,
-    waited: Duration,
-    network: Duration,
-}
-
-type Out = io::BufWriter<StdoutLock<'static>>;
+type Stdout = io::BufWriter<StdoutLock<'static>>;
 
 impl Tally {
     /// Begins; writes the conditions when records are wanted.
@@ -65,28 +66,34 @@ impl Tally {
     /// When stdout does not take them.
     pub fn new(wanted: &Wanted, conditions: Conditions) -> Result<Self> {
         let moved = Moved::new(wanted.moved.clone());
-        let records = if wanted.json {
-            let mut records = JsonWriter::new(io::BufWriter::with_capacity(1 << 16, io::stdout().lock()));
-            records.conditions(&conditions)?;
-            Some(records)
-        } else {
-            None
-        };
+        let mut records = None;
+        if wanted.json {
+            let stdout = io::BufWriter::with_capacity(1 << 16, io::stdout().lock());
+            let writer = records.insert(JsonWriter::new(stdout));
+            writer.conditions(&conditions).context(NOT_WRITTEN)?;
+        }
         let predictor = (!wanted.targets.is_empty()).then(|| {
             let moved = moved.clone();
             Predictor::new(wanted.targets.clone(), Box::new(move |step| moved.moves(step)))
         });
         Ok(Self {
             operations: Operations::new(wanted.rule).with_names(wanted.names.iter().cloned()),
-            overview: Overview::default(),
-            predictor,
+            outlets: Outlets {
+                overview: Overview::default(),
+                predictor,
+                longest: Longest {
+                    wanted: wanted.longest,
+                    operation: None,
+                },
+                records,
+                exchanges: wanted.exchanges,
+                fault: None,
+            },
             moved,
-            records,
-            exchanges: wanted.exchanges,
             recording: None,
             since_progress: SinceProgress::default(),
+            undecoded: Undecoded::default(),
             conditions,
-            fault: None,
         })
     }
 
@@ -101,7 +108,7 @@ impl Tally {
         Ok(())
     }
 
-    /// Makes readable what the recording has so far.
+    /// Makes readable what the recording, and whoever reads the records, has so far.
     ///
     /// # Errors
     /// When the file does not take it.
@@ -109,9 +116,7 @@ impl Tally {
         if let Some(recording) = &mut self.recording {
             recording.checkpoint().context("could not write the recording")?;
         }
-        if let Some(records) = &mut self.records {
-            note(&mut self.fault, records.flush());
-        }
+        self.outlets.write(JsonWriter::flush);
         Ok(())
     }
 
@@ -128,110 +133,159 @@ impl Tally {
         }
     }
 
-    /// Takes the next fact. A fault of stdout is kept and told by [`Tally::finish`].
+    /// Takes the next fact. A fault of an output is kept and told by [`Tally::finish`].
     pub fn fact(&mut self, fact: Fact) {
-        if let Fact::Opened {
-            connection, server, ..
-        } = fact
-        {
-            self.moved.opened(connection, server);
-        }
-        self.overview.fact(&fact);
-        if let Fact::Exchange { exchange, .. } = &fact {
-            self.since_progress.add(exchange);
+        self.outlets.overview.fact(&fact);
+        match &fact {
+            Fact::Opened {
+                connection, server, ..
+            } => self.moved.opened(*connection, *server),
+            Fact::Started { .. } => {}
+            Fact::Exchange { exchange, .. } => self.since_progress.add(exchange),
+            Fact::Closed(outcome) => {
+                self.undecoded.add(outcome);
+                self.outlets.write(|records| records.connection(outcome));
+            }
         }
         if let Some(recording) = &mut self.recording {
-            note(&mut self.fault, write_fact(recording, &fact));
+            let written = write_fact(recording, &fact);
+            self.outlets.note(written);
         }
-        if let (Fact::Closed(outcome), Some(records)) = (&fact, &mut self.records) {
-            let result = records.connection(outcome);
-            note(&mut self.fault, result);
-        }
-        let Self {
-            operations,
-            overview,
-            predictor,
-            records,
-            exchanges,
-            fault,
-            ..
-        } = self;
-        operations.fact(fact, &mut |grouped| {
-            group(
-                grouped,
-                overview,
-                predictor.as_mut(),
-                records.as_mut(),
-                *exchanges,
-                fault,
-            );
-        });
+        let outlets = &mut self.outlets;
+        self.operations.fact(fact, &mut |grouped| outlets.take(&grouped));
     }
 
-    /// Whether stdout is gone: nobody wants the rest.
+    /// Whether an output is gone: nobody wants the rest.
     pub fn is_over(&self) -> bool {
-        self.fault.is_some()
+        self.outlets.fault.is_some()
     }
 
-    /// The run is over: writes the remaining records, or gives what the view is made from.
+    /// Which connections the prediction moves.
+    pub fn moved(&self) -> Moved {
+        self.moved.clone()
+    }
+
+    /// The run is over: writes the remaining records, and gives what the view is made from, and the longest operation
+    /// if it was wanted.
     ///
     /// # Errors
-    /// When stdout did not take a record.
-    pub fn finish(mut self, warnings: Vec<Warning>, packets: Option<u64>) -> Result<ReadOutcome> {
-        let recording = self.recording.take();
+    /// When an output did not take everything.
+    pub fn finish(
+        self,
+        mut warnings: Vec<Warning>,
+        packets: Option<u64>,
+    ) -> Result<(ReadOutcome, Option<Operation>)> {
         let Self {
             operations,
-            mut overview,
-            mut predictor,
-            mut records,
-            exchanges,
+            mut outlets,
+            recording,
+            undecoded,
             conditions,
-            mut fault,
             ..
         } = self;
-        operations.finish(&mut |grouped| {
-            group(
-                grouped,
-                &mut overview,
-                predictor.as_mut(),
-                records.as_mut(),
-                exchanges,
-                &mut fault,
-            );
-        });
-        let mut totals = overview.finish();
+        operations.finish(&mut |grouped| outlets.take(&grouped));
+        let mut totals = std::mem::take(&mut outlets.overview).finish();
         totals.summary.packets = packets;
-        let predictions = predictor.map(Predictor::finish).unwrap_or_default();
-        if let Some(mut records) = records.take() {
-            for statement in &totals.statements {
-                note(&mut fault, records.statement(statement));
-            }
-            note(&mut fault, write_predictions(&mut records, &predictions));
-            for warning in &warnings {
-                note(&mut fault, records.warning(warning));
-            }
-            note(&mut fault, records.summary(&totals.summary));
-            note(&mut fault, records.flush());
-        }
-        if let Some(mut recording) = recording {
-            for warning in &warnings {
-                note(&mut fault, recording.warning(warning));
-            }
-            note(&mut fault, recording.finish(&totals.summary).map(drop));
-        }
-        if let Some(fault) = fault {
-            return Err(anyhow::Error::new(fault).context("could not write the records"));
-        }
-        Ok(ReadOutcome {
+        warnings.extend(undecoded.warnings());
+        let outcome = ReadOutcome {
             conditions,
             connections: totals.connections,
             statements: totals.statements,
             operations: totals.operations,
             warnings,
-            predictions,
+            predictions: outlets
+                .predictor
+                .take()
+                .map(Predictor::finish)
+                .unwrap_or_default(),
             summary: totals.summary,
-        })
+        };
+        outlets.write(|records| write_outcome(records, &outcome));
+        if let Some(mut recording) = recording {
+            let warned = outcome
+                .warnings
+                .iter()
+                .try_for_each(|warning| recording.warning(warning));
+            outlets.note(warned.and_then(|()| recording.finish(&outcome.summary).map(drop)));
+        }
+        match outlets.fault {
+            Some(fault) => Err(anyhow::Error::new(fault).context(NOT_WRITTEN)),
+            None => Ok((outcome, outlets.longest.operation)),
+        }
     }
+}
+
+const NOT_WRITTEN: &str = "could not write all records";
+
+impl Outlets {
+    fn take(&mut self, grouped: &Grouped) {
+        let exchanges = self.exchanges;
+        match grouped {
+            Grouped::Operation(operation) => {
+                self.overview.operation(operation);
+                self.longest.take(operation);
+                if let Some(predictor) = &mut self.predictor {
+                    predictor.add(operation);
+                }
+                self.write(|records| {
+                    if exchanges {
+                        operation
+                            .steps
+                            .iter()
+                            .try_for_each(|step| records.step(step, operation.id))?;
+                    }
+                    records.operation(operation)
+                });
+            }
+            Grouped::Alone(exchange, protocol) if exchanges => {
+                self.write(|records| records.exchange(exchange, *protocol, None));
+            }
+            Grouped::Alone(..) => {}
+        }
+    }
+
+    fn write(&mut self, write: impl FnOnce(&mut JsonWriter<Stdout>) -> io::Result<()>) {
+        if self.fault.is_none()
+            && let Some(records) = &mut self.records
+        {
+            let written = write(records);
+            self.note(written);
+        }
+    }
+
+    fn note(&mut self, written: io::Result<()>) {
+        if let Err(fault) = written {
+            self.fault.get_or_insert(fault);
+        }
+    }
+}
+
+/// The longest operation that came, or part of one.
+#[derive(Debug, Default)]
+struct Longest {
+    wanted: bool,
+    operation: Option<Operation>,
+}
+
+impl Longest {
+    fn take(&mut self, operation: &Operation) {
+        let longer = self
+            .operation
+            .as_ref()
+            .is_none_or(|longest| longest.duration < operation.duration);
+        if self.wanted && longer {
+            self.operation = Some(operation.clone());
+        }
+    }
+}
+
+/// What came since the last progress line.
+#[derive(Debug, Default)]
+struct SinceProgress {
+    exchanges: u64,
+    turns: u64,
+    waited: Duration,
+    network: Duration,
 }
 
 impl SinceProgress {
@@ -241,6 +295,49 @@ impl SinceProgress {
         let waited = exchange.ended().since(exchange.at);
         self.waited += waited;
         self.network += waited.saturating_sub(exchange.server());
+    }
+}
+
+/// Connections whose statements could not be seen.
+#[derive(Debug, Default)]
+struct Undecoded {
+    encrypted: u64,
+    damaged: u64,
+    reason: Option<String>,
+}
+
+impl Undecoded {
+    fn add(&mut self, outcome: &ConnectionOutcome) {
+        let decoding = &outcome.decoding;
+        if decoding.encrypted {
+            self.encrypted += 1;
+        } else if decoding.protocol != Protocol::Unknown
+            && let Some(reason) = &decoding.opaque
+        {
+            self.damaged += 1;
+            self.reason.get_or_insert_with(|| reason.clone());
+        }
+    }
+
+    fn warnings(self) -> Vec<Warning> {
+        let mut warnings = Vec::new();
+        if self.encrypted > 0 {
+            let text = format!(
+                "{} connections are encrypted: their turns, bytes and times are counted, their statements are not seen; \
+                 `longwire watch` with sslmode=require in its TARGET encrypts by itself and sees them",
+                self.encrypted
+            );
+            warnings.push(Warning { text });
+        }
+        if let Some(reason) = self.reason {
+            let text = format!(
+                "{} connections could not be decoded to their end, from there on only turns, bytes and times are \
+                 counted; the first: {reason}",
+                self.damaged
+            );
+            warnings.push(Warning { text });
+        }
+        warnings
     }
 }
 
@@ -258,45 +355,20 @@ fn write_fact(recording: &mut RecordingWriter<File>, fact: &Fact) -> io::Result<
     }
 }
 
-fn group(
-    grouped: Grouped,
-    overview: &mut Overview,
-    predictor: Option<&mut Predictor>,
-    records: Option<&mut JsonWriter<Out>>,
-    exchanges: bool,
-    fault: &mut Option<io::Error>,
-) {
-    match grouped {
-        Grouped::Operation(operation) => {
-            overview.operation(&operation);
-            if let Some(predictor) = predictor {
-                predictor.add(&operation);
-            }
-            if let Some(records) = records {
-                if exchanges {
-                    for step in &operation.steps {
-                        note(fault, records.step(step, operation.id));
-                    }
-                }
-                note(fault, records.operation(&operation));
-            }
-        }
-        Grouped::Alone(exchange, protocol) => {
-            if let Some(records) = records.filter(|_| exchanges) {
-                note(fault, records.exchange(&exchange, protocol, None));
-            }
-        }
-    }
-}
-
-fn write_predictions<W: Write>(records: &mut JsonWriter<W>, predictions: &[Prediction]) -> io::Result<()> {
-    predictions
+/// The records that can only be written at the end.
+fn write_outcome(records: &mut JsonWriter<Stdout>, outcome: &ReadOutcome) -> io::Result<()> {
+    outcome
+        .statements
         .iter()
-        .try_for_each(|prediction| records.prediction(prediction))
-}
-
-fn note(fault: &mut Option<io::Error>, result: io::Result<()>) {
-    if let Err(error) = result {
-        fault.get_or_insert(error);
-    }
+        .try_for_each(|statement| records.statement(statement))?;
+    outcome
+        .predictions
+        .iter()
+        .try_for_each(|prediction| records.prediction(prediction))?;
+    outcome
+        .warnings
+        .iter()
+        .try_for_each(|warning| records.warning(warning))?;
+    records.summary(&outcome.summary)?;
+    records.flush()
 }
