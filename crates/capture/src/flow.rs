@@ -212,47 +212,57 @@ impl Flow {
 
     #[cold]
     fn overlap(&mut self, direction: Direction, packet: &Packet<'_>, start: u64, out: &mut Output<'_>) {
-        let quick = self.quick();
+        let soon = self.soon();
         let half = &mut self.halves[direction.index()];
+        let at = packet.head.at;
+        let late = half
+            .missed_since(half.next)
+            .is_some_and(|since| at.since(since) >= soon);
         if start < half.next {
             half.repeat(self.id, &packet.head, start, out);
+        } else if late {
+            half.retransmitted += packet.head.packets;
         }
         let waited_since = half.take_overlap(self.id, packet, start, out);
-        if let Some(from) = waited_since
-            && packet.head.at.since(from) >= quick
-        {
-            half.recover(self.id, from, packet.head.at, out);
-            half.repeated_at = packet.head.at;
+        if let Some(from) = waited_since.filter(|_| late) {
+            half.recover(self.id, from, at, out);
+            half.repeated_at = at;
         }
     }
 
     #[cold]
     fn early(&mut self, direction: Direction, packet: &Packet<'_>, start: u64, out: &mut Output<'_>) {
+        let soon = self.soon();
         let other_seen = self.halves[direction.reverse().index()].packets > 0;
         let half = &mut self.halves[direction.index()];
+        let at = packet.head.at;
         if start - half.next > LARGEST_WINDOW {
             out.tally.misplaced += 1;
             return;
         }
+        let late = half
+            .missed_since(start)
+            .is_some_and(|since| at.since(since) >= soon);
         if !half.take_early(packet, start, out) {
             half.repeat(self.id, &packet.head, start, out);
+        } else if late {
+            half.retransmitted += packet.head.packets;
         }
         while half.charge() > MAX_WAITING || (out.memory > MAX_MEMORY && half.charge() > 0) {
             out.tally.overflows += 1;
-            if !half.settle_gap(self.id, packet.head.at, other_seen, out) {
+            if !half.settle_gap(self.id, at, other_seen, out) {
                 break;
             }
         }
     }
 
-    /// The least time that tells a retransmission from packets that changed places.
-    fn quick(&self) -> Duration {
+    /// How soon after the bytes behind it a packet may pass and still only have changed places: a retransmission takes
+    /// at least a round trip. Wireshark draws the line between out-of-order and retransmission there too.
+    fn soon(&self) -> Duration {
         let whole = self.least[0]
             .zip(self.least[1])
             .map(|(client, server)| client + server);
-        whole
-            .filter(|rtt| !rtt.is_zero())
-            .map_or(REORDERING, |rtt| rtt.min(REORDERING))
+        whole.filter(|rtt| !rtt.is_zero()).unwrap_or(REORDERING)
     }
 
     /// Ends the connection: gives what still waits, then the totals. `end` is when the observation ended.
@@ -321,5 +331,5 @@ const BELIEVED_AHEAD: u64 = 1 << 20;
 const MAX_WAITING: usize = 4 << 20;
 /// The same for all connections together.
 const MAX_MEMORY: usize = 64 << 20;
-/// Packets that change places do so within this time, Wireshark's limit too.
+/// The same while no round trip is known, Wireshark's limit too.
 const REORDERING: Duration = Duration::from_millis(3);

@@ -23,6 +23,13 @@ impl Half {
         added
     }
 
+    /// Since when the bytes at `place` are missed: since bytes behind them passed.
+    pub fn missed_since(&self, place: u64) -> Option<Timestamp> {
+        self.pending
+            .as_ref()
+            .and_then(|pending| pending.passed_behind(place))
+    }
+
     /// Keeps bytes until their turn; whether some of them are new.
     fn wait(&mut self, at: Timestamp, start: u64, length: u64, payload: &[u8], out: &mut Output<'_>) -> bool {
         let pending = self.pending.get_or_insert_default();
@@ -42,7 +49,7 @@ impl Half {
         out: &mut Output<'_>,
     ) -> Option<Timestamp> {
         let head = &packet.head;
-        let since = self.pending.as_ref().and_then(|pending| pending.since());
+        let since = self.missed_since(self.next);
         let old = self.next.saturating_sub(start);
         let fresh = u64::from(head.length).saturating_sub(old);
         if fresh > 0 {
@@ -68,9 +75,7 @@ impl Half {
         while self.next < place {
             let waiting = self.pending.as_ref().and_then(|pending| pending.first_start());
             let (until, at) = match waiting {
-                Some(start) if start < place => {
-                    (start, self.pending.as_ref().and_then(|p| p.since()).unwrap_or(at))
-                }
+                Some(start) if start < place => (start, self.missed_since(start).unwrap_or(at)),
                 _ => (place, at),
             };
             self.deliver(id, at, &[], until - self.next, None, out);

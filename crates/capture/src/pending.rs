@@ -1,12 +1,12 @@
 //! Bytes that arrived ahead of their turn.
 
 use model::Timestamp;
-use std::collections::VecDeque;
+use std::collections::BTreeMap;
 
-/// Bytes of one direction beyond a gap, sorted, never overlapping.
+/// Bytes of one direction beyond a gap, by their place, never overlapping.
 #[derive(Debug, Default)]
 pub(crate) struct Pending {
-    chunks: VecDeque<Chunk>,
+    chunks: BTreeMap<u64, Chunk>,
     charge: usize,
 }
 
@@ -33,55 +33,54 @@ impl Pending {
     /// Keeps the bytes from `start` on that are not there yet (the first copy wins); whether there were any.
     pub fn insert(&mut self, at: Timestamp, start: u64, length: u64, payload: &[u8]) -> bool {
         let end = start + length;
-        let mut cursor = start;
-        let mut index = self.chunks.partition_point(|chunk| chunk.end() <= start);
+        let before = self.chunks.range(..=start).next_back();
+        let mut cursor = before.map_or(start, |(_, chunk)| chunk.end().max(start));
         let mut added = false;
         while cursor < end {
-            let stop = match self.chunks.get(index) {
-                Some(chunk) if chunk.start <= cursor => {
-                    cursor = chunk.end();
-                    index += 1;
-                    continue;
-                }
-                Some(chunk) => chunk.start.min(end),
-                None => end,
-            };
-            let (from, to) = ((cursor - start) as usize, (stop - start) as usize);
-            let bytes = payload
-                .get(from..to.min(payload.len()))
-                .unwrap_or_default()
-                .to_vec();
-            self.charge += bytes.len() + CHUNK_CHARGE;
-            self.chunks.insert(
-                index,
-                Chunk {
-                    at,
-                    start: cursor,
-                    length: stop - cursor,
-                    bytes,
-                },
-            );
-            (cursor, index, added) = (stop, index + 1, true);
+            let after = self
+                .chunks
+                .range(cursor..end)
+                .next()
+                .map(|(_, chunk)| (chunk.start, chunk.end()));
+            let (stop, next) = after.unwrap_or((end, end));
+            if stop > cursor {
+                let (from, to) = ((cursor - start) as usize, (stop - start) as usize);
+                let bytes = payload
+                    .get(from..to.min(payload.len()))
+                    .unwrap_or_default()
+                    .to_vec();
+                self.charge += bytes.len() + CHUNK_CHARGE;
+                let length = stop - cursor;
+                self.chunks.insert(
+                    cursor,
+                    Chunk {
+                        at,
+                        start: cursor,
+                        length,
+                        bytes,
+                    },
+                );
+                added = true;
+            }
+            cursor = next;
         }
         added
     }
 
     /// Where the first of them begin.
     pub fn first_start(&self) -> Option<u64> {
-        self.chunks.front().map(|chunk| chunk.start)
+        self.chunks.first_key_value().map(|(start, _)| *start)
     }
 
-    /// When the first of them to arrive did.
-    pub fn since(&self) -> Option<Timestamp> {
-        self.chunks.iter().map(|chunk| chunk.at).min()
+    /// When the first of them behind `place` passed: since then the bytes at `place` are missed.
+    pub fn passed_behind(&self, place: u64) -> Option<Timestamp> {
+        self.chunks.range(place..).next().map(|(_, chunk)| chunk.at)
     }
 
     /// Takes the first chunk when it begins at or before `next`.
     pub fn take_at(&mut self, next: u64) -> Option<Chunk> {
-        if self.first_start()? > next {
-            return None;
-        }
-        let chunk = self.chunks.pop_front()?;
+        let first = self.chunks.first_entry().filter(|entry| *entry.key() <= next)?;
+        let chunk = first.remove();
         self.charge -= chunk.bytes.len() + CHUNK_CHARGE;
         Some(chunk)
     }
@@ -93,7 +92,7 @@ impl Pending {
 }
 
 /// What a chunk costs besides its bytes.
-const CHUNK_CHARGE: usize = 64;
+const CHUNK_CHARGE: usize = 128;
 
 #[cfg(test)]
 mod tests {

@@ -83,8 +83,8 @@ fn bytes_lost_before_the_observation_point_wait_for_their_retransmission() {
     );
     assert_eq!(
         told.totals().retransmitted_packets,
-        Some(0),
-        "these bytes were not seen before"
+        Some(1),
+        "so late that they were sent again"
     );
     assert!(warnings.is_empty(), "{warnings:?}");
 }

@@ -114,7 +114,8 @@ pub struct Totals {
     /// Bytes of those packets as they were on the wire, link-layer header included, frame check sequence not.
     /// Absent where the source cannot count them.
     pub wire_bytes: Option<[u64; 2]>,
-    /// Packets that carried payload already seen, both directions. Absent where the source cannot count them.
+    /// Packets sent again, both directions: they carried payload, a SYN or a FIN already seen, or closed a gap later
+    /// than packets that change places would. Absent where the source cannot count them.
     pub retransmitted_packets: Option<u64>,
     /// Payload bytes that passed (by their sequence numbers) but are not in the capture, per direction. A
     /// one-sided capture leaves the other direction's payload unknown, not unseen.
