@@ -66,9 +66,11 @@ fn every_request_of_a_recording_gets_one_reply() {
         }
         let count = |role| seen.iter().filter(|seen| seen.role == role).count();
         assert_eq!(count(Role::Greeting), 1, "{name}");
+        // A replica's last request is answered without end.
+        let unfinished = usize::from(name.contains("binlog"));
         assert_eq!(
             count(Role::Request),
-            count(Role::Reply) + count(Role::ReplyPause),
+            count(Role::Reply) + count(Role::ReplyPause) + unfinished,
             "{name}"
         );
         assert_eq!(count(Role::Notice) + count(Role::Opaque), 0, "{name}");
@@ -543,9 +545,10 @@ fn a_connection_seen_from_any_command_on_is_decoded() {
             let rows = |seen: &[Seen]| seen.iter().filter(|seen| seen.what == "Work Row").count();
             assert_eq!(rows(&seen), rows(tail), "{name} from segment {place}");
             let count = |role| seen.iter().filter(|seen| seen.role == role).count();
+            let unfinished = usize::from(name.contains("binlog"));
             assert_eq!(
                 count(Role::Request),
-                count(Role::Reply) + count(Role::ReplyPause),
+                count(Role::Reply) + count(Role::ReplyPause) + unfinished,
                 "{name} from segment {place}"
             );
         }
