@@ -1,0 +1,82 @@
+//! What decoding costs: per small message, per exchange, per byte of bulk data.
+
+use criterion::{Criterion, Throughput, criterion_group, criterion_main};
+use model::{Direction, Message, Timestamp};
+use std::hint::black_box;
+use wire::Stream;
+
+const AT: Timestamp = Timestamp::from_nanos(1);
+
+fn message(tag: u8, body: &[u8]) -> Vec<u8> {
+    let length = u32::try_from(body.len() + 4).expect("a short body");
+    [&[tag][..], &length.to_be_bytes(), body].concat()
+}
+
+/// A stream that has seen a start-up.
+fn started() -> Stream {
+    let mut stream = Stream::new(5432);
+    let startup = b"\0\0\0\x10\0\x03\0\0user\0me\0\0";
+    stream.feed(AT, Direction::ClientToServer, startup, &mut |_| {});
+    let ready = [message(b'R', &[0; 4]), message(b'Z', b"I")].concat();
+    stream.feed(AT, Direction::ServerToClient, &ready, &mut |_| {});
+    stream
+}
+
+fn rows(criterion: &mut Criterion) {
+    let row = message(b'D', b"\0\x01\0\0\0\x0412345678");
+    let feed: Vec<u8> = row.iter().copied().cycle().take(row.len() * 3000).collect();
+    let mut group = criterion.benchmark_group("postgres");
+    group.throughput(Throughput::Elements(3000));
+    let mut stream = started();
+    group.bench_function("rows of 17 bytes", |bencher| {
+        bencher.iter(|| {
+            let mut bytes = 0;
+            let mut sink = |message: Message<'_>| bytes += message.bytes;
+            stream.feed(AT, Direction::ServerToClient, black_box(&feed), &mut sink);
+            bytes
+        });
+    });
+    group.finish();
+}
+
+fn exchanges(criterion: &mut Criterion) {
+    let request = message(b'Q', b"select 1\0");
+    let columns = b"\0\x01?column?\0\0\0\0\0\0\0\0\0\0\x17\0\x04\xff\xff\xff\xff\0\0";
+    let row = message(b'D', b"\0\x01\0\0\0\x011");
+    let end = [message(b'C', b"SELECT 1\0"), message(b'Z', b"I")].concat();
+    let reply = [message(b'T', columns), row, end].concat();
+    let mut group = criterion.benchmark_group("postgres");
+    group.throughput(Throughput::Elements(1));
+    let mut stream = started();
+    group.bench_function("exchange of select 1 (5 messages)", |bencher| {
+        bencher.iter(|| {
+            let mut bytes = 0;
+            let mut sink = |message: Message<'_>| bytes += message.bytes;
+            stream.feed(AT, Direction::ClientToServer, black_box(&request), &mut sink);
+            stream.feed(AT, Direction::ServerToClient, black_box(&reply), &mut sink);
+            bytes
+        });
+    });
+    group.finish();
+}
+
+fn bulk(criterion: &mut Criterion) {
+    let data = message(b'd', &[b'x'; 1 << 20]);
+    let mut group = criterion.benchmark_group("postgres");
+    group.throughput(Throughput::Bytes(data.len() as u64));
+    let mut stream = started();
+    group.bench_function("copy data of 1 MiB in feeds of 64 KiB", |bencher| {
+        bencher.iter(|| {
+            let mut bytes = 0;
+            let mut sink = |message: Message<'_>| bytes += message.bytes;
+            for part in black_box(&data).chunks(64 * 1024) {
+                stream.feed(AT, Direction::ServerToClient, part, &mut sink);
+            }
+            bytes
+        });
+    });
+    group.finish();
+}
+
+criterion_group!(benches, rows, exchanges, bulk);
+criterion_main!(benches);
