@@ -13,6 +13,8 @@ pub struct Network {
     delays: [u64; 2],
     packet_bytes: u32,
     flows: Vec<Flow>,
+    /// Per connection, when the acknowledgement that ended its handshake reaches the server.
+    established: Vec<u64>,
     events: BinaryHeap<Reverse<Event>>,
     order: u64,
     /// Waiters whose bytes have just arrived, to be told at the present time.
@@ -100,6 +102,7 @@ impl Network {
             delays,
             packet_bytes: link.payload_per_packet(),
             flows: Vec::new(),
+            established: Vec::new(),
             events: BinaryHeap::new(),
             order: 0,
             satisfied: VecDeque::new(),
@@ -115,6 +118,7 @@ impl Network {
             [new.clone(), new]
         });
         self.flows.extend(flows);
+        self.established.push(0);
     }
 
     /// The flows as they are now, two a connection.
@@ -146,7 +150,24 @@ impl Network {
         self.send_control(direction, HANDSHAKE_BYTES, waiter);
     }
 
-    /// Sends an empty acknowledgement; `waiter` waits for it.
+    /// The client has the answer to its handshake: it acknowledges.
+    pub fn establish(&mut self, connection: u32) {
+        let passage = self.pipes[0].accept(Timestamp::from_nanos(self.now), TCP_HEADER_BYTES);
+        self.established[connection as usize] = self.arrival(passage, Direction::ClientToServer);
+    }
+
+    /// `waiter` waits for the acknowledgement that ended the connection's handshake to reach the server: what a server
+    /// that speaks first waits for. Of a connection established before, for another one.
+    pub fn wait_for_establishment(&mut self, connection: u32, waiter: u32) {
+        let at = self.established[connection as usize];
+        if at < self.now {
+            self.send_empty(Direction::ClientToServer, waiter);
+        } else {
+            self.push(at, What::Told(Happening::Arrived(waiter)));
+        }
+    }
+
+    /// Sends a packet without payload; `waiter` waits for it.
     pub fn send_empty(&mut self, direction: Direction, waiter: u32) {
         self.send_control(direction, TCP_HEADER_BYTES, waiter);
     }
@@ -242,7 +263,7 @@ impl Network {
         let at = Timestamp::from_nanos(self.now);
         match self.pipes[direction].accept(at, length + TCP_HEADER_BYTES) {
             Passage::Arrives { arrives, .. } => {
-                let (received, allowed) = self.flows[(flow ^ 1) as usize].acknowledge_with_data();
+                let (received, allowed) = self.flows[(flow ^ 1) as usize].acknowledge_with_data(self.now);
                 let what = What::Packet {
                     flow,
                     length,
@@ -271,10 +292,14 @@ impl Network {
 
     fn send_acknowledgement(&mut self, flow: u32, newest: u64) {
         let (received, allowed) = self.flows[flow as usize].acknowledge();
+        let beyond = if newest > received { newest } else { 0 };
+        self.put_acknowledgement_on_link(flow, received, allowed, beyond);
+    }
+
+    fn put_acknowledgement_on_link(&mut self, flow: u32, received: u64, allowed: u64, beyond: u64) {
         let back = (flow & 1) as usize ^ 1;
         let passage = self.pipes[back].accept(Timestamp::from_nanos(self.now), TCP_HEADER_BYTES);
         if let Passage::Arrives { arrives, .. } = passage {
-            let beyond = if newest > received { newest } else { 0 };
             self.push(
                 arrives.as_nanos(),
                 What::Acknowledgement {
@@ -303,7 +328,8 @@ impl Network {
             .acknowledges_at()
             .is_some_and(|at| at <= self.now)
         {
-            self.send_acknowledgement(flow, 0);
+            let (received, allowed) = self.flows[flow as usize].acknowledge_late();
+            self.put_acknowledgement_on_link(flow, received, allowed, 0);
         }
     }
 
@@ -327,14 +353,19 @@ impl Network {
 
     fn send_control(&mut self, direction: Direction, wire_bytes: u32, waiter: u32) {
         let passage = self.pipes[direction.index()].accept(Timestamp::from_nanos(self.now), wire_bytes);
-        let at = match passage {
+        let at = self.arrival(passage, direction);
+        self.push(at, What::Told(Happening::Arrived(waiter)));
+    }
+
+    /// When a packet without payload arrives. One that found no room is sent again after TCP's first timeout of a second
+    /// (RFC 6298), by when the queue has drained.
+    fn arrival(&self, passage: Passage, direction: Direction) -> u64 {
+        match passage {
             Passage::Arrives { arrives, .. } => arrives.as_nanos(),
-            // Sent again after TCP's initial timeout of a second (RFC 6298), by when the queue has drained.
             Passage::Dropped => self
                 .now
                 .saturating_add(HANDSHAKE_TIMEOUT + self.delays[direction.index()]),
-        };
-        self.push(at, What::Told(Happening::Arrived(waiter)));
+        }
     }
 
     fn push(&mut self, at: u64, what: What) {

@@ -149,7 +149,7 @@ impl<'a> Run<'a> {
                 self.network.send_handshake(Direction::ClientToServer, node);
             }
             Passage::Moved if what.request_bytes == 0 => {
-                self.network.send_empty(Direction::ClientToServer, node)
+                self.network.wait_for_establishment(what.connection, node)
             }
             Passage::Moved => {
                 let flow = 2 * what.connection;
@@ -272,8 +272,12 @@ impl<'a> Run<'a> {
             return;
         }
         self.times[node as usize].completed = self.network.now();
+        let what = &self.plan.nodes[node as usize];
+        if what.passage == Passage::Handshake {
+            self.network.establish(what.connection);
+        }
         self.release(node, After::Completion);
-        let mut waiter = self.plan.nodes[node as usize].first_reply_waiter;
+        let mut waiter = what.first_reply_waiter;
         while waiter != NONE {
             let what = &self.plan.nodes[waiter as usize];
             let times = &self.times[waiter as usize];

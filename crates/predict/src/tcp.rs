@@ -7,6 +7,7 @@
 mod congestion;
 mod flow;
 mod receiver;
+mod round_trip;
 
 pub use flow::{Flow, Sending};
 pub use receiver::Reaction;

@@ -2,6 +2,7 @@
 
 use super::congestion::{Acknowledged, Congestion};
 use super::receiver::{Reaction, Receiver};
+use super::round_trip::RoundTrip;
 use std::collections::VecDeque;
 
 /// One direction of one connection.
@@ -11,7 +12,7 @@ pub struct Flow {
     packet_bytes: u32,
     /// Round trip of a minimal packet.
     base_rtt: u64,
-    smoothed_rtt: u64,
+    round_trip: RoundTrip,
     /// Stream offsets: given by the application, sent, acknowledged.
     written: u64,
     sent: u64,
@@ -62,7 +63,7 @@ impl Flow {
         Self {
             packet_bytes,
             base_rtt,
-            smoothed_rtt: base_rtt,
+            round_trip: RoundTrip::known(base_rtt),
             written: 0,
             sent: 0,
             acked: 0,
@@ -81,6 +82,7 @@ impl Flow {
     /// The handshake is done.
     pub fn opened(&mut self) {
         self.receiver.opened();
+        self.round_trip = RoundTrip::first(self.base_rtt);
     }
 
     /// Moves everything remembered by `by` nanoseconds of time: what happened at 5 will have happened at 5 + `by`.
@@ -103,7 +105,7 @@ impl Flow {
     pub fn write(&mut self, at: u64, bytes: u64) {
         if self.in_flight == 0 && self.sent == self.written && self.sent > 0 {
             self.congestion
-                .after_idle(at, at.saturating_sub(self.last_sent), self.timeout());
+                .after_idle(at, at.saturating_sub(self.last_sent), self.round_trip.timeout());
         }
         self.written += bytes;
     }
@@ -118,7 +120,7 @@ impl Flow {
             return Some(lost);
         }
         let end = self.written.min(self.sent + u64::from(self.packet_bytes));
-        if end == self.sent || end > self.allowed || end - self.acked > SEND_BUFFER {
+        if end == self.sent || end > self.allowed || end - self.acked > MOST_BUFFER {
             return None;
         }
         let sending = Sending {
@@ -141,7 +143,7 @@ impl Flow {
 
     /// Closes a burst of [`Flow::next_packet`].
     pub fn sent_all_it_can(&mut self, at: u64) {
-        let timeout = self.timeout();
+        let timeout = self.round_trip.timeout();
         let limited = self.in_flight >= self.congestion.window;
         self.congestion
             .after_sending(at, self.in_flight, limited, self.acked, self.sent, timeout);
@@ -149,7 +151,7 @@ impl Flow {
 
     /// A packet reached the receiver.
     pub fn arrives(&mut self, at: u64, start: u64, end: u64) -> Reaction {
-        self.receiver.packet(at, start, end, self.smoothed_rtt)
+        self.receiver.packet(at, start, end, self.base_rtt)
     }
 
     /// The next waiter all of whose bytes have arrived.
@@ -166,9 +168,15 @@ impl Flow {
         (self.receiver.received, allowed)
     }
 
+    /// A delayed acknowledgement leaves the receiver: offset received, and offset allowed.
+    pub fn acknowledge_late(&mut self) -> (u64, u64) {
+        let allowed = self.receiver.acknowledge_late();
+        (self.receiver.received, allowed)
+    }
+
     /// Data leave the receiver's side and acknowledge too: offset received, and offset allowed.
-    pub fn acknowledge_with_data(&mut self) -> (u64, u64) {
-        let allowed = self.receiver.acknowledge_with_data();
+    pub fn acknowledge_with_data(&mut self, at: u64) -> (u64, u64) {
+        let allowed = self.receiver.acknowledge_with_data(at);
         (self.receiver.received, allowed)
     }
 
@@ -184,7 +192,7 @@ impl Flow {
     /// Catches up with a delayed acknowledgement that left before `at` and takes `delay` to the sender.
     pub fn settle(&mut self, at: u64, delay: u64) {
         if let Some(left_at) = self.receiver.acknowledges_at().filter(|left_at| *left_at <= at) {
-            let (received, allowed) = self.acknowledge();
+            let (received, allowed) = self.acknowledge_late();
             self.acknowledged(left_at + delay, received, allowed, None);
         }
     }
@@ -198,7 +206,7 @@ impl Flow {
             self.mark_arrived(beyond);
         }
         if let Some(rtt) = rtt {
-            self.smoothed_rtt = (7 * self.smoothed_rtt + rtt) / 8;
+            self.round_trip.sample(rtt, self.acked, self.sent);
         }
         if self.recovering_until.is_some_and(|until| self.acked >= until) {
             self.recovering_until = None;
@@ -231,12 +239,7 @@ impl Flow {
 
     /// When the sender stops waiting for an acknowledgement; absent when it waits for none.
     pub fn gives_up_at(&self) -> Option<u64> {
-        (self.acked < self.sent).then(|| self.last_sent + self.timeout())
-    }
-
-    /// The retransmission timeout: round trip + 200 ms (`tcp_rto_min`; RFC 6298 with Linux's floor of the variance).
-    fn timeout(&self) -> u64 {
-        self.smoothed_rtt.max(self.base_rtt) + LEAST_TIMEOUT
+        (self.acked < self.sent).then(|| self.last_sent + self.round_trip.timeout())
     }
 
     fn take_acknowledged(&mut self, at: u64, received: u64) -> (u32, Option<u64>) {
@@ -291,18 +294,18 @@ impl Flow {
         packet.state = PacketState::InFlight;
         packet.resent = true;
         packet.sent_at = at;
-        self.in_flight += 1;
-        self.last_sent = at;
-        Some(Sending {
+        let sending = Sending {
             start: packet.start,
             end: packet.end,
-        })
+        };
+        self.in_flight += 1;
+        self.last_sent = at;
+        Some(sending)
     }
 }
 
 /// The receiver's window in its SYN.
-const FIRST_ALLOWED: u64 = 65_535;
-/// Payload that tcp_wmem's maximum of 4 MiB lets be in flight.
-const SEND_BUFFER: u64 = 4_000_000;
-const LEAST_TIMEOUT: u64 = 200_000_000;
+const FIRST_ALLOWED: u64 = 64_240;
+/// What tcp_wmem's maximum of 4 MiB holds.
+const MOST_BUFFER: u64 = 4_194_304;
 const DUPLICATES_BEFORE_LOSS: usize = 3;

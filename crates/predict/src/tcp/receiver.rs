@@ -13,6 +13,10 @@ pub struct Receiver {
     waiting_since: u64,
     /// Acknowledgements still to be sent at once, as Linux does at a connection's start.
     at_once: u32,
+    /// When the newest packet came.
+    newest_at: u64,
+    /// Whether this side answers what it receives: its answers then carry the acknowledgements, none is sent at once.
+    answering: bool,
     /// Largest packet met, by which the receiver guesses the sender's full size.
     full_size: u32,
     window: Window,
@@ -49,10 +53,12 @@ impl Default for Receiver {
             unacknowledged: 0,
             waiting_since: 0,
             at_once: 0,
+            newest_at: 0,
+            answering: true,
             full_size: FIRST_GUESS_OF_FULL_SIZE,
             window: Window {
                 buffer: INITIAL_BUFFER,
-                granted: INITIAL_BUFFER,
+                granted: FIRST_GRANTED,
                 copied: INITIAL_COPIED,
                 measured_at: 0,
                 measured_from: 0,
@@ -66,26 +72,20 @@ impl Receiver {
     /// The connection has just been opened: the first packets are acknowledged at once (`tcp_enter_quickack_mode`).
     pub fn opened(&mut self) {
         self.at_once = ACKS_AT_ONCE;
-    }
-
-    /// Data leave the receiver's side, and acknowledge what came. A side that answers no longer acknowledges at once
-    /// (`inet_csk_in_pingpong_mode`).
-    pub fn acknowledge_with_data(&mut self) -> u64 {
-        if self.unacknowledged > 0 {
-            self.at_once = 0;
-        }
-        self.acknowledge()
+        self.answering = false;
     }
 
     /// Moves everything remembered by `by` nanoseconds of time.
     pub fn shift(&mut self, by: i64) {
         self.waiting_since = self.waiting_since.saturating_add_signed(by);
+        self.newest_at = self.newest_at.saturating_add_signed(by);
         self.window.measured_at = self.window.measured_at.saturating_add_signed(by);
     }
 
     /// A packet with the bytes `start..end` came.
     pub fn packet(&mut self, at: u64, start: u64, end: u64, rtt: u64) -> Reaction {
         let length = (end - start) as u32;
+        self.newest_at = at;
         self.full_size = self.full_size.max(length);
         if start > self.received {
             self.beyond.insert(start, end);
@@ -104,9 +104,9 @@ impl Receiver {
         {
             self.received = self.received.max(piece.remove());
         }
-        self.window.arrived(at, self.received, length, rtt);
-        if self.at_once > 0 {
-            self.at_once -= 1;
+        let widened = self.window.arrived(at, self.received, length, rtt);
+        if !self.answering && (widened || self.at_once > 0) {
+            self.at_once -= u32::from(!widened);
             return Reaction::Acknowledge;
         }
         if had_gap || self.unacknowledged > u64::from(self.full_size) {
@@ -122,6 +122,21 @@ impl Receiver {
         self.received + self.window.granted
     }
 
+    /// The same, because its delay is over: a side that was expected to answer did not (`tcp_delack_timer_handler`).
+    pub fn acknowledge_late(&mut self) -> u64 {
+        self.answering = false;
+        self.acknowledge()
+    }
+
+    /// Data leave the receiver's side at `at` and acknowledge what came. Soon after something came, they are an
+    /// answer (`tcp_event_data_sent`).
+    pub fn acknowledge_with_data(&mut self, at: u64) -> u64 {
+        if self.newest_at > 0 && at.saturating_sub(self.newest_at) < ACK_DELAY {
+            self.answering = true;
+        }
+        self.acknowledge()
+    }
+
     /// When a delayed acknowledgement leaves by itself; absent when all is acknowledged.
     pub fn acknowledges_at(&self) -> Option<u64> {
         (self.unacknowledged > 0).then_some(self.waiting_since + ACK_DELAY)
@@ -131,7 +146,8 @@ impl Receiver {
 impl Window {
     /// `tcp_grow_window`: each full packet that arrives widens the grant by two, as far as the buffer allows.
     /// `tcp_rcv_space_adjust`: once per round trip the buffer is made for twice what came, and more while it grows.
-    fn arrived(&mut self, at: u64, received: u64, length: u32, rtt: u64) {
+    /// Tells whether the grant became wider.
+    fn arrived(&mut self, at: u64, received: u64, length: u32, rtt: u64) -> bool {
         if at.saturating_sub(self.measured_at) >= rtt {
             let copied = received - self.measured_from;
             if copied > self.copied {
@@ -141,7 +157,9 @@ impl Window {
             }
             (self.measured_at, self.measured_from) = (at, received);
         }
-        self.granted = (self.granted + 2 * u64::from(length)).min(self.buffer);
+        let before = self.granted;
+        self.granted = (before + 2 * u64::from(length)).min(self.buffer);
+        self.granted > before
     }
 }
 
@@ -151,9 +169,12 @@ const ACKS_AT_ONCE: u32 = 16;
 const FIRST_GUESS_OF_FULL_SIZE: u32 = 536;
 /// `TCP_DELACK_MIN`.
 const ACK_DELAY: u64 = 40_000_000;
-/// Half of tcp_rmem's default of 131072: what is granted at first.
-const INITIAL_BUFFER: u64 = 65_535;
+/// What is granted at first: the window that Linux advertises in its handshake at an mtu of 1500.
+const FIRST_GRANTED: u64 = 65_160;
+/// What tcp_rmem's default of 131072 can grant: 0.625 of it, see [`MOST_BUFFER`].
+const INITIAL_BUFFER: u64 = 81_920;
 /// Ten full packets: what the first round trip is expected to bring.
 const INITIAL_COPIED: u64 = 14_480;
-/// What tcp_rmem's maximum of 6 MiB grants.
-const MOST_BUFFER: u64 = 3_145_728;
+/// What tcp_rmem's maximum of 6 MiB grants: 0.625 of it, the share of payload in the memory that full packets of
+/// 1500 bytes take (measured: a window of 3,930,752 is advertised).
+const MOST_BUFFER: u64 = 3_932_160;
