@@ -18,6 +18,8 @@ pub(crate) struct Flow {
     pub client_first: bool,
     /// When its last packet passed.
     pub last_at: Timestamp,
+    /// Whether the list of connections with held packets has it.
+    pub listed: bool,
     /// The first FIN or RST.
     pub closing: Option<(Timestamp, Closing)>,
     pub opening: Opening,
@@ -35,6 +37,7 @@ impl Flow {
             owner,
             client_first,
             last_at: at,
+            listed: false,
             closing: None,
             opening: Opening::default(),
             halves: [
@@ -276,6 +279,11 @@ impl Flow {
             let half = &mut self.halves[direction.index()];
             while half.settle_gap(self.id, self.last_at, other_seen, out) {}
         }
+        let one_sided = self
+            .halves
+            .iter()
+            .any(|half| !half.started && half.claimed.is_some());
+        out.tally.one_sided += u64::from(one_sided);
         let (at, how) = self.closing.unwrap_or((end, Closing::Unfinished));
         let totals = self.totals();
         out.observer

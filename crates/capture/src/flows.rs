@@ -3,7 +3,7 @@
 use crate::flow::Flow;
 use crate::half::{Output, Tally};
 use crate::key::{Key, KeyHasher};
-use crate::sides;
+use crate::sides::Servers;
 use crate::tcp::{ACK, Head, Packet, SYN, SynOptions};
 use model::{ConnectionEvent, ConnectionId, Endpoint, Observer, Timestamp};
 use std::collections::{HashMap, VecDeque};
@@ -29,6 +29,7 @@ pub(crate) struct Flows<'o> {
     /// Where the search for the longest idle connection goes on.
     hand: usize,
     spans: Vec<Span>,
+    servers: Servers,
     last_at: Timestamp,
     /// Packets ignored because another source shows their connection, per source.
     foreign: Vec<u64>,
@@ -62,6 +63,7 @@ impl<'o> Flows<'o> {
             due: Timestamp::from_nanos(u64::MAX),
             hand: 0,
             spans: vec![Span::default(); sources],
+            servers: Servers::default(),
             last_at: Timestamp::default(),
             foreign: vec![0; sources],
         }
@@ -118,9 +120,11 @@ impl<'o> Flows<'o> {
             return;
         };
         let was_closing = flow.closing.is_some();
-        let was_held = flow.held_until().is_some();
         flow.accept(flow.direction(from_low), packet, options, &mut self.out);
-        if !was_held && let Some(until) = flow.held_until() {
+        if let Some(until) = flow.held_until()
+            && !flow.listed
+        {
+            flow.listed = true;
             self.holding.push((slot, flow.id));
             self.due = self.due.min(until);
         }
@@ -128,6 +132,25 @@ impl<'o> Flows<'o> {
             let at = head.at.after(LINGER);
             self.leaving.push_back((at, slot, flow.id));
             self.due = self.due.min(at);
+            self.forget_stale();
+        }
+    }
+
+    /// Keeps the lists as short as the connections are many, however fast these come and go.
+    fn forget_stale(&mut self) {
+        let Self {
+            leaving,
+            holding,
+            slots,
+            ..
+        } = self;
+        let is_current =
+            |slot: u32, id: ConnectionId| slots[slot as usize].as_deref().is_some_and(|flow| flow.id == id);
+        if leaving.len() > 2 * MAX_FLOWS {
+            leaving.retain(|(_, slot, id)| is_current(*slot, *id));
+        }
+        if holding.len() > 2 * MAX_FLOWS {
+            holding.retain(|(slot, id)| is_current(*slot, *id));
         }
     }
 
@@ -170,6 +193,7 @@ impl<'o> Flows<'o> {
                 flow.release(at, out);
             }
             let Some(until) = flow.held_until() else {
+                flow.listed = false;
                 return false;
             };
             due = due.min(until);
@@ -234,15 +258,20 @@ impl<'o> Flows<'o> {
         }
         let id = ConnectionId(self.opened);
         self.opened = self.opened.saturating_add(1);
+        let from = (head.source, head.source_port);
+        let to = (head.destination, head.destination_port);
         let (certain, from_client) = match (head.has(SYN), head.has(ACK)) {
             (true, false) => (true, true),
             (true, true) => (true, false),
-            (false, _) => (
-                false,
-                !sides::first_is_server(head.source_port, head.destination_port),
-            ),
+            (false, _) => (false, !self.servers.first_is_server(from, to)),
         };
         let client_first = from_client == from_low;
+        if certain {
+            let (address, port) = if from_client { to } else { from };
+            self.servers.add(address, port);
+        } else {
+            self.out.tally.midway += 1;
+        }
         let flow = Box::new(Flow::new(id, source, client_first, head.at));
         let slot = match self.free.pop() {
             Some(slot) => slot,

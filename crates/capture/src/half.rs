@@ -28,6 +28,10 @@ pub(crate) struct Tally {
     pub overflows: u64,
     /// Bytes known to be missing.
     pub unseen: u64,
+    /// Connections of which one direction is missing, though the other one acknowledges it.
+    pub one_sided: u64,
+    /// Connections whose beginning is missing.
+    pub midway: u64,
 }
 
 /// One direction. Places on the stream are sequence numbers continued to 64 bits.

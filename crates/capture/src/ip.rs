@@ -4,7 +4,7 @@ use crate::formats::{u16_at, u32_at};
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 
 /// An address of either version, comparable in one step.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub(crate) struct Address {
     /// The bits, IPv4 in the low 32.
     pub bits: u128,

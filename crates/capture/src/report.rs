@@ -155,6 +155,20 @@ fn connection_warnings(flows: &Flows<'_>, lost_fragments: u64) -> Vec<Warning> {
             tally.unseen
         ));
     }
+    if tally.midway > 0 {
+        texts.push(format!(
+            "{} connections were open before the capture shows them: their handshakes, logins and earlier statements are \
+             missing; begin the capture before the connections",
+            tally.midway
+        ));
+    }
+    if tally.one_sided > 0 {
+        texts.push(format!(
+            "{} connections show one direction only: the other one's messages and all round trips are missing; capture \
+             where both directions pass",
+            tally.one_sided
+        ));
+    }
     if tally.duplicates > 0 {
         texts.push(format!(
             "{} packets were captured more than once: packet and wire byte counts include the copies; capture on one \

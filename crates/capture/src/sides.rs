@@ -1,27 +1,49 @@
 //! Which side of a connection is the server, when the handshake does not tell.
 
-/// Whether the first port is more likely the server's. Conditions, the first that tells decides:
-///
-/// 1. a port of [`WELL_KNOWN`] against one that is not;
-/// 2. a port below 1024 (IANA's system ports) against one that is not;
-/// 3. a port below 32768 (below Linux's ephemeral range) against one that is not;
-/// 4. the lower port.
-pub(crate) fn first_is_server(first: u16, second: u16) -> bool {
-    rank(first) < rank(second)
+use crate::ip::Address;
+use std::collections::HashSet;
+
+/// What is known of servers.
+#[derive(Default)]
+pub(crate) struct Servers {
+    known: HashSet<(Address, u16)>,
 }
 
-fn rank(port: u16) -> (u8, u16) {
-    let class = if WELL_KNOWN.contains(&port) {
-        0
-    } else if port < 1024 {
-        1
-    } else if port < 32_768 {
-        2
-    } else {
-        3
-    };
-    (class, port)
+impl Servers {
+    /// Notes an endpoint that a handshake showed to be a server.
+    pub fn add(&mut self, address: Address, port: u16) {
+        if self.known.len() < MAX_KNOWN {
+            self.known.insert((address, port));
+        }
+    }
+
+    /// Whether the first endpoint is more likely the server than the second. The first condition that tells decides:
+    ///
+    /// 1. an endpoint that was the server of another connection, seen from its handshake on;
+    /// 2. a port of [`WELL_KNOWN`];
+    /// 3. a port below 1024 (IANA's system ports);
+    /// 4. a port below 32768 (below Linux's ephemeral range);
+    /// 5. a port that ends in a well-known one's four digits, as containers and test servers have (55432);
+    /// 6. the lower port.
+    pub fn first_is_server(&self, first: (Address, u16), second: (Address, u16)) -> bool {
+        let rank =
+            |endpoint: (Address, u16)| (!self.known.contains(&endpoint), class(endpoint.1), endpoint.1);
+        rank(first) < rank(second)
+    }
 }
+
+fn class(port: u16) -> u8 {
+    match port {
+        _ if WELL_KNOWN.contains(&port) => 0,
+        0..1024 => 1,
+        1024..32_768 => 2,
+        _ if WELL_KNOWN.contains(&(port % 10_000)) => 3,
+        _ => 4,
+    }
+}
+
+/// Servers remembered; more than a capture has, fewer than a scan could fill memory with.
+const MAX_KNOWN: usize = 4096;
 
 /// Ports of databases, their proxies and HTTP.
 static WELL_KNOWN: &[u16] = &[
@@ -29,3 +51,32 @@ static WELL_KNOWN: &[u16] = &[
     6379, 6380, 6432, 6446, 6447, 8000, 8080, 8443, 8888, 9042, 9088, 9089, 11211, 15432, 26257, 27017,
     30015, 33060, 50000, 54321,
 ];
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn each_condition_in_its_turn() {
+        let address = Address { bits: 1, six: false };
+        let mut servers = Servers::default();
+        let server = |servers: &Servers, first: u16, second: u16| {
+            assert_ne!(
+                servers.first_is_server((address, first), (address, second)),
+                servers.first_is_server((address, second), (address, first))
+            );
+            if servers.first_is_server((address, first), (address, second)) {
+                first
+            } else {
+                second
+            }
+        };
+        assert_eq!(server(&servers, 5432, 22), 5432);
+        assert_eq!(server(&servers, 2000, 22), 22);
+        assert_eq!(server(&servers, 40_000, 20_000), 20_000);
+        assert_eq!(server(&servers, 49_034, 55_432), 55_432);
+        assert_eq!(server(&servers, 49_034, 49_035), 49_034);
+        servers.add(address, 49_035);
+        assert_eq!(server(&servers, 5432, 49_035), 49_035);
+    }
+}

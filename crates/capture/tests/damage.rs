@@ -161,12 +161,88 @@ fn one_direction_removed() {
                 ports.contains(&u16::from_be_bytes([frame.bytes[kept], frame.bytes[kept + 1]]))
             });
             let (told, report) = read_bytes(&build::pcap(PLAIN, &frames)).expect("a capture");
-            assert_eq!(report.warnings, []);
+            let [warning] = &report.warnings[..] else {
+                panic!("{report:?}")
+            };
+            let expected_warning = format!("{} connections show one direction only", expected.len());
+            assert!(warning.text.starts_with(&expected_warning), "{report:?}");
             assert_eq!(told.len(), expected.len());
             for (half, whole) in told.iter().zip(&expected) {
                 assert_eq!(half.stream(direction), whole.stream(direction), "{name}");
                 assert!(!half.totals().seen[direction.reverse().index()]);
             }
+        }
+    }
+}
+
+#[test]
+fn begun_at_every_packet() {
+    for name in [
+        "drda-fin-retransmitted.pcap",
+        "postgres-scram.pcap",
+        "kingbase-simple.pcap",
+        "mariadb-bulk.pcap",
+    ] {
+        let frames = build::frames(&data(name));
+        let whole = read_bytes(&data(name)).expect("a capture").0.remove(0);
+        for first in 3..frames.len() - 4 {
+            let (told, report) = read_bytes(&build::pcap(PLAIN, &frames[first..])).expect("a capture");
+            let [told] = &told[..] else {
+                panic!("{name} from packet {first}: {told:?}")
+            };
+            assert_eq!(
+                (told.client, told.server),
+                (whole.client, whole.server),
+                "{name} from packet {first}"
+            );
+            assert_eq!(report.warnings.len(), 1, "{name} from packet {first}: {report:?}");
+            for direction in [ClientToServer, ServerToClient] {
+                let rest = told.stream(direction);
+                assert!(
+                    whole.stream(direction).ends_with(&rest),
+                    "{name} from packet {first}"
+                );
+                assert_eq!(told.totals().unseen_bytes, [0, 0]);
+            }
+            let payload_before: usize = payload_lengths(&frames[..first]).iter().sum();
+            assert_eq!(
+                payload(std::slice::from_ref(told)) + payload_before as u64,
+                payload(std::slice::from_ref(&whole)),
+                "{name}, {first}"
+            );
+        }
+    }
+}
+
+/// Payload of each frame: Ethernet, IPv4 without options, TCP.
+fn payload_lengths(frames: &[Frame]) -> Vec<usize> {
+    let header = |frame: &Frame| 34 + usize::from(frame.bytes[46] >> 4) * 4;
+    frames
+        .iter()
+        .map(|frame| frame.bytes.len() - header(frame))
+        .collect()
+}
+
+#[test]
+fn without_any_one_packet_its_bytes_are_unseen() {
+    for name in ["postgres-scram.pcap", "kingbase-simple.pcap", "mysql-cursor.pcap"] {
+        let frames = build::frames(&data(name));
+        let whole = read_bytes(&data(name)).expect("a capture").0.remove(0);
+        for (missing, length) in payload_lengths(&frames).into_iter().enumerate().skip(3) {
+            let mut frames = frames.clone();
+            frames.remove(missing);
+            let (told, _) = read_bytes(&build::pcap(PLAIN, &frames)).expect("a capture");
+            let totals = told[0].totals();
+            assert_eq!(
+                totals.payload_bytes,
+                whole.totals().payload_bytes,
+                "{name} without packet {missing}"
+            );
+            assert_eq!(
+                totals.unseen_bytes.iter().sum::<u64>(),
+                length as u64,
+                "{name} without packet {missing}"
+            );
         }
     }
 }

@@ -43,6 +43,31 @@ fn a_mapped_file_and_a_stream_give_the_same() {
 }
 
 #[test]
+fn a_file_of_many_windows_gives_what_a_stream_gives() {
+    let frames = build::frames(&data("redis-six-connections.pcap"));
+    let mut many = Vec::new();
+    for round in 0..80u64 {
+        many.extend(frames.iter().map(|frame| {
+            let mut frame = frame.clone();
+            frame.at += round * 1_000_000_000;
+            (frame.bytes[28], frame.bytes[32]) = (round as u8, round as u8);
+            frame
+        }));
+    }
+    let bytes = build::pcap(PLAIN, &many);
+    assert!(bytes.len() > 14_000_000);
+    let mut file = tempfile::NamedTempFile::new().expect("file");
+    file.write_all(&bytes).expect("written");
+    let (mapped, report) = read_sources(vec![Source::File(file.path())]).expect("a capture");
+    assert_eq!((report.packets, report.connections), (81 * 80, 6 * 80));
+    assert_eq!(report.warnings, []);
+    assert!(
+        shape(&mapped) == shape(&read_flawless(&bytes)),
+        "the same, too long to show"
+    );
+}
+
+#[test]
 fn every_pcap_variant_gives_the_same() {
     let (_, frames, expected) = original();
     for magic in [build::MICROSECONDS, build::NANOSECONDS, build::MODIFIED] {

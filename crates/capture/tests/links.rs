@@ -174,6 +174,33 @@ fn ipv4_fragments_in_any_order_make_one_packet() {
 }
 
 #[test]
+fn ipv6_fragments_make_one_packet() {
+    let payload: Vec<u8> = (0..2000u32).map(|number| number as u8).collect();
+    let mut packets = build::handshake();
+    packets.push(tcp(500, true, "PA", 1001, 5001).with(&payload));
+    let between = |packet: &Tcp| packet.frame_between("[2001:db8::1]:40000", "[2001:db8::2]:5432");
+    let mut frames: Vec<Frame> = packets.iter().map(between).collect();
+    let whole = frames.pop().expect("the payload");
+    let (head, rest) = whole.bytes.split_at(54);
+    let count = rest.len().div_ceil(1000);
+    for (number, piece) in rest.chunks(1000).enumerate() {
+        let place = (number * 1000) as u16 | u16::from(number + 1 < count);
+        let extension = [&[6, 0][..], &place.to_be_bytes(), &[0, 0, 0, 99]].concat();
+        let mut bytes = [head, &extension, piece].concat();
+        bytes[18..20].copy_from_slice(&(piece.len() as u16 + 8).to_be_bytes());
+        bytes[20] = 44;
+        frames.push(Frame {
+            wire: bytes.len() as u32,
+            bytes,
+            at: whole.at + number as u64,
+        });
+    }
+    let told = read_flawless(&build::pcap(NANO, &frames));
+    assert_eq!(told[0].stream(ClientToServer), payload);
+    assert_eq!(told[0].totals().packets, Some([2 + count as u64, 1]));
+}
+
+#[test]
 fn fragments_without_end_stay_bounded_and_are_warned_of() {
     let whole = build::tcp(500, true, "PA", 1001, 5001).with(&[7; 3000]).frame();
     let frames: Vec<Frame> = (0..5000u32)

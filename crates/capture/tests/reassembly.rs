@@ -204,31 +204,37 @@ fn sequence_numbers_wrap() {
 
 #[test]
 fn midway_the_sides_are_guessed_and_said_to_be() {
-    let told = read_flawless(&build::capture_of(&[
+    let (told, warnings) = one(&build::capture_of(&[
         tcp(0, false, "PA", 77, 1001).with(b"row"),
         tcp(100, true, "PA", 1001, 80).with(b"next"),
     ]));
     assert_eq!(
-        (told[0].client.port, told[0].server.port, told[0].certain),
+        (told.client.port, told.server.port, told.certain),
         (40_000, 5432, false)
     );
-    assert_eq!(told[0].stream(ServerToClient), b"row");
-    assert_eq!(told[0].stream(ClientToServer), b"next");
-    assert_eq!(told[0].how(), Closing::Unfinished);
-    assert!(told[0].handshake.is_none());
+    assert_eq!(told.stream(ServerToClient), b"row");
+    assert_eq!(told.stream(ClientToServer), b"next");
+    assert_eq!(told.how(), Closing::Unfinished);
+    assert!(told.handshake.is_none());
+    assert!(
+        warnings[0].starts_with("1 connections were open before the capture shows them"),
+        "{warnings:?}"
+    );
+    assert_eq!(warnings.len(), 1);
 }
 
 #[test]
 fn midway_a_keep_alive_probe_is_no_payload() {
-    let told = read_flawless(&build::capture_of(&[
+    let (told, warnings) = one(&build::capture_of(&[
         tcp(0, false, "A", 77, 1001),
         tcp(10, true, "A", 1000, 77).with(b"\0"),
         tcp(20, false, "A", 77, 1001),
         tcp(100, true, "PA", 1001, 77).with(b"query"),
         tcp(900, true, "A", 1005, 77).with(b"y"),
     ]));
-    assert_eq!(told[0].stream(ClientToServer), b"query");
-    assert_eq!(told[0].totals().retransmitted_packets, Some(0));
+    assert_eq!(told.stream(ClientToServer), b"query");
+    assert_eq!(told.totals().retransmitted_packets, Some(0));
+    assert_eq!(warnings.len(), 1, "{warnings:?}");
 }
 
 #[test]
@@ -240,11 +246,11 @@ fn a_one_sided_capture_tells_its_side() {
         packets.push(tcp(950, true, "PA", 1009, 5004).with(b"select 2"));
         packets.push(tcp(990, false, "PA", 5004, 1017).with(b"two"));
         packets.retain(|packet| packet.from_client == client_side);
-        let told = read_flawless(&build::capture_of(&packets));
-        assert_eq!(told[0].client.port, 40_000);
-        assert_eq!(told[0].totals().seen, [client_side, !client_side]);
+        let (told, warnings) = one(&build::capture_of(&packets));
+        assert_eq!(told.client.port, 40_000);
+        assert_eq!(told.totals().seen, [client_side, !client_side]);
         assert_eq!(
-            told[0].totals().unseen_bytes,
+            told.totals().unseen_bytes,
             [0, 0],
             "what was never seen is unknown, not unseen"
         );
@@ -253,10 +259,15 @@ fn a_one_sided_capture_tells_its_side() {
         } else {
             (ServerToClient, b"onetwo")
         };
-        assert_eq!(told[0].stream(seen), text);
-        assert!(told[0].stream(seen.reverse()).is_empty());
-        assert!(told[0].handshake.is_none());
-        assert!(told[0].round_trips.is_empty());
+        assert_eq!(told.stream(seen), text);
+        assert!(told.stream(seen.reverse()).is_empty());
+        assert!(told.handshake.is_none());
+        assert!(told.round_trips.is_empty());
+        assert!(
+            warnings[0].starts_with("1 connections show one direction only"),
+            "{warnings:?}"
+        );
+        assert_eq!(warnings.len(), 1);
     }
 }
 
