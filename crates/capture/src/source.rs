@@ -124,10 +124,11 @@ impl<'a> Reader<'a> {
         self.input.consume(record.taken);
         let following = self.packets.next(&mut self.input, &mut self.notes);
         if let Some(after) = following.map(|following| following.at) {
-            let before = self.previous.unwrap_or(after);
-            let wild =
-                record.at > before.max(after).after(SILENCE) || record.at.after(SILENCE) < before.min(after);
-            if wild {
+            let ahead = record.at > self.previous.unwrap_or(after).max(after).after(SILENCE);
+            let behind = self
+                .previous
+                .is_some_and(|before| record.at.after(SILENCE) < before.min(after));
+            if ahead || behind {
                 self.tally.wild_times += 1;
                 record.at = after;
             }
