@@ -11,7 +11,8 @@ mod span;
 
 use crate::fact::Fact;
 use model::{
-    ConnectionId, Endpoint, Exchange, Operation, OperationKind, Phase, Protocol, Timestamp, TransactionState,
+    Attribution, ConnectionId, Endpoint, Exchange, Operation, OperationKind, Phase, Protocol, Timestamp,
+    TransactionState,
 };
 use requests::Requests;
 use rule::Rule;
@@ -142,8 +143,16 @@ impl Operations {
                 if let Some(handshake) = self.handshakes.remove(&outcome.id) {
                     self.exchange(handshake, out);
                 }
-                self.close(Key::Connection(outcome.id), out);
-                self.close(Key::Setup(outcome.id), out);
+                let one_sided = outcome.totals.seen[0] != outcome.totals.seen[1];
+                let mut honest = |grouped| {
+                    out(if one_sided {
+                        without_parts(grouped)
+                    } else {
+                        grouped
+                    })
+                };
+                self.close(Key::Connection(outcome.id), &mut honest);
+                self.close(Key::Setup(outcome.id), &mut honest);
                 self.requests.closed(outcome.id);
                 self.connections.remove(&outcome.id);
             }
@@ -340,6 +349,20 @@ fn group_name(kind: OperationKind, member: &Member) -> Arc<str> {
             Some(fingerprint) => fingerprint.clone(),
             None => Arc::from("HTTP request"),
         },
+    }
+}
+
+/// Of a connection of which one direction was never seen, nobody can tell where the time went.
+fn without_parts(grouped: Grouped) -> Grouped {
+    match grouped {
+        Grouped::Operation(mut operation) => {
+            operation.attribution = Attribution {
+                unknown: operation.duration,
+                ..Attribution::default()
+            };
+            Grouped::Operation(operation)
+        }
+        alone @ Grouped::Alone(..) => alone,
     }
 }
 

@@ -26,6 +26,7 @@ use model::{
     Handshake, Message, Phase, Protocol, Role, Side, StatementId, Step, Timestamp, Totals,
 };
 use std::collections::{HashMap, VecDeque};
+use std::sync::Arc;
 use std::time::Duration;
 use waits::Waits;
 
@@ -418,7 +419,10 @@ impl Pairing {
 
     /// The connection ended: hands out what was not complete, then the connection itself.
     pub fn closed(mut self, at: Timestamp, totals: Totals, decoding: Decoding, out: &mut Sink<'_>) {
-        while !self.queue.is_empty() {
+        while let Some(front) = self.queue.front_mut() {
+            if front.progress != Progress::Writing && !front.has_reply() && totals.seen[1] {
+                front.exchange.error.get_or_insert_with(|| Arc::from(NO_REPLY));
+            }
             self.finish_front(decoding.protocol, out);
         }
         let (client_side_rtt, server_side_rtt) = (self.client_side.least(), self.server_side.least());
@@ -442,6 +446,9 @@ impl Pairing {
         }));
     }
 }
+
+/// The error of an exchange whose connection ended, or whose observation did, while a reply was owed.
+pub const NO_REPLY: &str = "no reply";
 
 /// Longest server version kept.
 const MAXIMUM_VERSION: usize = 256;

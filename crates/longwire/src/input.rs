@@ -7,7 +7,7 @@ use anyhow::{Context, Result, bail};
 use model::{Conditions, ConnectionEvent, ConnectionId, Observer, Warning};
 use report::{Record, RecordReader};
 use std::fs::File;
-use std::io::{self, BufRead, BufReader, Read};
+use std::io::{self, BufRead, BufReader, Cursor, Read};
 use std::path::{Path, PathBuf};
 use std::sync::mpsc;
 
@@ -30,23 +30,9 @@ pub fn read(files: &[PathBuf], keep_literals: bool, facts: &mut dyn FnMut(Fact))
     let mut captures = Vec::new();
     let mut recordings: Vec<Recording> = Vec::new();
     for path in files {
-        let name = path.display().to_string();
-        if path.as_os_str() == "-" {
-            let mut stdin = BufReader::with_capacity(1 << 18, io::stdin());
-            let recording = report::is_recording(stdin.fill_buf().context("could not read stdin")?);
-            if recording {
-                recordings.push(("stdin".to_owned(), Box::new(stdin)));
-            } else {
-                captures.push(capture::Source::Stream {
-                    name: "stdin",
-                    reader: Box::new(stdin),
-                });
-            }
-        } else if is_recording(path)? {
-            let file = File::open(path).with_context(|| format!("could not open {name}"))?;
-            recordings.push((name, Box::new(BufReader::with_capacity(1 << 18, file))));
-        } else {
-            captures.push(capture::Source::File(path));
+        match open(path)? {
+            Opened::Capture(source) => captures.push(source),
+            Opened::Recording(recording) => recordings.push(recording),
         }
     }
     std::thread::scope(|scope| {
@@ -123,28 +109,50 @@ fn decode(
 /// A recording's name and bytes.
 type Recording = (String, Box<dyn BufRead + Send>);
 
-fn is_recording(path: &Path) -> Result<bool> {
-    let name = path.display();
-    let mut file = File::open(path).with_context(|| format!("could not open {name}"))?;
-    if file
+/// A file of the command line.
+enum Opened<'a> {
+    Capture(capture::Source<'a>),
+    Recording(Recording),
+}
+
+/// Opens a file and looks at its first bytes. A pipe can be read only once: it is opened once and looked at while reading.
+fn open(path: &Path) -> Result<Opened<'_>> {
+    if path.as_os_str() == "-" {
+        return sniff("stdin", Box::new(io::stdin()));
+    }
+    let name = path.display().to_string();
+    let file = File::open(path).with_context(|| format!("could not open {name}"))?;
+    let kind = file
         .metadata()
         .with_context(|| format!("could not look at {name}"))?
-        .is_dir()
-    {
+        .file_type();
+    if kind.is_dir() {
         bail!("{name} is a directory: name the capture or recording files in it");
     }
-    let mut first = vec![0; PROBE_BYTES];
-    let mut length = 0;
-    while length < first.len() {
-        match file
-            .read(&mut first[length..])
-            .with_context(|| format!("could not read {name}"))?
-        {
-            0 => break,
-            count => length += count,
-        }
+    match sniff(
+        path.to_str().unwrap_or("a file with an unprintable name"),
+        Box::new(file),
+    )? {
+        // A regular file is better mapped into memory than read.
+        Opened::Capture(_) if kind.is_file() => Ok(Opened::Capture(capture::Source::File(path))),
+        opened => Ok(opened),
     }
-    Ok(report::is_recording(&first[..length]) && !capture::is_capture(&first[..length]))
+}
+
+fn sniff(name: &str, mut reader: Box<dyn Read + Send>) -> Result<Opened<'_>> {
+    let mut first = Vec::with_capacity(PROBE_BYTES);
+    let probe = reader.by_ref().take(PROBE_BYTES as u64).read_to_end(&mut first);
+    probe.with_context(|| format!("could not read {name}"))?;
+    let recording = report::is_recording(&first) && !capture::is_capture(&first);
+    let whole = BufReader::with_capacity(1 << 18, Cursor::new(first).chain(reader));
+    Ok(if recording {
+        Opened::Recording((name.to_owned(), Box::new(whole)))
+    } else {
+        Opened::Capture(capture::Source::Stream {
+            name,
+            reader: Box::new(whole),
+        })
+    })
 }
 
 /// Enough of a compressed file to see what it holds.
@@ -178,8 +186,23 @@ fn recording(
         id
     };
     let records = RecordReader::new(reader).with_context(|| format!("could not read {name}"))?;
+    let (mut seen, mut exchanges, mut told) = (0_u64, 0_u64, 0_u64);
     for record in records {
-        match record.with_context(|| format!("{name} is no recording that can be read"))? {
+        let record = match record {
+            Ok(record) => record,
+            Err(fault) if seen == 0 => {
+                return Err(
+                    anyhow::Error::new(fault).context(format!("{name} is no recording that can be read"))
+                );
+            }
+            Err(fault) => {
+                let text = format!("{name} is damaged, what comes before is reported: {fault}");
+                input.warnings.push(Warning { text });
+                break;
+            }
+        };
+        seen += 1;
+        match record {
             Record::Opened {
                 connection,
                 at,
@@ -202,10 +225,12 @@ fn recording(
                 protocol,
                 ..
             } => {
+                exchanges += 1;
                 exchange.connection = renumber(exchange.connection);
                 facts(Fact::Exchange { exchange, protocol });
             }
             Record::Connection(mut outcome) => {
+                told += outcome.exchanges;
                 outcome.id = renumber(outcome.id);
                 facts(Fact::Closed(outcome));
             }
@@ -215,12 +240,22 @@ fn recording(
             Record::Conditions(_) | Record::Summary(_) | Record::Other { .. } => {}
         }
     }
+    if exchanges < told {
+        let text = format!(
+            "{name} holds {exchanges} of {told} exchanges: operations and statements are those of the exchanges it \
+             holds; write it with --exchanges, or with `watch -o`"
+        );
+        input.warnings.push(Warning { text });
+    }
     Ok(())
 }
 
 /// The conditions of a run that reads files.
 pub fn conditions(files: &[PathBuf]) -> Conditions {
     let names: Vec<String> = files.iter().map(|file| file.display().to_string()).collect();
-    let command_line = std::env::args().collect::<Vec<_>>().join(" ");
+    let command_line = std::env::args_os()
+        .map(|word| word.to_string_lossy().into_owned())
+        .collect::<Vec<_>>()
+        .join(" ");
     output::conditions(command_line, "capture file timestamps", names.join(", "))
 }

@@ -61,7 +61,11 @@ pub fn print(text: &str) -> io::Result<()> {
 pub fn warn(warnings: &[Warning]) {
     let mut stderr = io::stderr().lock();
     for warning in warnings {
-        let _ = writeln!(stderr, "longwire: warning: {}", warning.text);
+        let _ = writeln!(
+            stderr,
+            "longwire: warning: {}",
+            report::text::escape::printable(&warning.text)
+        );
     }
 }
 

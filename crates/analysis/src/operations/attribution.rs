@@ -67,7 +67,8 @@ impl Walker<'_> {
                 if span::started(&step.exchange) >= until {
                     continue;
                 }
-                let ended = span::ended(&step.exchange).min(until);
+                // A damaged capture may let an exchange end before it began.
+                let ended = span::ended(&step.exchange).min(until).max(from);
                 let started = self.counted_from(step).max(from).min(ended);
                 let gap = until.since(ended);
                 self.walked.attribution.client += gap;
@@ -132,39 +133,77 @@ impl Walker<'_> {
 }
 
 /// The parts of one exchange, `left` in all.
-fn parts(exchange: &Exchange, children_explain_wait: bool, mut left: Duration) -> Attribution {
-    let mut parts = Attribution::default();
-    let mut take = |wanted: Duration| {
-        let taken = wanted.min(left);
-        left -= taken;
-        taken
+fn parts(exchange: &Exchange, children_explain_wait: bool, left: Duration) -> Attribution {
+    let mut ledger = Ledger {
+        parts: Attribution::default(),
+        left,
     };
     let mut previous: Option<&Step> = None;
     for (index, step) in exchange.steps().enumerate() {
-        let server = if children_explain_wait && index == 0 {
+        if let Some(previous) = previous {
+            let pause = step.request_started.since(ended(previous));
+            ledger.give(
+                |parts| &mut parts.client,
+                pause.saturating_sub(span::client_side(step)),
+            );
+        }
+        let explained = children_explain_wait && index == 0;
+        let server = if explained {
             step.server_inside_reply
         } else {
             step.server
         };
-        parts.server += take(server);
-        parts.recovery += take(step.recovery);
-        parts.client += take(step.client_inside_request);
-        if let Some(previous) = previous {
-            let pause = step
-                .request_started
-                .since(previous.reply_ended.unwrap_or(previous.request_ended));
-            parts.client += take(pause.saturating_sub(span::client_side(step)));
-        }
-        if step.turn && step.server_side_rtt.is_some() {
-            parts.round_trip += take(span::client_side(step) + span::server_side(step));
-        }
-        if step.server_side_rtt.is_none()
-            && let Some(reply_started) = step.reply_started
-        {
-            parts.unknown += take(reply_started.since(step.request_ended));
-        }
+        ledger.give(|parts| &mut parts.server, server);
+        ledger.give(|parts| &mut parts.recovery, step.recovery);
+        ledger.give(|parts| &mut parts.client, step.client_inside_request);
+        ledger.wait(step);
         previous = Some(step);
     }
-    parts.transfer = left;
+    let Ledger { mut parts, left } = ledger;
+    parts.transfer += left;
     parts
+}
+
+fn ended(step: &Step) -> Timestamp {
+    step.reply_ended.unwrap_or(step.request_ended)
+}
+
+/// Gives out a span of time, never more than there is.
+struct Ledger {
+    parts: Attribution,
+    left: Duration,
+}
+
+impl Ledger {
+    /// Adds `wanted`, or what is left of the time, to one part.
+    fn give(&mut self, part: impl FnOnce(&mut Attribution) -> &mut Duration, wanted: Duration) {
+        let given = wanted.min(self.left);
+        self.left -= given;
+        *part(&mut self.parts) += given;
+    }
+
+    /// The wait for the first byte of a step's reply, as far as it is not the server's own time.
+    fn wait(&mut self, step: &Step) {
+        let round_trip = span::client_side(step) + span::server_side(step);
+        let wait = step
+            .reply_started
+            .map(|at| at.since(step.request_ended))
+            .unwrap_or_default();
+        if step.server_side_rtt.is_none() {
+            self.give(|parts| &mut parts.unknown, wait);
+        } else if step.turn {
+            self.give(|parts| &mut parts.round_trip, round_trip);
+        } else if step.reply_started.is_some() {
+            // Behind an earlier reply: on the way, and then waiting for the server to come to it.
+            self.give(
+                |parts| &mut parts.transfer,
+                ended(step).since(step.reply_started.unwrap_or_default()),
+            );
+            self.give(|parts| &mut parts.round_trip, round_trip);
+            self.give(
+                |parts| &mut parts.server,
+                wait.saturating_sub(step.server + span::server_side(step)),
+            );
+        }
+    }
 }

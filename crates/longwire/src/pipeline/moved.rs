@@ -2,7 +2,7 @@
 
 use anyhow::{Result, bail};
 use model::{ConnectionId, Endpoint, OperationStep, Protocol};
-use std::cell::RefCell;
+use std::cell::{Cell, RefCell};
 use std::collections::HashMap;
 use std::rc::Rc;
 
@@ -54,6 +54,7 @@ impl Choice {
 pub struct Moved {
     choices: Vec<Choice>,
     servers: Rc<RefCell<HashMap<ConnectionId, Endpoint>>>,
+    any: Rc<Cell<bool>>,
 }
 
 impl Moved {
@@ -62,6 +63,7 @@ impl Moved {
         Self {
             choices,
             servers: Rc::default(),
+            any: Rc::default(),
         }
     }
 
@@ -70,8 +72,19 @@ impl Moved {
         self.servers.borrow_mut().insert(connection, server);
     }
 
+    /// Whether any connection asked about so far moves.
+    pub fn moves_any(&self) -> bool {
+        self.any.get()
+    }
+
     /// Whether the connection of `step` moves.
     pub fn moves(&self, step: &OperationStep) -> bool {
+        let moves = self.chosen(step);
+        self.any.set(self.any.get() || moves);
+        moves
+    }
+
+    fn chosen(&self, step: &OperationStep) -> bool {
         let servers = self.servers.borrow();
         let server = servers.get(&step.exchange.connection);
         if self.choices.is_empty() {

@@ -5,6 +5,7 @@ use analysis::fact::Fact;
 use analysis::operations::rule::Rule;
 use analysis::operations::{Grouped, Operations};
 use analysis::overview::Overview;
+use analysis::pairing::NO_REPLY;
 use anyhow::{Context, Result};
 use model::{Conditions, ConnectionOutcome, Endpoint, Exchange, Operation, Protocol, Share, Warning};
 use predict::{Predictor, Target};
@@ -136,23 +137,39 @@ impl Tally {
     /// Takes the next fact. A fault of an output is kept and told by [`Tally::finish`].
     pub fn fact(&mut self, fact: Fact) {
         self.outlets.overview.fact(&fact);
-        match &fact {
-            Fact::Opened {
-                connection, server, ..
-            } => self.moved.opened(*connection, *server),
-            Fact::Started { .. } => {}
-            Fact::Exchange { exchange, .. } => self.since_progress.add(exchange),
-            Fact::Closed(outcome) => {
-                self.undecoded.add(outcome);
-                self.outlets.write(|records| records.connection(outcome));
-            }
-        }
         if let Some(recording) = &mut self.recording {
             let written = write_fact(recording, &fact);
             self.outlets.note(written);
         }
+        let mut closed = None;
+        match &fact {
+            Fact::Opened {
+                connection,
+                at,
+                client,
+                server,
+            } => {
+                self.moved.opened(*connection, *server);
+                if self.outlets.exchanges {
+                    self.outlets
+                        .write(|records| records.opened(*connection, *at, *client, *server));
+                }
+            }
+            Fact::Started { .. } => {}
+            Fact::Exchange { exchange, .. } => {
+                self.undecoded.exchange(exchange);
+                self.since_progress.add(exchange);
+            }
+            Fact::Closed(outcome) => {
+                self.undecoded.connection(outcome);
+                closed = Some(outcome.clone());
+            }
+        }
         let outlets = &mut self.outlets;
         self.operations.fact(fact, &mut |grouped| outlets.take(&grouped));
+        if let Some(outcome) = closed {
+            self.outlets.write(|records| records.connection(&outcome));
+        }
     }
 
     /// Whether an output is gone: nobody wants the rest.
@@ -181,12 +198,18 @@ impl Tally {
             recording,
             undecoded,
             conditions,
+            moved,
             ..
         } = self;
         operations.finish(&mut |grouped| outlets.take(&grouped));
         let mut totals = std::mem::take(&mut outlets.overview).finish();
         totals.summary.packets = packets;
         warnings.extend(undecoded.warnings());
+        if outlets.predictor.is_some() && !moved.moves_any() && totals.summary.operations > 0 {
+            warnings.push(Warning {
+                text: NOTHING_MOVED.to_owned(),
+            });
+        }
         let outcome = ReadOutcome {
             conditions,
             connections: totals.connections,
@@ -214,6 +237,9 @@ impl Tally {
         }
     }
 }
+
+const NOTHING_MOVED: &str = "no connection was moved to the other link, so the predictions repeat the measurement; name the \
+                             connections that move with --on";
 
 const NOT_WRITTEN: &str = "could not write all records";
 
@@ -298,16 +324,21 @@ impl SinceProgress {
     }
 }
 
-/// Connections whose statements could not be seen.
+/// What could not be seen.
 #[derive(Debug, Default)]
 struct Undecoded {
     encrypted: u64,
     damaged: u64,
     reason: Option<String>,
+    unanswered: u64,
 }
 
 impl Undecoded {
-    fn add(&mut self, outcome: &ConnectionOutcome) {
+    fn exchange(&mut self, exchange: &Exchange) {
+        self.unanswered += u64::from(exchange.error.as_deref() == Some(NO_REPLY));
+    }
+
+    fn connection(&mut self, outcome: &ConnectionOutcome) {
         let decoding = &outcome.decoding;
         if decoding.encrypted {
             self.encrypted += 1;
@@ -319,25 +350,36 @@ impl Undecoded {
         }
     }
 
-    fn warnings(self) -> Vec<Warning> {
-        let mut warnings = Vec::new();
-        if self.encrypted > 0 {
-            let text = format!(
-                "{} connections are encrypted: their turns, bytes and times are counted, their statements are not seen; \
-                 `longwire watch` with sslmode=require in its TARGET encrypts by itself and sees them",
-                self.encrypted
-            );
-            warnings.push(Warning { text });
-        }
-        if let Some(reason) = self.reason {
-            let text = format!(
-                "{} connections could not be decoded to their end, from there on only turns, bytes and times are \
-                 counted; the first: {reason}",
-                self.damaged
-            );
-            warnings.push(Warning { text });
-        }
-        warnings
+    fn warnings(self) -> impl Iterator<Item = Warning> {
+        let when = |count: u64, text: String| (count > 0).then_some(Warning { text });
+        let connections = |count: u64| {
+            if count == 1 {
+                "1 connection".to_owned()
+            } else {
+                format!("{count} connections")
+            }
+        };
+        let encrypted = format!(
+            "{} encrypted: turns, bytes and times are counted, statements are not seen; `longwire watch` with \
+             sslmode=require in its TARGET encrypts by itself and sees them",
+            connections(self.encrypted)
+        );
+        let damaged = format!(
+            "{} could not be decoded to the end, from there on only turns, bytes and times are counted; the first: {}",
+            connections(self.damaged),
+            self.reason.unwrap_or_default()
+        );
+        let unanswered = format!(
+            "{} requests had no reply when their connection, or the observation, ended: the wait for them is in no figure",
+            self.unanswered
+        );
+        [
+            when(self.encrypted, encrypted),
+            when(self.damaged, damaged),
+            when(self.unanswered, unanswered),
+        ]
+        .into_iter()
+        .flatten()
     }
 }
 
