@@ -69,8 +69,8 @@ pub(crate) struct Half {
     pub pending: Option<Box<Pending>>,
     /// When the last new payload passed, and how much.
     pub sent: Option<(Timestamp, u32)>,
-    /// Whether the window was used up then.
-    pub window_used_up: bool,
+    /// Bytes the receiver's window had room for after it; absent while the window's scale is not known.
+    pub room: Option<u64>,
     /// When this direction last repeated itself.
     pub repeated_at: Timestamp,
     /// End of the last recovery told.
@@ -106,7 +106,7 @@ impl Half {
             flights: Flights::default(),
             pending: None,
             sent: None,
-            window_used_up: false,
+            room: None,
             repeated_at: Timestamp::default(),
             recovered: Timestamp::default(),
             recent: Recent::default(),
@@ -177,9 +177,7 @@ impl Half {
             self.deliver(id, head.at, packet.payload, u64::from(head.length), idle, out);
             self.largest = self.largest.max(head.length);
             self.sent = Some((head.at, head.length));
-            self.window_used_up = self
-                .edge
-                .is_some_and(|edge| edge < self.next + u64::from(self.full_size()));
+            self.room = self.edge.map(|edge| edge.saturating_sub(self.next));
         }
     }
 

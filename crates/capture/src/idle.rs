@@ -10,7 +10,7 @@ use std::time::Duration;
 ///
 /// 1. Absent when this is the sender's first payload, or nothing of the receiver was seen.
 /// 2. Zero when the sender repeated itself since its last payload: it was recovering.
-/// 3. Zero when its last payload used up the receiver's window.
+/// 3. Zero when the receiver's window had no room for this payload (or a full packet of it) after the last one.
 /// 4. When the last payload was shorter than a full packet, the sender had run dry: the whole time, except
 /// 5. zero when this payload is short too and follows, within the slack, an acknowledgement without payload of all
 ///    that was in flight reaching the sender: Nagle's algorithm (RFC 896) held it back.
@@ -31,10 +31,13 @@ pub(crate) fn before(
     if receiver.packets == 0 {
         return None;
     }
-    if sender.window_used_up || sender.repeated_at > sent_at {
+    let size = sender.full_size();
+    let no_room = sender
+        .room
+        .is_some_and(|room| room < u64::from(head.length.min(size)));
+    if no_room || sender.repeated_at > sent_at {
         return Some(Duration::ZERO);
     }
-    let size = sender.full_size();
     let full = |length: u32| length >= size && length.is_multiple_of(size);
     let all_acknowledged = sender.acked >= sender.next && sender.acked_at >= sent_at;
     let since_answer = |near: Duration| {

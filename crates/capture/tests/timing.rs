@@ -246,6 +246,21 @@ fn a_used_up_window_is_no_idleness() {
     assert_eq!(server_idle(&told), Some(Duration::ZERO));
 }
 
+/// On loopback a full packet is nearly as large as the first window, so there is hardly ever room for one.
+#[test]
+fn room_for_what_was_sent_is_room_enough() {
+    let told = read_flawless(&support::data("mysql-cursor.pcap")).remove(0);
+    let mut server = told
+        .segments
+        .iter()
+        .filter(|piece| piece.direction == ServerToClient);
+    let (greeting, ready) = (
+        server.next().expect("greeting"),
+        server.next().expect("login's answer"),
+    );
+    assert_eq!(ready.sender_idle, Some(ready.at.since(greeting.at)));
+}
+
 #[test]
 fn recovery_is_no_idleness() {
     let told = after_handshake(vec![
