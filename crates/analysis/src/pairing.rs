@@ -271,8 +271,8 @@ impl Pairing {
     }
 
     fn opaque_request(&mut self, message: &Message<'_>, protocol: Protocol, out: &mut Sink<'_>) {
-        while self.queue.front().is_some_and(Building::has_reply) {
-            self.finish_front(protocol, out);
+        if self.queue.front().is_some_and(Building::has_reply) {
+            self.finish_all(protocol, out);
         }
         if self.queue.is_empty() {
             self.open(message);
@@ -391,12 +391,16 @@ impl Pairing {
         }
     }
 
+    /// Which of several owed replies opaque bytes belong to cannot be told: once the client goes on, all are answered.
     fn close_answered_opaque(&mut self, protocol: Protocol, out: &mut Sink<'_>) {
-        while self
-            .queue
-            .front()
-            .is_some_and(|front| front.opaque && front.has_reply())
-        {
+        let front = self.queue.front();
+        if front.is_some_and(|front| front.opaque && front.has_reply()) {
+            self.finish_all(protocol, out);
+        }
+    }
+
+    fn finish_all(&mut self, protocol: Protocol, out: &mut Sink<'_>) {
+        while !self.queue.is_empty() {
             self.finish_front(protocol, out);
         }
     }

@@ -320,3 +320,17 @@ fn before_any_round_trip_is_known_the_wait_is_not_server_time() {
     assert_eq!(step.server_side_rtt, None);
     assert_eq!(step.server, Duration::ZERO);
 }
+
+#[test]
+fn an_opaque_reply_to_pipelined_requests_answers_all_of_them() {
+    let mut conversation = Conversation::new();
+    for start in [20, 60] {
+        conversation.client(Role::Request, start);
+        conversation.client(Role::Request, start + 1);
+        conversation.server(Role::Opaque, start + 20);
+        conversation.server(Role::Opaque, start + 21);
+    }
+    let (exchanges, outcome) = conversation.finish();
+    assert_eq!(outcome.turns, 3);
+    assert_eq!(exchanges.len(), 5);
+}
