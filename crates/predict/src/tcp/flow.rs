@@ -13,7 +13,8 @@ pub struct Flow {
     /// Round trip of a minimal packet.
     base_rtt: u64,
     round_trip: RoundTrip,
-    /// Stream offsets: given by the application, sent, acknowledged.
+    /// Stream offsets: produced by the application, taken by its network stack, sent, acknowledged.
+    produced: u64,
     written: u64,
     sent: u64,
     acked: u64,
@@ -64,6 +65,7 @@ impl Flow {
             packet_bytes,
             base_rtt,
             round_trip: RoundTrip::known(base_rtt),
+            produced: 0,
             written: 0,
             sent: 0,
             acked: 0,
@@ -107,7 +109,16 @@ impl Flow {
             self.congestion
                 .after_idle(at, at.saturating_sub(self.last_sent), self.round_trip.timeout());
         }
-        self.written += bytes;
+        self.produced += bytes;
+        if self.written - self.acked < MOST_BUFFER {
+            self.fill_buffer();
+        }
+    }
+
+    /// The stack takes what it has room for; the application waits with the rest until a third of the buffer is free
+    /// (`sk_stream_write_space`).
+    fn fill_buffer(&mut self) {
+        self.written = self.produced.min(self.written.max(self.acked + MOST_BUFFER));
     }
 
     /// The next packet to send now; absent when there is nothing, or no room. Calling order: until it gives none,
@@ -120,7 +131,7 @@ impl Flow {
             return Some(lost);
         }
         let end = self.written.min(self.sent + u64::from(self.packet_bytes));
-        if end == self.sent || end > self.allowed || end - self.acked > MOST_BUFFER {
+        if end == self.sent || end > self.allowed {
             return None;
         }
         let sending = Sending {
@@ -202,6 +213,9 @@ impl Flow {
         self.allowed = self.allowed.max(allowed);
         let (packets, rtt) = self.take_acknowledged(at, received);
         self.acked = self.acked.max(received);
+        if self.written < self.produced && self.written - self.acked <= MOST_BUFFER - WAKE_AT_FREE {
+            self.fill_buffer();
+        }
         if let Some(beyond) = beyond {
             self.mark_arrived(beyond);
         }
@@ -306,6 +320,8 @@ impl Flow {
 
 /// The receiver's window in its SYN.
 const FIRST_ALLOWED: u64 = 64_240;
-/// What tcp_wmem's maximum of 4 MiB holds.
-const MOST_BUFFER: u64 = 4_194_304;
+/// Payload that tcp_wmem's maximum of 4 MiB holds beside its own records: about 95 %.
+const MOST_BUFFER: u64 = 4_000_000;
+/// Room at which a waiting application goes on: a third, less one piece of 64 KiB that is on its way out.
+const WAKE_AT_FREE: u64 = MOST_BUFFER / 3 - 65_536;
 const DUPLICATES_BEFORE_LOSS: usize = 3;
