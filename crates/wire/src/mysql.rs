@@ -6,7 +6,7 @@
 //!
 //! Sources: MySQL 8.4 source documentation, "Client/Server Protocol"; MariaDB Knowledge Base, "Client/Server
 //! Protocol". Checked against MariaDB 10.11 with MariaDB Connector/J 3.4, MySQL Connector/J 9.1, PyMySQL,
-//! mysql-connector-python, mysql2 and the MariaDB command line.
+//! mysql-connector-python, mysql2 and the MariaDB command line, and against go-mysql-server.
 //!
 //! Memory of one connection is bounded: per direction 64 KiB of statement text, one compressed block (under
 //! 16 MiB, kept as it arrives) and 64 KiB of inflated bytes; 16,384 prepared statements; 65,536 owed replies.
