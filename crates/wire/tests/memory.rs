@@ -1,0 +1,146 @@
+//! What a length field merely claims is never allocated, and what is kept stays within what is documented.
+
+use model::{Direction, Timestamp};
+use std::alloc::{GlobalAlloc, Layout, System};
+use std::cell::Cell;
+use wire::Stream;
+
+/// Counts what the current thread holds.
+struct Counting;
+
+thread_local! {
+    static HELD: Cell<isize> = const { Cell::new(0) };
+    static MOST: Cell<isize> = const { Cell::new(0) };
+}
+
+fn note(change: isize) {
+    let held = HELD.get() + change;
+    HELD.set(held);
+    MOST.set(MOST.get().max(held));
+}
+
+// SAFETY: every call is passed on to the system's allocator unchanged.
+unsafe impl GlobalAlloc for Counting {
+    unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
+        note(layout.size().cast_signed());
+        // SAFETY: the caller keeps `alloc`'s contract.
+        unsafe { System.alloc(layout) }
+    }
+
+    unsafe fn dealloc(&self, block: *mut u8, layout: Layout) {
+        note(-layout.size().cast_signed());
+        // SAFETY: the caller keeps `dealloc`'s contract.
+        unsafe { System.dealloc(block, layout) }
+    }
+}
+
+#[global_allocator]
+static ALLOCATOR: Counting = Counting;
+
+/// The most bytes held at once while `run` runs, above what was held before.
+fn most_held(run: impl FnOnce()) -> isize {
+    let before = HELD.get();
+    MOST.set(before);
+    run();
+    MOST.get() - before
+}
+
+fn feed_in_parts(stream: &mut Stream, direction: Direction, bytes: &[u8]) {
+    for part in bytes.chunks(1000) {
+        stream.feed(Timestamp::default(), direction, part, &mut |_| {});
+    }
+}
+
+fn postgres(tag: u8, claimed: u32, body: &[u8]) -> Vec<u8> {
+    [&[tag][..], &claimed.to_be_bytes(), body].concat()
+}
+
+/// One direction's text (64 KiB and a name, in a buffer that grows by doubling), what detection holds, and the
+/// stream itself.
+const BOUND: isize = 2 * 64 * 1024 + 64 * 1024 + 3 * 16 * 1024 + 8 * 1024;
+
+#[test]
+fn messages_that_claim_much_hold_little() {
+    let startup = b"\0\0\0\x10\0\x03\0\0user\0me\0\0";
+    let body = vec![b'x'; 10 << 20];
+    let inputs = [
+        (Direction::ClientToServer, postgres(b'Q', 1 << 30, &body)),
+        (Direction::ClientToServer, postgres(b'P', 1 << 30, &body)),
+        (Direction::ClientToServer, postgres(b'd', 1 << 30, &body)),
+        (Direction::ServerToClient, postgres(b'D', 1 << 30, &body)),
+        (Direction::ServerToClient, postgres(b'E', 1 << 30, &body)),
+    ];
+    for (direction, input) in &inputs {
+        let most = most_held(|| {
+            let mut stream = Stream::new(5432);
+            feed_in_parts(&mut stream, Direction::ClientToServer, startup);
+            feed_in_parts(&mut stream, *direction, input);
+        });
+        assert!(
+            most < BOUND,
+            "{:?} {direction:?}: {most} bytes held",
+            input[0] as char
+        );
+    }
+}
+
+#[test]
+fn what_cannot_be_recognised_holds_little() {
+    let heads: [&[u8]; 5] = [b"GET /", b"\0\0", b"Q\0\0\x10\0", b"\x16\x03\x01", b"?"];
+    for head in heads {
+        let input = [head, &[b'a'; 1 << 20]].concat();
+        let most = most_held(|| feed_in_parts(&mut Stream::new(9999), Direction::ClientToServer, &input));
+        assert!(most < BOUND, "{head:?}: {most} bytes held");
+    }
+}
+
+#[test]
+fn names_and_pipelines_hold_little() {
+    let mut stream = Stream::new(5432);
+    let most = most_held(|| {
+        for number in 0..100_000u32 {
+            let body = [b"name ", number.to_string().as_bytes(), b"\0select 1\0\0\0"].concat();
+            let length = u32::try_from(body.len() + 4).expect("short");
+            feed_in_parts(
+                &mut stream,
+                Direction::ClientToServer,
+                &postgres(b'P', length, &body),
+            );
+        }
+        let sync = postgres(b'S', 4, b"");
+        for _ in 0..300_000 {
+            feed_in_parts(&mut stream, Direction::ClientToServer, &sync);
+        }
+    });
+    assert!(most < 4 << 20, "{most} bytes held");
+}
+
+#[test]
+fn steady_traffic_allocates_nothing() {
+    let mut stream = Stream::new(5432);
+    let query = postgres(b'Q', 13, b"select 1\0");
+    let reply = [
+        postgres(b'D', 11, b"\0\x01\0\0\0\x011"),
+        postgres(b'C', 13, b"SELECT 1\0"),
+        postgres(b'Z', 5, b"I"),
+    ]
+    .concat();
+    let exchange = |stream: &mut Stream| {
+        feed_in_parts(stream, Direction::ClientToServer, &query);
+        feed_in_parts(stream, Direction::ServerToClient, &reply);
+    };
+    exchange(&mut stream);
+    let most = most_held(|| (0..1000).for_each(|_| exchange(&mut stream)));
+    assert_eq!(most, 0, "bytes held");
+}
+
+#[test]
+fn an_http_head_without_an_end_holds_little() {
+    let head = [
+        b"GET / HTTP/1.1\r\n".as_slice(),
+        &b"Name: value\r\n".repeat(100_000),
+    ]
+    .concat();
+    let most = most_held(|| feed_in_parts(&mut Stream::new(80), Direction::ClientToServer, &head));
+    assert!(most < BOUND, "{most} bytes held");
+}
