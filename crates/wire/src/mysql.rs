@@ -1,8 +1,8 @@
 //! MySQL and MariaDB client/server protocol.
 //!
-//! Bytes pass through up to three layers: [`blocks`] undoes the compressed protocol, [`lane`] joins frames to
-//! messages without copying what nobody looks at, [`conversation`] knows which reply each command gets and what
-//! of it is worth telling. Start reading at [`MysqlDecoder`], then [`conversation`].
+//! Bytes pass through up to three layers: `blocks` undoes the compressed protocol, `lane` joins frames to
+//! messages without copying what nobody looks at, `conversation` knows which reply each command gets and what
+//! of it is worth telling. Start reading at [`MysqlDecoder`], then `conversation`.
 //!
 //! Sources: MySQL 8.4 source documentation, "Client/Server Protocol"; MariaDB Knowledge Base, "Client/Server
 //! Protocol". Checked against MariaDB 10.11 with MariaDB Connector/J 3.4, MySQL Connector/J 9.1, PyMySQL,
