@@ -122,3 +122,35 @@ pub(crate) fn u16_at(bytes: &[u8], offset: usize, big: bool) -> Option<u16> {
         u16::from_le_bytes(two)
     })
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::links::LINKS;
+
+    #[test]
+    fn rows_are_told_apart() {
+        let magics: Vec<[u8; 4]> = FORMATS.iter().flat_map(|row| row.magics).copied().collect();
+        assert!(
+            magics
+                .iter()
+                .all(|magic| magics.iter().filter(|other| *other == magic).count() == 1)
+        );
+        let names: Vec<&str> = FORMATS
+            .iter()
+            .map(|row| row.name)
+            .chain(LINKS.iter().map(|link| link.name))
+            .collect();
+        assert!(
+            names
+                .iter()
+                .all(|name| names.iter().filter(|other| *other == name).count() == 1)
+        );
+        let numbers: Vec<u16> = LINKS.iter().flat_map(|link| link.numbers).copied().collect();
+        assert!(
+            numbers
+                .iter()
+                .all(|number| numbers.iter().filter(|other| *other == number).count() == 1)
+        );
+    }
+}

@@ -4,6 +4,7 @@ use crate::flows::Flows;
 use crate::links;
 use crate::source::Reader;
 use model::{Timestamp, Warning};
+use std::io;
 
 /// What was read in all.
 #[derive(Debug, Clone, Default)]
@@ -87,48 +88,64 @@ fn facts(reader: &Reader<'_>) -> FileFacts {
 }
 
 fn source_warnings(reader: &mut Reader<'_>, foreign: u64) -> Vec<Warning> {
-    let name = &reader.name.clone();
+    let fault = reader.take_fault();
+    let reader = &*reader;
+    let texts = byte_warnings(reader, fault)
+        .into_iter()
+        .chain(frame_warnings(reader, foreign));
+    texts.map(|text| Warning { text }).collect()
+}
+
+/// What is wrong with the file as a file.
+fn byte_warnings(reader: &Reader<'_>, fault: Option<io::Error>) -> Vec<String> {
+    let Reader { name, notes, .. } = reader;
+    let position = reader.position();
     let mut texts = Vec::new();
-    if let Some(cause) = reader.take_fault() {
-        let position = reader.position();
+    if let Some(cause) = fault {
         texts.push(format!(
             "'{name}' could not be read beyond byte {position}: {cause}; what comes before it is reported"
         ));
-    } else if reader.notes.cut_bytes > 0 {
+    } else if notes.cut_bytes > 0 {
         texts.push(format!(
             "'{name}' ends inside a packet: its last {} bytes are ignored; let the capture end before reading it",
-            reader.notes.cut_bytes
+            notes.cut_bytes
         ));
     }
-    if reader.notes.damaged > 0 {
+    if notes.damaged > 0 {
         texts.push(format!(
             "'{name}' is damaged in {} places: {} bytes were skipped; copy the file anew if you can",
-            reader.notes.damaged, reader.notes.damaged_bytes
+            notes.damaged, notes.damaged_bytes
         ));
     }
-    if reader.notes.given_up {
+    if notes.given_up {
         texts.push(format!(
-            "'{name}' is unreadable from byte {} on: what comes before it is reported; copy the file anew if you can",
-            reader.position()
+            "'{name}' is unreadable from byte {position} on: what comes before it is reported; copy the file anew if you can"
         ));
     }
-    if reader.tally.wild_times > 0 {
+    texts
+}
+
+/// What is wrong with the packets in it.
+fn frame_warnings(reader: &Reader<'_>, foreign: u64) -> Vec<String> {
+    let Reader { name, tally, .. } = reader;
+    let mut texts = Vec::new();
+    if tally.wild_times > 0 {
         texts.push(format!(
             "'{name}' has {} packets with an impossible time: they get the time of the packet after them",
-            reader.tally.wild_times
+            tally.wild_times
         ));
     }
-    if reader.tally.unknown_link > 0 {
+    if tally.unknown_link > 0 {
         texts.push(format!(
             "'{name}' has {} packets of a link layer that longwire does not know; capture on an Ethernet, loopback or \
              'any' interface",
-            reader.tally.unknown_link
+            tally.unknown_link
         ));
     }
-    if reader.tally.headless > 0 {
+    if tally.headless > 0 {
         texts.push(format!(
             "'{name}' has {} TCP packets without a whole TCP header; capture with a larger snap length (tcpdump -s 0)",
-            reader.tally.headless
+            tally.headless
         ));
     }
     if foreign > 0 {
@@ -137,12 +154,12 @@ fn source_warnings(reader: &mut Reader<'_>, foreign: u64) -> Vec<Warning> {
              observation points have two clocks"
         ));
     }
-    if reader.tally.tcp == 0 && reader.tally.packets > 0 {
+    if tally.tcp == 0 && tally.packets > 0 {
         texts.push(format!(
             "'{name}' has no TCP packet; check the interface and the filter of the capture"
         ));
     }
-    texts.into_iter().map(|text| Warning { text }).collect()
+    texts
 }
 
 fn connection_warnings(flows: &Flows<'_>, lost_fragments: u64) -> Vec<Warning> {

@@ -22,8 +22,9 @@ pub(crate) struct Pair {
 ///
 /// 1. the acknowledgement is pure and covers, to the byte, at least two full packets: a receiver acknowledges
 ///    those at once (RFC 9293 section 3.8.6.3); or
-/// 2. it is pure and near the least one: at most twice as long and 1 ms, and at most 20 ms longer, half of the
-///    shortest delayed-acknowledgement timer in use (Linux 40 ms, Windows 40 or 200 ms, BSD 100 ms); or
+/// 2. it is pure and near the least one: at most half as long again and 50 us, which a host takes to wake up, and at
+///    most 20 ms longer, half of the shortest delayed-acknowledgement timer in use (Linux 40 ms, Windows 40 or 200 ms,
+///    BSD 100 ms). Acknowledgements that waited for the application to read lie beyond; or
 /// 3. it is pure, there is no least one yet, and it is below that timer; or
 /// 4. it is shorter than the least one: an answer that carries payload waited for the application, so it can
 ///    only tighten a bound, never make one.
@@ -31,7 +32,7 @@ pub(crate) fn is_sample(pair: &Pair, least: Option<Duration>, full_size: u32) ->
     let Some(least) = least else {
         return pair.pure && (pair.span < DELAYED || covers_two(pair, full_size));
     };
-    let near = pair.span <= least * 2 + Duration::from_millis(1) && pair.span <= least + DELAYED / 2;
+    let near = pair.span <= least + (least / 2 + WAKE_UP).min(DELAYED / 2);
     pair.span < least || (pair.pure && (near || covers_two(pair, full_size)))
 }
 
@@ -39,6 +40,8 @@ fn covers_two(pair: &Pair, full_size: u32) -> bool {
     pair.exact && pair.covered >= 2 * u64::from(full_size)
 }
 
+/// Time a host may take to wake up and answer.
+const WAKE_UP: Duration = Duration::from_micros(50);
 /// The shortest delayed-acknowledgement timer in use: Linux's TCP_DELACK_MIN.
 const DELAYED: Duration = Duration::from_millis(40);
 
@@ -59,6 +62,7 @@ mod tests {
     fn delayed_acknowledgements_are_no_samples() {
         let least = Some(Duration::from_micros(100));
         assert!(is_sample(&pair(120, true, 50), least, 1448));
+        assert!(!is_sample(&pair(900, true, 50), least, 1448));
         assert!(!is_sample(&pair(40_100, true, 50), least, 1448));
         assert!(!is_sample(&pair(40_100, true, 50), None, 1448));
         assert!(!is_sample(
