@@ -14,6 +14,7 @@ mod resolve;
 mod socket;
 pub mod target;
 mod tcp_info;
+mod tls;
 
 pub use clock::Clock;
 pub use error::{Blame, LiveError, OsError};

@@ -13,6 +13,10 @@
 //! therefore at most one read ([`READ_LIMIT`], 256 KiB) each way, and nothing while both sides keep up; the
 //! kernel's socket buffers come on top. Urgent ("out-of-band") bytes stay in the stream, their urgency is lost.
 //!
+//! When the target asks for TLS, longwire speaks it to the server and the client stays plain (`negotiation.rs`): the
+//! one case in which the two sides do not carry the same bytes. A client that asks the server for TLS by itself is
+//! passed through; its bytes are ciphertext to the observer.
+//!
 //! Start reading at `worker.rs`, then `connection.rs`.
 
 mod acceptor;
@@ -21,6 +25,9 @@ mod connection;
 mod counters;
 mod flow;
 mod journal;
+mod negotiation;
+mod sequence;
+mod transport;
 mod worker;
 
 pub use counters::Counters;
@@ -29,9 +36,11 @@ use crate::clock::Clock;
 use crate::error::{LiveError, OsError};
 use crate::resolve;
 use crate::target::Target;
+use crate::tls;
 use acceptor::Acceptor;
 use counters::Tally;
 use model::{ConnectionId, Observer};
+use rustls::ClientConfig;
 use std::net::{SocketAddr, TcpListener};
 use std::sync::atomic::{AtomicU8, AtomicU32, Ordering};
 use std::sync::{Arc, mpsc};
@@ -72,6 +81,8 @@ pub(crate) struct Shared {
     pub(crate) addresses: Vec<SocketAddr>,
     pub(crate) factory: Arc<dyn ObserverFactory>,
     pub(crate) clock: Clock,
+    /// How to encrypt towards the server; absent for not at all.
+    pub(crate) tls: Option<Arc<ClientConfig>>,
     pub(crate) tally: Tally,
     next_id: AtomicU32,
     course: AtomicU8,
@@ -123,6 +134,7 @@ pub fn start(
     clock: Clock,
     factory: Arc<dyn ObserverFactory>,
 ) -> Result<Relay, LiveError> {
+    let tls = tls::configure(&options.target)?;
     let addresses = resolve::addresses(&options.target)?;
     let (listener, local_address) = listen(options.listen)?;
     raise_file_limit();
@@ -131,6 +143,7 @@ pub fn start(
         addresses,
         factory,
         clock,
+        tls,
         tally: Tally::default(),
         next_id: AtomicU32::new(0),
         course: AtomicU8::new(0),

@@ -6,6 +6,7 @@ use crate::tcp_info::TcpInfo;
 use std::mem::MaybeUninit;
 use std::net::{SocketAddr, TcpStream};
 use std::os::fd::{AsFd, AsRawFd, BorrowedFd, FromRawFd, OwnedFd};
+use std::time::Duration;
 
 /// A connected, or connecting, TCP socket.
 #[derive(Debug)]
@@ -73,6 +74,21 @@ impl Socket {
             OsError(libc::EINPROGRESS) => Ok(socket),
             error => Err(error),
         }
+    }
+
+    /// Lets reads and writes wait, at most `longest` each; absent for the non-blocking way that workers need.
+    pub(crate) fn set_patience(&self, longest: Option<Duration>) -> Result<(), OsError> {
+        let set = || {
+            self.stream.set_nonblocking(longest.is_none())?;
+            self.stream.set_read_timeout(longest)?;
+            self.stream.set_write_timeout(longest)
+        };
+        set().map_err(|error: std::io::Error| OsError::of(&error))
+    }
+
+    /// The stream itself, for conversations that wait for their answer.
+    pub(crate) fn stream(&self) -> &TcpStream {
+        &self.stream
     }
 
     /// Whether it is connected by now.

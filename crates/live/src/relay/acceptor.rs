@@ -1,10 +1,12 @@
 //! The thread that accepts clients and hands each to the worker with the fewest connections.
 
-use super::worker::Mailbox;
+use super::negotiation;
+use super::worker::{Arrival, Mailbox};
 use super::{Course, Shared, spawn};
 use crate::error::{LiveError, OsError};
 use crate::poller::{Bell, Poller, ReadyList};
 use crate::socket::Socket;
+use rustls::ClientConfig;
 use std::net::TcpListener;
 use std::os::fd::AsFd;
 use std::sync::Arc;
@@ -48,7 +50,7 @@ impl Acceptor {
     }
 }
 
-fn accept_all(listener: &TcpListener, poller: &Poller, shared: &Shared, mailboxes: &[Arc<Mailbox>]) {
+fn accept_all(listener: &TcpListener, poller: &Poller, shared: &Arc<Shared>, mailboxes: &[Arc<Mailbox>]) {
     let mut ready = ReadyList::new();
     let mut pause = None;
     while shared.course() == Course::Running {
@@ -58,7 +60,7 @@ fn accept_all(listener: &TcpListener, poller: &Poller, shared: &Shared, mailboxe
                 Ok((stream, _)) => {
                     shared.tally.accepted();
                     match Socket::adopt(stream) {
-                        Ok(client) => deliver(client, mailboxes),
+                        Ok(client) => deliver(client, shared, mailboxes),
                         Err(reason) => {
                             shared.tally.failed(LiveError::System {
                                 operation: "set up a socket",
@@ -89,8 +91,31 @@ fn pause_after(error: &std::io::Error, shared: &Shared) -> Option<Duration> {
     }
 }
 
-fn deliver(client: Socket, mailboxes: &[Arc<Mailbox>]) {
-    if let Some(mailbox) = mailboxes.iter().min_by_key(|mailbox| mailbox.load()) {
-        mailbox.deliver(client);
+fn deliver(client: Socket, shared: &Arc<Shared>, mailboxes: &[Arc<Mailbox>]) {
+    let Some(mailbox) = mailboxes.iter().min_by_key(|mailbox| mailbox.load()) else {
+        return;
+    };
+    mailbox.expect();
+    match &shared.tls {
+        None => mailbox.deliver(Arrival::Client(client)),
+        Some(config) => negotiate(client, config.clone(), shared.clone(), mailbox.clone()),
+    }
+}
+
+/// Agreeing on TLS is a conversation of several turns: it has a thread of its own, which ends when bytes can pass.
+fn negotiate(client: Socket, config: Arc<ClientConfig>, shared: Arc<Shared>, mailbox: Arc<Mailbox>) {
+    let started = spawn("relay-tls".to_owned(), {
+        let (shared, mailbox) = (shared.clone(), mailbox.clone());
+        move || match negotiation::negotiate(client, config, &shared) {
+            Ok(pair) => mailbox.deliver(Arrival::Ready(Box::new(pair))),
+            Err(error) => {
+                shared.tally.failed(error);
+                mailbox.unexpect();
+            }
+        }
+    });
+    if let Err(error) = started {
+        shared.tally.failed(error);
+        mailbox.unexpect();
     }
 }

@@ -1,6 +1,8 @@
 //! A client that was accepted and whose connection to the server is still being made.
 
 use super::Shared;
+use super::connection::ReadyPair;
+use super::transport::Transport;
 use crate::error::LiveError;
 use crate::resolve;
 use crate::socket::Socket;
@@ -49,6 +51,20 @@ impl Connecting {
     /// The error when the address did not answer in time.
     pub(super) fn timed_out(&self, shared: &Shared) -> LiveError {
         resolve::timed_out(&shared.target, self.address, CONNECT_LIMIT)
+    }
+
+    /// What a connection is opened with, now that the server has accepted.
+    pub(super) fn ready(self, shared: &Shared) -> ReadyPair {
+        let at = shared.clock.now();
+        ReadyPair {
+            client: self.client,
+            server: Transport::Plain(self.server),
+            address: self.address,
+            connect_time: at.since(self.tried_at),
+            at,
+            early: Vec::new(),
+            login_shifted: false,
+        }
     }
 
     fn from_address(client: Socket, first: usize, shared: &Shared, mut error: LiveError) -> Try {

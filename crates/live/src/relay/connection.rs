@@ -1,10 +1,13 @@
 //! One open connection: a client, a server, the two directions between them, and who watches.
 
 use super::Shared;
-use super::connecting::Connecting;
+use super::counters::Batch;
 use super::flow::{Flow, Pumped, Round};
+use super::sequence::SequenceShift;
+use super::transport::Transport;
 use crate::poller::Ready;
 use crate::socket::Socket;
+use crate::tcp_info::TcpInfo;
 use model::{
     Closing, ConnectionEvent, ConnectionId, Direction, Endpoint, Handshake, Observer, Segment, Side,
     Timestamp, Totals,
@@ -12,13 +15,37 @@ use model::{
 use std::net::SocketAddr;
 use std::time::Duration;
 
+/// A client and the server it has reached: what a connection is opened with.
+#[derive(Debug)]
+pub(super) struct ReadyPair {
+    pub(super) client: Socket,
+    pub(super) server: Transport,
+    pub(super) address: SocketAddr,
+    /// How long connecting to the server took.
+    pub(super) connect_time: Duration,
+    /// From when on bytes can pass.
+    pub(super) at: Timestamp,
+    /// What passed while the server's side was being made ready, in order; none before `at`.
+    pub(super) early: Vec<Early>,
+    /// Whether a MySQL login is under way in which the server counts one packet more than the client.
+    pub(super) login_shifted: bool,
+}
+
+/// Bytes that passed while the server's side was being made ready.
+#[derive(Debug)]
+pub(super) struct Early {
+    pub(super) direction: Direction,
+    pub(super) at: Timestamp,
+    pub(super) bytes: Vec<u8>,
+}
+
 /// An open connection. Its worker calls [`Connection::ready`] and [`Connection::resume_both`], shows it its journal
 /// notes with [`Connection::observe`], and closes it with [`Connection::close`] when it is told it is over.
 pub(super) struct Connection {
     id: ConnectionId,
     observer: Box<dyn Observer + Send>,
-    client: Socket,
-    server: Socket,
+    client: Transport,
+    server: Transport,
     to_server: Flow,
     to_client: Flow,
     /// One socket is broken: what can still be read from it, in this direction, is passed on; then both are reset.
@@ -58,49 +85,57 @@ impl Connection {
     /// The observation point sees one handshake although the relay makes two, one after the other: its round
     /// trips are the kernel's figures for the two, and it ends when the relay is ready to forward, so that the
     /// first segments follow it and no span is counted twice.
-    pub(super) fn open(connecting: Connecting, shared: &Shared) -> Self {
-        let Connecting {
-            client,
-            server,
-            address,
-            tried_at,
-            ..
-        } = connecting;
+    pub(super) fn open(ready: ReadyPair, shared: &Shared) -> Self {
         let id = shared.next_id();
-        let ready_at = shared.clock.now();
-        let (client_info, server_info) = (client.info(), server.info());
-        let server_rtt = server_info
-            .and_then(|info| info.min_rtt)
-            .unwrap_or(ready_at.since(tried_at));
-        let client_rtt = client_info.and_then(|info| info.min_rtt);
-        let segment_size = |info: Option<crate::tcp_info::TcpInfo>| info.and_then(|info| info.segment_size);
+        let (client_info, server_info) = (ready.client.info(), ready.server.socket().info());
+        let segment_size = |info: Option<TcpInfo>| info.and_then(|info| info.segment_size);
         let mut connection = Self {
             id,
             observer: shared.factory.observe(id),
-            to_server: Flow::new(Direction::ClientToServer, ready_at, segment_size(client_info)),
-            to_client: Flow::new(Direction::ServerToClient, ready_at, segment_size(server_info)),
-            client,
-            server,
+            to_server: Flow::new(Direction::ClientToServer, ready.at, segment_size(client_info)),
+            to_client: Flow::new(Direction::ServerToClient, ready.at, segment_size(server_info)),
+            client: Transport::Plain(ready.client),
+            server: ready.server,
             last_words: None,
-            next_sample: ready_at.after(FIRST_SAMPLE_AFTER),
+            next_sample: ready.at.after(FIRST_SAMPLE_AFTER),
             sample_interval: FIRST_SAMPLE_AFTER,
         };
-        let syn_ack = ready_at.before(client_rtt.unwrap_or_default());
+        let server_rtt = server_info
+            .and_then(|info| info.min_rtt)
+            .unwrap_or(ready.connect_time);
+        let client_rtt = client_info.and_then(|info| info.min_rtt).unwrap_or_default();
+        let syn_ack = ready.at.before(client_rtt);
         let handshake = Handshake {
             syn: syn_ack.before(server_rtt),
             syn_ack,
-            ack: ready_at,
+            ack: ready.at,
         };
-        let peer = connection.client.peer().map_or(UNKNOWN, endpoint);
         connection.tell(ConnectionEvent::Opened {
             at: handshake.syn,
-            client: peer,
-            server: endpoint(address),
+            client: connection.client.socket().peer().map_or(UNKNOWN, endpoint),
+            server: endpoint(ready.address),
             sides_certain: true,
         });
         connection.tell(ConnectionEvent::Handshake(handshake));
-        connection.sample(ready_at);
+        connection.sample(ready.at);
+        connection.relate(&ready.early, shared);
+        if ready.login_shifted {
+            connection.to_server.set_shift(Some(SequenceShift::to_server()));
+            connection.to_client.set_shift(Some(SequenceShift::to_client()));
+        }
         connection
+    }
+
+    /// Shows and counts what passed while the server's side was being made ready.
+    fn relate(&mut self, early: &[Early], shared: &Shared) {
+        let mut batch = Batch::default();
+        for passed in early {
+            self.flow(passed.direction)
+                .passed_before(passed.at, passed.bytes.len());
+            batch.segment(passed.direction, passed.bytes.len(), None);
+            self.observe(passed.direction, passed.at, None, &passed.bytes);
+        }
+        shared.tally.add(&mut batch);
     }
 
     /// Something happened on the socket of `side`.
@@ -151,8 +186,19 @@ impl Connection {
 
     fn pump(&mut self, slot: usize, direction: Direction, round: &mut Round<'_>) -> Pumped {
         match direction {
-            Direction::ClientToServer => self.to_server.pump(slot, &self.client, &self.server, round),
-            Direction::ServerToClient => self.to_client.pump(slot, &self.server, &self.client, round),
+            Direction::ClientToServer => self
+                .to_server
+                .pump(slot, &mut self.client, &mut self.server, round),
+            Direction::ServerToClient => {
+                let pumped = self
+                    .to_client
+                    .pump(slot, &mut self.server, &mut self.client, round);
+                if self.to_client.has_passed_login() {
+                    self.to_server.set_shift(None);
+                    self.to_client.set_shift(None);
+                }
+                pumped
+            }
         }
     }
 
@@ -200,14 +246,14 @@ impl Connection {
         let totals = self.totals();
         self.tell(ConnectionEvent::Closed { at, how, totals });
         if how == Closing::Reset {
-            self.client.reset();
-            self.server.reset();
+            self.client.into_socket().reset();
+            self.server.into_socket().reset();
         }
     }
 
     /// Packets are those between the relay and the server: the way whose length is in question.
     fn totals(&self) -> Totals {
-        let (client, server) = (self.client.info(), self.server.info());
+        let (client, server) = (self.client.socket().info(), self.server.socket().info());
         let packets = server.and_then(|info| Some([info.packets_out?.into(), info.packets_in?.into()]));
         let retransmitted =
             [client, server].map(|info| info.and_then(|info| info.retransmitted).map(u64::from));
@@ -227,7 +273,7 @@ impl Connection {
 
     /// Tells the observer the kernel's round trips to both sides.
     fn sample(&mut self, at: Timestamp) {
-        if let Some(rtt) = self.client.info().and_then(|info| info.min_rtt) {
+        if let Some(rtt) = self.client.socket().info().and_then(|info| info.min_rtt) {
             self.to_server.set_rtt(rtt);
             self.tell(ConnectionEvent::RoundTrip {
                 at,
@@ -235,7 +281,7 @@ impl Connection {
                 rtt,
             });
         }
-        if let Some(rtt) = self.server.info().and_then(|info| info.min_rtt) {
+        if let Some(rtt) = self.server.socket().info().and_then(|info| info.min_rtt) {
             self.to_client.set_rtt(rtt);
             self.tell(ConnectionEvent::RoundTrip {
                 at,

@@ -2,8 +2,10 @@
 
 use super::counters::Batch;
 use super::journal::Journal;
+use super::sequence::SequenceShift;
+use super::transport::Transport;
 use crate::clock::{Clock, WallOffset};
-use crate::socket::{Received, Sent, Socket};
+use crate::socket::{Received, Sent};
 use model::{Direction, Timestamp};
 use std::time::Duration;
 
@@ -46,6 +48,8 @@ pub(super) struct Flow {
     ended_at: Option<Timestamp>,
     payload_bytes: u64,
     pace: Pace,
+    /// Changes what the sink is sent, during a login in which longwire has taken part.
+    shift: Option<SequenceShift>,
 }
 
 /// What became of the end of a direction.
@@ -75,6 +79,7 @@ impl Flow {
                 segment_size,
                 rtt: None,
             },
+            shift: None,
         }
     }
 
@@ -87,6 +92,22 @@ impl Flow {
     /// The round trip to the source's side, for telling how long a sender was idle.
     pub(super) fn set_rtt(&mut self, rtt: Duration) {
         self.pace.rtt = Some(rtt);
+    }
+
+    /// From now on the sequence numbers of a MySQL login are changed; absent for as they are.
+    pub(super) fn set_shift(&mut self, shift: Option<SequenceShift>) {
+        self.shift = shift;
+    }
+
+    /// Whether the end of a login whose sequence numbers are changed has passed.
+    pub(super) fn has_passed_login(&self) -> bool {
+        self.shift.as_ref().is_some_and(SequenceShift::is_over)
+    }
+
+    /// Counts bytes that had passed before this direction was set up.
+    pub(super) fn passed_before(&mut self, at: Timestamp, count: usize) {
+        self.payload_bytes += count as u64;
+        self.pace.last = self.pace.last.max(at);
     }
 
     /// Whether everything including the end has been passed on.
@@ -106,10 +127,13 @@ impl Flow {
     pub(super) fn pump(
         &mut self,
         slot: usize,
-        source: &Socket,
-        sink: &Socket,
+        source: &mut Transport,
+        sink: &mut Transport,
         round: &mut Round<'_>,
     ) -> Pumped {
+        if !sink.flush() {
+            return Pumped::SinkBroken;
+        }
         loop {
             if self.taken < self.waiting.len() {
                 match self.send_waiting(sink) {
@@ -117,11 +141,10 @@ impl Flow {
                     None => continue,
                 }
             }
-            if self.end == End::Read {
-                sink.finish();
+            if self.end == End::Read && sink.finish() {
                 self.end = End::PassedOn;
             }
-            if self.end == End::PassedOn || !self.readable {
+            if self.end != End::NotYet || !self.readable {
                 return Pumped::Waits;
             }
             if let Some(stop) = self.read_and_send(slot, source, sink, round) {
@@ -130,7 +153,7 @@ impl Flow {
         }
     }
 
-    fn send_waiting(&mut self, sink: &Socket) -> Option<Pumped> {
+    fn send_waiting(&mut self, sink: &mut Transport) -> Option<Pumped> {
         match sink.send(self.waiting.get(self.taken..).unwrap_or_default()) {
             Sent::Bytes(0) => Some(Pumped::Waits),
             Sent::Bytes(count) => {
@@ -144,8 +167,8 @@ impl Flow {
     fn read_and_send(
         &mut self,
         slot: usize,
-        source: &Socket,
-        sink: &Socket,
+        source: &mut Transport,
+        sink: &mut Transport,
         round: &mut Round<'_>,
     ) -> Option<Pumped> {
         let Some(room) = round.journal.room() else {
@@ -173,17 +196,32 @@ impl Flow {
             Some(stamp) => round.clock.place(stamp, round.offset),
             None => round.clock.now(),
         };
-        let bytes = room.get(..count).unwrap_or_default();
-        let taken = match sink.send(bytes) {
-            Sent::Bytes(taken) => taken,
-            Sent::Broken(_) => return Some(Pumped::SinkBroken),
+        let bytes = room.get_mut(..count).unwrap_or_default();
+        if !self.send_read(bytes, sink) {
+            return Some(Pumped::SinkBroken);
+        }
+        self.account(slot, count, emptied, read_at, round);
+        None
+    }
+
+    /// Sends what was just read and keeps what the sink does not take; false when the sink is broken. Leaves in
+    /// `bytes` what the client sent or was sent.
+    fn send_read(&mut self, bytes: &mut [u8], sink: &mut Transport) -> bool {
+        let undo = self.shift.as_ref().map(SequenceShift::undone);
+        if let Some(shift) = &mut self.shift {
+            shift.apply(bytes);
+        }
+        let Sent::Bytes(taken) = sink.send(bytes) else {
+            return false;
         };
         self.waiting.clear();
         self.taken = 0;
         self.waiting
             .extend_from_slice(bytes.get(taken..).unwrap_or_default());
-        self.account(slot, count, emptied, read_at, round);
-        None
+        if let (Direction::ClientToServer, Some(mut undo)) = (self.direction, undo) {
+            undo.apply(bytes);
+        }
+        true
     }
 
     fn account(

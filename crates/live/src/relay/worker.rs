@@ -5,7 +5,7 @@
 //! never reaches a newcomer.
 
 use super::connecting::{CONNECT_LIMIT, Connecting, Try};
-use super::connection::{Connection, Fate};
+use super::connection::{Connection, Fate, ReadyPair};
 use super::counters::Batch;
 use super::flow::Round;
 use super::journal::Journal;
@@ -21,11 +21,20 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
+/// A client on its way to a worker.
+#[derive(Debug)]
+pub(super) enum Arrival {
+    /// Accepted, and no more.
+    Client(Socket),
+    /// With its server.
+    Ready(Box<ReadyPair>),
+}
+
 /// Where a worker gets new clients from.
 #[derive(Debug)]
 pub(super) struct Mailbox {
     bell: Bell,
-    arrivals: Mutex<Vec<Socket>>,
+    arrivals: Mutex<Vec<Arrival>>,
     /// Connections of the worker, those in the mailbox included.
     load: AtomicUsize,
 }
@@ -43,12 +52,23 @@ impl Mailbox {
         self.load.load(Ordering::Relaxed)
     }
 
-    pub(super) fn deliver(&self, client: Socket) {
+    /// Counts a connection that will be delivered.
+    pub(super) fn expect(&self) {
         self.load.fetch_add(1, Ordering::Relaxed);
+    }
+
+    /// Hands over what was expected.
+    pub(super) fn deliver(&self, arrival: Arrival) {
         self.arrivals
             .lock()
             .unwrap_or_else(PoisonError::into_inner)
-            .push(client);
+            .push(arrival);
+        self.bell.ring();
+    }
+
+    /// What was expected will not come.
+    pub(super) fn unexpect(&self) {
+        self.load.fetch_sub(1, Ordering::Relaxed);
         self.bell.ring();
     }
 
@@ -56,7 +76,7 @@ impl Mailbox {
         self.bell.ring();
     }
 
-    fn take(&self) -> Vec<Socket> {
+    fn take(&self) -> Vec<Arrival> {
         std::mem::take(&mut *self.arrivals.lock().unwrap_or_else(PoisonError::into_inner))
     }
 }
@@ -203,14 +223,26 @@ impl Worker {
     }
 
     fn take_in(&mut self, offset: WallOffset) {
-        for client in self.mailbox.take() {
+        for arrival in self.mailbox.take() {
             let slot = self.free.pop().unwrap_or_else(|| {
                 self.slots.push(Slot::Free);
                 self.slots.len() - 1
             });
-            let attempt = Connecting::begin(client, &self.shared);
-            self.connecting += 1;
-            self.attempted(slot, attempt, offset);
+            match arrival {
+                Arrival::Client(client) => {
+                    self.connecting += 1;
+                    self.attempted(slot, Connecting::begin(client, &self.shared), offset);
+                }
+                Arrival::Ready(pair) => {
+                    match self
+                        .poller
+                        .watch(pair.server.socket().as_fd(), token(slot, Side::Server))
+                    {
+                        Ok(()) => self.open(slot, *pair, offset),
+                        Err(error) => self.turn_away(slot, pair.client, error),
+                    }
+                }
+            }
         }
     }
 
@@ -218,7 +250,10 @@ impl Worker {
     fn attempted(&mut self, slot: usize, attempt: Try, offset: WallOffset) {
         let connecting = match attempt {
             Try::Next(connecting) => connecting,
-            Try::GivenUp(client, error) => return self.turn_away(slot, client, error),
+            Try::GivenUp(client, error) => {
+                self.connecting -= 1;
+                return self.turn_away(slot, client, error);
+            }
         };
         match self
             .poller
@@ -228,7 +263,10 @@ impl Worker {
                 self.put(slot, Slot::Connecting(Box::new(connecting)));
                 self.connect_progress(slot, offset);
             }
-            Err(error) => self.turn_away(slot, connecting.client, error),
+            Err(error) => {
+                self.connecting -= 1;
+                self.turn_away(slot, connecting.client, error);
+            }
         }
     }
 
@@ -238,7 +276,13 @@ impl Worker {
         };
         match connecting.server.connected() {
             Ok(false) => {}
-            Ok(true) => self.open(slot, offset),
+            Ok(true) => {
+                if let Slot::Connecting(connecting) = self.put(slot, Slot::Free) {
+                    self.connecting -= 1;
+                    let pair = connecting.ready(&self.shared);
+                    self.open(slot, pair, offset);
+                }
+            }
             Err(reason) => {
                 let error = resolve::failed(&self.shared.target, connecting.address, reason);
                 self.try_next(slot, error, offset);
@@ -265,19 +309,12 @@ impl Worker {
         }
     }
 
-    fn open(&mut self, slot: usize, offset: WallOffset) {
-        let Slot::Connecting(connecting) = self.put(slot, Slot::Free) else {
-            return;
-        };
-        if let Err(error) = self
-            .poller
-            .watch(connecting.client.as_fd(), token(slot, Side::Client))
-        {
-            return self.turn_away(slot, connecting.client, error);
+    fn open(&mut self, slot: usize, pair: ReadyPair, offset: WallOffset) {
+        if let Err(error) = self.poller.watch(pair.client.as_fd(), token(slot, Side::Client)) {
+            return self.turn_away(slot, pair.client, error);
         }
-        self.connecting -= 1;
         self.shared.tally.opened();
-        let connection = Connection::open(*connecting, &self.shared);
+        let connection = Connection::open(pair, &self.shared);
         self.put(slot, Slot::Open(Box::new(connection)));
         self.with_open(slot, offset, |connection, round| {
             connection.resume_both(slot, round)
@@ -287,7 +324,6 @@ impl Worker {
 
     fn turn_away(&mut self, slot: usize, client: Socket, error: LiveError) {
         client.reset();
-        self.connecting -= 1;
         self.shared.tally.failed(error);
         self.release(slot);
     }

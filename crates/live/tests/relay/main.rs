@@ -1,5 +1,6 @@
 //! The relay between real sockets: every byte, every end, every reset, and when things happened.
 
+mod encryption;
 mod ends;
 mod faults;
 mod recorder;

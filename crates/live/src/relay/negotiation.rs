@@ -1,0 +1,296 @@
+//! Agreeing on TLS with the server for a client that stays plain.
+//!
+//! Runs on a thread of its own, blocking, each wait bounded by [`PATIENCE`]; what the client sees of it is kept and
+//! shown to the observer later. In PostgreSQL's protocol the client does not take part, and its own request for TLS is
+//! declined. In MySQL's the server's greeting must pass first: the client sees it without the offer of TLS, and its
+//! reply is what longwire's request for TLS is made of.
+
+use super::connecting::CONNECT_LIMIT;
+use super::connection::{Early, ReadyPair};
+use super::{Shared, transport::Transport};
+use crate::error::LiveError;
+use crate::resolve;
+use crate::socket::Socket;
+use crate::target::Scheme;
+use crate::tls::TlsSocket;
+use model::{Direction, Timestamp};
+use rustls::ClientConfig;
+use std::io::{Read, Write};
+use std::sync::Arc;
+use std::time::Duration;
+
+/// How long either side may take for its next step.
+const PATIENCE: Duration = Duration::from_secs(10);
+
+/// Connects to the server, agrees on TLS and brings the client up to where bytes can pass unchanged (or, of a MySQL
+/// login, with changed sequence numbers).
+pub(super) fn negotiate(
+    client: Socket,
+    config: Arc<ClientConfig>,
+    shared: &Shared,
+) -> Result<ReadyPair, LiveError> {
+    let target = &shared.target;
+    let tried_at = shared.clock.now();
+    let stream = resolve::connect(target, &shared.addresses, CONNECT_LIMIT)?;
+    let connected_at = shared.clock.now();
+    let system = |reason| LiveError::System {
+        operation: "set up a socket",
+        reason,
+    };
+    let server = Socket::adopt(stream).map_err(system)?;
+    let address = server.peer().map_err(system)?;
+    client.set_patience(Some(PATIENCE)).map_err(system)?;
+    server.set_patience(Some(PATIENCE)).map_err(system)?;
+    let mut talk = Talk {
+        client: &client,
+        shared,
+        early: Vec::new(),
+    };
+    let is_mysql = matches!(target.scheme, Scheme::Mysql | Scheme::Mariadb);
+    let (tls, at) = if is_mysql {
+        (talk.mysql(server, config)?, connected_at)
+    } else {
+        let tls = talk.postgres(server, config)?;
+        // The client has waited for TLS as for the connection: what it sends counts from here.
+        let at = talk
+            .early
+            .first()
+            .map_or_else(|| shared.clock.now(), |early| early.at);
+        (tls, at)
+    };
+    let early = talk.early;
+    client.set_patience(None).map_err(system)?;
+    tls.socket().set_patience(None).map_err(system)?;
+    let connect_time = connected_at.since(tried_at);
+    let server = Transport::Tls(Box::new(tls));
+    Ok(ReadyPair {
+        client,
+        server,
+        address,
+        connect_time,
+        at,
+        early,
+        login_shifted: is_mysql,
+    })
+}
+
+/// The conversation, and what the client saw of it.
+struct Talk<'a> {
+    client: &'a Socket,
+    shared: &'a Shared,
+    early: Vec<Early>,
+}
+
+impl Talk<'_> {
+    /// PostgreSQL manual, sections 55.2.10 (SSLRequest) and 55.2.11 (GSSENCRequest).
+    fn postgres(&mut self, server: Socket, config: Arc<ClientConfig>) -> Result<TlsSocket, LiveError> {
+        if !self.shared.target.tls_direct {
+            self.send_server(&server, &SSL_REQUEST)?;
+            let mut answer = [0];
+            self.read_server(&server, &mut answer)?;
+            if answer != *b"S" {
+                return Err(LiveError::ServerWithoutTls {
+                    server: self.shared.target.server(),
+                });
+            }
+        }
+        let mut tls = TlsSocket::begin(server, config, &self.shared.target)?;
+        loop {
+            let mut first = [0; 8];
+            self.read_client(&mut first)?;
+            let at = self.now();
+            self.keep(Direction::ClientToServer, at, first.to_vec());
+            if first != SSL_REQUEST && first != GSSENC_REQUEST {
+                self.send_tls(&mut tls, &first)?;
+                return Ok(tls);
+            }
+            self.send_client(b"N")?;
+            self.keep(Direction::ServerToClient, at, b"N".to_vec());
+        }
+    }
+
+    /// MySQL internals manual, "Connection Phase": greeting, SSLRequest, handshake response.
+    fn mysql(&mut self, server: Socket, config: Arc<ClientConfig>) -> Result<TlsSocket, LiveError> {
+        let mut greeting = self.read_server_packet(&server)?;
+        let without_tls = || LiveError::ServerWithoutTls {
+            server: self.shared.target.server(),
+        };
+        let capabilities = lower_capabilities(&mut greeting).ok_or_else(without_tls)?;
+        if capabilities[1] & OFFERS_TLS == 0 {
+            return Err(without_tls());
+        }
+        capabilities[1] &= !OFFERS_TLS;
+        self.send_client(&greeting)?;
+        let at = self.now();
+        self.keep(Direction::ServerToClient, at, greeting);
+
+        let mut response = self.read_client_packet()?;
+        let shown = response.clone();
+        let request = tls_request(&mut response).ok_or_else(|| self.client_left())?;
+        self.send_server(&server, &request)?;
+        let mut tls = TlsSocket::begin(server, config, &self.shared.target)?;
+        let at = self.now();
+        self.send_tls(&mut tls, &response)?;
+        self.keep(Direction::ClientToServer, at, shown);
+        Ok(tls)
+    }
+
+    fn keep(&mut self, direction: Direction, at: Timestamp, bytes: Vec<u8>) {
+        self.early.push(Early { direction, at, bytes });
+    }
+
+    fn now(&self) -> Timestamp {
+        self.shared.clock.now()
+    }
+
+    fn read_client(&self, bytes: &mut [u8]) -> Result<(), LiveError> {
+        self.client
+            .stream()
+            .read_exact(bytes)
+            .map_err(|_| self.client_left())
+    }
+
+    fn send_client(&self, bytes: &[u8]) -> Result<(), LiveError> {
+        self.client
+            .stream()
+            .write_all(bytes)
+            .map_err(|_| self.client_left())
+    }
+
+    fn read_server(&self, server: &Socket, bytes: &mut [u8]) -> Result<(), LiveError> {
+        server.stream().read_exact(bytes).map_err(|_| self.server_left())
+    }
+
+    fn send_server(&self, server: &Socket, bytes: &[u8]) -> Result<(), LiveError> {
+        server.stream().write_all(bytes).map_err(|_| self.server_left())
+    }
+
+    fn send_tls(&self, tls: &mut TlsSocket, bytes: &[u8]) -> Result<(), LiveError> {
+        match tls.send(bytes) {
+            // The limit of a session's buffer is far above what a login sends.
+            crate::socket::Sent::Bytes(count) if count == bytes.len() => Ok(()),
+            crate::socket::Sent::Bytes(_) | crate::socket::Sent::Broken(_) => Err(self.server_left()),
+        }
+    }
+
+    fn read_client_packet(&self) -> Result<Vec<u8>, LiveError> {
+        read_packet(|bytes| self.read_client(bytes))
+            .and_then(|packet| packet.ok_or_else(|| self.client_left()))
+    }
+
+    fn read_server_packet(&self, server: &Socket) -> Result<Vec<u8>, LiveError> {
+        read_packet(|bytes| self.read_server(server, bytes))
+            .and_then(|packet| packet.ok_or_else(|| self.server_left()))
+    }
+
+    fn client_left(&self) -> LiveError {
+        LiveError::ClientLeft {
+            server: self.shared.target.server(),
+        }
+    }
+
+    fn server_left(&self) -> LiveError {
+        LiveError::ServerLeft {
+            server: self.shared.target.server(),
+        }
+    }
+}
+
+/// A MySQL packet with its header; absent when it is longer than any packet of a login.
+fn read_packet(read: impl Fn(&mut [u8]) -> Result<(), LiveError>) -> Result<Option<Vec<u8>>, LiveError> {
+    let mut header = [0; 4];
+    read(&mut header)?;
+    let [low, middle, high, _] = header;
+    let length = usize::from(low) | usize::from(middle) << 8 | usize::from(high) << 16;
+    if length > LONGEST_LOGIN_PACKET {
+        return Ok(None);
+    }
+    let mut packet = header.to_vec();
+    packet.resize(header.len() + length, 0);
+    read(packet.get_mut(header.len()..).unwrap_or_default())?;
+    Ok(Some(packet))
+}
+
+/// The lower two bytes of a greeting's capability flags: behind the protocol's number (10), the version with its
+/// zero, the thread's number (4), eight bytes of authentication data and a filler. Absent when it is no such greeting.
+fn lower_capabilities(greeting: &mut [u8]) -> Option<&mut [u8; 2]> {
+    let payload = greeting.get_mut(4..)?;
+    if payload.first() != Some(&10) {
+        return None;
+    }
+    let version_end = payload.iter().position(|byte| *byte == 0)?;
+    let start = version_end + 1 + 4 + 8 + 1;
+    payload.get_mut(start..start + 2)?.try_into().ok()
+}
+
+/// The request for TLS that goes before a handshake response: its first 32 payload bytes with the flag for TLS set. Sets
+/// the flag in the response too and moves it behind the request. Absent when the client asks for TLS itself or speaks a
+/// protocol older than 4.1.
+fn tls_request(response: &mut [u8]) -> Option<[u8; 36]> {
+    let sequence = *response.get(3)?;
+    let flags = response.get_mut(5)?;
+    if *flags & OFFERS_TLS != 0 || *flags & PROTOCOL_41 == 0 {
+        return None;
+    }
+    *flags |= OFFERS_TLS;
+    let mut request = [0; 36];
+    request.copy_from_slice(response.get(..36)?);
+    [request[0], request[1], request[2]] = [32, 0, 0];
+    *response.get_mut(3)? = sequence.wrapping_add(1);
+    Some(request)
+}
+
+/// Length 8, code 80877103.
+const SSL_REQUEST: [u8; 8] = [0, 0, 0, 8, 0x04, 0xd2, 0x16, 0x2f];
+/// Length 8, code 80877104.
+const GSSENC_REQUEST: [u8; 8] = [0, 0, 0, 8, 0x04, 0xd2, 0x16, 0x30];
+/// CLIENT_SSL, 0x0800, in the second byte of the capability flags.
+const OFFERS_TLS: u8 = 0x08;
+/// CLIENT_PROTOCOL_41, 0x0200, likewise.
+const PROTOCOL_41: u8 = 0x02;
+/// Greetings and handshake responses are a few hundred bytes; connection attributes may add 64 KiB.
+const LONGEST_LOGIN_PACKET: usize = 128 * 1024;
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_offer_of_tls_is_found_behind_a_version_of_any_length() {
+        for version in ["8.0.36", "5.5.5-10.11.6-MariaDB-0+deb12u1", ""] {
+            let mut greeting = vec![0, 0, 0, 0, 10];
+            greeting.extend_from_slice(version.as_bytes());
+            greeting.extend_from_slice(&[0; 14]);
+            greeting.extend_from_slice(&[0xfe, 0xff, 9]);
+            assert_eq!(
+                lower_capabilities(&mut greeting),
+                Some(&mut [0xfe, 0xff]),
+                "{version}"
+            );
+        }
+        for bad in [
+            &[][..],
+            &[0, 0, 0, 0, 0xff, 1, 2],
+            &[0, 0, 0, 0, 10, b'8'],
+            &[0, 0, 0, 0, 10, b'8', 0, 1, 2],
+        ] {
+            assert_eq!(lower_capabilities(&mut bad.to_vec()), None);
+        }
+    }
+
+    #[test]
+    fn a_request_for_tls_goes_before_the_response() {
+        let mut response = vec![50, 0, 0, 1];
+        response.extend((0..50).map(|byte| if byte == 1 { PROTOCOL_41 } else { byte }));
+        let request = tls_request(&mut response).expect("a 4.1 client");
+        assert_eq!(request[..6], [32, 0, 0, 1, 0, PROTOCOL_41 | OFFERS_TLS]);
+        assert_eq!(request[6..], response[6..36]);
+        assert_eq!(response[..6], [50, 0, 0, 2, 0, PROTOCOL_41 | OFFERS_TLS]);
+        assert_eq!(
+            tls_request(&mut response),
+            None,
+            "a client that asks for TLS itself"
+        );
+        assert_eq!(tls_request(&mut [2, 0, 0, 1, 0, PROTOCOL_41]), None, "too short");
+    }
+}

@@ -1,0 +1,62 @@
+//! A side of a connection: a plain socket, or one on which longwire itself speaks TLS.
+
+use crate::socket::{Received, Sent, Socket};
+use crate::tls::TlsSocket;
+
+/// One side of a connection.
+#[derive(Debug)]
+pub(super) enum Transport {
+    Plain(Socket),
+    Tls(Box<TlsSocket>),
+}
+
+impl Transport {
+    pub(super) fn socket(&self) -> &Socket {
+        match self {
+            Self::Plain(socket) => socket,
+            Self::Tls(tls) => tls.socket(),
+        }
+    }
+
+    pub(super) fn into_socket(self) -> Socket {
+        match self {
+            Self::Plain(socket) => socket,
+            Self::Tls(tls) => tls.into_socket(),
+        }
+    }
+
+    /// As [`Socket::receive`].
+    pub(super) fn receive(&mut self, buffer: &mut [u8]) -> Received {
+        match self {
+            Self::Plain(socket) => socket.receive(buffer),
+            Self::Tls(tls) => tls.receive(buffer),
+        }
+    }
+
+    /// As [`Socket::send`].
+    pub(super) fn send(&mut self, bytes: &[u8]) -> Sent {
+        match self {
+            Self::Plain(socket) => socket.send(bytes),
+            Self::Tls(tls) => tls.send(bytes),
+        }
+    }
+
+    /// Whether what it has taken could be handed to the kernel as far as that takes it; false when it is broken.
+    pub(super) fn flush(&mut self) -> bool {
+        match self {
+            Self::Plain(_) => true,
+            Self::Tls(tls) => !matches!(tls.flush(), Sent::Broken(_)),
+        }
+    }
+
+    /// Tells the peer that no more will come; false when that must be tried again once the peer has read more.
+    pub(super) fn finish(&mut self) -> bool {
+        match self {
+            Self::Plain(socket) => {
+                socket.finish();
+                true
+            }
+            Self::Tls(tls) => tls.finish(),
+        }
+    }
+}

@@ -1,0 +1,219 @@
+//! TLS towards the server: whom to trust, and a socket that encrypts.
+
+mod trust;
+
+use crate::clock::WallStamp;
+use crate::error::{LiveError, OsError};
+use crate::socket::{Received, Sent, Socket};
+use crate::target::Target;
+use rustls::pki_types::ServerName;
+use rustls::{CertificateError, ClientConfig, ClientConnection};
+use std::io::{self, ErrorKind, Read, Write};
+use std::sync::Arc;
+
+pub(crate) use trust::configure;
+
+/// A socket to the server with a TLS session on it.
+#[derive(Debug)]
+pub(crate) struct TlsSocket {
+    socket: Socket,
+    session: ClientConnection,
+    /// When the kernel received the last ciphertext.
+    stamp: Option<WallStamp>,
+    farewell_said: bool,
+}
+
+impl TlsSocket {
+    /// Makes the TLS handshake on a socket that blocks.
+    pub(crate) fn begin(
+        socket: Socket,
+        config: Arc<ClientConfig>,
+        target: &Target,
+    ) -> Result<Self, LiveError> {
+        let server = || target.server();
+        let name = ServerName::try_from(target.host.clone())
+            .map_err(|_| LiveError::NameMismatch { server: server() })?;
+        let mut session = ClientConnection::new(config, name).map_err(|reason| LiveError::TlsFailed {
+            server: server(),
+            reason,
+        })?;
+        session.set_buffer_limit(Some(CIPHERTEXT_LIMIT));
+        let mut wire = Wire {
+            socket: &socket,
+            stamp: None,
+        };
+        while session.is_handshaking() {
+            session
+                .complete_io(&mut wire)
+                .map_err(|error| fault(&error, target))?;
+        }
+        Ok(Self {
+            socket,
+            session,
+            stamp: None,
+            farewell_said: false,
+        })
+    }
+
+    pub(crate) fn socket(&self) -> &Socket {
+        &self.socket
+    }
+
+    pub(crate) fn into_socket(self) -> Socket {
+        self.socket
+    }
+
+    /// Reads what has been decrypted into `buffer`, which must not be empty.
+    pub(crate) fn receive(&mut self, buffer: &mut [u8]) -> Received {
+        loop {
+            match self.session.reader().read(buffer) {
+                Ok(0) => return Received::End,
+                // Decrypted bytes may be left, whatever the count.
+                Ok(count) => {
+                    return Received::Bytes {
+                        count,
+                        emptied: false,
+                        stamp: self.stamp,
+                    };
+                }
+                Err(error) if error.kind() == ErrorKind::WouldBlock => {}
+                // The server closed the socket without taking leave.
+                Err(error) if error.kind() == ErrorKind::UnexpectedEof => return Received::End,
+                Err(error) => return Received::Broken(OsError::of(&error)),
+            }
+            let mut wire = Wire {
+                socket: &self.socket,
+                stamp: None,
+            };
+            match self.session.read_tls(&mut wire) {
+                Ok(0) => return Received::End,
+                Ok(_) => self.stamp = wire.stamp,
+                Err(error) if error.kind() == ErrorKind::WouldBlock => return Received::Nothing,
+                Err(error) => return Received::Broken(OsError::of(&error)),
+            }
+            if self.session.process_new_packets().is_err() {
+                return Received::Broken(OsError(libc::EPROTO));
+            }
+            if let Sent::Broken(error) = self.flush() {
+                return Received::Broken(error);
+            }
+        }
+    }
+
+    /// Encrypts and sends; takes no more while [`CIPHERTEXT_LIMIT`] waits for the kernel.
+    pub(crate) fn send(&mut self, bytes: &[u8]) -> Sent {
+        let mut taken = 0;
+        while let Some(rest) = bytes.get(taken..).filter(|rest| !rest.is_empty()) {
+            match self.session.writer().write(rest) {
+                Ok(0) => break,
+                Ok(count) => taken += count,
+                Err(error) => return Sent::Broken(OsError::of(&error)),
+            }
+            if let Sent::Broken(error) = self.flush() {
+                return Sent::Broken(error);
+            }
+        }
+        Sent::Bytes(taken)
+    }
+
+    /// Sends ciphertext that waits; [`Sent::Bytes`] tells nothing but that the socket is in order.
+    pub(crate) fn flush(&mut self) -> Sent {
+        let mut wire = Wire {
+            socket: &self.socket,
+            stamp: None,
+        };
+        while self.session.wants_write() {
+            match self.session.write_tls(&mut wire) {
+                Ok(_) => {}
+                Err(error) if error.kind() == ErrorKind::WouldBlock => break,
+                Err(error) => return Sent::Broken(OsError::of(&error)),
+            }
+        }
+        Sent::Bytes(0)
+    }
+
+    /// Takes leave; false while ciphertext still waits for the kernel: then it is to be called again.
+    pub(crate) fn finish(&mut self) -> bool {
+        if !self.farewell_said {
+            self.session.send_close_notify();
+            self.farewell_said = true;
+        }
+        self.flush();
+        let said = !self.session.wants_write();
+        if said {
+            self.socket.finish();
+        }
+        said
+    }
+}
+
+/// The ciphertext end of a session.
+struct Wire<'a> {
+    socket: &'a Socket,
+    stamp: Option<WallStamp>,
+}
+
+impl Read for Wire<'_> {
+    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+        match self.socket.receive(buffer) {
+            Received::Bytes { count, stamp, .. } => {
+                self.stamp = stamp;
+                Ok(count)
+            }
+            Received::Nothing => Err(ErrorKind::WouldBlock.into()),
+            Received::End => Ok(0),
+            Received::Broken(OsError(code)) => Err(io::Error::from_raw_os_error(code)),
+        }
+    }
+}
+
+impl Write for Wire<'_> {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        match self.socket.send(bytes) {
+            Sent::Bytes(0) => Err(ErrorKind::WouldBlock.into()),
+            Sent::Bytes(count) => Ok(count),
+            Sent::Broken(OsError(code)) => Err(io::Error::from_raw_os_error(code)),
+        }
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        Ok(())
+    }
+}
+
+/// What a failed handshake means.
+fn fault(error: &io::Error, target: &Target) -> LiveError {
+    let server = target.server();
+    let Some(reason) = error
+        .get_ref()
+        .and_then(|inner| inner.downcast_ref::<rustls::Error>())
+    else {
+        return LiveError::ServerLeft { server };
+    };
+    let rustls::Error::InvalidCertificate(fault) = reason else {
+        return LiveError::TlsFailed {
+            server,
+            reason: reason.clone(),
+        };
+    };
+    match fault {
+        CertificateError::Expired
+        | CertificateError::ExpiredContext { .. }
+        | CertificateError::NotValidYet
+        | CertificateError::NotValidYetContext { .. } => LiveError::CertificateExpired { server },
+        // The latter: by an authority of a trusted one's name, with another key.
+        CertificateError::UnknownIssuer | CertificateError::BadSignature => {
+            LiveError::UnknownAuthority { server }
+        }
+        CertificateError::NotValidForName | CertificateError::NotValidForNameContext { .. } => {
+            LiveError::NameMismatch { server }
+        }
+        _ => LiveError::TlsFailed {
+            server,
+            reason: reason.clone(),
+        },
+    }
+}
+
+/// Ciphertext that may wait for the kernel, and plain text that may wait to be encrypted: each at most this.
+const CIPHERTEXT_LIMIT: usize = 64 * 1024;
