@@ -1,3 +1,4 @@
+use super::keywords::{KEYWORDS, is_keyword};
 use super::*;
 use proptest::prelude::*;
 

@@ -1,0 +1,289 @@
+//! SQL without its literals.
+
+use super::keywords::is_keyword;
+use super::{Dialect, MAXIMUM_LENGTH};
+
+/// Writes `text` without literals and comments, one blank between words, keywords in lower case.
+///
+/// 1. `'...'`, `$tag$...$tag$`, numbers, `x'..'`, `$1`, `:1` become `?`; in the MySQL dialect `"..."` too.
+/// 2. A list of `?` in `in (...)` becomes `(?, ...)`; further rows of `values (...), (...)` become `...`.
+/// 3. Names keep their case, keywords lose it.
+pub(super) fn normalise(text: &[u8], dialect: Dialect, out: &mut Vec<u8>) {
+    out.clear();
+    let mut normaliser = Normaliser {
+        text,
+        at: 0,
+        dialect,
+        out,
+        pending_blank: false,
+    };
+    normaliser.run();
+    while matches!(out.last(), Some(b' ' | b';')) {
+        out.pop();
+    }
+}
+
+struct Normaliser<'a> {
+    text: &'a [u8],
+    at: usize,
+    dialect: Dialect,
+    out: &'a mut Vec<u8>,
+    pending_blank: bool,
+}
+
+impl Normaliser<'_> {
+    fn run(&mut self) {
+        while let Some(byte) = self.peek(0) {
+            if self.out.len() > MAXIMUM_LENGTH {
+                self.out.extend_from_slice(b"...");
+                return;
+            }
+            match byte {
+                b' ' | b'\t' | b'\r' | b'\n' | 0x0b | 0x0c | 0 => {
+                    self.at += 1;
+                    self.pending_blank = true;
+                }
+                b'-' if self.peek(1) == Some(b'-') => self.skip_line(),
+                b'#' if self.dialect == Dialect::Mysql => self.skip_line(),
+                b'/' if self.peek(1) == Some(b'*') => self.skip_comment(),
+                b'\'' => self.literal(byte, self.dialect == Dialect::Mysql),
+                b'"' if self.dialect == Dialect::Mysql => self.literal(byte, true),
+                b'"' | b'`' => self.quoted_name(byte),
+                b'$' => self.dollar(),
+                b'0'..=b'9' => self.number(),
+                b'.' if self.peek(1).is_some_and(|next| next.is_ascii_digit()) && !self.after_word() => {
+                    self.number()
+                }
+                b'-' | b'+' if self.is_sign() => self.at += 1,
+                b'?' => {
+                    self.at += 1;
+                    self.placeholder();
+                }
+                _ if is_word(byte) => self.word(),
+                b')' => self.close(),
+                b',' => {
+                    self.at += 1;
+                    self.pending_blank = false;
+                    self.out.extend_from_slice(b", ");
+                }
+                _ => {
+                    self.blank();
+                    self.out.push(byte);
+                    self.at += 1;
+                }
+            }
+        }
+    }
+
+    fn peek(&self, ahead: usize) -> Option<u8> {
+        self.text.get(self.at + ahead).copied()
+    }
+
+    fn blank(&mut self) {
+        if self.pending_blank && !matches!(self.out.last(), None | Some(b' ' | b'(')) {
+            self.out.push(b' ');
+        }
+        self.pending_blank = false;
+    }
+
+    fn after_word(&self) -> bool {
+        !self.pending_blank && self.out.last().is_some_and(|&last| is_word(last) || last == b')')
+    }
+
+    /// A sign belongs to the literal behind it when what stands before cannot be an operand.
+    fn is_sign(&self) -> bool {
+        self.peek(1).is_some_and(|next| next.is_ascii_digit())
+            && self
+                .out
+                .iter()
+                .rev()
+                .find(|&&last| last != b' ')
+                .is_none_or(|last| b"=<>(,*/%".contains(last))
+    }
+
+    fn skip_line(&mut self) {
+        while self.peek(0).is_some_and(|byte| byte != b'\n') {
+            self.at += 1;
+        }
+        self.pending_blank = true;
+    }
+
+    /// Comments nest in PostgreSQL and not in MySQL; an unfinished one ends with the text.
+    fn skip_comment(&mut self) {
+        let mut depth = 0_usize;
+        while let Some(byte) = self.peek(0) {
+            let pair = (byte, self.peek(1));
+            if pair == (b'/', Some(b'*')) && (depth == 0 || self.dialect == Dialect::Standard) {
+                depth += 1;
+                self.at += 2;
+            } else if pair == (b'*', Some(b'/')) {
+                depth -= 1;
+                self.at += 2;
+                if depth == 0 {
+                    break;
+                }
+            } else {
+                self.at += 1;
+            }
+        }
+        self.pending_blank = true;
+    }
+
+    fn literal(&mut self, quote: u8, backslash_escapes: bool) {
+        self.at += 1;
+        while let Some(byte) = self.peek(0) {
+            self.at += 1;
+            if byte == b'\\' && backslash_escapes {
+                self.at += 1;
+            } else if byte == quote {
+                if self.peek(0) == Some(quote) {
+                    self.at += 1;
+                } else {
+                    break;
+                }
+            }
+        }
+        self.placeholder();
+    }
+
+    fn quoted_name(&mut self, quote: u8) {
+        self.blank();
+        self.out.push(quote);
+        self.at += 1;
+        while let Some(byte) = self.peek(0) {
+            self.at += 1;
+            self.out.push(byte);
+            if byte == quote || self.out.len() > MAXIMUM_LENGTH {
+                break;
+            }
+        }
+    }
+
+    /// `$1` is a parameter, `$tag$ ... $tag$` a literal; any other dollar stands for itself.
+    fn dollar(&mut self) {
+        if self.peek(1).is_some_and(|next| next.is_ascii_digit()) {
+            self.at += 1;
+            self.number();
+            return;
+        }
+        let rest = &self.text[self.at + 1..];
+        let tag_length = rest
+            .iter()
+            .take_while(|&&byte| is_word(byte) && byte != b'$')
+            .count();
+        if rest.get(tag_length) != Some(&b'$') {
+            self.blank();
+            self.out.push(b'$');
+            self.at += 1;
+            return;
+        }
+        let tag = &self.text[self.at..self.at + tag_length + 2];
+        let body = &self.text[self.at + tag.len()..];
+        let end = body.windows(tag.len()).position(|window| window == tag);
+        self.at += tag.len() + end.map_or(body.len(), |end| end + tag.len());
+        self.placeholder();
+    }
+
+    fn number(&mut self) {
+        while let Some(byte) = self.peek(0) {
+            let exponent_sign = (byte == b'+' || byte == b'-')
+                && self.at > 0
+                && matches!(self.text[self.at - 1], b'e' | b'E')
+                && self.peek(1).is_some_and(|next| next.is_ascii_digit());
+            if !(byte.is_ascii_alphanumeric() || byte == b'.' || byte == b'_' || exponent_sign) {
+                break;
+            }
+            self.at += 1;
+        }
+        self.placeholder();
+    }
+
+    fn word(&mut self) {
+        let start = self.at;
+        while self
+            .peek(0)
+            .is_some_and(|byte| is_word(byte) || byte.is_ascii_digit() || byte == b'$')
+        {
+            self.at += 1;
+        }
+        let word = &self.text[start..self.at];
+        // e'..', x'..', b'..', n'..', _utf8'..': the prefix belongs to the literal.
+        if self.peek(0) == Some(b'\'') && is_literal_prefix(word) {
+            let escapes = self.dialect == Dialect::Mysql || word.eq_ignore_ascii_case(b"e");
+            self.literal(b'\'', escapes);
+            return;
+        }
+        self.blank();
+        if is_keyword(word) {
+            self.out.extend(word.iter().map(u8::to_ascii_lowercase));
+        } else {
+            self.out.extend_from_slice(word);
+        }
+    }
+
+    /// Writes a `?`, or nothing when it lengthens a list of them inside `in (...)`.
+    fn placeholder(&mut self) {
+        self.blank();
+        if self.out.ends_with(b"in (?, ...) ") || self.out.ends_with(b"in (?, ..., ") {
+            self.out.truncate(self.out.len() - 2);
+        } else if self.out.ends_with(b"in (?, ") {
+            self.out.extend_from_slice(b"...");
+        } else {
+            self.out.push(b'?');
+        }
+    }
+
+    /// Writes a `)`, and folds a row of VALUES into the row before it.
+    fn close(&mut self) {
+        self.at += 1;
+        self.pending_blank = false;
+        while self.out.last() == Some(&b' ') {
+            self.out.pop();
+        }
+        self.out.push(b')');
+        let Some(open) = matching_open(self.out) else {
+            return;
+        };
+        let row_length = self.out.len() - open;
+        let Some(before) = open.checked_sub(2) else { return };
+        if &self.out[before..open] != b", " {
+            return;
+        }
+        let previous = &self.out[..before];
+        let same_row = previous.len() >= row_length && previous.ends_with(&self.out[open..]);
+        let folded = previous.ends_with(b"), ...");
+        if same_row {
+            self.out.truncate(before);
+            self.out.extend_from_slice(b", ...");
+        } else if folded && previous[..previous.len() - 5].ends_with(&self.out[open..]) {
+            self.out.truncate(before);
+        }
+    }
+}
+
+/// Where the parenthesis that the last byte closes was opened.
+fn matching_open(out: &[u8]) -> Option<usize> {
+    let mut depth = 0_usize;
+    for (index, &byte) in out.iter().enumerate().rev() {
+        match byte {
+            b')' => depth += 1,
+            b'(' => {
+                depth -= 1;
+                if depth == 0 {
+                    return Some(index);
+                }
+            }
+            _ => {}
+        }
+    }
+    None
+}
+
+const fn is_word(byte: u8) -> bool {
+    byte.is_ascii_alphabetic() || byte == b'_' || byte == b'@' || byte >= 0x80
+}
+
+/// `e`, `x`, `b`, `n`, or a MySQL character set such as `_utf8`.
+fn is_literal_prefix(word: &[u8]) -> bool {
+    matches!(word, [letter] if letter.is_ascii_alphabetic()) || word.first() == Some(&b'_')
+}
