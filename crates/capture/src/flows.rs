@@ -258,21 +258,42 @@ impl<'o> Flows<'o> {
         }
         let id = ConnectionId(self.opened);
         self.opened = self.opened.saturating_add(1);
+        let (certain, from_client) = self.judge_sides(head);
+        let slot = self.keep(key, Flow::new(id, source, from_client == from_low, head.at));
+        let from = Endpoint {
+            address: head.source.into(),
+            port: head.source_port,
+        };
+        let to = Endpoint {
+            address: head.destination.into(),
+            port: head.destination_port,
+        };
+        let (client, server) = if from_client { (from, to) } else { (to, from) };
+        let event = ConnectionEvent::Opened {
+            at: head.at,
+            client,
+            server,
+            sides_certain: certain,
+        };
+        self.out.observer.event(id, event);
+        slot
+    }
+
+    /// Whether the sides of a connection are certain from its first packet, and whether that comes from the client.
+    fn judge_sides(&mut self, head: &Head) -> (bool, bool) {
         let from = (head.source, head.source_port);
         let to = (head.destination, head.destination_port);
-        let (certain, from_client) = match (head.has(SYN), head.has(ACK)) {
-            (true, false) => (true, true),
-            (true, true) => (true, false),
-            (false, _) => (false, !self.servers.first_is_server(from, to)),
-        };
-        let client_first = from_client == from_low;
-        if certain {
-            let (address, port) = if from_client { to } else { from };
-            self.servers.add(address, port);
-        } else {
+        if !head.has(SYN) {
             self.out.tally.midway += 1;
+            return (false, !self.servers.first_is_server(from, to));
         }
-        let flow = Box::new(Flow::new(id, source, client_first, head.at));
+        let from_client = !head.has(ACK);
+        let (address, port) = if from_client { to } else { from };
+        self.servers.add(address, port);
+        (true, from_client)
+    }
+
+    fn keep(&mut self, key: Key, flow: Flow) -> u32 {
         let slot = match self.free.pop() {
             Some(slot) => slot,
             None => {
@@ -281,29 +302,9 @@ impl<'o> Flows<'o> {
                 (self.slots.len() - 1) as u32
             }
         };
-        self.slots[slot as usize] = Some(flow);
+        self.slots[slot as usize] = Some(Box::new(flow));
         self.keys[slot as usize] = key;
         self.by_key.insert(key, slot);
-        let source = Endpoint {
-            address: head.source.into(),
-            port: head.source_port,
-        };
-        let destination = Endpoint {
-            address: head.destination.into(),
-            port: head.destination_port,
-        };
-        let (client, server) = if from_client {
-            (source, destination)
-        } else {
-            (destination, source)
-        };
-        let event = ConnectionEvent::Opened {
-            at: head.at,
-            client,
-            server,
-            sides_certain: certain,
-        };
-        self.out.observer.event(id, event);
         slot
     }
 

@@ -104,25 +104,22 @@ fn dispatch(
     };
     let before = frame.len() - found.packet.len();
     let Some(datagram) = ip::read(found.packet, (record.wire as usize).saturating_sub(before)) else {
+        reader.tally.headless += u64::from(record.captured < record.wire as usize);
         return;
     };
     if datagram.protocol != ip::TCP {
         return;
     }
-    let mut envelope = tcp::Envelope {
-        at: record.at,
-        source: datagram.source,
-        destination: datagram.destination,
-        identification: datagram.identification,
-        interface: found.interface ^ record.interface << 16,
-        packets: 1,
-        wire_bytes: u64::from(record.wire),
-    };
+    let envelope = tcp::Envelope::of(record, found.interface, &datagram);
     let seen = if datagram.fragment.is_some() {
         let Some(whole) = fragments.add(record.at, &datagram, record.wire) else {
             return;
         };
-        (envelope.packets, envelope.wire_bytes) = (whole.packets, whole.wire_bytes);
+        let envelope = tcp::Envelope {
+            packets: whole.packets,
+            wire_bytes: whole.wire_bytes,
+            ..envelope
+        };
         tcp::read(&whole.payload, whole.payload.len(), &envelope)
             .map(|(packet, options)| flows.accept(index, &packet, &options))
     } else {

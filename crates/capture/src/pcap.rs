@@ -166,12 +166,12 @@ impl Head {
         })
     }
 
-    /// Whether it can be the head of a record: neither length is zero or beyond belief, the fraction is below a second
+    /// Whether it can be the head of a record: something was captured, no length is beyond belief, the fraction is below a second
     /// (twice that, for writers that carry late).
     #[inline]
     fn is_sane(&self, unit: u64) -> bool {
         (1..=MAX_PACKET).contains(&self.captured)
-            && (1..=MAX_PACKET).contains(&(self.wire as usize))
+            && self.wire as usize <= MAX_PACKET
             && u64::from(self.fraction) * unit < 2_000_000_000
     }
 }

@@ -1,7 +1,7 @@
 //! TCP headers (RFC 9293).
 
-use crate::formats::u16_at;
-use crate::ip::Address;
+use crate::formats::{Record, u16_at};
+use crate::ip::{Address, Datagram};
 use model::Timestamp;
 
 /// One TCP packet: its header's facts and its payload.
@@ -60,6 +60,23 @@ pub(crate) struct Envelope {
     pub interface: u32,
     pub packets: u64,
     pub wire_bytes: u64,
+}
+
+impl Envelope {
+    /// What surrounds the TCP packet of an IP packet that was captured as `record` on `interface`, as its link layer
+    /// says.
+    #[inline]
+    pub fn of(record: &Record, interface: u32, datagram: &Datagram<'_>) -> Self {
+        Self {
+            at: record.at,
+            source: datagram.source,
+            destination: datagram.destination,
+            identification: datagram.identification,
+            interface: interface ^ record.interface << 16,
+            packets: 1,
+            wire_bytes: u64::from(record.wire),
+        }
+    }
 }
 
 /// Reads the TCP packet of which `bytes` were captured and which had `length` bytes on the wire. Gives the options

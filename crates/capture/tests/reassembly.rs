@@ -321,6 +321,22 @@ fn packets_cut_by_the_snap_length_are_counted_whole() {
 }
 
 #[test]
+fn packets_without_their_headers_are_warned_of() {
+    let frames: Vec<Frame> = build::handshake().iter().map(Tcp::frame).collect();
+    for snap in [30, 40, 53] {
+        let (told, report) =
+            read_bytes(&build::pcap(NANO, &build::snapped(&frames, snap))).expect("a capture");
+        assert!(told.is_empty());
+        assert!(
+            report.warnings[0]
+                .text
+                .starts_with("'test' has 3 TCP packets without a whole TCP header"),
+            "{report:?}"
+        );
+    }
+}
+
+#[test]
 fn every_packet_captured_twice_changes_the_packet_counts_only() {
     let mut packets = build::handshake();
     for number in 0..20u32 {
