@@ -9,8 +9,8 @@ pub type Sink<'s> = dyn FnMut(Message<'_>) + 's;
 ///
 /// Calling order: `feed` and `skip` in any order and any number, in the order in which the bytes passed; within
 /// one direction every stream byte exactly once. The result does not depend on how the bytes were split into calls.
-/// After an error the direction that failed must not be fed again: its bytes are opaque from the start of the
-/// message that failed. The other direction can go on where the protocol allows it.
+/// After an error the direction that failed must not be fed again before it was restarted: its bytes are opaque from
+/// the start of the message that failed. The other direction can go on where the protocol allows it.
 pub trait Decoder {
     /// Takes bytes that passed at `at`.
     ///
@@ -46,6 +46,16 @@ pub trait Decoder {
     fn tls_follows(&self) -> bool {
         false
     }
+
+    /// Goes on after an error in `direction`: the next byte fed there is taken for the first of a message. Gives whether
+    /// the protocol can do that; where it cannot, the direction stays opaque.
+    fn restart(&mut self, direction: Direction) -> bool {
+        let _ = direction;
+        false
+    }
+
+    /// The client begins a new turn while a direction is lost: what was owed before is over.
+    fn forget_owed(&mut self) {}
 
     /// The connection ended: hands out a message that only the end completes (a body that lasts until the close).
     fn finish(&mut self, sink: &mut Sink<'_>) {

@@ -195,9 +195,10 @@ impl Framer {
         }))
     }
 
-    /// Whether the next byte is the first of a message.
-    pub const fn at_message_start(&self) -> bool {
-        self.taken == 0 || self.handed_out
+    /// Forgets an unfinished message: the next byte is the first of another.
+    pub fn restart(&mut self) {
+        self.handed_out = true;
+        self.forget_handed_out();
     }
 
     /// Bytes taken of a message that is not whole yet.

@@ -280,6 +280,22 @@ impl Decoder for HttpDecoder {
         self.lanes[direction.index()].taken
     }
 
+    fn restart(&mut self, direction: Direction) -> bool {
+        if self.left {
+            return false;
+        }
+        let lane = &mut self.lanes[direction.index()];
+        *lane = Lane {
+            offset: lane.offset,
+            ..Lane::default()
+        };
+        true
+    }
+
+    fn forget_owed(&mut self) {
+        self.waiting.clear();
+    }
+
     fn finish(&mut self, sink: &mut Sink<'_>) {
         let server = &self.lanes[Direction::ServerToClient.index()];
         if matches!(server.body, Some(Body::UntilClose)) && server.taken > 0 {

@@ -158,6 +158,21 @@ impl Decoder for PostgresDecoder {
     fn tls_follows(&self) -> bool {
         self.session.tls_follows
     }
+
+    fn restart(&mut self, direction: Direction) -> bool {
+        match direction {
+            Direction::ClientToServer => self.client.restart(),
+            Direction::ServerToClient => self.server.restart(),
+        }
+        true
+    }
+
+    fn forget_owed(&mut self) {
+        self.session.owed = Owed::default();
+        self.session.copy = Copying::No;
+        self.session.skipping = false;
+        self.session.shapes.negotiating = false;
+    }
 }
 
 /// The message that `frame` holds, whole.

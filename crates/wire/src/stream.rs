@@ -3,16 +3,26 @@
 //! This is what a pipeline uses; it never fails. Whatever the bytes are, the `bytes` of the messages of a direction
 //! sum to what was fed and skipped in it once [`Stream::finish`] was called.
 
+mod detection;
+mod search;
+
+pub use detection::MAXIMUM_HELD;
+
 use crate::decoder::{DecodeError, Decoder, Sink};
 use crate::framing::Input;
-use crate::protocols::{PROTOCOLS, Row, Verdict};
+use crate::protocols::Row;
 use crate::tls::TlsDecoder;
+use detection::{Held, choose};
 use model::{Content, Decoding, Direction, Message, Phase, Protocol, Role, Timestamp};
+use search::Search;
 
 /// Turns the payload of one connection into messages.
 ///
 /// Calling order: [`Stream::feed`] and [`Stream::skip`] in the order in which the bytes passed, [`Stream::finish`] once
 /// and last. How the bytes are split into calls changes nothing, except into how many messages opaque bytes are cut.
+///
+/// A direction that cannot be decoded is opaque from the message that failed on. When it begins to speak again after
+/// the other one, or goes on behind bytes nobody saw, and what it says looks like a message, it is decoded again.
 ///
 /// Until the protocol is known, up to [`MAXIMUM_HELD`] bytes wait; their messages keep the times at which they passed.
 pub struct Stream {
@@ -29,6 +39,12 @@ pub struct Stream {
     /// Per direction: when something last passed.
     last: [Timestamp; 2],
     reason: Option<String>,
+    /// Who spoke last.
+    speaker: Option<Direction>,
+    /// The protocol, while a lost direction may be found again.
+    row: Option<&'static Row>,
+    /// The search for a message, in the direction that is speaking and was lost.
+    search: Option<Search>,
 }
 
 enum State {
@@ -64,6 +80,9 @@ impl Stream {
             opaque: [false; 2],
             last: [Timestamp::default(); 2],
             reason: None,
+            speaker: None,
+            row: None,
+            search: None,
         }
     }
 
@@ -83,6 +102,7 @@ impl Stream {
             let chosen = choose(held.openings(), self.server_port, true);
             self.settle(chosen.flatten(), sink);
         }
+        self.search_failed(sink);
         if let State::Decoding(decoder) = &mut self.state {
             let (handed_out, opaque) = (&mut self.handed_out, self.opaque);
             decoder.finish(&mut |message| {
@@ -116,14 +136,14 @@ impl Stream {
         if input.is_empty() {
             return;
         }
+        if self.speaker.replace(direction) != Some(direction) {
+            self.turn(direction, sink);
+        }
         self.last[direction.index()] = input.at();
         match &mut self.state {
             State::Decoding(_) if !self.opaque[direction.index()] => self.decode(direction, input, sink),
-            State::Decoding(_) | State::Opaque => {
-                let given = &mut self.given[direction.index()];
-                *given = given.saturating_add(input.length());
-                self.hand_out_opaque(direction, input.at(), input.at(), sink);
-            }
+            State::Decoding(_) if self.search.is_some() => self.search(direction, input, sink),
+            State::Decoding(_) | State::Opaque => self.pass(direction, input, sink),
             State::Undecided(held) => {
                 let chosen = held.look(direction, input, self.server_port);
                 if let Some(row) = chosen {
@@ -132,10 +152,22 @@ impl Stream {
                 }
             }
         }
+        if input.unseen_count() > 0 {
+            self.seek(direction);
+        }
+    }
+
+    /// Hands `input` out as it is.
+    fn pass(&mut self, direction: Direction, input: Input<'_>, sink: &mut Sink<'_>) {
+        let given = &mut self.given[direction.index()];
+        *given = given.saturating_add(input.length());
+        self.hand_out_opaque(direction, input.at(), input.at(), sink);
     }
 
     /// The protocol is `row`'s, or none of ours: what waited goes where it belongs.
-    fn settle(&mut self, row: Option<&Row>, sink: &mut Sink<'_>) {
+    fn settle(&mut self, row: Option<&'static Row>, sink: &mut Sink<'_>) {
+        self.row = row;
+        self.speaker = None;
         let next = match row {
             Some(row) => {
                 self.protocol = row.protocol;
@@ -163,8 +195,7 @@ impl Stream {
             if begun[lane] {
                 self.take(chunk.direction, Input::unseen(chunk.at, chunk.unseen), sink);
             } else {
-                self.given[lane] = self.given[lane].saturating_add(chunk.unseen);
-                self.hand_out_opaque(chunk.direction, chunk.at, chunk.at, sink);
+                self.pass(chunk.direction, Input::unseen(chunk.at, chunk.unseen), sink);
             }
         }
         self.last = last;
@@ -194,16 +225,17 @@ impl Stream {
             self.began[lane] = input.at();
         }
         match result {
-            Err(error) => self.give_up(direction, &error, input.at(), sink),
+            Err(error) => self.give_up(direction, error, input.at(), sink),
             Ok(()) if switches => self.go_on_with_tls(direction, input, sink),
             Ok(()) => {}
         }
     }
 
-    fn give_up(&mut self, direction: Direction, error: &DecodeError, at: Timestamp, sink: &mut Sink<'_>) {
+    fn give_up(&mut self, direction: Direction, error: DecodeError, at: Timestamp, sink: &mut Sink<'_>) {
         self.opaque[direction.index()] = true;
         if self.reason.is_none() || self.encrypted {
-            self.reason = Some(error.to_string());
+            let offset = self.handed_out[direction.index()];
+            self.reason = Some(DecodeError { offset, ..error }.to_string());
         }
         self.hand_out_opaque(direction, self.began[direction.index()], at, sink);
     }
@@ -211,6 +243,7 @@ impl Stream {
     /// What no message of the decoder covers comes from behind the switch: it belongs to the TLS decoder.
     fn go_on_with_tls(&mut self, direction: Direction, input: Input<'_>, sink: &mut Sink<'_>) {
         self.state = State::Decoding(Box::new(TlsDecoder::new()));
+        self.row = None;
         self.encrypted = true;
         self.reason = Some(ENCRYPTED.to_owned());
         let lane = direction.index();
@@ -255,107 +288,4 @@ fn count(handed_out: &mut [u64; 2], message: &Message<'_>) {
     handed_out[message.direction.index()] += message.bytes;
 }
 
-/// What waits until the protocol is known.
-#[derive(Debug, Default)]
-struct Held {
-    bytes: [Vec<u8>; 2],
-    /// Per direction: how many of `bytes` came before the first hole behind a seen byte.
-    whole: [Option<usize>; 2],
-    chunks: Vec<Chunk>,
-}
-
-#[derive(Debug)]
-struct Chunk {
-    at: Timestamp,
-    direction: Direction,
-    seen: usize,
-    unseen: u64,
-}
-
-impl Held {
-    /// The first bytes of each direction, without a hole.
-    fn openings(&self) -> [&[u8]; 2] {
-        [0, 1].map(|lane| {
-            let bytes = &self.bytes[lane];
-            self.whole[lane]
-                .and_then(|whole| bytes.get(..whole))
-                .unwrap_or(bytes)
-        })
-    }
-
-    /// Decides, or holds `input` back and gives `None`.
-    fn look(
-        &mut self,
-        direction: Direction,
-        input: Input<'_>,
-        server_port: u16,
-    ) -> Option<Option<&'static Row>> {
-        let lane = direction.index();
-        if input.unseen_count() > 0 && !self.bytes[lane].is_empty() {
-            self.whole[lane].get_or_insert(self.bytes[lane].len());
-        }
-        let joins = self.joins(direction, input);
-        let before = self.bytes[lane].len();
-        let room = MAXIMUM_HELD - self.bytes.iter().map(Vec::len).sum::<usize>();
-        let part = input.bytes().get(..room);
-        let full = part.is_some_and(|part| part.len() < input.bytes().len());
-        let full = full || (self.chunks.len() == MAXIMUM_CHUNKS && !joins);
-        self.bytes[lane].extend_from_slice(part.unwrap_or(input.bytes()));
-        let chosen = choose(self.openings(), server_port, full);
-        if chosen.is_some() {
-            self.bytes[lane].truncate(before);
-            return chosen;
-        }
-        match self.chunks.last_mut() {
-            Some(last) if joins => last.seen += input.bytes().len(),
-            _ => self.chunks.push(Chunk {
-                at: input.at(),
-                direction,
-                seen: input.bytes().len(),
-                unseen: input.unseen_count(),
-            }),
-        }
-        None
-    }
-
-    /// Whether `input` is more of what came last, at the same time.
-    fn joins(&self, direction: Direction, input: Input<'_>) -> bool {
-        let last = self.chunks.last();
-        last.is_some_and(|last| {
-            (last.direction, last.at) == (direction, input.at())
-                && last.unseen == 0
-                && input.unseen_count() == 0
-        })
-    }
-}
-
-/// The protocol that the first bytes of both directions show: `None` while more bytes could tell, `Some(None)` when it
-/// is none of ours. `now` forces a decision.
-fn choose(openings: [&[u8]; 2], server_port: u16, now: bool) -> Option<Option<&'static Row>> {
-    let directions = [Direction::ClientToServer, Direction::ServerToClient];
-    let mut plausible: Option<&'static Row> = None;
-    let mut more = false;
-    for row in PROTOCOLS {
-        for (direction, opening) in directions.into_iter().zip(openings) {
-            match (row.recognise)(direction, opening) {
-                Verdict::Certain => return Some(Some(row)),
-                Verdict::Plausible if plausible.is_none() || row.ports.contains(&server_port) => {
-                    plausible = Some(row)
-                }
-                Verdict::More => more |= !opening.is_empty(),
-                Verdict::Plausible | Verdict::Never => {}
-            }
-        }
-    }
-    let silent = openings.iter().any(|opening| opening.is_empty());
-    let waits = more || (silent && plausible.is_none());
-    (now || !waits).then_some(plausible)
-}
-
 const ENCRYPTED: &str = "the payload is encrypted with TLS";
-
-/// Most bytes held back, both directions together, while the protocol is not known.
-pub const MAXIMUM_HELD: usize = 16 * 1024;
-
-/// Most calls held back meanwhile.
-const MAXIMUM_CHUNKS: usize = 256;

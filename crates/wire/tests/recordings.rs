@@ -235,3 +235,41 @@ fn postgres_is_decoded_from_any_segment_on() {
         }
     }
 }
+
+/// Bytes that were not captured cost the turn they are in and no more: both directions are found again.
+#[test]
+fn a_hole_loses_no_more_than_its_turn() {
+    let recordings = recordings();
+    for name in [
+        "postgres/pgjdbc4274-pg15-trust",
+        "kingbase/kb860-pg15-simple",
+        "http/curl-keep-alive",
+    ] {
+        let recording = find(&recordings, name);
+        let (whole, _) = play(recording.server_port, &recording.segments);
+        let last = recording.segments.len() - 6;
+        for place in 2..last {
+            let mut segments = recording.segments.clone();
+            segments[place].hole = segments[place].bytes.len() as u64;
+            segments[place].bytes.clear();
+            let behind = segments[place + 4].at;
+            let (seen, stream) = play(recording.server_port, &segments);
+            let after = |seen: &[Seen]| -> Vec<_> {
+                let after = seen.iter().filter(|seen| seen.started > behind);
+                after
+                    .map(|seen| (seen.direction, seen.started, seen.bytes, seen.role))
+                    .collect()
+            };
+            assert_eq!(
+                after(&seen),
+                after(&whole),
+                "{name}: a hole in place of segment {place}"
+            );
+            assert_eq!(
+                stream.decoding().opaque,
+                None,
+                "{name}: a hole in place of segment {place}"
+            );
+        }
+    }
+}
