@@ -4,4 +4,5 @@
 pub mod demo;
 pub mod predict;
 pub mod read;
+pub mod reporting;
 pub mod watch;

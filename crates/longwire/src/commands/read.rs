@@ -1,9 +1,9 @@
 //! `longwire read`: captures and recordings to where the time goes.
 
+use super::reporting::Reporting;
 use crate::input;
 use crate::output::{self, Status};
 use crate::pipeline::tally::{Tally, Wanted};
-use analysis::operations::rule::Rule;
 use anyhow::Result;
 use clap::Args as ClapArgs;
 use std::path::PathBuf;
@@ -21,18 +21,9 @@ pub struct Args {
     /// Capture or recording files; `-` reads stdin.
     #[arg(required = true, value_name = "FILE")]
     pub files: Vec<PathBuf>,
-    /// What an operation is: auto, connection, transaction, gap:50ms, http or whole.
-    #[arg(long, default_value = "auto", value_name = "RULE")]
-    pub operations: Rule,
-    /// Write records (JSON Lines) instead of the view.
-    #[arg(long)]
-    pub json: bool,
-    /// With --json: one record for each exchange too.
-    #[arg(long, requires = "json")]
-    pub exchanges: bool,
-    /// Keep statement texts as sent; they may hold personal data and secrets.
-    #[arg(long)]
-    pub keep_literals: bool,
+    /// What is reported.
+    #[command(flatten)]
+    pub reporting: Reporting,
 }
 
 /// Runs it.
@@ -41,15 +32,17 @@ pub struct Args {
 /// When a file cannot be read or is neither a capture nor a recording.
 pub fn run(args: &Args) -> Result<Status> {
     let wanted = Wanted {
-        rule: args.operations,
-        json: args.json,
-        exchanges: args.exchanges,
+        rule: args.reporting.operations,
+        json: args.reporting.json,
+        exchanges: args.reporting.exchanges,
         ..Wanted::default()
     };
     let mut tally = Tally::new(&wanted, input::conditions(&args.files))?;
-    let input = input::read(&args.files, args.keep_literals, &mut |fact| tally.fact(fact))?;
+    let input = input::read(&args.files, args.reporting.keep_literals, &mut |fact| {
+        tally.fact(fact)
+    })?;
     let (outcome, _) = tally.finish(input.warnings, input.packets)?;
-    if args.json {
+    if args.reporting.json {
         output::warn(&outcome.warnings);
     } else {
         output::print(&report::text::read_view(&outcome, &output::style()))?;

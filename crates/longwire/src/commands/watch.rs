@@ -2,10 +2,10 @@
 
 mod child;
 
+use super::reporting::Reporting;
 use crate::output::{self, Status};
 use crate::pipeline::outbox::Outboxes;
 use crate::pipeline::tally::{Tally, Wanted};
-use analysis::operations::rule::Rule;
 use anyhow::{Context, Result};
 use child::Child;
 use clap::Args as ClapArgs;
@@ -41,18 +41,9 @@ pub struct Args {
     /// Keep the run as a recording.
     #[arg(short = 'o', long = "output", value_name = "FILE")]
     pub output: Option<PathBuf>,
-    /// What an operation is: auto, connection, transaction, gap:50ms, http or whole.
-    #[arg(long, default_value = "auto", value_name = "RULE")]
-    pub operations: Rule,
-    /// Write records (JSON Lines) to stdout; the command's own output then goes to stderr.
-    #[arg(long)]
-    pub json: bool,
-    /// With --json: one record for each exchange too.
-    #[arg(long, requires = "json")]
-    pub exchanges: bool,
-    /// Keep statement texts as sent; they may hold personal data and secrets.
-    #[arg(long)]
-    pub keep_literals: bool,
+    /// What is reported. With --json the command's own output goes to stderr.
+    #[command(flatten)]
+    pub reporting: Reporting,
     /// No line a second while it runs.
     #[arg(short, long)]
     pub quiet: bool,
@@ -69,7 +60,7 @@ pub fn run(args: &Args) -> Result<Status> {
     let target = Target::parse(&args.target)?;
     live::probe(&target, REACH)?;
     let stop = stop_on_signals()?;
-    let outboxes = Arc::new(Outboxes::new(args.keep_literals));
+    let outboxes = Arc::new(Outboxes::new(args.reporting.keep_literals));
     let options = RelayOptions {
         listen: args.listen,
         target: target.clone(),
@@ -82,7 +73,7 @@ pub fn run(args: &Args) -> Result<Status> {
             stop.load(Ordering::Relaxed).then_some(Status::Interrupted)
         })
     } else {
-        let mut child = Child::start(&args.command, &target, connect_to(&relay), args.json)?;
+        let mut child = Child::start(&args.command, &target, connect_to(&relay), args.reporting.json)?;
         run.until(&relay, || child.ended(stop.load(Ordering::Relaxed)))
     }
     .map(|status| {
@@ -158,10 +149,10 @@ struct Run {
 impl Run {
     fn new(args: &Args, target: &Target, outboxes: Arc<Outboxes>) -> Result<Self> {
         let wanted = Wanted {
-            rule: args.operations,
+            rule: args.reporting.operations,
             targets: super::predict::targets(&PRICE, &[]),
-            json: args.json,
-            exchanges: args.exchanges,
+            json: args.reporting.json,
+            exchanges: args.reporting.exchanges,
             ..Wanted::default()
         };
         let conditions = output::conditions(
@@ -231,7 +222,7 @@ impl Run {
             warnings.push(model::Warning { text });
         }
         let (outcome, _) = self.tally.finish(warnings, None)?;
-        if args.json {
+        if args.reporting.json {
             output::warn(&outcome.warnings);
         } else {
             output::print(&report::text::read_view(&outcome, &output::style()))?;
@@ -252,6 +243,6 @@ fn command_line(args: &Args, target: &Target) -> String {
     };
     format!(
         "longwire watch {target} --listen {} --operations {}{command}",
-        args.listen, args.operations
+        args.listen, args.reporting.operations
     )
 }
