@@ -522,12 +522,13 @@ proptest! {
         prop_assert_eq!(told.stream(ServerToClient), server);
     }
 
-    /// Whatever packets are missing, each byte is told or counted unseen, in its place.
+    /// Whatever packets are missing or change places, each byte is told or counted unseen, in its place.
     #[test]
     fn missing_packets_are_counted_to_the_byte(
         turns in turns(),
         size in 1usize..60,
         missing in proptest::collection::vec(any::<prop::sample::Index>(), 0..10),
+        swapped in proptest::collection::vec(any::<prop::sample::Index>(), 0..4),
     ) {
         let mut packets = conversation(&turns, size);
         for place in missing {
@@ -535,6 +536,14 @@ proptest! {
             if packets.len() > 6 {
                 let index = 3 + place.index(packets.len() - 6);
                 packets.remove(index);
+            }
+        }
+        for place in swapped {
+            if packets.len() > 7 {
+                let index = 3 + place.index(packets.len() - 7);
+                let (first, second) = (packets[index].at_us, packets[index + 1].at_us);
+                packets.swap(index, index + 1);
+                (packets[index].at_us, packets[index + 1].at_us) = (first, second);
             }
         }
         let (told, _) = one(&build::capture_of(&packets));
