@@ -19,7 +19,7 @@ use std::time::Duration;
 /// 7. Otherwise the time since the acknowledgement reached the sender and the answer to it could have been
 ///    here, zero when that is within the slack: the acknowledgement ended the wait. Absent when `near` is not known.
 ///
-/// Slack is a quarter of `near` and 20 us for the host's own way through its network stack.
+/// Slack is an eighth of `near`, for its jitter, and 20 us for the host's own way through its network stack.
 #[inline]
 pub(crate) fn before(
     sender: &Half,
@@ -42,7 +42,7 @@ pub(crate) fn before(
     let all_acknowledged = sender.acked >= sender.next && sender.acked_at >= sent_at;
     let since_answer = |near: Duration| {
         let span = head.at.since(sender.acked_at.after(near));
-        if span <= near / 4 + HOST {
+        if span <= near / 8 + HOST {
             Duration::ZERO
         } else {
             span
