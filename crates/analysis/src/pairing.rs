@@ -266,8 +266,7 @@ impl Pairing {
         if let Some((fingerprint, weight, executions)) = fingerprint {
             building.name(fingerprint, weight, executions);
         }
-        let exchange = building.finish(&mut self.waits);
-        self.emit(exchange, protocol, out);
+        self.complete(building, protocol, out);
     }
 
     fn opaque_request(&mut self, message: &Message<'_>, protocol: Protocol, out: &mut Sink<'_>) {
@@ -407,9 +406,17 @@ impl Pairing {
 
     fn finish_front(&mut self, protocol: Protocol, out: &mut Sink<'_>) {
         if let Some(front) = self.queue.pop_front() {
-            let exchange = front.finish(&mut self.waits);
-            self.emit(exchange, protocol, out);
+            self.complete(front, protocol, out);
         }
+    }
+
+    fn complete(&mut self, mut building: Building, protocol: Protocol, out: &mut Sink<'_>) {
+        if !building.has_reply() {
+            building.step.client_side_rtt = self.client_side.current();
+            building.step.server_side_rtt = self.server_side.current();
+        }
+        let exchange = building.finish(&mut self.waits);
+        self.emit(exchange, protocol, out);
     }
 
     fn emit(&mut self, exchange: Exchange, protocol: Protocol, out: &mut Sink<'_>) {

@@ -9,11 +9,14 @@ pub(super) fn started(exchange: &Exchange) -> Timestamp {
     exchange.at.before(client_side(&exchange.first) / 2)
 }
 
-/// When the client had the last byte of the reply.
+/// When the client had the last byte of the reply; without one, when it had sent the last byte of the request.
 pub(super) fn ended(exchange: &Exchange) -> Timestamp {
     let last = exchange.more.last().unwrap_or(&exchange.first);
     let rtt = client_side(last);
-    exchange.ended().after(rtt - rtt / 2)
+    match last.reply_ended {
+        Some(at) => at.after(rtt - rtt / 2),
+        None => last.request_ended.before(client_side(&exchange.first) / 2),
+    }
 }
 
 /// When the request had reached its server.
