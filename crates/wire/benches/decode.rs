@@ -15,7 +15,7 @@ fn message(tag: u8, body: &[u8]) -> Vec<u8> {
 /// A stream that has seen a start-up.
 fn started() -> Stream {
     let mut stream = Stream::new(5432);
-    let startup = b"\0\0\0\x10\0\x03\0\0user\0me\0\0";
+    let startup = b"\0\0\0\x11\0\x03\0\0user\0me\0\0";
     stream.feed(AT, Direction::ClientToServer, startup, &mut |_| {});
     let ready = [message(b'R', &[0; 4]), message(b'Z', b"I")].concat();
     stream.feed(AT, Direction::ServerToClient, &ready, &mut |_| {});

@@ -61,7 +61,7 @@ const BOUND: isize = 2 * 64 * 1024 + 64 * 1024 + 3 * 16 * 1024 + 8 * 1024;
 
 #[test]
 fn messages_that_claim_much_hold_little() {
-    let startup = b"\0\0\0\x10\0\x03\0\0user\0me\0\0";
+    let startup = b"\0\0\0\x11\0\x03\0\0user\0me\0\0";
     let body = vec![b'x'; 10 << 20];
     let inputs = [
         (Direction::ClientToServer, postgres(b'Q', 1 << 30, &body)),

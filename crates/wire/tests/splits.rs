@@ -261,7 +261,7 @@ fn likely_byte() -> impl Strategy<Value = u8> {
 
 const BEGINNINGS: [&[u8]; 4] = [
     b"\0\0\0\x08\x04\xd2\x16\x2f",
-    b"\0\0\0\x10\0\x03\0\0user\0me\0\0",
+    b"\0\0\0\x11\0\x03\0\0user\0me\0\0",
     b"POST / HTTP/1.1\r\nTransfer-Encoding: chunked\r\n\r\n",
     b"\x16\x03\x01\0\x05\x01\0\0\x01\0",
 ];

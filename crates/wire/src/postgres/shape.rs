@@ -50,7 +50,7 @@ impl Shapes {
         let mut reader = Reader::new(header);
         if header.len() == STARTUP_HEADER {
             let (length, code) = (reader.u32_be(), reader.u32_be());
-            return startup_plan(length.unwrap_or(0), code.unwrap_or(0));
+            return self.startup(length.unwrap_or(0), code.unwrap_or(0));
         }
         let (Some(tag), Some(length)) = (reader.u8(), reader.u32_be()) else {
             return Err(self.fault("a message of 5 bytes or more", "less"));
@@ -96,6 +96,18 @@ impl Shapes {
         self.plan(length, lengths, keep)
     }
 
+    fn startup(&self, length: u32, code: u32) -> Result<Plan, Fault> {
+        let lengths = match code {
+            SSL_REQUEST | GSSENC_REQUEST => 8..=8,
+            CANCEL_REQUEST => 16..=MAXIMUM_CANCEL,
+            version if version >> 16 == 3 => 9..=MAXIMUM_STARTUP,
+            _ => return Err(self.fault("start-up of protocol version 3", code)),
+        };
+        let plan = self.plan(length, lengths, MAXIMUM_STARTUP as usize)?;
+        let body = plan.body.saturating_sub(4);
+        Ok(Plan { body, ..plan })
+    }
+
     fn plan(&self, length: u32, lengths: std::ops::RangeInclusive<u32>, keep: usize) -> Result<Plan, Fault> {
         if self.gss_encrypted {
             return Err(self.fault("a message", length));
@@ -119,31 +131,6 @@ impl Shapes {
             found.to_string()
         };
         Fault { expected, found }
-    }
-}
-
-fn startup_plan(length: u32, code: u32) -> Result<Plan, Fault> {
-    let lengths = match code {
-        SSL_REQUEST | GSSENC_REQUEST => 8..=8,
-        CANCEL_REQUEST => 16..=MAXIMUM_CANCEL,
-        version if version >> 16 == 3 => 9..=MAXIMUM_STARTUP,
-        _ => {
-            return Err(Fault {
-                expected: "start-up of protocol version 3",
-                found: code.to_string(),
-            });
-        }
-    };
-    if lengths.contains(&length) {
-        Ok(Plan {
-            body: u64::from(length.saturating_sub(8)),
-            keep: MAXIMUM_STARTUP as usize,
-        })
-    } else {
-        Err(Fault {
-            expected: "a length that a start-up message can have",
-            found: length.to_string(),
-        })
     }
 }
 

@@ -132,7 +132,7 @@ mod tests {
             (ClientToServer, b"\0\0\0\x08\x04\xd2\x16\x2f", Verdict::Certain),
             (
                 ClientToServer,
-                b"\0\0\0\x10\0\x03\0\0user\0me\0\0",
+                b"\0\0\0\x11\0\x03\0\0user\0me\0\0",
                 Verdict::Certain,
             ),
             (
