@@ -273,3 +273,15 @@ fn a_hole_loses_no_more_than_its_turn() {
         }
     }
 }
+
+#[test]
+fn passwords_are_never_handed_out() {
+    let recordings = recordings();
+    let recording = find(&recordings, "postgres/psql15-password");
+    let password = b"secret-word";
+    let on_the_wire =
+        |segment: &streams::Segment| segment.bytes.windows(password.len()).any(|part| part == password);
+    assert!(recording.segments.iter().any(on_the_wire));
+    let (seen, _) = play(recording.server_port, &recording.segments);
+    assert!(seen.iter().all(|seen| !seen.what.contains("secret-word")));
+}
