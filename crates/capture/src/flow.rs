@@ -60,12 +60,18 @@ impl Flow {
     }
 
     /// Whether a SYN begins another connection between the same endpoints: it has another initial sequence
-    /// number than this one's, seen or implied by the first packet.
+    /// number than this one's. Where this one's own SYN was not seen, one that fits little before its first
+    /// packet, and comes with it, is this one's, late.
     pub fn is_succeeded_by(&self, direction: Direction, head: &Head) -> bool {
         let half = &self.halves[direction.index()];
         match half.isn {
             Some(isn) => isn != head.sequence,
-            None => half.started && half.first as u32 != head.sequence.wrapping_add(1),
+            None => {
+                let behind = (half.first as u32).wrapping_sub(head.sequence.wrapping_add(1));
+                let fits =
+                    behind == 0 || (behind < LATE_SYN_BYTES && head.at <= self.last_at.after(LATE_SYN));
+                half.started && !fits
+            }
         }
     }
 
@@ -341,3 +347,7 @@ const MAX_WAITING: usize = 4 << 20;
 const MAX_MEMORY: usize = 64 << 20;
 /// The same while no round trip is known, Wireshark's limit too.
 const REORDERING: Duration = Duration::from_millis(3);
+
+/// Bytes and time by which a captured SYN may come after the packets it should precede.
+const LATE_SYN_BYTES: u32 = 1 << 16;
+const LATE_SYN: Duration = Duration::from_millis(100);

@@ -90,14 +90,15 @@ impl Pcap {
     fn begin(&mut self, input: &mut Input<'_>, notes: &mut Notes) -> Option<()> {
         self.begun = true;
         let header = input.peek(FILE_HEADER);
+        if header.len() < FILE_HEADER {
+            notes.cut_bytes += header.len() as u64;
+            return None;
+        }
         let (snap_length, link) = (
             u32_at(header, 16, self.big),
             u16_at(header, if self.big { 22 } else { 20 }, self.big),
         );
-        let (Some(snap_length), Some(link)) = (snap_length, link) else {
-            notes.cut_bytes += header.len() as u64;
-            return None;
-        };
+        let (snap_length, link) = (snap_length?, link?);
         self.link = links::find(link);
         notes.interface(link, snap_length);
         input.consume(FILE_HEADER);

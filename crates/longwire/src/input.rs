@@ -140,8 +140,11 @@ fn open(path: &Path) -> Result<Opened<'_>> {
 }
 
 fn sniff(name: &str, mut reader: Box<dyn Read + Send>) -> Result<Opened<'_>> {
-    let mut first = Vec::with_capacity(PROBE_BYTES);
-    let probe = reader.by_ref().take(PROBE_BYTES as u64).read_to_end(&mut first);
+    let mut first = Vec::with_capacity(capture::PROBE_BYTES);
+    let probe = reader
+        .by_ref()
+        .take(capture::PROBE_BYTES as u64)
+        .read_to_end(&mut first);
     probe.with_context(|| format!("could not read {name}"))?;
     let recording = report::is_recording(&first) && !capture::is_capture(&first);
     let whole = BufReader::with_capacity(1 << 18, Cursor::new(first).chain(reader));
@@ -154,9 +157,6 @@ fn sniff(name: &str, mut reader: Box<dyn Read + Send>) -> Result<Opened<'_>> {
         })
     })
 }
-
-/// Enough of a compressed file to see what it holds.
-const PROBE_BYTES: usize = 1 << 16;
 
 struct Decoding<'a> {
     connections: Connections,
