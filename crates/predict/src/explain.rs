@@ -104,7 +104,7 @@ pub const ASSUMPTIONS: &[Assumption] = &[
         source: "RFC 6928, RFC 9438, Linux tcp_cubic.c",
     },
     Assumption {
-        text: "After silence longer than the round trip + 200 ms the window falls back towards 10 packets.",
+        text: "After silence longer than the retransmission timeout (round trip + 200 ms or more) the window falls back towards 10 packets.",
         source: "RFC 5681 section 4.1, Linux tcp_slow_start_after_idle",
     },
     Assumption {
@@ -112,7 +112,7 @@ pub const ASSUMPTIONS: &[Assumption] = &[
         source: "what happened before the observation is not known",
     },
     Assumption {
-        text: "A receiver grants 64 KiB at first and makes room as data come, up to 3 MiB; a sender holds up to 4 MB in flight.",
+        text: "A receiver grants 64 KiB at first and makes room as data come, up to 3.9 MB; a sender's stack takes up to 4 MB before the application waits.",
         source: "Linux tcp_rmem and tcp_wmem defaults",
     },
     Assumption {

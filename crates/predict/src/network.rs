@@ -340,9 +340,12 @@ impl Network {
     }
 
     fn give_up_timer(&mut self, flow: u32) {
+        self.settle(flow);
         match self.flows[flow as usize].gives_up_at() {
             Some(at) if at <= self.now => {
-                self.flows[flow as usize].gives_up();
+                if let Some(probe) = self.flows[flow as usize].gives_up(self.now) {
+                    self.put_on_link(flow, probe);
+                }
                 self.send(flow);
                 self.arm_give_up_timer(flow);
             }

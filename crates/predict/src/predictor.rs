@@ -168,7 +168,7 @@ fn bound_by(attribution: &Attribution) -> BoundBy {
         .map_or(BoundBy::Client, |(kind, _)| kind)
 }
 
-/// What 9 in 10 predictions of single transfers are off by at most, measured: docs/prediction.md.
+/// What all but a few in a hundred predictions of single exchanges are off by at most: docs/prediction.md.
 const MODEL_ERROR: f64 = 0.05;
 const UNKNOWN_VARIATION: f64 = 0.25;
 const FEWEST_FOR_PERCENTILES: u64 = 20;

@@ -11,7 +11,8 @@ use made::{Made, in_sequence};
 use predict::{Target, replay};
 use std::time::Duration;
 
-const MEASURED: &str = include_str!("data/linux-tcp-6.18.txt");
+const UNBOUNDED_QUEUE: &str = include_str!("data/linux-tcp-6.18.txt");
+const BOUNDED_QUEUE: &str = include_str!("data/linux-tcp-6.18-queue.txt");
 
 /// One measured connection.
 struct Connection {
@@ -56,8 +57,8 @@ fn median(ascending: &[f64]) -> f64 {
     ascending[(ascending.len() - 1) / 2]
 }
 
-fn connections() -> Vec<Connection> {
-    MEASURED
+fn connections(measured: &str) -> Vec<Connection> {
+    measured
         .lines()
         .filter(|line| !line.starts_with('#') && !line.is_empty())
         .map(|line| {
@@ -173,13 +174,9 @@ fn is_limited_by_emulator(connection: &Connection) -> bool {
         && (connection.link.rtt < Duration::from_millis(10) || bytes > 300_000)
 }
 
-#[test]
-#[expect(
-    clippy::disallowed_macros,
-    reason = "the figures of docs/prediction.md, shown with --nocapture"
-)]
-fn predictions_agree_with_the_kernel() {
-    let mut connections = connections();
+/// All exchanges of the file, the smallest error first.
+fn compare_all(measured: &str) -> Vec<Compared> {
+    let mut connections = connections(measured);
     connections.retain(|connection| !is_limited_by_emulator(connection));
     let floor = floor(&connections);
     let mut compared: Vec<Compared> = connections
@@ -187,41 +184,56 @@ fn predictions_agree_with_the_kernel() {
         .flat_map(|connection| compare(connection, floor))
         .collect();
     compared.sort_by(|a, b| a.error().abs().total_cmp(&b.error().abs()));
-    let shown = |compared: &Compared| {
-        let Compared {
-            what,
-            runs,
-            predicted,
-            ..
-        } = compared;
-        let (measured, error) = (median(runs), compared.error() * 100.0);
-        format!("{what}: measured {measured:.0} us, predicted {predicted:.0} us, {error:+.1} %")
-    };
-    let percent = |share: usize| compared[(compared.len() - 1) * share / 100].error().abs() * 100.0;
+    compared
+}
+
+fn percent(compared: &[Compared], share: usize) -> f64 {
+    compared[(compared.len() - 1) * share / 100].error().abs() * 100.0
+}
+
+fn shown(compared: &Compared) -> String {
+    let Compared {
+        what,
+        runs,
+        predicted,
+        ..
+    } = compared;
+    let (measured, error) = (median(runs), compared.error() * 100.0);
+    format!("{what}: measured {measured:.0} us, predicted {predicted:.0} us, {error:+.1} %")
+}
+
+#[expect(
+    clippy::disallowed_macros,
+    reason = "the figures of docs/prediction.md, shown with --nocapture"
+)]
+fn show(compared: &[Compared]) {
     let unrepeatable = compared
         .iter()
         .filter(|compared| !compared.is_repeatable())
         .count();
+    let [p50, p90, p95, p99] = [50, 90, 95, 99].map(|share| percent(compared, share));
     println!(
-        "{} connections, {} exchanges, floor {floor:?}",
-        connections.len(),
+        "{} exchanges, in {unrepeatable} the kernel's runs differ by more than 10 %",
         compared.len()
     );
-    println!("{unrepeatable} exchanges in which the kernel's runs differed by more than 10 %");
-    println!(
-        "error p50 {:.2} % p90 {:.2} % p95 {:.2} % p99 {:.2} %",
-        percent(50),
-        percent(90),
-        percent(95),
-        percent(99)
-    );
+    println!("error p50 {p50:.2} % p90 {p90:.2} % p95 {p95:.2} % p99 {p99:.2} %");
     compared
         .iter()
         .rev()
-        .take(40)
+        .take(20)
         .for_each(|worst| println!("{}", shown(worst)));
+}
 
-    assert!(percent(50) <= 3.0, "median error {:.2} %", percent(50));
+#[test]
+fn predictions_agree_with_the_kernel() {
+    let compared = compare_all(UNBOUNDED_QUEUE);
+    show(&compared);
+    let median = percent(&compared, 50);
+    assert!(median <= 3.0, "median error {median:.2} %");
+    let unrepeatable = compared
+        .iter()
+        .filter(|compared| !compared.is_repeatable())
+        .count();
     assert!(
         unrepeatable * 20 <= compared.len(),
         "{unrepeatable} exchanges cannot be judged"
@@ -239,5 +251,23 @@ fn predictions_agree_with_the_kernel() {
         known.len() * 100 <= compared.len(),
         "{} exchanges waited for the send buffer",
         known.len()
+    );
+}
+
+/// With a queue that overflows, what is lost decides, and with it what recovery does: less certain. The goal of 10 %
+/// at worst is missed here; how far is in docs/prediction.md.
+#[test]
+fn most_predictions_agree_where_a_queue_overflows() {
+    let compared = compare_all(BOUNDED_QUEUE);
+    show(&compared);
+    assert!(
+        percent(&compared, 50) <= 3.0,
+        "median error {:.2} %",
+        percent(&compared, 50)
+    );
+    assert!(
+        percent(&compared, 95) <= 10.0,
+        "95 % within {:.2} %",
+        percent(&compared, 95)
     );
 }

@@ -133,4 +133,21 @@ proptest! {
         prop_assert!(duration(near, rate) <= duration(near + more, rate));
         prop_assert!(duration(near, 2 * rate) <= duration(near, rate));
     }
+
+    /// Losses delay and never stop a transfer: found when a retransmission in vain was not acknowledged.
+    #[test]
+    fn a_queue_that_overflows_ends_all_the_same(
+        rtt in 0..200_u64, kbit in 500..200_000_u64, queue in 1_500..60_000_u64,
+        exchanges in prop::collection::vec((1..200_000_u64, 1..400_000_u64, 0..2_u32), 1..6),
+    ) {
+        let made: Vec<Made> =
+            exchanges.iter().map(|&(request, reply, connection)| Made::query(request, reply).on(connection)).collect();
+        let operation = in_sequence(Duration::ZERO, &made);
+        let bounded = on(&format!("rtt={rtt}ms rate={kbit}kbit queue={queue}B"), &operation);
+        let bytes: u64 = exchanges.iter().map(|(request, reply, _)| request + reply).sum();
+        let least = Duration::from_nanos(bytes * 8_000_000 / kbit) + rtt as u32 * exchanges.len() as u32 * MS;
+        prop_assert!(bounded.duration >= least, "{:?} < {least:?}", bounded.duration);
+        prop_assert!(bounded.duration < 20 * least + Duration::from_secs(200), "{:?}", bounded.duration);
+        prop_assert_eq!(bounded.attribution.total(), bounded.duration);
+    }
 }

@@ -24,6 +24,9 @@ pub struct Flow {
     packets: VecDeque<Packet>,
     last_sent: u64,
     recovering_until: Option<u64>,
+    /// Timeouts in a row without an acknowledgement, and whether the last packet was sent again before the first.
+    timeouts: u32,
+    probed: bool,
     congestion: Congestion,
     receiver: Receiver,
     /// Who waits for the bytes up to which offset; offsets never fall.
@@ -74,6 +77,8 @@ impl Flow {
             packets: VecDeque::new(),
             last_sent: 0,
             recovering_until: None,
+            timeouts: 0,
+            probed: false,
             congestion: Congestion::default(),
             receiver: Receiver::default(),
             marks: VecDeque::new(),
@@ -219,6 +224,9 @@ impl Flow {
         if let Some(beyond) = beyond {
             self.mark_arrived(beyond);
         }
+        if packets > 0 {
+            (self.timeouts, self.probed) = (0, false);
+        }
         if let Some(rtt) = rtt {
             self.round_trip.sample(rtt, self.acked, self.sent);
         }
@@ -237,8 +245,21 @@ impl Flow {
         }
     }
 
-    /// Nothing came back: sends the oldest packet again. When to call it: [`Flow::gives_up_at`].
-    pub fn gives_up(&mut self) {
+    /// Nothing came back: at first sends the last packet again, so that its acknowledgement tells what is missing (the tail
+    /// loss probe of RFC 8985); the next time takes all for lost, which [`Flow::next_packet`] then gives. When to call it:
+    /// [`Flow::gives_up_at`].
+    pub fn gives_up(&mut self, at: u64) -> Option<Sending> {
+        if self.may_probe() {
+            self.probed = true;
+            self.last_sent = at;
+            let packet = self.packets.back_mut()?;
+            (packet.resent, packet.sent_at) = (true, at);
+            return Some(Sending {
+                start: packet.start,
+                end: packet.end,
+            });
+        }
+        self.timeouts += 1;
         self.congestion.timed_out();
         self.recovering_until = Some(self.sent);
         for packet in self
@@ -249,11 +270,30 @@ impl Flow {
             packet.state = PacketState::Lost;
         }
         self.in_flight = 0;
+        None
     }
 
-    /// When the sender stops waiting for an acknowledgement; absent when it waits for none.
+    /// When the sender stops waiting for an acknowledgement: after two round trips for the probe, then after the timeout,
+    /// twice as long each time in a row (RFC 6298). Absent when it waits for none, or has waited so often that the
+    /// connection is broken.
     pub fn gives_up_at(&self) -> Option<u64> {
-        (self.acked < self.sent).then(|| self.last_sent + self.round_trip.timeout())
+        if self.acked >= self.sent || self.timeouts >= MOST_TIMEOUTS {
+            return None;
+        }
+        let mut patience = self.round_trip.timeout() << self.timeouts;
+        if self.may_probe() {
+            let alone = if self.packets.len() == 1 {
+                PATIENCE_WITH_ONE
+            } else {
+                PROBE_MARGIN
+            };
+            patience = patience.min(2 * self.round_trip.smoothed() + alone);
+        }
+        Some(self.last_sent + patience)
+    }
+
+    const fn may_probe(&self) -> bool {
+        !self.probed && self.timeouts == 0 && self.recovering_until.is_none()
     }
 
     fn take_acknowledged(&mut self, at: u64, received: u64) -> (u32, Option<u64>) {
@@ -270,8 +310,8 @@ impl Flow {
         (count, rtt)
     }
 
-    /// The packet ending at `beyond` has arrived; packets sent before it with three such behind them are lost
-    /// (RFC 6675; RFC 8985 agrees where nothing is reordered).
+    /// The packet ending at `beyond` has arrived; packets sent before it are lost when three such are behind them, or when
+    /// they were sent a quarter of a round trip before it (RFC 8985).
     fn mark_arrived(&mut self, beyond: u64) {
         let place = self.packets.partition_point(|packet| packet.end < beyond);
         let Some(packet) = self.packets.get_mut(place) else {
@@ -283,9 +323,10 @@ impl Flow {
         packet.state = PacketState::Arrived;
         let sent_at = packet.sent_at;
         let mut any_lost = false;
-        let behind = place.saturating_sub(DUPLICATES_BEFORE_LOSS - 1);
-        for packet in self.packets.iter_mut().take(behind).rev() {
-            if packet.state == PacketState::InFlight && packet.sent_at <= sent_at {
+        let reordering = self.base_rtt / 4;
+        for (behind, packet) in self.packets.iter_mut().take(place).rev().enumerate() {
+            let overtaken = behind + 1 >= DUPLICATES_BEFORE_LOSS || packet.sent_at + reordering < sent_at;
+            if packet.state == PacketState::InFlight && packet.sent_at <= sent_at && overtaken {
                 packet.state = PacketState::Lost;
                 self.in_flight = self.in_flight.saturating_sub(1);
                 any_lost = true;
@@ -324,4 +365,10 @@ const FIRST_ALLOWED: u64 = 64_240;
 const MOST_BUFFER: u64 = 4_000_000;
 /// Room at which a waiting application goes on: a third, less one piece of 64 KiB that is on its way out.
 const WAKE_AT_FREE: u64 = MOST_BUFFER / 3 - 65_536;
+/// Two ticks of a clock of 250 Hz (`TCP_TIMEOUT_MIN`).
+const PROBE_MARGIN: u64 = 8_000_000;
+/// A lone packet's acknowledgement may be delayed (`tcp_rto_min`).
+const PATIENCE_WITH_ONE: u64 = 200_000_000;
+/// `tcp_retries2`.
+const MOST_TIMEOUTS: u32 = 15;
 const DUPLICATES_BEFORE_LOSS: usize = 3;

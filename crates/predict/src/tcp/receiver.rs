@@ -91,6 +91,10 @@ impl Receiver {
             self.beyond.insert(start, end);
             return Reaction::Acknowledge;
         }
+        if end <= self.received {
+            // Sent again in vain: says so at once (RFC 9293 section 3.10.7.4).
+            return Reaction::Acknowledge;
+        }
         let had_gap = !self.beyond.is_empty();
         if self.unacknowledged == 0 {
             self.waiting_since = at;

@@ -65,6 +65,11 @@ impl RoundTrip {
     pub const fn timeout(&self) -> u64 {
         self.smoothed + self.margin
     }
+
+    /// The smoothed round trip.
+    pub const fn smoothed(&self) -> u64 {
+        self.smoothed
+    }
 }
 
 /// `TCP_RTO_MIN`, 200 ms.
