@@ -164,7 +164,8 @@ impl Flow {
         }
         if let Some(shift) = acker.window_shift {
             let shift = if head.has(SYN) { 0 } else { shift };
-            data.edge = Some(acknowledged + (u64::from(head.window) << shift));
+            data.edges
+                .pass(head.at, acknowledged + (u64::from(head.window) << shift));
         }
         if acknowledged <= data.acked {
             return;
@@ -201,7 +202,7 @@ impl Flow {
         let end = start + u64::from(head.length);
         if start == sender.next && !sender.has_gap() {
             let idle = idle::before(sender, receiver, head, near);
-            sender.take_next(self.id, packet, idle, out);
+            sender.take_next(self.id, packet, near, idle, out);
         } else if end + u64::from(head.has(FIN)) <= sender.next {
             // A keep-alive probe repeats the last byte, or none, on purpose (RFC 9293 section 3.8.4).
             let probe = head.length == 1 && end == sender.next && !head.has(FIN);

@@ -100,7 +100,11 @@ impl Half {
         let Some(start) = waiting.or(self.fin) else {
             return false;
         };
-        let reach = self.edge.unwrap_or(0).max(self.acked.max(self.next) + BELIEVABLE);
+        let reach = self
+            .edges
+            .latest()
+            .unwrap_or(0)
+            .max(self.acked.max(self.next) + BELIEVABLE);
         if !other_seen || start <= reach {
             self.give_up(id, start, at, out);
         } else {

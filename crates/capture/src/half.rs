@@ -1,6 +1,7 @@
 //! One direction of a connection: its bytes put in order, each exactly once.
 
 use crate::duplicate::Recent;
+use crate::edges::Edges;
 use crate::flights::Flights;
 use crate::pending::Pending;
 use crate::tcp::{Head, Packet, SynOptions};
@@ -51,8 +52,8 @@ pub(crate) struct Half {
     pub acked_purely: bool,
     /// What the other side acknowledged before the first packet of this direction was seen.
     pub claimed: Option<u32>,
-    /// Highest place the other side is ready to receive; absent while its window's scale is not known.
-    pub edge: Option<u64>,
+    /// Highest places the other side was ready to receive.
+    pub edges: Edges,
     /// Initial sequence number.
     pub isn: Option<u32>,
     pub options: SynOptions,
@@ -69,7 +70,8 @@ pub(crate) struct Half {
     pub pending: Option<Box<Pending>>,
     /// When the last new payload passed, and how much.
     pub sent: Option<(Timestamp, u32)>,
-    /// Bytes the receiver's window had room for after it; absent while the window's scale is not known.
+    /// Bytes the receiver's window had room for after it, as far as the sender knew; absent while the window's
+    /// scale is not known.
     pub room: Option<u64>,
     /// When this direction last repeated itself.
     pub repeated_at: Timestamp,
@@ -95,7 +97,7 @@ impl Half {
             acked_at: Timestamp::default(),
             acked_purely: false,
             claimed: None,
-            edge: None,
+            edges: Edges::default(),
             isn: None,
             options: SynOptions::default(),
             segment_size: None,
@@ -164,6 +166,7 @@ impl Half {
         &mut self,
         id: ConnectionId,
         packet: &Packet<'_>,
+        near: Option<Duration>,
         idle: Option<Duration>,
         out: &mut Output<'_>,
     ) {
@@ -177,7 +180,8 @@ impl Half {
             self.deliver(id, head.at, packet.payload, u64::from(head.length), idle, out);
             self.largest = self.largest.max(head.length);
             self.sent = Some((head.at, head.length));
-            self.room = self.edge.map(|edge| edge.saturating_sub(self.next));
+            let edge = self.edges.known(head.at, near.unwrap_or_default());
+            self.room = edge.map(|edge| edge.saturating_sub(self.next));
         }
     }
 

@@ -12,6 +12,7 @@
 
 mod compression;
 mod duplicate;
+mod edges;
 mod error;
 mod flights;
 mod flow;
