@@ -4,6 +4,7 @@
 //! them); [`tally`] looks at all of them together.
 
 pub mod decode;
+mod missing;
 pub mod moved;
 pub mod outbox;
 pub mod tally;

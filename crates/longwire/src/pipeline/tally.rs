@@ -1,13 +1,13 @@
 //! Facts of all connections to outcomes: operations, totals, predictions, and the records of each.
 
+use super::missing::Missing;
 use super::moved::{Choice, Moved};
 use analysis::fact::Fact;
 use analysis::operations::rule::Rule;
 use analysis::operations::{Grouped, Operations};
 use analysis::overview::Overview;
-use analysis::pairing::NO_REPLY;
 use anyhow::{Context, Result};
-use model::{Conditions, ConnectionOutcome, Endpoint, Exchange, Operation, Protocol, Share, Warning};
+use model::{Conditions, Endpoint, Exchange, Operation, Share, Warning};
 use predict::{Predictor, Target};
 use report::text::Progress;
 use report::{JsonWriter, ReadOutcome, RecordingWriter};
@@ -43,7 +43,7 @@ pub struct Tally {
     moved: Moved,
     recording: Option<RecordingWriter<File>>,
     since_progress: SinceProgress,
-    undecoded: Undecoded,
+    missing: Missing,
     conditions: Conditions,
 }
 
@@ -93,7 +93,7 @@ impl Tally {
             moved,
             recording: None,
             since_progress: SinceProgress::default(),
-            undecoded: Undecoded::default(),
+            missing: Missing::default(),
             conditions,
         })
     }
@@ -157,11 +157,11 @@ impl Tally {
             }
             Fact::Started { .. } => {}
             Fact::Exchange { exchange, .. } => {
-                self.undecoded.exchange(exchange);
+                self.missing.exchange(exchange);
                 self.since_progress.add(exchange);
             }
             Fact::Closed(outcome) => {
-                self.undecoded.connection(outcome);
+                self.missing.connection(outcome);
                 closed = Some(outcome.clone());
             }
         }
@@ -196,7 +196,7 @@ impl Tally {
             operations,
             mut outlets,
             recording,
-            undecoded,
+            missing,
             conditions,
             moved,
             ..
@@ -204,7 +204,7 @@ impl Tally {
         operations.finish(&mut |grouped| outlets.take(&grouped));
         let mut totals = std::mem::take(&mut outlets.overview).finish();
         totals.summary.packets = packets;
-        warnings.extend(undecoded.warnings());
+        warnings.extend(missing.warnings());
         if outlets.predictor.is_some() && !moved.moves_any() && totals.summary.operations > 0 {
             warnings.push(Warning {
                 text: NOTHING_MOVED.to_owned(),
@@ -321,65 +321,6 @@ impl SinceProgress {
         let waited = exchange.ended().since(exchange.at);
         self.waited += waited;
         self.network += waited.saturating_sub(exchange.server());
-    }
-}
-
-/// What could not be seen.
-#[derive(Debug, Default)]
-struct Undecoded {
-    encrypted: u64,
-    damaged: u64,
-    reason: Option<String>,
-    unanswered: u64,
-}
-
-impl Undecoded {
-    fn exchange(&mut self, exchange: &Exchange) {
-        self.unanswered += u64::from(exchange.error.as_deref() == Some(NO_REPLY));
-    }
-
-    fn connection(&mut self, outcome: &ConnectionOutcome) {
-        let decoding = &outcome.decoding;
-        if decoding.encrypted {
-            self.encrypted += 1;
-        } else if decoding.protocol != Protocol::Unknown
-            && let Some(reason) = &decoding.opaque
-        {
-            self.damaged += 1;
-            self.reason.get_or_insert_with(|| reason.clone());
-        }
-    }
-
-    fn warnings(self) -> impl Iterator<Item = Warning> {
-        let when = |count: u64, text: String| (count > 0).then_some(Warning { text });
-        let connections = |count: u64| {
-            if count == 1 {
-                "1 connection".to_owned()
-            } else {
-                format!("{count} connections")
-            }
-        };
-        let encrypted = format!(
-            "{} encrypted: turns, bytes and times are counted, statements are not seen; `longwire watch` with \
-             sslmode=require in its TARGET encrypts by itself and sees them",
-            connections(self.encrypted)
-        );
-        let damaged = format!(
-            "{} could not be decoded to the end, from there on only turns, bytes and times are counted; the first: {}",
-            connections(self.damaged),
-            self.reason.unwrap_or_default()
-        );
-        let unanswered = format!(
-            "{} requests had no reply when their connection, or the observation, ended: the wait for them is in no figure",
-            self.unanswered
-        );
-        [
-            when(self.encrypted, encrypted),
-            when(self.damaged, damaged),
-            when(self.unanswered, unanswered),
-        ]
-        .into_iter()
-        .flatten()
     }
 }
 
