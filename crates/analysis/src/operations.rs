@@ -108,11 +108,12 @@ impl Operations {
         match fact {
             Fact::Opened {
                 connection,
+                at,
                 client,
                 server,
-                ..
             } => {
                 self.connections.insert(connection, (client, server));
+                self.requests.opened(connection, client, server, at);
             }
             Fact::Started { connection, at } => {
                 if matches!(self.rule, Rule::Auto | Rule::Http)

@@ -112,13 +112,14 @@ impl CaptureFile {
     }
 }
 
-/// The length of the file at `path` without the last record, which carries `mark`, once that is in it.
+/// The length of the file at `path` before the record that carries `mark`, once that is in it.
 fn wait_for_mark(path: &Path, mark: &[u8]) -> u64 {
     let started = Instant::now();
     loop {
         let bytes = std::fs::read(path).unwrap_or_default();
-        if bytes.ends_with(mark) {
-            return (bytes.len() - mark.len() - BEFORE_MARK) as u64;
+        // Packets may pass behind the mark (connections taking leave): they go with it.
+        if let Some(at) = bytes.windows(mark.len()).rposition(|window| window == mark) {
+            return (at - BEFORE_MARK) as u64;
         }
         assert!(
             started.elapsed() < MARK_WITHIN,

@@ -4,7 +4,8 @@
 //! 1. Its connection's client is a host that serves an HTTP request which had arrived when the exchange began and is not answered yet. Only
 //!    such requests are considered.
 //! 2. When its connection worked for one of them before, it still does: a worker keeps its connection until it answers.
-//! 3. Otherwise the earliest of them that has no connection yet, otherwise the latest of them.
+//! 3. When it was opened, or at its next exchange: the earliest of them that has no connection yet, otherwise the
+//!    latest of them.
 //!
 //! With one request at a time this is exact. With several at once on one host rule 3 is a guess, right as long as workers connect
 //! in the order in which their requests came.
@@ -74,7 +75,9 @@ impl Requests {
             self.answered(member, out);
             return None;
         }
-        let Some(position) = self.cause(&member) else {
+        let connection = member.exchange.connection;
+        let Some(position) = self.cause(connection, (member.client, member.server), member.exchange.at)
+        else {
             return Some(member);
         };
         let open = &mut self.open[position];
@@ -92,14 +95,35 @@ impl Requests {
         self.worked_for.remove(&connection);
     }
 
-    fn cause(&self, member: &Member) -> Option<usize> {
+    /// A connection was opened: the order in which workers connect tells more than the order in which their first
+    /// exchanges are done.
+    pub(super) fn opened(
+        &mut self,
+        connection: ConnectionId,
+        client: Endpoint,
+        server: Endpoint,
+        at: Timestamp,
+    ) {
+        if let Some(position) = self.cause(connection, (client, server), at) {
+            let open = &mut self.open[position];
+            open.has_connection = true;
+            self.worked_for.insert(connection, open.id);
+        }
+    }
+
+    fn cause(
+        &self,
+        connection: ConnectionId,
+        (client, server): (Endpoint, Endpoint),
+        at: Timestamp,
+    ) -> Option<usize> {
         let could_cause = |open: &OpenRequest| {
-            open.server.address == member.client.address
-                && open.server != member.server
-                && open.connection != member.exchange.connection
-                && open.started <= member.exchange.at
+            open.server.address == client.address
+                && open.server != server
+                && open.connection != connection
+                && open.started <= at
         };
-        let worked_for = self.worked_for.get(&member.exchange.connection);
+        let worked_for = self.worked_for.get(&connection);
         self.open
             .iter()
             .position(|open| Some(&open.id) == worked_for && could_cause(open))

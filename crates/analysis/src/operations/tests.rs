@@ -86,9 +86,13 @@ impl Run {
     }
 
     fn opened(&mut self, connection: u32, client: Endpoint, server: Endpoint) {
+        self.opened_at(0, connection, client, server);
+    }
+
+    fn opened_at(&mut self, microseconds: u64, connection: u32, client: Endpoint, server: Endpoint) {
         self.fact(Fact::Opened {
             connection: ConnectionId(connection),
-            at: at(0),
+            at: at(microseconds),
             client,
             server,
         });
@@ -188,11 +192,18 @@ fn two_pages_at_once_keep_their_own_connections() {
     let mut run = Run::new(Rule::Http);
     for page in [0, 1] {
         run.opened(page, host(1, 40_000 + page as u16), host(2, 80));
-        run.opened(10 + page, host(2, 50_000 + page as u16), host(3, 3306));
         run.fact(Fact::Started {
             connection: ConnectionId(page),
             at: at(u64::from(page)),
         });
+    }
+    for page in [0, 1] {
+        run.opened_at(
+            50 + u64::from(page),
+            10 + page,
+            host(2, 50_000 + page as u16),
+            host(3, 3306),
+        );
     }
     for round in 0..3 {
         for page in [0, 1] {
