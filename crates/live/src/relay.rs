@@ -25,7 +25,7 @@ mod connection;
 mod counters;
 mod flow;
 mod journal;
-mod negotiation;
+pub(crate) mod negotiation;
 mod sequence;
 mod transport;
 mod worker;

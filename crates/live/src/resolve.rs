@@ -1,7 +1,9 @@
 //! From the target's host to addresses, and a first try whether anybody is there.
 
 use crate::error::{LiveError, OsError};
+use crate::relay::negotiation;
 use crate::target::Target;
+use crate::tls;
 use std::io::ErrorKind;
 use std::net::{SocketAddr, TcpStream, ToSocketAddrs};
 use std::time::{Duration, Instant};
@@ -23,15 +25,24 @@ pub(crate) fn addresses(target: &Target) -> Result<Vec<SocketAddr>, LiveError> {
     }
 }
 
-/// Connects to the target and hangs up: tells a wrong host or port at once instead of at the first query. Waits
-/// at most `longest` for each of the host's addresses. Returns how long connecting took.
+/// Connects to the target, agrees on TLS where it asks for that, and hangs up: tells a wrong host or port, or a
+/// certificate that is not good enough, at once instead of at the first query. Waits at most `longest` for each of
+/// the host's addresses. Returns how long connecting took, TLS not included. To a MySQL server this is one aborted
+/// connection.
 ///
 /// # Errors
-/// [`LiveError::NoSuchHost`], [`LiveError::Refused`], [`LiveError::ConnectTimedOut`], [`LiveError::ConnectFailed`].
+/// [`LiveError::NoSuchHost`], [`LiveError::Refused`], [`LiveError::ConnectTimedOut`], [`LiveError::ConnectFailed`];
+/// with TLS those about certificates and TLS too.
 pub fn probe(target: &Target, longest: Duration) -> Result<Duration, LiveError> {
+    let tls = tls::configure(target)?;
+    let addresses = addresses(target)?;
     let started = Instant::now();
-    connect(target, &addresses(target)?, longest)?;
-    Ok(started.elapsed())
+    let stream = connect(target, &addresses, longest)?;
+    let took = started.elapsed();
+    if let Some(config) = tls {
+        negotiation::probe(stream, config, target)?;
+    }
+    Ok(took)
 }
 
 /// Connects to the first address that answers, blocking.

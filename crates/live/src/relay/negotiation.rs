@@ -11,11 +11,12 @@ use super::{Shared, transport::Transport};
 use crate::error::LiveError;
 use crate::resolve;
 use crate::socket::Socket;
-use crate::target::Scheme;
+use crate::target::{Scheme, Target};
 use crate::tls::TlsSocket;
 use model::{Direction, Timestamp};
 use rustls::ClientConfig;
 use std::io::{Read, Write};
+use std::net::TcpStream;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -46,7 +47,7 @@ pub(super) fn negotiate(
         shared,
         early: Vec::new(),
     };
-    let is_mysql = matches!(target.scheme, Scheme::Mysql | Scheme::Mariadb);
+    let is_mysql = is_mysql(target);
     let (tls, at) = if is_mysql {
         (talk.mysql(server, config)?, connected_at)
     } else {
@@ -82,19 +83,9 @@ struct Talk<'a> {
 }
 
 impl Talk<'_> {
-    /// PostgreSQL manual, sections 55.2.10 (SSLRequest) and 55.2.11 (GSSENCRequest).
+    /// PostgreSQL manual, sections 55.2.10 (SSLRequest) and 55.2.11 (GSSENCRequest): the client's are declined.
     fn postgres(&mut self, server: Socket, config: Arc<ClientConfig>) -> Result<TlsSocket, LiveError> {
-        if !self.shared.target.tls_direct {
-            self.send_server(&server, &SSL_REQUEST)?;
-            let mut answer = [0];
-            self.read_server(&server, &mut answer)?;
-            if answer != *b"S" {
-                return Err(LiveError::ServerWithoutTls {
-                    server: self.shared.target.server(),
-                });
-            }
-        }
-        let mut tls = TlsSocket::begin(server, config, &self.shared.target)?;
+        let mut tls = postgres_tls(server, config, &self.shared.target)?;
         loop {
             let mut first = [0; 8];
             self.read_client(&mut first)?;
@@ -111,7 +102,7 @@ impl Talk<'_> {
 
     /// MySQL internals manual, "Connection Phase": greeting, SSLRequest, handshake response.
     fn mysql(&mut self, server: Socket, config: Arc<ClientConfig>) -> Result<TlsSocket, LiveError> {
-        let mut greeting = self.read_server_packet(&server)?;
+        let mut greeting = read_packet_of(&server, &self.shared.target)?;
         let without_tls = || LiveError::ServerWithoutTls {
             server: self.shared.target.server(),
         };
@@ -127,7 +118,7 @@ impl Talk<'_> {
         let mut response = self.read_client_packet()?;
         let shown = response.clone();
         let request = tls_request(&mut response).ok_or_else(|| self.client_left())?;
-        self.send_server(&server, &request)?;
+        send_to(&server, &request, &self.shared.target)?;
         let mut tls = TlsSocket::begin(server, config, &self.shared.target)?;
         let at = self.now();
         self.send_tls(&mut tls, &response)?;
@@ -157,19 +148,13 @@ impl Talk<'_> {
             .map_err(|_| self.client_left())
     }
 
-    fn read_server(&self, server: &Socket, bytes: &mut [u8]) -> Result<(), LiveError> {
-        server.stream().read_exact(bytes).map_err(|_| self.server_left())
-    }
-
-    fn send_server(&self, server: &Socket, bytes: &[u8]) -> Result<(), LiveError> {
-        server.stream().write_all(bytes).map_err(|_| self.server_left())
-    }
-
     fn send_tls(&self, tls: &mut TlsSocket, bytes: &[u8]) -> Result<(), LiveError> {
         match tls.send(bytes) {
             // The limit of a session's buffer is far above what a login sends.
             crate::socket::Sent::Bytes(count) if count == bytes.len() => Ok(()),
-            crate::socket::Sent::Bytes(_) | crate::socket::Sent::Broken(_) => Err(self.server_left()),
+            crate::socket::Sent::Bytes(_) | crate::socket::Sent::Broken(_) => {
+                Err(server_left(&self.shared.target))
+            }
         }
     }
 
@@ -178,21 +163,76 @@ impl Talk<'_> {
             .and_then(|packet| packet.ok_or_else(|| self.client_left()))
     }
 
-    fn read_server_packet(&self, server: &Socket) -> Result<Vec<u8>, LiveError> {
-        read_packet(|bytes| self.read_server(server, bytes))
-            .and_then(|packet| packet.ok_or_else(|| self.server_left()))
-    }
-
     fn client_left(&self) -> LiveError {
         LiveError::ClientLeft {
             server: self.shared.target.server(),
         }
     }
+}
 
-    fn server_left(&self) -> LiveError {
-        LiveError::ServerLeft {
-            server: self.shared.target.server(),
+/// Agrees on TLS with a server that was just connected to and takes leave: tells a certificate that is not good enough
+/// before anybody relies on it.
+pub(crate) fn probe(stream: TcpStream, config: Arc<ClientConfig>, target: &Target) -> Result<(), LiveError> {
+    let system = |reason| LiveError::System {
+        operation: "set up a socket",
+        reason,
+    };
+    let server = Socket::adopt(stream).map_err(system)?;
+    server.set_patience(Some(PATIENCE)).map_err(system)?;
+    let mut tls = if is_mysql(target) {
+        let mut greeting = read_packet_of(&server, target)?;
+        let offered = lower_capabilities(&mut greeting).is_some_and(|flags| flags[1] & OFFERS_TLS != 0);
+        if !offered {
+            return Err(LiveError::ServerWithoutTls {
+                server: target.server(),
+            });
         }
+        let mut request = [0; 36];
+        [request[0], request[3], request[5]] = [32, 1, OFFERS_TLS | PROTOCOL_41];
+        send_to(&server, &request, target)?;
+        TlsSocket::begin(server, config, target)?
+    } else {
+        postgres_tls(server, config, target)?
+    };
+    tls.finish();
+    Ok(())
+}
+
+fn is_mysql(target: &Target) -> bool {
+    matches!(target.scheme, Scheme::Mysql | Scheme::Mariadb)
+}
+
+/// PostgreSQL manual, section 55.2.10: asks for TLS, or begins with it where the target says so.
+fn postgres_tls(server: Socket, config: Arc<ClientConfig>, target: &Target) -> Result<TlsSocket, LiveError> {
+    if !target.tls_direct {
+        send_to(&server, &SSL_REQUEST, target)?;
+        let mut answer = [0];
+        read_from(&server, &mut answer, target)?;
+        if answer != *b"S" {
+            return Err(LiveError::ServerWithoutTls {
+                server: target.server(),
+            });
+        }
+    }
+    TlsSocket::begin(server, config, target)
+}
+
+fn read_from(server: &Socket, bytes: &mut [u8], target: &Target) -> Result<(), LiveError> {
+    server.stream().read_exact(bytes).map_err(|_| server_left(target))
+}
+
+fn send_to(server: &Socket, bytes: &[u8], target: &Target) -> Result<(), LiveError> {
+    server.stream().write_all(bytes).map_err(|_| server_left(target))
+}
+
+fn read_packet_of(server: &Socket, target: &Target) -> Result<Vec<u8>, LiveError> {
+    read_packet(|bytes| read_from(server, bytes, target))
+        .and_then(|packet| packet.ok_or_else(|| server_left(target)))
+}
+
+fn server_left(target: &Target) -> LiveError {
+    LiveError::ServerLeft {
+        server: target.server(),
     }
 }
 

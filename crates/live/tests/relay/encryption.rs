@@ -1,8 +1,8 @@
 //! TLS towards the server while the client stays plain.
 
 use crate::recorder::Story;
-use crate::stand::{Stand, accept, listen, noise, relay_to_target};
-use live::LiveError;
+use crate::stand::{PATIENCE, Stand, accept, listen, noise, relay_to_target};
+use live::{LiveError, Target};
 use rcgen::{BasicConstraints, CertificateParams, DnType, IsCa, Issuer, KeyPair, date_time_ymd};
 use rustls::pki_types::{PrivateKeyDer, PrivatePkcs8KeyDer};
 use rustls::{ServerConfig, ServerConnection, StreamOwned};
@@ -183,6 +183,25 @@ fn certificates_that_are_not_good_enough_are_refused_with_the_reason() {
         &expired,
     );
     assert!(matches!(late, LiveError::CertificateExpired { .. }), "{late}");
+}
+
+#[test]
+fn a_probe_tells_a_bad_certificate_before_anything_starts() {
+    let identity = identity("A", false);
+    for (host, good) in [("localhost", true), ("127.0.0.1", false)] {
+        let (listener, address) = listen();
+        let server = postgres_server(listener, identity.config.clone(), 0);
+        let parameters = format!("sslmode=verify-full&{}", trusting(&identity));
+        let target =
+            Target::parse(&format!("postgres://{host}:{}/?{parameters}", address.port())).expect("valid");
+        let told = live::probe(&target, PATIENCE);
+        assert_eq!(told.is_ok(), good, "{told:?}");
+        assert!(
+            good || matches!(told, Err(LiveError::NameMismatch { .. })),
+            "{told:?}"
+        );
+        server.join().expect("served");
+    }
 }
 
 #[test]
