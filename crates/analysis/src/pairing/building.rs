@@ -204,15 +204,9 @@ fn server_before_reply(
     let Some(rtt) = step.server_side_rtt else {
         return Duration::ZERO;
     };
-    let arrived_and_back = step.request_ended.after(rtt);
-    let base = if step.turn {
-        arrived_and_back
-    } else {
-        arrived_and_back.max(previous_reply_ended)
-    };
-    started
-        .since(base)
-        .saturating_sub(waits.recovery_between(step.request_ended, started))
+    let base = step.request_ended.after(rtt).max(previous_reply_ended);
+    let recovery = waits.recovery_between(step.request_ended, started);
+    started.since(base).saturating_sub(recovery)
 }
 
 /// A step at `at` in which nothing has happened yet.
