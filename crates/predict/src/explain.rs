@@ -116,6 +116,10 @@ pub const ASSUMPTIONS: &[Assumption] = &[
         source: "Linux tcp_rmem and tcp_wmem defaults",
     },
     Assumption {
+        text: "Of one message 64 MiB are simulated packet by packet; the rest goes on at the link's rate, or 3 MiB a round trip, whichever is slower.",
+        source: "the pace reached by then",
+    },
+    Assumption {
         text: "A receiver acknowledges every packet at a connection's start, then every second one, a lone one within 40 ms.",
         source: "RFC 5681 section 4.2, Linux TCP_MAX_QUICKACKS and TCP_DELACK_MIN",
     },

@@ -2,9 +2,10 @@
 
 use crate::network::{Happening, Network, Wake};
 use crate::path;
-use crate::plan::{After, NONE, Passage, Plan};
+use crate::plan::{After, NONE, Passage, Plan, nanos};
 use crate::predictor::Target;
 use crate::tcp::Flow;
+use link::LinkDescription;
 use model::{Attribution, Direction, Operation, OperationStep};
 use std::collections::VecDeque;
 use std::time::Duration;
@@ -78,6 +79,7 @@ pub const NEVER: u64 = u64::MAX;
 /// A replay in progress.
 pub struct Run<'a> {
     plan: &'a Plan,
+    link: LinkDescription,
     network: Network,
     times: Vec<Times>,
     servers: Vec<Server>,
@@ -108,6 +110,7 @@ impl<'a> Run<'a> {
         };
         Self {
             plan,
+            link: target.link,
             network,
             times: vec![never; plan.nodes.len()],
             servers: vec![Server::default(); plan.connections.len()],
@@ -153,8 +156,8 @@ impl<'a> Run<'a> {
             }
             Passage::Moved => {
                 let flow = 2 * what.connection;
-                self.network
-                    .write(flow, what.request_bytes, what.client_inside, node);
+                let bytes = what.request_bytes.min(SIMULATED_BYTES);
+                self.network.write(flow, bytes, what.client_inside, node);
             }
             Passage::Measured { request, .. } => {
                 let at = self
@@ -172,12 +175,29 @@ impl<'a> Run<'a> {
         }
     }
 
-    /// All bytes of a request, or of a reply, have arrived: of the request when it was not there yet.
+    /// All simulated bytes of a request, or of a reply, have arrived: of the request when it was not there yet.
     fn arrived(&mut self, node: u32) {
-        if self.times[node as usize].arrived == NEVER {
-            self.request_arrived(node)
+        let what = &self.plan.nodes[node as usize];
+        let request = self.times[node as usize].arrived == NEVER;
+        let (bytes, direction, wake) = if request {
+            (
+                what.request_bytes,
+                Direction::ClientToServer,
+                Wake::RequestArrived(node),
+            )
         } else {
-            self.complete(node)
+            (
+                what.reply_bytes,
+                Direction::ServerToClient,
+                Wake::ReplyArrived(node),
+            )
+        };
+        match beyond_simulated(&self.link, direction, bytes) {
+            0 if request => self.request_arrived(node),
+            0 => self.complete(node),
+            rest => self
+                .network
+                .wake_at(self.network.now().saturating_add(rest), wake),
         }
     }
 
@@ -249,8 +269,8 @@ impl<'a> Run<'a> {
             }
             Passage::Moved => {
                 let flow = 2 * what.connection + 1;
-                self.network
-                    .write(flow, what.reply_bytes, what.server_inside, node);
+                let bytes = what.reply_bytes.min(SIMULATED_BYTES);
+                self.network.write(flow, bytes, what.server_inside, node);
             }
         }
         if what.server_inside == 0 {
@@ -324,5 +344,50 @@ impl<'a> Run<'a> {
             }
         }
         false
+    }
+}
+
+/// Payload of one message that is simulated packet by packet: enough that slow start is long over. What is beyond it
+/// goes on at the pace reached then.
+const SIMULATED_BYTES: u64 = 64 << 20;
+
+/// Bytes that are in flight at most once windows have grown: Linux's default receive buffer less its reserve.
+const FULL_WINDOW: u64 = 3 << 20;
+
+/// Time for what of `bytes` is not simulated: at the link's rate, or a full window each round trip, whichever is
+/// slower. In nanoseconds, at most a year.
+fn beyond_simulated(link: &LinkDescription, direction: Direction, bytes: u64) -> u64 {
+    let rest = u128::from(bytes.saturating_sub(SIMULATED_BYTES));
+    let payload = u128::from(link.payload_per_packet()).max(1);
+    let wire_bits = rest * u128::from(link.mtu) * 8 / payload;
+    let at_rate = link.rate[direction.index()].map_or(0, |rate| {
+        wire_bits * 1_000_000_000 / u128::from(rate.as_bits_per_second())
+    });
+    let at_window = rest * link.rtt.as_nanos() / u128::from(FULL_WINDOW);
+    nanos(Duration::from_nanos(
+        u64::try_from(at_rate.max(at_window)).unwrap_or(u64::MAX),
+    ))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn seconds(link: &str, bytes: u64) -> f64 {
+        let link = link.parse().expect("a link");
+        beyond_simulated(&link, Direction::ServerToClient, bytes) as f64 / 1e9
+    }
+
+    #[test]
+    fn what_is_not_simulated_goes_on_at_the_rate_or_a_window_a_round_trip() {
+        assert_eq!(seconds("rtt=10ms rate=1mbit", SIMULATED_BYTES), 0.0);
+        // 10 MB at 100 Mbit/s, 1500 of 1448 bytes on the wire.
+        let rest = seconds("rtt=1ms rate=100mbit", SIMULATED_BYTES + 10_000_000);
+        assert!((rest - 0.8 * 1500.0 / 1448.0).abs() < 1e-6, "{rest}");
+        // 30 MiB are ten windows.
+        let rest = seconds("rtt=200ms", SIMULATED_BYTES + (30 << 20));
+        assert!((rest - 2.0).abs() < 1e-6, "{rest}");
+        assert_eq!(seconds("rtt=0ms", u64::MAX), 0.0);
+        assert!(seconds("rtt=1h rate=1kbit", u64::MAX) <= 366.0 * 86_400.0);
     }
 }
