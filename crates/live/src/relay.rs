@@ -60,7 +60,7 @@ pub trait ObserverFactory: Send + Sync {
 pub struct RelayOptions {
     /// Where clients connect; port 0 for any free port.
     pub listen: SocketAddr,
-    /// The server behind it.
+    /// The server behind it. Its host is resolved once, at the start; every address is tried for every client.
     pub target: Target,
 }
 
