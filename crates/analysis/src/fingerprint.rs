@@ -59,7 +59,10 @@ impl Fingerprints {
         }
         let mut scratch = std::mem::take(&mut self.scratch);
         sql::normalise(text, dialect, &mut scratch);
-        let fingerprint = self.intern(&String::from_utf8_lossy(&scratch));
+        let fingerprint = match std::str::from_utf8(&scratch) {
+            Ok(text) => self.intern(text),
+            Err(_) => self.intern(&String::from_utf8_lossy(&scratch)),
+        };
         self.scratch = scratch;
         self.recent[slot] = Some(Recent {
             hash,

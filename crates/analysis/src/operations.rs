@@ -11,8 +11,8 @@ mod span;
 
 use crate::fact::Fact;
 use model::{
-    Attribution, ConnectionId, Endpoint, Exchange, Operation, OperationKind, Phase, Protocol, Timestamp,
-    TransactionState,
+    Attribution, ConnectionId, ConnectionMap, Endpoint, Exchange, Operation, OperationKind, Phase, Protocol,
+    Timestamp, TransactionState,
 };
 use requests::Requests;
 use rule::Rule;
@@ -37,9 +37,9 @@ pub type Sink<'s> = dyn FnMut(Grouped) + 's;
 pub struct Operations {
     rule: Rule,
     next_id: u64,
-    connections: HashMap<ConnectionId, (Endpoint, Endpoint)>,
+    connections: ConnectionMap<(Endpoint, Endpoint)>,
     /// Handshakes of connections whose protocol is not known yet.
-    handshakes: HashMap<ConnectionId, Member>,
+    handshakes: ConnectionMap<Member>,
     groups: HashMap<Key, Group>,
     requests: Requests,
     names: HashMap<Endpoint, Arc<str>>,
@@ -88,8 +88,8 @@ impl Operations {
         Self {
             rule,
             next_id: 0,
-            connections: HashMap::new(),
-            handshakes: HashMap::new(),
+            connections: ConnectionMap::default(),
+            handshakes: ConnectionMap::default(),
             groups: HashMap::new(),
             requests: Requests::default(),
             names: HashMap::new(),

@@ -8,6 +8,7 @@
 
 #![forbid(unsafe_code)]
 
+pub mod connection_map;
 pub mod distribution;
 pub mod endpoint;
 pub mod event;
@@ -18,6 +19,7 @@ pub mod outcome;
 pub mod quantity;
 pub mod timestamp;
 
+pub use connection_map::{ConnectionHasher, ConnectionMap};
 pub use distribution::DistributionBuilder;
 pub use endpoint::{ConnectionId, Direction, Endpoint, Side};
 pub use event::{Closing, ConnectionEvent, Handshake, Observer, Segment, Totals};

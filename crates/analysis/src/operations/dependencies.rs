@@ -11,7 +11,7 @@
 
 use super::span;
 use super::{Member, Timestamp};
-use model::{ConnectionId, OperationStep, Protocol};
+use model::{ConnectionMap, OperationStep, Protocol};
 use std::collections::HashMap;
 
 /// The steps in order of their start, and for each its parent.
@@ -81,7 +81,7 @@ fn triggers(members: &[Member], parents: &[Option<u32>]) -> Vec<Option<Trigger>>
     by_end.sort_by_key(|&index| span::ended(&members[index as usize].exchange));
     let mut next_to_end = 0;
     let mut last_ended: HashMap<Option<u32>, u32> = HashMap::new();
-    let mut latest_on: HashMap<ConnectionId, u32> = HashMap::new();
+    let mut latest_on: ConnectionMap<u32> = ConnectionMap::default();
     let mut triggers = Vec::with_capacity(members.len());
     for (index, member) in members.iter().enumerate() {
         let started = span::started(&member.exchange);

@@ -11,15 +11,14 @@
 //! in the order in which their requests came.
 
 use super::{Grouped, Member, Sink, assemble, group_name};
-use model::{ConnectionId, Endpoint, OperationKind, Protocol, Timestamp};
-use std::collections::HashMap;
+use model::{ConnectionId, ConnectionMap, Endpoint, OperationKind, Protocol, Timestamp};
 
 /// HTTP requests that are not answered yet.
 #[derive(Debug, Default)]
 pub(super) struct Requests {
     open: Vec<OpenRequest>,
     /// Which request a connection worked for last.
-    worked_for: HashMap<ConnectionId, u64>,
+    worked_for: ConnectionMap<u64>,
 }
 
 /// An HTTP request that is not answered yet.

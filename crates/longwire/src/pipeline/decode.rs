@@ -3,14 +3,13 @@
 use analysis::fact::{Fact, Sink};
 use analysis::fingerprint::Fingerprints;
 use analysis::pairing::Pairing;
-use model::{ConnectionEvent, ConnectionId, Message, Protocol, Segment};
-use std::collections::HashMap;
+use model::{ConnectionEvent, ConnectionId, ConnectionMap, Message, Protocol, Segment};
 use wire::Stream;
 
 /// Decodes any number of connections.
 #[derive(Debug)]
 pub struct Connections {
-    open: HashMap<ConnectionId, Connection>,
+    open: ConnectionMap<Connection>,
     fingerprints: Fingerprints,
     keep_literals: bool,
 }
@@ -19,7 +18,7 @@ impl Connections {
     /// None yet. `keep_literals` keeps statement texts as sent beside their fingerprints.
     pub fn new(keep_literals: bool) -> Self {
         Self {
-            open: HashMap::new(),
+            open: ConnectionMap::default(),
             fingerprints: Fingerprints::default(),
             keep_literals,
         }

@@ -1,9 +1,8 @@
 //! Which connections a prediction moves to the other link.
 
 use anyhow::{Result, bail};
-use model::{ConnectionId, Endpoint, OperationStep, Protocol};
+use model::{ConnectionId, ConnectionMap, Endpoint, OperationStep, Protocol};
 use std::cell::{Cell, RefCell};
-use std::collections::HashMap;
 use std::rc::Rc;
 
 /// One choice of connections.
@@ -53,7 +52,7 @@ impl Choice {
 #[derive(Debug, Clone)]
 pub struct Moved {
     choices: Vec<Choice>,
-    servers: Rc<RefCell<HashMap<ConnectionId, Endpoint>>>,
+    servers: Rc<RefCell<ConnectionMap<Endpoint>>>,
     any: Rc<Cell<bool>>,
 }
 
