@@ -301,6 +301,9 @@ impl Pairing {
     }
 
     fn reply(&mut self, message: &Message<'_>, role: Role, protocol: Protocol, out: &mut Sink<'_>) {
+        if role == Role::ReplyPart && self.goes_on(message) {
+            return;
+        }
         if self.queue.is_empty() {
             self.open_unasked(message);
         }
@@ -320,6 +323,19 @@ impl Pairing {
             Role::Reply => self.finish_front(protocol, out),
             Role::ReplyPause => front.progress = Progress::Paused,
             _ => {}
+        }
+    }
+
+    /// Takes one more message of a reply that is under way, by the short way: results have many rows. False when
+    /// there is more to it.
+    fn goes_on(&mut self, message: &Message<'_>) -> bool {
+        let plain = matches!(message.content, Content::Row | Content::Other) && !self.waits.server_was_idle();
+        match self.queue.front_mut() {
+            Some(front) if plain && front.has_reply() => {
+                front.add_more(message);
+                true
+            }
+            _ => false,
         }
     }
 

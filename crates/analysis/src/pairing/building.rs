@@ -120,8 +120,13 @@ impl Building {
         let idle = waits.take_server_idle(started);
         step.server += idle;
         step.server_inside_reply += idle;
-        step.reply_ended = Some(message.ended);
-        step.reply_bytes += message.bytes;
+        self.add_more(message);
+    }
+
+    /// Adds a message to a reply that has begun.
+    pub(super) fn add_more(&mut self, message: &Message<'_>) {
+        self.step.reply_ended = Some(message.ended);
+        self.step.reply_bytes += message.bytes;
         self.exchange.reply_bytes += message.bytes;
         if message.role != Role::Opaque {
             self.exchange.reply_messages += 1;

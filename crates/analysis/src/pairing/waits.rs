@@ -57,6 +57,11 @@ impl Waits {
         take_after(&mut self.server_idle, since)
     }
 
+    /// Whether a note of the server's idle time waits to be taken.
+    pub(super) fn server_was_idle(&self) -> bool {
+        !self.server_idle.is_empty()
+    }
+
     pub(super) fn recovery(&mut self, from: Timestamp, to: Timestamp) {
         if self.recoveries.len() == MAXIMUM_NOTES {
             self.recoveries.remove(0);
