@@ -37,7 +37,7 @@ main() {
     trap finish EXIT
     echo 'select 1' >"$scratch/select1.sql"
     start_relays
-    results=measurements/$(date -u +%F)-$(nproc)cpu-linux-$(uname -r)
+    results=measurements/$(date -u +%F)-$(nproc)cpu-linux-$(uname -r | cut -d- -f1)
     mkdir -p "$results"
     { describe; measure_select; measure_bulk; } | tee "$results/relay.txt"
 }
@@ -109,7 +109,7 @@ start_toxiproxy() {
 
 describe() {
     echo "date      $(date -u +%FT%TZ)"
-    echo "host      $(nproc) CPUs, $(sed -n 's/^model name.*: //p' /proc/cpuinfo | head -n 1), $(awk '/MemTotal/ { printf "%.0f GiB", $2 / 1048576 }' /proc/meminfo), Linux $(uname -r)"
+    echo "host      $(nproc) CPUs, $(sed -n 's/^model name.*: //p' /proc/cpuinfo | head -n 1), $(awk '/MemTotal/ { printf "%.0f GiB", $2 / 1048576 }' /proc/meminfo), Linux $(uname -r | cut -d- -f1)"
     echo "load      $(cut -d' ' -f1-3 /proc/loadavg) before the run"
     echo "longwire  $("$longwire" --version), $(git rev-parse --short HEAD)"
     echo "peers     $(haproxy -v | head -n 1 | cut -d' ' -f1-3); $(socat -V | sed -n 2p); toxiproxy $("$toxiproxy" -version 2>/dev/null | tail -n 1)"
