@@ -16,7 +16,8 @@ pub struct Overview {
     connections: Vec<ConnectionOutcome>,
     statements: HashMap<Fingerprint, Statement>,
     groups: HashMap<(OperationKind, Arc<str>), Group>,
-    unfinished: HashMap<u64, Part>,
+    /// What has come so far of operations that come in parts: their time, by their number.
+    unfinished: HashMap<u64, Duration>,
     durations: DistributionBuilder,
     summary: Summary,
     first: Option<Timestamp>,
@@ -55,12 +56,6 @@ struct Statement {
 struct Group {
     group: OperationGroup,
     durations: DistributionBuilder,
-}
-
-/// What has come so far of an operation that comes in parts.
-#[derive(Debug, Default)]
-struct Part {
-    duration: Duration,
 }
 
 impl Overview {
@@ -141,7 +136,7 @@ impl Overview {
         self.summary.attribution.add(&operation.attribution);
         self.summary.setup += operation.setup;
         let before = self.unfinished.remove(&operation.id).unwrap_or_default();
-        let duration = before.duration + operation.duration;
+        let duration = before + operation.duration;
         let key = (operation.kind, operation.name.clone());
         let key = if self.groups.len() >= MAXIMUM_GROUPS && !self.groups.contains_key(&key) {
             (operation.kind, Arc::from(OTHER_OPERATIONS))
@@ -156,7 +151,7 @@ impl Overview {
         group.group.attribution.add(&operation.attribution);
         group.group.setup += operation.setup;
         if operation.continues {
-            self.unfinished.insert(operation.id, Part { duration });
+            self.unfinished.insert(operation.id, duration);
             return;
         }
         group.group.count += 1;

@@ -147,19 +147,9 @@ fn wait_for_children(steps: &mut [OperationStep], parents: &[Option<u32>]) {
     for (parent, (child, child_ended)) in last_child {
         let step = &mut steps[parent as usize];
         step.reply_after = Some(child);
+        let left = span::left_server(&step.exchange);
+        let own = left.map(|left| left.since(child_ended)).unwrap_or_default();
         let first = &mut step.exchange.first;
-        let own = span_left(first.reply_started, first.server_side_rtt, child_ended);
         first.server = own + first.server_inside_reply;
     }
-}
-
-fn span_left(
-    reply_started: Option<Timestamp>,
-    server_side_rtt: Option<std::time::Duration>,
-    child_ended: Timestamp,
-) -> std::time::Duration {
-    let rtt = server_side_rtt.unwrap_or_default();
-    reply_started
-        .map(|at| at.before(rtt - rtt / 2).since(child_ended))
-        .unwrap_or_default()
 }
