@@ -72,12 +72,20 @@ fn the_server_may_end_its_direction_and_still_read() {
     stand.until(|counters| counters.open == 0);
 }
 
+/// The kernel accepts before the relay knows that it is connected: once a byte has passed, it does.
+fn pass_a_byte(client: &mut TcpStream, server: &mut TcpStream) {
+    client.write_all(b"x").expect("write");
+    server.read_exact(&mut [0]).expect("the byte arrives");
+}
+
 #[test]
 fn a_reset_by_the_server_reaches_the_client() {
     let (listener, address) = listen();
     let stand = relay_to(address);
-    let client = stand.connect();
-    reset(accept(&listener));
+    let mut client = stand.connect();
+    let mut server = accept(&listener);
+    pass_a_byte(&mut client, &mut server);
+    reset(server);
     expect_reset(client);
     let (_, stories) = stand.stop();
     assert_eq!(stories[0].closed.expect("closed").1, Closing::Reset);
@@ -87,8 +95,9 @@ fn a_reset_by_the_server_reaches_the_client() {
 fn a_reset_by_the_client_reaches_the_server() {
     let (listener, address) = listen();
     let stand = relay_to(address);
-    let client = stand.connect();
-    let server = accept(&listener);
+    let mut client = stand.connect();
+    let mut server = accept(&listener);
+    pass_a_byte(&mut client, &mut server);
     reset(client);
     expect_reset(server);
     let (_, stories) = stand.stop();
