@@ -29,8 +29,8 @@ impl<T> DelayLine<T> {
     pub fn accept(&mut self, at: Timestamp, wire_bytes: u32, packet: T) -> Passage {
         let passage = self.pipe.accept(at, wire_bytes);
         match passage {
-            Passage::Arrives { arrives, .. } => self.on_the_way.push_back((arrives, packet)),
-            Passage::Dropped => self.dropped += 1,
+            Passage::Arrives(arrives) => self.on_the_way.push_back((arrives, packet)),
+            Passage::Dropped(_) => self.dropped += 1,
         }
         passage
     }

@@ -1,7 +1,13 @@
 //! What a link is like, and its one text form.
 
+mod settings;
+
+use crate::impairments::delay::{Jitter, JitterDistribution};
+use crate::impairments::loss::LossShare;
+use crate::impairments::outage::Outage;
 use crate::{LinkError, Pipe};
-use model::{BitRate, ByteCount, Direction, parse_duration};
+use model::{BitRate, ByteCount, Direction};
+use settings::{Settings, UNLIMITED};
 use std::fmt;
 use std::str::FromStr;
 use std::time::Duration;
@@ -9,16 +15,28 @@ use std::time::Duration;
 /// The path between two endpoints.
 ///
 /// Text form, settings in any order, separated by white space or commas:
-/// `rtt=40ms rate=10mbit/2mbit queue=64KiB mtu=1500`. What is left out is not limited (`rtt` 0, no rate, no queue
-/// limit; `mtu` 1500). [`fmt::Display`] writes a text that parses to the same link.
+/// `rtt=40ms rate=10mbit/2mbit queue=64KiB loss=0.1% jitter=2ms seed=7`. What is left out is not limited and not
+/// impaired (`rtt` 0, no rate, no queue limit; `mtu` 1500). tc's way of writing, `delay 20ms 2ms loss 0.1%`, is read as
+/// well: `delay` is one way, and each direction gets it. [`fmt::Display`] writes a text that parses to the same link.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct LinkDescription {
     /// Round trip of a minimal packet on the idle link, without serialisation; half of it each way. At most one hour.
     pub rtt: Duration,
     /// Rate client-to-server (index 0) and server-to-client (index 1), counted in wire bytes; absent when unlimited.
     pub rate: [Option<BitRate>; 2],
+    /// Bytes that an idle link lets pass at once, each way, before its rate applies; absent when each packet takes its
+    /// serialisation time.
+    pub burst: Option<ByteCount>,
     /// Bytes that may wait for serialisation, each way; what exceeds it is dropped. Absent: nothing is ever dropped.
     pub queue: Option<ByteCount>,
+    /// Share of the packets lost at random, each way.
+    pub loss: Option<LossShare>,
+    /// How the time of travel of packets varies, each way.
+    pub jitter: Option<Jitter>,
+    /// When nothing passes.
+    pub outage: Option<Outage>,
+    /// What losses and jitter are drawn from: the same seed, the same draws.
+    pub seed: u64,
     /// Largest IP packet in bytes, 576 to 65535.
     pub mtu: u16,
 }
@@ -27,6 +45,9 @@ pub struct LinkDescription {
 /// timestamps option (12 with padding, RFC 7323), which every Linux connection carries. Ethernet's 14 bytes are not
 /// counted: rates are those of the IP layer. IPv6 would be 20 more.
 pub const TCP_HEADER_BYTES: u32 = 52;
+
+/// The seed of a link that does not name one: runs repeat each other unless another is asked for.
+pub const DEFAULT_SEED: u64 = 1;
 
 /// The mtu of a link that does not name one: Ethernet's (RFC 894).
 pub const DEFAULT_MTU: u16 = 1500;
@@ -37,7 +58,12 @@ impl LinkDescription {
         Self {
             rtt,
             rate: [None, None],
+            burst: None,
             queue: None,
+            loss: None,
+            jitter: None,
+            outage: None,
+            seed: DEFAULT_SEED,
             mtu: DEFAULT_MTU,
         }
     }
@@ -58,12 +84,30 @@ impl LinkDescription {
 
     /// This direction of the link as a queue, empty.
     pub fn pipe(&self, direction: Direction) -> Pipe {
-        Pipe::new(self.one_way(direction), self.rate[direction.index()], self.queue)
+        Pipe::new(self, direction)
+    }
+
+    /// The seed of one direction: the two draw independently.
+    pub(crate) const fn seed_of(&self, direction: Direction) -> u64 {
+        self.seed ^ ((direction.index() as u64) << 63)
     }
 
     fn check(self) -> Result<Self, LinkError> {
-        if self.queue.is_some() && self.rate == [None, None] {
-            return Err(LinkError::QueueWithoutRate);
+        let unlimited = self.rate == [None, None];
+        if let Some(key) = self.queue.map(|_| "queue").or(self.burst.map(|_| "burst"))
+            && unlimited
+        {
+            return Err(LinkError::WithoutRate { key });
+        }
+        let most = self.rtt / 2;
+        let uniform = |jitter: &Jitter| jitter.distribution == JitterDistribution::Uniform;
+        if self
+            .jitter
+            .is_some_and(|jitter| uniform(&jitter) && jitter.size > most)
+        {
+            return Err(LinkError::JitterAboveDelay {
+                most: exact_duration(most),
+            });
         }
         Ok(self)
     }
@@ -77,154 +121,40 @@ impl FromStr for LinkDescription {
     /// # Errors
     /// When a setting is unknown, repeated, not understood, out of range or without effect.
     fn from_str(text: &str) -> Result<Self, LinkError> {
-        let mut settings = Settings::default();
-        let words = text
-            .split(|c: char| c.is_whitespace() || c == ',')
-            .filter(|word| !word.is_empty());
-        let mut empty = true;
-        for word in words {
-            empty = false;
-            let Some((key, value)) = word.split_once('=') else {
-                return Err(LinkError::NotASetting {
-                    word: word.to_owned(),
-                });
-            };
-            settings.set(key, value)?;
-        }
-        if empty {
-            return Err(LinkError::Empty);
-        }
-        Self {
-            rtt: settings.rtt.unwrap_or_default(),
-            rate: settings.rate.unwrap_or_default(),
-            queue: settings.queue,
-            mtu: settings.mtu.unwrap_or(DEFAULT_MTU),
-        }
-        .check()
+        Settings::read(text)?.link().check()
     }
 }
 
 impl fmt::Display for LinkDescription {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(
-            formatter,
-            "rtt={}",
-            exact(self.rtt.as_nanos() as u64, &DURATION_UNITS)
-        )?;
+        write!(formatter, "rtt={}", exact_duration(self.rtt))?;
         match self.rate {
             [None, None] => {}
             [up, down] if up == down => write!(formatter, " rate={}", rate_text(up))?,
             [up, down] => write!(formatter, " rate={}/{}", rate_text(up), rate_text(down))?,
         }
+        if let Some(burst) = self.burst {
+            write!(formatter, " burst={}", exact(burst.as_bytes(), &SIZE_UNITS))?;
+        }
         if let Some(queue) = self.queue {
             write!(formatter, " queue={}", exact(queue.as_bytes(), &SIZE_UNITS))?;
+        }
+        if let Some(loss) = self.loss {
+            write!(formatter, " loss={loss}")?;
+        }
+        if let Some(jitter) = self.jitter {
+            write!(formatter, " jitter={jitter}")?;
+        }
+        if let Some(outage) = self.outage {
+            write!(formatter, " outage={outage}")?;
+        }
+        if self.seed != DEFAULT_SEED {
+            write!(formatter, " seed={}", self.seed)?;
         }
         if self.mtu != DEFAULT_MTU {
             write!(formatter, " mtu={}", self.mtu)?;
         }
         Ok(())
-    }
-}
-
-/// The settings given so far.
-#[derive(Default)]
-struct Settings {
-    rtt: Option<Duration>,
-    rate: Option<[Option<BitRate>; 2]>,
-    queue: Option<ByteCount>,
-    mtu: Option<u16>,
-}
-
-impl Settings {
-    fn set(&mut self, key: &str, value: &str) -> Result<(), LinkError> {
-        match key {
-            "rtt" => once("rtt", &mut self.rtt, parse_rtt(value)?),
-            "rate" => once("rate", &mut self.rate, parse_rates(value)?),
-            "queue" => once("queue", &mut self.queue, parse_queue(value)?),
-            "mtu" => once("mtu", &mut self.mtu, parse_mtu(value)?),
-            "loss" | "jitter" | "seed" | "burst" | "outage" => {
-                Err(LinkError::NotRealised { key: key.to_owned() })
-            }
-            _ => Err(LinkError::UnknownKey { key: key.to_owned() }),
-        }
-    }
-}
-
-fn once<T>(key: &'static str, place: &mut Option<T>, value: T) -> Result<(), LinkError> {
-    match place.replace(value) {
-        None => Ok(()),
-        Some(_) => Err(LinkError::Twice { key }),
-    }
-}
-
-fn parse_rtt(value: &str) -> Result<Duration, LinkError> {
-    let rtt = parse_duration(value).map_err(|source| LinkError::Quantity { key: "rtt", source })?;
-    if rtt > MAX_RTT {
-        return Err(out_of_range("rtt", value, "a round trip is at most 1h"));
-    }
-    Ok(rtt)
-}
-
-fn parse_rates(value: &str) -> Result<[Option<BitRate>; 2], LinkError> {
-    match split_rates(value) {
-        Some((up, down)) => Ok([parse_rate(up)?, parse_rate(down)?]),
-        None => parse_rate(value).map(|both| [both, both]),
-    }
-}
-
-/// Cuts `10mbit/2mbit` in two, but not the slash of `10Mbit/s`.
-fn split_rates(value: &str) -> Option<(&str, &str)> {
-    value
-        .match_indices('/')
-        .map(|(at, _)| (&value[..at], &value[at + 1..]))
-        .find(|(_, after)| {
-            after.starts_with(|c: char| c.is_ascii_digit() || c == '.') || after.starts_with(UNLIMITED)
-        })
-}
-
-fn parse_rate(value: &str) -> Result<Option<BitRate>, LinkError> {
-    if value == UNLIMITED {
-        return Ok(None);
-    }
-    let rate = BitRate::parse(value).map_err(|source| LinkError::Quantity { key: "rate", source })?;
-    if rate.as_bits_per_second() > MAX_RATE {
-        return Err(out_of_range(
-            "rate",
-            value,
-            "a rate is at most 1000Gbit/s; leave rate= out for no limit",
-        ));
-    }
-    Ok(Some(rate))
-}
-
-fn parse_queue(value: &str) -> Result<ByteCount, LinkError> {
-    let queue = ByteCount::parse(value).map_err(|source| LinkError::Quantity { key: "queue", source })?;
-    if !(MIN_QUEUE..=MAX_QUEUE).contains(&queue.as_bytes()) {
-        return Err(out_of_range(
-            "queue",
-            value,
-            "a queue holds between 1500B and 1024GiB",
-        ));
-    }
-    Ok(queue)
-}
-
-fn parse_mtu(value: &str) -> Result<u16, LinkError> {
-    match value.parse::<u16>() {
-        Ok(mtu) if mtu >= MIN_MTU => Ok(mtu),
-        _ => Err(out_of_range(
-            "mtu",
-            value,
-            "an mtu is between 576 and 65535 bytes, without a unit",
-        )),
-    }
-}
-
-fn out_of_range(key: &'static str, value: &str, range: &'static str) -> LinkError {
-    LinkError::OutOfRange {
-        key,
-        value: value.to_owned(),
-        range,
     }
 }
 
@@ -246,13 +176,14 @@ fn exact(amount: u64, units: &[(u64, &str)]) -> String {
         )
 }
 
-const UNLIMITED: &str = "unlimited";
-const MAX_RTT: Duration = Duration::from_secs(3600);
-const MAX_RATE: u64 = 1_000_000_000_000;
-const MIN_QUEUE: u64 = 1500;
-const MAX_QUEUE: u64 = 1 << 40;
-/// The least that every host must be able to receive (RFC 791).
-const MIN_MTU: u16 = 576;
+/// The duration in the largest unit that divides it.
+pub(crate) fn exact_duration(duration: Duration) -> String {
+    exact(
+        u64::try_from(duration.as_nanos()).unwrap_or(u64::MAX),
+        &DURATION_UNITS,
+    )
+}
+
 const DURATION_UNITS: [(u64, &str); 4] = [(1_000_000_000, "s"), (1_000_000, "ms"), (1_000, "us"), (1, "ns")];
 const RATE_UNITS: [(u64, &str); 4] = [
     (1_000_000_000, "gbit"),

@@ -16,14 +16,10 @@ pub enum LinkError {
         word: String,
     },
     /// A key longwire does not know.
-    #[error("'{key}' is not a link setting: known are rtt, rate, queue and mtu")]
+    #[error(
+        "'{key}' is not a link setting: known are rtt, rate, burst, queue, loss, jitter, outage, seed and mtu"
+    )]
     UnknownKey {
-        /// The key.
-        key: String,
-    },
-    /// A key of the language that this version cannot realise.
-    #[error("{key}= cannot be realised by this version: leave it out; known are rtt, rate, queue and mtu")]
-    NotRealised {
         /// The key.
         key: String,
     },
@@ -51,9 +47,21 @@ pub enum LinkError {
         /// What is allowed.
         range: &'static str,
     },
-    /// A queue on a link that never queues.
+    /// A queue or burst on a link that never queues.
     #[error(
-        "queue= without rate= has no effect, because a link without a limit never queues: add rate=10mbit"
+        "{key}= without rate= has no effect, because a link without a limit never queues: add rate=10mbit"
     )]
-    QueueWithoutRate,
+    WithoutRate {
+        /// The key.
+        key: &'static str,
+    },
+    /// A deviation that would make a packet arrive before it left.
+    #[error(
+        "jitter= is more than the time of travel one way ({most}): make it smaller, or rtt= larger, or write \
+         jitter=...:normal, which is cut at zero"
+    )]
+    JitterAboveDelay {
+        /// Half of the round trip.
+        most: String,
+    },
 }

@@ -1,16 +1,23 @@
 //! Links: the path between two endpoints as text, and as queues with the time passed in.
 //!
 //! One [`LinkDescription`] serves prediction (virtual time) and emulation (real time). Start reading at
-//! [`description`], then [`pipe`].
+//! [`description`], then [`pipe`], then [`network`] (TCP over the pipes).
 
 #![forbid(unsafe_code)]
 
 pub mod delay_line;
 pub mod description;
 pub mod error;
+pub mod impairments;
+pub mod network;
 pub mod pipe;
+pub mod tcp;
 
 pub use delay_line::DelayLine;
-pub use description::{DEFAULT_MTU, LinkDescription, TCP_HEADER_BYTES};
+pub use description::{DEFAULT_MTU, DEFAULT_SEED, LinkDescription, TCP_HEADER_BYTES};
 pub use error::LinkError;
+pub use impairments::DropCause;
+pub use impairments::delay::{Jitter, JitterDistribution};
+pub use impairments::loss::LossShare;
+pub use impairments::outage::Outage;
 pub use pipe::{Passage, Pipe};

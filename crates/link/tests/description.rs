@@ -1,6 +1,6 @@
 //! The text form says what the link is, and its errors say what to write instead.
 
-use link::{LinkDescription, LinkError};
+use link::{Jitter, JitterDistribution, LinkDescription, LinkError, LossShare, Outage};
 use model::{BitRate, ByteCount, Direction};
 use proptest::prelude::*;
 use std::time::Duration;
@@ -16,10 +16,10 @@ fn rate(bits: u64) -> Option<BitRate> {
 #[test]
 fn a_full_description_is_read() {
     let expected = LinkDescription {
-        rtt: Duration::from_millis(40),
         rate: [rate(10_000_000), rate(2_000_000)],
         queue: Some(ByteCount::from_bytes(65_536)),
         mtu: 1400,
+        ..LinkDescription::with_rtt(Duration::from_millis(40))
     };
     assert_eq!(
         parse("rtt=40ms rate=10mbit/2mbit queue=64KiB mtu=1400"),
@@ -53,6 +53,33 @@ fn what_is_left_out_is_not_limited() {
 }
 
 #[test]
+fn impairments_are_read() {
+    let link = parse("rtt=40ms rate=10mbit burst=32KiB loss=0.1% jitter=2ms:normal outage=2s@10s/60s seed=7");
+    let link = link.expect("valid");
+    assert_eq!(link.burst, Some(ByteCount::from_bytes(32_768)));
+    assert_eq!(link.loss, LossShare::from_parts_per_billion(1_000_000));
+    let jitter = Jitter {
+        size: Duration::from_millis(2),
+        distribution: JitterDistribution::Normal,
+    };
+    assert_eq!((link.jitter, link.seed), (Some(jitter), 7));
+    let outage = Outage {
+        lasts: Duration::from_secs(2),
+        after: Duration::from_secs(10),
+        every: Some(Duration::from_secs(60)),
+    };
+    assert_eq!(link.outage, Some(outage));
+}
+
+#[test]
+fn the_way_of_tc_is_read() {
+    let as_tc = parse("delay 20ms 2ms loss 0.1% rate 10mbit");
+    assert_eq!(as_tc, parse("rtt=40ms jitter=2ms loss=0.1% rate=10mbit"));
+    assert_eq!(parse("delay=20ms"), parse("rtt=40ms"));
+    assert!(matches!(parse("delay"), Err(LinkError::NotASetting { .. })));
+}
+
+#[test]
 fn errors_say_what_and_what_next() {
     let cases = [
         (
@@ -65,11 +92,25 @@ fn errors_say_what_and_what_next() {
         ),
         (
             "latency=40ms",
-            "'latency' is not a link setting: known are rtt, rate, queue and mtu",
+            "'latency' is not a link setting: known are rtt, rate, burst, queue, loss, jitter, outage, seed and mtu",
         ),
         (
-            "rtt=1ms loss=1%",
-            "loss= cannot be realised by this version: leave it out; known are rtt, rate, queue and mtu",
+            "rtt=1ms loss=100%",
+            "loss=100% is out of range: a loss is above 0% and below 100%, such as 0.1%",
+        ),
+        (
+            "rtt=1ms jitter=2ms",
+            "jitter= is more than the time of travel one way (500us): make it smaller, or rtt= larger, or write \
+             jitter=...:normal, which is cut at zero",
+        ),
+        (
+            "outage=2s@10s/1s",
+            "outage=2s@10s/1s is out of range: write how long, from when, and how often, such as 2s@10s or \
+             2s@10s/60s",
+        ),
+        (
+            "seed=-1",
+            "seed=-1 is out of range: a seed is a whole number from 0 on",
         ),
         ("rtt=1ms rtt=2ms", "rtt= is given twice: give it once"),
         (
@@ -118,16 +159,74 @@ fn any_rate() -> impl Strategy<Value = Option<BitRate>> {
     ]
 }
 
+fn any_span(most: u64) -> impl Strategy<Value = Duration> {
+    (1..=most).prop_map(Duration::from_nanos)
+}
+
+fn any_outage() -> impl Strategy<Value = Outage> {
+    (
+        any_span(10_000_000_000),
+        any_span(10_000_000_000),
+        prop::option::of(any_span(10_000_000_000)),
+    )
+        .prop_map(|(lasts, after, pause)| Outage {
+            lasts,
+            after,
+            every: pause.map(|pause| lasts + pause),
+        })
+}
+
+fn any_jitter() -> impl Strategy<Value = Jitter> {
+    (any_span(10_000_000_000), any::<bool>()).prop_map(|(size, normal)| Jitter {
+        size,
+        distribution: if normal {
+            JitterDistribution::Normal
+        } else {
+            JitterDistribution::Uniform
+        },
+    })
+}
+
+fn any_link() -> impl Strategy<Value = LinkDescription> {
+    let sizes = (
+        prop::option::of(1..=1_u64 << 40),
+        prop::option::of(1_500..=1_u64 << 40),
+        576..=u16::MAX,
+    );
+    let impairments = (
+        prop::option::of(1..1_000_000_000_u32),
+        prop::option::of(any_jitter()),
+        prop::option::of(any_outage()),
+        any::<u64>(),
+    );
+    (
+        0..=3_600_000_000_000_u64,
+        [any_rate(), any_rate()],
+        sizes,
+        impairments,
+    )
+        .prop_map(|(rtt, rate, (burst, queue, mtu), (loss, jitter, outage, seed))| {
+            let limited = rate != [None, None];
+            let rtt = Duration::from_nanos(rtt);
+            let possible =
+                |jitter: &Jitter| jitter.distribution == JitterDistribution::Normal || jitter.size <= rtt / 2;
+            LinkDescription {
+                rtt,
+                rate,
+                burst: burst.filter(|_| limited).map(ByteCount::from_bytes),
+                queue: queue.filter(|_| limited).map(ByteCount::from_bytes),
+                loss: loss.and_then(LossShare::from_parts_per_billion),
+                jitter: jitter.filter(possible),
+                outage,
+                seed,
+                mtu,
+            }
+        })
+}
+
 proptest! {
     #[test]
-    fn a_link_shown_and_read_is_the_same_link(
-        rtt in 0..=3_600_000_000_000_u64,
-        rate in [any_rate(), any_rate()],
-        queue in prop::option::of(1_500..=1_u64 << 40),
-        mtu in 576..=u16::MAX,
-    ) {
-        let queue = queue.filter(|_| rate != [None, None]).map(ByteCount::from_bytes);
-        let link = LinkDescription { rtt: Duration::from_nanos(rtt), rate, queue, mtu };
+    fn a_link_shown_and_read_is_the_same_link(link in any_link()) {
         prop_assert_eq!(parse(&link.to_string()), Ok(link), "{}", link);
     }
 
@@ -137,7 +236,7 @@ proptest! {
     }
 
     #[test]
-    fn no_setting_makes_it_panic(key in "(rtt|rate|queue|mtu)", value in "\\PC{0,12}") {
+    fn no_setting_makes_it_panic(key in "(rtt|rate|burst|queue|loss|jitter|outage|seed|mtu|delay)", value in "\\PC{0,12}") {
         let _ = parse(&format!("{key}={value}"));
     }
 }

@@ -1,7 +1,7 @@
 //! A pipe delays, serialises and drops as its link says.
 
-use link::{DelayLine, Passage, Pipe};
-use model::{BitRate, ByteCount, Timestamp};
+use link::{DelayLine, DropCause, LinkDescription, Passage, Pipe};
+use model::{BitRate, ByteCount, Direction, Timestamp};
 use proptest::prelude::*;
 use std::time::Duration;
 
@@ -9,18 +9,24 @@ fn at(nanoseconds: u64) -> Timestamp {
     Timestamp::from_nanos(nanoseconds)
 }
 
+fn link(text: &str) -> Pipe {
+    let link: LinkDescription = text.parse().expect("a link");
+    link.pipe(Direction::ClientToServer)
+}
+
 fn pipe(delay_ms: u64, bits_per_second: u64, queue: Option<u64>) -> Pipe {
-    Pipe::new(
-        Duration::from_millis(delay_ms),
-        BitRate::from_bits_per_second(bits_per_second),
-        queue.map(ByteCount::from_bytes),
-    )
+    let link = LinkDescription {
+        rate: [BitRate::from_bits_per_second(bits_per_second); 2],
+        queue: queue.map(ByteCount::from_bytes),
+        ..LinkDescription::with_rtt(Duration::from_millis(2 * delay_ms))
+    };
+    link.pipe(Direction::ClientToServer)
 }
 
 fn arrival(passage: Passage) -> Option<u64> {
     match passage {
-        Passage::Arrives { arrives, .. } => Some(arrives.as_nanos()),
-        Passage::Dropped => None,
+        Passage::Arrives(arrives) => Some(arrives.as_nanos()),
+        Passage::Dropped(_) => None,
     }
 }
 
@@ -44,10 +50,10 @@ fn what_exceeds_the_queue_is_dropped_and_the_rest_is_not_late() {
     let mut pipe = pipe(0, 8_000_000, Some(3000));
     assert_eq!(arrival(pipe.accept(at(0), 1500)), Some(1_500_000));
     assert_eq!(arrival(pipe.accept(at(0), 1500)), Some(3_000_000));
-    assert_eq!(pipe.accept(at(0), 52), Passage::Dropped);
+    assert_eq!(pipe.accept(at(0), 52), Passage::Dropped(DropCause::Queue));
     assert_eq!(pipe.waiting_bytes(at(1_000_000)), 2000);
     assert_eq!(arrival(pipe.accept(at(1_000_000), 1000)), Some(4_000_000));
-    assert_eq!(pipe.accept(at(1_000_000), 1), Passage::Dropped);
+    assert_eq!(pipe.accept(at(1_000_000), 1), Passage::Dropped(DropCause::Queue));
 }
 
 #[test]
@@ -68,6 +74,93 @@ fn a_line_gives_packets_back_in_order_and_in_time() {
     assert_eq!(line.release(at(2_000_000)), None);
     assert_eq!(line.release(at(9_000_000)), Some(1));
     assert_eq!((line.release(at(9_000_000)), line.next_wake()), (None, None));
+}
+
+#[test]
+fn a_burst_passes_an_idle_link_at_once_and_is_saved_up_again_at_the_rate() {
+    let mut pipe = link("rate=8mbit burst=3000B");
+    for _ in 0..2 {
+        assert_eq!(arrival(pipe.accept(at(0), 1500)), Some(0));
+    }
+    assert_eq!(arrival(pipe.accept(at(0), 1500)), Some(1_500_000));
+    assert_eq!(pipe.waiting_bytes(at(0)), 1500);
+    // 1500 bytes of credit are back 1.5 ms after the queue is empty.
+    assert_eq!(arrival(pipe.accept(at(3_000_000), 1500)), Some(3_000_000));
+    assert_eq!(arrival(pipe.accept(at(3_000_000), 1500)), Some(4_500_000));
+}
+
+#[test]
+fn the_same_seed_loses_the_same_packets_and_as_many_as_asked() {
+    let lost = |text: &str| -> Vec<usize> {
+        let mut pipe = link(text);
+        let fate = |at_us: usize| pipe.accept(at(at_us as u64), 100);
+        let fates: Vec<Passage> = (0..100_000).map(fate).collect();
+        let lost = fates.iter().enumerate();
+        lost.filter(|(_, fate)| **fate == Passage::Dropped(DropCause::Loss))
+            .map(|(number, _)| number)
+            .collect()
+    };
+    let of_seed_7 = lost("rtt=1ms loss=1% seed=7");
+    // A binomial count is within four standard deviations (126) of its mean but once in 16,000.
+    assert!((874..1126).contains(&of_seed_7.len()), "{}", of_seed_7.len());
+    assert_eq!(of_seed_7, lost("rtt=9ms loss=1% seed=7 jitter=1ms"));
+    assert_ne!(of_seed_7, lost("rtt=1ms loss=1% seed=8"));
+}
+
+#[test]
+fn the_two_directions_lose_independently() {
+    let link: LinkDescription = "rtt=1ms loss=10%".parse().expect("a link");
+    let fates = [Direction::ClientToServer, Direction::ServerToClient].map(|direction| {
+        let mut pipe = link.pipe(direction);
+        (0..1000)
+            .map(|number| arrival(pipe.accept(at(number), 100)).is_some())
+            .collect::<Vec<_>>()
+    });
+    assert_ne!(fates[0], fates[1]);
+}
+
+#[test]
+fn jitter_has_the_spread_asked_for_and_never_reorders() {
+    let travel_times = |text: &str, gap: u64| -> Vec<f64> {
+        let mut pipe = link(text);
+        let mut last = 0;
+        let times = (1..=20_000).map(|number| {
+            let sent = number * gap;
+            let arrives = arrival(pipe.accept(at(sent), 100)).expect("no loss asked for");
+            assert!(arrives >= last);
+            last = arrives;
+            (arrives - sent) as f64 / 1e6
+        });
+        times.collect()
+    };
+    // Packets far apart: nothing is held back by the one before it.
+    let uniform = travel_times("rtt=40ms jitter=2ms", 100_000_000);
+    let mean = uniform.iter().sum::<f64>() / uniform.len() as f64;
+    assert!((mean - 20.0).abs() < 0.05, "{mean}");
+    assert!(uniform.iter().all(|time| (18.0..=22.0).contains(time)));
+    let normal = travel_times("rtt=40ms jitter=2ms:normal", 100_000_000);
+    let variance = normal.iter().map(|time| (time - 20.0).powi(2)).sum::<f64>() / normal.len() as f64;
+    assert!((variance.sqrt() - 2.0).abs() < 0.1, "{variance}");
+    // Packets close together.
+    travel_times("rtt=40ms jitter=20ms", 100_000);
+}
+
+#[test]
+fn an_outage_takes_what_comes_during_it() {
+    let mut pipe = link("outage=2s@10s/60s");
+    let mut passes = |seconds: u64| arrival(pipe.accept(at(seconds * 1_000_000_000), 100)).is_some();
+    let seen = [1000, 1009, 1010, 1011, 1012, 1069, 1070, 1071, 1072].map(&mut passes);
+    assert_eq!(seen, [true, true, false, false, true, true, false, false, true]);
+    let mut once = link("outage=500ms@1s");
+    assert_eq!(once.accept(at(5), 100), Passage::Arrives(at(5)));
+    assert_eq!(
+        once.accept(at(1_000_000_005), 100),
+        Passage::Dropped(DropCause::Outage)
+    );
+    assert_eq!(
+        once.accept(at(1_500_000_005), 100),
+        Passage::Arrives(at(1_500_000_005))
+    );
 }
 
 proptest! {

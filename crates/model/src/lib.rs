@@ -27,8 +27,8 @@ pub use exchange::{Exchange, Fingerprint, Step};
 pub use message::{Content, Decoding, Message, Phase, Protocol, Role, StatementId, TransactionState};
 pub use operation::{Attribution, Operation, OperationKind, OperationStep};
 pub use outcome::{
-    BoundBy, Conditions, ConnectionOutcome, Distribution, OperationGroup, Prediction, StatementOutcome,
-    Summary, Warning,
+    BoundBy, Conditions, ConnectionOutcome, Distribution, LinkDirectionOutcome, LinkOutcome, Measured,
+    OperationGroup, Prediction, StatementOutcome, Summary, Warning,
 };
 pub use quantity::{BitRate, ByteCount, ParseQuantityError, Share, format_duration, parse_duration};
 pub use timestamp::Timestamp;

@@ -164,6 +164,72 @@ pub struct Prediction {
     pub bound_by: BoundBy,
     /// Where the predicted time goes, summed over the operations.
     pub attribution: Attribution,
+    /// What was measured on such a link, where it was.
+    pub measured: Option<Measured>,
+}
+
+impl Prediction {
+    /// How far the predicted median is off the measured one, as a share of the measured one: +0.03 is 3 % too long.
+    /// Absent where nothing was measured. Misleads where few operations were measured, or where the measurement is
+    /// near the floor of the instrument.
+    pub fn error(&self) -> Option<f64> {
+        let measured = self.measured.as_ref()?.duration.as_secs_f64();
+        (measured > 0.0).then(|| self.duration.as_secs_f64() / measured - 1.0)
+    }
+}
+
+/// What operations took on a link for which they had been predicted.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Measured {
+    /// How many were measured.
+    pub operations: u64,
+    /// Median duration.
+    pub duration: Duration,
+    /// Spread of the durations.
+    pub spread: Distribution,
+    /// Operations per second of all clients.
+    pub per_second: f64,
+    /// Operations that failed; they are in no other figure.
+    pub errors: u64,
+}
+
+/// An emulated link: what was asked for, and what was realised.
+#[derive(Debug, Clone, PartialEq, Default)]
+pub struct LinkOutcome {
+    /// What it connects, for example `web-database`.
+    pub name: String,
+    /// The link asked for, in its text form.
+    pub asked: String,
+    /// Round trip asked for.
+    pub rtt: Duration,
+    /// How much longer round trips were than asked (negative: shorter), from packets that had to wait for their time on
+    /// the link: median and 99th percentile. Absent when too few passed.
+    pub rtt_error_p50_ns: Option<i64>,
+    /// 99th percentile of the same.
+    pub rtt_error_p99_ns: Option<i64>,
+    /// Each way, client-to-server first.
+    pub directions: [LinkDirectionOutcome; 2],
+    /// What this machine adds to a round trip through a link without any delay, measured at the start of the run.
+    pub floor: Option<Duration>,
+}
+
+/// One direction of an emulated link.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct LinkDirectionOutcome {
+    /// Packets that came to the link.
+    pub packets: u64,
+    /// Their wire bytes.
+    pub wire_bytes: u64,
+    /// Packets dropped because the queue had no room.
+    pub dropped_by_queue: u64,
+    /// Packets lost at random, as asked.
+    pub dropped_by_loss: u64,
+    /// Packets that came while the link was out, as asked.
+    pub dropped_by_outage: u64,
+    /// Rate asked for; absent when unlimited.
+    pub rate: Option<BitRate>,
+    /// Rate realised while packets waited for serialisation; absent when they never did for long.
+    pub realised_rate: Option<BitRate>,
 }
 
 /// What a predicted duration is mostly made of.

@@ -2,7 +2,7 @@
 
 use crate::plan::nanos;
 use crate::replay::BEGIN;
-use crate::tcp::Flow;
+use link::tcp::Flow;
 use model::{ConnectionId, Operation, Phase, Timestamp};
 use std::collections::HashMap;
 use std::time::Duration;

@@ -1,19 +1,17 @@
 //! What operations would take on another link: their dependencies replayed in virtual time, with TCP as Linux does it.
 //!
 //! An [`model::Operation`] becomes a [`plan`] (steps and what each waits for), the [`replay`] moves its bytes
-//! through [`tcp`] flows over `link`'s pipes, and the [`predictor`] sums replays by operation name. The model and its
+//! through `link`'s TCP flows and pipes, and the [`predictor`] sums replays by operation name. The model and its
 //! measured errors are in docs/prediction.md. Start reading at [`predictor`], then [`replay`].
 
 #![forbid(unsafe_code)]
 
 mod connections;
 pub mod explain;
-mod network;
 mod path;
 mod plan;
 pub mod predictor;
 pub mod replay;
-mod tcp;
 
 pub use explain::{Assumption, ExplainedStep, Explanation, explain};
 pub use predictor::{Predictor, Target};

@@ -137,6 +137,7 @@ impl Sum {
             turns: self.turns as f64 / operations as f64,
             bound_by: bound_by(&self.attribution),
             attribution: self.attribution,
+            measured: None,
         })
     }
 

@@ -1,11 +1,11 @@
 //! One operation on one link, in virtual time.
 
-use crate::network::{Happening, Network, Wake};
 use crate::path;
 use crate::plan::{After, NONE, Passage, Plan, nanos};
 use crate::predictor::Target;
-use crate::tcp::Flow;
 use link::LinkDescription;
+use link::network::{Happening, Network};
+use link::tcp::Flow;
 use model::{Attribution, Direction, Operation, OperationStep};
 use std::collections::VecDeque;
 use std::time::Duration;
@@ -70,6 +70,21 @@ pub struct Times {
     pub completed: u64,
 }
 
+/// What a replay wants to be woken for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+enum Wake {
+    /// A node's client begins.
+    Start(u32),
+    /// A measured request reaches its server.
+    RequestArrived(u32),
+    /// A node's server begins to answer.
+    Reply(u32),
+    /// A node's server has given its whole reply to its network stack.
+    Replied(u32),
+    /// A measured reply reaches its client.
+    ReplyArrived(u32),
+}
+
 /// When each replay begins in its virtual time. Not zero, so that connections can have a past.
 pub const BEGIN: u64 = 1_000_000_000_000_000;
 
@@ -80,7 +95,7 @@ pub const NEVER: u64 = u64::MAX;
 pub struct Run<'a> {
     plan: &'a Plan,
     link: LinkDescription,
-    network: Network,
+    network: Network<Wake>,
     times: Vec<Times>,
     servers: Vec<Server>,
 }
@@ -127,7 +142,7 @@ impl<'a> Run<'a> {
         }
         let mut checked = 0;
         loop {
-            while let Some(happening) = self.network.next() {
+            while let Some(happening) = self.network.advance() {
                 match happening {
                     Happening::Wake(Wake::Start(node)) => self.start(node),
                     Happening::Wake(Wake::RequestArrived(node)) => self.request_arrived(node),

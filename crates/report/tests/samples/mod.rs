@@ -262,6 +262,7 @@ pub fn prediction(name: &str, rtt_millis: u64, turns: f64, rate: Option<&str>) -
         turns,
         bound_by: BoundBy::RoundTrips,
         attribution: attribution(780_000, 1_693_000, 67_500_000 * rtt_millis / 10, 100_000, 0),
+        measured: None,
     }
 }
 

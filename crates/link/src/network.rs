@@ -1,21 +1,23 @@
-//! The target link with the flows that share it: virtual time, one event after another.
+//! A link with the TCP flows that share it: one event after another, with the time passed in or virtual.
+//!
+//! Prediction drives it as fast as it goes; emulation of connections drives it by a clock ([`Network::next_at`]).
 
 use crate::tcp::{Flow, Reaction, Sending};
-use link::{LinkDescription, Passage, Pipe, TCP_HEADER_BYTES};
+use crate::{LinkDescription, Passage, Pipe, TCP_HEADER_BYTES};
 use model::{Direction, Timestamp};
 use std::cmp::Reverse;
 use std::collections::{BinaryHeap, VecDeque};
 
-/// The target link, its flows and the virtual clock.
+/// A link, its flows and its clock. `W` is what its user wants to be woken for.
 #[derive(Debug)]
-pub struct Network {
+pub struct Network<W> {
     pipes: [Pipe; 2],
     delays: [u64; 2],
     packet_bytes: u32,
     flows: Vec<Flow>,
     /// Per connection, when the acknowledgement that ended its handshake reaches the server.
     established: Vec<u64>,
-    events: BinaryHeap<Reverse<Event>>,
+    events: BinaryHeap<Reverse<Event<W>>>,
     order: u64,
     /// Waiters whose bytes have just arrived, to be told at the present time.
     satisfied: VecDeque<u32>,
@@ -24,38 +26,23 @@ pub struct Network {
 
 /// What the network tells its user.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-pub enum Happening {
+pub enum Happening<W> {
     /// Time asked for with [`Network::wake_at`].
-    Wake(Wake),
+    Wake(W),
     /// All bytes (or the control packet) that this waiter waited for are there.
     Arrived(u32),
 }
 
-/// What the user of the network wanted to be woken for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-pub enum Wake {
-    /// A node's client begins.
-    Start(u32),
-    /// A measured request reaches its server.
-    RequestArrived(u32),
-    /// A node's server begins to answer.
-    Reply(u32),
-    /// A node's server has given its whole reply to its network stack.
-    Replied(u32),
-    /// A measured reply reaches its client.
-    ReplyArrived(u32),
-}
-
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-struct Event {
+struct Event<W> {
     at: u64,
     order: u64,
-    what: What,
+    what: What<W>,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-enum What {
-    Told(Happening),
+enum What<W> {
+    Told(Happening<W>),
     /// A packet of `flow` arrives; it also acknowledges the opposite flow up to `received`.
     Packet {
         flow: u32,
@@ -89,14 +76,16 @@ enum What {
 /// Bytes of a SYN or SYN-ACK packet: 52 and 8 of options (maximum segment size, window scale, SACK permitted).
 const HANDSHAKE_BYTES: u32 = 60;
 
-impl Network {
+impl<W: Ord> Network<W> {
     /// An idle link without flows; the clock stands at `now`.
     pub fn new(link: &LinkDescription, now: u64) -> Self {
         let pipes = [
             link.pipe(Direction::ClientToServer),
             link.pipe(Direction::ServerToClient),
         ];
-        let delays = pipes.each_ref().map(|pipe| crate::plan::nanos(pipe.delay()));
+        let delays = pipes
+            .each_ref()
+            .map(|pipe| u64::try_from(pipe.delay().as_nanos()).unwrap_or(u64::MAX));
         Self {
             pipes,
             delays,
@@ -140,8 +129,17 @@ impl Network {
         self.now
     }
 
+    /// When the next thing happens; absent when nothing will. For users that let time pass by a clock.
+    pub fn next_at(&self) -> Option<u64> {
+        if self.satisfied.is_empty() {
+            self.events.peek().map(|Reverse(event)| event.at)
+        } else {
+            Some(self.now)
+        }
+    }
+
     /// Asks to be told at `at`.
-    pub fn wake_at(&mut self, at: u64, wake: Wake) {
+    pub fn wake_at(&mut self, at: u64, wake: W) {
         self.push(at, What::Told(Happening::Wake(wake)));
     }
 
@@ -197,7 +195,7 @@ impl Network {
     }
 
     /// What happens next; absent when nothing more will.
-    pub fn next(&mut self) -> Option<Happening> {
+    pub fn advance(&mut self) -> Option<Happening<W>> {
         loop {
             if let Some(waiter) = self.satisfied.pop_front() {
                 return Some(Happening::Arrived(waiter));
@@ -262,7 +260,7 @@ impl Network {
         let direction = (flow & 1) as usize;
         let at = Timestamp::from_nanos(self.now);
         match self.pipes[direction].accept(at, length + TCP_HEADER_BYTES) {
-            Passage::Arrives { arrives, .. } => {
+            Passage::Arrives(arrives) => {
                 let (received, allowed) = self.flows[(flow ^ 1) as usize].acknowledge_with_data(self.now);
                 let what = What::Packet {
                     flow,
@@ -273,7 +271,7 @@ impl Network {
                 };
                 self.push(arrives.as_nanos(), what);
             }
-            Passage::Dropped => self.arm_give_up_timer(flow),
+            Passage::Dropped(_) => self.arm_give_up_timer(flow),
         }
     }
 
@@ -299,7 +297,7 @@ impl Network {
     fn put_acknowledgement_on_link(&mut self, flow: u32, received: u64, allowed: u64, beyond: u64) {
         let back = (flow & 1) as usize ^ 1;
         let passage = self.pipes[back].accept(Timestamp::from_nanos(self.now), TCP_HEADER_BYTES);
-        if let Passage::Arrives { arrives, .. } = passage {
+        if let Passage::Arrives(arrives) = passage {
             self.push(
                 arrives.as_nanos(),
                 What::Acknowledgement {
@@ -364,14 +362,14 @@ impl Network {
     /// (RFC 6298), by when the queue has drained.
     fn arrival(&self, passage: Passage, direction: Direction) -> u64 {
         match passage {
-            Passage::Arrives { arrives, .. } => arrives.as_nanos(),
-            Passage::Dropped => self
+            Passage::Arrives(arrives) => arrives.as_nanos(),
+            Passage::Dropped(_) => self
                 .now
                 .saturating_add(HANDSHAKE_TIMEOUT + self.delays[direction.index()]),
         }
     }
 
-    fn push(&mut self, at: u64, what: What) {
+    fn push(&mut self, at: u64, what: What<W>) {
         self.order += 1;
         self.events.push(Reverse(Event {
             at,

@@ -1,0 +1,250 @@
+//! The settings of a link's text form: one row a key.
+
+use super::{DEFAULT_MTU, DEFAULT_SEED, LinkDescription};
+use crate::LinkError;
+use crate::impairments::delay::Jitter;
+use crate::impairments::loss::LossShare;
+use crate::impairments::outage::Outage;
+use model::{BitRate, ByteCount, parse_duration};
+use std::time::Duration;
+
+/// The settings given so far.
+#[derive(Default)]
+pub struct Settings {
+    rtt: Option<Duration>,
+    rate: Option<[Option<BitRate>; 2]>,
+    burst: Option<ByteCount>,
+    queue: Option<ByteCount>,
+    loss: Option<LossShare>,
+    jitter: Option<Jitter>,
+    outage: Option<Outage>,
+    seed: Option<u64>,
+    mtu: Option<u16>,
+}
+
+/// Takes the value of one key.
+type Set = fn(&mut Settings, &str) -> Result<(), LinkError>;
+
+/// The keys, and what each does with its value.
+const KEYS: [(&str, Set); 10] = [
+    ("rtt", |settings, value| {
+        once("rtt", &mut settings.rtt, parse_rtt(value)?)
+    }),
+    ("rate", |settings, value| {
+        once("rate", &mut settings.rate, parse_rates(value)?)
+    }),
+    ("burst", |settings, value| {
+        once("burst", &mut settings.burst, parse_burst(value)?)
+    }),
+    ("queue", |settings, value| {
+        once("queue", &mut settings.queue, parse_queue(value)?)
+    }),
+    ("loss", |settings, value| {
+        once("loss", &mut settings.loss, parse_loss(value)?)
+    }),
+    ("jitter", |settings, value| {
+        once("jitter", &mut settings.jitter, parse_jitter(value)?)
+    }),
+    ("outage", |settings, value| {
+        once("outage", &mut settings.outage, parse_outage(value)?)
+    }),
+    ("seed", |settings, value| {
+        once("seed", &mut settings.seed, parse_seed(value)?)
+    }),
+    ("mtu", |settings, value| {
+        once("mtu", &mut settings.mtu, parse_mtu(value)?)
+    }),
+    ("delay", |settings, value| {
+        once("rtt", &mut settings.rtt, parse_delay(value)?)
+    }),
+];
+
+impl Settings {
+    /// Reads `key=value` words, and tc's `key value`, of which `delay` may have a second value: its jitter.
+    pub fn read(text: &str) -> Result<Self, LinkError> {
+        let mut settings = Self::default();
+        let mut words = text
+            .split(|c: char| c.is_whitespace() || c == ',')
+            .filter(|word| !word.is_empty())
+            .peekable();
+        if words.peek().is_none() {
+            return Err(LinkError::Empty);
+        }
+        while let Some(word) = words.next() {
+            if let Some((key, value)) = word.split_once('=') {
+                settings.set(key, value)?;
+                continue;
+            }
+            let not_a_setting = || LinkError::NotASetting {
+                word: word.to_owned(),
+            };
+            if !KEYS.iter().any(|(key, _)| *key == word) {
+                return Err(not_a_setting());
+            }
+            settings.set(word, words.next().ok_or_else(not_a_setting)?)?;
+            if word == "delay"
+                && let Some(jitter) = words.next_if(|next| parse_duration(next).is_ok())
+            {
+                settings.set("jitter", jitter)?;
+            }
+        }
+        Ok(settings)
+    }
+
+    /// The link they describe.
+    pub fn link(self) -> LinkDescription {
+        LinkDescription {
+            rtt: self.rtt.unwrap_or_default(),
+            rate: self.rate.unwrap_or_default(),
+            burst: self.burst,
+            queue: self.queue,
+            loss: self.loss,
+            jitter: self.jitter,
+            outage: self.outage,
+            seed: self.seed.unwrap_or(DEFAULT_SEED),
+            mtu: self.mtu.unwrap_or(DEFAULT_MTU),
+        }
+    }
+
+    fn set(&mut self, key: &str, value: &str) -> Result<(), LinkError> {
+        match KEYS.iter().find(|(known, _)| *known == key) {
+            Some((_, set)) => set(self, value),
+            None => Err(LinkError::UnknownKey { key: key.to_owned() }),
+        }
+    }
+}
+
+fn once<T>(key: &'static str, place: &mut Option<T>, value: T) -> Result<(), LinkError> {
+    match place.replace(value) {
+        None => Ok(()),
+        Some(_) => Err(LinkError::Twice { key }),
+    }
+}
+
+fn parse_rtt(value: &str) -> Result<Duration, LinkError> {
+    let rtt = parse_duration(value).map_err(|source| LinkError::Quantity { key: "rtt", source })?;
+    if rtt > MAX_RTT {
+        return Err(out_of_range("rtt", value, "a round trip is at most 1h"));
+    }
+    Ok(rtt)
+}
+
+/// tc's one-way delay: a round trip has two.
+fn parse_delay(value: &str) -> Result<Duration, LinkError> {
+    let delay = parse_duration(value).map_err(|source| LinkError::Quantity { key: "delay", source })?;
+    if delay > MAX_RTT / 2 {
+        return Err(out_of_range("delay", value, "one way takes at most 30min"));
+    }
+    Ok(delay * 2)
+}
+
+fn parse_rates(value: &str) -> Result<[Option<BitRate>; 2], LinkError> {
+    match split_rates(value) {
+        Some((up, down)) => Ok([parse_rate(up)?, parse_rate(down)?]),
+        None => parse_rate(value).map(|both| [both, both]),
+    }
+}
+
+/// Cuts `10mbit/2mbit` in two, but not the slash of `10Mbit/s`.
+fn split_rates(value: &str) -> Option<(&str, &str)> {
+    value
+        .match_indices('/')
+        .map(|(at, _)| (&value[..at], &value[at + 1..]))
+        .find(|(_, after)| {
+            after.starts_with(|c: char| c.is_ascii_digit() || c == '.') || after.starts_with(UNLIMITED)
+        })
+}
+
+fn parse_rate(value: &str) -> Result<Option<BitRate>, LinkError> {
+    if value == UNLIMITED {
+        return Ok(None);
+    }
+    let rate = BitRate::parse(value).map_err(|source| LinkError::Quantity { key: "rate", source })?;
+    if rate.as_bits_per_second() > MAX_RATE {
+        return Err(out_of_range(
+            "rate",
+            value,
+            "a rate is at most 1000Gbit/s; leave rate= out for no limit",
+        ));
+    }
+    Ok(Some(rate))
+}
+
+fn parse_burst(value: &str) -> Result<ByteCount, LinkError> {
+    let burst = ByteCount::parse(value).map_err(|source| LinkError::Quantity { key: "burst", source })?;
+    if !(1..=MAX_QUEUE).contains(&burst.as_bytes()) {
+        return Err(out_of_range("burst", value, "a burst is between 1B and 1024GiB"));
+    }
+    Ok(burst)
+}
+
+fn parse_queue(value: &str) -> Result<ByteCount, LinkError> {
+    let queue = ByteCount::parse(value).map_err(|source| LinkError::Quantity { key: "queue", source })?;
+    if !(MIN_QUEUE..=MAX_QUEUE).contains(&queue.as_bytes()) {
+        return Err(out_of_range(
+            "queue",
+            value,
+            "a queue holds between 1500B and 1024GiB",
+        ));
+    }
+    Ok(queue)
+}
+
+fn parse_loss(value: &str) -> Result<LossShare, LinkError> {
+    LossShare::parse(value)
+        .ok_or_else(|| out_of_range("loss", value, "a loss is above 0% and below 100%, such as 0.1%"))
+}
+
+fn parse_jitter(value: &str) -> Result<Jitter, LinkError> {
+    Jitter::parse(value).ok_or_else(|| {
+        out_of_range(
+            "jitter",
+            value,
+            "write a duration, uniform unless said otherwise, such as 2ms or 2ms:normal",
+        )
+    })
+}
+
+fn parse_outage(value: &str) -> Result<Outage, LinkError> {
+    Outage::parse(value).ok_or_else(|| {
+        out_of_range(
+            "outage",
+            value,
+            "write how long, from when, and how often, such as 2s@10s or 2s@10s/60s",
+        )
+    })
+}
+
+fn parse_seed(value: &str) -> Result<u64, LinkError> {
+    value
+        .parse()
+        .map_err(|_| out_of_range("seed", value, "a seed is a whole number from 0 on"))
+}
+
+fn parse_mtu(value: &str) -> Result<u16, LinkError> {
+    match value.parse::<u16>() {
+        Ok(mtu) if mtu >= MIN_MTU => Ok(mtu),
+        _ => Err(out_of_range(
+            "mtu",
+            value,
+            "an mtu is between 576 and 65535 bytes, without a unit",
+        )),
+    }
+}
+
+fn out_of_range(key: &'static str, value: &str, range: &'static str) -> LinkError {
+    LinkError::OutOfRange {
+        key,
+        value: value.to_owned(),
+        range,
+    }
+}
+
+/// A rate that is none.
+pub const UNLIMITED: &str = "unlimited";
+const MAX_RTT: Duration = Duration::from_secs(3600);
+const MAX_RATE: u64 = 1_000_000_000_000;
+const MIN_QUEUE: u64 = 1500;
+const MAX_QUEUE: u64 = 1 << 40;
+/// The least that every host must be able to receive (RFC 791).
+const MIN_MTU: u16 = 576;

@@ -1,0 +1,87 @@
+//! Times in which nothing passes: what enters the link then is gone.
+
+use super::DropCause;
+use model::{Timestamp, parse_duration};
+use std::fmt;
+use std::time::Duration;
+
+/// When the link is out, counted from its first packet.
+///
+/// Text form `2s@10s` (for 2 s, from 10 s on), or `2s@10s/60s` (again every 60 s).
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Outage {
+    /// How long the link is out.
+    pub lasts: Duration,
+    /// After how long the first outage begins.
+    pub after: Duration,
+    /// From the begin of one outage to the next; absent when there is only one.
+    pub every: Option<Duration>,
+}
+
+impl Outage {
+    /// Reads the text form; absent when it is not understood, lasts no time, or ends after its next one begins.
+    pub fn parse(text: &str) -> Option<Self> {
+        let (lasts, begin) = text.split_once('@')?;
+        let (after, every) = match begin.split_once('/') {
+            Some((after, every)) => (after, Some(parse_duration(every).ok()?)),
+            None => (begin, None),
+        };
+        let (lasts, after) = (parse_duration(lasts).ok()?, parse_duration(after).ok()?);
+        let possible = !lasts.is_zero() && every.is_none_or(|every| every > lasts);
+        possible.then_some(Self { lasts, after, every })
+    }
+
+    /// Whether the link is out `since_first` after its first packet.
+    fn covers(&self, since_first: Duration) -> bool {
+        let Some(into) = since_first.checked_sub(self.after) else {
+            return false;
+        };
+        let into = match self.every {
+            Some(every) => into.as_nanos() % every.as_nanos().max(1),
+            None => into.as_nanos(),
+        };
+        into < self.lasts.as_nanos()
+    }
+}
+
+impl fmt::Display for Outage {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        use crate::description::exact_duration;
+        write!(
+            formatter,
+            "{}@{}",
+            exact_duration(self.lasts),
+            exact_duration(self.after)
+        )?;
+        match self.every {
+            Some(every) => write!(formatter, "/{}", exact_duration(every)),
+            None => Ok(()),
+        }
+    }
+}
+
+/// Takes what comes during an outage.
+#[derive(Debug, Clone)]
+pub struct Outages {
+    outage: Outage,
+    first_packet: Option<Timestamp>,
+}
+
+impl Outages {
+    /// None has come yet.
+    pub const fn new(outage: Outage) -> Self {
+        Self {
+            outage,
+            first_packet: None,
+        }
+    }
+
+    pub(super) fn pass(&mut self, at: Timestamp) -> Result<Timestamp, DropCause> {
+        let first = *self.first_packet.get_or_insert(at);
+        if self.outage.covers(at.since(first)) {
+            Err(DropCause::Outage)
+        } else {
+            Ok(at)
+        }
+    }
+}
