@@ -81,6 +81,11 @@ fn written() -> Vec<String> {
             prediction.spread = samples::spread(1_000, 1_113_892);
             writer.prediction(&prediction)
         }),
+        line(|writer| {
+            let mut prediction = prediction("GET /article/?", 40, 27.6, Some("10Mbit/s"));
+            prediction.measured = Some(samples::measured(9, 1_102_371));
+            writer.prediction(&prediction)
+        }),
         line(|writer| writer.warning(&warning())),
         line(|writer| {
             let mut summary = summary();

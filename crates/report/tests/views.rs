@@ -27,6 +27,10 @@ fn views() -> Vec<(&'static str, String)> {
             ..samples::prediction("COMMIT", 10, 1.0, Some("10Mbit/s"))
         },
     ];
+    let mut proved = links.clone();
+    for (prediction, measured) in proved.iter_mut().zip([9_870, 284_100, 1_130_500]) {
+        prediction.measured = Some(samples::measured(9, measured));
+    }
     vec![
         ("read-100.txt", read_view(&run, &style(100, Colour::Plain))),
         ("read-60.txt", read_view(&run, &style(60, Colour::Plain))),
@@ -50,6 +54,14 @@ fn views() -> Vec<(&'static str, String)> {
         (
             "prediction-several.txt",
             prediction_view(&several, &style(120, Colour::Plain)),
+        ),
+        (
+            "prediction-measured-80.txt",
+            prediction_view(&proved, &style(80, Colour::Plain)),
+        ),
+        (
+            "prediction-measured-110.txt",
+            prediction_view(&proved, &style(110, Colour::Plain)),
         ),
         (
             "prediction-none.txt",

@@ -2,7 +2,8 @@
 
 use super::{SCHEMA, Text, nanos};
 use model::{
-    Attribution, Conditions, Distribution, Operation, Prediction, StatementOutcome, Summary, Warning,
+    Attribution, Conditions, Distribution, Measured, Operation, Prediction, StatementOutcome, Summary,
+    Warning,
 };
 use serde::{Deserialize, Serialize};
 use std::time::Duration;
@@ -185,6 +186,37 @@ pub(super) struct PredictionRecord<'a> {
     parts: Parts,
     #[serde(flatten)]
     spread: Spread,
+    #[serde(flatten)]
+    measured: Option<MeasuredKeys>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    error_share: Option<f64>,
+}
+
+/// What was measured where a prediction had been made: keys of the same record.
+#[derive(Serialize)]
+struct MeasuredKeys {
+    measured_ns: u64,
+    measured_operations: u64,
+    measured_errors: u64,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    measured_min_ns: Option<u64>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    measured_max_ns: Option<u64>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    measured_per_second: Option<f64>,
+}
+
+impl MeasuredKeys {
+    fn of(measured: &Measured) -> Self {
+        Self {
+            measured_ns: nanos(measured.duration),
+            measured_operations: measured.operations,
+            measured_errors: measured.errors,
+            measured_min_ns: measured.spread.min.map(nanos),
+            measured_max_ns: measured.spread.max.map(nanos),
+            measured_per_second: Some(measured.per_second).filter(|number| number.is_finite()),
+        }
+    }
 }
 
 impl<'a> PredictionRecord<'a> {
@@ -204,6 +236,8 @@ impl<'a> PredictionRecord<'a> {
             bound_by: prediction.bound_by.name(),
             parts: Parts::of(&prediction.attribution),
             spread: Spread::of(&prediction.spread),
+            measured: prediction.measured.as_ref().map(MeasuredKeys::of),
+            error_share: prediction.error().filter(|share| share.is_finite()),
         }
     }
 }

@@ -19,6 +19,7 @@ pub fn prediction_view(predictions: &[Prediction], style: &Style) -> String {
         clients: predictions
             .iter()
             .any(|prediction| prediction.clients != first.clients),
+        measured: predictions.iter().any(|prediction| prediction.measured.is_some()),
     };
     let mut table = Table::new(headings(optional));
     let names = names(predictions);
@@ -77,11 +78,12 @@ pub(super) fn price_table(predictions: &[Prediction]) -> (Table, usize) {
     (table, names.len())
 }
 
-/// Which columns are needed because their figure is not the same everywhere.
+/// Which columns are needed: because their figure is not the same everywhere, or because something was measured.
 #[derive(Clone, Copy)]
 struct Optional {
     rate: bool,
     clients: bool,
+    measured: bool,
 }
 
 /// Tells once what is the same for all.
@@ -101,8 +103,11 @@ fn headings(optional: Optional) -> Vec<&'static str> {
     let mut headings = vec!["operation", "rtt"];
     headings.extend(optional.rate.then_some("rate"));
     headings.extend(optional.clients.then_some("clients"));
+    headings.extend(match optional.measured {
+        true => &["predicted", "measured", "error"][..],
+        false => &["median"],
+    });
     headings.extend([
-        "median",
         "low",
         "high",
         "bound by",
@@ -127,8 +132,18 @@ fn cells(prediction: &Prediction, optional: Optional) -> Vec<String> {
             .map_or_else(|| "unlimited".to_owned(), |rate| rate.to_string())
     }));
     cells.extend(optional.clients.then(|| prediction.clients.to_string()));
+    cells.push(format_duration(prediction.duration));
+    if optional.measured {
+        cells.push(
+            prediction
+                .measured
+                .as_ref()
+                .map(|measured| format_duration(measured.duration))
+                .unwrap_or_default(),
+        );
+        cells.push(prediction.error().map(error_text).unwrap_or_default());
+    }
     cells.extend([
-        format_duration(prediction.duration),
         format_duration(prediction.low),
         format_duration(prediction.high),
         bound_words(prediction.bound_by).to_owned(),
@@ -199,6 +214,15 @@ fn bound_words(bound: BoundBy) -> &'static str {
         BoundBy::Rate => "rate",
         BoundBy::Server => "server",
         BoundBy::Client => "client",
+    }
+}
+
+/// An error as a share, with its sign: `+0.8 %` is predicted too long.
+pub(super) fn error_text(share: f64) -> String {
+    match share * 100.0 {
+        percent if !percent.is_finite() => "?".to_owned(),
+        percent if percent.abs() < 100.0 => format!("{percent:+.1} %"),
+        percent => format!("{percent:+.0} %"),
     }
 }
 

@@ -4,8 +4,8 @@
 
 use model::{
     Attribution, BitRate, BoundBy, Conditions, ConnectionId, ConnectionOutcome, Decoding, Distribution,
-    Endpoint, Exchange, Operation, OperationGroup, OperationKind, OperationStep, Phase, Prediction, Protocol,
-    StatementOutcome, Step, Summary, Timestamp, Totals, TransactionState, Warning,
+    Endpoint, Exchange, Measured, Operation, OperationGroup, OperationKind, OperationStep, Phase, Prediction,
+    Protocol, StatementOutcome, Step, Summary, Timestamp, Totals, TransactionState, Warning,
 };
 use report::text::{DemoOutcome, ExplainOutcome, ExplainedExchange};
 use report::{JsonWriter, ReadOutcome};
@@ -263,6 +263,17 @@ pub fn prediction(name: &str, rtt_millis: u64, turns: f64, rate: Option<&str>) -
         bound_by: BoundBy::RoundTrips,
         attribution: attribution(780_000, 1_693_000, 67_500_000 * rtt_millis / 10, 100_000, 0),
         measured: None,
+    }
+}
+
+/// What `rounds` of it took.
+pub fn measured(rounds: u64, middle: u64) -> Measured {
+    Measured {
+        operations: rounds,
+        duration: micros(middle),
+        spread: spread(rounds, middle),
+        per_second: 1e6 / middle as f64,
+        errors: 0,
     }
 }
 
