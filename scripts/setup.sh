@@ -31,6 +31,9 @@ mariadbd mariadb-server
 mariadb-install-db mariadb-server
 mariadb mariadb-client
 mariadb-slap mariadb-client
+nginx nginx-light
+php-fpm* php-fpm
+php php-cli
 tshark tshark
 tcpdump tcpdump
 setcap libcap2-bin
@@ -50,7 +53,9 @@ END
 present() {
     case "$1" in /*) [ -e "$1" ]; return ;; esac
     command -v "$1" >/dev/null 2>&1 && return
-    for candidate in /usr/sbin/"$1" /sbin/"$1" /usr/lib/postgresql/*/bin/"$1"; do
+    # Unquoted: a name may be a pattern (php-fpm carries its version).
+    # shellcheck disable=SC2086
+    for candidate in /usr/sbin/$1 /sbin/$1 /usr/lib/postgresql/*/bin/$1; do
         [ -x "$candidate" ] && return
     done
     return 1

@@ -6,11 +6,10 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::time::{Duration, Instant};
 
+use servers::{Account, Here, Process, Readiness};
 use tempfile::TempDir;
 
-use crate::account::Account;
-use crate::process::{NotReady, Process};
-use crate::program::require;
+use crate::process::{given, require};
 
 /// A running capture of one TCP port of the loopback.
 #[derive(Debug)]
@@ -59,15 +58,18 @@ impl Capture {
             "--time-stamp-precision=nano",
         ]);
         command.args(["-s", "0", "-B", KERNEL_BUFFER_KIB]);
-        if Account::unprivileged("nobody") != Account::Own {
+        if given(Account::unprivileged("nobody")) != Account::Own {
             // Started by root, tcpdump would otherwise become a user who cannot write here.
             command.args(["-Z", "root"]);
         }
         command.arg("-w");
         command.arg(directory.path().join(FILE)).arg(filter.join(" or "));
-        let mut process = Process::start(command, &directory.path().join("log"), libc::SIGINT);
-        if let Err(NotReady(log)) = process.wait_for("listening on lo", Duration::from_secs(20)) {
-            panic!("tcpdump cannot capture on the loopback (it needs root or CAP_NET_RAW): {log}");
+        let log = directory.path().join("log");
+        let mut process = given(Process::start(command, &Here, Account::Own, &log, libc::SIGINT));
+        let listening = Readiness::Log("listening on lo".to_owned());
+        let within = Duration::from_secs(20);
+        if let Err(error) = listening.wait("tcpdump", &mut process, &Here, Account::Own, within) {
+            panic!("tcpdump cannot capture on the loopback (it needs root or CAP_NET_RAW): {error}");
         }
         Capture {
             process,

@@ -7,7 +7,10 @@ use std::path::{Path, PathBuf};
 
 use rcgen::{BasicConstraints, CertificateParams, IsCa, Issuer, KeyPair, SanType};
 
-use crate::account::Account;
+use servers::Account;
+use servers::postgres::TlsFiles;
+
+use crate::process::given;
 
 /// A server's certificate for `localhost`, 127.0.0.1 and ::1, its key, and the authority that signed it, as PEM files.
 #[derive(Clone, Debug)]
@@ -33,6 +36,15 @@ impl Certificate {
         write(&files.certificate, &certificate, 0o644, account);
         write(&files.key, &key, 0o600, account);
         files
+    }
+
+    /// What a server is given.
+    pub(crate) fn files(&self) -> TlsFiles {
+        TlsFiles {
+            authority: self.authority.clone(),
+            certificate: self.certificate.clone(),
+            key: self.key.clone(),
+        }
     }
 
     /// The authority a client must trust (`sslrootcert`, `--ssl-ca`).
@@ -74,5 +86,5 @@ fn write(path: &Path, text: &str, mode: u32, account: Account) {
     std::fs::write(path, text)
         .and_then(|()| std::fs::set_permissions(path, Permissions::from_mode(mode)))
         .unwrap_or_else(|error| panic!("{}: {error}", path.display()));
-    account.own(path);
+    given(account.own(path));
 }

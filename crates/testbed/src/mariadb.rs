@@ -1,15 +1,14 @@
 //! A MariaDB server of a test's own.
 
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::process::Command;
 
+use servers::Running;
+use servers::mariadb::MariaDb as Server;
 use tempfile::TempDir;
 
-use crate::account::Account;
 use crate::certificate::Certificate;
-use crate::postgres::{PORT_ATTEMPTS, READY_WITHIN, private_directory};
-use crate::process::{self, NotReady, Process};
-use crate::program::require;
+use crate::process::{self, given, launch, private_directory, require};
 
 /// What a server is to be like; the default is no TLS, no durability.
 #[derive(Clone, Debug, Default)]
@@ -22,7 +21,7 @@ pub struct MariaDbOptions {
 #[derive(Debug)]
 pub struct MariaDb {
     // Dropped in this order: the server ends before its directory goes.
-    process: Process,
+    running: Running,
     directory: TempDir,
     port: u16,
     certificate: Option<Certificate>,
@@ -46,92 +45,22 @@ impl MariaDbOptions {
     /// # Panics
     /// With the end of its log, when it does not get ready.
     pub fn start(self) -> MariaDb {
-        let account = Account::unprivileged("mysql");
+        let account = given(Server::account());
         let directory = private_directory(account);
         let certificate = self.tls.then(|| Certificate::create(directory.path(), account));
-        initialise(directory.path(), account);
-        let (process, port) = self.launch(directory.path(), certificate.as_ref(), account);
-        let server = MariaDb {
-            process,
+        let server = Server {
+            user: Some((MariaDb::USER.to_owned(), MariaDb::PASSWORD.to_owned())),
+            database: Some(MariaDb::DATABASE.to_owned()),
+            tls: certificate.as_ref().map(Certificate::files),
+            settings: self.settings,
+        };
+        let (running, port) = launch("MariaDB", directory.path(), |place| server.start(place));
+        MariaDb {
+            running,
             directory,
             port,
             certificate,
-        };
-        let (user, password, database) = (MariaDb::USER, MariaDb::PASSWORD, MariaDb::DATABASE);
-        server.sql(&format!(
-            "create database {database};\
-             create user '{user}'@'%' identified by '{password}';\
-             grant all on *.* to '{user}'@'%'"
-        ));
-        server
-    }
-
-    fn launch(
-        &self,
-        directory: &Path,
-        certificate: Option<&Certificate>,
-        account: Account,
-    ) -> (Process, u16) {
-        let mut last = String::new();
-        for _ in 0..PORT_ATTEMPTS {
-            let port = process::free_port();
-            let command = self.command(directory, port, certificate, account);
-            let log: PathBuf = directory.join("server.log");
-            // SIGKILL: nothing in the data directory outlives the test, so an orderly shutdown would only take time.
-            let mut process = Process::start(command, &log, libc::SIGKILL);
-            match process.wait_for("ready for connections.", READY_WITHIN) {
-                Ok(()) => return (process, port),
-                Err(NotReady(log)) => last = log,
-            }
-            if !last.contains("Address already in use") {
-                break;
-            }
         }
-        panic!("MariaDB did not get ready; its log ends with:\n{last}");
-    }
-
-    fn command(
-        &self,
-        directory: &Path,
-        port: u16,
-        certificate: Option<&Certificate>,
-        account: Account,
-    ) -> Command {
-        let mut command = Command::new(require("mariadbd"));
-        command.args([
-            "--no-defaults",
-            "--bind-address=127.0.0.1",
-            "--skip-name-resolve",
-            "--local-infile=1",
-        ]);
-        command.args([
-            "--innodb-flush-log-at-trx-commit=0",
-            "--innodb-buffer-pool-size=32M",
-            "--skip-log-bin",
-        ]);
-        command.args(["--max-connections=600", "--lc-messages=en_US", INNODB_LOG_SIZE]);
-        command.arg(format!("--port={port}"));
-        for (name, file) in [
-            ("datadir", "data"),
-            ("socket", SOCKET),
-            ("pid-file", "pid"),
-            ("tmpdir", ""),
-        ] {
-            command.arg(format!("--{name}={}", directory.join(file).display()));
-        }
-        if let Some(certificate) = certificate {
-            command.arg(format!("--ssl-ca={}", certificate.authority().display()));
-            command.arg(format!("--ssl-cert={}", certificate.certificate().display()));
-            command.arg(format!("--ssl-key={}", certificate.key().display()));
-        }
-        command.args(
-            self.settings
-                .iter()
-                .map(|(name, value)| format!("--{name}={value}")),
-        );
-        command.current_dir("/");
-        account.apply(&mut command);
-        command
     }
 }
 
@@ -174,7 +103,7 @@ impl MariaDb {
 
     /// The server's Unix socket.
     pub fn socket(&self) -> PathBuf {
-        self.directory.path().join(SOCKET)
+        Server::socket(self.directory.path())
     }
 
     /// One of MariaDB's client programs (`mariadb`, `mariadb-dump`, `mariadb-slap`) with the options that reach this
@@ -210,39 +139,21 @@ impl MariaDb {
 
     /// The server's log so far.
     pub fn log(&self) -> String {
-        self.process.log()
+        self.running.log()
     }
 
     /// The number of the server's process.
     pub fn process_id(&self) -> u32 {
-        self.process.id()
+        self.running.process_id()
     }
 
     /// Kills the server as a crash would; connections break without a goodbye.
     pub fn kill(&mut self) {
-        self.process.kill();
+        self.running.kill();
     }
 
     /// Ends the server and waits until it is gone.
     pub fn stop(mut self) {
-        self.process.stop();
+        self.running.stop();
     }
 }
-
-fn initialise(directory: &Path, account: Account) {
-    let mut command = Command::new(require("mariadb-install-db"));
-    command.args([
-        "--no-defaults",
-        "--auth-root-authentication-method=normal",
-        "--skip-test-db",
-    ]);
-    command.args(["--skip-name-resolve", INNODB_LOG_SIZE]);
-    command.arg(format!("--datadir={}", directory.join("data").display()));
-    command.arg(format!("--tmpdir={}", directory.display()));
-    command.current_dir("/");
-    account.apply(&mut command);
-    process::run(command);
-}
-
-const SOCKET: &str = "socket";
-const INNODB_LOG_SIZE: &str = "--innodb-log-file-size=4M";

@@ -1,15 +1,14 @@
 //! A PostgreSQL server of a test's own.
 
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::process::Command;
-use std::time::Duration;
 
+use servers::Running;
+use servers::postgres::{Authentication, Postgres as Server};
 use tempfile::TempDir;
 
-use crate::account::Account;
 use crate::certificate::Certificate;
-use crate::process::{self, NotReady, Process};
-use crate::program::require;
+use crate::process::{self, given, launch, private_directory, require};
 
 /// How clients over TCP prove who they are. The superuser's password is [`Postgres::PASSWORD`] in every case.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -35,7 +34,7 @@ pub struct PostgresOptions {
 #[derive(Debug)]
 pub struct Postgres {
     // Dropped in this order: the server ends before its directory goes.
-    process: Process,
+    running: Running,
     directory: TempDir,
     port: u16,
     certificate: Option<Certificate>,
@@ -65,64 +64,27 @@ impl PostgresOptions {
     /// # Panics
     /// With the end of its log, when it does not get ready.
     pub fn start(self) -> Postgres {
-        let account = Account::unprivileged("postgres");
+        let account = given(Server::account());
         let directory = private_directory(account);
-        let data = directory.path().join("data");
         let certificate = self.tls.then(|| Certificate::create(directory.path(), account));
-        initialise(&data, account);
-        self.configure(&data, directory.path(), certificate.as_ref(), account);
-        let (process, port) = launch(&data, directory.path(), account);
-        let server = Postgres {
-            process,
+        let authentication = match self.auth {
+            PostgresAuth::Trust => Authentication::Trust,
+            PostgresAuth::Md5 => Authentication::Md5,
+            PostgresAuth::ScramSha256 => Authentication::ScramSha256,
+        };
+        let server = Server {
+            authentication,
+            password: (self.auth != PostgresAuth::Trust).then(|| Postgres::PASSWORD.to_owned()),
+            database: None,
+            tls: certificate.as_ref().map(Certificate::files),
+            settings: self.settings,
+        };
+        let (running, port) = launch("PostgreSQL", directory.path(), |place| server.start(place));
+        Postgres {
+            running,
             directory,
             port,
             certificate,
-        };
-        if self.auth != PostgresAuth::Trust {
-            let password = Postgres::PASSWORD;
-            server.sql(&format!("alter role {} password '{password}'", Postgres::USER));
-        }
-        server
-    }
-
-    fn configure(&self, data: &Path, sockets: &Path, certificate: Option<&Certificate>, account: Account) {
-        let (method, encryption) = match self.auth {
-            PostgresAuth::Trust => ("trust", "scram-sha-256"),
-            PostgresAuth::Md5 => ("md5", "md5"),
-            PostgresAuth::ScramSha256 => ("scram-sha-256", "scram-sha-256"),
-        };
-        let mut lines = vec![
-            "listen_addresses = '127.0.0.1'".to_owned(),
-            format!("unix_socket_directories = '{}'", sockets.display()),
-            format!("password_encryption = '{encryption}'"),
-            "fsync = off".to_owned(),
-            "synchronous_commit = off".to_owned(),
-            "full_page_writes = off".to_owned(),
-            "shared_buffers = '32MB'".to_owned(),
-            "max_connections = 600".to_owned(),
-            "lc_messages = 'C'".to_owned(),
-        ];
-        if let Some(certificate) = certificate {
-            lines.push("ssl = on".to_owned());
-            lines.push(format!(
-                "ssl_cert_file = '{}'",
-                certificate.certificate().display()
-            ));
-            lines.push(format!("ssl_key_file = '{}'", certificate.key().display()));
-        }
-        lines.extend(
-            self.settings
-                .iter()
-                .map(|(name, value)| format!("{name} = '{}'", value.replace('\'', "''"))),
-        );
-        let access = format!("local all all trust\nhost all all 127.0.0.1/32 {method}\n");
-        for (name, text) in [
-            ("postgresql.conf", lines.join("\n") + "\n"),
-            ("pg_hba.conf", access),
-        ] {
-            let path = data.join(name);
-            std::fs::write(&path, text).unwrap_or_else(|error| panic!("{}: {error}", path.display()));
-            account.own(&path);
         }
     }
 }
@@ -200,76 +162,21 @@ impl Postgres {
 
     /// The server's log so far.
     pub fn log(&self) -> String {
-        self.process.log()
+        self.running.log()
     }
 
     /// The number of the server's first process.
     pub fn process_id(&self) -> u32 {
-        self.process.id()
+        self.running.process_id()
     }
 
     /// Kills the server as a crash would; connections break without a goodbye.
     pub fn kill(&mut self) {
-        self.process.kill();
+        self.running.kill();
     }
 
     /// Ends the server and waits until it is gone.
     pub fn stop(mut self) {
-        self.process.stop();
+        self.running.stop();
     }
 }
-
-/// A directory the server's account can reach and write, whose name is short enough for a Unix socket.
-pub(crate) fn private_directory(account: Account) -> TempDir {
-    let directory = tempfile::Builder::new().prefix("testbed-").tempdir();
-    let directory = directory.unwrap_or_else(|error| panic!("temporary directory: {error}"));
-    account.own(directory.path());
-    directory
-}
-
-fn initialise(data: &Path, account: Account) {
-    let mut command = Command::new(require("initdb"));
-    command.args([
-        "--no-sync",
-        "--auth=trust",
-        "--encoding=UTF8",
-        "--locale=C",
-        "--wal-segsize=1",
-    ]);
-    command
-        .arg(format!("--username={}", Postgres::USER))
-        .arg("-D")
-        .arg(data)
-        .current_dir("/");
-    account.apply(&mut command);
-    process::run(command);
-}
-
-fn launch(data: &Path, directory: &Path, account: Account) -> (Process, u16) {
-    let mut last = String::new();
-    for _ in 0..PORT_ATTEMPTS {
-        let port = process::free_port();
-        let mut command = Command::new(require("postgres"));
-        command
-            .arg("-D")
-            .arg(data)
-            .arg("-p")
-            .arg(port.to_string())
-            .current_dir("/");
-        account.apply(&mut command);
-        let log: PathBuf = directory.join("server.log");
-        // SIGQUIT: PostgreSQL's immediate shutdown, which also ends its children.
-        let mut process = Process::start(command, &log, libc::SIGQUIT);
-        match process.wait_for("database system is ready to accept connections", READY_WITHIN) {
-            Ok(()) => return (process, port),
-            Err(NotReady(log)) => last = log,
-        }
-        if !last.contains("Address already in use") {
-            break;
-        }
-    }
-    panic!("PostgreSQL did not get ready; its log ends with:\n{last}");
-}
-
-pub(crate) const PORT_ATTEMPTS: u32 = 5;
-pub(crate) const READY_WITHIN: Duration = Duration::from_secs(60);

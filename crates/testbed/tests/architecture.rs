@@ -18,11 +18,12 @@ const ARROWS: &[(&str, &[&str])] = &[
     ("report", &["model"]),
     ("live", &["model", "wire", "link"]),
     ("demo", &["model"]),
-    ("testbed", &[]),
+    ("servers", &[]),
+    ("testbed", &["servers"]),
     (
         "longwire",
         &[
-            "model", "wire", "capture", "analysis", "link", "predict", "report", "live", "demo",
+            "model", "wire", "capture", "analysis", "link", "predict", "report", "live", "demo", "servers",
         ],
     ),
 ];

@@ -113,7 +113,10 @@ fn a_killed_server_breaks_connections_and_leaves_nothing() {
 fn a_server_that_cannot_start_says_why() {
     let result = std::panic::catch_unwind(|| Postgres::options().setting("shared_buffers", "many").start());
     let message = *result.unwrap_err().downcast::<String>().unwrap();
-    assert!(message.contains("PostgreSQL did not get ready"), "{message}");
+    assert!(
+        message.contains("PostgreSQL ended before it was ready"),
+        "{message}"
+    );
     assert!(
         message.contains("invalid value for parameter \"shared_buffers\": \"many\""),
         "{message}"

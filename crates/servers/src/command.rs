@@ -1,0 +1,62 @@
+//! Any program as a server.
+
+use std::process::Command;
+
+use crate::process::Process;
+use crate::{Account, Place, Readiness, Running, ServerError, files, program};
+
+/// A server that is a command.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct CommandServer {
+    /// Program and arguments. A program without a slash is looked for on `PATH` and in the system's directories.
+    pub words: Vec<String>,
+    /// Environment, added to this process's own.
+    pub environment: Vec<(String, String)>,
+    /// When it is ready.
+    pub readiness: Readiness,
+    /// The account to run as where this process is root; absent: the caller's own.
+    pub user: Option<String>,
+}
+
+impl CommandServer {
+    /// Starts the program in its private directory and returns when it is ready.
+    ///
+    /// # Errors
+    /// Every [`ServerError`] but [`ServerError::Missing`]: which package brings the program is not known.
+    pub fn start(&self, place: &Place<'_>) -> Result<Running, ServerError> {
+        let account = match &self.user {
+            Some(user) => Account::unprivileged(user)?,
+            None => Account::Own,
+        };
+        files::make_directory(place.directory, account)?;
+        let command = self.command(place)?;
+        let mut process = Process::start(command, place.host, account, &place.log(), libc::SIGTERM)?;
+        self.readiness
+            .wait(place.name, &mut process, place.host, account, place.ready_within)?;
+        Ok(Running {
+            process,
+            name: place.name.to_owned(),
+        })
+    }
+
+    fn command(&self, place: &Place<'_>) -> Result<Command, ServerError> {
+        let (name, arguments) = self.words.split_first().ok_or_else(|| ServerError::NotStarted {
+            program: place.name.to_owned(),
+            reason: "its command is empty".to_owned(),
+        })?;
+        let path = if name.contains('/') {
+            name.into()
+        } else {
+            program::find(name).ok_or_else(|| ServerError::NotStarted {
+                program: name.clone(),
+                reason: "no such program".to_owned(),
+            })?
+        };
+        let mut command = Command::new(path);
+        command
+            .args(arguments)
+            .envs(self.environment.iter().map(|(name, value)| (name, value)))
+            .current_dir(place.directory);
+        Ok(command)
+    }
+}

@@ -1,0 +1,147 @@
+//! MariaDB.
+
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use crate::postgres::TlsFiles;
+use crate::process::{self, Process};
+use crate::{Account, Host, Place, Readiness, Running, ServerError, files, program};
+
+/// What a MariaDB server is to be like.
+///
+/// Data are not made durable (`innodb_flush_log_at_trx_commit=0`): the data directory is gone after the run, and the
+/// time of this machine's disk would be in every figure. `settings` can say otherwise.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct MariaDb {
+    /// A user with all privileges from any address, and the password; `root` may only use the Unix socket.
+    pub user: Option<(String, String)>,
+    /// A database to make.
+    pub database: Option<String>,
+    /// TLS, where it is offered.
+    pub tls: Option<TlsFiles>,
+    /// Options of mariadbd's command line, without their dashes: they overrule all others.
+    pub settings: Vec<(String, String)>,
+}
+
+impl MariaDb {
+    /// The account the server runs as.
+    ///
+    /// # Errors
+    /// [`ServerError::NoAccount`].
+    pub fn account() -> Result<Account, ServerError> {
+        Account::unprivileged("mysql")
+    }
+
+    /// The Unix socket of a server in `directory`.
+    pub fn socket(directory: &Path) -> PathBuf {
+        directory.join("socket")
+    }
+
+    /// Makes the data directory, starts the server and returns when it accepts connections.
+    ///
+    /// # Errors
+    /// Every [`ServerError`].
+    pub fn start(&self, place: &Place<'_>) -> Result<Running, ServerError> {
+        let account = Self::account()?;
+        files::make_directory(place.directory, account)?;
+        if !place.directory.join("data").exists() {
+            initialise(place.directory, place.host, account)?;
+        }
+        let command = self.command(place)?;
+        // SIGKILL: nothing in the data directory is used again, so an orderly shutdown would only take time.
+        let mut process = Process::start(command, place.host, account, &place.log(), libc::SIGKILL)?;
+        Readiness::Log(READY.to_owned()).wait(
+            place.name,
+            &mut process,
+            place.host,
+            account,
+            place.ready_within,
+        )?;
+        self.introduce(place, account)?;
+        Ok(Running {
+            process,
+            name: place.name.to_owned(),
+        })
+    }
+
+    fn command(&self, place: &Place<'_>) -> Result<Command, ServerError> {
+        let mut command = Command::new(program::require("mariadbd", PACKAGE)?);
+        command.args(["--no-defaults", "--skip-name-resolve", "--local-infile=1"]);
+        command.args([
+            "--innodb-flush-log-at-trx-commit=0",
+            "--innodb-buffer-pool-size=32M",
+            "--skip-log-bin",
+        ]);
+        command.args(["--max-connections=600", "--lc-messages=en_US", INNODB_LOG_SIZE]);
+        command.arg(format!("--bind-address={}", place.listen));
+        command.arg(format!("--port={}", place.port));
+        let socket = Self::socket(place.directory);
+        for (name, path) in [
+            ("datadir", &place.directory.join("data")),
+            ("socket", &socket),
+            ("pid-file", &place.directory.join("pid")),
+            ("tmpdir", &place.directory.to_owned()),
+        ] {
+            command.arg(format!("--{name}={}", path.display()));
+        }
+        if let Some(tls) = &self.tls {
+            command.arg(format!("--ssl-ca={}", tls.authority.display()));
+            command.arg(format!("--ssl-cert={}", tls.certificate.display()));
+            command.arg(format!("--ssl-key={}", tls.key.display()));
+        }
+        command.args(
+            self.settings
+                .iter()
+                .map(|(name, value)| format!("--{name}={value}")),
+        );
+        command.current_dir("/");
+        Ok(command)
+    }
+
+    /// Makes the user and the database.
+    fn introduce(&self, place: &Place<'_>, account: Account) -> Result<(), ServerError> {
+        let mut statements = String::new();
+        if let Some(database) = &self.database {
+            statements += &format!("create database `{}`;", database.replace('`', "``"));
+        }
+        if let Some((user, password)) = &self.user {
+            let (user, password) = (literal(user), literal(password));
+            statements += &format!(
+                "create user {user}@'%' identified by {password};\
+                 grant all on *.* to {user}@'%';"
+            );
+        }
+        if statements.is_empty() {
+            return Ok(());
+        }
+        let mut command = Command::new(program::require("mariadb", "mariadb-client")?);
+        command
+            .args(["--no-defaults", "--user=root", "--batch"])
+            .arg(format!("--socket={}", Self::socket(place.directory).display()))
+            .arg(format!("--execute={statements}"))
+            .current_dir("/");
+        process::run(command, place.host, account).map(|_| ())
+    }
+}
+
+fn literal(text: &str) -> String {
+    format!("'{}'", text.replace('\\', "\\\\").replace('\'', "''"))
+}
+
+fn initialise(directory: &Path, host: &dyn Host, account: Account) -> Result<(), ServerError> {
+    let mut command = Command::new(program::require("mariadb-install-db", PACKAGE)?);
+    command.args([
+        "--no-defaults",
+        "--auth-root-authentication-method=normal",
+        "--skip-test-db",
+    ]);
+    command.args(["--skip-name-resolve", INNODB_LOG_SIZE]);
+    command.arg(format!("--datadir={}", directory.join("data").display()));
+    command.arg(format!("--tmpdir={}", directory.display()));
+    command.current_dir("/");
+    process::run(command, host, account).map(|_| ())
+}
+
+const PACKAGE: &str = "mariadb-server";
+const READY: &str = "ready for connections.";
+const INNODB_LOG_SIZE: &str = "--innodb-log-file-size=4M";

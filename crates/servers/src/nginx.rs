@@ -1,0 +1,138 @@
+//! nginx.
+
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use crate::process::Process;
+use crate::{Account, Place, Readiness, Running, ServerError, files, program};
+
+/// What an nginx web server is to be like: files of one directory, and PHP scripts among them.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Nginx {
+    /// The directory it serves.
+    pub root: PathBuf,
+    /// Where PHP scripts are run: the Unix socket of [`crate::php_fpm::PhpFpm`], or `address:port`. Paths without a
+    /// file go to `index.php`. Absent: files only.
+    pub php: Option<String>,
+    /// Directives for the `server` block, each with its semicolon.
+    pub directives: Vec<String>,
+}
+
+impl Nginx {
+    /// The account the server runs as: an ordinary one, so its port must not be below 1024 unless the host allows it.
+    ///
+    /// # Errors
+    /// [`ServerError::NoAccount`].
+    pub fn account() -> Result<Account, ServerError> {
+        Account::unprivileged("www-data")
+    }
+
+    /// Starts the server and returns when it listens.
+    ///
+    /// # Errors
+    /// Every [`ServerError`].
+    pub fn start(&self, place: &Place<'_>) -> Result<Running, ServerError> {
+        let account = Self::account()?;
+        files::make_directory(place.directory, account)?;
+        let configuration = place.directory.join("nginx.conf");
+        files::write(&configuration, &self.configuration(place), account)?;
+        let mut command = Command::new(program::require("nginx", PACKAGE)?);
+        command
+            .arg("-e")
+            .arg("stderr")
+            .arg("-c")
+            .arg(&configuration)
+            .arg("-p")
+            .arg(place.directory)
+            .current_dir("/");
+        let mut process = Process::start(command, place.host, account, &place.log(), libc::SIGTERM)?;
+        Readiness::Port(place.port).wait(
+            place.name,
+            &mut process,
+            place.host,
+            account,
+            place.ready_within,
+        )?;
+        Ok(Running {
+            process,
+            name: place.name.to_owned(),
+        })
+    }
+
+    fn configuration(&self, place: &Place<'_>) -> String {
+        let directory = place.directory.display();
+        let temporary: String = ["client_body", "proxy", "fastcgi", "uwsgi", "scgi"]
+            .iter()
+            .map(|name| format!("    {name}_temp_path {directory}/{name};\n"))
+            .collect();
+        let types: String = TYPES
+            .iter()
+            .map(|(content, names)| format!("        {content} {names};\n"))
+            .collect();
+        let directives: String = self
+            .directives
+            .iter()
+            .map(|line| format!("        {line}\n"))
+            .collect();
+        format!(
+            "daemon off;\nworker_processes 1;\npid {directory}/pid;\nerror_log stderr;\n\
+             events {{ worker_connections 1024; }}\n\
+             http {{\n    access_log off;\n    default_type application/octet-stream;\n{temporary}\
+             \x20   types {{\n{types}    }}\n    server {{\n        listen {listen}:{port};\n\
+             \x20       root \"{root}\";\n        index index.php index.html;\n{directives}{locations}    }}\n}}\n",
+            listen = place.listen,
+            port = place.port,
+            root = self.root.display(),
+            locations = self.php.as_deref().map(php_locations).unwrap_or_default(),
+        )
+    }
+}
+
+fn php_locations(php: &str) -> String {
+    let address = if Path::new(php).is_absolute() {
+        format!("unix:{php}")
+    } else {
+        php.to_owned()
+    };
+    let parameters: String = FASTCGI
+        .iter()
+        .map(|(name, value)| format!("            fastcgi_param {name} {value};\n"))
+        .collect();
+    format!(
+        "        location / {{ try_files $uri $uri/ /index.php?$args; }}\n\
+         \x20       location ~ \\.php$ {{\n            try_files $uri =404;\n            fastcgi_pass {address};\n\
+         \x20           fastcgi_index index.php;\n{parameters}        }}\n"
+    )
+}
+
+const PACKAGE: &str = "nginx-light";
+const TYPES: [(&str, &str); 9] = [
+    ("text/html", "html htm"),
+    ("text/css", "css"),
+    ("text/plain", "txt"),
+    ("text/javascript", "js"),
+    ("application/json", "json"),
+    ("image/svg+xml", "svg"),
+    ("image/png", "png"),
+    ("image/jpeg", "jpg jpeg"),
+    ("font/woff2", "woff2"),
+];
+/// What CGI asks for (RFC 3875), and what PHP asks for besides.
+const FASTCGI: [(&str, &str); 16] = [
+    ("SCRIPT_FILENAME", "$document_root$fastcgi_script_name"),
+    ("QUERY_STRING", "$query_string"),
+    ("REQUEST_METHOD", "$request_method"),
+    ("CONTENT_TYPE", "$content_type"),
+    ("CONTENT_LENGTH", "$content_length"),
+    ("SCRIPT_NAME", "$fastcgi_script_name"),
+    ("REQUEST_URI", "$request_uri"),
+    ("DOCUMENT_URI", "$document_uri"),
+    ("DOCUMENT_ROOT", "$document_root"),
+    ("SERVER_PROTOCOL", "$server_protocol"),
+    ("GATEWAY_INTERFACE", "CGI/1.1"),
+    ("SERVER_SOFTWARE", "nginx/$nginx_version"),
+    ("REMOTE_ADDR", "$remote_addr"),
+    ("SERVER_ADDR", "$server_addr"),
+    ("SERVER_PORT", "$server_port"),
+    ("REDIRECT_STATUS", "200"),
+];

@@ -1,0 +1,95 @@
+//! PHP's process manager: runs PHP scripts for a web server, which reaches it by FastCGI.
+
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use crate::process::Process;
+use crate::{Account, Place, Readiness, Running, ServerError, files, program};
+
+/// What a PHP process manager is to be like. Compiled scripts are kept (opcache) and never looked at again on disk, so
+/// that the time of PHP is that of a busy site; `settings` can say otherwise.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct PhpFpm {
+    /// PHP processes, all started at once: so many requests run at the same time.
+    pub workers: u32,
+    /// Lines of `php.ini`: they overrule all others.
+    pub settings: Vec<(String, String)>,
+    /// Environment of the scripts.
+    pub environment: Vec<(String, String)>,
+}
+
+impl PhpFpm {
+    /// The account the scripts run as.
+    ///
+    /// # Errors
+    /// [`ServerError::NoAccount`].
+    pub fn account() -> Result<Account, ServerError> {
+        Account::unprivileged("www-data")
+    }
+
+    /// The path of the Unix socket of a manager in `directory`, for a web server on the same host.
+    pub fn socket(directory: &Path) -> PathBuf {
+        directory.join("socket")
+    }
+
+    /// Starts the manager, listening on the Unix socket [`PhpFpm::socket`], and returns when it takes requests. The
+    /// address and port of `place` are not used.
+    ///
+    /// # Errors
+    /// Every [`ServerError`].
+    pub fn start(&self, place: &Place<'_>) -> Result<Running, ServerError> {
+        let account = Self::account()?;
+        files::make_directory(place.directory, account)?;
+        let configuration = place.directory.join("php-fpm.conf");
+        files::write(&configuration, &self.configuration(place.directory), account)?;
+        let mut command = Command::new(program::require_newest("php-fpm", "php-fpm")?);
+        command
+            .args(["--nodaemonize", "--fpm-config"])
+            .arg(&configuration)
+            .current_dir("/");
+        let mut process = Process::start(command, place.host, account, &place.log(), libc::SIGTERM)?;
+        Readiness::Log(READY.to_owned()).wait(
+            place.name,
+            &mut process,
+            place.host,
+            account,
+            place.ready_within,
+        )?;
+        Ok(Running {
+            process,
+            name: place.name.to_owned(),
+        })
+    }
+
+    fn configuration(&self, directory: &Path) -> String {
+        let mut text = format!(
+            "[global]\nerror_log = /dev/stderr\nlog_level = notice\n[site]\n\
+             listen = {socket}\npm = static\npm.max_children = {workers}\n\
+             catch_workers_output = yes\ndecorate_workers_output = no\nclear_env = no\n",
+            socket = Self::socket(directory).display(),
+            workers = self.workers,
+        );
+        let defaults = KEEP_COMPILED
+            .iter()
+            .map(|(name, value)| (*name, (*value).to_owned()));
+        let given = self
+            .settings
+            .iter()
+            .map(|(name, value)| (name.as_str(), value.clone()));
+        for (name, value) in defaults.chain(given) {
+            text += &format!("php_admin_value[{name}] = {}\n", quoted(&value));
+        }
+        for (name, value) in &self.environment {
+            text += &format!("env[{name}] = {}\n", quoted(value));
+        }
+        text
+    }
+}
+
+/// As PHP's own ini files quote.
+fn quoted(text: &str) -> String {
+    format!("\"{}\"", text.replace('\\', "\\\\").replace('"', "\\\""))
+}
+
+const READY: &str = "ready to handle connections";
+const KEEP_COMPILED: [(&str, &str); 2] = [("opcache.enable", "1"), ("opcache.validate_timestamps", "0")];

@@ -1,0 +1,186 @@
+//! PostgreSQL.
+
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use crate::process::{self, Process};
+use crate::{Account, Host, Place, Readiness, Running, ServerError, files, program};
+
+/// How clients over TCP prove who they are. Clients of the Unix socket are trusted.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Authentication {
+    /// Not at all.
+    #[default]
+    Trust,
+    /// A salted MD5 digest.
+    Md5,
+    /// SCRAM-SHA-256.
+    ScramSha256,
+}
+
+/// A certificate and its key, readable by the server's account.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct TlsFiles {
+    /// The authority that signed the certificate, PEM.
+    pub authority: PathBuf,
+    /// The server's certificate, PEM.
+    pub certificate: PathBuf,
+    /// Its key, PEM.
+    pub key: PathBuf,
+}
+
+/// What a PostgreSQL server is to be like.
+///
+/// Data are not made durable (`fsync`, `synchronous_commit` and `full_page_writes` are off): the data directory is
+/// gone after the run, and the time of this machine's disk would be in every figure. `settings` can say otherwise.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Postgres {
+    /// How clients prove who they are.
+    pub authentication: Authentication,
+    /// The superuser's password, where one is asked for.
+    pub password: Option<String>,
+    /// A database to make besides `postgres`.
+    pub database: Option<String>,
+    /// TLS, where it is offered.
+    pub tls: Option<TlsFiles>,
+    /// Lines of `postgresql.conf`: they overrule all others.
+    pub settings: Vec<(String, String)>,
+}
+
+impl Postgres {
+    /// The superuser.
+    pub const USER: &str = "postgres";
+
+    /// The account the server runs as.
+    ///
+    /// # Errors
+    /// [`ServerError::NoAccount`].
+    pub fn account() -> Result<Account, ServerError> {
+        Account::unprivileged("postgres")
+    }
+
+    /// Makes the data directory, starts the server and returns when it accepts connections.
+    ///
+    /// # Errors
+    /// Every [`ServerError`].
+    pub fn start(&self, place: &Place<'_>) -> Result<Running, ServerError> {
+        let account = Self::account()?;
+        let data = place.directory.join("data");
+        files::make_directory(place.directory, account)?;
+        if !data.exists() {
+            initialise(&data, place.host, account)?;
+        }
+        self.configure(&data, place, account)?;
+        let mut command = Command::new(require("postgres")?);
+        command.arg("-D").arg(&data).current_dir("/");
+        // SIGQUIT: PostgreSQL's immediate shutdown, which also ends its children.
+        let mut process = Process::start(command, place.host, account, &place.log(), libc::SIGQUIT)?;
+        Readiness::Log(READY.to_owned()).wait(
+            place.name,
+            &mut process,
+            place.host,
+            account,
+            place.ready_within,
+        )?;
+        self.introduce(place, account)?;
+        Ok(Running {
+            process,
+            name: place.name.to_owned(),
+        })
+    }
+
+    fn configure(&self, data: &Path, place: &Place<'_>, account: Account) -> Result<(), ServerError> {
+        let (method, encryption) = match self.authentication {
+            Authentication::Trust => ("trust", "scram-sha-256"),
+            Authentication::Md5 => ("md5", "md5"),
+            Authentication::ScramSha256 => ("scram-sha-256", "scram-sha-256"),
+        };
+        let mut settings = vec![
+            ("listen_addresses", place.listen.to_string()),
+            ("port", place.port.to_string()),
+            ("unix_socket_directories", place.directory.display().to_string()),
+            ("password_encryption", encryption.to_owned()),
+        ];
+        settings.extend(
+            NOT_DURABLE
+                .iter()
+                .map(|(name, value)| (*name, (*value).to_owned())),
+        );
+        if let Some(tls) = &self.tls {
+            settings.push(("ssl", "on".to_owned()));
+            settings.push(("ssl_cert_file", tls.certificate.display().to_string()));
+            settings.push(("ssl_key_file", tls.key.display().to_string()));
+        }
+        let given = self
+            .settings
+            .iter()
+            .map(|(name, value)| (name.as_str(), value.clone()));
+        let lines: String = settings
+            .into_iter()
+            .chain(given)
+            .map(|(name, value)| format!("{name} = '{}'\n", value.replace('\'', "''")))
+            .collect();
+        files::write(&data.join("postgresql.conf"), &lines, account)?;
+        let access = format!("local all all trust\nhost all all 0.0.0.0/0 {method}\n");
+        files::write(&data.join("pg_hba.conf"), &access, account)
+    }
+
+    /// Makes the password and the database.
+    fn introduce(&self, place: &Place<'_>, account: Account) -> Result<(), ServerError> {
+        let mut statements = Vec::new();
+        if let Some(password) = &self.password {
+            let password = password.replace('\'', "''");
+            statements.push(format!("alter role {} password '{password}'", Self::USER));
+        }
+        if let Some(database) = &self.database {
+            statements.push(format!("create database \"{}\"", database.replace('"', "\"\"")));
+        }
+        statements
+            .iter()
+            .try_for_each(|statement| sql(place, account, statement).map(|_| ()))
+    }
+}
+
+/// Runs one statement as the superuser over the Unix socket of the server at `place`; returns psql's unaligned rows.
+fn sql(place: &Place<'_>, account: Account, statement: &str) -> Result<String, ServerError> {
+    let mut command = Command::new(program::require("psql", "postgresql-client")?);
+    command
+        .args(["-X", "-A", "-t", "-q", "-v", "ON_ERROR_STOP=1", "-c", statement])
+        .args(["-d", "postgres", "-U", Postgres::USER])
+        .arg("-h")
+        .arg(place.directory)
+        .args(["-p", &place.port.to_string()])
+        .current_dir("/");
+    process::run(command, place.host, account)
+}
+
+fn initialise(data: &Path, host: &dyn Host, account: Account) -> Result<(), ServerError> {
+    let mut command = Command::new(require("initdb")?);
+    command.args([
+        "--no-sync",
+        "--auth=trust",
+        "--encoding=UTF8",
+        "--locale=C",
+        "--wal-segsize=1",
+    ]);
+    command
+        .arg(format!("--username={}", Postgres::USER))
+        .arg("-D")
+        .arg(data)
+        .current_dir("/");
+    process::run(command, host, account).map(|_| ())
+}
+
+fn require(program: &str) -> Result<PathBuf, ServerError> {
+    program::require(program, "postgresql")
+}
+
+const READY: &str = "database system is ready to accept connections";
+const NOT_DURABLE: [(&str, &str); 6] = [
+    ("fsync", "off"),
+    ("synchronous_commit", "off"),
+    ("full_page_writes", "off"),
+    ("shared_buffers", "32MB"),
+    ("max_connections", "600"),
+    ("lc_messages", "C"),
+];

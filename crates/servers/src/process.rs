@@ -1,0 +1,229 @@
+//! Starting a server so that nothing of it is left behind, and ending it.
+//!
+//! Every process gets its own process group, so that its children end with it, and asks the kernel for a signal when
+//! its parent dies. That signal is tied to the *thread* that made the process, so all of them are made by one thread
+//! that lives as long as this process: a server outlives the thread that asked for it.
+
+use std::fs::File;
+use std::io::{Read, Seek, SeekFrom};
+use std::os::unix::process::CommandExt;
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, ExitStatus, Stdio};
+use std::sync::OnceLock;
+use std::sync::mpsc::{self, Sender, SyncSender};
+use std::time::{Duration, Instant};
+
+use crate::{Account, Host, ServerError};
+
+/// A running process with its own process group and a log file of all it prints; ended when dropped, with all
+/// processes of its group.
+#[derive(Debug)]
+pub struct Process {
+    child: Child,
+    log: PathBuf,
+    stop_signal: i32,
+}
+
+impl Process {
+    /// Starts `command` on `host` as `account`, with its output in the file `log`. `stop_signal` asks it to end, sent
+    /// when the value is dropped and by the kernel when this process dies.
+    ///
+    /// # Errors
+    /// [`ServerError::File`] for the log, [`ServerError::NotStarted`].
+    pub fn start(
+        mut command: Command,
+        host: &dyn Host,
+        account: Account,
+        log: &Path,
+        stop_signal: i32,
+    ) -> Result<Process, ServerError> {
+        let file = |error: std::io::Error| crate::files::fault(log, &error);
+        let out = File::create(log).map_err(file)?;
+        // Some programs open their standard error again by its name.
+        account.own(log)?;
+        let err = out.try_clone().map_err(file)?;
+        command
+            .stdin(Stdio::null())
+            .stdout(out)
+            .stderr(err)
+            .process_group(0);
+        host.place(&mut command);
+        account.apply(&mut command);
+        // SAFETY: the closure runs between fork and exec and makes only prctl, which is async-signal-safe. Changing
+        // the user clears what it asks for, so it comes last.
+        unsafe { command.pre_exec(move || die_with_parent(stop_signal)) };
+        let program = command.get_program().to_string_lossy().into_owned();
+        let child = spawn(command).map_err(|error| ServerError::NotStarted {
+            program,
+            reason: error.to_string(),
+        })?;
+        Ok(Process {
+            child,
+            log: log.to_owned(),
+            stop_signal,
+        })
+    }
+
+    /// How the process ended; absent as long as it runs.
+    pub fn ended(&mut self) -> Option<ExitStatus> {
+        self.child.try_wait().ok().flatten()
+    }
+
+    /// All the process has printed so far, its last 16 MiB at most.
+    pub fn log(&self) -> String {
+        let read = || -> std::io::Result<Vec<u8>> {
+            let mut file = File::open(&self.log)?;
+            let length = file.metadata()?.len();
+            file.seek(SeekFrom::Start(length.saturating_sub(LONGEST_LOG)))?;
+            let mut bytes = Vec::new();
+            file.take(LONGEST_LOG).read_to_end(&mut bytes)?;
+            Ok(bytes)
+        };
+        String::from_utf8_lossy(&read().unwrap_or_default()).into_owned()
+    }
+
+    /// The last lines the process has printed.
+    pub fn log_tail(&self) -> String {
+        tail(&self.log())
+    }
+
+    /// The number of the process, which is also that of its group.
+    pub fn id(&self) -> u32 {
+        self.child.id()
+    }
+
+    /// Sends `signal` to the process alone.
+    pub fn signal(&self, signal: i32) {
+        // SAFETY: kill takes two integers and touches no memory; the child is not yet waited for, so its number
+        // cannot belong to another process.
+        unsafe { libc::kill(self.child.id() as i32, signal) };
+    }
+
+    /// Kills the process and its group as a crash would, without a chance to say goodbye, and waits until it is gone.
+    pub fn kill(&mut self) {
+        if self.ended().is_none() {
+            self.signal_group(libc::SIGKILL);
+            self.child.wait().ok();
+        }
+    }
+
+    /// Asks the process to end and waits for it, then kills what is left of its group; kills all of it when it does
+    /// not end within [`STOP_WITHIN`]. Absent is the status of a process that had to be killed.
+    pub fn stop(&mut self) -> Option<ExitStatus> {
+        if let Some(status) = self.ended() {
+            return Some(status);
+        }
+        self.signal(self.stop_signal);
+        let asked = Instant::now();
+        while asked.elapsed() < STOP_WITHIN {
+            if self.is_zombie() {
+                // Not yet waited for: the number of its group is still its own.
+                self.signal_group(libc::SIGKILL);
+                return self.child.wait().ok();
+            }
+            std::thread::sleep(POLL);
+        }
+        self.kill();
+        None
+    }
+
+    /// Whether the process has ended and not been waited for.
+    fn is_zombie(&self) -> bool {
+        // SAFETY: a zeroed siginfo_t is a valid one, and waitid writes no further than its end; WNOWAIT leaves the
+        // process to be waited for.
+        unsafe {
+            let mut information: libc::siginfo_t = std::mem::zeroed();
+            let flags = libc::WEXITED | libc::WNOHANG | libc::WNOWAIT;
+            libc::waitid(libc::P_PID, self.child.id(), &mut information, flags) == 0
+                && information.si_pid() == self.child.id() as i32
+        }
+    }
+
+    fn signal_group(&self, signal: i32) {
+        // SAFETY: as in `signal`; the negative number addresses the group that `process_group(0)` made.
+        unsafe { libc::kill(-(self.child.id() as i32), signal) };
+    }
+}
+
+impl Drop for Process {
+    fn drop(&mut self) {
+        self.stop();
+    }
+}
+
+/// Runs `command` on `host` as `account` to its end and returns what it printed to standard output. It ends with this
+/// process.
+///
+/// # Errors
+/// [`ServerError::NotStarted`]; [`ServerError::Failed`] with the last lines it printed.
+pub fn run(mut command: Command, host: &dyn Host, account: Account) -> Result<String, ServerError> {
+    host.place(&mut command);
+    account.apply(&mut command);
+    let program = command.get_program().to_string_lossy().into_owned();
+    // SAFETY: as in `Process::start`.
+    unsafe { command.pre_exec(|| die_with_parent(libc::SIGKILL)) };
+    command
+        .stdin(Stdio::null())
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped());
+    let not_started = |error: std::io::Error| ServerError::NotStarted {
+        program: program.clone(),
+        reason: error.to_string(),
+    };
+    let output = spawn(command)
+        .and_then(Child::wait_with_output)
+        .map_err(not_started)?;
+    let printed = String::from_utf8_lossy(&output.stdout).into_owned();
+    if output.status.success() {
+        return Ok(printed);
+    }
+    Err(ServerError::Failed {
+        program,
+        status: output.status.to_string(),
+        output: tail(&format!("{printed}{}", String::from_utf8_lossy(&output.stderr))),
+    })
+}
+
+fn die_with_parent(signal: i32) -> std::io::Result<()> {
+    // SAFETY: PR_SET_PDEATHSIG takes an integer and touches no memory of this process.
+    match unsafe { libc::prctl(libc::PR_SET_PDEATHSIG, signal as libc::c_ulong) } {
+        0 => Ok(()),
+        _ => Err(std::io::Error::last_os_error()),
+    }
+}
+
+/// Starts `command` from the one thread that lives as long as this process.
+fn spawn(command: Command) -> std::io::Result<Child> {
+    static STARTER: OnceLock<Sender<Order>> = OnceLock::new();
+    let starter = STARTER.get_or_init(|| {
+        let (orders, received) = mpsc::channel::<Order>();
+        std::thread::spawn(move || {
+            for mut order in received {
+                order.reply.send(order.command.spawn()).ok();
+            }
+        });
+        orders
+    });
+    let (reply, answer) = mpsc::sync_channel(1);
+    starter
+        .send(Order { command, reply })
+        .map_err(std::io::Error::other)?;
+    answer.recv().map_err(std::io::Error::other)?
+}
+
+struct Order {
+    command: Command,
+    reply: SyncSender<std::io::Result<Child>>,
+}
+
+fn tail(log: &str) -> String {
+    let lines: Vec<&str> = log.lines().collect();
+    lines[lines.len().saturating_sub(LOG_TAIL_LINES)..].join("\n")
+}
+
+/// How long a process may take to end after it was asked to.
+pub const STOP_WITHIN: Duration = Duration::from_secs(20);
+
+pub(crate) const POLL: Duration = Duration::from_millis(10);
+const LOG_TAIL_LINES: usize = 30;
+const LONGEST_LOG: u64 = 16 << 20;

@@ -1,0 +1,127 @@
+//! When a server is ready.
+
+use std::io::{Read, Write};
+use std::process::{Command, Stdio};
+use std::time::{Duration, Instant};
+
+use crate::process::{POLL, Process};
+use crate::{Account, Host, ServerError};
+
+/// What a server that is ready does.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Readiness {
+    /// It has printed this text.
+    Log(String),
+    /// It listens on this TCP port. Seen without connecting, so that the server does not see a client that only
+    /// hangs up.
+    Port(u16),
+    /// It answers a GET of this path on this port with a status below 400.
+    Http {
+        /// The port.
+        port: u16,
+        /// The path, with its first slash.
+        path: String,
+    },
+    /// This command, program first, ends with status 0 on the server's host.
+    Command(Vec<String>),
+    /// It runs: nothing is waited for.
+    Running,
+}
+
+impl Readiness {
+    /// Waits until `process`, called `name` in errors, is ready.
+    ///
+    /// # Errors
+    /// [`ServerError::Ended`], [`ServerError::NotReady`].
+    pub fn wait(
+        &self,
+        name: &str,
+        process: &mut Process,
+        host: &dyn Host,
+        account: Account,
+        within: Duration,
+    ) -> Result<(), ServerError> {
+        let started = Instant::now();
+        loop {
+            let ended = process.ended().is_some();
+            if !ended && self.is_met(process, host, account) {
+                return Ok(());
+            }
+            if ended {
+                return Err(ServerError::Ended {
+                    name: name.to_owned(),
+                    log: process.log_tail(),
+                });
+            }
+            if started.elapsed() > within {
+                return Err(ServerError::NotReady {
+                    name: name.to_owned(),
+                    within,
+                    awaited: self.awaited(),
+                    log: process.log_tail(),
+                });
+            }
+            std::thread::sleep(POLL);
+        }
+    }
+
+    fn is_met(&self, process: &Process, host: &dyn Host, account: Account) -> bool {
+        match self {
+            Self::Log(mark) => process.log().contains(mark.as_str()),
+            Self::Port(port) => listens(process.id(), *port),
+            Self::Http { port, path } => listens(process.id(), *port) && answers(host, *port, path),
+            Self::Command(words) => succeeds(words, host, account),
+            Self::Running => true,
+        }
+    }
+
+    /// What is waited for, in words.
+    fn awaited(&self) -> String {
+        match self {
+            Self::Log(mark) => format!("it did not print '{mark}'"),
+            Self::Port(port) => format!("it did not listen on port {port}"),
+            Self::Http { port, path } => format!("it did not answer GET {path} on port {port}"),
+            Self::Command(words) => format!("'{}' did not succeed", words.join(" ")),
+            Self::Running => "it did not run".to_owned(),
+        }
+    }
+}
+
+/// Whether somebody listens on `port` in the network namespace of the process `id`, as the kernel lists it.
+fn listens(id: u32, port: u16) -> bool {
+    ["tcp", "tcp6"].iter().any(|table| {
+        let text = std::fs::read_to_string(format!("/proc/{id}/net/{table}")).unwrap_or_default();
+        text.lines().skip(1).any(|line| {
+            let mut fields = line.split_whitespace().skip(1);
+            let local = fields.next().and_then(|address| address.rsplit(':').next());
+            let state = fields.nth(1);
+            local.and_then(|port| u16::from_str_radix(port, 16).ok()) == Some(port) && state == Some(LISTEN)
+        })
+    })
+}
+
+fn answers(host: &dyn Host, port: u16, path: &str) -> bool {
+    let ask = || -> std::io::Result<bool> {
+        let mut stream = host.connect(port)?;
+        stream.set_read_timeout(Some(ANSWER_WITHIN))?;
+        stream.write_all(format!("GET {path} HTTP/1.0\r\nHost: localhost\r\n\r\n").as_bytes())?;
+        let mut head = [0; 12];
+        stream.read_exact(&mut head)?;
+        // `HTTP/1.1 200`: informational, success, redirection.
+        Ok(matches!(head[9], b'1'..=b'3'))
+    };
+    ask().unwrap_or(false)
+}
+
+fn succeeds(words: &[String], host: &dyn Host, account: Account) -> bool {
+    let Some((program, arguments)) = words.split_first() else {
+        return false;
+    };
+    let mut command = Command::new(program);
+    command.args(arguments).stdin(Stdio::null());
+    crate::process::run(command, host, account).is_ok()
+}
+
+/// The kernel's number for a listening socket in `/proc/net/tcp`.
+const LISTEN: &str = "0A";
+const ANSWER_WITHIN: Duration = Duration::from_secs(10);

@@ -1,0 +1,82 @@
+//! A server that runs, and the place it was given.
+
+use std::net::Ipv4Addr;
+use std::path::{Path, PathBuf};
+use std::process::ExitStatus;
+use std::time::Duration;
+
+use crate::process::Process;
+use crate::{Host, ServerError};
+
+/// What every kind of server is given.
+#[derive(Clone, Copy)]
+pub struct Place<'a> {
+    /// What the server is called in errors, for example `database (mariadb)`.
+    pub name: &'a str,
+    /// Where it runs.
+    pub host: &'a dyn Host,
+    /// Its private directory, which must be there; configuration, data, sockets and log go into it. Its path must be
+    /// short enough for a Unix socket in it (about 90 bytes), and others must be allowed to enter it.
+    pub directory: &'a Path,
+    /// The address to listen on.
+    pub listen: Ipv4Addr,
+    /// The TCP port to listen on.
+    pub port: u16,
+    /// How long it may take to get ready.
+    pub ready_within: Duration,
+}
+
+impl Place<'_> {
+    /// The file of all the server prints.
+    pub fn log(&self) -> PathBuf {
+        self.directory.join("server.log")
+    }
+}
+
+/// A server that is ready; gone when dropped. Its directory stays.
+#[derive(Debug)]
+pub struct Running {
+    pub(crate) process: Process,
+    pub(crate) name: String,
+}
+
+impl Running {
+    /// What it is called in errors.
+    pub fn name(&self) -> &str {
+        &self.name
+    }
+
+    /// All it has printed so far.
+    pub fn log(&self) -> String {
+        self.process.log()
+    }
+
+    /// The number of its first process.
+    pub fn process_id(&self) -> u32 {
+        self.process.id()
+    }
+
+    /// Says that the server is still there.
+    ///
+    /// # Errors
+    /// [`ServerError::Gone`] with the last lines of its log.
+    pub fn check(&mut self) -> Result<(), ServerError> {
+        match self.process.ended() {
+            None => Ok(()),
+            Some(_) => Err(ServerError::Gone {
+                name: self.name.clone(),
+                log: self.process.log_tail(),
+            }),
+        }
+    }
+
+    /// Kills it as a crash would; connections break without a goodbye.
+    pub fn kill(&mut self) {
+        self.process.kill();
+    }
+
+    /// Asks it to end and waits until it is gone.
+    pub fn stop(&mut self) -> Option<ExitStatus> {
+        self.process.stop()
+    }
+}
