@@ -19,6 +19,8 @@ pub struct Network<W> {
     established: Vec<u64>,
     events: BinaryHeap<Reverse<Event<W>>>,
     order: u64,
+    /// Per flow, when its sender is woken because something it waits for may be lost; 0 while nothing is.
+    gives_up_at: Vec<u64>,
     /// Waiters whose bytes have just arrived, to be told at the present time.
     satisfied: VecDeque<u32>,
     now: u64,
@@ -71,6 +73,19 @@ enum What<W> {
     GiveUpTimer {
         flow: u32,
     },
+    /// A packet without payload that was dropped is sent again.
+    SendControl(Control),
+}
+
+/// A packet without payload that somebody waits for. Dropped, it is sent again after its timeout, then after twice as long
+/// each time (RFC 6298).
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+struct Control {
+    direction: Direction,
+    wire_bytes: u32,
+    timeout: u64,
+    attempts: u32,
+    waiter: u32,
 }
 
 /// Bytes of a SYN or SYN-ACK packet: 52 and 8 of options (maximum segment size, window scale, SACK permitted).
@@ -94,6 +109,7 @@ impl<W: Ord> Network<W> {
             established: Vec::new(),
             events: BinaryHeap::new(),
             order: 0,
+            gives_up_at: Vec::new(),
             satisfied: VecDeque::new(),
             now,
         }
@@ -107,6 +123,7 @@ impl<W: Ord> Network<W> {
             [new.clone(), new]
         });
         self.flows.extend(flows);
+        self.gives_up_at.extend([0; 2]);
         self.established.push(0);
     }
 
@@ -145,13 +162,23 @@ impl<W: Ord> Network<W> {
 
     /// Sends a packet of the handshake; `waiter` waits for it.
     pub fn send_handshake(&mut self, direction: Direction, waiter: u32) {
-        self.send_control(direction, HANDSHAKE_BYTES, waiter);
+        self.send_control(Control {
+            direction,
+            wire_bytes: HANDSHAKE_BYTES,
+            timeout: HANDSHAKE_TIMEOUT,
+            attempts: 0,
+            waiter,
+        });
     }
 
     /// The client has the answer to its handshake: it acknowledges.
     pub fn establish(&mut self, connection: u32) {
         let passage = self.pipes[0].accept(Timestamp::from_nanos(self.now), TCP_HEADER_BYTES);
-        self.established[connection as usize] = self.arrival(passage, Direction::ClientToServer);
+        self.established[connection as usize] = match passage {
+            Passage::Arrives(arrives) => arrives.as_nanos(),
+            // The server repeats its part of the handshake, and the client this one.
+            Passage::Dropped(_) => self.now.saturating_add(HANDSHAKE_TIMEOUT + self.delays[0]),
+        };
     }
 
     /// `waiter` waits for the acknowledgement that ended the connection's handshake to reach the server: what a server
@@ -167,7 +194,14 @@ impl<W: Ord> Network<W> {
 
     /// Sends a packet without payload; `waiter` waits for it.
     pub fn send_empty(&mut self, direction: Direction, waiter: u32) {
-        self.send_control(direction, TCP_HEADER_BYTES, waiter);
+        let timeout = (self.delays[0] + self.delays[1]).saturating_add(CONTROL_TIMEOUT);
+        self.send_control(Control {
+            direction,
+            wire_bytes: TCP_HEADER_BYTES,
+            timeout,
+            attempts: 0,
+            waiter,
+        });
     }
 
     /// The application of `flow` writes `bytes`, spread evenly over `span` from now; `waiter` waits until all of
@@ -225,6 +259,7 @@ impl<W: Ord> Network<W> {
                 What::Write { flow, bytes } => self.write_now(flow, bytes),
                 What::AckTimer { flow } => self.ack_timer(flow),
                 What::GiveUpTimer { flow } => self.give_up_timer(flow),
+                What::SendControl(control) => self.send_control(control),
             }
         }
     }
@@ -258,21 +293,27 @@ impl<W: Ord> Network<W> {
     fn put_on_link(&mut self, flow: u32, sending: Sending) {
         let length = (sending.end - sending.start) as u32;
         let direction = (flow & 1) as usize;
-        let at = Timestamp::from_nanos(self.now);
-        match self.pipes[direction].accept(at, length + TCP_HEADER_BYTES) {
-            Passage::Arrives(arrives) => {
-                let (received, allowed) = self.flows[(flow ^ 1) as usize].acknowledge_with_data(self.now);
-                let what = What::Packet {
-                    flow,
-                    length,
-                    start: sending.start,
-                    received,
-                    allowed,
-                };
-                self.push(arrives.as_nanos(), what);
+        let (received, allowed) = self.flows[(flow ^ 1) as usize].acknowledge_with_data(self.now);
+        let passage = self.pipes[direction].accept(Timestamp::from_nanos(self.now), length + TCP_HEADER_BYTES);
+        let at = match passage {
+            Passage::Arrives(arrives) => arrives.as_nanos(),
+            // A real connection would break now. That this one goes on makes it no faster than the patience of TCP.
+            Passage::Dropped(_) if self.flows[flow as usize].has_lost_patience() => {
+                self.now.saturating_add(self.delays[direction])
             }
-            Passage::Dropped(_) => self.arm_give_up_timer(flow),
-        }
+            Passage::Dropped(_) => {
+                self.arm_give_up_timer(flow);
+                return self.arm_give_up_timer(flow ^ 1);
+            }
+        };
+        let what = What::Packet {
+            flow,
+            length,
+            start: sending.start,
+            received,
+            allowed,
+        };
+        self.push(at, what);
     }
 
     fn packet(&mut self, flow: u32, start: u64, end: u64) {
@@ -297,8 +338,8 @@ impl<W: Ord> Network<W> {
     fn put_acknowledgement_on_link(&mut self, flow: u32, received: u64, allowed: u64, beyond: u64) {
         let back = (flow & 1) as usize ^ 1;
         let passage = self.pipes[back].accept(Timestamp::from_nanos(self.now), TCP_HEADER_BYTES);
-        if let Passage::Arrives(arrives) = passage {
-            self.push(
+        match passage {
+            Passage::Arrives(arrives) => self.push(
                 arrives.as_nanos(),
                 What::Acknowledgement {
                     flow,
@@ -306,7 +347,8 @@ impl<W: Ord> Network<W> {
                     allowed,
                     beyond,
                 },
-            );
+            ),
+            Passage::Dropped(_) => self.arm_give_up_timer(flow),
         }
     }
 
@@ -331,42 +373,49 @@ impl<W: Ord> Network<W> {
         }
     }
 
+    /// Wakes the sender of `flow` when it stops waiting for an acknowledgement. Only asked for after a loss: without one
+    /// every acknowledgement comes. One timer a flow: a later deadline is looked up when the earlier one is over.
     fn arm_give_up_timer(&mut self, flow: u32) {
-        if let Some(at) = self.flows[flow as usize].gives_up_at() {
-            self.push(at.max(self.now), What::GiveUpTimer { flow });
+        if self.gives_up_at[flow as usize] == 0
+            && let Some(at) = self.flows[flow as usize].gives_up_at()
+        {
+            let at = at.max(self.now);
+            self.gives_up_at[flow as usize] = at;
+            self.push(at, What::GiveUpTimer { flow });
         }
     }
 
     fn give_up_timer(&mut self, flow: u32) {
         self.settle(flow);
-        match self.flows[flow as usize].gives_up_at() {
-            Some(at) if at <= self.now => {
-                if let Some(probe) = self.flows[flow as usize].gives_up(self.now) {
-                    self.put_on_link(flow, probe);
-                }
-                self.send(flow);
-                self.arm_give_up_timer(flow);
+        self.gives_up_at[flow as usize] = 0;
+        let due = self.flows[flow as usize].gives_up_at();
+        if due.is_some_and(|at| at <= self.now) {
+            if let Some(probe) = self.flows[flow as usize].gives_up(self.now) {
+                self.put_on_link(flow, probe);
             }
-            Some(at) => self.push(at, What::GiveUpTimer { flow }),
-            None => {}
+            self.send(flow);
         }
+        self.arm_give_up_timer(flow);
     }
 
-    fn send_control(&mut self, direction: Direction, wire_bytes: u32, waiter: u32) {
-        let passage = self.pipes[direction.index()].accept(Timestamp::from_nanos(self.now), wire_bytes);
-        let at = self.arrival(passage, direction);
-        self.push(at, What::Told(Happening::Arrived(waiter)));
-    }
-
-    /// When a packet without payload arrives. One that found no room is sent again after TCP's first timeout of a second
-    /// (RFC 6298), by when the queue has drained.
-    fn arrival(&self, passage: Passage, direction: Direction) -> u64 {
-        match passage {
+    fn send_control(&mut self, control: Control) {
+        let passage = self.pipes[control.direction.index()]
+            .accept(Timestamp::from_nanos(self.now), control.wire_bytes);
+        let at = match passage {
             Passage::Arrives(arrives) => arrives.as_nanos(),
-            Passage::Dropped(_) => self
-                .now
-                .saturating_add(HANDSHAKE_TIMEOUT + self.delays[direction.index()]),
-        }
+            Passage::Dropped(_) if control.attempts < MOST_CONTROL_ATTEMPTS => {
+                let again = self.now.saturating_add(control.timeout);
+                let control = Control {
+                    attempts: control.attempts + 1,
+                    timeout: control.timeout.saturating_mul(2),
+                    ..control
+                };
+                return self.push(again, What::SendControl(control));
+            }
+            // A real connection would break now, see `put_on_link`.
+            Passage::Dropped(_) => self.now.saturating_add(self.delays[control.direction.index()]),
+        };
+        self.push(at, What::Told(Happening::Arrived(control.waiter)));
     }
 
     fn push(&mut self, at: u64, what: What<W>) {
@@ -386,4 +435,9 @@ fn scale(amount: u64, part: u64, whole: u64) -> u64 {
 
 /// Pieces in which a reply with server time inside is produced.
 const MOST_PIECES: u64 = 16;
+/// `TCP_TIMEOUT_INIT`.
 const HANDSHAKE_TIMEOUT: u64 = 1_000_000_000;
+/// `TCP_RTO_MIN`, beside the round trip.
+const CONTROL_TIMEOUT: u64 = 200_000_000;
+/// `tcp_syn_retries`.
+const MOST_CONTROL_ATTEMPTS: u32 = 6;

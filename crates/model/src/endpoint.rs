@@ -33,7 +33,7 @@ impl fmt::Display for ConnectionId {
 }
 
 /// Which way bytes travel.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Direction {
     /// From the side that opened the connection.
     ClientToServer,

@@ -274,13 +274,12 @@ impl Flow {
     }
 
     /// When the sender stops waiting for an acknowledgement: after two round trips for the probe, then after the timeout,
-    /// twice as long each time in a row (RFC 6298). Absent when it waits for none, or has waited so often that the
-    /// connection is broken.
+    /// twice as long each time in a row (RFC 6298). Absent when it waits for none.
     pub fn gives_up_at(&self) -> Option<u64> {
-        if self.acked >= self.sent || self.timeouts >= MOST_TIMEOUTS {
+        if self.acked >= self.sent {
             return None;
         }
-        let mut patience = self.round_trip.timeout() << self.timeouts;
+        let mut patience = (self.round_trip.timeout() << self.timeouts.min(MOST_TIMEOUTS)).min(LONGEST_TIMEOUT);
         if self.may_probe() {
             let alone = if self.packets.len() == 1 {
                 PATIENCE_WITH_ONE
@@ -290,6 +289,11 @@ impl Flow {
             patience = patience.min(2 * self.round_trip.smoothed() + alone);
         }
         Some(self.last_sent + patience)
+    }
+
+    /// Whether it has waited in vain so often that a real connection would break.
+    pub const fn has_lost_patience(&self) -> bool {
+        self.timeouts >= MOST_TIMEOUTS
     }
 
     const fn may_probe(&self) -> bool {
@@ -369,6 +373,8 @@ const WAKE_AT_FREE: u64 = MOST_BUFFER / 3 - 65_536;
 const PROBE_MARGIN: u64 = 8_000_000;
 /// A lone packet's acknowledgement may be delayed (`tcp_rto_min`).
 const PATIENCE_WITH_ONE: u64 = 200_000_000;
+/// `TCP_RTO_MAX`.
+const LONGEST_TIMEOUT: u64 = 120_000_000_000;
 /// `tcp_retries2`.
 const MOST_TIMEOUTS: u32 = 15;
 const DUPLICATES_BEFORE_LOSS: usize = 3;
