@@ -144,13 +144,16 @@ pub struct Prediction {
     pub operations: u64,
     /// Round trip of the target link.
     pub rtt: Duration,
-    /// Rate of the target link each way; absent when unlimited.
-    pub rate: Option<BitRate>,
-    /// Clients at once.
+    /// Rate of the target link client-to-server (index 0) and server-to-client (index 1); absent when unlimited.
+    pub rate: [Option<BitRate>; 2],
+    /// The whole target link in its text form: what it has beside round trip and rate too.
+    pub link: Arc<str>,
+    /// Clients at once, each with one operation after another.
     pub clients: u32,
     /// Predicted median duration.
     pub duration: Duration,
-    /// Lower bound: 9 in 10 true durations are expected between the bounds.
+    /// Lower bound of the median: in 9 of 10 runs on such a link with as many operations as were replayed, the median
+    /// duration is expected between the bounds. Single operations vary more: see `spread`.
     pub low: Duration,
     /// Upper bound.
     pub high: Duration,

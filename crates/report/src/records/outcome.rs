@@ -173,6 +173,9 @@ pub(super) struct PredictionRecord<'a> {
     rtt_ns: u64,
     #[serde(skip_serializing_if = "Option::is_none")]
     rate_bits_per_second: Option<u64>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    request_rate_bits_per_second: Option<u64>,
+    link: &'a str,
     clients: u32,
     duration_ns: u64,
     low_ns: u64,
@@ -226,7 +229,9 @@ impl<'a> PredictionRecord<'a> {
             operation_name: &prediction.operation_name,
             operations: prediction.operations,
             rtt_ns: nanos(prediction.rtt),
-            rate_bits_per_second: prediction.rate.map(model::BitRate::as_bits_per_second),
+            rate_bits_per_second: prediction.rate[1].map(model::BitRate::as_bits_per_second),
+            request_rate_bits_per_second: prediction.rate[0].map(model::BitRate::as_bits_per_second),
+            link: &prediction.link,
             clients: prediction.clients,
             duration_ns: nanos(prediction.duration),
             low_ns: nanos(prediction.low),

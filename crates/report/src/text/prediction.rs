@@ -16,6 +16,9 @@ pub fn prediction_view(predictions: &[Prediction], style: &Style) -> String {
     };
     let optional = Optional {
         rate: predictions.iter().any(|prediction| prediction.rate != first.rate),
+        impairments: predictions
+            .iter()
+            .any(|prediction| impairments(&prediction.link) != impairments(&first.link)),
         clients: predictions
             .iter()
             .any(|prediction| prediction.clients != first.clients),
@@ -47,7 +50,7 @@ pub fn prediction_view(predictions: &[Prediction], style: &Style) -> String {
 
 /// One row an operation name, one column a link: what it would take there. Also tells how many names there are.
 pub(super) fn price_table(predictions: &[Prediction]) -> (Table, usize) {
-    let mut links: Vec<(Duration, Option<BitRate>)> = Vec::new();
+    let mut links: Vec<(Duration, Rates)> = Vec::new();
     for prediction in predictions {
         let link = (prediction.rtt, prediction.rate);
         if !links.contains(&link) {
@@ -82,6 +85,7 @@ pub(super) fn price_table(predictions: &[Prediction]) -> (Table, usize) {
 #[derive(Clone, Copy)]
 struct Optional {
     rate: bool,
+    impairments: bool,
     clients: bool,
     measured: bool,
 }
@@ -89,19 +93,24 @@ struct Optional {
 /// Tells once what is the same for all.
 fn heading(first: &Prediction, optional: Optional) -> String {
     let mut heading = "Operations on other links".to_owned();
-    if let (false, Some(rate)) = (optional.rate, first.rate) {
-        let _ = write!(heading, " of {rate}");
+    if !optional.rate && first.rate != [None, None] {
+        let _ = write!(heading, " of {}", rate_text(first.rate));
+    }
+    let impairments = impairments(&first.link);
+    if !optional.impairments && !impairments.is_empty() {
+        let _ = write!(heading, ", {}", super::escape::printable(&impairments));
     }
     if !optional.clients && first.clients != 1 {
         let _ = write!(heading, " with {}", counted(first.clients.into(), "client"));
     }
-    heading.push_str(" (9 in 10 are expected between low and high)");
+    heading.push_str(" (9 runs in 10 have their median between low and high)");
     heading
 }
 
 fn headings(optional: Optional) -> Vec<&'static str> {
     let mut headings = vec!["operation", "rtt"];
     headings.extend(optional.rate.then_some("rate"));
+    headings.extend(optional.impairments.then_some("and"));
     headings.extend(optional.clients.then_some("clients"));
     headings.extend(match optional.measured {
         true => &["predicted", "measured", "error"][..],
@@ -126,11 +135,8 @@ fn cells(prediction: &Prediction, optional: Optional) -> Vec<String> {
         prediction.operation_name.to_string(),
         format_duration(prediction.rtt),
     ];
-    cells.extend(optional.rate.then(|| {
-        prediction
-            .rate
-            .map_or_else(|| "unlimited".to_owned(), |rate| rate.to_string())
-    }));
+    cells.extend(optional.rate.then(|| rate_text(prediction.rate)));
+    cells.extend(optional.impairments.then(|| impairments(&prediction.link)));
     cells.extend(optional.clients.then(|| prediction.clients.to_string()));
     cells.push(format_duration(prediction.duration));
     if optional.measured {
@@ -201,12 +207,31 @@ fn of_names<'a>(
     })
 }
 
-fn link_text((rtt, rate): (Duration, Option<BitRate>)) -> String {
+fn link_text((rtt, rate): (Duration, Rates)) -> String {
     match rate {
-        Some(rate) => format!("{}, {rate}", format_duration(rtt)),
-        None => format_duration(rtt),
+        [None, None] => format_duration(rtt),
+        rate => format!("{}, {}", format_duration(rtt), rate_text(rate)),
     }
 }
+
+/// One rate when both directions have the same, else client-to-server and server-to-client.
+fn rate_text(rate: Rates) -> String {
+    let text = |rate: Option<BitRate>| rate.map_or_else(|| "unlimited".to_owned(), |rate| rate.to_string());
+    match rate {
+        [up, down] if up == down => text(up),
+        [up, down] => format!("{} / {}", text(up), text(down)),
+    }
+}
+
+/// What a link has beside round trip and rate, of its text form.
+fn impairments(link: &str) -> String {
+    let others = link
+        .split_whitespace()
+        .filter(|setting| !setting.starts_with("rtt=") && !setting.starts_with("rate="));
+    others.collect::<Vec<_>>().join(" ")
+}
+
+type Rates = [Option<BitRate>; 2];
 
 fn bound_words(bound: BoundBy) -> &'static str {
     match bound {

@@ -252,7 +252,11 @@ pub fn prediction(name: &str, rtt_millis: u64, turns: f64, rate: Option<&str>) -
         operation_name: name.into(),
         operations: 250,
         rtt: Duration::from_millis(rtt_millis),
-        rate: rate.and_then(|rate| BitRate::parse(rate).ok()),
+        rate: [rate.and_then(|rate| BitRate::parse(rate).ok()); 2],
+        link: match rate {
+            Some(_) => format!("rtt={rtt_millis}ms rate=10mbit").into(),
+            None => format!("rtt={rtt_millis}ms").into(),
+        },
         clients: 1,
         duration: micros(middle),
         low: micros(middle * 9 / 10),
