@@ -1,8 +1,8 @@
 //! The world: sockets, threads and the clock.
 //!
 //! [`Target`] says which server is meant, [`relay`] stands in front of it and shows every byte that passes to a
-//! [`model::Observer`], [`Clock`] is the timeline both live on. Everything that decides what bytes mean is
-//! elsewhere (`wire`, `analysis`); this crate moves them and knows when.
+//! [`model::Observer`], [`replay`] plays an operation over sockets, [`Clock`] is the timeline all live on. Everything that
+//! decides what bytes mean is elsewhere (`wire`, `analysis`); this crate moves them and knows when.
 //!
 //! Start reading at [`relay`].
 
@@ -10,6 +10,7 @@ pub mod clock;
 pub mod error;
 mod poller;
 pub mod relay;
+pub mod replay;
 mod resolve;
 mod socket;
 pub mod target;

@@ -1,7 +1,7 @@
 //! Waiting for sockets: epoll, edge-triggered, and a bell that another thread can ring.
 
 use crate::error::{LiveError, OsError};
-use std::os::fd::{AsRawFd, BorrowedFd, FromRawFd, OwnedFd};
+use std::os::fd::{AsFd, AsRawFd, BorrowedFd, FromRawFd, OwnedFd};
 use std::time::Duration;
 
 /// What is ready, with the number under which it was registered.
@@ -90,7 +90,6 @@ impl Poller {
 
     /// Reports `bell` under `token` while it rings.
     pub(crate) fn watch_bell(&self, bell: &Bell, token: u64) -> Result<(), LiveError> {
-        use std::os::fd::AsFd;
         self.register(bell.0.as_fd(), token, (libc::EPOLLIN | libc::EPOLLET) as u32)
     }
 
@@ -129,6 +128,13 @@ impl Poller {
             unsafe { libc::epoll_wait(self.epoll.as_raw_fd(), list.events.as_mut_ptr(), room, timeout) };
         // The only failure left once the descriptor is valid is an interruption by a signal: nothing is ready.
         list.count = usize::try_from(count).unwrap_or(0);
+    }
+}
+
+/// The epoll instance itself, readable while something is ready.
+impl AsFd for Poller {
+    fn as_fd(&self) -> BorrowedFd<'_> {
+        self.epoll.as_fd()
     }
 }
 

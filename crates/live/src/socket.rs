@@ -51,6 +51,13 @@ impl Socket {
 
     /// Begins to connect; the socket becomes writable when that is done, and [`Socket::connected`] tells how.
     pub(crate) fn connect(address: &SocketAddr) -> Result<Self, OsError> {
+        let socket = Self::unconnected(address)?;
+        socket.begin_to_connect(address)?;
+        Ok(socket)
+    }
+
+    /// A socket for connections to addresses of this family. It belongs to the network namespace of this thread.
+    pub(crate) fn unconnected(address: &SocketAddr) -> Result<Self, OsError> {
         let family = if address.is_ipv4() {
             libc::AF_INET
         } else {
@@ -66,14 +73,25 @@ impl Socket {
             stream: TcpStream::from(unsafe { OwnedFd::from_raw_fd(fd) }),
         };
         socket.prepare()?;
+        Ok(socket)
+    }
+
+    /// Begins to connect a socket that is not connected yet.
+    pub(crate) fn begin_to_connect(&self, address: &SocketAddr) -> Result<(), OsError> {
         let (name, length) = kernel_address(address);
         // SAFETY: `name` holds an address of `length` bytes of the family given to the socket.
-        let result = unsafe { libc::connect(fd, (&raw const name).cast(), length) };
+        let result = unsafe { libc::connect(self.stream.as_raw_fd(), (&raw const name).cast(), length) };
         match OsError::last() {
-            _ if result == 0 => Ok(socket),
-            OsError(libc::EINPROGRESS) => Ok(socket),
+            _ if result == 0 => Ok(()),
+            OsError(libc::EINPROGRESS) => Ok(()),
             error => Err(error),
         }
+    }
+
+    /// The port of this end.
+    pub(crate) fn local_port(&self) -> Result<u16, OsError> {
+        let address = self.stream.local_addr().map_err(|error| OsError::of(&error))?;
+        Ok(address.port())
     }
 
     /// Lets reads and writes wait, at most `longest` each; absent for the non-blocking way that workers need.

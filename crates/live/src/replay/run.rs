@@ -1,0 +1,522 @@
+//! The course of a replay: what may happen when, for all clients.
+
+use super::script::{After, Passage, Script};
+use super::wires::{CLIENT, Channel, Event, SERVER, Wires};
+use super::{Course, Ends, ReplayError, Replayed, waiting};
+use std::cmp::Reverse;
+use std::collections::BinaryHeap;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::{Duration, Instant};
+
+/// Which node, of which operation of which client.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) struct Tag {
+    pub(super) client: u32,
+    /// Operations of this client before this one.
+    pub(super) run: u32,
+    pub(super) node: u32,
+}
+
+/// What is due at a time.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+enum Wake {
+    /// The next operation of a client begins.
+    Begin(u32),
+    /// The client of a node begins to send.
+    Start(Tag),
+    /// A timed request is at its server.
+    Arrive(Tag),
+    /// The server of a node begins to answer.
+    Reply(Tag),
+    /// The server of a node is free again.
+    Free(Tag),
+    /// A node is through by time alone.
+    Complete(Tag),
+    /// Further bytes of this end of this connection are due.
+    Flush(u32, usize),
+}
+
+/// How far a node has come.
+#[derive(Debug, Clone, Copy, Default)]
+struct Progress {
+    arrived: bool,
+    replying: bool,
+    completed: bool,
+}
+
+#[derive(Debug)]
+struct Client {
+    run: u32,
+    begin: u64,
+    end: u64,
+    progress: Vec<Progress>,
+    unfinished: usize,
+    /// The connection of each channel.
+    slots: Vec<Option<u32>>,
+    state: State,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum State {
+    /// Its connections are being opened, or it waits for its begin.
+    Waiting,
+    Running,
+    Through,
+}
+
+/// A replay in progress. Times are nanoseconds since its begin.
+pub(super) struct Run<'a> {
+    script: &'a Script,
+    course: &'a Course,
+    stop: &'a AtomicBool,
+    wires: Wires<'a>,
+    clients: Vec<Client>,
+    /// Due things, the earliest first; those due at the same time in the order in which they were noted.
+    due: BinaryHeap<Reverse<(u64, u64, Wake)>>,
+    noted: u64,
+    clock: Instant,
+    first_begin: Option<u64>,
+    last_end: u64,
+    outcome: Replayed,
+}
+
+impl<'a> Run<'a> {
+    pub(super) fn new(
+        script: &'a Script,
+        ends: &'a Ends<'a>,
+        course: &'a Course,
+        stop: &'a AtomicBool,
+    ) -> Result<Self, ReplayError> {
+        let client = || Client {
+            run: 0,
+            begin: 0,
+            end: 0,
+            progress: Vec::new(),
+            unfinished: 0,
+            slots: vec![None; script.channels.len()],
+            state: State::Waiting,
+        };
+        Ok(Self {
+            script,
+            course,
+            stop,
+            wires: Wires::new(ends)?,
+            clients: (0..course.clients.max(1)).map(|_| client()).collect(),
+            due: BinaryHeap::new(),
+            noted: 0,
+            clock: Instant::now(),
+            first_begin: None,
+            last_end: 0,
+            outcome: Replayed::default(),
+        })
+    }
+
+    pub(super) fn play(mut self) -> Result<Replayed, ReplayError> {
+        for client in 0..self.clients.len() as u32 {
+            self.prepare(client)?;
+        }
+        let mut events = Vec::new();
+        while !self.is_over() {
+            if self.now() > nanos(self.course.longest) || self.stop.load(Ordering::Relaxed) {
+                self.outcome.cut = true;
+                break;
+            }
+            self.do_what_is_due()?;
+            self.wires.wait(self.until_next(), &mut events)?;
+            for event in events.drain(..) {
+                self.happened(event)?;
+            }
+        }
+        if self.outcome.durations.is_empty() && !self.stop.load(Ordering::Relaxed) {
+            return Err(ReplayError::OutOfTime {
+                after: self.course.longest,
+                missing: self.wires.lacking().unwrap_or("nothing on the link"),
+            });
+        }
+        if let Some(first) = self.first_begin {
+            self.outcome.span = Duration::from_nanos(self.last_end.saturating_sub(first));
+        }
+        Ok(self.outcome)
+    }
+
+    /// All clients are through, and no byte is on its way.
+    fn is_over(&self) -> bool {
+        let through = |client: &Client| client.state == State::Through;
+        self.clients.iter().all(through) && self.wires.is_settled()
+    }
+
+    fn now(&self) -> u64 {
+        nanos(self.clock.elapsed())
+    }
+
+    fn note(&mut self, at: u64, wake: Wake) {
+        self.noted += 1;
+        self.due.push(Reverse((at, self.noted, wake)));
+    }
+
+    fn note_in(&mut self, span: Duration, wake: Wake) {
+        let at = self.now().saturating_add(nanos(span));
+        self.note(at, wake);
+    }
+
+    /// How long the thread may sleep.
+    fn until_next(&self) -> Duration {
+        let next = self.due.peek().map_or(LONGEST_SLEEP, |Reverse((at, _, _))| {
+            Duration::from_nanos(at.saturating_sub(self.now()))
+        });
+        next.saturating_sub(waiting::AWAKE).min(LONGEST_SLEEP)
+    }
+
+    fn do_what_is_due(&mut self) -> Result<(), ReplayError> {
+        while let Some(Reverse((at, _, wake))) = self.due.peek().copied() {
+            let now = self.now();
+            if at > now {
+                break;
+            }
+            self.due.pop();
+            self.outcome.lateness = self.outcome.lateness.max(Duration::from_nanos(now - at));
+            match wake {
+                Wake::Begin(client) => self.begin(client),
+                Wake::Start(tag) => self.start(tag)?,
+                Wake::Arrive(tag) => self.request_arrived(tag),
+                Wake::Reply(tag) => self.reply(tag)?,
+                Wake::Free(tag) => self.free(tag),
+                Wake::Complete(tag) => self.complete(tag)?,
+                Wake::Flush(slot, end) => self.wires.flush(slot, end, now)?,
+            }
+        }
+        Ok(())
+    }
+
+    fn happened(&mut self, event: Event) -> Result<(), ReplayError> {
+        match event {
+            Event::Connected(slot) => {
+                let tag = self
+                    .wires
+                    .channel(slot)
+                    .and_then(|channel| channel.handshake.take());
+                if let Some(tag) = tag {
+                    let server = self.script.nodes[tag.node as usize].server_before;
+                    self.note_in(server, Wake::Complete(tag));
+                }
+                let now = self.now();
+                self.wires.flush(slot, CLIENT, now)?;
+                self.begin_when_ready();
+            }
+            Event::Accepted(slot) => {
+                let greeting = self
+                    .wires
+                    .channel(slot)
+                    .and_then(|channel| channel.greeting.take());
+                if let Some(tag) = greeting {
+                    self.request_arrived(tag);
+                }
+                self.begin_when_ready();
+            }
+            Event::Arrived { end: CLIENT, tag } => self.complete(tag)?,
+            Event::Arrived { tag, .. } => self.request_arrived(tag),
+            Event::Writable { slot, end } => {
+                let now = self.now();
+                self.wires.flush(slot, end, now)?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Gives a client the connections its next operation finds, and those it will open.
+    fn prepare(&mut self, client: u32) -> Result<(), ReplayError> {
+        let within = self
+            .script
+            .channels
+            .iter()
+            .filter(|plan| plan.opened_within)
+            .count();
+        let rounds = self.course.warm_up.saturating_add(self.course.rounds) as usize;
+        self.wires
+            .stock(within.saturating_mul(self.clients.len()).saturating_mul(rounds))?;
+        for place in 0..self.script.channels.len() {
+            if self.clients[client as usize].slots[place].is_some() {
+                continue;
+            }
+            let slot = self.wires.add();
+            self.clients[client as usize].slots[place] = Some(slot);
+            if !self.script.channels[place].opened_within {
+                self.wires.connect(slot)?;
+            }
+        }
+        let client = &mut self.clients[client as usize];
+        client.state = State::Waiting;
+        client.begin = u64::MAX;
+        client.progress = vec![Progress::default(); self.script.nodes.len()];
+        client.unfinished = self.script.nodes.len();
+        self.begin_when_ready();
+        Ok(())
+    }
+
+    /// Lets clients begin whose connections from before are there.
+    fn begin_when_ready(&mut self) {
+        for client in 0..self.clients.len() {
+            let waits = &self.clients[client];
+            if waits.state != State::Waiting || waits.begin != u64::MAX {
+                continue;
+            }
+            let plans = self.script.channels.iter().zip(&waits.slots);
+            let wires = &mut self.wires;
+            let is_there = |channel: &mut Channel| channel.connected && channel.is_accepted();
+            let ready = plans
+                .filter(|(plan, _)| !plan.opened_within)
+                .all(|(_, slot)| slot.and_then(|slot| wires.channel(slot)).is_some_and(is_there));
+            if ready {
+                // One client alone need not wait for its own time after the end: nobody meets it then.
+                let own_time = match self.clients.len() > 1 && self.clients[client].run > 0 {
+                    true => self.script.client_after,
+                    false => Duration::ZERO,
+                };
+                let at = self.now().saturating_add(nanos(self.course.pause + own_time));
+                self.clients[client].begin = at;
+                self.note(at, Wake::Begin(client as u32));
+            }
+        }
+    }
+
+    fn begin(&mut self, client: u32) {
+        let who = &mut self.clients[client as usize];
+        who.state = State::Running;
+        let (run, begin) = (who.run, who.begin);
+        if run >= self.course.warm_up {
+            self.first_begin.get_or_insert(begin);
+        }
+        for &node in &self.script.roots {
+            let before = nanos(self.script.nodes[node as usize].client_before);
+            self.note(
+                begin.saturating_add(before),
+                Wake::Start(Tag { client, run, node }),
+            );
+        }
+    }
+
+    /// The node's progress, unless its operation is over.
+    fn progress(&mut self, tag: Tag) -> Option<&mut Progress> {
+        let client = self.clients.get_mut(tag.client as usize)?;
+        if client.run != tag.run || client.state != State::Running {
+            return None;
+        }
+        client.progress.get_mut(tag.node as usize)
+    }
+
+    fn slot(&self, tag: Tag, channel: u32) -> Option<u32> {
+        self.clients[tag.client as usize].slots[channel as usize]
+    }
+
+    fn start(&mut self, tag: Tag) -> Result<(), ReplayError> {
+        let node = &self.script.nodes[tag.node as usize];
+        match node.passage {
+            Passage::Handshake(channel) => {
+                if let Some(slot) = self.slot(tag, channel) {
+                    self.wires.connect(slot)?;
+                    if let Some(channel) = self.wires.channel(slot) {
+                        channel.handshake = Some(tag);
+                    }
+                }
+            }
+            Passage::Greeting(channel) => {
+                let slot = self.slot(tag, channel);
+                match slot.and_then(|slot| self.wires.channel(slot)) {
+                    Some(channel) if channel.is_accepted() => self.request_arrived(tag),
+                    Some(channel) => channel.greeting = Some(tag),
+                    None => {}
+                }
+            }
+            Passage::Data(channel) => self.send(tag, channel, CLIENT)?,
+            Passage::Timed([request, _]) => self.note_in(request + node.inside[CLIENT], Wake::Arrive(tag)),
+        }
+        self.release(tag, After::RequestSent);
+        if !node.has_reply {
+            self.note_in(node.inside[CLIENT], Wake::Complete(tag));
+        }
+        Ok(())
+    }
+
+    /// This end of the node's connection sends its bytes.
+    fn send(&mut self, tag: Tag, channel: u32, end: usize) -> Result<(), ReplayError> {
+        let node = &self.script.nodes[tag.node as usize];
+        let Some(slot) = self.slot(tag, channel) else {
+            return Ok(());
+        };
+        let now = self.now();
+        let Some(wire) = self.wires.channel(slot) else {
+            return Ok(());
+        };
+        wire.inbox[1 - end].announce(node.bytes[end], tag);
+        for due in wire.out[end].put(node.bytes[end], now, nanos(node.inside[end])) {
+            self.note(due, Wake::Flush(slot, end));
+        }
+        self.wires.flush(slot, end, now)
+    }
+
+    fn request_arrived(&mut self, tag: Tag) {
+        let Some(progress) = self.progress(tag) else {
+            return;
+        };
+        progress.arrived = true;
+        self.release(tag, After::RequestArrived);
+        let node = &self.script.nodes[tag.node as usize];
+        if !node.has_reply {
+            return;
+        }
+        match node.passage {
+            Passage::Timed(_) => self.answer_timed(tag),
+            Passage::Handshake(channel) | Passage::Greeting(channel) | Passage::Data(channel) => {
+                if let Some(slot) = self.slot(tag, channel) {
+                    if let Some(channel) = self.wires.channel(slot) {
+                        channel.server_waiting.push_back(tag);
+                    }
+                    self.serve_next(slot);
+                }
+            }
+        }
+    }
+
+    fn answer_timed(&mut self, tag: Tag) {
+        if !self.is_held(tag) {
+            let before = self.script.nodes[tag.node as usize].server_before;
+            self.note_in(before, Wake::Reply(tag));
+        }
+    }
+
+    /// Lets a server begin its next answer, when it is free and the answer waits for nothing else.
+    fn serve_next(&mut self, slot: u32) {
+        let Some(channel) = self.wires.channel(slot) else {
+            return;
+        };
+        let Some(tag) = channel.server_waiting.front().copied() else {
+            return;
+        };
+        if channel.server_busy || self.is_held(tag) {
+            return;
+        }
+        if let Some(channel) = self.wires.channel(slot) {
+            channel.server_waiting.pop_front();
+            channel.server_busy = true;
+        }
+        let before = self.script.nodes[tag.node as usize].server_before;
+        self.note_in(before, Wake::Reply(tag));
+    }
+
+    /// Whether the node's answer waits for another node.
+    fn is_held(&mut self, tag: Tag) -> bool {
+        let Some(node) = self.script.nodes[tag.node as usize].reply_after else {
+            return false;
+        };
+        self.progress(Tag { node, ..tag })
+            .is_some_and(|progress| !progress.completed)
+    }
+
+    fn reply(&mut self, tag: Tag) -> Result<(), ReplayError> {
+        let Some(progress) = self.progress(tag) else {
+            return Ok(());
+        };
+        progress.replying = true;
+        let node = &self.script.nodes[tag.node as usize];
+        match node.passage {
+            Passage::Timed([_, reply]) => self.note_in(reply + node.inside[SERVER], Wake::Complete(tag)),
+            Passage::Handshake(channel) | Passage::Greeting(channel) | Passage::Data(channel) => {
+                self.send(tag, channel, SERVER)?;
+                self.note_in(node.inside[SERVER], Wake::Free(tag));
+            }
+        }
+        Ok(())
+    }
+
+    fn free(&mut self, tag: Tag) {
+        let Some(slot) = self.slot_of(tag) else { return };
+        if let Some(channel) = self.wires.channel(slot) {
+            channel.server_busy = false;
+        }
+        self.serve_next(slot);
+    }
+
+    fn slot_of(&self, tag: Tag) -> Option<u32> {
+        match self.script.nodes[tag.node as usize].passage {
+            Passage::Handshake(channel) | Passage::Greeting(channel) | Passage::Data(channel) => {
+                self.slot(tag, channel)
+            }
+            Passage::Timed(_) => None,
+        }
+    }
+
+    fn complete(&mut self, tag: Tag) -> Result<(), ReplayError> {
+        let now = self.now();
+        let Some(progress) = self.progress(tag).filter(|progress| !progress.completed) else {
+            return Ok(());
+        };
+        progress.completed = true;
+        self.clients[tag.client as usize].end = now;
+        self.clients[tag.client as usize].unfinished -= 1;
+        self.release(tag, After::Completion);
+        for &waiter in &self.script.nodes[tag.node as usize].reply_waiters {
+            self.let_go(Tag { node: waiter, ..tag });
+        }
+        if self.clients[tag.client as usize].unfinished == 0 {
+            self.finish(tag.client)?;
+        }
+        Ok(())
+    }
+
+    /// What the node's answer waited for is there.
+    fn let_go(&mut self, tag: Tag) {
+        let Some(progress) = self.progress(tag).copied() else {
+            return;
+        };
+        if !progress.arrived || progress.replying {
+            return;
+        }
+        match self.slot_of(tag) {
+            Some(slot) => self.serve_next(slot),
+            None => self.answer_timed(tag),
+        }
+    }
+
+    /// Starts the nodes that waited for `what` of this one.
+    fn release(&mut self, tag: Tag, what: After) {
+        for &node in &self.script.nodes[tag.node as usize].dependents {
+            let dependent = &self.script.nodes[node as usize];
+            if dependent.after.is_some_and(|(_, after)| after == what) {
+                self.note_in(dependent.client_before, Wake::Start(Tag { node, ..tag }));
+            }
+        }
+    }
+
+    /// An operation is through: counts it, closes what it closed, and prepares the next.
+    fn finish(&mut self, client: u32) -> Result<(), ReplayError> {
+        let who = &mut self.clients[client as usize];
+        let end = who.end.saturating_add(nanos(self.script.client_after));
+        if who.run >= self.course.warm_up {
+            self.outcome.durations.push(Duration::from_nanos(end - who.begin));
+            self.last_end = self.last_end.max(end);
+        }
+        who.run += 1;
+        let through = who.run >= self.course.warm_up.saturating_add(self.course.rounds);
+        let mut left = Vec::new();
+        for (plan, slot) in self.script.channels.iter().zip(&mut who.slots) {
+            if plan.opened_within || plan.closed_within || through {
+                left.extend(slot.take());
+            }
+        }
+        for slot in left {
+            self.wires.leave(slot);
+        }
+        if through {
+            self.clients[client as usize].state = State::Through;
+            return Ok(());
+        }
+        self.prepare(client)
+    }
+}
+
+fn nanos(span: Duration) -> u64 {
+    u64::try_from(span.as_nanos()).unwrap_or(u64::MAX)
+}
+
+/// How long a request to stop may go unnoticed.
+const LONGEST_SLEEP: Duration = Duration::from_millis(50);

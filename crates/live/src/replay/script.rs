@@ -1,0 +1,356 @@
+//! An operation as a script for two ends: who sends what, and what it waits for.
+//!
+//! The operation is read by the rules of docs/prediction.md, "What is replayed". This is written apart from the predictor
+//! on purpose: what a replay proves must not rest on the code it proves.
+
+use super::ReplayError;
+use model::{ConnectionId, Operation, OperationStep, Phase, Step};
+use std::collections::{HashMap, HashSet};
+use std::time::Duration;
+
+/// An operation made ready to be replayed over sockets.
+#[derive(Debug)]
+pub struct Script {
+    pub(super) nodes: Vec<Node>,
+    /// Nodes that wait for nothing.
+    pub(super) roots: Vec<u32>,
+    pub(super) channels: Vec<ChannelPlan>,
+    pub(super) client_after: Duration,
+}
+
+/// One request burst, the wait and the reply burst.
+#[derive(Debug)]
+pub(super) struct Node {
+    pub(super) passage: Passage,
+    pub(super) has_reply: bool,
+    /// Payload bytes each way.
+    pub(super) bytes: [u64; 2],
+    /// Time over which each side produces its bytes.
+    pub(super) inside: [Duration; 2],
+    /// Server time before the reply's first byte, and waits of which nobody knows whose they were.
+    pub(super) server_before: Duration,
+    pub(super) after: Option<(u32, After)>,
+    /// Client time between what it waits for and its request.
+    pub(super) client_before: Duration,
+    /// The node its reply waits for.
+    pub(super) reply_after: Option<u32>,
+    /// Nodes that wait for this one to start, arrive or complete.
+    pub(super) dependents: Vec<u32>,
+    /// Nodes whose reply waits for this one.
+    pub(super) reply_waiters: Vec<u32>,
+}
+
+/// How a node's bytes get to the other end.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Passage {
+    /// The TCP handshake of this channel.
+    Handshake(u32),
+    /// The greeting of a server that speaks first, once this channel is there.
+    Greeting(u32),
+    /// Data over this channel.
+    Data(u32),
+    /// Not over the link: these times each way, as they were measured.
+    Timed([Duration; 2]),
+}
+
+/// What of another node a node waits for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum After {
+    Completion,
+    RequestSent,
+    RequestArrived,
+}
+
+/// One connection of the operation that crosses the link.
+#[derive(Debug, Clone, Copy, Default)]
+pub(super) struct ChannelPlan {
+    /// It is opened within the operation; otherwise it is there when the operation begins.
+    pub(super) opened_within: bool,
+    /// It is closed with the operation.
+    pub(super) closed_within: bool,
+}
+
+impl Script {
+    /// Reads the operation; `moved` tells which exchanges' connections cross the link. The others keep their measured
+    /// times.
+    ///
+    /// # Errors
+    /// When the operation cannot be replayed: it is only a part of a longer one, has too many connections or bytes, moves
+    /// nothing, or its exchanges wait for each other in a circle.
+    pub fn new(operation: &Operation, moved: &dyn Fn(&OperationStep) -> bool) -> Result<Self, ReplayError> {
+        if operation.continues {
+            return Err(ReplayError::Partial);
+        }
+        let mut reader = Reader::default();
+        for (index, step) in operation.steps.iter().enumerate() {
+            reader.add(index, step, moved(step));
+        }
+        reader.finish(operation)
+    }
+
+    /// How many exchanges' steps it has.
+    pub fn steps(&self) -> usize {
+        self.nodes.len()
+    }
+
+    /// How many connections cross the link.
+    pub fn connections(&self) -> usize {
+        self.channels.len()
+    }
+}
+
+#[derive(Default)]
+struct Reader {
+    nodes: Vec<Node>,
+    /// First node of each exchange.
+    first: Vec<u32>,
+    connections: Vec<ConnectionId>,
+    channels: Vec<ChannelPlan>,
+    places: HashMap<ConnectionId, u32>,
+    /// Channels whose handshake was the last that was seen of them.
+    fresh: HashSet<u32>,
+}
+
+impl Reader {
+    fn add(&mut self, index: usize, step: &OperationStep, moved: bool) {
+        let exchange = &step.exchange;
+        let mut after = self.waits_for(index, step);
+        let mut client_before = step.client_before;
+        let channel = moved.then(|| self.channel(step));
+        self.first.push(self.nodes.len() as u32);
+        self.connections.push(exchange.connection);
+        let mut previous: Option<&Step> = None;
+        for part in exchange.steps() {
+            if let Some(previous) = previous {
+                after = Some((self.nodes.len() as u32 - 1, After::Completion));
+                client_before = pause_between(previous, part);
+            }
+            let passage = match channel {
+                None => timed(part, step.reply_after.is_some()),
+                Some((channel, _)) if exchange.is_handshake() => Passage::Handshake(channel),
+                Some((channel, true)) if part.request_bytes == 0 && previous.is_none() => {
+                    Passage::Greeting(channel)
+                }
+                Some((channel, _)) => Passage::Data(channel),
+            };
+            let waits_inside = step.reply_after.is_some();
+            self.nodes
+                .push(node(part, passage, after, client_before, waits_inside));
+            previous = Some(part);
+        }
+    }
+
+    /// The channel of the step's connection, and whether this is its first exchange after the handshake.
+    fn channel(&mut self, step: &OperationStep) -> (u32, bool) {
+        let exchange = &step.exchange;
+        let next = self.channels.len() as u32;
+        let place = *self.places.entry(exchange.connection).or_insert(next);
+        if place == next {
+            self.channels.push(ChannelPlan::default());
+        }
+        let fresh = match exchange.is_handshake() {
+            true => self.fresh.insert(place),
+            false => self.fresh.remove(&place),
+        };
+        let plan = &mut self.channels[place as usize];
+        plan.opened_within |= exchange.is_handshake();
+        plan.closed_within |= exchange.phase == Phase::Close;
+        (place, fresh)
+    }
+
+    /// Dependencies that point forward (which no observation can produce) count as absent.
+    fn waits_for(&self, index: usize, step: &OperationStep) -> Option<(u32, After)> {
+        let after = step.after.map(|after| after as usize)?;
+        if after >= index {
+            return None;
+        }
+        let what = match step.after_start {
+            false => return Some((self.last(after), After::Completion)),
+            true if self.connections[after] == step.exchange.connection => After::RequestSent,
+            true => After::RequestArrived,
+        };
+        Some((self.first[after], what))
+    }
+
+    /// Last node of an exchange.
+    fn last(&self, index: usize) -> u32 {
+        self.first
+            .get(index + 1)
+            .map_or(self.nodes.len() as u32, |next| *next)
+            - 1
+    }
+
+    fn finish(mut self, operation: &Operation) -> Result<Script, ReplayError> {
+        for (index, step) in operation.steps.iter().enumerate() {
+            let waited_for = step.reply_after.map(|after| after as usize);
+            if let Some(inner) = waited_for.filter(|inner| *inner < self.first.len() && *inner != index) {
+                let (outer, inner) = (self.last(index), self.last(inner));
+                self.nodes[outer as usize].reply_after = Some(inner);
+                self.nodes[inner as usize].reply_waiters.push(outer);
+            }
+        }
+        let mut roots = Vec::new();
+        for index in 0..self.nodes.len() {
+            match self.nodes[index].after {
+                Some((after, _)) => self.nodes[after as usize].dependents.push(index as u32),
+                None => roots.push(index as u32),
+            }
+        }
+        let script = Script {
+            nodes: self.nodes,
+            roots,
+            channels: self.channels,
+            client_after: operation.client_after,
+        };
+        script.check()?;
+        Ok(script)
+    }
+}
+
+impl Script {
+    fn check(&self) -> Result<(), ReplayError> {
+        if self.channels.is_empty() {
+            return Err(ReplayError::NothingMoved);
+        }
+        if self.channels.len() > MOST_CONNECTIONS {
+            return Err(ReplayError::TooManyConnections {
+                connections: self.channels.len(),
+                most: MOST_CONNECTIONS,
+            });
+        }
+        let over_link = |node: &&Node| !matches!(node.passage, Passage::Timed(_));
+        let bytes = self.nodes.iter().filter(over_link).fold(0_u64, |sum, node| {
+            sum.saturating_add(node.bytes[0]).saturating_add(node.bytes[1])
+        });
+        if bytes > MOST_BYTES {
+            return Err(ReplayError::TooManyBytes {
+                bytes,
+                most: MOST_BYTES,
+            });
+        }
+        self.check_order()
+    }
+
+    /// Lets every node happen as soon as what it waits for has happened: all must.
+    fn check_order(&self) -> Result<(), ReplayError> {
+        let mut started = vec![false; self.nodes.len()];
+        let mut completed = vec![false; self.nodes.len()];
+        let mut todo = self.roots.clone();
+        while let Some(index) = todo.pop() {
+            let node = &self.nodes[index as usize];
+            if !std::mem::replace(&mut started[index as usize], true) {
+                todo.extend(self.dependents(index, false));
+            }
+            let held = node.reply_after.is_some_and(|inner| !completed[inner as usize]);
+            if held || std::mem::replace(&mut completed[index as usize], true) {
+                continue;
+            }
+            todo.extend(self.dependents(index, true));
+            let waiting = node.reply_waiters.iter().copied();
+            todo.extend(waiting.filter(|waiter| started[*waiter as usize]));
+        }
+        match completed.iter().position(|completed| !completed) {
+            Some(exchange) => Err(ReplayError::Circle { exchange }),
+            None => Ok(()),
+        }
+    }
+
+    fn dependents(&self, of: u32, completion: bool) -> impl Iterator<Item = u32> + '_ {
+        let is_wanted = move |dependent: &u32| {
+            let after = self.nodes[*dependent as usize].after;
+            after.is_some_and(|(_, what)| (what == After::Completion) == completion)
+        };
+        self.nodes[of as usize]
+            .dependents
+            .iter()
+            .copied()
+            .filter(is_wanted)
+    }
+}
+
+fn node(
+    step: &Step,
+    passage: Passage,
+    after: Option<(u32, After)>,
+    client_before: Duration,
+    waits_inside: bool,
+) -> Node {
+    let inside = step.server_inside_reply.min(step.server);
+    let before = step.server - inside;
+    // Where the server-side round trip is unknown, nobody knows whose the wait was: it is kept whole.
+    let is_data = matches!(passage, Passage::Data(_) | Passage::Greeting(_));
+    let unknown = if is_data && step.server_side_rtt.is_none() && !waits_inside {
+        measured_wait(step).saturating_sub(before)
+    } else {
+        Duration::ZERO
+    };
+    let has_reply = step.reply_started.is_some();
+    let mut bytes = [step.request_bytes, step.reply_bytes];
+    if matches!(passage, Passage::Data(_)) {
+        // A packet without payload cannot be sent through a socket: one byte takes as long.
+        bytes[0] = bytes[0].max(1);
+    }
+    if is_data && has_reply {
+        bytes[1] = bytes[1].max(1);
+    }
+    Node {
+        passage,
+        has_reply,
+        bytes,
+        inside: [step.client_inside_request, inside],
+        server_before: before + unknown,
+        after,
+        client_before,
+        reply_after: None,
+        dependents: Vec::new(),
+        reply_waiters: Vec::new(),
+    }
+}
+
+/// From the request's end to the reply's start at the observation point.
+fn measured_wait(step: &Step) -> Duration {
+    step.reply_started
+        .map_or(Duration::ZERO, |started| started.since(step.request_ended))
+}
+
+/// The times of a step that stays where it was: what the observation point saw of request and reply, and half a round
+/// trip each. A wait that neither server time nor round trip explains stays with the reply, unless that waited for other
+/// steps.
+fn timed(step: &Step, waits_inside: bool) -> Passage {
+    let client_side = step.client_side_rtt.unwrap_or_default();
+    let server_side = step.server_side_rtt.unwrap_or_default();
+    let half = (client_side + server_side) / 2;
+    let before = step.server.saturating_sub(step.server_inside_reply);
+    let unexplained = if waits_inside {
+        Duration::ZERO
+    } else {
+        measured_wait(step).saturating_sub(server_side + before)
+    };
+    let reply_span = match (step.reply_started, step.reply_ended) {
+        (Some(started), Some(ended)) => ended.since(started).saturating_sub(step.server_inside_reply),
+        _ => Duration::ZERO,
+    };
+    let request_span = step.request_ended.since(step.request_started);
+    Passage::Timed([
+        request_span.saturating_sub(step.client_inside_request) + half,
+        unexplained + reply_span + client_side + server_side - half,
+    ])
+}
+
+/// Client time between two steps of one exchange: between the reply of the first (or its request, without one) and the
+/// request of the second, less the way to the client and back.
+fn pause_between(previous: &Step, next: &Step) -> Duration {
+    match previous.reply_ended {
+        Some(ended) => next
+            .request_started
+            .since(ended)
+            .saturating_sub(next.client_side_rtt.unwrap_or_default()),
+        None => next.request_started.since(previous.request_ended),
+    }
+}
+
+/// Two sockets each; the usual limit of open files is 1024.
+const MOST_CONNECTIONS: usize = 400;
+
+/// Payload of one operation that is really moved.
+const MOST_BYTES: u64 = 4 << 30;

@@ -1,0 +1,104 @@
+//! Operations made for these tests: as an observation point beside the client would have seen them at distance zero.
+
+use model::{
+    Attribution, ConnectionId, Exchange, Operation, OperationKind, OperationStep, Phase, Protocol, Step,
+    Timestamp,
+};
+use std::time::Duration;
+
+pub const fn millis(millis: u64) -> Duration {
+    Duration::from_millis(millis)
+}
+
+/// An exchange on a connection, with as many bytes each way, and what it waits for.
+pub fn exchange(connection: u32, bytes: [u64; 2], after: Option<u32>) -> OperationStep {
+    let at = Timestamp::from_nanos(1_000_000_000_000);
+    let step = Step {
+        request_started: at,
+        request_ended: at,
+        reply_started: Some(at),
+        reply_ended: Some(at),
+        request_bytes: bytes[0],
+        reply_bytes: bytes[1],
+        turn: true,
+        client_inside_request: Duration::ZERO,
+        server: Duration::ZERO,
+        server_inside_reply: Duration::ZERO,
+        client_side_rtt: Some(Duration::ZERO),
+        server_side_rtt: Some(Duration::ZERO),
+        recovery: Duration::ZERO,
+    };
+    OperationStep {
+        exchange: Exchange {
+            connection: ConnectionId(connection),
+            phase: Phase::Work,
+            at,
+            turns: 1,
+            request_bytes: bytes[0],
+            reply_bytes: bytes[1],
+            request_messages: 1,
+            reply_messages: 1,
+            rows: None,
+            executions: 1,
+            first: step,
+            more: Vec::new(),
+            fingerprint: None,
+            transaction: None,
+            error: None,
+            literal: None,
+        },
+        protocol: Protocol::Postgres,
+        after,
+        after_start: false,
+        client_before: Duration::ZERO,
+        reply_after: None,
+    }
+}
+
+pub fn handshake(connection: u32, after: Option<u32>) -> OperationStep {
+    let mut step = exchange(connection, [0, 0], after);
+    step.exchange.phase = Phase::Connect;
+    step
+}
+
+/// The same, with this server time.
+pub fn served(mut step: OperationStep, server: Duration) -> OperationStep {
+    step.exchange.first.server = server;
+    step
+}
+
+/// The same, begun by its client only after this time of its own.
+pub fn later(mut step: OperationStep, client_before: Duration) -> OperationStep {
+    step.client_before = client_before;
+    step
+}
+
+/// The same, waiting only for the request of what it waits for.
+pub fn at_start(mut step: OperationStep) -> OperationStep {
+    step.after_start = true;
+    step
+}
+
+/// The same, without a reply.
+pub fn without_reply(mut step: OperationStep) -> OperationStep {
+    step.exchange.first.reply_started = None;
+    step.exchange.first.reply_ended = None;
+    step
+}
+
+pub fn operation(steps: Vec<OperationStep>) -> Operation {
+    Operation {
+        id: 0,
+        kind: OperationKind::Whole,
+        name: "made".into(),
+        at: Timestamp::from_nanos(1_000_000_000_000),
+        duration: Duration::ZERO,
+        turns: steps.iter().map(|step| step.exchange.turns).sum(),
+        connections: 1,
+        steps,
+        attribution: Attribution::default(),
+        setup: Duration::ZERO,
+        client_after: Duration::ZERO,
+        continues: false,
+    }
+}
