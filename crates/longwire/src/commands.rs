@@ -2,6 +2,7 @@
 
 #[cfg(feature = "demo")]
 pub mod demo;
+pub mod lab;
 pub mod predict;
 pub mod read;
 pub mod reporting;

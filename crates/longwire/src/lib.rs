@@ -8,5 +8,6 @@ pub mod cli;
 pub mod commands;
 pub mod failure;
 pub mod input;
+pub mod lab;
 pub mod output;
 pub mod pipeline;

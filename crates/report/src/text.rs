@@ -8,6 +8,7 @@
 pub mod demo;
 pub mod escape;
 pub mod explain;
+pub mod lab_plan;
 pub mod prediction;
 pub mod progress;
 pub mod read;
@@ -16,6 +17,7 @@ mod table;
 
 pub use demo::{DemoOutcome, demo_view};
 pub use explain::{ExplainOutcome, ExplainedExchange, explain_view};
+pub use lab_plan::{LabOutline, lab_plan_view};
 pub use prediction::prediction_view;
 pub use progress::{Progress, progress_line};
 pub use read::{read_view, summary_line};

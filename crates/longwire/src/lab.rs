@@ -1,0 +1,6 @@
+//! Labs: several hosts, real services, a workload, and the distance between them.
+//!
+//! Start at [`config`] (what the file says), then [`plan`] (the points).
+
+pub mod config;
+pub mod plan;

@@ -1,0 +1,454 @@
+//! What a lab's file says: hosts, links, services, workload, sweeps.
+//!
+//! The language is documented in docs/lab.md. [`tree`] has every value with its place, so that every error can tell line
+//! and column, those of a sweep's values too.
+
+mod error;
+mod links;
+mod section;
+mod services;
+mod sweep;
+pub mod tree;
+mod workload;
+
+pub use error::ConfigError;
+pub use sweep::{Axis, Sweep};
+
+use analysis::operations::rule::Rule;
+use anyhow::{Context, Result};
+use link::LinkDescription;
+use section::{File, Section, advice, text};
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+use tree::{Node, Place, Table, Value};
+
+/// A lab, checked: every name in it exists.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Lab {
+    /// What it is called.
+    pub name: String,
+    /// Directory of the file: commands run there, and paths in the file start there.
+    pub home: PathBuf,
+    /// What the order of points, loss and jitter are drawn from.
+    pub seed: u64,
+    /// Names of the hosts.
+    pub hosts: Vec<String>,
+    /// The links between them.
+    pub links: Vec<LabLink>,
+    /// The services, in the order in which they start.
+    pub services: Vec<Service>,
+    /// What is run and measured.
+    pub workload: Workload,
+    /// How much of it.
+    pub measure: Measure,
+}
+
+/// A link between two hosts.
+#[derive(Debug, Clone, PartialEq)]
+pub struct LabLink {
+    /// What it is called.
+    pub name: String,
+    /// Its hosts, the client's side first.
+    pub between: [String; 2],
+    /// What it is like.
+    pub link: LinkDescription,
+}
+
+/// A program that runs while the workload is measured.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Service {
+    /// What it is called.
+    pub name: String,
+    /// Where its table stands, for errors.
+    pub place: Place,
+    /// The host it runs on.
+    pub host: String,
+    /// What it is.
+    pub kind: ServiceKind,
+    /// What to run; always there for [`ServiceKind::Command`].
+    pub command: Option<CommandLine>,
+    /// The kind's settings, as written, with their places.
+    pub settings: Table,
+    /// Added to the environment of its commands.
+    pub environment: Vec<(String, String)>,
+    /// How to tell that it is ready, where the kind's own way does not do.
+    pub ready: Option<Ready>,
+    /// How long that may take.
+    pub ready_timeout: Duration,
+    /// Run on its host, one after another, once it is ready.
+    pub setup: Vec<CommandLine>,
+    /// Whether its data after `setup` are kept for the next run with the same service.
+    pub keep_data: bool,
+}
+
+/// What a service is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum ServiceKind {
+    /// The system's `mariadbd` with a private data directory.
+    Mariadb,
+    /// The system's `postgres` with a private data directory.
+    Postgres,
+    /// The system's `nginx` with a private directory.
+    Nginx,
+    /// The system's `php-fpm` with a private directory.
+    PhpFpm,
+    /// Any command.
+    Command,
+}
+
+impl ServiceKind {
+    /// All of them.
+    pub const ALL: [Self; 5] = [
+        Self::Mariadb,
+        Self::Postgres,
+        Self::Nginx,
+        Self::PhpFpm,
+        Self::Command,
+    ];
+
+    /// The word for it in a lab's file.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Mariadb => "mariadb",
+            Self::Postgres => "postgres",
+            Self::Nginx => "nginx",
+            Self::PhpFpm => "php-fpm",
+            Self::Command => "command",
+        }
+    }
+}
+
+/// A command: a program with its arguments. A text of the file is one for `sh -c`.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct CommandLine {
+    /// The program and its arguments, at least one word.
+    pub words: Vec<String>,
+}
+
+/// How to tell that a service is ready.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Ready {
+    /// A TCP connection to this port of its host succeeds.
+    Port(u16),
+    /// This URL is answered without an error status.
+    Url(String),
+    /// This command ends with status 0.
+    Command(CommandLine),
+}
+
+/// What is run on the network, and by how many clients.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Workload {
+    /// What is run.
+    pub kind: WorkloadKind,
+    /// The host it runs on.
+    pub host: String,
+    /// How many at once, each beginning its next operation when its last one has ended.
+    pub clients: u32,
+    /// What is counted and compared; absent: one run of the command.
+    pub operation: Option<Rule>,
+    /// An operation that takes longer has failed.
+    pub timeout: Duration,
+}
+
+impl Workload {
+    /// What is run and by whom, for people; without anything secret in it.
+    pub fn words(&self) -> String {
+        let what = match &self.kind {
+            WorkloadKind::Http { .. } => "HTTP requests".to_owned(),
+            WorkloadKind::Sql { statements, .. } if statements.len() == 1 => "one statement".to_owned(),
+            WorkloadKind::Sql { statements, .. } => format!("{} statements", statements.len()),
+            WorkloadKind::Command { .. } => "a command".to_owned(),
+        };
+        let plural = if self.clients == 1 { "" } else { "s" };
+        format!(
+            "{what} from {}, {} client{plural} at once",
+            self.host, self.clients
+        )
+    }
+}
+
+impl Amount {
+    /// How much, for people.
+    pub fn words(&self) -> String {
+        let duration = self.duration.map(model::format_duration);
+        match (self.operations, duration) {
+            (Some(operations), Some(duration)) => format!("{operations} operations each, at most {duration}"),
+            (Some(operations), None) => format!("{operations} operations each"),
+            (None, Some(duration)) => format!("{duration} each"),
+            (None, None) => "nothing each".to_owned(),
+        }
+    }
+}
+
+/// What a workload runs.
+#[derive(Debug, Clone, PartialEq)]
+pub enum WorkloadKind {
+    /// Requests of one URL.
+    Http {
+        /// The URL; its host is one of the lab's.
+        url: String,
+        /// Whether the requests of a client share a connection.
+        keep_alive: bool,
+    },
+    /// Statements.
+    Sql {
+        /// The database's URL; its host is one of the lab's.
+        target: String,
+        /// What one operation runs, in order.
+        statements: Vec<String>,
+        /// Whether each operation connects anew.
+        reconnect: bool,
+    },
+    /// Any command.
+    Command {
+        /// What to run.
+        command: CommandLine,
+    },
+}
+
+/// How much is measured at each point.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Measure {
+    /// How much at each point.
+    pub amount: Amount,
+    /// Operations at no distance before anything counts.
+    pub warmup: u64,
+    /// How often all points are measured.
+    pub repeat: u32,
+    /// After so many points no distance is measured again.
+    pub baseline_every: u32,
+}
+
+/// When a workload ends: with what comes first, the operations under way completed. At least one is there.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Amount {
+    /// After so many operations of all clients together.
+    pub operations: Option<u64>,
+    /// After so long.
+    pub duration: Option<Duration>,
+}
+
+/// A lab's file: its text, its tree, and what is swept.
+#[derive(Debug, Clone)]
+pub struct LabFile {
+    path: PathBuf,
+    text: String,
+    root: Table,
+    /// The lab as it stands there, without any sweep.
+    pub lab: Lab,
+    /// What is swept, in the order of the file.
+    pub sweeps: Vec<Sweep>,
+}
+
+impl LabFile {
+    /// Reads and checks `path`.
+    ///
+    /// # Errors
+    /// When it cannot be read, or with a [`ConfigError`] when something in it is wrong.
+    pub fn read(path: &Path) -> Result<Self> {
+        let text =
+            std::fs::read_to_string(path).with_context(|| format!("could not read {}", path.display()))?;
+        Ok(Self::parse(path, text)?)
+    }
+
+    /// Checks `text`, which came from `path`.
+    ///
+    /// # Errors
+    /// When something in it is wrong.
+    pub fn parse(path: &Path, text: String) -> Result<Self, ConfigError> {
+        let file = File { path, text: &text };
+        let mut root = tree::parse(path, &text)?;
+        let sweeps = sweep::read(file, &mut root)?;
+        let lab = lab(file, &root)?;
+        sweep::check(file, &sweeps, &lab)?;
+        let path = path.to_owned();
+        Ok(Self {
+            path,
+            text,
+            root,
+            lab,
+            sweeps,
+        })
+    }
+
+    /// The lab with these settings instead of what stands in the file.
+    ///
+    /// # Errors
+    /// When one of the values is wrong: the error tells its place in the sweep.
+    pub fn with(&self, settings: &[(Vec<String>, Node)]) -> Result<Lab, ConfigError> {
+        let mut root = self.root.clone();
+        for (path, node) in settings {
+            if matches!(path.as_slice(), [links, all, _] if links == "links" && all == ALL_LINKS) {
+                for link in &self.lab.links {
+                    let path = [path[0].clone(), link.name.clone(), path[2].clone()];
+                    root.set(&path, node);
+                }
+            } else {
+                root.set(path, node);
+            }
+        }
+        let file = File {
+            path: &self.path,
+            text: &self.text,
+        };
+        lab(file, &root)
+    }
+}
+
+/// In a sweep, stands for every link.
+pub const ALL_LINKS: &str = "all";
+
+fn lab(file: File<'_>, root: &Table) -> Result<Lab, ConfigError> {
+    let section = Section::root(file, root);
+    let hosts = hosts(file, section.required("hosts", "[\"client\", \"server\"]")?)?;
+    let seed = section
+        .number("seed", 0, i64::MAX as u64)?
+        .unwrap_or(link::DEFAULT_SEED);
+    let Some(workload) = section.entry("workload") else {
+        return Err(file.error(
+            &Place::default(),
+            "the file has no workload: add a table [workload]",
+        ));
+    };
+    let lab = Lab {
+        name: name(file, section.text("name")?)?,
+        home: home(file.path),
+        seed,
+        links: links::read(file, section.entry("links"), &hosts, seed)?,
+        services: services::read(file, section.entry("services"), &hosts)?,
+        workload: workload::read(file, workload, &hosts)?,
+        measure: measure(file, section.entry("measure"))?,
+        hosts,
+    };
+    section.finish()?;
+    Ok(lab)
+}
+
+fn home(path: &Path) -> PathBuf {
+    match path.parent() {
+        Some(parent) if parent != Path::new("") => parent.to_owned(),
+        _ => PathBuf::from("."),
+    }
+}
+
+/// The lab's name: that of its file when it has none. It becomes a directory.
+fn name(file: File<'_>, given: Option<(&str, &Place)>) -> Result<String, ConfigError> {
+    match given {
+        None => Ok(file
+            .path
+            .file_stem()
+            .map_or_else(|| "lab".to_owned(), |stem| stem.to_string_lossy().into_owned())),
+        Some((name, place)) => {
+            check_name(file, name, place)?;
+            Ok(name.to_owned())
+        }
+    }
+}
+
+/// Names become those of directories, namespaces and hosts.
+fn check_name(file: File<'_>, name: &str, place: &Place) -> Result<(), ConfigError> {
+    let fits = |letter: char| letter.is_ascii_alphanumeric() || letter == '-' || letter == '_';
+    if (1..=32).contains(&name.len()) && name.chars().all(fits) && !name.starts_with('-') {
+        return Ok(());
+    }
+    let what = format!("{name:?} is no name: write 1 to 32 of the letters a-z, A-Z, 0-9, - and _");
+    Err(file.error(place, what))
+}
+
+fn hosts(file: File<'_>, node: &Node) -> Result<Vec<String>, ConfigError> {
+    let mut hosts: Vec<String> = Vec::new();
+    for (host, place) in texts(file, "hosts", node)? {
+        check_name(file, host, place)?;
+        if hosts.iter().any(|other| other == host) {
+            return Err(file.error(place, format!("host '{host}' is there twice: leave one out")));
+        }
+        if host == "localhost" {
+            let what = "every host calls itself localhost: give this one another name";
+            return Err(file.error(place, what));
+        }
+        hosts.push(host.to_owned());
+    }
+    if hosts.is_empty() {
+        return Err(file.error(
+            &node.place,
+            "hosts is empty: write hosts = [\"client\", \"server\"]",
+        ));
+    }
+    Ok(hosts)
+}
+
+/// A list of texts.
+fn texts<'a>(file: File<'_>, key: &str, node: &'a Node) -> Result<Vec<(&'a str, &'a Place)>, ConfigError> {
+    match &node.value {
+        Value::List(nodes) => nodes.iter().map(|node| text(file, key, node)).collect(),
+        other => {
+            let what = format!(
+                "{key} is {}: write a list of texts, {key} = [\"...\"]",
+                other.kind()
+            );
+            Err(file.error(&node.place, what))
+        }
+    }
+}
+
+/// The host named by `key`.
+fn host(section: &Section<'_>, key: &'static str, hosts: &[String]) -> Result<String, ConfigError> {
+    let example = hosts.first().map_or("client", String::as_str);
+    let node = section.required(key, &format!("{example:?}"))?;
+    let (name, place) = text(section.file, key, node)?;
+    known_host(section.file, name, place, hosts)?;
+    Ok(name.to_owned())
+}
+
+fn known_host(file: File<'_>, name: &str, place: &Place, hosts: &[String]) -> Result<(), ConfigError> {
+    if hosts.iter().any(|host| host == name) {
+        return Ok(());
+    }
+    let advice = advice(name, hosts.iter().map(String::as_str));
+    Err(file.error(place, format!("there is no host '{name}': {advice}")))
+}
+
+/// A text for `sh -c`, or a list of program and arguments.
+fn command_line(file: File<'_>, key: &str, node: &Node) -> Result<CommandLine, ConfigError> {
+    let words: Vec<String> = match &node.value {
+        Value::Text(text) if !text.trim().is_empty() => ["sh", "-c", text].map(str::to_owned).to_vec(),
+        Value::List(_) => texts(file, key, node)?
+            .into_iter()
+            .map(|(word, _)| word.to_owned())
+            .collect(),
+        _ => Vec::new(),
+    };
+    if words.first().is_none_or(|program| program.is_empty()) {
+        let what = format!(
+            "{key} is no command: write a text for the shell, {key} = \"program argument\", or a list, {key} = \
+             [\"program\", \"argument\"]"
+        );
+        return Err(file.error(&node.place, what));
+    }
+    Ok(CommandLine { words })
+}
+
+fn measure(file: File<'_>, entry: Option<&tree::Entry>) -> Result<Measure, ConfigError> {
+    let empty = Table::default();
+    let section = match entry {
+        Some(entry) => Section::of(file, entry, "[measure]".to_owned())?,
+        None => Section::root(file, &empty),
+    };
+    let operations = section.number("operations", 1, 100_000_000)?;
+    let duration = section.duration("duration")?;
+    if let (Some(Duration::ZERO), Some(node)) = (duration, section.node("duration")) {
+        return Err(section.wrong("duration", node, "more than nothing, such as \"10s\""));
+    }
+    let measure = Measure {
+        amount: Amount {
+            operations: operations.or(duration.is_none().then_some(100)),
+            duration,
+        },
+        warmup: section.number("warmup", 0, 100_000_000)?.unwrap_or(10),
+        repeat: section.number("repeat", 1, 1000)?.unwrap_or(1) as u32,
+        baseline_every: section.number("baseline_every", 1, 1_000_000)?.unwrap_or(8) as u32,
+    };
+    section.finish()?;
+    Ok(measure)
+}

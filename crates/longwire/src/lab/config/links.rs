@@ -1,0 +1,139 @@
+//! `[links.NAME]`.
+
+use super::section::{File, Section, advice};
+use super::tree::{Entry, Node, Place, Value};
+use super::{ALL_LINKS, ConfigError, LabLink, check_name, known_host, texts};
+use link::LinkDescription;
+
+/// The settings of a link that are keys of their own; their values are those of its text form.
+pub const KEYS: [&str; 9] = [
+    "rtt", "rate", "burst", "queue", "loss", "jitter", "outage", "mtu", "seed",
+];
+
+pub fn read(
+    file: File<'_>,
+    entry: Option<&Entry>,
+    hosts: &[String],
+    seed: u64,
+) -> Result<Vec<LabLink>, ConfigError> {
+    let Some(entry) = entry else {
+        return Ok(Vec::new());
+    };
+    let all = Section::of(file, entry, "[links.NAME]".to_owned())?;
+    let mut links: Vec<LabLink> = Vec::new();
+    for entry in all.entries() {
+        check_name(file, &entry.key, &entry.place)?;
+        if entry.key == ALL_LINKS {
+            let what = "no link can be called 'all', which sweeps use for every link: give it another name";
+            return Err(file.error(&entry.place, what));
+        }
+        let link = read_one(
+            &Section::of(file, entry, format!("[links.{}]", entry.key))?,
+            &entry.key,
+            hosts,
+            seed,
+        )?;
+        let same = |other: &&LabLink| other.between.iter().all(|host| link.between.contains(host));
+        if let Some(other) = links.iter().find(same) {
+            let what = format!(
+                "links '{}' and '{}' join the same hosts, so nobody could tell which is taken: leave one out",
+                other.name, link.name
+            );
+            return Err(file.error(&entry.place, what));
+        }
+        links.push(link);
+    }
+    Ok(links)
+}
+
+fn read_one(section: &Section<'_>, name: &str, hosts: &[String], seed: u64) -> Result<LabLink, ConfigError> {
+    let file = section.file;
+    let example = format!("{:?}", hosts.iter().take(2).collect::<Vec<_>>());
+    let node = section.required("between", &example)?;
+    let pair = texts(file, "between", node)?;
+    let [(a, a_place), (b, b_place)] = pair[..] else {
+        return Err(section.wrong("between", node, &format!("two hosts, such as {example}")));
+    };
+    known_host(file, a, a_place, hosts)?;
+    known_host(file, b, b_place, hosts)?;
+    if a == b {
+        return Err(file.error(
+            b_place,
+            format!("a link joins two hosts: write another one than '{a}'"),
+        ));
+    }
+    let link = description(section, seed)?;
+    section.finish()?;
+    Ok(LabLink {
+        name: name.to_owned(),
+        between: [a.to_owned(), b.to_owned()],
+        link,
+    })
+}
+
+/// The link of the text form in `link`, its settings replaced by those given as keys. Each is tried as it is added, so
+/// that an error is told at its place.
+fn description(section: &Section<'_>, seed: u64) -> Result<LinkDescription, ConfigError> {
+    let file = section.file;
+    let mut words: Vec<String> = Vec::new();
+    if let Some((text, place)) = section.text("link")? {
+        let link = parse(file, place, text)?;
+        words = link.to_string().split_whitespace().map(str::to_owned).collect();
+    }
+    let mut last: Option<&Node> = None;
+    for key in KEYS {
+        let Some(node) = section.node(key) else {
+            continue;
+        };
+        words.retain(|word| word.split('=').next() != Some(key));
+        let value = value(section, key, node)?;
+        // A value that is wrong by itself is told here, before settings that need each other are put together.
+        if !matches!(key, "burst" | "queue" | "jitter") {
+            parse(file, &node.place, &format!("{key}={value}"))?;
+        }
+        words.push(format!("{key}={value}"));
+        last = Some(node);
+    }
+    if !words.iter().any(|word| word.starts_with("seed=")) {
+        words.push(format!("seed={seed}"));
+    }
+    if !words.iter().any(|word| word.starts_with("rate=")) {
+        // Without a limit nothing ever waits: a queue stands there for points that have one.
+        words.retain(|word| !word.starts_with("queue=") && !word.starts_with("burst="));
+    }
+    let place = ["jitter", "burst", "queue"]
+        .iter()
+        .find_map(|key| section.node(key))
+        .or(last)
+        .map_or(&section.place, |node| &node.place);
+    parse(file, place, &words.join(" "))
+}
+
+fn value(section: &Section<'_>, key: &'static str, node: &Node) -> Result<String, ConfigError> {
+    match &node.value {
+        Value::Text(text) if !text.contains(char::is_whitespace) && !text.is_empty() => Ok(text.clone()),
+        Value::Integer(number) if matches!(key, "mtu" | "seed") => Ok(number.to_string()),
+        _ => {
+            let example = match key {
+                "rtt" => "a text with its unit, such as \"40ms\"",
+                "rate" => "a text with its unit, such as \"10mbit\" or \"10mbit/2mbit\"",
+                "burst" | "queue" => "a text with its unit, such as \"64KiB\"",
+                "loss" => "a text, such as \"0.1%\"",
+                "jitter" => "a text, such as \"2ms\" or \"2ms:normal\"",
+                "outage" => "a text, such as \"2s@10s/60s\"",
+                _ => "a whole number",
+            };
+            Err(section.wrong(key, node, example))
+        }
+    }
+}
+
+fn parse(file: File<'_>, place: &Place, text: &str) -> Result<LinkDescription, ConfigError> {
+    text.parse::<LinkDescription>()
+        .map_err(|error| file.error(place, error.to_string()))
+}
+
+/// What to write instead of `key`, which is no setting of a link.
+pub fn key_advice(key: &str) -> String {
+    advice(key, KEYS.into_iter().chain(["link"]))
+}

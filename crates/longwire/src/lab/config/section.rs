@@ -1,0 +1,245 @@
+//! Reads the entries of one table, and complains of those that nobody asked for.
+
+use super::ConfigError;
+use super::tree::{Entry, Node, Place, Table, Value};
+use std::cell::RefCell;
+use std::path::Path;
+use std::time::Duration;
+
+/// The file that is being read.
+#[derive(Debug, Clone, Copy)]
+pub struct File<'a> {
+    /// Its path, as the user named it.
+    pub path: &'a Path,
+    /// Its text.
+    pub text: &'a str,
+}
+
+impl File<'_> {
+    /// An error about what stands at `place`.
+    pub fn error(&self, place: &Place, what: impl Into<String>) -> ConfigError {
+        ConfigError::at(self.path, self.text, place, what.into())
+    }
+}
+
+/// One table under examination.
+pub struct Section<'a> {
+    /// The file, for errors.
+    pub file: File<'a>,
+    /// What the table is called in messages: `[links.network]`.
+    pub name: String,
+    /// Where it stands.
+    pub place: Place,
+    table: &'a Table,
+    /// Keys that were asked for: what remains is unknown.
+    known: RefCell<Vec<&'static str>>,
+}
+
+impl<'a> Section<'a> {
+    /// The whole file.
+    pub fn root(file: File<'a>, table: &'a Table) -> Self {
+        Self {
+            file,
+            name: "the file".to_owned(),
+            place: Place::default(),
+            table,
+            known: RefCell::default(),
+        }
+    }
+
+    /// The table in `entry`, called `name`.
+    ///
+    /// # Errors
+    /// When it is no table.
+    pub fn of(file: File<'a>, entry: &'a Entry, name: String) -> Result<Self, ConfigError> {
+        let Value::Table(table) = &entry.node.value else {
+            let kind = entry.node.value.kind();
+            return Err(file.error(
+                &entry.node.place,
+                format!("'{}' is {kind}: write it as a table, {name}", entry.key),
+            ));
+        };
+        Ok(Self {
+            file,
+            name,
+            place: entry.place.clone(),
+            table,
+            known: RefCell::default(),
+        })
+    }
+
+    /// The entries, in the order of the file.
+    pub fn entries(&self) -> &'a [Entry] {
+        &self.table.entries
+    }
+
+    /// The entry of `key`, if it is given.
+    pub fn entry(&self, key: &'static str) -> Option<&'a Entry> {
+        self.known.borrow_mut().push(key);
+        self.table.entries.iter().find(|entry| entry.key == key)
+    }
+
+    /// The value of `key`, if it is given.
+    pub fn node(&self, key: &'static str) -> Option<&'a Node> {
+        self.entry(key).map(|entry| &entry.node)
+    }
+
+    /// The value of `key`; `example` is what could be written.
+    ///
+    /// # Errors
+    /// When it is not given.
+    pub fn required(&self, key: &'static str, example: &str) -> Result<&'a Node, ConfigError> {
+        self.node(key).ok_or_else(|| {
+            let what = format!("{} has no {key}: add {key} = {example}", self.name);
+            self.file.error(&self.place, what)
+        })
+    }
+
+    /// The text of `key`, with its place.
+    ///
+    /// # Errors
+    /// When it is something else.
+    pub fn text(&self, key: &'static str) -> Result<Option<(&'a str, &'a Place)>, ConfigError> {
+        self.node(key).map(|node| text(self.file, key, node)).transpose()
+    }
+
+    /// True or false; `otherwise` when it is left out.
+    ///
+    /// # Errors
+    /// When it is something else.
+    pub fn boolean(&self, key: &'static str, otherwise: bool) -> Result<bool, ConfigError> {
+        match self.node(key) {
+            None => Ok(otherwise),
+            Some(Node {
+                value: Value::Boolean(value),
+                ..
+            }) => Ok(*value),
+            Some(node) => Err(self.wrong(key, node, "true or false")),
+        }
+    }
+
+    /// A whole number between `least` and `most`.
+    ///
+    /// # Errors
+    /// When it is something else.
+    pub fn number(&self, key: &'static str, least: u64, most: u64) -> Result<Option<u64>, ConfigError> {
+        let Some(node) = self.node(key) else {
+            return Ok(None);
+        };
+        let number = match &node.value {
+            Value::Integer(number) => u64::try_from(*number).ok(),
+            _ => None,
+        };
+        number
+            .filter(|number| (least..=most).contains(number))
+            .map(Some)
+            .ok_or_else(|| self.wrong(key, node, &format!("a whole number from {least} to {most}")))
+    }
+
+    /// A span of time with its unit.
+    ///
+    /// # Errors
+    /// When it is something else.
+    pub fn duration(&self, key: &'static str) -> Result<Option<Duration>, ConfigError> {
+        let Some((text, place)) = self.text(key)? else {
+            return Ok(None);
+        };
+        let parsed = model::parse_duration(text);
+        parsed
+            .map(Some)
+            .map_err(|error| self.file.error(place, format!("{key}: {error}")))
+    }
+
+    /// Complains of `key`, whose value is not what it should be.
+    pub fn wrong(&self, key: &str, node: &Node, expected: &str) -> ConfigError {
+        let found = match node.value.text() {
+            Some(text) => format!("{text:?}"),
+            None => node.value.kind().to_owned(),
+        };
+        let what = format!("{key} is {found}: write {expected}");
+        self.file.error(&node.place, what)
+    }
+
+    /// Complains of a key that nobody asked for.
+    ///
+    /// # Errors
+    /// When there is one.
+    pub fn finish(&self) -> Result<(), ConfigError> {
+        let known = self.known.borrow();
+        let unknown = self
+            .table
+            .entries
+            .iter()
+            .find(|entry| !known.contains(&entry.key.as_str()));
+        match unknown {
+            None => Ok(()),
+            Some(entry) => {
+                let advice = advice(&entry.key, known.iter().copied());
+                let what = format!("{} has no key '{}': {advice}", self.name, entry.key);
+                Err(self.file.error(&entry.place, what))
+            }
+        }
+    }
+}
+
+/// The text in `node`, which is the value of `key`.
+///
+/// # Errors
+/// When it is no text.
+pub fn text<'a>(file: File<'_>, key: &str, node: &'a Node) -> Result<(&'a str, &'a Place), ConfigError> {
+    match &node.value {
+        Value::Text(text) => Ok((text, &node.place)),
+        other => {
+            let written = other.text().unwrap_or_else(|| "...".to_owned());
+            let what = format!("{key} is {}: write a text, {key} = \"{written}\"", other.kind());
+            Err(file.error(&node.place, what))
+        }
+    }
+}
+
+/// What to write instead of `word`: the nearest of `known` if one is near, all of them otherwise.
+pub fn advice<'a>(word: &str, known: impl Iterator<Item = &'a str>) -> String {
+    let mut known: Vec<&str> = known.collect();
+    known.sort_unstable();
+    known.dedup();
+    let near = known
+        .iter()
+        .map(|candidate| (distance(word, candidate), candidate))
+        .min()
+        .filter(|(distance, candidate)| *distance <= 2.min(candidate.len() / 2));
+    match near {
+        Some((_, candidate)) => format!("did you mean '{candidate}'?"),
+        None if known.is_empty() => "there is none".to_owned(),
+        None => format!("known are {}", listed(&known)),
+    }
+}
+
+/// `a`, `a and b`, `a, b and c`.
+pub fn listed(words: &[&str]) -> String {
+    match words {
+        [] => String::new(),
+        [one] => (*one).to_owned(),
+        [all @ .., last] => format!("{} and {last}", all.join(", ")),
+    }
+}
+
+/// Letters to insert, remove, replace or swap with their neighbour.
+fn distance(one: &str, other: &str) -> usize {
+    let (one, other): (Vec<char>, Vec<char>) = (one.chars().collect(), other.chars().collect());
+    let mut rows = vec![vec![0; other.len() + 1]; one.len() + 1];
+    for i in 0..=one.len() {
+        for j in 0..=other.len() {
+            rows[i][j] = if i == 0 || j == 0 {
+                i + j
+            } else {
+                let replaced = rows[i - 1][j - 1] + usize::from(one[i - 1] != other[j - 1]);
+                let mut least = replaced.min(rows[i - 1][j] + 1).min(rows[i][j - 1] + 1);
+                if i > 1 && j > 1 && one[i - 1] == other[j - 2] && one[i - 2] == other[j - 1] {
+                    least = least.min(rows[i - 2][j - 2] + 1);
+                }
+                least
+            };
+        }
+    }
+    rows[one.len()][other.len()]
+}

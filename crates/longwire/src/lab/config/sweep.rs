@@ -1,0 +1,168 @@
+//! `[[sweep]]`: which settings take which values.
+
+use super::section::{File, advice};
+use super::tree::{Node, Place, Table, Value};
+use super::{ALL_LINKS, ConfigError, Lab, links};
+
+/// Settings and their values: it stands for every combination of them.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Sweep {
+    /// The settings, in the order of the file.
+    pub axes: Vec<Axis>,
+}
+
+/// One setting and the values it takes.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Axis {
+    /// Path of the setting in the file: `links`, `network`, `rtt`.
+    pub path: Vec<String>,
+    /// Where it stands in the sweep.
+    pub place: Place,
+    /// Its values; at least one.
+    pub values: Vec<Node>,
+}
+
+impl Axis {
+    /// The setting as it is written: `links.network.rtt`.
+    pub fn setting(&self) -> String {
+        self.path.join(".")
+    }
+}
+
+/// Most points of one lab.
+const MOST_POINTS: usize = 10_000;
+
+/// Takes the sweeps out of the file's tree.
+pub fn read(file: File<'_>, root: &mut Table) -> Result<Vec<Sweep>, ConfigError> {
+    let Some(index) = root.entries.iter().position(|entry| entry.key == "sweep") else {
+        return Ok(Vec::new());
+    };
+    let entry = root.entries.remove(index);
+    let tables = match entry.node.value {
+        Value::List(nodes) => nodes,
+        Value::Table(_) => vec![entry.node],
+        _ => Vec::new(),
+    };
+    let mut sweeps = Vec::new();
+    for node in &tables {
+        let Value::Table(table) = &node.value else {
+            return Err(not_a_table(file, &node.place));
+        };
+        let mut axes = Vec::new();
+        collect(file, table, &mut Vec::new(), &mut axes)?;
+        let points = axes.iter().try_fold(1_usize, |points, axis: &Axis| {
+            points.checked_mul(axis.values.len())
+        });
+        if points.is_none_or(|points| points > MOST_POINTS) {
+            let what =
+                format!("this sweep has more than {MOST_POINTS} points: give its settings fewer values");
+            return Err(file.error(&node.place, what));
+        }
+        sweeps.push(Sweep { axes });
+    }
+    if sweeps.is_empty() {
+        return Err(not_a_table(file, &entry.place));
+    }
+    Ok(sweeps)
+}
+
+fn not_a_table(file: File<'_>, place: &Place) -> ConfigError {
+    let what = "a sweep is a table of settings and their values: write [[sweep]] and below it links.NAME.rtt = \
+                [\"0ms\", \"10ms\"]";
+    file.error(place, what)
+}
+
+/// The lists of `table`, and of the tables in it.
+fn collect(
+    file: File<'_>,
+    table: &Table,
+    path: &mut Vec<String>,
+    axes: &mut Vec<Axis>,
+) -> Result<(), ConfigError> {
+    for entry in &table.entries {
+        // `"links.network.rtt"` in quotes is what one writes who does not trust the dots.
+        let words: Vec<String> = entry.key.split('.').map(str::to_owned).collect();
+        let depth = path.len();
+        path.extend(words);
+        match &entry.node.value {
+            Value::Table(inner) => collect(file, inner, path, axes)?,
+            Value::List(values) if !values.is_empty() => axes.push(Axis {
+                path: path.clone(),
+                place: entry.place.clone(),
+                values: values.clone(),
+            }),
+            _ => {
+                let setting = path.join(".");
+                let what =
+                    format!("{setting} needs the list of values that it takes: write {setting} = [...]");
+                return Err(file.error(&entry.node.place, what));
+            }
+        }
+        path.truncate(depth);
+    }
+    Ok(())
+}
+
+/// Complains of settings that do not exist, and of those that no sweep can change.
+pub fn check(file: File<'_>, sweeps: &[Sweep], lab: &Lab) -> Result<(), ConfigError> {
+    for axis in sweeps.iter().flat_map(|sweep| &sweep.axes) {
+        if let Err(what) = check_setting(&axis.path, lab) {
+            let what = format!("there is no setting {} to sweep: {what}", axis.setting());
+            return Err(file.error(&axis.place, what));
+        }
+    }
+    Ok(())
+}
+
+fn check_setting(path: &[String], lab: &Lab) -> Result<(), String> {
+    let words: Vec<&str> = path.iter().map(String::as_str).collect();
+    match words.as_slice() {
+        ["links", name, key] => {
+            let names = || lab.links.iter().map(|link| link.name.as_str()).chain([ALL_LINKS]);
+            if !names().any(|known| known == *name) {
+                return Err(format!("there is no link '{name}', {}", advice(name, names())));
+            }
+            if links::KEYS.contains(key) || *key == "link" {
+                return Ok(());
+            }
+            Err(format!("a link has no '{key}', {}", links::key_advice(key)))
+        }
+        ["services", name, "settings", _] | ["services", name, "environment", _] => service(name, lab),
+        ["services", name, key] => {
+            service(name, lab)?;
+            let keys = ["command", "setup"];
+            if keys.contains(key) {
+                return Ok(());
+            }
+            Err(format!(
+                "of a service only settings, environment, command and setup can be swept, {}",
+                advice(key, keys.into_iter())
+            ))
+        }
+        ["workload", key] => {
+            let keys = [
+                "clients",
+                "url",
+                "keep_alive",
+                "target",
+                "statements",
+                "script",
+                "reconnect",
+                "command",
+            ];
+            if keys.contains(key) {
+                return Ok(());
+            }
+            Err(advice(key, keys.into_iter()))
+        }
+        _ => Err("write links.NAME.KEY, services.NAME.settings.KEY or workload.KEY".to_owned()),
+    }
+}
+
+fn service(name: &str, lab: &Lab) -> Result<(), String> {
+    let names = || lab.services.iter().map(|service| service.name.as_str());
+    if names().any(|known| known == name) {
+        return Ok(());
+    }
+    Err(format!("there is no service '{name}', {}", advice(name, names())))
+}

@@ -1,0 +1,174 @@
+//! `[workload]`.
+
+use super::section::{File, Section, advice, text};
+use super::tree::Entry;
+use super::{ConfigError, Workload, WorkloadKind, command_line, home, host, known_host, texts};
+use analysis::operations::rule::Rule;
+use std::time::Duration;
+
+const KINDS: [&str; 3] = ["http", "sql", "command"];
+
+/// The words for what is counted; `run` has no rule.
+const OPERATIONS: [&str; 4] = ["http", "transaction", "connection", "run"];
+
+const TIMEOUT: Duration = Duration::from_secs(60);
+
+pub fn read(file: File<'_>, entry: &Entry, hosts: &[String]) -> Result<Workload, ConfigError> {
+    let section = Section::of(file, entry, "[workload]".to_owned())?;
+    let (word, place) = text(file, "kind", section.required("kind", "\"http\"")?)?;
+    let (kind, usual) = match word {
+        "http" => (http(&section, hosts)?, Some(Rule::Http)),
+        "sql" => (sql(&section, hosts)?, Some(Rule::Transaction)),
+        "command" => {
+            let node = section.required("command", "\"program argument\"")?;
+            let command = command_line(file, "command", node)?;
+            (WorkloadKind::Command { command }, None)
+        }
+        _ => {
+            let what = format!(
+                "there is no kind of workload '{word}': {}",
+                advice(word, KINDS.into_iter())
+            );
+            return Err(file.error(place, what));
+        }
+    };
+    let timeout = section.duration("timeout")?.unwrap_or(TIMEOUT);
+    if timeout.is_zero() {
+        return Err(file.error(
+            &entry.place,
+            "timeout is nothing: write more, such as timeout = \"60s\"",
+        ));
+    }
+    let workload = Workload {
+        host: host(&section, "host", hosts)?,
+        clients: section.number("clients", 1, 10_000)?.unwrap_or(1) as u32,
+        operation: operation(&section, usual, &kind)?,
+        kind,
+        timeout,
+    };
+    section.finish()?;
+    Ok(workload)
+}
+
+fn http(section: &Section<'_>, hosts: &[String]) -> Result<WorkloadKind, ConfigError> {
+    let url = url(section, "url", &["http"], "\"http://web/\"", hosts)?;
+    Ok(WorkloadKind::Http {
+        url,
+        keep_alive: section.boolean("keep_alive", false)?,
+    })
+}
+
+fn sql(section: &Section<'_>, hosts: &[String]) -> Result<WorkloadKind, ConfigError> {
+    let schemes = ["postgres", "postgresql", "mysql", "mariadb"];
+    let target = url(
+        section,
+        "target",
+        &schemes,
+        "\"postgres://user@database/name\"",
+        hosts,
+    )?;
+    Ok(WorkloadKind::Sql {
+        target,
+        statements: statements(section)?,
+        reconnect: section.boolean("reconnect", false)?,
+    })
+}
+
+/// A URL of one of `schemes` whose host is one of the lab's.
+fn url(
+    section: &Section<'_>,
+    key: &'static str,
+    schemes: &[&str],
+    example: &str,
+    hosts: &[String],
+) -> Result<String, ConfigError> {
+    let (url, place) = text(section.file, key, section.required(key, example)?)?;
+    let parts = url
+        .split_once("://")
+        .filter(|(scheme, _)| schemes.contains(scheme));
+    let Some((_, rest)) = parts else {
+        // Not quoted: it may hold a password.
+        let what = format!("{key} is no URL of {}: write {key} = {example}", schemes[0]);
+        return Err(section.file.error(place, what));
+    };
+    let authority = rest.split(['/', '?', '#']).next().unwrap_or(rest);
+    let address = authority
+        .rsplit_once('@')
+        .map_or(authority, |(_, address)| address);
+    let name = address.split(':').next().unwrap_or(address);
+    known_host(section.file, name, place, hosts)?;
+    Ok(url.to_owned())
+}
+
+fn statements(section: &Section<'_>) -> Result<Vec<String>, ConfigError> {
+    let file = section.file;
+    let (listed, script) = (section.node("statements"), section.text("script")?);
+    let statements: Vec<String> = match (listed, script) {
+        (Some(node), None) => texts(file, "statements", node)?
+            .into_iter()
+            .map(|(statement, _)| statement.to_owned())
+            .collect(),
+        (None, Some((name, place))) => {
+            let path = home(file.path).join(name);
+            let script = std::fs::read_to_string(&path)
+                .map_err(|error| file.error(place, format!("could not read {}: {error}", path.display())))?;
+            script_statements(&script)
+        }
+        (Some(node), Some(_)) => {
+            let what = "statements and script are both given: leave one out";
+            return Err(file.error(&node.place, what));
+        }
+        (None, None) => {
+            let what = "[workload] has neither statements nor script: add statements = [\"select 1\"]";
+            return Err(file.error(&section.place, what));
+        }
+    };
+    match listed.or(section.node("script")) {
+        Some(node) if statements.iter().all(|statement| statement.trim().is_empty()) => Err(file.error(
+            &node.place,
+            "there is no statement: write at least one, such as \"select 1\"",
+        )),
+        _ => Ok(statements),
+    }
+}
+
+/// The statements of a script: each ends with a semicolon at the end of a line. Lines that begin with `--` are comments.
+fn script_statements(script: &str) -> Vec<String> {
+    let mut statements = Vec::new();
+    let mut current = String::new();
+    for line in script.lines().filter(|line| !line.trim_start().starts_with("--")) {
+        let line = line.trim_end();
+        if !current.is_empty() {
+            current.push('\n');
+        }
+        current.push_str(line.strip_suffix(';').unwrap_or(line));
+        if line.ends_with(';') {
+            statements.push(std::mem::take(&mut current));
+        }
+    }
+    statements.push(current);
+    statements.retain(|statement| !statement.trim().is_empty());
+    statements
+}
+
+fn operation(
+    section: &Section<'_>,
+    usual: Option<Rule>,
+    kind: &WorkloadKind,
+) -> Result<Option<Rule>, ConfigError> {
+    let Some((word, place)) = section.text("operation")? else {
+        return Ok(usual);
+    };
+    let command = matches!(kind, WorkloadKind::Command { .. });
+    match word {
+        "run" if command => Ok(None),
+        "http" => Ok(Some(Rule::Http)),
+        "transaction" => Ok(Some(Rule::Transaction)),
+        "connection" => Ok(Some(Rule::Connection)),
+        _ => {
+            let known = OPERATIONS.into_iter().filter(|word| command || *word != "run");
+            let what = format!("there is no operation '{word}' here: {}", advice(word, known));
+            Err(section.file.error(place, what))
+        }
+    }
+}

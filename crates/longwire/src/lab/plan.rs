@@ -1,0 +1,246 @@
+//! What is run: every point of the sweeps, and the baselines they are predicted from.
+
+use super::config::tree::{Node, Value};
+use super::config::{ALL_LINKS, ConfigError, Lab, LabFile, LabLink, Service, Sweep};
+use link::LinkDescription;
+use report::text::LabOutline;
+use std::time::Duration;
+
+/// The points of a lab.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Plan {
+    /// The swept settings, in the order of the file: the columns that tell points apart.
+    pub settings: Vec<String>,
+    /// Sets of services to start. Mostly there is one.
+    pub stages: Vec<Stage>,
+    /// Workloads at no distance, each of one stage.
+    pub baselines: Vec<Baseline>,
+    /// What is predicted and measured, in the order of the file.
+    pub points: Vec<Point>,
+}
+
+/// Services that run at once.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Stage {
+    /// The lab whose services these are.
+    pub lab: Lab,
+}
+
+/// A workload without distance, from whose capture points are predicted.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Baseline {
+    /// Place of its stage in [`Plan::stages`].
+    pub stage: usize,
+    /// The lab, its links without distance and limit.
+    pub lab: Lab,
+}
+
+/// One combination of the swept settings.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Point {
+    /// Place of its baseline in [`Plan::baselines`].
+    pub baseline: usize,
+    /// Its value of each of [`Plan::settings`].
+    pub values: Vec<String>,
+    /// The lab with these values.
+    pub lab: Lab,
+}
+
+impl Plan {
+    /// Every point of every sweep; one that is in two is there once. Without a sweep the lab itself is the point.
+    ///
+    /// # Errors
+    /// When a value is wrong, at its place.
+    pub fn new(file: &LabFile) -> Result<Self, ConfigError> {
+        let mut plan = Self {
+            settings: Vec::new(),
+            stages: Vec::new(),
+            baselines: Vec::new(),
+            points: Vec::new(),
+        };
+        for axis in file.sweeps.iter().flat_map(|sweep| &sweep.axes) {
+            let setting = axis.setting();
+            if !plan.settings.contains(&setting) {
+                plan.settings.push(setting);
+            }
+        }
+        for sweep in &file.sweeps {
+            for combination in combinations(sweep) {
+                plan.add(file.with(&combination)?, &combination);
+            }
+        }
+        if file.sweeps.is_empty() {
+            plan.add(file.lab.clone(), &[]);
+        }
+        Ok(plan)
+    }
+
+    /// What `lab check` shows of it.
+    pub fn outline(&self, lab: &Lab) -> LabOutline {
+        let service = |service: &Service| {
+            [
+                service.name.clone(),
+                service.kind.name().to_owned(),
+                service.host.clone(),
+            ]
+        };
+        LabOutline {
+            name: lab.name.clone(),
+            links: lab
+                .links
+                .iter()
+                .map(|link| (link.name.clone(), link.between.clone()))
+                .collect(),
+            services: lab.services.iter().map(service).collect(),
+            workload: lab.workload.words(),
+            amount: lab.measure.amount.words(),
+            settings: self.settings.clone(),
+            points: self.points.iter().map(|point| point.values.clone()).collect(),
+            baselines: self.baselines.len(),
+        }
+    }
+
+    fn add(&mut self, lab: Lab, combination: &[(Vec<String>, Node)]) {
+        if self.points.iter().any(|point| point.lab == lab) {
+            return;
+        }
+        let values = self.settings.iter().map(|setting| {
+            let given = combination.iter().find(|(path, _)| path.join(".") == *setting);
+            given
+                .and_then(|(_, node)| node.value.text())
+                .unwrap_or_else(|| value_of(&lab, setting))
+        });
+        let values = values.collect();
+        let baseline = self.baseline_of(&lab);
+        self.points.push(Point {
+            baseline,
+            values,
+            lab,
+        });
+    }
+
+    fn baseline_of(&mut self, lab: &Lab) -> usize {
+        let lab = without_distance(lab);
+        if let Some(index) = self.baselines.iter().position(|baseline| baseline.lab == lab) {
+            return index;
+        }
+        let same = |stage: &Stage| stage.lab.services == lab.services;
+        let stage = self.stages.iter().position(same).unwrap_or_else(|| {
+            self.stages.push(Stage { lab: lab.clone() });
+            self.stages.len() - 1
+        });
+        self.baselines.push(Baseline { stage, lab });
+        self.baselines.len() - 1
+    }
+}
+
+/// The lab, its links without distance, limit and impairment; packets keep their size.
+pub fn without_distance(lab: &Lab) -> Lab {
+    let mut lab = lab.clone();
+    for link in &mut lab.links {
+        link.link = at_rest(&link.link);
+    }
+    lab
+}
+
+/// The link without distance, limit and impairment.
+pub fn at_rest(link: &LinkDescription) -> LinkDescription {
+    LinkDescription {
+        mtu: link.mtu,
+        seed: link.seed,
+        ..LinkDescription::with_rtt(Duration::ZERO)
+    }
+}
+
+/// Whether the link does nothing to packets but carry them.
+pub fn is_at_rest(link: &LinkDescription) -> bool {
+    *link == at_rest(link)
+}
+
+impl Lab {
+    /// What of the lab changes what is measured, as text: points with the same are the same point, in another run too.
+    pub fn identity(&self) -> String {
+        format!(
+            "{:?}",
+            (
+                &self.hosts,
+                &self.links,
+                &self.services,
+                &self.workload,
+                self.measure.amount,
+                self.measure.warmup
+            )
+        )
+    }
+}
+
+/// Every combination of a sweep's values, the last setting changing fastest.
+fn combinations(sweep: &Sweep) -> Vec<Vec<(Vec<String>, Node)>> {
+    let mut combinations = vec![Vec::new()];
+    for axis in &sweep.axes {
+        let longer = combinations
+            .iter()
+            .flat_map(|combination: &Vec<(Vec<String>, Node)>| {
+                axis.values.iter().map(|value| {
+                    let mut longer = combination.clone();
+                    longer.push((axis.path.clone(), value.clone()));
+                    longer
+                })
+            });
+        combinations = longer.collect();
+    }
+    combinations
+}
+
+/// What a setting is at a point whose sweep does not name it.
+fn value_of(lab: &Lab, setting: &str) -> String {
+    let mut words = setting.splitn(3, '.');
+    let found = match (words.next(), words.next(), words.next()) {
+        (Some("links"), Some(ALL_LINKS), Some(key)) => {
+            let mut values = lab.links.iter().map(|link| link_value(link, key));
+            let first = values.next();
+            first.filter(|first| values.all(|value| value == *first))
+        }
+        (Some("links"), Some(name), Some(key)) => lab
+            .links
+            .iter()
+            .find(|link| link.name == name)
+            .map(|link| link_value(link, key)),
+        (Some("workload"), Some("clients"), None) => Some(lab.workload.clients.to_string()),
+        (Some("services"), Some(name), Some(key)) => lab
+            .services
+            .iter()
+            .find(|service| service.name == name)
+            .and_then(|service| service_value(service, key)),
+        _ => None,
+    };
+    found.unwrap_or_else(|| "-".to_owned())
+}
+
+fn link_value(link: &LabLink, key: &str) -> String {
+    let text = link.link.to_string();
+    let value = text
+        .split_whitespace()
+        .find_map(|word| word.strip_prefix(key)?.strip_prefix('='));
+    match (key, value) {
+        ("link", _) => text,
+        (_, Some("0ns")) => "0ms".to_owned(),
+        (_, Some(value)) => value.to_owned(),
+        ("rate", None) => "unlimited".to_owned(),
+        (_, None) => "-".to_owned(),
+    }
+}
+
+fn service_value(service: &Service, key: &str) -> Option<String> {
+    let key = key.strip_prefix("settings.")?;
+    let mut value = None;
+    let mut table = &service.settings;
+    for word in key.split('.') {
+        let node = table.get(word)?;
+        match &node.value {
+            Value::Table(inner) => table = inner,
+            other => value = other.text(),
+        }
+    }
+    value
+}

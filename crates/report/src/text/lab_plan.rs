@@ -1,0 +1,59 @@
+//! What a lab would run.
+
+use super::counted;
+use super::style::{Ink, Style};
+use super::table::Table;
+use std::fmt::Write;
+
+/// A lab before it is run.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct LabOutline {
+    /// What it is called.
+    pub name: String,
+    /// Links: name, and the two hosts.
+    pub links: Vec<(String, [String; 2])>,
+    /// Services: name, what they are, host.
+    pub services: Vec<[String; 3]>,
+    /// What is run, in words.
+    pub workload: String,
+    /// How much at each point, in words.
+    pub amount: String,
+    /// The swept settings.
+    pub settings: Vec<String>,
+    /// Their values at each point.
+    pub points: Vec<Vec<String>>,
+    /// Combinations of services and workload that are captured without distance.
+    pub baselines: usize,
+}
+
+/// The view of `lab check`: what stands where, and the points of the sweep.
+pub fn lab_plan_view(outline: &LabOutline, style: &Style) -> String {
+    let mut out = style.paint(Ink::Heading, &format!("Lab {}", outline.name));
+    out.push('\n');
+    for (name, [a, b]) in &outline.links {
+        let _ = writeln!(out, "  link      {name}: {a} to {b}");
+    }
+    for [name, kind, host] in &outline.services {
+        let _ = writeln!(out, "  service   {name}: {kind} on {host}");
+    }
+    let _ = writeln!(out, "  workload  {}", outline.workload);
+    let _ = writeln!(
+        out,
+        "  measured  {}, {}, after {} without distance\n",
+        counted(outline.points.len() as u64, "point"),
+        outline.amount,
+        counted(outline.baselines as u64, "capture")
+    );
+    if !outline.settings.is_empty() {
+        let mut headings = vec!["point".to_owned()];
+        headings.extend(outline.settings.iter().cloned());
+        let mut table = Table::new(headings);
+        for (index, values) in outline.points.iter().enumerate() {
+            let mut cells = vec![(index + 1).to_string()];
+            cells.extend(values.iter().cloned());
+            table.row(cells);
+        }
+        table.render(style, &mut out);
+    }
+    out
+}
