@@ -294,7 +294,8 @@ impl<W: Ord> Network<W> {
         let length = (sending.end - sending.start) as u32;
         let direction = (flow & 1) as usize;
         let (received, allowed) = self.flows[(flow ^ 1) as usize].acknowledge_with_data(self.now);
-        let passage = self.pipes[direction].accept(Timestamp::from_nanos(self.now), length + TCP_HEADER_BYTES);
+        let passage =
+            self.pipes[direction].accept(Timestamp::from_nanos(self.now), length + TCP_HEADER_BYTES);
         let at = match passage {
             Passage::Arrives(arrives) => arrives.as_nanos(),
             // A real connection would break now. That this one goes on makes it no faster than the patience of TCP.
@@ -399,8 +400,8 @@ impl<W: Ord> Network<W> {
     }
 
     fn send_control(&mut self, control: Control) {
-        let passage = self.pipes[control.direction.index()]
-            .accept(Timestamp::from_nanos(self.now), control.wire_bytes);
+        let passage =
+            self.pipes[control.direction.index()].accept(Timestamp::from_nanos(self.now), control.wire_bytes);
         let at = match passage {
             Passage::Arrives(arrives) => arrives.as_nanos(),
             Passage::Dropped(_) if control.attempts < MOST_CONTROL_ATTEMPTS => {

@@ -6,6 +6,7 @@
 
 mod connection;
 mod exchange;
+mod link;
 mod outcome;
 mod words;
 

@@ -86,6 +86,7 @@ fn written() -> Vec<String> {
             prediction.measured = Some(samples::measured(9, 1_102_371));
             writer.prediction(&prediction)
         }),
+        line(|writer| writer.link(&samples::link())),
         line(|writer| writer.warning(&warning())),
         line(|writer| {
             let mut summary = summary();

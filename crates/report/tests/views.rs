@@ -5,7 +5,8 @@ mod samples;
 
 use model::Prediction;
 use report::text::{
-    Progress, demo_view, explain_view, prediction_view, progress_line, read_view, summary_line,
+    Progress, demo_view, explain_view, link_line, link_warnings, prediction_view, progress_line, read_view,
+    summary_line,
 };
 use report::{Colour, ReadOutcome, Style};
 use std::path::{Path, PathBuf};
@@ -153,6 +154,35 @@ fn nothing_from_the_wire_reaches_the_terminal_raw() {
     );
     assert_eq!(shown.matches("\\u{1b}]0;owned").count(), 8, "{shown}");
     assert!(!shown.lines().any(|line| line.starts_with("fake")), "{shown}");
+}
+
+#[test]
+fn a_link_tells_what_it_did_in_a_line() {
+    let mut link = samples::link();
+    assert_eq!(
+        link_line(&link),
+        "Link client-server, asked rtt=40ms rate=2Mbit/s/10Mbit/s loss=0.1%: rtt +31.2 us (p99 +214 us); \
+         2.00 Mbit/s of 2.00 Mbit/s up; 9.97 Mbit/s of 10.0 Mbit/s down; 11151 packets, \
+         dropped 17 by its queue, 8 at random; floor 62.0 us\n"
+    );
+    assert_eq!(link_warnings(&link), []);
+    link.rtt_error_p50_ns = Some(-900_000);
+    link.directions[1].realised_rate = link.directions[0].rate;
+    let texts: Vec<String> = link_warnings(&link)
+        .into_iter()
+        .map(|warning| warning.text)
+        .collect();
+    assert!(texts[0].contains("900 us too short in the median"), "{texts:?}");
+    assert!(
+        texts[1].contains("2.00 Mbit/s instead of 10.0 Mbit/s"),
+        "{texts:?}"
+    );
+    link.rtt_error_p50_ns = None;
+    link.rtt_error_p99_ns = None;
+    link.directions = Default::default();
+    link.floor = None;
+    assert!(link_line(&link).ends_with(": too few packets to check its rtt; 0 packets\n"));
+    assert_eq!(link_warnings(&link), []);
 }
 
 #[test]

@@ -279,7 +279,8 @@ impl Flow {
         if self.acked >= self.sent {
             return None;
         }
-        let mut patience = (self.round_trip.timeout() << self.timeouts.min(MOST_TIMEOUTS)).min(LONGEST_TIMEOUT);
+        let mut patience =
+            (self.round_trip.timeout() << self.timeouts.min(MOST_TIMEOUTS)).min(LONGEST_TIMEOUT);
         if self.may_probe() {
             let alone = if self.packets.len() == 1 {
                 PATIENCE_WITH_ONE

@@ -2,12 +2,13 @@
 
 use super::connection::{ConnectionRecord, OpenedRecord, StartedRecord};
 use super::exchange::ExchangeRecord;
+use super::link::LinkRecord;
 use super::outcome::{
     ConditionsRecord, OperationRecord, PredictionRecord, StatementRecord, SummaryRecord, WarningRecord,
 };
 use model::{
-    Conditions, ConnectionId, ConnectionOutcome, Endpoint, Exchange, Operation, OperationStep, Prediction,
-    Protocol, StatementOutcome, Summary, Timestamp, Warning,
+    Conditions, ConnectionId, ConnectionOutcome, Endpoint, Exchange, LinkOutcome, Operation, OperationStep,
+    Prediction, Protocol, StatementOutcome, Summary, Timestamp, Warning,
 };
 use serde::Serialize;
 use std::io::{self, BufWriter, Write};
@@ -114,6 +115,14 @@ impl<W: Write> JsonWriter<W> {
     /// When `out` fails.
     pub fn prediction(&mut self, prediction: &Prediction) -> io::Result<()> {
         self.write(&PredictionRecord::of(prediction))
+    }
+
+    /// What an emulated link did.
+    ///
+    /// # Errors
+    /// When `out` fails.
+    pub fn link(&mut self, link: &LinkOutcome) -> io::Result<()> {
+        self.write(&LinkRecord::of(link))
     }
 
     /// Something a reader of the figures must know.

@@ -4,8 +4,9 @@
 
 use model::{
     Attribution, BitRate, BoundBy, Conditions, ConnectionId, ConnectionOutcome, Decoding, Distribution,
-    Endpoint, Exchange, Measured, Operation, OperationGroup, OperationKind, OperationStep, Phase, Prediction,
-    Protocol, StatementOutcome, Step, Summary, Timestamp, Totals, TransactionState, Warning,
+    Endpoint, Exchange, LinkDirectionOutcome, LinkOutcome, Measured, Operation, OperationGroup,
+    OperationKind, OperationStep, Phase, Prediction, Protocol, StatementOutcome, Step, Summary, Timestamp,
+    Totals, TransactionState, Warning,
 };
 use report::text::{DemoOutcome, ExplainOutcome, ExplainedExchange};
 use report::{JsonWriter, ReadOutcome};
@@ -278,6 +279,35 @@ pub fn measured(rounds: u64, middle: u64) -> Measured {
         spread: spread(rounds, middle),
         per_second: 1e6 / middle as f64,
         errors: 0,
+    }
+}
+
+pub fn link() -> LinkOutcome {
+    let direction = |packets, rate, realised| LinkDirectionOutcome {
+        packets,
+        wire_bytes: packets * 700,
+        rate: BitRate::parse(rate).ok(),
+        realised_rate: BitRate::parse(realised).ok(),
+        ..LinkDirectionOutcome::default()
+    };
+    LinkOutcome {
+        name: "client-server".to_owned(),
+        asked: "rtt=40ms rate=2Mbit/s/10Mbit/s loss=0.1%".to_owned(),
+        rtt: Duration::from_millis(40),
+        rtt_error_p50_ns: Some(31_200),
+        rtt_error_p99_ns: Some(214_000),
+        directions: [
+            LinkDirectionOutcome {
+                dropped_by_loss: 3,
+                ..direction(4_120, "2Mbit/s", "2Mbit/s")
+            },
+            LinkDirectionOutcome {
+                dropped_by_queue: 17,
+                dropped_by_loss: 5,
+                ..direction(7_031, "10Mbit/s", "9.97Mbit/s")
+            },
+        ],
+        floor: Some(micros(62)),
     }
 }
 
