@@ -122,6 +122,39 @@ pub enum LiveError {
         /// What the operating system says.
         reason: OsError,
     },
+    /// The system does not let this program make namespaces.
+    #[error("longwire could not {operation}: {reason}")]
+    NamespaceRefused {
+        /// What was attempted.
+        operation: &'static str,
+        /// What the operating system says.
+        reason: OsError,
+    },
+    /// The system does not let this program make network devices.
+    #[error("longwire could not open /dev/net/tun, which links are made of: {reason}")]
+    TunRefused {
+        /// What the operating system says.
+        reason: OsError,
+    },
+    /// The file for a capture cannot be written.
+    #[error("longwire could not write the capture {path}: {reason}")]
+    CaptureFailed {
+        /// The file.
+        path: String,
+        /// What the operating system says.
+        reason: OsError,
+    },
+    /// A capture lacks packets.
+    #[error("the capture {path} lacks {missing} packets: longwire could not write it as fast as they came")]
+    CaptureIncomplete {
+        /// The file.
+        path: String,
+        /// How many.
+        missing: u64,
+    },
+    /// The network has no room for another link.
+    #[error("longwire has no addresses left for another link")]
+    NoAddressesLeft,
     /// The target asks for TLS and its scheme has no way to begin it that longwire knows.
     #[error("longwire cannot begin TLS on a {scheme} connection")]
     TlsUnsupported {
@@ -206,6 +239,11 @@ impl LiveError {
             | Self::AddressNotHere { .. }
             | Self::ListenFailed { .. }
             | Self::System { .. }
+            | Self::NamespaceRefused { .. }
+            | Self::TunRefused { .. }
+            | Self::CaptureFailed { .. }
+            | Self::CaptureIncomplete { .. }
+            | Self::NoAddressesLeft
             | Self::TlsUnsupported { .. }
             | Self::RootCertificates { .. }
             | Self::NoSystemCertificates => Blame::Longwire,
@@ -256,7 +294,12 @@ impl LiveError {
                 reason: OsError(libc::EMFILE),
                 ..
             } => "allow more open files with `ulimit -n`: the relay takes two for each connection".to_owned(),
+            Self::NamespaceRefused { reason, .. } => namespace_hint(*reason),
+            Self::TunRefused { reason } => tun_hint(*reason),
             Self::ConnectFailed { .. }
+            | Self::CaptureFailed { .. }
+            | Self::CaptureIncomplete { .. }
+            | Self::NoAddressesLeft
             | Self::ListenFailed { .. }
             | Self::System { .. }
             | Self::CertificateExpired { .. }
@@ -266,5 +309,34 @@ impl LiveError {
             | Self::RootCertificates { .. } => return None,
         };
         Some(hint)
+    }
+}
+
+/// Which of the switches that forbid ordinary users their namespaces is set here.
+fn namespace_hint(reason: OsError) -> String {
+    let is = |path: &str, value: &str| std::fs::read_to_string(path).is_ok_and(|text| text.trim() == value);
+    let switch = if is("/proc/sys/user/max_user_namespaces", "0") || reason == OsError(libc::ENOSPC) {
+        "raise the sysctl user.max_user_namespaces"
+    } else if is("/proc/sys/kernel/unprivileged_userns_clone", "0") {
+        "set the sysctl kernel.unprivileged_userns_clone to 1"
+    } else if is("/proc/sys/kernel/apparmor_restrict_unprivileged_userns", "1") {
+        "set the sysctl kernel.apparmor_restrict_unprivileged_userns to 0"
+    } else {
+        return "this system refuses namespaces to ordinary users, or this container to all: run it as root, in a \
+                container with --privileged"
+            .to_owned();
+    };
+    format!("run it as root, or {switch}")
+}
+
+fn tun_hint(reason: OsError) -> String {
+    match reason {
+        OsError(libc::EACCES | libc::EPERM) => {
+            "run it as root, or as root let everybody use it: chmod 666 /dev/net/tun".to_owned()
+        }
+        OsError(libc::ENOENT | libc::ENODEV | libc::ENXIO) => {
+            "as root: modprobe tun; for a container: --device /dev/net/tun".to_owned()
+        }
+        _ => "is the kernel built with CONFIG_TUN?".to_owned(),
     }
 }

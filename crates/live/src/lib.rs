@@ -8,10 +8,12 @@
 
 pub mod clock;
 pub mod error;
+pub mod network;
 mod poller;
 pub mod relay;
 pub mod replay;
 mod resolve;
+pub mod sandbox;
 mod socket;
 pub mod target;
 mod tcp_info;
@@ -19,6 +21,8 @@ mod tls;
 
 pub use clock::Clock;
 pub use error::{Blame, LiveError, OsError};
+pub use network::{HostId, LinkId, Network};
 pub use relay::{Counters, ObserverFactory, Relay, RelayOptions};
 pub use resolve::probe;
+pub use sandbox::{Entered, Sandbox};
 pub use target::{Scheme, Secret, Target, TargetError, TlsMode};

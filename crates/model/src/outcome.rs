@@ -229,6 +229,9 @@ pub struct LinkDirectionOutcome {
     pub dropped_by_loss: u64,
     /// Packets that came while the link was out, as asked.
     pub dropped_by_outage: u64,
+    /// Packets dropped though nobody asked for it: packets on their way took more memory than they may, or a device's
+    /// own queue was full. A figure made while it grew is wrong.
+    pub dropped_unasked: u64,
     /// Rate asked for; absent when unlimited.
     pub rate: Option<BitRate>,
     /// Rate realised while packets waited for serialisation; absent when they never did for long.

@@ -1,0 +1,247 @@
+//! Hosts and links on this machine: real kernels' TCP over packets that longwire holds back.
+//!
+//! A host is a network namespace. A link is a pair of TUN devices, one in each of its two hosts; every packet that a
+//! host sends on it is read by one thread (`forwarder`), put into the link's `link::DelayLine` at the time it was
+//! read, and written to the other host when it is due. Both hosts use the system's own TCP, so handshakes, windows,
+//! losses and retransmissions are not a model's.
+//!
+//! ```text
+//! host a: process - kernel TCP - TUN device -> forwarder: queues of the link -> TUN device - kernel TCP - process: host b
+//! ```
+//!
+//! Nothing of it outlives the process: namespaces and devices go with their last descriptor.
+
+mod addresses;
+mod capture;
+mod device;
+mod floor;
+mod forwarder;
+mod lane;
+mod lateness;
+mod namespace;
+mod netlink;
+mod packets;
+mod waiting;
+
+use crate::sandbox::Sandbox;
+use crate::{LiveError, OsError};
+use addresses::{Topology, Wire};
+use capture::CaptureTap;
+use device::Device;
+use forwarder::{Forwarder, LinkSetup, Order};
+use link::LinkDescription;
+use model::LinkOutcome;
+use namespace::Namespace;
+use std::net::Ipv4Addr;
+use std::path::Path;
+use std::process::Command;
+use std::sync::{Arc, Mutex, mpsc};
+use std::time::Duration;
+
+/// A host of a [`Network`].
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub struct HostId(usize);
+
+/// A link of a [`Network`].
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub struct LinkId(usize);
+
+/// Hosts and the links between them, and the thread that forwards. All of it is gone when the value is dropped, except
+/// for processes still running in a host.
+#[derive(Debug)]
+pub struct Network {
+    hosts: Vec<Host>,
+    topology: Topology,
+    forwarder: Forwarder,
+    floor: Option<Duration>,
+    /// Packets that devices had dropped when their link was last changed.
+    dropped_before: Mutex<Vec<[u64; 2]>>,
+}
+
+#[derive(Debug)]
+struct Host {
+    name: String,
+    namespace: Namespace,
+}
+
+impl Network {
+    /// A network without hosts; starts its forwarding thread.
+    ///
+    /// # Errors
+    /// When the system gives no thread or descriptors.
+    pub fn new(_sandbox: &Sandbox) -> Result<Self, LiveError> {
+        Ok(Self {
+            hosts: Vec::new(),
+            topology: Topology::new(addresses::free_block()),
+            forwarder: Forwarder::start()?,
+            floor: None,
+            dropped_before: Mutex::default(),
+        })
+    }
+
+    /// Adds a host: a network namespace with its loopback up, and nothing else.
+    ///
+    /// Its ports below 1024 and its `ping` need no privilege.
+    ///
+    /// # Errors
+    /// When the system refuses the namespace.
+    pub fn add_host(&mut self, name: &str) -> Result<HostId, LiveError> {
+        let namespace = Namespace::make()?;
+        self.hosts.push(Host {
+            name: name.to_owned(),
+            namespace,
+        });
+        self.topology.add_host();
+        Ok(HostId(self.hosts.len() - 1))
+    }
+
+    /// Joins two hosts. `a` is the client's side: what it sends goes client-to-server. Every host then reaches every
+    /// other one that links lead to; hosts in between forward.
+    ///
+    /// # Errors
+    /// When the devices cannot be made.
+    pub fn add_link(&mut self, a: HostId, b: HostId, link: &LinkDescription) -> Result<LinkId, LiveError> {
+        let id = LinkId(self.topology.wires().len());
+        let wire = self.topology.add_wire(a.0, b.0)?;
+        let end = |host: HostId, own, peer| {
+            let device = &wire.device;
+            self.within(host, || Device::make(device, own, peer, link.mtu))
+                .map(Arc::new)
+        };
+        let devices = [
+            end(a, wire.addresses[0], wire.addresses[1])?,
+            end(b, wire.addresses[1], wire.addresses[0])?,
+        ];
+        self.update_routes()?;
+        let name = format!("{}-{}", self.hosts[a.0].name, self.hosts[b.0].name);
+        self.forwarder.order(Order::AddLink(Box::new(LinkSetup {
+            name,
+            link: LinkDescription::with_rtt(Duration::ZERO),
+            devices,
+        })));
+        if id == LinkId(0) {
+            self.measure_floor(a, wire.addresses[1]);
+        }
+        self.dropped_before_now().push([0; 2]);
+        self.change_link(id, link);
+        Ok(id)
+    }
+
+    /// What this machine adds to a round trip, measured over the first link before its delay applies. It becomes part of
+    /// the delay asked for: packets count as on the link since half of it before the forwarder reads them.
+    fn measure_floor(&mut self, host: HostId, peer: Ipv4Addr) {
+        self.floor = self.within(host, || floor::measure(peer));
+        let handling = self.floor.unwrap_or_default() / 2;
+        self.forwarder.order(Order::Handling(handling.min(MOST_HANDLING)));
+    }
+
+    /// The address of `host` on its link to `peer`; absent when no link joins them.
+    pub fn address(&self, host: HostId, peer: HostId) -> Option<Ipv4Addr> {
+        self.topology.wires().iter().find_map(|wire| {
+            let Wire { hosts, addresses, .. } = wire;
+            if *hosts == [host.0, peer.0] {
+                Some(addresses[0])
+            } else if *hosts == [peer.0, host.0] {
+                Some(addresses[1])
+            } else {
+                None
+            }
+        })
+    }
+
+    /// Makes `command` start in `host`, without the rights that this process has over the network.
+    pub fn run_in(&self, host: HostId, command: &mut Command) {
+        self.hosts[host.0].namespace.make_home_of(command);
+    }
+
+    /// Runs `work` on a thread of `host`: sockets it makes belong to that host. Waits for it.
+    ///
+    /// # Panics
+    /// When `work` does, or when the host cannot be entered (the system has no thread left).
+    pub fn within<T: Send>(&self, host: HostId, work: impl FnOnce() -> T + Send) -> T {
+        self.hosts[host.0].namespace.within(work)
+    }
+
+    /// From the next packet on the link is like this; packets on their way arrive as planned. Counters restart.
+    ///
+    /// The mtu of the devices stays: it is a property of the hosts' connections.
+    pub fn change_link(&self, link: LinkId, to: &LinkDescription) {
+        let dropped = self.dropped_by_devices(link);
+        if let Some(before) = self.dropped_before_now().get_mut(link.0) {
+            *before = dropped;
+        }
+        self.forwarder.order(Order::Change(link.0, *to));
+    }
+
+    fn dropped_before_now(&self) -> std::sync::MutexGuard<'_, Vec<[u64; 2]>> {
+        self.dropped_before
+            .lock()
+            .unwrap_or_else(std::sync::PoisonError::into_inner)
+    }
+
+    /// Packets that the hosts' devices dropped because the forwarder had not read those before them.
+    fn dropped_by_devices(&self, link: LinkId) -> [u64; 2] {
+        let wire = &self.topology.wires()[link.0];
+        wire.hosts
+            .map(|host| self.within(HostId(host), || namespace::dropped_packets(&wire.device)))
+    }
+
+    /// Writes what passes the link to `file` from now on: pcap with nanoseconds, raw IP, seen at the link's `a` side
+    /// (packets of `a` when they enter the link, packets to `a` when they leave it). A capture that runs is stopped.
+    ///
+    /// # Errors
+    /// When the file cannot be made.
+    pub fn start_capture(&self, link: LinkId, file: &Path) -> Result<(), LiveError> {
+        let tap = CaptureTap::start(file)?;
+        self.finish_capture(link, Some(tap))
+    }
+
+    /// Ends the capture of the link; the file is complete when this returns. Without a capture nothing happens.
+    ///
+    /// # Errors
+    /// When the file could not be written, or the writer could not keep pace so that packets are missing in it.
+    pub fn stop_capture(&self, link: LinkId) -> Result<(), LiveError> {
+        self.finish_capture(link, None)
+    }
+
+    fn finish_capture(&self, link: LinkId, next: Option<CaptureTap>) -> Result<(), LiveError> {
+        let (reply, answer) = mpsc::channel();
+        self.forwarder.order(Order::Capture(link.0, next, reply));
+        match answer.recv() {
+            Ok(Some(tap)) => tap.finish(),
+            _ => Ok(()),
+        }
+    }
+
+    /// Asked beside realised, since the last change of the link.
+    pub fn outcome(&self, link: LinkId) -> LinkOutcome {
+        let (reply, answer) = mpsc::channel();
+        self.forwarder.order(Order::Outcome(link.0, reply));
+        let mut outcome = answer.recv().ok().flatten().unwrap_or_default();
+        outcome.floor = self.floor;
+        let dropped = self.dropped_by_devices(link);
+        let before = self.dropped_before_now().get(link.0).copied().unwrap_or_default();
+        for (way, (now, before)) in outcome.directions.iter_mut().zip(dropped.into_iter().zip(before)) {
+            way.dropped_unasked += now.saturating_sub(before);
+        }
+        outcome
+    }
+
+    /// Every host gets a route to every address it lacks one for, and forwards when it has two links.
+    fn update_routes(&mut self) -> Result<(), LiveError> {
+        for (host, route) in self.topology.missing_routes() {
+            self.within(HostId(host), || netlink::add_route(&route))?;
+        }
+        for host in self.topology.hosts_between() {
+            self.within(HostId(host), namespace::forward_packets)?;
+        }
+        Ok(())
+    }
+}
+
+/// More than this is not taken as the machine's usual handling: it was busy when the floor was measured.
+const MOST_HANDLING: Duration = Duration::from_micros(150);
+
+fn system(operation: &'static str) -> impl Fn(OsError) -> LiveError {
+    move |reason| LiveError::System { operation, reason }
+}

@@ -1,0 +1,295 @@
+//! The thread through which every packet of a network goes.
+
+use super::capture::CaptureTap;
+use super::device::Device;
+use super::lane::Lane;
+use super::lateness::percentiles_of_sum;
+use super::packets::Buffers;
+use super::waiting::{self, Waiting};
+use crate::clock::Clock;
+use crate::{LiveError, OsError};
+use link::LinkDescription;
+use model::{Direction, LinkOutcome, Timestamp};
+use std::fs::File;
+use std::io::{Read, Write};
+use std::os::fd::{AsFd, FromRawFd, OwnedFd};
+use std::sync::Arc;
+use std::sync::mpsc::{Receiver, Sender, TryRecvError, channel};
+use std::thread::JoinHandle;
+use std::time::Duration;
+
+/// What the forwarder is told to do. Answers go through the channels given.
+#[derive(Debug)]
+pub(super) enum Order {
+    /// Forward over one more link; it gets the next number, from 0.
+    AddLink(Box<LinkSetup>),
+    /// The link with this number is like this from now on.
+    Change(usize, LinkDescription),
+    /// Capture the link into the tap, or no more; the tap until now is handed back.
+    Capture(usize, Option<CaptureTap>, Sender<Option<CaptureTap>>),
+    /// Tell of the link.
+    Outcome(usize, Sender<Option<LinkOutcome>>),
+    /// What the machine adds to one way is part of the delay asked for.
+    Handling(Duration),
+}
+
+/// A link to be.
+#[derive(Debug)]
+pub(super) struct LinkSetup {
+    pub(super) name: String,
+    pub(super) link: LinkDescription,
+    pub(super) devices: [Arc<Device>; 2],
+}
+
+/// The forwarding thread, seen from outside; ends when dropped.
+#[derive(Debug)]
+pub(super) struct Forwarder {
+    orders: Option<Sender<Order>>,
+    bell: File,
+    thread: Option<JoinHandle<()>>,
+}
+
+impl Forwarder {
+    pub(super) fn start() -> Result<Self, LiveError> {
+        let bell = bell()?;
+        let failed = |operation| {
+            move |error: std::io::Error| LiveError::System {
+                operation,
+                reason: OsError::of(&error),
+            }
+        };
+        let heard = bell.try_clone().map_err(failed("copy an eventfd"))?;
+        let (orders, received) = channel();
+        let thread = std::thread::Builder::new()
+            .name("longwire link".to_owned())
+            .spawn(move || Work::new(received, heard).run())
+            .map_err(failed("start a thread"))?;
+        Ok(Self {
+            orders: Some(orders),
+            bell,
+            thread: Some(thread),
+        })
+    }
+
+    pub(super) fn order(&self, order: Order) {
+        if let Some(orders) = &self.orders {
+            // The thread ends only when this value is dropped.
+            orders.send(order).ok();
+            (&self.bell).write_all(&1_u64.to_ne_bytes()).ok();
+        }
+    }
+}
+
+impl Drop for Forwarder {
+    fn drop(&mut self) {
+        self.orders = None;
+        (&self.bell).write_all(&1_u64.to_ne_bytes()).ok();
+        if let Some(thread) = self.thread.take() {
+            thread.join().ok();
+        }
+    }
+}
+
+fn bell() -> Result<File, LiveError> {
+    // SAFETY: integers; the result is checked before it is owned.
+    let fd = unsafe { libc::eventfd(0, libc::EFD_CLOEXEC | libc::EFD_NONBLOCK) };
+    if fd < 0 {
+        return Err(LiveError::System {
+            operation: "create an eventfd",
+            reason: OsError::last(),
+        });
+    }
+    // SAFETY: a new descriptor that nobody else owns.
+    Ok(unsafe { OwnedFd::from_raw_fd(fd) }.into())
+}
+
+/// One link on the forwarder's thread.
+struct LinkWork {
+    name: String,
+    link: LinkDescription,
+    devices: [Arc<Device>; 2],
+    lanes: [Lane; 2],
+    tap: Option<CaptureTap>,
+}
+
+struct Work {
+    clock: Clock,
+    orders: Receiver<Order>,
+    bell: File,
+    links: Vec<LinkWork>,
+    waiting: Waiting,
+    buffers: Buffers,
+    handling: Duration,
+    room: Box<[u8]>,
+}
+
+impl Work {
+    fn new(orders: Receiver<Order>, bell: File) -> Self {
+        let mut waiting = Waiting::default();
+        waiting.add(bell.as_fd());
+        Self {
+            clock: Clock::anchored_now(),
+            orders,
+            bell,
+            links: Vec::new(),
+            waiting,
+            buffers: Buffers::default(),
+            handling: Duration::ZERO,
+            room: vec![0; LARGEST_PACKET].into(),
+        }
+    }
+
+    fn run(&mut self) {
+        crate::sandbox::block_all_signals();
+        waiting::become_punctual();
+        loop {
+            if self.waiting.is_ready(0) && !self.take_orders() {
+                return;
+            }
+            for number in 0..self.links.len() {
+                for side in 0..2 {
+                    // The bell is number 0, then come the devices, two a link.
+                    if self.waiting.is_ready(1 + number * 2 + side) {
+                        self.read(number, side);
+                    }
+                }
+            }
+            let next = self.deliver();
+            let longest = next.map(|due| waiting::until(due, self.clock.now()));
+            self.waiting.wait(longest);
+        }
+    }
+
+    /// Does what was ordered; says whether to go on.
+    fn take_orders(&mut self) -> bool {
+        let mut rings = [0; 8];
+        (&self.bell).read_exact(&mut rings).ok();
+        loop {
+            match self.orders.try_recv() {
+                Ok(order) => self.follow(order),
+                Err(TryRecvError::Empty) => return true,
+                Err(TryRecvError::Disconnected) => return false,
+            }
+        }
+    }
+
+    fn follow(&mut self, order: Order) {
+        match order {
+            Order::AddLink(setup) => {
+                for device in &setup.devices {
+                    self.waiting.add(device.as_fd());
+                }
+                self.links.push(LinkWork::new(*setup));
+            }
+            Order::Change(number, link) => {
+                if let Some(work) = self.links.get_mut(number) {
+                    work.change(link);
+                }
+            }
+            Order::Capture(number, tap, reply) => {
+                let work = self.links.get_mut(number);
+                let before = work.and_then(|work| std::mem::replace(&mut work.tap, tap));
+                reply.send(before).ok();
+            }
+            Order::Outcome(number, reply) => {
+                reply.send(self.links.get(number).map(LinkWork::outcome)).ok();
+            }
+            Order::Handling(span) => self.handling = span,
+        }
+    }
+
+    /// Takes what a host has sent, but no more than a batch: the others want their turn.
+    fn read(&mut self, number: usize, side: usize) {
+        let work = &mut self.links[number];
+        for _ in 0..BATCH {
+            let Some(count) = work.devices[side].read(&mut self.room) else {
+                return;
+            };
+            let packet = &self.room[..count];
+            let now = self.clock.now();
+            let at = now.before(self.handling);
+            if side == CLIENT
+                && let Some(tap) = &mut work.tap
+            {
+                tap.packet(at, packet);
+            }
+            work.lanes[side].accept(at, now, packet, &mut self.buffers);
+        }
+    }
+
+    /// Hands over every packet that is due; tells when the next one is.
+    fn deliver(&mut self) -> Option<Timestamp> {
+        let mut next: Option<Timestamp> = None;
+        for work in &mut self.links {
+            for side in 0..2 {
+                let mut now = self.clock.now();
+                while let Some(packet) = work.lanes[side].release(now) {
+                    if work.devices[1 - side].write(&packet).is_err() {
+                        work.lanes[side].refused();
+                    }
+                    if side == SERVER
+                        && let Some(tap) = &mut work.tap
+                    {
+                        tap.packet(now, &packet);
+                    }
+                    self.buffers.give_back(packet);
+                    now = self.clock.now();
+                }
+                let due = work.lanes[side].next_due();
+                next = [next, due].into_iter().flatten().min();
+            }
+        }
+        next
+    }
+}
+
+impl LinkWork {
+    fn new(setup: LinkSetup) -> Self {
+        let LinkSetup { name, link, devices } = setup;
+        Self {
+            name,
+            link,
+            devices,
+            lanes: [Direction::ClientToServer, Direction::ServerToClient]
+                .map(|direction| Lane::new(&link, direction)),
+            tap: None,
+        }
+    }
+
+    fn change(&mut self, link: LinkDescription) {
+        self.link = link;
+        for lane in &mut self.lanes {
+            lane.change(&link);
+        }
+    }
+
+    fn outcome(&self) -> LinkOutcome {
+        let [there, back] = [0, 1].map(|side: usize| self.lanes[side].lateness());
+        let late = percentiles_of_sum(there, back, [50.0, 99.0]);
+        let enough = there.count().min(back.count());
+        let signed = |nanoseconds: u64| i64::try_from(nanoseconds).unwrap_or(i64::MAX);
+        LinkOutcome {
+            name: self.name.clone(),
+            asked: self.link.to_string(),
+            rtt: self.link.rtt,
+            rtt_error_p50_ns: late.map(|late| signed(late[0])),
+            rtt_error_p99_ns: late
+                .filter(|_| enough >= ENOUGH_FOR_P99)
+                .map(|late| signed(late[1])),
+            directions: [0, 1].map(|side: usize| self.lanes[side].outcome()),
+            floor: None,
+        }
+    }
+}
+
+const CLIENT: usize = 0;
+const SERVER: usize = 1;
+
+/// A TUN device hands over one packet a read, of 65,535 bytes at most.
+const LARGEST_PACKET: usize = 65_536;
+
+/// Packets read from one device before the others are looked at.
+const BATCH: usize = 32;
+
+/// As everywhere: ten samples beyond a percentile.
+const ENOUGH_FOR_P99: u64 = 1000;

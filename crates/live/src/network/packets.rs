@@ -1,0 +1,74 @@
+//! Room for packets, used again and again.
+
+/// A packet on its way, or to be.
+pub(super) type Packet = Vec<u8>;
+
+/// Buffers that nobody uses now, and how much those in use take.
+#[derive(Debug, Default)]
+pub(super) struct Buffers {
+    small: Vec<Packet>,
+    large: Vec<Packet>,
+    used: usize,
+}
+
+impl Buffers {
+    /// A copy of `bytes`; absent when packets take all the memory they may.
+    pub(super) fn copy(&mut self, bytes: &[u8]) -> Option<Packet> {
+        if self.used + LARGE_BYTES.max(bytes.len()) > MOST_BYTES {
+            return None;
+        }
+        let (pool, room) = if bytes.len() <= SMALL_BYTES {
+            (&mut self.small, SMALL_BYTES)
+        } else {
+            (&mut self.large, LARGE_BYTES.max(bytes.len()))
+        };
+        let mut packet = pool.pop().unwrap_or_else(|| Vec::with_capacity(room));
+        packet.extend_from_slice(bytes);
+        self.used += packet.capacity();
+        Some(packet)
+    }
+
+    /// Takes the room of a packet back.
+    pub(super) fn give_back(&mut self, mut packet: Packet) {
+        self.used = self.used.saturating_sub(packet.capacity());
+        packet.clear();
+        let pool = if packet.capacity() < LARGE_BYTES {
+            &mut self.small
+        } else {
+            &mut self.large
+        };
+        if pool.len() < KEPT {
+            pool.push(packet);
+        }
+    }
+}
+
+/// Acknowledgements and questions.
+const SMALL_BYTES: usize = 256;
+/// Ethernet's mtu, rounded up.
+const LARGE_BYTES: usize = 1536;
+/// Unused buffers kept of each size.
+const KEPT: usize = 8192;
+
+/// What all packets on the way in one network may take: 2 s of 1 Gbit/s. What comes beyond is dropped, counted
+/// and told.
+pub(super) const MOST_BYTES: usize = 256 * 1024 * 1024;
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn memory_is_bounded_and_buffers_come_back() {
+        let mut buffers = Buffers::default();
+        let packet = [7; 1500];
+        let held: Vec<Packet> = std::iter::from_fn(|| buffers.copy(&packet)).collect();
+        assert!(held.len() * LARGE_BYTES <= MOST_BYTES && (held.len() + 2) * LARGE_BYTES > MOST_BYTES);
+        assert!(buffers.copy(&[1]).is_none());
+        for packet in held {
+            buffers.give_back(packet);
+        }
+        assert_eq!(buffers.used, 0);
+        assert_eq!(buffers.copy(&packet).unwrap(), packet);
+    }
+}
