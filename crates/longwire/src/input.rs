@@ -250,6 +250,15 @@ fn recording(
     Ok(())
 }
 
+/// What was read, in a few words: the names of the files without their directories.
+pub fn title(files: &[PathBuf]) -> String {
+    let names = files.iter().map(|file| match file.file_name() {
+        Some(name) if file.as_os_str() != "-" => name.to_string_lossy().into_owned(),
+        _ => "stdin".to_owned(),
+    });
+    names.collect::<Vec<_>>().join(", ")
+}
+
 /// The conditions of a run that reads files.
 pub fn conditions(files: &[PathBuf]) -> Conditions {
     let names: Vec<String> = files.iter().map(|file| file.display().to_string()).collect();

@@ -10,4 +10,5 @@ pub mod failure;
 pub mod input;
 pub mod lab;
 pub mod output;
+pub mod page;
 pub mod pipeline;

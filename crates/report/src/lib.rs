@@ -9,6 +9,7 @@
 #![forbid(unsafe_code)]
 
 pub mod error;
+pub mod html;
 pub mod recording;
 pub mod records;
 pub mod text;

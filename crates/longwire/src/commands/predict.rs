@@ -2,6 +2,7 @@
 
 use crate::input;
 use crate::output::{self, Status};
+use crate::page::{PageFile, Run};
 use crate::pipeline::moved::Choice;
 use crate::pipeline::tally::{Tally, Wanted};
 use analysis::operations::rule::Rule;
@@ -43,6 +44,9 @@ pub struct Args {
     /// Write records (JSON Lines) instead of the table.
     #[arg(long)]
     pub json: bool,
+    /// Write a page too: one HTML file with the prediction over round trip and rate, and what it was made from.
+    #[arg(long, value_name = "FILE")]
+    pub html: Option<PathBuf>,
 }
 
 /// Runs it.
@@ -50,12 +54,14 @@ pub struct Args {
 /// # Errors
 /// When a file cannot be read or is neither a capture nor a recording.
 pub fn run(args: &Args) -> Result<Status> {
+    let page = args.html.as_deref().map(PageFile::create).transpose()?;
     let wanted = Wanted {
         rule: args.operations,
         targets: targets(&args.rtt, &args.rate),
         moved: args.on.clone(),
         json: args.json,
         longest: args.explain,
+        samples: page.as_ref().map(PageFile::samples),
         ..Wanted::default()
     };
     let mut tally = Tally::new(&wanted, input::conditions(&args.files))?;
@@ -72,6 +78,15 @@ pub fn run(args: &Args) -> Result<Status> {
         output::print(&text)?;
     }
     output::warn(&outcome.warnings);
+    if let Some(page) = page {
+        page.write(&Run {
+            title: &input::title(&args.files),
+            outcome: &outcome,
+            moved: &moved,
+            asked: &wanted.targets,
+            links: &[],
+        })?;
+    }
     Ok(Status::Done)
 }
 

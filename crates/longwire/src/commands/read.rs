@@ -3,6 +3,7 @@
 use super::reporting::Reporting;
 use crate::input;
 use crate::output::{self, Status};
+use crate::page::{PRICES, PageFile, Run};
 use crate::pipeline::tally::{Tally, Wanted};
 use anyhow::Result;
 use clap::Args as ClapArgs;
@@ -14,7 +15,7 @@ use std::path::PathBuf;
 /// Statements are shown without their literals.
 #[derive(Debug, ClapArgs)]
 #[command(
-    after_help = "Examples:\n  longwire read app.pcap\n  tcpdump -i any -w - port 5432 | longwire read -\n  \
+    after_help = "Examples:\n  longwire read app.pcap\n  longwire read app.pcap --html report.html\n  tcpdump -i any -w - port 5432 | longwire read -\n  \
                         longwire read --json --exchanges app.pcap | jq 'select(.type==\"exchange\")'"
 )]
 pub struct Args {
@@ -31,21 +32,36 @@ pub struct Args {
 /// # Errors
 /// When a file cannot be read or is neither a capture nor a recording.
 pub fn run(args: &Args) -> Result<Status> {
+    let page = args.reporting.html.as_deref().map(PageFile::create).transpose()?;
     let wanted = Wanted {
         rule: args.reporting.operations,
+        targets: page
+            .as_ref()
+            .map_or_else(Vec::new, |_| super::predict::targets(&PRICES, &[])),
         json: args.reporting.json,
         exchanges: args.reporting.exchanges,
+        samples: page.as_ref().map(PageFile::samples),
         ..Wanted::default()
     };
     let mut tally = Tally::new(&wanted, input::conditions(&args.files))?;
     let input = input::read(&args.files, args.reporting.keep_literals, &mut |fact| {
         tally.fact(fact)
     })?;
+    let moved = tally.moved();
     let (outcome, _) = tally.finish(input.warnings, input.packets)?;
     if args.reporting.json {
         output::warn(&outcome.warnings);
     } else {
         output::print(&report::text::read_view(&outcome, &output::style()))?;
+    }
+    if let Some(page) = page {
+        page.write(&Run {
+            title: &input::title(&args.files),
+            outcome: &outcome,
+            moved: &moved,
+            asked: &wanted.targets,
+            links: &[],
+        })?;
     }
     Ok(Status::Done)
 }

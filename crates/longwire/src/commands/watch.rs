@@ -4,6 +4,7 @@ mod child;
 
 use super::reporting::Reporting;
 use crate::output::{self, Status};
+use crate::page::{PRICES, PageFile};
 use crate::pipeline::outbox::Outboxes;
 use crate::pipeline::tally::{Tally, Wanted};
 use anyhow::{Context, Result};
@@ -144,15 +145,20 @@ struct Run {
     outboxes: Arc<Outboxes>,
     began: Instant,
     quiet: bool,
+    asked: Vec<predict::Target>,
+    page: Option<PageFile>,
 }
 
 impl Run {
     fn new(args: &Args, target: &Target, outboxes: Arc<Outboxes>) -> Result<Self> {
+        let page = args.reporting.html.as_deref().map(PageFile::create).transpose()?;
+        let prices = if page.is_some() { &PRICES[..] } else { &PRICE };
         let wanted = Wanted {
             rule: args.reporting.operations,
-            targets: super::predict::targets(&PRICE, &[]),
+            targets: super::predict::targets(prices, &[]),
             json: args.reporting.json,
             exchanges: args.reporting.exchanges,
+            samples: page.as_ref().map(PageFile::samples),
             ..Wanted::default()
         };
         let conditions = output::conditions(
@@ -169,6 +175,8 @@ impl Run {
             outboxes,
             began: Instant::now(),
             quiet: args.quiet,
+            asked: wanted.targets,
+            page,
         })
     }
 
@@ -221,11 +229,21 @@ impl Run {
             let text = format!("{failed_connects} connections did not reach the server; the last: {reason}");
             warnings.push(model::Warning { text });
         }
+        let moved = self.tally.moved();
         let (outcome, _) = self.tally.finish(warnings, None)?;
         if args.reporting.json {
             output::warn(&outcome.warnings);
         } else {
             output::print(&report::text::read_view(&outcome, &output::style()))?;
+        }
+        if let Some(page) = self.page {
+            page.write(&crate::page::Run {
+                title: &outcome.conditions.observation_point,
+                outcome: &outcome,
+                moved: &moved,
+                asked: &self.asked,
+                links: &[],
+            })?;
         }
         Ok(())
     }

@@ -71,6 +71,18 @@ impl Moved {
         self.servers.borrow_mut().insert(connection, server);
     }
 
+    /// Which connections move, in words.
+    pub fn words(&self) -> String {
+        if self.choices.is_empty() {
+            return "all database connections".to_owned();
+        }
+        let choices = self.choices.iter().map(|choice| match choice {
+            Choice::Protocol(protocol) => format!("{} connections", protocol.name()),
+            Choice::Server { host, port } => format!("connections to {host}:{port}"),
+        });
+        choices.collect::<Vec<_>>().join(", ")
+    }
+
     /// Whether any connection asked about so far moves.
     pub fn moves_any(&self) -> bool {
         self.any.get()

@@ -2,6 +2,7 @@
 
 use super::missing::Missing;
 use super::moved::{Choice, Moved};
+use crate::page::Samples;
 use analysis::fact::Fact;
 use analysis::operations::rule::Rule;
 use analysis::operations::{Grouped, Operations};
@@ -34,6 +35,8 @@ pub struct Wanted {
     pub json: bool,
     /// Whether those include one for each exchange.
     pub exchanges: bool,
+    /// Where some operations are kept for a page, when one is wanted.
+    pub samples: Option<Samples>,
 }
 
 /// Sums up a run as its facts come.
@@ -52,6 +55,7 @@ struct Outlets {
     overview: Overview,
     predictor: Option<Predictor>,
     longest: Longest,
+    samples: Option<Samples>,
     records: Option<JsonWriter<Stdout>>,
     exchanges: bool,
     /// The first fault of an output: told at the end, nothing is written after it.
@@ -86,6 +90,7 @@ impl Tally {
                     wanted: wanted.longest,
                     operation: None,
                 },
+                samples: wanted.samples.clone(),
                 records,
                 exchanges: wanted.exchanges,
                 fault: None,
@@ -250,6 +255,9 @@ impl Outlets {
             Grouped::Operation(operation) => {
                 self.overview.operation(operation);
                 self.longest.take(operation);
+                if let Some(samples) = &self.samples {
+                    samples.take(operation);
+                }
                 if let Some(predictor) = &mut self.predictor {
                     predictor.add(operation);
                 }

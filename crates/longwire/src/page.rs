@@ -1,0 +1,98 @@
+//! The HTML page of a run: gathers what it is made from, and writes it.
+//!
+//! A command that takes `--html` creates a [`PageFile`] before it begins (so that a path that cannot be written is told
+//! at once), gives its [`PageFile::samples`] to the tally, and calls [`PageFile::write`] at the end.
+
+mod grid;
+mod samples;
+
+pub use samples::Samples;
+
+use crate::pipeline::moved::Moved;
+use anyhow::{Context, Result};
+use model::LinkOutcome;
+use predict::Target;
+use report::ReadOutcome;
+use report::html::{Grid, Page};
+use std::fs::{File, OpenOptions};
+use std::io::{self, Seek, Write};
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+/// A page that will be written when the run is over.
+#[derive(Debug)]
+pub struct PageFile {
+    path: PathBuf,
+    file: File,
+    samples: Samples,
+}
+
+/// What of a run goes on its page, besides the operations in its samples.
+#[derive(Debug, Clone, Copy)]
+pub struct Run<'a> {
+    /// What was measured, in a few words.
+    pub title: &'a str,
+    /// Everything that the view shows; predictions with `measured` become points on the curve.
+    pub outcome: &'a ReadOutcome,
+    /// Which connections move to the predicted link.
+    pub moved: &'a Moved,
+    /// The links that were asked for: the sliders reach them too, and keep what else they ask of a link.
+    pub asked: &'a [Target],
+    /// Emulated links of the run.
+    pub links: &'a [LinkOutcome],
+}
+
+impl PageFile {
+    /// Opens the file; what it holds stays until the page is written.
+    ///
+    /// # Errors
+    /// When it cannot be created or written.
+    pub fn create(path: &Path) -> Result<Self> {
+        let mut options = OpenOptions::new();
+        let file = options.write(true).create(true).truncate(false).open(path);
+        Ok(Self {
+            path: path.to_owned(),
+            file: file.with_context(|| format!("could not create the page {}", path.display()))?,
+            samples: Samples::default(),
+        })
+    }
+
+    /// Takes the run's operations: for [`crate::pipeline::tally::Wanted::samples`].
+    pub fn samples(&self) -> Samples {
+        self.samples.clone()
+    }
+
+    /// Replays the samples on the links of the grid, writes the page, and says on stderr where it is.
+    ///
+    /// # Errors
+    /// When the file does not take it.
+    pub fn write(mut self, run: &Run<'_>) -> Result<()> {
+        let groups = &run.outcome.operations;
+        let grid: Option<Grid> = grid::replay(&self.samples, groups, run.moved, run.asked);
+        let example = self.samples.example(groups);
+        let page = Page {
+            title: run.title,
+            outcome: run.outcome,
+            example: example.as_ref(),
+            grid: grid.as_ref(),
+            links: run.links,
+        };
+        let mut html = Vec::new();
+        report::html::write(&page, &mut html)
+            .and_then(|()| self.file.rewind())
+            .and_then(|()| self.file.write_all(&html))
+            .and_then(|()| self.file.set_len(html.len() as u64))
+            .with_context(|| format!("could not write the page {}", self.path.display()))?;
+        let mut stderr = io::stderr().lock();
+        writeln!(stderr, "longwire: the page is in {}", self.path.display()).ok();
+        Ok(())
+    }
+}
+
+/// Round trips at which a page tells the price of all operations, not of samples.
+pub const PRICES: [Duration; 4] = [
+    Duration::ZERO,
+    Duration::from_millis(10),
+    Duration::from_millis(40),
+    Duration::from_millis(120),
+];

@@ -1,0 +1,124 @@
+//! The grid under the page's sliders: samples replayed on many links.
+
+use super::samples::{Samples, by_time};
+use crate::pipeline::moved::Moved;
+use link::LinkDescription;
+use model::{BitRate, Operation, OperationGroup};
+use predict::{Predictor, Target};
+use report::html::Grid;
+use std::time::Duration;
+
+/// Predicts for every link of the grid; absent when nothing was kept to replay.
+pub fn replay(samples: &Samples, groups: &[OperationGroup], moved: &Moved, asked: &[Target]) -> Option<Grid> {
+    let mut operations: Vec<Operation> = Vec::new();
+    let mut seen = 0;
+    let mut names = 0;
+    for group in by_time(groups).into_iter() {
+        let kept = samples.of(&group.name);
+        if kept.is_empty() || names == MOST_NAMES {
+            continue;
+        }
+        names += 1;
+        seen += group.count;
+        operations.extend(kept.into_iter().flatten());
+    }
+    if operations.is_empty() {
+        return None;
+    }
+    // Connections keep their windows from operation to operation: these come in the order of their begins.
+    operations.sort_by_key(|operation| operation.at);
+    let mover = moved.clone();
+    let mut predictor = Predictor::new(targets(asked), Box::new(move |step| mover.moves(step)));
+    for operation in &operations {
+        predictor.add(operation);
+    }
+    let mut predictions = predictor.finish();
+    let order = by_time(groups);
+    predictions.sort_by_key(|prediction| {
+        order
+            .iter()
+            .position(|group| group.name == prediction.operation_name)
+    });
+    Some(Grid {
+        predictions,
+        seen,
+        names_left_out: (groups.len() as u64).saturating_sub(names),
+        moved: moved.words(),
+        measured_rtt: measured_rtt(&operations, moved),
+        link: besides(asked),
+    })
+}
+
+/// Every round trip with every rate and number of clients, those asked for among them.
+fn targets(asked: &[Target]) -> Vec<Target> {
+    let base = asked
+        .first()
+        .map_or_else(|| LinkDescription::with_rtt(Duration::ZERO), |target| target.link);
+    let mut rtts: Vec<Duration> = RTTS_MS.map(Duration::from_millis).to_vec();
+    let mut rates: Vec<[Option<BitRate>; 2]> = vec![[None; 2]];
+    rates.extend(RATES_MBIT.map(|rate| [BitRate::from_bits_per_second(rate * 1_000_000); 2]));
+    let mut clients: Vec<u32> = Vec::new();
+    for target in asked {
+        let rate = target.link.rate;
+        if rtts.len() < MOST_RTTS && !rtts.contains(&target.link.rtt) {
+            rtts.push(target.link.rtt);
+        }
+        if rates.len() < MOST_RATES && !rates.contains(&rate) {
+            rates.push(rate);
+        }
+        if clients.len() < MOST_CLIENTS && !clients.contains(&target.clients) {
+            clients.push(target.clients);
+        }
+    }
+    if clients.is_empty() {
+        clients.push(1);
+    }
+    let mut targets = Vec::with_capacity(rtts.len() * rates.len() * clients.len());
+    for &clients in &clients {
+        for &rate in &rates {
+            let links = rtts.iter().map(|&rtt| LinkDescription { rtt, rate, ..base });
+            targets.extend(links.map(|link| Target { link, clients }));
+        }
+    }
+    targets
+}
+
+/// What the links asked for have besides round trip and rate.
+fn besides(asked: &[Target]) -> String {
+    let Some(first) = asked.first() else {
+        return String::new();
+    };
+    let plain = LinkDescription::with_rtt(Duration::ZERO);
+    let rest = LinkDescription {
+        rtt: Duration::ZERO,
+        rate: [None; 2],
+        ..first.link
+    };
+    if rest == plain {
+        return String::new();
+    }
+    let words = rest.to_string();
+    let words = words
+        .split(' ')
+        .filter(|word| !word.starts_with("rtt=") && !word.starts_with("rate="));
+    words.collect::<Vec<_>>().join(" ")
+}
+
+/// Least round trip measured on the connections that move.
+fn measured_rtt(operations: &[Operation], moved: &Moved) -> Option<Duration> {
+    let steps = operations.iter().flat_map(|operation| &operation.steps);
+    let rtts = steps.filter(|step| moved.moves(step)).filter_map(|step| {
+        let first = &step.exchange.first;
+        Some(first.client_side_rtt? + first.server_side_rtt?)
+    });
+    rtts.min()
+}
+
+const RTTS_MS: [u64; 11] = [0, 1, 2, 5, 10, 20, 40, 80, 120, 160, 200];
+const RATES_MBIT: [u64; 4] = [1000, 100, 10, 1];
+
+/// Operation names that are replayed.
+const MOST_NAMES: u64 = 6;
+const MOST_RTTS: usize = 16;
+const MOST_RATES: usize = 8;
+const MOST_CLIENTS: usize = 4;

@@ -1,0 +1,268 @@
+//! Operations kept while a run goes on, so that its page can show and replay some of each name.
+
+use model::{Operation, OperationGroup};
+use std::cell::RefCell;
+use std::collections::HashMap;
+use std::rc::Rc;
+use std::sync::Arc;
+use std::time::Duration;
+
+/// Some operations of each name, evenly over the run. Bounded: the names with most time are kept.
+///
+/// A handle: clones share what was taken.
+#[derive(Debug, Clone, Default)]
+pub struct Samples(Rc<RefCell<Kept>>);
+
+#[derive(Debug, Default)]
+struct Kept {
+    names: HashMap<Arc<str>, Sampled>,
+    /// Operations of which parts have come and more will, by their number.
+    unfinished: HashMap<u64, Parts>,
+    /// Exchanges held of all names.
+    steps: usize,
+}
+
+/// An operation as its parts; usually one.
+type Whole = Vec<Operation>;
+
+/// Parts of an operation under way.
+#[derive(Debug, Default)]
+struct Parts {
+    parts: Whole,
+    duration: Duration,
+    steps: usize,
+}
+
+/// What is held of one name.
+#[derive(Debug, Default)]
+struct Sampled {
+    time: Duration,
+    seen: u64,
+    /// One in so many is kept.
+    stride: u64,
+    whole: Vec<Whole>,
+    /// The begin of one that was too long to keep.
+    beginning: Option<Operation>,
+}
+
+impl Samples {
+    /// Takes the next operation, or part of one.
+    pub fn take(&self, operation: &Operation) {
+        self.0.borrow_mut().take(operation);
+    }
+
+    /// The operations kept of `name`, in the order in which they came, each as its parts.
+    pub fn of(&self, name: &Arc<str>) -> Vec<Whole> {
+        let kept = self.0.borrow();
+        kept.names
+            .get(name)
+            .map_or_else(Vec::new, |sampled| sampled.whole.clone())
+    }
+
+    /// The operation to show: of the name with most time that is kept, the one whose duration is nearest its median.
+    pub fn example(&self, groups: &[OperationGroup]) -> Option<Operation> {
+        let kept = self.0.borrow();
+        by_time(groups).into_iter().find_map(|group| {
+            let sampled = kept.names.get(&group.name)?;
+            let median = group.spread.p50.unwrap_or_default();
+            let first_parts = sampled.whole.iter().filter_map(|whole| whole.first());
+            let nearest = first_parts.min_by_key(|operation| operation.duration.abs_diff(median));
+            nearest.or(sampled.beginning.as_ref()).cloned()
+        })
+    }
+}
+
+/// The operation names by the time spent in them.
+pub fn by_time(groups: &[OperationGroup]) -> Vec<&OperationGroup> {
+    let mut sorted: Vec<&OperationGroup> = groups.iter().collect();
+    sorted.sort_by_key(|group| std::cmp::Reverse(group.attribution.total()));
+    sorted
+}
+
+impl Kept {
+    fn take(&mut self, operation: &Operation) {
+        let mut parts = self.unfinished.remove(&operation.id).unwrap_or_default();
+        parts.duration += operation.duration;
+        parts.steps += operation.steps.len();
+        if parts.steps <= LONGEST || parts.parts.is_empty() {
+            parts.parts.push(operation.clone());
+        }
+        if operation.continues {
+            self.unfinished.insert(operation.id, parts);
+        } else {
+            self.keep(&operation.name, parts);
+        }
+    }
+
+    fn keep(&mut self, name: &Arc<str>, parts: Parts) {
+        if !self.names.contains_key(name) && self.names.len() >= MOST_NAMES {
+            self.forget_least();
+        }
+        let sampled = self.names.entry(Arc::clone(name)).or_default();
+        sampled.time += parts.duration;
+        sampled.seen += 1;
+        if parts.steps > LONGEST {
+            sampled.begin(parts.parts);
+            return;
+        }
+        if !(sampled.seen - 1).is_multiple_of(sampled.stride.max(1)) {
+            return;
+        }
+        self.steps += parts.steps;
+        sampled.whole.push(parts.parts);
+        self.steps -= sampled.thin_out();
+        while self.steps > MOST_STEPS && self.names.len() > 1 {
+            self.forget_least();
+        }
+    }
+
+    fn forget_least(&mut self) {
+        let least = self
+            .names
+            .iter()
+            .min_by_key(|(name, sampled)| (sampled.time, Arc::clone(name)));
+        if let Some(name) = least.map(|(name, _)| Arc::clone(name))
+            && let Some(sampled) = self.names.remove(&name)
+        {
+            self.steps -= sampled.whole.iter().map(|whole| steps(whole)).sum::<usize>();
+        }
+    }
+}
+
+impl Sampled {
+    fn begin(&mut self, parts: Whole) {
+        if self.beginning.is_none()
+            && let Some(mut first) = parts.into_iter().next()
+        {
+            first.steps.truncate(SHOWN_OF_LONGEST);
+            self.beginning = Some(first);
+        }
+    }
+
+    /// Drops every other one while there are too many; tells how many exchanges went with them.
+    fn thin_out(&mut self) -> usize {
+        let mut dropped = 0;
+        while self.whole.len() > 1
+            && (self.whole.len() > MOST_OF_A_NAME
+                || self.whole.iter().map(|whole| steps(whole)).sum::<usize>() > LONGEST)
+        {
+            let mut index = 0;
+            self.whole.retain(|whole| {
+                index += 1;
+                let kept = index % 2 == 1;
+                dropped += if kept { 0 } else { steps(whole) };
+                kept
+            });
+            self.stride = self.stride.max(1) * 2;
+        }
+        dropped
+    }
+}
+
+fn steps(whole: &[Operation]) -> usize {
+    whole.iter().map(|part| part.steps.len()).sum()
+}
+
+/// Names told apart at once; with more, the one with least time is forgotten.
+const MOST_NAMES: usize = 64;
+
+/// Operations kept of one name.
+const MOST_OF_A_NAME: usize = 64;
+
+/// Exchanges kept of one name, and of the longest operation that is kept whole.
+const LONGEST: usize = 30_000;
+
+/// Exchanges kept of all names: about 50 MB.
+const MOST_STEPS: usize = 100_000;
+
+/// Exchanges kept of an operation that is too long to replay here.
+const SHOWN_OF_LONGEST: usize = 5_000;
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use model::{Attribution, OperationKind, Timestamp};
+
+    fn operation(id: u64, name: &str, millis: u64, continues: bool) -> Operation {
+        Operation {
+            id,
+            kind: OperationKind::Burst,
+            name: name.into(),
+            at: Timestamp::from_nanos(id),
+            duration: Duration::from_millis(millis),
+            steps: Vec::new(),
+            turns: 0,
+            connections: 1,
+            attribution: Attribution::default(),
+            setup: Duration::ZERO,
+            client_after: Duration::ZERO,
+            continues,
+        }
+    }
+
+    fn group(name: &str, median: u64) -> OperationGroup {
+        OperationGroup {
+            name: name.into(),
+            kind: OperationKind::Burst,
+            count: 1,
+            turns: 1,
+            spread: model::Distribution {
+                p50: Some(Duration::from_millis(median)),
+                ..model::Distribution::default()
+            },
+            attribution: Attribution {
+                client: Duration::from_millis(median),
+                ..Attribution::default()
+            },
+            setup: Duration::ZERO,
+        }
+    }
+
+    #[test]
+    fn samples_lie_evenly_over_the_run() {
+        let samples = Samples::default();
+        for id in 0..1000 {
+            samples.take(&operation(id, "a", 1, false));
+        }
+        let ids: Vec<u64> = samples.of(&"a".into()).iter().map(|whole| whole[0].id).collect();
+        assert!(
+            ids.len() > MOST_OF_A_NAME / 2 && ids.len() <= MOST_OF_A_NAME,
+            "{ids:?}"
+        );
+        assert!(ids.windows(2).all(|pair| pair[1] - pair[0] == ids[1]), "{ids:?}");
+    }
+
+    #[test]
+    fn the_names_with_most_time_stay() {
+        let samples = Samples::default();
+        for id in 0..500 {
+            samples.take(&operation(id, &format!("rare {id}"), 1, false));
+            samples.take(&operation(1000 + id, "often", 2, false));
+        }
+        assert!(samples.0.borrow().names.len() <= MOST_NAMES);
+        assert!(!samples.of(&"often".into()).is_empty());
+    }
+
+    #[test]
+    fn parts_of_one_operation_stay_together() {
+        let samples = Samples::default();
+        samples.take(&operation(7, "long", 5, true));
+        samples.take(&operation(8, "other", 1, false));
+        samples.take(&operation(7, "long", 6, false));
+        let kept = samples.of(&"long".into());
+        assert_eq!(kept.len(), 1);
+        assert_eq!(kept[0].len(), 2);
+    }
+
+    #[test]
+    fn the_example_is_nearest_the_median_of_the_name_with_most_time() {
+        let samples = Samples::default();
+        for (id, millis) in [(1, 10), (2, 31), (3, 90)] {
+            samples.take(&operation(id, "page", millis, false));
+        }
+        samples.take(&operation(4, "ping", 1, false));
+        let example = samples.example(&[group("ping", 1), group("page", 30)]);
+        assert_eq!(example.map(|operation| operation.id), Some(2));
+        assert!(samples.example(&[group("unseen", 1)]).is_none());
+    }
+}

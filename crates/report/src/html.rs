@@ -1,0 +1,87 @@
+//! The page: one self-contained HTML file, written from the same values as the view and the records.
+//!
+//! It asks the network for nothing: style, script and drawings are inside, and its content security policy forbids
+//! everything else. All of it is readable without its script, which only redraws the prediction when a slider moves.
+//! Its size is bounded whatever was seen: each list is cut where it says so.
+//!
+//! Statements and names are shown as they are in the outcome (fingerprints, without literals); texts kept on request
+//! ([`model::Exchange::literal`]) never reach the page.
+//!
+//! Start reading at [`write`]: one line a section.
+
+mod attribution;
+mod curve;
+mod grid;
+mod header;
+mod lanes;
+mod links;
+mod markup;
+mod measured;
+mod notes;
+mod operations;
+mod predicted;
+mod scale;
+mod statements;
+mod waterfall;
+
+use crate::text::ReadOutcome;
+use grid::View;
+use model::{LinkOutcome, Operation, Prediction};
+use std::io;
+use std::time::Duration;
+
+/// Everything the page is made from.
+#[derive(Debug, Clone, Copy)]
+pub struct Page<'a> {
+    /// What was measured, in a few words: a file name, a server.
+    pub title: &'a str,
+    /// Conditions, totals, operations, statements, connections, warnings; its predictions are shown as asked for, beside
+    /// what was measured where they carry it.
+    pub outcome: &'a ReadOutcome,
+    /// The operation that is shown step by step.
+    pub example: Option<&'a Operation>,
+    /// What the sliders move over. Without it they move over the outcome's predictions, where these are enough.
+    pub grid: Option<&'a Grid>,
+    /// Emulated links of the run: what was asked for and what was realised.
+    pub links: &'a [LinkOutcome],
+}
+
+/// Predictions for many links, between which the sliders interpolate: in the round trip linearly, in the rate
+/// linearly over its inverse (the time a byte takes).
+#[derive(Debug, Clone, PartialEq, Default)]
+pub struct Grid {
+    /// For each operation name every round trip with every rate and number of clients; the most time-consuming name
+    /// first. A name with gaps is left out.
+    pub predictions: Vec<Prediction>,
+    /// How many operations of these names were seen; fewer may have been replayed.
+    pub seen: u64,
+    /// Operation names seen that are not in the grid.
+    pub names_left_out: u64,
+    /// Which connections move to the predicted link, in words: `all database connections`.
+    pub moved: String,
+    /// Least round trip at which the operations were measured, on the connections that move.
+    pub measured_rtt: Option<Duration>,
+    /// What else was asked of the link (loss, jitter, a queue), in its text form; empty when nothing was.
+    pub link: String,
+}
+
+/// Writes the page.
+///
+/// # Errors
+/// When `out` does not take it.
+pub fn write(page: &Page<'_>, out: &mut impl io::Write) -> io::Result<()> {
+    let view = View::new(page);
+    let mut html = String::with_capacity(1 << 17);
+    header::begin(page, &mut html);
+    notes::warnings(&page.outcome.warnings, &mut html);
+    operations::section(page.outcome, &mut html);
+    predicted::section(page, view.as_ref(), &mut html);
+    measured::section(&page.outcome.predictions, &mut html);
+    waterfall::section(page, &mut html);
+    statements::section(&page.outcome.statements, &mut html);
+    links::section(page.links, &mut html);
+    notes::conditions(page.outcome, &mut html);
+    header::end(view.as_ref(), &mut html);
+    out.write_all(html.as_bytes())?;
+    out.flush()
+}

@@ -1,0 +1,263 @@
+//! The predictions as a grid: what the curve is drawn from, and what the page's script interpolates in.
+
+use super::Page;
+use super::markup::cut;
+use crate::text::escape::printable;
+use model::{BitRate, Prediction};
+use serde_json::{Value, json};
+use std::collections::HashMap;
+use std::sync::Arc;
+use std::time::Duration;
+
+/// Rates of a link client-to-server and server-to-client; absent when unlimited.
+pub type Rates = [Option<BitRate>; 2];
+
+/// Every prediction at its place, and what was measured beside them.
+#[derive(Debug)]
+pub struct View {
+    /// Round trips, ascending.
+    pub rtts: Vec<Duration>,
+    /// Rates client-to-server and server-to-client: unlimited first, then from fast to slow.
+    pub rates: Vec<Rates>,
+    /// Clients at once, ascending.
+    pub clients: Vec<u32>,
+    /// The operation names, in the grid's order.
+    pub rows: Vec<Row>,
+    /// Places of what is shown first.
+    pub start: Start,
+    /// Round trip at which was measured.
+    pub measured_rtt: Option<Duration>,
+}
+
+/// One operation name in the grid.
+#[derive(Debug)]
+pub struct Row {
+    /// Its name.
+    pub name: Arc<str>,
+    /// By clients, then rate, then round trip.
+    pub cells: Vec<Prediction>,
+    /// Median as measured where the grid's operations come from.
+    pub here: Option<Duration>,
+    /// Predictions beside which something was measured.
+    pub points: Vec<Prediction>,
+}
+
+/// Places in the grid's lists.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct Start {
+    /// In [`View::rtts`].
+    pub rtt: usize,
+    /// In [`View::rates`].
+    pub rate: usize,
+    /// In [`View::clients`].
+    pub clients: usize,
+}
+
+impl View {
+    /// The grid of the page; absent when there are not at least two round trips to draw a curve over.
+    pub fn new(page: &Page<'_>) -> Option<Self> {
+        let asked = &page.outcome.predictions;
+        let predictions = page.grid.map_or(asked, |grid| &grid.predictions);
+        let mut rtts: Vec<Duration> = predictions.iter().map(|prediction| prediction.rtt).collect();
+        let mut rates: Vec<Rates> = predictions.iter().map(|prediction| prediction.rate).collect();
+        let mut clients: Vec<u32> = predictions.iter().map(|prediction| prediction.clients).collect();
+        rtts.sort();
+        rtts.dedup();
+        rates.sort_by_key(|rates| rates.map(slowness));
+        rates.dedup();
+        clients.sort_unstable();
+        clients.dedup();
+        let mut view = Self {
+            rtts,
+            rates,
+            clients,
+            rows: Vec::new(),
+            start: Start::default(),
+            measured_rtt: page.grid.and_then(|grid| grid.measured_rtt),
+        };
+        view.rows = view.complete_rows(page, predictions);
+        view.start = view.first_shown();
+        (view.rtts.len() >= 2 && !view.rows.is_empty()).then_some(view)
+    }
+
+    /// The prediction of `row` at these places.
+    pub fn cell<'a>(&self, row: &'a Row, rtt: usize, rate: usize, clients: usize) -> &'a Prediction {
+        &row.cells[(clients * self.rates.len() + rate) * self.rtts.len() + rtt]
+    }
+
+    /// Whether there is anything to choose.
+    pub fn has_sliders(&self) -> bool {
+        self.rtts.len() >= 2
+    }
+
+    /// The grid as JSON that is safe inside a script element.
+    pub fn json(&self) -> String {
+        let rows: Vec<Value> = self.rows.iter().map(Row::json).collect();
+        let value = json!({
+            "rtts": self.rtts.iter().map(|rtt| nanos(*rtt)).collect::<Vec<_>>(),
+            "rates": self.rates.iter().map(bits).collect::<Vec<_>>(),
+            "clients": self.clients,
+            "start": [nanos(self.rtts[self.start.rtt]), self.start.rate, self.start.clients],
+            "here": self.measured_rtt.map(nanos),
+            "operations": rows,
+        });
+        script_safe(&value.to_string())
+    }
+
+    fn complete_rows(&self, page: &Page<'_>, predictions: &[Prediction]) -> Vec<Row> {
+        let mut names: Vec<&Arc<str>> = Vec::new();
+        let mut cells: HashMap<(&Arc<str>, usize), &Prediction> = HashMap::new();
+        for prediction in predictions {
+            if !names.contains(&&prediction.operation_name) && names.len() < MOST_ROWS {
+                names.push(&prediction.operation_name);
+            }
+            if let Some(place) = self.place(prediction) {
+                cells.insert((&prediction.operation_name, place), prediction);
+            }
+        }
+        let size = self.rtts.len() * self.rates.len() * self.clients.len();
+        let complete = names.into_iter().filter_map(|name| {
+            let cells: Option<Vec<Prediction>> = (0..size)
+                .map(|place| cells.get(&(name, place)).map(|cell| (*cell).clone()))
+                .collect();
+            let here = page.outcome.operations.iter().find(|group| group.name == *name);
+            Some(Row {
+                name: Arc::clone(name),
+                cells: cells?,
+                here: here.and_then(|group| group.spread.p50),
+                points: measured(&page.outcome.predictions, name),
+            })
+        });
+        complete.collect()
+    }
+
+    fn place(&self, prediction: &Prediction) -> Option<usize> {
+        let rtt = self.rtts.binary_search(&prediction.rtt).ok()?;
+        let rate = self.rates.iter().position(|rate| *rate == prediction.rate)?;
+        let clients = self.clients.binary_search(&prediction.clients).ok()?;
+        Some((clients * self.rates.len() + rate) * self.rtts.len() + rtt)
+    }
+
+    /// Rate and clients at which most was measured, if anything was; else no limit, and fewest clients.
+    fn first_shown(&self) -> Start {
+        let wished = |rtt: &Duration| rtt.as_nanos().abs_diff(FIRST_RTT.as_nanos());
+        let rtt = (0..self.rtts.len())
+            .min_by_key(|place| wished(&self.rtts[*place]))
+            .unwrap_or_default();
+        let points = self.rows.first().map_or(&[][..], |row| &row.points);
+        let at = |rate: usize, clients: usize| {
+            let same = |point: &&Prediction| {
+                point.rate == self.rates[rate] && point.clients == self.clients[clients]
+            };
+            points.iter().filter(same).count()
+        };
+        let places = (0..self.rates.len())
+            .flat_map(|rate| (0..self.clients.len()).map(move |clients| (rate, clients)));
+        let (rate, clients) = places
+            .rev()
+            .max_by_key(|(rate, clients)| at(*rate, *clients))
+            .unwrap_or_default();
+        Start { rtt, rate, clients }
+    }
+}
+
+impl Row {
+    fn json(&self) -> Value {
+        let cells: Vec<Value> = self.cells.iter().map(cell_json).collect();
+        let points: Vec<Value> = self.points.iter().filter_map(point_json).collect();
+        json!({
+            "name": printable(&cut(&self.name, LONGEST_NAME)),
+            "turns": self.cells.first().map(|cell| cell.turns),
+            "here": self.here.map(nanos),
+            "cells": cells,
+            "points": points,
+        })
+    }
+}
+
+fn measured(predictions: &[Prediction], name: &Arc<str>) -> Vec<Prediction> {
+    let of_name =
+        |prediction: &&Prediction| prediction.operation_name == *name && prediction.measured.is_some();
+    predictions
+        .iter()
+        .filter(of_name)
+        .take(MOST_POINTS)
+        .cloned()
+        .collect()
+}
+
+/// Median, low, high (ns), per second, what it is bound by, and the attribution in thousandths.
+fn cell_json(cell: &Prediction) -> Value {
+    let whole = cell.attribution.total().as_secs_f64();
+    let parts = super::attribution::parts(&cell.attribution).map(|(_, _, part)| {
+        if whole > 0.0 {
+            (part.as_secs_f64() / whole * 1e4).round() / 10.0
+        } else {
+            0.0
+        }
+    });
+    json!([
+        digits(nanos(cell.duration) as f64),
+        digits(nanos(cell.low) as f64),
+        digits(nanos(cell.high) as f64),
+        digits(cell.per_second),
+        super::predicted::bound_words(cell.bound_by),
+        parts,
+    ])
+}
+
+fn point_json(point: &Prediction) -> Option<Value> {
+    let measured = point.measured.as_ref()?;
+    Some(json!({
+        "rtt": nanos(point.rtt),
+        "rate": bits(&point.rate),
+        "clients": point.clients,
+        "duration": nanos(measured.duration),
+        "operations": measured.operations,
+    }))
+}
+
+/// Six digits: more than is shown, and half the size of all.
+fn digits(value: f64) -> f64 {
+    if value <= 0.0 || !value.is_finite() {
+        return 0.0;
+    }
+    let scale = 10_f64.powf(5.0 - value.log10().floor());
+    let rounded = (value * scale).round() / scale;
+    if rounded > 1e5 { rounded.round() } else { rounded }
+}
+
+/// No character by which a text could leave its script element, or end a line of script.
+fn script_safe(json: &str) -> String {
+    let mut out = String::with_capacity(json.len());
+    for character in json.chars() {
+        match character {
+            '<' => out.push_str("\\u003c"),
+            '>' => out.push_str("\\u003e"),
+            '&' => out.push_str("\\u0026"),
+            '\u{2028}' => out.push_str("\\u2028"),
+            '\u{2029}' => out.push_str("\\u2029"),
+            character => out.push(character),
+        }
+    }
+    out
+}
+
+/// Unlimited first, then from fast to slow.
+fn slowness(rate: Option<BitRate>) -> std::cmp::Reverse<u64> {
+    std::cmp::Reverse(rate.map_or(u64::MAX, BitRate::as_bits_per_second))
+}
+
+/// Bits per second each way, absent where there is no limit.
+fn bits(rates: &Rates) -> [Option<u64>; 2] {
+    rates.map(|rate| rate.map(BitRate::as_bits_per_second))
+}
+
+fn nanos(span: Duration) -> u64 {
+    u64::try_from(span.as_nanos()).unwrap_or(u64::MAX)
+}
+
+const FIRST_RTT: Duration = Duration::from_millis(10);
+const MOST_ROWS: usize = 12;
+const MOST_POINTS: usize = 200;
+const LONGEST_NAME: usize = 120;

@@ -1,0 +1,104 @@
+//! The beginning and end of the page: policy, style, title, key figures; grid and script.
+
+use super::Page;
+use super::grid::View;
+use super::markup::{Escaped, count, counted, cut, per_one, share, time, time_or_dash};
+use model::{ByteCount, Summary};
+use std::fmt::Write;
+
+/// Everything up to the first section.
+pub fn begin(page: &Page<'_>, out: &mut String) {
+    let title = cut(page.title, LONGEST_TITLE);
+    let title = Escaped(&title);
+    let _ = write!(
+        out,
+        "<!DOCTYPE html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n\
+         <meta http-equiv=\"Content-Security-Policy\" content=\"{POLICY}\">\n\
+         <meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n\
+         <meta name=\"color-scheme\" content=\"light dark\">\n<meta name=\"referrer\" content=\"no-referrer\">\n\
+         <link rel=\"icon\" href=\"data:,\">\n<title>{title} · longwire</title>\n<style>\n{STYLE}</style>\n</head>\n<body>\n\
+         <main>\n<header>\n<p class=\"brand\">longwire · where the time goes, and what distance costs</p>\n<h1>{title}</h1>\n"
+    );
+    let summary = &page.outcome.summary;
+    let _ = writeln!(out, "<p class=\"lead\">{}</p>", Escaped(&lead(summary)));
+    if summary.connections > 0 {
+        figures(summary, out);
+    }
+    out.push_str("</header>\n");
+}
+
+/// Everything after the last section.
+pub fn end(view: Option<&View>, out: &mut String) {
+    out.push_str("</main>\n");
+    if let Some(view) = view.filter(|view| view.has_sliders()) {
+        let _ = write!(
+            out,
+            "<script type=\"application/json\" id=\"grid\">{}</script>\n<script>\n{SCRIPT}</script>\n",
+            view.json()
+        );
+    }
+    out.push_str("</body>\n</html>\n");
+}
+
+fn lead(summary: &Summary) -> String {
+    if summary.connections == 0 {
+        return "No TCP connection was seen.".to_owned();
+    }
+    let [to_server, to_client] = summary.payload_bytes.map(ByteCount::from_bytes);
+    format!(
+        "{}, {} and {} seen in {}; payload {to_server} to servers, {to_client} to clients{}.",
+        counted(summary.connections, "connection"),
+        counted(summary.exchanges, "exchange"),
+        counted(summary.turns, "turn"),
+        time(summary.duration),
+        summary.packets.map_or_else(String::new, |packets| format!(
+            ", in {}",
+            counted(packets, "packet")
+        )),
+    )
+}
+
+fn figures(summary: &Summary, out: &mut String) {
+    let whole = summary.attribution.total();
+    let rows = [
+        (
+            "operations",
+            count(summary.operations),
+            "what a user waits for".to_owned(),
+        ),
+        (
+            "median duration",
+            time_or_dash(summary.spread.p50),
+            format!("99 in 100 within {}", time_or_dash(summary.spread.p99)),
+        ),
+        (
+            "turns each",
+            per_one(summary.turns, summary.operations),
+            "waits for one round trip".to_owned(),
+        ),
+        (
+            "network",
+            share(summary.attribution.network(), whole),
+            format!(
+                "server {}, client {}",
+                share(summary.attribution.server, whole),
+                share(summary.attribution.client, whole)
+            ),
+        ),
+    ];
+    out.push_str("<dl class=\"figures\">\n");
+    for (name, figure, note) in rows {
+        let _ = writeln!(
+            out,
+            "<div><dt>{name}</dt><dd><b>{figure}</b><small>{note}</small></dd></div>"
+        );
+    }
+    out.push_str("</dl>\n");
+}
+
+/// Nothing from anywhere; style and script only as they stand in the page.
+const POLICY: &str = "default-src 'none'; style-src 'unsafe-inline'; script-src 'unsafe-inline'; img-src data:; \
+                      base-uri 'none'; form-action 'none'";
+const STYLE: &str = include_str!("page.css");
+const SCRIPT: &str = include_str!("page.js");
+const LONGEST_TITLE: usize = 160;

@@ -1,0 +1,287 @@
+//! When the parts of each step of an operation were, as its client lived them; and all steps by connection.
+
+use super::markup::{Escaped, cut};
+use model::{ConnectionId, ConnectionOutcome, Operation, OperationStep, Step};
+use std::collections::HashMap;
+use std::fmt::Write;
+use std::time::Duration;
+
+/// What a stretch of a step was.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Kind {
+    /// Bytes on their way.
+    Network,
+    /// The server computed.
+    Server,
+    /// The server waited for calls of its own, or an earlier reply was still coming.
+    Waiting,
+    /// Cannot be told.
+    Unknown,
+}
+
+impl Kind {
+    /// The class of its colour.
+    pub const fn class(self) -> &'static str {
+        match self {
+            Self::Network => "trip",
+            Self::Server => "server",
+            Self::Waiting => "waiting",
+            Self::Unknown => "unknown",
+        }
+    }
+}
+
+/// A stretch of a step, in nanoseconds since the operation began.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Piece {
+    /// What it was.
+    pub kind: Kind,
+    /// Its begin.
+    pub from: u64,
+    /// Its end.
+    pub to: u64,
+}
+
+/// The stretches of one step, in order.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Timed {
+    /// When the request left the client.
+    pub from: u64,
+    /// When the request had been sent.
+    pub sent: u64,
+    /// When it had reached its server.
+    pub arrived: u64,
+    /// When the reply had reached the client.
+    pub to: u64,
+    /// What was in between.
+    pub pieces: Vec<Piece>,
+}
+
+/// The times of a step of `operation`: those of the observation point, with half a round trip added on either side.
+pub fn timed(operation: &Operation, step: &OperationStep) -> Timed {
+    let mut pieces = Vec::new();
+    for part in step.exchange.steps() {
+        part_pieces(operation, part, &mut pieces);
+    }
+    let first = &step.exchange.first;
+    let clock = Clock::of(operation, first);
+    let from = clock.at_client(first.request_started.as_nanos(), Way::ToServer);
+    let to = pieces.last().map_or(from, |piece| piece.to);
+    Timed {
+        from,
+        sent: clock.at_client(first.request_ended.as_nanos(), Way::ToServer),
+        arrived: clock.at_server(first.request_ended.as_nanos(), Way::ToServer),
+        to,
+        pieces,
+    }
+}
+
+fn part_pieces(operation: &Operation, part: &Step, pieces: &mut Vec<Piece>) {
+    let clock = Clock::of(operation, part);
+    let from = clock.at_client(part.request_started.as_nanos(), Way::ToServer);
+    let arrived = clock
+        .at_server(part.request_ended.as_nanos(), Way::ToServer)
+        .max(from);
+    let mut add = |kind, from: u64, to: u64| {
+        if to > from {
+            pieces.push(Piece { kind, from, to });
+        }
+    };
+    add(Kind::Network, from, arrived);
+    let Some(started) = part.reply_started else { return };
+    let ended = part.reply_ended.unwrap_or(started);
+    let left = clock.at_server(started.as_nanos(), Way::ToClient).max(arrived);
+    let to = clock.at_client(ended.as_nanos(), Way::ToClient).max(left);
+    if part.server_side_rtt.is_none() {
+        add(Kind::Unknown, arrived, left);
+        add(Kind::Network, left, to);
+        return;
+    }
+    let inside = nanos(part.server_inside_reply.min(part.server));
+    let before = nanos(part.server) - inside;
+    let computing = left.saturating_sub(before).max(arrived);
+    // Where inside the reply the server computed is not kept: it is drawn at the reply's begin.
+    let computed = left.saturating_add(inside).min(to);
+    add(Kind::Waiting, arrived, computing);
+    add(Kind::Server, computing, computed);
+    add(Kind::Network, computed, to);
+}
+
+/// Moves points of the observation point's timeline to either end of the path.
+struct Clock {
+    begin: i128,
+    duration: u64,
+    client_half: i128,
+    server_half: i128,
+}
+
+#[derive(Clone, Copy)]
+enum Way {
+    ToServer,
+    ToClient,
+}
+
+impl Clock {
+    fn of(operation: &Operation, part: &Step) -> Self {
+        let half = |rtt: Option<Duration>| i128::from(nanos(rtt.unwrap_or_default()) / 2);
+        Self {
+            begin: i128::from(operation.at.as_nanos()),
+            duration: nanos(operation.duration),
+            client_half: half(part.client_side_rtt),
+            server_half: half(part.server_side_rtt),
+        }
+    }
+
+    fn at_client(&self, at: u64, way: Way) -> u64 {
+        match way {
+            Way::ToServer => self.within(i128::from(at) - self.client_half),
+            Way::ToClient => self.within(i128::from(at) + self.client_half),
+        }
+    }
+
+    fn at_server(&self, at: u64, way: Way) -> u64 {
+        match way {
+            Way::ToServer => self.within(i128::from(at) + self.server_half),
+            Way::ToClient => self.within(i128::from(at) - self.server_half),
+        }
+    }
+
+    fn within(&self, at: i128) -> u64 {
+        u64::try_from((at - self.begin).max(0))
+            .unwrap_or(u64::MAX)
+            .min(self.duration)
+    }
+}
+
+/// The connections of an operation in the order in which they took part.
+pub struct Lanes {
+    places: HashMap<ConnectionId, usize>,
+    names: Vec<String>,
+}
+
+impl Lanes {
+    /// Those of `operation`, named after their servers where these are known.
+    pub fn new(operation: &Operation, connections: &[ConnectionOutcome]) -> Self {
+        let servers: HashMap<ConnectionId, String> = connections
+            .iter()
+            .map(|connection| (connection.id, connection.server.to_string()))
+            .collect();
+        let mut lanes = Self {
+            places: HashMap::new(),
+            names: Vec::new(),
+        };
+        for step in &operation.steps {
+            let id = step.exchange.connection;
+            if lanes.places.contains_key(&id) {
+                continue;
+            }
+            lanes.places.insert(id, lanes.names.len());
+            let protocol = step.protocol.name();
+            lanes.names.push(match servers.get(&id) {
+                Some(server) => format!("{protocol} to {server}"),
+                None => format!("{protocol}, connection {id}"),
+            });
+        }
+        lanes
+    }
+
+    /// How many connections took part.
+    pub fn count(&self) -> usize {
+        self.names.len()
+    }
+
+    /// The place of a step's connection.
+    pub fn of(&self, step: &OperationStep) -> usize {
+        self.places
+            .get(&step.exchange.connection)
+            .copied()
+            .unwrap_or_default()
+    }
+
+    /// The name of a connection.
+    pub fn name(&self, place: usize) -> &str {
+        self.names.get(place).map_or("", String::as_str)
+    }
+
+    /// One line a connection, with all steps of the operation.
+    pub fn draw(&self, operation: &Operation, out: &mut String) {
+        let shown = self.names.len().min(SHOWN);
+        let mut lanes = vec![vec![[0_u64; 4]; BINS]; shown];
+        for step in &operation.steps {
+            if let Some(bins) = lanes.get_mut(self.of(step)) {
+                for piece in timed(operation, step).pieces {
+                    cover(bins, piece, nanos(operation.duration));
+                }
+            }
+        }
+        out.push_str("<ol class=\"lanes\">\n");
+        for (place, bins) in lanes.iter().enumerate() {
+            let _ = write!(
+                out,
+                "<li><span class=\"lane-name\"><i class=\"tag\">{}</i>{}</span><svg class=\"bar\" viewBox=\"0 0 {BINS} 10\" \
+                 preserveAspectRatio=\"none\" aria-hidden=\"true\">",
+                place + 1,
+                Escaped(&cut(self.name(place), LONGEST_NAME))
+            );
+            rectangles(bins, out);
+            out.push_str("</svg></li>\n");
+        }
+        out.push_str("</ol>\n");
+        if self.names.len() > shown {
+            let _ = writeln!(
+                out,
+                "<p class=\"small\">And {} more connections.</p>",
+                self.names.len() - shown
+            );
+        }
+    }
+}
+
+/// Adds what a piece covers of each bin.
+fn cover(bins: &mut [[u64; 4]], piece: Piece, duration: u64) {
+    let width = duration.div_ceil(BINS as u64).max(1);
+    let last = BINS - 1;
+    let first = usize::try_from(piece.from / width).unwrap_or(last).min(last);
+    let end = usize::try_from(piece.to / width).unwrap_or(last).min(last);
+    for (index, bin) in bins.iter_mut().enumerate().take(end + 1).skip(first) {
+        let from = index as u64 * width;
+        let covered = piece.to.min(from + width).saturating_sub(piece.from.max(from));
+        bin[piece.kind as usize] += covered;
+    }
+}
+
+/// Neighbouring bins of the same kind as one rectangle each.
+fn rectangles(bins: &[[u64; 4]], out: &mut String) {
+    let kind_of = |bin: &[u64; 4]| {
+        let kinds = [Kind::Network, Kind::Server, Kind::Waiting, Kind::Unknown];
+        kinds
+            .into_iter()
+            .max_by_key(|kind| bin[*kind as usize])
+            .filter(|kind| bin[*kind as usize] > 0)
+    };
+    let mut index = 0;
+    while index < bins.len() {
+        let kind = kind_of(&bins[index]);
+        let run = bins[index..]
+            .iter()
+            .take_while(|bin| kind_of(bin) == kind)
+            .count();
+        if let Some(kind) = kind {
+            let _ = write!(
+                out,
+                "<rect class=\"p-{}\" x=\"{index}\" width=\"{run}\" height=\"10\"/>",
+                kind.class()
+            );
+        }
+        index += run;
+    }
+}
+
+/// Nanoseconds of a span, as far as 64 bits reach.
+pub fn nanos(span: Duration) -> u64 {
+    u64::try_from(span.as_nanos()).unwrap_or(u64::MAX)
+}
+
+const BINS: usize = 600;
+const SHOWN: usize = 12;
+const LONGEST_NAME: usize = 60;

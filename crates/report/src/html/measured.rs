@@ -1,0 +1,113 @@
+//! Predicted beside measured.
+
+use super::markup::{DASH, Escaped, count, counted, cut, number, small_print, time};
+use super::predicted::rate_words;
+use model::Prediction;
+use std::fmt::Write;
+
+/// Every prediction beside which something was measured, with its error; nothing without any.
+pub fn section(predictions: &[Prediction], out: &mut String) {
+    let rows: Vec<&Prediction> = predictions
+        .iter()
+        .filter(|prediction| prediction.measured.is_some())
+        .collect();
+    if rows.is_empty() {
+        return;
+    }
+    out.push_str(
+        "<section aria-labelledby=\"h-measured\">\n<h2 id=\"h-measured\">Predicted beside measured</h2>\n",
+    );
+    out.push_str(&verdict(&rows));
+    out.push_str(
+        "<table class=\"stack\">\n<thead><tr><th scope=\"col\">operation</th><th scope=\"col\" class=\"n\">round trip</th>\
+         <th scope=\"col\" class=\"n\">rate</th><th scope=\"col\" class=\"n\">clients</th><th scope=\"col\" class=\"n\">predicted</th>\
+         <th scope=\"col\" class=\"n\">low to high</th><th scope=\"col\" class=\"n\">measured</th><th scope=\"col\" class=\"n\">of</th>\
+         <th scope=\"col\" class=\"n\">error</th></tr></thead>\n<tbody>\n",
+    );
+    for row in rows.iter().take(SHOWN) {
+        table_row(row, out);
+    }
+    out.push_str("</tbody></table>\n");
+    let more = match rows.len().saturating_sub(SHOWN) {
+        0 => String::new(),
+        more => format!("And {}; --json lists all. ", counted(more as u64, "more point")),
+    };
+    small_print(
+        &format!(
+            "{more}Error: predicted median over measured median, less one; positive is predicted too long. Of: how many operations were \
+             measured. Few of them, or a duration near the floor of the link below, make an error mean little."
+        ),
+        out,
+    );
+    out.push_str("</section>\n");
+}
+
+/// How far off, over all points.
+fn verdict(rows: &[&Prediction]) -> String {
+    let mut errors: Vec<f64> = rows.iter().filter_map(|row| row.error()).map(f64::abs).collect();
+    errors.sort_by(f64::total_cmp);
+    let (Some(median), Some(worst)) = (errors.get(errors.len().saturating_sub(1) / 2), errors.last()) else {
+        return String::new();
+    };
+    let inside = rows.iter().filter(|row| is_inside(row)).count();
+    format!(
+        "<p>Over {} the median error is <b>{:.1} %</b>, the worst {:.1} %; {inside} of {} measured medians lie between low and high.</p>\n",
+        counted(rows.len() as u64, "point"),
+        median * 100.0,
+        worst * 100.0,
+        rows.len()
+    )
+}
+
+fn is_inside(row: &Prediction) -> bool {
+    row.measured
+        .as_ref()
+        .is_some_and(|measured| row.low <= measured.duration && measured.duration <= row.high)
+}
+
+fn table_row(row: &Prediction, out: &mut String) {
+    let Some(measured) = &row.measured else { return };
+    let failed = if measured.errors > 0 {
+        format!(
+            " <span class=\"kind bad\">{}</span>",
+            counted(measured.errors, "failure")
+        )
+    } else {
+        String::new()
+    };
+    let error = row
+        .error()
+        .map_or_else(|| DASH.to_owned(), |error| format!("{:+.1} %", error * 100.0));
+    let outside = if is_inside(row) {
+        ""
+    } else {
+        " <span class=\"kind bad\">outside</span>"
+    };
+    let _ = writeln!(
+        out,
+        "<tr><th scope=\"row\">{}{failed}</th><td class=\"n\" data-label=\"round trip\">{}</td><td class=\"n\" data-label=\"rate\">{}</td>\
+         <td class=\"n\" data-label=\"clients\">{}</td><td class=\"n\" data-label=\"predicted\"><b>{}</b></td>\
+         <td class=\"n\" data-label=\"low to high\">{} to {}{outside}</td><td class=\"n\" data-label=\"measured\"><b>{}</b></td>\
+         <td class=\"n\" data-label=\"of\">{}</td><td class=\"n\" data-label=\"error\">{error}</td></tr>",
+        Escaped(&cut(&row.operation_name, LONGEST_NAME)),
+        time(row.rtt),
+        rate_words(row.rate),
+        count(row.clients.into()),
+        time(row.duration),
+        time(row.low),
+        time(row.high),
+        time(measured.duration),
+        number_of(measured.operations),
+    );
+}
+
+fn number_of(operations: u64) -> String {
+    if operations < 1000 {
+        count(operations)
+    } else {
+        number(operations as f64)
+    }
+}
+
+const SHOWN: usize = 120;
+const LONGEST_NAME: usize = 120;

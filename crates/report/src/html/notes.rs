@@ -1,0 +1,123 @@
+//! What a reader of the figures must know, and under which conditions they were made.
+
+use super::markup::{DASH, Escaped, count, counted, cut, small_print, time};
+use crate::text::ReadOutcome;
+use model::{ByteCount, ConnectionOutcome, Warning};
+use std::cmp::Reverse;
+use std::fmt::Write;
+
+/// The warnings, before everything else.
+pub fn warnings(warnings: &[Warning], out: &mut String) {
+    if warnings.is_empty() {
+        return;
+    }
+    out.push_str("<section class=\"warnings\" aria-labelledby=\"h-warnings\">\n");
+    let _ = writeln!(
+        out,
+        "<h2 id=\"h-warnings\">{} about these figures</h2>\n<ul>",
+        counted(warnings.len() as u64, "warning")
+    );
+    for warning in warnings.iter().take(SHOWN_WARNINGS) {
+        let text = cut(&warning.text, LONGEST_WARNING);
+        let _ = writeln!(out, "<li>{}</li>", Escaped(&text));
+    }
+    out.push_str("</ul>\n");
+    if warnings.len() > SHOWN_WARNINGS {
+        let more = warnings.len() - SHOWN_WARNINGS;
+        small_print(&format!("And {more} more: the view and --json have all."), out);
+    }
+    out.push_str("</section>\n");
+}
+
+/// The connections and the conditions of the run.
+pub fn conditions(outcome: &ReadOutcome, out: &mut String) {
+    connections(outcome, out);
+    let conditions = &outcome.conditions;
+    out.push_str("<section aria-labelledby=\"h-conditions\">\n<h2 id=\"h-conditions\">Conditions</h2>\n<dl class=\"conditions\">\n");
+    let seed = conditions.seed.map(|seed| seed.to_string());
+    let rows = [
+        ("longwire", Some(conditions.version.as_str())),
+        ("command line", Some(conditions.command_line.as_str())),
+        ("observation point", Some(conditions.observation_point.as_str())),
+        ("clock", Some(conditions.clock.as_str())),
+        ("emulated link", conditions.link.as_deref()),
+        ("seed", seed.as_deref()),
+        ("host", conditions.host.as_deref()),
+        ("kernel", conditions.kernel.as_deref()),
+    ];
+    for (name, text) in rows {
+        if let Some(text) = text.filter(|text| !text.is_empty()) {
+            let text = cut(text, LONGEST_CONDITION);
+            let _ = writeln!(out, "<div><dt>{name}</dt><dd>{}</dd></div>", Escaped(&text));
+        }
+    }
+    out.push_str("</dl>\n");
+    small_print(
+        "Statements are shown without their literals. This file asks the network for nothing; it may be kept, mailed and printed. \
+         What each figure is and how it misleads: docs/definitions.md and docs/report.md of longwire.",
+        out,
+    );
+    out.push_str("</section>\n");
+}
+
+fn connections(outcome: &ReadOutcome, out: &mut String) {
+    if outcome.connections.is_empty() {
+        return;
+    }
+    let mut connections: Vec<&ConnectionOutcome> = outcome.connections.iter().collect();
+    connections.sort_by_key(|connection| (Reverse(connection.turns), connection.id));
+    out.push_str(
+        "<section aria-labelledby=\"h-connections\">\n<h2 id=\"h-connections\">Connections by turns</h2>\n\
+         <table class=\"stack\">\n<thead><tr><th scope=\"col\">client → server</th><th scope=\"col\">protocol</th>\
+         <th scope=\"col\" class=\"n\">turns</th><th scope=\"col\" class=\"n\">round trip</th>\
+         <th scope=\"col\" class=\"n\">exchanges</th><th scope=\"col\" class=\"n\">payload</th>\
+         <th scope=\"col\" class=\"n\">retransmitted</th></tr></thead>\n<tbody>\n",
+    );
+    for connection in connections.iter().take(SHOWN_CONNECTIONS) {
+        let [to_server, to_client] = connection.totals.payload_bytes;
+        let encrypted = if connection.decoding.encrypted {
+            ", encrypted"
+        } else {
+            ""
+        };
+        let _ = writeln!(
+            out,
+            "<tr><th scope=\"row\">{} → {}</th><td data-label=\"protocol\">{}{encrypted}</td>\
+             <td class=\"n\" data-label=\"turns\">{}</td><td class=\"n\" data-label=\"round trip\">{}</td>\
+             <td class=\"n\" data-label=\"exchanges\">{}</td><td class=\"n\" data-label=\"payload\">{}</td>\
+             <td class=\"n\" data-label=\"retransmitted\">{}</td></tr>",
+            connection.client,
+            connection.server,
+            connection.decoding.protocol.name(),
+            count(connection.turns),
+            connection.rtt.map_or_else(|| DASH.to_owned(), time),
+            count(connection.exchanges),
+            ByteCount::from_bytes(to_server.saturating_add(to_client)),
+            connection
+                .totals
+                .retransmitted_packets
+                .map_or_else(|| DASH.to_owned(), count),
+        );
+    }
+    out.push_str("</tbody></table>\n");
+    let seen = outcome.summary.connections.max(connections.len() as u64);
+    let shown = connections.len().min(SHOWN_CONNECTIONS) as u64;
+    let left_out = if seen > shown {
+        format!("The {shown} with most turns of {}. ", count(seen))
+    } else {
+        String::new()
+    };
+    small_print(
+        &format!(
+            "{left_out}The round trip is the least one seen: the distance, not what a loaded path gave. A dash: not told by what was \
+             captured."
+        ),
+        out,
+    );
+    out.push_str("</section>\n");
+}
+
+const SHOWN_WARNINGS: usize = 12;
+const LONGEST_WARNING: usize = 600;
+const LONGEST_CONDITION: usize = 600;
+const SHOWN_CONNECTIONS: usize = 8;

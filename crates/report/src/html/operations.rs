@@ -1,0 +1,89 @@
+//! Where the time of the operations went, by name.
+
+use super::attribution;
+use super::markup::{Escaped, count, counted, cut, per_one, share, small_print, time, time_or_dash};
+use crate::text::ReadOutcome;
+use model::OperationGroup;
+use std::cmp::Reverse;
+use std::fmt::Write;
+
+/// The whole run as one bar, then each operation name.
+pub fn section(outcome: &ReadOutcome, out: &mut String) {
+    let summary = &outcome.summary;
+    if summary.operations == 0 || summary.attribution.total().is_zero() {
+        return;
+    }
+    out.push_str("<section aria-labelledby=\"h-time\">\n<h2 id=\"h-time\">Where the time went</h2>\n");
+    let _ = writeln!(
+        out,
+        "<p>{} took {} in all. Each instant is counted once, for what the operation was waiting for then.</p>",
+        counted(summary.operations, "operation"),
+        time(summary.attribution.total())
+    );
+    out.push_str("<div class=\"whole\">");
+    attribution::bar(&summary.attribution, out);
+    attribution::labels(&summary.attribution, summary.operations, out);
+    out.push_str("</div>\n");
+    groups(&outcome.operations, out);
+    small_print(
+        &format!(
+            "Beside each share stands the mean of one operation. Network is round trip, transfer and recovery together; {} of all was setup \
+             (connect, tls, login). Client is everything that was neither network nor server, also what longwire did not see; server \
+             includes its network stack and any proxy behind the observation point. Percentiles with too few operations are withheld \
+             (p99 needs 1,000).",
+            share(summary.setup, summary.attribution.total())
+        ),
+        out,
+    );
+    out.push_str("</section>\n");
+}
+
+fn groups(groups: &[OperationGroup], out: &mut String) {
+    let mut sorted: Vec<&OperationGroup> = groups.iter().collect();
+    sorted.sort_by_key(|group| Reverse(group.attribution.total()));
+    let all: std::time::Duration = sorted.iter().map(|group| group.attribution.total()).sum();
+    out.push_str(
+        "<table class=\"stack\">\n<thead><tr><th scope=\"col\">operation</th><th scope=\"col\" class=\"n\">count</th>\
+         <th scope=\"col\" class=\"n\">turns</th><th scope=\"col\" class=\"n\">median</th><th scope=\"col\" class=\"n\">p99</th>\
+         <th scope=\"col\" class=\"n\">of all time</th><th scope=\"col\" class=\"n\"><i class=\"swatch s-client\"></i>client</th>\
+         <th scope=\"col\" class=\"n\"><i class=\"swatch s-server\"></i>server</th>\
+         <th scope=\"col\" class=\"n\"><i class=\"swatch s-trip\"></i>network</th></tr></thead>\n",
+    );
+    for group in sorted.iter().take(SHOWN) {
+        row(group, all, out);
+    }
+    out.push_str("</table>\n");
+    if sorted.len() > SHOWN {
+        let more = counted((sorted.len() - SHOWN) as u64, "more operation name");
+        small_print(&format!("And {more} with less time; --json lists all."), out);
+    }
+}
+
+fn row(group: &OperationGroup, all: std::time::Duration, out: &mut String) {
+    let parts = &group.attribution;
+    let whole = parts.total();
+    let name = cut(&group.name, LONGEST_NAME);
+    let _ = write!(
+        out,
+        "<tbody><tr><th scope=\"row\">{} <span class=\"kind\">{}</span></th><td class=\"n\" data-label=\"count\">{}</td>\
+         <td class=\"n\" data-label=\"turns\">{}</td><td class=\"n\" data-label=\"median\">{}</td>\
+         <td class=\"n\" data-label=\"p99\">{}</td><td class=\"n\" data-label=\"of all time\">{}</td>\
+         <td class=\"n\" data-label=\"client\">{}</td><td class=\"n\" data-label=\"server\">{}</td>\
+         <td class=\"n\" data-label=\"network\">{}</td></tr>\n<tr class=\"bars\"><td colspan=\"9\">",
+        Escaped(&name),
+        group.kind.name(),
+        count(group.count),
+        per_one(group.turns, group.count),
+        time_or_dash(group.spread.p50),
+        time_or_dash(group.spread.p99),
+        share(whole, all),
+        share(parts.client, whole),
+        share(parts.server, whole),
+        share(parts.network(), whole),
+    );
+    attribution::bar(parts, out);
+    out.push_str("</td></tr></tbody>\n");
+}
+
+const SHOWN: usize = 12;
+const LONGEST_NAME: usize = 200;

@@ -1,0 +1,204 @@
+// Redraws the prediction when a slider moves. The page says the same without it.
+"use strict";
+(() => {
+  const grid = JSON.parse(document.getElementById("grid").textContent);
+  const byId = (id) => document.getElementById(id);
+  const classes = ["client", "server", "trip", "transfer", "recovery", "unknown"];
+  const names = ["client", "server", "round trip", "transfer", "recovery", "unknown"];
+  const dash = "–";
+
+  // Amounts as the rest of the page writes them.
+  const three = (n) => (n < 9.995 ? n.toFixed(2) : n < 99.95 ? n.toFixed(1) : n.toFixed(0));
+  const time = (ns) =>
+    ns < 1e3 ? `${Math.round(ns)} ns` : ns < 999500 ? `${three(ns / 1e3)} µs`
+      : ns < 999500000 ? `${three(ns / 1e6)} ms` : `${three(ns / 1e9)} s`;
+  const bare = (n) => n.toFixed(2).replace(/\.?0+$/, "");
+  const tickText = (ns) =>
+    ns <= 0 ? "0" : ns < 999.5 ? `${bare(ns)} ns` : ns < 999500 ? `${bare(ns / 1e3)} µs`
+      : ns < 999500000 ? `${bare(ns / 1e6)} ms` : `${bare(ns / 1e9)} s`;
+  const whole = (n) => String(Math.round(n)).replace(/\B(?=(\d{3})+$)/g, ",");
+  const number = (n) =>
+    !Number.isFinite(n) ? dash : Math.abs(n) < 10 ? n.toFixed(2) : Math.abs(n) < 1000 ? n.toFixed(1) : whole(n);
+  const percent = (thousandths) =>
+    thousandths > 0 && thousandths < 5 ? "<1 %" : `${Math.round(thousandths / 10)} %`;
+  const oneRate = (bits) =>
+    bits === null ? "unlimited" : bits < 1e3 ? `${bits} bit/s` : bits < 1e6 ? `${three(bits / 1e3)} kbit/s`
+      : bits < 1e9 ? `${three(bits / 1e6)} Mbit/s` : `${three(bits / 1e9)} Gbit/s`;
+  const rateText = ([up, down]) => (up === down ? oneRate(up) : `${oneRate(up)} / ${oneRate(down)}`);
+
+  // Stops of the rate slider: round amounts between the rates that were replayed, then no limit, then links whose
+  // directions differ. `between` names two places in grid.rates and how far from the first to the second it is, by
+  // the time that a byte takes.
+  const rateStops = () => {
+    const even = grid.rates.map((rate, place) => ({ rate: rate[0], place, pair: rate })).filter((r) => r.pair[0] === r.pair[1]);
+    const limited = even.filter((r) => r.rate !== null).sort((a, b) => a.rate - b.rate);
+    const stops = [];
+    for (let i = 0; i + 1 < limited.length; i++) {
+      const [slow, fast] = [limited[i], limited[i + 1]];
+      stops.push({ pair: slow.pair, between: [slow.place, slow.place, 0] });
+      const power = 10 ** Math.floor(Math.log10(slow.rate));
+      for (const step of [1, 1.2, 1.5, 2, 2.5, 3, 4, 5, 6, 8, 10, 12, 15, 20, 25, 30, 40, 50, 60, 80]) {
+        const rate = step * power;
+        if (rate > slow.rate * 1.05 && rate < fast.rate * 0.95) {
+          const along = (1 / slow.rate - 1 / rate) / (1 / slow.rate - 1 / fast.rate);
+          stops.push({ pair: [rate, rate], between: [slow.place, fast.place, along] });
+        }
+      }
+    }
+    const alone = limited.slice(-1).concat(even.filter((r) => r.rate === null));
+    const uneven = grid.rates.map((pair, place) => ({ pair, place })).filter((r) => r.pair[0] !== r.pair[1]);
+    for (const { pair, place } of alone.concat(uneven)) stops.push({ pair, between: [place, place, 0] });
+    return stops;
+  };
+  const stops = rateStops();
+  const state = { row: 0, rtt: grid.start[0], stop: 0, clients: grid.start[2] };
+  state.stop = Math.max(0, stops.findIndex((s) => s.between[2] === 0 && s.between[0] === grid.start[1]));
+
+  const cell = (rtt, rate) =>
+    grid.operations[state.row].cells[(state.clients * grid.rates.length + rate) * grid.rtts.length + rtt];
+  const mix = (a, b, along) => {
+    const of = (i) => a[i] + (b[i] - a[i]) * along;
+    const weigh = (c, part, share) => c[5][part] * c[0] * share;
+    const parts = classes.map((_, i) => weigh(a, i, 1 - along) + weigh(b, i, along));
+    const sum = parts.reduce((x, y) => x + y, 0) || 1;
+    return [of(0), of(1), of(2), 1 / ((1 - along) / (a[3] || 1e-9) + along / (b[3] || 1e-9)), (along < 0.5 ? a : b)[4],
+      parts.map((part) => (part / sum) * 1000)];
+  };
+  const atPlace = (place) => {
+    const [slow, fast, along] = stops[state.stop].between;
+    return along === 0 ? cell(place, slow) : mix(cell(place, slow), cell(place, fast), along);
+  };
+  const atRtt = (rtt) => {
+    let place = 0;
+    while (place + 2 < grid.rtts.length && grid.rtts[place + 1] <= rtt) place++;
+    const [from, to] = [grid.rtts[place], grid.rtts[place + 1]];
+    const along = Math.min(1, Math.max(0, (rtt - from) / (to - from)));
+    return along === 0 ? atPlace(place) : mix(atPlace(place), atPlace(place + 1), along);
+  };
+
+  const linkText = () => {
+    const clients = grid.clients[state.clients];
+    return `${time(state.rtt)}, ${rateText(stops[state.stop].pair)}${clients === 1 ? "" : `, ${clients} clients`}`;
+  };
+
+  const figures = () => {
+    const [duration, low, high, perSecond, boundBy, parts] = atRtt(state.rtt);
+    const operation = grid.operations[state.row];
+    byId("o-duration").textContent = time(duration);
+    byId("o-link").textContent = linkText();
+    byId("o-times").textContent = operation.here ? `, ${number(duration / operation.here)} times the ${time(operation.here)} measured` : "";
+    byId("o-bounds").textContent = `${time(low)} to ${time(high)}`;
+    byId("o-per-second").textContent = number(perSecond);
+    byId("o-turns").textContent = number(operation.turns);
+    byId("o-bound-by").textContent = boundBy;
+    let from = 0;
+    byId("o-bar").innerHTML = parts.map((part, i) => {
+      const rect = `<rect class="p-${classes[i]}" x="${from.toFixed(1)}" y="0" width="${part.toFixed(1)}" height="10"/>`;
+      from += part;
+      return part > 0 ? rect : "";
+    }).join("");
+    byId("o-bar").setAttribute("aria-label", parts.map((part, i) => `${names[i]} ${percent(part)}`).join(", "));
+    [...byId("o-parts").children].forEach((item, i) => {
+      item.hidden = parts[i] <= 0;
+      item.querySelector("span").textContent = percent(parts[i]);
+    });
+  };
+
+  // As in scale.rs.
+  const ticks = (most, wanted) => {
+    if (!(most > 0)) return [0];
+    const rough = most / wanted;
+    const power = 10 ** Math.floor(Math.log10(rough));
+    const step = [1, 2, 5, 10].map((n) => n * power).find((n) => n >= rough * 0.999);
+    return Array.from({ length: Math.floor(most / step + 1e-9) + 1 }, (_, i) => i * step);
+  };
+
+  // As in curve.rs.
+  const [left, right, top, bottom, lineHeight] = [58, 56, 30, 48, 14];
+  const draw = (svg) => {
+    const [, , width, height] = svg.getAttribute("viewBox").split(" ").map(Number);
+    const operation = grid.operations[state.row];
+    const cells = grid.rtts.map((_, place) => atPlace(place));
+    const pair = stops[state.stop].pair;
+    const near = (a, b) => (a === null || b === null ? a === b : Math.abs(a / b - 1) < 0.01);
+    const points = operation.points.filter((p) =>
+      near(p.rate[0], pair[0]) && near(p.rate[1], pair[1]) && p.clients === grid.clients[state.clients]);
+    const mostX = grid.rtts[grid.rtts.length - 1];
+    const mostY = 1.06 * Math.max(...cells.map((c) => Math.max(c[0], c[2])), ...points.map((p) => p.duration));
+    const x = (rtt) => left + ((width - right - left) * rtt) / mostX;
+    const y = (ns) => height - bottom - ((height - bottom - top) * ns) / (mostY || 1);
+    const at = (i) => (c, place) => `${x(grid.rtts[place]).toFixed(1)} ${y(c[i]).toFixed(1)}`;
+    const text = (kind, px, py, anchor, words) =>
+      `<text class="${kind}" x="${px.toFixed(1)}" y="${py.toFixed(1)}" text-anchor="${anchor}">${words}</text>`;
+    const base = height - bottom;
+    let out = "";
+    for (const tick of ticks(mostY, 4)) {
+      out += `<line class="rule" x1="${left}" x2="${width - right}" y1="${y(tick).toFixed(1)}" y2="${y(tick).toFixed(1)}"/>`;
+      out += text("tick", left - 8, y(tick) + 4, "end", tickText(tick));
+    }
+    for (const tick of ticks(mostX, svg.classList.contains("wide") ? 5 : 4)) out += text("tick", x(tick), base + 18, "middle", tickText(tick));
+    out += text("axis", (left + width - right) / 2, base + 38, "middle", "round trip (rtt) of the link");
+    out += text("axis", 8, 14, "start", "duration of one operation");
+    out += `<path class="band" d="M${cells.map(at(2)).join("L")}L${cells.map(at(1)).reverse().join("L")}Z"/>`;
+    out += `<path class="line" d="M${cells.map(at(0)).join("L")}"/>`;
+    const last = cells[cells.length - 1];
+    const middle = y(last[0]);
+    out += text("end faint", width - right + 6, Math.min(y(last[2]), middle - lineHeight) + 4, "start", "high");
+    out += text("end strong", width - right + 6, middle + 4, "start", "median");
+    out += text("end faint", width - right + 6, Math.max(y(last[1]), middle + lineHeight) + 4, "start", "low");
+    if (grid.here !== null && operation.here && grid.here <= mostX && operation.here <= mostY) {
+      out += `<circle class="here" cx="${x(grid.here).toFixed(1)}" cy="${y(operation.here).toFixed(1)}" r="4">` +
+        `<title>as measured: ${time(operation.here)} at ${time(grid.here)}</title></circle>`;
+    }
+    for (const p of points) {
+      out += `<circle class="dot" cx="${x(p.rtt).toFixed(1)}" cy="${y(p.duration).toFixed(1)}" r="4">` +
+        `<title>measured: ${time(p.duration)} at ${time(p.rtt)} (${p.operations} operations)</title></circle>`;
+    }
+    const [mx, my] = [x(state.rtt).toFixed(1), y(atRtt(state.rtt)[0]).toFixed(1)];
+    out += `<line class="hair" x1="${mx}" x2="${mx}" y1="${base}" y2="${my}"/><circle class="marker" cx="${mx}" cy="${my}" r="5"/>`;
+    svg.innerHTML = out;
+    svg.setAttribute("aria-label", `Predicted median over the round trip of the link: ${time(cells[0][0])} at ${time(grid.rtts[0])}, ` +
+      `${time(last[0])} at ${time(mostX)}`);
+  };
+
+  const set = (id, value, words) => {
+    const input = byId(`s-${id}`);
+    if (!input) return;
+    input.value = value;
+    input.setAttribute("aria-valuetext", words);
+    byId(`v-${id}`).textContent = words;
+  };
+  const update = () => {
+    set("rtt", state.rtt / 1e6, time(state.rtt));
+    set("rate", state.stop, rateText(stops[state.stop].pair));
+    set("clients", state.clients, String(grid.clients[state.clients]));
+    figures();
+    document.querySelectorAll(".curve").forEach(draw);
+  };
+
+  const listen = (id, most, step, take) => {
+    const input = byId(`s-${id}`);
+    if (!input) return;
+    Object.assign(input, { min: 0, max: most, step });
+    input.addEventListener("input", () => {
+      take(Number(input.value));
+      update();
+    });
+  };
+  const mostRtt = grid.rtts[grid.rtts.length - 1] / 1e6;
+  listen("rtt", mostRtt, mostRtt >= 20 ? 0.5 : mostRtt / 100, (ms) => { state.rtt = Math.round(ms * 1e6); });
+  listen("rate", stops.length - 1, 1, (stop) => { state.stop = stop; });
+  listen("clients", grid.clients.length - 1, 1, (place) => { state.clients = place; });
+  const choice = byId("s-operation");
+  if (choice) choice.addEventListener("change", () => { state.row = Number(choice.value); update(); });
+  for (const [name, ms] of [["next zone", 1], ["next region", 10], ["continent", 40], ["ocean", 120]]) {
+    if (ms > mostRtt) continue;
+    const button = document.createElement("button");
+    button.type = "button";
+    button.textContent = `${name} ${ms} ms`;
+    button.addEventListener("click", () => { state.rtt = ms * 1e6; update(); });
+    byId("presets").append(button);
+  }
+  document.documentElement.classList.add("scripted");
+  update();
+})();

@@ -1,0 +1,330 @@
+//! What distance would cost: sliders, figures, curve, and a table that needs no script.
+
+use super::grid::{Rates, Row, View};
+use super::markup::{Escaped, count, counted, cut, number, share, small_print, time};
+use super::{Grid, Page, attribution, curve};
+use model::{BitRate, BoundBy, Prediction};
+use std::fmt::Write;
+use std::time::Duration;
+
+/// The section; nothing when nothing was predicted.
+pub fn section(page: &Page<'_>, view: Option<&View>, out: &mut String) {
+    if view.is_none() && page.outcome.predictions.is_empty() {
+        return;
+    }
+    out.push_str("<section id=\"prediction\" aria-labelledby=\"h-distance\">\n<h2 id=\"h-distance\">What distance would cost</h2>\n");
+    if let Some(view) = view {
+        out.push_str(&introduction(page.grid, view));
+        let row = &view.rows[0];
+        out.push_str("<div class=\"explorer\">\n<div class=\"controls\">\n");
+        sliders(view, out);
+        readout(view, row, out);
+        out.push_str("</div>\n<figure>\n");
+        curve::both_sizes(view, row, out);
+        out.push_str("<figcaption class=\"small\">");
+        out.push_str(&caption(view));
+        out.push_str("</figcaption>\n</figure>\n</div>\n");
+        by_round_trip(view, out);
+    }
+    asked(&page.outcome.predictions, out);
+    small_print(&small(page.grid), out);
+    out.push_str("</section>\n");
+}
+
+/// The word of what takes most of a predicted time.
+pub fn bound_words(bound: BoundBy) -> &'static str {
+    match bound {
+        BoundBy::RoundTrips => "round trips",
+        BoundBy::Rate => "rate",
+        BoundBy::Server => "server",
+        BoundBy::Client => "client",
+    }
+}
+
+/// The rates each way, or that there is no limit; one figure where both are the same.
+pub fn rate_words(rates: Rates) -> String {
+    let words = |rate: Option<BitRate>| rate.map_or_else(|| "unlimited".to_owned(), |rate| rate.to_string());
+    match rates {
+        [to_server, to_client] if to_server == to_client => words(to_client),
+        [to_server, to_client] => format!("{} / {}", words(to_server), words(to_client)),
+    }
+}
+
+fn introduction(grid: Option<&Grid>, view: &View) -> String {
+    let row = &view.rows[0];
+    let turns = row.cells.first().map_or(0.0, |cell| cell.turns);
+    let mut text = String::from("<p>");
+    if turns > 0.0 {
+        let _ = write!(
+            text,
+            "Each millisecond of round trip adds about <b>{} ms</b> to <code>{}</code>: it waits for {} turns. ",
+            number(turns),
+            Escaped(&cut(&row.name, LONGEST_NAME)),
+            number(turns)
+        );
+    } else {
+        text.push_str("The most time-consuming operation waits for no turn on the connections that move. ");
+    }
+    if let Some(grid) = grid.filter(|grid| !grid.moved.is_empty()) {
+        let _ = write!(
+            text,
+            "Moved to the other link: {}.",
+            Escaped(&cut(&grid.moved, LONGEST_NAME))
+        );
+    }
+    text.push_str("</p>\n");
+    text
+}
+
+fn sliders(view: &View, out: &mut String) {
+    out.push_str("<form class=\"sliders js\" aria-label=\"the other link\">\n");
+    if view.rows.len() > 1 {
+        out.push_str("<label for=\"s-operation\">operation</label>\n<select id=\"s-operation\">");
+        for (index, row) in view.rows.iter().enumerate() {
+            let _ = write!(
+                out,
+                "<option value=\"{index}\">{}</option>",
+                Escaped(&cut(&row.name, LONGEST_OPTION))
+            );
+        }
+        out.push_str("</select>\n");
+    }
+    slider("rtt", "round trip", out);
+    if view.rates.len() > 1 {
+        slider("rate", "rate, each way", out);
+    }
+    if view.clients.len() > 1 {
+        slider("clients", "clients at once", out);
+    }
+    out.push_str("<p class=\"presets\" id=\"presets\"></p>\n</form>\n");
+}
+
+fn slider(id: &str, name: &str, out: &mut String) {
+    let _ = writeln!(
+        out,
+        "<div class=\"slider\"><label for=\"s-{id}\">{name}</label><output id=\"v-{id}\" for=\"s-{id}\" aria-live=\"off\"></output>\
+         <input type=\"range\" id=\"s-{id}\" autocomplete=\"off\"></div>"
+    );
+}
+
+fn readout(view: &View, row: &Row, out: &mut String) {
+    let cell = view.cell(row, view.start.rtt, view.start.rate, view.start.clients);
+    let _ = write!(
+        out,
+        "<div class=\"readout\">\n<p class=\"big\"><output id=\"o-duration\" for=\"s-rtt s-rate s-clients s-operation\">{}</output></p>\n\
+         <p class=\"at\">predicted median at <span id=\"o-link\">{}</span><span id=\"o-times\">{}</span></p>\n",
+        time(cell.duration),
+        link_words(cell),
+        times(row.here, cell.duration)
+    );
+    out.push_str("<dl>");
+    let rows = [
+        (
+            "o-bounds",
+            "in 9 of 10 runs",
+            format!("{} to {}", time(cell.low), time(cell.high)),
+        ),
+        ("o-per-second", "per second", number(cell.per_second)),
+        ("o-turns", "turns", number(cell.turns)),
+        ("o-bound-by", "bound by", bound_words(cell.bound_by).to_owned()),
+    ];
+    for (id, name, text) in rows {
+        let _ = write!(out, "<div><dt>{name}</dt><dd id=\"{id}\">{text}</dd></div>");
+    }
+    out.push_str("</dl>\n<svg id=\"o-bar\" class=\"bar\" viewBox=\"0 0 1000 10\" preserveAspectRatio=\"none\" role=\"img\" aria-label=\"where the predicted time goes\">");
+    attribution::rectangles(&cell.attribution, out);
+    out.push_str("</svg>\n<ul class=\"parts\" id=\"o-parts\">");
+    for (class, name, part) in attribution::parts(&cell.attribution) {
+        let hidden = if part.is_zero() { " hidden" } else { "" };
+        let _ = write!(
+            out,
+            "<li{hidden}><i class=\"swatch s-{class}\"></i><b>{name}</b> <span>{}</span></li>",
+            share(part, cell.attribution.total())
+        );
+    }
+    out.push_str("</ul>\n</div>\n");
+}
+
+fn link_words(cell: &Prediction) -> String {
+    let clients = if cell.clients == 1 {
+        String::new()
+    } else {
+        format!(", {}", counted(cell.clients.into(), "client"))
+    };
+    format!("{}, {}{clients}", time(cell.rtt), rate_words(cell.rate))
+}
+
+fn times(here: Option<Duration>, there: Duration) -> String {
+    match here {
+        Some(here) if !here.is_zero() => {
+            format!(
+                ", {} times the {} measured",
+                number(there.as_secs_f64() / here.as_secs_f64()),
+                time(here)
+            )
+        }
+        _ => String::new(),
+    }
+}
+
+fn caption(view: &View) -> String {
+    let mut text = "Line: predicted median. Band: between its bounds low and high.".to_owned();
+    if view.measured_rtt.is_some() {
+        text.push_str(" Hollow dot: as measured, where the operations come from.");
+    }
+    if view.rows.iter().any(|row| !row.points.is_empty()) {
+        text.push_str(" Filled dots: measured on such a link.");
+    }
+    text
+}
+
+/// Every operation name at round trips that people ask for, at the rate shown first.
+fn by_round_trip(view: &View, out: &mut String) {
+    let shown: Vec<usize> = (0..view.rtts.len())
+        .filter(|place| SHOWN_RTTS.contains(&view.rtts[*place]))
+        .collect();
+    let shown = if shown.len() >= 2 {
+        shown
+    } else {
+        (0..view.rtts.len().min(SHOWN_RTTS.len())).collect()
+    };
+    let rate = rate_words(view.rates[view.start.rate]);
+    let clients = counted(view.clients[view.start.clients].into(), "client");
+    let _ = write!(
+        out,
+        "<table class=\"stack\">\n<caption>Predicted median by round trip; rate {rate}, {clients}</caption>\n<thead><tr><th scope=\"col\">operation</th>\
+         <th scope=\"col\" class=\"n\">turns</th><th scope=\"col\" class=\"n\">replayed</th>"
+    );
+    for place in &shown {
+        let _ = write!(
+            out,
+            "<th scope=\"col\" class=\"n\">{}</th>",
+            time(view.rtts[*place])
+        );
+    }
+    out.push_str("</tr></thead>\n<tbody>\n");
+    for row in &view.rows {
+        let first = view.cell(row, 0, view.start.rate, view.start.clients);
+        let _ = write!(
+            out,
+            "<tr><th scope=\"row\">{}</th><td class=\"n\" data-label=\"turns\">{}</td><td class=\"n\" data-label=\"replayed\">{}</td>",
+            Escaped(&cut(&row.name, LONGEST_NAME)),
+            number(first.turns),
+            count(first.operations)
+        );
+        for place in &shown {
+            let cell = view.cell(row, *place, view.start.rate, view.start.clients);
+            let _ = write!(
+                out,
+                "<td class=\"n\" data-label=\"{}\">{}</td>",
+                time(cell.rtt),
+                time(cell.duration)
+            );
+        }
+        out.push_str("</tr>\n");
+    }
+    out.push_str("</tbody></table>\n");
+}
+
+/// The links that were asked for, with bounds. Those beside which was measured are in a table of their own.
+fn asked(predictions: &[Prediction], out: &mut String) {
+    let rows: Vec<&Prediction> = predictions
+        .iter()
+        .filter(|prediction| prediction.measured.is_none())
+        .collect();
+    if rows.is_empty() {
+        return;
+    }
+    out.push_str(
+        "<table class=\"stack\">\n<caption>Links asked for</caption>\n<thead><tr><th scope=\"col\">operation</th><th scope=\"col\" class=\"n\">round trip</th>\
+         <th scope=\"col\" class=\"n\">rate</th><th scope=\"col\" class=\"n\">clients</th><th scope=\"col\" class=\"n\">median</th>\
+         <th scope=\"col\" class=\"n\">low</th><th scope=\"col\" class=\"n\">high</th><th scope=\"col\" class=\"n\">per second</th>\
+         <th scope=\"col\">bound by</th></tr></thead>\n<tbody>\n",
+    );
+    for cell in rows.iter().take(SHOWN_ASKED) {
+        let _ = writeln!(
+            out,
+            "<tr><th scope=\"row\">{}</th><td class=\"n\" data-label=\"round trip\">{}</td><td class=\"n\" data-label=\"rate\">{}</td>\
+             <td class=\"n\" data-label=\"clients\">{}</td><td class=\"n\" data-label=\"median\"><b>{}</b></td><td class=\"n\" data-label=\"low\">{}</td>\
+             <td class=\"n\" data-label=\"high\">{}</td><td class=\"n\" data-label=\"per second\">{}</td><td data-label=\"bound by\">{}</td></tr>",
+            Escaped(&cut(&cell.operation_name, LONGEST_NAME)),
+            time(cell.rtt),
+            rate_words(cell.rate),
+            count(cell.clients.into()),
+            time(cell.duration),
+            time(cell.low),
+            time(cell.high),
+            number(cell.per_second),
+            bound_words(cell.bound_by)
+        );
+    }
+    out.push_str("</tbody></table>\n");
+    if rows.len() > SHOWN_ASKED {
+        let more = rows.len() - SHOWN_ASKED;
+        small_print(
+            &format!(
+                "And {}; --json lists all.",
+                counted(more as u64, "more prediction")
+            ),
+            out,
+        );
+    }
+}
+
+fn small(grid: Option<&Grid>) -> String {
+    let mut text = String::new();
+    if let Some(grid) = grid {
+        let replayed: u64 = first_of_each_name(&grid.predictions)
+            .map(|prediction| prediction.operations)
+            .sum();
+        if replayed > 0 {
+            let _ = write!(
+                text,
+                "{} of {} operations of these names were replayed for the curve and the sliders",
+                count(replayed),
+                count(grid.seen)
+            );
+            if replayed < grid.seen {
+                text.push_str(", taken evenly over the run");
+            }
+            text.push_str(". ");
+        }
+        if grid.names_left_out > 0 {
+            let _ = write!(
+                text,
+                "{} are not in it. ",
+                counted(grid.names_left_out, "operation name with less time")
+            );
+        }
+        if !grid.link.is_empty() {
+            let _ = write!(text, "The link has {} besides. ", Escaped(&grid.link));
+        }
+    }
+    text.push_str(
+        "Client and server times stay as measured, the application does not change its ways, and nobody else uses the link. Between the \
+         links that were replayed the sliders interpolate: in the round trip linearly, in the rate by the time a byte takes. Low and high are \
+         meant to hold the median of 9 in 10 runs with as many operations; single operations vary more. Network here means the moved connections' link and what did not move.",
+    );
+    text
+}
+
+fn first_of_each_name(predictions: &[Prediction]) -> impl Iterator<Item = &Prediction> {
+    let first = predictions.first();
+    predictions.iter().filter(move |prediction| {
+        first.is_some_and(|first| {
+            (prediction.rtt, prediction.rate, prediction.clients) == (first.rtt, first.rate, first.clients)
+        })
+    })
+}
+
+const SHOWN_RTTS: [Duration; 6] = [
+    Duration::ZERO,
+    Duration::from_millis(1),
+    Duration::from_millis(10),
+    Duration::from_millis(40),
+    Duration::from_millis(120),
+    Duration::from_millis(200),
+];
+const SHOWN_ASKED: usize = 24;
+const LONGEST_NAME: usize = 120;
+const LONGEST_OPTION: usize = 60;
