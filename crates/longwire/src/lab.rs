@@ -3,4 +3,7 @@
 //! Start at [`config`] (what the file says), then [`plan`] (the points).
 
 pub mod config;
+pub mod observed;
 pub mod plan;
+pub mod prediction;
+pub mod store;

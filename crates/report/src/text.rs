@@ -8,6 +8,7 @@
 pub mod demo;
 pub mod escape;
 pub mod explain;
+pub mod lab;
 pub mod lab_plan;
 pub mod link;
 pub mod prediction;
@@ -18,6 +19,7 @@ mod table;
 
 pub use demo::{DemoOutcome, demo_view};
 pub use explain::{ExplainOutcome, ExplainedExchange, explain_view};
+pub use lab::{LabDrift, LabErrors, LabOutcome, LabPoint, LabSlope, lab_view};
 pub use lab_plan::{LabOutline, lab_plan_view};
 pub use link::{link_line, link_warnings};
 pub use prediction::prediction_view;

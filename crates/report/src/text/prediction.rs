@@ -233,7 +233,7 @@ fn impairments(link: &str) -> String {
 
 type Rates = [Option<BitRate>; 2];
 
-fn bound_words(bound: BoundBy) -> &'static str {
+pub(super) fn bound_words(bound: BoundBy) -> &'static str {
     match bound {
         BoundBy::RoundTrips => "round trips",
         BoundBy::Rate => "rate",
@@ -252,7 +252,7 @@ pub(super) fn error_text(share: f64) -> String {
 }
 
 /// With one digit behind the point, with three for less than 1; `?` for what is no number.
-fn number(value: f64) -> String {
+pub(super) fn number(value: f64) -> String {
     match value {
         value if !value.is_finite() => "?".to_owned(),
         value if value > 0.0 && value < 1.0 => format!("{value:.3}"),

@@ -1,0 +1,92 @@
+//! Predictions of a baseline's points, from what was captured at the baseline.
+
+use super::config::Lab;
+use super::observed::{Observed, operation_word};
+use super::plan::{Point, is_at_rest};
+use model::{ConnectionId, DistributionBuilder, Measured, Operation, OperationStep, Prediction};
+use predict::{Predictor, Target};
+use std::collections::HashMap;
+use std::rc::Rc;
+use std::time::Duration;
+
+/// Predicts each of `points` from what was `observed` at their baseline, whose operations the workload itself timed as
+/// `measured`. Absent where nothing was observed that could be predicted.
+pub fn predict(observed: &Observed, measured: &Measured, points: &[&Point]) -> Vec<Option<Prediction>> {
+    let Some(first) = points.first() else {
+        return Vec::new();
+    };
+    let operations = prepared(observed, measured, &first.lab);
+    let links = Rc::new(observed.links.clone());
+    let mut predictions: Vec<Option<Prediction>> = vec![None; points.len()];
+    let mut groups: HashMap<Vec<usize>, Vec<usize>> = HashMap::new();
+    for (index, point) in points.iter().enumerate() {
+        groups.entry(changed_links(&point.lab)).or_default().push(index);
+    }
+    for (changed, members) in groups {
+        let targets = members.iter().map(|&index| target(&points[index].lab, &changed));
+        let mut predictor = Predictor::new(targets.collect(), moved(&links, changed));
+        operations.iter().for_each(|operation| predictor.add(operation));
+        let word = operation_word(&first.lab.workload);
+        let of_work = predictor
+            .finish()
+            .into_iter()
+            .filter(|prediction| *prediction.operation_name == *word);
+        for (&index, prediction) in members.iter().zip(of_work) {
+            predictions[index] = Some(prediction);
+        }
+    }
+    predictions
+}
+
+/// The operations as they are replayed: in the order of their begins, and with what the workload's own clock saw
+/// beyond the capture (from the last packet to the client having it, a command's own start and end) as the client's time.
+fn prepared(observed: &Observed, measured: &Measured, lab: &Lab) -> Vec<Operation> {
+    let mut captured = DistributionBuilder::new();
+    observed
+        .counted(&lab.workload)
+        .for_each(|operation| captured.add(operation.duration));
+    let beyond = captured.percentile(50).map_or(Duration::ZERO, |captured| {
+        measured.duration.saturating_sub(captured)
+    });
+    let mut operations = observed.operations.clone();
+    operations.sort_by_key(|operation| operation.at);
+    for operation in &mut operations {
+        operation.client_after += beyond;
+    }
+    operations
+}
+
+/// The links that are not as they are at the baseline.
+pub fn changed_links(lab: &Lab) -> Vec<usize> {
+    let changed = |(_, link): &(usize, &super::config::LabLink)| !is_at_rest(&link.link);
+    lab.links
+        .iter()
+        .enumerate()
+        .filter(changed)
+        .map(|(index, _)| index)
+        .collect()
+}
+
+/// The target of a point: what its changed links become.
+fn target(lab: &Lab, changed: &[usize]) -> Target {
+    let link = changed.first().map_or_else(
+        || link::LinkDescription::with_rtt(Duration::ZERO),
+        |&index| lab.links[index].link,
+    );
+    Target {
+        link,
+        clients: lab.workload.clients,
+    }
+}
+
+/// Tells which steps move: those on the changed links.
+fn moved(
+    links: &Rc<HashMap<ConnectionId, usize>>,
+    changed: Vec<usize>,
+) -> Box<dyn Fn(&OperationStep) -> bool> {
+    let links = Rc::clone(links);
+    Box::new(move |step| {
+        let link = links.get(&step.exchange.connection);
+        link.is_some_and(|link| changed.contains(link))
+    })
+}

@@ -1,0 +1,387 @@
+//! What is kept of a lab's runs: a file for each point and each baseline, so that a rerun goes on where one ended.
+
+use anyhow::{Context, Result, bail};
+use model::{BitRate, Distribution, LinkDirectionOutcome, LinkOutcome, Measured};
+use serde::{Deserialize, Serialize};
+use std::fs::{self, File};
+use std::io::Write;
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+/// A lab's directory.
+#[derive(Debug, Clone)]
+pub struct Store {
+    directory: PathBuf,
+    /// Held while a run uses it.
+    _lock: std::sync::Arc<File>,
+}
+
+/// What was measured at one point, or at a baseline.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Kept {
+    /// The measurements, in the order in which they were made.
+    pub runs: Vec<Measured>,
+    /// Operations that failed, by their text.
+    pub errors: Vec<(String, u64)>,
+    /// What each link realised in the last run.
+    pub links: Vec<LinkOutcome>,
+}
+
+impl Store {
+    /// Opens `directory`, and makes it when it is not there; with `fresh`, empties it of what longwire keeps there.
+    ///
+    /// # Errors
+    /// When it cannot be made or written, or another run uses it.
+    pub fn open(directory: &Path, fresh: bool) -> Result<Self> {
+        let doing = || format!("could not make the lab's directory {}", directory.display());
+        fs::create_dir_all(directory).with_context(doing)?;
+        let lock = File::create(directory.join("lock")).with_context(doing)?;
+        if lock.try_lock().is_err() {
+            bail!(
+                "another run of this lab is under way in {}: wait for it, or name another --directory",
+                directory.display()
+            );
+        }
+        let store = Self {
+            directory: directory.to_owned(),
+            _lock: std::sync::Arc::new(lock),
+        };
+        for kept in [POINTS, BASELINES] {
+            let kept = store.directory.join(kept);
+            if fresh && kept.exists() {
+                fs::remove_dir_all(&kept).with_context(|| format!("could not remove {}", kept.display()))?;
+            }
+            fs::create_dir_all(&kept).with_context(doing)?;
+        }
+        Ok(store)
+    }
+
+    /// The lab's directory.
+    pub fn directory(&self) -> &Path {
+        &self.directory
+    }
+
+    /// What was kept of the point with this identity; absent when there is none, or none that can be read.
+    pub fn point(&self, identity: &str) -> Option<Kept> {
+        load(&self.point_file(identity), identity)
+    }
+
+    /// Keeps a point.
+    ///
+    /// # Errors
+    /// When the file cannot be written.
+    pub fn keep_point(&self, identity: &str, kept: &Kept) -> Result<()> {
+        save(&self.point_file(identity), identity, kept)
+    }
+
+    /// What was kept of the baseline with this identity, if its captures are there too.
+    pub fn baseline(&self, identity: &str, links: usize) -> Option<Kept> {
+        let captures = self.captures(identity, links);
+        captures.iter().all(|file| file.exists()).then_some(())?;
+        load(&self.baseline_directory(identity).join(MEASURED), identity)
+    }
+
+    /// Keeps a baseline, whose captures are written.
+    ///
+    /// # Errors
+    /// When the file cannot be written.
+    pub fn keep_baseline(&self, identity: &str, kept: &Kept) -> Result<()> {
+        save(&self.baseline_directory(identity).join(MEASURED), identity, kept)
+    }
+
+    /// Where the captures of a baseline are, one a link.
+    pub fn captures(&self, identity: &str, links: usize) -> Vec<PathBuf> {
+        let directory = self.baseline_directory(identity);
+        (0..links)
+            .map(|link| directory.join(format!("link-{}.pcap", link + 1)))
+            .collect()
+    }
+
+    /// Makes the directory for a baseline's captures.
+    ///
+    /// # Errors
+    /// When it cannot be made.
+    pub fn prepare_baseline(&self, identity: &str) -> Result<()> {
+        let directory = self.baseline_directory(identity);
+        fs::create_dir_all(&directory).with_context(|| format!("could not make {}", directory.display()))
+    }
+
+    fn point_file(&self, identity: &str) -> PathBuf {
+        self.directory
+            .join(POINTS)
+            .join(format!("{}.json", key(identity)))
+    }
+
+    fn baseline_directory(&self, identity: &str) -> PathBuf {
+        self.directory.join(BASELINES).join(key(identity))
+    }
+}
+
+const POINTS: &str = "points";
+const BASELINES: &str = "baselines";
+const MEASURED: &str = "measured.json";
+
+/// A name for an identity: 64-bit FNV-1a.
+fn key(identity: &str) -> String {
+    let hash = identity.bytes().fold(0xcbf2_9ce4_8422_2325_u64, |hash, byte| {
+        (hash ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3)
+    });
+    format!("{hash:016x}")
+}
+
+/// A point's file.
+#[derive(Serialize, Deserialize)]
+struct StoredPoint {
+    version: String,
+    /// A second hash, beside the one in the file's name. Not the identity itself: its statements, URLs and commands may
+    /// hold secrets.
+    identity: String,
+    runs: Vec<StoredRun>,
+    errors: Vec<(String, u64)>,
+    links: Vec<StoredLink>,
+}
+
+#[derive(Serialize, Deserialize)]
+struct StoredRun {
+    operations: u64,
+    median_ns: u64,
+    per_second: f64,
+    errors: u64,
+    min_ns: Option<u64>,
+    max_ns: Option<u64>,
+    mean_ns: Option<u64>,
+    p90_ns: Option<u64>,
+    p95_ns: Option<u64>,
+    p99_ns: Option<u64>,
+}
+
+#[derive(Serialize, Deserialize)]
+struct StoredLink {
+    name: String,
+    asked: String,
+    rtt_ns: u64,
+    rtt_error_p50_ns: Option<i64>,
+    rtt_error_p99_ns: Option<i64>,
+    floor_ns: Option<u64>,
+    directions: [StoredDirection; 2],
+}
+
+#[derive(Serialize, Deserialize)]
+struct StoredDirection {
+    packets: u64,
+    wire_bytes: u64,
+    dropped_by_queue: u64,
+    dropped_by_loss: u64,
+    dropped_by_outage: u64,
+    rate_bits_per_second: Option<u64>,
+    realised_rate_bits_per_second: Option<u64>,
+}
+
+/// Absent when the file is not there, was cut short, or is of another version or point: then the point is measured again.
+fn load(path: &Path, identity: &str) -> Option<Kept> {
+    let text = fs::read_to_string(path).ok()?;
+    let stored: StoredPoint = serde_json::from_str(&text).ok()?;
+    let same = stored.version == env!("CARGO_PKG_VERSION") && stored.identity == second_key(identity);
+    same.then(|| Kept {
+        runs: stored.runs.iter().map(StoredRun::measured).collect(),
+        errors: stored.errors,
+        links: stored.links.iter().map(StoredLink::outcome).collect(),
+    })
+}
+
+/// Written beside, then renamed: a file is there whole or not at all.
+fn save(path: &Path, identity: &str, kept: &Kept) -> Result<()> {
+    let stored = StoredPoint {
+        version: env!("CARGO_PKG_VERSION").to_owned(),
+        identity: second_key(identity),
+        runs: kept.runs.iter().map(StoredRun::of).collect(),
+        errors: kept.errors.clone(),
+        links: kept.links.iter().map(StoredLink::of).collect(),
+    };
+    let text = serde_json::to_string_pretty(&stored).context("could not put a point into JSON")?;
+    let beside = path.with_extension("partial");
+    let write = || {
+        let mut file = File::create(&beside)?;
+        file.write_all(text.as_bytes())?;
+        file.sync_all()?;
+        fs::rename(&beside, path)
+    };
+    write().with_context(|| format!("could not write {}", path.display()))
+}
+
+/// Another hash of the same, so that points with one name are told apart.
+fn second_key(identity: &str) -> String {
+    key(&identity.chars().rev().collect::<String>())
+}
+
+impl StoredRun {
+    fn of(measured: &Measured) -> Self {
+        Self {
+            operations: measured.operations,
+            median_ns: nanos(measured.duration),
+            per_second: measured.per_second,
+            errors: measured.errors,
+            min_ns: measured.spread.min.map(nanos),
+            max_ns: measured.spread.max.map(nanos),
+            mean_ns: measured.spread.mean.map(nanos),
+            p90_ns: measured.spread.p90.map(nanos),
+            p95_ns: measured.spread.p95.map(nanos),
+            p99_ns: measured.spread.p99.map(nanos),
+        }
+    }
+
+    fn measured(&self) -> Measured {
+        let duration = Duration::from_nanos(self.median_ns);
+        let some = |nanos: Option<u64>| nanos.map(Duration::from_nanos);
+        Measured {
+            operations: self.operations,
+            duration,
+            spread: Distribution {
+                count: self.operations,
+                min: some(self.min_ns),
+                max: some(self.max_ns),
+                mean: some(self.mean_ns),
+                p50: Some(duration),
+                p90: some(self.p90_ns),
+                p95: some(self.p95_ns),
+                p99: some(self.p99_ns),
+            },
+            per_second: self.per_second,
+            errors: self.errors,
+        }
+    }
+}
+
+impl StoredLink {
+    fn of(link: &LinkOutcome) -> Self {
+        Self {
+            name: link.name.clone(),
+            asked: link.asked.clone(),
+            rtt_ns: nanos(link.rtt),
+            rtt_error_p50_ns: link.rtt_error_p50_ns,
+            rtt_error_p99_ns: link.rtt_error_p99_ns,
+            floor_ns: link.floor.map(nanos),
+            directions: link.directions.map(|direction| StoredDirection {
+                packets: direction.packets,
+                wire_bytes: direction.wire_bytes,
+                dropped_by_queue: direction.dropped_by_queue,
+                dropped_by_loss: direction.dropped_by_loss,
+                dropped_by_outage: direction.dropped_by_outage,
+                rate_bits_per_second: direction.rate.map(BitRate::as_bits_per_second),
+                realised_rate_bits_per_second: direction.realised_rate.map(BitRate::as_bits_per_second),
+            }),
+        }
+    }
+
+    fn outcome(&self) -> LinkOutcome {
+        LinkOutcome {
+            name: self.name.clone(),
+            asked: self.asked.clone(),
+            rtt: Duration::from_nanos(self.rtt_ns),
+            rtt_error_p50_ns: self.rtt_error_p50_ns,
+            rtt_error_p99_ns: self.rtt_error_p99_ns,
+            floor: self.floor_ns.map(Duration::from_nanos),
+            directions: self.directions.each_ref().map(StoredDirection::outcome),
+        }
+    }
+}
+
+impl StoredDirection {
+    fn outcome(&self) -> LinkDirectionOutcome {
+        LinkDirectionOutcome {
+            packets: self.packets,
+            wire_bytes: self.wire_bytes,
+            dropped_by_queue: self.dropped_by_queue,
+            dropped_by_loss: self.dropped_by_loss,
+            dropped_by_outage: self.dropped_by_outage,
+            rate: self.rate_bits_per_second.and_then(BitRate::from_bits_per_second),
+            realised_rate: self
+                .realised_rate_bits_per_second
+                .and_then(BitRate::from_bits_per_second),
+        }
+    }
+}
+
+fn nanos(span: Duration) -> u64 {
+    u64::try_from(span.as_nanos()).unwrap_or(u64::MAX)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn kept() -> Kept {
+        let duration = Duration::from_millis(12);
+        let spread = Distribution {
+            count: 40,
+            min: Some(Duration::from_millis(10)),
+            max: Some(Duration::from_millis(20)),
+            mean: Some(duration),
+            p50: Some(duration),
+            ..Distribution::default()
+        };
+        let measured = Measured {
+            operations: 40,
+            duration,
+            spread,
+            per_second: 83.25,
+            errors: 1,
+        };
+        Kept {
+            runs: vec![measured],
+            errors: vec![("server: closed".to_owned(), 1)],
+            links: vec![LinkOutcome {
+                name: "network".to_owned(),
+                asked: "rtt=10ms".to_owned(),
+                rtt: Duration::from_millis(10),
+                rtt_error_p50_ns: Some(-3),
+                floor: Some(Duration::from_micros(80)),
+                ..LinkOutcome::default()
+            }],
+        }
+    }
+
+    #[test]
+    fn what_is_kept_comes_back() {
+        let directory = tempfile::tempdir().expect("a directory");
+        let store = Store::open(directory.path(), false).expect("a store");
+        store.keep_point("one", &kept()).expect("kept");
+        assert_eq!(store.point("one"), Some(kept()));
+        assert_eq!(store.point("another"), None);
+        drop(store);
+        let store = Store::open(directory.path(), true).expect("a store");
+        assert_eq!(store.point("one"), None, "a fresh start forgets");
+    }
+
+    #[test]
+    fn a_file_that_was_cut_short_is_no_point() {
+        let directory = tempfile::tempdir().expect("a directory");
+        let store = Store::open(directory.path(), false).expect("a store");
+        store.keep_point("one", &kept()).expect("kept");
+        let path = store.point_file("one");
+        let text = fs::read_to_string(&path).expect("text");
+        fs::write(&path, &text[..text.len() / 2]).expect("written");
+        assert_eq!(store.point("one"), None);
+    }
+
+    #[test]
+    fn two_runs_do_not_share_a_directory() {
+        let directory = tempfile::tempdir().expect("a directory");
+        let store = Store::open(directory.path(), false).expect("a store");
+        let error = Store::open(directory.path(), false).expect_err("it is taken");
+        assert!(error.to_string().contains("another run of this lab"), "{error}");
+        drop(store);
+        Store::open(directory.path(), false).expect("free again");
+    }
+
+    #[test]
+    fn a_baseline_without_its_captures_is_none() {
+        let directory = tempfile::tempdir().expect("a directory");
+        let store = Store::open(directory.path(), false).expect("a store");
+        store.prepare_baseline("base").expect("made");
+        store.keep_baseline("base", &kept()).expect("kept");
+        assert_eq!(store.baseline("base", 1), None);
+        fs::write(&store.captures("base", 1)[0], b"a capture").expect("written");
+        assert_eq!(store.baseline("base", 1), Some(kept()));
+    }
+}

@@ -1,0 +1,366 @@
+//! A lab's outcome: measured beside predicted, what each link costs, how far off the predictions were.
+
+use super::prediction::{bound_words, error_text, number};
+use super::style::{Ink, Style};
+use super::table::Table;
+use super::{DASH, counted, duration_or_dash};
+use model::{Conditions, LinkOutcome, Measured, Prediction, Warning, format_duration};
+use std::fmt::Write;
+use std::time::Duration;
+
+/// What a lab has to say.
+#[derive(Debug, Clone, PartialEq, Default)]
+pub struct LabOutcome {
+    /// What it is called.
+    pub name: String,
+    /// Under which conditions.
+    pub conditions: Conditions,
+    /// What one operation is: `request`, `transaction`, `run`.
+    pub operation: String,
+    /// The swept settings.
+    pub settings: Vec<String>,
+    /// The points, in the order of the file; those that were not measured too.
+    pub points: Vec<LabPoint>,
+    /// What each link's round trip costs.
+    pub slopes: Vec<LabSlope>,
+    /// The points without distance, measured again in between: first and later medians of each.
+    pub drifts: Vec<LabDrift>,
+    /// What a reader of the figures must know.
+    pub warnings: Vec<Warning>,
+}
+
+/// One point of a lab.
+#[derive(Debug, Clone, PartialEq, Default)]
+pub struct LabPoint {
+    /// Values of the swept settings.
+    pub values: Vec<String>,
+    /// What was measured; absent when it was not, or when no operation succeeded.
+    pub measured: Option<Measured>,
+    /// What was predicted, with the measurement in it; absent when the capture showed nothing to predict from.
+    pub prediction: Option<Prediction>,
+    /// What each link realised while it was measured.
+    pub links: Vec<LinkOutcome>,
+}
+
+/// What one more millisecond of a link's round trip adds to an operation.
+#[derive(Debug, Clone, PartialEq, Default)]
+pub struct LabSlope {
+    /// The link.
+    pub link: String,
+    /// The other settings that vary in the lab, with the values they have here.
+    pub beside: Vec<(String, String)>,
+    /// Milliseconds a millisecond, as measured: least squares over the points' medians.
+    pub measured: f64,
+    /// The same of the predictions.
+    pub predicted: Option<f64>,
+    /// Turns per operation on this link's connections, counted in the capture.
+    pub turns: Option<f64>,
+    /// Points it rests on.
+    pub points: usize,
+}
+
+/// How a point without distance changed during the run.
+#[derive(Debug, Clone, PartialEq, Default)]
+pub struct LabDrift {
+    /// The settings that tell it apart from other such points.
+    pub beside: Vec<(String, String)>,
+    /// Its median when it was captured.
+    pub first: Duration,
+    /// Its medians later.
+    pub later: Vec<Duration>,
+}
+
+/// The error of the predictions over all points of a lab.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct LabErrors {
+    /// Points that were both measured and predicted.
+    pub points: usize,
+    /// Median of the errors' sizes, as a share of what was measured.
+    pub median: f64,
+    /// The largest error, with its sign: above 0 is predicted too long.
+    pub worst: f64,
+    /// Place of that point in [`LabOutcome::points`].
+    pub worst_point: usize,
+    /// Points whose measured median lies between the bounds of its prediction.
+    pub within_bounds: usize,
+}
+
+impl LabOutcome {
+    /// The errors of the predictions; absent when no point was both measured and predicted.
+    pub fn errors(&self) -> Option<LabErrors> {
+        let mut errors: Vec<(usize, f64)> = self.points.iter().enumerate().filter_map(error).collect();
+        errors.sort_by(|one, other| one.1.abs().total_cmp(&other.1.abs()));
+        let &(worst_point, worst) = errors.last()?;
+        let within = self.points.iter().filter(|point| within_bounds(point));
+        Some(LabErrors {
+            points: errors.len(),
+            median: errors[(errors.len() - 1) / 2].1.abs(),
+            worst,
+            worst_point,
+            within_bounds: within.count(),
+        })
+    }
+}
+
+fn error((index, point): (usize, &LabPoint)) -> Option<(usize, f64)> {
+    let error = point.prediction.as_ref()?.error()?;
+    Some((index, error))
+}
+
+fn within_bounds(point: &LabPoint) -> bool {
+    let Some(prediction) = &point.prediction else {
+        return false;
+    };
+    let measured = prediction.measured.as_ref();
+    measured.is_some_and(|measured| (prediction.low..=prediction.high).contains(&measured.duration))
+}
+
+/// The view of `lab run`.
+pub fn lab_view(outcome: &LabOutcome, style: &Style) -> String {
+    let done = outcome.points.iter().filter(|point| point.measured.is_some());
+    let (done, all) = (done.count(), outcome.points.len());
+    let heading = if done < all {
+        format!("Lab {}: {done} of {}", outcome.name, counted(all as u64, "point"))
+    } else {
+        format!("Lab {}: {}", outcome.name, counted(all as u64, "point"))
+    };
+    let heading = format!(
+        "{heading}, time of one {}, measured beside predicted",
+        outcome.operation
+    );
+    let mut out = style.paint(Ink::Heading, &heading);
+    out.push('\n');
+    out.push_str(&with_chart(outcome, style));
+    out.push('\n');
+    for slope in &outcome.slopes {
+        out.push_str(&slope_line(slope, &outcome.operation));
+    }
+    for drift in outcome.drifts.iter().filter(|drift| !drift.later.is_empty()) {
+        out.push_str(&drift_line(drift));
+    }
+    out.push_str(&floor_line(outcome));
+    if let Some(errors) = outcome.errors() {
+        out.push_str(&errors_line(outcome, &errors));
+    }
+    for warning in &outcome.warnings {
+        let text = format!("warning: {}", super::escape::printable(&warning.text));
+        let _ = writeln!(out, "{}", style.paint(Ink::Warning, &text));
+    }
+    out
+}
+
+/// The table, and behind each row its bar where there is room: as long as what was measured, with a mark where the
+/// prediction is.
+fn with_chart(outcome: &LabOutcome, style: &Style) -> String {
+    let table = table(outcome);
+    let mut text = String::new();
+    table.render(style, &mut text);
+    let plain = Style {
+        colour: super::style::Colour::Plain,
+        ..*style
+    };
+    let mut widths = String::new();
+    table.render(&plain, &mut widths);
+    let width = widths.lines().map(|line| line.chars().count()).max().unwrap_or(0);
+    let room = style.columns().saturating_sub(width + BAR_GAP).min(MOST_BAR);
+    if room < LEAST_BAR {
+        return text;
+    }
+    let longest = longest(outcome);
+    let mut out = String::new();
+    for (index, (line, plain)) in text.lines().zip(widths.lines()).enumerate() {
+        out.push_str(line);
+        let point = index.checked_sub(1).and_then(|index| outcome.points.get(index));
+        let bar = match point {
+            Some(point) => bar(point, longest, room),
+            None => "measured \u{2588}  predicted \u{2502}"
+                .chars()
+                .take(room)
+                .collect(),
+        };
+        let padding = width + BAR_GAP - plain.chars().count();
+        let _ = write!(out, "{:padding$}{bar}", "");
+        out.truncate(out.trim_end().len());
+        out.push('\n');
+    }
+    out
+}
+
+fn longest(outcome: &LabOutcome) -> Duration {
+    let measured = outcome
+        .points
+        .iter()
+        .filter_map(|point| point.measured.as_ref().map(|measured| measured.duration));
+    let predicted = outcome
+        .points
+        .iter()
+        .filter_map(|point| point.prediction.as_ref().map(|prediction| prediction.duration));
+    measured.chain(predicted).max().unwrap_or_default()
+}
+
+fn bar(point: &LabPoint, longest: Duration, room: usize) -> String {
+    let place = |duration: Duration| {
+        let share = duration.as_secs_f64() / longest.as_secs_f64().max(1e-12);
+        (share * (room - 1) as f64).round() as usize
+    };
+    let measured = point.measured.as_ref().map(|measured| place(measured.duration));
+    let predicted = point
+        .prediction
+        .as_ref()
+        .map(|prediction| place(prediction.duration));
+    let cell = |column: usize| {
+        if predicted == Some(column) {
+            '\u{2502}'
+        } else if measured.is_some_and(|measured| column <= measured) {
+            '\u{2588}'
+        } else {
+            ' '
+        }
+    };
+    (0..room).map(cell).collect()
+}
+
+fn table(outcome: &LabOutcome) -> Table {
+    let mut headings: Vec<String> = outcome.settings.iter().map(|setting| short(setting)).collect();
+    if headings.is_empty() {
+        headings.push("point".to_owned());
+    }
+    let figures = [
+        "measured",
+        "predicted",
+        "error",
+        "low",
+        "high",
+        "per second",
+        "turns",
+        "bound by",
+    ];
+    headings.extend(figures.map(str::to_owned));
+    let mut table = Table::new(headings);
+    for point in &outcome.points {
+        let mut cells = point.values.clone();
+        if outcome.settings.is_empty() {
+            cells.push("as in the file".to_owned());
+        }
+        cells.extend(figures_of(point));
+        table.row(cells);
+    }
+    table
+}
+
+fn figures_of(point: &LabPoint) -> [String; 8] {
+    let prediction = point.prediction.as_ref();
+    let dash = || DASH.to_owned();
+    [
+        duration_or_dash(point.measured.as_ref().map(|measured| measured.duration)),
+        duration_or_dash(prediction.map(|prediction| prediction.duration)),
+        prediction
+            .and_then(Prediction::error)
+            .map_or_else(dash, error_text),
+        duration_or_dash(prediction.map(|prediction| prediction.low)),
+        duration_or_dash(prediction.map(|prediction| prediction.high)),
+        point
+            .measured
+            .as_ref()
+            .map_or_else(dash, |measured| number(measured.per_second)),
+        prediction.map_or_else(dash, |prediction| number(prediction.turns)),
+        prediction.map_or_else(dash, |prediction| bound_words(prediction.bound_by).to_owned()),
+    ]
+}
+
+/// `links.web-database.rtt` is `web-database rtt`.
+fn short(setting: &str) -> String {
+    let setting = setting
+        .strip_prefix("links.")
+        .or_else(|| setting.strip_prefix("workload."))
+        .or_else(|| setting.strip_prefix("services."))
+        .unwrap_or(setting);
+    setting.replace(".settings.", " ").replacen('.', " ", 1)
+}
+
+fn beside_words(beside: &[(String, String)]) -> String {
+    let words: Vec<String> = beside
+        .iter()
+        .map(|(setting, value)| format!("{} {value}", short(setting)))
+        .collect();
+    if words.is_empty() {
+        String::new()
+    } else {
+        format!(" ({})", words.join(", "))
+    }
+}
+
+fn slope_line(slope: &LabSlope, operation: &str) -> String {
+    let mut line = format!(
+        "Each ms of {} rtt{} adds {} ms to a {operation}",
+        slope.link,
+        beside_words(&slope.beside),
+        ratio(slope.measured),
+    );
+    if let Some(predicted) = slope.predicted {
+        let _ = write!(line, "; predicted {}", ratio(predicted));
+    }
+    if let Some(turns) = slope.turns {
+        let _ = write!(line, "; turns counted {}", ratio(turns));
+    }
+    line.push_str(".\n");
+    line
+}
+
+fn ratio(value: f64) -> String {
+    format!("{value:.2}")
+}
+
+fn drift_line(drift: &LabDrift) -> String {
+    let least = drift.later.iter().min().copied().unwrap_or_default();
+    let most = drift.later.iter().max().copied().unwrap_or_default();
+    let share = |later: Duration| later.as_secs_f64() / drift.first.as_secs_f64().max(1e-12) - 1.0;
+    format!(
+        "Without distance{}: {} at first, {} to {} later ({} to {}).\n",
+        beside_words(&drift.beside),
+        format_duration(drift.first),
+        format_duration(least),
+        format_duration(most),
+        error_text(share(least)),
+        error_text(share(most)),
+    )
+}
+
+/// What the machine adds, and how far round trips were off.
+fn floor_line(outcome: &LabOutcome) -> String {
+    let links = || outcome.points.iter().flat_map(|point| &point.links);
+    let floor = links().filter_map(|link| link.floor).max();
+    let off = links()
+        .filter_map(|link| link.rtt_error_p50_ns)
+        .max_by_key(|error| error.unsigned_abs());
+    match (floor, off) {
+        (Some(floor), Some(off)) => format!(
+            "Links: round trips off by {} at most (median of a point); this machine's floor is {}.\n",
+            format_duration(Duration::from_nanos(off.unsigned_abs())),
+            format_duration(floor)
+        ),
+        _ => String::new(),
+    }
+}
+
+fn errors_line(outcome: &LabOutcome, errors: &LabErrors) -> String {
+    let worst = &outcome.points[errors.worst_point];
+    let place: Vec<(String, String)> = outcome
+        .settings
+        .iter()
+        .cloned()
+        .zip(worst.values.iter().cloned())
+        .collect();
+    format!(
+        "Predictions of {}: off by {} (median), {} at worst{}; {} within low and high.\n",
+        counted(errors.points as u64, "point"),
+        error_text(errors.median).trim_start_matches('+'),
+        error_text(errors.worst),
+        beside_words(&place),
+        errors.within_bounds,
+    )
+}
+
+const BAR_GAP: usize = 2;
+const LEAST_BAR: usize = 16;
+const MOST_BAR: usize = 40;
