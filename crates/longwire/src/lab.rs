@@ -7,3 +7,4 @@ pub mod observed;
 pub mod plan;
 pub mod prediction;
 pub mod store;
+pub mod wiring;

@@ -44,13 +44,18 @@ impl Addresses {
             .map(|(_, host)| host.as_str())
     }
 
+    /// The first address of `host`.
+    pub fn first(&self, host: &str) -> Option<IpAddr> {
+        let found = self.hosts.iter().find(|(_, name)| name == host);
+        found.map(|(address, _)| *address)
+    }
+
     /// The same endpoint with one and the same address of its host, whichever of its addresses was used: else an
     /// HTTP server that asks a database over another link would seem to be two hosts.
     fn canonical(&self, endpoint: Endpoint) -> Endpoint {
-        let host = self.host(endpoint.address);
-        let first = self.hosts.iter().find(|(_, name)| Some(name.as_str()) == host);
+        let first = self.host(endpoint.address).and_then(|host| self.first(host));
         Endpoint {
-            address: first.map_or(endpoint.address, |(address, _)| *address),
+            address: first.unwrap_or(endpoint.address),
             port: endpoint.port,
         }
     }

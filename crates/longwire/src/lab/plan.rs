@@ -124,7 +124,9 @@ impl Plan {
         if let Some(index) = self.baselines.iter().position(|baseline| baseline.lab == lab) {
             return index;
         }
-        let same = |stage: &Stage| stage.lab.services == lab.services;
+        // The mtu is that of the hosts' devices, which stay as long as the services run.
+        let mtus = |lab: &Lab| lab.links.iter().map(|link| link.link.mtu).collect::<Vec<_>>();
+        let same = |stage: &Stage| stage.lab.services == lab.services && mtus(&stage.lab) == mtus(&lab);
         let stage = self.stages.iter().position(same).unwrap_or_else(|| {
             self.stages.push(Stage { lab: lab.clone() });
             self.stages.len() - 1

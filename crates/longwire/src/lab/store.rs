@@ -173,6 +173,7 @@ struct StoredDirection {
     dropped_by_queue: u64,
     dropped_by_loss: u64,
     dropped_by_outage: u64,
+    dropped_unasked: u64,
     rate_bits_per_second: Option<u64>,
     realised_rate_bits_per_second: Option<u64>,
 }
@@ -267,6 +268,7 @@ impl StoredLink {
                 dropped_by_queue: direction.dropped_by_queue,
                 dropped_by_loss: direction.dropped_by_loss,
                 dropped_by_outage: direction.dropped_by_outage,
+                dropped_unasked: direction.dropped_unasked,
                 rate_bits_per_second: direction.rate.map(BitRate::as_bits_per_second),
                 realised_rate_bits_per_second: direction.realised_rate.map(BitRate::as_bits_per_second),
             }),
@@ -294,6 +296,7 @@ impl StoredDirection {
             dropped_by_queue: self.dropped_by_queue,
             dropped_by_loss: self.dropped_by_loss,
             dropped_by_outage: self.dropped_by_outage,
+            dropped_unasked: self.dropped_unasked,
             rate: self.rate_bits_per_second.and_then(BitRate::from_bits_per_second),
             realised_rate: self
                 .realised_rate_bits_per_second
