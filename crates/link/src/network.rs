@@ -1,9 +1,15 @@
 //! A link with the TCP flows that share it: one event after another, with the time passed in or virtual.
 //!
-//! Prediction drives it as fast as it goes; emulation of connections drives it by a clock ([`Network::next_at`]).
+//! Prediction drives it as fast as it goes; emulation of connections drives it by a clock ([`Network::next_at`]) and asks
+//! for more: see `network/emulation.rs`.
+
+mod emulation;
+
+pub use emulation::DirectionCounts;
 
 use crate::tcp::{Flow, Reaction, Sending};
 use crate::{LinkDescription, Passage, Pipe, TCP_HEADER_BYTES};
+use emulation::Emulation;
 use model::{Direction, Timestamp};
 use std::cmp::Reverse;
 use std::collections::{BinaryHeap, VecDeque};
@@ -24,6 +30,8 @@ pub struct Network<W> {
     /// Waiters whose bytes have just arrived, to be told at the present time.
     satisfied: VecDeque<u32>,
     now: u64,
+    /// What is kept for an emulation only.
+    emulation: Option<Box<Emulation>>,
 }
 
 /// What the network tells its user.
@@ -33,6 +41,8 @@ pub enum Happening<W> {
     Wake(W),
     /// All bytes (or the control packet) that this waiter waited for are there.
     Arrived(u32),
+    /// More bytes of this flow are there, in order. Only told to an emulation.
+    Received(u32),
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
@@ -75,6 +85,10 @@ enum What<W> {
     },
     /// A packet without payload that was dropped is sent again.
     SendControl(Control),
+    /// A receiver that has room again, and whose word of it was dropped, says so again.
+    OpenWindow {
+        flow: u32,
+    },
 }
 
 /// A packet without payload that somebody waits for. Dropped, it is sent again after its timeout, then after twice as long
@@ -112,6 +126,7 @@ impl<W: Ord> Network<W> {
             gives_up_at: Vec::new(),
             satisfied: VecDeque::new(),
             now,
+            emulation: None,
         }
     }
 
@@ -148,7 +163,7 @@ impl<W: Ord> Network<W> {
 
     /// When the next thing happens; absent when nothing will. For users that let time pass by a clock.
     pub fn next_at(&self) -> Option<u64> {
-        if self.satisfied.is_empty() {
+        if self.satisfied.is_empty() && !self.has_progress() {
             self.events.peek().map(|Reverse(event)| event.at)
         } else {
             Some(self.now)
@@ -173,7 +188,7 @@ impl<W: Ord> Network<W> {
 
     /// The client has the answer to its handshake: it acknowledges.
     pub fn establish(&mut self, connection: u32) {
-        let passage = self.pipes[0].accept(Timestamp::from_nanos(self.now), TCP_HEADER_BYTES);
+        let passage = self.put(Direction::ClientToServer, TCP_HEADER_BYTES);
         self.established[connection as usize] = match passage {
             Passage::Arrives(arrives) => arrives.as_nanos(),
             // The server repeats its part of the handshake, and the client this one.
@@ -234,8 +249,14 @@ impl<W: Ord> Network<W> {
             if let Some(waiter) = self.satisfied.pop_front() {
                 return Some(Happening::Arrived(waiter));
             }
+            if let Some(flow) = self.next_progress() {
+                return Some(Happening::Received(flow));
+            }
             let Reverse(event) = self.events.pop()?;
             self.now = event.at;
+            if self.emulation.is_some() && !self.still_concerns(&event.what) {
+                continue;
+            }
             match event.what {
                 What::Told(happening) => return Some(happening),
                 What::Packet {
@@ -260,6 +281,7 @@ impl<W: Ord> Network<W> {
                 What::AckTimer { flow } => self.ack_timer(flow),
                 What::GiveUpTimer { flow } => self.give_up_timer(flow),
                 What::SendControl(control) => self.send_control(control),
+                What::OpenWindow { flow } => self.open_window(flow),
             }
         }
     }
@@ -294,8 +316,8 @@ impl<W: Ord> Network<W> {
         let length = (sending.end - sending.start) as u32;
         let direction = (flow & 1) as usize;
         let (received, allowed) = self.flows[(flow ^ 1) as usize].acknowledge_with_data(self.now);
-        let passage =
-            self.pipes[direction].accept(Timestamp::from_nanos(self.now), length + TCP_HEADER_BYTES);
+        let passage = self.put(direction_of(flow), length + TCP_HEADER_BYTES);
+        self.note_data(flow, &sending, passage);
         let at = match passage {
             Passage::Arrives(arrives) => arrives.as_nanos(),
             // A real connection would break now. That this one goes on makes it no faster than the patience of TCP.
@@ -324,6 +346,7 @@ impl<W: Ord> Network<W> {
         while let Some(waiter) = receiving.satisfied() {
             self.satisfied.push_back(waiter);
         }
+        self.note_progress(flow);
         match reaction {
             Reaction::Acknowledge => self.send_acknowledgement(flow, end),
             Reaction::Wait => self.arm_ack_timer(flow),
@@ -336,20 +359,25 @@ impl<W: Ord> Network<W> {
         self.put_acknowledgement_on_link(flow, received, allowed, beyond);
     }
 
-    fn put_acknowledgement_on_link(&mut self, flow: u32, received: u64, allowed: u64, beyond: u64) {
-        let back = (flow & 1) as usize ^ 1;
-        let passage = self.pipes[back].accept(Timestamp::from_nanos(self.now), TCP_HEADER_BYTES);
+    /// Tells whether it will arrive.
+    fn put_acknowledgement_on_link(&mut self, flow: u32, received: u64, allowed: u64, beyond: u64) -> bool {
+        let passage = self.put(direction_of(flow ^ 1), TCP_HEADER_BYTES);
+        self.note_packet(flow ^ 1);
         match passage {
-            Passage::Arrives(arrives) => self.push(
-                arrives.as_nanos(),
-                What::Acknowledgement {
+            Passage::Arrives(arrives) => {
+                let what = What::Acknowledgement {
                     flow,
                     received,
                     allowed,
                     beyond,
-                },
-            ),
-            Passage::Dropped(_) => self.arm_give_up_timer(flow),
+                };
+                self.push(arrives.as_nanos(), what);
+                true
+            }
+            Passage::Dropped(_) => {
+                self.arm_give_up_timer(flow);
+                false
+            }
         }
     }
 
@@ -400,8 +428,7 @@ impl<W: Ord> Network<W> {
     }
 
     fn send_control(&mut self, control: Control) {
-        let passage =
-            self.pipes[control.direction.index()].accept(Timestamp::from_nanos(self.now), control.wire_bytes);
+        let passage = self.put(control.direction, control.wire_bytes);
         let at = match passage {
             Passage::Arrives(arrives) => arrives.as_nanos(),
             Passage::Dropped(_) if control.attempts < MOST_CONTROL_ATTEMPTS => {
@@ -419,13 +446,35 @@ impl<W: Ord> Network<W> {
         self.push(at, What::Told(Happening::Arrived(control.waiter)));
     }
 
+    /// Puts a packet on the link.
+    fn put(&mut self, direction: Direction, wire_bytes: u32) -> Passage {
+        let pipe = &mut self.pipes[direction.index()];
+        let at = Timestamp::from_nanos(self.now);
+        match &mut self.emulation {
+            None => pipe.accept(at, wire_bytes),
+            Some(emulation) => emulation.put(pipe, at, direction, wire_bytes),
+        }
+    }
+
     fn push(&mut self, at: u64, what: What<W>) {
+        if let Some(emulation) = &mut self.emulation {
+            emulation.refer(&what);
+        }
         self.order += 1;
         self.events.push(Reverse(Event {
             at,
             order: self.order,
             what,
         }));
+    }
+}
+
+/// The direction of flow number `flow`.
+const fn direction_of(flow: u32) -> Direction {
+    if flow & 1 == 0 {
+        Direction::ClientToServer
+    } else {
+        Direction::ServerToClient
     }
 }
 

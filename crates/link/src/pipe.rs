@@ -52,6 +52,15 @@ impl Pipe {
         waiting.sum()
     }
 
+    /// When the last packet accepted was, or will be, serialised; zero without a rate.
+    pub(crate) fn serialised_at(&self) -> Timestamp {
+        let ends = self.chain.iter().map(|impairment| match impairment {
+            Impairment::Rate(bucket) => bucket.free_at(),
+            Impairment::Outages(_) | Impairment::Loss(_) | Impairment::Delay(_) => Timestamp::default(),
+        });
+        ends.max().unwrap_or_default()
+    }
+
     /// The time a minimal packet takes, serialisation and jitter apart.
     pub fn delay(&self) -> Duration {
         let delays = self.chain.iter().map(|impairment| match impairment {

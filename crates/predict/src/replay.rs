@@ -150,6 +150,8 @@ impl<'a> Run<'a> {
                     Happening::Wake(Wake::Replied(node)) => self.replied(node),
                     Happening::Wake(Wake::ReplyArrived(node)) => self.complete(node),
                     Happening::Arrived(node) => self.arrived(node),
+                    // Only told to an emulation.
+                    Happening::Received(_) => {}
                 }
             }
             if !self.release_stuck(&mut checked) {

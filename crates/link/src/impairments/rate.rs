@@ -67,7 +67,7 @@ impl TokenBucket {
     }
 
     /// When all that was accepted is serialised: the credit goes first.
-    fn free_at(&self) -> Timestamp {
+    pub(crate) fn free_at(&self) -> Timestamp {
         let burst = u64::try_from(self.burst.as_nanos()).unwrap_or(u64::MAX);
         Timestamp::from_nanos(self.paid_at.as_nanos().saturating_sub(burst))
     }

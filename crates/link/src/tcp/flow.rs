@@ -205,6 +205,30 @@ impl Flow {
         }
     }
 
+    /// Offset up to which all bytes have arrived.
+    pub const fn received(&self) -> u64 {
+        self.receiver.received
+    }
+
+    /// Bytes that its application may write without waiting for room in the sender's buffer.
+    pub const fn room(&self) -> u64 {
+        MOST_BUFFER.saturating_sub(self.produced - self.acked)
+    }
+
+    /// When the sender sent the last it had, if it has sent all; absent when it has more, or has never sent.
+    pub const fn ran_dry_at(&self) -> Option<u64> {
+        if self.sent == self.produced && self.sent > 0 {
+            Some(self.last_sent)
+        } else {
+            None
+        }
+    }
+
+    /// As [`super::receiver::Receiver::set_unread`].
+    pub fn set_unread(&mut self, unread: u64) -> bool {
+        self.receiver.set_unread(unread)
+    }
+
     /// Catches up with a delayed acknowledgement that left before `at` and takes `delay` to the sender.
     pub fn settle(&mut self, at: u64, delay: u64) {
         if let Some(left_at) = self.receiver.acknowledges_at().filter(|left_at| *left_at <= at) {

@@ -20,6 +20,10 @@ pub struct Receiver {
     /// Largest packet met, by which the receiver guesses the sender's full size.
     full_size: u32,
     window: Window,
+    /// Of the bytes received, those that its application has not taken yet; they take up the window.
+    unread: u64,
+    /// Offset up to which the sender was last allowed to send; never falls.
+    edge: u64,
     /// Pieces beyond a gap: start and end.
     beyond: BTreeMap<u64, u64>,
 }
@@ -63,6 +67,8 @@ impl Default for Receiver {
                 measured_at: 0,
                 measured_from: 0,
             },
+            unread: 0,
+            edge: 0,
             beyond: BTreeMap::new(),
         }
     }
@@ -123,7 +129,22 @@ impl Receiver {
     /// An acknowledgement leaves now, alone: the offset up to which the sender may send.
     pub fn acknowledge(&mut self) -> u64 {
         self.unacknowledged = 0;
-        self.received + self.window.granted
+        self.edge = self.edge.max(self.room_until());
+        self.edge
+    }
+
+    /// Of the bytes received, `unread` wait for the application. Tells whether the sender should hear of the room that it
+    /// makes: two full packets more than it knows of, or half of the window (RFC 9293 section 3.8.6.2.2).
+    pub fn set_unread(&mut self, unread: u64) -> bool {
+        let more_room = unread < self.unread;
+        self.unread = unread;
+        let gain = self.room_until().saturating_sub(self.edge);
+        more_room && gain > 0 && gain >= (2 * u64::from(self.full_size)).min(self.window.granted / 2)
+    }
+
+    /// Offset up to which there is room.
+    const fn room_until(&self) -> u64 {
+        (self.received + self.window.granted).saturating_sub(self.unread)
     }
 
     /// The same, because its delay is over: a side that was expected to answer did not (`tcp_delack_timer_handler`).
