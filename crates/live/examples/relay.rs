@@ -24,7 +24,11 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     let target = Target::parse(&arguments.next().ok_or("TARGET is missing")?)?;
     let listen = arguments.next().ok_or("LISTEN is missing")?.parse()?;
     let relay = live::relay::start(
-        RelayOptions { listen, target },
+        RelayOptions {
+            listen,
+            target,
+            link: None,
+        },
         Clock::anchored_now(),
         Arc::new(Quietly),
     )?;

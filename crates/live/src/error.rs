@@ -161,6 +161,9 @@ pub enum LiveError {
         /// The target's scheme.
         scheme: &'static str,
     },
+    /// The target asks for TLS, and an emulated link for unencrypted bytes.
+    #[error("longwire cannot begin TLS itself on connections through an emulated link")]
+    TlsThroughLink,
     /// The target asks for TLS and the server does not offer it.
     #[error("the server {server} does not offer TLS")]
     ServerWithoutTls {
@@ -245,6 +248,7 @@ impl LiveError {
             | Self::CaptureIncomplete { .. }
             | Self::NoAddressesLeft
             | Self::TlsUnsupported { .. }
+            | Self::TlsThroughLink
             | Self::RootCertificates { .. }
             | Self::NoSystemCertificates => Blame::Longwire,
             Self::Refused { .. }
@@ -286,6 +290,11 @@ impl LiveError {
             }
             Self::TlsUnsupported { .. } => {
                 "leave TLS to the client: it is passed through, counted but not decoded".to_owned()
+            }
+            Self::TlsThroughLink => {
+                "say sslmode=disable in the target and let the client ask for TLS: it crosses the link, \
+                 counted but not decoded"
+                    .to_owned()
             }
             Self::NoSystemCertificates => {
                 "install the package ca-certificates, or name a file with sslrootcert=FILE".to_owned()

@@ -17,6 +17,7 @@ pub mod sandbox;
 mod socket;
 pub mod target;
 mod tcp_info;
+mod timer;
 mod tls;
 
 pub use clock::Clock;

@@ -17,6 +17,8 @@
 //! one case in which the two sides do not carry the same bytes. A client that asks the server for TLS by itself is
 //! passed through; its bytes are ciphertext to the observer.
 //!
+//! With a link ([`RelayOptions::link`]) one thread shapes all connections instead: see `shaped.rs`.
+//!
 //! Start reading at `worker.rs`, then `connection.rs`.
 
 mod acceptor;
@@ -27,6 +29,7 @@ mod flow;
 mod journal;
 pub(crate) mod negotiation;
 mod sequence;
+mod shaped;
 mod transport;
 mod worker;
 
@@ -39,8 +42,10 @@ use crate::target::Target;
 use crate::tls;
 use acceptor::Acceptor;
 use counters::Tally;
-use model::{ConnectionId, Observer};
+use link::LinkDescription;
+use model::{ConnectionId, LinkOutcome, Observer};
 use rustls::ClientConfig;
+use shaped::{Check, Shaper};
 use std::net::{SocketAddr, TcpListener};
 use std::sync::atomic::{AtomicU8, AtomicU32, Ordering};
 use std::sync::{Arc, mpsc};
@@ -62,6 +67,8 @@ pub struct RelayOptions {
     pub listen: SocketAddr,
     /// The server behind it. Its host is resolved once, at the start; every address is tried for every client.
     pub target: Target,
+    /// A link that all connections are to share; absent for none. The target must not ask for TLS then.
+    pub link: Option<LinkDescription>,
 }
 
 /// A running relay. Dropping it without [`Relay::stop`] leaves it running until the process ends.
@@ -72,6 +79,7 @@ pub struct Relay {
     mailboxes: Vec<Arc<Mailbox>>,
     acceptor: Acceptor,
     workers: Vec<JoinHandle<()>>,
+    check: Option<Arc<Check>>,
     done: mpsc::Receiver<()>,
 }
 
@@ -122,22 +130,41 @@ impl Shared {
     }
 }
 
-/// Starts a relay: it listens when this returns. `clock` is the timeline of all its observations.
+/// Starts a relay: it listens when this returns. `clock` is the timeline of all its observations. With a link, first measures
+/// what this machine adds to a round trip, which takes some 30 ms.
 ///
 /// Raises the process's limit of open files to what it may have: the relay takes two for each connection.
 ///
 /// # Errors
 /// When the target's host has no address, the listening address cannot be had, or the system refuses threads or
-/// descriptors. That nobody answers at the target's address is not an error here, see [`crate::probe`].
+/// descriptors; when the target asks for TLS and a link is asked for. That nobody answers at the target's address is
+/// not an error here, see [`crate::probe`].
 pub fn start(
     options: RelayOptions,
     clock: Clock,
     factory: Arc<dyn ObserverFactory>,
 ) -> Result<Relay, LiveError> {
+    start_with_floor(options, clock, factory, shaped::measure_floor)
+}
+
+/// As [`start`], with another way to measure the floor.
+pub(crate) fn start_with_floor(
+    options: RelayOptions,
+    clock: Clock,
+    factory: Arc<dyn ObserverFactory>,
+    measure_floor: impl FnOnce(Clock) -> Option<Duration>,
+) -> Result<Relay, LiveError> {
     let tls = tls::configure(&options.target)?;
+    if tls.is_some() && options.link.is_some() {
+        return Err(LiveError::TlsThroughLink);
+    }
     let addresses = resolve::addresses(&options.target)?;
     let (listener, local_address) = listen(options.listen)?;
     raise_file_limit();
+    let check = options.link.map(|link| {
+        let name = format!("clients-{}", options.target.server());
+        Arc::new(Check::new(link, name, measure_floor(clock)))
+    });
     let shared = Arc::new(Shared {
         target: options.target,
         addresses,
@@ -149,21 +176,13 @@ pub fn start(
         course: AtomicU8::new(0),
     });
     let (finished, done) = mpsc::channel();
-    let mut mailboxes = Vec::new();
-    let mut workers = Vec::new();
-    for number in 0..worker_count() {
-        let mailbox = Arc::new(Mailbox::new()?);
-        let worker = Worker::new(shared.clone(), mailbox.clone())?;
-        mailboxes.push(mailbox);
-        workers.push(spawn(format!("relay-{number}"), {
-            let finished = finished.clone();
-            move || {
-                worker.run();
-                // Nobody waits any more when the relay was dropped.
-                finished.send(()).ok();
-            }
-        })?);
-    }
+    let crew = match options.link.zip(check.clone()) {
+        Some((link, check)) => vec![start_shaper(&shared, link, check, finished)?],
+        None => (0..worker_count())
+            .map(|number| start_worker(number, &shared, finished.clone()))
+            .collect::<Result<_, _>>()?,
+    };
+    let (mailboxes, workers): (Vec<_>, Vec<_>) = crew.into_iter().unzip();
     let acceptor = Acceptor::start(listener, shared.clone(), mailboxes.clone())?;
     Ok(Relay {
         local_address,
@@ -171,8 +190,39 @@ pub fn start(
         mailboxes,
         acceptor,
         workers,
+        check,
         done,
     })
+}
+
+/// A thread of a relay and where it gets its connections from.
+type Hand = (Arc<Mailbox>, JoinHandle<()>);
+
+fn start_worker(number: usize, shared: &Arc<Shared>, finished: mpsc::Sender<()>) -> Result<Hand, LiveError> {
+    let mailbox = Arc::new(Mailbox::new()?);
+    let worker = Worker::new(shared.clone(), mailbox.clone())?;
+    let thread = spawn(format!("relay-{number}"), move || {
+        worker.run();
+        // Nobody waits any more when the relay was dropped.
+        finished.send(()).ok();
+    })?;
+    Ok((mailbox, thread))
+}
+
+fn start_shaper(
+    shared: &Arc<Shared>,
+    link: LinkDescription,
+    check: Arc<Check>,
+    finished: mpsc::Sender<()>,
+) -> Result<Hand, LiveError> {
+    let mailbox = Arc::new(Mailbox::new()?);
+    let shaper = Shaper::new(shared.clone(), mailbox.clone(), link, check)?;
+    let thread = spawn("relay-link".to_owned(), move || {
+        shaper.run();
+        // As above.
+        finished.send(()).ok();
+    })?;
+    Ok((mailbox, thread))
 }
 
 impl Relay {
@@ -183,7 +233,15 @@ impl Relay {
 
     /// What has passed so far. Counts of different workers are not taken at the same instant.
     pub fn counters(&self) -> Counters {
-        self.shared.tally.counters()
+        Counters {
+            link: self.link_outcome(),
+            ..self.shared.tally.counters()
+        }
+    }
+
+    /// The self-check of the emulated link so far; absent without a link.
+    pub fn link_outcome(&self) -> Option<LinkOutcome> {
+        self.check.as_deref().map(Check::outcome)
     }
 
     /// Stops accepting, waits at most `grace` for open connections to end by themselves, and closes the rest
@@ -207,7 +265,10 @@ impl Relay {
             // A worker ends by panic only through a defect in an observer; its connections are closed then.
             worker.join().ok();
         }
-        self.shared.tally.counters()
+        Counters {
+            link: self.check.as_deref().map(Check::outcome),
+            ..self.shared.tally.counters()
+        }
     }
 
     fn steer(&self, course: Course) {

@@ -173,9 +173,7 @@ impl<W: Ord> Network<W> {
     pub fn idle(&self, flow: u32) -> Option<Duration> {
         let dry = self.flows[flow as usize].ran_dry_at()?;
         let link_free = self.pipes[direction_of(flow).index()].serialised_at().as_nanos();
-        Some(Duration::from_nanos(
-            self.now.saturating_sub(dry.max(link_free)),
-        ))
+        Some(Duration::from_nanos(self.now.saturating_sub(dry.max(link_free))))
     }
 
     /// When bytes of `flow` that have arrived by now were first due, if one of their packets was dropped. Tells of each
@@ -184,7 +182,11 @@ impl<W: Ord> Network<W> {
         let received = self.received(flow);
         let record = &mut self.emulation.as_mut()?.flows[flow as usize];
         let mut due: Option<u64> = None;
-        while let Some(missing) = record.missing.first_entry().filter(|missing| *missing.key() <= received) {
+        while let Some(missing) = record
+            .missing
+            .first_entry()
+            .filter(|missing| *missing.key() <= received)
+        {
             let at = missing.remove();
             due = Some(due.map_or(at, |due| due.min(at)));
         }

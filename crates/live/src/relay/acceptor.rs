@@ -6,6 +6,7 @@ use super::{Course, Shared, spawn};
 use crate::error::{LiveError, OsError};
 use crate::poller::{Bell, Poller, ReadyList};
 use crate::socket::Socket;
+use model::Timestamp;
 use rustls::ClientConfig;
 use std::net::TcpListener;
 use std::os::fd::AsFd;
@@ -58,9 +59,10 @@ fn accept_all(listener: &TcpListener, poller: &Poller, shared: &Arc<Shared>, mai
         pause = loop {
             match listener.accept() {
                 Ok((stream, _)) => {
+                    let at = shared.clock.now();
                     shared.tally.accepted();
                     match Socket::adopt(stream) {
-                        Ok(client) => deliver(client, shared, mailboxes),
+                        Ok(client) => deliver(client, at, shared, mailboxes),
                         Err(reason) => {
                             shared.tally.failed(LiveError::System {
                                 operation: "set up a socket",
@@ -91,13 +93,13 @@ fn pause_after(error: &std::io::Error, shared: &Shared) -> Option<Duration> {
     }
 }
 
-fn deliver(client: Socket, shared: &Arc<Shared>, mailboxes: &[Arc<Mailbox>]) {
+fn deliver(client: Socket, at: Timestamp, shared: &Arc<Shared>, mailboxes: &[Arc<Mailbox>]) {
     let Some(mailbox) = mailboxes.iter().min_by_key(|mailbox| mailbox.load()) else {
         return;
     };
     mailbox.expect();
     match &shared.tls {
-        None => mailbox.deliver(Arrival::Client(client)),
+        None => mailbox.deliver(Arrival::Client(client, at)),
         Some(config) => negotiate(client, config.clone(), shared.clone(), mailbox.clone()),
     }
 }

@@ -296,7 +296,7 @@ impl Connection {
     }
 }
 
-fn endpoint(address: SocketAddr) -> Endpoint {
+pub(super) fn endpoint(address: SocketAddr) -> Endpoint {
     Endpoint {
         address: address.ip(),
         port: address.port(),
@@ -304,7 +304,7 @@ fn endpoint(address: SocketAddr) -> Endpoint {
 }
 
 /// A client that was gone before it could be asked for its address.
-const UNKNOWN: Endpoint = Endpoint {
+pub(super) const UNKNOWN: Endpoint = Endpoint {
     address: std::net::IpAddr::V4(std::net::Ipv4Addr::UNSPECIFIED),
     port: 0,
 };

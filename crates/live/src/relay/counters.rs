@@ -1,7 +1,7 @@
 //! What a relay has done so far.
 
 use crate::error::LiveError;
-use model::Direction;
+use model::{Direction, LinkOutcome};
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
@@ -25,6 +25,8 @@ pub struct Counters {
     /// kernel's acceptance of it for sending, over segments that did not have to wait for the receiver. Absent
     /// before there was one. A figure near this is about the relay, not about the database.
     pub own_time: Option<Duration>,
+    /// The self-check of the emulated link, where there is one.
+    pub link: Option<LinkOutcome>,
 }
 
 /// The shared side of [`Counters`]. Workers add to it once a batch, not once a segment.
@@ -120,6 +122,7 @@ impl Tally {
                 to_client.load(Ordering::Relaxed),
             ],
             segments: self.segments.load(Ordering::Relaxed),
+            link: None,
             own_time: nanoseconds.checked_div(held).map(Duration::from_nanos),
         }
     }

@@ -15,7 +15,7 @@ use crate::error::LiveError;
 use crate::poller::{Bell, Poller, Ready, ReadyList};
 use crate::resolve;
 use crate::socket::Socket;
-use model::{Closing, Side};
+use model::{Closing, Side, Timestamp};
 use std::os::fd::AsFd;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
@@ -24,8 +24,8 @@ use std::time::Duration;
 /// A client on its way to a worker.
 #[derive(Debug)]
 pub(super) enum Arrival {
-    /// Accepted, and no more.
-    Client(Socket),
+    /// Accepted at this time, and no more.
+    Client(Socket, Timestamp),
     /// With its server.
     Ready(Box<ReadyPair>),
 }
@@ -76,7 +76,16 @@ impl Mailbox {
         self.bell.ring();
     }
 
-    fn take(&self) -> Vec<Arrival> {
+    pub(super) fn bell(&self) -> &Bell {
+        &self.bell
+    }
+
+    /// A connection that was delivered is over.
+    pub(super) fn release(&self) {
+        self.load.fetch_sub(1, Ordering::Relaxed);
+    }
+
+    pub(super) fn take(&self) -> Vec<Arrival> {
         std::mem::take(&mut *self.arrivals.lock().unwrap_or_else(PoisonError::into_inner))
     }
 }
@@ -229,7 +238,7 @@ impl Worker {
                 self.slots.len() - 1
             });
             match arrival {
-                Arrival::Client(client) => {
+                Arrival::Client(client, _) => {
                     self.connecting += 1;
                     self.attempted(slot, Connecting::begin(client, &self.shared), offset);
                 }
@@ -339,7 +348,7 @@ impl Worker {
     fn release(&mut self, slot: usize) {
         self.put(slot, Slot::Free);
         self.freed.push(slot);
-        self.mailbox.load.fetch_sub(1, Ordering::Relaxed);
+        self.mailbox.release();
     }
 
     fn put(&mut self, slot: usize, content: Slot) -> Slot {

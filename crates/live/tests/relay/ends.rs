@@ -8,7 +8,7 @@ use std::os::fd::AsRawFd;
 use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
 
-fn reset(stream: TcpStream) {
+pub fn reset(stream: TcpStream) {
     let linger = libc::linger {
         l_onoff: 1,
         l_linger: 0,

@@ -11,6 +11,7 @@ fn start(listen: &str, target: &str) -> Result<live::Relay, LiveError> {
     let options = RelayOptions {
         listen: listen.parse().expect("valid"),
         target: Target::parse(target).expect("valid"),
+        link: None,
     };
     live::relay::start(options, Clock::anchored_now(), Arc::new(Recorder::default()))
 }

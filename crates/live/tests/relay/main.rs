@@ -4,6 +4,7 @@ mod encryption;
 mod ends;
 mod faults;
 mod recorder;
+mod shaped;
 mod stand;
 mod timing;
 mod transfers;

@@ -86,7 +86,7 @@ impl Observer for Writer {
                 });
             }
             ConnectionEvent::RoundTrip { side, rtt, .. } => story.round_trips.push((side, rtt)),
-            ConnectionEvent::Recovery { .. } => panic!("a relay sees no lost packets"),
+            ConnectionEvent::Recovery { from, to, .. } => assert!(from <= to, "{from:?} {to:?}"),
             ConnectionEvent::Closed { at, how, totals } => story.closed = Some((at, how, totals)),
         }
     }

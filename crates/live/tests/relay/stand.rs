@@ -21,10 +21,20 @@ pub fn relay_to(server: SocketAddr) -> Stand {
 
 /// A relay to the server of a target's text.
 pub fn relay_to_target(target: &str) -> Stand {
+    start(target, None)
+}
+
+/// A relay to `server` whose connections share a link.
+pub fn relay_with_link(server: SocketAddr, link: &str) -> Stand {
+    start(&format!("tcp://{server}"), Some(link.parse().expect("a link")))
+}
+
+fn start(target: &str, link: Option<link::LinkDescription>) -> Stand {
     let recorder = Arc::new(Recorder::default());
     let options = RelayOptions {
         listen: "127.0.0.1:0".parse().expect("valid"),
         target: Target::parse(target).expect("valid"),
+        link,
     };
     let relay = live::relay::start(options, Clock::anchored_now(), recorder.clone()).expect("relay starts");
     Stand { relay, recorder }

@@ -119,6 +119,7 @@ impl Stage {
         let options = RelayOptions {
             listen: SocketAddr::from(([127, 0, 0, 1], 0)),
             target,
+            link: None,
         };
         let relay = live::relay::start(options, Clock::anchored_now(), outboxes.clone())
             .context("could not relay on loopback")?;

@@ -65,6 +65,7 @@ pub fn run(args: &Args) -> Result<Status> {
     let options = RelayOptions {
         listen: args.listen,
         target: target.clone(),
+        link: None,
     };
     let relay = live::relay::start(options, Clock::anchored_now(), outboxes.clone())?;
     let mut run = Run::new(args, &target, outboxes)?;

@@ -1,0 +1,176 @@
+//! The self-check of an emulated link: what was asked beside what was realised.
+
+use link::LinkDescription;
+use link::network::DirectionCounts;
+use model::{BitRate, Direction, DistributionBuilder, LinkDirectionOutcome, LinkOutcome};
+use std::sync::{Mutex, PoisonError};
+use std::time::Duration;
+
+/// The self-check of one link, shared by the thread that shapes and whoever asks how it went.
+#[derive(Debug)]
+pub(crate) struct Check {
+    link: LinkDescription,
+    name: String,
+    floor: Option<Duration>,
+    measured: Mutex<Measured>,
+}
+
+#[derive(Debug, Default)]
+struct Measured {
+    errors: DistributionBuilder,
+    counts: [DirectionCounts; 2],
+    rates: [Realised; 2],
+}
+
+/// The rate of one direction, over the times in which packets were waiting for each other.
+#[derive(Debug, Clone, Copy, Default)]
+struct Realised {
+    /// The present run: wire bytes that had arrived at its begin, when that was, and the same at its latest point.
+    run: Option<(u64, u64, u64, u64)>,
+    bytes: u64,
+    nanoseconds: u64,
+}
+
+impl Check {
+    pub(crate) fn new(link: LinkDescription, name: String, floor: Option<Duration>) -> Self {
+        Self {
+            link,
+            name,
+            floor,
+            measured: Mutex::default(),
+        }
+    }
+
+    /// Notes that a round trip took `late` longer than the link's model says.
+    pub(super) fn late(&self, late: Duration) {
+        self.lock().errors.add(late);
+    }
+
+    /// Notes what has passed by `now`, when everything due by `due` has been handed on.
+    pub(super) fn passed(&self, counts: [DirectionCounts; 2], due: u64, now: u64, one_way: [Duration; 2]) {
+        let mut measured = self.lock();
+        measured.counts = counts;
+        for index in 0..2 {
+            let one_way = u64::try_from(one_way[index].as_nanos()).unwrap_or(u64::MAX);
+            measured.rates[index].point(&counts[index], due.saturating_sub(one_way), now);
+        }
+    }
+
+    /// The figures so far.
+    pub(crate) fn outcome(&self) -> LinkOutcome {
+        let mut measured = self.lock();
+        let errors = measured.errors.distribution();
+        let nanoseconds = |span: Duration| i64::try_from(span.as_nanos()).unwrap_or(i64::MAX);
+        LinkOutcome {
+            name: self.name.clone(),
+            asked: self.link.to_string(),
+            rtt: self.link.rtt,
+            rtt_error_p50_ns: errors.p50.map(nanoseconds),
+            rtt_error_p99_ns: errors.p99.map(nanoseconds),
+            directions: [Direction::ClientToServer, Direction::ServerToClient].map(|direction| {
+                let index = direction.index();
+                outcome_of(
+                    &measured.counts[index],
+                    self.link.rate[index],
+                    measured.rates[index],
+                )
+            }),
+            floor: self.floor,
+        }
+    }
+
+    fn lock(&self) -> std::sync::MutexGuard<'_, Measured> {
+        self.measured.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+fn outcome_of(counts: &DirectionCounts, rate: Option<BitRate>, realised: Realised) -> LinkDirectionOutcome {
+    LinkDirectionOutcome {
+        packets: counts.packets,
+        wire_bytes: counts.wire_bytes,
+        dropped_by_queue: counts.dropped_by_queue,
+        dropped_by_loss: counts.dropped_by_loss,
+        dropped_by_outage: counts.dropped_by_outage,
+        dropped_unasked: 0,
+        rate,
+        realised_rate: rate.and_then(|_| realised.rate()),
+    }
+}
+
+impl Realised {
+    /// `sent_at` is when what has just arrived had left the queue, `now` when it was handed on. A run goes on while the
+    /// queue has not been empty since its begin.
+    fn point(&mut self, counts: &DirectionCounts, sent_at: u64, now: u64) {
+        let busy = sent_at > counts.busy_since;
+        match &mut self.run {
+            Some((.., bytes, until)) if busy => {
+                if *bytes != counts.arrived_bytes {
+                    (*bytes, *until) = (counts.arrived_bytes, now);
+                }
+            }
+            _ => {
+                self.close();
+                self.run = busy.then_some((counts.arrived_bytes, now, counts.arrived_bytes, now));
+            }
+        }
+    }
+
+    fn close(&mut self) {
+        if let Some((bytes_before, from, bytes, until)) = self.run.take()
+            && until - from >= LEAST_RUN
+        {
+            self.bytes += bytes - bytes_before;
+            self.nanoseconds += until - from;
+        }
+    }
+
+    fn rate(mut self) -> Option<BitRate> {
+        self.close();
+        let bits = u128::from(self.bytes) * 8 * 1_000_000_000;
+        let rate = bits.checked_div(u128::from(self.nanoseconds))?;
+        u64::try_from(rate).ok().and_then(BitRate::from_bits_per_second)
+    }
+}
+
+/// A run shorter than this tells no rate.
+const LEAST_RUN: u64 = 50_000_000;
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_rate_is_that_of_runs_in_which_the_queue_was_never_empty() {
+        let mut realised = Realised::default();
+        let mut counts = DirectionCounts {
+            busy_since: 1,
+            ..DirectionCounts::default()
+        };
+        // 1250 bytes a millisecond: 10 Mbit/s.
+        for millisecond in 1..=200_u64 {
+            counts.arrived_bytes += 1250;
+            realised.point(&counts, millisecond * 1_000_000, millisecond * 1_000_000);
+        }
+        // A second of silence, and another run.
+        counts.busy_since = 1_200_000_000;
+        for millisecond in 1200..1400_u64 {
+            counts.arrived_bytes += 1250;
+            realised.point(&counts, millisecond * 1_000_000, millisecond * 1_000_000);
+        }
+        assert_eq!(realised.rate().map(BitRate::as_bits_per_second), Some(10_000_000));
+    }
+
+    #[test]
+    fn short_runs_tell_no_rate() {
+        let mut realised = Realised::default();
+        for at in 1..20_u64 {
+            let counts = DirectionCounts {
+                arrived_bytes: at * 1000,
+                busy_since: 1,
+                ..DirectionCounts::default()
+            };
+            realised.point(&counts, at * 1_000_000, at * 1_000_000);
+        }
+        assert_eq!(realised.rate(), None);
+    }
+}
