@@ -22,7 +22,7 @@ mod tls;
 
 pub use clock::Clock;
 pub use error::{Blame, LiveError, OsError};
-pub use network::{HostId, LinkId, Network};
+pub use network::{Forward, HostId, LinkId, Network};
 pub use relay::{Counters, ObserverFactory, Relay, RelayOptions};
 pub use resolve::probe;
 pub use sandbox::{Entered, Sandbox};

@@ -16,6 +16,7 @@ mod capture;
 mod device;
 mod floor;
 mod forwarder;
+mod gateway;
 mod lane;
 mod lateness;
 mod namespace;
@@ -29,6 +30,7 @@ use addresses::{Topology, Wire};
 use capture::CaptureTap;
 use device::Device;
 use forwarder::{Forwarder, LinkSetup, Order};
+use gateway::Gateway;
 use link::LinkDescription;
 use model::LinkOutcome;
 use namespace::Namespace;
@@ -37,6 +39,9 @@ use std::path::Path;
 use std::process::Command;
 use std::sync::{Arc, Mutex, mpsc};
 use std::time::Duration;
+
+pub use addresses::{DEPTH, depth_inside};
+pub use gateway::Forward;
 
 /// A host of a [`Network`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -52,6 +57,9 @@ pub struct LinkId(usize);
 pub struct Network {
     hosts: Vec<Host>,
     topology: Topology,
+    devices: Vec<[Arc<Device>; 2]>,
+    /// Before the forwarder, which it is dropped before.
+    gateways: Vec<Gateway>,
     forwarder: Forwarder,
     floor: Option<Duration>,
     /// Packets that devices had dropped when their link was last changed.
@@ -73,6 +81,8 @@ impl Network {
         Ok(Self {
             hosts: Vec::new(),
             topology: Topology::new(addresses::free_block()),
+            devices: Vec::new(),
+            gateways: Vec::new(),
             forwarder: Forwarder::start()?,
             floor: None,
             dropped_before: Mutex::default(),
@@ -114,6 +124,7 @@ impl Network {
         ];
         self.update_routes()?;
         let name = format!("{}-{}", self.hosts[a.0].name, self.hosts[b.0].name);
+        self.devices.push(devices.clone());
         self.forwarder.order(Order::AddLink(Box::new(LinkSetup {
             name,
             link: LinkDescription::with_rtt(Duration::ZERO),
@@ -133,6 +144,35 @@ impl Network {
         self.floor = self.within(host, || floor::measure(peer));
         let handling = self.floor.unwrap_or_default() / 2;
         self.forwarder.order(Order::Handling(handling.min(MOST_HANDLING)));
+    }
+
+    /// Makes the `b` host of the link the way out of its `a` host, as far as TCP and names go.
+    ///
+    /// - TCP to an address of the outside is connected from the system's own network, by this process; a refusal is a
+    ///   refusal. The connection of the host inside ends at the gateway, over the link, with the kernel's TCP.
+    /// - TCP to the gateway's address reaches 127.0.0.1 of the system, or else ::1, or else its own address.
+    /// - TCP to 127.0.0.1 and a port of `forwards` reaches 127.0.0.1 of the system, over the link.
+    /// - UDP to port 53 reaches the server it is for; to the gateway's port 53, the system's own resolver.
+    /// - Nothing else leaves: other UDP is refused, pings are answered by the gateway for its own address only, and there is
+    ///   no IPv6.
+    ///
+    /// # Errors
+    /// When the system refuses the routes or a thread.
+    pub fn open_gateway(&mut self, link: LinkId, forwards: &[Forward]) -> Result<(), LiveError> {
+        let wire = self.topology.wires()[link.0].clone();
+        let [inside, gateway] = wire.hosts;
+        self.within(HostId(inside), || gateway::prepare_inside(&wire, forwards))?;
+        self.within(HostId(gateway), || gateway::prepare_outside(&wire))?;
+        let site = gateway::Site {
+            link: link.0,
+            address: wire.addresses[1],
+            namespace: self.hosts[gateway].namespace.clone(),
+            device: Arc::clone(&self.devices[link.0][1]),
+            orders: self.forwarder.orders(),
+            forwards: forwards.to_vec(),
+        };
+        self.gateways.push(Gateway::open(site)?);
+        Ok(())
     }
 
     /// The address of `host` on its link to `peer`; absent when no link joins them.

@@ -14,10 +14,11 @@ mod attended;
 mod init;
 mod outer;
 mod process;
+mod resolver;
 mod rights;
 
 use crate::LiveError;
-use std::net::{SocketAddr, TcpStream};
+use std::net::{Ipv4Addr, SocketAddr, TcpStream};
 use std::time::Duration;
 
 pub use attended::Attended;
@@ -55,7 +56,24 @@ pub fn enter() -> Result<Entered, LiveError> {
     outer::run().map(Entered::Finished)
 }
 
+/// A file in memory with this content, as a path for programs started from here.
+///
+/// # Errors
+/// When the system has no memory for it.
+pub fn file_for_child(content: &str) -> std::io::Result<std::path::PathBuf> {
+    process::file_for_child(content)
+}
+
 impl Sandbox {
+    /// Lets programs started from here ask `gateway` for names, where they could not reach the system's name servers from
+    /// a host behind a link (127.0.0.53, or IPv6). Nothing outside of the sandbox changes.
+    ///
+    /// # Errors
+    /// When the system refuses the mount.
+    pub fn ask_names_of(&self, gateway: Ipv4Addr) -> Result<(), LiveError> {
+        resolver::ask_names_of(gateway)
+    }
+
     /// Opens a TCP connection from the system's own network.
     ///
     /// # Errors

@@ -1,6 +1,6 @@
 //! The command line: one row a command.
 
-use crate::commands::{lab, predict, read, watch};
+use crate::commands::{lab, link, predict, read, watch};
 use crate::output::Status;
 use clap::{Parser, Subcommand};
 
@@ -25,6 +25,7 @@ pub enum Command {
     Watch(watch::Args),
     Read(read::Args),
     Predict(predict::Args),
+    Link(link::Args),
     Lab(lab::Args),
 }
 
@@ -40,6 +41,7 @@ impl Command {
             Self::Watch(args) => watch::run(&args),
             Self::Read(args) => read::run(&args),
             Self::Predict(args) => predict::run(&args),
+            Self::Link(args) => link::run(&args),
             Self::Lab(args) => lab::run(&args),
         }
     }

@@ -3,6 +3,7 @@
 #[cfg(feature = "demo")]
 pub mod demo;
 pub mod lab;
+pub mod link;
 pub mod predict;
 pub mod read;
 pub mod reporting;

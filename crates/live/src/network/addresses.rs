@@ -127,15 +127,21 @@ impl Topology {
 /// host begins one block further, so that the addresses of the outer one can still be told apart.
 pub(super) fn free_block() -> u32 {
     let taken = std::fs::read_to_string("/proc/thread-self/net/route").unwrap_or_default();
-    let depth = std::env::var(DEPTH)
-        .ok()
-        .and_then(|text| text.parse().ok())
-        .unwrap_or(0_u32);
-    first_free(&taken, depth)
+    first_free(&taken, depth())
 }
 
-/// How many runs this one is inside of: tells nested runs their block.
-pub(super) const DEPTH: &str = "LONGWIRE_DEPTH";
+fn depth() -> u32 {
+    let text = std::env::var(DEPTH).ok();
+    text.and_then(|text| text.parse().ok()).unwrap_or(0)
+}
+
+/// The value of [`DEPTH`] for a command inside a host.
+pub fn depth_inside() -> String {
+    depth().saturating_add(1).to_string()
+}
+
+/// The environment variable that tells how many runs this one is inside of, so that each has addresses of its own.
+pub const DEPTH: &str = "LONGWIRE_DEPTH";
 
 fn first_free(routes: &str, depth: u32) -> u32 {
     let taken: Vec<(u32, u32)> = routes.lines().filter_map(prefix).collect();

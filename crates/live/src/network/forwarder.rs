@@ -2,6 +2,7 @@
 
 use super::capture::CaptureTap;
 use super::device::Device;
+use super::gateway::gate::Gate;
 use super::lane::Lane;
 use super::lateness::percentiles_of_sum;
 use super::packets::Buffers;
@@ -29,6 +30,12 @@ pub(super) enum Order {
     Capture(usize, Option<CaptureTap>, Sender<Option<CaptureTap>>),
     /// Tell of the link.
     Outcome(usize, Sender<Option<LinkOutcome>>),
+    /// Packets that arrive at the link's `b` side pass this gate first.
+    Gate(usize, Gate),
+    /// Take the packet as sent by the host at the link's `b` side.
+    Answer(usize, Vec<u8>),
+    /// End.
+    Stop,
     /// What the machine adds to one way is part of the delay asked for.
     Handling(Duration),
 }
@@ -44,9 +51,23 @@ pub(super) struct LinkSetup {
 /// The forwarding thread, seen from outside; ends when dropped.
 #[derive(Debug)]
 pub(super) struct Forwarder {
-    orders: Option<Sender<Order>>,
-    bell: File,
+    orders: Orders,
     thread: Option<JoinHandle<()>>,
+}
+
+/// The way to tell the forwarding thread what to do.
+#[derive(Debug, Clone)]
+pub(super) struct Orders {
+    sender: Sender<Order>,
+    bell: Arc<File>,
+}
+
+impl Orders {
+    /// Tells it. Nothing happens when the thread has ended.
+    pub(super) fn give(&self, order: Order) {
+        self.sender.send(order).ok();
+        (&*self.bell).write_all(&1_u64.to_ne_bytes()).ok();
+    }
 }
 
 impl Forwarder {
@@ -65,25 +86,27 @@ impl Forwarder {
             .spawn(move || Work::new(received, heard).run())
             .map_err(failed("start a thread"))?;
         Ok(Self {
-            orders: Some(orders),
-            bell,
+            orders: Orders {
+                sender: orders,
+                bell: Arc::new(bell),
+            },
             thread: Some(thread),
         })
     }
 
     pub(super) fn order(&self, order: Order) {
-        if let Some(orders) = &self.orders {
-            // The thread ends only when this value is dropped.
-            orders.send(order).ok();
-            (&self.bell).write_all(&1_u64.to_ne_bytes()).ok();
-        }
+        self.orders.give(order);
+    }
+
+    /// For other threads.
+    pub(super) fn orders(&self) -> Orders {
+        self.orders.clone()
     }
 }
 
 impl Drop for Forwarder {
     fn drop(&mut self) {
-        self.orders = None;
-        (&self.bell).write_all(&1_u64.to_ne_bytes()).ok();
+        self.order(Order::Stop);
         if let Some(thread) = self.thread.take() {
             thread.join().ok();
         }
@@ -110,6 +133,7 @@ struct LinkWork {
     devices: [Arc<Device>; 2],
     lanes: [Lane; 2],
     tap: Option<CaptureTap>,
+    gate: Option<Gate>,
 }
 
 struct Work {
@@ -166,9 +190,9 @@ impl Work {
         (&self.bell).read_exact(&mut rings).ok();
         loop {
             match self.orders.try_recv() {
+                Ok(Order::Stop) | Err(TryRecvError::Disconnected) => return false,
                 Ok(order) => self.follow(order),
                 Err(TryRecvError::Empty) => return true,
-                Err(TryRecvError::Disconnected) => return false,
             }
         }
     }
@@ -195,6 +219,18 @@ impl Work {
                 reply.send(self.links.get(number).map(LinkWork::outcome)).ok();
             }
             Order::Handling(span) => self.handling = span,
+            Order::Gate(number, gate) => {
+                if let Some(work) = self.links.get_mut(number) {
+                    work.gate = Some(gate);
+                }
+            }
+            Order::Answer(number, packet) => {
+                if let Some(work) = self.links.get_mut(number) {
+                    let now = self.clock.now();
+                    work.lanes[SERVER].accept(now, now, &packet, &mut self.buffers);
+                }
+            }
+            Order::Stop => {}
         }
     }
 
@@ -224,7 +260,8 @@ impl Work {
             for side in 0..2 {
                 let mut now = self.clock.now();
                 while let Some(packet) = work.lanes[side].release(now) {
-                    if work.devices[1 - side].write(&packet).is_err() {
+                    let passes = side == SERVER || work.gate.as_ref().is_none_or(|gate| gate.passes(&packet));
+                    if passes && work.devices[1 - side].write(&packet).is_err() {
                         work.lanes[side].refused();
                     }
                     if side == SERVER
@@ -253,6 +290,7 @@ impl LinkWork {
             lanes: [Direction::ClientToServer, Direction::ServerToClient]
                 .map(|direction| Lane::new(&link, direction)),
             tap: None,
+            gate: None,
         }
     }
 

@@ -3,47 +3,96 @@
 use super::addresses::Route;
 use super::{device, system};
 use crate::{LiveError, OsError};
+use std::net::Ipv4Addr;
 use std::os::fd::{AsRawFd, FromRawFd, OwnedFd};
 
 /// Adds a route to one address through a device.
 pub(super) fn add_route(route: &Route) -> Result<(), LiveError> {
-    let add = || {
-        let mut message = Message::new(
-            libc::RTM_NEWROUTE,
-            &RouteHeader {
-                destination_bits: 32,
-                table: libc::RT_TABLE_MAIN,
-                kind: libc::RTN_UNICAST,
-                scope: libc::RT_SCOPE_LINK,
-            },
-        );
-        message.attribute(libc::RTA_DST, &route.to.octets());
-        message.attribute(libc::RTA_OIF, &device::number(&route.device)?.to_ne_bytes());
-        message.send()
-    };
-    add().map_err(system("add a route"))
+    through_device(&route.device, libc::RT_TABLE_MAIN, Some(route.to), None).map_err(system("add a route"))
 }
 
-/// The parts of a `rtmsg` that differ between the routes made here.
-struct RouteHeader {
-    destination_bits: u8,
+/// What no other route leads to goes through `device`.
+pub(super) fn add_default_route(device: &str) -> Result<(), LiveError> {
+    through_device(device, libc::RT_TABLE_MAIN, None, None).map_err(system("add a route"))
+}
+
+/// Makes the present host answer for every address there is, except that of `peer`, which stays behind `device`.
+pub(super) fn own_every_address(peer: Ipv4Addr, device: &str) -> Result<(), LiveError> {
+    let own = || {
+        through_device(device, libc::RT_TABLE_LOCAL, Some(peer), None)?;
+        let mut message = Message::route(libc::RT_TABLE_LOCAL, 0, libc::RTN_LOCAL, libc::RT_SCOPE_HOST);
+        message.attribute(libc::RTA_OIF, &device::number("lo")?.to_ne_bytes());
+        message.send()
+    };
+    own().map_err(system("let a host answer for all addresses"))
+}
+
+/// Makes TCP connections of the present host to 127.0.0.1 and one of `ports` leave through `device`, as from `own`.
+pub(super) fn send_out_loopback_ports(ports: &[u16], device: &str, own: Ipv4Addr) -> Result<(), LiveError> {
+    let send_out = || {
+        through_device(device, FORWARDS_TABLE, None, Some(own))?;
+        for port in ports {
+            let mut rule = Message::rule(libc::RTM_NEWRULE, 32, FORWARDS_TABLE, FORWARDS_PRIORITY);
+            rule.attribute(FRA_DST, &Ipv4Addr::LOCALHOST.octets());
+            rule.attribute(FRA_IP_PROTO, &[libc::IPPROTO_TCP as u8]);
+            let range = [port.to_ne_bytes(), port.to_ne_bytes()].concat();
+            rule.attribute(FRA_DPORT_RANGE, &range);
+            rule.send()?;
+        }
+        // The rule for the host's own addresses comes first of all: it goes behind the new ones.
+        Message::rule(libc::RTM_NEWRULE, 0, libc::RT_TABLE_LOCAL, LOCAL_PRIORITY).send()?;
+        Message::rule(libc::RTM_DELRULE, 0, libc::RT_TABLE_LOCAL, 0).send()
+    };
+    send_out().map_err(system("forward ports of 127.0.0.1"))
+}
+
+fn through_device(
+    device: &str,
     table: u8,
-    kind: u8,
-    scope: u8,
+    to: Option<Ipv4Addr>,
+    source: Option<Ipv4Addr>,
+) -> Result<(), OsError> {
+    let bits = if to.is_some() { 32 } else { 0 };
+    let mut message = Message::route(table, bits, libc::RTN_UNICAST, libc::RT_SCOPE_LINK);
+    if let Some(to) = to {
+        message.attribute(libc::RTA_DST, &to.octets());
+    }
+    if let Some(source) = source {
+        message.attribute(libc::RTA_PREFSRC, &source.octets());
+    }
+    message.attribute(libc::RTA_OIF, &device::number(device)?.to_ne_bytes());
+    message.send()
 }
 
 /// A request that is being put together.
 struct Message(Vec<u8>);
 
 impl Message {
-    fn new(kind: u16, route: &RouteHeader) -> Self {
+    /// A new route: `rtmsg`.
+    fn route(table: u8, destination_bits: u8, kind: u8, scope: u8) -> Self {
+        let family = libc::AF_INET as u8;
+        let first = [family, destination_bits, 0, 0];
+        Self::new(
+            libc::RTM_NEWROUTE,
+            [first, [table, libc::RTPROT_STATIC, scope, kind]],
+        )
+    }
+
+    /// A rule that sends what it fits to `table`: `fib_rule_hdr`.
+    fn rule(kind: u16, destination_bits: u8, table: u8, priority: u32) -> Self {
+        let family = libc::AF_INET as u8;
+        let first = [family, destination_bits, 0, 0];
+        let mut message = Self::new(kind, [first, [table, 0, 0, FR_ACT_TO_TBL]]);
+        message.attribute(FRA_PRIORITY, &priority.to_ne_bytes());
+        message
+    }
+
+    fn new(kind: u16, header: [[u8; 4]; 2]) -> Self {
         let mut bytes = vec![0; HEADER_BYTES];
         bytes[4..6].copy_from_slice(&kind.to_ne_bytes());
         let flags = (libc::NLM_F_REQUEST | libc::NLM_F_ACK | libc::NLM_F_CREATE) as u16;
         bytes[6..8].copy_from_slice(&flags.to_ne_bytes());
-        let family = libc::AF_INET as u8;
-        bytes.extend([family, route.destination_bits, 0, 0]);
-        bytes.extend([route.table, libc::RTPROT_STATIC, route.scope, route.kind]);
+        bytes.extend(header.concat());
         bytes.extend([0; 4]);
         Self(bytes)
     }
@@ -103,3 +152,15 @@ fn socket() -> Result<OwnedFd, OsError> {
 
 /// Of an `nlmsghdr`.
 const HEADER_BYTES: usize = 16;
+
+/// `linux/fib_rules.h`.
+const FR_ACT_TO_TBL: u8 = 1;
+const FRA_DST: u16 = 1;
+const FRA_PRIORITY: u16 = 6;
+const FRA_IP_PROTO: u16 = 22;
+const FRA_DPORT_RANGE: u16 = 24;
+
+/// A table of our own, and the order in which the kernel looks at rules.
+const FORWARDS_TABLE: u8 = 100;
+const FORWARDS_PRIORITY: u32 = 100;
+const LOCAL_PRIORITY: u32 = 200;

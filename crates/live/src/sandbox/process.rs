@@ -245,3 +245,20 @@ pub(super) fn restore_foreground(group: libc::pid_t) {
     // SAFETY: integers only. A terminal that is gone needs no foreground group.
     unsafe { libc::tcsetpgrp(libc::STDIN_FILENO, group) };
 }
+
+/// A file in memory with this content, by a path that is valid in the next programs started from here: its descriptor stays
+/// open in them.
+pub(super) fn file_for_child(content: &str) -> std::io::Result<std::path::PathBuf> {
+    use std::io::Write;
+    // SAFETY: a terminated string and an integer; the result is checked before it is owned.
+    let fd = unsafe { libc::memfd_create(c"longwire".as_ptr(), 0) };
+    if fd < 0 {
+        return Err(std::io::Error::last_os_error());
+    }
+    // SAFETY: a new descriptor that nobody else owns.
+    let mut file = std::fs::File::from(unsafe { OwnedFd::from_raw_fd(fd) });
+    file.write_all(content.as_bytes())?;
+    // The programs started later need it; it goes with this process and them.
+    std::mem::forget(file);
+    Ok(format!("/dev/fd/{fd}").into())
+}

@@ -33,7 +33,7 @@ pub(super) fn mount_proc() -> Result<(), OsError> {
     mount(Some(c"proc"), c"/proc", Some(c"proc"), flags)
 }
 
-fn mount(
+pub(super) fn mount(
     source: Option<&std::ffi::CStr>,
     target: &std::ffi::CStr,
     kind: Option<&std::ffi::CStr>,
@@ -50,6 +50,13 @@ fn mount(
             std::ptr::null(),
         )
     };
+    if result < 0 { Err(OsError::last()) } else { Ok(()) }
+}
+
+/// Takes the latest mount on `target` away; what uses it keeps it.
+pub(super) fn unmount(target: &std::ffi::CStr) -> Result<(), OsError> {
+    // SAFETY: a terminated string and an integer.
+    let result = unsafe { libc::umount2(target.as_ptr(), libc::MNT_DETACH) };
     if result < 0 { Err(OsError::last()) } else { Ok(()) }
 }
 

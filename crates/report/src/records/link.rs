@@ -28,6 +28,8 @@ pub(super) struct LinkRecord<'a> {
     server_dropped_by_loss: u64,
     client_dropped_by_outage: u64,
     server_dropped_by_outage: u64,
+    client_dropped_unasked: u64,
+    server_dropped_unasked: u64,
     #[serde(skip_serializing_if = "Option::is_none")]
     client_rate_bits_per_second: Option<u64>,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -60,6 +62,8 @@ impl<'a> LinkRecord<'a> {
             server_dropped_by_loss: server.dropped_by_loss,
             client_dropped_by_outage: client.dropped_by_outage,
             server_dropped_by_outage: server.dropped_by_outage,
+            client_dropped_unasked: client.dropped_unasked,
+            server_dropped_unasked: server.dropped_unasked,
             client_rate_bits_per_second: bits(client.rate),
             server_rate_bits_per_second: bits(server.rate),
             client_realised_bits_per_second: bits(client.realised_rate),

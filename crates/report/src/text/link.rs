@@ -62,6 +62,17 @@ pub fn link_warnings(link: &LinkOutcome) -> Vec<Warning> {
             longer(p99)
         ));
     }
+    let unasked: u64 = link
+        .directions
+        .iter()
+        .map(|direction| direction.dropped_unasked)
+        .sum();
+    if unasked > 0 {
+        warn(format!(
+            "{} lost without being asked to be",
+            counted(unasked, "packet")
+        ));
+    }
     for direction in &link.directions {
         if let (Some(asked), Some(realised)) = (direction.rate, direction.realised_rate) {
             let share = realised.as_bits_per_second() as f64 / asked.as_bits_per_second().max(1) as f64;
@@ -93,6 +104,7 @@ fn dropped(directions: &[LinkDirectionOutcome; 2]) -> String {
         (sum(|direction| direction.dropped_by_queue), "by its queue"),
         (sum(|direction| direction.dropped_by_loss), "at random"),
         (sum(|direction| direction.dropped_by_outage), "by outages"),
+        (sum(|direction| direction.dropped_unasked), "unasked"),
     ];
     let parts = causes
         .iter()

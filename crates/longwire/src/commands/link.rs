@@ -1,0 +1,205 @@
+//! `longwire link`: a command, or a shell, behind an emulated link.
+
+mod shell;
+
+use crate::output::{self, Status};
+use anyhow::{Context, Result};
+use clap::Args as ClapArgs;
+use link::LinkDescription;
+use live::{Entered, Forward, HostId, LinkId, Network, Sandbox};
+use model::{LinkOutcome, Summary};
+use report::JsonWriter;
+use std::ffi::OsString;
+use std::fs::File;
+use std::io::{self, Write};
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+/// Run a command behind an emulated link: real packets, the system's own TCP, both directions, the handshake too.
+///
+/// The command has a network of its own (Linux network namespace) with the link as its only way out. It reaches this system at
+/// the address in LONGWIRE_GATEWAY, the ports given with --forward at 127.0.0.1, and TCP servers and names outside as usual.
+/// Without a command, a shell. The exit status is the command's. Needs root, or a system that lets ordinary users make
+/// user namespaces and use /dev/net/tun; nothing of it is left when it ends.
+#[derive(Debug, ClapArgs)]
+#[command(
+    after_help = "Examples:\n  longwire link rtt=40ms -- curl https://example.org\n  \
+                        longwire link 'rtt=40ms rate=10mbit' --forward 5432 -- psql -h 127.0.0.1 -c 'select 1'\n  \
+                        longwire link 'rtt=200ms loss=1%'      # a shell behind it\n\n\
+                        A link: rtt=40ms rate=10mbit/2mbit burst=32KiB queue=64KiB loss=0.1% jitter=2ms outage=2s@10s/60s seed=7 mtu=1400"
+)]
+pub struct Args {
+    /// The link: `rtt=40ms rate=10mbit`, or as tc writes it: `delay 20ms 2ms loss 0.1%`.
+    #[arg(value_name = "SPEC")]
+    pub link: LinkDescription,
+    /// 127.0.0.1:PORT inside is the system's own; HERE:INSIDE for two different ports. May be repeated.
+    #[arg(long, value_name = "PORT", value_parser = parse_forward)]
+    pub forward: Vec<Forward>,
+    /// Write records (JSON Lines) to FILE; `-` is stdout.
+    #[arg(long, value_name = "FILE")]
+    pub json: Option<PathBuf>,
+    /// Write what passes the link to FILE (pcap), as seen on the command's side.
+    #[arg(long, value_name = "FILE")]
+    pub capture: Option<PathBuf>,
+    /// No summary at the end; warnings stay.
+    #[arg(short, long)]
+    pub quiet: bool,
+    /// The command to run, behind `--`.
+    #[arg(last = true, value_name = "COMMAND")]
+    pub command: Vec<OsString>,
+}
+
+/// Runs it.
+///
+/// # Errors
+/// When the system refuses the namespaces or devices, or a file cannot be written.
+pub fn run(args: &Args) -> Result<Status> {
+    let sandbox = match live::sandbox::enter()? {
+        Entered::Inside(sandbox) => sandbox,
+        Entered::Finished(status) => return Ok(Status::Child(status)),
+    };
+    // Before any thread is started: they leave signals to the command.
+    let attended = live::sandbox::Attended::new();
+    let records = args.json.as_deref().map(records).transpose()?;
+    let site = Site::build(&sandbox, args)?;
+    let mut command = match args.command.split_first() {
+        Some((program, arguments)) => {
+            let mut command = Command::new(program);
+            command.args(arguments);
+            command
+        }
+        None => shell::behind(&args.link)?,
+    };
+    site.prepare(&mut command, &args.link);
+    let status = match attended.run(&mut command) {
+        Ok(status) => status,
+        Err(error) => return Ok(could_not_start(&command, &error)),
+    };
+    let outcome = site.network.outcome(site.link);
+    if args.capture.is_some() {
+        site.network.stop_capture(site.link)?;
+    }
+    tell(args, &outcome, records)?;
+    Ok(Status::Child(status))
+}
+
+/// Two hosts and the link between them.
+struct Site {
+    network: Network,
+    inside: HostId,
+    gateway: HostId,
+    link: LinkId,
+}
+
+impl Site {
+    fn build(sandbox: &Sandbox, args: &Args) -> Result<Self> {
+        let mut network = Network::new(sandbox)?;
+        let inside = network.add_host("command")?;
+        let gateway = network.add_host("gateway")?;
+        let link = network.add_link(inside, gateway, &args.link)?;
+        network.open_gateway(link, &args.forward)?;
+        let site = Self {
+            network,
+            inside,
+            gateway,
+            link,
+        };
+        if let Some(address) = site.network.address(gateway, inside) {
+            sandbox.ask_names_of(address)?;
+        }
+        if let Some(file) = &args.capture {
+            site.network.start_capture(link, file)?;
+        }
+        Ok(site)
+    }
+
+    fn prepare(&self, command: &mut Command, link: &LinkDescription) {
+        self.network.run_in(self.inside, command);
+        if let Some(address) = self.network.address(self.gateway, self.inside) {
+            command.env("LONGWIRE_GATEWAY", address.to_string());
+        }
+        command.env("LONGWIRE_LINK", link.to_string());
+        command.env(live::network::DEPTH, live::network::depth_inside());
+    }
+}
+
+/// As shells say it: 127 when there is no such program, 126 when it cannot be run.
+fn could_not_start(command: &Command, error: &io::Error) -> Status {
+    let program = Path::new(command.get_program()).display();
+    let (status, reason) = match error.kind() {
+        io::ErrorKind::NotFound => (127, "no such program".to_owned()),
+        _ => (126, error.to_string()),
+    };
+    let _ = writeln!(
+        io::stderr().lock(),
+        "longwire: could not start {program}: {reason}"
+    );
+    Status::Child(status)
+}
+
+fn parse_forward(text: &str) -> Result<Forward, String> {
+    let port = |text: &str| match text.parse() {
+        Ok(0) | Err(_) => Err(format!("'{text}' is no port: 1 to 65535, or HERE:INSIDE")),
+        Ok(port) => Ok(port),
+    };
+    let (outside, inside) = text.split_once(':').unwrap_or((text, text));
+    Ok(Forward {
+        inside: port(inside)?,
+        outside: port(outside)?,
+    })
+}
+
+type Records = JsonWriter<Box<dyn Write>>;
+
+fn records(path: &Path) -> Result<Records> {
+    let out: Box<dyn Write> = if path == Path::new("-") {
+        Box::new(io::stdout())
+    } else {
+        Box::new(File::create(path).with_context(|| format!("could not write {}", path.display()))?)
+    };
+    Ok(JsonWriter::new(out))
+}
+
+/// The link, asked beside realised: one line, and the warnings; or records.
+fn tell(args: &Args, outcome: &LinkOutcome, records: Option<Records>) -> Result<()> {
+    let warnings = report::text::link_warnings(outcome);
+    output::warn(&warnings);
+    if !args.quiet {
+        let mut stderr = io::stderr().lock();
+        write!(stderr, "longwire: {}", report::text::link_line(outcome))?;
+    }
+    let Some(mut records) = records else {
+        return Ok(());
+    };
+    let mut conditions =
+        output::conditions(command_line(args), "monotonic clock", "emulated link".to_owned());
+    conditions.link = Some(args.link.to_string());
+    conditions.seed = (args.link.loss.is_some() || args.link.jitter.is_some()).then_some(args.link.seed);
+    records.conditions(&conditions)?;
+    records.link(outcome)?;
+    for warning in &warnings {
+        records.warning(warning)?;
+    }
+    let packets = outcome.directions.iter().map(|direction| direction.packets).sum();
+    records.summary(&Summary {
+        packets: Some(packets),
+        ..Summary::default()
+    })?;
+    records.flush()?;
+    Ok(())
+}
+
+/// Without the arguments of the command, which may hold a secret.
+fn command_line(args: &Args) -> String {
+    let forwards: String = args
+        .forward
+        .iter()
+        .map(|forward| format!(" --forward {}:{}", forward.outside, forward.inside))
+        .collect();
+    let command = match args.command.first() {
+        Some(program) if args.command.len() > 1 => format!(" -- {} ...", program.display()),
+        Some(program) => format!(" -- {}", program.display()),
+        None => String::new(),
+    };
+    format!("longwire link '{}'{forwards}{command}", args.link)
+}

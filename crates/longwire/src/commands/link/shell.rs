@@ -1,0 +1,35 @@
+//! A shell that shows the link it is behind.
+
+use anyhow::{Context, Result};
+use link::LinkDescription;
+use std::ffi::OsString;
+use std::io::{IsTerminal, Write};
+use std::path::Path;
+use std::process::Command;
+
+/// The user's shell; its prompt begins with the link.
+///
+/// bash reads a file of ours after the user's own; other shells get PS1, which those that set a prompt of their own
+/// do not show.
+pub(super) fn behind(link: &LinkDescription) -> Result<Command> {
+    let shell = std::env::var_os("SHELL").filter(|shell| Path::new(shell).exists());
+    let shell = shell.unwrap_or_else(|| OsString::from("/bin/sh"));
+    let mark = format!("[{link}] ");
+    let mut command = Command::new(&shell);
+    if std::io::stdin().is_terminal() {
+        let _ = writeln!(
+            std::io::stderr().lock(),
+            "longwire: a shell behind {link}; exit ends it"
+        );
+    }
+    if Path::new(&shell).file_name().is_some_and(|name| name == "bash") {
+        let settings = live::sandbox::file_for_child(&format!(
+            "[ -f ~/.bashrc ] && . ~/.bashrc\nPS1='{mark}'\"${{PS1-\\$ }}\"\n"
+        ))
+        .context("could not make the settings of the shell")?;
+        command.arg("--rcfile").arg(settings);
+    } else {
+        command.env("PS1", format!("{mark}$ "));
+    }
+    Ok(command)
+}
