@@ -8,6 +8,7 @@
 
 pub mod clock;
 pub mod error;
+pub mod load;
 pub mod network;
 mod poller;
 pub mod relay;

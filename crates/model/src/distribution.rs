@@ -53,6 +53,35 @@ impl DistributionBuilder {
         }
     }
 
+    /// Adds all samples of `other`. Where both are exact and few enough together, the sum is exact too.
+    pub fn merge(&mut self, mut other: Self) {
+        if other.count == 0 {
+            return;
+        }
+        if self.count == 0 {
+            *self = other;
+            return;
+        }
+        self.min = self.min.min(other.min);
+        self.max = self.max.max(other.max);
+        self.count += other.count;
+        self.sum += other.sum;
+        self.recent.append(&mut other.recent);
+        if !self.buckets.is_empty() || !other.buckets.is_empty() || self.recent.len() > EXACT_SAMPLES {
+            self.move_to_buckets();
+            self.add_buckets(&other.buckets);
+        }
+    }
+
+    fn add_buckets(&mut self, others: &[(u16, u64)]) {
+        for &(bucket, count) in others {
+            match self.buckets.binary_search_by_key(&bucket, |(number, _)| *number) {
+                Ok(index) => self.buckets[index].1 += count,
+                Err(index) => self.buckets.insert(index, (bucket, count)),
+            }
+        }
+    }
+
     /// How many samples were added.
     pub const fn count(&self) -> u64 {
         self.count
@@ -189,6 +218,26 @@ mod tests {
         assert_eq!(few.percentile(100), Some(Duration::from_nanos(40)));
         assert_eq!(few.percentile(0), Some(Duration::from_nanos(10)));
         assert_eq!(few.mean(), Some(Duration::from_nanos(25)));
+    }
+
+    #[test]
+    fn merged_samples_are_those_of_one_builder() {
+        for (one, other) in [
+            (0, 10),
+            (10, 0),
+            (10, 20),
+            (4000, 4000),
+            (100, 10_000),
+            (10_000, 100),
+            (9000, 9000),
+        ] {
+            let sample = |number: u64| number * 7919 % 100_003;
+            let mut merged = builder((0..one).map(sample));
+            merged.merge(builder((one..one + other).map(sample)));
+            let mut whole = builder((0..one + other).map(sample));
+            assert_eq!(merged.distribution(), whole.distribution(), "{one} and {other}");
+            assert_eq!(merged.sum(), whole.sum());
+        }
     }
 
     #[test]

@@ -1,0 +1,32 @@
+//! Load against real servers: what is counted, how long it took, and what is said when it fails.
+#![allow(clippy::unwrap_used, reason = "helpers of tests are tests too")]
+
+mod command;
+mod http;
+mod sql;
+
+use live::load::{Control, LoadError, LoadOutcome, Plan, Workload};
+use std::time::Duration;
+
+fn plan(clients: u32, operations: u64) -> Plan {
+    Plan {
+        clients,
+        warm_up: 0,
+        operations: Some(operations),
+        duration: None,
+        timeout: Duration::from_secs(60),
+        seed: 1,
+    }
+}
+
+fn run(workload: &dyn Workload, plan: &Plan) -> Result<LoadOutcome, LoadError> {
+    live::load::run(workload, plan, &Control::default())
+}
+
+/// All operations of `plan` succeeded.
+fn assert_whole(outcome: &LoadOutcome, operations: u64) {
+    assert_eq!(outcome.errors, []);
+    let measured = outcome.measured.as_ref().expect("something was measured");
+    assert_eq!((measured.operations, measured.errors), (operations, 0));
+    assert_eq!(measured.spread.count, operations);
+}
