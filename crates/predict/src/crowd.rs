@@ -17,9 +17,11 @@ pub struct Done {
 
 /// Lets the clients of `target` carry out the operations of `kept`, each one after another, with `pause` between them.
 ///
-/// 1. Each client has connections of its own. They keep their windows from operation to operation. 2. The first client begins
-/// with the first operation, the others evenly spread over all; each goes on with the one that follows it. 3. Nothing is counted
-/// before each client has ended [`WARM_UP`] operations. 4. It ends when enough have ended: see [`wanted`].
+/// - Each client has connections of its own. They keep their windows from operation to operation.
+/// - The first client begins with the first operation, the others evenly spread over all; each goes on with the one that
+///   follows it.
+/// - Nothing is counted before each client has ended [`WARM_UP`] operations.
+/// - It ends when enough have ended: see [`wanted`].
 pub fn closed_loop(target: &Target, kept: &Kept, pause: u64, computing: Computing) -> Done {
     let mut crowd = Crowd::new(target, kept, pause, computing);
     let wanted = wanted(target, kept);
