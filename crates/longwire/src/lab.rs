@@ -4,7 +4,14 @@
 
 pub mod config;
 pub mod observed;
+mod order;
+pub mod outcome;
 pub mod plan;
 pub mod prediction;
+pub mod progress;
+pub mod run;
+pub mod services;
+mod slope;
 pub mod store;
 pub mod wiring;
+pub mod workload;

@@ -6,6 +6,7 @@
 
 mod connection;
 mod exchange;
+mod lab;
 mod link;
 mod outcome;
 mod words;

@@ -52,7 +52,7 @@ fn written() -> Vec<String> {
         conditions, connection, copy, endpoint, exchange, line, operation, operation_step, prediction,
         statement, summary, warning,
     };
-    vec![
+    let written = [
         line(|writer| writer.conditions(&conditions())),
         line(|writer| {
             writer.opened(
@@ -87,6 +87,9 @@ fn written() -> Vec<String> {
             writer.prediction(&prediction)
         }),
         line(|writer| writer.link(&samples::link())),
+        line(|writer| writer.lab_point(11, &samples::lab().settings, &samples::lab().points[0])),
+        line(|writer| writer.lab_slope(&samples::lab().slopes[0])),
+        line(|writer| writer.lab(&samples::lab())),
         line(|writer| writer.warning(&warning())),
         line(|writer| {
             let mut summary = summary();
@@ -94,7 +97,11 @@ fn written() -> Vec<String> {
             writer.summary(&summary)
         }),
         line(|writer| writer.exchange(&exchange(), Protocol::Postgres, None)),
-    ]
+    ];
+    written
+        .iter()
+        .flat_map(|lines| lines.lines().map(str::to_owned))
+        .collect()
 }
 
 /// The keys of every type, and those of the steps of an exchange under `steps`.

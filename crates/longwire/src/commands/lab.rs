@@ -1,17 +1,30 @@
 //! `longwire lab`: several hosts, links between them, real services, a workload, a sweep.
 
 use crate::lab::config::LabFile;
+use crate::lab::outcome::outcome;
 use crate::lab::plan::Plan;
+use crate::lab::run::Run;
+use crate::lab::store::Store;
 use crate::output::{self, Status};
-use anyhow::Result;
+use anyhow::{Context, Result};
 use clap::{Args as ClapArgs, Subcommand};
+use live::Entered;
+use model::Summary;
+use report::JsonWriter;
+use report::text::LabOutcome;
+use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
+use std::io;
 use std::path::PathBuf;
+use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
 
 /// Several hosts with real services: what distance costs them, predicted and measured.
 ///
 /// The file describes hosts, the links between them, services, a workload and which settings to sweep: docs/lab.md.
 #[derive(Debug, ClapArgs)]
-#[command(after_help = "Examples:\n  longwire lab check labs/wordpress.toml")]
+#[command(
+    after_help = "Examples:\n  longwire lab check labs/wordpress.toml\n  longwire lab run labs/wordpress.toml"
+)]
 pub struct Args {
     /// What to do with the lab.
     #[command(subcommand)]
@@ -21,6 +34,12 @@ pub struct Args {
 /// What can be done with a lab's file.
 #[derive(Debug, Subcommand)]
 pub enum Action {
+    /// Measure every point of the sweep, and show it beside what was predicted.
+    ///
+    /// Makes the hosts and links on this machine (Linux; root, or an unprivileged user namespace where the system
+    /// allows it), captures the workload without distance, predicts every point from that, and measures it. Ctrl-C keeps
+    /// the points that are done and shows them; running it again goes on from there.
+    Run(RunArgs),
     /// Check the file, and show what would be run.
     Check(CheckArgs),
 }
@@ -33,10 +52,27 @@ pub struct CheckArgs {
     pub file: PathBuf,
 }
 
+/// Arguments of `lab run`.
+#[derive(Debug, ClapArgs)]
+pub struct RunArgs {
+    /// The lab's file (TOML).
+    #[arg(value_name = "FILE")]
+    pub file: PathBuf,
+    /// Where captures and finished points are kept; .longwire/lab/NAME when left out.
+    #[arg(long, value_name = "DIRECTORY")]
+    pub directory: Option<PathBuf>,
+    /// Forget what earlier runs measured.
+    #[arg(long)]
+    pub fresh: bool,
+    /// Write records (JSON Lines) instead of the table.
+    #[arg(long)]
+    pub json: bool,
+}
+
 /// Runs it.
 ///
 /// # Errors
-/// When the file is wrong.
+/// When the file is wrong, or the lab does not work at all.
 pub fn run(args: &Args) -> Result<Status> {
     match &args.action {
         Action::Check(check) => {
@@ -48,5 +84,81 @@ pub fn run(args: &Args) -> Result<Status> {
             ))?;
             Ok(Status::Done)
         }
+        Action::Run(run) => run_lab(run),
     }
+}
+
+fn run_lab(args: &RunArgs) -> Result<Status> {
+    let file = LabFile::read(&args.file)?;
+    let plan = Plan::new(&file)?;
+    let sandbox = match live::sandbox::enter()? {
+        Entered::Inside(sandbox) => sandbox,
+        Entered::Finished(status) => return Ok(Status::Child(status)),
+    };
+    let interrupted = Arc::new(AtomicBool::new(false));
+    for signal in [SIGINT, SIGTERM, SIGHUP] {
+        signal_hook::flag::register(signal, Arc::clone(&interrupted)).context("could not catch signals")?;
+    }
+    let directory = args.directory.clone().unwrap_or_else(|| {
+        let own = PathBuf::from(".longwire/lab");
+        own.join(&file.lab.name)
+    });
+    let store = Store::open(&directory, args.fresh)?;
+    let mut run = Run::new(&file, &plan, store, interrupted);
+    let measured = run.measure(&sandbox);
+    let conditions = output::conditions(
+        format!("longwire lab run {}", args.file.display()),
+        "the workload's own clock; of operations found in a capture, when their packets passed",
+        format!("each link's first host; captures in {}", directory.display()),
+    );
+    let conditions = model::Conditions {
+        seed: Some(file.lab.seed),
+        ..conditions
+    };
+    let outcome = outcome(&file, &plan, &run, conditions);
+    show(args, &outcome)?;
+    let interrupted = measured?;
+    Ok(match interrupted {
+        true => Status::Interrupted,
+        false if failed(&outcome) => Status::Negative,
+        false => Status::Done,
+    })
+}
+
+/// Whether operations failed.
+fn failed(outcome: &LabOutcome) -> bool {
+    let errors =
+        |point: &report::text::LabPoint| point.measured.as_ref().is_none_or(|measured| measured.errors > 0);
+    outcome.points.iter().any(errors)
+}
+
+fn show(args: &RunArgs, outcome: &LabOutcome) -> Result<()> {
+    if args.json {
+        return write_records(outcome).context("could not write all records");
+    }
+    output::print(&report::text::lab_view(outcome, &output::style()))?;
+    Ok(())
+}
+
+fn write_records(outcome: &LabOutcome) -> io::Result<()> {
+    let mut records = JsonWriter::new(io::stdout().lock());
+    records.conditions(&outcome.conditions)?;
+    for (index, point) in outcome.points.iter().enumerate() {
+        records.lab_point(index + 1, &outcome.settings, point)?;
+    }
+    outcome
+        .slopes
+        .iter()
+        .try_for_each(|slope| records.lab_slope(slope))?;
+    outcome
+        .warnings
+        .iter()
+        .try_for_each(|warning| records.warning(warning))?;
+    records.lab(outcome)?;
+    let measured = outcome.points.iter().filter_map(|point| point.measured.as_ref());
+    records.summary(&Summary {
+        operations: measured.map(|measured| measured.operations).sum(),
+        ..Summary::default()
+    })?;
+    records.flush()
 }

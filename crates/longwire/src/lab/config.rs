@@ -156,8 +156,7 @@ impl Workload {
     pub fn words(&self) -> String {
         let what = match &self.kind {
             WorkloadKind::Http { .. } => "HTTP requests".to_owned(),
-            WorkloadKind::Sql { statements, .. } if statements.len() == 1 => "one statement".to_owned(),
-            WorkloadKind::Sql { statements, .. } => format!("{} statements", statements.len()),
+            WorkloadKind::Sql { .. } => "SQL statements".to_owned(),
             WorkloadKind::Command { .. } => "a command".to_owned(),
         };
         let plural = if self.clients == 1 { "" } else { "s" };
@@ -195,7 +194,7 @@ pub enum WorkloadKind {
     Sql {
         /// The database's URL; its host is one of the lab's.
         target: String,
-        /// What one operation runs, in order.
+        /// What one operation runs, in order: statements, or the text of a whole script.
         statements: Vec<String>,
         /// Whether each operation connects anew.
         reconnect: bool,

@@ -1,12 +1,15 @@
 //! What the captures of one run of the workload show: its operations, and on which link each connection lay.
 
 use super::config::{Lab, Workload};
+use super::store::Captured;
 use crate::input;
 use analysis::fact::Fact;
 use analysis::operations::rule::Rule;
 use analysis::operations::{Grouped, Operations};
 use anyhow::Result;
-use model::{ConnectionId, Endpoint, Operation, OperationKind, Warning};
+use model::{
+    ConnectionId, DistributionBuilder, Endpoint, Measured, Operation, OperationKind, Timestamp, Warning,
+};
 use std::collections::HashMap;
 use std::net::IpAddr;
 use std::path::PathBuf;
@@ -31,6 +34,16 @@ pub struct Observed {
 }
 
 impl Addresses {
+    /// These.
+    pub const fn of(hosts: Vec<(IpAddr, String)>) -> Self {
+        Self { hosts }
+    }
+
+    /// All of them, a host's first address first.
+    pub fn all(&self) -> &[(IpAddr, String)] {
+        &self.hosts
+    }
+
     /// `address` is one of `host`.
     pub fn add(&mut self, address: IpAddr, host: &str) {
         self.hosts.push((address, host.to_owned()));
@@ -75,17 +88,11 @@ impl Observed {
     ///
     /// # Errors
     /// When a file cannot be read.
-    pub fn read(files: &[PathBuf], lab: &Lab, addresses: &Addresses) -> Result<Self> {
-        let rule = lab.workload.operation.unwrap_or(Rule::Whole);
+    pub fn read(files: &[PathBuf], lab: &Lab, captured: &Captured) -> Result<Self> {
+        let addresses = &captured.addresses;
         let mut observed = Self::default();
-        let mut grouping = Operations::new(rule);
-        let mut found: Vec<Operation> = Vec::new();
+        let mut groups = Groups::new(lab.workload.operation, &captured.windows);
         let mut own: HashMap<ConnectionId, bool> = HashMap::new();
-        let mut take = |grouped| {
-            if let Grouped::Operation(operation) = grouped {
-                found.push(operation);
-            }
-        };
         let input = input::read(files, false, &mut |mut fact| {
             if let Fact::Opened {
                 connection,
@@ -102,16 +109,15 @@ impl Observed {
                 *client = addresses.canonical(*client);
                 *server = addresses.canonical(*server);
             }
-            grouping.fact(fact, &mut take);
+            groups.fact(fact);
         })?;
-        grouping.finish(&mut take);
+        observed.operations = groups.finish();
         // What other hosts do by themselves meanwhile is none of the workload's operations.
-        found.retain(|operation| {
+        observed.operations.retain(|operation| {
             let outermost = operation.steps.iter().filter(|step| step.after.is_none());
             let mut connections = outermost.map(|step| step.exchange.connection);
             connections.any(|connection| own.get(&connection) == Some(&true))
         });
-        observed.operations = found;
         observed.warnings = input.warnings;
         observed.name(&lab.workload);
         Ok(observed)
@@ -131,11 +137,105 @@ impl Observed {
         }
     }
 
+    /// The counted operations as a measurement, beside `errors` that failed; absent when there is none.
+    pub fn measured(&self, workload: &Workload, errors: u64) -> Option<Measured> {
+        let mut durations = DistributionBuilder::new();
+        let (mut begin, mut end) = (None::<Timestamp>, None::<Timestamp>);
+        for operation in self.counted(workload) {
+            durations.add(operation.duration);
+            let ended = operation.at.after(operation.duration);
+            begin = Some(begin.map_or(operation.at, |begin| begin.min(operation.at)));
+            end = Some(end.map_or(ended, |end| end.max(ended)));
+        }
+        let elapsed = end?.since(begin?);
+        Some(Measured {
+            operations: durations.count(),
+            duration: durations.percentile(50)?,
+            per_second: durations.count() as f64 / elapsed.as_secs_f64().max(1e-9),
+            spread: durations.distribution(),
+            errors,
+        })
+    }
+
     /// The operations that are measured and predicted: connecting apart from the work is not.
     pub fn counted<'a>(&'a self, workload: &'a Workload) -> impl Iterator<Item = &'a Operation> {
         let counted = |operation: &&Operation| is_counted(workload, operation.kind) && !operation.continues;
         self.operations.iter().filter(counted)
     }
+}
+
+/// Facts on their way to operations: by the workload's rule, or one operation for each run of the command.
+struct Groups<'a> {
+    windows: &'a [(Timestamp, Timestamp)],
+    grouping: Vec<Operations>,
+    /// The window in which each connection was opened.
+    of: HashMap<ConnectionId, usize>,
+    found: Vec<(usize, Operation)>,
+}
+
+impl<'a> Groups<'a> {
+    fn new(rule: Option<Rule>, windows: &'a [(Timestamp, Timestamp)]) -> Self {
+        let windows = if rule.is_none() { windows } else { &[] };
+        let rule = rule.unwrap_or(Rule::Whole);
+        Self {
+            windows,
+            grouping: (0..windows.len().max(1)).map(|_| Operations::new(rule)).collect(),
+            of: HashMap::new(),
+            found: Vec::new(),
+        }
+    }
+
+    fn fact(&mut self, fact: Fact) {
+        let connection = match &fact {
+            Fact::Opened { connection, at, .. } => {
+                let window = self.windows.iter().rposition(|(begin, _)| begin <= at);
+                self.of.insert(*connection, window.unwrap_or(0));
+                *connection
+            }
+            Fact::Started { connection, .. } => *connection,
+            Fact::Exchange { exchange, .. } => exchange.connection,
+            Fact::Closed(outcome) => outcome.id,
+        };
+        let window = self.of.get(&connection).copied().unwrap_or(0);
+        let found = &mut self.found;
+        self.grouping[window].fact(fact, &mut |grouped| {
+            if let Grouped::Operation(operation) = grouped {
+                found.push((window, operation));
+            }
+        });
+    }
+
+    fn finish(self) -> Vec<Operation> {
+        let mut found = self.found;
+        for (window, grouping) in self.grouping.into_iter().enumerate() {
+            grouping.finish(&mut |grouped| {
+                if let Grouped::Operation(operation) = grouped {
+                    found.push((window, operation));
+                }
+            });
+        }
+        let windows = self.windows;
+        let whole = |(window, operation): (usize, Operation)| match windows.get(window) {
+            Some(&span) => of_run(operation, window, span),
+            None => operation,
+        };
+        found.into_iter().map(whole).collect()
+    }
+}
+
+/// A run of a command as an operation: it begins when the command is started and ends when it has ended.
+fn of_run(mut operation: Operation, run: usize, (begin, end): (Timestamp, Timestamp)) -> Operation {
+    let before = operation.at.since(begin);
+    let after = end.since(operation.at.after(operation.duration));
+    for step in operation.steps.iter_mut().filter(|step| step.after.is_none()) {
+        step.client_before += before;
+    }
+    operation.client_after += after;
+    operation.duration += before + after;
+    operation.attribution.client += before + after;
+    operation.at = begin;
+    operation.id = run as u64;
+    operation
 }
 
 /// What one operation of the workload is called.

@@ -1,10 +1,12 @@
 //! What is kept of a lab's runs: a file for each point and each baseline, so that a rerun goes on where one ended.
 
+use super::observed::Addresses;
 use anyhow::{Context, Result, bail};
-use model::{BitRate, Distribution, LinkDirectionOutcome, LinkOutcome, Measured};
+use model::{BitRate, Distribution, LinkDirectionOutcome, LinkOutcome, Measured, Timestamp};
 use serde::{Deserialize, Serialize};
 use std::fs::{self, File};
 use std::io::Write;
+use std::net::IpAddr;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
@@ -25,6 +27,17 @@ pub struct Kept {
     pub errors: Vec<(String, u64)>,
     /// What each link realised in the last run.
     pub links: Vec<LinkOutcome>,
+    /// Of a baseline: how to read its captures.
+    pub captured: Captured,
+}
+
+/// What must be known to read a baseline's captures.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct Captured {
+    /// Which address is whose.
+    pub addresses: Addresses,
+    /// From begin to end of each run of the command, where runs are the operations.
+    pub windows: Vec<(Timestamp, Timestamp)>,
 }
 
 impl Store {
@@ -139,6 +152,8 @@ struct StoredPoint {
     runs: Vec<StoredRun>,
     errors: Vec<(String, u64)>,
     links: Vec<StoredLink>,
+    addresses: Vec<(IpAddr, String)>,
+    windows_ns: Vec<(u64, u64)>,
 }
 
 #[derive(Serialize, Deserialize)]
@@ -187,7 +202,19 @@ fn load(path: &Path, identity: &str) -> Option<Kept> {
         runs: stored.runs.iter().map(StoredRun::measured).collect(),
         errors: stored.errors,
         links: stored.links.iter().map(StoredLink::outcome).collect(),
+        captured: Captured {
+            addresses: Addresses::of(stored.addresses),
+            windows: stored.windows_ns.into_iter().map(window).collect(),
+        },
     })
+}
+
+fn window((begin, end): (u64, u64)) -> (Timestamp, Timestamp) {
+    (Timestamp::from_nanos(begin), Timestamp::from_nanos(end))
+}
+
+fn nanos_of((begin, end): &(Timestamp, Timestamp)) -> (u64, u64) {
+    (begin.as_nanos(), end.as_nanos())
 }
 
 /// Written beside, then renamed: a file is there whole or not at all.
@@ -198,6 +225,8 @@ fn save(path: &Path, identity: &str, kept: &Kept) -> Result<()> {
         runs: kept.runs.iter().map(StoredRun::of).collect(),
         errors: kept.errors.clone(),
         links: kept.links.iter().map(StoredLink::of).collect(),
+        addresses: kept.captured.addresses.all().to_vec(),
+        windows_ns: kept.captured.windows.iter().map(nanos_of).collect(),
     };
     let text = serde_json::to_string_pretty(&stored).context("could not put a point into JSON")?;
     let beside = path.with_extension("partial");
@@ -341,6 +370,10 @@ mod tests {
                 floor: Some(Duration::from_micros(80)),
                 ..LinkOutcome::default()
             }],
+            captured: Captured {
+                addresses: Addresses::of(vec![(IpAddr::from([10, 0, 0, 1]), "web".to_owned())]),
+                windows: vec![window((5, 1_790_000_000_000_000_000))],
+            },
         }
     }
 

@@ -197,7 +197,7 @@ pub(super) struct PredictionRecord<'a> {
 
 /// What was measured where a prediction had been made: keys of the same record.
 #[derive(Serialize)]
-struct MeasuredKeys {
+pub(super) struct MeasuredKeys {
     measured_ns: u64,
     measured_operations: u64,
     measured_errors: u64,
@@ -210,7 +210,7 @@ struct MeasuredKeys {
 }
 
 impl MeasuredKeys {
-    fn of(measured: &Measured) -> Self {
+    pub(super) fn of(measured: &Measured) -> Self {
         Self {
             measured_ns: nanos(measured.duration),
             measured_operations: measured.operations,

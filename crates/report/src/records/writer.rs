@@ -2,10 +2,12 @@
 
 use super::connection::{ConnectionRecord, OpenedRecord, StartedRecord};
 use super::exchange::ExchangeRecord;
+use super::lab::{LabRecord, OfPoint, PointRecord, SlopeRecord};
 use super::link::LinkRecord;
 use super::outcome::{
     ConditionsRecord, OperationRecord, PredictionRecord, StatementRecord, SummaryRecord, WarningRecord,
 };
+use crate::text::{LabOutcome, LabPoint, LabSlope};
 use model::{
     Conditions, ConnectionId, ConnectionOutcome, Endpoint, Exchange, LinkOutcome, Operation, OperationStep,
     Prediction, Protocol, StatementOutcome, Summary, Timestamp, Warning,
@@ -123,6 +125,38 @@ impl<W: Write> JsonWriter<W> {
     /// When `out` fails.
     pub fn link(&mut self, link: &LinkOutcome) -> io::Result<()> {
         self.write(&LinkRecord::of(link))
+    }
+
+    /// A point of a lab, with what was predicted for it and what its links realised. `number` counts from 1,
+    /// `settings` are the swept ones.
+    ///
+    /// # Errors
+    /// When `out` fails.
+    pub fn lab_point(&mut self, number: usize, settings: &[String], point: &LabPoint) -> io::Result<()> {
+        self.write(&PointRecord::of(number, settings, point))?;
+        if let Some(prediction) = &point.prediction {
+            self.write(&OfPoint::prediction(number, prediction))?;
+        }
+        point
+            .links
+            .iter()
+            .try_for_each(|link| self.write(&OfPoint::link(number, link)))
+    }
+
+    /// What a link's round trip costs in a lab.
+    ///
+    /// # Errors
+    /// When `out` fails.
+    pub fn lab_slope(&mut self, slope: &LabSlope) -> io::Result<()> {
+        self.write(&SlopeRecord::of(slope))
+    }
+
+    /// How far off a lab's predictions were.
+    ///
+    /// # Errors
+    /// When `out` fails.
+    pub fn lab(&mut self, outcome: &LabOutcome) -> io::Result<()> {
+        self.write(&LabRecord::of(outcome))
     }
 
     /// Something a reader of the figures must know.

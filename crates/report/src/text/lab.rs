@@ -40,6 +40,8 @@ pub struct LabPoint {
     pub prediction: Option<Prediction>,
     /// What each link realised while it was measured.
     pub links: Vec<LinkOutcome>,
+    /// Whether no link has a distance or limit here: then the prediction is what was captured, and proves nothing.
+    pub is_baseline: bool,
 }
 
 /// What one more millisecond of a link's round trip adds to an operation.
@@ -73,7 +75,7 @@ pub struct LabDrift {
 /// The error of the predictions over all points of a lab.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct LabErrors {
-    /// Points that were both measured and predicted.
+    /// Points that were both measured and predicted, without those at which nothing differs from what was captured.
     pub points: usize,
     /// Median of the errors' sizes, as a share of what was measured.
     pub median: f64,
@@ -91,7 +93,9 @@ impl LabOutcome {
         let mut errors: Vec<(usize, f64)> = self.points.iter().enumerate().filter_map(error).collect();
         errors.sort_by(|one, other| one.1.abs().total_cmp(&other.1.abs()));
         let &(worst_point, worst) = errors.last()?;
-        let within = self.points.iter().filter(|point| within_bounds(point));
+        let within = errors
+            .iter()
+            .filter(|(index, _)| within_bounds(&self.points[*index]));
         Some(LabErrors {
             points: errors.len(),
             median: errors[(errors.len() - 1) / 2].1.abs(),
@@ -100,9 +104,29 @@ impl LabOutcome {
             within_bounds: within.count(),
         })
     }
+
+    /// How far later measurements without distance were from the first, as shares of it: least and most. Absent when
+    /// there was no later one.
+    pub fn drift(&self) -> Option<(f64, f64)> {
+        let shares = self.drifts.iter().flat_map(|drift| {
+            let later = drift.later.iter();
+            later.map(|later| share_beyond(*later, drift.first))
+        });
+        shares.fold(None, |range: Option<(f64, f64)>, share| match range {
+            Some((least, most)) => Some((least.min(share), most.max(share))),
+            None => Some((share, share)),
+        })
+    }
+}
+
+fn share_beyond(later: Duration, first: Duration) -> f64 {
+    later.as_secs_f64() / first.as_secs_f64().max(1e-12) - 1.0
 }
 
 fn error((index, point): (usize, &LabPoint)) -> Option<(usize, f64)> {
+    if point.is_baseline {
+        return None;
+    }
     let error = point.prediction.as_ref()?.error()?;
     Some((index, error))
 }
@@ -225,16 +249,7 @@ fn table(outcome: &LabOutcome) -> Table {
     if headings.is_empty() {
         headings.push("point".to_owned());
     }
-    let figures = [
-        "measured",
-        "predicted",
-        "error",
-        "low",
-        "high",
-        "per second",
-        "turns",
-        "bound by",
-    ];
+    let figures = ["measured", "predicted", "error", "per second", "bound by"];
     headings.extend(figures.map(str::to_owned));
     let mut table = Table::new(headings);
     for point in &outcome.points {
@@ -248,7 +263,7 @@ fn table(outcome: &LabOutcome) -> Table {
     table
 }
 
-fn figures_of(point: &LabPoint) -> [String; 8] {
+fn figures_of(point: &LabPoint) -> [String; 5] {
     let prediction = point.prediction.as_ref();
     let dash = || DASH.to_owned();
     [
@@ -257,13 +272,10 @@ fn figures_of(point: &LabPoint) -> [String; 8] {
         prediction
             .and_then(Prediction::error)
             .map_or_else(dash, error_text),
-        duration_or_dash(prediction.map(|prediction| prediction.low)),
-        duration_or_dash(prediction.map(|prediction| prediction.high)),
         point
             .measured
             .as_ref()
             .map_or_else(dash, |measured| number(measured.per_second)),
-        prediction.map_or_else(dash, |prediction| number(prediction.turns)),
         prediction.map_or_else(dash, |prediction| bound_words(prediction.bound_by).to_owned()),
     ]
 }
@@ -314,15 +326,14 @@ fn ratio(value: f64) -> String {
 fn drift_line(drift: &LabDrift) -> String {
     let least = drift.later.iter().min().copied().unwrap_or_default();
     let most = drift.later.iter().max().copied().unwrap_or_default();
-    let share = |later: Duration| later.as_secs_f64() / drift.first.as_secs_f64().max(1e-12) - 1.0;
     format!(
         "Without distance{}: {} at first, {} to {} later ({} to {}).\n",
         beside_words(&drift.beside),
         format_duration(drift.first),
         format_duration(least),
         format_duration(most),
-        error_text(share(least)),
-        error_text(share(most)),
+        error_text(share_beyond(least, drift.first)),
+        error_text(share_beyond(most, drift.first)),
     )
 }
 
@@ -352,7 +363,7 @@ fn errors_line(outcome: &LabOutcome, errors: &LabErrors) -> String {
         .zip(worst.values.iter().cloned())
         .collect();
     format!(
-        "Predictions of {}: off by {} (median), {} at worst{}; {} within low and high.\n",
+        "Predictions of {}: off by {} (median), {} at worst{}; {} within their bounds.\n",
         counted(errors.points as u64, "point"),
         error_text(errors.median).trim_start_matches('+'),
         error_text(errors.worst),

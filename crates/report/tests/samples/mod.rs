@@ -427,3 +427,41 @@ pub fn line(write: impl FnOnce(&mut JsonWriter<Vec<u8>>) -> std::io::Result<()>)
         .trim_end()
         .to_owned()
 }
+
+/// A lab of one point, off by a little.
+pub fn lab() -> report::text::LabOutcome {
+    use report::text::{LabDrift, LabOutcome, LabPoint, LabSlope};
+    let mut prediction = prediction("request", 40, 27.2, None);
+    let measured = measured(100, 1_099_312);
+    prediction.measured = Some(measured.clone());
+    let beside = vec![("workload.clients".to_owned(), "16".to_owned())];
+    LabOutcome {
+        name: "wordpress".to_owned(),
+        operation: "request".to_owned(),
+        settings: vec!["links.web-database.rtt".to_owned(), "workload.clients".to_owned()],
+        points: vec![LabPoint {
+            values: vec!["40ms".to_owned(), "16".to_owned()],
+            measured: Some(measured),
+            prediction: Some(prediction),
+            links: vec![link()],
+        }],
+        slopes: vec![LabSlope {
+            link: "web-database".to_owned(),
+            beside: beside.clone(),
+            measured: 27.25,
+            predicted: Some(27.1),
+            turns: Some(27.2),
+            points: 3,
+        }],
+        drifts: vec![LabDrift {
+            beside,
+            first: millis(12),
+            later: vec![millis(11), millis(13)],
+        }],
+        ..LabOutcome::default()
+    }
+}
+
+fn millis(millis: u64) -> Duration {
+    Duration::from_millis(millis)
+}

@@ -112,7 +112,7 @@ fn statements(section: &Section<'_>) -> Result<Vec<String>, ConfigError> {
             let path = home(file.path).join(name);
             let script = std::fs::read_to_string(&path)
                 .map_err(|error| file.error(place, format!("could not read {}: {error}", path.display())))?;
-            script_statements(&script)
+            vec![script]
         }
         (Some(node), Some(_)) => {
             let what = "statements and script are both given: leave one out";
@@ -130,25 +130,6 @@ fn statements(section: &Section<'_>) -> Result<Vec<String>, ConfigError> {
         )),
         _ => Ok(statements),
     }
-}
-
-/// The statements of a script: each ends with a semicolon at the end of a line. Lines that begin with `--` are comments.
-fn script_statements(script: &str) -> Vec<String> {
-    let mut statements = Vec::new();
-    let mut current = String::new();
-    for line in script.lines().filter(|line| !line.trim_start().starts_with("--")) {
-        let line = line.trim_end();
-        if !current.is_empty() {
-            current.push('\n');
-        }
-        current.push_str(line.strip_suffix(';').unwrap_or(line));
-        if line.ends_with(';') {
-            statements.push(std::mem::take(&mut current));
-        }
-    }
-    statements.push(current);
-    statements.retain(|statement| !statement.trim().is_empty());
-    statements
 }
 
 fn operation(

@@ -1,0 +1,139 @@
+//! What a lab's run has to say, from what was kept and predicted.
+
+use super::config::LabFile;
+use super::observed::operation_word;
+use super::plan::{Plan, Point, is_at_rest};
+use super::run::Run;
+use super::slope::slopes;
+use super::store::Kept;
+use model::{Conditions, Measured, Prediction, Warning};
+use report::text::{LabDrift, LabOutcome, LabPoint, link_warnings};
+
+/// The outcome of `run`, as far as it came.
+pub fn outcome(file: &LabFile, plan: &Plan, run: &Run<'_>, conditions: Conditions) -> LabOutcome {
+    let points: Vec<LabPoint> = plan
+        .points
+        .iter()
+        .zip(&run.points)
+        .zip(&run.predictions)
+        .map(|((point, kept), prediction)| lab_point(point, kept.as_ref(), prediction.clone()))
+        .collect();
+    LabOutcome {
+        name: file.lab.name.clone(),
+        conditions,
+        operation: operation_word(&file.lab.workload).to_owned(),
+        settings: plan.settings.clone(),
+        slopes: slopes(plan, &points),
+        drifts: drifts(plan, run),
+        warnings: warnings(plan, run, &points),
+        points,
+    }
+}
+
+fn lab_point(point: &Point, kept: Option<&Kept>, prediction: Option<Prediction>) -> LabPoint {
+    let measured = kept.and_then(|kept| together(&kept.runs));
+    LabPoint {
+        values: point.values.clone(),
+        prediction: prediction.map(|prediction| Prediction {
+            measured: measured.clone(),
+            ..prediction
+        }),
+        measured,
+        is_baseline: point.lab.links.iter().all(|link| is_at_rest(&link.link)),
+        links: kept.map_or_else(Vec::new, |kept| kept.links.clone()),
+    }
+}
+
+/// Several measurements of one point as one: the median of their medians (of an even number the lower of the two in the
+/// middle) with that measurement's spread; operations and errors summed.
+fn together(runs: &[Measured]) -> Option<Measured> {
+    let mut sorted: Vec<&Measured> = runs.iter().collect();
+    sorted.sort_by_key(|run| run.duration);
+    let middle = *sorted.get(sorted.len().checked_sub(1)? / 2)?;
+    Some(Measured {
+        operations: runs.iter().map(|run| run.operations).sum(),
+        errors: runs.iter().map(|run| run.errors).sum(),
+        ..middle.clone()
+    })
+}
+
+fn drifts(plan: &Plan, run: &Run<'_>) -> Vec<LabDrift> {
+    let drift = |(index, kept): (usize, &Option<Kept>)| {
+        let (first, later) = kept.as_ref()?.runs.split_first()?;
+        Some(LabDrift {
+            beside: beside(plan, index),
+            first: first.duration,
+            later: later.iter().map(|run| run.duration).collect(),
+        })
+    };
+    run.baselines.iter().enumerate().filter_map(drift).collect()
+}
+
+/// The settings that all points of a baseline share and that tell it apart from the others.
+fn beside(plan: &Plan, baseline: usize) -> Vec<(String, String)> {
+    if plan.baselines.len() < 2 {
+        return Vec::new();
+    }
+    let of_baseline: Vec<&Point> = plan
+        .points
+        .iter()
+        .filter(|point| point.baseline == baseline)
+        .collect();
+    let shared = |column: usize| {
+        let value = &of_baseline.first()?.values[column];
+        of_baseline
+            .iter()
+            .all(|point| point.values[column] == *value)
+            .then(|| value.clone())
+    };
+    let columns = plan.settings.iter().enumerate();
+    columns
+        .filter(|(_, setting)| !setting.starts_with("links."))
+        .filter_map(|(column, setting)| Some((setting.clone(), shared(column)?)))
+        .collect()
+}
+
+fn warnings(plan: &Plan, run: &Run<'_>, points: &[LabPoint]) -> Vec<Warning> {
+    let mut texts: Vec<String> = run.warnings.clone();
+    for (index, (point, kept)) in points.iter().zip(&run.points).enumerate() {
+        let number = index + 1;
+        let links = plan.points[index].lab.links.iter().zip(&point.links);
+        // What the machine adds to a link without distance is its floor, which is told beside.
+        for (_, outcome) in links.filter(|(link, _)| !is_at_rest(&link.link)) {
+            let told = link_warnings(outcome).into_iter();
+            texts.extend(told.map(|warning| format!("point {number}: {}", warning.text)));
+        }
+        for (text, count) in kept.iter().flat_map(|kept| &kept.errors) {
+            let plural = if *count == 1 { "" } else { "s" };
+            texts.push(format!(
+                "point {number}: {count} operation{plural} failed: {text}"
+            ));
+        }
+        if point.measured.is_some() && point.prediction.is_none() {
+            texts.push(format!(
+                "point {number} is not predicted: {}",
+                unpredicted(&plan.points[index])
+            ));
+        }
+    }
+    let baselines = run.baselines.iter().flatten();
+    for (text, count) in baselines.flat_map(|kept| &kept.errors) {
+        texts.push(format!("without distance {count} operations failed: {text}"));
+    }
+    let mut warnings: Vec<Warning> = Vec::new();
+    for text in texts {
+        let warning = Warning { text };
+        if !warnings.contains(&warning) {
+            warnings.push(warning);
+        }
+    }
+    warnings
+}
+
+fn unpredicted(point: &Point) -> &'static str {
+    if point.lab.workload.operation.is_none() && point.lab.workload.clients > 1 {
+        "runs of a command by several clients at once cannot be told apart in a capture; count transactions or requests, with operation ="
+    } else {
+        "the capture without distance shows no such operation"
+    }
+}

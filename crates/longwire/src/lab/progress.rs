@@ -1,0 +1,135 @@
+//! How far a lab's run is: a bar with the time left on a terminal, a line for each point elsewhere. On stderr.
+
+use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
+use std::io::{self, IsTerminal, Write};
+use std::sync::Mutex;
+use std::time::{Duration, Instant};
+
+/// Tells how far a run is.
+pub struct Progress {
+    bar: Option<ProgressBar>,
+    left: Mutex<Left>,
+}
+
+/// What is still to be done.
+#[derive(Debug, Default)]
+struct Left {
+    /// Time of the measurements that were not begun.
+    waiting: Duration,
+    /// The measurement under way: when it began, and how long it is expected to take.
+    now: Option<(Instant, Duration)>,
+    done: u64,
+    all: u64,
+}
+
+impl Progress {
+    /// Of a run that is about to begin.
+    pub fn new() -> Self {
+        let bar = io::stderr().is_terminal().then(|| {
+            let bar = ProgressBar::with_draw_target(Some(0), ProgressDrawTarget::stderr());
+            if let Ok(style) = ProgressStyle::with_template("{bar:24} {pos}/{len} {msg}") {
+                bar.set_style(style);
+            }
+            bar
+        });
+        Self {
+            bar,
+            left: Mutex::default(),
+        }
+    }
+
+    /// Something that takes a while begins.
+    pub fn say(&self, what: &str) {
+        match &self.bar {
+            Some(bar) => bar.set_message(what.to_owned()),
+            None => line(what),
+        }
+    }
+
+    /// Something that must be read, on a line that stays.
+    pub fn tell(&self, what: &str) {
+        match &self.bar {
+            Some(bar) => bar.suspend(|| line(what)),
+            None => line(what),
+        }
+    }
+
+    /// So many measurements are to be made, and they are expected to take so long.
+    pub fn add(&self, measurements: u64, expected: Duration) {
+        let mut left = self.left();
+        left.all += measurements;
+        left.waiting += expected;
+        if let Some(bar) = &self.bar {
+            bar.set_length(left.all);
+        }
+    }
+
+    /// A measurement begins.
+    pub fn begin(&self, what: &str, expected: Duration) {
+        let mut left = self.left();
+        left.waiting = left.waiting.saturating_sub(expected);
+        left.now = Some((Instant::now(), expected));
+        drop(left);
+        if self.bar.is_some() {
+            self.refresh(what);
+        }
+    }
+
+    /// It is still under way.
+    pub fn refresh(&self, what: &str) {
+        let Some(bar) = &self.bar else {
+            return;
+        };
+        let left = self.left();
+        let now = left.now.map_or(Duration::ZERO, |(begun, expected)| {
+            expected.saturating_sub(begun.elapsed())
+        });
+        bar.set_message(format!("{what}, {} left", minutes(left.waiting + now)));
+    }
+
+    /// It is done: `line` tells what came out.
+    pub fn done(&self, text: &str) {
+        let mut left = self.left();
+        left.done += 1;
+        left.now = None;
+        let (done, all) = (left.done, left.all);
+        drop(left);
+        match &self.bar {
+            Some(bar) => bar.set_position(done),
+            None => line(&format!("{done} of {all}: {text}")),
+        }
+    }
+
+    /// The run is over: the bar goes away.
+    pub fn finish(&self) {
+        if let Some(bar) = &self.bar {
+            bar.finish_and_clear();
+        }
+    }
+
+    fn left(&self) -> std::sync::MutexGuard<'_, Left> {
+        self.left
+            .lock()
+            .unwrap_or_else(std::sync::PoisonError::into_inner)
+    }
+}
+
+impl Default for Progress {
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
+fn line(text: &str) {
+    // Whoever closed stderr does not want to know.
+    let _ = writeln!(io::stderr().lock(), "longwire: {text}");
+}
+
+/// `12 s`, `3 min 20 s`: what is left is not known better.
+fn minutes(span: Duration) -> String {
+    match span.as_secs() {
+        seconds if seconds < 60 => format!("{seconds} s"),
+        seconds if seconds < 3600 => format!("{} min {} s", seconds / 60, seconds % 60),
+        seconds => format!("{} h {} min", seconds / 3600, seconds % 3600 / 60),
+    }
+}

@@ -1,0 +1,552 @@
+//! A lab's run: services, baselines, predictions, and every point measured in an order by chance.
+
+use super::config::{Amount, Lab, LabFile, WorkloadKind};
+use super::observed::Observed;
+use super::order::shuffled;
+use super::plan::{Baseline, Plan, Point};
+use super::prediction::predict;
+use super::progress::Progress;
+use super::services::{self, RunningServices};
+use super::store::{Captured, Kept, Store};
+use super::wiring::Wiring;
+use super::workload;
+use anyhow::{Context, Result, bail};
+use live::Sandbox;
+use live::load::{Control, LoadOutcome};
+use model::{Measured, Prediction, Timestamp};
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::{Duration, Instant, SystemTime};
+
+/// A run under way.
+pub struct Run<'a> {
+    file: &'a LabFile,
+    plan: &'a Plan,
+    store: Store,
+    interrupted: Arc<AtomicBool>,
+    progress: Progress,
+    /// What is known of each point of the plan.
+    pub points: Vec<Option<Kept>>,
+    /// What is known of each baseline.
+    pub baselines: Vec<Option<Kept>>,
+    /// What each point was predicted to take.
+    pub predictions: Vec<Option<Prediction>>,
+    /// What is missing in the captures of the baselines.
+    pub warnings: Vec<String>,
+}
+
+/// Why a measurement brought nothing.
+enum Nothing {
+    /// The user ended the run.
+    Interrupted,
+}
+
+impl<'a> Run<'a> {
+    /// A run of `plan`, with what earlier ones left in `store`.
+    pub fn new(file: &'a LabFile, plan: &'a Plan, store: Store, interrupted: Arc<AtomicBool>) -> Self {
+        let points = plan.points.iter().map(|point| store.point(&point.lab.identity()));
+        let links = file.lab.links.len();
+        let baselines = plan
+            .baselines
+            .iter()
+            .map(|baseline| store.baseline(&baseline.lab.identity(), links));
+        Self {
+            points: points.collect(),
+            baselines: baselines.collect(),
+            predictions: vec![None; plan.points.len()],
+            warnings: Vec::new(),
+            progress: Progress::new(),
+            interrupted,
+            store,
+            plan,
+            file,
+        }
+    }
+
+    /// Measures what is missing. True when the user ended it before all was done.
+    ///
+    /// # Errors
+    /// When a service, the network or the workload does not work at all.
+    pub fn measure(&mut self, sandbox: &Sandbox) -> Result<bool> {
+        for baseline in 0..self.plan.baselines.len() {
+            self.predict(baseline)?;
+        }
+        let done = (0..self.plan.stages.len()).try_for_each(|stage| match self.stage(sandbox, stage) {
+            Ok(Ok(())) => Ok(()),
+            Ok(Err(Nothing::Interrupted)) => Err(None),
+            Err(error) => Err(Some(error)),
+        });
+        self.progress.finish();
+        match done {
+            Ok(()) => Ok(false),
+            Err(None) => Ok(true),
+            Err(Some(error)) => Err(error),
+        }
+    }
+
+    /// How often each point is to be measured.
+    fn repeat(&self) -> usize {
+        self.file.lab.measure.repeat as usize
+    }
+
+    fn missing(&self, stage: usize) -> Vec<usize> {
+        let of_stage = |point: &Point| self.plan.baselines[point.baseline].stage == stage;
+        let enough = |kept: &Option<Kept>| kept.as_ref().is_some_and(|kept| kept.runs.len() >= self.repeat());
+        (0..self.plan.points.len())
+            .filter(|&index| of_stage(&self.plan.points[index]) && !enough(&self.points[index]))
+            .collect()
+    }
+
+    fn stage(&mut self, sandbox: &Sandbox, stage: usize) -> Result<Result<(), Nothing>> {
+        let missing = self.missing(stage);
+        if missing.is_empty() {
+            return Ok(Ok(()));
+        }
+        let lab = &self.plan.stages[stage].lab;
+        let wiring = Wiring::new(sandbox, lab, self.store.directory())?;
+        let services = services::start(lab, &wiring, self.store.directory(), &|what| {
+            self.progress.say(what)
+        })?;
+        let mut ground = Ground { wiring, services };
+        for baseline in 0..self.plan.baselines.len() {
+            let needed = missing
+                .iter()
+                .any(|&point| self.plan.points[point].baseline == baseline);
+            if needed && self.baselines[baseline].is_none() {
+                if self.baseline(&mut ground, baseline)?.is_err() {
+                    return Ok(Err(Nothing::Interrupted));
+                }
+                self.predict(baseline)?;
+            }
+        }
+        self.sweep(&mut ground, stage, &missing)
+    }
+
+    /// Measures points in an order by chance, and a baseline again in between.
+    fn sweep(&mut self, ground: &mut Ground, stage: usize, missing: &[usize]) -> Result<Result<(), Nothing>> {
+        let repeat = self.repeat();
+        let runs_left = |this: &Self, point: usize| {
+            repeat
+                - this.points[point]
+                    .as_ref()
+                    .map_or(0, |kept| kept.runs.len())
+                    .min(repeat)
+        };
+        for &point in missing {
+            let runs = runs_left(self, point) as u32;
+            self.progress.add(runs.into(), self.expected(point) * runs);
+        }
+        let mut since_baseline = 0;
+        for pass in 0..repeat {
+            let seed = self.file.lab.seed ^ ((stage as u64) << 32) ^ ((pass as u64) << 48);
+            for place in shuffled(missing.len(), seed) {
+                let point = missing[place];
+                if runs_left(self, point) < repeat - pass {
+                    continue;
+                }
+                if self.point(ground, point)?.is_err() {
+                    return Ok(Err(Nothing::Interrupted));
+                }
+                since_baseline += 1;
+                if since_baseline >= self.file.lab.measure.baseline_every {
+                    since_baseline = 0;
+                    let baseline = self.plan.points[point].baseline;
+                    if self.baseline_again(ground, baseline)?.is_err() {
+                        return Ok(Err(Nothing::Interrupted));
+                    }
+                }
+            }
+        }
+        Ok(Ok(()))
+    }
+
+    /// How long a point will take to measure, from its prediction.
+    fn expected(&self, point: usize) -> Duration {
+        let lab = &self.plan.points[point].lab;
+        let amount = lab.measure.amount;
+        let one = self.predictions[point]
+            .as_ref()
+            .map_or(Duration::from_secs(1), |prediction| prediction.duration);
+        let by_operations = amount.operations.map(|operations| {
+            let each = operations.div_ceil(u64::from(lab.workload.clients.max(1)));
+            one.saturating_mul(u32::try_from(each).unwrap_or(u32::MAX))
+        });
+        let spans = [by_operations, amount.duration];
+        spans.into_iter().flatten().min().unwrap_or_default()
+    }
+
+    fn point(&mut self, ground: &mut Ground, index: usize) -> Result<Result<(), Nothing>> {
+        let point = &self.plan.points[index];
+        let what = self.words(index);
+        let expected = self.expected(index);
+        self.progress.begin(&what, expected);
+        ground.wiring.set_links(&point.lab);
+        let Ok(ran) = self.timed(ground, &point.lab, point.lab.measure.amount, &what)? else {
+            return Ok(Err(Nothing::Interrupted));
+        };
+        let links = ground.wiring.outcomes();
+        let mut kept = self.points[index]
+            .take()
+            .unwrap_or_else(|| empty(Captured::default()));
+        kept.links = links;
+        let text = match &ran.measured {
+            Some(measured) => self.result_words(index, measured),
+            None => "no operation succeeded".to_owned(),
+        };
+        add(&mut kept, ran);
+        self.store.keep_point(&point.lab.identity(), &kept)?;
+        self.points[index] = Some(kept);
+        self.progress.done(&format!("{what}: {text}"));
+        Ok(Ok(()))
+    }
+
+    /// What tells a point apart, for people.
+    fn words(&self, index: usize) -> String {
+        let point = &self.plan.points[index];
+        let settings = self.plan.settings.iter().zip(&point.values);
+        let words: Vec<String> = settings
+            .map(|(setting, value)| {
+                let setting = setting.strip_prefix("links.").unwrap_or(setting);
+                format!("{setting} {value}")
+            })
+            .collect();
+        if words.is_empty() {
+            "the lab as in its file".to_owned()
+        } else {
+            words.join(", ")
+        }
+    }
+
+    fn result_words(&self, index: usize, measured: &Measured) -> String {
+        let took = model::format_duration(measured.duration);
+        match &self.predictions[index] {
+            Some(prediction) => {
+                format!(
+                    "{took}, predicted {}",
+                    model::format_duration(prediction.duration)
+                )
+            }
+            None => took,
+        }
+    }
+
+    /// Warms up, then captures a run of the workload without distance.
+    fn baseline(&mut self, ground: &mut Ground, index: usize) -> Result<Result<(), Nothing>> {
+        let baseline = &self.plan.baselines[index];
+        let lab = &baseline.lab;
+        let identity = lab.identity();
+        self.store.prepare_baseline(&identity)?;
+        ground.wiring.set_links(lab);
+        let words = self.baseline_words(baseline);
+        self.progress.say(&format!("warming up {words}"));
+        if lab.measure.warmup > 0 {
+            let amount = Amount {
+                operations: Some(lab.measure.warmup),
+                duration: lab.measure.amount.duration,
+            };
+            let Ok(ran) = self.load(ground, lab, amount, "")? else {
+                return Ok(Err(Nothing::Interrupted));
+            };
+            require_success(&ran)?;
+        }
+        self.progress.say(&format!("capturing {words}"));
+        let files = self.store.captures(&identity, lab.links.len());
+        let Ok((ran, windows)) = self.captured(ground, lab, lab.measure.amount, &files)? else {
+            return Ok(Err(Nothing::Interrupted));
+        };
+        let captured = Captured {
+            addresses: ground.wiring.addresses().clone(),
+            windows,
+        };
+        let ran = by_capture(ran, lab, &files, &captured)?;
+        require_success(&ran)?;
+        let mut kept = empty(captured);
+        kept.links = ground.wiring.outcomes();
+        add(&mut kept, ran);
+        self.store.keep_baseline(&identity, &kept)?;
+        self.baselines[index] = Some(kept);
+        Ok(Ok(()))
+    }
+
+    fn baseline_again(&mut self, ground: &mut Ground, index: usize) -> Result<Result<(), Nothing>> {
+        let lab = &self.plan.baselines[index].lab;
+        self.progress.say("no distance again, for the machine's drift");
+        ground.wiring.set_links(lab);
+        let Ok(ran) = self.timed(ground, lab, lab.measure.amount, "no distance again")? else {
+            return Ok(Err(Nothing::Interrupted));
+        };
+        if let Some(kept) = &mut self.baselines[index] {
+            add(kept, ran);
+            let kept = kept.clone();
+            self.store.keep_baseline(&lab.identity(), &kept)?;
+        }
+        Ok(Ok(()))
+    }
+
+    fn baseline_words(&self, baseline: &Baseline) -> String {
+        if self.plan.baselines.len() == 1 {
+            return "without distance".to_owned();
+        }
+        let clients = baseline.lab.workload.clients;
+        let plural = if clients == 1 { "" } else { "s" };
+        format!("without distance, {clients} client{plural}")
+    }
+
+    /// Predicts the points of a baseline that was captured.
+    fn predict(&mut self, index: usize) -> Result<()> {
+        let Some(kept) = &self.baselines[index] else {
+            return Ok(());
+        };
+        let lab = &self.plan.baselines[index].lab;
+        let files = self.store.captures(&lab.identity(), lab.links.len());
+        let observed = Observed::read(&files, lab, &kept.captured)?;
+        let Some(measured) = kept.runs.first() else {
+            return Ok(());
+        };
+        let points: Vec<usize> = (0..self.plan.points.len())
+            .filter(|&point| self.plan.points[point].baseline == index)
+            .collect();
+        let of_baseline: Vec<&Point> = points.iter().map(|&point| &self.plan.points[point]).collect();
+        let predictions = predict(&observed, measured, &of_baseline);
+        for (point, prediction) in points.into_iter().zip(predictions) {
+            self.predictions[point] = prediction;
+        }
+        self.warnings
+            .extend(observed.warnings.into_iter().map(|warning| warning.text));
+        Ok(())
+    }
+
+    /// Runs the workload and times its operations: by its own clock, or in a capture where it has none.
+    fn timed(
+        &self,
+        ground: &mut Ground,
+        lab: &Lab,
+        amount: Amount,
+        what: &str,
+    ) -> Result<Result<LoadOutcome, Nothing>> {
+        if !is_timed_by_capture(lab) {
+            return self.load(ground, lab, amount, what);
+        }
+        let scratch = self.store.directory().join("point");
+        std::fs::create_dir_all(&scratch).with_context(|| format!("could not make {}", scratch.display()))?;
+        let files: Vec<PathBuf> = (0..lab.links.len())
+            .map(|link| scratch.join(format!("link-{}.pcap", link + 1)))
+            .collect();
+        let Ok((ran, windows)) = self.captured(ground, lab, amount, &files)? else {
+            return Ok(Err(Nothing::Interrupted));
+        };
+        let captured = Captured {
+            addresses: ground.wiring.addresses().clone(),
+            windows,
+        };
+        let ran = by_capture(ran, lab, &files, &captured)?;
+        std::fs::remove_dir_all(&scratch)
+            .with_context(|| format!("could not remove {}", scratch.display()))?;
+        Ok(Ok(ran))
+    }
+
+    /// Runs the workload while all links are captured. Where a run of the command is the operation and there is one
+    /// client, also tells from when to when each lasted.
+    #[allow(clippy::type_complexity, reason = "what was measured, and when")]
+    fn captured(
+        &self,
+        ground: &mut Ground,
+        lab: &Lab,
+        amount: Amount,
+        files: &[PathBuf],
+    ) -> Result<Result<(LoadOutcome, Vec<(Timestamp, Timestamp)>), Nothing>> {
+        ground.wiring.start_captures(files)?;
+        let ran = if lab.workload.operation.is_none() && lab.workload.clients == 1 {
+            self.one_by_one(ground, lab, amount)
+        } else {
+            self.load(ground, lab, amount, "")
+                .map(|ran| ran.map(|ran| (ran, Vec::new())))
+        };
+        let stopped = ground.wiring.stop_captures();
+        let ran = ran?;
+        stopped?;
+        Ok(ran)
+    }
+
+    /// Runs the command again and again, and notes when.
+    #[allow(clippy::type_complexity, reason = "what was measured, and when")]
+    fn one_by_one(
+        &self,
+        ground: &mut Ground,
+        lab: &Lab,
+        amount: Amount,
+    ) -> Result<Result<(LoadOutcome, Vec<(Timestamp, Timestamp)>), Nothing>> {
+        let begun = Instant::now();
+        let mut windows = Vec::new();
+        let mut all = Sum::default();
+        let over = |done: u64| {
+            amount
+                .operations
+                .is_some_and(|most| done >= most.min(MOST_WINDOWS))
+                || amount.duration.is_some_and(|most| begun.elapsed() >= most)
+        };
+        let mut done = 0;
+        while !over(done) {
+            let begin = now();
+            let one = Amount {
+                operations: Some(1),
+                duration: None,
+            };
+            let Ok(ran) = self.load(ground, lab, one, "")? else {
+                return Ok(Err(Nothing::Interrupted));
+            };
+            if let Some(measured) = &ran.measured {
+                windows.push((begin, begin.after(measured.duration)));
+            }
+            all.add(ran);
+            done += 1;
+        }
+        Ok(Ok((all.outcome(begun.elapsed()), windows)))
+    }
+
+    /// Runs the workload. Ends early when the user wants it to.
+    fn load(
+        &self,
+        ground: &mut Ground,
+        lab: &Lab,
+        amount: Amount,
+        what: &str,
+    ) -> Result<Result<LoadOutcome, Nothing>> {
+        let control = Control::default();
+        let over = AtomicBool::new(false);
+        let ran = std::thread::scope(|scope| {
+            scope.spawn(|| {
+                while !over.load(Ordering::Relaxed) {
+                    if self.interrupted.load(Ordering::Relaxed) {
+                        control.stop.store(true, Ordering::Relaxed);
+                    }
+                    if !what.is_empty() {
+                        self.progress.refresh(what);
+                    }
+                    std::thread::park_timeout(LOOK);
+                }
+            });
+            let ran = workload::run(lab, amount, &ground.wiring, &control);
+            over.store(true, Ordering::Relaxed);
+            ran
+        });
+        if self.interrupted.load(Ordering::Relaxed) {
+            return Ok(Err(Nothing::Interrupted));
+        }
+        ground.services.check()?;
+        Ok(Ok(ran?))
+    }
+}
+
+/// What stands while points are measured. Services end before the network does.
+struct Ground {
+    services: RunningServices,
+    wiring: Wiring,
+}
+
+/// Whether operations are found in the captures, because the workload runs them out of sight.
+fn is_timed_by_capture(lab: &Lab) -> bool {
+    matches!(lab.workload.kind, WorkloadKind::Command { .. }) && lab.workload.operation.is_some()
+}
+
+/// The outcome with the times of the operations that the captures show, where the workload itself did not time them.
+fn by_capture(ran: LoadOutcome, lab: &Lab, files: &[PathBuf], captured: &Captured) -> Result<LoadOutcome> {
+    if !is_timed_by_capture(lab) {
+        return Ok(ran);
+    }
+    let observed = Observed::read(files, lab, captured)?;
+    Ok(LoadOutcome {
+        measured: ran
+            .measured
+            .as_ref()
+            .and_then(|measured| observed.measured(&lab.workload, measured.errors)),
+        ..ran
+    })
+}
+
+/// The sum of runs of one operation each.
+#[derive(Default)]
+struct Sum {
+    durations: model::DistributionBuilder,
+    errors: u64,
+    texts: Vec<live::load::ErrorCount>,
+}
+
+impl Sum {
+    fn add(&mut self, ran: LoadOutcome) {
+        if let Some(measured) = ran.measured {
+            self.durations.add(measured.duration);
+        }
+        for error in ran.errors {
+            self.errors += error.count;
+            match self.texts.iter_mut().find(|known| known.text == error.text) {
+                Some(known) => known.count += error.count,
+                None => self.texts.push(error),
+            }
+        }
+    }
+
+    fn outcome(mut self, elapsed: Duration) -> LoadOutcome {
+        let measured = self.durations.percentile(50).map(|duration| Measured {
+            operations: self.durations.count(),
+            duration,
+            per_second: self.durations.count() as f64 / self.durations.sum().as_secs_f64().max(1e-9),
+            spread: self.durations.distribution(),
+            errors: self.errors,
+        });
+        LoadOutcome {
+            measured,
+            errors: self.texts,
+            elapsed,
+        }
+    }
+}
+
+fn empty(captured: Captured) -> Kept {
+    Kept {
+        runs: Vec::new(),
+        errors: Vec::new(),
+        links: Vec::new(),
+        captured,
+    }
+}
+
+fn add(kept: &mut Kept, ran: LoadOutcome) {
+    for error in ran.errors {
+        match kept.errors.iter_mut().find(|(text, _)| *text == error.text) {
+            Some((_, count)) => *count += error.count,
+            None => kept.errors.push((error.text, error.count)),
+        }
+    }
+    kept.runs.extend(ran.measured);
+}
+
+/// Without distance at least one operation must succeed.
+fn require_success(ran: &LoadOutcome) -> Result<()> {
+    if ran.measured.is_some() {
+        return Ok(());
+    }
+    match ran.errors.first() {
+        Some(error) => bail!(
+            "the workload does not work without any distance: {} ({} of its operations failed so)",
+            error.text,
+            error.count
+        ),
+        None => bail!(
+            "the workload made no operation that could be seen: does its command reach a service of the lab, and is \
+             operation = what it does?"
+        ),
+    }
+}
+
+fn now() -> Timestamp {
+    let since = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH);
+    Timestamp::from_nanos(u64::try_from(since.unwrap_or_default().as_nanos()).unwrap_or(u64::MAX))
+}
+
+/// How often is looked whether the user wants to end the run.
+const LOOK: Duration = Duration::from_millis(200);
+
+/// Runs of a command that are captured apart.
+const MOST_WINDOWS: u64 = 10_000;

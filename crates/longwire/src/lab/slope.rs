@@ -1,0 +1,137 @@
+//! What one more millisecond of a link's round trip adds: measured, predicted, and the turns counted.
+
+use super::plan::{Plan, Point, at_rest};
+use link::LinkDescription;
+use report::text::{LabPoint, LabSlope};
+use std::time::Duration;
+
+/// The slopes of every link whose round trip varies while everything else stays. `outcomes` are those of the plan's points.
+pub fn slopes(plan: &Plan, outcomes: &[LabPoint]) -> Vec<LabSlope> {
+    let links = plan.points.first().map_or(0, |point| point.lab.links.len());
+    (0..links)
+        .flat_map(|link| groups(plan, link).into_iter().map(move |group| (link, group)))
+        .filter_map(|(link, group)| slope(plan, outcomes, link, &group))
+        .collect()
+}
+
+/// Points that differ only in the round trip of `link`.
+fn groups(plan: &Plan, link: usize) -> Vec<Vec<usize>> {
+    let mut groups: Vec<Vec<usize>> = Vec::new();
+    for (index, point) in plan.points.iter().enumerate() {
+        let same = |group: &&mut Vec<usize>| alike(&plan.points[group[0]], point, link);
+        match groups.iter_mut().find(same) {
+            Some(group) => group.push(index),
+            None => groups.push(vec![index]),
+        }
+    }
+    groups
+}
+
+fn alike(one: &Point, other: &Point, link: usize) -> bool {
+    let without_rtt = |point: &Point| {
+        let mut lab = point.lab.clone();
+        let link = &mut lab.links[link].link;
+        link.rtt = Duration::ZERO;
+        lab
+    };
+    one.baseline == other.baseline && without_rtt(one) == without_rtt(other)
+}
+
+fn slope(plan: &Plan, outcomes: &[LabPoint], link: usize, group: &[usize]) -> Option<LabSlope> {
+    let rtt = |index: usize| plan.points[index].lab.links[link].link.rtt.as_secs_f64();
+    let measured: Vec<(f64, f64)> = group
+        .iter()
+        .filter_map(|&index| {
+            let measured = outcomes[index].measured.as_ref()?;
+            Some((rtt(index), measured.duration.as_secs_f64()))
+        })
+        .collect();
+    let predicted: Vec<(f64, f64)> = group
+        .iter()
+        .filter_map(|&index| {
+            let outcome = &outcomes[index];
+            let prediction = outcome.measured.as_ref().and(outcome.prediction.as_ref())?;
+            Some((rtt(index), prediction.duration.as_secs_f64()))
+        })
+        .collect();
+    // Only this link's connections were moved where all other links are at rest: then the turns are this link's.
+    let alone = |point: &Point| {
+        let others = point
+            .lab
+            .links
+            .iter()
+            .enumerate()
+            .filter(|(other, _)| *other != link);
+        others
+            .into_iter()
+            .all(|(_, other)| other.link == at_rest(&other.link))
+    };
+    let moved = group.iter().find(|&&index| {
+        let point = &plan.points[index];
+        let own: &LinkDescription = &point.lab.links[link].link;
+        alone(point) && *own != at_rest(own)
+    });
+    let turns = moved.and_then(|&index| Some(outcomes[index].prediction.as_ref()?.turns));
+    let first = &plan.points[*group.first()?];
+    Some(LabSlope {
+        link: first.lab.links[link].name.clone(),
+        beside: beside(plan, group, link),
+        measured: least_squares(&measured)?,
+        predicted: least_squares(&predicted),
+        turns,
+        points: measured.len(),
+    })
+}
+
+/// The settings by which this group differs from others, with their values.
+fn beside(plan: &Plan, group: &[usize], link: usize) -> Vec<(String, String)> {
+    let own = plan
+        .points
+        .first()
+        .map(|point| format!("links.{}.rtt", point.lab.links[link].name));
+    let varies = |column: usize| {
+        let mut values = plan.points.iter().map(|point| &point.values[column]);
+        let first = values.next();
+        values.any(|value| Some(value) != first)
+    };
+    let first = &plan.points[group[0]];
+    let columns = plan.settings.iter().enumerate();
+    columns
+        .filter(|(column, setting)| Some(*setting) != own.as_ref() && varies(*column))
+        .filter(|(column, _)| {
+            let value = &first.values[*column];
+            group
+                .iter()
+                .all(|&index| plan.points[index].values[*column] == *value)
+        })
+        // Another link without distance is what one expects.
+        .filter(|(column, _)| first.values[*column] != "0ms")
+        .map(|(column, setting)| (setting.clone(), first.values[column].clone()))
+        .collect()
+}
+
+/// The slope of the line with least squares; absent with fewer than two different places.
+fn least_squares(points: &[(f64, f64)]) -> Option<f64> {
+    let count = points.len() as f64;
+    let (sum_x, sum_y) = points
+        .iter()
+        .fold((0.0, 0.0), |(sum_x, sum_y), (x, y)| (sum_x + x, sum_y + y));
+    let (mean_x, mean_y) = (sum_x / count, sum_y / count);
+    let over: f64 = points.iter().map(|(x, y)| (x - mean_x) * (y - mean_y)).sum();
+    let under: f64 = points.iter().map(|(x, _)| (x - mean_x).powi(2)).sum();
+    (under > 0.0).then(|| over / under)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_line_has_its_slope() {
+        let line: Vec<(f64, f64)> = [0.0, 0.01, 0.04].map(|x| (x, 0.012 + 27.0 * x)).to_vec();
+        let slope = least_squares(&line).expect("a slope");
+        assert!((slope - 27.0).abs() < 1e-9, "{slope}");
+        assert_eq!(least_squares(&line[..1]), None);
+        assert_eq!(least_squares(&[]), None);
+    }
+}

@@ -1,0 +1,94 @@
+//! A lab's workload, run on its host.
+
+use super::config::{Amount, CommandLine, Lab, WorkloadKind};
+use super::wiring::Wiring;
+use anyhow::{Context, Result};
+use live::Target;
+use live::load::{self, Control, LoadOutcome, Plan};
+use std::net::SocketAddr;
+use std::process::Command;
+
+/// Runs `amount` of `lab`'s workload.
+///
+/// # Errors
+/// When it cannot be run at all; operations that fail are in the outcome.
+pub fn run(lab: &Lab, amount: Amount, wiring: &Wiring, control: &Control) -> Result<LoadOutcome> {
+    let workload = &lab.workload;
+    let plan = Plan {
+        clients: workload.clients,
+        warm_up: 0,
+        operations: amount.operations,
+        duration: amount.duration,
+        timeout: workload.timeout,
+        seed: lab.seed,
+    };
+    let host = wiring.host(&workload.host);
+    match &workload.kind {
+        WorkloadKind::Http { url, keep_alive } => {
+            let address = address(url, 80, wiring)?;
+            let http = load::http::HttpLoad::new(url, address, *keep_alive)?;
+            let ran = wiring.network().within(host, || load::run(&http, &plan, control));
+            Ok(ran?)
+        }
+        WorkloadKind::Sql {
+            target,
+            statements,
+            reconnect,
+        } => {
+            let target = Target::parse(target)?;
+            let script = load::sql::Script::of(statements.iter().map(String::as_str))?;
+            let address = SocketAddr::new(wiring.address(&target.host), target.port);
+            let sql = load::sql::SqlLoad::new(&target, address, script, *reconnect)?;
+            let ran = wiring.network().within(host, || load::run(&sql, &plan, control));
+            Ok(ran?)
+        }
+        WorkloadKind::Command { command } => {
+            let make = || {
+                let mut made = self::command(command, lab, amount);
+                wiring.network().run_in(host, &mut made);
+                made
+            };
+            let runs = load::command::CommandLoad::new(&make);
+            // One run does all the operations, where these are not runs themselves.
+            let plan = match workload.operation {
+                None => plan,
+                Some(_) => Plan {
+                    clients: 1,
+                    operations: Some(1),
+                    duration: None,
+                    timeout: workload
+                        .timeout
+                        .saturating_mul(u32::try_from(amount.operations.unwrap_or(1)).unwrap_or(u32::MAX)),
+                    ..plan
+                },
+            };
+            Ok(load::run(&runs, &plan, control)?)
+        }
+    }
+}
+
+fn address(url: &str, port: u16, wiring: &Wiring) -> Result<SocketAddr> {
+    let rest = url.split_once("://").map_or(url, |(_, rest)| rest);
+    let authority = rest.split(['/', '?', '#']).next().unwrap_or(rest);
+    let (host, port) = match authority.split_once(':') {
+        Some((host, port)) => (host, port.parse().with_context(|| format!("{port} is no port"))?),
+        None => (authority, port),
+    };
+    Ok(SocketAddr::new(wiring.address(host), port))
+}
+
+fn command(line: &CommandLine, lab: &Lab, amount: Amount) -> Command {
+    let mut command = Command::new(&line.words[0]);
+    command.args(&line.words[1..]).current_dir(&lab.home);
+    let clients = u64::from(lab.workload.clients);
+    command.env("LONGWIRE_CLIENTS", clients.to_string());
+    if let Some(operations) = amount.operations {
+        command.env("LONGWIRE_OPERATIONS", operations.to_string());
+        let each = operations.div_ceil(clients.max(1));
+        command.env("LONGWIRE_OPERATIONS_PER_CLIENT", each.to_string());
+    }
+    if let Some(duration) = amount.duration {
+        command.env("LONGWIRE_SECONDS", duration.as_secs().max(1).to_string());
+    }
+    command
+}
