@@ -444,6 +444,7 @@ pub fn lab() -> report::text::LabOutcome {
             measured: Some(measured),
             prediction: Some(prediction),
             links: vec![link()],
+            is_baseline: false,
         }],
         slopes: vec![LabSlope {
             link: "web-database".to_owned(),
