@@ -7,7 +7,7 @@ cd "$(dirname "$0")/.."
 main() {
     case "$1" in
         demo) install_missing build ;;
-        test) install_missing build servers ;;
+        test) install_missing build servers browser ;;
         bench) install_missing build servers peers ;;
         *) echo "usage: scripts/setup.sh demo|test|bench" >&2; exit 2 ;;
     esac
@@ -37,6 +37,12 @@ php php-cli
 tshark tshark
 tcpdump tcpdump
 setcap libcap2-bin
+END
+        ;;
+        browser) cat <<'END'
+chromium chromium
+chromedriver chromium-driver
+setpriv util-linux
 END
         ;;
         peers) cat <<'END'

@@ -1,5 +1,5 @@
 //! Real servers for tests: PostgreSQL and MariaDB on private ports and in private directories, and captures of
-//! what they say.
+//! what they say; and a browser.
 //!
 //! A server is ready when its `start` returns and gone when its value is dropped, also when the test panics; when
 //! the test process is killed, the kernel ends the server. Everything here panics with a message that says what is
@@ -7,12 +7,14 @@
 //!
 //! How servers are started and ended is in the crate `servers`, which labs use too. Start reading at [`postgres`].
 
+pub mod browser;
 pub mod capture;
 pub mod certificate;
 pub mod mariadb;
 pub mod postgres;
 pub mod process;
 
+pub use browser::Browser;
 pub use capture::Capture;
 pub use certificate::Certificate;
 pub use mariadb::{MariaDb, MariaDbOptions};

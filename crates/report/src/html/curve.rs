@@ -65,7 +65,7 @@ fn svg(view: &View, row: &Row, size: Size, out: &mut String) {
     let _ = writeln!(
         out,
         "<line class=\"hair\" x1=\"{at:.1}\" x2=\"{at:.1}\" y1=\"{:.1}\" y2=\"{up:.1}\"/><circle class=\"marker\" cx=\"{at:.1}\" cy=\"{up:.1}\" \
-         r=\"5\"/>\n</svg>",
+         r=\"6\"/>\n</svg>",
         y.from
     );
 }

@@ -257,7 +257,7 @@ fn nanos(span: Duration) -> u64 {
     u64::try_from(span.as_nanos()).unwrap_or(u64::MAX)
 }
 
-const FIRST_RTT: Duration = Duration::from_millis(10);
+const FIRST_RTT: Duration = Duration::from_millis(40);
 const MOST_ROWS: usize = 12;
 const MOST_POINTS: usize = 200;
 const LONGEST_NAME: usize = 120;

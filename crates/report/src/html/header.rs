@@ -69,7 +69,7 @@ fn figures(summary: &Summary, out: &mut String) {
         (
             "median duration",
             time_or_dash(summary.spread.p50),
-            format!("99 in 100 within {}", time_or_dash(summary.spread.p99)),
+            spread(summary),
         ),
         (
             "turns each",
@@ -94,6 +94,16 @@ fn figures(summary: &Summary, out: &mut String) {
         );
     }
     out.push_str("</dl>\n");
+}
+
+/// What stands beside the median: the 99th percentile, or with too few samples the extremes.
+fn spread(summary: &Summary) -> String {
+    let spread = &summary.spread;
+    match (spread.p99, spread.min, spread.max) {
+        (Some(p99), ..) => format!("99 in 100 within {}", time(p99)),
+        (None, Some(min), Some(max)) if spread.count > 1 => format!("{} to {}", time(min), time(max)),
+        _ => "of the only one".to_owned(),
+    }
 }
 
 /// Nothing from anywhere; style and script only as they stand in the page.

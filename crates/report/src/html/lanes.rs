@@ -206,16 +206,17 @@ impl Lanes {
     /// One line a connection, with all steps of the operation.
     pub fn draw(&self, operation: &Operation, out: &mut String) {
         let shown = self.names.len().min(SHOWN);
-        let mut lanes = vec![vec![[0_u64; 4]; BINS]; shown];
+        let mut lanes = vec![Strip::new(nanos(operation.duration)); shown];
         for step in &operation.steps {
-            if let Some(bins) = lanes.get_mut(self.of(step)) {
-                for piece in timed(operation, step).pieces {
-                    cover(bins, piece, nanos(operation.duration));
-                }
+            if let Some(strip) = lanes.get_mut(self.of(step)) {
+                timed(operation, step)
+                    .pieces
+                    .into_iter()
+                    .for_each(|piece| strip.cover(piece));
             }
         }
         out.push_str("<ol class=\"lanes\">\n");
-        for (place, bins) in lanes.iter().enumerate() {
+        for (place, strip) in lanes.iter().enumerate() {
             let _ = write!(
                 out,
                 "<li><span class=\"lane-name\"><i class=\"tag\">{}</i>{}</span><svg class=\"bar\" viewBox=\"0 0 {BINS} 10\" \
@@ -223,7 +224,7 @@ impl Lanes {
                 place + 1,
                 Escaped(&cut(self.name(place), LONGEST_NAME))
             );
-            rectangles(bins, out);
+            strip.draw(BINS as f64, 0, 10, out);
             out.push_str("</svg></li>\n");
         }
         out.push_str("</ol>\n");
@@ -237,51 +238,136 @@ impl Lanes {
     }
 }
 
-/// Adds what a piece covers of each bin.
-fn cover(bins: &mut [[u64; 4]], piece: Piece, duration: u64) {
-    let width = duration.div_ceil(BINS as u64).max(1);
-    let last = BINS - 1;
-    let first = usize::try_from(piece.from / width).unwrap_or(last).min(last);
-    let end = usize::try_from(piece.to / width).unwrap_or(last).min(last);
-    for (index, bin) in bins.iter_mut().enumerate().take(end + 1).skip(first) {
-        let from = index as u64 * width;
-        let covered = piece.to.min(from + width).saturating_sub(piece.from.max(from));
-        bin[piece.kind as usize] += covered;
+/// A stretch of time cut into [`BINS`] bins, each of which shows what covers most of it: many pieces in bounded size.
+#[derive(Debug, Clone)]
+pub struct Strip {
+    duration: u64,
+    bins: Vec<[u64; 4]>,
+}
+
+impl Strip {
+    /// An empty one.
+    pub fn new(duration: u64) -> Self {
+        Self {
+            duration,
+            bins: vec![[0; 4]; BINS],
+        }
+    }
+
+    /// Adds what `piece` covers of each bin.
+    pub fn cover(&mut self, piece: Piece) {
+        let width = self.duration.div_ceil(BINS as u64).max(1);
+        let last = BINS - 1;
+        let first = usize::try_from(piece.from / width).unwrap_or(last).min(last);
+        let end = usize::try_from(piece.to / width).unwrap_or(last).min(last);
+        for (index, bin) in self.bins.iter_mut().enumerate().take(end + 1).skip(first) {
+            let from = index as u64 * width;
+            let to = piece.to.min(from.saturating_add(width));
+            bin[piece.kind as usize] += to.saturating_sub(piece.from.max(from));
+        }
+    }
+
+    /// Draws it `width` wide: a path each kind.
+    pub fn draw(&self, width: f64, top: usize, height: usize, out: &mut String) {
+        let mut paths = [const { String::new() }; KINDS.len()];
+        let scale = width / BINS as f64;
+        for (kind, bin, bins) in self.runs() {
+            let (from, long) = (bin as f64 * scale, bins as f64 * scale);
+            let _ = write!(
+                paths[kind as usize],
+                "M{from:.1} {top}h{long:.1}v{height}h-{long:.1}z"
+            );
+        }
+        for (kind, path) in KINDS.iter().zip(&paths).filter(|(_, path)| !path.is_empty()) {
+            let _ = write!(out, "<path class=\"p-{}\" d=\"{path}\"/>", kind.class());
+        }
+    }
+
+    /// Neighbouring bins of the same kind: kind, first bin, how many. What covers less than half of a bin counts for the
+    /// next one, so that as much is painted as there was.
+    fn runs(&self) -> Vec<(Kind, usize, usize)> {
+        let width = i128::from(self.duration.div_ceil(BINS as u64).max(1));
+        let mut owed = [0_i128; KINDS.len()];
+        let mut runs: Vec<(Kind, usize, usize)> = Vec::new();
+        for (index, bin) in self.bins.iter().enumerate() {
+            owed.iter_mut()
+                .zip(bin)
+                .for_each(|(owed, covered)| *owed += i128::from(*covered));
+            if owed.iter().sum::<i128>() * 2 < width {
+                continue;
+            }
+            let Some(kind) = KINDS.into_iter().max_by_key(|kind| owed[*kind as usize]) else {
+                continue;
+            };
+            owed[kind as usize] -= width;
+            match runs.last_mut() {
+                Some((last, from, bins)) if *last == kind && *from + *bins == index => *bins += 1,
+                _ => runs.push((kind, index, 1)),
+            }
+        }
+        runs
     }
 }
 
-/// Neighbouring bins of the same kind as one rectangle each.
-fn rectangles(bins: &[[u64; 4]], out: &mut String) {
-    let kind_of = |bin: &[u64; 4]| {
-        let kinds = [Kind::Network, Kind::Server, Kind::Waiting, Kind::Unknown];
-        kinds
-            .into_iter()
-            .max_by_key(|kind| bin[*kind as usize])
-            .filter(|kind| bin[*kind as usize] > 0)
-    };
-    let mut index = 0;
-    while index < bins.len() {
-        let kind = kind_of(&bins[index]);
-        let run = bins[index..]
-            .iter()
-            .take_while(|bin| kind_of(bin) == kind)
-            .count();
-        if let Some(kind) = kind {
-            let _ = write!(
-                out,
-                "<rect class=\"p-{}\" x=\"{index}\" width=\"{run}\" height=\"10\"/>",
-                kind.class()
-            );
-        }
-        index += run;
-    }
-}
+const KINDS: [Kind; 4] = [Kind::Network, Kind::Server, Kind::Waiting, Kind::Unknown];
 
 /// Nanoseconds of a span, as far as 64 bits reach.
 pub fn nanos(span: Duration) -> u64 {
     u64::try_from(span.as_nanos()).unwrap_or(u64::MAX)
 }
 
-const BINS: usize = 600;
+/// How finely a strip is cut.
+const BINS: usize = 400;
 const SHOWN: usize = 12;
 const LONGEST_NAME: usize = 60;
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_strip_paints_as_much_as_there_was() {
+        // Every bin a quarter server, a quarter network.
+        let width = 100_u64;
+        let mut strip = Strip::new(width * BINS as u64);
+        for bin in 0..BINS as u64 {
+            let from = bin * width;
+            strip.cover(Piece {
+                kind: Kind::Network,
+                from,
+                to: from + 25,
+            });
+            strip.cover(Piece {
+                kind: Kind::Server,
+                from: from + 25,
+                to: from + 50,
+            });
+        }
+        let painted = |wanted| -> usize {
+            strip
+                .runs()
+                .iter()
+                .filter(|(kind, ..)| *kind == wanted)
+                .map(|(_, _, bins)| bins)
+                .sum()
+        };
+        let quarter = BINS / 4;
+        assert!(
+            painted(Kind::Network).abs_diff(quarter) <= 1,
+            "{:?}",
+            strip.runs()
+        );
+        assert!(painted(Kind::Server).abs_diff(quarter) <= 1, "{:?}", strip.runs());
+    }
+
+    #[test]
+    fn pieces_beyond_the_end_are_cut_there() {
+        let mut strip = Strip::new(0);
+        strip.cover(Piece {
+            kind: Kind::Server,
+            from: 5,
+            to: u64::MAX,
+        });
+        assert!(strip.runs().len() <= 1);
+    }
+}

@@ -47,8 +47,11 @@ pub fn statement(text: &str, out: &mut String) {
     }
 }
 
-/// A duration with three digits and its unit: `5.16 µs`, `12.3 ms`.
+/// A duration with three digits and its unit: `5.16 µs`, `12.3 ms`; none is `0 ms`.
 pub fn time(span: Duration) -> String {
+    if span.is_zero() {
+        return "0 ms".to_owned();
+    }
     format_duration(span).replace(" us", " µs")
 }
 
@@ -82,6 +85,17 @@ pub fn number(value: f64) -> String {
         value if value.abs() < 10.0 => format!("{value:.2}"),
         value if value.abs() < 1000.0 => format!("{value:.1}"),
         value => count(value.round() as u64),
+    }
+}
+
+/// Turns that need not be whole: `27`, `27.6`.
+pub fn turns(value: f64) -> String {
+    let text = number(value);
+    let trimmed = text.trim_end_matches('0').trim_end_matches('.');
+    if text.contains('.') {
+        trimmed.to_owned()
+    } else {
+        text
     }
 }
 
@@ -144,6 +158,10 @@ mod tests {
         assert_eq!(per_one(54, 2), "27");
         assert_eq!(per_one(55, 2), "27.5");
         assert_eq!(number(f64::NAN), "–");
+        assert_eq!(
+            [turns(27.0), turns(27.6), turns(0.0), turns(1200.0)],
+            ["27", "27.6", "0", "1,200"]
+        );
         assert_eq!(number(12_345.6), "12,346");
         assert_eq!(time(Duration::from_nanos(5_160)), "5.16 µs");
         assert_eq!(share(Duration::from_nanos(1), Duration::from_secs(1)), "&lt;1 %");

@@ -21,7 +21,7 @@ pub fn section(predictions: &[Prediction], out: &mut String) {
     out.push_str(
         "<table class=\"stack\">\n<thead><tr><th scope=\"col\">operation</th><th scope=\"col\" class=\"n\">round trip</th>\
          <th scope=\"col\" class=\"n\">rate</th><th scope=\"col\" class=\"n\">clients</th><th scope=\"col\" class=\"n\">predicted</th>\
-         <th scope=\"col\" class=\"n\">low to high</th><th scope=\"col\" class=\"n\">measured</th><th scope=\"col\" class=\"n\">of</th>\
+         <th scope=\"col\" class=\"n\">low to high</th><th scope=\"col\" class=\"n\">measured</th><th scope=\"col\" class=\"n\">operations</th>\
          <th scope=\"col\" class=\"n\">error</th></tr></thead>\n<tbody>\n",
     );
     for row in rows.iter().take(SHOWN) {
@@ -34,7 +34,7 @@ pub fn section(predictions: &[Prediction], out: &mut String) {
     };
     small_print(
         &format!(
-            "{more}Error: predicted median over measured median, less one; positive is predicted too long. Of: how many operations were \
+            "{more}Error: predicted median over measured median, less one; positive is predicted too long. Operations: how many were \
              measured. Few of them, or a duration near the floor of the link below, make an error mean little."
         ),
         out,
@@ -75,9 +75,10 @@ fn table_row(row: &Prediction, out: &mut String) {
     } else {
         String::new()
     };
-    let error = row
-        .error()
-        .map_or_else(|| DASH.to_owned(), |error| format!("{:+.1} %", error * 100.0));
+    let error = row.error().map_or_else(
+        || DASH.to_owned(),
+        |error| format!("{:+.1} %", error * 100.0).replace('-', "−"),
+    );
     let outside = if is_inside(row) {
         ""
     } else {
@@ -88,7 +89,7 @@ fn table_row(row: &Prediction, out: &mut String) {
         "<tr><th scope=\"row\">{}{failed}</th><td class=\"n\" data-label=\"round trip\">{}</td><td class=\"n\" data-label=\"rate\">{}</td>\
          <td class=\"n\" data-label=\"clients\">{}</td><td class=\"n\" data-label=\"predicted\"><b>{}</b></td>\
          <td class=\"n\" data-label=\"low to high\">{} to {}{outside}</td><td class=\"n\" data-label=\"measured\"><b>{}</b></td>\
-         <td class=\"n\" data-label=\"of\">{}</td><td class=\"n\" data-label=\"error\">{error}</td></tr>",
+         <td class=\"n\" data-label=\"operations\">{}</td><td class=\"n\" data-label=\"error\">{error}</td></tr>",
         Escaped(&cut(&row.operation_name, LONGEST_NAME)),
         time(row.rtt),
         rate_words(row.rate),

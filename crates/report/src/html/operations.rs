@@ -43,7 +43,7 @@ fn groups(groups: &[OperationGroup], out: &mut String) {
     sorted.sort_by_key(|group| Reverse(group.attribution.total()));
     let all: std::time::Duration = sorted.iter().map(|group| group.attribution.total()).sum();
     out.push_str(
-        "<table class=\"stack\">\n<thead><tr><th scope=\"col\">operation</th><th scope=\"col\" class=\"n\">count</th>\
+        "<table class=\"stack barred\">\n<thead><tr><th scope=\"col\">operation</th><th scope=\"col\" class=\"n\">count</th>\
          <th scope=\"col\" class=\"n\">turns</th><th scope=\"col\" class=\"n\">median</th><th scope=\"col\" class=\"n\">p99</th>\
          <th scope=\"col\" class=\"n\">of all time</th><th scope=\"col\" class=\"n\"><i class=\"swatch s-client\"></i>client</th>\
          <th scope=\"col\" class=\"n\"><i class=\"swatch s-server\"></i>server</th>\

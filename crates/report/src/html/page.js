@@ -10,7 +10,7 @@
   // Amounts as the rest of the page writes them.
   const three = (n) => (n < 9.995 ? n.toFixed(2) : n < 99.95 ? n.toFixed(1) : n.toFixed(0));
   const time = (ns) =>
-    ns < 1e3 ? `${Math.round(ns)} ns` : ns < 999500 ? `${three(ns / 1e3)} µs`
+    ns === 0 ? "0 ms" : ns < 1e3 ? `${Math.round(ns)} ns` : ns < 999500 ? `${three(ns / 1e3)} µs`
       : ns < 999500000 ? `${three(ns / 1e6)} ms` : `${three(ns / 1e9)} s`;
   const bare = (n) => n.toFixed(2).replace(/\.?0+$/, "");
   const tickText = (ns) =>
@@ -89,7 +89,7 @@
     byId("o-times").textContent = operation.here ? `, ${number(duration / operation.here)} times the ${time(operation.here)} measured` : "";
     byId("o-bounds").textContent = `${time(low)} to ${time(high)}`;
     byId("o-per-second").textContent = number(perSecond);
-    byId("o-turns").textContent = number(operation.turns);
+    byId("o-turns").textContent = number(operation.turns).replace(/(\.\d*?)0+$/, "$1").replace(/\.$/, "");
     byId("o-bound-by").textContent = boundBy;
     let from = 0;
     byId("o-bar").innerHTML = parts.map((part, i) => {
@@ -155,7 +155,7 @@
         `<title>measured: ${time(p.duration)} at ${time(p.rtt)} (${p.operations} operations)</title></circle>`;
     }
     const [mx, my] = [x(state.rtt).toFixed(1), y(atRtt(state.rtt)[0]).toFixed(1)];
-    out += `<line class="hair" x1="${mx}" x2="${mx}" y1="${base}" y2="${my}"/><circle class="marker" cx="${mx}" cy="${my}" r="5"/>`;
+    out += `<line class="hair" x1="${mx}" x2="${mx}" y1="${base}" y2="${my}"/><circle class="marker" cx="${mx}" cy="${my}" r="6"/>`;
     svg.innerHTML = out;
     svg.setAttribute("aria-label", `Predicted median over the round trip of the link: ${time(cells[0][0])} at ${time(grid.rtts[0])}, ` +
       `${time(last[0])} at ${time(mostX)}`);

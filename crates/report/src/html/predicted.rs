@@ -1,7 +1,7 @@
 //! What distance would cost: sliders, figures, curve, and a table that needs no script.
 
 use super::grid::{Rates, Row, View};
-use super::markup::{Escaped, count, counted, cut, number, share, small_print, time};
+use super::markup::{Escaped, count, counted, cut, number, share, small_print, time, turns as turns_text};
 use super::{Grid, Page, attribution, curve};
 use model::{BitRate, BoundBy, Prediction};
 use std::fmt::Write;
@@ -26,7 +26,7 @@ pub fn section(page: &Page<'_>, view: Option<&View>, out: &mut String) {
         out.push_str("</figcaption>\n</figure>\n</div>\n");
         by_round_trip(view, out);
     }
-    asked(&page.outcome.predictions, out);
+    asked(&page.outcome.predictions, view, out);
     small_print(&small(page.grid), out);
     out.push_str("</section>\n");
 }
@@ -58,9 +58,9 @@ fn introduction(grid: Option<&Grid>, view: &View) -> String {
         let _ = write!(
             text,
             "Each millisecond of round trip adds about <b>{} ms</b> to <code>{}</code>: it waits for {} turns. ",
-            number(turns),
+            turns_text(turns),
             Escaped(&cut(&row.name, LONGEST_NAME)),
-            number(turns)
+            turns_text(turns)
         );
     } else {
         text.push_str("The most time-consuming operation waits for no turn on the connections that move. ");
@@ -125,7 +125,7 @@ fn readout(view: &View, row: &Row, out: &mut String) {
             format!("{} to {}", time(cell.low), time(cell.high)),
         ),
         ("o-per-second", "per second", number(cell.per_second)),
-        ("o-turns", "turns", number(cell.turns)),
+        ("o-turns", "turns", turns_text(cell.turns)),
         ("o-bound-by", "bound by", bound_words(cell.bound_by).to_owned()),
     ];
     for (id, name, text) in rows {
@@ -178,21 +178,37 @@ fn caption(view: &View) -> String {
     text
 }
 
-/// Every operation name at round trips that people ask for, at the rate shown first.
-fn by_round_trip(view: &View, out: &mut String) {
-    let shown: Vec<usize> = (0..view.rtts.len())
-        .filter(|place| SHOWN_RTTS.contains(&view.rtts[*place]))
-        .collect();
-    let shown = if shown.len() >= 2 {
+/// Whether the table by round trip has this very prediction.
+fn is_shown(view: &View, asked: &Prediction) -> bool {
+    let columns = shown_rtts(view);
+    view.rows.iter().any(|row| {
+        columns.iter().any(|place| {
+            let cell = view.cell(row, *place, view.start.rate, view.start.clients);
+            let same_link = (cell.rtt, cell.rate, cell.clients) == (asked.rtt, asked.rate, asked.clients);
+            same_link && cell.operation_name == asked.operation_name && cell.operations == asked.operations
+        })
+    })
+}
+
+/// Places of the round trips that people ask for, or of the first ones.
+fn shown_rtts(view: &View) -> Vec<usize> {
+    let asked_for = |place: &usize| SHOWN_RTTS.contains(&view.rtts[*place]);
+    let shown: Vec<usize> = (0..view.rtts.len()).filter(asked_for).collect();
+    if shown.len() >= 2 {
         shown
     } else {
         (0..view.rtts.len().min(SHOWN_RTTS.len())).collect()
-    };
+    }
+}
+
+/// Every operation name at round trips that people ask for, at the rate shown first.
+fn by_round_trip(view: &View, out: &mut String) {
+    let shown = shown_rtts(view);
     let rate = rate_words(view.rates[view.start.rate]);
     let clients = counted(view.clients[view.start.clients].into(), "client");
     let _ = write!(
         out,
-        "<table class=\"stack\">\n<caption>Predicted median by round trip; rate {rate}, {clients}</caption>\n<thead><tr><th scope=\"col\">operation</th>\
+        "<table class=\"stack\">\n<caption>Predicted median by round trip, with low and high; rate {rate}, {clients}</caption>\n<thead><tr><th scope=\"col\">operation</th>\
          <th scope=\"col\" class=\"n\">turns</th><th scope=\"col\" class=\"n\">replayed</th>"
     );
     for place in &shown {
@@ -209,16 +225,18 @@ fn by_round_trip(view: &View, out: &mut String) {
             out,
             "<tr><th scope=\"row\">{}</th><td class=\"n\" data-label=\"turns\">{}</td><td class=\"n\" data-label=\"replayed\">{}</td>",
             Escaped(&cut(&row.name, LONGEST_NAME)),
-            number(first.turns),
+            turns_text(first.turns),
             count(first.operations)
         );
         for place in &shown {
             let cell = view.cell(row, *place, view.start.rate, view.start.clients);
             let _ = write!(
                 out,
-                "<td class=\"n\" data-label=\"{}\">{}</td>",
+                "<td class=\"n\" data-label=\"{}\">{}<small>{} – {}</small></td>",
                 time(cell.rtt),
-                time(cell.duration)
+                time(cell.duration),
+                time(cell.low),
+                time(cell.high)
             );
         }
         out.push_str("</tr>\n");
@@ -227,10 +245,12 @@ fn by_round_trip(view: &View, out: &mut String) {
 }
 
 /// The links that were asked for, with bounds. Those beside which was measured are in a table of their own.
-fn asked(predictions: &[Prediction], out: &mut String) {
+fn asked(predictions: &[Prediction], view: Option<&View>, out: &mut String) {
     let rows: Vec<&Prediction> = predictions
         .iter()
-        .filter(|prediction| prediction.measured.is_none())
+        .filter(|prediction| {
+            prediction.measured.is_none() && !view.is_some_and(|view| is_shown(view, prediction))
+        })
         .collect();
     if rows.is_empty() {
         return;

@@ -15,7 +15,7 @@ pub fn section(statements: &[StatementOutcome], out: &mut String) {
     let most = sorted.first().map_or(0, |statement| statement.turns);
     out.push_str(
         "<section aria-labelledby=\"h-statements\">\n<h2 id=\"h-statements\">Statements by turns</h2>\n\
-         <p>A turn is one wait for the server that a longer distance lengthens by one round trip.</p>\n<table class=\"stack\">\n\
+         <p>A turn is one wait for the server that a longer distance lengthens by one round trip.</p>\n<table class=\"stack barred\">\n\
          <thead><tr><th scope=\"col\">statement</th><th scope=\"col\" class=\"n\">turns</th><th scope=\"col\" class=\"n\">calls</th>\
          <th scope=\"col\" class=\"n\">time</th><th scope=\"col\" class=\"n\">network</th><th scope=\"col\" class=\"n\">server</th>\
          <th scope=\"col\" class=\"n\">median</th><th scope=\"col\" class=\"n\">rows</th><th scope=\"col\" class=\"n\">payload</th>\

@@ -1,10 +1,13 @@
 //! One operation, step by step: who waited for whom.
 
-use super::lanes::{Lanes, Timed, nanos, timed};
+mod rows;
+
+use super::lanes::{Lanes, Strip, nanos};
 use super::markup::{DASH, Escaped, count, counted, cut, small_print, time};
 use super::scale::{tick_text, ticks};
 use super::{Page, attribution};
 use model::{Operation, OperationStep};
+use rows::{Row, Waited};
 use std::fmt::Write;
 use std::time::Duration;
 
@@ -14,17 +17,18 @@ pub fn section(page: &Page<'_>, out: &mut String) {
         return;
     };
     let lanes = Lanes::new(operation, &page.outcome.connections);
-    let shown = &operation.steps[..operation.steps.len().min(SHOWN)];
+    let rows = rows::of(operation, SHOWN);
+    let shown: usize = rows.iter().map(|row| row.steps.len()).sum();
     out.push_str("<section aria-labelledby=\"h-one\">\n<h2 id=\"h-one\">One operation, step by step</h2>\n");
     introduction(page, operation, out);
     out.push_str("<div class=\"whole\">");
     attribution::bar(&operation.attribution, out);
     attribution::labels(&operation.attribution, 1, out);
     out.push_str("</div>\n");
-    if lanes.count() > 1 || shown.len() < operation.steps.len() {
+    if lanes.count() > 1 || shown < operation.steps.len() {
         lanes.draw(operation, out);
     }
-    rows(operation, shown, &lanes, out);
+    waterfall(operation, &rows, &lanes, out);
     notes(operation, shown, out);
     out.push_str("</section>\n");
 }
@@ -55,77 +59,78 @@ fn introduction(page: &Page<'_>, operation: &Operation, out: &mut String) {
     );
 }
 
-fn rows(operation: &Operation, shown: &[OperationStep], lanes: &Lanes, out: &mut String) {
-    let times: Vec<Timed> = shown.iter().map(|step| timed(operation, step)).collect();
-    // A cut waterfall ends with its last step, so that its bars have the whole width.
-    let end = if shown.len() < operation.steps.len() {
-        times.iter().map(|timed| timed.to).max().unwrap_or_default()
+fn waterfall(operation: &Operation, rows: &[Row<'_>], lanes: &Lanes, out: &mut String) {
+    let shown: usize = rows.iter().map(|row| row.steps.len()).sum();
+    // A cut waterfall ends with its last row, so that its bars have the whole width; what lasts longer is cut there.
+    let end = if shown < operation.steps.len() {
+        rows.last().map_or(0, |row| row.to)
     } else {
         nanos(operation.duration)
     };
-    let end = end.max(1);
-    out.push_str("<div class=\"waterfall\" role=\"group\" aria-label=\"steps in the order of their begin\">\n<div class=\"ticks\" aria-hidden=\"true\">");
-    for tick in ticks(end as f64, 4.0) {
-        let _ = write!(
-            out,
-            "<span style=\"left:{:.2}%\">{}</span>",
-            tick / end as f64 * 100.0,
-            tick_text(tick)
-        );
+    let drawing = Drawing { end: end.max(1) };
+    let height = rows.len() * ROW;
+    out.push_str("<div class=\"waterfall\">\n<div class=\"ticks\" aria-hidden=\"true\">");
+    let ticks = ticks(drawing.end as f64, 4.0);
+    for tick in &ticks {
+        let left = tick / drawing.end as f64 * 100.0;
+        let _ = write!(out, "<span style=\"left:{left:.2}%\">{}</span>", tick_text(*tick));
     }
-    out.push_str("</div>\n<ol class=\"steps\">\n");
-    let mut turns = 0;
-    for (step, timed) in shown.iter().zip(&times) {
-        label(step, timed, &mut turns, lanes, out);
-    }
-    out.push_str("</ol>\n");
-    let height = shown.len() * ROW;
+    let runs = if rows.iter().any(|row| row.turns > 1) {
+        " runs"
+    } else {
+        ""
+    };
     let _ = writeln!(
         out,
-        "<svg class=\"plot\" viewBox=\"0 0 {WIDTH} {height}\" preserveAspectRatio=\"none\" role=\"img\" aria-label=\"Waterfall of {}\">",
-        counted(shown.len() as u64, "step")
+        "</div>\n<ol class=\"steps{runs}\" aria-label=\"steps in the order of their begin\">\n"
     );
-    for tick in ticks(end as f64, 4.0) {
-        let x = tick / end as f64 * WIDTH;
-        let _ = write!(out, "<path class=\"rule\" d=\"M{x:.1} 0V{height}\"/>");
+    for row in rows {
+        label(row, lanes, out);
     }
-    let drawing = Drawing {
-        end: end as f64,
-        times: &times,
-        height,
-    };
-    let mut turns = 0;
-    for (index, step) in shown.iter().enumerate() {
-        turns += step.exchange.turns;
-        drawing.dependency(index, step, out);
-        drawing.bar(index, step, turns, out);
+    let _ = writeln!(
+        out,
+        "</ol>\n<svg class=\"plot\" viewBox=\"0 0 {WIDTH} {height}\" preserveAspectRatio=\"none\" role=\"img\" \
+         aria-label=\"Waterfall of {}: when each was on its way, at the server, or waited for\">",
+        counted(shown as u64, "step")
+    );
+    for tick in &ticks {
+        let _ = write!(
+            out,
+            "<path class=\"rule\" d=\"M{:.1} 0V{height}\"/>",
+            tick / drawing.end as f64 * WIDTH
+        );
+    }
+    for (index, row) in rows.iter().enumerate() {
+        drawing.waits(index, row, out);
+        drawing.bar(index, row, out);
     }
     out.push_str("</svg>\n</div>\n");
 }
 
-fn label(step: &OperationStep, timed: &Timed, turns: &mut u32, lanes: &Lanes, out: &mut String) {
-    let first = *turns + 1;
-    *turns += step.exchange.turns;
-    let numbers = match step.exchange.turns {
+fn label(row: &Row<'_>, lanes: &Lanes, out: &mut String) {
+    let numbers = match row.turns {
         0 => "·".to_owned(),
-        1 => first.to_string(),
-        _ => format!("{first}–{turns}"),
+        1 => row.first_turn.to_string(),
+        turns => format!("{}–{}", row.first_turn, row.first_turn + turns - 1),
     };
-    let tag = if lanes.count() > 1 {
-        let lane = lanes.of(step);
-        format!(
+    let lane = lanes.of(&row.steps[0]);
+    let tag = match lanes.count() {
+        1 => String::new(),
+        _ => format!(
             "<i class=\"tag\" title=\"{}\">{}</i>",
             Escaped(lanes.name(lane)),
             lane + 1
-        )
-    } else {
-        String::new()
+        ),
+    };
+    let times = match row.steps.len() {
+        1 => String::new(),
+        steps => format!("<b class=\"times\">{steps} ×</b>"),
     };
     let _ = writeln!(
         out,
-        "<li><span class=\"turn\">{numbers}</span>{tag}<code>{}</code><span class=\"took\">{}</span></li>",
-        Escaped(&what(step)),
-        time(Duration::from_nanos(timed.to - timed.from))
+        "<li><span class=\"turn\">{numbers}</span>{tag}{times}<code>{}</code><span class=\"took\">{}</span></li>",
+        Escaped(&what(&row.steps[0])),
+        time(Duration::from_nanos(row.to - row.from))
     );
 }
 
@@ -140,126 +145,119 @@ fn what(step: &OperationStep) -> String {
 }
 
 /// The drawing beside the labels.
-struct Drawing<'a> {
-    end: f64,
-    times: &'a [Timed],
-    height: usize,
+#[derive(Clone, Copy)]
+struct Drawing {
+    /// What the whole width stands for, in nanoseconds.
+    end: u64,
 }
 
-impl Drawing<'_> {
+impl Drawing {
     fn x(&self, at: u64) -> f64 {
-        (at as f64 / self.end * WIDTH).min(WIDTH)
+        (at as f64 / self.end as f64 * WIDTH).min(WIDTH)
     }
 
-    /// From the end (or request) of what a step waited for, down to its own begin: along it, client time.
-    fn dependency(&self, index: usize, step: &OperationStep, out: &mut String) {
+    /// From what a row waited for down to its begin, and from the calls that its reply waited for up to it. Along a row,
+    /// before its bar, goes client time.
+    fn waits(&self, index: usize, row: &Row<'_>, out: &mut String) {
         let middle = |row: usize| row * ROW + ROW / 2;
-        if let Some(after) = step
-            .after
-            .map(|after| after as usize)
-            .filter(|after| *after < index)
-        {
-            let before = &self.times[after];
-            let same_lane =
-                step.after_start && before.arrived != before.to && self.times[index].from < before.arrived;
-            let from = match (step.after_start, same_lane) {
-                (false, _) => before.to,
-                (true, true) => before.sent,
-                (true, false) => before.arrived,
-            };
-            let (x, to) = (self.x(from), self.x(self.times[index].from));
+        if let Some(Waited { row: before, at }) = row.after {
+            let (x, to) = (self.x(at), self.x(row.from));
+            let (top, here) = (middle(before), middle(index));
             let _ = write!(
                 out,
-                "<path class=\"wait\" d=\"M{x:.1} {}V{}\"/><path class=\"client\" d=\"M{x:.1} {}H{to:.1}\"/>",
-                middle(after),
-                middle(index),
-                middle(index)
+                "<path class=\"wait\" d=\"M{x:.1} {top}V{here}\"/><path class=\"client\" d=\"M{x:.1} {here}H{to:.1}\"/>"
             );
         }
-        if let Some(calls) = step
-            .reply_after
-            .map(|calls| calls as usize)
-            .filter(|calls| *calls > index)
-        {
-            let (x, bottom) = match self.times.get(calls) {
-                Some(last) => (self.x(last.to), middle(calls)),
-                None => return,
-            };
+        if let Some(Waited { row: calls, at }) = row.reply_after {
+            let x = self.x(at);
             let _ = write!(
                 out,
                 "<path class=\"wait\" d=\"M{x:.1} {}V{}\"/>",
-                bottom.min(self.height),
+                middle(calls),
                 middle(index)
             );
         }
     }
 
-    fn bar(&self, index: usize, step: &OperationStep, turns: u32, out: &mut String) {
-        let timed = &self.times[index];
-        let _ = write!(
-            out,
-            "<g><title>{}</title>",
-            Escaped(&self.tooltip(index, step, turns))
-        );
+    fn bar(&self, index: usize, row: &Row<'_>, out: &mut String) {
         let top = index * ROW + (ROW - BAR) / 2;
-        // A transparent rectangle over the whole row, so that pointing at it shows the words.
+        // A transparent rectangle over the whole row, so that pointing anywhere at it shows the words.
         let _ = write!(
             out,
-            "<rect class=\"row\" y=\"{}\" width=\"{WIDTH}\" height=\"{ROW}\"/>",
+            "<g><title>{}</title><rect class=\"row\" y=\"{}\" width=\"{WIDTH}\" height=\"{ROW}\"/>",
+            Escaped(&tooltip(row)),
             index * ROW
         );
-        if timed.pieces.is_empty() {
-            let _ = write!(
-                out,
-                "<rect class=\"p-trip\" x=\"{:.1}\" y=\"{top}\" width=\"1.5\" height=\"{BAR}\"/>",
-                self.x(timed.from)
-            );
+        if row.steps.len() == 1 {
+            for piece in &row.pieces {
+                let from = self.x(piece.from);
+                rectangle(piece.kind.class(), [from, self.x(piece.to) - from], top, out);
+            }
+        } else {
+            let (from, to, middle) = (self.x(row.from), self.x(row.to), top + BAR / 2);
+            let _ = write!(out, "<path class=\"client\" d=\"M{from:.1} {middle}H{to:.1}\"/>");
+            let mut strip = Strip::new(self.end);
+            row.pieces.iter().for_each(|piece| strip.cover(*piece));
+            strip.draw(WIDTH, top, BAR, out);
         }
-        for piece in &timed.pieces {
-            let (from, to) = (self.x(piece.from), self.x(piece.to));
-            let _ = write!(
-                out,
-                "<rect class=\"p-{}\" x=\"{from:.1}\" y=\"{top}\" width=\"{:.1}\" height=\"{BAR}\"/>",
-                piece.kind.class(),
-                (to - from).max(0.8)
-            );
+        if row.pieces.is_empty() {
+            rectangle("trip", [self.x(row.from), LEAST_WIDTH], top, out);
         }
         out.push_str("</g>\n");
     }
-
-    fn tooltip(&self, index: usize, step: &OperationStep, turns: u32) -> String {
-        let timed = &self.times[index];
-        let exchange = &step.exchange;
-        let turn = match exchange.turns {
-            0 => "no turn of its own".to_owned(),
-            1 => format!("turn {turns}"),
-            more => format!("turns {} to {turns}", turns - more + 1),
-        };
-        let after = match step.after {
-            Some(after) if step.after_start => format!("began after the request of step {}", after + 1),
-            Some(after) => format!("began after step {}", after + 1),
-            None => "began with the operation".to_owned(),
-        };
-        let error = exchange
-            .error
-            .as_ref()
-            .map_or_else(String::new, |error| format!("\nerror {error}"));
-        format!(
-            "step {}, {turn}: {}\n{after}, client time before it {}\nat {}, took {}, server {}\n{} of request, {} of reply, rows {}{error}",
-            index + 1,
-            what(step),
-            time(step.client_before),
-            time(Duration::from_nanos(timed.from)),
-            time(Duration::from_nanos(timed.to - timed.from)),
-            time(exchange.server()),
-            counted(exchange.request_bytes, "byte"),
-            counted(exchange.reply_bytes, "byte"),
-            exchange.rows.map_or_else(|| DASH.to_owned(), count),
-        )
-    }
 }
 
-fn notes(operation: &Operation, shown: &[OperationStep], out: &mut String) {
+/// A bar from a place on, so wide.
+fn rectangle(class: &str, [from, width]: [f64; 2], top: usize, out: &mut String) {
+    let width = width.max(LEAST_WIDTH);
+    let _ = write!(
+        out,
+        "<rect class=\"p-{class}\" x=\"{from:.1}\" y=\"{top}\" width=\"{width:.1}\" height=\"{BAR}\"/>"
+    );
+}
+
+fn tooltip(row: &Row<'_>) -> String {
+    let step = &row.steps[0];
+    let exchange = &step.exchange;
+    let turns = match row.turns {
+        0 => "no turn of its own".to_owned(),
+        1 => format!("turn {}", row.first_turn),
+        turns => format!("turns {} to {}", row.first_turn, row.first_turn + turns - 1),
+    };
+    let steps = match row.steps.len() {
+        1 => format!("step {}", row.first + 1),
+        more => format!("steps {} to {}", row.first + 1, row.first + more),
+    };
+    let after = match step.after {
+        Some(after) if step.after_start => format!("after the request of step {}", after + 1),
+        Some(after) => format!("after step {}", after + 1),
+        None => "with the operation".to_owned(),
+    };
+    let sum = |of: fn(&OperationStep) -> u64| row.steps.iter().map(of).fold(0, u64::saturating_add);
+    let server: Duration = row.steps.iter().map(|step| step.exchange.server()).sum();
+    let rows = row
+        .steps
+        .iter()
+        .map(|step| step.exchange.rows)
+        .sum::<Option<u64>>();
+    let error = exchange
+        .error
+        .as_ref()
+        .map_or_else(String::new, |error| format!("\nerror {error}"));
+    format!(
+        "{steps}, {turns}: {}\nbegan {after}, client time before it {}\nat {}, took {}, server {}\n{} of request, {} of reply, rows {}{error}",
+        what(step),
+        time(step.client_before),
+        time(Duration::from_nanos(row.from)),
+        time(Duration::from_nanos(row.to - row.from)),
+        time(server),
+        counted(sum(|step| step.exchange.request_bytes), "byte"),
+        counted(sum(|step| step.exchange.reply_bytes), "byte"),
+        rows.map_or_else(|| DASH.to_owned(), count),
+    )
+}
+
+fn notes(operation: &Operation, shown: usize, out: &mut String) {
     out.push_str(
         "<ul class=\"parts key\"><li><i class=\"swatch s-trip\"></i><b>on its way</b></li><li><i class=\"swatch s-server\"></i><b>server</b></li>\
          <li><i class=\"swatch s-client\"></i><b>client, before the next request</b></li>\
@@ -267,11 +265,11 @@ fn notes(operation: &Operation, shown: &[OperationStep], out: &mut String) {
          <li><i class=\"swatch s-unknown\"></i><b>unknown</b></li></ul>\n",
     );
     let mut text = String::new();
-    if shown.len() < operation.steps.len() {
+    if shown < operation.steps.len() {
         let _ = write!(
             text,
-            "The first {} of {} exchanges are listed; the lanes above show all. ",
-            count(shown.len() as u64),
+            "The first {} of {} steps are listed, and bars that last longer end at the edge; the lanes above show all. ",
+            count(shown as u64),
             count(operation.steps.len() as u64)
         );
     }
@@ -279,16 +277,19 @@ fn notes(operation: &Operation, shown: &[OperationStep], out: &mut String) {
         text.push_str("This operation was too long to hold: what is shown is its first part. ");
     }
     text.push_str(
-        "Numbers are turns; a dot is an exchange that cost none of its own. A thin line leads from what a step waited for down to the step. \
+        "Numbers are turns; a dot is a step that cost none of its own. The same statement many times in a row, one after another, is one line. A thin line leads from what a step waited for down to the step. \
          What waited for what is told by time: two steps that followed each other without need look dependent. Ends are as the client \
          saw them: half a round trip is added to the times of the observation point. Very short stretches are drawn wider than they were.",
     );
     small_print(&text, out);
 }
 
-const SHOWN: usize = 120;
+/// Rows shown.
+const SHOWN: usize = 100;
 const ROW: usize = 24;
 const BAR: usize = 10;
 const WIDTH: f64 = 1000.0;
+/// So that what was short can be seen at all.
+const LEAST_WIDTH: f64 = 1.0;
 const LONGEST_NAME: usize = 160;
 const LONGEST_LABEL: usize = 160;

@@ -1,0 +1,120 @@
+//! The rows of a waterfall: a step each, or many of the same statement one after another.
+
+use super::super::lanes::{Piece, Timed, timed};
+use model::{Operation, OperationStep};
+
+/// One row.
+#[derive(Debug)]
+pub struct Row<'a> {
+    /// Place of the first step in the operation.
+    pub first: usize,
+    /// Its steps: one, or a run of the same statement.
+    pub steps: &'a [OperationStep],
+    /// Number of its first turn, counted from 1.
+    pub first_turn: u64,
+    /// Its turns.
+    pub turns: u64,
+    /// When the first request left the client, in nanoseconds since the operation began.
+    pub from: u64,
+    /// When the last reply had come.
+    pub to: u64,
+    /// What was in between.
+    pub pieces: Vec<Piece>,
+    /// What the first step waited for.
+    pub after: Option<Waited>,
+    /// What its reply waited for, where that is shown.
+    pub reply_after: Option<Waited>,
+}
+
+/// Something waited for: the row it is in, and when it was there.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Waited {
+    /// Place of the row.
+    pub row: usize,
+    /// In nanoseconds since the operation began.
+    pub at: u64,
+}
+
+/// The first rows of `operation`, at most `most`.
+pub fn of(operation: &Operation, most: usize) -> Vec<Row<'_>> {
+    let mut rows: Vec<Row<'_>> = Vec::new();
+    let mut times: Vec<Timed> = Vec::new();
+    let mut row_of_step: Vec<usize> = Vec::new();
+    let mut turns = 0;
+    while times.len() < operation.steps.len() && rows.len() < most {
+        let first = times.len();
+        let steps = &operation.steps[first..first + run(&operation.steps, first)];
+        times.extend(steps.iter().map(|step| timed(operation, step)));
+        row_of_step.extend(std::iter::repeat_n(rows.len(), steps.len()));
+        let own = &times[first..];
+        let row_turns = steps.iter().map(|step| u64::from(step.exchange.turns)).sum();
+        rows.push(Row {
+            first,
+            steps,
+            first_turn: turns + 1,
+            turns: row_turns,
+            from: own[0].from,
+            to: own.iter().map(|timed| timed.to).max().unwrap_or(own[0].from),
+            pieces: own
+                .iter()
+                .flat_map(|timed| timed.pieces.iter().copied())
+                .collect(),
+            after: waited(first, &operation.steps, &times, &row_of_step),
+            reply_after: None,
+        });
+        turns += row_turns;
+    }
+    for row in &mut rows {
+        let calls = row.steps[0].reply_after.map(|calls| calls as usize);
+        row.reply_after = calls.filter(|calls| *calls < times.len()).map(|calls| Waited {
+            row: row_of_step[calls],
+            at: times[calls].to,
+        });
+    }
+    rows
+}
+
+/// How many steps from `first` on go into one row: a run of the same statement on one connection, each after the one
+/// before, when it is long enough to be worth it.
+fn run(steps: &[OperationStep], first: usize) -> usize {
+    let begin = &steps[first];
+    let plain = |step: &OperationStep| step.reply_after.is_none() && step.exchange.error.is_none();
+    if begin.exchange.fingerprint.is_none() || !plain(begin) {
+        return 1;
+    }
+    let follows = |(place, step): &(usize, &OperationStep)| {
+        plain(step)
+            && !step.after_start
+            && step.after.is_some_and(|after| after as usize + 1 == *place)
+            && step.exchange.connection == begin.exchange.connection
+            && step.exchange.fingerprint == begin.exchange.fingerprint
+    };
+    let more = steps
+        .iter()
+        .enumerate()
+        .skip(first + 1)
+        .take_while(follows)
+        .count();
+    if more + 1 >= SHORTEST_RUN { more + 1 } else { 1 }
+}
+
+fn waited(index: usize, steps: &[OperationStep], times: &[Timed], row_of_step: &[usize]) -> Option<Waited> {
+    let step = &steps[index];
+    let after = step
+        .after
+        .map(|after| after as usize)
+        .filter(|after| *after < index)?;
+    let before = &times[after];
+    let same_connection = steps[after].exchange.connection == step.exchange.connection;
+    let at = match (step.after_start, same_connection) {
+        (false, _) => before.to,
+        (true, true) => before.sent,
+        (true, false) => before.arrived,
+    };
+    Some(Waited {
+        row: row_of_step[after],
+        at,
+    })
+}
+
+const SHORTEST_RUN: usize = 6;

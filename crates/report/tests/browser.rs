@@ -1,0 +1,270 @@
+//! The page in a real browser: sliders move the numbers, nothing is fetched, it fits a phone, and without script
+//! it says the same.
+
+mod sample_page;
+mod samples;
+
+use sample_page::{Sample, duration, full, html};
+use serde_json::{Value, json};
+use testbed::Browser;
+use testbed::browser::{END, HOME, LEFT, RIGHT};
+
+/// The page of `sample`, opened.
+fn open(browser: &Browser, sample: &Sample) -> tempfile::TempDir {
+    let directory = tempfile::tempdir().expect("a private directory can be made");
+    let file = directory.path().join("report.html");
+    std::fs::write(&file, html(&sample.page())).expect("the page can be written");
+    browser.open(&file);
+    directory
+}
+
+fn quiet(browser: &Browser) {
+    assert_eq!(browser.console(), [""; 0], "nothing for the console");
+    let asked: Vec<String> = browser.requested();
+    let foreign = |address: &&String| !address.starts_with("file:") && !address.starts_with("data:");
+    assert_eq!(asked.iter().filter(foreign).count(), 0, "{asked:?}");
+    assert!(
+        asked.iter().any(|address| address.starts_with("file:")),
+        "the page itself is seen: {asked:?}"
+    );
+}
+
+/// Sets a slider as a pointer would.
+fn slide(browser: &Browser, selector: &str, value: f64) {
+    browser.run(&format!(
+        "const slider = document.querySelector('{selector}'); slider.value = {value};
+         slider.dispatchEvent(new Event('input', {{ bubbles: true }}));"
+    ));
+}
+
+fn shown(turns: f64, rtt_millis: f64, rate_mbit: Option<f64>, clients: u32) -> String {
+    model::format_duration(duration(turns, rtt_millis, rate_mbit, clients))
+}
+
+#[test]
+fn sliders_move_the_numbers_between_the_grid_too() {
+    let browser = Browser::start(1280, 900);
+    let _page = open(&browser, &full());
+    assert_eq!(browser.text("#v-rtt"), "40.0 ms");
+    assert_eq!(browser.text("#v-rate"), "unlimited");
+    assert_eq!(browser.text("#o-duration"), shown(27.0, 40.0, None, 1));
+    let marker =
+        || browser.run("return Number(document.querySelector('.curve.wide .marker').getAttribute('cx'))");
+    let before = marker().as_f64().expect("a number");
+
+    browser.press("#s-rtt", RIGHT);
+    assert_eq!(browser.text("#v-rtt"), "40.5 ms");
+    assert_eq!(browser.text("#o-duration"), shown(27.0, 40.5, None, 1));
+    assert!(
+        marker().as_f64().expect("a number") > before,
+        "the marker goes with it"
+    );
+
+    slide(&browser, "#s-rtt", 25.0);
+    browser.press("#s-rate", LEFT);
+    assert_eq!(browser.text("#v-rate"), "100 Mbit/s");
+    browser.press("#s-rate", HOME);
+    assert_eq!(browser.text("#v-rate"), "1.00 Mbit/s");
+    assert_eq!(browser.text("#o-duration"), shown(27.0, 25.0, Some(1.0), 1));
+    for _ in 0..4 {
+        browser.press("#s-rate", RIGHT);
+    }
+    assert_eq!(browser.text("#v-rate"), "2.50 Mbit/s");
+    assert_eq!(browser.text("#o-duration"), shown(27.0, 25.0, Some(2.5), 1));
+
+    browser.press("#s-clients", END);
+    assert_eq!(browser.text("#v-clients"), "16");
+    assert_eq!(browser.text("#o-duration"), shown(27.0, 25.0, Some(2.5), 16));
+    let middle = duration(27.0, 25.0, Some(2.5), 16);
+    let bounds = [middle.mul_f64(0.9), middle.mul_f64(1.1)].map(model::format_duration);
+    assert_eq!(
+        browser.text("#o-bounds"),
+        format!("{} to {}", bounds[0], bounds[1])
+    );
+
+    browser.run(
+        "const choice = document.querySelector('#s-operation'); choice.value = '1';
+         choice.dispatchEvent(new Event('change'));",
+    );
+    assert_eq!(browser.text("#o-duration"), shown(29.0, 25.0, Some(2.5), 16));
+    assert_eq!(browser.text("#o-turns"), "29");
+    quiet(&browser);
+}
+
+#[test]
+fn script_and_page_draw_the_same_curve() {
+    let browser = Browser::start(1280, 900);
+    let sample = full();
+    let _page = open(&browser, &sample);
+    for class in ["wide", "narrow"] {
+        let drawn = browser.run(&format!(
+            "return ['.line', '.band'].map((part) => document.querySelector('.curve.{class} ' + part).getAttribute('d'))"
+        ));
+        let text = html(&sample.page());
+        let curve = &text[text
+            .find(&format!("class=\"curve {class}\""))
+            .expect("the curve is in the page")..];
+        for path in drawn.as_array().expect("two paths") {
+            assert!(curve.contains(path.as_str().expect("a path")), "{class}: {path}");
+        }
+    }
+    let dots = "return document.querySelectorAll('.curve.wide .dot').length";
+    assert_eq!(browser.run(dots), json!(2), "what was measured stays");
+    browser.press("#s-rate", LEFT);
+    assert_eq!(browser.run(dots), json!(0), "it was measured on another link");
+    quiet(&browser);
+}
+
+#[test]
+fn sliders_say_what_they_stand_at_and_show_their_focus() {
+    let browser = Browser::start(1280, 900);
+    let _page = open(&browser, &full());
+    let said = browser.run(
+        "return [...document.querySelectorAll('input[type=range]')].map((input) =>
+           [input.labels.length, input.getAttribute('aria-valuetext')])",
+    );
+    assert_eq!(said, json!([[1, "40.0 ms"], [1, "unlimited"], [1, "1"]]));
+    browser.press("#s-rtt", RIGHT);
+    let outline = browser.run("return getComputedStyle(document.activeElement).outlineStyle");
+    assert_eq!(outline, json!("solid"), "who uses keys sees where they are");
+    let unnamed = "return [...document.querySelectorAll('svg')].filter((svg) =>
+        !svg.getAttribute('aria-label') && svg.getAttribute('aria-hidden') !== 'true').length";
+    assert_eq!(browser.run(unnamed), json!(0), "every drawing is named or hidden");
+    let levels = browser.run("return [...document.querySelectorAll('h1,h2,h3')].map((h) => h.tagName)");
+    assert_eq!(
+        levels
+            .as_array()
+            .expect("a list")
+            .iter()
+            .filter(|level| **level == "H1")
+            .count(),
+        1
+    );
+}
+
+#[test]
+fn a_phone_shows_all_of_it_without_scrolling_sideways() {
+    let browser = Browser::start(360, 780);
+    let mut sample = full();
+    sample.outcome.statements[0].fingerprint = "x".repeat(500).into();
+    sample.outcome.conditions.command_line = "y".repeat(500);
+    let _page = open(&browser, &sample);
+    let width = browser.run("return [document.documentElement.scrollWidth, window.innerWidth]");
+    assert_eq!(width, json!([360, 360]));
+    let beyond = browser.run(
+        "return [...document.querySelectorAll('main *')].filter((element) =>
+           !element.closest('svg') && element.getBoundingClientRect().right > 361).map((e) => e.outerHTML.slice(0, 80))",
+    );
+    assert_eq!(beyond, json!([]));
+    let curves = "return ['wide', 'narrow'].map((c) => getComputedStyle(document.querySelector('.curve.' + c)).display)";
+    assert_eq!(browser.run(curves), json!(["none", "block"]));
+    quiet(&browser);
+}
+
+#[test]
+fn both_modes_have_contrast() {
+    let browser = Browser::start(1280, 900);
+    let _page = open(&browser, &full());
+    let background = |mode: &str| {
+        let feature = json!({ "features": [{ "name": "prefers-color-scheme", "value": mode }] });
+        browser.devtools("Emulation.setEmulatedMedia", &feature);
+        for (color, least) in [
+            ("text", 7.0),
+            ("muted", 4.5),
+            ("accent", 4.5),
+            ("bad", 4.5),
+            ("client", 3.0),
+            ("server", 3.0),
+            ("trip", 3.0),
+            ("transfer", 3.0),
+            ("recovery", 3.0),
+            ("unknown", 3.0),
+        ] {
+            let contrast = browser.run(&contrast_script(color)).as_f64().expect("a number");
+            assert!(contrast >= least, "{mode}: {color} on the page: {contrast:.2}");
+        }
+        browser.run("return getComputedStyle(document.body).backgroundColor")
+    };
+    assert_ne!(background("light"), background("dark"));
+}
+
+/// The contrast of a colour of the page to its ground, as WCAG 2 defines it.
+fn contrast_script(color: &str) -> String {
+    format!(
+        "const style = getComputedStyle(document.documentElement);
+         const luminance = (name) => {{
+           const hex = style.getPropertyValue('--' + name).trim();
+           const [r, g, b] = [1, 3, 5].map((i) => parseInt(hex.slice(i, i + 2), 16) / 255)
+             .map((v) => (v <= 0.04045 ? v / 12.92 : ((v + 0.055) / 1.055) ** 2.4));
+           return 0.2126 * r + 0.7152 * g + 0.0722 * b;
+         }};
+         const [a, b] = [luminance('{color}'), luminance('page')];
+         return (Math.max(a, b) + 0.05) / (Math.min(a, b) + 0.05);"
+    )
+}
+
+#[test]
+fn without_script_curve_and_tables_are_there_and_sliders_are_not() {
+    let browser = Browser::start(1280, 900);
+    browser.devtools("Emulation.setScriptExecutionDisabled", &json!({ "value": true }));
+    let _page = open(&browser, &full());
+    let visible = |selector: &str| {
+        let height = browser.run(&format!(
+            "return document.querySelector('{selector}').getBoundingClientRect().height"
+        ));
+        height.as_f64().is_some_and(|height| height > 0.0)
+    };
+    assert!(
+        !browser
+            .run("return document.documentElement.classList.contains('scripted')")
+            .as_bool()
+            .unwrap_or(true)
+    );
+    for selector in [
+        ".curve.wide .line",
+        ".readout",
+        ".plot",
+        "#prediction table",
+        ".figures",
+        "tbody .bar",
+    ] {
+        assert!(visible(selector), "{selector}");
+    }
+    assert!(!visible(".sliders"), "what does nothing is not shown");
+    assert_eq!(browser.text("#o-duration"), shown(27.0, 40.0, None, 1));
+}
+
+#[test]
+fn it_prints() {
+    let browser = Browser::start(1280, 900);
+    let _page = open(&browser, &full());
+    let printed = browser.devtools("Page.printToPDF", &json!({}));
+    let data = printed["data"].as_str().expect("a document");
+    assert!(data.starts_with("JVBERi0"), "a PDF, in base 64");
+    assert!(data.len() > 20_000, "{} characters", data.len());
+    browser.devtools("Emulation.setEmulatedMedia", &json!({ "media": "print" }));
+    let sliders = browser.run("return getComputedStyle(document.querySelector('.sliders')).display");
+    assert_eq!(sliders, Value::from("none"), "paper has no sliders");
+    quiet(&browser);
+}
+
+#[test]
+fn hostile_names_run_nothing() {
+    let browser = Browser::start(1280, 900);
+    let name = "</script><img src=x onerror='window.hacked=1'>";
+    let mut sample = full();
+    sample.outcome.statements[1].fingerprint = name.into();
+    sample.grid.predictions.iter_mut().for_each(|cell| {
+        if &*cell.operation_name == "PUT /basket" {
+            cell.operation_name = name.into();
+        }
+    });
+    let _page = open(&browser, &sample);
+    assert_eq!(
+        browser.run("return [typeof window.hacked, document.images.length]"),
+        json!(["undefined", 0])
+    );
+    let shown = browser.run("return document.querySelector('#s-operation').options[1].textContent");
+    assert_eq!(shown, Value::from(name), "it is shown as it is");
+    quiet(&browser);
+}

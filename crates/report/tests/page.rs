@@ -1,0 +1,311 @@
+//! The page as text: well formed, bounded, and harmless whatever the names in it.
+
+mod sample_page;
+mod samples;
+
+use model::{Operation, OperationStep};
+use report::ReadOutcome;
+use report::html::{Grid, Page};
+use sample_page::{Sample, full, html, web_page_of};
+use samples::{operation, operation_step, prediction, statement};
+use std::time::Duration;
+
+#[test]
+fn every_part_is_there_and_well_formed() {
+    let text = html(&full().page());
+    well_formed(&text);
+    for heading in [
+        "Where the time went",
+        "What distance would cost",
+        "One operation, step by step",
+        "Statements by turns",
+        "Predicted beside measured",
+        "Emulated links, asked and realised",
+        "Connections by turns",
+        "Conditions",
+        "1 warning about these figures",
+    ] {
+        assert!(text.contains(&format!(">{heading}</h2>")), "{heading} is missing");
+    }
+    assert!(
+        text.contains("<td class=\"n\" data-label=\"error\">−0.9 %</td>"),
+        "the error of a prediction"
+    );
+    assert!(text.contains("17 queue, 5 loss"), "drops by cause");
+    assert!(
+        text.contains("\"here\":40000"),
+        "the round trip of the measurement"
+    );
+}
+
+#[test]
+fn nothing_is_fetched_from_anywhere() {
+    let text = html(&full().page());
+    for reference in [
+        "http://", "https://", "src=", "@import", "url(", "<iframe", "<object", "<embed",
+    ] {
+        assert!(!text.contains(reference), "{reference} is in the page");
+    }
+    let links: Vec<&str> = text
+        .match_indices("href=")
+        .map(|(at, _)| &text[at..at + 14])
+        .collect();
+    assert_eq!(links, ["href=\"data:,\">"]);
+    assert!(
+        text.contains("default-src 'none'"),
+        "the policy forbids everything else"
+    );
+}
+
+#[test]
+fn hostile_names_stay_text() {
+    let text = html(&hostile().page());
+    well_formed(&text);
+    assert!(!text.contains("<img"), "no element comes out of a name");
+    assert_eq!(
+        text.matches("</script>").count(),
+        2,
+        "only the page's own two scripts end"
+    );
+    assert!(!text.contains('\u{202e}'), "nothing turns the writing around");
+    assert!(text.contains("&lt;/script&gt;&lt;img"), "they are shown");
+}
+
+#[test]
+fn the_size_is_bounded_whatever_was_seen() {
+    let mut sample = full();
+    let long = "select '".to_owned() + &"x".repeat(100_000);
+    sample.outcome.statements = (0..5000)
+        .map(|n| statement(&format!("{long}{n}"), 1, 1))
+        .collect();
+    let group = sample.outcome.operations[0].clone();
+    sample.outcome.operations = vec![group; 10_000];
+    sample
+        .outcome
+        .operations
+        .iter_mut()
+        .for_each(|group| group.name = long.as_str().into());
+    let connection = sample.outcome.connections[0].clone();
+    sample.outcome.connections = vec![connection; 1000];
+    let warning = sample.outcome.warnings[0].clone();
+    sample.outcome.warnings = vec![warning; 1000];
+    sample.links = vec![sample.links[0].clone(); 1000];
+    sample.outcome.predictions = (0..1000)
+        .map(|rtt| model::Prediction {
+            measured: Some(samples::measured(9, 9)),
+            ..prediction(&long, rtt, 3.0, None)
+        })
+        .collect();
+    sample.example = web_page_of(20_000);
+    let text = html(&sample.page());
+    well_formed(&text);
+    assert!(text.len() < 400_000, "{} bytes", text.len());
+}
+
+#[test]
+fn a_long_operation_is_cut_and_says_so() {
+    let mut sample = full();
+    sample.example = web_page_of(300);
+    let text = html(&sample.page());
+    well_formed(&text);
+    assert!(text.contains("The first 100 of 301 steps are listed"));
+    assert_eq!(text.matches("class=\"turn\"").count(), 100);
+}
+
+#[test]
+fn the_same_statement_in_a_row_is_one_line() {
+    let mut sample = full();
+    sample.example.steps = sequence(50);
+    let text = html(&sample.page());
+    well_formed(&text);
+    assert_eq!(text.matches("class=\"turn\"").count(), 1);
+    assert!(
+        text.contains("1–50</span>") && text.contains("50 ×"),
+        "it tells its turns and how many"
+    );
+}
+
+#[test]
+fn one_step_no_time_and_no_step_are_drawn_too() {
+    for example in [
+        Operation {
+            steps: sequence(1),
+            ..operation()
+        },
+        Operation {
+            steps: sequence(1),
+            duration: Duration::ZERO,
+            attribution: Default::default(),
+            ..operation()
+        },
+        Operation {
+            steps: Vec::new(),
+            ..operation()
+        },
+    ] {
+        let mut sample = full();
+        let steps = example.steps.len();
+        sample.example = example;
+        let text = html(&sample.page());
+        well_formed(&text);
+        assert_eq!(text.contains("One operation, step by step"), steps > 0);
+        assert!(!text.contains("NaN") && !text.contains("inf"));
+    }
+}
+
+#[test]
+fn nothing_seen_and_nothing_predicted_is_a_page_too() {
+    let outcome = ReadOutcome::default();
+    let text = html(&Page {
+        title: "",
+        outcome: &outcome,
+        example: None,
+        grid: None,
+        links: &[],
+    });
+    well_formed(&text);
+    assert!(text.contains("No TCP connection was seen."));
+    assert!(!text.contains("<script"), "nothing moves");
+    assert!(!text.contains("What distance would cost"));
+}
+
+#[test]
+fn without_a_grid_the_asked_links_carry_the_curve() {
+    let sample = full();
+    let outcome = ReadOutcome {
+        predictions: [0, 10, 40]
+            .map(|rtt| prediction("GET /article/?", rtt, 27.0, None))
+            .to_vec(),
+        ..sample.outcome.clone()
+    };
+    let page = Page {
+        outcome: &outcome,
+        grid: None,
+        ..sample.page()
+    };
+    let text = html(&page);
+    well_formed(&text);
+    assert!(text.contains("class=\"curve wide\"") && text.contains("id=\"s-rtt\""));
+
+    let alone = ReadOutcome {
+        predictions: outcome.predictions[..1].to_vec(),
+        ..outcome.clone()
+    };
+    let text = html(&Page {
+        outcome: &alone,
+        grid: None,
+        ..sample.page()
+    });
+    well_formed(&text);
+    assert!(
+        !text.contains("class=\"curve") && text.contains("Links asked for"),
+        "one link makes no curve"
+    );
+}
+
+#[test]
+fn a_name_with_gaps_in_the_grid_is_left_out() {
+    let mut sample = full();
+    sample
+        .grid
+        .predictions
+        .retain(|cell| &*cell.operation_name != "PUT /basket" || cell.clients == 1);
+    let text = html(&sample.page());
+    well_formed(&text);
+    assert!(
+        !text.contains("id=\"s-operation\""),
+        "there is only one to choose"
+    );
+
+    sample.grid = Grid::default();
+    sample.outcome.predictions.clear();
+    assert!(
+        !html(&sample.page()).contains("<script"),
+        "an empty grid has no sliders"
+    );
+}
+
+fn sequence(count: usize) -> Vec<OperationStep> {
+    let mut steps = vec![operation_step(); count];
+    for (index, step) in steps.iter_mut().enumerate() {
+        step.after = index.checked_sub(1).map(|before| before as u32);
+    }
+    steps
+}
+
+/// Every text from outside tries to become an element.
+fn hostile() -> Sample {
+    let name = "</script><img src=x onerror='window.hacked=1'>\"&\u{2028}\u{202e}";
+    let mut sample = full();
+    let outcome = &mut sample.outcome;
+    outcome.conditions.host = Some(name.to_owned());
+    outcome.conditions.observation_point = name.to_owned();
+    outcome.conditions.command_line = name.to_owned();
+    outcome.warnings[0].text = name.to_owned();
+    outcome.statements[0].fingerprint = name.into();
+    outcome
+        .operations
+        .iter_mut()
+        .for_each(|group| group.name = name.into());
+    outcome
+        .predictions
+        .iter_mut()
+        .for_each(|prediction| prediction.operation_name = name.into());
+    sample
+        .grid
+        .predictions
+        .retain(|cell| &*cell.operation_name == "PUT /basket");
+    sample
+        .grid
+        .predictions
+        .iter_mut()
+        .for_each(|cell| cell.operation_name = name.into());
+    sample.grid.moved = name.to_owned();
+    sample.grid.link = name.to_owned();
+    sample.links[0].name = name.to_owned();
+    sample.links[0].asked = name.to_owned();
+    sample.example.name = name.into();
+    for step in &mut sample.example.steps {
+        step.exchange.fingerprint = Some(name.into());
+        step.exchange.error = Some(name.into());
+    }
+    sample
+}
+
+/// Every element is closed in order, attributes are quoted, and no bare `<` or `&` is in a text.
+fn well_formed(html: &str) {
+    let mut open: Vec<&str> = Vec::new();
+    let mut rest = html
+        .strip_prefix("<!DOCTYPE html>")
+        .expect("a page says what it is");
+    while let Some(at) = rest.find('<') {
+        text_is_escaped(&rest[..at], open.last().copied());
+        rest = &rest[at + 1..];
+        let end = rest.find('>').expect("a tag ends");
+        let (tag, after) = (&rest[..end], &rest[end + 1..]);
+        assert!(!tag.contains('<'), "a tag within a tag: {tag}");
+        assert!(tag.matches('"').count().is_multiple_of(2), "quotes of <{tag}>");
+        rest = after;
+        let name = tag.split([' ', '\n', '/']).next().unwrap_or_default();
+        if let Some(name) = tag.strip_prefix('/') {
+            assert_eq!(open.pop(), Some(name), "what </{name}> closes");
+        } else if !tag.ends_with('/') && !["meta", "link", "input"].contains(&name) {
+            open.push(name);
+            if name == "script" || name == "style" {
+                let end = rest.find(&format!("</{name}>")).expect("script and style end");
+                rest = &rest[end..];
+            }
+        }
+    }
+    assert!(open.is_empty(), "left open: {open:?}");
+}
+
+fn text_is_escaped(text: &str, within: Option<&str>) {
+    for (at, _) in text.match_indices('&') {
+        let entity = text[at + 1..].split(';').next().unwrap_or_default();
+        assert!(
+            ["amp", "lt", "gt", "quot", "#39"].contains(&entity),
+            "&{entity} in {within:?}"
+        );
+    }
+}
