@@ -142,14 +142,22 @@ impl<W: Ord> Network<W> {
         self.established.push(0);
     }
 
+    /// How many connections were added.
+    pub fn connections(&self) -> u32 {
+        self.established.len() as u32
+    }
+
     /// The flows as they are now, two a connection.
     pub fn into_flows(self) -> Vec<Flow> {
         self.flows
     }
 
-    /// The connection's handshake begins.
+    /// The connection's handshake begins. One that was used before stays as it is: its packets may be on their way.
     pub fn open(&mut self, connection: u32) {
         for direction in 0..2 {
+            if !self.flows[2 * connection as usize + direction].is_unused() {
+                continue;
+            }
             let mut flow = Flow::new(self.packet_bytes, self.delays[0] + self.delays[1]);
             flow.opened();
             self.flows[2 * connection as usize + direction] = flow;

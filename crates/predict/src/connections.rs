@@ -1,7 +1,7 @@
 //! What operations leave behind on their connections: windows that have grown, and since when they are idle.
 
 use crate::plan::nanos;
-use crate::replay::BEGIN;
+use crate::run::BEGIN;
 use link::tcp::Flow;
 use model::{ConnectionId, Operation, Phase, Timestamp};
 use std::collections::HashMap;

@@ -6,13 +6,20 @@
 
 #![forbid(unsafe_code)]
 
+mod bounds;
 mod connections;
+mod cores;
+mod crowd;
 pub mod explain;
+mod kept;
+mod load;
 mod path;
 mod plan;
 pub mod predictor;
 pub mod replay;
+mod run;
 
 pub use explain::{Assumption, ExplainedStep, Explanation, explain};
 pub use predictor::{Predictor, Target};
 pub use replay::{Replayed, StepTimes, replay};
+pub use run::Computing;

@@ -1,22 +1,23 @@
 //! Which waits made the operation as long as it was, from its end back to its begin.
 
 use crate::plan::{After, NONE, Node, Passage, Plan, nanos};
-use crate::predictor::Target;
-use crate::replay::{BEGIN, NEVER, Times};
+use crate::run::{NEVER, Times};
+use link::LinkDescription;
 use model::{Attribution, Direction};
 use std::time::Duration;
 
 /// The operation's duration and where it went: the chain of waits that ends last, each nanosecond once.
-pub fn along(plan: &Plan, times: &[Times], target: &Target) -> (Duration, Attribution) {
+pub fn along(plan: &Plan, begin: u64, times: &[Times], link: &LinkDescription) -> (Duration, Attribution) {
     let mut parts = Parts {
-        one_way: one_ways(target),
+        one_way: one_ways(link),
+        begin,
         ..Parts::default()
     };
     parts.client = plan.client_after;
     let last = (0..times.len())
         .filter(|&node| times[node].completed != NEVER)
         .max_by_key(|&node| times[node].completed);
-    let end = last.map_or(BEGIN, |node| times[node].completed) - BEGIN;
+    let end = last.map_or(begin, |node| times[node].completed) - begin;
     let mut at = last.map(|node| (node as u32, Point::Completed));
     // A node has three points and none is met twice; the bound only guards against damage.
     for _ in 0..=3 * times.len() {
@@ -41,6 +42,7 @@ enum Point {
 #[derive(Debug, Default)]
 struct Parts {
     one_way: [u64; 2],
+    begin: u64,
     client: u64,
     server: u64,
     round_trip: u64,
@@ -49,9 +51,8 @@ struct Parts {
     unknown: u64,
 }
 
-fn one_ways(target: &Target) -> [u64; 2] {
-    [Direction::ClientToServer, Direction::ServerToClient]
-        .map(|direction| nanos(target.link.one_way(direction)))
+fn one_ways(link: &LinkDescription) -> [u64; 2] {
+    [Direction::ClientToServer, Direction::ServerToClient].map(|direction| nanos(link.one_way(direction)))
 }
 
 impl Parts {
@@ -72,12 +73,18 @@ impl Parts {
                 Some((node, Point::Started))
             }
             Point::Started => {
-                self.client += what.client_before;
-                (what.after != NONE).then_some(match what.after_what {
-                    After::Completion => (what.after, Point::Completed),
-                    After::RequestSent => (what.after, Point::Started),
-                    After::RequestArrived => (what.after, Point::Arrived),
-                })
+                if what.after == NONE {
+                    self.client += when.started.saturating_sub(self.begin);
+                    return None;
+                }
+                let before = times[what.after as usize];
+                let (since, point) = match what.after_what {
+                    After::Completion => (before.completed, Point::Completed),
+                    After::RequestSent => (before.started, Point::Started),
+                    After::RequestArrived => (before.arrived, Point::Arrived),
+                };
+                self.client += when.started.saturating_sub(since);
+                Some((what.after, point))
             }
         }
     }

@@ -1,6 +1,7 @@
 //! An operation made ready for replay: its steps as a flat list with what each waits for.
 
-use model::{ConnectionId, Operation, OperationStep, Step};
+use crate::load::Work;
+use model::{ConnectionId, Operation, OperationStep, Step, Timestamp};
 use std::collections::HashMap;
 use std::time::Duration;
 
@@ -20,6 +21,8 @@ pub struct Plan {
     pub roots: Vec<u32>,
     /// Client time after the last completion.
     pub client_after: u64,
+    /// What it took when it was measured.
+    pub measured: u64,
     /// Turns of the moved exchanges.
     pub turns_moved: u64,
 }
@@ -43,6 +46,8 @@ pub struct Node {
     pub server_before: u64,
     /// Server time inside the reply.
     pub server_inside: u64,
+    /// When the client's time before the request, and the server's before the reply, ended in the measurement.
+    pub computed_at: [u64; 2],
     /// Measured wait of which the network's part is unknown; kept as it is.
     pub unknown: u64,
     /// The node it waits for, or [`NONE`].
@@ -51,6 +56,8 @@ pub struct Node {
     pub after_what: After,
     /// Client time between what it waited for and its request.
     pub client_before: u64,
+    /// Whether its client is a server that makes this call for a request it received.
+    pub by_server: bool,
     /// The node its reply waits for, or [`NONE`].
     pub reply_after: u32,
     /// First of the nodes that wait for this one to start, or [`NONE`]; the others follow by `next_dependent`.
@@ -61,6 +68,34 @@ pub struct Node {
     pub first_reply_waiter: u32,
     /// Next node whose reply waits for the same one.
     pub next_reply_waiter: u32,
+}
+
+impl Node {
+    /// Whether anybody waits for its request to reach the server.
+    pub const fn arrival_matters(&self) -> bool {
+        self.has_reply || self.first_dependent != NONE
+    }
+
+    /// The spans in which it computed when it was measured: each with whose cores it used (0 of clients, 1 of servers).
+    pub fn computed(&self) -> [(usize, (u64, u64)); 3] {
+        let [client, server] = self.computed_at;
+        [
+            (
+                usize::from(self.by_server),
+                (client.saturating_sub(self.client_before), client),
+            ),
+            (1, (server.saturating_sub(self.server_before), server)),
+            (1, (server, server.saturating_add(self.server_inside))),
+        ]
+    }
+
+    fn keep_work_only(&mut self, work: &[Option<Work>; 2]) {
+        let done = self.computed().map(|(whose, (begin, end))| match &work[whose] {
+            Some(work) => work.between(begin, end),
+            None => end - begin,
+        });
+        [self.client_before, self.server_before, self.server_inside] = done;
+    }
 }
 
 /// What of the node before it a node waits for.
@@ -105,6 +140,7 @@ impl Plan {
             connections: Vec::new(),
             roots: Vec::new(),
             client_after: nanos(operation.client_after),
+            measured: nanos(operation.duration),
             turns_moved: 0,
         };
         let mut places = HashMap::new();
@@ -127,6 +163,19 @@ impl Plan {
             .get(index + 1)
             .map_or(self.nodes.len() as u32, |next| *next)
             - 1
+    }
+
+    /// No reply waits for another exchange any more.
+    pub fn forget_reply_waits(&mut self) {
+        for node in &mut self.nodes {
+            (node.reply_after, node.first_reply_waiter, node.next_reply_waiter) = (NONE, NONE, NONE);
+        }
+    }
+
+    /// Takes out of the computing that was measured the time in which it waited for cores: `work` of clients, and of
+    /// servers, where it is known.
+    pub fn keep_work_only(&mut self, work: &[Option<Work>; 2]) {
+        self.nodes.iter_mut().for_each(|node| node.keep_work_only(work));
     }
 
     fn add(&mut self, index: usize, step: &OperationStep, connection: u32, moved: bool) {
@@ -153,6 +202,11 @@ impl Plan {
             if step.reply_after.is_some() {
                 node.unknown = 0;
             }
+            node.by_server = after_what == After::RequestArrived
+                || self
+                    .nodes
+                    .get(after as usize)
+                    .is_some_and(|after| after.by_server);
             self.nodes.push(node);
             previous = Some(part);
         }
@@ -236,10 +290,16 @@ fn node(
         client_inside: nanos(step.client_inside_request),
         server_before: nanos(step.server - inside),
         server_inside: nanos(inside),
+        computed_at: [
+            step.request_started,
+            step.reply_started.unwrap_or(step.request_ended),
+        ]
+        .map(Timestamp::as_nanos),
         unknown: nanos(unknown),
         after,
         after_what,
         client_before,
+        by_server: false,
         reply_after: NONE,
         first_dependent: NONE,
         next_dependent: NONE,

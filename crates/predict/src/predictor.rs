@@ -1,9 +1,14 @@
 //! Predictions per operation name and target, from many replays.
 
+use crate::bounds::Evidence;
 use crate::connections::Connections;
+use crate::crowd;
+use crate::kept::{Kept, Pauses};
+use crate::load::Load;
 use crate::path;
 use crate::plan::Plan;
-use crate::replay::Run;
+use crate::replay::run_alone;
+use crate::run::{BEGIN, Computing};
 use link::LinkDescription;
 use model::{Attribution, BoundBy, DistributionBuilder, Operation, OperationStep, Prediction};
 use std::collections::HashMap;
@@ -15,38 +20,60 @@ use std::time::Duration;
 pub struct Target {
     /// The link the moved connections get.
     pub link: LinkDescription,
-    /// Clients at once. Each replay is of one client alone; more clients are taken not to be in each other's way.
+    /// Clients at once: each with one operation after another, without a pause that a user makes. At least one.
     pub clients: u32,
 }
 
-/// Replays operations on every target as they come, and keeps sums only.
+/// Replays operations on every target as they come. Where they meet others (several clients, shared cores), some of each
+/// name are kept and replayed at the end.
 pub struct Predictor {
     targets: Vec<Target>,
     moved: Box<dyn Fn(&OperationStep) -> bool>,
-    /// Place of each name in `sums`.
+    computing: Computing,
+    /// Place of each name in `names`.
     places: HashMap<Arc<str>, usize>,
-    /// Per name, in the order in which names came; per target.
-    sums: Vec<(Arc<str>, Vec<Sum>)>,
+    names: Vec<Named>,
+    /// How many operations have come to their end.
+    ended: u64,
     /// Operations of which parts have come and more will, by their number; per target.
-    unfinished: HashMap<u64, Vec<Whole>>,
+    unfinished: HashMap<u64, Vec<Vec<Whole>>>,
     /// What earlier operations left of their connections; per target.
     connections: Vec<Connections>,
+    load: Load,
+    pauses: Pauses,
+}
+
+/// All operations of one name.
+#[derive(Debug)]
+struct Named {
+    name: Arc<str>,
+    operations: u64,
+    first_ended: Option<u64>,
+    /// Per target.
+    sums: Vec<Sum>,
+    kept: Kept,
+    pauses: DistributionBuilder,
 }
 
 /// One operation on one target.
-#[derive(Debug, Clone, Default)]
-struct Whole {
-    duration: Duration,
-    attribution: Attribution,
-    turns: u64,
+#[derive(Debug, Clone, Copy, Default)]
+pub struct Whole {
+    /// What it takes.
+    pub duration: Duration,
+    /// Where that goes.
+    pub attribution: Attribution,
+    /// Turns of its moved exchanges.
+    pub turns: u64,
 }
 
-/// All operations of one name on one target.
+/// Replays of all operations of one name on one target.
 #[derive(Debug, Clone, Default)]
 struct Sum {
     durations: DistributionBuilder,
     attribution: Attribution,
     turns: u64,
+    /// How long a crowd was at it; absent for operations replayed alone.
+    elapsed: Option<Duration>,
 }
 
 impl Predictor {
@@ -56,73 +83,204 @@ impl Predictor {
             connections: vec![Connections::default(); targets.len()],
             targets,
             moved,
+            computing: Computing::default(),
             places: HashMap::new(),
-            sums: Vec::new(),
+            names: Vec::new(),
+            ended: 0,
             unfinished: HashMap::new(),
+            load: Load::default(),
+            pauses: Pauses::default(),
         }
+    }
+
+    /// The same, with cores that all clients, or all servers, share: in the measurement, and on every target.
+    #[must_use]
+    pub fn with_computing(self, computing: Computing) -> Self {
+        Self { computing, ..self }
     }
 
     /// Replays one operation, or one part of a long one ([`Operation::continues`]), on every target. Connections keep
     /// their windows from operation to operation: add these in the order of their begins.
     pub fn add(&mut self, operation: &Operation) {
         let plan = Plan::new(operation, &self.moved);
-        let mut wholes = self
-            .unfinished
-            .remove(&operation.id)
-            .unwrap_or_else(|| vec![Whole::default(); self.targets.len()]);
-        for ((target, whole), connections) in self.targets.iter().zip(&mut wholes).zip(&mut self.connections)
-        {
-            let before = plan
-                .connections
-                .iter()
-                .map(|id| connections.take(*id, operation.at));
-            let (times, flows) = Run::new(&plan, target, before).run();
-            let (duration, attribution) = path::along(&plan, &times, target);
-            connections.put(&plan.connections, flows, operation, duration);
-            whole.duration += duration;
-            whole.attribution.add(&attribution);
-            whole.turns += plan.turns_moved;
-        }
+        let place = self.place(&operation.name);
+        let wholes = self.replay_alone(operation, &plan, place);
         if operation.continues {
             self.unfinished.insert(operation.id, wholes);
         } else {
-            self.count(&operation.name, &wholes);
+            self.ended += 1;
+            self.names[place].count(&wholes, self.ended);
+        }
+        if self.meet_others() {
+            self.load.add(&plan);
+            let named = &mut self.names[place];
+            self.pauses.add(operation, &mut named.pauses);
+            named.kept.add(operation, plan);
         }
     }
 
-    /// The predictions: by name in the order in which names came, then by target in the order given. Parts of
+    /// The predictions: by name in the order in which their first operations ended, then by target in the order given. Parts of
     /// operations whose end never came are left out.
-    pub fn finish(self) -> Vec<Prediction> {
-        let Self { targets, sums, .. } = self;
-        let mut predictions = Vec::with_capacity(sums.len() * targets.len());
-        for (name, sums) in sums {
-            for (target, sum) in targets.iter().zip(sums) {
-                predictions.extend(sum.prediction(&name, target));
+    pub fn finish(mut self) -> Vec<Prediction> {
+        self.let_them_meet();
+        self.names.sort_by_key(|named| named.first_ended);
+        let mut predictions = Vec::with_capacity(self.names.len() * self.targets.len());
+        for Named {
+            name,
+            operations,
+            sums,
+            ..
+        } in self.names
+        {
+            for (target, sum) in self.targets.iter().zip(sums) {
+                predictions.extend(sum.prediction(&name, operations, target));
             }
         }
         predictions
     }
 
-    fn count(&mut self, name: &Arc<str>, wholes: &[Whole]) {
-        let place = *self.places.entry(Arc::clone(name)).or_insert_with(|| {
-            self.sums
-                .push((Arc::clone(name), vec![Sum::default(); wholes.len()]));
-            self.sums.len() - 1
+    /// Whether operations of this target are replayed one by one, as they come.
+    fn is_alone(&self, target: &Target) -> bool {
+        target.clients <= 1 && self.computing == Computing::default()
+    }
+
+    fn meet_others(&self) -> bool {
+        self.targets.iter().any(|target| !self.is_alone(target))
+    }
+
+    /// For each target, the replays of an operation of which this is all, or one part more.
+    fn replay_alone(&mut self, operation: &Operation, plan: &Plan, place: usize) -> Vec<Vec<Whole>> {
+        let known = self.unfinished.remove(&operation.id);
+        let mut wholes = known.unwrap_or_else(|| vec![Vec::new(); self.targets.len()]);
+        for (index, target) in self.targets.iter().enumerate() {
+            if !self.is_alone(target) {
+                continue;
+            }
+            let connections = &mut self.connections[index];
+            let flows = plan
+                .connections
+                .iter()
+                .map(|id| connections.take(*id, operation.at));
+            let mut flows: Vec<_> = flows.collect();
+            let wholes = &mut wholes[index];
+            let replays = if wholes.is_empty() {
+                replays(&target.link, self.names[place].operations)
+            } else {
+                wholes.len()
+            };
+            wholes.resize(replays, Whole::default());
+            for (number, whole) in wholes.iter_mut().enumerate().rev() {
+                let link = with_own_seed(&target.link, operation.id, number as u64);
+                let before = if number == 0 {
+                    std::mem::take(&mut flows)
+                } else {
+                    flows.clone()
+                };
+                let (times, flows) = run_alone(plan, &link, before.into_iter());
+                let (duration, attribution) = path::along(plan, BEGIN, &times, &link);
+                whole.add(duration, &attribution, plan.turns_moved);
+                if number == 0 {
+                    connections.put(&plan.connections, flows, operation, duration);
+                }
+            }
+        }
+        wholes
+    }
+
+    /// Replays what was kept, on targets with several clients or shared cores.
+    fn let_them_meet(&mut self) {
+        if !self.meet_others() {
+            return;
+        }
+        let cores = [self.computing.client, self.computing.server];
+        let work = [0, 1].map(|whose| cores[whose].map(|cores| self.load.work(whose, cores)));
+        let alone: Vec<bool> = self.targets.iter().map(|target| self.is_alone(target)).collect();
+        for named in &mut self.names {
+            named.kept.keep_work_only(&work);
+            let pause = named.pause();
+            for (index, target) in self
+                .targets
+                .iter()
+                .enumerate()
+                .filter(|(index, _)| !alone[*index])
+            {
+                let done = crowd::closed_loop(target, &named.kept, pause, self.computing);
+                let sum = &mut named.sums[index];
+                done.operations.iter().for_each(|whole| sum.add(whole));
+                sum.elapsed = Some(done.elapsed);
+            }
+        }
+    }
+
+    fn place(&mut self, name: &Arc<str>) -> usize {
+        if let Some(place) = self.places.get(name) {
+            return *place;
+        }
+        let place = self.names.len();
+        self.places.insert(Arc::clone(name), place);
+        self.names.push(Named {
+            name: Arc::clone(name),
+            operations: 0,
+            first_ended: None,
+            sums: vec![Sum::default(); self.targets.len()],
+            kept: Kept::default(),
+            pauses: DistributionBuilder::new(),
         });
-        for (sum, whole) in self.sums[place].1.iter_mut().zip(wholes) {
-            sum.durations.add(whole.duration);
-            sum.attribution.add(&whole.attribution);
-            sum.turns += whole.turns;
+        place
+    }
+}
+
+impl Named {
+    fn count(&mut self, wholes: &[Vec<Whole>], number: u64) {
+        self.operations += 1;
+        self.first_ended.get_or_insert(number);
+        for (sum, wholes) in self.sums.iter_mut().zip(wholes) {
+            wholes.iter().for_each(|whole| sum.add(whole));
+        }
+    }
+
+    /// What a client does between two operations: the median of what was measured, if that is the time of a program
+    /// and not of a user.
+    fn pause(&mut self) -> u64 {
+        let pause = self.pauses.percentile(50).unwrap_or_default();
+        if pause <= LONGEST_PAUSE {
+            pause.as_nanos() as u64
+        } else {
+            0
         }
     }
 }
 
+impl Whole {
+    /// Adds one part more.
+    pub fn add(&mut self, duration: Duration, attribution: &Attribution, turns: u64) {
+        self.duration += duration;
+        self.attribution.add(attribution);
+        self.turns += turns;
+    }
+}
+
 impl Sum {
-    fn prediction(mut self, name: &Arc<str>, target: &Target) -> Option<Prediction> {
+    fn add(&mut self, whole: &Whole) {
+        self.durations.add(whole.duration);
+        self.attribution.add(&whole.attribution);
+        self.turns += whole.turns;
+    }
+
+    fn prediction(mut self, name: &Arc<str>, operations: u64, target: &Target) -> Option<Prediction> {
         let duration = self.durations.percentile(50)?;
-        let mean = self.durations.mean()?;
-        let operations = self.durations.count();
-        let (low, high) = self.bounds()?;
+        let replays = self.durations.count();
+        let turns = self.turns as f64 / replays as f64;
+        let evidence = Evidence {
+            operations,
+            turns,
+            attribution: &self.attribution,
+        };
+        let (low, high) = evidence.bounds(&mut self.durations)?;
+        let per_second = match self.elapsed {
+            Some(elapsed) => replays as f64 / elapsed.as_secs_f64().max(1e-9),
+            None => f64::from(target.clients) / self.durations.mean()?.as_secs_f64().max(1e-9),
+        };
         Some(Prediction {
             operation_name: Arc::clone(name),
             operations,
@@ -134,25 +292,30 @@ impl Sum {
             low,
             high,
             spread: self.durations.distribution(),
-            per_second: f64::from(target.clients) / mean.as_secs_f64().max(1e-9),
-            turns: self.turns as f64 / operations as f64,
+            per_second,
+            turns,
             bound_by: bound_by(&self.attribution),
             attribution: self.attribution,
             measured: None,
         })
     }
+}
 
-    /// The bounds: the 5th and 95th percentile of the replays, each moved outwards by the model's own error. With
-    /// fewer than 20 replays there are no such percentiles: then least and greatest, moved outwards by a quarter of
-    /// what client and server took as well, because little is known of how these vary.
-    fn bounds(&mut self) -> Option<(Duration, Duration)> {
-        let few = self.durations.count() < FEWEST_FOR_PERCENTILES;
-        let (low, high) = if few { (0, 100) } else { (5, 95) };
-        let (low, high) = (self.durations.percentile(low)?, self.durations.percentile(high)?);
-        let computing = (self.attribution.client + self.attribution.server).as_secs_f64();
-        let share = computing / self.attribution.total().as_secs_f64().max(1e-9);
-        let margin = MODEL_ERROR + if few { UNKNOWN_VARIATION * share } else { 0.0 };
-        Some((low.mul_f64(1.0 - margin), high.mul_f64(1.0 + margin)))
+/// How often an operation is replayed, of whose name `before` came before: more than once where the link draws what
+/// happens, the first operations most.
+fn replays(link: &LinkDescription, before: u64) -> usize {
+    if link.loss.is_none() && link.jitter.is_none() {
+        return 1;
+    }
+    (REPLAYS_OF_FIRST / (before + 1)).max(1) as usize
+}
+
+/// The link as one replay meets it: with draws of its own.
+fn with_own_seed(link: &LinkDescription, operation: u64, replay: u64) -> LinkDescription {
+    let own = operation.wrapping_mul(REPLAYS_OF_FIRST).wrapping_add(replay);
+    LinkDescription {
+        seed: link.seed.wrapping_add(own.wrapping_mul(SEED_STEP)),
+        ..*link
     }
 }
 
@@ -170,7 +333,8 @@ fn bound_by(attribution: &Attribution) -> BoundBy {
         .map_or(BoundBy::Client, |(kind, _)| kind)
 }
 
-/// What all but a few in a hundred predictions of single exchanges are off by at most: docs/prediction.md.
-const MODEL_ERROR: f64 = 0.05;
-const UNKNOWN_VARIATION: f64 = 0.25;
-const FEWEST_FOR_PERCENTILES: u64 = 20;
+/// Longer pauses between operations are taken for a user's.
+const LONGEST_PAUSE: Duration = Duration::from_millis(1);
+const REPLAYS_OF_FIRST: u64 = 64;
+/// An odd number near 2^64 divided by the golden ratio: neighbouring seeds lie far apart.
+const SEED_STEP: u64 = 0x9E37_79B9_7F4A_7C15;

@@ -92,6 +92,11 @@ impl Flow {
         self.round_trip = RoundTrip::first(self.base_rtt);
     }
 
+    /// Whether nothing was ever sent.
+    pub const fn is_unused(&self) -> bool {
+        self.announced == 0
+    }
+
     /// Moves everything remembered by `by` nanoseconds of time: what happened at 5 will have happened at 5 + `by`.
     pub fn shift(&mut self, by: i64) {
         self.last_sent = self.last_sent.saturating_add_signed(by);

@@ -48,7 +48,7 @@ pub fn run(args: &Args) -> Result<Status> {
     let joined = Stage::set(Variant::Joined, "page, one join")?;
     let wanted = Wanted {
         rule: Rule::Connection,
-        targets: super::predict::targets(&DISTANCES, &[]),
+        targets: super::predict::distances(&DISTANCES),
         names: vec![
             (chatty.server, chatty.name.clone()),
             (joined.server, joined.name.clone()),

@@ -9,11 +9,15 @@ use analysis::operations::rule::Rule;
 use anyhow::Result;
 use clap::Args as ClapArgs;
 use link::LinkDescription;
-use model::{BitRate, Operation, OperationStep, parse_duration};
-use predict::{Assumption, Target};
+use model::{Operation, OperationStep, parse_duration};
+use predict::{Assumption, Computing, Target};
 use report::text::{ExplainOutcome, ExplainedExchange};
 use std::path::PathBuf;
 use std::time::Duration;
+
+mod links;
+
+use links::Rates;
 
 /// Predict what the operations of a capture or recording would take on another link.
 ///
@@ -21,17 +25,30 @@ use std::time::Duration;
 /// bytes of the moved connections cross the target link under Linux TCP.
 #[derive(Debug, ClapArgs)]
 #[command(after_help = "Examples:\n  longwire predict app.pcap --rtt 1ms,10ms,40ms\n  \
-                        longwire predict run.lwr --rtt 40ms --rate 10mbit --on postgres --explain")]
+                        longwire predict run.lwr --rtt 40ms --rate 10mbit --on postgres --explain\n  \
+                        longwire predict run.lwr --link 'rtt=40ms loss=0.1%' --clients 1,8,64 --server-cores 4")]
 pub struct Args {
     /// Capture or recording files; `-` reads stdin.
     #[arg(required = true, value_name = "FILE")]
     pub files: Vec<PathBuf>,
-    /// Round trips of the target links, with unit.
-    #[arg(long, default_value = "0ms,10ms,40ms,120ms", value_delimiter = ',', value_parser = parse_duration, value_name = "TIME,...")]
+    /// Round trips of the target links, with unit [default: 0ms,10ms,40ms,120ms].
+    #[arg(long, value_delimiter = ',', value_parser = parse_duration, value_name = "TIME,...")]
     pub rtt: Vec<Duration>,
-    /// Rate of the target link, each way; unlimited when left out.
-    #[arg(long, value_delimiter = ',', value_parser = BitRate::parse, value_name = "RATE,...")]
-    pub rate: Vec<BitRate>,
+    /// Rate of the target links, each way or to the server and from it (10mbit/2mbit); unlimited when left out.
+    #[arg(long, value_delimiter = ',', value_parser = links::parse_rates, value_name = "RATE,...")]
+    pub rate: Vec<Rates>,
+    /// A whole target link, like "rtt=40ms rate=10mbit queue=64KiB loss=0.1% jitter=2ms"; can be given several times.
+    #[arg(long, value_name = "LINK")]
+    pub link: Vec<LinkDescription>,
+    /// Clients at once, each with one operation after another.
+    #[arg(long, default_value = "1", value_delimiter = ',', value_parser = clap::value_parser!(u32).range(1..=MOST_CLIENTS), value_name = "COUNT,...")]
+    pub clients: Vec<u32>,
+    /// Cores that all servers compute on, when measured and on the target; without it each request has its own.
+    #[arg(long, value_parser = clap::value_parser!(u32).range(1..), value_name = "COUNT")]
+    pub server_cores: Option<u32>,
+    /// Cores that all clients compute on; without it each client has its own.
+    #[arg(long, value_parser = clap::value_parser!(u32).range(1..), value_name = "COUNT")]
+    pub client_cores: Option<u32>,
     /// Connections that move: mysql, postgres, http, tls or HOST:PORT. All database connections when left out.
     #[arg(long, value_delimiter = ',', value_parser = Choice::parse, value_name = "WHICH,...")]
     pub on: Vec<Choice>,
@@ -57,7 +74,11 @@ pub fn run(args: &Args) -> Result<Status> {
     let page = args.html.as_deref().map(PageFile::create).transpose()?;
     let wanted = Wanted {
         rule: args.operations,
-        targets: targets(&args.rtt, &args.rate),
+        targets: targets(&links::links(&args.rtt, &args.rate, &args.link), &args.clients),
+        computing: Computing {
+            client: args.client_cores,
+            server: args.server_cores,
+        },
         moved: args.on.clone(),
         json: args.json,
         longest: args.explain,
@@ -115,18 +136,18 @@ fn explain(operation: &Operation, target: &Target, moved: &dyn Fn(&OperationStep
     }
 }
 
-/// Every round trip with every rate.
-pub fn targets(rtts: &[Duration], rates: &[BitRate]) -> Vec<Target> {
-    let rates: Vec<Option<BitRate>> = if rates.is_empty() {
-        vec![None]
-    } else {
-        rates.iter().copied().map(Some).collect()
-    };
-    let links = rates.iter().flat_map(|rate| {
-        rtts.iter().map(move |rtt| LinkDescription {
-            rate: [*rate; 2],
-            ..LinkDescription::with_rtt(*rtt)
-        })
-    });
-    links.map(|link| Target { link, clients: 1 }).collect()
+/// Every link with every number of clients.
+pub fn targets(links: &[LinkDescription], clients: &[u32]) -> Vec<Target> {
+    let targets = links
+        .iter()
+        .flat_map(|link| clients.iter().map(|&clients| Target { link: *link, clients }));
+    targets.collect()
 }
+
+/// Links of these round trips, without limit of rate, for one client.
+pub fn distances(rtts: &[Duration]) -> Vec<Target> {
+    let links: Vec<_> = rtts.iter().map(|rtt| LinkDescription::with_rtt(*rtt)).collect();
+    targets(&links, &[1])
+}
+
+const MOST_CLIENTS: i64 = 10_000;

@@ -37,7 +37,7 @@ pub fn run(args: &Args) -> Result<Status> {
         rule: args.reporting.operations,
         targets: page
             .as_ref()
-            .map_or_else(Vec::new, |_| super::predict::targets(&PRICES, &[])),
+            .map_or_else(Vec::new, |_| super::predict::distances(&PRICES)),
         json: args.reporting.json,
         exchanges: args.reporting.exchanges,
         samples: page.as_ref().map(PageFile::samples),

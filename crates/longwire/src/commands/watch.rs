@@ -156,7 +156,7 @@ impl Run {
         let prices = if page.is_some() { &PRICES[..] } else { &PRICE };
         let wanted = Wanted {
             rule: args.reporting.operations,
-            targets: super::predict::targets(prices, &[]),
+            targets: super::predict::distances(prices),
             json: args.reporting.json,
             exchanges: args.reporting.exchanges,
             samples: page.as_ref().map(PageFile::samples),

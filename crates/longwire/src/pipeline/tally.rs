@@ -9,7 +9,7 @@ use analysis::operations::{Grouped, Operations};
 use analysis::overview::Overview;
 use anyhow::{Context, Result};
 use model::{Conditions, Endpoint, Exchange, Operation, Share, Warning};
-use predict::{Predictor, Target};
+use predict::{Computing, Predictor, Target};
 use report::text::Progress;
 use report::{JsonWriter, ReadOutcome, RecordingWriter};
 use std::fs::File;
@@ -25,6 +25,8 @@ pub struct Wanted {
     pub rule: Rule,
     /// Links to predict for; none when no prediction is asked.
     pub targets: Vec<Target>,
+    /// Cores that the clients, or the servers, of the prediction share.
+    pub computing: Computing,
     /// Which connections move there.
     pub moved: Vec<Choice>,
     /// Whether to keep the longest operation, with its exchanges.
@@ -80,6 +82,7 @@ impl Tally {
         let predictor = (!wanted.targets.is_empty()).then(|| {
             let moved = moved.clone();
             Predictor::new(wanted.targets.clone(), Box::new(move |step| moved.moves(step)))
+                .with_computing(wanted.computing)
         });
         Ok(Self {
             operations: Operations::new(wanted.rule).with_names(wanted.names.iter().cloned()),

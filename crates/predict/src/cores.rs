@@ -1,0 +1,144 @@
+//! Computing that many share: each job gets one core at most, all together get no more cores than there are.
+
+use std::cmp::Reverse;
+use std::collections::BinaryHeap;
+
+/// Cores that jobs share evenly (processor sharing), as an operating system shares them over any longer time.
+#[derive(Debug, Clone)]
+pub struct Cores<J> {
+    cores: f64,
+    /// What a job that was there from the beginning would have got by `counted_to`, in nanoseconds of one core.
+    attained: f64,
+    counted_to: u64,
+    /// What [`Cores::attained`] is when a job ends, and the job.
+    jobs: BinaryHeap<Reverse<Job<J>>>,
+}
+
+#[derive(Debug, Clone, Copy)]
+struct Job<J> {
+    ends_at_attained: f64,
+    what: J,
+}
+
+impl<J: Ord> PartialEq for Job<J> {
+    fn eq(&self, other: &Self) -> bool {
+        self.cmp(other).is_eq()
+    }
+}
+
+impl<J: Ord> Eq for Job<J> {}
+
+impl<J: Ord> PartialOrd for Job<J> {
+    fn partial_cmp(&self, other: &Self) -> Option<std::cmp::Ordering> {
+        Some(self.cmp(other))
+    }
+}
+
+impl<J: Ord> Ord for Job<J> {
+    fn cmp(&self, other: &Self) -> std::cmp::Ordering {
+        let by_end = self.ends_at_attained.total_cmp(&other.ends_at_attained);
+        by_end.then_with(|| self.what.cmp(&other.what))
+    }
+}
+
+impl<J: Ord> Cores<J> {
+    /// `cores` of them, idle; at least one.
+    pub fn new(cores: u32) -> Self {
+        Self {
+            cores: f64::from(cores.max(1)),
+            attained: 0.0,
+            counted_to: 0,
+            jobs: BinaryHeap::new(),
+        }
+    }
+
+    /// A job of `work` nanoseconds of one core begins.
+    pub fn begin(&mut self, at: u64, work: u64, what: J) {
+        self.count_to(at);
+        self.jobs.push(Reverse(Job {
+            ends_at_attained: self.attained + work as f64,
+            what,
+        }));
+    }
+
+    /// When the next job ends, if none begins before; absent when there is none.
+    pub fn next_end(&self) -> Option<u64> {
+        let Reverse(job) = self.jobs.peek()?;
+        let missing = (job.ends_at_attained - self.attained).max(0.0) / self.speed();
+        Some(self.counted_to.saturating_add(missing.ceil() as u64))
+    }
+
+    /// The next job that has ended by `at`.
+    pub fn ended(&mut self, at: u64) -> Option<J> {
+        self.count_to(at);
+        // Half a nanosecond covers the rounding of sums.
+        let over = self
+            .jobs
+            .peek()
+            .is_some_and(|Reverse(job)| job.ends_at_attained <= self.attained + 0.5);
+        if over {
+            self.jobs.pop().map(|Reverse(job)| job.what)
+        } else {
+            None
+        }
+    }
+
+    /// How much longer than alone a job would take that begins now and meets as many others all the time.
+    pub fn slowdown_of_next(&self) -> f64 {
+        ((self.jobs.len() + 1) as f64 / self.cores).max(1.0)
+    }
+
+    /// The share of a core that each job gets.
+    fn speed(&self) -> f64 {
+        (self.cores / self.jobs.len().max(1) as f64).min(1.0)
+    }
+
+    fn count_to(&mut self, at: u64) {
+        self.attained += at.saturating_sub(self.counted_to) as f64 * self.speed();
+        self.counted_to = self.counted_to.max(at);
+        if self.jobs.is_empty() {
+            self.attained = 0.0;
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn ends(cores: u32, jobs: &[(u64, u64)]) -> Vec<(u64, u64)> {
+        let mut shared = Cores::new(cores);
+        let mut ends = Vec::new();
+        let mut drain = |shared: &mut Cores<u64>, until: u64| {
+            while let Some(at) = shared.next_end().filter(|at| *at <= until) {
+                while let Some(id) = shared.ended(at) {
+                    ends.push((id, at));
+                }
+            }
+        };
+        for (id, &(at, work)) in jobs.iter().enumerate() {
+            drain(&mut shared, at);
+            shared.begin(at, work, id as u64);
+        }
+        drain(&mut shared, u64::MAX);
+        ends
+    }
+
+    #[test]
+    fn jobs_up_to_the_cores_do_not_meet() {
+        assert_eq!(ends(2, &[(0, 100), (10, 100)]), [(0, 100), (1, 110)]);
+    }
+
+    #[test]
+    fn more_jobs_than_cores_share_them_evenly() {
+        assert_eq!(
+            ends(1, &[(0, 100), (0, 100), (0, 50)]),
+            [(2, 150), (0, 250), (1, 250)]
+        );
+        assert_eq!(ends(1, &[(0, 100), (50, 100)]), [(0, 150), (1, 200)]);
+        assert_eq!(
+            ends(2, &[(0, 100), (0, 100), (0, 100), (0, 100)]),
+            [(0, 200), (1, 200), (2, 200), (3, 200)]
+        );
+    }
+}

@@ -1,0 +1,168 @@
+//! Several clients at once over one link, each with one operation after another.
+
+use crate::kept::Kept;
+use crate::path;
+use crate::predictor::{Target, Whole};
+use crate::run::{BEGIN, Computing, Progress, Run};
+use std::time::Duration;
+
+/// What clients in a closed loop got done.
+#[derive(Debug, Clone)]
+pub struct Done {
+    /// The operations that ended while it was measured.
+    pub operations: Vec<Whole>,
+    /// How long it was measured.
+    pub elapsed: Duration,
+}
+
+/// Lets the clients of `target` carry out the operations of `kept`, each one after another, with `pause` between them.
+///
+/// - Each client has connections of its own. They keep their windows from operation to operation.
+/// - The first client begins with the first operation, the others evenly spread over all; each goes on with the one that
+///   follows it.
+/// - Nothing is counted before each client has ended [`WARM_UP`] operations.
+/// - It ends when enough have ended: see [`wanted`].
+pub fn closed_loop(target: &Target, kept: &Kept, pause: u64, computing: Computing) -> Done {
+    let mut crowd = Crowd::new(target, kept, pause, computing);
+    let wanted = wanted(target, kept);
+    let mut done = Done {
+        operations: Vec::new(),
+        elapsed: Duration::ZERO,
+    };
+    let (mut since, mut warm_up) = (None, target.clients as usize * WARM_UP);
+    loop {
+        match crowd.run.advance() {
+            Progress::Went => {}
+            Progress::Over => return done,
+            Progress::Finished(client) => {
+                let Some((whole, end)) = crowd.finished(client) else {
+                    continue;
+                };
+                if crowd.clients[client as usize].operations <= WARM_UP {
+                    warm_up -= 1;
+                }
+                if warm_up > 0 {
+                    continue;
+                }
+                let since = *since.get_or_insert(end);
+                if end > since || !done.operations.is_empty() {
+                    done.elapsed = done.elapsed.max(Duration::from_nanos(end.saturating_sub(since)));
+                }
+                // The first one only sets the begin.
+                done.operations.push(whole);
+                if done.operations.len() > wanted {
+                    done.operations.remove(0);
+                    return done;
+                }
+            }
+        }
+    }
+}
+
+/// How many operations are counted: twenty a client, as far as they can be replayed in about a second; never fewer than
+/// three a client.
+fn wanted(target: &Target, kept: &Kept) -> usize {
+    let least = 3 * target.clients as usize;
+    let cost = kept.mean_cost().max(1);
+    let many = (20 * target.clients as usize).max(LEAST_OPERATIONS);
+    many.min(MOST_COST / cost).max(least)
+}
+
+struct Crowd<'a> {
+    run: Run<'a>,
+    target: &'a Target,
+    kept: &'a Kept,
+    pause: u64,
+    clients: Vec<Client>,
+}
+
+struct Client {
+    /// The operation that it carries out, which part of it, and what the parts before took.
+    operation: usize,
+    part: usize,
+    before: Whole,
+    /// Its connections by their place in the operations.
+    connections: Vec<u32>,
+    /// How many it has ended.
+    operations: usize,
+}
+
+impl<'a> Crowd<'a> {
+    fn new(target: &'a Target, kept: &'a Kept, pause: u64, computing: Computing) -> Self {
+        let mut crowd = Self {
+            run: Run::new(&target.link, target.clients, kept.most_nodes(), computing),
+            target,
+            kept,
+            pause,
+            clients: Vec::new(),
+        };
+        let (clients, operations) = (target.clients as usize, kept.operations().len());
+        for client in 0..clients {
+            crowd.clients.push(Client {
+                operation: client * operations / clients,
+                part: 0,
+                before: Whole::default(),
+                connections: Vec::new(),
+                operations: 0,
+            });
+            // Spread over the first operation: clients of a real crowd do not begin at once either.
+            let at = BEGIN + kept.first_duration() * client as u64 / clients as u64;
+            let connections = crowd.connections(client);
+            let plan = &kept.operations()[crowd.clients[client].operation].parts[0].plan;
+            crowd.run.add_client(plan, connections, at);
+        }
+        crowd
+    }
+
+    /// The numbers in the network of the connections that the present part of the client's operation uses.
+    fn connections(&mut self, client: usize) -> Vec<u32> {
+        let this = &mut self.clients[client];
+        let part = &self.kept.operations()[this.operation].parts[this.part];
+        let numbers = part.places.iter().map(|&(place, opened)| {
+            while this.connections.len() <= place {
+                this.connections.push(self.run.add_connection(None));
+            }
+            if opened {
+                // A new one: packets of the one before may still be on their way.
+                this.connections[place] = self.run.add_connection(None);
+            }
+            this.connections[place]
+        });
+        numbers.collect()
+    }
+
+    /// The client has come to the end of a plan and goes on. Gives the operation that this ended, and when.
+    fn finished(&mut self, client: u32) -> Option<(Whole, u64)> {
+        let this = &mut self.clients[client as usize];
+        let operation = &self.kept.operations()[this.operation];
+        let plan = &operation.parts[this.part].plan;
+        let (begin, times) = self.run.times(client);
+        let (duration, attribution) = path::along(plan, begin, times, &self.target.link);
+        this.before.add(duration, &attribution, plan.turns_moved);
+        let end = begin.saturating_add(duration.as_nanos() as u64);
+        this.part += 1;
+        if this.part < operation.parts.len() {
+            self.go_on(client, end);
+            return None;
+        }
+        this.part = 0;
+        this.operation = (this.operation + 1) % self.kept.operations().len();
+        this.operations += 1;
+        let whole = std::mem::take(&mut this.before);
+        self.go_on(client, end.saturating_add(self.pause));
+        Some((whole, end))
+    }
+
+    fn go_on(&mut self, client: u32, at: u64) {
+        let connections = self.connections(client as usize);
+        let this = &self.clients[client as usize];
+        let plan = &self.kept.operations()[this.operation].parts[this.part].plan;
+        self.run.begin(client, plan, connections, at.max(self.run.now()));
+    }
+}
+
+/// Operations of each client that are not counted: connections find their windows, and clients their places in the queues.
+const WARM_UP: usize = 2;
+const LEAST_OPERATIONS: usize = 400;
+/// Nodes, and packets, that are simulated for one prediction: about a second.
+const MOST_COST: usize = 3_000_000;

@@ -1,0 +1,106 @@
+//! How busy clients and servers were while operations were measured, and how much of their time was work.
+
+use crate::plan::Plan;
+
+/// Spans in which something computed, or waited to compute, as they were measured.
+#[derive(Debug, Clone, Default)]
+pub struct Load {
+    /// Of the clients, and of the servers: begin and end.
+    spans: [Vec<(u64, u64)>; 2],
+}
+
+impl Load {
+    /// Counts what `plan` computed.
+    pub fn add(&mut self, plan: &Plan) {
+        for node in &plan.nodes {
+            for (whose, (begin, end)) in node.computed() {
+                let spans = &mut self.spans[whose];
+                if end > begin && spans.len() < MOST_SPANS {
+                    spans.push((begin, end));
+                }
+            }
+        }
+    }
+
+    /// The work that was done in the spans of `whose`, if `cores` did it and shared themselves evenly.
+    pub fn work(&self, whose: usize, cores: u32) -> Work {
+        let mut changes: Vec<(u64, i32)> = Vec::with_capacity(2 * self.spans[whose].len());
+        for &(begin, end) in &self.spans[whose] {
+            changes.extend([(begin, 1), (end, -1)]);
+        }
+        changes.sort_unstable();
+        let mut work = Work {
+            times: Vec::with_capacity(changes.len()),
+            done: Vec::with_capacity(changes.len()),
+        };
+        let (mut at_once, mut done, mut last) = (0_i32, 0.0, 0);
+        for (at, change) in changes {
+            let speed = (f64::from(cores) / f64::from(at_once.max(1))).min(1.0);
+            done += (at - last) as f64 * speed;
+            last = at;
+            at_once += change;
+            work.times.push(at);
+            work.done.push(done);
+        }
+        work
+    }
+}
+
+/// Work that one of those who share cores has got, over time.
+#[derive(Debug, Clone)]
+pub struct Work {
+    times: Vec<u64>,
+    /// By each time, in nanoseconds of one core; between two times it grows evenly.
+    done: Vec<f64>,
+}
+
+impl Work {
+    /// Work done in a measured span.
+    pub fn between(&self, begin: u64, end: u64) -> u64 {
+        if self.times.is_empty() {
+            return end.saturating_sub(begin);
+        }
+        let work = (self.by(end) - self.by(begin)).round().max(0.0) as u64;
+        work.min(end.saturating_sub(begin))
+    }
+
+    /// Outside of all that was counted, time is work.
+    fn by(&self, at: u64) -> f64 {
+        let after = self.times.partition_point(|time| *time <= at);
+        let Some(before) = after.checked_sub(1) else {
+            return self.done.first().map_or(0.0, |first| {
+                first - self.times.first().map_or(0.0, |time| (time - at) as f64)
+            });
+        };
+        let since = (at - self.times[before]) as f64;
+        let Some(next) = self.times.get(after) else {
+            return self.done[before] + since;
+        };
+        let whole = (next - self.times[before]) as f64;
+        self.done[before] + (self.done[after] - self.done[before]) * since / whole
+    }
+}
+
+/// 64 MB for clients and for servers; what comes later is not counted.
+const MOST_SPANS: usize = 4_000_000;
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn spans_that_share_a_core_were_half_work() {
+        let load = Load {
+            spans: [vec![(100, 200), (150, 250), (1000, 1010)], Vec::new()],
+        };
+        let one = load.work(0, 1);
+        assert_eq!(one.between(100, 200), 75);
+        assert_eq!(one.between(150, 250), 75);
+        assert_eq!(one.between(1000, 1010), 10);
+        assert_eq!(one.between(0, 50), 50);
+        assert_eq!(one.between(5000, 5007), 7);
+        let two = load.work(0, 2);
+        assert_eq!(two.between(100, 200), 100);
+        assert_eq!(load.work(1, 1).between(3, 10), 7);
+    }
+}

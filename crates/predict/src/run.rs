@@ -1,0 +1,572 @@
+//! Plans being carried out over one link, in virtual time: one client's, or those of several at once.
+
+use crate::cores::Cores;
+use crate::plan::{After, NONE, Node, Passage, Plan, nanos};
+use link::LinkDescription;
+use link::network::{Happening, Network};
+use link::tcp::Flow;
+use model::Direction;
+use std::collections::VecDeque;
+use std::time::Duration;
+
+/// Times of a node in nanoseconds of virtual time; [`NEVER`] where it did not come to it.
+#[derive(Debug, Clone, Copy)]
+pub struct Times {
+    /// The client begins to send.
+    pub started: u64,
+    /// The last byte of the request is at the server.
+    pub arrived: u64,
+    /// The first byte of the reply leaves the server.
+    pub replied: u64,
+    /// The last byte of the reply is at the client.
+    pub completed: u64,
+}
+
+/// What a replay wants to be woken for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+enum Wake {
+    /// A client begins its plan.
+    Begin(u32),
+    /// Shared cores may have finished something.
+    Look(u8),
+    /// A node's client begins.
+    Start(u32),
+    /// A measured request reaches its server.
+    RequestArrived(u32),
+    /// A node's server begins to answer.
+    Reply(u32),
+    /// A node's server has given its whole reply to its network stack.
+    Replied(u32),
+    /// A measured reply reaches its client.
+    ReplyArrived(u32),
+}
+
+/// When each replay begins in its virtual time. Not zero, so that connections can have a past.
+pub const BEGIN: u64 = 1_000_000_000_000_000;
+
+/// A time that did not come.
+pub const NEVER: u64 = u64::MAX;
+
+/// Who waits for bytes that nobody waits for.
+const NOBODY: u32 = u32::MAX;
+
+/// Clients that carry out plans over one link.
+pub struct Run<'a> {
+    link: LinkDescription,
+    network: Network<Wake>,
+    clients: Vec<Client<'a>>,
+    /// Bits of a node's number; above them is the client's.
+    node_bits: u32,
+    /// Of the clients, and of the servers.
+    computing: [Option<Shared>; 2],
+    /// A client whose plan has come to its end, to be told.
+    finished: Option<u32>,
+    /// Whether a reply had to be let go, see [`Run::release_stuck`].
+    pub was_stuck: bool,
+}
+
+/// One client with the plan it carries out.
+struct Client<'a> {
+    plan: &'a Plan,
+    /// For each connection of the plan, its number in the network.
+    connections: Vec<u32>,
+    begin: u64,
+    times: Vec<Times>,
+    servers: Vec<Server>,
+    /// Nodes that have not come to their end.
+    unfinished: usize,
+    /// Nodes looked through for what is stuck.
+    checked: usize,
+}
+
+/// The serving side of a moved connection: it answers requests one after another.
+#[derive(Debug, Default, Clone)]
+struct Server {
+    busy: bool,
+    waiting: VecDeque<u32>,
+}
+
+/// Cores, and when they will be looked at next.
+struct Shared {
+    cores: Cores<Wake>,
+    looked_at: Option<u64>,
+}
+
+/// How many cores compute; absent when each job has one of its own.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct Computing {
+    /// For all clients together.
+    pub client: Option<u32>,
+    /// For all servers together, and for what they compute between calls of their own.
+    pub server: Option<u32>,
+}
+
+/// What one step of a run brought.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Progress {
+    /// Something that nobody outside need know.
+    Went,
+    /// The last node of this client's plan came to its end.
+    Finished(u32),
+    /// Nothing more will happen by itself.
+    Over,
+}
+
+impl<'a> Run<'a> {
+    /// An idle link with `clients` clients without a plan; no plan will have more than `most_nodes` nodes.
+    pub fn new(link: &LinkDescription, clients: u32, most_nodes: usize, computing: Computing) -> Self {
+        let shared = |cores: Option<u32>| {
+            cores.map(|cores| Shared {
+                cores: Cores::new(cores),
+                looked_at: None,
+            })
+        };
+        Self {
+            link: *link,
+            network: Network::new(link, BEGIN),
+            clients: Vec::with_capacity(clients as usize),
+            node_bits: usize::BITS - most_nodes.leading_zeros(),
+            computing: [shared(computing.client), shared(computing.server)],
+            finished: None,
+            was_stuck: false,
+        }
+    }
+
+    /// Adds a connection to the link, with the flows it had before, if any; gives its number.
+    pub fn add_connection(&mut self, before: Option<[Flow; 2]>) -> u32 {
+        self.network.add_connection(before);
+        self.network.connections() - 1
+    }
+
+    /// Adds a client that begins `plan` at `at`; `connections` are those of the plan.
+    pub fn add_client(&mut self, plan: &'a Plan, connections: Vec<u32>, at: u64) {
+        let client = self.clients.len() as u32;
+        self.clients.push(Client {
+            plan,
+            connections: Vec::new(),
+            begin: at,
+            times: Vec::new(),
+            servers: Vec::new(),
+            unfinished: 0,
+            checked: 0,
+        });
+        self.begin(client, plan, connections, at);
+    }
+
+    /// The client begins `plan` at `at`, now or later.
+    pub fn begin(&mut self, client: u32, plan: &'a Plan, connections: Vec<u32>, at: u64) {
+        let never = Times {
+            started: NEVER,
+            arrived: NEVER,
+            replied: NEVER,
+            completed: NEVER,
+        };
+        let this = &mut self.clients[client as usize];
+        (this.plan, this.connections, this.begin) = (plan, connections, at);
+        this.times.clear();
+        this.times.resize(plan.nodes.len(), never);
+        this.servers.clear();
+        this.servers.resize(plan.connections.len(), Server::default());
+        (this.unfinished, this.checked) = (plan.nodes.len(), 0);
+        self.network.wake_at(at, Wake::Begin(client));
+    }
+
+    /// Lets the next thing happen.
+    pub fn advance(&mut self) -> Progress {
+        let Some(happening) = self.network.advance() else {
+            return if self.release_stuck() {
+                Progress::Went
+            } else {
+                Progress::Over
+            };
+        };
+        match happening {
+            Happening::Wake(Wake::Begin(client)) => self.begin_now(client),
+            Happening::Wake(Wake::Start(node)) => self.start(node),
+            Happening::Wake(Wake::RequestArrived(node)) => self.request_arrived(node),
+            Happening::Wake(Wake::Reply(node)) => self.reply(node),
+            Happening::Wake(Wake::Replied(node)) => self.replied(node),
+            Happening::Wake(Wake::ReplyArrived(node)) => self.complete(node),
+            Happening::Wake(Wake::Look(whose)) => self.look(whose),
+            // Bytes as they come are for an emulation to know.
+            Happening::Arrived(NOBODY) | Happening::Received(_) => {}
+            Happening::Arrived(node) => self.arrived(node),
+        }
+        self.finished.take().map_or(Progress::Went, Progress::Finished)
+    }
+
+    /// The virtual time.
+    pub const fn now(&self) -> u64 {
+        self.network.now()
+    }
+
+    /// When the client's plan began, and the times of its nodes so far.
+    pub fn times(&self, client: u32) -> (u64, &[Times]) {
+        let client = &self.clients[client as usize];
+        (client.begin, &client.times)
+    }
+
+    /// The times of the first client's nodes, and the flows as they are now, two a connection, in the order in which
+    /// these were added.
+    pub fn into_times_and_flows(mut self) -> (Vec<Times>, Vec<Flow>) {
+        let times = self.clients.drain(..).next().map(|client| client.times);
+        (times.unwrap_or_default(), self.network.into_flows())
+    }
+
+    fn begin_now(&mut self, client: u32) {
+        let plan = self.clients[client as usize].plan;
+        if plan.nodes.is_empty() {
+            self.finished = Some(client);
+        }
+        for &root in &plan.roots {
+            self.start_after_computing(self.id(client, root));
+        }
+    }
+
+    const fn id(&self, client: u32, node: u32) -> u32 {
+        ((client as u64) << self.node_bits) as u32 | node
+    }
+
+    const fn parts(&self, id: u32) -> (usize, usize) {
+        let id = id as u64;
+        (
+            (id >> self.node_bits) as usize,
+            (id & ((1 << self.node_bits) - 1)) as usize,
+        )
+    }
+
+    fn node(&self, id: u32) -> &'a Node {
+        let (client, node) = self.parts(id);
+        &self.clients[client].plan.nodes[node]
+    }
+
+    /// The same for another node of the same client.
+    const fn beside(&self, id: u32, node: u32) -> u32 {
+        self.id(self.parts(id).0 as u32, node)
+    }
+
+    fn times_of(&mut self, id: u32) -> &mut Times {
+        let (client, node) = self.parts(id);
+        &mut self.clients[client].times[node]
+    }
+
+    fn server(&mut self, id: u32) -> &mut Server {
+        let (client, node) = self.parts(id);
+        let client = &mut self.clients[client];
+        &mut client.servers[client.plan.nodes[node].connection as usize]
+    }
+
+    /// The number in the network of the node's connection.
+    fn connection(&self, id: u32) -> u32 {
+        let (client, node) = self.parts(id);
+        let client = &self.clients[client];
+        client.connections[client.plan.nodes[node].connection as usize]
+    }
+
+    fn start_after_computing(&mut self, id: u32) {
+        let what = self.node(id);
+        let whose = usize::from(what.by_server);
+        self.compute(whose, what.client_before, Wake::Start(id));
+    }
+
+    /// Wakes when `work` is done: by a core of its own, or by those that all share.
+    fn compute(&mut self, whose: usize, work: u64, then: Wake) {
+        let now = self.network.now();
+        match &mut self.computing[whose] {
+            Some(shared) if work > 0 => {
+                shared.cores.begin(now, work, then);
+                self.look_later(whose);
+            }
+            _ => self.network.wake_at(now.saturating_add(work), then),
+        }
+    }
+
+    fn look_later(&mut self, whose: usize) {
+        if let Some(shared) = &mut self.computing[whose]
+            && let Some(at) = shared.cores.next_end()
+            && shared.looked_at.is_none_or(|earlier| at < earlier)
+        {
+            shared.looked_at = Some(at);
+            self.network.wake_at(at, Wake::Look(whose as u8));
+        }
+    }
+
+    /// Jobs of shared cores may have ended.
+    fn look(&mut self, whose: u8) {
+        let now = self.network.now();
+        if let Some(shared) = &mut self.computing[usize::from(whose)] {
+            if shared.looked_at.is_some_and(|at| at <= now) {
+                shared.looked_at = None;
+            }
+            while let Some(job) = shared.cores.ended(now) {
+                self.network.wake_at(now, job);
+            }
+        }
+        self.look_later(usize::from(whose));
+    }
+
+    fn start(&mut self, id: u32) {
+        let now = self.network.now();
+        self.times_of(id).started = now;
+        let (what, connection) = (self.node(id), self.connection(id));
+        let waiter = if what.arrival_matters() { id } else { NOBODY };
+        match what.passage {
+            Passage::Handshake => {
+                self.network.open(connection);
+                self.network.send_handshake(Direction::ClientToServer, waiter);
+            }
+            Passage::Moved if what.request_bytes == 0 => {
+                self.network.wait_for_establishment(connection, waiter);
+            }
+            Passage::Moved => {
+                let bytes = what.request_bytes.min(SIMULATED_BYTES);
+                self.network
+                    .write(2 * connection, bytes, what.client_inside, waiter);
+            }
+            Passage::Measured { request, .. } if what.arrival_matters() => {
+                let at = now.saturating_add(request).saturating_add(what.client_inside);
+                self.network.wake_at(at, Wake::RequestArrived(id));
+            }
+            Passage::Measured { .. } => {}
+        }
+        self.release(id, After::RequestSent);
+        if !what.has_reply {
+            let sent = now.saturating_add(what.client_inside);
+            self.network.wake_at(sent, Wake::ReplyArrived(id));
+        }
+    }
+
+    /// All simulated bytes of a request, or of a reply, have arrived: of the request when it was not there yet.
+    fn arrived(&mut self, id: u32) {
+        let what = self.node(id);
+        let request = self.times_of(id).arrived == NEVER;
+        let (bytes, direction, wake) = if request {
+            (
+                what.request_bytes,
+                Direction::ClientToServer,
+                Wake::RequestArrived(id),
+            )
+        } else {
+            (
+                what.reply_bytes,
+                Direction::ServerToClient,
+                Wake::ReplyArrived(id),
+            )
+        };
+        match beyond_simulated(&self.link, direction, bytes) {
+            0 if request => self.request_arrived(id),
+            0 => self.complete(id),
+            rest => self
+                .network
+                .wake_at(self.network.now().saturating_add(rest), wake),
+        }
+    }
+
+    fn request_arrived(&mut self, id: u32) {
+        let now = self.network.now();
+        self.times_of(id).arrived = now;
+        self.release(id, After::RequestArrived);
+        let what = self.node(id);
+        if !what.has_reply {
+            return;
+        }
+        match what.passage {
+            Passage::Measured { .. } if self.waits_for_others(id) => {}
+            Passage::Measured { .. } => self.prepare_reply(id),
+            Passage::Handshake | Passage::Moved => {
+                self.server(id).waiting.push_back(id);
+                self.serve_next(id);
+            }
+        }
+    }
+
+    /// Lets the server of the moved connection of `id` begin its next reply, when it is free and nothing else is waited
+    /// for.
+    fn serve_next(&mut self, id: u32) {
+        let server = self.server(id);
+        let Some(&next) = server.waiting.front().filter(|_| !server.busy) else {
+            return;
+        };
+        if self.waits_for_others(next) {
+            return;
+        }
+        let server = self.server(id);
+        server.waiting.pop_front();
+        server.busy = true;
+        self.prepare_reply(next);
+    }
+
+    /// The server computes; a wait that nobody can explain is kept as it was.
+    fn prepare_reply(&mut self, id: u32) {
+        let what = self.node(id);
+        let by_kernel = what.passage == Passage::Handshake || what.server_before == 0;
+        if by_kernel || self.computing[1].is_none() {
+            let wait = what.server_before.saturating_add(what.unknown);
+            self.network
+                .wake_at(self.network.now().saturating_add(wait), Wake::Reply(id));
+        } else {
+            self.compute(1, what.server_before, Wake::Reply(id));
+        }
+    }
+
+    fn waits_for_others(&self, id: u32) -> bool {
+        let reply_after = self.node(id).reply_after;
+        let (client, _) = self.parts(id);
+        reply_after != NONE && self.clients[client].times[reply_after as usize].completed == NEVER
+    }
+
+    fn reply(&mut self, id: u32) {
+        let what = self.node(id);
+        let now = self.network.now();
+        self.times_of(id).replied = now;
+        let inside = self.inside_reply(what.server_inside);
+        match what.passage {
+            Passage::Measured { reply, .. } => {
+                let at = now.saturating_add(reply).saturating_add(inside);
+                self.network.wake_at(at, Wake::ReplyArrived(id));
+                return;
+            }
+            Passage::Handshake => self.network.send_handshake(Direction::ServerToClient, id),
+            Passage::Moved if what.reply_bytes == 0 => self.network.send_empty(Direction::ServerToClient, id),
+            Passage::Moved => {
+                let flow = 2 * self.connection(id) + 1;
+                let bytes = what.reply_bytes.min(SIMULATED_BYTES);
+                self.network.write(flow, bytes, inside, id);
+            }
+        }
+        if inside == 0 {
+            self.replied(id);
+        } else {
+            self.compute(1, what.server_inside, Wake::Replied(id));
+        }
+    }
+
+    /// How long the server's time inside a reply takes at the speed that shared cores have now.
+    fn inside_reply(&self, inside: u64) -> u64 {
+        match &self.computing[1] {
+            Some(shared) if inside > 0 => (inside as f64 * shared.cores.slowdown_of_next()) as u64,
+            _ => inside,
+        }
+    }
+
+    fn replied(&mut self, id: u32) {
+        let (client, node) = self.parts(id);
+        // Of a plan that is over, the end of computing may come late.
+        if self.clients[client].plan.nodes.len() > node {
+            self.server(id).busy = false;
+            self.serve_next(id);
+        }
+    }
+
+    fn complete(&mut self, id: u32) {
+        let now = self.network.now();
+        let times = self.times_of(id);
+        if times.completed != NEVER {
+            return;
+        }
+        times.completed = now;
+        let what = self.node(id);
+        if what.passage == Passage::Handshake {
+            self.network.establish(self.connection(id));
+        }
+        self.release(id, After::Completion);
+        let mut waiter = what.first_reply_waiter;
+        while waiter != NONE {
+            let beside = self.beside(id, waiter);
+            let what = self.node(beside);
+            let times = *self.times_of(beside);
+            match what.passage {
+                Passage::Measured { .. } if times.arrived != NEVER && times.replied == NEVER => {
+                    self.prepare_reply(beside);
+                }
+                Passage::Measured { .. } => {}
+                Passage::Handshake | Passage::Moved => self.serve_next(beside),
+            }
+            waiter = what.next_reply_waiter;
+        }
+        let (client, _) = self.parts(id);
+        self.clients[client].unfinished -= 1;
+        if self.clients[client].unfinished == 0 {
+            self.finished = Some(client as u32);
+        }
+    }
+
+    /// Starts the nodes that waited for `what` of `id`.
+    fn release(&mut self, id: u32, what: After) {
+        let mut next = self.node(id).first_dependent;
+        while next != NONE {
+            let dependent = self.beside(id, next);
+            let node = self.node(dependent);
+            if node.after_what == what {
+                self.start_after_computing(dependent);
+            }
+            next = node.next_dependent;
+        }
+    }
+
+    /// A reply that waits for a step which waits for that reply (no observation can produce it, a damaged one can)
+    /// is let go. False when nothing was stuck.
+    fn release_stuck(&mut self) -> bool {
+        for client in 0..self.clients.len() {
+            while self.clients[client].checked < self.clients[client].times.len() {
+                let node = self.clients[client].checked;
+                self.clients[client].checked += 1;
+                let times = self.clients[client].times[node];
+                let has_reply = self.clients[client].plan.nodes[node].has_reply;
+                if times.arrived != NEVER && times.replied == NEVER && has_reply {
+                    let id = self.id(client as u32, node as u32);
+                    self.server(id).waiting.retain(|waiting| *waiting != id);
+                    self.prepare_reply(id);
+                    self.was_stuck = true;
+                    return true;
+                }
+            }
+        }
+        false
+    }
+}
+
+/// Payload of one message that is simulated packet by packet: enough that slow start is long over. What is beyond it
+/// goes on at the pace reached then.
+const SIMULATED_BYTES: u64 = 64 << 20;
+
+/// Bytes that are in flight at most once windows have grown: Linux's default receive buffer less its reserve.
+const FULL_WINDOW: u64 = 3 << 20;
+
+/// Time for what of `bytes` is not simulated: at the link's rate, or a full window each round trip, whichever is
+/// slower. In nanoseconds, at most a year.
+fn beyond_simulated(link: &LinkDescription, direction: Direction, bytes: u64) -> u64 {
+    let rest = u128::from(bytes.saturating_sub(SIMULATED_BYTES));
+    let payload = u128::from(link.payload_per_packet()).max(1);
+    let wire_bits = rest * u128::from(link.mtu) * 8 / payload;
+    let at_rate = link.rate[direction.index()].map_or(0, |rate| {
+        wire_bits * 1_000_000_000 / u128::from(rate.as_bits_per_second())
+    });
+    let at_window = rest * link.rtt.as_nanos() / u128::from(FULL_WINDOW);
+    nanos(Duration::from_nanos(
+        u64::try_from(at_rate.max(at_window)).unwrap_or(u64::MAX),
+    ))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn seconds(link: &str, bytes: u64) -> f64 {
+        let link = link.parse().expect("a link");
+        beyond_simulated(&link, Direction::ServerToClient, bytes) as f64 / 1e9
+    }
+
+    #[test]
+    fn what_is_not_simulated_goes_on_at_the_rate_or_a_window_a_round_trip() {
+        assert_eq!(seconds("rtt=10ms rate=1mbit", SIMULATED_BYTES), 0.0);
+        // 10 MB at 100 Mbit/s, 1500 of 1448 bytes on the wire.
+        let rest = seconds("rtt=1ms rate=100mbit", SIMULATED_BYTES + 10_000_000);
+        assert!((rest - 0.8 * 1500.0 / 1448.0).abs() < 1e-6, "{rest}");
+        // 30 MiB are ten windows.
+        let rest = seconds("rtt=200ms", SIMULATED_BYTES + (30 << 20));
+        assert!((rest - 2.0).abs() < 1e-6, "{rest}");
+        assert_eq!(seconds("rtt=0ms", u64::MAX), 0.0);
+        assert!(seconds("rtt=1h rate=1kbit", u64::MAX) <= 366.0 * 86_400.0);
+    }
+}
