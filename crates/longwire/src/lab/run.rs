@@ -12,7 +12,7 @@ use super::wiring::Wiring;
 use super::workload;
 use anyhow::{Context, Result, bail};
 use live::Sandbox;
-use live::load::{Control, LoadOutcome};
+use live::load::{Control, ErrorCount, LoadError, LoadOutcome};
 use model::{Measured, Prediction, Timestamp};
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -435,7 +435,22 @@ impl<'a> Run<'a> {
             return Ok(Err(Nothing::Interrupted));
         }
         ground.services.check()?;
-        Ok(Ok(ran?))
+        Ok(Ok(ran.or_else(as_outcome)?))
+    }
+}
+
+/// Clients that could not even connect are operations that failed; all else is an error of the lab.
+fn as_outcome(error: anyhow::Error) -> Result<LoadOutcome> {
+    match error.downcast::<LoadError>() {
+        Ok(error) => Ok(LoadOutcome {
+            measured: None,
+            errors: vec![ErrorCount {
+                text: error.to_string(),
+                count: 1,
+            }],
+            elapsed: Duration::ZERO,
+        }),
+        Err(error) => Err(error),
     }
 }
 
@@ -470,7 +485,7 @@ fn by_capture(ran: LoadOutcome, lab: &Lab, files: &[PathBuf], captured: &Capture
 struct Sum {
     durations: model::DistributionBuilder,
     errors: u64,
-    texts: Vec<live::load::ErrorCount>,
+    texts: Vec<ErrorCount>,
 }
 
 impl Sum {
@@ -528,11 +543,7 @@ fn require_success(ran: &LoadOutcome) -> Result<()> {
         return Ok(());
     }
     match ran.errors.first() {
-        Some(error) => bail!(
-            "the workload does not work without any distance: {} ({} of its operations failed so)",
-            error.text,
-            error.count
-        ),
+        Some(error) => bail!("the workload does not work without any distance: {}", error.text),
         None => bail!(
             "the workload made no operation that could be seen: does its command reach a service of the lab, and is \
              operation = what it does?"
