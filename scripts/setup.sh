@@ -37,6 +37,10 @@ php php-cli
 tshark tshark
 tcpdump tcpdump
 setcap libcap2-bin
+ping iputils-ping
+script bsdutils
+unshare util-linux
+setpriv util-linux
 END
         ;;
         browser) cat <<'END'

@@ -123,7 +123,7 @@ pub enum LiveError {
         reason: OsError,
     },
     /// The system does not let this program make namespaces.
-    #[error("longwire could not {operation}: {reason}")]
+    #[error("could not {operation}: {reason}")]
     NamespaceRefused {
         /// What was attempted.
         operation: &'static str,
@@ -131,13 +131,13 @@ pub enum LiveError {
         reason: OsError,
     },
     /// The system does not let this program make network devices.
-    #[error("longwire could not open /dev/net/tun, which links are made of: {reason}")]
+    #[error("could not open /dev/net/tun, which links are made of: {reason}")]
     TunRefused {
         /// What the operating system says.
         reason: OsError,
     },
     /// The file for a capture cannot be written.
-    #[error("longwire could not write the capture {path}: {reason}")]
+    #[error("could not write the capture {path}: {reason}")]
     CaptureFailed {
         /// The file.
         path: String,
@@ -145,7 +145,7 @@ pub enum LiveError {
         reason: OsError,
     },
     /// A capture lacks packets.
-    #[error("the capture {path} lacks {missing} packets: longwire could not write it as fast as they came")]
+    #[error("the capture {path} lacks {missing} packets: it could not be written as fast as they came")]
     CaptureIncomplete {
         /// The file.
         path: String,
@@ -153,7 +153,7 @@ pub enum LiveError {
         missing: u64,
     },
     /// The network has no room for another link.
-    #[error("longwire has no addresses left for another link")]
+    #[error("no addresses are left for another link")]
     NoAddressesLeft,
     /// The target asks for TLS and its scheme has no way to begin it that longwire knows.
     #[error("longwire cannot begin TLS on a {scheme} connection")]

@@ -1,6 +1,6 @@
 //! TUN devices: one end of a link, in the namespace of the thread that makes it.
 
-use super::system;
+use super::{netlink, system};
 use crate::{LiveError, OsError};
 use std::fs::OpenOptions;
 use std::net::Ipv4Addr;
@@ -66,9 +66,7 @@ fn configure(name: &str, own: Ipv4Addr, peer: Ipv4Addr, mtu: u16) -> Result<(), 
     set.ifr_ifru.ifru_mtu = libc::c_int::from(mtu);
     call(socket.as_fd(), libc::SIOCSIFMTU, &mut set)?;
     // What the device holds until it is read; beyond it the kernel drops, which nobody asked for.
-    let mut set = request(name);
-    set.ifr_ifru.ifru_metric = QUEUE_PACKETS;
-    call(socket.as_fd(), libc::SIOCSIFTXQLEN, &mut set)?;
+    netlink::set_queue(name, QUEUE_PACKETS)?;
     let addresses = [
         (libc::SIOCSIFADDR, own),
         (libc::SIOCSIFDSTADDR, peer),
@@ -139,4 +137,4 @@ fn kernel_address(address: Ipv4Addr) -> libc::sockaddr {
 }
 
 /// Packets that a device holds until the forwarder has read them: 16 ms of the smallest ones at 1 Gbit/s.
-const QUEUE_PACKETS: libc::c_int = 32_768;
+const QUEUE_PACKETS: u32 = 32_768;

@@ -109,7 +109,7 @@ pub(super) fn prepare_outside(wire: &Wire) -> Result<(), LiveError> {
 /// Lets packets from and to 127.0.0.1 pass a device.
 fn allow_loopback_on(device: &str) -> Result<(), LiveError> {
     for setting in ["route_localnet", "accept_local"] {
-        namespace::set(&format!("conf/{device}/{setting}"), "1")
+        namespace::set(&format!("ipv4/conf/{device}/{setting}"), "1")
             .map_err(|error| system("let 127.0.0.1 pass the link")(OsError::of(&error)))?;
     }
     Ok(())

@@ -87,11 +87,14 @@ fn settle() {
         format!("{group} {group}")
     };
     let settings = [
-        ("ping_group_range", ping.as_str()),
-        ("ip_unprivileged_port_start", "0"),
+        ("ipv4/ping_group_range", ping.as_str()),
+        ("ipv4/ip_unprivileged_port_start", "0"),
+        // Links carry IPv4. IPv6 would send packets of its own on them, which loss and counts would see; the loopback
+        // keeps it.
+        ("ipv6/conf/default/disable_ipv6", "1"),
         // Set by some systems for the security of real networks; here the ways there and back are known.
-        ("conf/all/rp_filter", "0"),
-        ("conf/default/rp_filter", "0"),
+        ("ipv4/conf/all/rp_filter", "0"),
+        ("ipv4/conf/default/rp_filter", "0"),
     ];
     for (name, value) in settings {
         set(name, value).ok();
@@ -100,12 +103,12 @@ fn settle() {
 
 /// Lets the present namespace forward packets between its links.
 pub(super) fn forward_packets() -> Result<(), LiveError> {
-    set("ip_forward", "1").map_err(|error| system("let a host forward packets")(OsError::of(&error)))
+    set("ipv4/ip_forward", "1").map_err(|error| system("let a host forward packets")(OsError::of(&error)))
 }
 
-/// Writes a setting of `/proc/sys/net/ipv4` of the present namespace.
+/// Writes a setting of `/proc/sys/net` of the present namespace.
 pub(super) fn set(name: &str, value: &str) -> std::io::Result<()> {
-    std::fs::write(format!("/proc/sys/net/ipv4/{name}"), value)
+    std::fs::write(format!("/proc/sys/net/{name}"), value)
 }
 
 /// Packets that the present host sent on `device` and that it had no room for.

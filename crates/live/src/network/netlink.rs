@@ -64,6 +64,15 @@ fn through_device(
     message.send()
 }
 
+/// Sets how many packets `device` holds until they are read. (The `ioctl` for it is only for root of the whole system.)
+pub(super) fn set_queue(device: &str, packets: u32) -> Result<(), OsError> {
+    // An `ifinfomsg`: family and type of any kind, the number, no change of flags.
+    let number = device::number(device)?.to_ne_bytes();
+    let mut message = Message::new(libc::RTM_NEWLINK, &[[0; 4], number, [0; 4], [0; 4]]);
+    message.attribute(libc::IFLA_TXQLEN, &packets.to_ne_bytes());
+    message.send()
+}
+
 /// A request that is being put together.
 struct Message(Vec<u8>);
 
@@ -74,7 +83,7 @@ impl Message {
         let first = [family, destination_bits, 0, 0];
         Self::new(
             libc::RTM_NEWROUTE,
-            [first, [table, libc::RTPROT_STATIC, scope, kind]],
+            &[first, [table, libc::RTPROT_STATIC, scope, kind], [0; 4]],
         )
     }
 
@@ -82,18 +91,17 @@ impl Message {
     fn rule(kind: u16, destination_bits: u8, table: u8, priority: u32) -> Self {
         let family = libc::AF_INET as u8;
         let first = [family, destination_bits, 0, 0];
-        let mut message = Self::new(kind, [first, [table, 0, 0, FR_ACT_TO_TBL]]);
+        let mut message = Self::new(kind, &[first, [table, 0, 0, FR_ACT_TO_TBL], [0; 4]]);
         message.attribute(FRA_PRIORITY, &priority.to_ne_bytes());
         message
     }
 
-    fn new(kind: u16, header: [[u8; 4]; 2]) -> Self {
+    fn new(kind: u16, header: &[[u8; 4]]) -> Self {
         let mut bytes = vec![0; HEADER_BYTES];
         bytes[4..6].copy_from_slice(&kind.to_ne_bytes());
         let flags = (libc::NLM_F_REQUEST | libc::NLM_F_ACK | libc::NLM_F_CREATE) as u16;
         bytes[6..8].copy_from_slice(&flags.to_ne_bytes());
         bytes.extend(header.concat());
-        bytes.extend([0; 4]);
         Self(bytes)
     }
 

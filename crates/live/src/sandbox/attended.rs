@@ -2,6 +2,7 @@
 
 use super::process::{self, HeldSignals};
 use std::io;
+use std::os::unix::process::CommandExt;
 use std::process::{Child, Command};
 
 /// Holds signals back from this process for as long as it lives, so that a command can be attended to the end.
@@ -32,6 +33,14 @@ impl Attended {
     /// # Errors
     /// When it cannot be started.
     pub fn run(&self, command: &mut Command) -> io::Result<u8> {
+        let usual = self.held.usual();
+        // SAFETY: one system call between fork and exec.
+        unsafe {
+            command.pre_exec(move || {
+                usual.apply();
+                Ok(())
+            });
+        }
         let child: Child = command.spawn()?;
         let Ok(pid) = libc::pid_t::try_from(child.id()) else {
             return Err(io::ErrorKind::InvalidData.into());

@@ -159,6 +159,8 @@ impl HeldSignals {
     pub(super) fn hold(signals: &[libc::c_int]) -> Self {
         // SAFETY: all-zero is a valid set, and sigemptyset makes it the empty one; all pointers are to locals.
         unsafe {
+            // Whoever started this process may have had its own children ignored.
+            libc::signal(libc::SIGCHLD, libc::SIG_DFL);
             let mut held: libc::sigset_t = std::mem::zeroed();
             let mut before: libc::sigset_t = std::mem::zeroed();
             libc::sigemptyset(&raw mut held);
@@ -192,8 +194,24 @@ impl HeldSignals {
 
     /// As before, for a process that is about to become another program.
     pub(super) fn release(&self) {
+        self.usual().apply();
+    }
+
+    /// What [`HeldSignals::release`] goes back to.
+    pub(super) const fn usual(&self) -> UsualSignals {
+        UsualSignals(self.before)
+    }
+}
+
+/// The signals that were held back before any were.
+#[derive(Clone, Copy)]
+pub(super) struct UsualSignals(libc::sigset_t);
+
+impl UsualSignals {
+    /// Holds these back in this thread, and no others.
+    pub(super) fn apply(&self) {
         // SAFETY: the set was filled by the kernel.
-        unsafe { libc::pthread_sigmask(libc::SIG_SETMASK, &raw const self.before, std::ptr::null_mut()) };
+        unsafe { libc::pthread_sigmask(libc::SIG_SETMASK, &raw const self.0, std::ptr::null_mut()) };
     }
 }
 
