@@ -18,18 +18,22 @@ impl Evidence<'_> {
     /// The bounds of the median in a run of as many operations as were measured; absent without `durations`.
     ///
     /// Three things keep it from being the predicted one, independently of each other, so that their squares add up:
-    /// 1. Which operations the two runs happened to consist of: so far apart are the order statistics that hold the median
-    ///    of as many draws nine times in ten, in both runs. 2. The model: [`MODEL_ERROR`] of the network's time, and
-    ///    [`TURN_ERROR`] a turn. 3. Client and server, which take other times in another run: [`COMPUTING_ERROR`] of theirs,
-    ///    and more where few operations tell how they vary.
+    /// - Which operations the two runs happened to consist of: so far apart are the order statistics that hold the median of
+    ///   as many draws nine times in ten, in both runs.
+    /// - The model: [`MODEL_ERROR`] of the network's time.
+    /// - Client and server, which take other times in another run: [`COMPUTING_ERROR`] of theirs, more where few operations
+    ///   tell how they vary, and [`TURN_ERROR`] a turn. Upwards [`WAKING`] a turn more: whoever waits longer sleeps deeper.
     pub fn bounds(&self, durations: &mut DistributionBuilder) -> Option<(Duration, Duration)> {
         let ranks = self.ranks();
         let median = durations.percentile(50)?;
         let [below, above] = [durations.percentile(ranks.0)?, durations.percentile(ranks.1)?];
-        let other = self.other_errors(median.as_secs_f64());
-        let margin = |drawn: Duration| Duration::from_secs_f64(drawn.as_secs_f64().hypot(other).min(LONGEST));
-        let low = median.saturating_sub(margin(median.saturating_sub(below)));
-        Some((low, median.saturating_add(margin(above.saturating_sub(median)))))
+        let margin = |drawn: Duration, a_turn: f64| {
+            let other = self.other_errors(median.as_secs_f64(), a_turn);
+            Duration::from_secs_f64(drawn.as_secs_f64().hypot(other).min(LONGEST))
+        };
+        let low = margin(median.saturating_sub(below), TURN_ERROR);
+        let high = margin(above.saturating_sub(median), TURN_ERROR + WAKING);
+        Some((median.saturating_sub(low), median.saturating_add(high)))
     }
 
     /// The percentiles between which the median lies nine times in ten, when both it and its prediction come from as
@@ -42,19 +46,22 @@ impl Evidence<'_> {
     }
 
     /// Errors of model, client and server, in seconds.
-    fn other_errors(&self, median: f64) -> f64 {
+    fn other_errors(&self, median: f64, a_turn: f64) -> f64 {
         let total = self.attribution.total().as_secs_f64().max(1e-9);
         let computing = self.attribution.client + self.attribution.server + self.attribution.unknown;
         let share = computing.as_secs_f64() / total;
         let unknown = UNKNOWN_VARIATION / (self.operations.max(1) as f64).sqrt();
         let model = median * (1.0 - share) * MODEL_ERROR;
         let computing = median * share * COMPUTING_ERROR.hypot(unknown);
-        model.hypot(computing).hypot(self.turns.max(0.0) * TURN_ERROR)
+        model.hypot(computing).hypot(self.turns.max(0.0) * a_turn)
     }
 }
 
 const MODEL_ERROR: f64 = 0.03;
+/// Seconds.
 const TURN_ERROR: f64 = 30e-6;
+/// Seconds.
+const WAKING: f64 = 100e-6;
 const COMPUTING_ERROR: f64 = 0.15;
 const UNKNOWN_VARIATION: f64 = 0.5;
 /// A margin of a year is no margin.

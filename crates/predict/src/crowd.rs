@@ -137,7 +137,13 @@ impl<'a> Crowd<'a> {
         let operation = &self.kept.operations()[this.operation];
         let plan = &operation.parts[this.part].plan;
         let (begin, times) = self.run.times(client);
-        let (duration, attribution) = path::along(plan, begin, times, &self.target.link);
+        let (duration, attribution) = path::along(
+            plan,
+            begin,
+            times,
+            self.run.client_after(client),
+            &self.target.link,
+        );
         this.before.add(duration, &attribution, plan.turns_moved);
         let end = begin.saturating_add(duration.as_nanos() as u64);
         this.part += 1;

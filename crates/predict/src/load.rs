@@ -12,12 +12,11 @@ pub struct Load {
 impl Load {
     /// Counts what `plan` computed.
     pub fn add(&mut self, plan: &Plan) {
-        for node in &plan.nodes {
-            for (whose, (begin, end)) in node.computed() {
-                let spans = &mut self.spans[whose];
-                if end > begin && spans.len() < MOST_SPANS {
-                    spans.push((begin, end));
-                }
+        let spans = plan.nodes.iter().flat_map(|node| node.computed());
+        for (whose, (begin, end)) in spans.chain([(0, plan.computed_after())]) {
+            let spans = &mut self.spans[whose];
+            if end > begin && spans.len() < MOST_SPANS {
+                spans.push((begin, end));
             }
         }
     }

@@ -7,13 +7,20 @@ use model::{Attribution, Direction};
 use std::time::Duration;
 
 /// The operation's duration and where it went: the chain of waits that ends last, each nanosecond once.
-pub fn along(plan: &Plan, begin: u64, times: &[Times], link: &LinkDescription) -> (Duration, Attribution) {
+/// `after` is what the client does after its last reply.
+pub fn along(
+    plan: &Plan,
+    begin: u64,
+    times: &[Times],
+    after: u64,
+    link: &LinkDescription,
+) -> (Duration, Attribution) {
     let mut parts = Parts {
         one_way: one_ways(link),
         begin,
         ..Parts::default()
     };
-    parts.client = plan.client_after;
+    parts.client = after;
     let last = (0..times.len())
         .filter(|&node| times[node].completed != NEVER)
         .max_by_key(|&node| times[node].completed);
@@ -25,10 +32,7 @@ pub fn along(plan: &Plan, begin: u64, times: &[Times], link: &LinkDescription) -
         at = parts.step_back(plan, times, node, point);
     }
     let attribution = parts.attribution();
-    (
-        Duration::from_nanos(end.saturating_add(plan.client_after)),
-        attribution,
-    )
+    (Duration::from_nanos(end.saturating_add(after)), attribution)
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -21,6 +21,8 @@ pub struct Plan {
     pub roots: Vec<u32>,
     /// Client time after the last completion.
     pub client_after: u64,
+    /// When the last reply was there, in the measurement: from then on `client_after` counts.
+    pub replied_at: u64,
     /// What it took when it was measured.
     pub measured: u64,
     /// Turns of the moved exchanges.
@@ -140,6 +142,12 @@ impl Plan {
             connections: Vec::new(),
             roots: Vec::new(),
             client_after: nanos(operation.client_after),
+            replied_at: operation
+                .steps
+                .iter()
+                .map(|step| step.exchange.ended().as_nanos())
+                .max()
+                .unwrap_or_default(),
             measured: nanos(operation.duration),
             turns_moved: 0,
         };
@@ -165,6 +173,11 @@ impl Plan {
             - 1
     }
 
+    /// The span in which the client computed after the last reply, when it was measured.
+    pub const fn computed_after(&self) -> (u64, u64) {
+        (self.replied_at, self.replied_at.saturating_add(self.client_after))
+    }
+
     /// No reply waits for another exchange any more.
     pub fn forget_reply_waits(&mut self) {
         for node in &mut self.nodes {
@@ -176,6 +189,10 @@ impl Plan {
     /// servers, where it is known.
     pub fn keep_work_only(&mut self, work: &[Option<Work>; 2]) {
         self.nodes.iter_mut().for_each(|node| node.keep_work_only(work));
+        if let Some(work) = &work[0] {
+            let (begin, end) = self.computed_after();
+            self.client_after = work.between(begin, end);
+        }
     }
 
     fn add(&mut self, index: usize, step: &OperationStep, connection: u32, moved: bool) {

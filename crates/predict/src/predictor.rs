@@ -177,7 +177,7 @@ impl Predictor {
                     flows.clone()
                 };
                 let (times, flows) = run_alone(plan, &link, before.into_iter());
-                let (duration, attribution) = path::along(plan, BEGIN, &times, &link);
+                let (duration, attribution) = path::along(plan, BEGIN, &times, plan.client_after, &link);
                 whole.add(duration, &attribution, plan.turns_moved);
                 if number == 0 {
                     connections.put(&plan.connections, flows, operation, duration);

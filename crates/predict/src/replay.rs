@@ -39,7 +39,7 @@ pub fn replay(operation: &Operation, target: &Target, moved: &dyn Fn(&OperationS
     let steps = (0..operation.steps.len())
         .map(|index| step_times(&plan, &times, index))
         .collect();
-    let (duration, attribution) = path::along(&plan, BEGIN, &times, &target.link);
+    let (duration, attribution) = path::along(&plan, BEGIN, &times, plan.client_after, &target.link);
     Replayed {
         duration,
         attribution,

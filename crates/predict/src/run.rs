@@ -27,6 +27,8 @@ pub struct Times {
 enum Wake {
     /// A client begins its plan.
     Begin(u32),
+    /// A client has computed what it does after its last reply.
+    Rest(u32),
     /// Shared cores may have finished something.
     Look(u8),
     /// A node's client begins.
@@ -106,7 +108,7 @@ pub struct Computing {
 pub enum Progress {
     /// Something that nobody outside need know.
     Went,
-    /// The last node of this client's plan came to its end.
+    /// This client's plan came to its end: its last node, and what a client on shared cores does after it.
     Finished(u32),
     /// Nothing more will happen by itself.
     Over,
@@ -182,6 +184,7 @@ impl<'a> Run<'a> {
         };
         match happening {
             Happening::Wake(Wake::Begin(client)) => self.begin_now(client),
+            Happening::Wake(Wake::Rest(client)) => self.finished = Some(client),
             Happening::Wake(Wake::Start(node)) => self.start(node),
             Happening::Wake(Wake::RequestArrived(node)) => self.request_arrived(node),
             Happening::Wake(Wake::Reply(node)) => self.reply(node),
@@ -206,6 +209,16 @@ impl<'a> Run<'a> {
         (client.begin, &client.times)
     }
 
+    /// The client's time after the last reply of a plan that has just come to its end.
+    pub fn client_after(&self, client: u32) -> u64 {
+        let client = &self.clients[client as usize];
+        if self.computing[0].is_none() {
+            return client.plan.client_after;
+        }
+        let last = client.times.iter().map(|times| times.completed).max();
+        self.now().saturating_sub(last.unwrap_or(client.begin))
+    }
+
     /// The times of the first client's nodes, and the flows as they are now, two a connection, in the order in which
     /// these were added.
     pub fn into_times_and_flows(mut self) -> (Vec<Times>, Vec<Flow>) {
@@ -216,10 +229,20 @@ impl<'a> Run<'a> {
     fn begin_now(&mut self, client: u32) {
         let plan = self.clients[client as usize].plan;
         if plan.nodes.is_empty() {
-            self.finished = Some(client);
+            self.replied_all(client);
         }
         for &root in &plan.roots {
             self.start_after_computing(self.id(client, root));
+        }
+    }
+
+    /// The client computes on, if it shares its cores; otherwise its plan is over, and its own time is only counted.
+    fn replied_all(&mut self, client: u32) {
+        let after = self.clients[client as usize].plan.client_after;
+        if self.computing[0].is_some() {
+            self.compute(0, after, Wake::Rest(client));
+        } else {
+            self.finished = Some(client);
         }
     }
 
@@ -487,7 +510,7 @@ impl<'a> Run<'a> {
         let (client, _) = self.parts(id);
         self.clients[client].unfinished -= 1;
         if self.clients[client].unfinished == 0 {
-            self.finished = Some(client as u32);
+            self.replied_all(client as u32);
         }
     }
 

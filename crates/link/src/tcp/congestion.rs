@@ -278,7 +278,7 @@ impl Cubic {
             return;
         }
         (self.updated_window, self.updated_at) = (window, at);
-        let since = at - epoch.start + self.least_rtt.unwrap_or(0);
+        let since = at.saturating_sub(epoch.start) + self.least_rtt.unwrap_or(0);
         let offset = since as f64 / 1e9 - epoch.k;
         let target = epoch.origin + CUBIC_SCALE * offset * offset * offset;
         let missing = target - f64::from(window);

@@ -338,7 +338,7 @@ impl Flow {
             }
             count += 1;
             if !packet.resent {
-                rtt = Some(at - packet.sent_at);
+                rtt = Some(at.saturating_sub(packet.sent_at));
             }
         }
         (count, rtt)

@@ -43,11 +43,12 @@ pub struct Args {
     /// Clients at once, each with one operation after another.
     #[arg(long, default_value = "1", value_delimiter = ',', value_parser = clap::value_parser!(u32).range(1..=MOST_CLIENTS), value_name = "COUNT,...")]
     pub clients: Vec<u32>,
-    /// Cores that all servers compute on, when measured and on the target; without it each request has its own.
-    #[arg(long, value_parser = clap::value_parser!(u32).range(1..), value_name = "COUNT")]
+    /// Cores that all servers compute on, when measured and on the target; with several clients this system's count
+    /// when left out.
+    #[arg(long, value_parser = clap::value_parser!(u32).range(1..=MOST_CORES), value_name = "COUNT")]
     pub server_cores: Option<u32>,
-    /// Cores that all clients compute on; without it each client has its own.
-    #[arg(long, value_parser = clap::value_parser!(u32).range(1..), value_name = "COUNT")]
+    /// Cores that all clients compute on, likewise.
+    #[arg(long, value_parser = clap::value_parser!(u32).range(1..=MOST_CORES), value_name = "COUNT")]
     pub client_cores: Option<u32>,
     /// Connections that move: mysql, postgres, http, tls or HOST:PORT. All database connections when left out.
     #[arg(long, value_delimiter = ',', value_parser = Choice::parse, value_name = "WHICH,...")]
@@ -75,10 +76,7 @@ pub fn run(args: &Args) -> Result<Status> {
     let wanted = Wanted {
         rule: args.operations,
         targets: targets(&links::links(&args.rtt, &args.rate, &args.link), &args.clients),
-        computing: Computing {
-            client: args.client_cores,
-            server: args.server_cores,
-        },
+        computing: computing(args),
         moved: args.on.clone(),
         json: args.json,
         longest: args.explain,
@@ -150,4 +148,29 @@ pub fn distances(rtts: &[Duration]) -> Vec<Target> {
     targets(&links, &[1])
 }
 
+/// The cores that clients and servers share: those named, and for several clients this system's where none are.
+fn computing(args: &Args) -> Computing {
+    let usual = if args.clients.iter().any(|clients| *clients > 1) {
+        on_this_system()
+    } else {
+        Computing::default()
+    };
+    Computing {
+        client: args.client_cores.or(usual.client),
+        server: args.server_cores.or(usual.server),
+    }
+}
+
+/// All cores of this system for the clients, and as many for the servers.
+pub fn on_this_system() -> Computing {
+    let cores = std::thread::available_parallelism()
+        .ok()
+        .and_then(|cores| u32::try_from(cores.get()).ok());
+    Computing {
+        client: cores,
+        server: cores,
+    }
+}
+
 const MOST_CLIENTS: i64 = 10_000;
+const MOST_CORES: i64 = 1_000_000;

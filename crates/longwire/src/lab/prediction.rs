@@ -25,6 +25,9 @@ pub fn predict(observed: &Observed, measured: &Measured, points: &[&Point]) -> V
     for (changed, members) in groups {
         let targets = members.iter().map(|&index| target(&points[index].lab, &changed));
         let mut predictor = Predictor::new(targets.collect(), moved(&links, changed));
+        if first.lab.workload.clients > 1 {
+            predictor = predictor.with_computing(crate::commands::predict::on_this_system());
+        }
         operations.iter().for_each(|operation| predictor.add(operation));
         let word = operation_word(&first.lab.workload);
         let of_work = predictor
