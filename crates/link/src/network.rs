@@ -253,12 +253,21 @@ impl<W: Ord> Network<W> {
 
     /// What happens next; absent when nothing more will.
     pub fn advance(&mut self) -> Option<Happening<W>> {
+        self.advance_to(u64::MAX)
+    }
+
+    /// What happens next, until `limit` at the latest; absent when nothing does. For users with several networks, whose
+    /// happenings must come in the order of their times.
+    pub fn advance_to(&mut self, limit: u64) -> Option<Happening<W>> {
         loop {
             if let Some(waiter) = self.satisfied.pop_front() {
                 return Some(Happening::Arrived(waiter));
             }
             if let Some(flow) = self.next_progress() {
                 return Some(Happening::Received(flow));
+            }
+            if self.events.peek()?.0.at > limit {
+                return None;
             }
             let Reverse(event) = self.events.pop()?;
             self.now = event.at;

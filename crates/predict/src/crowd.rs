@@ -4,6 +4,7 @@ use crate::kept::Kept;
 use crate::path;
 use crate::predictor::{Target, Whole};
 use crate::run::{BEGIN, Computing, Progress, Run};
+use link::LinkDescription;
 use std::time::Duration;
 
 /// What clients in a closed loop got done.
@@ -22,8 +23,14 @@ pub struct Done {
 ///   follows it.
 /// - Nothing is counted before each client has ended [`WARM_UP`] operations.
 /// - It ends when enough have ended: see [`wanted`].
-pub fn closed_loop(target: &Target, kept: &Kept, pause: u64, computing: Computing) -> Done {
-    let mut crowd = Crowd::new(target, kept, pause, computing);
+pub fn closed_loop(
+    target: &Target,
+    links: &[LinkDescription],
+    kept: &Kept,
+    pause: u64,
+    computing: Computing,
+) -> Done {
+    let mut crowd = Crowd::new(target, links, kept, pause, computing);
     let wanted = wanted(target, kept);
     let mut done = Done {
         operations: Vec::new(),
@@ -70,7 +77,7 @@ fn wanted(target: &Target, kept: &Kept) -> usize {
 
 struct Crowd<'a> {
     run: Run<'a>,
-    target: &'a Target,
+    links: &'a [LinkDescription],
     kept: &'a Kept,
     pause: u64,
     clients: Vec<Client>,
@@ -88,10 +95,16 @@ struct Client {
 }
 
 impl<'a> Crowd<'a> {
-    fn new(target: &'a Target, kept: &'a Kept, pause: u64, computing: Computing) -> Self {
+    fn new(
+        target: &Target,
+        links: &'a [LinkDescription],
+        kept: &'a Kept,
+        pause: u64,
+        computing: Computing,
+    ) -> Self {
         let mut crowd = Self {
-            run: Run::new(&target.link, target.clients, kept.most_nodes(), computing),
-            target,
+            run: Run::new(links, target.clients, kept.most_nodes(), computing),
+            links,
             kept,
             pause,
             clients: Vec::new(),
@@ -118,13 +131,14 @@ impl<'a> Crowd<'a> {
     fn connections(&mut self, client: usize) -> Vec<u32> {
         let this = &mut self.clients[client];
         let part = &self.kept.operations()[this.operation].parts[this.part];
-        let numbers = part.places.iter().map(|&(place, opened)| {
+        let places = part.places.iter().zip(&part.plan.links);
+        let numbers = places.map(|(&(place, opened), &link)| {
             while this.connections.len() <= place {
-                this.connections.push(self.run.add_connection(None));
+                this.connections.push(self.run.add_connection(link, None));
             }
             if opened {
                 // A new one: packets of the one before may still be on their way.
-                this.connections[place] = self.run.add_connection(None);
+                this.connections[place] = self.run.add_connection(link, None);
             }
             this.connections[place]
         });
@@ -137,13 +151,8 @@ impl<'a> Crowd<'a> {
         let operation = &self.kept.operations()[this.operation];
         let plan = &operation.parts[this.part].plan;
         let (begin, times) = self.run.times(client);
-        let (duration, attribution) = path::along(
-            plan,
-            begin,
-            times,
-            self.run.client_after(client),
-            &self.target.link,
-        );
+        let (duration, attribution) =
+            path::along(plan, begin, times, self.run.client_after(client), self.links);
         this.before.add(duration, &attribution, plan.turns_moved);
         let end = begin.saturating_add(duration.as_nanos() as u64);
         this.part += 1;

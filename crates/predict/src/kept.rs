@@ -140,11 +140,11 @@ fn gets_stuck(plan: &Plan) -> bool {
         return false;
     }
     let link = LinkDescription::with_rtt(Duration::ZERO);
-    let mut run = Run::new(&link, 1, plan.nodes.len(), Computing::default());
+    let mut run = Run::new(&[link], 1, plan.nodes.len(), Computing::default());
     let connections = plan
         .connections
         .iter()
-        .map(|_| run.add_connection(None))
+        .map(|_| run.add_connection(0, None))
         .collect();
     run.add_client(plan, connections, BEGIN);
     while run.advance() != Progress::Over {}

@@ -12,6 +12,7 @@ mod cores;
 mod crowd;
 pub mod explain;
 mod kept;
+mod links;
 mod load;
 mod path;
 mod plan;
@@ -20,6 +21,6 @@ pub mod replay;
 mod run;
 
 pub use explain::{Assumption, ExplainedStep, Explanation, explain};
-pub use predictor::{Predictor, Target};
+pub use predictor::{Moved, Predictor, Target};
 pub use replay::{Replayed, StepTimes, replay};
 pub use run::Computing;

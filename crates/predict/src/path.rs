@@ -13,10 +13,9 @@ pub fn along(
     begin: u64,
     times: &[Times],
     after: u64,
-    link: &LinkDescription,
+    links: &[LinkDescription],
 ) -> (Duration, Attribution) {
     let mut parts = Parts {
-        one_way: one_ways(link),
         begin,
         ..Parts::default()
     };
@@ -29,7 +28,7 @@ pub fn along(
     // A node has three points and none is met twice; the bound only guards against damage.
     for _ in 0..=3 * times.len() {
         let Some((node, point)) = at else { break };
-        at = parts.step_back(plan, times, node, point);
+        at = parts.step_back(plan, times, links, node, point);
     }
     let attribution = parts.attribution();
     (Duration::from_nanos(end.saturating_add(after)), attribution)
@@ -45,6 +44,7 @@ enum Point {
 /// Nanoseconds by kind.
 #[derive(Debug, Default)]
 struct Parts {
+    /// Of the link of the node that is looked at.
     one_way: [u64; 2],
     begin: u64,
     client: u64,
@@ -61,8 +61,16 @@ fn one_ways(link: &LinkDescription) -> [u64; 2] {
 
 impl Parts {
     /// Counts what led to `point` of `node`, and says what led there; absent at the operation's begin.
-    fn step_back(&mut self, plan: &Plan, times: &[Times], node: u32, point: Point) -> Option<(u32, Point)> {
+    fn step_back(
+        &mut self,
+        plan: &Plan,
+        times: &[Times],
+        links: &[LinkDescription],
+        node: u32,
+        point: Point,
+    ) -> Option<(u32, Point)> {
         let (what, when) = (&plan.nodes[node as usize], times[node as usize]);
+        self.one_way = one_ways(plan.link(links, what));
         match point {
             Point::Completed if when.replied == NEVER => {
                 self.client += when.completed - when.started;

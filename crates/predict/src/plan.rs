@@ -1,6 +1,7 @@
 //! An operation made ready for replay: its steps as a flat list with what each waits for.
 
 use crate::load::Work;
+use link::LinkDescription;
 use model::{ConnectionId, Operation, OperationStep, Step, Timestamp};
 use std::collections::HashMap;
 use std::time::Duration;
@@ -17,6 +18,8 @@ pub struct Plan {
     pub first_nodes: Vec<u32>,
     /// The connections that take part, moved or not.
     pub connections: Vec<ConnectionId>,
+    /// The link that each of them moves to, if it moves.
+    pub links: Vec<u32>,
     /// Nodes that wait for nothing, in order.
     pub roots: Vec<u32>,
     /// Client time after the last completion.
@@ -132,14 +135,15 @@ pub enum Passage {
 }
 
 impl Plan {
-    /// Reads the operation; `moved` tells which exchanges' connections move to the target link.
+    /// Reads the operation; `moved` tells which exchanges' connections move, and to which of the target's links.
     ///
     /// Dependencies that point forward (which no observation can produce) count as absent.
-    pub fn new(operation: &Operation, moved: &dyn Fn(&OperationStep) -> bool) -> Self {
+    pub fn new(operation: &Operation, moved: &dyn Fn(&OperationStep) -> Option<u32>) -> Self {
         let mut plan = Self {
             nodes: Vec::with_capacity(operation.steps.len()),
             first_nodes: Vec::with_capacity(operation.steps.len()),
             connections: Vec::new(),
+            links: Vec::new(),
             roots: Vec::new(),
             client_after: nanos(operation.client_after),
             replied_at: operation
@@ -154,15 +158,26 @@ impl Plan {
         let mut places = HashMap::new();
         for (index, step) in operation.steps.iter().enumerate() {
             let id = step.exchange.connection;
+            let link = moved(step);
             let connection = *places.entry(id).or_insert_with(|| {
                 plan.connections.push(id);
+                plan.links.push(0);
                 plan.connections.len() as u32 - 1
             });
-            plan.add(index, step, connection, moved(step));
+            if let Some(link) = link {
+                plan.links[connection as usize] = link;
+            }
+            plan.add(index, step, connection, link.is_some());
         }
         plan.set_reply_waits(operation);
         plan.link_dependents();
         plan
+    }
+
+    /// Which of `links` the node's connection moves to.
+    pub fn link<'l>(&self, links: &'l [LinkDescription], node: &Node) -> &'l LinkDescription {
+        let link = self.links[node.connection as usize] as usize;
+        &links[link.min(links.len() - 1)]
     }
 
     /// Last node of the exchange `index`.

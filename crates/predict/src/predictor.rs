@@ -24,11 +24,16 @@ pub struct Target {
     pub clients: u32,
 }
 
+/// Tells which link the connection of an exchange moves to.
+pub type Moved = dyn Fn(&OperationStep) -> Option<u32>;
+
 /// Replays operations on every target as they come. Where they meet others (several clients, shared cores), some of each
 /// name are kept and replayed at the end.
 pub struct Predictor {
     targets: Vec<Target>,
-    moved: Box<dyn Fn(&OperationStep) -> bool>,
+    /// Per target, all its links; the first is that of the target.
+    links: Vec<Vec<LinkDescription>>,
+    moved: Box<Moved>,
     computing: Computing,
     /// Place of each name in `names`.
     places: HashMap<Arc<str>, usize>,
@@ -79,9 +84,24 @@ struct Sum {
 impl Predictor {
     /// One that predicts for `targets`; `moved` tells which exchanges' connections move to the target's link.
     pub fn new(targets: Vec<Target>, moved: Box<dyn Fn(&OperationStep) -> bool>) -> Self {
+        let targets = targets.into_iter().map(|target| (target, Vec::new()));
+        Self::over_links(targets.collect(), Box::new(move |step| moved(step).then_some(0)))
+    }
+
+    /// One for targets with several links at once: each target has further ones besides its own. `moved` tells which of the
+    /// target's links the connection of an exchange moves to, its own being number 0; absent for those that stay.
+    pub fn over_links(targets: Vec<(Target, Vec<LinkDescription>)>, moved: Box<Moved>) -> Self {
+        let links = targets.iter().map(|(target, further)| {
+            let mut links = vec![target.link];
+            links.extend(further);
+            links
+        });
+        let links = links.collect();
+        let targets: Vec<Target> = targets.into_iter().map(|(target, _)| target).collect();
         Self {
             connections: vec![Connections::default(); targets.len()],
             targets,
+            links,
             moved,
             computing: Computing::default(),
             places: HashMap::new(),
@@ -164,20 +184,24 @@ impl Predictor {
             let mut flows: Vec<_> = flows.collect();
             let wholes = &mut wholes[index];
             let replays = if wholes.is_empty() {
-                replays(&target.link, self.names[place].operations)
+                replays(&self.links[index], self.names[place].operations)
             } else {
                 wholes.len()
             };
             wholes.resize(replays, Whole::default());
             for (number, whole) in wholes.iter_mut().enumerate().rev() {
-                let link = with_own_seed(&target.link, operation.id, number as u64);
+                let links = &self.links[index];
+                let links: Vec<LinkDescription> = links
+                    .iter()
+                    .map(|link| with_own_seed(link, operation.id, number as u64))
+                    .collect();
                 let before = if number == 0 {
                     std::mem::take(&mut flows)
                 } else {
                     flows.clone()
                 };
-                let (times, flows) = run_alone(plan, &link, before.into_iter());
-                let (duration, attribution) = path::along(plan, BEGIN, &times, plan.client_after, &link);
+                let (times, flows) = run_alone(plan, &links, before.into_iter());
+                let (duration, attribution) = path::along(plan, BEGIN, &times, plan.client_after, &links);
                 whole.add(duration, &attribution, plan.turns_moved);
                 if number == 0 {
                     connections.put(&plan.connections, flows, operation, duration);
@@ -204,7 +228,7 @@ impl Predictor {
                 .enumerate()
                 .filter(|(index, _)| !alone[*index])
             {
-                let done = crowd::closed_loop(target, &named.kept, pause, self.computing);
+                let done = crowd::closed_loop(target, &self.links[index], &named.kept, pause, self.computing);
                 let sum = &mut named.sums[index];
                 done.operations.iter().for_each(|whole| sum.add(whole));
                 sum.elapsed = Some(done.elapsed);
@@ -303,8 +327,9 @@ impl Sum {
 
 /// How often an operation is replayed, of whose name `before` came before: more than once where the link draws what
 /// happens, the first operations most.
-fn replays(link: &LinkDescription, before: u64) -> usize {
-    if link.loss.is_none() && link.jitter.is_none() {
+fn replays(links: &[LinkDescription], before: u64) -> usize {
+    let draws = |link: &LinkDescription| link.loss.is_some() || link.jitter.is_some();
+    if !links.iter().any(draws) {
         return 1;
     }
     (REPLAYS_OF_FIRST / (before + 1)).max(1) as usize

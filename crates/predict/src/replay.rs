@@ -34,12 +34,12 @@ pub struct StepTimes {
 /// Replays `operation` on `target`; `moved` tells which exchanges' connections move to the target's link. All
 /// others keep their measured times.
 pub fn replay(operation: &Operation, target: &Target, moved: &dyn Fn(&OperationStep) -> bool) -> Replayed {
-    let plan = Plan::new(operation, moved);
-    let (times, _) = run_alone(&plan, &target.link, std::iter::empty());
+    let plan = Plan::new(operation, &|step| moved(step).then_some(0));
+    let (times, _) = run_alone(&plan, &[target.link], std::iter::empty());
     let steps = (0..operation.steps.len())
         .map(|index| step_times(&plan, &times, index))
         .collect();
-    let (duration, attribution) = path::along(&plan, BEGIN, &times, plan.client_after, &target.link);
+    let (duration, attribution) = path::along(&plan, BEGIN, &times, plan.client_after, &[target.link]);
     Replayed {
         duration,
         attribution,
@@ -52,16 +52,17 @@ pub fn replay(operation: &Operation, target: &Target, moved: &dyn Fn(&OperationS
 /// then, two a connection. `before` are these flows as an earlier replay left them; connections without any start anew.
 pub fn run_alone(
     plan: &Plan,
-    link: &LinkDescription,
+    links: &[LinkDescription],
     before: impl Iterator<Item = Option<[Flow; 2]>>,
 ) -> (Vec<Times>, Vec<Flow>) {
-    let mut run = Run::new(link, 1, plan.nodes.len(), Computing::default());
+    let mut run = Run::new(links, 1, plan.nodes.len(), Computing::default());
     let before = before.chain(std::iter::repeat_with(|| None));
     let connections = plan
         .connections
         .iter()
+        .zip(&plan.links)
         .zip(before)
-        .map(|(_, before)| run.add_connection(before))
+        .map(|((_, link), before)| run.add_connection(*link, before))
         .collect();
     run.add_client(plan, connections, BEGIN);
     while run.advance() != Progress::Over {}

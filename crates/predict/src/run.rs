@@ -1,9 +1,10 @@
 //! Plans being carried out over one link, in virtual time: one client's, or those of several at once.
 
 use crate::cores::Cores;
+use crate::links::Links;
 use crate::plan::{After, NONE, Node, Passage, Plan, nanos};
 use link::LinkDescription;
-use link::network::{Happening, Network};
+use link::network::Happening;
 use link::tcp::Flow;
 use model::Direction;
 use std::collections::VecDeque;
@@ -54,8 +55,8 @@ const NOBODY: u32 = u32::MAX;
 
 /// Clients that carry out plans over one link.
 pub struct Run<'a> {
-    link: LinkDescription,
-    network: Network<Wake>,
+    links: Vec<LinkDescription>,
+    network: Links<Wake>,
     clients: Vec<Client<'a>>,
     /// Bits of a node's number; above them is the client's.
     node_bits: u32,
@@ -115,8 +116,8 @@ pub enum Progress {
 }
 
 impl<'a> Run<'a> {
-    /// An idle link with `clients` clients without a plan; no plan will have more than `most_nodes` nodes.
-    pub fn new(link: &LinkDescription, clients: u32, most_nodes: usize, computing: Computing) -> Self {
+    /// Idle links, at least one, with `clients` clients without a plan; no plan will have more than `most_nodes` nodes.
+    pub fn new(links: &[LinkDescription], clients: u32, most_nodes: usize, computing: Computing) -> Self {
         let shared = |cores: Option<u32>| {
             cores.map(|cores| Shared {
                 cores: Cores::new(cores),
@@ -124,8 +125,8 @@ impl<'a> Run<'a> {
             })
         };
         Self {
-            link: *link,
-            network: Network::new(link, BEGIN),
+            links: links.to_vec(),
+            network: Links::new(links, BEGIN),
             clients: Vec::with_capacity(clients as usize),
             node_bits: usize::BITS - most_nodes.leading_zeros(),
             computing: [shared(computing.client), shared(computing.server)],
@@ -134,10 +135,9 @@ impl<'a> Run<'a> {
         }
     }
 
-    /// Adds a connection to the link, with the flows it had before, if any; gives its number.
-    pub fn add_connection(&mut self, before: Option<[Flow; 2]>) -> u32 {
-        self.network.add_connection(before);
-        self.network.connections() - 1
+    /// Adds a connection to a link, with the flows it had before, if any; gives its number.
+    pub fn add_connection(&mut self, link: u32, before: Option<[Flow; 2]>) -> u32 {
+        self.network.add_connection(link, before)
     }
 
     /// Adds a client that begins `plan` at `at`; `connections` are those of the plan.
@@ -268,6 +268,13 @@ impl<'a> Run<'a> {
         self.id(self.parts(id).0 as u32, node)
     }
 
+    /// The link that the node's connection lies on.
+    fn link_of(&self, id: u32) -> &LinkDescription {
+        let (client, node) = self.parts(id);
+        let plan = self.clients[client].plan;
+        plan.link(&self.links, &plan.nodes[node])
+    }
+
     fn times_of(&mut self, id: u32) -> &mut Times {
         let (client, node) = self.parts(id);
         &mut self.clients[client].times[node]
@@ -336,15 +343,21 @@ impl<'a> Run<'a> {
         match what.passage {
             Passage::Handshake => {
                 self.network.open(connection);
-                self.network.send_handshake(Direction::ClientToServer, waiter);
+                self.network
+                    .send_handshake(connection, Direction::ClientToServer, waiter);
             }
             Passage::Moved if what.request_bytes == 0 => {
                 self.network.wait_for_establishment(connection, waiter);
             }
             Passage::Moved => {
                 let bytes = what.request_bytes.min(SIMULATED_BYTES);
-                self.network
-                    .write(2 * connection, bytes, what.client_inside, waiter);
+                self.network.write(
+                    connection,
+                    Direction::ClientToServer,
+                    bytes,
+                    what.client_inside,
+                    waiter,
+                );
             }
             Passage::Measured { request, .. } if what.arrival_matters() => {
                 let at = now.saturating_add(request).saturating_add(what.client_inside);
@@ -376,7 +389,7 @@ impl<'a> Run<'a> {
                 Wake::ReplyArrived(id),
             )
         };
-        match beyond_simulated(&self.link, direction, bytes) {
+        match beyond_simulated(self.link_of(id), direction, bytes) {
             0 if request => self.request_arrived(id),
             0 => self.complete(id),
             rest => self
@@ -439,7 +452,7 @@ impl<'a> Run<'a> {
     }
 
     fn reply(&mut self, id: u32) {
-        let what = self.node(id);
+        let (what, connection) = (self.node(id), self.connection(id));
         let now = self.network.now();
         self.times_of(id).replied = now;
         let inside = self.inside_reply(what.server_inside);
@@ -449,12 +462,17 @@ impl<'a> Run<'a> {
                 self.network.wake_at(at, Wake::ReplyArrived(id));
                 return;
             }
-            Passage::Handshake => self.network.send_handshake(Direction::ServerToClient, id),
-            Passage::Moved if what.reply_bytes == 0 => self.network.send_empty(Direction::ServerToClient, id),
+            Passage::Handshake => {
+                self.network
+                    .send_handshake(connection, Direction::ServerToClient, id);
+            }
+            Passage::Moved if what.reply_bytes == 0 => {
+                self.network.send_empty(connection, Direction::ServerToClient, id);
+            }
             Passage::Moved => {
-                let flow = 2 * self.connection(id) + 1;
                 let bytes = what.reply_bytes.min(SIMULATED_BYTES);
-                self.network.write(flow, bytes, inside, id);
+                self.network
+                    .write(connection, Direction::ServerToClient, bytes, inside, id);
             }
         }
         if inside == 0 {

@@ -176,3 +176,36 @@ fn an_operation_without_exchanges_is_the_clients() {
         (5 * MS, BoundBy::Client)
     );
 }
+
+#[test]
+fn connections_move_to_several_links_at_once() {
+    let target = |near: &str, far: &str| {
+        let own = Target {
+            link: near.parse().expect("a link"),
+            clients: 1,
+        };
+        (own, vec![far.parse().expect("a link")])
+    };
+    let targets = vec![
+        target("rtt=10ms", "rtt=30ms"),
+        target("rtt=0ms", "rtt=30ms"),
+        target("rtt=10ms", "rtt=10ms rate=1mbit"),
+    ];
+    // Connection 0 moves to the first link, 1 to the second, 2 stays where it takes 4 ms.
+    let moved = |step: &model::OperationStep| Some(step.exchange.connection.0).filter(|link| *link < 2);
+    let mut predictor = Predictor::over_links(targets, Box::new(moved));
+    let exchanges = [
+        Made::query(100, 100).on(0),
+        Made::query(100, 1_000).on(1),
+        Made::query(100, 100).on(2),
+        Made::query(100, 100).on(0),
+    ];
+    let staying = 4 * MS;
+    predictor.add(&in_sequence(staying, &exchanges));
+    let durations: Vec<Duration> = predictor.finish().iter().map(|one| one.duration).collect();
+    // 1000 bytes and 52 of headers at 1 Mbit/s; 100 bytes the other way.
+    let serialised = Duration::from_nanos((1_052 + 152) * 8 * 1_000);
+    assert_eq!(durations[0], 50 * MS + staying);
+    assert_eq!(durations[1], 30 * MS + staying);
+    assert_eq!(durations[2], 30 * MS + serialised + staying);
+}

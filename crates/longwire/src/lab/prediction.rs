@@ -3,8 +3,9 @@
 use super::config::Lab;
 use super::observed::{Observed, operation_word};
 use super::plan::{Point, is_at_rest};
-use model::{ConnectionId, DistributionBuilder, Measured, Operation, OperationStep, Prediction};
-use predict::{Predictor, Target};
+use link::LinkDescription;
+use model::{ConnectionId, DistributionBuilder, Measured, Operation, Prediction};
+use predict::{Moved, Predictor, Target};
 use std::collections::HashMap;
 use std::rc::Rc;
 use std::time::Duration;
@@ -24,7 +25,7 @@ pub fn predict(observed: &Observed, measured: &Measured, points: &[&Point]) -> V
     }
     for (changed, members) in groups {
         let targets = members.iter().map(|&index| target(&points[index].lab, &changed));
-        let mut predictor = Predictor::new(targets.collect(), moved(&links, changed));
+        let mut predictor = Predictor::over_links(targets.collect(), moved(&links, changed));
         if first.lab.workload.clients > 1 {
             predictor = predictor.with_computing(crate::commands::predict::on_this_system());
         }
@@ -70,26 +71,24 @@ pub fn changed_links(lab: &Lab) -> Vec<usize> {
         .collect()
 }
 
-/// The target of a point: what its changed links become.
-fn target(lab: &Lab, changed: &[usize]) -> Target {
-    let link = changed.first().map_or_else(
-        || link::LinkDescription::with_rtt(Duration::ZERO),
-        |&index| lab.links[index].link,
-    );
-    Target {
-        link,
+/// The target of a point: what its changed links become, all at once.
+fn target(lab: &Lab, changed: &[usize]) -> (Target, Vec<LinkDescription>) {
+    let mut links = changed.iter().map(|&index| lab.links[index].link);
+    let target = Target {
+        link: links
+            .next()
+            .unwrap_or_else(|| LinkDescription::with_rtt(Duration::ZERO)),
         clients: lab.workload.clients,
-    }
+    };
+    (target, links.collect())
 }
 
-/// Tells which steps move: those on the changed links.
-fn moved(
-    links: &Rc<HashMap<ConnectionId, usize>>,
-    changed: Vec<usize>,
-) -> Box<dyn Fn(&OperationStep) -> bool> {
+/// Tells where steps move: those on a changed link to what it becomes.
+fn moved(links: &Rc<HashMap<ConnectionId, usize>>, changed: Vec<usize>) -> Box<Moved> {
     let links = Rc::clone(links);
     Box::new(move |step| {
-        let link = links.get(&step.exchange.connection);
-        link.is_some_and(|link| changed.contains(link))
+        let link = links.get(&step.exchange.connection)?;
+        let place = changed.iter().position(|changed| changed == link)?;
+        u32::try_from(place).ok()
     })
 }

@@ -1,0 +1,126 @@
+//! The links that the moved connections of a replay lie on: each with flows and queues of its own, all on one clock.
+
+use link::LinkDescription;
+use link::network::{Happening, Network};
+use link::tcp::Flow;
+use model::Direction;
+
+/// Links in virtual time. Connections are numbered over all of them, in the order in which they are added.
+pub struct Links<W> {
+    networks: Vec<Network<W>>,
+    /// The link of each connection, and its number there.
+    connections: Vec<(usize, u32)>,
+    now: u64,
+}
+
+impl<W: Ord> Links<W> {
+    /// Idle links, at least one; the clock stands at `now`.
+    pub fn new(links: &[LinkDescription], now: u64) -> Self {
+        Self {
+            networks: links.iter().map(|link| Network::new(link, now)).collect(),
+            connections: Vec::new(),
+            now,
+        }
+    }
+
+    /// Adds a connection to a link, with the flows it had before, if any; gives its number.
+    pub fn add_connection(&mut self, link: u32, before: Option<[Flow; 2]>) -> u32 {
+        let link = (link as usize).min(self.networks.len() - 1);
+        let network = &mut self.networks[link];
+        network.add_connection(before);
+        self.connections.push((link, network.connections() - 1));
+        self.connections.len() as u32 - 1
+    }
+
+    /// The flows as they are now, two a connection, in the order in which these were added.
+    pub fn into_flows(self) -> Vec<Flow> {
+        let mut flows: Vec<Vec<Option<Flow>>> = self
+            .networks
+            .into_iter()
+            .map(|network| network.into_flows().into_iter().map(Some).collect())
+            .collect();
+        let mut ordered = Vec::with_capacity(2 * self.connections.len());
+        for (link, number) in self.connections {
+            for direction in 0..2 {
+                ordered.extend(flows[link][2 * number as usize + direction].take());
+            }
+        }
+        ordered
+    }
+
+    /// The virtual time.
+    pub const fn now(&self) -> u64 {
+        self.now
+    }
+
+    /// Asks to be told at `at`.
+    pub fn wake_at(&mut self, at: u64, wake: W) {
+        self.networks[0].wake_at(at, wake);
+    }
+
+    /// What happens next, on whichever link; absent when nothing more will.
+    pub fn advance(&mut self) -> Option<Happening<W>> {
+        loop {
+            let next = |network: &Network<W>| network.next_at();
+            let times = self.networks.iter().enumerate();
+            let (_, first) = times
+                .filter_map(|(link, network)| Some((next(network)?, link)))
+                .min()?;
+            let others = self
+                .networks
+                .iter()
+                .enumerate()
+                .filter(|(link, _)| *link != first);
+            let limit = others
+                .filter_map(|(_, network)| next(network))
+                .min()
+                .unwrap_or(u64::MAX);
+            if let Some(happening) = self.networks[first].advance_to(limit) {
+                self.now = self.now.max(self.networks[first].now());
+                return Some(happening);
+            }
+        }
+    }
+
+    /// The connection's link, its clock set, and the connection's number there.
+    fn of(&mut self, connection: u32) -> (&mut Network<W>, u32) {
+        let (link, number) = self.connections[connection as usize];
+        let network = &mut self.networks[link];
+        network.pass_time(self.now);
+        (network, number)
+    }
+
+    /// As [`Network::open`].
+    pub fn open(&mut self, connection: u32) {
+        let (network, number) = self.of(connection);
+        network.open(number);
+    }
+
+    /// As [`Network::send_handshake`], on the connection's link.
+    pub fn send_handshake(&mut self, connection: u32, direction: Direction, waiter: u32) {
+        self.of(connection).0.send_handshake(direction, waiter);
+    }
+
+    /// As [`Network::establish`].
+    pub fn establish(&mut self, connection: u32) {
+        let (network, number) = self.of(connection);
+        network.establish(number);
+    }
+
+    /// As [`Network::wait_for_establishment`].
+    pub fn wait_for_establishment(&mut self, connection: u32, waiter: u32) {
+        let (network, number) = self.of(connection);
+        network.wait_for_establishment(number, waiter);
+    }
+
+    /// As [`Network::send_empty`], on the connection's link.
+    pub fn send_empty(&mut self, connection: u32, direction: Direction, waiter: u32) {
+        self.of(connection).0.send_empty(direction, waiter);
+    }
+
+    /// As [`Network::write`], on the connection's flow of `direction`.
+    pub fn write(&mut self, connection: u32, direction: Direction, bytes: u64, span: u64, waiter: u32) {
+        let (network, number) = self.of(connection);
+        network.write(2 * number + direction.index() as u32, bytes, span, waiter);
+    }
+}
