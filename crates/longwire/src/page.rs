@@ -11,7 +11,7 @@ pub use samples::Samples;
 use crate::pipeline::moved::Moved;
 use anyhow::{Context, Result};
 use model::LinkOutcome;
-use predict::Target;
+use predict::{Computing, Target};
 use report::ReadOutcome;
 use report::html::{Grid, Page};
 use std::fs::{File, OpenOptions};
@@ -38,6 +38,9 @@ pub struct Run<'a> {
     pub moved: &'a Moved,
     /// The links that were asked for: the sliders reach them too, and keep what else they ask of a link.
     pub asked: &'a [Target],
+    /// Cores that clients or servers share in the predictions. Where they do, the sliders move over the links asked for
+    /// alone: how busy the cores were cannot be told from samples.
+    pub computing: Computing,
     /// Emulated links of the run.
     pub links: &'a [LinkOutcome],
 }
@@ -68,7 +71,10 @@ impl PageFile {
     /// When the file does not take it.
     pub fn write(mut self, run: &Run<'_>) -> Result<()> {
         let groups = &run.outcome.operations;
-        let grid: Option<Grid> = grid::replay(&self.samples, groups, run.moved, run.asked);
+        let grid: Option<Grid> = match run.computing == Computing::default() {
+            true => grid::replay(&self.samples, groups, run.moved, run.asked),
+            false => None,
+        };
         let example = self.samples.example(groups);
         let page = Page {
             title: run.title,

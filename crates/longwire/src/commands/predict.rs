@@ -103,6 +103,7 @@ pub fn run(args: &Args) -> Result<Status> {
             outcome: &outcome,
             moved: &moved,
             asked: &wanted.targets,
+            computing: wanted.computing,
             links: &[],
         })?;
     }

@@ -60,6 +60,7 @@ pub fn run(args: &Args) -> Result<Status> {
             outcome: &outcome,
             moved: &moved,
             asked: &wanted.targets,
+            computing: predict::Computing::default(),
             links: &[],
         })?;
     }

@@ -243,6 +243,7 @@ impl Run {
                 outcome: &outcome,
                 moved: &moved,
                 asked: &self.asked,
+                computing: predict::Computing::default(),
                 links: &[],
             })?;
         }

@@ -13,9 +13,14 @@ pub fn replay(samples: &Samples, groups: &[OperationGroup], moved: &Moved, asked
     let mut operations: Vec<Operation> = Vec::new();
     let mut seen = 0;
     let mut names = 0;
-    for group in by_time(groups).into_iter() {
+    let most_names = if is_crowded(asked) {
+        MOST_CROWDED_NAMES
+    } else {
+        MOST_NAMES
+    };
+    for group in by_time(groups) {
         let kept = samples.of(&group.name);
-        if kept.is_empty() || names == MOST_NAMES {
+        if kept.is_empty() || names == most_names {
             continue;
         }
         names += 1;
@@ -54,9 +59,16 @@ fn targets(asked: &[Target]) -> Vec<Target> {
     let base = asked
         .first()
         .map_or_else(|| LinkDescription::with_rtt(Duration::ZERO), |target| target.link);
-    let mut rtts: Vec<Duration> = RTTS_MS.map(Duration::from_millis).to_vec();
-    let mut rates: Vec<[Option<BitRate>; 2]> = vec![[None; 2]];
-    rates.extend(RATES_MBIT.map(|rate| [BitRate::from_bits_per_second(rate * 1_000_000); 2]));
+    let (rtts, rates) = if is_crowded(asked) {
+        (&CROWDED_RTTS_MS[..], &CROWDED_RATES_MBIT[..])
+    } else {
+        (&RTTS_MS[..], &RATES_MBIT[..])
+    };
+    let mut rtts: Vec<Duration> = rtts.iter().map(|rtt| Duration::from_millis(*rtt)).collect();
+    let rates = rates
+        .iter()
+        .map(|rate| [BitRate::from_bits_per_second(rate * 1_000_000); 2]);
+    let mut rates: Vec<[Option<BitRate>; 2]> = std::iter::once([None; 2]).chain(rates).collect();
     let mut clients: Vec<u32> = Vec::new();
     for target in asked {
         let rate = target.link.rate;
@@ -81,6 +93,11 @@ fn targets(asked: &[Target]) -> Vec<Target> {
         }
     }
     targets
+}
+
+/// Whether several clients at once are asked for: their replays take much longer.
+fn is_crowded(asked: &[Target]) -> bool {
+    asked.iter().any(|target| target.clients > 1)
 }
 
 /// What the links asked for have besides round trip and rate.
@@ -117,6 +134,11 @@ fn measured_rtt(operations: &[Operation], moved: &Moved) -> Option<Duration> {
 const RTTS_MS: [u64; 11] = [0, 1, 2, 5, 10, 20, 40, 80, 120, 160, 200];
 const RATES_MBIT: [u64; 4] = [1000, 100, 10, 1];
 
+const CROWDED_RTTS_MS: [u64; 6] = [0, 2, 10, 40, 120, 200];
+const CROWDED_RATES_MBIT: [u64; 2] = [10, 1];
+
+/// Operation names that are replayed with several clients.
+const MOST_CROWDED_NAMES: u64 = 3;
 /// Operation names that are replayed.
 const MOST_NAMES: u64 = 6;
 const MOST_RTTS: usize = 16;
