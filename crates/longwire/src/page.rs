@@ -69,22 +69,29 @@ impl PageFile {
     ///
     /// # Errors
     /// When the file does not take it.
-    pub fn write(mut self, run: &Run<'_>) -> Result<()> {
+    pub fn write(self, run: &Run<'_>) -> Result<()> {
         let groups = &run.outcome.operations;
         let grid: Option<Grid> = match run.computing == Computing::default() {
             true => grid::replay(&self.samples, groups, run.moved, run.asked),
             false => None,
         };
         let example = self.samples.example(groups);
-        let page = Page {
+        self.write_page(&Page {
             title: run.title,
             outcome: run.outcome,
             example: example.as_ref(),
             grid: grid.as_ref(),
             links: run.links,
-        };
+        })
+    }
+
+    /// Writes `page`, and says on stderr where it is.
+    ///
+    /// # Errors
+    /// When the file does not take it.
+    pub fn write_page(mut self, page: &Page<'_>) -> Result<()> {
         let mut html = Vec::new();
-        report::html::write(&page, &mut html)
+        report::html::write(page, &mut html)
             .and_then(|()| self.file.rewind())
             .and_then(|()| self.file.write_all(&html))
             .and_then(|()| self.file.set_len(html.len() as u64))

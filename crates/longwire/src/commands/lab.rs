@@ -1,17 +1,21 @@
 //! `longwire lab`: several hosts, links between them, real services, a workload, a sweep.
 
 use crate::lab::config::LabFile;
+use crate::lab::observed::Observed;
 use crate::lab::outcome::outcome;
-use crate::lab::plan::Plan;
+use crate::lab::plan::{Plan, is_at_rest};
+use crate::lab::prediction::changed_links;
 use crate::lab::run::Run;
 use crate::lab::store::Store;
 use crate::output::{self, Status};
+use crate::page::PageFile;
 use anyhow::{Context, Result};
 use clap::{Args as ClapArgs, Subcommand};
 use live::Entered;
-use model::Summary;
-use report::JsonWriter;
+use model::{LinkOutcome, Prediction, Summary};
+use report::html::Page;
 use report::text::LabOutcome;
+use report::{JsonWriter, ReadOutcome};
 use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
 use std::io;
 use std::path::PathBuf;
@@ -67,6 +71,9 @@ pub struct RunArgs {
     /// Write records (JSON Lines) instead of the table.
     #[arg(long)]
     pub json: bool,
+    /// Write a page too: one HTML file with the points on the predicted curves, and what they were predicted from.
+    #[arg(long, value_name = "FILE")]
+    pub html: Option<PathBuf>,
 }
 
 /// Runs it.
@@ -95,6 +102,7 @@ fn run_lab(args: &RunArgs) -> Result<Status> {
         Entered::Inside(sandbox) => sandbox,
         Entered::Finished(status) => return Ok(Status::Child(status)),
     };
+    let page = args.html.as_deref().map(PageFile::create).transpose()?;
     let interrupted = Arc::new(AtomicBool::new(false));
     for signal in [SIGINT, SIGTERM, SIGHUP] {
         signal_hook::flag::register(signal, Arc::clone(&interrupted)).context("could not catch signals")?;
@@ -117,6 +125,9 @@ fn run_lab(args: &RunArgs) -> Result<Status> {
     };
     let outcome = outcome(&file, &plan, &run, conditions);
     show(args, &outcome)?;
+    if let (Some(page), Some(observed)) = (page, run.first_observed()?) {
+        write_page(page, &file, &plan, &outcome, observed)?;
+    }
     let interrupted = measured?;
     Ok(match interrupted {
         true => Status::Interrupted,
@@ -138,6 +149,63 @@ fn show(args: &RunArgs, outcome: &LabOutcome) -> Result<()> {
     }
     output::print(&report::text::lab_view(outcome, &output::style()))?;
     Ok(())
+}
+
+/// The page: the capture without distance, and the points on the curves predicted from it.
+fn write_page(
+    page: PageFile,
+    file: &LabFile,
+    plan: &Plan,
+    outcome: &LabOutcome,
+    observed: Observed,
+) -> Result<()> {
+    let example = observed
+        .counted(&file.lab.workload)
+        .max_by_key(|operation| operation.steps.len())
+        .cloned();
+    let read = ReadOutcome {
+        conditions: outcome.conditions.clone(),
+        connections: observed.totals.connections,
+        statements: observed.totals.statements,
+        operations: observed.totals.operations,
+        warnings: outcome.warnings.clone(),
+        predictions: named_predictions(plan, outcome),
+        summary: observed.totals.summary,
+    };
+    let points = outcome.points.iter().zip(&plan.points);
+    let links: Vec<LinkOutcome> = points
+        .flat_map(|(point, planned)| point.links.iter().zip(&planned.lab.links))
+        .filter(|(_, link)| !is_at_rest(&link.link))
+        .map(|(link, _)| link.clone())
+        .collect();
+    page.write_page(&Page {
+        title: &format!("lab {}", outcome.name),
+        outcome: &read,
+        example: example.as_ref(),
+        grid: None,
+        links: &links,
+    })
+}
+
+/// The predictions, each named after the links that it is for: a curve is of one of them.
+fn named_predictions(plan: &Plan, outcome: &LabOutcome) -> Vec<Prediction> {
+    let points = plan.points.iter().zip(&outcome.points);
+    let named = points.filter_map(|(point, outcome)| {
+        let prediction = outcome.prediction.clone()?;
+        let changed = changed_links(&point.lab).into_iter();
+        let links: Vec<&str> = changed
+            .map(|index| point.lab.links[index].name.as_str())
+            .collect();
+        let name = match links.as_slice() {
+            [] => prediction.operation_name.to_string(),
+            links => format!("{} over {}", prediction.operation_name, links.join(" and ")),
+        };
+        Some(Prediction {
+            operation_name: name.into(),
+            ..prediction
+        })
+    });
+    named.collect()
 }
 
 fn write_records(outcome: &LabOutcome) -> io::Result<()> {

@@ -6,6 +6,7 @@ use crate::input;
 use analysis::fact::Fact;
 use analysis::operations::rule::Rule;
 use analysis::operations::{Grouped, Operations};
+use analysis::overview::{Overview, Totals};
 use anyhow::Result;
 use model::{
     ConnectionId, DistributionBuilder, Endpoint, Measured, Operation, OperationKind, Timestamp, Warning,
@@ -31,6 +32,8 @@ pub struct Observed {
     pub links: HashMap<ConnectionId, usize>,
     /// What is missing in the captures.
     pub warnings: Vec<Warning>,
+    /// Connections, statements and operations, summed up.
+    pub totals: Totals,
 }
 
 impl Addresses {
@@ -93,6 +96,7 @@ impl Observed {
         let mut observed = Self::default();
         let mut groups = Groups::new(lab.workload.operation, &captured.windows);
         let mut own: HashMap<ConnectionId, bool> = HashMap::new();
+        let mut overview = Overview::default();
         let input = input::read(files, false, &mut |mut fact| {
             if let Fact::Opened {
                 connection,
@@ -109,6 +113,7 @@ impl Observed {
                 *client = addresses.canonical(*client);
                 *server = addresses.canonical(*server);
             }
+            overview.fact(&fact);
             groups.fact(fact);
         })?;
         observed.operations = groups.finish();
@@ -120,6 +125,12 @@ impl Observed {
         });
         observed.warnings = input.warnings;
         observed.name(&lab.workload);
+        observed
+            .operations
+            .iter()
+            .for_each(|operation| overview.operation(operation));
+        observed.totals = overview.finish();
+        observed.totals.summary.packets = input.packets;
         Ok(observed)
     }
 

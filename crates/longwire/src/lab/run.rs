@@ -85,6 +85,24 @@ impl<'a> Run<'a> {
         }
     }
 
+    /// What the capture of the first baseline shows; absent when there is none yet.
+    ///
+    /// # Errors
+    /// When it cannot be read.
+    pub fn first_observed(&self) -> Result<Option<Observed>> {
+        let known = self.plan.baselines.iter().zip(&self.baselines);
+        let Some((baseline, kept)) = known
+            .filter_map(|(baseline, kept)| Some((baseline, kept.as_ref()?)))
+            .next()
+        else {
+            return Ok(None);
+        };
+        let files = self
+            .store
+            .captures(&baseline.lab.identity(), baseline.lab.links.len());
+        Observed::read(&files, &baseline.lab, &kept.captured).map(Some)
+    }
+
     /// How often each point is to be measured.
     fn repeat(&self) -> usize {
         self.file.lab.measure.repeat as usize
