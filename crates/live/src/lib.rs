@@ -11,6 +11,7 @@ pub mod error;
 pub mod load;
 pub mod network;
 mod poller;
+mod punctual;
 pub mod relay;
 pub mod replay;
 mod resolve;

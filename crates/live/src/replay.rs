@@ -20,6 +20,7 @@ mod wires;
 pub use script::Script;
 
 use crate::error::{LiveError, OsError};
+use crate::punctual::become_punctual;
 use crate::socket::Socket;
 use run::Run;
 use std::net::{SocketAddr, TcpListener};
@@ -159,7 +160,7 @@ pub fn replay(
     stop: &AtomicBool,
 ) -> Result<Replayed, ReplayError> {
     let work = || {
-        waiting::be_exact()?;
+        become_punctual();
         Run::new(script, ends, course, stop)?.play()
     };
     std::thread::scope(|scope| match scope.spawn(work).join() {

@@ -12,3 +12,4 @@ pub mod lab;
 pub mod output;
 pub mod page;
 pub mod pipeline;
+pub mod verify;

@@ -1,9 +1,13 @@
 //! Where results go: the terminal's facts, and the exit status.
 
+use anyhow::{Context, Result};
 use model::{Conditions, Warning};
 use report::{Colour, Style};
+use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
 use std::io::{self, IsTerminal, Write};
 use std::process::ExitCode;
+use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
 
 /// How a command that ran ended.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -55,6 +59,24 @@ pub fn print(text: &str) -> io::Result<()> {
         stdout.write_all(b"\n")?;
     }
     stdout.flush()
+}
+
+/// A flag that is set when the user asks for the end: Ctrl-C, or a signal that means the same.
+///
+/// # Errors
+/// When the system refuses the handlers.
+pub fn stop_on_signals() -> Result<Arc<AtomicBool>> {
+    let stop = Arc::new(AtomicBool::new(false));
+    for signal in [SIGINT, SIGTERM, SIGHUP] {
+        signal_hook::flag::register(signal, stop.clone()).context("could not watch for Ctrl-C")?;
+    }
+    Ok(stop)
+}
+
+/// Writes a sentence on how this run goes to stderr.
+pub fn note(text: &str) {
+    let text = report::text::escape::printable(text);
+    let _ = writeln!(io::stderr().lock(), "longwire: {text}");
 }
 
 /// Writes warnings to stderr, one a line: for commands whose stdout is records.

@@ -70,13 +70,21 @@ impl PageFile {
     /// # Errors
     /// When the file does not take it.
     pub fn write(self, run: &Run<'_>) -> Result<()> {
+        self.store(run).map(|path| tell(&path))
+    }
+
+    /// The same, for a command that says itself where the page is.
+    ///
+    /// # Errors
+    /// When the file does not take it.
+    pub fn store(self, run: &Run<'_>) -> Result<PathBuf> {
         let groups = &run.outcome.operations;
         let grid: Option<Grid> = match run.computing == Computing::default() {
             true => grid::replay(&self.samples, groups, run.moved, run.asked),
             false => None,
         };
         let example = self.samples.example(groups);
-        self.write_page(&Page {
+        self.store_page(&Page {
             title: run.title,
             outcome: run.outcome,
             example: example.as_ref(),
@@ -89,17 +97,23 @@ impl PageFile {
     ///
     /// # Errors
     /// When the file does not take it.
-    pub fn write_page(mut self, page: &Page<'_>) -> Result<()> {
+    pub fn write_page(self, page: &Page<'_>) -> Result<()> {
+        self.store_page(page).map(|path| tell(&path))
+    }
+
+    fn store_page(mut self, page: &Page<'_>) -> Result<PathBuf> {
         let mut html = Vec::new();
         report::html::write(page, &mut html)
             .and_then(|()| self.file.rewind())
             .and_then(|()| self.file.write_all(&html))
             .and_then(|()| self.file.set_len(html.len() as u64))
             .with_context(|| format!("could not write the page {}", self.path.display()))?;
-        let mut stderr = io::stderr().lock();
-        writeln!(stderr, "longwire: the page is in {}", self.path.display()).ok();
-        Ok(())
+        Ok(self.path)
     }
+}
+
+fn tell(path: &Path) {
+    writeln!(io::stderr().lock(), "longwire: the page is in {}", path.display()).ok();
 }
 
 /// Round trips at which a page tells the price of all operations, not of samples.

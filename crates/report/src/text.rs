@@ -27,8 +27,8 @@ pub use progress::{Progress, progress_line};
 pub use read::{read_view, summary_line};
 
 use model::{
-    Conditions, ConnectionOutcome, OperationGroup, Prediction, StatementOutcome, Summary, Warning,
-    format_duration,
+    Conditions, ConnectionOutcome, LinkOutcome, OperationGroup, Prediction, StatementOutcome, Summary,
+    Warning, format_duration,
 };
 use std::time::Duration;
 
@@ -48,6 +48,8 @@ pub struct ReadOutcome {
     pub warnings: Vec<Warning>,
     /// What the operations would take on other links; empty when that was not asked.
     pub predictions: Vec<Prediction>,
+    /// Links that were emulated.
+    pub links: Vec<LinkOutcome>,
     /// The totals.
     pub summary: Summary,
 }

@@ -165,7 +165,7 @@ impl Work {
 
     fn run(&mut self) {
         crate::sandbox::block_all_signals();
-        waiting::become_punctual();
+        crate::punctual::become_punctual();
         loop {
             if self.waiting.is_ready(0) && !self.take_orders() {
                 return;

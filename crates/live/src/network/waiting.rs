@@ -47,20 +47,5 @@ pub(super) fn until(due: Timestamp, now: Timestamp) -> Duration {
     due.since(now).saturating_sub(LOOKING)
 }
 
-/// Asks for wake-ups without slack, and before other threads where the system allows that (root). Elsewhere a busy machine
-/// makes packets late, which the self-check shows.
-pub(super) fn become_punctual() {
-    // SAFETY: integers, and one valid sched_param; each call concerns this thread alone and may fail without harm.
-    unsafe {
-        libc::prctl(libc::PR_SET_TIMERSLACK, 1 as libc::c_ulong);
-        let mut parameter: libc::sched_param = std::mem::zeroed();
-        parameter.sched_priority = 1;
-        let policy = libc::SCHED_FIFO | libc::SCHED_RESET_ON_FORK;
-        if libc::sched_setscheduler(0, policy, &raw const parameter) < 0 {
-            libc::setpriority(libc::PRIO_PROCESS, 0, -20);
-        }
-    }
-}
-
 /// Longer than the system usually takes to wake a thread.
 const LOOKING: Duration = Duration::from_micros(60);

@@ -1,24 +1,10 @@
 //! Waiting to the microsecond: asleep while there is time, awake at the end.
 
-use crate::error::{LiveError, OsError};
 use std::os::fd::{AsRawFd, BorrowedFd};
 use std::time::Duration;
 
 /// What is left of a wait is spent awake: about what the kernel takes to wake a thread.
 pub(super) const AWAKE: Duration = Duration::from_micros(50);
-
-/// Lets timers of this thread end on their nanosecond instead of up to 50 us later (`PR_SET_TIMERSLACK`, prctl(2)).
-pub(super) fn be_exact() -> Result<(), LiveError> {
-    // SAFETY: takes a number and no pointer.
-    let result = unsafe { libc::prctl(libc::PR_SET_TIMERSLACK, 1_u64) };
-    if result < 0 {
-        return Err(LiveError::System {
-            operation: "make timers exact",
-            reason: OsError::last(),
-        });
-    }
-    Ok(())
-}
 
 /// Sleeps until `fd` is readable, at most `longest`.
 pub(super) fn sleep_until_readable(fd: BorrowedFd<'_>, longest: Duration) {

@@ -2,17 +2,21 @@
 
 use crate::input;
 use crate::output::{self, Status};
-use crate::page::{PageFile, Run};
+use crate::page::{PageFile, Run, Samples};
 use crate::pipeline::moved::Choice;
 use crate::pipeline::tally::{Tally, Wanted};
+use crate::verify::{self, Claim, Found, Ground, Level};
 use analysis::operations::rule::Rule;
 use anyhow::Result;
 use clap::Args as ClapArgs;
 use link::LinkDescription;
 use model::{Operation, OperationStep, parse_duration};
 use predict::{Assumption, Computing, Target};
+use report::ReadOutcome;
 use report::text::{ExplainOutcome, ExplainedExchange};
 use std::path::PathBuf;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 mod links;
@@ -26,7 +30,8 @@ use links::Rates;
 #[derive(Debug, ClapArgs)]
 #[command(after_help = "Examples:\n  longwire predict app.pcap --rtt 1ms,10ms,40ms\n  \
                         longwire predict run.lwr --rtt 40ms --rate 10mbit --on postgres --explain\n  \
-                        longwire predict run.lwr --link 'rtt=40ms loss=0.1%' --clients 1,8,64 --server-cores 4")]
+                        longwire predict run.lwr --link 'rtt=40ms loss=0.1%' --clients 1,8,64 --server-cores 4\n  \
+                        longwire predict app.pcap --rtt 10ms,40ms --verify")]
 pub struct Args {
     /// Capture or recording files; `-` reads stdin.
     #[arg(required = true, value_name = "FILE")]
@@ -59,6 +64,13 @@ pub struct Args {
     /// Say what the prediction assumes, and how the longest operation was replayed.
     #[arg(long, conflicts_with = "json")]
     pub explain: bool,
+    /// Replay the median operation of the names with most time over an emulated link, and show what it took beside what
+    /// was predicted: a minute or so.
+    #[arg(long, conflicts_with_all = ["server_cores", "client_cores"])]
+    pub verify: bool,
+    /// At which level the link is emulated: packet where namespaces can be had, else stream.
+    #[arg(long, requires = "verify", value_name = "LEVEL")]
+    pub level: Option<Level>,
     /// Write records (JSON Lines) instead of the table.
     #[arg(long)]
     pub json: bool,
@@ -72,7 +84,17 @@ pub struct Args {
 /// # Errors
 /// When a file cannot be read or is neither a capture nor a recording.
 pub fn run(args: &Args) -> Result<Status> {
+    let ground = match args.verify.then(|| Ground::find(args.level)).transpose()? {
+        Some(Found::Finished(status)) => return Ok(Status::Child(status)),
+        Some(Found::Here(ground, why)) => {
+            why.iter().for_each(|why| output::note(why));
+            Some(ground)
+        }
+        None => None,
+    };
     let page = args.html.as_deref().map(PageFile::create).transpose()?;
+    let samples = page.as_ref().map(PageFile::samples);
+    let samples = samples.or_else(|| ground.as_ref().map(|_| Samples::default()));
     let wanted = Wanted {
         rule: args.operations,
         targets: targets(&links::links(&args.rtt, &args.rate, &args.link), &args.clients),
@@ -80,13 +102,27 @@ pub fn run(args: &Args) -> Result<Status> {
         moved: args.on.clone(),
         json: args.json,
         longest: args.explain,
-        samples: page.as_ref().map(PageFile::samples),
+        samples: samples.clone(),
         ..Wanted::default()
     };
     let mut tally = Tally::new(&wanted, input::conditions(&args.files))?;
     let input = input::read(&args.files, false, &mut |fact| tally.fact(fact))?;
     let moved = tally.moved();
-    let (outcome, longest) = tally.finish(input.warnings, input.packets)?;
+    let stop = match args.verify {
+        true => output::stop_on_signals()?,
+        false => Arc::default(),
+    };
+    let mut status = Status::Done;
+    let (outcome, longest) = tally.finish_amended(input.warnings, input.packets, |outcome| {
+        if let (Some(ground), Some(samples)) = (&ground, &samples) {
+            let claim = Claim {
+                targets: &wanted.targets,
+                samples,
+                moved: &moved,
+            };
+            status = prove(outcome, &claim, ground, &stop);
+        }
+    })?;
     if !args.json {
         let style = output::style();
         let mut text = report::text::prediction_view(&outcome.predictions, &style);
@@ -94,6 +130,7 @@ pub fn run(args: &Args) -> Result<Status> {
             let explained = explain(&longest, target, &|step| moved.moves(step));
             text.push_str(&report::text::explain_view(&explained, &style));
         }
+        text.extend(outcome.links.iter().map(report::text::link_line));
         output::print(&text)?;
     }
     output::warn(&outcome.warnings);
@@ -104,10 +141,24 @@ pub fn run(args: &Args) -> Result<Status> {
             moved: &moved,
             asked: &wanted.targets,
             computing: wanted.computing,
-            links: &[],
+            links: &outcome.links,
         })?;
     }
-    Ok(Status::Done)
+    Ok(status)
+}
+
+/// Proves the predictions; interrupted when Ctrl-C ended that.
+fn prove(outcome: &mut ReadOutcome, claim: &Claim<'_>, ground: &Ground, stop: &AtomicBool) -> Status {
+    let proof = verify::verify(outcome, claim, ground, stop);
+    outcome.links = proof.links;
+    outcome
+        .warnings
+        .extend(outcome.links.iter().flat_map(report::text::link_warnings));
+    outcome.warnings.extend(proof.warnings);
+    match stop.load(Ordering::Relaxed) {
+        true => Status::Interrupted,
+        false => Status::Done,
+    }
 }
 
 /// One operation on one link, as the report shows it.

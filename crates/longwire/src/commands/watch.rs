@@ -7,18 +7,17 @@ use crate::output::{self, Status};
 use crate::page::{PRICES, PageFile};
 use crate::pipeline::outbox::Outboxes;
 use crate::pipeline::tally::{Tally, Wanted};
-use anyhow::{Context, Result};
+use anyhow::Result;
 use child::Child;
 use clap::Args as ClapArgs;
 use live::{Clock, Relay, RelayOptions, Target};
 use model::Endpoint;
-use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
 use std::ffi::OsString;
 use std::io::{self, Write};
 use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 use std::path::PathBuf;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::Ordering;
 use std::time::{Duration, Instant};
 
 /// Relay an application's database traffic and measure it while the application runs.
@@ -60,7 +59,7 @@ pub struct Args {
 pub fn run(args: &Args) -> Result<Status> {
     let target = Target::parse(&args.target)?;
     live::probe(&target, REACH)?;
-    let stop = stop_on_signals()?;
+    let stop = output::stop_on_signals()?;
     let outboxes = Arc::new(Outboxes::new(args.reporting.keep_literals));
     let options = RelayOptions {
         listen: args.listen,
@@ -108,14 +107,6 @@ const COLLECT: Duration = Duration::from_millis(50);
 
 /// How often a line is printed.
 const PROGRESS: Duration = Duration::from_secs(1);
-
-fn stop_on_signals() -> Result<Arc<AtomicBool>> {
-    let stop = Arc::new(AtomicBool::new(false));
-    for signal in [SIGINT, SIGTERM, SIGHUP] {
-        signal_hook::flag::register(signal, stop.clone()).context("could not watch for Ctrl-C")?;
-    }
-    Ok(stop)
-}
 
 /// The address an application on this host connects to: loopback when the relay listens on every address.
 fn connect_to(relay: &Relay) -> Endpoint {

@@ -197,8 +197,21 @@ impl Tally {
     /// When an output did not take everything.
     pub fn finish(
         self,
+        warnings: Vec<Warning>,
+        packets: Option<u64>,
+    ) -> Result<(ReadOutcome, Option<Operation>)> {
+        self.finish_amended(warnings, packets, |_| ())
+    }
+
+    /// The same; `amend` adds to the outcome before it is written: what was measured beside the predictions, say.
+    ///
+    /// # Errors
+    /// When an output did not take everything.
+    pub fn finish_amended(
+        self,
         mut warnings: Vec<Warning>,
         packets: Option<u64>,
+        amend: impl FnOnce(&mut ReadOutcome),
     ) -> Result<(ReadOutcome, Option<Operation>)> {
         let Self {
             operations,
@@ -218,7 +231,7 @@ impl Tally {
                 text: NOTHING_MOVED.to_owned(),
             });
         }
-        let outcome = ReadOutcome {
+        let mut outcome = ReadOutcome {
             conditions,
             connections: totals.connections,
             statements: totals.statements,
@@ -229,8 +242,10 @@ impl Tally {
                 .take()
                 .map(Predictor::finish)
                 .unwrap_or_default(),
+            links: Vec::new(),
             summary: totals.summary,
         };
+        amend(&mut outcome);
         outlets.write(|records| write_outcome(records, &outcome));
         if let Some(mut recording) = recording {
             let warned = outcome
@@ -359,6 +374,7 @@ fn write_outcome(records: &mut JsonWriter<Stdout>, outcome: &ReadOutcome) -> io:
         .predictions
         .iter()
         .try_for_each(|prediction| records.prediction(prediction))?;
+    outcome.links.iter().try_for_each(|link| records.link(link))?;
     outcome
         .warnings
         .iter()

@@ -88,7 +88,8 @@ fn off(nanos: i64) -> Duration {
     Duration::from_nanos(nanos.unsigned_abs())
 }
 
-fn signed(nanos: i64) -> String {
+/// With its sign: `+31.2 us`.
+pub(super) fn signed(nanos: i64) -> String {
     let sign = if nanos < 0 { '-' } else { '+' };
     format!("{sign}{}", format_duration(off(nanos)))
 }

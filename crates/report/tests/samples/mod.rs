@@ -363,6 +363,7 @@ pub fn read_outcome() -> ReadOutcome {
             .into_iter()
             .flat_map(|(name, turns)| [10, 40].map(|rtt| prediction(name, rtt, turns, None)))
             .collect(),
+        links: Vec::new(),
         summary: summary(),
     }
 }

@@ -86,7 +86,7 @@ impl Desk {
 
     pub(super) fn run(&mut self) {
         crate::sandbox::block_all_signals();
-        crate::network::waiting::become_punctual();
+        crate::punctual::become_punctual();
         let mut ready = ReadyList::new();
         let mut swept = Instant::now();
         while !self.over.load(Ordering::Acquire) {

@@ -1,0 +1,178 @@
+//! Predictions proved: operations replayed over an emulated link, measured beside predicted.
+//!
+//! What is proved is TCP and the arithmetic of waiting: the bytes are filler and the servers wait as long as they were
+//! measured to take. How a server behaves elsewhere is not: docs/prediction.md.
+
+mod choice;
+mod ground;
+mod schedule;
+
+pub use ground::{Found, Ground, Level, Unseen};
+
+use crate::output;
+use crate::page::Samples;
+use crate::pipeline::moved::Moved;
+use choice::Choice;
+use live::replay::{Course, ReplayError, Replayed, Script, replay};
+use model::{DistributionBuilder, LinkOutcome, Measured, Prediction, Warning, format_duration};
+use predict::Target;
+use report::ReadOutcome;
+use schedule::Schedule;
+use std::io::{self, IsTerminal, Write};
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::{Duration, Instant};
+
+/// What is to be proved.
+pub struct Claim<'a> {
+    /// The links predicted for.
+    pub targets: &'a [Target],
+    /// Operations of each name.
+    pub samples: &'a Samples,
+    /// Which connections move.
+    pub moved: &'a Moved,
+}
+
+/// What came of it, besides the measured figures in the predictions.
+#[derive(Debug, Default)]
+pub struct Proof {
+    /// The emulated links, asked beside realised; one a target.
+    pub links: Vec<LinkOutcome>,
+    /// What could not be replayed, and links that were not as asked.
+    pub warnings: Vec<Warning>,
+}
+
+/// Replays an operation of each of the most important names on every target, and notes in the predictions what it took.
+/// Ends early, with what it has, when `stop` is set.
+pub fn verify(outcome: &mut ReadOutcome, claim: &Claim<'_>, ground: &Ground, stop: &AtomicBool) -> Proof {
+    let mut proof = Proof::default();
+    let choices = choice::choose(outcome, claim, &mut proof.warnings);
+    let mut schedule = Schedule::new(&choices);
+    for text in schedule.left_out() {
+        proof.warn(text);
+    }
+    let total = schedule.rest();
+    if !choices.is_empty() {
+        output::note(&format!(
+            "replaying {} operations on emulated links, {}; about {} s, Ctrl-C ends it",
+            choices.len(),
+            ground.level().words(),
+            total.as_secs() + 1
+        ));
+    }
+    let mut progress = Progress::new(total);
+    while let Some((choice, course)) = schedule.next() {
+        if stop.load(Ordering::Relaxed) {
+            proof.warn("the replays were ended before all were through".to_owned());
+            break;
+        }
+        progress.show(choice, schedule.rest());
+        match prove(choice, &course, ground, stop) {
+            Ok((replayed, link)) => {
+                proof.note(choice, &replayed, &mut outcome.predictions[choice.prediction]);
+                proof.link(link);
+            }
+            Err(fault) => proof.warn(format!("{} was not replayed: {fault}", choice.words())),
+        }
+    }
+    progress.clear();
+    proof
+}
+
+/// Replays one operation on one link.
+fn prove(
+    choice: &Choice,
+    course: &Course,
+    ground: &Ground,
+    stop: &AtomicBool,
+) -> Result<(Replayed, LinkOutcome), ReplayError> {
+    ground.with_link(&choice.target.link, |ends| {
+        let script: &Script = &choice.script;
+        replay(script, ends, course, stop)
+    })
+}
+
+impl Proof {
+    fn warn(&mut self, text: String) {
+        self.warnings.push(Warning { text });
+    }
+
+    fn note(&mut self, choice: &Choice, replayed: &Replayed, prediction: &mut Prediction) {
+        if replayed.lateness > LATE {
+            self.warn(format!(
+                "while {} was replayed this machine was up to {} late: it was busy with other things",
+                choice.words(),
+                format_duration(replayed.lateness)
+            ));
+        }
+        let span = replayed.span.as_secs_f64().max(1e-9);
+        let all_clients = (choice.target.clients > 1).then(|| replayed.durations.len() as f64 / span);
+        prediction.measured = measured(&replayed.durations, all_clients);
+    }
+
+    /// Keeps the worst of each link, by its round trips.
+    fn link(&mut self, link: LinkOutcome) {
+        let off = |link: &LinkOutcome| link.rtt_error_p50_ns.map(i64::unsigned_abs);
+        match self.links.iter_mut().find(|known| known.asked == link.asked) {
+            Some(known) if off(known) < off(&link) => *known = link,
+            Some(_) => {}
+            None => self.links.push(link),
+        }
+    }
+}
+
+/// What durations measured one after another say; absent without any. `per_second` of several clients at once is given.
+pub fn measured(durations: &[Duration], per_second: Option<f64>) -> Option<Measured> {
+    let mut all = DistributionBuilder::new();
+    for duration in durations {
+        all.add(*duration);
+    }
+    let mean = all.mean()?.as_secs_f64();
+    Some(Measured {
+        operations: all.count(),
+        duration: all.percentile(50)?,
+        spread: all.distribution(),
+        per_second: per_second.unwrap_or(1.0 / mean.max(1e-9)),
+        errors: 0,
+    })
+}
+
+/// A line on stderr that changes, on a terminal only.
+struct Progress {
+    began: Instant,
+    total: Duration,
+    shown: bool,
+}
+
+impl Progress {
+    fn new(total: Duration) -> Self {
+        Self {
+            began: Instant::now(),
+            total,
+            shown: false,
+        }
+    }
+
+    fn show(&mut self, choice: &Choice, rest: Duration) {
+        if io::stderr().is_terminal() {
+            let done = 100 * self.total.saturating_sub(rest).as_millis() / self.total.as_millis().max(1);
+            let text = format!(
+                "{done:>3} % after {} s, about {} s left: {}",
+                self.began.elapsed().as_secs(),
+                rest.as_secs() + 1,
+                choice.words()
+            );
+            let text: String = report::text::escape::printable(&text).chars().take(78).collect();
+            let _ = write!(io::stderr().lock(), "\r\u{1b}[K{text}");
+            self.shown = true;
+        }
+    }
+
+    fn clear(&self) {
+        if self.shown {
+            let _ = write!(io::stderr().lock(), "\r\u{1b}[K");
+        }
+    }
+}
+
+/// Timed steps that begin later than this say that the machine was busy.
+const LATE: Duration = Duration::from_millis(20);

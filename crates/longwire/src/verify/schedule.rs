@@ -1,0 +1,113 @@
+//! How often each operation is replayed, so that all of it takes a bounded time.
+
+use super::choice::{self, Choice};
+use live::replay::Course;
+use std::time::Duration;
+
+/// The choices that are still to be replayed, each with its number of rounds.
+pub struct Schedule<'a> {
+    /// The last comes first.
+    todo: Vec<(&'a Choice, u32)>,
+    left_out: Vec<String>,
+}
+
+impl<'a> Schedule<'a> {
+    pub fn new(choices: &'a [Choice]) -> Self {
+        let (fitting, long): (Vec<&Choice>, Vec<&Choice>) = choices
+            .iter()
+            .partition(|choice| round_time(choice) <= LONGEST_ROUND);
+        let least: Duration = fitting.iter().map(|choice| time(choice, LEAST_ROUNDS)).sum();
+        let mut room = TIME.saturating_sub(least);
+        let mut left_out: Vec<String> = long.into_iter().map(choice::too_long).collect();
+        let mut todo = Vec::new();
+        let mut spent = Duration::ZERO;
+        let count = fitting.len() as u32;
+        for (place, choice) in fitting.into_iter().enumerate() {
+            let least = time(choice, LEAST_ROUNDS);
+            if spent + least > TIME_AT_MOST {
+                left_out.push(format!(
+                    "{} was not replayed: the others take {} s already; ask for fewer links",
+                    choice.words(),
+                    spent.as_secs()
+                ));
+                continue;
+            }
+            let share = room / (count - place as u32).max(1);
+            let rounds = rounds_within(choice, least + share);
+            let taken = time(choice, rounds);
+            room = room.saturating_sub(taken.saturating_sub(least));
+            spent += taken;
+            todo.push((choice, rounds));
+        }
+        todo.reverse();
+        Self { todo, left_out }
+    }
+
+    /// Sentences on what is not replayed.
+    pub fn left_out(&mut self) -> Vec<String> {
+        std::mem::take(&mut self.left_out)
+    }
+
+    /// What is to be replayed next, and how.
+    pub fn next(&mut self) -> Option<(&'a Choice, Course)> {
+        let (choice, rounds) = self.todo.pop()?;
+        let course = Course {
+            clients: choice.target.clients,
+            rounds,
+            warm_up: WARM_UP,
+            pause: pause(choice),
+            longest: time(choice, rounds) * SLOWER_AT_MOST + PATIENCE,
+        };
+        Some((choice, course))
+    }
+
+    /// About what the rest takes.
+    pub fn rest(&self) -> Duration {
+        self.todo
+            .iter()
+            .map(|(choice, rounds)| time(choice, *rounds))
+            .sum()
+    }
+}
+
+/// As many rounds as fit into `room`, an odd number, so that the median is one of them.
+fn rounds_within(choice: &Choice, room: Duration) -> u32 {
+    let rounds = (LEAST_ROUNDS..=MOST_ROUNDS).rev().step_by(2);
+    rounds
+        .into_iter()
+        .find(|rounds| time(choice, *rounds) <= room)
+        .unwrap_or(LEAST_ROUNDS)
+}
+
+fn time(choice: &Choice, rounds: u32) -> Duration {
+    round_time(choice) * (rounds + WARM_UP)
+}
+
+fn round_time(choice: &Choice) -> Duration {
+    choice.predicted + pause(choice) + choice.target.link.rtt
+}
+
+/// The link is idle when an operation begins, unless several clients keep it busy.
+fn pause(choice: &Choice) -> Duration {
+    match choice.target.clients {
+        1 => IDLE + choice.target.link.rtt,
+        _ => Duration::ZERO,
+    }
+}
+
+/// What all replays should take, and what they may take when the least number of rounds needs more.
+const TIME: Duration = Duration::from_secs(20);
+const TIME_AT_MOST: Duration = Duration::from_secs(90);
+
+/// An operation that takes longer is not replayed.
+const LONGEST_ROUND: Duration = Duration::from_secs(20);
+
+/// Odd, as [`MOST_ROUNDS`] is.
+const LEAST_ROUNDS: u32 = 1;
+const MOST_ROUNDS: u32 = 15;
+const WARM_UP: u32 = 1;
+const IDLE: Duration = Duration::from_millis(2);
+
+/// A replay that takes so many times what was predicted is given up.
+const SLOWER_AT_MOST: u32 = 5;
+const PATIENCE: Duration = Duration::from_secs(10);
