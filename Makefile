@@ -11,7 +11,7 @@ demo:
 	scripts/setup.sh demo
 	cargo build --release --locked --package longwire
 	@echo
-	@"$${CARGO_TARGET_DIR:-target}"/release/longwire demo
+	@"$${CARGO_TARGET_DIR:-target}"/release/longwire demo --html "$${CARGO_TARGET_DIR:-target}"/longwire-demo.html
 
 test:
 	scripts/setup.sh test

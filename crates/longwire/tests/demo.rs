@@ -1,25 +1,36 @@
-//! `longwire demo`: the story holds, and its figures agree with what the demo does.
+//! `longwire demo` as a user runs it: the story, the proof, the page, the end.
 
-use assert_cmd::Command;
 use serde_json::Value;
-use std::time::Duration;
+use std::path::Path;
+use std::process::{Command, Stdio};
+use std::time::{Duration, Instant};
+use tempfile::TempDir;
+use testbed::process::require;
 
-fn demo(arguments: &[&str]) -> String {
-    let output = Command::cargo_bin("longwire")
+/// The demo in a directory of its own.
+fn demo(directory: &Path, arguments: &[&str]) -> (String, String) {
+    let output = assert_cmd::Command::cargo_bin("longwire")
         .expect("the binary is built")
+        .current_dir(directory)
         .arg("demo")
         .args(arguments)
-        .timeout(Duration::from_secs(60))
+        .timeout(Duration::from_secs(120))
         .assert()
         .success()
         .get_output()
         .clone();
-    String::from_utf8(output.stdout).expect("text is UTF-8")
+    let text = |bytes| String::from_utf8(bytes).expect("text is UTF-8");
+    (text(output.stdout), text(output.stderr))
+}
+
+fn directory() -> TempDir {
+    tempfile::tempdir().expect("a directory")
 }
 
 #[test]
-fn each_page_waits_once_a_statement_and_three_times_to_get_there() {
-    let text = demo(&["--json"]);
+fn each_page_waits_once_a_statement_and_three_times_to_get_there_near_and_far() {
+    let directory = directory();
+    let (text, _) = demo(directory.path(), &["--json"]);
     let records: Vec<Value> = text
         .lines()
         .map(|line| serde_json::from_str(line).expect("a record"))
@@ -39,6 +50,7 @@ fn each_page_waits_once_a_statement_and_three_times_to_get_there() {
     // Handshake and login cost one turn each, each statement one.
     assert_eq!(chatty.iter().chain(&joined).sum::<u64>(), statements + 2 * 80);
     assert!(joined.iter().all(|turns| *turns == 3), "{joined:?}");
+    let mut proved = 0;
     for prediction in of_type("prediction") {
         let number = |key: &str| prediction[key].as_u64().expect("a number");
         let turns = if prediction["operation_name"] == "page, one join" {
@@ -47,19 +59,96 @@ fn each_page_waits_once_a_statement_and_three_times_to_get_there() {
             chatty[0]
         };
         // The page cannot be faster than its turns, and little else grows with distance on a link without limit.
-        assert!(number("duration_ns") >= turns * number("rtt_ns"), "{prediction}");
+        let least = turns * number("rtt_ns");
+        assert!(number("duration_ns") >= least, "{prediction}");
         assert!(number("low_ns") <= number("duration_ns") && number("duration_ns") <= number("high_ns"));
+        if let Some(measured) = prediction["measured_ns"].as_u64() {
+            proved += 1;
+            println!("{prediction}");
+            assert!(measured >= least, "faster than light: {prediction}");
+            assert!(measured < 2 * least + 200_000_000, "{prediction}");
+            assert!(prediction["error_share"].as_f64().is_some(), "{prediction}");
+        }
     }
-    assert_eq!(of_type("prediction").count(), 8);
+    assert_eq!((of_type("prediction").count(), proved), (8, 4));
+    assert_eq!(of_type("link").count(), 2);
 }
 
 #[test]
-fn the_story_names_the_finding_and_its_remedy_again_and_again() {
+fn the_story_names_the_finding_proves_the_remedy_and_leaves_a_page_again_and_again() {
+    let directory = directory();
     for _ in 0..2 {
-        let text = demo(&[]);
-        assert!(text.contains("N+1"), "{text}");
-        assert!(text.contains("select name from authors where id = ?"), "{text}");
-        assert!(text.contains("times faster"), "{text}");
+        let (text, _) = demo(directory.path(), &[]);
+        for words in [
+            "N+1",
+            "select name from authors where id = ?",
+            "proved over an emulated link",
+            "at 40.0 ms, measured:",
+            "times faster",
+            "longwire-demo.html",
+        ] {
+            assert!(text.contains(words), "'{words}' is missing in: {text}");
+        }
         assert!(text.lines().count() <= 40, "the story fits one screen: {text}");
+        assert!(text.lines().all(|line| line.chars().count() <= 80), "{text}");
+        let page = std::fs::read_to_string(directory.path().join("longwire-demo.html")).expect("the page");
+        assert!(page.contains("page, 1 + N look-ups") && page.ends_with("</html>\n"));
     }
+}
+
+#[test]
+fn a_file_of_somebody_else_stays_as_it_is_and_is_warned_of() {
+    let directory = directory();
+    let path = directory.path().join("longwire-demo.html");
+    std::fs::write(&path, "my notes").expect("it is written");
+    let (text, warnings) = demo(directory.path(), &[]);
+    assert!(
+        warnings.contains("longwire-demo.html is there already"),
+        "{warnings}"
+    );
+    assert!(warnings.contains("--html"), "{warnings}");
+    assert!(
+        text.contains("times faster") && !text.contains("longwire-demo.html"),
+        "{text}"
+    );
+    assert_eq!(std::fs::read_to_string(&path).expect("it is there"), "my notes");
+}
+
+#[test]
+fn a_page_that_is_asked_for_where_it_cannot_be_is_refused_at_once() {
+    assert_cmd::Command::cargo_bin("longwire")
+        .expect("the binary is built")
+        .args(["demo", "--html", "/no/such/directory/page.html"])
+        .timeout(Duration::from_secs(20))
+        .assert()
+        .code(2);
+}
+
+#[test]
+fn the_user_may_end_it_and_sees_what_there_is() {
+    let directory = directory();
+    let running = Command::new(assert_cmd::cargo::cargo_bin("longwire"))
+        .arg("demo")
+        .current_dir(directory.path())
+        .stdout(Stdio::piped())
+        .spawn()
+        .expect("the binary is built");
+    // The page's file is made after the signal handlers.
+    let began = Instant::now();
+    while !directory.path().join("longwire-demo.html").exists() {
+        assert!(began.elapsed() < Duration::from_secs(30), "it never begins");
+        std::thread::sleep(Duration::from_millis(5));
+    }
+    let killed = Command::new(require("kill"))
+        .args(["-INT", &running.id().to_string()])
+        .status()
+        .expect("kill runs");
+    assert!(killed.success());
+    let began = Instant::now();
+    let output = running.wait_with_output().expect("it ends");
+    assert!(began.elapsed() < Duration::from_secs(20), "it goes on and on");
+    assert_eq!(output.status.code(), Some(130));
+    let text = String::from_utf8_lossy(&output.stdout);
+    assert!(text.contains("1. Measured at distance 0"), "{text}");
+    assert!(text.contains("page, one join"), "{text}");
 }

@@ -45,6 +45,10 @@ fn views() -> Vec<(&'static str, String)> {
             demo_view(&samples::demo(), &style(100, Colour::Plain)),
         ),
         (
+            "demo-80.txt",
+            demo_view(&samples::demo(), &style(80, Colour::Plain)),
+        ),
+        (
             "explain-120.txt",
             explain_view(&samples::explanation(), &style(120, Colour::Plain)),
         ),

@@ -1,28 +1,39 @@
 //! `longwire demo`: the whole story on one machine with nothing installed.
 
+mod page;
+mod proof;
+mod stage;
+
 use crate::output::{self, Status};
-use crate::pipeline::outbox::Outboxes;
+use crate::page::Run;
 use crate::pipeline::tally::{Tally, Wanted};
 use analysis::operations::rule::Rule;
-use anyhow::{Context, Result, ensure};
+use anyhow::{Result, ensure};
 use clap::Args as ClapArgs;
-use demo::{Application, Page, Server, Variant};
-use live::{Clock, RelayOptions, Target};
-use model::Endpoint;
+use demo::{Page, Variant};
+use model::Warning;
+use proof::Proof;
+use report::ReadOutcome;
 use report::text::DemoOutcome;
-use std::net::SocketAddr;
-use std::sync::Arc;
+use stage::Stage;
+use std::path::PathBuf;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
-/// See the whole story in a few seconds, with nothing installed.
+/// See the whole story in half a minute, with nothing installed.
 ///
 /// An embedded SQL server, an application that asks it too often, and a relay between them: measured at distance 0,
-/// predicted further away, then the same page with its queries joined.
+/// predicted further away, proved over an emulated link, then the same page with its queries joined. Needs no
+/// privileges.
 #[derive(Debug, ClapArgs)]
 pub struct Args {
     /// Write records (JSON Lines) instead of the story.
     #[arg(long)]
     pub json: bool,
+    /// Where the page with charts and sliders is written. Left out: longwire-demo.html, unless something else has that
+    /// name.
+    #[arg(long, value_name = "FILE")]
+    pub html: Option<PathBuf>,
 }
 
 /// Pages of each variant that are measured.
@@ -42,8 +53,11 @@ const DISTANCES: [Duration; 4] = [
 /// Runs it.
 ///
 /// # Errors
-/// When loopback sockets cannot be used.
+/// When loopback sockets cannot be used, or the file named for the page cannot.
 pub fn run(args: &Args) -> Result<Status> {
+    let mut warnings = Vec::new();
+    let stop = output::stop_on_signals()?;
+    let page = page::open(args.html.as_deref(), &mut warnings)?;
     let chatty = Stage::set(Variant::Chatty, "page, 1 + N look-ups")?;
     let joined = Stage::set(Variant::Joined, "page, one join")?;
     let wanted = Wanted {
@@ -54,6 +68,7 @@ pub fn run(args: &Args) -> Result<Status> {
             (joined.server, joined.name.clone()),
         ],
         json: args.json,
+        samples: page.as_ref().map(crate::page::PageFile::samples),
         ..Wanted::default()
     };
     let conditions = output::conditions(
@@ -62,97 +77,87 @@ pub fn run(args: &Args) -> Result<Status> {
         "relay on loopback, in front of an embedded SQL server".to_owned(),
     );
     let mut tally = Tally::new(&wanted, conditions)?;
+    let moved = tally.moved();
     let names = [chatty.name.clone(), joined.name.clone()];
-    let (before, after) = alternate(&chatty, &joined)?;
-    ensure!(
-        before.checksum == after.checksum,
-        "the two variants of the page show different content"
-    );
+    let shown = alternate(&chatty, &joined, &stop)?;
+    let proof = proof::prove(&chatty, &joined, shown.rows, &stop);
     for stage in [chatty, joined] {
         stage.strike(&mut tally);
     }
-    let (outcome, _) = tally.finish(Vec::new(), None)?;
+    warnings.extend(proof.warnings.iter().cloned());
+    let (outcome, _) = tally.finish_amended(warnings, None, |outcome| note(outcome, &proof))?;
+    let written = page::write(
+        page,
+        &Run {
+            title: page::TITLE,
+            outcome: &outcome,
+            moved: &moved,
+            asked: &wanted.targets,
+            computing: wanted.computing,
+            links: &outcome.links,
+        },
+    );
+    output::warn(&outcome.warnings);
+    if let (true, Some(path)) = (args.json, &written) {
+        output::note(&format!("the page is in {}", path.display()));
+    }
     if !args.json {
         let [chatty, joined] = names;
         let story = DemoOutcome {
-            pages: PAGES,
-            rows: before.rows,
+            pages: shown.pages,
+            rows: shown.rows,
             chatty,
             joined,
+            links: outcome.links.clone(),
+            page: written.map(|path| path.display().to_string()),
             outcome,
         };
         output::print(&report::text::demo_view(&story, &output::style()))?;
     }
-    Ok(Status::Done)
+    Ok(if stop.load(Ordering::Relaxed) {
+        Status::Interrupted
+    } else {
+        Status::Done
+    })
+}
+
+/// What was measured at distance 0.
+struct Shown {
+    /// Pages of each variant.
+    pages: usize,
+    /// Products on a page.
+    rows: usize,
 }
 
 /// Fetches the pages, one of each in turn, so that whatever else the machine does meets both.
-fn alternate(chatty: &Stage, joined: &Stage) -> Result<(Page, Page)> {
+fn alternate(chatty: &Stage, joined: &Stage, stop: &AtomicBool) -> Result<Shown> {
     for _ in 0..WARM_UP {
         chatty.page_unseen()?;
         joined.page_unseen()?;
     }
-    let mut pages = (chatty.page()?, joined.page()?);
-    for _ in 1..PAGES {
-        pages = (chatty.page()?, joined.page()?);
+    let mut shown = Shown { pages: 0, rows: 0 };
+    while shown.pages == 0 || (shown.pages < PAGES && !stop.load(Ordering::Relaxed)) {
+        let (before, after): (Page, Page) = (chatty.page()?, joined.page()?);
+        ensure!(
+            before.checksum == after.checksum,
+            "the two variants of the page show different content"
+        );
+        shown.pages += 1;
+        shown.rows = before.rows;
     }
-    Ok(pages)
+    Ok(shown)
 }
 
-/// A server, a relay in front of it, and the application that uses them.
-struct Stage {
-    variant: Variant,
-    name: Arc<str>,
-    server: Endpoint,
-    relay: live::Relay,
-    outboxes: Arc<Outboxes>,
-    /// Stops when dropped.
-    database: Server,
+/// Notes what was measured over emulated links beside the predictions.
+fn note(outcome: &mut ReadOutcome, proof: &Proof) {
+    for prediction in &mut outcome.predictions {
+        let proved = proof
+            .pages
+            .iter()
+            .find(|proved| proved.name == prediction.operation_name && proved.rtt == prediction.rtt);
+        prediction.measured = proved.map(|proved| proved.measured.clone());
+    }
+    outcome.links.clone_from(&proof.links);
+    let off = proof.links.iter().flat_map(report::text::link_warnings);
+    outcome.warnings.extend(off.collect::<Vec<Warning>>());
 }
-
-impl Stage {
-    fn set(variant: Variant, name: &str) -> Result<Self> {
-        let database = Server::start()?;
-        let address = database.address();
-        let target = Target::parse(&format!("postgres://{address}/shop"))?;
-        let outboxes = Arc::new(Outboxes::new(false));
-        let options = RelayOptions {
-            listen: SocketAddr::from(([127, 0, 0, 1], 0)),
-            target,
-            link: None,
-        };
-        let relay = live::relay::start(options, Clock::anchored_now(), outboxes.clone())
-            .context("could not relay on loopback")?;
-        let server = Endpoint {
-            address: address.ip(),
-            port: address.port(),
-        };
-        Ok(Self {
-            variant,
-            name: Arc::from(name),
-            server,
-            relay,
-            outboxes,
-            database,
-        })
-    }
-
-    fn page(&self) -> Result<Page> {
-        Ok(Application::new().page(self.relay.local_addr(), self.variant)?)
-    }
-
-    fn page_unseen(&self) -> Result<Page> {
-        Ok(Application::new().page(self.database.address(), self.variant)?)
-    }
-
-    /// Ends the relay and hands what it saw to `tally`.
-    fn strike(self, tally: &mut Tally) {
-        self.relay.stop(LAST_BYTES);
-        for fact in self.outboxes.drain() {
-            tally.fact(fact);
-        }
-    }
-}
-
-/// How long connections may take to end by themselves.
-const LAST_BYTES: Duration = Duration::from_secs(1);

@@ -1,10 +1,12 @@
 //! The story of `demo`.
 
 use super::escape::printable;
+use super::link::signed;
+use super::prediction::error_text;
 use super::style::{Ink, Style};
 use super::table::Table;
 use super::{ReadOutcome, duration_or_dash};
-use model::{OperationGroup, Prediction, Share, format_duration};
+use model::{LinkOutcome, OperationGroup, Prediction, Share, format_duration};
 use std::fmt::Write;
 use std::sync::Arc;
 use std::time::Duration;
@@ -20,8 +22,12 @@ pub struct DemoOutcome {
     pub chatty: Arc<str>,
     /// Operation name of the page with a join.
     pub joined: Arc<str>,
-    /// All that was measured and predicted.
+    /// All that was measured and predicted; predictions that were proved have what was measured.
     pub outcome: ReadOutcome,
+    /// The emulated links over which predictions were proved.
+    pub links: Vec<LinkOutcome>,
+    /// The file of the page, when one was written.
+    pub page: Option<String>,
 }
 
 /// Measured here, predicted elsewhere, the finding, and what its remedy gives.
@@ -29,8 +35,8 @@ pub fn demo_view(demo: &DemoOutcome, style: &Style) -> String {
     let mut out = String::new();
     let _ = writeln!(
         out,
-        "A web shop's page of {} products, {} times, with its database on this machine. Then the same page\n\
-         with its queries joined. Both through a longwire relay: all of this was seen on the wire.\n",
+        "A web shop's page of {} products, {} times, its database on this machine;\n\
+         then the same page with its queries joined. All of it seen on the wire.\n",
         demo.rows, demo.pages
     );
     heading(&mut out, style, "1. Measured at distance 0");
@@ -38,13 +44,21 @@ pub fn demo_view(demo: &DemoOutcome, style: &Style) -> String {
     heading(
         &mut out,
         style,
-        "\n2. Predicted: the same pages, the database further away",
+        "\n2. Predicted with the database further away, and proved over an emulated link",
     );
     predicted(demo).render(style, &mut out);
+    realised(demo, style, &mut out);
     heading(&mut out, style, "\n3. The finding");
     finding(demo, &mut out);
     heading(&mut out, style, "\n4. What the remedy gives");
     remedy(demo, &mut out);
+    if let Some(page) = &demo.page {
+        let _ = writeln!(
+            out,
+            "\nWith charts, and sliders for other distances: {}",
+            printable(page)
+        );
+    }
     out.push_str("\nYour own application: longwire watch postgres://user@host/database -- COMMAND\n");
     out
 }
@@ -74,15 +88,34 @@ fn measured(demo: &DemoOutcome) -> Table {
 }
 
 fn predicted(demo: &DemoOutcome) -> Table {
-    let mut headings = vec!["page, at an rtt of".to_owned()];
-    headings.extend(predictions(demo, &demo.chatty).map(|prediction| format_duration(prediction.rtt)));
-    let mut table = Table::new(headings);
+    let mut table = Table::new(["page", "rtt", "predicted", "measured", "error"]);
     for name in [&demo.chatty, &demo.joined] {
-        let mut cells = vec![name.to_string()];
-        cells.extend(predictions(demo, name).map(|prediction| format_duration(prediction.duration)));
-        table.row(cells);
+        for prediction in further_away(demo, name) {
+            let measured = prediction.measured.as_ref();
+            let cells = [
+                name.to_string(),
+                format_duration(prediction.rtt),
+                format_duration(prediction.duration),
+                measured.map_or_else(String::new, |measured| format_duration(measured.duration)),
+                prediction.error().map_or_else(String::new, error_text),
+            ];
+            table.row(cells);
+        }
     }
     table
+}
+
+/// How far the links were from what was asked of them.
+fn realised(demo: &DemoOutcome, style: &Style, out: &mut String) {
+    let links = demo.links.iter().filter_map(|link| {
+        let longer = signed(link.rtt_error_p50_ns?);
+        Some(format!("{longer} at {}", format_duration(link.rtt)))
+    });
+    let links: Vec<String> = links.collect();
+    if !links.is_empty() {
+        let text = format!("The link's round trips were off by {}", links.join(", "));
+        let _ = writeln!(out, "  {}", style.paint(Ink::Faint, &text));
+    }
 }
 
 fn finding(demo: &DemoOutcome, out: &mut String) {
@@ -103,7 +136,7 @@ fn finding(demo: &DemoOutcome, out: &mut String) {
     if let Some(group) = group(demo, &demo.chatty) {
         let _ = writeln!(
             out,
-            "  The page waits {:.0} times for its database: each millisecond of distance costs it {:.0} ms.",
+            "  The page waits {:.0} times for its database: each ms of distance costs it {:.0} ms.",
             turns(group),
             turns(group)
         );
@@ -111,16 +144,19 @@ fn finding(demo: &DemoOutcome, out: &mut String) {
 }
 
 fn remedy(demo: &DemoOutcome, out: &mut String) {
-    let pairs = predictions(demo, &demo.chatty).zip(predictions(demo, &demo.joined));
-    for (before, after) in pairs.filter(|(before, _)| before.rtt > Duration::ZERO) {
+    for (before, after) in further_away(demo, &demo.chatty).zip(further_away(demo, &demo.joined)) {
+        let (how, before_took, after_took) = match (&before.measured, &after.measured) {
+            (Some(before), Some(after)) => ("measured:", before.duration, after.duration),
+            _ => ("predicted:", before.duration, after.duration),
+        };
         let _ = writeln!(
             out,
-            "  at {:>7}: {} -> {}, {} less ({:.0} times faster)",
+            "  at {:>7}, {how:10} {} -> {}, {} less ({:.0} times faster)",
             format_duration(before.rtt),
-            format_duration(before.duration),
-            format_duration(after.duration),
-            format_duration(before.duration.saturating_sub(after.duration)),
-            before.duration.as_secs_f64() / after.duration.as_secs_f64().max(f64::MIN_POSITIVE),
+            format_duration(before_took),
+            format_duration(after_took),
+            format_duration(before_took.saturating_sub(after_took)),
+            before_took.as_secs_f64() / after_took.as_secs_f64().max(f64::MIN_POSITIVE),
         );
     }
 }
@@ -133,9 +169,8 @@ fn group<'a>(demo: &'a DemoOutcome, name: &Arc<str>) -> Option<&'a OperationGrou
     demo.outcome.operations.iter().find(|group| group.name == *name)
 }
 
-fn predictions<'a>(demo: &'a DemoOutcome, name: &'a Arc<str>) -> impl Iterator<Item = &'a Prediction> {
-    demo.outcome
-        .predictions
-        .iter()
-        .filter(move |prediction| prediction.operation_name == *name)
+fn further_away<'a>(demo: &'a DemoOutcome, name: &'a Arc<str>) -> impl Iterator<Item = &'a Prediction> {
+    let is_meant =
+        move |prediction: &&Prediction| prediction.operation_name == *name && prediction.rtt > Duration::ZERO;
+    demo.outcome.predictions.iter().filter(is_meant)
 }

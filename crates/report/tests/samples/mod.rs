@@ -373,6 +373,14 @@ pub fn demo() -> DemoOutcome {
     let predictions = [(chatty, 27.0), (joined, 3.0)]
         .into_iter()
         .flat_map(|(name, turns)| [0, 10, 40, 120].map(|rtt| prediction(name, rtt, turns, None)));
+    let mut predictions: Vec<Prediction> = predictions.collect();
+    for (place, took) in [(1, 282_100), (2, 1_094_700), (5, 39_400), (6, 129_300)] {
+        predictions[place].measured = Some(measured(9, took));
+    }
+    let at = |rtt| LinkOutcome {
+        rtt: Duration::from_millis(rtt),
+        ..link()
+    };
     DemoOutcome {
         pages: 40,
         rows: 12,
@@ -387,9 +395,11 @@ pub fn demo() -> DemoOutcome {
                 group(chatty, OperationKind::Connection, 40, 1_080),
                 group(joined, OperationKind::Connection, 40, 120),
             ],
-            predictions: predictions.collect(),
+            predictions,
             ..read_outcome()
         },
+        links: vec![at(10), at(40)],
+        page: Some("longwire-demo.html".to_owned()),
     }
 }
 

@@ -1,0 +1,80 @@
+//! Where the demo's page goes.
+
+use crate::page::{PageFile, Run};
+use anyhow::Result;
+use model::Warning;
+use std::io::Read;
+use std::path::{Path, PathBuf};
+
+/// The title of the page; a file with it is an earlier run's.
+pub const TITLE: &str = "demo";
+
+const FILE: &str = "longwire-demo.html";
+
+/// The file that is asked for, or the usual one; then a file that is not an earlier demo's stays as it is, and what is
+/// in the way is only warned of.
+///
+/// # Errors
+/// When the file that is asked for cannot be written.
+pub fn open(asked: Option<&Path>, warnings: &mut Vec<Warning>) -> Result<Option<PageFile>> {
+    if let Some(path) = asked {
+        return PageFile::create(path).map(Some);
+    }
+    let path = PathBuf::from(FILE);
+    let mut warn = |why: String| {
+        let text = format!("no page is written: {why}; name another file with --html");
+        warnings.push(Warning { text });
+        Ok(None)
+    };
+    if path.exists() && !is_earlier_demo(&path) {
+        return warn(format!("{FILE} is there already and not a demo's page"));
+    }
+    PageFile::create(&path)
+        .map(Some)
+        .or_else(|error| warn(format!("{error:#}")))
+}
+
+/// Writes the page, and tells where it is. A fault is told and no more: the story is not lost for it.
+pub fn write(page: Option<PageFile>, run: &Run<'_>) -> Option<PathBuf> {
+    match page?.store(run) {
+        Ok(path) => Some(path),
+        Err(error) => {
+            let text = format!("{error:#}");
+            crate::output::warn(&[Warning { text }]);
+            None
+        }
+    }
+}
+
+fn is_earlier_demo(path: &Path) -> bool {
+    let mut begin = Vec::new();
+    let read = std::fs::File::open(path).and_then(|file| file.take(BEGIN).read_to_end(&mut begin));
+    // An empty file is one that a run was about to fill.
+    let title = format!("<title>{TITLE} · longwire</title>");
+    read.is_ok() && (begin.is_empty() || String::from_utf8_lossy(&begin).contains(&title))
+}
+
+/// Bytes at the begin of a file that hold its title.
+const BEGIN: u64 = 1 << 12;
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_an_earlier_page_is_written_over() {
+        let directory = tempfile::tempdir().expect("a directory");
+        let path = directory.path().join("page.html");
+        let is_ours = |content: &str| {
+            std::fs::write(&path, content).expect("it is written");
+            is_earlier_demo(&path)
+        };
+        assert!(is_ours(""));
+        assert!(is_ours("<!DOCTYPE html><head><title>demo · longwire</title>"));
+        assert!(!is_ours(
+            "<!DOCTYPE html><head><title>shop.pcap · longwire</title>"
+        ));
+        assert!(!is_ours("my notes"));
+        assert!(!is_earlier_demo(directory.path()));
+    }
+}

@@ -1,0 +1,116 @@
+//! The demo's predictions proved: the application itself, run over emulated links.
+
+use super::stage::Stage;
+use crate::verify::{self, Unseen};
+use anyhow::{Result, ensure};
+use demo::{Application, Page};
+use link::LinkDescription;
+use live::{Clock, RelayOptions, Target};
+use model::{LinkOutcome, Measured, Warning, format_duration};
+use std::io::{self, IsTerminal, Write};
+use std::net::{Ipv4Addr, SocketAddr};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Duration;
+
+/// What the application took over emulated links.
+#[derive(Debug, Default)]
+pub struct Proof {
+    pub pages: Vec<Proved>,
+    pub links: Vec<LinkOutcome>,
+    pub warnings: Vec<Warning>,
+}
+
+/// One variant of the page at one distance.
+#[derive(Debug)]
+pub struct Proved {
+    pub name: Arc<str>,
+    pub rtt: Duration,
+    pub measured: Measured,
+}
+
+/// The distances at which pages are fetched, and how many of each variant: about five seconds each.
+const DISTANCES: [(Duration, usize); 2] = [(Duration::from_millis(10), 11), (Duration::from_millis(40), 5)];
+
+/// Fetches pages of both variants over a link of each distance, until `stop` is set. `rows` are on a page that was
+/// fetched without a link.
+pub fn prove(chatty: &Stage, joined: &Stage, rows: usize, stop: &AtomicBool) -> Proof {
+    let mut proof = Proof::default();
+    for (rtt, pages) in DISTANCES {
+        if stop.load(Ordering::Relaxed) {
+            break;
+        }
+        progress(&format!("running the application at {}", format_duration(rtt)));
+        if let Err(fault) = proof.at(rtt, pages, [chatty, joined], rows, stop) {
+            let text = format!("nothing was proved at {}: {fault:#}", format_duration(rtt));
+            proof.warnings.push(Warning { text });
+        }
+    }
+    progress("");
+    proof
+}
+
+impl Proof {
+    fn at(
+        &mut self,
+        rtt: Duration,
+        pages: usize,
+        stages: [&Stage; 2],
+        rows: usize,
+        stop: &AtomicBool,
+    ) -> Result<()> {
+        let options = RelayOptions {
+            listen: SocketAddr::from((Ipv4Addr::LOCALHOST, 0)),
+            target: Target::parse(&format!("postgres://{}/shop", stages[0].address()))?,
+            link: Some(LinkDescription::with_rtt(rtt)),
+        };
+        let relay = live::relay::start(options, Clock::anchored_now(), Arc::new(Unseen))?;
+        let mut took = [Vec::new(), Vec::new()];
+        let fetched = fetch(relay.local_addr(), stages, pages, &mut took, stop);
+        let link = relay.link_outcome();
+        relay.stop(Duration::ZERO);
+        for page in fetched? {
+            ensure!(page.rows == rows, "a page over the link shows other content");
+        }
+        for (stage, durations) in stages.iter().zip(&took) {
+            self.pages
+                .extend(verify::measured(durations, None).map(|measured| Proved {
+                    name: stage.name.clone(),
+                    rtt,
+                    measured,
+                }));
+        }
+        self.links.extend(link);
+        Ok(())
+    }
+}
+
+/// The pages, one of each variant in turn; the last of each.
+fn fetch(
+    address: SocketAddr,
+    stages: [&Stage; 2],
+    pages: usize,
+    took: &mut [Vec<Duration>; 2],
+    stop: &AtomicBool,
+) -> Result<Vec<Page>> {
+    let mut last = Vec::new();
+    for _ in 0..pages {
+        last.clear();
+        for (stage, durations) in stages.iter().zip(&mut *took) {
+            if stop.load(Ordering::Relaxed) {
+                return Ok(last);
+            }
+            let page = Application::new().page(address, stage.variant)?;
+            durations.push(page.duration);
+            last.push(page);
+        }
+    }
+    Ok(last)
+}
+
+/// A line on stderr that changes, on a terminal only.
+fn progress(text: &str) {
+    if io::stderr().is_terminal() {
+        let _ = write!(io::stderr().lock(), "\r\u{1b}[K{text}");
+    }
+}

@@ -1,0 +1,74 @@
+//! What the demo measures with: a server, a relay in front of it, the application.
+
+use crate::pipeline::outbox::Outboxes;
+use crate::pipeline::tally::Tally;
+use anyhow::{Context, Result};
+use demo::{Application, Page, Server, Variant};
+use live::{Clock, RelayOptions, Target};
+use model::Endpoint;
+use std::net::SocketAddr;
+use std::sync::Arc;
+use std::time::Duration;
+
+/// A server, a relay in front of it, and the application that uses them.
+pub struct Stage {
+    pub variant: Variant,
+    pub name: Arc<str>,
+    pub server: Endpoint,
+    relay: live::Relay,
+    outboxes: Arc<Outboxes>,
+    /// Stops when dropped.
+    database: Server,
+}
+
+impl Stage {
+    pub fn set(variant: Variant, name: &str) -> Result<Self> {
+        let database = Server::start()?;
+        let address = database.address();
+        let target = Target::parse(&format!("postgres://{address}/shop"))?;
+        let outboxes = Arc::new(Outboxes::new(false));
+        let options = RelayOptions {
+            listen: SocketAddr::from(([127, 0, 0, 1], 0)),
+            target,
+            link: None,
+        };
+        let relay = live::relay::start(options, Clock::anchored_now(), outboxes.clone())
+            .context("could not relay on loopback")?;
+        let server = Endpoint {
+            address: address.ip(),
+            port: address.port(),
+        };
+        Ok(Self {
+            variant,
+            name: Arc::from(name),
+            server,
+            relay,
+            outboxes,
+            database,
+        })
+    }
+
+    pub fn page(&self) -> Result<Page> {
+        Ok(Application::new().page(self.relay.local_addr(), self.variant)?)
+    }
+
+    pub fn page_unseen(&self) -> Result<Page> {
+        Ok(Application::new().page(self.database.address(), self.variant)?)
+    }
+
+    /// The address of the server itself.
+    pub fn address(&self) -> SocketAddr {
+        self.database.address()
+    }
+
+    /// Ends the relay and hands what it saw to `tally`.
+    pub fn strike(self, tally: &mut Tally) {
+        self.relay.stop(LAST_BYTES);
+        for fact in self.outboxes.drain() {
+            tally.fact(fact);
+        }
+    }
+}
+
+/// How long connections may take to end by themselves.
+const LAST_BYTES: Duration = Duration::from_secs(1);
