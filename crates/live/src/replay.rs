@@ -68,6 +68,8 @@ pub struct Course {
     pub warm_up: u32,
     /// Pause before each operation, so that the link is idle when it begins. Zero for clients that keep a server busy.
     pub pause: Duration,
+    /// Time over which the first begins of the clients are spread.
+    pub stagger: Duration,
     /// All of this takes no longer; what is there by then is the outcome.
     pub longest: Duration,
 }
@@ -152,13 +154,14 @@ pub enum ReplayError {
 /// Replays `script` between `ends`, as often as `course` says, until `stop` is set. Takes a thread of its own.
 ///
 /// # Errors
-/// When a connection fails, or the time is over before one operation was through.
+/// When there are too many connections, when one fails, or when the time is over before one operation was through.
 pub fn replay(
     script: &Script,
     ends: &Ends<'_>,
     course: &Course,
     stop: &AtomicBool,
 ) -> Result<Replayed, ReplayError> {
+    script.check_clients(course.clients)?;
     let work = || {
         become_punctual();
         Run::new(script, ends, course, stop)?.play()

@@ -272,7 +272,16 @@ impl<'a> Run<'a> {
                     true => self.script.client_after,
                     false => Duration::ZERO,
                 };
-                let at = self.now().saturating_add(nanos(self.course.pause + own_time));
+                let turn = match self.clients[client].run {
+                    0 => self
+                        .course
+                        .stagger
+                        .mul_f64(client as f64 / self.clients.len() as f64),
+                    _ => Duration::ZERO,
+                };
+                let at = self
+                    .now()
+                    .saturating_add(nanos(self.course.pause + own_time + turn));
                 self.clients[client].begin = at;
                 self.note(at, Wake::Begin(client as u32));
             }

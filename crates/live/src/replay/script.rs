@@ -208,16 +208,23 @@ impl Reader {
 }
 
 impl Script {
+    /// Each client has connections of its own.
+    pub(super) fn check_clients(&self, clients: u32) -> Result<(), ReplayError> {
+        let connections = self.channels.len().saturating_mul(clients as usize);
+        match connections > MOST_CONNECTIONS {
+            true => Err(ReplayError::TooManyConnections {
+                connections,
+                most: MOST_CONNECTIONS,
+            }),
+            false => Ok(()),
+        }
+    }
+
     fn check(&self) -> Result<(), ReplayError> {
         if self.channels.is_empty() {
             return Err(ReplayError::NothingMoved);
         }
-        if self.channels.len() > MOST_CONNECTIONS {
-            return Err(ReplayError::TooManyConnections {
-                connections: self.channels.len(),
-                most: MOST_CONNECTIONS,
-            });
-        }
+        self.check_clients(1)?;
         let over_link = |node: &&Node| !matches!(node.passage, Passage::Timed(_));
         let bytes = self.nodes.iter().filter(over_link).fold(0_u64, |sum, node| {
             sum.saturating_add(node.bytes[0]).saturating_add(node.bytes[1])

@@ -15,6 +15,7 @@ const ONCE: Course = Course {
     rounds: 1,
     warm_up: 0,
     pause: Duration::ZERO,
+    stagger: Duration::ZERO,
     longest: Duration::from_secs(60),
 };
 
@@ -186,6 +187,10 @@ fn clients_at_once_each_begin_again_when_they_are_through() {
         outcome.span >= millis(150) && outcome.span < millis(1000),
         "{outcome:?}"
     );
+    let everybody = Course { clients: 401, ..ONCE };
+    let crowd = played(&operation(vec![exchange(0, [1, 1], None)]), &everybody);
+    let error = crowd.expect_err("too many");
+    assert!(matches!(error, ReplayError::TooManyConnections { .. }), "{error}");
 }
 
 #[test]

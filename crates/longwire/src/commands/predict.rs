@@ -65,7 +65,7 @@ pub struct Args {
     #[arg(long, conflicts_with = "json")]
     pub explain: bool,
     /// Replay the median operation of the names with most time over an emulated link, and show what it took beside what
-    /// was predicted: a minute or so.
+    /// was predicted: a minute or so. Clients and servers then share no cores, in the prediction either.
     #[arg(long, conflicts_with_all = ["server_cores", "client_cores"])]
     pub verify: bool,
     /// At which level the link is emulated: packet where namespaces can be had, else stream.
@@ -200,9 +200,10 @@ pub fn distances(rtts: &[Duration]) -> Vec<Target> {
     targets(&links, &[1])
 }
 
-/// The cores that clients and servers share: those named, and for several clients this system's where none are.
+/// The cores that clients and servers share: those named, and for several clients this system's where none are. A replay
+/// over sockets waits where clients and servers computed, so that what it is to prove shares none.
 fn computing(args: &Args) -> Computing {
-    let usual = if args.clients.iter().any(|clients| *clients > 1) {
+    let usual = if args.clients.iter().any(|clients| *clients > 1) && !args.verify {
         on_this_system()
     } else {
         Computing::default()

@@ -56,6 +56,7 @@ impl<'a> Schedule<'a> {
             rounds,
             warm_up: WARM_UP,
             pause: pause(choice),
+            stagger: choice.predicted,
             longest: time(choice, rounds) * SLOWER_AT_MOST + PATIENCE,
         };
         Some((choice, course))
