@@ -300,3 +300,13 @@ fn errors_tell_the_place_and_what_to_write_instead() {
     }
     assert!(wrong.is_empty(), "{wrong}");
 }
+
+#[test]
+fn how_much_is_measured_can_differ_between_points_of_one_baseline() {
+    let text = GOOD.replacen("[[sweep]]\n", "[[sweep]]\nmeasure.operations = [1]\n", 1);
+    let (_, plan) = parse(&text).expect("a lab");
+    let operations = |point: usize| plan.points[point].lab.measure.amount.operations;
+    assert_eq!((operations(0), operations(6)), (Some(1), Some(100)));
+    assert_eq!((plan.points[0].baseline, plan.points[6].baseline), (0, 0));
+    assert_eq!(plan.baselines[0].lab.measure.amount.operations, Some(100));
+}

@@ -66,11 +66,11 @@ impl Plan {
         }
         for sweep in &file.sweeps {
             for combination in combinations(sweep) {
-                plan.add(file.with(&combination)?, &combination);
+                plan.add(file, file.with(&combination)?, &combination);
             }
         }
         if file.sweeps.is_empty() {
-            plan.add(file.lab.clone(), &[]);
+            plan.add(file, file.lab.clone(), &[]);
         }
         Ok(plan)
     }
@@ -100,7 +100,7 @@ impl Plan {
         }
     }
 
-    fn add(&mut self, lab: Lab, combination: &[(Vec<String>, Node)]) {
+    fn add(&mut self, file: &LabFile, lab: Lab, combination: &[(Vec<String>, Node)]) {
         if self.points.iter().any(|point| point.lab == lab) {
             return;
         }
@@ -111,7 +111,7 @@ impl Plan {
                 .unwrap_or_else(|| value_of(&lab, setting))
         });
         let values = values.collect();
-        let baseline = self.baseline_of(&lab);
+        let baseline = self.baseline_of(file, &lab);
         self.points.push(Point {
             baseline,
             values,
@@ -119,8 +119,10 @@ impl Plan {
         });
     }
 
-    fn baseline_of(&mut self, lab: &Lab) -> usize {
-        let lab = without_distance(lab);
+    /// How much is measured at a point is no matter of its baseline.
+    fn baseline_of(&mut self, file: &LabFile, lab: &Lab) -> usize {
+        let mut lab = without_distance(lab);
+        lab.measure = file.lab.measure.clone();
         if let Some(index) = self.baselines.iter().position(|baseline| baseline.lab == lab) {
             return index;
         }
@@ -209,6 +211,12 @@ fn value_of(lab: &Lab, setting: &str) -> String {
             .find(|link| link.name == name)
             .map(|link| link_value(link, key)),
         (Some("workload"), Some("clients"), None) => Some(lab.workload.clients.to_string()),
+        (Some("measure"), Some("operations"), None) => lab
+            .measure
+            .amount
+            .operations
+            .map(|operations| operations.to_string()),
+        (Some("measure"), Some("duration"), None) => lab.measure.amount.duration.map(model::format_duration),
         (Some("services"), Some(name), Some(key)) => lab
             .services
             .iter()

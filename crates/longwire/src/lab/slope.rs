@@ -32,6 +32,8 @@ fn alike(one: &Point, other: &Point, link: usize) -> bool {
         let mut lab = point.lab.clone();
         let link = &mut lab.links[link].link;
         link.rtt = Duration::ZERO;
+        // How much was measured changes no duration.
+        lab.measure = one.lab.measure.clone();
         lab
     };
     one.baseline == other.baseline && without_rtt(one) == without_rtt(other)
@@ -98,6 +100,7 @@ fn beside(plan: &Plan, group: &[usize], link: usize) -> Vec<(String, String)> {
     let columns = plan.settings.iter().enumerate();
     columns
         .filter(|(column, setting)| Some(*setting) != own.as_ref() && varies(*column))
+        .filter(|(_, setting)| !setting.starts_with("measure."))
         .filter(|(column, _)| {
             let value = &first.values[*column];
             group

@@ -155,7 +155,16 @@ fn check_setting(path: &[String], lab: &Lab) -> Result<(), String> {
             }
             Err(advice(key, keys.into_iter()))
         }
-        _ => Err("write links.NAME.KEY, services.NAME.settings.KEY or workload.KEY".to_owned()),
+        ["measure", key] => {
+            let keys = ["operations", "duration"];
+            if keys.contains(key) {
+                return Ok(());
+            }
+            Err(advice(key, keys.into_iter()))
+        }
+        _ => Err(
+            "write links.NAME.KEY, services.NAME.settings.KEY, workload.KEY or measure.operations".to_owned(),
+        ),
     }
 }
 
