@@ -163,6 +163,12 @@ fn write_page(
         .counted(&file.lab.workload)
         .max_by_key(|operation| operation.steps.len())
         .cloned();
+    let points = outcome.points.iter().zip(&plan.points);
+    let links: Vec<LinkOutcome> = points
+        .flat_map(|(point, planned)| point.links.iter().zip(&planned.lab.links))
+        .filter(|(_, link)| !is_at_rest(&link.link))
+        .map(|(link, _)| link.clone())
+        .collect();
     let read = ReadOutcome {
         conditions: outcome.conditions.clone(),
         connections: observed.totals.connections,
@@ -170,20 +176,15 @@ fn write_page(
         operations: observed.totals.operations,
         warnings: outcome.warnings.clone(),
         predictions: named_predictions(plan, outcome),
+        links,
         summary: observed.totals.summary,
     };
-    let points = outcome.points.iter().zip(&plan.points);
-    let links: Vec<LinkOutcome> = points
-        .flat_map(|(point, planned)| point.links.iter().zip(&planned.lab.links))
-        .filter(|(_, link)| !is_at_rest(&link.link))
-        .map(|(link, _)| link.clone())
-        .collect();
     page.write_page(&Page {
         title: &format!("lab {}", outcome.name),
         outcome: &read,
         example: example.as_ref(),
         grid: None,
-        links: &links,
+        links: &read.links,
     })
 }
 
