@@ -162,6 +162,28 @@ fn a_phone_shows_all_of_it_without_scrolling_sideways() {
 }
 
 #[test]
+fn no_width_and_no_paper_cuts_anything_off() {
+    let browser = Browser::start(1280, 900);
+    let _page = open(&browser, &full());
+    // Narrow and wide, and just beside where the layout changes.
+    for width in [320, 680, 681, 920, 921, 1024, 1920] {
+        browser.resize(width, 900);
+        assert_eq!(overhang(&browser), json!(0), "{width} wide");
+    }
+    // The printable width of A4 and of letter paper, in CSS pixels.
+    browser.devtools("Emulation.setEmulatedMedia", &json!({ "media": "print" }));
+    for width in [718, 739] {
+        browser.resize(width, 900);
+        assert_eq!(overhang(&browser), json!(0), "{width} wide on paper");
+    }
+}
+
+/// By how much the page is wider than its window.
+fn overhang(browser: &Browser) -> Value {
+    browser.run("return document.documentElement.scrollWidth - window.innerWidth")
+}
+
+#[test]
 fn both_modes_have_contrast() {
     let browser = Browser::start(1280, 900);
     let _page = open(&browser, &full());

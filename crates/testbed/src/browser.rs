@@ -43,9 +43,17 @@ impl Browser {
             .as_str()
             .expect("a session has a number")
             .to_owned();
-        let size = json!({ "width": width, "height": height, "deviceScaleFactor": 1, "mobile": false });
-        browser.devtools("Emulation.setDeviceMetricsOverride", &size);
+        browser.resize(width, height);
         browser
+    }
+
+    /// Makes the page `width` by `height` CSS pixels, also narrower than a window can be.
+    ///
+    /// # Panics
+    /// When the browser refuses it.
+    pub fn resize(&self, width: u32, height: u32) {
+        let size = json!({ "width": width, "height": height, "deviceScaleFactor": 1, "mobile": false });
+        self.devtools("Emulation.setDeviceMetricsOverride", &size);
     }
 
     /// Opens a file as a page and waits until it is there.

@@ -78,7 +78,7 @@ fn direction(name: &str, direction: &LinkDirectionOutcome, out: &mut String) {
     let _ = writeln!(
         out,
         "<td class=\"way\" data-label=\"direction\">{name}</td><td class=\"n\" data-label=\"rate asked\">{}</td><td class=\"n\" data-label=\"realised\">{}</td>\
-         <td class=\"n\" data-label=\"packets\">{}</td><td class=\"n\" data-label=\"dropped\">{dropped}</td></tr>",
+         <td class=\"n\" data-label=\"packets\">{}</td><td class=\"n wrap\" data-label=\"dropped\">{dropped}</td></tr>",
         rate_words([direction.rate; 2]),
         direction
             .realised_rate

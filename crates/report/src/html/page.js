@@ -19,6 +19,7 @@
   const whole = (n) => String(Math.round(n)).replace(/\B(?=(\d{3})+$)/g, ",");
   const number = (n) =>
     !Number.isFinite(n) ? dash : Math.abs(n) < 10 ? n.toFixed(2) : Math.abs(n) < 1000 ? n.toFixed(1) : whole(n);
+  const factor = (n) => (n < 99.95 ? three(n) : whole(n));
   const percent = (thousandths) =>
     thousandths > 0 && thousandths < 5 ? "<1 %" : `${Math.round(thousandths / 10)} %`;
   const oneRate = (bits) =>
@@ -86,7 +87,7 @@
     const operation = grid.operations[state.row];
     byId("o-duration").textContent = time(duration);
     byId("o-link").textContent = linkText();
-    byId("o-times").textContent = operation.here ? `, ${number(duration / operation.here)} times the ${time(operation.here)} measured` : "";
+    byId("o-times").textContent = operation.here ? `, ${factor(duration / operation.here)} times the ${time(operation.here)} measured` : "";
     byId("o-bounds").textContent = `${time(low)} to ${time(high)}`;
     byId("o-per-second").textContent = number(perSecond);
     byId("o-turns").textContent = number(operation.turns).replace(/(\.\d*?)0+$/, "$1").replace(/\.$/, "");

@@ -159,11 +159,20 @@ fn times(here: Option<Duration>, there: Duration) -> String {
         Some(here) if !here.is_zero() => {
             format!(
                 ", {} times the {} measured",
-                number(there.as_secs_f64() / here.as_secs_f64()),
+                factor(there.as_secs_f64() / here.as_secs_f64()),
                 time(here)
             )
         }
         _ => String::new(),
+    }
+}
+
+/// How many times as long, with three digits.
+fn factor(value: f64) -> String {
+    match value {
+        value if value < 9.995 => format!("{value:.2}"),
+        value if value < 99.95 => format!("{value:.1}"),
+        value => count(value.round() as u64),
     }
 }
 
