@@ -2,13 +2,15 @@
 
 use crate::predictor::Target;
 use crate::replay::{Replayed, StepTimes, replay};
+use crate::run::Computing;
 use model::{ConnectionId, Fingerprint, Operation, OperationStep, Phase};
+use std::borrow::Cow;
 
 /// One thing the model takes for granted.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Assumption {
     /// What is assumed, one sentence.
-    pub text: &'static str,
+    pub text: Cow<'static, str>,
     /// Where it comes from.
     pub source: &'static str,
 }
@@ -17,7 +19,7 @@ pub struct Assumption {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Explanation {
     /// Everything the model takes for granted.
-    pub assumptions: &'static [Assumption],
+    pub assumptions: Vec<Assumption>,
     /// The replay as a whole.
     pub replayed: Replayed,
     /// The operation's exchanges in its order.
@@ -47,10 +49,11 @@ pub struct ExplainedStep {
     pub times: StepTimes,
 }
 
-/// Replays `operation` on `target` and tells all that went into it.
+/// Replays `operation` on `target`, by one client alone, and tells all that went into the prediction.
 pub fn explain(
     operation: &Operation,
     target: &Target,
+    computing: Computing,
     moved: &dyn Fn(&OperationStep) -> bool,
 ) -> Explanation {
     let replayed = replay(operation, target, moved);
@@ -70,8 +73,13 @@ pub fn explain(
             times: *times,
         })
         .collect();
+    let mut assumptions = ASSUMPTIONS.to_vec();
+    if target.clients > 1 || computing != Computing::default() {
+        assumptions.push(cores(computing));
+        assumptions.extend_from_slice(OF_SEVERAL);
+    }
     Explanation {
-        assumptions: ASSUMPTIONS,
+        assumptions,
         replayed,
         steps,
     }
@@ -80,51 +88,123 @@ pub fn explain(
 /// Everything the model takes for granted.
 pub const ASSUMPTIONS: &[Assumption] = &[
     Assumption {
-        text: "Client and server take the same time as measured, whatever the distance.",
+        text: Cow::Borrowed("Client and server take the same time as measured, whatever the distance."),
         source: "the measurement",
     },
     Assumption {
-        text: "Each exchange begins when what it waited for in the measurement is there; the application does not change its ways.",
+        text: Cow::Borrowed(
+            "Each exchange begins when what it waited for in the measurement is there; the application does not change its ways.",
+        ),
         source: "the measurement",
     },
     Assumption {
-        text: "The moved connections share the link with each other and with nobody else.",
+        text: Cow::Borrowed("The moved connections share the link with each other and with nobody else."),
         source: "the link as asked for",
     },
     Assumption {
-        text: "The measured path's round trips, transfer times and retransmissions are replaced by the link's; connections that do not move keep theirs.",
+        text: Cow::Borrowed(
+            "The measured path's round trips, transfer times and retransmissions are replaced by the link's; connections that do not move keep theirs.",
+        ),
         source: "the measurement",
     },
     Assumption {
-        text: "A TCP handshake is one turn of 60-byte packets; a packet carries 52 bytes of headers and up to mtu - 52 of payload.",
+        text: Cow::Borrowed(
+            "A TCP handshake is one turn of 60-byte packets; a packet carries 52 bytes of headers and up to mtu - 52 of payload.",
+        ),
         source: "RFC 9293, RFC 7323",
     },
     Assumption {
-        text: "A sender begins with 10 packets in flight and doubles each round trip, until acknowledgements show a queue (hybrid slow start); then it grows as cubic does.",
+        text: Cow::Borrowed(
+            "A sender begins with 10 packets in flight and doubles each round trip, until acknowledgements show a queue (hybrid slow start); then it grows as cubic does.",
+        ),
         source: "RFC 6928, RFC 9438, Linux tcp_cubic.c",
     },
     Assumption {
-        text: "After silence longer than the retransmission timeout (round trip + 200 ms or more) the window falls back towards 10 packets.",
+        text: Cow::Borrowed(
+            "After silence longer than the retransmission timeout (round trip + 200 ms or more) the window falls back towards 10 packets.",
+        ),
         source: "RFC 5681 section 4.1, Linux tcp_slow_start_after_idle",
     },
     Assumption {
-        text: "A connection that an earlier operation used keeps its window, and the pause between them as measured; one of which nothing earlier was seen starts with 10 packets.",
+        text: Cow::Borrowed(
+            "A connection that an earlier operation used keeps its window, and the pause between them as measured; one of which nothing earlier was seen starts with 10 packets.",
+        ),
         source: "what happened before the observation is not known",
     },
     Assumption {
-        text: "A receiver grants 64 KiB at first and makes room as data come, up to 3.9 MB; a sender's stack takes up to 4 MB before the application waits.",
+        text: Cow::Borrowed(
+            "A receiver grants 64 KiB at first and makes room as data come, up to 3.9 MB; a sender's stack takes up to 4 MB before the application waits.",
+        ),
         source: "Linux tcp_rmem and tcp_wmem defaults",
     },
     Assumption {
-        text: "Of one message 64 MiB are simulated packet by packet; the rest goes on at the link's rate, or 3 MiB a round trip, whichever is slower.",
+        text: Cow::Borrowed(
+            "Of one message 64 MiB are simulated packet by packet; the rest goes on at the link's rate, or 3 MiB a round trip, whichever is slower.",
+        ),
         source: "the pace reached by then",
     },
     Assumption {
-        text: "A receiver acknowledges every packet at a connection's start, then every second one, a lone one within 40 ms.",
+        text: Cow::Borrowed(
+            "A receiver acknowledges every packet at a connection's start, then every second one, a lone one within 40 ms.",
+        ),
         source: "RFC 5681 section 4.2, Linux TCP_MAX_QUICKACKS and TCP_DELACK_MIN",
     },
     Assumption {
-        text: "Nothing is lost unless the link's queue is bounded and full; both sides switch Nagle's algorithm off.",
+        text: Cow::Borrowed(
+            "Nothing is lost unless the link's queue is bounded and full, or the link loses packets at random; both sides switch Nagle's algorithm off.",
+        ),
         source: "the link as asked for; what database drivers do",
     },
 ];
+
+/// What is taken for granted where several clients meet, or share cores.
+pub const OF_SEVERAL: &[Assumption] = &[
+    Assumption {
+        text: Cow::Borrowed(
+            "Each client begins its next operation of that name when the last one is over, after the median pause of the measurement if that is at most 1 ms; longer ones are a user's and left out.",
+        ),
+        source: "a closed loop, as load generators make it",
+    },
+    Assumption {
+        text: Cow::Borrowed(
+            "Clients have connections of their own and share the link, its rate and its queue.",
+        ),
+        source: "the link as asked for",
+    },
+    Assumption {
+        text: Cow::Borrowed(
+            "Cores are shared evenly. In the measurement, what computed at once beyond the cores waited: only the rest is work, and only work is repeated.",
+        ),
+        source: "processor sharing; Little's law holds for it",
+    },
+    Assumption {
+        text: Cow::Borrowed(
+            "Nobody waits for another client's locks longer than measured, and disks have room for all.",
+        ),
+        source: "not visible on the wire",
+    },
+];
+
+/// The cores of a target, in a sentence.
+fn cores(computing: Computing) -> Assumption {
+    let text = match (computing.client, computing.server) {
+        (None, None) => "Every client and every request has a core of its own.".to_owned(),
+        (client, server) => format!(
+            "All clients together compute on {}, all servers together on {}.",
+            count(client),
+            count(server)
+        ),
+    };
+    Assumption {
+        text: text.into(),
+        source: "--client-cores, --server-cores; without them as many as this system has",
+    }
+}
+
+fn count(cores: Option<u32>) -> String {
+    match cores {
+        None => "as many cores as they need".to_owned(),
+        Some(1) => "1 core".to_owned(),
+        Some(cores) => format!("{cores} cores"),
+    }
+}

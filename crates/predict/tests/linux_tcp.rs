@@ -8,7 +8,8 @@ mod made;
 
 use link::{LinkDescription, TCP_HEADER_BYTES};
 use made::{Made, in_sequence};
-use predict::{Target, replay};
+use model::{Operation, Prediction};
+use predict::{Predictor, Target, replay};
 use std::time::Duration;
 
 const UNBOUNDED_QUEUE: &str = include_str!("data/linux-tcp-6.18.txt");
@@ -270,4 +271,63 @@ fn most_predictions_agree_where_a_queue_overflows() {
         "95 % within {:.2} %",
         percent(&compared, 95)
     );
+}
+
+/// Each exchange of the connection predicted as an operation of its own, the handshake first.
+fn predictions(connection: &Connection, floor: Duration) -> Vec<Prediction> {
+    let target = Target {
+        link: connection.link,
+        clients: 1,
+    };
+    let mut predictor = Predictor::new(vec![target], Box::new(|_| true));
+    let mut add = |name: usize, before: Option<&Operation>, idle: u64, made: Made| {
+        let mut operation = Operation {
+            name: name.to_string().into(),
+            id: name as u64,
+            ..in_sequence(Duration::ZERO, &[made.server(floor)])
+        };
+        if let Some(before) = before {
+            operation.at = before.at.after(before.duration + Duration::from_millis(idle));
+        }
+        predictor.add(&operation);
+        operation
+    };
+    let mut last = add(0, None, 0, Made::handshake());
+    for (index, &(idle, request, reply)) in connection.exchanges.iter().enumerate() {
+        last = add(index + 1, Some(&last), idle, Made::query(request, reply));
+    }
+    predictor.finish()
+}
+
+/// The share of exchanges whose measured median lies between the bounds, and half the distance of these, as a share of
+/// the prediction: its median.
+fn coverage(measured: &str) -> (f64, f64) {
+    let mut connections = connections(measured);
+    connections.retain(|connection| !is_limited_by_emulator(connection));
+    let floor = floor(&connections);
+    let (mut held, mut widths) = (0, Vec::new());
+    for connection in &connections {
+        for (prediction, runs) in predictions(connection, floor).iter().zip(&connection.runs) {
+            let truth = Duration::from_secs_f64(median(runs) / 1e6);
+            held += usize::from((prediction.low..=prediction.high).contains(&truth));
+            let width = (prediction.high - prediction.low).as_secs_f64() / 2.0;
+            widths.push(width / prediction.duration.as_secs_f64());
+        }
+    }
+    widths.sort_by(f64::total_cmp);
+    (held as f64 / widths.len() as f64, median(&widths))
+}
+
+#[test]
+#[expect(
+    clippy::disallowed_macros,
+    reason = "the figures of docs/prediction.md, shown with --nocapture"
+)]
+fn bounds_hold_what_was_measured_nine_times_in_ten_and_are_not_absurdly_wide() {
+    for measured in [UNBOUNDED_QUEUE, BOUNDED_QUEUE] {
+        let (held, width) = coverage(measured);
+        println!("held {:.1} %, +- {:.1} % (median)", held * 100.0, width * 100.0);
+        assert!(held >= 0.9, "{held}");
+        assert!(width <= 0.05, "{width}");
+    }
 }

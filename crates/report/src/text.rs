@@ -22,7 +22,7 @@ pub use explain::{ExplainOutcome, ExplainedExchange, explain_view};
 pub use lab::{LabDrift, LabErrors, LabOutcome, LabPoint, LabSlope, lab_view};
 pub use lab_plan::{LabOutline, lab_plan_view};
 pub use link::{link_line, link_warnings};
-pub use prediction::prediction_view;
+pub use prediction::{cores_line, prediction_view};
 pub use progress::{Progress, progress_line};
 pub use read::{read_view, summary_line};
 

@@ -126,8 +126,12 @@ pub fn run(args: &Args) -> Result<Status> {
     if !args.json {
         let style = output::style();
         let mut text = report::text::prediction_view(&outcome.predictions, &style);
+        if wanted.computing != Computing::default() {
+            let cores = [wanted.computing.client, wanted.computing.server];
+            text.push_str(&report::text::cores_line(cores));
+        }
         if let (Some(longest), Some(target)) = (longest, wanted.targets.last()) {
-            let explained = explain(&longest, target, &|step| moved.moves(step));
+            let explained = explain(&longest, target, wanted.computing, &|step| moved.moves(step));
             text.push_str(&report::text::explain_view(&explained, &style));
         }
         text.extend(outcome.links.iter().map(report::text::link_line));
@@ -162,8 +166,13 @@ fn prove(outcome: &mut ReadOutcome, claim: &Claim<'_>, ground: &Ground, stop: &A
 }
 
 /// One operation on one link, as the report shows it.
-fn explain(operation: &Operation, target: &Target, moved: &dyn Fn(&OperationStep) -> bool) -> ExplainOutcome {
-    let explanation = predict::explain(operation, target, moved);
+fn explain(
+    operation: &Operation,
+    target: &Target,
+    computing: Computing,
+    moved: &dyn Fn(&OperationStep) -> bool,
+) -> ExplainOutcome {
+    let explanation = predict::explain(operation, target, computing, moved);
     let steps = explanation.steps.iter().map(|step| ExplainedExchange {
         name: match &step.fingerprint {
             Some(fingerprint) => fingerprint.to_string(),
@@ -175,12 +184,15 @@ fn explain(operation: &Operation, target: &Target, moved: &dyn Fn(&OperationStep
         started: step.times.started,
         completed: step.times.completed,
     });
-    let assumption = |assumption: &Assumption| (assumption.text.to_owned(), assumption.source.to_owned());
+    let assumption = |assumption: &Assumption| (assumption.text.to_string(), assumption.source.to_owned());
     ExplainOutcome {
         operation_name: operation.name.to_string(),
         measured: operation.duration,
         predicted: explanation.replayed.duration,
-        link: target.link.to_string(),
+        link: match target.clients {
+            1 => target.link.to_string(),
+            _ => format!("{}, by one client alone", target.link),
+        },
         assumptions: explanation.assumptions.iter().map(assumption).collect(),
         steps: steps.collect(),
     }

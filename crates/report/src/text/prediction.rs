@@ -48,6 +48,18 @@ pub fn prediction_view(predictions: &[Prediction], style: &Style) -> String {
     out
 }
 
+/// Which cores clients and servers are taken to have, each absent where they have as many as they need: a line below
+/// [`prediction_view`].
+pub fn cores_line(cores: [Option<u32>; 2]) -> String {
+    let [clients, servers] = cores.map(|cores| match cores {
+        Some(cores) => counted(cores.into(), "core"),
+        None => "as many cores as they need".to_owned(),
+    });
+    format!(
+        "All clients together are taken to have {clients}, all servers {servers}: --client-cores, --server-cores.\n"
+    )
+}
+
 /// One row an operation name, one column a link: what it would take there. Also tells how many names there are.
 pub(super) fn price_table(predictions: &[Prediction]) -> (Table, usize) {
     let mut links: Vec<(Duration, Rates)> = Vec::new();
