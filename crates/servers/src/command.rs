@@ -1,5 +1,6 @@
 //! Any program as a server.
 
+use std::path::PathBuf;
 use std::process::Command;
 
 use crate::process::Process;
@@ -12,6 +13,8 @@ pub struct CommandServer {
     pub words: Vec<String>,
     /// Environment, added to this process's own.
     pub environment: Vec<(String, String)>,
+    /// The directory it starts in; its private one unless told.
+    pub directory: Option<PathBuf>,
     /// When it is ready.
     pub readiness: Readiness,
     /// The account to run as where this process is root; absent: the caller's own.
@@ -56,7 +59,7 @@ impl CommandServer {
         command
             .args(arguments)
             .envs(self.environment.iter().map(|(name, value)| (name, value)))
-            .current_dir(place.directory);
+            .current_dir(self.directory.as_deref().unwrap_or(place.directory));
         Ok(command)
     }
 }

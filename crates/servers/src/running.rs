@@ -6,7 +6,7 @@ use std::process::ExitStatus;
 use std::time::Duration;
 
 use crate::process::Process;
-use crate::{Host, ServerError};
+use crate::{Account, Host, Readiness, ServerError};
 
 /// What every kind of server is given.
 #[derive(Clone, Copy)]
@@ -54,6 +54,20 @@ impl Running {
     /// The number of its first process.
     pub fn process_id(&self) -> u32 {
         self.process.id()
+    }
+
+    /// Waits for one more sign that it is ready, at the place where it was started.
+    ///
+    /// # Errors
+    /// [`ServerError::Ended`], [`ServerError::NotReady`].
+    pub fn wait(&mut self, readiness: &Readiness, place: &Place<'_>) -> Result<(), ServerError> {
+        readiness.wait(
+            &self.name,
+            &mut self.process,
+            place.host,
+            Account::Own,
+            place.ready_within,
+        )
     }
 
     /// Says that the server is still there.

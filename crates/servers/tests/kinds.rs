@@ -172,6 +172,7 @@ fn a_command_is_ready_when_it_is_said_to_be_and_its_children_end_with_it() {
             "echo $WORD; sleep 1000 & echo $! > child; wait".into(),
         ],
         environment: vec![("WORD".into(), "at last".into())],
+        directory: None,
         readiness: Readiness::Log("at last".into()),
         user: None,
     };
@@ -216,6 +217,7 @@ fn what_does_not_get_ready_says_why() {
         let server = CommandServer {
             words: words.iter().map(|word| (*word).to_owned()).collect(),
             environment: Vec::new(),
+            directory: None,
             readiness,
             user: None,
         };

@@ -1,103 +1,292 @@
-//! A lab's services.
+//! A lab's services: started on their hosts, set up, and ended.
 
-use super::config::{Lab, Ready, Service, ServiceKind};
+mod directory;
+mod settings;
+
+pub use settings::{SettingFault, Settings};
+
+use super::config::{CommandLine, Lab, Ready, Service};
 use super::wiring::Wiring;
 use anyhow::{Context, Result, bail};
+use directory::ServiceDirectory;
 use live::network::{HostId, Network};
-use servers::{Host, Place, Readiness, Running};
+use servers::command::CommandServer;
+use servers::mariadb::MariaDb;
+use servers::nginx::Nginx;
+use servers::php_fpm::PhpFpm;
+use servers::postgres::{Authentication, Postgres};
+use servers::{Account, Host, Place, Readiness, Running};
 use std::net::{Ipv4Addr, TcpStream};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::process::Command;
 
-/// The services of a lab; they end when it is dropped.
+/// The services of a lab; they end when it is dropped, in reverse order, and their files go.
 pub struct RunningServices {
+    // Dropped in this order: servers end before their files go.
     running: Vec<Running>,
+    _directory: ServiceDirectory,
 }
 
 impl RunningServices {
+    /// Says that all of them are still there.
+    ///
     /// # Errors
-    /// When one of them has ended.
+    /// When one has ended, with the last lines of its log.
     pub fn check(&mut self) -> Result<()> {
-        for one in &mut self.running {
-            one.check()?;
-        }
-        Ok(())
+        self.running.iter_mut().try_for_each(|one| Ok(one.check()?))
     }
 }
 
-struct There<'a>(&'a Network, HostId);
+impl Drop for RunningServices {
+    fn drop(&mut self) {
+        while self.running.pop().is_some() {}
+    }
+}
 
-impl Host for There<'_> {
+/// Starts the services of `lab` in their order, each set up before the next one starts. `directory` is the lab's own;
+/// `say` is told what is going on.
+///
+/// # Errors
+/// When a program is missing, a service does not get ready, or a command of its set-up fails; those that run are ended.
+pub fn start(lab: &Lab, wiring: &Wiring, directory: &Path, say: &dyn Fn(&str)) -> Result<RunningServices> {
+    let home = std::path::absolute(directory)?;
+    let mut services = RunningServices {
+        running: Vec::new(),
+        _directory: ServiceDirectory::make(&home)?,
+    };
+    let files = &services._directory;
+    for service in &lab.services {
+        let starting = Starting {
+            lab,
+            service,
+            settings: settings(service)?,
+            host: LabHost(wiring.network(), wiring.host(&service.host)),
+            directory: files.of(&service.name),
+            files,
+            home: &home,
+        };
+        say(&format!("starting {} ({})", service.name, service.kind.name()));
+        let running = starting.start()?;
+        services.running.push(running);
+        for (number, line) in service.setup.iter().enumerate() {
+            say(&match service.setup.len() {
+                1 => format!("setting up {}", service.name),
+                all => format!("setting up {} ({} of {all})", service.name, number + 1),
+            });
+            starting.set_up(line)?;
+        }
+    }
+    Ok(services)
+}
+
+/// The settings of a service that was checked when its file was read.
+fn settings(service: &Service) -> Result<Settings> {
+    Settings::read(service.kind, &service.settings)
+        .map_err(|fault| anyhow::anyhow!("[services.{}]: {}", service.name, fault.what))
+}
+
+/// A host of the lab.
+struct LabHost<'a>(&'a Network, HostId);
+
+impl Host for LabHost<'_> {
     fn place(&self, command: &mut Command) {
         self.0.run_in(self.1, command);
     }
+
     fn connect(&self, port: u16) -> std::io::Result<TcpStream> {
         self.0
             .within(self.1, || TcpStream::connect((Ipv4Addr::LOCALHOST, port)))
     }
 }
 
-/// # Errors
-/// When one does not get ready.
-pub fn start(lab: &Lab, wiring: &Wiring, _directory: &Path, say: &dyn Fn(&str)) -> Result<RunningServices> {
-    let mut services = RunningServices { running: Vec::new() };
-    for service in &lab.services {
-        say(&format!("starting {}", service.name));
-        let host = There(wiring.network(), wiring.host(&service.host));
-        let directory = std::env::temp_dir().join(format!("lw-{}-{}", std::process::id(), service.name));
-        let place = Place {
-            name: &service.name,
-            host: &host,
-            directory: &directory,
-            listen: Ipv4Addr::UNSPECIFIED,
-            port: 5432,
-            ready_within: service.ready_timeout,
-        };
-        let one = start_one(service, &place).with_context(|| format!("could not start {}", service.name))?;
-        services.running.push(one);
-        for setup in &service.setup {
-            let mut command = Command::new(&setup.words[0]);
-            command
-                .args(&setup.words[1..])
-                .current_dir(&lab.home)
-                .env("PGUSER", "postgres")
-                .env("PGHOST", "127.0.0.1");
-            host.place(&mut command);
-            let out = command.output()?;
-            if !out.status.success() {
-                bail!(
-                    "setup of {}: {}",
-                    service.name,
-                    String::from_utf8_lossy(&out.stderr)
-                );
-            }
-        }
-    }
-    Ok(services)
+/// One service that is being started.
+struct Starting<'a> {
+    lab: &'a Lab,
+    service: &'a Service,
+    settings: Settings,
+    host: LabHost<'a>,
+    directory: PathBuf,
+    files: &'a ServiceDirectory,
+    home: &'a Path,
 }
 
-fn start_one(service: &Service, place: &Place<'_>) -> Result<Running> {
-    match service.kind {
-        ServiceKind::Postgres => Ok(servers::postgres::Postgres::default().start(place)?),
-        ServiceKind::Command => {
-            let readiness = match &service.ready {
-                Some(Ready::Port(port)) => Readiness::Port(*port),
-                Some(Ready::Command(command)) => Readiness::Command(command.words.clone()),
-                _ => Readiness::Running,
-            };
-            let words = service
-                .command
-                .clone()
-                .map(|command| command.words)
-                .unwrap_or_default();
-            Ok(servers::command::CommandServer {
-                words,
-                environment: vec![],
-                readiness,
-                user: None,
+impl Starting<'_> {
+    fn start(&self) -> Result<Running> {
+        let name = format!("{} ({})", self.service.name, self.service.kind.name());
+        let place = Place {
+            name: &name,
+            host: &self.host,
+            directory: &self.directory,
+            listen: Ipv4Addr::UNSPECIFIED,
+            port: self.settings.port().unwrap_or_default(),
+            ready_within: self.service.ready_timeout,
+        };
+        let mut running = match &self.settings {
+            Settings::Postgres {
+                password,
+                database,
+                own,
+                ..
+            } => Postgres {
+                authentication: match password {
+                    Some(_) => Authentication::ScramSha256,
+                    None => Authentication::Trust,
+                },
+                password: password.clone(),
+                database: database.clone(),
+                tls: None,
+                settings: own.clone(),
             }
-            .start(place)?)
+            .start(&place),
+            Settings::Mariadb {
+                user, database, own, ..
+            } => MariaDb {
+                user: user.clone(),
+                database: database.clone(),
+                tls: None,
+                settings: own.clone(),
+            }
+            .start(&place),
+            Settings::Nginx {
+                root,
+                php,
+                directives,
+                ..
+            } => Nginx {
+                root: self.path(root)?,
+                php: php.as_deref().map(|php| self.php_socket(php)).transpose()?,
+                directives: directives.clone(),
+            }
+            .start(&place),
+            Settings::PhpFpm { workers, own } => PhpFpm {
+                workers: *workers,
+                settings: own.clone(),
+                environment: self.service.environment.clone(),
+            }
+            .start(&place),
+            Settings::Command => return self.start_command(&place),
+        }?;
+        if let Some(readiness) = self.readiness()? {
+            running.wait(&readiness, &place)?;
         }
-        _ => bail!("not yet"),
+        Ok(running)
     }
+
+    fn start_command(&self, place: &Place<'_>) -> Result<Running> {
+        let command = self.service.command.as_ref().context("the command is missing")?;
+        let server = CommandServer {
+            words: command.words.clone(),
+            environment: self.environment(),
+            directory: Some(self.lab.home.clone()),
+            readiness: self.readiness()?.unwrap_or(Readiness::Running),
+            user: None,
+        };
+        Ok(server.start(place)?)
+    }
+
+    /// What the file says of when it is ready.
+    fn readiness(&self) -> Result<Option<Readiness>> {
+        let readiness = match &self.service.ready {
+            None => return Ok(None),
+            Some(Ready::Port(port)) => Readiness::Port(*port),
+            Some(Ready::Url(url)) => {
+                let target = live::Target::parse(url)?;
+                let path = target.database.unwrap_or_default();
+                Readiness::Http {
+                    port: target.port,
+                    path: format!("/{path}"),
+                }
+            }
+            Some(Ready::Command(line)) => Readiness::Command(line.words.clone()),
+        };
+        Ok(Some(readiness))
+    }
+
+    /// Runs a command of the set-up to its end, with the rights of the caller.
+    fn set_up(&self, line: &CommandLine) -> Result<()> {
+        let Some((program, arguments)) = line.words.split_first() else {
+            bail!(
+                "[services.{}]: a command of its setup is empty",
+                self.service.name
+            );
+        };
+        let program = servers::program::find(program).unwrap_or_else(|| program.into());
+        let mut command = Command::new(program);
+        command
+            .args(arguments)
+            .envs(self.environment())
+            .current_dir(&self.lab.home);
+        servers::process::run(command, &self.host, Account::Own)
+            .map(|_| ())
+            .with_context(|| format!("could not set up {}", self.service.name))
+    }
+
+    /// What the commands of a service find in their environment.
+    fn environment(&self) -> Vec<(String, String)> {
+        let directory = self.directory.display().to_string();
+        let mut environment = vec![
+            ("LONGWIRE_LAB_DIRECTORY", self.home.display().to_string()),
+            ("LONGWIRE_SERVICE_DIRECTORY", directory.clone()),
+            ("PATH", path_with_servers()),
+        ];
+        match &self.settings {
+            Settings::Postgres { port, database, .. } => {
+                let database = database.clone().unwrap_or_else(|| Postgres::USER.to_owned());
+                environment.extend([
+                    ("PGHOST", directory),
+                    ("PGPORT", port.to_string()),
+                    ("PGUSER", Postgres::USER.to_owned()),
+                    ("PGDATABASE", database),
+                ]);
+            }
+            Settings::Mariadb { port, .. } => {
+                let socket = MariaDb::socket(&self.directory);
+                environment.extend([
+                    ("MYSQL_UNIX_PORT", socket.display().to_string()),
+                    ("MYSQL_TCP_PORT", port.to_string()),
+                ]);
+            }
+            Settings::Nginx { .. } | Settings::PhpFpm { .. } | Settings::Command => {}
+        }
+        let own = self.service.environment.iter().cloned();
+        environment
+            .into_iter()
+            .map(|(name, value)| (name.to_owned(), value))
+            .chain(own)
+            .collect()
+    }
+
+    /// A path of the file: from its directory; `NAME:PATH` is one in the private directory of the service NAME.
+    fn path(&self, text: &str) -> Result<PathBuf> {
+        let service = text
+            .split_once(':')
+            .filter(|(name, _)| self.lab.services.iter().any(|service| service.name == *name));
+        let path = match service {
+            Some((name, path)) => self.files.of(name).join(path),
+            None => self.lab.home.join(text),
+        };
+        std::path::absolute(&path).with_context(|| format!("{} is no path", path.display()))
+    }
+
+    fn php_socket(&self, name: &str) -> Result<String> {
+        let php = self.lab.services.iter().find(|service| service.name == name);
+        match php.map(|service| (service.kind, service.host == self.service.host)) {
+            Some((super::config::ServiceKind::PhpFpm, true)) => {
+                Ok(PhpFpm::socket(&self.files.of(name)).display().to_string())
+            }
+            _ => bail!(
+                "[services.{}]: settings.php is '{name}': name a service with kind = \"php-fpm\" on the same host",
+                self.service.name
+            ),
+        }
+    }
+}
+
+/// `PATH` with the directories where systems put programs of servers, behind all others.
+fn path_with_servers() -> String {
+    let path = std::env::var("PATH").unwrap_or_default();
+    ["initdb", "mariadbd"]
+        .iter()
+        .filter_map(|program| servers::program::find(program)?.parent().map(Path::to_owned))
+        .fold(path, |path, directory| format!("{path}:{}", directory.display()))
 }

@@ -3,6 +3,7 @@
 use super::section::{File, Section, advice};
 use super::tree::{Entry, Node, Table, Value};
 use super::{CommandLine, ConfigError, Ready, Service, ServiceKind, check_name, command_line, host};
+use crate::lab::services::Settings;
 use std::time::Duration;
 
 /// How long a service may take to get ready when its table does not tell.
@@ -51,6 +52,8 @@ fn read_one(section: &Section<'_>, name: &str, hosts: &[String]) -> Result<Servi
         keep_data: section.boolean("keep_data", false)?,
     };
     section.finish()?;
+    Settings::read(service.kind, &service.settings)
+        .map_err(|fault| file.error(fault.place.as_ref().unwrap_or(&section.place), fault.what))?;
     Ok(service)
 }
 
