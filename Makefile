@@ -1,11 +1,14 @@
 # make demo   builds longwire and shows its whole story; needs a C compiler and Rust
 # make test   all checks: formatting, lints, every test (real servers included), licences and advisories
 #
-# Both install what is missing (Debian, Ubuntu) and may be run again and again.
+# make lab-wordpress, lab-bulk, lab-pgbench   the labs of labs/, measured beside predicted; as root, or where the system
+#                                             allows unprivileged user namespaces
+#
+# All install what is missing (Debian, Ubuntu) and may be run again and again.
 
 export PATH := $(PATH):$(HOME)/.cargo/bin
 
-.PHONY: demo test bench-read
+.PHONY: demo test bench-read lab-wordpress lab-bulk lab-pgbench
 
 demo:
 	scripts/setup.sh demo
@@ -23,3 +26,18 @@ test:
 bench-read:
 	scripts/setup.sh bench
 	bench/read.sh
+
+lab-wordpress:
+	scripts/setup.sh lab-wordpress
+	cargo build --release --locked --package longwire
+	"$${CARGO_TARGET_DIR:-target}"/release/longwire lab run labs/wordpress.toml
+
+lab-bulk:
+	scripts/setup.sh lab
+	cargo build --release --locked --package longwire
+	"$${CARGO_TARGET_DIR:-target}"/release/longwire lab run labs/bulk-result.toml
+
+lab-pgbench:
+	scripts/setup.sh lab
+	cargo build --release --locked --package longwire
+	"$${CARGO_TARGET_DIR:-target}"/release/longwire lab run labs/pgbench.toml

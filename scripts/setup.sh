@@ -1,5 +1,5 @@
 #!/bin/sh
-# setup.sh demo|test|bench: checks that what the build, the tests or the benchmarks need is here, and installs the
+# setup.sh demo|test|bench|lab|lab-wordpress: checks that what the build, the tests or the benchmarks need is here, and installs the
 # Debian packages that are missing. Starts no service, touches none that runs.
 set -eu
 cd "$(dirname "$0")/.."
@@ -9,7 +9,9 @@ main() {
         demo) install_missing build ;;
         test) install_missing build servers browser ;;
         bench) install_missing build servers peers ;;
-        *) echo "usage: scripts/setup.sh demo|test|bench" >&2; exit 2 ;;
+        lab) install_missing build servers ;;
+        lab-wordpress) install_missing build servers wordpress ;;
+        *) echo "usage: scripts/setup.sh demo|test|bench|lab|lab-wordpress" >&2; exit 2 ;;
     esac
     require_rust "$1"
 }
@@ -49,6 +51,11 @@ chromedriver chromium-driver
 setpriv util-linux
 END
         ;;
+        wordpress) cat <<'END'
+/usr/share/wordpress/wp-settings.php wordpress
+/etc/php/*/mods-available/mysqli.ini php-mysql
+END
+        ;;
         peers) cat <<'END'
 haproxy haproxy
 socat socat
@@ -61,9 +68,10 @@ END
 
 # On PATH, where an ordinary user's PATH may not look, or where Debian puts PostgreSQL's server programs.
 present() {
-    case "$1" in /*) [ -e "$1" ]; return ;; esac
+    # Unquoted: a name may be a pattern, where it carries a version.
+    # shellcheck disable=SC2086
+    case "$1" in /*) for file in $1; do [ -e "$file" ] && return; done; return 1 ;; esac
     command -v "$1" >/dev/null 2>&1 && return
-    # Unquoted: a name may be a pattern (php-fpm carries its version).
     # shellcheck disable=SC2086
     for candidate in /usr/sbin/$1 /sbin/$1 /usr/lib/postgresql/*/bin/$1; do
         [ -x "$candidate" ] && return

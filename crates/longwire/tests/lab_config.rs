@@ -310,3 +310,50 @@ fn how_much_is_measured_can_differ_between_points_of_one_baseline() {
     assert_eq!((plan.points[0].baseline, plan.points[6].baseline), (0, 0));
     assert_eq!(plan.baselines[0].lab.measure.amount.operations, Some(100));
 }
+
+#[test]
+fn settings_of_services_are_checked_when_the_file_is_read() {
+    for (settings, told) in [
+        (
+            "settings.port = 99999",
+            "settings.port: write a whole number from 1 to 65535",
+        ),
+        (
+            "settings.user = \"wordpress\"",
+            "a user of mariadb has a name and a password",
+        ),
+        (
+            "settings.max_connections = [1]",
+            "settings.max_connections: write a text or a number, on one line",
+        ),
+        ("kind = \"nginx\"", "nginx serves no directory: add settings.root"),
+        (
+            "kind = \"nginx\"\nsettings.root = \"a\"\nsettings.gzip = \"on\"",
+            "there is no setting 'gzip' here",
+        ),
+    ] {
+        let error = if settings.starts_with("kind") {
+            let without = GOOD.replacen("settings.max_connections = 50\n", "", 1);
+            parse(&without.replacen("kind = \"mariadb\"", settings, 1)).expect_err(settings)
+        } else {
+            broken("settings.max_connections = 50", settings)
+        };
+        assert!(error.starts_with("lab.toml:") && error.contains(told), "{error}");
+    }
+}
+
+#[test]
+fn the_labs_that_come_with_longwire_are_right() {
+    let labs = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../labs");
+    let mut read = 0;
+    for entry in std::fs::read_dir(labs).expect("the labs are there").flatten() {
+        let path = entry.path();
+        if path.extension().is_some_and(|extension| extension == "toml") {
+            let file = LabFile::read(&path).unwrap_or_else(|error| panic!("{error:#}"));
+            let plan = Plan::new(&file).unwrap_or_else(|error| panic!("{error:#}"));
+            assert!(plan.points.len() > 1, "{}", path.display());
+            read += 1;
+        }
+    }
+    assert!(read >= 3);
+}
