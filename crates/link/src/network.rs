@@ -256,8 +256,8 @@ impl<W: Ord> Network<W> {
         self.advance_to(u64::MAX)
     }
 
-    /// What happens next, until `limit` at the latest; absent when nothing does. For users with several networks, whose
-    /// happenings must come in the order of their times.
+    /// What happens next, until `limit` at the latest; absent when nothing does. For users with a clock, and for those with
+    /// several networks, whose happenings must come in the order of their times.
     pub fn advance_to(&mut self, limit: u64) -> Option<Happening<W>> {
         loop {
             if let Some(waiter) = self.satisfied.pop_front() {

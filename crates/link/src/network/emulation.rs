@@ -1,8 +1,8 @@
 //! What an emulation asks of a network beyond what a prediction does: bytes as they arrive, receivers that are slow,
 //! connections that come and go, and an account of what passed.
 //!
-//! Calling order of an emulator: [`Network::for_emulation`]; then, again and again, [`Network::advance`] while
-//! [`Network::next_at`] is due, [`Network::pass_time`] to the present, and what happens in the world now
+//! Calling order of an emulator: [`Network::for_emulation`]; then, again and again, [`Network::advance_to`] the present until
+//! it gives nothing more, [`Network::pass_time`] to the present, and what happens in the world now
 //! ([`Network::attach`], [`Network::write_bytes`], ...).
 
 use super::{Network, What, direction_of};
@@ -106,8 +106,8 @@ impl<W: Ord> Network<W> {
         network
     }
 
-    /// Lets time pass until `to`, when nothing happens before: call [`Network::advance`] first until
-    /// [`Network::next_at`] lies beyond.
+    /// Lets time pass until `to`, when nothing happens before: [`Network::advance_to`] has given nothing
+    /// more.
     pub fn pass_time(&mut self, to: u64) {
         self.now = self.now.max(to);
     }

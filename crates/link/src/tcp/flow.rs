@@ -337,7 +337,8 @@ impl Flow {
                 self.in_flight = self.in_flight.saturating_sub(1);
             }
             count += 1;
-            if !packet.resent {
+            // One that had arrived before, known or not, has waited for others since.
+            if !packet.resent && packet.state == PacketState::InFlight {
                 rtt = Some(at.saturating_sub(packet.sent_at));
             }
         }

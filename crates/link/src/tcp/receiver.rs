@@ -105,6 +105,7 @@ impl Receiver {
         if self.unacknowledged == 0 {
             self.waiting_since = at;
         }
+        let before = self.received;
         self.unacknowledged += end.saturating_sub(self.received);
         self.received = self.received.max(end);
         while let Some(piece) = self
@@ -113,6 +114,10 @@ impl Receiver {
             .filter(|piece| *piece.key() <= self.received)
         {
             self.received = self.received.max(piece.remove());
+        }
+        if self.unread > 0 {
+            // A reader that is behind does not take this at once.
+            self.unread += self.received - before;
         }
         let widened = self.window.arrived(at, self.received, length, rtt);
         if !self.answering && (widened || self.at_once > 0) {
