@@ -35,6 +35,7 @@ use super::{Course, READ_LIMIT, Shared};
 use crate::clock::WallOffset;
 use crate::error::LiveError;
 use crate::poller::{Poller, Ready, ReadyList};
+use crate::punctual::become_punctual;
 use crate::socket::Received;
 use crate::timer::Timer;
 use connection::{Delivery, Shaped};
@@ -54,8 +55,11 @@ pub(super) struct Shaper {
     check: Arc<Check>,
     poller: Poller,
     timer: Timer,
-    /// What the timer is set to.
+    /// What the timer is set for, and whether it expires a little before.
     alarm: Option<u64>,
+    rests: bool,
+    /// What is waited for awake.
+    rested_for: Option<u64>,
     link: LinkDescription,
     /// Wakes are for slots whose observers are owed something.
     network: Network<u32>,
@@ -70,8 +74,18 @@ pub(super) struct Shaper {
     held_back: Vec<(usize, Direction)>,
     /// How many servers are being called.
     calling: usize,
+    /// What has arrived and is to be handed on.
+    arrival: Option<Arrived>,
     buffer: Vec<u8>,
     batch: Batch,
+}
+
+/// Neighbouring packets of a flow that have arrived: when the first and the last were due.
+struct Arrived {
+    flow: u32,
+    first: u64,
+    last: u64,
+    packets: u32,
 }
 
 /// A connection's place; its number is that of the network's connection.
@@ -101,6 +115,8 @@ impl Shaper {
             poller,
             timer,
             alarm: None,
+            rests: false,
+            rested_for: None,
             link,
             network,
             slots: Vec::new(),
@@ -109,6 +125,7 @@ impl Shaper {
             to_read: VecDeque::new(),
             held_back: Vec::new(),
             calling: 0,
+            arrival: None,
             buffer: vec![0; READ_LIMIT],
             batch: Batch::default(),
         })
@@ -116,6 +133,7 @@ impl Shaper {
 
     /// Works until the relay ends.
     pub(super) fn run(mut self) {
+        become_punctual();
         let mut ready = ReadyList::new();
         while self.continues() {
             self.wait(&mut ready);
@@ -124,7 +142,7 @@ impl Shaper {
             for event in ready.iter() {
                 match event.token {
                     BELL => rung = true,
-                    ALARM => self.alarm = None,
+                    ALARM => self.alarmed(),
                     _ => self.event(event),
                 }
             }
@@ -168,15 +186,27 @@ impl Shaper {
             return self.poller.wait(ready, patience);
         };
         let left = due.saturating_sub(self.now());
-        if left <= AWAKE {
+        if left == 0 || self.rested_for == Some(due) {
             return self.poller.wait(ready, Some(Duration::ZERO));
         }
         if self.alarm != Some(due) {
-            self.timer.set(Some(Duration::from_nanos(left - AWAKE)));
+            let rests = left >= REST;
+            self.timer.set(Some(Duration::from_nanos(if rests {
+                left - AWAKE
+            } else {
+                left
+            })));
             self.alarm = Some(due);
+            self.rests = rests;
         }
         let patience = (self.calling > 0).then_some(CALL_CHECK);
         self.poller.wait(ready, patience);
+    }
+
+    /// The timer has expired: what is due next is waited for awake, when the thread had slept before.
+    fn alarmed(&mut self) {
+        let due = self.alarm.take();
+        self.rested_for = due.filter(|_| self.rests);
     }
 
     fn event(&mut self, event: Ready) {
@@ -200,7 +230,10 @@ impl Shaper {
                     self.deliver(slot, from_here.reverse(), None);
                 }
             }
-            Some(Stage::Calling(_)) => self.call_progress(slot),
+            Some(Stage::Calling(_)) => {
+                self.catch_up(self.now());
+                self.call_progress(slot);
+            }
             _ => {}
         }
     }
@@ -318,28 +351,57 @@ impl Shaper {
         }
     }
 
-    /// Lets the link's time pass until `to` and does what is due.
+    /// Lets the link's time pass until `to` and does what is due. Neighbouring packets of a flow that are due by then are
+    /// handed on together.
     fn catch_up(&mut self, to: u64) {
-        while self.network.next_at().is_some_and(|at| at <= to) {
-            match self.network.advance() {
-                Some(Happening::Received(flow)) => self.received(flow),
-                Some(Happening::Arrived(waiter)) => self.control_arrived(waiter),
-                Some(Happening::Wake(slot)) => self.show(slot),
-                None => break,
+        while let Some(happening) = self.network.advance_to(to) {
+            match happening {
+                Happening::Received(flow) => self.received(flow),
+                Happening::Arrived(waiter) => {
+                    self.hand_on();
+                    self.control_arrived(waiter);
+                }
+                Happening::Wake(slot) => {
+                    self.hand_on();
+                    self.show(slot);
+                }
             }
         }
+        self.hand_on();
         self.network.pass_time(to);
     }
 
     /// More bytes of a flow are at its other end.
     fn received(&mut self, flow: u32) {
-        let slot = flow as usize / 2;
-        let direction = if flow.is_multiple_of(2) {
+        let due = self.network.now();
+        if let Some(arrival) = &mut self.arrival
+            && arrival.flow == flow
+            && arrival.packets < MOST_TOGETHER
+        {
+            arrival.last = due;
+            arrival.packets += 1;
+            return;
+        }
+        self.hand_on();
+        self.arrival = Some(Arrived {
+            flow,
+            first: due,
+            last: due,
+            packets: 1,
+        });
+    }
+
+    /// Shows and hands on what has arrived.
+    fn hand_on(&mut self) {
+        let Some(arrival) = self.arrival.take() else {
+            return;
+        };
+        let slot = arrival.flow as usize / 2;
+        let direction = if arrival.flow.is_multiple_of(2) {
             Direction::ClientToServer
         } else {
             Direction::ServerToClient
         };
-        let due = Timestamp::from_nanos(self.network.now());
         if direction == Direction::ClientToServer {
             // Bytes say as much as the acknowledgement that ended the handshake.
             self.establish(slot);
@@ -347,10 +409,11 @@ impl Shaper {
         let Some(Stage::Open(connection)) = self.slots.get_mut(slot).map(|slot| &mut slot.stage) else {
             return;
         };
-        if connection.arrived(direction, flow, due, &mut self.network) {
+        let last = Timestamp::from_nanos(arrival.last);
+        if connection.arrived(direction, arrival.flow, last, &mut self.network) {
             self.show_later(slot as u32);
         }
-        self.deliver(slot, direction, Some(due));
+        self.deliver(slot, direction, Some(Timestamp::from_nanos(arrival.first)));
     }
 
     /// Hands on what has arrived in a direction; it was due at `due`.
@@ -369,8 +432,13 @@ impl Shaper {
         if let (Delivery::Whole, Some(due), true) = (delivery, due, sent > 0) {
             let late = clock.now().since(due);
             match direction {
-                Direction::ClientToServer => connection.late_to_server = late,
-                Direction::ServerToClient => self.check.late(connection.late_to_server + late),
+                Direction::ClientToServer => connection.late_to_server = Some(late),
+                Direction::ServerToClient => {
+                    // The first bytes after a request end a turn.
+                    if let Some(before) = connection.late_to_server.take() {
+                        self.check.late(before + late);
+                    }
+                }
             }
         }
         if delivery == Delivery::SinkBroken {
@@ -477,8 +545,13 @@ fn token(slot: usize, side: Side) -> u64 {
 const BELL: u64 = u64::MAX;
 const ALARM: u64 = u64::MAX - 1;
 
-/// The thread does not sleep through less than this: waking up may take as long.
+/// Waking up may take as long: after a rest the thread is awake so long before something is due.
 const AWAKE: u64 = 60_000;
+/// What is due sooner is only slept for: a busy link must not keep a processor busy with waiting.
+const REST: u64 = 4 * AWAKE;
+
+/// So many packets, 64 KiB of full ones, are handed on together at most.
+const MOST_TOGETHER: u32 = 45;
 
 /// A source is read when the sender has at least this much room.
 const LEAST_ROOM: usize = 32 * 1024;

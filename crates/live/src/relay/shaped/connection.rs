@@ -27,8 +27,8 @@ pub(super) struct Shaped {
     /// When the first end was seen.
     ended_at: Option<Timestamp>,
     next_sample: Timestamp,
-    /// How late the last bytes for the server were handed on.
-    pub(super) late_to_server: Duration,
+    /// How late the last bytes for the server were handed on, until an answer has been.
+    pub(super) late_to_server: Option<Duration>,
 }
 
 /// Times of a handshake over the link.
@@ -97,7 +97,7 @@ impl Shaped {
             link_rtt,
             ended_at: None,
             next_sample: syn_ack,
-            late_to_server: Duration::ZERO,
+            late_to_server: None,
         };
         for lane in &mut connection.lanes {
             lane.readable = true;

@@ -134,7 +134,8 @@ impl Shaper {
         }
     }
 
-    /// Something happened on the socket of a server that is being called.
+    /// Something happened on the socket of a server that is being called. What it says enters the link at the network's
+    /// present time.
     pub(super) fn call_progress(&mut self, slot: usize) {
         let Some(Stage::Calling(connecting)) = self.slots.get(slot).map(|slot| &slot.stage) else {
             return;
@@ -150,7 +151,6 @@ impl Shaper {
                         address: connecting.address,
                     };
                     self.put(slot, Stage::Answering(Box::new(ends)));
-                    self.catch_up(self.now());
                     self.send_control(slot, Control::SynAck, Direction::ServerToClient);
                 }
             }
@@ -183,7 +183,6 @@ impl Shaper {
 
     fn refuse(&mut self, slot: usize, client: Socket, error: LiveError) {
         self.put(slot, Stage::Refusing(client, error));
-        self.catch_up(self.now());
         self.send_control(slot, Control::Reset, Direction::ServerToClient);
     }
 
