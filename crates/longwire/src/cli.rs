@@ -1,6 +1,6 @@
 //! The command line: one row a command.
 
-use crate::commands::{lab, link, predict, read, watch};
+use crate::commands::{lab, link, predict, read, relay, watch};
 use crate::output::Status;
 use clap::{Parser, Subcommand};
 
@@ -23,6 +23,7 @@ pub enum Command {
     #[cfg(feature = "demo")]
     Demo(crate::commands::demo::Args),
     Watch(watch::Args),
+    Relay(relay::Args),
     Read(read::Args),
     Predict(predict::Args),
     Link(link::Args),
@@ -39,6 +40,7 @@ impl Command {
             #[cfg(feature = "demo")]
             Self::Demo(args) => crate::commands::demo::run(&args),
             Self::Watch(args) => watch::run(&args),
+            Self::Relay(args) => relay::run(&args),
             Self::Read(args) => read::run(&args),
             Self::Predict(args) => predict::run(&args),
             Self::Link(args) => link::run(&args),

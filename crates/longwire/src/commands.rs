@@ -1,10 +1,13 @@
 //! One recipe a command: arguments in, one engine called, outcome out.
 
+pub mod child;
 #[cfg(feature = "demo")]
 pub mod demo;
 pub mod lab;
 pub mod link;
 pub mod predict;
 pub mod read;
+pub mod relay;
+pub mod relaying;
 pub mod reporting;
 pub mod watch;

@@ -147,3 +147,24 @@ fn a_reader_that_goes_away_is_no_error() {
     assert!(output.status.success(), "{output:?}");
     assert!(output.stderr.is_empty(), "{output:?}");
 }
+
+#[test]
+fn a_link_that_makes_no_sense() {
+    for command in ["relay", "watch"] {
+        let message = refused(&[command, "tcp://127.0.0.1:9", "--link", "rtt=40"]);
+        assert!(message.contains("--link") && message.contains("rtt"), "{message}");
+    }
+}
+
+#[test]
+fn tls_through_an_emulated_link() {
+    let listener = TcpListener::bind(("127.0.0.1", 0)).expect("loopback has free ports");
+    let port = listener.local_addr().expect("bound").port();
+    let target = format!("postgres://127.0.0.1:{port}/shop?sslmode=require");
+    for command in ["relay", "watch"] {
+        says(
+            &refused(&[command, &target, "--link", "rtt=1ms"]),
+            &["TLS", "link", "hint", "sslmode=disable"],
+        );
+    }
+}

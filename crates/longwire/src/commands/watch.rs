@@ -1,20 +1,19 @@
 //! `longwire watch`: a relay in front of the database that measures while the application runs.
 
-mod child;
-
+use super::child::Child;
+use super::relaying::{self, announce, connect_to};
 use super::reporting::Reporting;
 use crate::output::{self, Status};
 use crate::page::{PRICES, PageFile};
 use crate::pipeline::outbox::Outboxes;
 use crate::pipeline::tally::{Tally, Wanted};
 use anyhow::Result;
-use child::Child;
 use clap::Args as ClapArgs;
-use live::{Clock, Relay, RelayOptions, Target};
-use model::Endpoint;
+use link::LinkDescription;
+use live::{Clock, Counters, Relay, RelayOptions, Target};
 use std::ffi::OsString;
 use std::io::{self, Write};
-use std::net::{IpAddr, Ipv4Addr, SocketAddr};
+use std::net::SocketAddr;
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
@@ -29,7 +28,8 @@ use std::time::{Duration, Instant};
 #[command(
     after_help = "Examples:\n  longwire watch postgres://app@db1/shop -- ./report.py\n  \
                         longwire watch 'mysql://app@db1/shop?sslmode=require' --listen 127.0.0.1:3307 -o run.lwr\n  \
-                        longwire watch postgres://db1 -- psql -h {host} -p {port} -c 'select 1'"
+                        longwire watch postgres://db1 -- psql -h {host} -p {port} -c 'select 1'\n  \
+                        longwire watch postgres://app@db1/shop --link 'rtt=40ms rate=10mbit' -- ./report.py"
 )]
 pub struct Args {
     /// The server: a URL, a jdbc: URL or a libpq key=value string.
@@ -38,6 +38,9 @@ pub struct Args {
     /// Where the application connects.
     #[arg(long, default_value = "127.0.0.1:0", value_name = "ADDRESS")]
     pub listen: SocketAddr,
+    /// Emulate a link between the application and the server: 'rtt=40ms rate=10mbit', see docs/links.md.
+    #[arg(long, value_name = "SPEC")]
+    pub link: Option<LinkDescription>,
     /// Keep the run as a recording.
     #[arg(short = 'o', long = "output", value_name = "FILE")]
     pub output: Option<PathBuf>,
@@ -58,18 +61,19 @@ pub struct Args {
 /// When the target or the listening address cannot be used, or the command cannot be started.
 pub fn run(args: &Args) -> Result<Status> {
     let target = Target::parse(&args.target)?;
+    relaying::check(&target, args.link.as_ref())?;
     live::probe(&target, REACH)?;
     let stop = output::stop_on_signals()?;
     let outboxes = Arc::new(Outboxes::new(args.reporting.keep_literals));
     let options = RelayOptions {
         listen: args.listen,
         target: target.clone(),
-        link: None,
+        link: args.link,
     };
     let relay = live::relay::start(options, Clock::anchored_now(), outboxes.clone())?;
     let mut run = Run::new(args, &target, outboxes)?;
     let (status, grace) = if args.command.is_empty() {
-        announce(&target, &relay)?;
+        announce(&target, &relay, args.link.as_ref())?;
         run.until(&relay, || {
             stop.load(Ordering::Relaxed).then_some(Status::Interrupted)
         })
@@ -83,21 +87,14 @@ pub fn run(args: &Args) -> Result<Status> {
             if status == Status::Interrupted {
                 Duration::ZERO
             } else {
-                LAST_BYTES
+                relaying::last_bytes(args.link.as_ref())
             },
         )
     })?;
     let counters = relay.stop(grace);
-    run.finish(
-        args,
-        counters.failed,
-        counters.last_error.map(|error| error.to_string()),
-    )?;
+    run.finish(args, &counters)?;
     Ok(status)
 }
-
-/// How long connections may take to end by themselves once the command has ended.
-const LAST_BYTES: Duration = Duration::from_secs(1);
 
 /// How long the server may take to accept a connection before the run is refused.
 const REACH: Duration = Duration::from_secs(10);
@@ -107,29 +104,6 @@ const COLLECT: Duration = Duration::from_millis(50);
 
 /// How often a line is printed.
 const PROGRESS: Duration = Duration::from_secs(1);
-
-/// The address an application on this host connects to: loopback when the relay listens on every address.
-fn connect_to(relay: &Relay) -> Endpoint {
-    let local = relay.local_addr();
-    let address = match local.ip() {
-        ip if !ip.is_unspecified() => ip,
-        IpAddr::V4(_) | IpAddr::V6(_) => IpAddr::V4(Ipv4Addr::LOCALHOST),
-    };
-    Endpoint {
-        address,
-        port: local.port(),
-    }
-}
-
-fn announce(target: &Target, relay: &Relay) -> io::Result<()> {
-    let mut stderr = io::stderr().lock();
-    writeln!(
-        stderr,
-        "longwire: relaying {} to {}; Ctrl-C ends and sums up",
-        connect_to(relay),
-        target.server()
-    )
-}
 
 /// What a run of `watch` collects.
 struct Run {
@@ -158,6 +132,7 @@ impl Run {
             "kernel receive timestamps where the socket gives them, else the monotonic clock",
             format!("relay in front of {}", target.server()),
         );
+        let conditions = relaying::with_link(conditions, args.link.as_ref());
         let mut tally = Tally::new(&wanted, conditions)?;
         if let Some(path) = &args.output {
             tally.record(path)?;
@@ -213,13 +188,11 @@ impl Run {
         Ok(())
     }
 
-    fn finish(mut self, args: &Args, failed_connects: u64, last_failure: Option<String>) -> Result<()> {
+    fn finish(mut self, args: &Args, counters: &Counters) -> Result<()> {
         self.collect();
-        let mut warnings = Vec::new();
-        if failed_connects > 0 {
-            let reason = last_failure.unwrap_or_else(|| "no reason known".to_owned());
-            let text = format!("{failed_connects} connections did not reach the server; the last: {reason}");
-            warnings.push(model::Warning { text });
+        let warnings = relaying::warnings(counters);
+        if let Some(link) = &counters.link {
+            self.tally.link(link);
         }
         let moved = self.tally.moved();
         let (outcome, _) = self.tally.finish(warnings, None)?;
@@ -235,8 +208,11 @@ impl Run {
                 moved: &moved,
                 asked: &self.asked,
                 computing: predict::Computing::default(),
-                links: &[],
+                links: counters.link.as_slice(),
             })?;
+        }
+        if let Some(link) = &counters.link {
+            relaying::tell_link(link)?;
         }
         Ok(())
     }
@@ -252,8 +228,11 @@ fn command_line(args: &Args, target: &Target) -> String {
         Some(program) => format!(" -- {}", program.display()),
         None => String::new(),
     };
+    let link = args
+        .link
+        .map_or_else(String::new, |link| format!(" --link '{link}'"));
     format!(
-        "longwire watch {target} --listen {} --operations {}{command}",
+        "longwire watch {target} --listen {}{link} --operations {}{command}",
         args.listen, args.reporting.operations
     )
 }

@@ -8,7 +8,7 @@ use analysis::operations::rule::Rule;
 use analysis::operations::{Grouped, Operations};
 use analysis::overview::Overview;
 use anyhow::{Context, Result};
-use model::{Conditions, Endpoint, Exchange, Operation, Share, Warning};
+use model::{Conditions, Endpoint, Exchange, LinkOutcome, Operation, Share, Warning};
 use predict::{Computing, Predictor, Target};
 use report::text::Progress;
 use report::{JsonWriter, ReadOutcome, RecordingWriter};
@@ -178,6 +178,11 @@ impl Tally {
         if let Some(outcome) = closed {
             self.outlets.write(|records| records.connection(&outcome));
         }
+    }
+
+    /// Writes the record of an emulated link.
+    pub fn link(&mut self, link: &LinkOutcome) {
+        self.outlets.write(|records| records.link(link));
     }
 
     /// Whether an output is gone: nobody wants the rest.

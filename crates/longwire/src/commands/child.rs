@@ -1,4 +1,4 @@
-//! The application that `watch` starts.
+//! The application that `watch` and `relay` start.
 
 use crate::output::Status;
 use anyhow::{Context, Result};
@@ -9,13 +9,16 @@ use std::os::unix::process::ExitStatusExt;
 use std::process::{Command, ExitStatus, Stdio};
 
 /// A running command, pointed at the relay.
-pub(super) struct Child {
+pub struct Child {
     process: std::process::Child,
 }
 
 impl Child {
     /// Starts `command`, told in its arguments and its environment to connect to `relay`.
-    pub(super) fn start(
+    ///
+    /// # Errors
+    /// When there is none, or it cannot be started.
+    pub fn start(
         command: &[OsString],
         target: &Target,
         relay: Endpoint,
@@ -39,7 +42,7 @@ impl Child {
     }
 
     /// How the command ended; absent while it runs. `stop` asks it to end.
-    pub(super) fn ended(&mut self, stop: bool) -> Option<Status> {
+    pub fn ended(&mut self, stop: bool) -> Option<Status> {
         match self.process.try_wait() {
             Ok(Some(status)) => Some(Status::Child(exit_code(status))),
             Ok(None) if stop => {
