@@ -12,6 +12,7 @@ use std::time::Duration;
 pub fn replay(samples: &Samples, groups: &[OperationGroup], moved: &Moved, asked: &[Target]) -> Option<Grid> {
     let mut operations: Vec<Operation> = Vec::new();
     let mut seen = 0;
+    let mut budget = MOST_EXCHANGES;
     let mut names = 0;
     let most_names = if is_crowded(asked) {
         MOST_CROWDED_NAMES
@@ -19,12 +20,13 @@ pub fn replay(samples: &Samples, groups: &[OperationGroup], moved: &Moved, asked
         MOST_NAMES
     };
     for group in by_time(groups) {
-        let kept = samples.of(&group.name);
+        let kept = fewer(samples.of(&group.name), budget);
         if kept.is_empty() || names == most_names {
             continue;
         }
         names += 1;
         seen += group.count;
+        budget -= kept.iter().map(|whole| exchanges(whole)).sum::<usize>();
         operations.extend(kept.into_iter().flatten());
     }
     if operations.is_empty() {
@@ -52,6 +54,29 @@ pub fn replay(samples: &Samples, groups: &[OperationGroup], moved: &Moved, asked
         measured_rtt: measured_rtt(&operations, moved),
         link: besides(asked),
     })
+}
+
+/// Every other one of these, again and again, until they take no more than half of what is left; the last one may take
+/// all of it.
+fn fewer(mut operations: Vec<Vec<Operation>>, left: usize) -> Vec<Vec<Operation>> {
+    let total =
+        |operations: &[Vec<Operation>]| operations.iter().map(|whole| exchanges(whole)).sum::<usize>();
+    while operations.len() > 1 && total(&operations) > left / 2 {
+        let mut index = 0;
+        operations.retain(|_| {
+            index += 1;
+            index % 2 == 1
+        });
+    }
+    if total(&operations) > left {
+        Vec::new()
+    } else {
+        operations
+    }
+}
+
+fn exchanges(whole: &[Operation]) -> usize {
+    whole.iter().map(|part| part.steps.len()).sum()
 }
 
 /// Every round trip with every rate and number of clients, those asked for among them.
@@ -130,6 +155,9 @@ fn measured_rtt(operations: &[Operation], moved: &Moved) -> Option<Duration> {
     });
     rtts.min()
 }
+
+/// Exchanges replayed on each link of the grid: what bounds how long a page takes to make.
+const MOST_EXCHANGES: usize = 40_000;
 
 const RTTS_MS: [u64; 11] = [0, 1, 2, 5, 10, 20, 40, 80, 120, 160, 200];
 const RATES_MBIT: [u64; 4] = [1000, 100, 10, 1];

@@ -170,7 +170,7 @@ const MOST_NAMES: usize = 64;
 const MOST_OF_A_NAME: usize = 64;
 
 /// Exchanges kept of one name, and of the longest operation that is kept whole.
-const LONGEST: usize = 30_000;
+const LONGEST: usize = 20_000;
 
 /// Exchanges kept of all names: about 50 MB.
 const MOST_STEPS: usize = 100_000;

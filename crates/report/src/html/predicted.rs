@@ -167,6 +167,15 @@ fn times(here: Option<Duration>, there: Duration) -> String {
     }
 }
 
+/// From one duration to another; the unit once where both have the same.
+fn range(low: Duration, high: Duration) -> String {
+    let (low, high) = (time(low), time(high));
+    match (low.split_once(' '), high.split_once(' ')) {
+        (Some((number, unit)), Some((_, other))) if unit == other => format!("{number} – {high}"),
+        _ => format!("{low} – {high}"),
+    }
+}
+
 /// How many times as long, with three digits.
 fn factor(value: f64) -> String {
     match value {
@@ -241,11 +250,10 @@ fn by_round_trip(view: &View, out: &mut String) {
             let cell = view.cell(row, *place, view.start.rate, view.start.clients);
             let _ = write!(
                 out,
-                "<td class=\"n\" data-label=\"{}\">{}<small>{} – {}</small></td>",
+                "<td class=\"n\" data-label=\"{}\">{}<small>{}</small></td>",
                 time(cell.rtt),
                 time(cell.duration),
-                time(cell.low),
-                time(cell.high)
+                range(cell.low, cell.high)
             );
         }
         out.push_str("</tr>\n");

@@ -51,7 +51,7 @@ pub fn full() -> Sample {
     for (name, turns) in names {
         for clients in [1, 16] {
             for rate in [None, Some(100.0), Some(1.0)] {
-                for rtt in [0, 10, 40, 200] {
+                for rtt in [0, 1, 10, 40, 120, 200] {
                     predictions.push(cell(name, turns, rtt, rate, clients));
                 }
             }
