@@ -298,6 +298,7 @@ impl Sum {
         let evidence = Evidence {
             operations,
             turns,
+            is_lossy: target.link.loss.is_some(),
             attribution: &self.attribution,
         };
         let (low, high) = evidence.bounds(&mut self.durations)?;
@@ -332,7 +333,7 @@ fn replays(links: &[LinkDescription], before: u64) -> usize {
     if !links.iter().any(draws) {
         return 1;
     }
-    (REPLAYS_OF_FIRST / (before + 1)).max(1) as usize
+    (REPLAYS_OF_FIRST / (before + 1).saturating_mul(before + 1)).max(1) as usize
 }
 
 /// The link as one replay meets it: with draws of its own.
