@@ -546,7 +546,7 @@ const BELL: u64 = u64::MAX;
 const ALARM: u64 = u64::MAX - 1;
 
 /// Waking up may take as long: after a rest the thread is awake so long before something is due.
-const AWAKE: u64 = 60_000;
+const AWAKE: u64 = 150_000;
 /// What is due sooner is only slept for: a busy link must not keep a processor busy with waiting.
 const REST: u64 = 4 * AWAKE;
 
