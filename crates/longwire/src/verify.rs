@@ -53,8 +53,11 @@ pub fn verify(outcome: &mut ReadOutcome, claim: &Claim<'_>, ground: &Ground, sto
     let total = schedule.rest();
     if !choices.is_empty() {
         output::note(&format!(
-            "replaying {} operations on emulated links, {}; about {} s, Ctrl-C ends it",
-            choices.len(),
+            "{} on emulated links, {}; about {} s, Ctrl-C ends it",
+            match choices.len() {
+                1 => "replaying an operation".to_owned(),
+                count => format!("replaying {count} operations"),
+            },
             ground.level().words(),
             total.as_secs() + 1
         ));

@@ -48,9 +48,8 @@ pub fn choose(outcome: &ReadOutcome, claim: &Claim<'_>, warnings: &mut Vec<Warni
             match choice(outcome, claim, &name, &whole, target) {
                 Some(Ok(choice)) => choices.push(choice),
                 Some(Err(fault)) => {
-                    let text = format!("'{name}' was not replayed: {fault}");
+                    let text = format!("'{name}' was not replayed on {}: {fault}", target.link);
                     warnings.push(Warning { text });
-                    break;
                 }
                 None => {}
             }
@@ -85,7 +84,7 @@ fn choice(
     name: &Arc<str>,
     operations: &[&Operation],
     target: &Target,
-) -> Option<Result<Choice, live::replay::ReplayError>> {
+) -> Option<Result<Choice, Refused>> {
     let link = target.link.to_string();
     let prediction = outcome.predictions.iter().position(|prediction| {
         prediction.operation_name == *name
@@ -98,16 +97,28 @@ fn choice(
         ..*target
     };
     let predicted = |operation: &Operation| predict::replay(operation, &alone, &moved).duration;
-    // Several clients get in each other's way, so none of them alone takes what is told: the middle one stands for all.
-    let wanted = match target.clients {
-        1 => outcome.predictions[prediction].duration,
-        _ => middle(operations.iter().map(|operation| predicted(operation)))?,
-    };
-    let (predicted, operation) = operations
+    let mut candidates: Vec<(Duration, &Operation)> = operations
         .iter()
         .map(|operation| (predicted(operation), *operation))
+        .collect();
+    candidates.sort_by_key(|(predicted, _)| *predicted);
+    let (least, middle, most) = (
+        candidates.first()?.0,
+        candidates[candidates.len() / 2].0,
+        candidates.last()?.0,
+    );
+    // Several clients get in each other's way, so none of them alone takes what is told: one operation can stand for all
+    // where all are alike.
+    let wanted = match target.clients {
+        1 => outcome.predictions[prediction].duration,
+        _ if most > least.mul_f64(ALIKE) => return Some(Err(Refused::Unlike)),
+        _ => middle,
+    };
+    let (predicted, operation) = candidates
+        .into_iter()
         .min_by_key(|(predicted, _)| predicted.abs_diff(wanted))?;
-    Some(Script::new(operation, &moved).map(|script| Choice {
+    let script = Script::new(operation, &moved).map_err(Refused::Script);
+    Some(script.map(|script| Choice {
         prediction,
         name: Arc::clone(name),
         target: *target,
@@ -116,10 +127,13 @@ fn choice(
     }))
 }
 
-fn middle(durations: impl Iterator<Item = Duration>) -> Option<Duration> {
-    let mut durations: Vec<Duration> = durations.collect();
-    durations.sort_unstable();
-    durations.get(durations.len() / 2).copied()
+/// Why an operation is not replayed.
+#[derive(Debug, thiserror::Error)]
+enum Refused {
+    #[error(transparent)]
+    Script(live::replay::ReplayError),
+    #[error("its operations are not alike, so that one cannot stand for those of several clients")]
+    Unlike,
 }
 
 /// What a choice of these would take, for the message that leaves it out.
@@ -130,6 +144,9 @@ pub fn too_long(choice: &Choice) -> String {
         format_duration(choice.predicted)
     )
 }
+
+/// Operations are alike when the longest takes at most so many times what the shortest takes.
+const ALIKE: f64 = 1.2;
 
 /// More operation names than these are not replayed.
 const MOST_NAMES: usize = 3;

@@ -2,7 +2,7 @@
 
 use anyhow::Result;
 use link::LinkDescription;
-use live::network::Network;
+use live::network::{HostId, LinkId, Network};
 use live::replay::{ClientSocket, Ends, ReplayError, client_socket};
 use live::sandbox::{self, Entered, Sandbox};
 use live::{Clock, LiveError, OsError, RelayOptions, Target};
@@ -59,14 +59,20 @@ impl Ground {
         if asked == Some(Level::Stream) {
             return Ok(Found::Here(Self::Stream, None));
         }
-        match (sandbox::enter(), asked) {
-            (Ok(Entered::Inside(sandbox)), _) => Ok(Found::Here(Self::Packet(sandbox), None)),
-            (Ok(Entered::Finished(status)), _) => Ok(Found::Finished(status)),
-            (Err(error), Some(Level::Packet)) => Err(error.into()),
-            (Err(error), _) => {
+        let found = sandbox::enter().and_then(|entered| match entered {
+            Entered::Finished(status) => Ok(Found::Finished(status)),
+            Entered::Inside(sandbox) => {
+                // Namespaces alone are not enough: the devices that links are made of may be refused.
+                Hosts::new(&sandbox, &LinkDescription::with_rtt(Duration::ZERO))?;
+                Ok(Found::Here(Self::Packet(sandbox), None))
+            }
+        });
+        match found {
+            Err(error) if asked.is_none() => {
                 let why = format!("no packets can be emulated here ({error}), so streams are");
                 Ok(Found::Here(Self::Stream, Some(why)))
             }
+            found => Ok(found?),
         }
     }
 
@@ -91,16 +97,42 @@ impl Ground {
     }
 }
 
-/// Two hosts of their own, so that nothing is left of earlier replays: not even what the kernel remembers of a destination.
+/// A client's and a server's host, joined by a link.
+struct Hosts {
+    network: Network,
+    client: HostId,
+    server: HostId,
+    link: LinkId,
+}
+
+impl Hosts {
+    fn new(sandbox: &Sandbox, link: &LinkDescription) -> Result<Self, LiveError> {
+        let mut network = Network::new(sandbox)?;
+        let client = network.add_host("client")?;
+        let server = network.add_host("server")?;
+        let link = network.add_link(client, server, link)?;
+        Ok(Self {
+            network,
+            client,
+            server,
+            link,
+        })
+    }
+}
+
+/// Hosts of its own for each, so that nothing is left of earlier replays: not even what the kernel remembers of a
+/// destination.
 fn over_packets<T>(
     sandbox: &Sandbox,
     link: &LinkDescription,
     work: impl FnOnce(&Ends<'_>) -> Result<T, ReplayError>,
 ) -> Result<(T, LinkOutcome), ReplayError> {
-    let mut network = Network::new(sandbox)?;
-    let client = network.add_host("client")?;
-    let server = network.add_host("server")?;
-    let id = network.add_link(client, server, link)?;
+    let Hosts {
+        network,
+        client,
+        server,
+        link,
+    } = Hosts::new(sandbox, link)?;
     for host in [client, server] {
         // Where this fails, the kernel begins later connections with what it remembers of earlier ones.
         network.within(host, || std::fs::write(NO_METRICS, "1")).ok();
@@ -110,7 +142,7 @@ fn over_packets<T>(
     let address = local(&listener)?;
     let open = || network.within(client, || client_socket(&address));
     let done = work(&ends(listener, address, false, &open))?;
-    Ok((done, network.outcome(id)))
+    Ok((done, network.outcome(link)))
 }
 
 fn over_streams<T>(
