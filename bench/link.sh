@@ -1,0 +1,125 @@
+#!/bin/bash
+# link.sh: how exactly emulated links do what they are asked, at packet level, on this machine.
+#
+# Prints asked beside realised: round trips (ping, and `select 1` through `longwire link`), ten nested links, rates shared by
+# 1, 8 and 64 connections, a small packet on a slow link, packets per second, throughput, losses by seed; then starts and
+# kills links and counts what is left. Needs root (or rights as docs/links.md says), PostgreSQL and ping
+# (scripts/setup.sh test), and an idle machine: everything else that runs is seen in the figures.
+#
+# BENCH_SELECTS (1000) a round trip, BENCH_KILLS (100), BENCH_SECTIONS ("rtt serialisation rate packets throughput one-core loss
+# select nested kills") change the run.
+set -euo pipefail
+cd "$(dirname "$0")/.."
+
+target=$(realpath -m "${CARGO_TARGET_DIR:-target}")
+longwire=$target/release/longwire
+bench=$target/release/examples/link_bench
+selects=${BENCH_SELECTS:-1000}
+kills=${BENCH_KILLS:-100}
+read -ra sections <<<"${BENCH_SECTIONS:-rtt serialisation rate packets throughput one-core loss select nested kills}"
+scratch=
+
+main() {
+    if [ -z "${LINK_BENCH_SERVERS:-}" ]; then
+        cargo build --release --locked --package longwire
+        cargo build --release --locked --package live --example link_bench
+        cargo build --locked --package testbed --example with_servers
+        LINK_BENCH_SERVERS=1 exec "$target/debug/examples/with_servers" bench/link.sh
+    fi
+    scratch=$(mktemp -d)
+    trap 'rm -rf "$scratch"' EXIT
+    echo 'select 1' >"$scratch/select1.sql"
+    results=measurements/$(date -u +%F)-$(nproc)cpu-linux-$(uname -r | cut -d- -f1)
+    mkdir -p "$results"
+    { describe; for section in "${sections[@]}"; do echo; "section_$section"; done; } | tee "$results/link.txt"
+}
+
+describe() {
+    echo "longwire link, packet level: $(date -u +%F), $(nproc) CPUs, $(uname -sr), load $(cut -d' ' -f1-3 /proc/loadavg)"
+    sed -n 's/^model name[^:]*: //p' /proc/cpuinfo | head -n 1
+}
+
+section_rtt() { "$bench" rtt; }
+section_serialisation() { "$bench" serialisation; }
+section_rate() { "$bench" rate; }
+section_packets() { "$bench" packets; }
+section_throughput() { "$bench" throughput; }
+section_loss() { "$bench" loss; }
+
+section_one-core() {
+    echo "the same with everything on one core, both hosts' TCP and the processes among it:"
+    taskset -c 0 "$bench" throughput
+}
+
+# Sorted latencies of `select 1` in microseconds, one connection; arguments go before pgbench.
+select_times() {
+    rm -f "$scratch"/log.*
+    local transactions=$1
+    shift
+    "$@" pgbench -n -f "$scratch/select1.sql" -c 1 -t "$transactions" -l --log-prefix="$scratch/log" \
+        >"$scratch/out" 2>&1 || { cat "$scratch/out"; exit 1; }
+    cat "$scratch"/log.* | cut -d' ' -f3 | sort -n >"$scratch/times"
+}
+
+# The percentile of $scratch/times.
+percentile() {
+    local count rank
+    count=$(wc -l <"$scratch/times")
+    rank=$(((count * $1 + 99) / 100))
+    sed -n "${rank}p" "$scratch/times"
+}
+
+section_select() {
+    local median p99 rtt
+    echo "select 1      times  median      median error  p99 error    (error: beyond the same without a link, and the rtt)"
+    select_times "$selects" env PGHOST=127.0.0.1
+    median=$(percentile 50) p99=$(percentile 99)
+    printf '%-12s %6s  %8s us                p99 %s us\n' "no link" "$selects" "$median" "$p99"
+    for rtt in 0 1 5 10 40 100 200; do
+        local count=$selects
+        [ "$rtt" -lt 100 ] || count=$((selects / 4))
+        select_times "$count" env PGHOST=127.0.0.1 "$longwire" link "rtt=${rtt}ms" --forward "$PGPORT" --quiet --
+        printf 'rtt=%-8s %6s  %8s us  %8s us  %8s us\n' "${rtt}ms" "$count" "$(percentile 50)" \
+            $(($(percentile 50) - median - rtt * 1000)) $(($(percentile 99) - median - rtt * 1000))
+    done
+}
+
+section_nested() {
+    local command=() level
+    for level in 1 2 3 4 5 6 7 8 9 10; do
+        command+=("$longwire" link rtt=10ms --forward "$PGPORT" --quiet --)
+    done
+    select_times 100 env PGHOST=127.0.0.1 "${command[@]}"
+    echo "ten nested links of 10 ms: select 1 takes $(percentile 50) us in the median, $(percentile 99) us at p99 (asked: 100000)"
+}
+
+section_kills() {
+    local number signals=(INT TERM KILL) before after left=0 mark=LONGWIRE_BENCH_KILL
+    before=$(namespaces)
+    for ((number = 0; number < kills; number++)); do
+        env "$mark=$$" "$longwire" link rtt=1ms --quiet -- sh -c 'sleep 1000 & exec sleep 1000' 2>/dev/null &
+        local outer=$!
+        # At every stage of its start, and when it runs.
+        sleep "0.$((RANDOM % 4))$((RANDOM % 10))"
+        kill "-${signals[number % 3]}" "$outer" 2>/dev/null || true
+        wait "$outer" 2>/dev/null || true
+    done
+    for _ in 1 2 3 4 5 6 7 8 9 10; do
+        sleep 0.5
+        left=$(grep -lsz "^$mark=$$\$" /proc/[0-9]*/environ 2>/dev/null | wc -l)
+        after=$(namespaces)
+        [ "$left" != 0 ] || [ "$after" != "$before" ] || break
+    done
+    echo "$kills starts and kills (INT, TERM, KILL): processes left $left; network, mount, pid namespaces before $before, after $after;" \
+        "devices left $(grep -c '^ *lw[0-9]' /proc/net/dev || true); mounts left $(grep -c ' longwire ' /proc/self/mountinfo || true)"
+}
+
+# How many network, mount and pid namespaces processes are in.
+namespaces() {
+    local kind
+    for kind in net mnt pid; do
+        find /proc/[0-9]*/ns/$kind -maxdepth 0 -printf '%l\n' 2>/dev/null | sort -u | wc -l
+    done | paste -sd/
+}
+
+main
