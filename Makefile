@@ -8,7 +8,7 @@
 
 export PATH := $(PATH):$(HOME)/.cargo/bin
 
-.PHONY: demo test bench-read lab-wordpress lab-bulk lab-pgbench
+.PHONY: demo test bench-read lab-wordpress lab-bulk lab-pgbench bench-link
 
 demo:
 	scripts/setup.sh demo
@@ -41,3 +41,7 @@ lab-pgbench:
 	scripts/setup.sh lab
 	cargo build --release --locked --package longwire
 	"$${CARGO_TARGET_DIR:-target}"/release/longwire lab run labs/pgbench.toml
+
+bench-link:
+	scripts/setup.sh bench
+	bench/link.sh

@@ -34,10 +34,10 @@ use gateway::Gateway;
 use link::LinkDescription;
 use model::LinkOutcome;
 use namespace::Namespace;
-use std::net::Ipv4Addr;
+use std::net::{Ipv4Addr, SocketAddr, TcpStream};
 use std::path::Path;
 use std::process::Command;
-use std::sync::{Arc, Mutex, mpsc};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError, mpsc};
 use std::time::Duration;
 
 pub use addresses::{DEPTH, depth_inside};
@@ -62,8 +62,15 @@ pub struct Network {
     gateways: Vec<Gateway>,
     forwarder: Forwarder,
     floor: Option<Duration>,
-    /// Packets that devices had dropped when their link was last changed.
-    dropped_before: Mutex<Vec<[u64; 2]>>,
+    present: Mutex<Vec<Present>>,
+}
+
+/// What a link is at present.
+#[derive(Debug, Clone, Copy)]
+struct Present {
+    link: LinkDescription,
+    /// Packets that its devices had dropped when it became so.
+    dropped_before: [u64; 2],
 }
 
 #[derive(Debug)]
@@ -85,7 +92,7 @@ impl Network {
             gateways: Vec::new(),
             forwarder: Forwarder::start()?,
             floor: None,
-            dropped_before: Mutex::default(),
+            present: Mutex::default(),
         })
     }
 
@@ -133,7 +140,10 @@ impl Network {
         if id == LinkId(0) {
             self.measure_floor(a, wire.addresses[1]);
         }
-        self.dropped_before_now().push([0; 2]);
+        self.present_now().push(Present {
+            link: *link,
+            dropped_before: [0; 2],
+        });
         self.change_link(id, link);
         Ok(id)
     }
@@ -172,7 +182,28 @@ impl Network {
             forwards: forwards.to_vec(),
         };
         self.gateways.push(Gateway::open(site)?);
+        self.measure_gateway(link);
         Ok(())
+    }
+
+    /// What link and gateway together add to an exchange over TCP, measured without delay on the link: it becomes part of
+    /// the delay asked for, as [`Network::measure_floor`] has it for the link alone.
+    fn measure_gateway(&self, link: LinkId) {
+        let Some(asked) = self.present_now().get(link.0).map(|present| present.link) else {
+            return;
+        };
+        let wire = &self.topology.wires()[link.0];
+        let (inside, gateway) = (HostId(wire.hosts[0]), wire.addresses[1]);
+        self.change_link(link, &LinkDescription::with_rtt(Duration::ZERO));
+        let added = floor::measure_gateway(|port| {
+            let there = SocketAddr::from((gateway, port));
+            self.within(inside, || TcpStream::connect_timeout(&there, REACH))
+        });
+        if let Some(added) = added {
+            let handling = (added / 2).min(MOST_GATEWAY_HANDLING);
+            self.forwarder.order(Order::GatewayHandling(link.0, handling));
+        }
+        self.change_link(link, &asked);
     }
 
     /// The address of `host` on its link to `peer`; absent when no link joins them.
@@ -207,16 +238,17 @@ impl Network {
     /// The mtu of the devices stays: it is a property of the hosts' connections.
     pub fn change_link(&self, link: LinkId, to: &LinkDescription) {
         let dropped = self.dropped_by_devices(link);
-        if let Some(before) = self.dropped_before_now().get_mut(link.0) {
-            *before = dropped;
+        if let Some(present) = self.present_now().get_mut(link.0) {
+            *present = Present {
+                link: *to,
+                dropped_before: dropped,
+            };
         }
         self.forwarder.order(Order::Change(link.0, *to));
     }
 
-    fn dropped_before_now(&self) -> std::sync::MutexGuard<'_, Vec<[u64; 2]>> {
-        self.dropped_before
-            .lock()
-            .unwrap_or_else(std::sync::PoisonError::into_inner)
+    fn present_now(&self) -> MutexGuard<'_, Vec<Present>> {
+        self.present.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// Packets that the hosts' devices dropped because the forwarder had not read those before them.
@@ -260,7 +292,11 @@ impl Network {
         let mut outcome = answer.recv().ok().flatten().unwrap_or_default();
         outcome.floor = self.floor;
         let dropped = self.dropped_by_devices(link);
-        let before = self.dropped_before_now().get(link.0).copied().unwrap_or_default();
+        let before = self
+            .present_now()
+            .get(link.0)
+            .map(|present| present.dropped_before);
+        let before = before.unwrap_or_default();
         for (way, (now, before)) in outcome.directions.iter_mut().zip(dropped.into_iter().zip(before)) {
             way.dropped_unasked += now.saturating_sub(before);
         }
@@ -281,6 +317,12 @@ impl Network {
 
 /// More than this is not taken as the machine's usual handling: it was busy when the floor was measured.
 const MOST_HANDLING: Duration = Duration::from_micros(150);
+
+/// The same with a gateway, which has more to do.
+const MOST_GATEWAY_HANDLING: Duration = Duration::from_micros(150);
+
+/// How long the gateway may take to answer its own process.
+const REACH: Duration = Duration::from_secs(2);
 
 fn system(operation: &'static str) -> impl Fn(OsError) -> LiveError {
     move |reason| LiveError::System { operation, reason }

@@ -1,7 +1,9 @@
 //! What this machine adds to a round trip through a link without any delay.
 
 use crate::OsError;
-use std::net::{Ipv4Addr, SocketAddr, UdpSocket};
+use crate::sandbox::block_all_signals;
+use std::io::{self, Read, Write};
+use std::net::{Ipv4Addr, SocketAddr, TcpListener, TcpStream, UdpSocket};
 use std::os::fd::{FromRawFd, OwnedFd};
 use std::time::{Duration, Instant};
 
@@ -15,6 +17,59 @@ pub(super) fn measure(peer: Ipv4Addr) -> Option<Duration> {
     let mut spans: Vec<Duration> = (0..ECHOES).filter_map(|_| echo(&socket)).collect();
     spans.sort_unstable();
     spans.get(spans.len() / 2).copied()
+}
+
+/// What a link without delay and the gateway behind it add to an exchange over TCP with a server of this system: the median
+/// over them less the median of the same straight to the server. `connect` connects from inside to a port of this system.
+pub(super) fn measure_gateway(connect: impl FnOnce(u16) -> io::Result<TcpStream>) -> Option<Duration> {
+    let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).ok()?;
+    let port = listener.local_addr().ok()?.port();
+    let server = std::thread::spawn(move || {
+        block_all_signals();
+        // The two connections, in the order in which they are made; each until its end.
+        let accepted: Vec<TcpStream> = listener.incoming().take(2).flatten().collect();
+        std::thread::scope(|scope| {
+            for stream in accepted {
+                scope.spawn(move || mirror(stream));
+            }
+        });
+    });
+    let straight = TcpStream::connect((Ipv4Addr::LOCALHOST, port)).ok()?;
+    // When there is no way from inside the server must not wait for it.
+    let through = connect(port)
+        .or_else(|_| TcpStream::connect((Ipv4Addr::LOCALHOST, port)))
+        .ok()?;
+    let mut spans: [Vec<Duration>; 2] = Default::default();
+    for stream in [&straight, &through] {
+        stream.set_nodelay(true).ok()?;
+        stream.set_read_timeout(Some(PATIENCE)).ok()?;
+    }
+    for _ in 0..ECHOES / 2 {
+        spans[0].extend(exchange(&straight));
+        spans[1].extend(exchange(&through));
+    }
+    drop((straight, through));
+    server.join().ok()?;
+    let [straight, through] = spans.map(|mut spans| {
+        spans.sort_unstable();
+        spans.get(spans.len() / 2).copied()
+    });
+    Some(through?.saturating_sub(straight?))
+}
+
+fn mirror(mut stream: TcpStream) {
+    block_all_signals();
+    let mut byte = [0];
+    stream.set_nodelay(true).ok();
+    while stream.read(&mut byte).is_ok_and(|count| count > 0) && stream.write_all(&byte).is_ok() {}
+}
+
+fn exchange(mut stream: &TcpStream) -> Option<Duration> {
+    std::thread::sleep(REST * 2);
+    let begin = Instant::now();
+    stream.write_all(&[0]).ok()?;
+    stream.read_exact(&mut [0]).ok()?;
+    Some(begin.elapsed())
 }
 
 fn echo(socket: &UdpSocket) -> Option<Duration> {

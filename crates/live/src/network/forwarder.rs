@@ -38,6 +38,8 @@ pub(super) enum Order {
     Stop,
     /// What the machine adds to one way is part of the delay asked for.
     Handling(Duration),
+    /// The same for TCP on one link, whose connections a gateway relays besides.
+    GatewayHandling(usize, Duration),
 }
 
 /// A link to be.
@@ -134,6 +136,7 @@ struct LinkWork {
     lanes: [Lane; 2],
     tap: Option<CaptureTap>,
     gate: Option<Gate>,
+    tcp_handling: Option<Duration>,
 }
 
 struct Work {
@@ -219,6 +222,11 @@ impl Work {
                 reply.send(self.links.get(number).map(LinkWork::outcome)).ok();
             }
             Order::Handling(span) => self.handling = span,
+            Order::GatewayHandling(number, span) => {
+                if let Some(work) = self.links.get_mut(number) {
+                    work.tcp_handling = Some(span);
+                }
+            }
             Order::Gate(number, gate) => {
                 if let Some(work) = self.links.get_mut(number) {
                     work.gate = Some(gate);
@@ -227,7 +235,8 @@ impl Work {
             Order::Answer(number, packet) => {
                 if let Some(work) = self.links.get_mut(number) {
                     let now = self.clock.now();
-                    work.lanes[SERVER].accept(now, now, &packet, &mut self.buffers);
+                    let at = work.lanes[SERVER].not_before_last(now);
+                    work.lanes[SERVER].accept(at, now, &packet, &mut self.buffers);
                 }
             }
             Order::Stop => {}
@@ -243,7 +252,8 @@ impl Work {
             };
             let packet = &self.room[..count];
             let now = self.clock.now();
-            let at = now.before(self.handling);
+            let handling = work.handling_of(packet).unwrap_or(self.handling);
+            let at = work.lanes[side].not_before_last(now.before(handling));
             if side == CLIENT
                 && let Some(tap) = &mut work.tap
             {
@@ -291,7 +301,13 @@ impl LinkWork {
                 .map(|direction| Lane::new(&link, direction)),
             tap: None,
             gate: None,
+            tcp_handling: None,
         }
+    }
+
+    /// What the machine adds to one way of this packet, where that differs from others.
+    fn handling_of(&self, packet: &[u8]) -> Option<Duration> {
+        self.tcp_handling.filter(|_| packet.get(PROTOCOL) == Some(&TCP))
     }
 
     fn change(&mut self, link: LinkDescription) {
@@ -322,6 +338,10 @@ impl LinkWork {
 
 const CLIENT: usize = 0;
 const SERVER: usize = 1;
+
+/// Where IPv4 has its protocol, and which one TCP is (RFC 791, RFC 9293).
+const PROTOCOL: usize = 9;
+const TCP: u8 = 6;
 
 /// A TUN device hands over one packet a read, of 65,535 bytes at most.
 const LARGEST_PACKET: usize = 65_536;

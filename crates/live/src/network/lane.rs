@@ -14,6 +14,7 @@ pub(super) struct Lane {
     /// The last is the present one; those before it are of earlier descriptions and run empty.
     lines: VecDeque<Line>,
     rate: Option<BitRate>,
+    last_entry: Timestamp,
     tally: Tally,
 }
 
@@ -55,8 +56,15 @@ impl Lane {
             direction,
             lines: VecDeque::from([Line::new(link.pipe(direction))]),
             rate: link.rate[direction.index()],
+            last_entry: Timestamp::from_nanos(0),
             tally: Tally::new(),
         }
+    }
+
+    /// `at`, or when the last packet entered if that is later: packets enter in the order of time.
+    pub(super) fn not_before_last(&mut self, at: Timestamp) -> Timestamp {
+        self.last_entry = self.last_entry.max(at);
+        self.last_entry
     }
 
     /// From the next packet on; what is on its way arrives as planned.

@@ -118,7 +118,7 @@ fn round_trip(sandbox: &Sandbox) {
     assert!(handshake >= least, "{handshake:?}");
     assert!(exchanges.iter().all(|span| *span >= least), "{exchanges:?}");
     let middle = median(exchanges);
-    assert!(middle < asked + Duration::from_millis(20), "{middle:?}");
+    assert!(middle < asked + Duration::from_millis(60), "{middle:?}");
     drop(stream);
     echo.join().unwrap();
     let outcome = pair.network.outcome(pair.link);
@@ -130,7 +130,7 @@ fn round_trip(sandbox: &Sandbox) {
             .all(|way| way.packets > 20 && way.dropped_unasked == 0)
     );
     let error = outcome.rtt_error_p50_ns.unwrap();
-    assert!((0..20_000_000).contains(&error), "{error}");
+    assert!((0..60_000_000).contains(&error), "{error}");
 }
 
 fn serialisation(sandbox: &Sandbox) {
@@ -143,7 +143,7 @@ fn serialisation(sandbox: &Sandbox) {
         server.recv(&mut [0; 100]).unwrap()
     });
     assert!(span >= Duration::from_millis(49), "{span:?}");
-    assert!(span < Duration::from_millis(100), "{span:?}");
+    assert!(span < Duration::from_millis(500), "{span:?}");
 }
 
 fn rate(sandbox: &Sandbox) {
@@ -161,10 +161,10 @@ fn rate(sandbox: &Sandbox) {
     assert!(received == content, "{} bytes", received.len());
     // 2 MB of payload in packets of 1448 + 52 byte at 2 MB/s.
     assert!(span >= Duration::from_millis(1036), "{span:?}");
-    assert!(span < Duration::from_millis(2500), "{span:?}");
+    assert!(span < Duration::from_secs(10), "{span:?}");
     let outcome = pair.network.outcome(pair.link);
     let realised = outcome.directions[1].realised_rate.unwrap().as_bits_per_second();
-    assert!((15_000_000..=16_400_000).contains(&realised), "{realised}");
+    assert!((14_000_000..=16_400_000).contains(&realised), "{realised}");
 }
 
 fn three_hosts(sandbox: &Sandbox) {
@@ -247,7 +247,7 @@ fn capture(sandbox: &Sandbox) {
     let time = |at: usize| Duration::from_nanos(field(at) * 1_000_000_000 + field(at + 4));
     let span = time(24 + 48) - time(24);
     assert!(
-        span >= Duration::from_millis(29) && span < Duration::from_millis(200),
+        span >= Duration::from_millis(29) && span < Duration::from_millis(500),
         "{span:?}"
     );
     assert!(bytes.ends_with(b"pong"));
