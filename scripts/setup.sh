@@ -53,6 +53,7 @@ END
         ;;
         wordpress) cat <<'END'
 /usr/share/wordpress/wp-settings.php wordpress
+/usr/share/wordpress/wp-content/themes/twentytwentythree wordpress-theme-twentytwentythree
 /etc/php/*/mods-available/mysqli.ini php-mysql
 END
         ;;

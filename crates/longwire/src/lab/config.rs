@@ -77,8 +77,6 @@ pub struct Service {
     pub ready_timeout: Duration,
     /// Run on its host, one after another, once it is ready.
     pub setup: Vec<CommandLine>,
-    /// Whether its data after `setup` are kept for the next run with the same service.
-    pub keep_data: bool,
 }
 
 /// What a service is.

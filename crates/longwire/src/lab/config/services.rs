@@ -49,7 +49,6 @@ fn read_one(section: &Section<'_>, name: &str, hosts: &[String]) -> Result<Servi
         ready,
         ready_timeout: timeout.unwrap_or(READY_TIMEOUT),
         setup: setup(section)?,
-        keep_data: section.boolean("keep_data", false)?,
     };
     section.finish()?;
     Settings::read(service.kind, &service.settings)
