@@ -26,7 +26,7 @@ mod waiting;
 
 use crate::sandbox::Sandbox;
 use crate::{LiveError, OsError};
-use addresses::{Topology, Wire};
+use addresses::{Route, Topology, Wire};
 use capture::CaptureTap;
 use device::Device;
 use forwarder::{Forwarder, LinkSetup, Order};
@@ -62,6 +62,7 @@ pub struct Network {
     gateways: Vec<Gateway>,
     forwarder: Forwarder,
     floor: Option<Duration>,
+    congestion_control: Option<&'static str>,
     present: Mutex<Vec<Present>>,
 }
 
@@ -92,8 +93,16 @@ impl Network {
             gateways: Vec::new(),
             forwarder: Forwarder::start()?,
             floor: None,
+            congestion_control: None,
             present: Mutex::default(),
         })
+    }
+
+    /// Makes the hosts' TCP over links added from now on send as `name` says (`cubic`, `bbr`, `reno`), whatever this
+    /// system's default is: what predictions are compared with must send as they assume. Connections that choose for
+    /// themselves (`TCP_CONGESTION`) still do.
+    pub const fn set_congestion_control(&mut self, name: &'static str) {
+        self.congestion_control = Some(name);
     }
 
     /// Adds a host: a network namespace with its loopback up, and nothing else.
@@ -129,6 +138,13 @@ impl Network {
             end(a, wire.addresses[0], wire.addresses[1])?,
             end(b, wire.addresses[1], wire.addresses[0])?,
         ];
+        for (side, host) in [a, b].into_iter().enumerate() {
+            let route = Route {
+                to: wire.addresses[1 - side],
+                device: wire.device.clone(),
+            };
+            self.within(host, || netlink::set_route(&route, self.congestion_control))?;
+        }
         self.update_routes()?;
         let name = format!("{}-{}", self.hosts[a.0].name, self.hosts[b.0].name);
         self.devices.push(devices.clone());
@@ -306,7 +322,9 @@ impl Network {
     /// Every host gets a route to every address it lacks one for, and forwards when it has two links.
     fn update_routes(&mut self) -> Result<(), LiveError> {
         for (host, route) in self.topology.missing_routes() {
-            self.within(HostId(host), || netlink::add_route(&route))?;
+            self.within(HostId(host), || {
+                netlink::set_route(&route, self.congestion_control)
+            })?;
         }
         for host in self.topology.hosts_between() {
             self.within(HostId(host), namespace::forward_packets)?;

@@ -20,6 +20,9 @@ pub mod predictor;
 pub mod replay;
 mod run;
 
+/// How senders are taken to behave, by the name Linux has for it: docs/prediction.md. Its default on most systems.
+pub const CONGESTION_CONTROL: &str = "cubic";
+
 pub use explain::{Assumption, ExplainedStep, Explanation, explain};
 pub use predictor::{Moved, Predictor, Target};
 pub use replay::{Replayed, StepTimes, replay};

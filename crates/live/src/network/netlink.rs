@@ -6,9 +6,22 @@ use crate::{LiveError, OsError};
 use std::net::Ipv4Addr;
 use std::os::fd::{AsRawFd, FromRawFd, OwnedFd};
 
-/// Adds a route to one address through a device.
-pub(super) fn add_route(route: &Route) -> Result<(), LiveError> {
-    through_device(&route.device, libc::RT_TABLE_MAIN, Some(route.to), None).map_err(system("add a route"))
+/// Makes one address be reached through a device, whatever led to it before. TCP connections over it send as
+/// `congestion_control` says; absent: as the system's default.
+pub(super) fn set_route(route: &Route, congestion_control: Option<&str>) -> Result<(), LiveError> {
+    let set = || {
+        let mut message = Message::route(libc::RT_TABLE_MAIN, 32, libc::RTN_UNICAST, libc::RT_SCOPE_LINK);
+        message.replaces();
+        message.attribute(libc::RTA_DST, &route.to.octets());
+        message.attribute(libc::RTA_OIF, &device::number(&route.device)?.to_ne_bytes());
+        if let Some(name) = congestion_control {
+            let mut metrics = Message(Vec::new());
+            metrics.attribute(RTAX_CC_ALGO, &[name.as_bytes(), b"\0"].concat());
+            message.attribute(libc::RTA_METRICS, &metrics.0);
+        }
+        message.send()
+    };
+    set().map_err(system("set a route"))
 }
 
 /// What no other route leads to goes through `device`.
@@ -105,6 +118,12 @@ impl Message {
         Self(bytes)
     }
 
+    /// What fits the same is replaced.
+    fn replaces(&mut self) {
+        let flags = u16::from_ne_bytes([self.0[6], self.0[7]]) | libc::NLM_F_REPLACE as u16;
+        self.0[6..8].copy_from_slice(&flags.to_ne_bytes());
+    }
+
     fn attribute(&mut self, kind: u16, value: &[u8]) {
         let length = u16::try_from(4 + value.len()).unwrap_or(u16::MAX);
         self.0.extend(length.to_ne_bytes());
@@ -157,6 +176,9 @@ fn socket() -> Result<OwnedFd, OsError> {
     // SAFETY: a new descriptor that nobody else owns.
     Ok(unsafe { OwnedFd::from_raw_fd(fd) })
 }
+
+/// `linux/rtnetlink.h`: the name of a congestion control.
+const RTAX_CC_ALGO: u16 = 16;
 
 /// Of an `nlmsghdr`.
 const HEADER_BYTES: usize = 16;

@@ -5,6 +5,7 @@ use link::LinkDescription;
 use live::{HostId, LinkId, Network, Sandbox};
 use std::io::{Read, Write};
 use std::net::{Ipv4Addr, TcpListener, TcpStream, UdpSocket};
+use std::os::fd::AsRawFd;
 use std::time::{Duration, Instant};
 
 pub(super) const TESTS: &[Test] = &[
@@ -15,6 +16,7 @@ pub(super) const TESTS: &[Test] = &[
     ("a small packet takes its serialisation time", serialisation),
     ("a transfer takes the rate's time and every byte arrives", rate),
     ("three hosts in a row reach each other", three_hosts),
+    ("both ends send as the network is told", congestion_control),
     ("the same seed loses the same packets", seeds),
     ("a changed link is another one from then on", change),
     ("a capture sees the client's side", capture),
@@ -180,6 +182,46 @@ fn three_hosts(sandbox: &Sandbox) {
     connected.unwrap();
     assert!(span >= Duration::from_millis(28), "{span:?}");
     assert!(network.address(hosts[0], hosts[2]).is_none());
+}
+
+fn congestion_control(sandbox: &Sandbox) {
+    for name in ["cubic", "reno"] {
+        let mut network = Network::new(sandbox).unwrap();
+        network.set_congestion_control(name);
+        let hosts = ["client", "router", "server"].map(|name| network.add_host(name).unwrap());
+        network.add_link(hosts[0], hosts[1], &parsed("rtt=1ms")).unwrap();
+        network.add_link(hosts[1], hosts[2], &parsed("rtt=1ms")).unwrap();
+        // The near end of the second link is behind one route of the client, the far end behind another.
+        for (server, peer) in [(hosts[1], hosts[0]), (hosts[2], hosts[1])] {
+            let address = network.address(server, peer).unwrap();
+            let listener = network
+                .within(server, || TcpListener::bind((address, 4000)))
+                .unwrap();
+            let client = network
+                .within(hosts[0], || TcpStream::connect((address, 4000)))
+                .unwrap();
+            let (accepted, _) = listener.accept().unwrap();
+            assert_eq!([&client, &accepted].map(sends_as), [name; 2]);
+        }
+    }
+}
+
+fn sends_as(stream: &TcpStream) -> String {
+    let mut name = [0_u8; 16];
+    let mut length = name.len() as libc::socklen_t;
+    // SAFETY: the kernel writes at most `length` bytes into `name`.
+    let result = unsafe {
+        libc::getsockopt(
+            stream.as_raw_fd(),
+            libc::IPPROTO_TCP,
+            libc::TCP_CONGESTION,
+            name.as_mut_ptr().cast(),
+            &raw mut length,
+        )
+    };
+    assert_eq!(result, 0);
+    let text = name.split(|byte| *byte == 0).next().unwrap_or_default();
+    String::from_utf8_lossy(text).into_owned()
 }
 
 fn seeds(sandbox: &Sandbox) {

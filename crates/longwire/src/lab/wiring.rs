@@ -29,6 +29,7 @@ impl Wiring {
     /// When the system refuses.
     pub fn new(sandbox: &Sandbox, lab: &Lab, directory: &Path) -> Result<Self> {
         let mut network = Network::new(sandbox)?;
+        network.set_congestion_control(predict::CONGESTION_CONTROL);
         let mut hosts = Vec::new();
         for name in &lab.hosts {
             let host = network
