@@ -126,7 +126,11 @@ impl Walker<'_> {
         let children = std::mem::take(&mut self.children[index as usize]);
         let exchange = &self.steps[index as usize].exchange;
         let from = span::reached_server(exchange);
-        let span = span::left_server(exchange)?.since(from).min(*left);
+        let last_ended = children
+            .last()
+            .map(|child| span::ended(&self.steps[*child as usize].exchange));
+        let until = span::left_server(exchange)?.max(last_ended.unwrap_or_default());
+        let span = until.since(from).min(*left);
         *left -= span;
         Some((children, from, from.after(span)))
     }

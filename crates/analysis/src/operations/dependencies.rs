@@ -1,11 +1,13 @@
 //! What each exchange of an operation waited for.
 //!
 //! 1. An exchange whose server is the client of others (a web server asking a database) contains those that lie
-//!    between its request reaching that server and its reply leaving it. The innermost such exchange is the parent.
+//!    between its request reaching that server and the end of its reply leaving it. The innermost such exchange is the
+//!    parent. A web server may begin its reply before it has asked everything.
 //! 2. A request sent on a connection while an earlier reply of that connection was owed waited for the earlier *request*.
 //! 3. Any other exchange waited for the sibling (same parent) that ended last before it began; the first child waited
 //!    for its parent's request; the first of the operation waited for nothing.
-//! 4. A parent's reply waited for the child that ended last.
+//! 4. A parent's reply waited for the child that ended last, all of it: that its first bytes may leave before the last
+//!    child is a difference of less than the time in which they were produced.
 //!
 //! This is causality by time: two siblings that follow each other without depending on each other look dependent.
 
@@ -66,7 +68,7 @@ fn parents(members: &[Member]) -> Vec<Option<u32>> {
                 && container.server.address == member.client.address
                 && container.server != member.server
                 && span::reached_server(&container.exchange) <= started
-                && span::left_server(&container.exchange).is_some_and(|left| ended <= left)
+                && span::finished_at_server(&container.exchange).is_some_and(|finished| ended <= finished)
         });
         parents.push(parent);
         if may_contain(member.protocol) && !member.exchange.is_handshake() {
@@ -149,7 +151,10 @@ fn wait_for_children(steps: &mut [OperationStep], parents: &[Option<u32>]) {
         step.reply_after = Some(child);
         let left = span::left_server(&step.exchange);
         let own = left.map(|left| left.since(child_ended)).unwrap_or_default();
+        let finished = span::finished_at_server(&step.exchange).unwrap_or(child_ended);
         let first = &mut step.exchange.first;
+        // What lies before the last child's end is the children's, or the time between them.
+        first.server_inside_reply = first.server_inside_reply.min(finished.since(child_ended));
         first.server = own + first.server_inside_reply;
     }
 }

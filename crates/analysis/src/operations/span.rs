@@ -36,6 +36,14 @@ pub(super) fn left_server(exchange: &Exchange) -> Option<Timestamp> {
         .map(|at| at.before(rtt - rtt / 2).max(reached_server(exchange)))
 }
 
+/// When the last byte of the reply left the server; absent when none came.
+pub(super) fn finished_at_server(exchange: &Exchange) -> Option<Timestamp> {
+    let last = exchange.more.last().unwrap_or(&exchange.first);
+    let rtt = server_side(last);
+    let left = left_server(exchange)?;
+    last.reply_ended.map(|at| at.before(rtt - rtt / 2).max(left))
+}
+
 pub(super) fn client_side(step: &Step) -> Duration {
     step.client_side_rtt.unwrap_or_default()
 }

@@ -188,6 +188,37 @@ fn database_work_belongs_to_the_http_request_that_was_open_on_its_host() {
 }
 
 #[test]
+fn a_reply_that_has_begun_still_waits_for_what_its_server_asks() {
+    let mut run = Run::new(Rule::Http);
+    run.opened(0, host(1, 40_000), host(2, 80));
+    run.opened(1, host(2, 50_000), host(3, 3306));
+    run.fact(Fact::Started {
+        connection: ConnectionId(0),
+        at: at(0),
+    });
+    run.exchange(exchange(1, Phase::Work, 1_000, 400, 0), Protocol::Mysql);
+    run.exchange(exchange(1, Phase::Work, 5_000, 400, 0), Protocol::Mysql);
+    // First byte at 4,100, last byte at 7,100; the server produced for 2,500 of the 3,000 in between.
+    let mut page = exchange(0, Phase::Work, 0, 4_000, 3_000);
+    page.first.server_inside_reply = micros(2_500);
+    page.first.server += micros(2_500);
+    run.exchange(page, Protocol::Http);
+    let (operations, _) = run.finish();
+    let page = &operations[0];
+    let steps: Vec<&OperationStep> = page.steps.iter().collect();
+    assert_eq!((steps[2].after, steps[2].after_start), (Some(1), false));
+    assert_eq!(steps[2].client_before, micros(3_500));
+    assert_eq!(steps[0].reply_after, Some(2));
+    // The last look-up ended at 5,500, the reply was out at 7,050.
+    assert_eq!(steps[0].exchange.first.server, micros(1_550));
+    assert_eq!(page.duration, micros(7_100));
+    assert_eq!(page.attribution.total(), page.duration);
+    assert_eq!(page.attribution.client, micros(950 + 3_500));
+    assert_eq!(page.attribution.server, micros(800 + 1_550));
+    assert_eq!(page.attribution.round_trip, micros(200 + 100));
+}
+
+#[test]
 fn two_pages_at_once_keep_their_own_connections() {
     let mut run = Run::new(Rule::Http);
     for page in [0, 1] {
