@@ -97,7 +97,8 @@ section_kills() {
     local number signals=(INT TERM KILL) before after left=0 mark=LONGWIRE_BENCH_KILL
     before=$(namespaces)
     for ((number = 0; number < kills; number++)); do
-        env "$mark=$$" "$longwire" link rtt=1ms --quiet -- sh -c 'sleep 1000 & exec sleep 1000' 2>/dev/null &
+        # What a shell starts in the background ignores Ctrl-C, unless told otherwise.
+        env --default-signal=INT "$mark=$$" "$longwire" link rtt=1ms --quiet -- sh -c 'sleep 1000 & exec sleep 1000' 2>/dev/null &
         local outer=$!
         # At every stage of its start, and when it runs.
         sleep "0.$((RANDOM % 4))$((RANDOM % 10))"
@@ -106,7 +107,7 @@ section_kills() {
     done
     for _ in 1 2 3 4 5 6 7 8 9 10; do
         sleep 0.5
-        left=$(grep -lsz "^$mark=$$\$" /proc/[0-9]*/environ 2>/dev/null | wc -l)
+        left=$({ grep -lsz "^$mark=$$\$" /proc/[0-9]*/environ || true; } 2>/dev/null | wc -l)
         after=$(namespaces)
         [ "$left" != 0 ] || [ "$after" != "$before" ] || break
     done
@@ -118,7 +119,8 @@ section_kills() {
 namespaces() {
     local kind
     for kind in net mnt pid; do
-        find /proc/[0-9]*/ns/$kind -maxdepth 0 -printf '%l\n' 2>/dev/null | sort -u | wc -l
+        # Processes may end meanwhile.
+        { find /proc/[0-9]*/ns/$kind -maxdepth 0 -printf '%l\n' || true; } 2>/dev/null | sort -u | wc -l
     done | paste -sd/
 }
 

@@ -7,8 +7,8 @@ use live::{Entered, HostId, LinkId, Network, Sandbox};
 use std::io::{Read, Write};
 use std::net::{Ipv4Addr, TcpListener, TcpStream, UdpSocket};
 use std::process::Command;
-use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Barrier};
 use std::time::{Duration, Instant};
 
 fn main() {
@@ -97,11 +97,16 @@ impl Pair {
             .within(self.server, || TcpListener::bind((self.address, 4000)))
             .expect("a listener");
         let over = Arc::new(AtomicBool::new(false));
-        let sending = Arc::clone(&over);
+        // Nobody sends before all are connected: on a slow link the handshakes would wait behind the data.
+        let together = Arc::new(Barrier::new(connections + 1));
+        let (sending, started) = (Arc::clone(&over), Arc::clone(&together));
         std::thread::spawn(move || {
             for stream in listener.incoming().take(connections).flatten() {
-                let over = Arc::clone(&sending);
-                std::thread::spawn(move || send(stream, &over));
+                let (over, together) = (Arc::clone(&sending), Arc::clone(&started));
+                std::thread::spawn(move || {
+                    together.wait();
+                    send(stream, &over);
+                });
             }
         });
         for _ in 0..connections {
@@ -111,6 +116,7 @@ impl Pair {
             let stream = stream.expect("it is accepted");
             std::thread::spawn(move || receive(stream));
         }
+        together.wait();
         std::thread::sleep(settle);
         let (begin, before) = (Instant::now(), self.received(self.client)[0]);
         std::thread::sleep(span);
