@@ -17,7 +17,6 @@ bench=$target/release/examples/link_bench
 selects=${BENCH_SELECTS:-1000}
 kills=${BENCH_KILLS:-100}
 read -ra sections <<<"${BENCH_SECTIONS:-rtt serialisation rate packets throughput one-core loss select nested kills}"
-scratch=
 
 main() {
     if [ -z "${LINK_BENCH_SERVERS:-}" ]; then
@@ -26,9 +25,6 @@ main() {
         cargo build --locked --package testbed --example with_servers
         LINK_BENCH_SERVERS=1 exec "$target/debug/examples/with_servers" bench/link.sh
     fi
-    scratch=$(mktemp -d)
-    trap 'rm -rf "$scratch"' EXIT
-    echo 'select 1' >"$scratch/select1.sql"
     results=measurements/$(date -u +%F)-$(nproc)cpu-linux-$(uname -r | cut -d- -f1)
     mkdir -p "$results"
     { describe; for section in "${sections[@]}"; do echo; "section_$section"; done; } | tee "$results/link.txt"
@@ -51,36 +47,27 @@ section_one-core() {
     taskset -c 0 "$bench" throughput
 }
 
-# Sorted latencies of `select 1` in microseconds, one connection; arguments go before pgbench.
+# Median and p99 of `select 1` in microseconds: COUNT PAUSE_MS [COMMAND...].
 select_times() {
-    rm -f "$scratch"/log.*
-    local transactions=$1
-    shift
-    "$@" pgbench -n -f "$scratch/select1.sql" -c 1 -t "$transactions" -l --log-prefix="$scratch/log" \
-        >"$scratch/out" 2>&1 || { cat "$scratch/out"; exit 1; }
-    cat "$scratch"/log.* | cut -d' ' -f3 | sort -n >"$scratch/times"
+    local count=$1 pause=$2
+    shift 2
+    "$@" "$bench" select "$PGUSER" "$PGPORT" "$count" "$pause"
 }
 
-# The percentile of $scratch/times.
-percentile() {
-    local count rank
-    count=$(wc -l <"$scratch/times")
-    rank=$(((count * $1 + 99) / 100))
-    sed -n "${rank}p" "$scratch/times"
-}
-
+# The error is what exchanges over the link take beyond its round trip and the same exchange straight to the server. How long that
+# takes after a pause is shown beside it: a machine that has slept answers later, with a link or without one.
 section_select() {
-    local median p99 rtt
-    echo "select 1      times  median      median error  p99 error    (error: beyond the same without a link, and the rtt)"
-    select_times "$selects" env PGHOST=127.0.0.1
-    median=$(percentile 50) p99=$(percentile 99)
-    printf '%-12s %6s  %8s us                p99 %s us\n' "no link" "$selects" "$median" "$p99"
+    local rtt straight paused median p99 rest
+    read -r straight rest < <(select_times "$selects" 0)
+    echo "select 1 straight to the server: $straight us (p99 $rest us)"
+    echo "select 1      times  straight after such a pause  over the link (p99)       median error  p99 error  median error beyond the paused one"
     for rtt in 0 1 5 10 40 100 200; do
         local count=$selects
-        [ "$rtt" -lt 100 ] || count=$((selects / 4))
-        select_times "$count" env PGHOST=127.0.0.1 "$longwire" link "rtt=${rtt}ms" --forward "$PGPORT" --quiet --
-        printf 'rtt=%-8s %6s  %8s us  %8s us  %8s us\n' "${rtt}ms" "$count" "$(percentile 50)" \
-            $(($(percentile 50) - median - rtt * 1000)) $(($(percentile 99) - median - rtt * 1000))
+        [ "$rtt" -lt 40 ] || count=$((selects / 4))
+        read -r paused rest < <(select_times "$count" "$rtt")
+        read -r median p99 < <(select_times "$count" 0 "$longwire" link "rtt=${rtt}ms" --forward "$PGPORT" --quiet --)
+        printf 'rtt=%-8s %6s  %24s us  %16s us (%6s)  %9s us  %6s us  %9s us\n' "${rtt}ms" "$count" "$paused" "$median" "$p99" \
+            $((median - straight - rtt * 1000)) $((p99 - straight - rtt * 1000)) $((median - paused - rtt * 1000))
     done
 }
 
@@ -89,8 +76,9 @@ section_nested() {
     for level in 1 2 3 4 5 6 7 8 9 10; do
         command+=("$longwire" link rtt=10ms --forward "$PGPORT" --quiet --)
     done
-    select_times 100 env PGHOST=127.0.0.1 "${command[@]}"
-    echo "ten nested links of 10 ms: select 1 takes $(percentile 50) us in the median, $(percentile 99) us at p99 (asked: 100000)"
+    local median p99
+    read -r median p99 < <(select_times 200 0 "${command[@]}")
+    echo "ten nested links of 10 ms: select 1 takes $median us in the median, $p99 us at p99 (asked: 100000)"
 }
 
 section_kills() {

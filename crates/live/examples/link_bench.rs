@@ -1,6 +1,8 @@
 //! How exactly links do what they are asked, measured from both of their hosts: for `bench/link.sh`.
 //!
 //! `link_bench SECTION...`: rtt, serialisation, rate, packets, throughput, loss. Prints asked beside realised.
+//! `link_bench select USER PORT COUNT PAUSE_MS`: median and p99 in microseconds of `select 1` asked of PostgreSQL at
+//! 127.0.0.1 COUNT times, each after a pause.
 
 use link::LinkDescription;
 use live::{Entered, HostId, LinkId, Network, Sandbox};
@@ -12,6 +14,15 @@ use std::sync::{Arc, Barrier};
 use std::time::{Duration, Instant};
 
 fn main() {
+    let arguments: Vec<String> = std::env::args().skip(1).collect();
+    if let [section, user, port, count, pause] = arguments.as_slice()
+        && section == "select"
+    {
+        let number = |text: &String| text.parse::<u64>().expect("a number");
+        let port = u16::try_from(number(port)).expect("a port");
+        select(user, port, number(count), Duration::from_millis(number(pause)));
+        return;
+    }
     let sandbox = match live::sandbox::enter() {
         Ok(Entered::Inside(sandbox)) => sandbox,
         Ok(Entered::Finished(status)) => std::process::exit(i32::from(status)),
@@ -20,7 +31,7 @@ fn main() {
             std::process::exit(2);
         }
     };
-    for section in std::env::args().skip(1) {
+    for section in arguments {
         match section.as_str() {
             "rtt" => rtt(&sandbox),
             "serialisation" => serialisation(&sandbox),
@@ -140,6 +151,43 @@ fn receive(mut stream: TcpStream) {
 fn percentile(sorted: &[f64], percent: usize) -> f64 {
     let rank = (sorted.len() * percent).div_ceil(100).max(1);
     sorted.get(rank - 1).copied().unwrap_or(f64::NAN)
+}
+
+fn select(user: &str, port: u16, count: u64, pause: Duration) {
+    let mut stream = TcpStream::connect((Ipv4Addr::LOCALHOST, port)).expect("PostgreSQL answers");
+    stream.set_nodelay(true).expect("a TCP connection");
+    let startup = format!("user\0{user}\0database\0postgres\0\0");
+    let length = u32::try_from(startup.len() + 8).expect("short");
+    let version = 196_608_u32.to_be_bytes();
+    stream
+        .write_all(&[&length.to_be_bytes(), &version, startup.as_bytes()].concat())
+        .expect("it is sent");
+    until_ready(&mut stream);
+    let times = (0..count).map(|_| {
+        std::thread::sleep(pause);
+        let begin = Instant::now();
+        stream.write_all(b"Q\0\0\0\x0dselect 1\0").expect("it is sent");
+        until_ready(&mut stream);
+        begin.elapsed().as_secs_f64() * 1e6
+    });
+    let mut times: Vec<f64> = times.collect();
+    times.sort_by(f64::total_cmp);
+    println!("{:.0} {:.0}", percentile(&times, 50), percentile(&times, 99));
+}
+
+/// Reads up to the message that ends each reply.
+fn until_ready(stream: &mut TcpStream) {
+    let mut reply = Vec::new();
+    let mut room = [0; 4096];
+    while !reply.ends_with(b"Z\0\0\0\x05I") {
+        let count = stream.read(&mut room).expect("PostgreSQL answers");
+        assert!(
+            count > 0,
+            "PostgreSQL ended the connection: {:?}",
+            String::from_utf8_lossy(&reply)
+        );
+        reply.extend(&room[..count]);
+    }
 }
 
 fn rtt(sandbox: &Sandbox) {

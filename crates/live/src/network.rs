@@ -12,6 +12,7 @@
 //! Nothing of it outlives the process: namespaces and devices go with their last descriptor.
 
 mod addresses;
+mod awake;
 mod capture;
 mod device;
 mod floor;
@@ -103,6 +104,12 @@ impl Network {
     /// themselves (`TCP_CONGESTION`) still do.
     pub const fn set_congestion_control(&mut self, name: &'static str) {
         self.congestion_control = Some(name);
+    }
+
+    /// Keeps this machine's processors awake while packets are on a link, so that it is the link that hosts wait for
+    /// and not the machine's sleep. Takes what nobody else wants of at most eight of them.
+    pub fn keep_awake(&self) {
+        self.forwarder.order(Order::KeepAwake);
     }
 
     /// Adds a host: a network namespace with its loopback up, and nothing else.

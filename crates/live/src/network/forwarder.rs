@@ -1,12 +1,13 @@
 //! The thread through which every packet of a network goes.
 
+use super::awake::Awake;
 use super::capture::CaptureTap;
 use super::device::Device;
 use super::gateway::gate::Gate;
 use super::lane::Lane;
 use super::lateness::percentiles_of_sum;
 use super::packets::Buffers;
-use super::waiting::{self, Waiting};
+use super::waiting::{Looking, Waiting};
 use crate::clock::Clock;
 use crate::{LiveError, OsError};
 use link::LinkDescription;
@@ -36,6 +37,8 @@ pub(super) enum Order {
     Answer(usize, Vec<u8>),
     /// End.
     Stop,
+    /// Keep the processors awake while packets are on a link.
+    KeepAwake,
     /// What the machine adds to one way is part of the delay asked for.
     Handling(Duration),
     /// The same for TCP on one link, whose connections a gateway relays besides.
@@ -145,6 +148,8 @@ struct Work {
     bell: File,
     links: Vec<LinkWork>,
     waiting: Waiting,
+    looking: Looking,
+    awake: Option<Awake>,
     buffers: Buffers,
     handling: Duration,
     room: Box<[u8]>,
@@ -160,6 +165,8 @@ impl Work {
             bell,
             links: Vec::new(),
             waiting,
+            looking: Looking::default(),
+            awake: None,
             buffers: Buffers::default(),
             handling: Duration::ZERO,
             room: vec![0; LARGEST_PACKET].into(),
@@ -182,7 +189,11 @@ impl Work {
                 }
             }
             let next = self.deliver();
-            let longest = next.map(|due| waiting::until(due, self.clock.now()));
+            let now = self.clock.now();
+            if let (Some(awake), Some(due)) = (&self.awake, next) {
+                awake.until(due);
+            }
+            let longest = next.map(|due| self.looking.until(due, now));
             self.waiting.wait(longest);
         }
     }
@@ -221,6 +232,14 @@ impl Work {
             Order::Outcome(number, reply) => {
                 reply.send(self.links.get(number).map(LinkWork::outcome)).ok();
             }
+            // Without such threads the machine is as it is, and the self-check tells.
+            Order::KeepAwake => {
+                self.awake = Awake::start(self.clock).ok();
+                // What the machine adds is measured next, and must be what it will add.
+                if let Some(awake) = &self.awake {
+                    awake.until(self.clock.now().after(WHILE_MEASURING));
+                }
+            }
             Order::Handling(span) => self.handling = span,
             Order::GatewayHandling(number, span) => {
                 if let Some(work) = self.links.get_mut(number) {
@@ -257,7 +276,8 @@ impl Work {
             if side == CLIENT
                 && let Some(tap) = &mut work.tap
             {
-                tap.packet(at, packet);
+                // Not `at`, which may lie before the packet that this one answers.
+                tap.packet(now, packet);
             }
             work.lanes[side].accept(at, now, packet, &mut self.buffers);
         }
@@ -345,6 +365,9 @@ const TCP: u8 = 6;
 
 /// A TUN device hands over one packet a read, of 65,535 bytes at most.
 const LARGEST_PACKET: usize = 65_536;
+
+/// Longer than it takes to measure floor and gateway.
+const WHILE_MEASURING: Duration = Duration::from_millis(500);
 
 /// Packets read from one device before the others are looked at.
 const BATCH: usize = 32;

@@ -30,6 +30,7 @@ impl Wiring {
     pub fn new(sandbox: &Sandbox, lab: &Lab, directory: &Path) -> Result<Self> {
         let mut network = Network::new(sandbox)?;
         network.set_congestion_control(predict::CONGESTION_CONTROL);
+        network.keep_awake();
         let mut hosts = Vec::new();
         for name in &lab.hosts {
             let host = network

@@ -109,6 +109,7 @@ impl Hosts {
     fn new(sandbox: &Sandbox, link: &LinkDescription) -> Result<Self, LiveError> {
         let mut network = Network::new(sandbox)?;
         network.set_congestion_control(predict::CONGESTION_CONTROL);
+        network.keep_awake();
         let client = network.add_host("client")?;
         let server = network.add_host("server")?;
         let link = network.add_link(client, server, link)?;
