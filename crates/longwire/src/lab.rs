@@ -6,6 +6,7 @@ pub mod config;
 pub mod observed;
 mod order;
 pub mod outcome;
+pub mod page;
 pub mod plan;
 pub mod prediction;
 pub mod progress;

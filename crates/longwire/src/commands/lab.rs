@@ -1,10 +1,8 @@
 //! `longwire lab`: several hosts, links between them, real services, a workload, a sweep.
 
 use crate::lab::config::LabFile;
-use crate::lab::observed::Observed;
 use crate::lab::outcome::outcome;
-use crate::lab::plan::{Plan, is_at_rest};
-use crate::lab::prediction::changed_links;
+use crate::lab::plan::Plan;
 use crate::lab::run::Run;
 use crate::lab::store::Store;
 use crate::output::{self, Status};
@@ -12,10 +10,9 @@ use crate::page::PageFile;
 use anyhow::{Context, Result};
 use clap::{Args as ClapArgs, Subcommand};
 use live::Entered;
-use model::{LinkOutcome, Prediction, Summary};
-use report::html::Page;
+use model::Summary;
+use report::JsonWriter;
 use report::text::LabOutcome;
-use report::{JsonWriter, ReadOutcome};
 use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
 use std::io;
 use std::path::PathBuf;
@@ -125,8 +122,8 @@ fn run_lab(args: &RunArgs) -> Result<Status> {
     };
     let outcome = outcome(&file, &plan, &run, conditions);
     show(args, &outcome)?;
-    if let (Some(page), Some(observed)) = (page, run.first_observed()?) {
-        write_page(page, &file, &plan, &outcome, observed)?;
+    if let (Some(page), Some(basis)) = (page, run.first_observed()?) {
+        crate::lab::page::write(page, &plan, &outcome, basis)?;
     }
     let interrupted = measured?;
     Ok(match interrupted {
@@ -149,64 +146,6 @@ fn show(args: &RunArgs, outcome: &LabOutcome) -> Result<()> {
     }
     output::print(&report::text::lab_view(outcome, &output::style()))?;
     Ok(())
-}
-
-/// The page: the capture without distance, and the points on the curves predicted from it.
-fn write_page(
-    page: PageFile,
-    file: &LabFile,
-    plan: &Plan,
-    outcome: &LabOutcome,
-    observed: Observed,
-) -> Result<()> {
-    let example = observed
-        .counted(&file.lab.workload)
-        .max_by_key(|operation| operation.steps.len())
-        .cloned();
-    let points = outcome.points.iter().zip(&plan.points);
-    let links: Vec<LinkOutcome> = points
-        .flat_map(|(point, planned)| point.links.iter().zip(&planned.lab.links))
-        .filter(|(_, link)| !is_at_rest(&link.link))
-        .map(|(link, _)| link.clone())
-        .collect();
-    let read = ReadOutcome {
-        conditions: outcome.conditions.clone(),
-        connections: observed.totals.connections,
-        statements: observed.totals.statements,
-        operations: observed.totals.operations,
-        warnings: outcome.warnings.clone(),
-        predictions: named_predictions(plan, outcome),
-        links,
-        summary: observed.totals.summary,
-    };
-    page.write_page(&Page {
-        title: &format!("lab {}", outcome.name),
-        outcome: &read,
-        example: example.as_ref(),
-        grid: None,
-        links: &read.links,
-    })
-}
-
-/// The predictions, each named after the links that it is for: a curve is of one of them.
-fn named_predictions(plan: &Plan, outcome: &LabOutcome) -> Vec<Prediction> {
-    let points = plan.points.iter().zip(&outcome.points);
-    let named = points.filter_map(|(point, outcome)| {
-        let prediction = outcome.prediction.clone()?;
-        let changed = changed_links(&point.lab).into_iter();
-        let links: Vec<&str> = changed
-            .map(|index| point.lab.links[index].name.as_str())
-            .collect();
-        let name = match links.as_slice() {
-            [] => prediction.operation_name.to_string(),
-            links => format!("{} over {}", prediction.operation_name, links.join(" and ")),
-        };
-        Some(Prediction {
-            operation_name: name.into(),
-            ..prediction
-        })
-    });
-    named.collect()
 }
 
 fn write_records(outcome: &LabOutcome) -> io::Result<()> {

@@ -36,6 +36,16 @@ pub struct Run<'a> {
     pub warnings: Vec<String>,
 }
 
+/// What a page is made from: one baseline's lab, its capture, and what its operations took by the workload's own clock.
+pub struct Basis<'a> {
+    /// The lab without distance.
+    pub lab: &'a Lab,
+    /// What the capture shows.
+    pub observed: Observed,
+    /// What the operations took.
+    pub measured: &'a Measured,
+}
+
 /// Why a measurement brought nothing.
 enum Nothing {
     /// The user ended the run.
@@ -89,18 +99,26 @@ impl<'a> Run<'a> {
     ///
     /// # Errors
     /// When it cannot be read.
-    pub fn first_observed(&self) -> Result<Option<Observed>> {
+    pub fn first_observed(&self) -> Result<Option<Basis<'_>>> {
         let known = self.plan.baselines.iter().zip(&self.baselines);
-        let Some((baseline, kept)) = known
+        let first = known
             .filter_map(|(baseline, kept)| Some((baseline, kept.as_ref()?)))
-            .next()
-        else {
+            .next();
+        let Some((baseline, kept)) = first else {
+            return Ok(None);
+        };
+        let Some(measured) = kept.runs.first() else {
             return Ok(None);
         };
         let files = self
             .store
             .captures(&baseline.lab.identity(), baseline.lab.links.len());
-        Observed::read(&files, &baseline.lab, &kept.captured).map(Some)
+        let observed = Observed::read(&files, &baseline.lab, &kept.captured)?;
+        Ok(Some(Basis {
+            lab: &baseline.lab,
+            observed,
+            measured,
+        }))
     }
 
     /// How often each point is to be measured.

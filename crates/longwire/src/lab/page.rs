@@ -1,0 +1,177 @@
+//! A lab's page: the first capture without distance, the curves predicted from it, and what was measured on them.
+
+use super::config::Lab;
+use super::observed::{Observed, operation_word};
+use super::plan::{Plan, Point, is_at_rest};
+use super::prediction::{changed_links, predict};
+use super::run::Basis;
+use crate::page::PageFile;
+use anyhow::Result;
+use link::LinkDescription;
+use model::{BitRate, LinkOutcome, Operation, Prediction};
+use report::ReadOutcome;
+use report::html::{Grid, Page};
+use report::text::LabOutcome;
+use std::time::Duration;
+
+/// Writes it.
+///
+/// # Errors
+/// When the file does not take it.
+pub fn write(page: PageFile, plan: &Plan, outcome: &LabOutcome, basis: Basis<'_>) -> Result<()> {
+    let example = example(&basis);
+    let grid = grid(plan, &basis);
+    let points = outcome.points.iter().zip(&plan.points);
+    let links: Vec<LinkOutcome> = points
+        .flat_map(|(point, planned)| point.links.iter().zip(&planned.lab.links))
+        .filter(|(_, link)| !is_at_rest(&link.link))
+        .map(|(link, _)| link.clone())
+        .collect();
+    let totals = basis.observed.totals;
+    let read = ReadOutcome {
+        conditions: outcome.conditions.clone(),
+        connections: totals.connections,
+        statements: totals.statements,
+        operations: totals.operations,
+        warnings: outcome.warnings.clone(),
+        predictions: named_predictions(plan, outcome),
+        links,
+        summary: totals.summary,
+    };
+    page.write_page(&Page {
+        title: &format!("lab {}", outcome.name),
+        outcome: &read,
+        example: example.as_ref(),
+        grid: Some(&grid),
+        links: &read.links,
+    })
+}
+
+/// The operation whose duration is nearest their median.
+fn example(basis: &Basis<'_>) -> Option<Operation> {
+    let mut counted: Vec<&Operation> = basis.observed.counted(&basis.lab.workload).collect();
+    counted.sort_by_key(|operation| operation.duration);
+    counted
+        .get(counted.len() / 2)
+        .map(|operation| (*operation).clone())
+}
+
+/// The predictions, each named after the links that it is for: a curve is of one of them.
+fn named_predictions(plan: &Plan, outcome: &LabOutcome) -> Vec<Prediction> {
+    let points = plan.points.iter().zip(&outcome.points);
+    let named = points.filter_map(|(point, outcome)| {
+        let prediction = outcome.prediction.clone()?;
+        let changed = changed_links(&point.lab);
+        Some(Prediction {
+            operation_name: name(&point.lab, &changed).into(),
+            ..prediction
+        })
+    });
+    named.collect()
+}
+
+fn name(lab: &Lab, changed: &[usize]) -> String {
+    let word = operation_word(&lab.workload);
+    let links: Vec<&str> = changed
+        .iter()
+        .map(|&index| lab.links[index].name.as_str())
+        .collect();
+    match links.as_slice() {
+        [] => word.to_owned(),
+        links => format!("{word} over {}", links.join(" and ")),
+    }
+}
+
+/// What the sliders move over: each link that some point changes, alone, at round trips and rates around those asked for,
+/// with as many clients as the first baseline has.
+fn grid(plan: &Plan, basis: &Basis<'_>) -> Grid {
+    let observed = fewer(basis);
+    let (rtts, rates) = axes(plan);
+    let mut swept: Vec<usize> = plan
+        .points
+        .iter()
+        .flat_map(|point| changed_links(&point.lab))
+        .collect();
+    swept.sort_unstable();
+    swept.dedup();
+    let mut predictions = Vec::new();
+    for link in swept {
+        let base = plan
+            .points
+            .iter()
+            .map(|point| point.lab.links[link].link)
+            .find(|link| !is_at_rest(link))
+            .unwrap_or(LinkDescription::with_rtt(Duration::ZERO));
+        let point = |(rtt, rate): (Duration, [Option<BitRate>; 2])| {
+            let mut lab = basis.lab.clone();
+            lab.links[link].link = LinkDescription { rtt, rate, ..base };
+            Point {
+                baseline: 0,
+                values: Vec::new(),
+                lab,
+            }
+        };
+        let places = rates.iter().flat_map(|rate| rtts.iter().map(|rtt| (*rtt, *rate)));
+        let points: Vec<Point> = places.map(point).collect();
+        let of_link = predict(&observed, basis.measured, &points.iter().collect::<Vec<_>>());
+        // Without distance nothing moves, and no turn is counted.
+        let turns = of_link.iter().flatten().map(|prediction| prediction.turns);
+        let turns = turns.fold(0.0, f64::max);
+        predictions.extend(of_link.into_iter().flatten().map(|prediction| Prediction {
+            operation_name: name(basis.lab, &[link]).into(),
+            turns,
+            ..prediction
+        }));
+    }
+    Grid {
+        predictions,
+        seen: basis.observed.counted(&basis.lab.workload).count() as u64,
+        names_left_out: 0,
+        moved: "the connections of one link".to_owned(),
+        measured_rtt: None,
+        link: String::new(),
+    }
+}
+
+/// Round trips and rates: those of the points, and some between.
+fn axes(plan: &Plan) -> (Vec<Duration>, Vec<[Option<BitRate>; 2]>) {
+    let mut rtts: Vec<Duration> = RTTS_MS.into_iter().map(Duration::from_millis).collect();
+    let mut rates = vec![[None; 2]];
+    rates.extend(RATES_MBIT.map(|rate| [BitRate::from_bits_per_second(rate * 1_000_000); 2]));
+    for link in plan.points.iter().flat_map(|point| &point.lab.links) {
+        let (rtt, rate) = (link.link.rtt, link.link.rate);
+        if !rtts.contains(&rtt) && rtts.len() < MOST_RTTS {
+            rtts.push(rtt);
+        }
+        if !rates.contains(&rate) && rates.len() < MOST_RATES {
+            rates.push(rate);
+        }
+    }
+    (rtts, rates)
+}
+
+/// The first operations only: a page does not need every one.
+fn fewer(basis: &Basis<'_>) -> Observed {
+    let mut exchanges = 0;
+    let enough = |operation: &&Operation| {
+        exchanges += operation.steps.len();
+        exchanges <= MOST_EXCHANGES
+    };
+    Observed {
+        operations: basis
+            .observed
+            .operations
+            .iter()
+            .take_while(enough)
+            .cloned()
+            .collect(),
+        links: basis.observed.links.clone(),
+        ..Observed::default()
+    }
+}
+
+const RTTS_MS: [u64; 9] = [0, 1, 5, 10, 20, 40, 80, 120, 200];
+const RATES_MBIT: [u64; 3] = [100, 10, 1];
+const MOST_RTTS: usize = 16;
+const MOST_RATES: usize = 8;
+const MOST_EXCHANGES: usize = 10_000;
