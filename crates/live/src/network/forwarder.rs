@@ -190,7 +190,9 @@ impl Work {
             }
             let next = self.deliver();
             let now = self.clock.now();
-            if let (Some(awake), Some(due)) = (&self.awake, next) {
+            if let (Some(awake), Some(due)) = (&self.awake, next)
+                && due.since(now) >= LONG_ENOUGH_TO_SLEEP
+            {
                 awake.until(due);
             }
             let longest = next.map(|due| self.looking.until(due, now));
@@ -368,6 +370,10 @@ const LARGEST_PACKET: usize = 65_536;
 
 /// Longer than it takes to measure floor and gateway.
 const WHILE_MEASURING: Duration = Duration::from_millis(500);
+
+/// A processor that rests for less is soon itself again; and where packets are due all the time hosts are busy, and threads that
+/// keep processors awake would be in their way.
+const LONG_ENOUGH_TO_SLEEP: Duration = Duration::from_millis(1);
 
 /// Packets read from one device before the others are looked at.
 const BATCH: usize = 32;
