@@ -55,6 +55,7 @@ struct Pair {
 fn pair(sandbox: &Sandbox, link: &str) -> Pair {
     let description: LinkDescription = link.parse().expect("a link");
     let mut network = Network::new(sandbox).expect("a network");
+    network.keep_awake();
     let client = network.add_host("client").expect("a host");
     let server = network.add_host("server").expect("a host");
     let link = network.add_link(client, server, &description).expect("a link");
