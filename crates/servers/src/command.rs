@@ -3,7 +3,6 @@
 use std::path::PathBuf;
 use std::process::Command;
 
-use crate::process::Process;
 use crate::{Account, Place, Readiness, Running, ServerError, files, program};
 
 /// A server that is a command.
@@ -33,13 +32,7 @@ impl CommandServer {
         };
         files::make_directory(place.directory, account)?;
         let command = self.command(place)?;
-        let mut process = Process::start(command, place.host, account, &place.log(), libc::SIGTERM)?;
-        self.readiness
-            .wait(place.name, &mut process, place.host, account, place.ready_within)?;
-        Ok(Running {
-            process,
-            name: place.name.to_owned(),
-        })
+        Running::start(command, place, account, libc::SIGTERM, &self.readiness)
     }
 
     fn command(&self, place: &Place<'_>) -> Result<Command, ServerError> {

@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use crate::postgres::TlsFiles;
-use crate::process::{self, Process};
+use crate::process;
 use crate::{Account, Host, Place, Readiness, Running, ServerError, files, program};
 
 /// What a MariaDB server is to be like.
@@ -49,19 +49,10 @@ impl MariaDb {
         }
         let command = self.command(place)?;
         // SIGKILL: nothing in the data directory is used again, so an orderly shutdown would only take time.
-        let mut process = Process::start(command, place.host, account, &place.log(), libc::SIGKILL)?;
-        Readiness::Log(READY.to_owned()).wait(
-            place.name,
-            &mut process,
-            place.host,
-            account,
-            place.ready_within,
-        )?;
+        let ready = Readiness::Log(READY.to_owned());
+        let running = Running::start(command, place, account, libc::SIGKILL, &ready)?;
         self.introduce(place, account)?;
-        Ok(Running {
-            process,
-            name: place.name.to_owned(),
-        })
+        Ok(running)
     }
 
     fn command(&self, place: &Place<'_>) -> Result<Command, ServerError> {

@@ -3,7 +3,6 @@
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use crate::process::Process;
 use crate::{Account, Place, Readiness, Running, ServerError, files, program};
 
 /// What an nginx web server is to be like: files of one directory, and PHP scripts among them.
@@ -45,18 +44,13 @@ impl Nginx {
             .arg("-p")
             .arg(place.directory)
             .current_dir("/");
-        let mut process = Process::start(command, place.host, account, &place.log(), libc::SIGTERM)?;
-        Readiness::Port(place.port).wait(
-            place.name,
-            &mut process,
-            place.host,
+        Running::start(
+            command,
+            place,
             account,
-            place.ready_within,
-        )?;
-        Ok(Running {
-            process,
-            name: place.name.to_owned(),
-        })
+            libc::SIGTERM,
+            &Readiness::Port(place.port),
+        )
     }
 
     fn configuration(&self, place: &Place<'_>) -> String {

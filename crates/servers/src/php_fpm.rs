@@ -3,7 +3,6 @@
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use crate::process::Process;
 use crate::{Account, Place, Readiness, Running, ServerError, files, program};
 
 /// What a PHP process manager is to be like. Compiled scripts are kept (opcache) and never looked at again on disk, so
@@ -47,18 +46,13 @@ impl PhpFpm {
             .args(["--nodaemonize", "--fpm-config"])
             .arg(&configuration)
             .current_dir("/");
-        let mut process = Process::start(command, place.host, account, &place.log(), libc::SIGTERM)?;
-        Readiness::Log(READY.to_owned()).wait(
-            place.name,
-            &mut process,
-            place.host,
+        Running::start(
+            command,
+            place,
             account,
-            place.ready_within,
-        )?;
-        Ok(Running {
-            process,
-            name: place.name.to_owned(),
-        })
+            libc::SIGTERM,
+            &Readiness::Log(READY.to_owned()),
+        )
     }
 
     fn configuration(&self, directory: &Path) -> String {

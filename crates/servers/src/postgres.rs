@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use crate::process::{self, Process};
+use crate::process;
 use crate::{Account, Host, Place, Readiness, Running, ServerError, files, program};
 
 /// How clients over TCP prove who they are. Clients of the Unix socket are trusted.
@@ -74,19 +74,10 @@ impl Postgres {
         let mut command = Command::new(require("postgres")?);
         command.arg("-D").arg(&data).current_dir("/");
         // SIGQUIT: PostgreSQL's immediate shutdown, which also ends its children.
-        let mut process = Process::start(command, place.host, account, &place.log(), libc::SIGQUIT)?;
-        Readiness::Log(READY.to_owned()).wait(
-            place.name,
-            &mut process,
-            place.host,
-            account,
-            place.ready_within,
-        )?;
+        let ready = Readiness::Log(READY.to_owned());
+        let running = Running::start(command, place, account, libc::SIGQUIT, &ready)?;
         self.introduce(place, account)?;
-        Ok(Running {
-            process,
-            name: place.name.to_owned(),
-        })
+        Ok(running)
     }
 
     fn configure(&self, data: &Path, place: &Place<'_>, account: Account) -> Result<(), ServerError> {

@@ -2,7 +2,7 @@
 
 use std::net::Ipv4Addr;
 use std::path::{Path, PathBuf};
-use std::process::ExitStatus;
+use std::process::{Command, ExitStatus};
 use std::time::Duration;
 
 use crate::process::Process;
@@ -36,11 +36,27 @@ impl Place<'_> {
 /// A server that is ready; gone when dropped. Its directory stays.
 #[derive(Debug)]
 pub struct Running {
-    pub(crate) process: Process,
-    pub(crate) name: String,
+    process: Process,
+    name: String,
 }
 
 impl Running {
+    /// Starts `command` as `account` at `place` and waits until it is ready. `end` is the signal that ends it.
+    pub(crate) fn start(
+        command: Command,
+        place: &Place<'_>,
+        account: Account,
+        end: i32,
+        readiness: &Readiness,
+    ) -> Result<Self, ServerError> {
+        let mut process = Process::start(command, place.host, account, &place.log(), end)?;
+        readiness.wait(place.name, &mut process, place.host, account, place.ready_within)?;
+        Ok(Self {
+            process,
+            name: place.name.to_owned(),
+        })
+    }
+
     /// What it is called in errors.
     pub fn name(&self) -> &str {
         &self.name

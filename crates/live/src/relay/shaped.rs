@@ -30,7 +30,7 @@ pub(super) use check::Check;
 pub(super) use floor::measure as measure_floor;
 
 use super::counters::Batch;
-use super::worker::{Arrival, Mailbox};
+use super::worker::{Arrival, BELL, Mailbox};
 use super::{Course, READ_LIMIT, Shared};
 use crate::clock::WallOffset;
 use crate::error::LiveError;
@@ -41,7 +41,7 @@ use crate::timer::Timer;
 use connection::{Delivery, Shaped};
 use link::LinkDescription;
 use link::network::{Happening, Network};
-use model::{Closing, Direction, Side, Timestamp};
+use model::{Closing, Direction, Timestamp};
 use stage::{Control, Stage};
 use std::collections::VecDeque;
 use std::os::fd::AsFd;
@@ -533,16 +533,7 @@ fn flow(slot: usize, direction: Direction) -> u32 {
     2 * slot as u32 + direction.index() as u32
 }
 
-fn token(slot: usize, side: Side) -> u64 {
-    let side = match side {
-        Side::Client => 0,
-        Side::Server => 1,
-    };
-    slot as u64 * 2 + side
-}
-
-/// Tokens that no slot has.
-const BELL: u64 = u64::MAX;
+/// The alarm's token; no slot has it.
 const ALARM: u64 = u64::MAX - 1;
 
 /// Waking up may take as long: after a rest the thread is awake so long before something is due.

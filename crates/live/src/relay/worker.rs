@@ -366,7 +366,8 @@ impl Worker {
     }
 }
 
-fn token(slot: usize, side: Side) -> u64 {
+/// The token of one socket of the connection in `slot`.
+pub(super) fn token(slot: usize, side: Side) -> u64 {
     let side = match side {
         Side::Client => 0,
         Side::Server => 1,
@@ -375,7 +376,7 @@ fn token(slot: usize, side: Side) -> u64 {
 }
 
 /// The bell's token; no slot has it.
-const BELL: u64 = u64::MAX;
+pub(super) const BELL: u64 = u64::MAX;
 
 /// How often servers that do not answer are looked at.
 const CONNECT_CHECK: Duration = Duration::from_millis(100);

@@ -1,9 +1,10 @@
 //! How a connection opens over the link, and how packets without payload find their connection again.
 
 use super::connection::{Ends, Opening, Shaped};
-use super::{Shaper, Slot, token};
+use super::{Shaper, Slot};
 use crate::error::LiveError;
 use crate::relay::connecting::{CONNECT_LIMIT, Connecting, Try};
+use crate::relay::worker::token;
 use crate::resolve;
 use crate::socket::Socket;
 use link::network::Network;
