@@ -33,6 +33,8 @@ mariadbd mariadb-server
 mariadb-install-db mariadb-server
 mariadb mariadb-client
 mariadb-slap mariadb-client
+/usr/lib/mysql/plugin/ha_connect.so mariadb-plugin-connect
+redis-server redis-server
 nginx nginx-light
 php-fpm* php-fpm
 php php-cli
@@ -62,6 +64,10 @@ haproxy haproxy
 socat socat
 pt-query-digest percona-toolkit
 /usr/bin/time time
+qperf qperf
+sockperf sockperf
+wrk wrk
+ab apache2-utils
 END
         ;;
     esac

@@ -17,6 +17,7 @@ pub mod message;
 pub mod operation;
 pub mod outcome;
 pub mod quantity;
+pub mod sample;
 pub mod timestamp;
 
 pub use connection_map::{ConnectionHasher, ConnectionMap};
@@ -31,4 +32,5 @@ pub use outcome::{
     OperationGroup, Prediction, StatementOutcome, Summary, Warning,
 };
 pub use quantity::{BitRate, ByteCount, ParseQuantityError, Share, format_duration, parse_duration};
+pub use sample::{Leg, Sample};
 pub use timestamp::Timestamp;

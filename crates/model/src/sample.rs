@@ -1,0 +1,56 @@
+//! Samples: single pings, requests and runs, as instruments that ask on their own take them.
+
+use crate::{Direction, Phase, Timestamp};
+use std::sync::Arc;
+use std::time::Duration;
+
+/// One ping, request or run.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Sample {
+    /// Which, from 1, among those of its target.
+    pub number: u64,
+    /// Of what: the target without its secrets.
+    pub target: Arc<str>,
+    /// When its first byte was handed to the kernel, or its connection begun.
+    pub at: Timestamp,
+    /// When it should have begun, where there was a plan: waiting for an earlier one is part of what a user waits, so
+    /// figures of open-loop load are counted from here.
+    pub intended_at: Option<Timestamp>,
+    /// From `at` to the arrival of the last byte of the reply, by the kernel's receive timestamp where the socket gives
+    /// one. Absent when there was no reply.
+    pub duration: Option<Duration>,
+    /// Of this, server time, where the server told it. How each server tells: docs/definitions.md#server-time-as-told.
+    pub server: Option<Duration>,
+    /// Turns it cost, counted from the bytes on the socket; absent where nobody counted.
+    pub turns: Option<u64>,
+    /// The kernel's own smoothed round trip of the connection (`tcpi_rtt`) when the reply was complete. It holds what the
+    /// server took to answer wherever the answer carried the acknowledgement.
+    pub kernel_rtt: Option<Duration>,
+    /// Why it failed; absent when it did not. Without secrets and literals.
+    pub error: Option<Arc<str>>,
+}
+
+/// One step of opening a connection: what goes to the server, and what it waits for.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Leg {
+    /// Its name: `dns`, `tcp`, `tls request`, `tls handshake`, `startup`, `scram-sha-256 first`, `first query`, ...
+    pub name: Arc<str>,
+    /// The phase it belongs to.
+    pub phase: Phase,
+    /// From the end of the leg before it to the arrival of its last byte: legs follow each other without gaps, so that they
+    /// sum to the wall time.
+    pub duration: Duration,
+    /// Turns it cost; 0 for what is not asked of the server (DNS).
+    pub turns: u64,
+    /// Payload bytes each way ([`Direction::index`]); with TLS, of the ciphertext.
+    pub payload_bytes: [u64; 2],
+    /// How it can be done without, or with fewer turns; absent when it cannot.
+    pub remedy: Option<Arc<str>>,
+}
+
+impl Leg {
+    /// Payload bytes of one direction.
+    pub const fn payload(&self, direction: Direction) -> u64 {
+        self.payload_bytes[direction.index()]
+    }
+}
