@@ -32,5 +32,5 @@ pub use outcome::{
     OperationGroup, Prediction, StatementOutcome, Summary, Warning,
 };
 pub use quantity::{BitRate, ByteCount, ParseQuantityError, Share, format_duration, parse_duration};
-pub use sample::{Leg, Sample};
+pub use sample::{Leg, Sample, SampleTotals};
 pub use timestamp::Timestamp;

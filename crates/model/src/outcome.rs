@@ -1,7 +1,8 @@
 //! Outcomes: what a command has to say, before it is text or records.
 
 use crate::{
-    Attribution, BitRate, ConnectionId, Decoding, Endpoint, Fingerprint, OperationKind, Timestamp, Totals,
+    Attribution, BitRate, ConnectionId, Decoding, Endpoint, Fingerprint, OperationKind, SampleTotals,
+    Timestamp, Totals,
 };
 use std::sync::Arc;
 use std::time::Duration;
@@ -264,7 +265,7 @@ impl BoundBy {
 }
 
 /// The totals of a run.
-#[derive(Debug, Clone, PartialEq, Eq, Default)]
+#[derive(Debug, Clone, PartialEq, Default)]
 pub struct Summary {
     /// Turns of all connections.
     pub turns: u64,
@@ -288,4 +289,6 @@ pub struct Summary {
     pub spread: Distribution,
     /// Packets read, of all protocols; absent where there are none (a relay).
     pub packets: Option<u64>,
+    /// Of a run that took samples of its own (ping, echo, load): how many, how many were lost. Its `spread` is theirs.
+    pub samples: Option<SampleTotals>,
 }

@@ -21,6 +21,9 @@ pub struct Sample {
     pub duration: Option<Duration>,
     /// Of this, server time, where the server told it. How each server tells: docs/definitions.md#server-time-as-told.
     pub server: Option<Duration>,
+    /// Whether it was the first of its connection: it pays for what later ones find done (caches, plans, a processor awake),
+    /// so it is in no percentile.
+    pub first: bool,
     /// Turns it cost, counted from the bytes on the socket; absent where nobody counted.
     pub turns: Option<u64>,
     /// The kernel's own smoothed round trip of the connection (`tcpi_rtt`) when the reply was complete. It holds what the
@@ -28,6 +31,36 @@ pub struct Sample {
     pub kernel_rtt: Option<Duration>,
     /// Why it failed; absent when it did not. Without secrets and literals.
     pub error: Option<Arc<str>>,
+}
+
+impl Sample {
+    /// Time less server time, shared among the turns: what one round trip took, the two machines' handling of its packets
+    /// included. Where the server did not tell its time, that is in it too. Absent without a reply, or without a turn.
+    pub fn round_trip(&self) -> Option<Duration> {
+        let turns = u32::try_from(self.turns?).ok()?;
+        let away = self.duration?.saturating_sub(self.server.unwrap_or_default());
+        away.checked_div(turns)
+    }
+}
+
+/// What the samples of a run came to: beside the spread of their durations.
+#[derive(Debug, Clone, Copy, PartialEq, Default)]
+pub struct SampleTotals {
+    /// Begun, first ones of a connection not counted.
+    pub sent: u64,
+    /// Of these, answered in time and whole, with an error or without.
+    pub answered: u64,
+    /// Of these, not answered: the connection was refused or broke, or nothing came in time.
+    pub lost: u64,
+    /// Of the answered ones, those whose answer was an error. They are in no percentile.
+    pub errors: u64,
+    /// Answered without error, per second of the run.
+    pub per_second: f64,
+    /// Root of the mean square of the durations' distance from their mean, as ping has it; absent without samples. It says
+    /// little of data as skewed as these: look at the percentiles.
+    pub mdev: Option<Duration>,
+    /// What the instrument adds by itself on this machine, measured in the same run; absent where it was not measured.
+    pub floor: Option<Duration>,
 }
 
 /// One step of opening a connection: what goes to the server, and what it waits for.

@@ -9,6 +9,7 @@ mod exchange;
 mod lab;
 mod link;
 mod outcome;
+mod sample;
 mod words;
 
 pub mod reader;

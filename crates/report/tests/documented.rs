@@ -96,6 +96,24 @@ fn written() -> Vec<String> {
             summary.spread = samples::spread(1_000, 281_000);
             writer.summary(&summary)
         }),
+        line(|writer| writer.sample(&samples::sample())),
+        line(|writer| {
+            let mut sample = samples::sample();
+            (sample.number, sample.duration, sample.server) = (4, None, None);
+            sample.error = Some("server: no complete reply within 5 s".into());
+            writer.sample(&sample)
+        }),
+        line(|writer| {
+            writer.summary(&model::Summary {
+                turns: 1_005,
+                exchanges: 1_002,
+                connections: 3,
+                duration: std::time::Duration::from_secs(1_003),
+                spread: samples::spread(1_000, 40_300),
+                samples: Some(samples::totals()),
+                ..model::Summary::default()
+            })
+        }),
         line(|writer| writer.exchange(&exchange(), Protocol::Postgres, None)),
     ];
     written

@@ -2,7 +2,7 @@
 
 use model::{
     Attribution, Conditions, ConnectionId, ConnectionOutcome, Decoding, Distribution, Endpoint, Exchange,
-    Phase, Protocol, Step, Summary, Timestamp, Totals, TransactionState, Warning,
+    Phase, Protocol, SampleTotals, Step, Summary, Timestamp, Totals, TransactionState, Warning,
 };
 use proptest::collection::vec;
 use proptest::option;
@@ -357,13 +357,18 @@ fn summary() -> impl Strategy<Value = Summary> {
     });
     (
         any::<(u64, u64, u64, u64, u64)>(),
-        (any::<(u64, u64)>(), span(), option::of(any::<u64>())),
+        (
+            any::<(u64, u64)>(),
+            span(),
+            option::of(any::<u64>()),
+            option::of(sample_totals()),
+        ),
         prop_oneof![Just(Attribution::default()), attribution],
         span(),
         prop_oneof![Just(Distribution::default()), spread],
     )
         .prop_map(
-            |(counts, (payload, duration, packets), attribution, setup, spread)| Summary {
+            |(counts, (payload, duration, packets, samples), attribution, setup, spread)| Summary {
                 turns: counts.0,
                 exchanges: counts.1,
                 connections: counts.2,
@@ -375,8 +380,28 @@ fn summary() -> impl Strategy<Value = Summary> {
                 setup,
                 spread,
                 packets,
+                samples,
             },
         )
+}
+
+fn sample_totals() -> impl Strategy<Value = SampleTotals> {
+    let counts = any::<(u64, u64, u64, u64)>();
+    (
+        counts,
+        (0..1_000_000_u32).prop_map(|eighths| f64::from(eighths) / 8.0),
+        option::of(span()),
+        option::of(span()),
+    )
+        .prop_map(|(counts, per_second, mdev, floor)| SampleTotals {
+            sent: counts.0,
+            answered: counts.1,
+            lost: counts.2,
+            errors: counts.3,
+            per_second,
+            mdev,
+            floor,
+        })
 }
 
 fn plain_exchange() -> Exchange {

@@ -1,5 +1,6 @@
 //! Records of what a run has to say: `conditions`, `warning`, `statement`, `operation`, `prediction`, `summary`.
 
+use super::sample::TotalKeys;
 use super::{SCHEMA, Text, nanos};
 use model::{
     Attribution, Conditions, Distribution, Measured, Operation, Prediction, StatementOutcome, Summary,
@@ -268,6 +269,8 @@ pub(super) struct SummaryRecord {
     spread: Option<Spread>,
     #[serde(skip_serializing_if = "Option::is_none")]
     packets: Option<u64>,
+    #[serde(flatten)]
+    totals: Option<TotalKeys>,
 }
 
 impl SummaryRecord {
@@ -290,6 +293,7 @@ impl SummaryRecord {
             setup_ns: has_parts.then(|| nanos(summary.setup)),
             spread: (summary.spread != Distribution::default()).then(|| Spread::of(&summary.spread)),
             packets: summary.packets,
+            totals: summary.samples.as_ref().map(TotalKeys::of),
         }
     }
 
@@ -309,6 +313,7 @@ impl SummaryRecord {
                 .map(|spread| spread.distribution())
                 .unwrap_or_default(),
             packets: self.packets,
+            samples: self.totals.map(|totals| totals.totals()),
         }
     }
 }
@@ -352,7 +357,7 @@ impl Parts {
 
 /// The spread of durations; a percentile without enough samples behind it has no key.
 #[derive(Serialize, Deserialize)]
-struct Spread {
+pub(super) struct Spread {
     samples: u64,
     #[serde(skip_serializing_if = "Option::is_none")]
     min_ns: Option<u64>,
@@ -371,7 +376,7 @@ struct Spread {
 }
 
 impl Spread {
-    fn of(distribution: &Distribution) -> Self {
+    pub(super) fn of(distribution: &Distribution) -> Self {
         Self {
             samples: distribution.count,
             min_ns: distribution.min.map(nanos),

@@ -14,7 +14,7 @@ use serde::de::IgnoredAny;
 use std::io::{self, BufRead, Read};
 
 /// One record, as what it was made from.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq)]
 pub enum Record {
     /// Under which conditions the run was made.
     Conditions(Conditions),

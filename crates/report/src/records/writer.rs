@@ -7,10 +7,11 @@ use super::link::LinkRecord;
 use super::outcome::{
     ConditionsRecord, OperationRecord, PredictionRecord, StatementRecord, SummaryRecord, WarningRecord,
 };
+use super::sample::SampleRecord;
 use crate::text::{LabOutcome, LabPoint, LabSlope};
 use model::{
     Conditions, ConnectionId, ConnectionOutcome, Endpoint, Exchange, LinkOutcome, Operation, OperationStep,
-    Prediction, Protocol, StatementOutcome, Summary, Timestamp, Warning,
+    Prediction, Protocol, Sample, StatementOutcome, Summary, Timestamp, Warning,
 };
 use serde::Serialize;
 use std::io::{self, BufWriter, Write};
@@ -157,6 +158,14 @@ impl<W: Write> JsonWriter<W> {
     /// When `out` fails.
     pub fn lab(&mut self, outcome: &LabOutcome) -> io::Result<()> {
         self.write(&LabRecord::of(outcome))
+    }
+
+    /// One ping, request or run that longwire made itself.
+    ///
+    /// # Errors
+    /// When `out` fails.
+    pub fn sample(&mut self, sample: &Sample) -> io::Result<()> {
+        self.write(&SampleRecord::of(sample))
     }
 
     /// Something a reader of the figures must know.

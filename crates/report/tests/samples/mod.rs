@@ -5,8 +5,8 @@
 use model::{
     Attribution, BitRate, BoundBy, Conditions, ConnectionId, ConnectionOutcome, Decoding, Distribution,
     Endpoint, Exchange, LinkDirectionOutcome, LinkOutcome, Measured, Operation, OperationGroup,
-    OperationKind, OperationStep, Phase, Prediction, Protocol, StatementOutcome, Step, Summary, Timestamp,
-    Totals, TransactionState, Warning,
+    OperationKind, OperationStep, Phase, Prediction, Protocol, Sample, SampleTotals, StatementOutcome, Step,
+    Summary, Timestamp, Totals, TransactionState, Warning,
 };
 use report::text::{DemoOutcome, ExplainOutcome, ExplainedExchange};
 use report::{JsonWriter, ReadOutcome};
@@ -332,6 +332,36 @@ pub fn summary() -> Summary {
         setup: micros(7_620_360),
         spread: spread(253, 281_000),
         packets: Some(15_120),
+        samples: None,
+    }
+}
+
+/// One ping of a server 40 ms away.
+pub fn sample() -> Sample {
+    Sample {
+        number: 3,
+        target: "postgres://app@10.0.0.2:5432/shop".into(),
+        at: Timestamp::from_nanos(1_790_000_003_000_000_000),
+        intended_at: Some(Timestamp::from_nanos(1_790_000_003_000_000_000)),
+        duration: Some(micros(40_312)),
+        server: Some(micros(41)),
+        first: false,
+        turns: Some(1),
+        kernel_rtt: Some(micros(40_105)),
+        error: None,
+    }
+}
+
+/// What 1000 of them came to.
+pub fn totals() -> SampleTotals {
+    SampleTotals {
+        sent: 1_003,
+        answered: 1_001,
+        lost: 2,
+        errors: 1,
+        per_second: 0.998,
+        mdev: Some(micros(212)),
+        floor: Some(micros(58)),
     }
 }
 
