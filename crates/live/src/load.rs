@@ -11,16 +11,21 @@
 mod child;
 mod closed_loop;
 pub mod command;
+mod control;
 mod conversation;
 mod error;
 pub mod http;
+mod rate;
 pub mod sql;
 
 pub use closed_loop::run;
+pub use control::{Control, Progress};
 pub use error::LoadError;
+pub use rate::{Rate, RateError};
 
-use model::Measured;
-use std::sync::atomic::{AtomicBool, AtomicU64};
+use crate::clock::Clock;
+use crate::relay::ObserverFactory;
+use model::{Distribution, Measured};
 use std::time::{Duration, Instant};
 
 /// What clients do.
@@ -55,42 +60,113 @@ pub struct Birth<'a> {
     pub control: &'a Control,
 }
 
-/// How much load.
-#[derive(Debug, Clone, PartialEq, Eq)]
+/// How much load, and how it comes.
+#[derive(Debug, Clone, PartialEq)]
 pub struct Plan {
     /// Clients at once.
     pub clients: u32,
+    /// Threads that drive them; absent for as many as there are processors, at most one a client.
+    pub threads: Option<u32>,
     /// Operations of each client before anything counts.
     pub warm_up: u64,
     /// Ends after so many operations of all clients together, failed ones included.
     pub operations: Option<u64>,
-    /// Ends after so long; operations under way are completed and count. With both, what comes first.
+    /// A client ends after so many operations of its own, failed ones included.
+    pub operations_per_client: Option<u64>,
+    /// Ends after so long; operations under way are completed and count. With several ends, what comes first.
     pub duration: Option<Duration>,
     /// An operation that takes longer has failed.
     pub timeout: Duration,
+    /// Open loop: operations are to begin at times of their own (a Poisson process of this rate), whatever became of
+    /// those before. Absent for the closed loop.
+    pub rate: Option<Rate>,
+    /// Clients join evenly over this time.
+    pub ramp: Duration,
     /// What random values are drawn from: the same seed, the same values for each client.
     pub seed: u64,
 }
 
-/// Watches and ends a run from another thread.
-#[derive(Debug, Default)]
-pub struct Control {
-    /// Set to end the run soon: operations under way fail, uncounted.
-    pub stop: AtomicBool,
-    /// Operations done so far, failed ones included.
-    pub done: AtomicU64,
+/// One client in a closed loop without an end, patient for a minute.
+impl Default for Plan {
+    fn default() -> Self {
+        Self {
+            clients: 1,
+            threads: None,
+            warm_up: 0,
+            operations: None,
+            operations_per_client: None,
+            duration: None,
+            timeout: Duration::from_secs(60),
+            rate: None,
+            ramp: Duration::ZERO,
+            seed: 1,
+        }
+    }
+}
+
+/// How statements go to the server, as pgbench's `-M` has it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum QueryMode {
+    /// As text with the values of the variables in it: PostgreSQL `Query`, MySQL `COM_QUERY`.
+    #[default]
+    Simple,
+    /// Text and values apart, each time anew: PostgreSQL `Parse`, `Bind`, `Describe`, `Execute`, `Sync` in one request;
+    /// MySQL `COM_STMT_PREPARE`, `COM_STMT_EXECUTE`, `COM_STMT_CLOSE`, which are two turns.
+    Extended,
+    /// Prepared when a client first runs it, then only executed.
+    Prepared,
+}
+
+/// Who sees every connection of a run, as one who stood beside it: for recordings.
+#[derive(Clone, Copy)]
+pub struct Watch<'a> {
+    /// The timeline of what is seen.
+    pub clock: Clock,
+    /// Makes the observer of each connection.
+    pub factory: &'a dyn ObserverFactory,
 }
 
 /// What came out of a run.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, PartialEq, Default)]
 pub struct LoadOutcome {
-    /// The operations that succeeded; absent when none did. Their rate is the sum of the clients' own, each counted
-    /// over the time that client worked, so that waiting for the last one at the end does not lower it.
+    /// The operations that succeeded, each timed from when it really began; absent when none did. In a closed loop
+    /// without ramp their rate is the sum of the clients' own, each counted over the time that client worked, so that
+    /// waiting for the last one at the end does not lower it; otherwise it is their number over `elapsed`.
     pub measured: Option<Measured>,
+    /// Standard deviation of the same durations.
+    pub deviation: Option<Duration>,
+    /// Open loop: the same operations timed from when they were to begin. What a user waits who does not care that
+    /// others are before him.
+    pub intended: Option<Distribution>,
+    /// Open loop: how much later than intended operations began.
+    pub lag: Option<Distribution>,
+    /// Open loop: operations that were to begin before the end of the run and never could. They are in no other figure.
+    pub not_begun: u64,
+    /// Of each script its operations that succeeded, in the order of the scripts; empty where there is only one.
+    pub scripts: Vec<Distribution>,
     /// Why operations failed, most frequent first. At most [`LoadOutcome::MOST_ERRORS`] texts are told apart.
     pub errors: Vec<ErrorCount>,
     /// From the first operation that counts to the end of the last.
     pub elapsed: Duration,
+    /// What making all clients took at the beginning, connecting and logging in.
+    pub connecting: Duration,
+    /// Turns of all operations, failed ones included: how often a client waited for the server's next bytes.
+    pub turns: u64,
+    /// Payload bytes to the server and from it ([`model::Direction::index`]) in all operations; with TLS, of the plaintext.
+    pub payload_bytes: [u64; 2],
+    /// Processor time of the threads that drove the clients, in the program and in the kernel on its behalf.
+    pub cpu: CpuTime,
+    /// How many threads drove them.
+    pub threads: u32,
+}
+
+/// Processor time. Source: `getrusage(2)`.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct CpuTime {
+    /// In the program.
+    pub user: Duration,
+    /// In the kernel.
+    pub system: Duration,
 }
 
 /// Operations that failed for one reason.

@@ -1,10 +1,11 @@
 //! The closed loop: clients as threads, samples, errors.
 
-use super::{Birth, Control, ErrorCount, LoadError, LoadOutcome, Plan, Workload};
+use super::control::{Control, Counters};
+use super::{Birth, ErrorCount, LoadError, LoadOutcome, Plan, Workload};
 use model::{DistributionBuilder, Measured};
 use std::collections::HashMap;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
-use std::sync::{Barrier, Mutex, OnceLock, PoisonError};
+use std::sync::{Arc, Barrier, Mutex, OnceLock, PoisonError};
 use std::time::{Duration, Instant};
 
 /// Runs `workload` as `plan` says and returns when the last client has ended.
@@ -51,10 +52,13 @@ pub fn run(workload: &dyn Workload, plan: &Plan, control: &Control) -> Result<Lo
             })));
         }
     });
-    outcome(
-        shared.ends.into_inner().unwrap_or_else(PoisonError::into_inner),
-        shared.started.get(),
-    )
+    let deviation = control.progress().deviation();
+    let ends = shared.ends.into_inner().unwrap_or_else(PoisonError::into_inner);
+    Ok(LoadOutcome {
+        deviation,
+        threads: plan.clients,
+        ..outcome(ends, shared.started.get())?
+    })
 }
 
 struct Shared<'a> {
@@ -78,6 +82,7 @@ struct Tally {
     errors: HashMap<String, u64>,
     /// From the common start to the end of its last operation.
     worked: Duration,
+    counters: Arc<Counters>,
 }
 
 impl Shared<'_> {
@@ -115,16 +120,22 @@ impl Shared<'_> {
             return Ok(Tally::default());
         }
         let started = *self.started.get_or_init(Instant::now);
-        let mut tally = Tally::default();
+        let mut tally = Tally {
+            counters: self.control.join(),
+            ..Tally::default()
+        };
         while self.goes_on(started) {
             let done = client.operate();
             if let Err(LoadError::Stopped) = done {
                 break;
             }
-            self.control.done.fetch_add(1, Ordering::Relaxed);
             match done {
-                Ok(duration) => tally.durations.add(duration),
+                Ok(duration) => {
+                    tally.durations.add(duration);
+                    tally.counters.done(duration, Duration::ZERO);
+                }
                 Err(error) => {
+                    tally.counters.failed();
                     tally.count(&error);
                     match self.replace(&birth, &mut tally, started) {
                         Some(other) => client = other,
@@ -151,7 +162,7 @@ impl Shared<'_> {
                 Ok(client) => return Some(client),
                 Err(LoadError::Stopped) => return None,
                 Err(error) if self.goes_on(started) => {
-                    self.control.done.fetch_add(1, Ordering::Relaxed);
+                    tally.counters.failed();
                     tally.count(&error);
                 }
                 Err(_) => return None,
@@ -160,7 +171,7 @@ impl Shared<'_> {
     }
 
     fn check_stopped(&self) -> Result<(), LoadError> {
-        if self.control.stop.load(Ordering::Relaxed) {
+        if self.control.is_stopped() {
             Err(LoadError::Stopped)
         } else {
             Ok(())
@@ -221,6 +232,7 @@ fn outcome(ends: Vec<Result<Tally, LoadError>>, started: Option<&Instant>) -> Re
         measured,
         errors: by_frequency(errors),
         elapsed,
+        ..LoadOutcome::default()
     })
 }
 

@@ -6,16 +6,12 @@ mod http;
 mod sql;
 
 use live::load::{Control, LoadError, LoadOutcome, Plan, Workload};
-use std::time::Duration;
 
 fn plan(clients: u32, operations: u64) -> Plan {
     Plan {
         clients,
-        warm_up: 0,
         operations: Some(operations),
-        duration: None,
-        timeout: Duration::from_secs(60),
-        seed: 1,
+        ..Plan::default()
     }
 }
 

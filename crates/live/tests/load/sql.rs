@@ -164,7 +164,7 @@ fn a_server_that_is_killed_is_told() {
     for_a_while.duration = Some(Duration::from_secs(3));
     let outcome = std::thread::scope(|scope| {
         let run = scope.spawn(|| live::load::run(&load, &for_a_while, &control));
-        while control.done.load(std::sync::atomic::Ordering::Relaxed) < 20 {
+        while control.progress().done < 20 {
             std::thread::sleep(Duration::from_millis(5));
         }
         server.kill();

@@ -484,7 +484,7 @@ fn as_outcome(error: anyhow::Error) -> Result<LoadOutcome> {
                 text: error.to_string(),
                 count: 1,
             }],
-            elapsed: Duration::ZERO,
+            ..LoadOutcome::default()
         }),
         Err(error) => Err(error),
     }
@@ -550,6 +550,7 @@ impl Sum {
             measured,
             errors: self.texts,
             elapsed,
+            ..LoadOutcome::default()
         }
     }
 }

@@ -16,11 +16,11 @@ pub fn run(lab: &Lab, amount: Amount, wiring: &Wiring, control: &Control) -> Res
     let workload = &lab.workload;
     let plan = Plan {
         clients: workload.clients,
-        warm_up: 0,
         operations: amount.operations,
         duration: amount.duration,
         timeout: workload.timeout,
         seed: lab.seed,
+        ..Plan::default()
     };
     let host = wiring.host(&workload.host);
     match &workload.kind {

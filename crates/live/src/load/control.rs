@@ -1,0 +1,156 @@
+//! What another thread sees of a run, and how it ends it.
+
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
+
+/// Watches and ends a run from another thread.
+#[derive(Debug, Default)]
+pub struct Control {
+    /// Set to end the run soon: operations under way fail, uncounted.
+    pub stop: AtomicBool,
+    threads: Mutex<Vec<Arc<Counters>>>,
+}
+
+/// How far a run has come. Two of them, one a second after the other, are a line of progress.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct Progress {
+    /// Operations that succeeded.
+    pub done: u64,
+    /// Operations that failed.
+    pub failed: u64,
+    /// Durations of those that succeeded, summed.
+    pub time: Duration,
+    /// Squares of the same durations in microseconds, summed.
+    pub squares: u128,
+    /// Open loop: how much later than intended operations began, summed.
+    pub lag: Duration,
+}
+
+impl Control {
+    /// How far the run is, over all threads; they are not looked at at the same instant.
+    pub fn progress(&self) -> Progress {
+        let threads = self.threads.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut sum = Progress::default();
+        for counters in threads.iter() {
+            counters.add_to(&mut sum);
+        }
+        sum
+    }
+
+    /// Whether the run is to end.
+    pub(super) fn is_stopped(&self) -> bool {
+        self.stop.load(Ordering::Relaxed)
+    }
+
+    /// The counters of one more thread.
+    pub(super) fn join(&self) -> Arc<Counters> {
+        let counters = Arc::new(Counters::default());
+        let mut threads = self.threads.lock().unwrap_or_else(PoisonError::into_inner);
+        threads.push(counters.clone());
+        counters
+    }
+}
+
+impl Progress {
+    /// What came since `earlier`.
+    pub fn since(&self, earlier: &Self) -> Self {
+        Self {
+            done: self.done.saturating_sub(earlier.done),
+            failed: self.failed.saturating_sub(earlier.failed),
+            time: self.time.saturating_sub(earlier.time),
+            squares: self.squares.saturating_sub(earlier.squares),
+            lag: self.lag.saturating_sub(earlier.lag),
+        }
+    }
+
+    /// The mean duration; absent when there was none.
+    pub fn mean(&self) -> Option<Duration> {
+        self.mean_of(self.time)
+    }
+
+    /// The mean lag; absent when there was no operation.
+    pub fn mean_lag(&self) -> Option<Duration> {
+        self.mean_of(self.lag)
+    }
+
+    /// The standard deviation of the durations, to the microsecond; absent when there was none.
+    pub fn deviation(&self) -> Option<Duration> {
+        let mean = self.mean()?.as_secs_f64() * 1e6;
+        let variance = self.squares as f64 / self.done as f64 - mean * mean;
+        Duration::try_from_secs_f64(variance.max(0.0).sqrt() / 1e6).ok()
+    }
+
+    fn mean_of(&self, sum: Duration) -> Option<Duration> {
+        let mean = sum.as_nanos().checked_div(u128::from(self.done))?;
+        Some(Duration::from_nanos(u64::try_from(mean).unwrap_or(u64::MAX)))
+    }
+}
+
+/// What one thread has done. It alone writes, so that nothing needs to be locked; on a cache line of its own.
+#[derive(Debug, Default)]
+#[repr(align(128))]
+pub(super) struct Counters {
+    done: AtomicU64,
+    failed: AtomicU64,
+    nanoseconds: AtomicU64,
+    squares: AtomicU64,
+    lag: AtomicU64,
+}
+
+impl Counters {
+    /// An operation succeeded.
+    pub fn done(&self, duration: Duration, lag: Duration) {
+        let nanoseconds = u64::try_from(duration.as_nanos()).unwrap_or(u64::MAX);
+        let microseconds = nanoseconds / 1000;
+        add(&self.nanoseconds, nanoseconds);
+        add(&self.squares, microseconds.saturating_mul(microseconds));
+        if !lag.is_zero() {
+            add(&self.lag, u64::try_from(lag.as_nanos()).unwrap_or(u64::MAX));
+        }
+        add(&self.done, 1);
+    }
+
+    /// An operation failed.
+    pub fn failed(&self) {
+        add(&self.failed, 1);
+    }
+
+    fn add_to(&self, sum: &mut Progress) {
+        sum.done += self.done.load(Ordering::Relaxed);
+        sum.failed += self.failed.load(Ordering::Relaxed);
+        sum.time += Duration::from_nanos(self.nanoseconds.load(Ordering::Relaxed));
+        sum.squares += u128::from(self.squares.load(Ordering::Relaxed));
+        sum.lag += Duration::from_nanos(self.lag.load(Ordering::Relaxed));
+    }
+}
+
+/// Only one thread writes: no need for an addition that others could not come between.
+fn add(counter: &AtomicU64, by: u64) {
+    counter.store(
+        counter.load(Ordering::Relaxed).saturating_add(by),
+        Ordering::Relaxed,
+    );
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn progress_is_the_sum_of_the_threads() {
+        let control = Control::default();
+        let (one, other) = (control.join(), control.join());
+        one.done(Duration::from_micros(100), Duration::ZERO);
+        let before = control.progress();
+        other.done(Duration::from_micros(300), Duration::from_micros(50));
+        one.done(Duration::from_micros(100), Duration::from_micros(10));
+        other.failed();
+        let since = control.progress().since(&before);
+        assert_eq!((since.done, since.failed), (2, 1));
+        assert_eq!(since.mean(), Some(Duration::from_micros(200)));
+        assert_eq!(since.deviation(), Some(Duration::from_micros(100)));
+        assert_eq!(since.mean_lag(), Some(Duration::from_micros(30)));
+        assert_eq!(Progress::default().mean(), None);
+    }
+}

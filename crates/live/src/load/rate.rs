@@ -1,0 +1,75 @@
+//! Rates of operations, as `--rate` takes them, and the times at which an open loop begins operations.
+
+use std::fmt;
+use std::str::FromStr;
+use std::time::Duration;
+
+/// Operations per second: more than none, at most [`Rate::MOST`].
+#[derive(Debug, Clone, Copy, PartialEq, PartialOrd)]
+pub struct Rate(f64);
+
+/// A text is no rate.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+#[error("a rate is a number of operations per second above 0, up to 10000000, for example 250 or 0.5")]
+pub struct RateError;
+
+impl Rate {
+    /// The greatest: beyond what one machine can ask.
+    pub const MOST: f64 = 1e7;
+
+    /// So many a second.
+    ///
+    /// # Errors
+    /// When that is none, or too many.
+    pub fn per_second(count: f64) -> Result<Self, RateError> {
+        if count > 0.0 && count <= Self::MOST {
+            Ok(Self(count))
+        } else {
+            Err(RateError)
+        }
+    }
+
+    /// How many a second.
+    pub const fn count_per_second(self) -> f64 {
+        self.0
+    }
+
+    /// The mean time between one operation and the next.
+    pub fn interval(self) -> Duration {
+        Duration::try_from_secs_f64(1.0 / self.0).unwrap_or(Duration::MAX)
+    }
+}
+
+impl FromStr for Rate {
+    type Err = RateError;
+
+    fn from_str(text: &str) -> Result<Self, RateError> {
+        Self::per_second(text.trim().parse().map_err(|_| RateError)?)
+    }
+}
+
+impl fmt::Display for Rate {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(formatter, "{}", self.0)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_rate_is_a_number_above_none() {
+        assert_eq!(
+            "250".parse::<Rate>().map(Rate::interval),
+            Ok(Duration::from_millis(4))
+        );
+        assert_eq!(
+            "0.5".parse::<Rate>().map(Rate::interval),
+            Ok(Duration::from_secs(2))
+        );
+        for wrong in ["0", "-1", "NaN", "inf", "1e9", "", "fast", "10/s"] {
+            assert_eq!(wrong.parse::<Rate>(), Err(RateError), "{wrong}");
+        }
+    }
+}
