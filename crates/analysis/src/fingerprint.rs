@@ -2,19 +2,22 @@
 
 mod http;
 mod keywords;
+mod redis;
 mod sql;
 
 use model::Fingerprint;
 use std::collections::HashMap;
 use std::sync::Arc;
 
-/// What a double-quoted text is.
+/// How a statement's text is written: above all, what a double-quoted text is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Dialect {
     /// A name (the SQL standard, PostgreSQL).
     Standard,
     /// A literal, and a backslash escapes inside literals (MySQL's default).
     Mysql,
+    /// An argument of a Redis command, always a literal.
+    Redis,
 }
 
 /// Makes fingerprints and shares one allocation between equal ones.
@@ -47,8 +50,8 @@ impl Default for Fingerprints {
 }
 
 impl Fingerprints {
-    /// The fingerprint of an SQL text.
-    pub fn sql(&mut self, text: &[u8], dialect: Dialect) -> Fingerprint {
+    /// The fingerprint of a statement's text.
+    pub fn statement(&mut self, text: &[u8], dialect: Dialect) -> Fingerprint {
         let hash = hash(text) ^ (dialect as u64);
         let slot = hash as usize % RECENT_TEXTS;
         if let Some(recent) = &self.recent[slot]
@@ -58,7 +61,10 @@ impl Fingerprints {
             return recent.fingerprint.clone();
         }
         let mut scratch = std::mem::take(&mut self.scratch);
-        sql::normalise(text, dialect, &mut scratch);
+        match dialect {
+            Dialect::Redis => redis::normalise(text, &mut scratch),
+            Dialect::Standard | Dialect::Mysql => sql::normalise(text, dialect, &mut scratch),
+        }
         let fingerprint = match std::str::from_utf8(&scratch) {
             Ok(text) => self.intern(text),
             Err(_) => self.intern(&String::from_utf8_lossy(&scratch)),

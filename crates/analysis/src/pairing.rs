@@ -210,21 +210,21 @@ impl Pairing {
         fingerprints: &mut Fingerprints,
     ) -> Option<(Option<Fingerprint>, building::Weight, u32)> {
         use building::Weight;
-        let dialect = if protocol == Protocol::Mysql {
-            Dialect::Mysql
-        } else {
-            Dialect::Standard
+        let dialect = match protocol {
+            Protocol::Mysql => Dialect::Mysql,
+            Protocol::Redis => Dialect::Redis,
+            Protocol::Postgres | Protocol::Http | Protocol::Tls | Protocol::Unknown => Dialect::Standard,
         };
         match message.content {
             Content::Statement { text } => {
                 self.statements += 1;
-                let fingerprint = fingerprints.sql(text, dialect);
+                let fingerprint = fingerprints.statement(text, dialect);
                 let weight = Weight::of_executed(&fingerprint);
                 Some((Some(fingerprint), weight, 1))
             }
             Content::Prepare { statement, text } => {
                 self.statements += 1;
-                let fingerprint = fingerprints.sql(text, dialect);
+                let fingerprint = fingerprints.statement(text, dialect);
                 if self.prepared.len() < MAXIMUM_PREPARED {
                     self.prepared.insert(statement, fingerprint.clone());
                 }

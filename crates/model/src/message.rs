@@ -176,6 +176,8 @@ pub enum Protocol {
     Postgres,
     /// MySQL and MariaDB client/server protocol.
     Mysql,
+    /// Redis's protocol, RESP2 and RESP3, and its kin (Valkey, KeyDB).
+    Redis,
     /// HTTP/1.0 and 1.1.
     Http,
     /// TLS whose inner protocol is not known.
@@ -190,6 +192,7 @@ impl Protocol {
         match self {
             Self::Postgres => "postgres",
             Self::Mysql => "mysql",
+            Self::Redis => "redis",
             Self::Http => "http",
             Self::Tls => "tls",
             Self::Unknown => "unknown",
@@ -198,7 +201,7 @@ impl Protocol {
 
     /// Whether this is a database's protocol.
     pub const fn is_database(self) -> bool {
-        matches!(self, Self::Postgres | Self::Mysql)
+        matches!(self, Self::Postgres | Self::Mysql | Self::Redis)
     }
 }
 

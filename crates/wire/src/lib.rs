@@ -14,6 +14,7 @@ pub mod mysql;
 pub mod postgres;
 pub mod protocols;
 pub mod reader;
+pub mod redis;
 pub mod stream;
 pub mod tls;
 

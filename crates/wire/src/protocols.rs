@@ -1,7 +1,7 @@
 //! The protocols there are, and how each is recognised. A new one is a folder and a row here.
 
 use crate::decoder::Decoder;
-use crate::{http, mysql, postgres, tls};
+use crate::{http, mysql, postgres, redis, tls};
 use model::{Direction, Protocol};
 
 /// How sure a look at the first bytes of one direction makes.
@@ -56,6 +56,12 @@ pub static PROTOCOLS: &[Row] = &[
         ports: &[3306, 3307, 4000, 6033],
         recognise: mysql::recognise,
         decoder: || Box::new(mysql::MysqlDecoder::new()),
+    },
+    Row {
+        protocol: Protocol::Redis,
+        ports: &[6379, 6380, 7000, 26379],
+        recognise: redis::recognise,
+        decoder: || Box::new(redis::RedisDecoder::new()),
     },
 ];
 

@@ -85,6 +85,49 @@ fn messages_that_claim_much_hold_little() {
 }
 
 #[test]
+fn redis_values_that_claim_much_hold_little() {
+    let mut big = b"*3\r\n$3\r\nSET\r\n$1\r\nk\r\n$4000000000\r\n".to_vec();
+    big.resize(10 << 20, b'x');
+    let mut many = b"*4000000000\r\n".to_vec();
+    many.extend_from_slice(&b"$1\r\nx\r\n".repeat(100_000));
+    let nested = b"*4000000000\r\n".repeat(64);
+    let line = [b"+".as_slice(), &[b'x'; 60_000]].concat();
+    let owed = b"*1\r\n$4\r\nPING\r\n*1\r\n$4\r\nINFO\r\n".repeat(20_000);
+    let inputs = [
+        (Direction::ClientToServer, big, BOUND),
+        (Direction::ClientToServer, many.clone(), BOUND),
+        (Direction::ServerToClient, many, BOUND),
+        (Direction::ServerToClient, nested, BOUND),
+        (Direction::ServerToClient, line, BOUND),
+        (Direction::ClientToServer, owed, 4 << 20),
+    ];
+    for (place, (direction, input, bound)) in inputs.iter().enumerate() {
+        let most = most_held(|| {
+            let mut stream = Stream::new(6379);
+            feed_in_parts(&mut stream, Direction::ClientToServer, b"*1\r\n$4\r\nPING\r\n");
+            feed_in_parts(&mut stream, *direction, input);
+        });
+        assert!(most < *bound, "input {place}: {most} bytes held");
+    }
+}
+
+#[test]
+fn steady_redis_traffic_allocates_nothing() {
+    let mut stream = Stream::new(6379);
+    let exchange = |stream: &mut Stream| {
+        let request = b"*3\r\n$3\r\nSET\r\n$1\r\nk\r\n$5\r\nvalue\r\n".repeat(16);
+        feed_in_parts(stream, Direction::ClientToServer, &request);
+        feed_in_parts(stream, Direction::ServerToClient, &b"+OK\r\n".repeat(16));
+    };
+    exchange(&mut stream);
+    let before = HELD.get();
+    for _ in 0..1000 {
+        exchange(&mut stream);
+    }
+    assert_eq!(HELD.get(), before, "bytes held after a thousand exchanges");
+}
+
+#[test]
 fn what_cannot_be_recognised_holds_little() {
     let heads: [&[u8]; 5] = [b"GET /", b"\0\0", b"Q\0\0\x10\0", b"\x16\x03\x01", b"?"];
     for head in heads {

@@ -228,7 +228,7 @@ proptest! {
     #[test]
     fn random_bytes_lose_nothing(
         chunks in prop::collection::vec((any::<bool>(), prop::collection::vec(any::<u8>(), 0..200)), 0..20),
-        port in prop::sample::select(vec![80u16, 443, 3306, 5432, 9999]),
+        port in prop::sample::select(vec![80u16, 443, 3306, 5432, 6379, 9999]),
         lengths in split(),
     ) {
         check(&"random", port, &segments(&chunks), &lengths);
@@ -254,12 +254,13 @@ fn split() -> impl Strategy<Value = Vec<usize>> {
 /// Bytes that headers are made of, more often than others.
 fn likely_byte() -> impl Strategy<Value = u8> {
     prop_oneof![
-        3 => prop::sample::select(b"QPBDECSHXFdcfpRSKZTZGWsn123\0\0\0\0\0\0\x04\x05\x06\x08\x03\x16\x17IET\r\n: 0123456789".to_vec()),
+        3 => prop::sample::select(b"QPBDECSHXFdcfpRSKZTZGWsn123\0\0\0\0\0\0\x04\x05\x06\x08\x03\x16\x17IET\r\n: 0123456789*$+-_%>|".to_vec()),
         1 => any::<u8>(),
     ]
 }
 
-const BEGINNINGS: [&[u8]; 4] = [
+const BEGINNINGS: [&[u8]; 5] = [
+    b"*1\r\n$4\r\nPING\r\n",
     b"\0\0\0\x08\x04\xd2\x16\x2f",
     b"\0\0\0\x11\0\x03\0\0user\0me\0\0",
     b"POST / HTTP/1.1\r\nTransfer-Encoding: chunked\r\n\r\n",

@@ -4,14 +4,29 @@ use proptest::prelude::*;
 
 fn standard(text: &str) -> String {
     Fingerprints::default()
-        .sql(text.as_bytes(), Dialect::Standard)
+        .statement(text.as_bytes(), Dialect::Standard)
         .to_string()
 }
 
 fn mysql(text: &str) -> String {
     Fingerprints::default()
-        .sql(text.as_bytes(), Dialect::Mysql)
+        .statement(text.as_bytes(), Dialect::Mysql)
         .to_string()
+}
+
+#[test]
+fn redis_commands_keep_their_words_and_nothing_else() {
+    let redis = |text: &str| {
+        Fingerprints::default()
+            .statement(text.as_bytes(), Dialect::Redis)
+            .to_string()
+    };
+    assert_eq!(redis("PING"), "PING");
+    assert_eq!(redis(r#"SET "k\" EX" "v""#), "SET ? ?");
+    assert_eq!(redis(r#"CONFIG GET "max*""#), "CONFIG GET ?");
+    assert_eq!(redis(r#"MGET "a" "b" "c" "d""#), "MGET ? ? ...");
+    assert_eq!(redis(r#"MGET "a" "b" "..." ..."#), "MGET ? ? ...");
+    assert_eq!(redis(r#"SET "k" "cut off"#), "SET ? ?");
 }
 
 #[test]
@@ -103,8 +118,8 @@ fn http_requests_keep_the_path_and_lose_the_values() {
 #[test]
 fn equal_fingerprints_share_one_allocation_and_their_number_is_bounded() {
     let mut fingerprints = Fingerprints::default();
-    let first = fingerprints.sql(b"select 1", Dialect::Standard);
-    let second = fingerprints.sql(b"SELECT  2", Dialect::Standard);
+    let first = fingerprints.statement(b"select 1", Dialect::Standard);
+    let second = fingerprints.statement(b"SELECT  2", Dialect::Standard);
     assert!(Arc::ptr_eq(&first, &second));
     for number in 0..MAXIMUM_FINGERPRINTS + 10 {
         fingerprints.intern(&format!("name{number}"));
@@ -117,7 +132,7 @@ proptest! {
     #[test]
     fn any_bytes_end_in_a_bounded_text(text in proptest::collection::vec(any::<u8>(), 0..4096), dialect in any::<bool>()) {
         let dialect = if dialect { Dialect::Mysql } else { Dialect::Standard };
-        let fingerprint = Fingerprints::default().sql(&text, dialect);
+        let fingerprint = Fingerprints::default().statement(&text, dialect);
         prop_assert!(fingerprint.len() <= 3 * (MAXIMUM_LENGTH + 4096));
     }
 

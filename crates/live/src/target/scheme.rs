@@ -22,7 +22,7 @@ pub enum Scheme {
     Oracle,
     /// `sqlserver://`, carried as `tcp://`.
     SqlServer,
-    /// `redis://`, carried as `tcp://`.
+    /// `redis://`: RESP2 and RESP3.
     Redis,
     /// `informix://`, carried as `tcp://`.
     Informix,
@@ -77,8 +77,9 @@ impl Scheme {
         match self {
             Self::Postgres | Self::Kingbase => Protocol::Postgres,
             Self::Mysql | Self::Mariadb => Protocol::Mysql,
+            Self::Redis => Protocol::Redis,
             Self::Http => Protocol::Http,
-            Self::Tcp | Self::Oracle | Self::SqlServer | Self::Redis | Self::Informix => Protocol::Unknown,
+            Self::Tcp | Self::Oracle | Self::SqlServer | Self::Informix => Protocol::Unknown,
         }
     }
 

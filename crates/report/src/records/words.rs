@@ -18,9 +18,10 @@ pub(super) fn phase(word: &str) -> Result<Phase, UnknownValue> {
 }
 
 pub(super) fn protocol(word: &str) -> Result<Protocol, UnknownValue> {
-    const ALL: [Protocol; 5] = [
+    const ALL: [Protocol; 6] = [
         Protocol::Postgres,
         Protocol::Mysql,
+        Protocol::Redis,
         Protocol::Http,
         Protocol::Tls,
         Protocol::Unknown,

@@ -1,0 +1,315 @@
+//! What a request asks for, and its text without secrets.
+
+use super::value::{Value, Values};
+
+/// What a command changes about the replies.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Kind {
+    /// One reply.
+    Plain,
+    /// One reply, to who the client is.
+    Login,
+    /// One reply, which may tell the server's version.
+    Hello,
+    /// One reply, which may tell the server's version.
+    Info,
+    /// One reply, and then the server closes.
+    Quit,
+    /// One confirmation for each of so many channels.
+    Subscribe { channels: u64 },
+    /// One confirmation for each channel there is, at least one.
+    UnsubscribeAll { what: Subscription },
+    /// One reply, then a line for every command of every client.
+    Monitor,
+    /// One reply, after which nothing of the above is on any more.
+    Reset,
+    /// One reply, after which what follows is not made of replies.
+    Replicate,
+    /// Replies again.
+    RepliesOn,
+    /// No reply from this one on.
+    RepliesOff,
+    /// No reply to this one and the next.
+    RepliesSkip,
+    /// An empty request, which is not answered.
+    Empty,
+}
+
+/// What one can subscribe to.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Subscription {
+    Channel,
+    Pattern,
+    Shard,
+}
+
+/// Reads the first bytes of a request, and writes its text: the command's words in capitals, every argument in quotes
+/// as `redis-cli` shows it. Long arguments are cut, secrets are `***`.
+pub(super) fn read(kept: &[u8], text: &mut Vec<u8>) -> Kind {
+    text.clear();
+    let mut arguments = Arguments::of(kept);
+    let Some(name) = arguments.next() else {
+        return Kind::Empty;
+    };
+    if !word(name, text) {
+        return Kind::Plain;
+    }
+    let name_length = text.len();
+    if CONTAINERS.contains(&text.as_slice()) {
+        let ahead = arguments.clone().next();
+        text.push(b' ');
+        if ahead.is_some_and(|second| word(second, text)) {
+            arguments.next();
+        } else {
+            text.truncate(name_length);
+        }
+    }
+    let kind = kind(text, &arguments);
+    write_arguments(arguments, shown_arguments(text), text);
+    kind
+}
+
+fn kind(words: &[u8], arguments: &Arguments<'_>) -> Kind {
+    let channels = arguments.left;
+    let unsubscribe = |what| {
+        if channels == 0 {
+            Kind::UnsubscribeAll { what }
+        } else {
+            Kind::Subscribe { channels }
+        }
+    };
+    match words {
+        b"AUTH" => Kind::Login,
+        b"HELLO" => Kind::Hello,
+        b"INFO" => Kind::Info,
+        b"QUIT" => Kind::Quit,
+        b"RESET" => Kind::Reset,
+        b"MONITOR" => Kind::Monitor,
+        b"SYNC" | b"PSYNC" => Kind::Replicate,
+        b"SUBSCRIBE" | b"PSUBSCRIBE" | b"SSUBSCRIBE" if channels > 0 => Kind::Subscribe { channels },
+        b"UNSUBSCRIBE" => unsubscribe(Subscription::Channel),
+        b"PUNSUBSCRIBE" => unsubscribe(Subscription::Pattern),
+        b"SUNSUBSCRIBE" => unsubscribe(Subscription::Shard),
+        b"CLIENT REPLY" => match arguments.clone().next() {
+            Some(mode) if mode.eq_ignore_ascii_case(b"on") => Kind::RepliesOn,
+            Some(mode) if mode.eq_ignore_ascii_case(b"off") => Kind::RepliesOff,
+            Some(mode) if mode.eq_ignore_ascii_case(b"skip") => Kind::RepliesSkip,
+            Some(_) | None => Kind::Plain,
+        },
+        _ => Kind::Plain,
+    }
+}
+
+/// How many arguments of a command may be shown; those behind may be secrets.
+fn shown_arguments(words: &[u8]) -> usize {
+    match words {
+        b"AUTH" => 0,
+        b"HELLO" | b"ACL SETUSER" | b"CONFIG SET" => 1,
+        b"MIGRATE" => 5,
+        _ => usize::MAX,
+    }
+}
+
+/// Writes a word of a command in capitals; false, and nothing, where it does not look like one.
+fn word(argument: &[u8], text: &mut Vec<u8>) -> bool {
+    let allowed = |byte: &u8| byte.is_ascii_alphanumeric() || b"._-|".contains(byte);
+    let is_word = (1..=LONGEST_WORD).contains(&argument.len()) && argument.iter().all(allowed);
+    if is_word {
+        text.extend(argument.iter().map(u8::to_ascii_uppercase));
+    }
+    is_word
+}
+
+fn write_arguments(mut arguments: Arguments<'_>, shown: usize, text: &mut Vec<u8>) {
+    let mut place = 0;
+    while arguments.left > 0 {
+        if text.len() > TEXT_LIMIT {
+            text.extend_from_slice(b" ...");
+            return;
+        }
+        text.extend_from_slice(b" \"");
+        match arguments.next() {
+            _ if place >= shown => text.extend_from_slice(b"***"),
+            Some(argument) => quoted(argument, text),
+            None => {
+                text.extend_from_slice(b"...\" ...");
+                return;
+            }
+        }
+        text.push(b'"');
+        place += 1;
+    }
+}
+
+fn quoted(argument: &[u8], text: &mut Vec<u8>) {
+    let visible = argument.get(..ARGUMENT_LIMIT).unwrap_or(argument);
+    for &byte in visible {
+        match byte {
+            b'"' | b'\\' => text.extend_from_slice(&[b'\\', byte]),
+            b' '..=b'~' | 0x80.. => text.push(byte),
+            control => {
+                let hex = |digit: u8| b"0123456789abcdef"[usize::from(digit & 15)];
+                text.extend_from_slice(&[b'\\', b'x', hex(control >> 4), hex(control)]);
+            }
+        }
+    }
+    if visible.len() < argument.len() {
+        text.extend_from_slice(b"...");
+    }
+}
+
+/// The words of a request, as far as they were kept.
+#[derive(Debug, Clone)]
+struct Arguments<'a> {
+    words: Words<'a>,
+    /// How many there are still to come, kept or not.
+    left: u64,
+}
+
+#[derive(Debug, Clone)]
+enum Words<'a> {
+    Array(Values<'a>),
+    Line(&'a [u8]),
+}
+
+impl<'a> Arguments<'a> {
+    fn of(kept: &'a [u8]) -> Self {
+        if kept.first() != Some(&b'*') {
+            let words = Words::Line(kept);
+            let left = Self {
+                words: words.clone(),
+                left: u64::MAX,
+            }
+            .count();
+            return Self {
+                words,
+                left: left as u64,
+            };
+        }
+        let mut values = Values::new(kept);
+        let left = match values.next() {
+            Some(Value::Aggregate { count, .. }) => count.unwrap_or(0),
+            Some(Value::Line { .. } | Value::Text { .. }) | None => 0,
+        };
+        Self {
+            words: Words::Array(values),
+            left,
+        }
+    }
+}
+
+impl<'a> Iterator for Arguments<'a> {
+    type Item = &'a [u8];
+
+    fn next(&mut self) -> Option<&'a [u8]> {
+        if self.left == 0 {
+            return None;
+        }
+        self.left -= 1;
+        match &mut self.words {
+            Words::Array(values) => values.next()?.text(),
+            Words::Line(line) => {
+                let (word, rest) = inline_word(line)?;
+                *line = rest;
+                Some(word)
+            }
+        }
+    }
+}
+
+/// The next word of an inline request, which may be in quotes, and what follows it.
+fn inline_word(line: &[u8]) -> Option<(&[u8], &[u8])> {
+    let line = line.trim_ascii_start();
+    let (&first, rest) = line.split_first()?;
+    let is_quoted = matches!(first, b'"' | b'\'');
+    let word = if is_quoted { rest } else { line };
+    let mut is_escaped = false;
+    let ends = |&byte: &u8| {
+        let ends = if is_quoted {
+            byte == first && !is_escaped
+        } else {
+            byte.is_ascii_whitespace()
+        };
+        is_escaped = byte == b'\\' && !is_escaped;
+        ends
+    };
+    let end = word.iter().position(ends).unwrap_or(word.len());
+    let (word, rest) = word.split_at(end);
+    Some((word, rest.get(1..).unwrap_or_default()))
+}
+
+/// Commands whose next word belongs to the command.
+const CONTAINERS: [&[u8]; 16] = [
+    b"ACL",
+    b"CLIENT",
+    b"CLUSTER",
+    b"COMMAND",
+    b"CONFIG",
+    b"DEBUG",
+    b"FUNCTION",
+    b"LATENCY",
+    b"MEMORY",
+    b"MODULE",
+    b"OBJECT",
+    b"PUBSUB",
+    b"SCRIPT",
+    b"SLOWLOG",
+    b"XGROUP",
+    b"XINFO",
+];
+
+const LONGEST_WORD: usize = 32;
+
+/// Bytes of one argument that are shown.
+const ARGUMENT_LIMIT: usize = 256;
+
+/// Bytes of a text beyond which no further argument is written.
+const TEXT_LIMIT: usize = 2048;
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn shown(kept: &[u8]) -> (Kind, String) {
+        let mut text = Vec::new();
+        let kind = read(kept, &mut text);
+        (kind, String::from_utf8(text).expect("ASCII here"))
+    }
+
+    #[test]
+    fn words_are_kept_and_arguments_are_quoted() {
+        assert_eq!(
+            shown(b"*3\r\n$3\r\nset\r\n$1\r\nk\r\n$3\r\na\"\n\r\n"),
+            (Kind::Plain, r#"SET "k" "a\"\x0a""#.to_owned())
+        );
+        assert_eq!(
+            shown(b"config get 'max memory'\r\n").1,
+            r#"CONFIG GET "max memory""#
+        );
+        assert_eq!(shown(b"\r\n"), (Kind::Empty, String::new()));
+        assert_eq!(shown(b"*0\r\n"), (Kind::Empty, String::new()));
+        assert_eq!(
+            shown(b"*2\r\n$9\r\nsubscribe\r\n$1\r\na\r\n").0,
+            Kind::Subscribe { channels: 1 }
+        );
+        let long = [b"*2\r\n$3\r\nGET\r\n$999\r\n".as_slice(), &[b'x'; 600]].concat();
+        assert_eq!(shown(&long).1, format!("GET \"{}...\"", "x".repeat(256)));
+        let cut = shown(b"*9\r\n$4\r\nMGET\r\n$1\r\na\r\n$3\r\n");
+        assert_eq!(cut.1, r#"MGET "a" "" "..." ..."#);
+    }
+
+    #[test]
+    fn secrets_are_not_shown() {
+        for (request, text) in [
+            ("auth me s3cret\r\n", r#"AUTH "***" "***""#),
+            ("hello 3 auth me s3cret\r\n", r#"HELLO "3" "***" "***" "***""#),
+            (
+                "config set requirepass s3cret\r\n",
+                r#"CONFIG SET "requirepass" "***""#,
+            ),
+            ("acl setuser me on >s3cret\r\n", r#"ACL SETUSER "me" "***" "***""#),
+        ] {
+            assert_eq!(shown(request.as_bytes()).1, text);
+        }
+    }
+}

@@ -1,0 +1,69 @@
+//! What the server owes: one note for every request that will be answered, equal neighbours counted together.
+
+use super::command::Subscription;
+use model::Phase;
+use std::collections::VecDeque;
+
+/// How a request will be answered.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Due {
+    /// By one value.
+    Value { phase: Phase },
+    /// By one value that may tell the server's version.
+    Introduction { phase: Phase },
+    /// By so many confirmations, in one reply.
+    Confirmations { left: u64 },
+    /// By confirmations until nothing of this kind is subscribed to.
+    ConfirmationsOfAll { what: Subscription },
+    /// By one value, after which the server tells of everything it is asked.
+    Monitor,
+    /// By one value, after which the connection is as new.
+    Reset,
+    /// By one value, after which comes what is not made of replies.
+    Replication,
+}
+
+/// What is owed, oldest first. Equal neighbours are one run: a million `SET`s take the room of one.
+#[derive(Debug, Default)]
+pub(super) struct Owed {
+    runs: VecDeque<(Due, u64)>,
+}
+
+impl Owed {
+    /// Notes one more request; false when there are more runs than any client makes.
+    pub(super) fn push(&mut self, due: Due) -> bool {
+        let is_full = self.runs.len() >= MAXIMUM_RUNS;
+        match self.runs.back_mut() {
+            Some((last, count)) if *last == due => *count += 1,
+            Some(_) if is_full => return false,
+            Some(_) | None => self.runs.push_back((due, 1)),
+        }
+        true
+    }
+
+    pub(super) fn front(&self) -> Option<Due> {
+        self.runs.front().map(|(due, _)| *due)
+    }
+
+    pub(super) fn pop(&mut self) -> Option<Due> {
+        let (due, count) = self.runs.front_mut()?;
+        let due = *due;
+        *count -= 1;
+        if *count == 0 {
+            self.runs.pop_front();
+        }
+        Some(due)
+    }
+
+    /// Puts a note back in front whose answer has only begun.
+    pub(super) fn put_back(&mut self, due: Due) {
+        self.runs.push_front((due, 1));
+    }
+
+    pub(super) fn clear(&mut self) {
+        self.runs.clear();
+    }
+}
+
+/// Runs that are noted: 1.5 MiB.
+const MAXIMUM_RUNS: usize = 64 * 1024;

@@ -1,0 +1,180 @@
+//! What the server says: which request it answers, and what of it is worth telling.
+
+use super::Session;
+use super::command::Subscription;
+use super::owed::Due;
+use super::value::{Value, Values, number};
+use model::{Content, Phase, Role};
+
+/// Notes of what the server may say unasked.
+#[derive(Debug, Default)]
+pub(super) struct Unasked {
+    /// How many channels, patterns and shard channels are subscribed to.
+    subscribed: [u64; 3],
+    /// The server tells of every command.
+    monitoring: bool,
+}
+
+impl Session {
+    /// One whole value from the server, of which the first bytes were kept.
+    pub(super) fn reply<'a>(&mut self, kept: &'a [u8]) -> (Role, Phase, Content<'a>) {
+        let mut values = Values::new(kept);
+        let first = values.next();
+        if let Some(Value::Aggregate {
+            kind: kind @ (b'*' | b'>'),
+            ..
+        }) = first
+        {
+            if let Some(role) = self.confirmation(values.clone()) {
+                return (role, Phase::Work, Content::Other);
+            }
+            if kind == b'>' || self.is_message(values.clone()) {
+                return (Role::Notice, Phase::Work, Content::Other);
+            }
+        }
+        if self.unasked.monitoring && is_monitor_line(first) {
+            return (Role::Notice, Phase::Work, Content::Other);
+        }
+        let due = self.owed.pop();
+        let is_error = matches!(
+            first,
+            Some(Value::Line { kind: b'-', .. } | Value::Text { kind: b'!', .. })
+        );
+        if !is_error {
+            self.answered(due);
+        }
+        let content = match first {
+            Some(error) if is_error => error_content(error.text().unwrap_or_default()),
+            Some(_) if matches!(due, Some(Due::Introduction { .. })) => version(kept),
+            Some(_) | None => Content::Other,
+        };
+        (Role::Reply, phase(due), content)
+    }
+
+    /// What a request's success changes.
+    fn answered(&mut self, due: Option<Due>) {
+        match due {
+            Some(Due::Monitor) => self.unasked.monitoring = true,
+            Some(Due::Reset) => self.unasked = Unasked::default(),
+            Some(Due::Replication) => self.replicates = true,
+            Some(
+                Due::Value { .. }
+                | Due::Introduction { .. }
+                | Due::Confirmations { .. }
+                | Due::ConfirmationsOfAll { .. },
+            )
+            | None => {}
+        }
+    }
+
+    /// A message that confirms a subscription or its end; absent when it is none, or none is owed.
+    fn confirmation(&mut self, mut values: Values<'_>) -> Option<Role> {
+        let what = subscription(values.next()?.text()?)?;
+        let Some(Due::Confirmations { .. } | Due::ConfirmationsOfAll { .. }) = self.owed.front() else {
+            return None;
+        };
+        let now = values.nth(1).and_then(|count| number(count.text()?))?;
+        self.note_subscribed(what, now);
+        let left = match self.owed.pop() {
+            Some(Due::Confirmations { left }) if left > 1 => Some(Due::Confirmations { left: left - 1 }),
+            Some(Due::ConfirmationsOfAll { what }) if self.unasked.subscribed[what as usize] > 0 => {
+                Some(Due::ConfirmationsOfAll { what })
+            }
+            _ => None,
+        };
+        if let Some(left) = left {
+            self.owed.put_back(left);
+            return Some(Role::ReplyPart);
+        }
+        Some(Role::Reply)
+    }
+
+    /// The server counts channels and patterns together, and shard channels apart.
+    fn note_subscribed(&mut self, what: Subscription, now: u64) {
+        let [channels, patterns, _] = self.unasked.subscribed;
+        let others = match what {
+            Subscription::Channel => patterns,
+            Subscription::Pattern => channels,
+            Subscription::Shard => 0,
+        };
+        self.unasked.subscribed[what as usize] = now.saturating_sub(others);
+    }
+
+    /// Whether an array is a published message: RESP2 has no type of its own for these.
+    fn is_message(&self, mut values: Values<'_>) -> bool {
+        let kind = values.next().and_then(|value| value.text());
+        self.unasked.subscribed != [0; 3]
+            && matches!(
+                kind,
+                Some(b"message" | b"pmessage" | b"smessage" | b"sunsubscribe")
+            )
+    }
+}
+
+/// What a confirmation is of.
+fn subscription(word: &[u8]) -> Option<Subscription> {
+    match word {
+        b"subscribe" | b"unsubscribe" => Some(Subscription::Channel),
+        b"psubscribe" | b"punsubscribe" => Some(Subscription::Pattern),
+        b"ssubscribe" | b"sunsubscribe" => Some(Subscription::Shard),
+        _ => None,
+    }
+}
+
+/// `1339518083.107412 [0 127.0.0.1:60866] "keys" "*"`
+fn is_monitor_line(value: Option<Value<'_>>) -> bool {
+    let Some(Value::Line { kind: b'+', text }) = value else {
+        return false;
+    };
+    let time = text.iter().position(|&byte| byte == b' ');
+    time.is_some_and(|end| {
+        let (time, rest) = text.split_at(end);
+        let is_time = |byte: &u8| byte.is_ascii_digit() || *byte == b'.';
+        time.iter().all(is_time) && rest.starts_with(b" [")
+    })
+}
+
+/// `WRONGTYPE Operation against a key ...`: the first word is the code.
+fn error_content(line: &[u8]) -> Content<'_> {
+    let end = line.iter().position(|&byte| byte == b' ').unwrap_or(line.len());
+    let (code, text) = line.split_at(end);
+    Content::Error {
+        code,
+        text: text.trim_ascii_start(),
+    }
+}
+
+/// The version, which `HELLO` gives behind `version` and `INFO` in a line.
+fn version(kept: &[u8]) -> Content<'_> {
+    let mut values = Values::new(kept).filter_map(|value| value.text());
+    let found = values
+        .clone()
+        .find_map(|text| {
+            let at = text
+                .windows(INFO_VERSION.len())
+                .position(|part| part == INFO_VERSION)?;
+            let rest = text.get(at + INFO_VERSION.len()..)?;
+            rest.split(u8::is_ascii_whitespace).next()
+        })
+        .or_else(|| {
+            values.find(|text| *text == b"version")?;
+            values.next()
+        });
+    found.map_or(Content::Other, |text| Content::ServerVersion { text })
+}
+
+pub(super) fn phase(due: Option<Due>) -> Phase {
+    match due {
+        Some(Due::Value { phase } | Due::Introduction { phase }) => phase,
+        Some(
+            Due::Confirmations { .. }
+            | Due::ConfirmationsOfAll { .. }
+            | Due::Monitor
+            | Due::Reset
+            | Due::Replication,
+        )
+        | None => Phase::Work,
+    }
+}
+
+const INFO_VERSION: &[u8] = b"redis_version:";

@@ -1,0 +1,369 @@
+//! Where a value ends: nothing is kept of it, and no length is believed further than bytes are there.
+
+use crate::framing::{Fault, Input};
+
+/// Finds the end of one top-level value after another, wherever the calls split them.
+#[derive(Debug)]
+pub(super) struct Scan {
+    state: State,
+    /// Aggregates that are open, outermost first. Holds at most [`MAXIMUM_DEPTH`].
+    open: Vec<Open>,
+    /// Whether values are requests: arrays of bulk strings, or one line of words.
+    requests: bool,
+}
+
+/// An aggregate that is not complete.
+#[derive(Debug, Clone, Copy)]
+struct Open {
+    /// Values that are still to come.
+    left: u64,
+    /// Attributes stand before the value they belong to, and are none of their own.
+    is_attribute: bool,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum State {
+    /// The next byte is a value's type.
+    Start,
+    /// Text up to the end of the line, of which so many bytes have passed.
+    Line { length: usize },
+    /// A request that is one line, of which so many bytes have passed.
+    Inline { length: usize },
+    /// A count or a length, of a value of this type.
+    Number { kind: u8, number: Number },
+    /// The line ends with the next byte; a count or length, if the line was one.
+    LineFeed { counted: Option<(u8, i64)> },
+    /// So many bytes of a string, and then its end.
+    Bulk { left: u64 },
+    /// The end of a string.
+    BulkEnd { first: bool },
+}
+
+/// A number so far.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+struct Number {
+    value: i64,
+    digits: u8,
+    is_negative: bool,
+}
+
+impl Scan {
+    pub(super) const fn new(requests: bool) -> Self {
+        Self {
+            state: State::Start,
+            open: Vec::new(),
+            requests,
+        }
+    }
+
+    /// Consumes `input` up to the end of a top-level value, and says whether that was reached.
+    pub(super) fn advance(&mut self, input: &mut Input<'_>) -> Result<bool, Fault> {
+        while !input.is_empty() {
+            let is_complete = match self.state {
+                State::Bulk { left } => {
+                    let left = left - input.pass(left);
+                    self.state = if left > 0 {
+                        State::Bulk { left }
+                    } else {
+                        State::BulkEnd { first: true }
+                    };
+                    false
+                }
+                State::Line { length } => {
+                    let (line, ended) = line(input, b'\r', length)?;
+                    self.state = if ended {
+                        State::LineFeed { counted: None }
+                    } else {
+                        State::Line { length: line }
+                    };
+                    false
+                }
+                State::Inline { length } => {
+                    let (line, ended) = line(input, b'\n', length)?;
+                    self.state = if ended {
+                        State::Start
+                    } else {
+                        State::Inline { length: line }
+                    };
+                    ended
+                }
+                State::Start | State::Number { .. } | State::LineFeed { .. } | State::BulkEnd { .. } => {
+                    let byte = byte(input)?;
+                    self.step(byte)?
+                }
+            };
+            if is_complete {
+                return Ok(true);
+            }
+        }
+        Ok(false)
+    }
+
+    /// One byte outside of texts; says whether it completes a top-level value.
+    fn step(&mut self, byte: u8) -> Result<bool, Fault> {
+        match (self.state, byte) {
+            (State::Start, kind) => return self.begin(kind),
+            (State::Number { kind, number }, b'\r') => {
+                let counted = Some((kind, number.value().ok_or_else(|| fault("a length", "none"))?));
+                self.state = State::LineFeed { counted };
+            }
+            (State::Number { kind, number }, byte) => {
+                let number = number
+                    .with(byte)
+                    .ok_or_else(|| wrong_byte("a digit of a length", byte))?;
+                self.state = State::Number { kind, number };
+            }
+            (State::LineFeed { counted: None }, b'\n') => return Ok(self.ended()),
+            (
+                State::LineFeed {
+                    counted: Some((kind, count)),
+                },
+                b'\n',
+            ) => return self.counted(kind, count),
+            (State::BulkEnd { first: true }, b'\r') => self.state = State::BulkEnd { first: false },
+            (State::BulkEnd { first: false }, b'\n') => return Ok(self.ended()),
+            (State::LineFeed { .. } | State::BulkEnd { .. }, other) => {
+                return Err(wrong_byte("the end of a line", other));
+            }
+            (State::Line { .. } | State::Inline { .. } | State::Bulk { .. }, _) => {}
+        }
+        Ok(false)
+    }
+
+    fn begin(&mut self, kind: u8) -> Result<bool, Fault> {
+        self.state = match (kind, self.requests, self.open.is_empty()) {
+            (b'*', true, true) | (b'$', true, false) => number_of(kind),
+            (b'\n', true, true) => return Ok(true),
+            (b'a'..=b'z' | b'A'..=b'Z' | b' ' | b'\r', true, true) => State::Inline { length: 1 },
+            (_, true, true) => return Err(wrong_byte("a request", kind)),
+            (_, true, false) => return Err(wrong_byte("an argument", kind)),
+            (b'+' | b'-' | b':' | b'_' | b',' | b'#' | b'(', false, _) => State::Line { length: 0 },
+            (b'$' | b'!' | b'=' | b'*' | b'%' | b'~' | b'>' | b'|', false, _) => number_of(kind),
+            (_, false, _) => return Err(wrong_byte("a type of RESP", kind)),
+        };
+        Ok(false)
+    }
+
+    /// A value's count or length is known.
+    fn counted(&mut self, kind: u8, count: i64) -> Result<bool, Fault> {
+        let is_text = matches!(kind, b'$' | b'!' | b'=');
+        let Ok(count) = u64::try_from(count) else {
+            let may_be_null = matches!(kind, b'$' | b'*') && (!self.requests || self.open.is_empty());
+            return if may_be_null && count == -1 {
+                Ok(self.ended())
+            } else {
+                Err(fault("a length", &count.to_string()))
+            };
+        };
+        let most = if is_text { MAXIMUM_TEXT } else { MAXIMUM_COUNT };
+        if count > most {
+            return Err(fault("a length within what servers allow", &count.to_string()));
+        }
+        if is_text {
+            self.state = if count > 0 {
+                State::Bulk { left: count }
+            } else {
+                State::BulkEnd { first: true }
+            };
+            return Ok(false);
+        }
+        let left = if matches!(kind, b'%' | b'|') {
+            2 * count
+        } else {
+            count
+        };
+        self.state = State::Start;
+        if left > 0 {
+            if self.open.len() == MAXIMUM_DEPTH {
+                return Err(fault("at most 64 aggregates in each other", "more"));
+            }
+            self.open.push(Open {
+                left,
+                is_attribute: kind == b'|',
+            });
+            return Ok(false);
+        }
+        Ok(kind != b'|' && self.ended())
+    }
+
+    /// A value is complete; says whether it completes the top-level one.
+    fn ended(&mut self) -> bool {
+        self.state = State::Start;
+        while let Some(open) = self.open.last_mut() {
+            open.left = open.left.saturating_sub(1);
+            if open.left > 0 {
+                return false;
+            }
+            let is_attribute = open.is_attribute;
+            self.open.pop();
+            if is_attribute {
+                return false;
+            }
+        }
+        true
+    }
+}
+
+impl Number {
+    fn with(self, byte: u8) -> Option<Self> {
+        match byte {
+            b'-' if self.digits == 0 && !self.is_negative => Some(Self {
+                is_negative: true,
+                ..self
+            }),
+            b'0'..=b'9' if self.digits < MAXIMUM_DIGITS => Some(Self {
+                value: self.value * 10 + i64::from(byte - b'0'),
+                digits: self.digits + 1,
+                ..self
+            }),
+            _ => None,
+        }
+    }
+
+    fn value(self) -> Option<i64> {
+        let value = if self.is_negative { -self.value } else { self.value };
+        (self.digits > 0).then_some(value)
+    }
+}
+
+fn number_of(kind: u8) -> State {
+    State::Number {
+        kind,
+        number: Number::default(),
+    }
+}
+
+/// Consumes a line's text up to and with `end`; gives the bytes of the line so far, and whether it ended.
+fn line(input: &mut Input<'_>, end: u8, before: usize) -> Result<(usize, bool), Fault> {
+    if input.bytes().is_empty() {
+        return Err(unseen(input));
+    }
+    let found = input.bytes().iter().position(|&byte| byte == end);
+    let text = input.take(found.map_or(usize::MAX, |place| place + 1));
+    let allowed = |&byte: &u8| byte >= b' ' || byte == end || matches!(byte, b'\t' | b'\r');
+    if let Some(&wrong) = text.iter().find(|byte| !allowed(byte)) {
+        return Err(wrong_byte("a line of text", wrong));
+    }
+    let length = before.saturating_add(text.len());
+    if length > MAXIMUM_LINE {
+        return Err(fault("a line of at most 64 KiB", "a longer one"));
+    }
+    Ok((length, found.is_some()))
+}
+
+fn byte(input: &mut Input<'_>) -> Result<u8, Fault> {
+    match input.take(1) {
+        [byte] => Ok(*byte),
+        _ => Err(unseen(input)),
+    }
+}
+
+fn unseen(input: &Input<'_>) -> Fault {
+    fault(
+        "a line",
+        &format!("{} bytes that were not captured", input.unseen_count()),
+    )
+}
+
+fn wrong_byte(expected: &'static str, found: u8) -> Fault {
+    fault(expected, &format!("{found:#04x}"))
+}
+
+fn fault(expected: &'static str, found: &str) -> Fault {
+    Fault {
+        expected,
+        found: found.to_owned(),
+    }
+}
+
+/// Longest line of a simple string, an error or an inline request: what Redis itself takes of the latter.
+const MAXIMUM_LINE: usize = 64 * 1024;
+
+/// Longest string: eight times what Redis allows unless told otherwise (`proto-max-bulk-len`).
+const MAXIMUM_TEXT: u64 = 4 << 30;
+
+/// Most elements of an aggregate: what Redis can hold in a list.
+const MAXIMUM_COUNT: u64 = 1 << 32;
+
+/// Aggregates in each other.
+const MAXIMUM_DEPTH: usize = 64;
+
+/// Digits of the longest length there can be, and some.
+const MAXIMUM_DIGITS: u8 = 12;
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use model::Timestamp;
+
+    fn ends(requests: bool, bytes: &[u8], piece: usize) -> Result<Vec<usize>, Fault> {
+        let mut scan = Scan::new(requests);
+        let mut found = Vec::new();
+        let mut offset = 0;
+        for piece in bytes.chunks(piece) {
+            let mut input = Input::seen(Timestamp::default(), piece);
+            while !input.is_empty() {
+                if scan.advance(&mut input)? {
+                    found.push(offset + piece.len() - input.bytes().len());
+                }
+            }
+            offset += piece.len();
+        }
+        Ok(found)
+    }
+
+    #[test]
+    fn values_end_where_they_end() {
+        let values: [&[u8]; 12] = [
+            b"+OK\r\n",
+            b"-ERR no\r\n",
+            b":-12\r\n",
+            b"$-1\r\n",
+            b"$0\r\n\r\n",
+            b"$3\r\n\r\nx\r\n",
+            b"*0\r\n",
+            b"*2\r\n*1\r\n:1\r\n%1\r\n+a\r\n,1.5\r\n",
+            b"|1\r\n+ttl\r\n:3600\r\n$1\r\nv\r\n",
+            b"*1\r\n|1\r\n+a\r\n+b\r\n+c\r\n",
+            b"_\r\n",
+            b">3\r\n+message\r\n$1\r\na\r\n=5\r\ntxt:b\r\n",
+        ];
+        let mut expected = Vec::new();
+        for value in values {
+            expected.push(expected.last().unwrap_or(&0) + value.len());
+        }
+        let all = values.concat();
+        for piece in 1..all.len() {
+            assert_eq!(ends(false, &all, piece), Ok(expected.clone()), "{piece}");
+        }
+    }
+
+    #[test]
+    fn requests_are_arrays_of_strings_or_lines() {
+        let requests = b"*1\r\n$4\r\nPING\r\nping\r\n\r\n*0\r\nget \"a b\"\n";
+        assert_eq!(ends(true, requests, 3), Ok(vec![14, 20, 22, 26, 36]));
+        for wrong in [
+            b"*1\r\n:1\r\n".as_slice(),
+            b"*1\r\n$-1\r\n",
+            b"\x16\x03\x01",
+            b"*x\r\n",
+        ] {
+            assert!(ends(true, wrong, 100).is_err(), "{wrong:?}");
+        }
+    }
+
+    #[test]
+    fn claims_beyond_reason_are_refused() {
+        for wrong in [
+            b"$99999999999\r\n".as_slice(),
+            b"*-2\r\n",
+            b"*\r\n",
+            b"$1234567890123",
+            b"*4294967297\r\n",
+        ] {
+            assert!(ends(false, wrong, 1).is_err(), "{wrong:?}");
+        }
+        let deep = b"*1\r\n".repeat(65);
+        assert!(ends(false, &deep, 100).is_err(), "65 deep");
+    }
+}

@@ -1,0 +1,120 @@
+//! What the first bytes of a complete value say.
+
+use crate::reader::Reader;
+
+/// One value without what it holds.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Value<'a> {
+    /// A simple string, a number, a truth value, null: its line.
+    Line { kind: u8, text: &'a [u8] },
+    /// A string; absent when null. As much of it as was kept.
+    Text { kind: u8, text: Option<&'a [u8]> },
+    /// An aggregate of so many values, which follow. Absent when null.
+    Aggregate { kind: u8, count: Option<u64> },
+}
+
+impl<'a> Value<'a> {
+    /// The value's text, whatever kind of text it is.
+    pub(super) const fn text(&self) -> Option<&'a [u8]> {
+        match self {
+            Self::Line { text, .. } => Some(text),
+            Self::Text { text, .. } => *text,
+            Self::Aggregate { .. } => None,
+        }
+    }
+}
+
+/// The values in the first bytes of a value that is known to be complete, outer before inner; ends where the kept
+/// bytes end. Attributes are left out at the beginning only.
+#[derive(Debug, Clone)]
+pub(super) struct Values<'a> {
+    reader: Reader<'a>,
+}
+
+impl<'a> Values<'a> {
+    pub(super) fn new(kept: &'a [u8]) -> Self {
+        let mut values = Self {
+            reader: Reader::new(kept),
+        };
+        let mut ahead = values.clone();
+        while let Some(Value::Aggregate {
+            kind: b'|',
+            count: Some(count),
+        }) = ahead.next()
+        {
+            let inside = usize::try_from(count).unwrap_or(usize::MAX).saturating_mul(2);
+            if inside > 0 && ahead.nth(inside - 1).is_none() {
+                break;
+            }
+            values = ahead.clone();
+        }
+        values
+    }
+
+    fn line(&mut self) -> Option<&'a [u8]> {
+        let end = self.reader.rest().windows(2).position(|two| two == b"\r\n")?;
+        let line = self.reader.take(end)?;
+        self.reader.take(2)?;
+        Some(line)
+    }
+}
+
+impl<'a> Iterator for Values<'a> {
+    type Item = Value<'a>;
+
+    fn next(&mut self) -> Option<Value<'a>> {
+        let kind = self.reader.u8()?;
+        match kind {
+            b'$' | b'!' | b'=' => {
+                let text = number(self.line()?).map(|length| {
+                    let length = usize::try_from(length).unwrap_or(usize::MAX);
+                    let text = self.reader.take(length.min(self.reader.left()));
+                    let _ = self.reader.take(2);
+                    text.unwrap_or_default()
+                });
+                Some(Value::Text { kind, text })
+            }
+            b'*' | b'%' | b'~' | b'>' | b'|' => Some(Value::Aggregate {
+                kind,
+                count: number(self.line()?),
+            }),
+            _ => {
+                let rest = self.reader.rest();
+                let text = self.line().unwrap_or(rest);
+                Some(Value::Line { kind, text })
+            }
+        }
+    }
+}
+
+/// A length or count; absent for null.
+pub(super) fn number(digits: &[u8]) -> Option<u64> {
+    std::str::from_utf8(digits).ok()?.parse().ok()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn attributes_stand_before_the_value() {
+        let mut values = Values::new(b"|1\r\n+ttl\r\n:3600\r\n$1\r\nv\r\n");
+        assert_eq!(values.next().and_then(|value| value.text()), Some(&b"v"[..]));
+        assert_eq!(values.next(), None);
+    }
+
+    #[test]
+    fn what_was_not_kept_is_left_out() {
+        let mut values = Values::new(b"*2\r\n$3\r\nSET\r\n$900\r\nabc");
+        assert_eq!(
+            values.next(),
+            Some(Value::Aggregate {
+                kind: b'*',
+                count: Some(2)
+            })
+        );
+        assert_eq!(values.next().and_then(|value| value.text()), Some(&b"SET"[..]));
+        assert_eq!(values.next().and_then(|value| value.text()), Some(&b"abc"[..]));
+        assert_eq!(values.next(), None);
+    }
+}
