@@ -1,14 +1,17 @@
 //! Plans being carried out over one link, in virtual time: one client's, or those of several at once.
 
-use crate::cores::Cores;
+mod beyond;
+mod shared_cores;
+
 use crate::links::Links;
-use crate::plan::{After, NONE, Node, Passage, Plan, nanos};
+use crate::plan::{After, NONE, Node, Passage, Plan};
+use beyond::{SIMULATED_BYTES, beyond_simulated};
 use link::LinkDescription;
 use link::network::Happening;
 use link::tcp::Flow;
 use model::Direction;
+use shared_cores::SharedCores;
 use std::collections::VecDeque;
-use std::time::Duration;
 
 /// Times of a node in nanoseconds of virtual time; [`NEVER`] where it did not come to it.
 #[derive(Debug, Clone, Copy)]
@@ -61,7 +64,7 @@ pub struct Run<'a> {
     /// Bits of a node's number; above them is the client's.
     node_bits: u32,
     /// Of the clients, and of the servers.
-    computing: [Option<Shared>; 2],
+    computing: [Option<SharedCores<Wake>>; 2],
     /// A client whose plan has come to its end, to be told.
     finished: Option<u32>,
     /// Whether a reply had to be let go, see [`Run::release_stuck`].
@@ -89,12 +92,6 @@ struct Server {
     waiting: VecDeque<u32>,
 }
 
-/// Cores, and when they will be looked at next.
-struct Shared {
-    cores: Cores<Wake>,
-    looked_at: Option<u64>,
-}
-
 /// How many cores compute; absent when each job has one of its own.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Computing {
@@ -118,12 +115,7 @@ pub enum Progress {
 impl<'a> Run<'a> {
     /// Idle links, at least one, with `clients` clients without a plan; no plan will have more than `most_nodes` nodes.
     pub fn new(links: &[LinkDescription], clients: u32, most_nodes: usize, computing: Computing) -> Self {
-        let shared = |cores: Option<u32>| {
-            cores.map(|cores| Shared {
-                cores: Cores::new(cores),
-                looked_at: None,
-            })
-        };
+        let shared = |cores: Option<u32>| cores.map(SharedCores::new);
         Self {
             links: links.to_vec(),
             network: Links::new(links, BEGIN),
@@ -304,7 +296,7 @@ impl<'a> Run<'a> {
         let now = self.network.now();
         match &mut self.computing[whose] {
             Some(shared) if work > 0 => {
-                shared.cores.begin(now, work, then);
+                shared.begin(now, work, then);
                 self.look_later(whose);
             }
             _ => self.network.wake_at(now.saturating_add(work), then),
@@ -313,10 +305,8 @@ impl<'a> Run<'a> {
 
     fn look_later(&mut self, whose: usize) {
         if let Some(shared) = &mut self.computing[whose]
-            && let Some(at) = shared.cores.next_end()
-            && shared.looked_at.is_none_or(|earlier| at < earlier)
+            && let Some(at) = shared.look_at()
         {
-            shared.looked_at = Some(at);
             self.network.wake_at(at, Wake::Look(whose as u8));
         }
     }
@@ -325,10 +315,8 @@ impl<'a> Run<'a> {
     fn look(&mut self, whose: u8) {
         let now = self.network.now();
         if let Some(shared) = &mut self.computing[usize::from(whose)] {
-            if shared.looked_at.is_some_and(|at| at <= now) {
-                shared.looked_at = None;
-            }
-            while let Some(job) = shared.cores.ended(now) {
+            shared.looked(now);
+            while let Some(job) = shared.ended(now) {
                 self.network.wake_at(now, job);
             }
         }
@@ -485,7 +473,7 @@ impl<'a> Run<'a> {
     /// How long the server's time inside a reply takes at the speed that shared cores have now.
     fn inside_reply(&self, inside: u64) -> u64 {
         match &self.computing[1] {
-            Some(shared) if inside > 0 => (inside as f64 * shared.cores.slowdown_of_next()) as u64,
+            Some(shared) if inside > 0 => (inside as f64 * shared.slowdown_of_next()) as u64,
             _ => inside,
         }
     }
@@ -564,50 +552,5 @@ impl<'a> Run<'a> {
             }
         }
         false
-    }
-}
-
-/// Payload of one message that is simulated packet by packet: enough that slow start is long over. What is beyond it
-/// goes on at the pace reached then.
-const SIMULATED_BYTES: u64 = 64 << 20;
-
-/// Bytes that are in flight at most once windows have grown: Linux's default receive buffer less its reserve.
-const FULL_WINDOW: u64 = 3 << 20;
-
-/// Time for what of `bytes` is not simulated: at the link's rate, or a full window each round trip, whichever is
-/// slower. In nanoseconds, at most a year.
-fn beyond_simulated(link: &LinkDescription, direction: Direction, bytes: u64) -> u64 {
-    let rest = u128::from(bytes.saturating_sub(SIMULATED_BYTES));
-    let payload = u128::from(link.payload_per_packet()).max(1);
-    let wire_bits = rest * u128::from(link.mtu) * 8 / payload;
-    let at_rate = link.rate[direction.index()].map_or(0, |rate| {
-        wire_bits * 1_000_000_000 / u128::from(rate.as_bits_per_second())
-    });
-    let at_window = rest * link.rtt.as_nanos() / u128::from(FULL_WINDOW);
-    nanos(Duration::from_nanos(
-        u64::try_from(at_rate.max(at_window)).unwrap_or(u64::MAX),
-    ))
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    fn seconds(link: &str, bytes: u64) -> f64 {
-        let link = link.parse().expect("a link");
-        beyond_simulated(&link, Direction::ServerToClient, bytes) as f64 / 1e9
-    }
-
-    #[test]
-    fn what_is_not_simulated_goes_on_at_the_rate_or_a_window_a_round_trip() {
-        assert_eq!(seconds("rtt=10ms rate=1mbit", SIMULATED_BYTES), 0.0);
-        // 10 MB at 100 Mbit/s, 1500 of 1448 bytes on the wire.
-        let rest = seconds("rtt=1ms rate=100mbit", SIMULATED_BYTES + 10_000_000);
-        assert!((rest - 0.8 * 1500.0 / 1448.0).abs() < 1e-6, "{rest}");
-        // 30 MiB are ten windows.
-        let rest = seconds("rtt=200ms", SIMULATED_BYTES + (30 << 20));
-        assert!((rest - 2.0).abs() < 1e-6, "{rest}");
-        assert_eq!(seconds("rtt=0ms", u64::MAX), 0.0);
-        assert!(seconds("rtt=1h rate=1kbit", u64::MAX) <= 366.0 * 86_400.0);
     }
 }

@@ -1,0 +1,47 @@
+//! Cores that several share, and when they are to be looked at.
+
+use crate::cores::Cores;
+
+/// Cores, and when they will be looked at next. `W` is what the end of a job wakes.
+pub struct SharedCores<W> {
+    cores: Cores<W>,
+    looked_at: Option<u64>,
+}
+
+impl<W: Ord> SharedCores<W> {
+    pub fn new(cores: u32) -> Self {
+        Self {
+            cores: Cores::new(cores),
+            looked_at: None,
+        }
+    }
+
+    /// A job of `work` begins.
+    pub fn begin(&mut self, now: u64, work: u64, then: W) {
+        self.cores.begin(now, work, then);
+    }
+
+    /// When they are to be looked at; absent when nothing computes, or when they will be looked at before.
+    pub fn look_at(&mut self) -> Option<u64> {
+        let at = self.cores.next_end()?;
+        let sooner = self.looked_at.is_none_or(|earlier| at < earlier);
+        sooner.then(|| *self.looked_at.insert(at))
+    }
+
+    /// They are being looked at.
+    pub fn looked(&mut self, now: u64) {
+        if self.looked_at.is_some_and(|at| at <= now) {
+            self.looked_at = None;
+        }
+    }
+
+    /// The next job that has ended by now.
+    pub fn ended(&mut self, now: u64) -> Option<W> {
+        self.cores.ended(now)
+    }
+
+    /// How much longer than alone one more job would take now.
+    pub fn slowdown_of_next(&self) -> f64 {
+        self.cores.slowdown_of_next()
+    }
+}
