@@ -16,6 +16,7 @@ mod conversation;
 mod error;
 pub mod http;
 mod rate;
+pub mod script;
 pub mod sql;
 
 pub use closed_loop::run;

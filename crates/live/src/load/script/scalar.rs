@@ -1,0 +1,152 @@
+//! Values of expressions.
+
+use super::Fault;
+use std::fmt;
+
+/// A value that an expression can have.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub enum Scalar {
+    /// None that is known.
+    Null,
+    /// True or false.
+    Boolean(bool),
+    /// A whole number.
+    Integer(i64),
+    /// A number with a point.
+    Double(f64),
+}
+
+impl Scalar {
+    /// Text as what it looks like: null, a boolean (`true`, `on`, `yes` and what they begin with), a whole number, a
+    /// double; absent when it is none of these.
+    pub(super) fn read(text: &str) -> Option<Self> {
+        let begins = |word: &str| {
+            word.get(..text.len())
+                .is_some_and(|head| head.eq_ignore_ascii_case(text))
+        };
+        let is = |words: &[&str]| words.iter().any(|word| word.eq_ignore_ascii_case(text));
+        if text.is_empty() {
+            None
+        } else if is(&["null"]) {
+            Some(Self::Null)
+        } else if begins("true") || begins("yes") || is(&["on"]) {
+            Some(Self::Boolean(true))
+        } else if begins("false") || begins("no") || is(&["off", "of"]) {
+            Some(Self::Boolean(false))
+        } else {
+            let text = text.trim_start();
+            let digits = text.strip_prefix(['+', '-']).unwrap_or(text);
+            if !digits.is_empty() && digits.bytes().all(|byte| byte.is_ascii_digit()) {
+                text.parse().ok().map(Self::Integer)
+            } else {
+                text.parse().ok().map(Self::Double)
+            }
+        }
+    }
+
+    /// Whether a condition that has this value holds.
+    pub(super) fn truth(self) -> bool {
+        match self {
+            Self::Null => false,
+            Self::Boolean(truth) => truth,
+            Self::Integer(number) => number != 0,
+            Self::Double(number) => number != 0.0,
+        }
+    }
+
+    pub(super) fn boolean(self) -> Result<bool, Fault> {
+        match self {
+            Self::Boolean(truth) => Ok(truth),
+            Self::Null | Self::Integer(_) | Self::Double(_) => Err(self.kind_fault("boolean")),
+        }
+    }
+
+    /// A whole number; a double is rounded, halves to even.
+    pub(super) fn integer(self) -> Result<i64, Fault> {
+        match self {
+            Self::Integer(number) => Ok(number),
+            Self::Double(number) => {
+                let whole = number.round_ties_even();
+                if (-BEYOND..BEYOND).contains(&whole) {
+                    Ok(whole as i64)
+                } else {
+                    Err(Fault::Overflow("int()"))
+                }
+            }
+            Self::Null | Self::Boolean(_) => Err(self.kind_fault("int")),
+        }
+    }
+
+    pub(super) fn double(self) -> Result<f64, Fault> {
+        match self {
+            Self::Double(number) => Ok(number),
+            Self::Integer(number) => Ok(number as f64),
+            Self::Null | Self::Boolean(_) => Err(self.kind_fault("double")),
+        }
+    }
+
+    fn kind_fault(self, to: &'static str) -> Fault {
+        Fault::Kind {
+            from: self.kind(),
+            to,
+        }
+    }
+
+    /// The word for what it is.
+    pub(super) fn kind(self) -> &'static str {
+        match self {
+            Self::Null => "null",
+            Self::Boolean(_) => "boolean",
+            Self::Integer(_) => "int",
+            Self::Double(_) => "double",
+        }
+    }
+}
+
+/// As it stands in a statement; doubles with 15 digits at most, as C's `%.15g`.
+impl fmt::Display for Scalar {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Null => formatter.write_str("NULL"),
+            Self::Boolean(truth) => write!(formatter, "{truth}"),
+            Self::Integer(number) => write!(formatter, "{number}"),
+            Self::Double(number) => write_double(formatter, *number),
+        }
+    }
+}
+
+fn write_double(formatter: &mut fmt::Formatter<'_>, number: f64) -> fmt::Result {
+    if !number.is_finite() {
+        let text = match (number.is_nan(), number.is_sign_negative()) {
+            (true, false) => "nan",
+            (true, true) => "-nan",
+            (false, false) => "inf",
+            (false, true) => "-inf",
+        };
+        return formatter.write_str(text);
+    }
+    let scientific = format!("{number:.*e}", DIGITS - 1);
+    let (mantissa, exponent) = scientific.split_once('e').unwrap_or((&scientific, "0"));
+    let exponent: i32 = exponent.parse().unwrap_or_default();
+    if exponent < -4 || exponent >= DIGITS as i32 {
+        let sign = if exponent < 0 { '-' } else { '+' };
+        let size = exponent.unsigned_abs();
+        return write!(formatter, "{}e{sign}{size:02}", without_zeros(mantissa));
+    }
+    let decimals = (DIGITS as i32 - 1 - exponent).unsigned_abs() as usize;
+    formatter.write_str(without_zeros(&format!("{number:.decimals$}")))
+}
+
+/// Without zeros that say nothing behind a point.
+fn without_zeros(text: &str) -> &str {
+    if text.contains('.') {
+        text.trim_end_matches('0').trim_end_matches('.')
+    } else {
+        text
+    }
+}
+
+/// Of a double that its text tells.
+const DIGITS: usize = 15;
+/// 2^63: the first double above all whole numbers of 64 bits.
+const BEYOND: f64 = 9_223_372_036_854_775_808.0;
