@@ -177,7 +177,7 @@ impl Pairing {
             Some(Progress::Paused) => self.next_step(message),
             Some(Progress::Awaiting) | None => self.open(message),
         }
-        let fingerprint = self.read_request(message, protocol, fingerprints);
+        let fingerprint = self.read_request(message, fingerprints);
         let Some(back) = self.queue.back_mut() else { return };
         back.add_request(
             message,
@@ -206,11 +206,10 @@ impl Pairing {
     fn read_request(
         &mut self,
         message: &Message<'_>,
-        protocol: Protocol,
         fingerprints: &mut Fingerprints,
     ) -> Option<(Option<Fingerprint>, building::Weight, u32)> {
         use building::Weight;
-        let dialect = match protocol {
+        let dialect = match message.protocol {
             Protocol::Mysql => Dialect::Mysql,
             Protocol::Redis => Dialect::Redis,
             Protocol::Postgres | Protocol::Http | Protocol::Tls | Protocol::Unknown => Dialect::Standard,
@@ -260,7 +259,7 @@ impl Pairing {
         out: &mut Sink<'_>,
     ) {
         self.close_answered_opaque(protocol, out);
-        let fingerprint = self.read_request(message, protocol, fingerprints);
+        let fingerprint = self.read_request(message, fingerprints);
         let mut building = Building::new(self.connection, message, false);
         building.add_request(message, Role::OneWay, Duration::ZERO);
         if let Some((fingerprint, weight, executions)) = fingerprint {

@@ -202,6 +202,32 @@ fn statements_have_no_literals_unless_they_are_asked_for() {
     assert!(text(&["--exchanges", "--keep-literals"]).contains("value-17"));
 }
 
+/// Also of the request that the protocol is recognised by.
+#[test]
+fn redis_commands_are_told_without_their_keys() {
+    let records = read("redis7-session.pcap", &[]);
+    let statements: Vec<(&str, u64)> = of_type(&records, "statement")
+        .map(|statement| {
+            let fingerprint = statement["fingerprint"].as_str().expect("a text");
+            (fingerprint, statement["calls"].as_u64().expect("a number"))
+        })
+        .collect();
+    for expected in [
+        ("GET ?", 100),
+        ("SET ? ?", 5),
+        ("MGET ? ? ...", 1),
+        ("PING", 1),
+        ("BADCMD", 1),
+    ] {
+        assert!(statements.contains(&expected), "{expected:?}: {statements:?}");
+    }
+    let versions: Vec<&Value> = of_type(&records, "connection")
+        .map(|connection| &connection["server_version"])
+        .filter(|version| !version.is_null())
+        .collect();
+    assert_eq!(versions, ["7.0.15"]);
+}
+
 #[test]
 fn a_batch_that_is_not_rewritten_costs_a_turn_a_row() {
     let records = read("mysqljdbc910-mariadb10.11-serverprep-cursor.pcap", &[]);

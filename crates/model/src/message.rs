@@ -6,6 +6,8 @@ use std::fmt;
 /// One unit of a protocol, borrowed from the decoder for the duration of the call that hands it over.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Message<'a> {
+    /// The protocol it is a message of; unknown for bytes that are not decoded.
+    pub protocol: Protocol,
     /// Which way it travels.
     pub direction: Direction,
     /// When its first byte had passed the observation point.

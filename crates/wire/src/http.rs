@@ -21,7 +21,7 @@ use crate::decoder::{DecodeError, Decoder, Sink};
 use crate::framing::{Fault, Input};
 use body::Body;
 use head::{Method, Request, Response};
-use model::{Content, Direction, Message, Phase, Role, Timestamp};
+use model::{Content, Direction, Message, Phase, Protocol, Role, Timestamp};
 use std::collections::VecDeque;
 
 /// Decodes one HTTP connection. Memory: at most [`MAXIMUM_HEAD`] per direction and 1024 notes of requests in flight.
@@ -231,6 +231,7 @@ impl HttpDecoder {
         let bytes = std::mem::take(&mut lane.taken);
         lane.offset += bytes;
         sink(Message {
+            protocol: Protocol::Http,
             direction,
             started: if bytes == 0 { lane.last } else { lane.started },
             ended: lane.last,

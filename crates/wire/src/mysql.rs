@@ -30,7 +30,7 @@ use crate::framing::Fault;
 use blocks::Blocks;
 use conversation::Conversation;
 use lane::{Lane, Meter, Passage};
-use model::{Content, Direction, Message, Phase, Role, Timestamp};
+use model::{Content, Direction, Message, Phase, Protocol, Role, Timestamp};
 pub use signature::recognise;
 
 /// Decodes one MySQL or MariaDB connection, from its greeting or from the middle.
@@ -192,6 +192,7 @@ impl MysqlDecoder {
         }
         self.handed[index] += bytes;
         sink(Message {
+            protocol: Protocol::Unknown,
             direction,
             started: started.unwrap_or(self.passed[index]),
             ended: self.passed[index],

@@ -25,7 +25,7 @@ pub use signature::recognise;
 
 use crate::decoder::{DecodeError, Decoder, Sink};
 use crate::framing::{Frame, Framer, Input};
-use model::{Content, Direction, Message, Phase, Role, Timestamp};
+use model::{Content, Direction, Message, Phase, Protocol, Role, Timestamp};
 use owed::Owed;
 use prepared::Prepared;
 use shape::Shapes;
@@ -184,6 +184,7 @@ fn message<'a>(
     content: Content<'a>,
 ) -> Message<'a> {
     Message {
+        protocol: Protocol::Postgres,
         direction,
         started: frame.started,
         ended: frame.ended,

@@ -28,7 +28,7 @@ pub use signature::recognise;
 use crate::decoder::{DecodeError, Decoder, Sink};
 use crate::framing::{Fault, Input};
 use command::Kind;
-use model::{Content, Direction, Message, Phase, Role, Timestamp};
+use model::{Content, Direction, Message, Phase, Protocol, Role, Timestamp};
 use owed::{Due, Owed};
 use reply::Unasked;
 use scan::Scan;
@@ -162,6 +162,7 @@ impl Lane {
         (role, phase, content): (Role, Phase, Content<'a>),
     ) -> Message<'a> {
         Message {
+            protocol: Protocol::Redis,
             direction,
             started: self.started,
             ended,

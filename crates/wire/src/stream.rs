@@ -273,6 +273,7 @@ impl Stream {
         }
         self.handed_out[lane] = self.given[lane];
         sink(Message {
+            protocol: Protocol::Unknown,
             direction,
             started,
             ended,

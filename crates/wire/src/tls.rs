@@ -20,7 +20,7 @@ use crate::decoder::{DecodeError, Decoder, Sink};
 use crate::framing::{Fault, Frame, Framer, Input, Plan};
 use crate::reader::Reader;
 use hello::{ServerHello, server_hello};
-use model::{Content, Direction, Message, Phase, Role, Timestamp};
+use model::{Content, Direction, Message, Phase, Protocol, Role, Timestamp};
 
 /// Decodes the records of one connection. Memory: at most 4 KiB of an unfinished record per direction.
 #[derive(Debug)]
@@ -281,6 +281,7 @@ impl Record {
 
 const fn message(record: Record, direction: Direction, role: Role, phase: Phase) -> Message<'static> {
     Message {
+        protocol: Protocol::Tls,
         direction,
         started: record.started,
         ended: record.ended,

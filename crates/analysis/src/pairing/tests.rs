@@ -43,6 +43,7 @@ impl Conversation {
 
     fn says(&mut self, direction: Direction, role: Role, times: (u64, u64), content: Content<'_>) {
         let message = Message {
+            protocol: Protocol::Postgres,
             direction,
             started: at(times.0),
             ended: at(times.1),

@@ -6,7 +6,7 @@ use super::lane::{Interest, Opening, Unit};
 use super::statements::Statements;
 use crate::decoder::Sink;
 use crate::framing::Fault;
-use model::{Content, Direction, Message, Phase, Role, StatementId};
+use model::{Content, Direction, Message, Phase, Protocol, Role, StatementId};
 use std::collections::VecDeque;
 
 /// How far a connection has come.
@@ -222,6 +222,7 @@ impl<'a> Part<'a> {
     /// The message made of `unit` that plays this part.
     pub const fn of(self, direction: Direction, unit: &Unit<'_>) -> Message<'a> {
         Message {
+            protocol: Protocol::Mysql,
             direction,
             started: unit.started,
             ended: unit.ended,
