@@ -103,7 +103,7 @@ impl Scalar {
     }
 }
 
-/// As it stands in a statement; doubles with 15 digits at most, as C's `%.15g`.
+/// As it stands in a statement; doubles with 15 digits at most, as C's `%.15g`, and PostgreSQL's words.
 impl fmt::Display for Scalar {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
@@ -118,10 +118,9 @@ impl fmt::Display for Scalar {
 fn write_double(formatter: &mut fmt::Formatter<'_>, number: f64) -> fmt::Result {
     if !number.is_finite() {
         let text = match (number.is_nan(), number.is_sign_negative()) {
-            (true, false) => "nan",
-            (true, true) => "-nan",
-            (false, false) => "inf",
-            (false, true) => "-inf",
+            (true, _) => "NaN",
+            (false, false) => "Infinity",
+            (false, true) => "-Infinity",
         };
         return formatter.write_str(text);
     }

@@ -301,3 +301,34 @@ fn programs_give_whole_numbers() {
     assert!(matches!(fault("\\setshell a echo none"), Fault::Shell { .. }));
     assert!(matches!(fault("\\shell false"), Fault::Shell { .. }));
 }
+
+#[test]
+fn what_the_manual_shows_can_be_read() {
+    let mut scripts = Scripts::new(Quoting::Standard);
+    scripts.define("x", "0").unwrap();
+    scripts.define("y", "2").unwrap();
+    scripts.define("variable", "2").unwrap();
+    for text in [
+        "\\set ntellers 10 * :scale\n\\set aid (1021 * random(1, 100000 * :scale)) % \\\n           (100000 * :scale) + 1\n\
+         \\set divx CASE WHEN :x <> 0 THEN :y/:x ELSE NULL END",
+        "\\set aid 1\n\\set delta 2\n-- update pgbench_accounts and put abalance into the variable\nUPDATE pgbench_accounts\n  \
+         SET abalance = abalance + :delta\n  WHERE aid = :aid\n  RETURNING abalance \\gset\n-- compound of two queries\n\
+         SELECT 1 \\;\nSELECT 2 AS two, 3 AS three \\gset p_\nSELECT 4 AS four \\; SELECT 5 AS five \\aset",
+        "\\sleep 10 ms\n\\setshell variable_to_be_assigned command literal_argument :variable ::literal_starting_with_colon\n\
+         \\shell command literal_argument :variable ::literal_starting_with_colon",
+        "\\set size 1000000\n\\set r random_zipfian(1, :size, 1.07)\n\\set k 1 + permute(:r, :size)\nselect :k",
+        "\\set r random_zipfian(1, 100000000, 1.07)\n\\set k abs(hash(:r)) % 1000000\nselect :k;",
+        "\\set k1 1 + permute(random(1, 10), 10, :default_seed + 123)\n\\set k2 1 + permute(random(1, 10), 10, :default_seed + 321)",
+    ] {
+        scripts.add("manual", text, 1).unwrap();
+    }
+    scripts.check(QueryMode::Simple).unwrap();
+    for builtin in builtin::BUILTINS {
+        scripts.add(builtin.title, builtin.text, 1).unwrap();
+        assert_eq!(builtin::Builtin::named(&builtin.name[..2]), Some(builtin));
+    }
+    let Err(error) = scripts.check(QueryMode::Prepared) else {
+        panic!("two queries in one cannot be prepared");
+    };
+    assert_eq!(error.fault, Fault::Combined);
+}
