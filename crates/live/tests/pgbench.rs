@@ -147,10 +147,8 @@ fn by_pgbench(server: &Postgres, script: &std::path::Path, seed: u64, clients: u
     let said = String::from_utf8(output.stderr).unwrap();
     assert!(output.status.success(), "{said}");
     said.lines()
-        .filter_map(|line| {
-            line.starts_with("debug(")
-                .then(|| line.split_once(": ").unwrap().1.to_owned())
-        })
+        .filter(|line| line.starts_with("debug("))
+        .map(|line| line.split_once(": ").unwrap().1.to_owned())
         .collect()
 }
 

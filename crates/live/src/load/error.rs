@@ -75,7 +75,7 @@ pub enum LoadError {
     NotHttp,
     /// A script is wrong.
     #[error("{0}")]
-    Script(#[from] crate::load::sql::ScriptError),
+    Script(#[from] crate::load::script::ScriptError),
     /// A command did not succeed.
     #[error("the command ended with {status}")]
     Command {

@@ -28,6 +28,7 @@ pub use statement::{Keep, Placeholder, Statement};
 pub use values::{Value, Values};
 
 use super::QueryMode;
+use crate::target::Scheme;
 use expression::Expression;
 use names::Names;
 use shell::Words;
@@ -51,6 +52,7 @@ pub type Debug = Arc<dyn Fn(&str) + Send + Sync>;
 /// One script.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Script {
+    number: usize,
     name: Arc<str>,
     weight: u32,
     steps: Vec<Step>,
@@ -66,6 +68,23 @@ pub enum Quoting {
     Standard,
     /// MySQL's and MariaDB's: a backslash takes its meaning from the next letter; there are backquotes.
     Backslash,
+}
+
+impl Quoting {
+    /// Of the databases that a target's scheme stands for.
+    pub fn of(scheme: Scheme) -> Self {
+        match scheme {
+            Scheme::Mysql | Scheme::Mariadb => Self::Backslash,
+            Scheme::Postgres
+            | Scheme::Kingbase
+            | Scheme::Http
+            | Scheme::Tcp
+            | Scheme::Oracle
+            | Scheme::SqlServer
+            | Scheme::Redis
+            | Scheme::Informix => Self::Standard,
+        }
+    }
 }
 
 /// What a client does next, beyond computing.
@@ -178,6 +197,7 @@ impl Scripts {
         let read = reader.finish()?;
         self.statements = read.statements;
         self.list.push(Script {
+            number: self.list.len(),
             name,
             weight,
             steps: read.steps,
@@ -253,6 +273,11 @@ impl Scripts {
 }
 
 impl Script {
+    /// Which, from 0, in the order in which they were added.
+    pub fn number(&self) -> usize {
+        self.number
+    }
+
     /// Its file, or what else it is called.
     pub fn name(&self) -> &Arc<str> {
         &self.name

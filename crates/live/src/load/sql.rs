@@ -1,16 +1,12 @@
 //! SQL load: the statements of a script, one after another, as one operation.
 
-mod expression;
 mod mysql;
 mod postgres;
-mod script;
-
-pub use script::{Script, ScriptError};
 
 use super::conversation::{Conversation, Reply};
+use super::script::{Action, Scripts, Values};
 use super::{Birth, Client, Deadline, LoadError, Workload};
 use crate::target::{Scheme, Target, TlsMode};
-use script::{Step, Values};
 use std::net::SocketAddr;
 use std::time::{Duration, Instant};
 
@@ -20,7 +16,7 @@ use std::time::{Duration, Instant};
 pub struct SqlLoad {
     target: Target,
     address: SocketAddr,
-    script: Script,
+    scripts: Scripts,
     reconnect: bool,
     dialect: Dialect,
 }
@@ -33,7 +29,7 @@ enum Dialect {
 }
 
 impl SqlLoad {
-    /// `script` run by clients of the database `target`, whose host is at `address`. With `reconnect` each operation
+    /// `scripts` run by clients, as text, of the database `target`, whose host is at `address`. With `reconnect` each operation
     /// has its own connection, and connecting and logging in are part of it; without it a client connects once, and a
     /// duration is that of the statements.
     ///
@@ -42,7 +38,7 @@ impl SqlLoad {
     pub fn new(
         target: &Target,
         address: SocketAddr,
-        script: Script,
+        scripts: Scripts,
         reconnect: bool,
     ) -> Result<Self, LoadError> {
         let dialect = match target.scheme {
@@ -65,7 +61,7 @@ impl SqlLoad {
         Ok(Self {
             target: target.clone(),
             address,
-            script,
+            scripts,
             reconnect,
             dialect,
         })
@@ -78,7 +74,7 @@ impl Workload for SqlLoad {
             load: self,
             birth: *birth,
             connection: None,
-            values: Values::new(&self.script, birth.seed),
+            values: self.scripts.values(birth.number, birth.number + 1, birth.seed),
             text: Vec::new(),
         };
         if !self.reconnect {
@@ -107,27 +103,31 @@ impl<'a> SqlClient<'a> {
         }
     }
 
-    /// Runs the script once.
+    /// Runs a script once.
     fn run(&mut self, connection: &mut Conversation<'_>, deadline: &Deadline) -> Result<(), LoadError> {
-        let mut number = 0;
-        for step in self.load.script.steps() {
-            match step {
-                Step::Set { variable, value } => self.values.set(*variable, value)?,
-                Step::Statement(parts) => {
-                    number += 1;
+        let load = self.load;
+        let Some(script) = self.values.choose(&load.scripts) else {
+            return Ok(());
+        };
+        let mut at = 0;
+        loop {
+            match self.values.next(script, &mut at)? {
+                Action::Statement(statement) => {
                     self.text.clear();
-                    self.load
-                        .dialect
-                        .write(&mut self.text, |text| self.values.write(parts, text));
+                    load.dialect
+                        .write(&mut self.text, |text| self.values.write(statement, text));
                     connection.send(&self.text, deadline)?;
-                    let reply = self.load.dialect.reply(connection, deadline)?;
+                    let reply = load.dialect.reply(connection, deadline)?;
                     if let Some((code, text)) = reply.error {
+                        let number = statement.number() + 1;
                         return Err(LoadError::Statement { number, code, text });
                     }
                 }
+                Action::Sleep(pause) => std::thread::sleep(pause),
+                Action::StartPipeline | Action::SyncPipeline | Action::EndPipeline => {}
+                Action::End => return Ok(()),
             }
         }
-        Ok(())
     }
 }
 

@@ -1,6 +1,7 @@
 use super::{assert_whole, plan, run};
 use live::Target;
-use live::load::sql::{Script, SqlLoad};
+use live::load::script::{Quoting, Scripts};
+use live::load::sql::SqlLoad;
 use live::load::{Control, LoadError, LoadOutcome, Plan};
 use std::net::{Ipv4Addr, SocketAddr};
 use std::time::Duration;
@@ -9,7 +10,7 @@ use testbed::{MariaDb, Postgres, PostgresAuth};
 fn sql(url: &str, script: &[&str], reconnect: bool) -> SqlLoad {
     let target = Target::parse(url).unwrap();
     let address = SocketAddr::from((Ipv4Addr::LOCALHOST, target.port));
-    let script = Script::of(script.iter().copied()).unwrap();
+    let script = Scripts::of(script.iter().copied(), Quoting::of(target.scheme)).unwrap();
     SqlLoad::new(&target, address, script, reconnect).unwrap()
 }
 
@@ -190,7 +191,7 @@ fn a_server_that_is_killed_is_told() {
 #[test]
 fn what_cannot_be_asked_is_refused_before_anything_is_sent() {
     let address = SocketAddr::from((Ipv4Addr::LOCALHOST, 1));
-    let script = || Script::of(["select 1"]).unwrap();
+    let script = || Scripts::of(["select 1"], Quoting::Standard).unwrap();
     let new = |url: &str| SqlLoad::new(&Target::parse(url).unwrap(), address, script(), false).map(|_| ());
     assert_eq!(new("postgres://db/shop?sslmode=require"), Err(LoadError::Tls));
     assert_eq!(

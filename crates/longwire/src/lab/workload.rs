@@ -4,6 +4,7 @@ use super::config::{Amount, CommandLine, Lab, WorkloadKind};
 use super::wiring::Wiring;
 use anyhow::{Context, Result};
 use live::Target;
+use live::load::script::{Quoting, Scripts};
 use live::load::{self, Control, LoadOutcome, Plan};
 use std::net::SocketAddr;
 use std::process::Command;
@@ -36,7 +37,8 @@ pub fn run(lab: &Lab, amount: Amount, wiring: &Wiring, control: &Control) -> Res
             reconnect,
         } => {
             let target = Target::parse(target)?;
-            let script = load::sql::Script::of(statements.iter().map(String::as_str))?;
+            let quoting = Quoting::of(target.scheme);
+            let script = Scripts::of(statements.iter().map(String::as_str), quoting)?;
             let address = SocketAddr::new(wiring.address(&target.host), target.port);
             let sql = load::sql::SqlLoad::new(&target, address, script, *reconnect)?;
             let ran = wiring.network().within(host, || load::run(&sql, &plan, control));
