@@ -16,7 +16,9 @@ pub mod protocols;
 pub mod reader;
 pub mod redis;
 pub mod stream;
+pub mod tds;
 pub mod tls;
+pub mod tns;
 
 pub use decoder::{DecodeError, Decoder, Sink};
 pub use stream::Stream;
