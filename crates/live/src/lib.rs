@@ -16,11 +16,13 @@ pub mod relay;
 pub mod replay;
 mod resolve;
 pub mod sandbox;
+pub mod session;
 mod socket;
 pub mod target;
 mod tcp_info;
 mod timer;
 mod tls;
+mod transport;
 
 pub use clock::Clock;
 pub use error::{Blame, LiveError, OsError};

@@ -30,7 +30,7 @@ mod journal;
 pub(crate) mod negotiation;
 mod sequence;
 mod shaped;
-mod transport;
+
 mod worker;
 
 pub use counters::Counters;

@@ -2,10 +2,12 @@
 
 use crate::clock::WallStamp;
 use crate::error::OsError;
-use crate::tcp_info::TcpInfo;
+use crate::tcp_info::KernelFigures;
+use std::io::IoSlice;
 use std::mem::MaybeUninit;
 use std::net::{SocketAddr, TcpStream};
 use std::os::fd::{AsFd, AsRawFd, BorrowedFd, FromRawFd, OwnedFd};
+use std::os::unix::net::UnixStream;
 use std::time::Duration;
 
 /// A connected, or connecting, TCP socket.
@@ -47,6 +49,17 @@ impl Socket {
         let socket = Self { stream };
         socket.prepare()?;
         Ok(socket)
+    }
+
+    /// Takes over a connected Unix-domain stream: non-blocking, and nothing of TCP's settings, figures and time stamps.
+    #[expect(dead_code, reason = "for sessions over Unix-domain sockets")]
+    pub(crate) fn adopt_local(stream: UnixStream) -> Result<Self, OsError> {
+        stream
+            .set_nonblocking(true)
+            .map_err(|error| OsError::of(&error))?;
+        // What is used of the stream are system calls that do not ask for its family.
+        let stream = TcpStream::from(OwnedFd::from(stream));
+        Ok(Self { stream })
     }
 
     /// Begins to connect; the socket becomes writable when that is done, and [`Socket::connected`] tells how.
@@ -198,13 +211,20 @@ impl Socket {
                 libc::MSG_NOSIGNAL,
             )
         };
-        match usize::try_from(result) {
-            Ok(count) => Sent::Bytes(count),
-            Err(_) => match OsError::last() {
-                OsError(libc::EAGAIN | libc::EINTR | libc::ENOBUFS | libc::ENOMEM) => Sent::Bytes(0),
-                error => Sent::Broken(error),
-            },
-        }
+        sent(result)
+    }
+
+    /// Sends what the kernel takes of `parts`, in one call.
+    pub(crate) fn send_parts(&self, parts: &[IoSlice<'_>]) -> Sent {
+        // SAFETY: all-zero is a valid msghdr.
+        let mut message: libc::msghdr = unsafe { std::mem::zeroed() };
+        // An IoSlice has the layout of an iovec, and the kernel only reads from these.
+        message.msg_iov = parts.as_ptr().cast_mut().cast();
+        message.msg_iovlen = parts.len().min(MOST_PARTS);
+        // SAFETY: `message` points at as many valid parts as it says.
+        let result =
+            unsafe { libc::sendmsg(self.stream.as_raw_fd(), &raw const message, libc::MSG_NOSIGNAL) };
+        sent(result)
     }
 
     /// Tells the peer that no more will come. A peer that is gone already need not be told.
@@ -223,13 +243,24 @@ impl Socket {
     }
 
     /// The kernel's figures for it.
-    pub(crate) fn info(&self) -> Option<TcpInfo> {
-        TcpInfo::of(self.stream.as_fd())
+    pub(crate) fn info(&self) -> Option<KernelFigures> {
+        KernelFigures::of(self.stream.as_fd())
     }
 
     /// The address of the other end.
     pub(crate) fn peer(&self) -> Result<SocketAddr, OsError> {
         self.stream.peer_addr().map_err(|error| OsError::of(&error))
+    }
+}
+
+/// What a send call returned.
+fn sent(result: libc::ssize_t) -> Sent {
+    match usize::try_from(result) {
+        Ok(count) => Sent::Bytes(count),
+        Err(_) => match OsError::last() {
+            OsError(libc::EAGAIN | libc::EINTR | libc::ENOBUFS | libc::ENOMEM) => Sent::Bytes(0),
+            error => Sent::Broken(error),
+        },
     }
 }
 
@@ -302,6 +333,8 @@ fn kernel_address(address: &SocketAddr) -> (libc::sockaddr_storage, libc::sockle
     (storage, length as libc::socklen_t)
 }
 
+/// `IOV_MAX`: the kernel takes no more parts at once.
+const MOST_PARTS: usize = 1024;
 const KEEPALIVE_IDLE_SECONDS: libc::c_int = 60;
 const KEEPALIVE_INTERVAL_SECONDS: libc::c_int = 10;
 const KEEPALIVE_PROBES: libc::c_int = 6;

@@ -6,9 +6,10 @@ use crate::clock::WallStamp;
 use crate::error::{LiveError, OsError};
 use crate::socket::{Received, Sent, Socket};
 use crate::target::Target;
+use model::Direction;
 use rustls::pki_types::ServerName;
 use rustls::{CertificateError, ClientConfig, ClientConnection};
-use std::io::{self, ErrorKind, Read, Write};
+use std::io::{self, ErrorKind, IoSlice, Read, Write};
 use std::sync::Arc;
 
 pub(crate) use trust::configure;
@@ -21,11 +22,44 @@ pub(crate) struct TlsSocket {
     /// When the kernel received the last ciphertext.
     stamp: Option<WallStamp>,
     farewell_said: bool,
+    /// Bytes of ciphertext that passed ([`Direction::index`]).
+    passed: [u64; 2],
+}
+
+/// How far the handshake is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Handshake {
+    /// It is done. What is still to be sent leaves with the client's first bytes.
+    Done,
+    /// It goes on when the server has sent more.
+    Waits,
+    /// It can go on at once.
+    Onward,
 }
 
 impl TlsSocket {
     /// Makes the TLS handshake on a socket that blocks.
     pub(crate) fn begin(
+        socket: Socket,
+        config: Arc<ClientConfig>,
+        target: &Target,
+    ) -> Result<Self, LiveError> {
+        let mut tls = Self::unshaken(socket, config, target)?;
+        loop {
+            match tls.shake(target)? {
+                Handshake::Onward => {}
+                // Reads have waited as long as the socket lets them.
+                Handshake::Waits => return Err(server_left(target)),
+                Handshake::Done => {
+                    tls.flush();
+                    return Ok(tls);
+                }
+            }
+        }
+    }
+
+    /// A session whose handshake is to be made with [`TlsSocket::shake`].
+    pub(crate) fn unshaken(
         socket: Socket,
         config: Arc<ClientConfig>,
         target: &Target,
@@ -38,21 +72,62 @@ impl TlsSocket {
             reason,
         })?;
         session.set_buffer_limit(Some(CIPHERTEXT_LIMIT));
-        let mut wire = Wire {
-            socket: &socket,
-            stamp: None,
-        };
-        while session.is_handshaking() {
-            session
-                .complete_io(&mut wire)
-                .map_err(|error| fault(&error, target))?;
-        }
         Ok(Self {
             socket,
             session,
             stamp: None,
             farewell_said: false,
+            passed: [0; 2],
         })
+    }
+
+    /// Goes on with the handshake: sends what there is to send, then reads once.
+    pub(crate) fn shake(&mut self, target: &Target) -> Result<Handshake, LiveError> {
+        if let Sent::Broken(_) = self.flush() {
+            return Err(server_left(target));
+        }
+        match self.read_ciphertext() {
+            Ok(0) => return Err(server_left(target)),
+            Ok(_) => {}
+            Err(error) if error.kind() == ErrorKind::WouldBlock => return Ok(Handshake::Waits),
+            Err(_) => return Err(server_left(target)),
+        }
+        if let Err(reason) = self.session.process_new_packets() {
+            // The server is told why, as far as it listens.
+            self.flush();
+            return Err(fault(reason, target));
+        }
+        Ok(if self.session.is_handshaking() {
+            Handshake::Onward
+        } else {
+            Handshake::Done
+        })
+    }
+
+    /// Bytes of ciphertext that passed, each way.
+    pub(crate) const fn passed(&self) -> [u64; 2] {
+        self.passed
+    }
+
+    /// When the kernel received the last ciphertext.
+    pub(crate) const fn stamp(&self) -> Option<WallStamp> {
+        self.stamp
+    }
+
+    /// Whether ciphertext waits for the kernel.
+    pub(crate) fn has_unsent(&self) -> bool {
+        self.session.wants_write()
+    }
+
+    fn read_ciphertext(&mut self) -> io::Result<usize> {
+        let mut wire = Wire {
+            socket: &self.socket,
+            stamp: None,
+        };
+        let count = self.session.read_tls(&mut wire)?;
+        self.stamp = wire.stamp;
+        self.passed[Direction::ServerToClient.index()] += count as u64;
+        Ok(count)
     }
 
     pub(crate) fn socket(&self) -> &Socket {
@@ -81,13 +156,9 @@ impl TlsSocket {
                 Err(error) if error.kind() == ErrorKind::UnexpectedEof => return Received::End,
                 Err(error) => return Received::Broken(OsError::of(&error)),
             }
-            let mut wire = Wire {
-                socket: &self.socket,
-                stamp: None,
-            };
-            match self.session.read_tls(&mut wire) {
+            match self.read_ciphertext() {
                 Ok(0) => return Received::End,
-                Ok(_) => self.stamp = wire.stamp,
+                Ok(_) => {}
                 Err(error) if error.kind() == ErrorKind::WouldBlock => return Received::Nothing,
                 Err(error) => return Received::Broken(OsError::of(&error)),
             }
@@ -124,7 +195,7 @@ impl TlsSocket {
         };
         while self.session.wants_write() {
             match self.session.write_tls(&mut wire) {
-                Ok(_) => {}
+                Ok(count) => self.passed[Direction::ClientToServer.index()] += count as u64,
                 Err(error) if error.kind() == ErrorKind::WouldBlock => break,
                 Err(error) => return Sent::Broken(OsError::of(&error)),
             }
@@ -169,11 +240,12 @@ impl Read for Wire<'_> {
 
 impl Write for Wire<'_> {
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
-        match self.socket.send(bytes) {
-            Sent::Bytes(0) => Err(ErrorKind::WouldBlock.into()),
-            Sent::Bytes(count) => Ok(count),
-            Sent::Broken(OsError(code)) => Err(io::Error::from_raw_os_error(code)),
-        }
+        sent(self.socket.send(bytes))
+    }
+
+    /// All records in one call: they leave together as far as they fit into a packet.
+    fn write_vectored(&mut self, records: &[IoSlice<'_>]) -> io::Result<usize> {
+        sent(self.socket.send_parts(records))
     }
 
     fn flush(&mut self) -> io::Result<()> {
@@ -181,20 +253,25 @@ impl Write for Wire<'_> {
     }
 }
 
+fn sent(outcome: Sent) -> io::Result<usize> {
+    match outcome {
+        Sent::Bytes(0) => Err(ErrorKind::WouldBlock.into()),
+        Sent::Bytes(count) => Ok(count),
+        Sent::Broken(OsError(code)) => Err(io::Error::from_raw_os_error(code)),
+    }
+}
+
+fn server_left(target: &Target) -> LiveError {
+    LiveError::ServerLeft {
+        server: target.server(),
+    }
+}
+
 /// What a failed handshake means.
-fn fault(error: &io::Error, target: &Target) -> LiveError {
+fn fault(reason: rustls::Error, target: &Target) -> LiveError {
     let server = target.server();
-    let Some(reason) = error
-        .get_ref()
-        .and_then(|inner| inner.downcast_ref::<rustls::Error>())
-    else {
-        return LiveError::ServerLeft { server };
-    };
-    let rustls::Error::InvalidCertificate(fault) = reason else {
-        return LiveError::TlsFailed {
-            server,
-            reason: reason.clone(),
-        };
+    let rustls::Error::InvalidCertificate(fault) = &reason else {
+        return LiveError::TlsFailed { server, reason };
     };
     match fault {
         CertificateError::Expired
@@ -208,10 +285,7 @@ fn fault(error: &io::Error, target: &Target) -> LiveError {
         CertificateError::NotValidForName | CertificateError::NotValidForNameContext { .. } => {
             LiveError::NameMismatch { server }
         }
-        _ => LiveError::TlsFailed {
-            server,
-            reason: reason.clone(),
-        },
+        _ => LiveError::TlsFailed { server, reason },
     }
 }
 

@@ -15,10 +15,13 @@ pub mod postgres;
 pub mod protocols;
 pub mod reader;
 pub mod redis;
+pub mod rows;
 pub mod stream;
 pub mod tds;
 pub mod tls;
 pub mod tns;
 
 pub use decoder::{DecodeError, Decoder, Sink};
+pub use protocols::PROTOCOLS;
+pub use rows::TextRows;
 pub use stream::Stream;

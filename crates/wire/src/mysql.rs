@@ -21,6 +21,7 @@ mod login;
 mod preparation;
 mod reply;
 mod request;
+mod rows;
 mod signature;
 mod statements;
 mod values;
@@ -31,6 +32,7 @@ use blocks::Blocks;
 use conversation::Conversation;
 use lane::{Lane, Meter, Passage};
 use model::{Content, Direction, Message, Phase, Protocol, Role, Timestamp};
+pub use rows::text_rows;
 pub use signature::recognise;
 
 /// Decodes one MySQL or MariaDB connection, from its greeting or from the middle.

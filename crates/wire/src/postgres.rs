@@ -15,11 +15,13 @@
 mod client;
 mod owed;
 mod prepared;
+mod rows;
 mod server;
 mod shape;
 mod signature;
 mod startup;
 
+pub use rows::text_rows;
 pub use shape::MAXIMUM_MESSAGE;
 pub use signature::recognise;
 

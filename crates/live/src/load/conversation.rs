@@ -1,9 +1,9 @@
 //! A connection as its client sees it: what is sent and what comes is shown to the same decoders that read captures,
 //! which tell when a reply is complete.
 
-use super::error::without_values;
 use super::{Birth, Control, Deadline, LoadError};
 use crate::error::{LiveError, OsError};
+use crate::session::without_values;
 use model::{Content, Direction, Role, Timestamp};
 use std::io::{ErrorKind, Read, Write};
 use std::net::{SocketAddr, TcpStream};
@@ -111,26 +111,6 @@ impl<'a> Conversation<'a> {
             )?;
         }
         Ok(reply)
-    }
-
-    /// Waits for the next `count` bytes and returns them: for logins, where what the server says matters.
-    pub fn bytes(&mut self, count: usize, deadline: &Deadline) -> Result<Vec<u8>, LoadError> {
-        let mut bytes = Vec::new();
-        while bytes.len() < count {
-            if self.unread.is_empty() && !self.read(deadline)? {
-                return Err(LoadError::Closed);
-            }
-            let end = self.unread.end.min(self.unread.start + count - bytes.len());
-            bytes.extend_from_slice(self.buffer.get(self.unread.start..end).unwrap_or_default());
-            self.unread.start = end;
-        }
-        self.decoder.feed(
-            Timestamp::default(),
-            Direction::ServerToClient,
-            &bytes,
-            &mut |_| {},
-        )?;
-        Ok(bytes)
     }
 
     /// Reads what is there, waiting for it; false at the end of the connection.

@@ -1,14 +1,13 @@
 //! SQL load: the statements of a script, one after another, as one operation.
 
-mod mysql;
-mod postgres;
-
-use super::conversation::{Conversation, Reply};
 use super::script::{Action, Scripts, Values};
-use super::{Birth, Client, Deadline, LoadError, Workload};
-use crate::target::{Scheme, Target, TlsMode};
+use super::{Birth, Client, LoadError, Workload};
+use crate::clock::Clock;
+use crate::session::{Session, SessionOptions, mysql, postgres};
+use crate::target::{Scheme, Target};
+use model::Timestamp;
 use std::net::SocketAddr;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 /// Statements run in order, each sent when the reply to the last is complete; all of them together are an operation.
 /// Results are counted to their end and forgotten.
@@ -34,7 +33,7 @@ impl SqlLoad {
     /// duration is that of the statements.
     ///
     /// # Errors
-    /// [`LoadError::Scheme`] when there is no SQL load for such a target, [`LoadError::Tls`] when it asks for TLS.
+    /// [`LoadError::Scheme`] when there is no SQL load for such a target.
     pub fn new(
         target: &Target,
         address: SocketAddr,
@@ -55,9 +54,6 @@ impl SqlLoad {
                 });
             }
         };
-        if target.tls != TlsMode::Disable {
-            return Err(LoadError::Tls);
-        }
         Ok(Self {
             target: target.clone(),
             address,
@@ -73,13 +69,13 @@ impl Workload for SqlLoad {
         let mut client = SqlClient {
             load: self,
             birth: *birth,
-            connection: None,
+            session: None,
+            clock: Clock::anchored_now(),
             values: self.scripts.values(birth.number, birth.number + 1, birth.seed),
             text: Vec::new(),
         };
         if !self.reconnect {
-            let deadline = Deadline::after(birth.timeout);
-            client.connection = Some(client.connect(&deadline)?);
+            client.session = Some(client.connect()?);
         }
         Ok(Box::new(client))
     }
@@ -88,26 +84,30 @@ impl Workload for SqlLoad {
 struct SqlClient<'a> {
     load: &'a SqlLoad,
     birth: Birth<'a>,
-    connection: Option<Conversation<'a>>,
+    session: Option<Session<'a>>,
+    clock: Clock,
     values: Values,
     /// The request that is being sent.
     text: Vec<u8>,
 }
 
 impl<'a> SqlClient<'a> {
-    fn connect(&self, deadline: &Deadline) -> Result<Conversation<'a>, LoadError> {
-        let (target, address) = (&self.load.target, self.load.address);
-        match self.load.dialect {
-            Dialect::Postgres => postgres::connect(target, address, &self.birth, deadline),
-            Dialect::Mysql => mysql::connect(target, address, &self.birth, deadline),
-        }
+    fn connect(&self) -> Result<Session<'a>, LoadError> {
+        let options = SessionOptions {
+            timeout: self.birth.timeout,
+            clock: self.clock,
+            address: Some(self.load.address),
+            ..SessionOptions::new(&self.birth.control.stop)
+        };
+        Ok(Session::open(&self.load.target, options)?)
     }
 
-    /// Runs a script once.
-    fn run(&mut self, connection: &mut Conversation<'_>, deadline: &Deadline) -> Result<(), LoadError> {
+    /// Runs a script once; gives when the last reply was complete.
+    fn run(&mut self, session: &mut Session<'_>) -> Result<Timestamp, LoadError> {
         let load = self.load;
+        let mut ended = self.clock.now();
         let Some(script) = self.values.choose(&load.scripts) else {
-            return Ok(());
+            return Ok(ended);
         };
         let mut at = 0;
         loop {
@@ -116,16 +116,16 @@ impl<'a> SqlClient<'a> {
                     self.text.clear();
                     load.dialect
                         .write(&mut self.text, |text| self.values.write(statement, text));
-                    connection.send(&self.text, deadline)?;
-                    let reply = load.dialect.reply(connection, deadline)?;
+                    let reply = session.exchange(&self.text, self.birth.timeout)?;
                     if let Some((code, text)) = reply.error {
                         let number = statement.number() + 1;
                         return Err(LoadError::Statement { number, code, text });
                     }
+                    ended = reply.last_byte_at;
                 }
                 Action::Sleep(pause) => std::thread::sleep(pause),
                 Action::StartPipeline | Action::SyncPipeline | Action::EndPipeline => {}
-                Action::End => return Ok(()),
+                Action::End => return Ok(ended),
             }
         }
     }
@@ -133,29 +133,25 @@ impl<'a> SqlClient<'a> {
 
 impl Client for SqlClient<'_> {
     fn operate(&mut self) -> Result<Duration, LoadError> {
-        let deadline = Deadline::after(self.birth.timeout);
-        let started = Instant::now();
-        let mut connection = match self.connection.take() {
-            Some(connection) => connection,
-            None => self.connect(&deadline)?,
+        let started = self.clock.now();
+        let mut session = match self.session.take() {
+            Some(session) => session,
+            None => self.connect()?,
         };
-        self.run(&mut connection, &deadline)?;
-        let took = connection.last_read().saturating_duration_since(started);
+        let ended = self.run(&mut session)?;
         if self.load.reconnect {
-            self.load.dialect.leave(&mut connection, &deadline);
+            session.close();
         } else {
-            self.connection = Some(connection);
+            self.session = Some(session);
         }
-        Ok(took)
+        Ok(ended.since(started))
     }
 }
 
 impl Drop for SqlClient<'_> {
     fn drop(&mut self) {
-        if let Some(mut connection) = self.connection.take() {
-            self.load
-                .dialect
-                .leave(&mut connection, &Deadline::after(LEAVE_WITHIN));
+        if let Some(session) = self.session.take() {
+            session.close();
         }
     }
 }
@@ -168,30 +164,4 @@ impl Dialect {
             Self::Mysql => mysql::query(request, text),
         }
     }
-
-    /// Waits for the complete reply; refuses data that the server asks for in the middle of it.
-    fn reply(self, connection: &mut Conversation<'_>, deadline: &Deadline) -> Result<Reply, LoadError> {
-        let reply = connection.reply(deadline)?;
-        if !reply.paused {
-            return Ok(reply);
-        }
-        let refusal = match self {
-            Self::Postgres => postgres::REFUSAL,
-            Self::Mysql => mysql::REFUSAL,
-        };
-        connection.send(refusal, deadline)?;
-        connection.reply(deadline)
-    }
-
-    /// Says goodbye, so that the server does not log a client that only hung up. Best effort.
-    fn leave(self, connection: &mut Conversation<'_>, deadline: &Deadline) {
-        let goodbye = match self {
-            Self::Postgres => postgres::GOODBYE,
-            Self::Mysql => mysql::GOODBYE,
-        };
-        // The work is done: whether the server hears it changes nothing.
-        connection.send(goodbye, deadline).ok();
-    }
 }
-
-const LEAVE_WITHIN: Duration = Duration::from_millis(200);

@@ -2,10 +2,10 @@
 
 use super::Shared;
 use super::connection::ReadyPair;
-use super::transport::Transport;
 use crate::error::LiveError;
 use crate::resolve;
 use crate::socket::Socket;
+use crate::transport::Transport;
 use model::Timestamp;
 use std::net::SocketAddr;
 use std::time::Duration;

@@ -4,10 +4,10 @@ use super::Shared;
 use super::counters::Batch;
 use super::flow::{Flow, Pumped, Round};
 use super::sequence::SequenceShift;
-use super::transport::Transport;
 use crate::poller::Ready;
 use crate::socket::Socket;
-use crate::tcp_info::TcpInfo;
+use crate::tcp_info::KernelFigures;
+use crate::transport::Transport;
 use model::{
     Closing, ConnectionEvent, ConnectionId, Direction, Endpoint, Handshake, Observer, Segment, Side,
     Timestamp, Totals,
@@ -88,7 +88,7 @@ impl Connection {
     pub(super) fn open(ready: ReadyPair, shared: &Shared) -> Self {
         let id = shared.next_id();
         let (client_info, server_info) = (ready.client.info(), ready.server.socket().info());
-        let segment_size = |info: Option<TcpInfo>| info.and_then(|info| info.segment_size);
+        let segment_size = |info: Option<KernelFigures>| info.and_then(|info| info.segment_size);
         let mut connection = Self {
             id,
             observer: shared.factory.observe(id),

@@ -3,9 +3,9 @@
 use super::counters::Batch;
 use super::journal::Journal;
 use super::sequence::SequenceShift;
-use super::transport::Transport;
 use crate::clock::{Clock, WallOffset};
 use crate::socket::{Received, Sent};
+use crate::transport::Transport;
 use model::{Direction, Timestamp};
 use std::time::Duration;
 

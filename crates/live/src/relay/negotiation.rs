@@ -5,14 +5,15 @@
 //! declined. In MySQL's the server's greeting must pass first: the client sees it without the offer of TLS, and its
 //! reply is what longwire's request for TLS is made of.
 
+use super::Shared;
 use super::connecting::CONNECT_LIMIT;
 use super::connection::{Early, ReadyPair};
-use super::{Shared, transport::Transport};
 use crate::error::LiveError;
 use crate::resolve;
 use crate::socket::Socket;
 use crate::target::{Scheme, Target};
 use crate::tls::TlsSocket;
+use crate::transport::Transport;
 use model::{Direction, Timestamp};
 use rustls::ClientConfig;
 use std::io::{Read, Write};
@@ -253,7 +254,7 @@ fn read_packet(read: impl Fn(&mut [u8]) -> Result<(), LiveError>) -> Result<Opti
 
 /// The lower two bytes of a greeting's capability flags: behind the protocol's number (10), the version with its
 /// zero, the thread's number (4), eight bytes of authentication data and a filler. Absent when it is no such greeting.
-fn lower_capabilities(greeting: &mut [u8]) -> Option<&mut [u8; 2]> {
+pub(crate) fn lower_capabilities(greeting: &mut [u8]) -> Option<&mut [u8; 2]> {
     let payload = greeting.get_mut(4..)?;
     if payload.first() != Some(&10) {
         return None;
@@ -266,7 +267,7 @@ fn lower_capabilities(greeting: &mut [u8]) -> Option<&mut [u8; 2]> {
 /// The request for TLS that goes before a handshake response: its first 32 payload bytes with the flag for TLS set. Sets
 /// the flag in the response too and moves it behind the request. Absent when the client asks for TLS itself or speaks a
 /// protocol older than 4.1.
-fn tls_request(response: &mut [u8]) -> Option<[u8; 36]> {
+pub(crate) fn tls_request(response: &mut [u8]) -> Option<[u8; 36]> {
     let sequence = *response.get(3)?;
     let flags = response.get_mut(5)?;
     if *flags & OFFERS_TLS != 0 || *flags & PROTOCOL_41 == 0 {
@@ -281,11 +282,11 @@ fn tls_request(response: &mut [u8]) -> Option<[u8; 36]> {
 }
 
 /// Length 8, code 80877103.
-const SSL_REQUEST: [u8; 8] = [0, 0, 0, 8, 0x04, 0xd2, 0x16, 0x2f];
+pub(crate) const SSL_REQUEST: [u8; 8] = [0, 0, 0, 8, 0x04, 0xd2, 0x16, 0x2f];
 /// Length 8, code 80877104.
 const GSSENC_REQUEST: [u8; 8] = [0, 0, 0, 8, 0x04, 0xd2, 0x16, 0x30];
 /// CLIENT_SSL, 0x0800, in the second byte of the capability flags.
-const OFFERS_TLS: u8 = 0x08;
+pub(crate) const OFFERS_TLS: u8 = 0x08;
 /// CLIENT_PROTOCOL_41, 0x0200, likewise.
 const PROTOCOL_41: u8 = 0x02;
 /// Greetings and handshake responses are a few hundred bytes; connection attributes may add 64 KiB.

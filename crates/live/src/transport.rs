@@ -5,20 +5,20 @@ use crate::tls::TlsSocket;
 
 /// One side of a connection.
 #[derive(Debug)]
-pub(super) enum Transport {
+pub(crate) enum Transport {
     Plain(Socket),
     Tls(Box<TlsSocket>),
 }
 
 impl Transport {
-    pub(super) fn socket(&self) -> &Socket {
+    pub(crate) fn socket(&self) -> &Socket {
         match self {
             Self::Plain(socket) => socket,
             Self::Tls(tls) => tls.socket(),
         }
     }
 
-    pub(super) fn into_socket(self) -> Socket {
+    pub(crate) fn into_socket(self) -> Socket {
         match self {
             Self::Plain(socket) => socket,
             Self::Tls(tls) => tls.into_socket(),
@@ -26,7 +26,7 @@ impl Transport {
     }
 
     /// As [`Socket::receive`].
-    pub(super) fn receive(&mut self, buffer: &mut [u8]) -> Received {
+    pub(crate) fn receive(&mut self, buffer: &mut [u8]) -> Received {
         match self {
             Self::Plain(socket) => socket.receive(buffer),
             Self::Tls(tls) => tls.receive(buffer),
@@ -34,7 +34,7 @@ impl Transport {
     }
 
     /// As [`Socket::send`].
-    pub(super) fn send(&mut self, bytes: &[u8]) -> Sent {
+    pub(crate) fn send(&mut self, bytes: &[u8]) -> Sent {
         match self {
             Self::Plain(socket) => socket.send(bytes),
             Self::Tls(tls) => tls.send(bytes),
@@ -42,7 +42,7 @@ impl Transport {
     }
 
     /// Whether what it has taken could be handed to the kernel as far as that takes it; false when it is broken.
-    pub(super) fn flush(&mut self) -> bool {
+    pub(crate) fn flush(&mut self) -> bool {
         match self {
             Self::Plain(_) => true,
             Self::Tls(tls) => !matches!(tls.flush(), Sent::Broken(_)),
@@ -50,13 +50,21 @@ impl Transport {
     }
 
     /// Tells the peer that no more will come; false when that must be tried again once the peer has read more.
-    pub(super) fn finish(&mut self) -> bool {
+    pub(crate) fn finish(&mut self) -> bool {
         match self {
             Self::Plain(socket) => {
                 socket.finish();
                 true
             }
             Self::Tls(tls) => tls.finish(),
+        }
+    }
+
+    /// Whether it has taken bytes that wait for the kernel.
+    pub(crate) fn has_unsent(&self) -> bool {
+        match self {
+            Self::Plain(_) => false,
+            Self::Tls(tls) => tls.has_unsent(),
         }
     }
 }

@@ -2,49 +2,19 @@
 //!
 //! Source: MySQL 8.4 source documentation, "Client/Server Protocol".
 
-use super::super::conversation::Conversation;
-use super::super::error::without_values;
-use super::super::{Birth, Deadline, LoadError};
+use super::SessionError;
+use super::error::without_values;
+use super::opening::Opening;
+use crate::error::LiveError;
+use crate::relay::negotiation::{OFFERS_TLS, lower_capabilities, tls_request};
 use crate::target::Target;
+use model::Phase;
 use ring::digest::{Context, SHA1_FOR_LEGACY_USE_ONLY};
-use std::net::SocketAddr;
-use wire::mysql::MysqlDecoder;
 
 /// `COM_QUIT`.
 pub const GOODBYE: &[u8] = &[1, 0, 0, 0, 1];
-/// An empty packet, the second of its reply: a load has no file to send.
+/// An empty packet, the second of its reply: there is no file to send.
 pub const REFUSAL: &[u8] = &[0, 0, 0, 2];
-
-/// A connection that is logged in.
-pub fn connect<'a>(
-    target: &Target,
-    address: SocketAddr,
-    birth: &Birth<'a>,
-    deadline: &Deadline,
-) -> Result<Conversation<'a>, LoadError> {
-    let decoder = Box::new(MysqlDecoder::new());
-    let mut connection = Conversation::open(&target.server(), address, decoder, birth)?;
-    let (_, greeting) = packet(&mut connection, deadline)?;
-    if greeting.first() == Some(&ERROR) {
-        return Err(refused(&greeting));
-    }
-    let challenge = Challenge::of(&greeting).ok_or_else(|| method("a greeting that is not MySQL's"))?;
-    let response = login(target, &challenge.answer(target)?);
-    connection.send(&framed(1, &response), deadline)?;
-    loop {
-        let (number, body) = packet(&mut connection, deadline)?;
-        match body.first() {
-            Some(&OK) => return Ok(connection),
-            Some(&ERROR) => return Err(refused(&body)),
-            Some(&SWITCH) => {
-                let challenge = Challenge::switched(&body).ok_or_else(|| method("an unknown method"))?;
-                let answer = challenge.answer(target)?;
-                connection.send(&framed(number.wrapping_add(1), &answer), deadline)?;
-            }
-            _ => return Err(method("more than one exchange")),
-        }
-    }
-}
 
 /// A `COM_QUERY` with the statement that `text` writes, in as many packets as it needs.
 pub fn query(request: &mut Vec<u8>, text: impl FnOnce(&mut Vec<u8>)) {
@@ -58,6 +28,51 @@ pub fn query(request: &mut Vec<u8>, text: impl FnOnce(&mut Vec<u8>)) {
         // A packet of the greatest length says that another follows, be it empty.
         if packet.len() < LONGEST_PACKET {
             return;
+        }
+    }
+}
+
+/// Agrees on TLS where the target asks for it, and logs in.
+pub(super) fn log_in<'o, 'a>(mut opening: Opening<'o, 'a>) -> Result<Opening<'o, 'a>, SessionError> {
+    let (_, greeting) = packet(&mut opening)?;
+    opening.leg("greeting", Phase::Connect);
+    if greeting.first() == Some(&ERROR) {
+        return Err(refused(&greeting));
+    }
+    let challenge = Challenge::of(&greeting).ok_or_else(unknown)?;
+    let response = login(opening.target, &challenge.answer(opening.target)?);
+    let mut response = framed(1, &response);
+    if let Some(config) = opening.tls.take() {
+        let offer =
+            lower_capabilities(&mut framed(0, &greeting)).is_some_and(|flags| flags[1] & OFFERS_TLS != 0);
+        let request =
+            tls_request(&mut response)
+                .filter(|_| offer)
+                .ok_or_else(|| LiveError::ServerWithoutTls {
+                    server: opening.target.server(),
+                })?;
+        // Sent without waiting: the handshake follows it at once.
+        opening.send_unshown(&request)?;
+        opening = opening.encrypted(config)?;
+    }
+    opening.send(&response)?;
+    let mut leg = "login".to_owned();
+    loop {
+        let (number, body) = packet(&mut opening)?;
+        match body.first() {
+            Some(&OK) => {
+                opening.leg(&leg, Phase::Login);
+                return Ok(opening);
+            }
+            Some(&ERROR) => return Err(refused(&body)),
+            Some(&SWITCH) => {
+                opening.leg(&leg, Phase::Login);
+                let challenge = Challenge::switched(&body).ok_or_else(|| method("an unknown method"))?;
+                let answer = challenge.answer(opening.target)?;
+                opening.send(&framed(number.wrapping_add(1), &answer))?;
+                leg = format!("switch to {}", challenge.method);
+            }
+            _ => return Err(method("more than one exchange")),
         }
     }
 }
@@ -102,7 +117,7 @@ impl Challenge {
     }
 
     /// `SHA1(password) XOR SHA1(nonce + SHA1(SHA1(password)))`; nothing for no password.
-    fn answer(&self, target: &Target) -> Result<Vec<u8>, LoadError> {
+    fn answer(&self, target: &Target) -> Result<Vec<u8>, SessionError> {
         if !matches!(self.method.as_str(), NATIVE | "") {
             return Err(method(&self.method));
         }
@@ -155,19 +170,19 @@ fn framed(number: u8, body: &[u8]) -> Vec<u8> {
 }
 
 /// The server's next packet of the login: its number and its body.
-fn packet(connection: &mut Conversation<'_>, deadline: &Deadline) -> Result<(u8, Vec<u8>), LoadError> {
-    let head = connection.bytes(4, deadline)?;
+fn packet(opening: &mut Opening<'_, '_>) -> Result<(u8, Vec<u8>), SessionError> {
+    let head = opening.bytes(4)?;
     let [low, middle, high, number] = head[..] else {
-        return Err(LoadError::Closed);
+        return Err(SessionError::Closed);
     };
     let length = u32::from_le_bytes([low, middle, high, 0]) as usize;
     if length > LONGEST_LOGIN {
-        return Err(method("a greeting that is not MySQL's"));
+        return Err(unknown());
     }
-    Ok((number, connection.bytes(length, deadline)?))
+    Ok((number, opening.bytes(length)?))
 }
 
-fn refused(body: &[u8]) -> LoadError {
+fn refused(body: &[u8]) -> SessionError {
     let code = body
         .get(1..3)
         .map_or(0, |code| u16::from_le_bytes([code[0], code[1]]));
@@ -178,7 +193,7 @@ fn refused(body: &[u8]) -> LoadError {
     } else {
         text
     };
-    LoadError::Login {
+    SessionError::Login {
         code: code.to_string(),
         text: without_values(text),
     }
@@ -189,8 +204,15 @@ fn text(bytes: &[u8]) -> String {
     String::from_utf8_lossy(bytes.get(..end).unwrap_or_default()).into_owned()
 }
 
-fn method(name: &str) -> LoadError {
-    LoadError::Authentication {
+fn unknown() -> SessionError {
+    SessionError::NotTheProtocol {
+        protocol: "MySQL",
+        found: "a packet of another length or content",
+    }
+}
+
+fn method(name: &str) -> SessionError {
+    SessionError::Authentication {
         method: name.to_owned(),
     }
 }

@@ -1,0 +1,157 @@
+//! From a target to a line: DNS, TCP, and what a login is made with.
+
+use super::deadline::Deadline;
+use super::legs::Legs;
+use super::line::{LOOK_UP, Line, Passed, wait_for};
+use super::{SessionError, SessionOptions};
+use crate::error::LiveError;
+use crate::resolve;
+use crate::socket::Socket;
+use crate::target::Target;
+use model::{Content, Direction, Phase, Timestamp};
+use rustls::ClientConfig;
+use std::net::{IpAddr, SocketAddr};
+use std::sync::Arc;
+use std::sync::atomic::Ordering;
+use wire::Decoder;
+
+/// A session that is being opened: what a dialect's login works with.
+pub(super) struct Opening<'o, 'a> {
+    pub target: &'o Target,
+    pub line: Line<'a>,
+    pub decoder: Option<Box<dyn Decoder + Send>>,
+    pub legs: Legs,
+    pub deadline: Deadline,
+    /// As the server introduces itself.
+    pub version: Option<String>,
+    /// How to encrypt, where the target asks for it.
+    pub tls: Option<Arc<ClientConfig>>,
+}
+
+impl Opening<'_, '_> {
+    /// The same opening, encrypted.
+    pub fn encrypted(self, config: Arc<ClientConfig>) -> Result<Self, SessionError> {
+        let line = self.line.encrypted(config, self.target, &self.deadline)?;
+        let mut opening = Self { line, ..self };
+        opening.leg("tls handshake", Phase::Tls);
+        opening.remedy("keep connections open in a pool: each new one pays for its handshake");
+        opening.own_work("tls computing", Phase::Tls);
+        Ok(opening)
+    }
+
+    /// Sends bytes that the decoder is not to know of.
+    pub fn send_unshown(&mut self, bytes: &[u8]) -> Result<(), SessionError> {
+        self.line.send(bytes, &self.deadline).map(|_| ())
+    }
+
+    /// The next `count` bytes of the server, of which the decoder is not to know.
+    pub fn bytes_unshown(&mut self, count: usize) -> Result<Vec<u8>, SessionError> {
+        let mut bytes = Vec::new();
+        self.line.take(count, &mut bytes, &self.deadline)?;
+        Ok(bytes)
+    }
+
+    /// Sends a message of the login.
+    pub fn send(&mut self, bytes: &[u8]) -> Result<(), SessionError> {
+        self.send_unshown(bytes)?;
+        self.show(Direction::ClientToServer, bytes)
+    }
+
+    /// The next `count` bytes of the server.
+    pub fn bytes(&mut self, count: usize) -> Result<Vec<u8>, SessionError> {
+        let bytes = self.bytes_unshown(count)?;
+        self.show(Direction::ServerToClient, &bytes)?;
+        Ok(bytes)
+    }
+
+    /// A leg ends with the last bytes that came.
+    pub fn leg(&mut self, name: &str, phase: Phase) {
+        self.legs
+            .end(name, phase, self.line.arrived(), self.line.passed());
+    }
+
+    /// How the leg that ended last can be done without, or with fewer turns.
+    pub fn remedy(&mut self, text: &str) {
+        self.legs.remedy(text);
+    }
+
+    /// A leg in which only the client worked ends now.
+    pub fn own_work(&mut self, name: &str, phase: Phase) {
+        self.legs
+            .end(name, phase, self.line.clock().now(), self.line.passed());
+    }
+
+    /// Shows the decoder what passed: it has to know the login to follow what comes after it.
+    fn show(&mut self, direction: Direction, bytes: &[u8]) -> Result<(), SessionError> {
+        let Some(decoder) = &mut self.decoder else {
+            return Ok(());
+        };
+        let version = &mut self.version;
+        decoder.feed(Timestamp::default(), direction, bytes, &mut |message| {
+            if let Content::ServerVersion { text } = message.content {
+                *version = Some(String::from_utf8_lossy(text).into_owned());
+            }
+        })?;
+        Ok(())
+    }
+}
+
+/// Connects to the target, with the legs of that.
+pub(super) fn connect<'a>(
+    target: &Target,
+    options: SessionOptions<'a>,
+    deadline: &Deadline,
+) -> Result<(Line<'a>, Legs), SessionError> {
+    let mut legs = Legs::begin(options.clock.now());
+    let addresses = match options.address {
+        Some(address) => vec![address],
+        None => {
+            let addresses = resolve::addresses(target)?;
+            if target.host.parse::<IpAddr>().is_err() {
+                legs.end("dns", Phase::Connect, options.clock.now(), Passed::default());
+            }
+            addresses
+        }
+    };
+    let mut passed = Passed::default();
+    let mut last = SessionError::Connect(LiveError::NoSuchHost {
+        host: target.host.clone(),
+    });
+    for address in addresses {
+        match reach(target, address, &options, deadline) {
+            Ok(socket) => {
+                passed.turns += 1;
+                legs.end("tcp", Phase::Connect, options.clock.now(), passed);
+                return Ok((Line::new(socket, legs.span(), passed.turns, options), legs));
+            }
+            Err(error @ (SessionError::Stopped | SessionError::TimedOut { .. })) => return Err(error),
+            Err(error) => last = error,
+        }
+        passed.turns += 1;
+        let name = format!("tcp to {}, in vain", address.ip());
+        legs.end(&name, Phase::Connect, options.clock.now(), passed);
+        legs.remedy("name the address that answers instead of the host");
+    }
+    Err(last)
+}
+
+/// Connects to one address.
+fn reach(
+    target: &Target,
+    address: SocketAddr,
+    options: &SessionOptions<'_>,
+    deadline: &Deadline,
+) -> Result<Socket, SessionError> {
+    let failed = |reason| resolve::failed(target, address, reason);
+    let socket = Socket::connect(&address).map_err(failed)?;
+    while !socket.connected().map_err(failed)? {
+        let left = deadline
+            .left()
+            .map_err(|_| resolve::timed_out(target, address, deadline.timeout()))?;
+        if options.stop.load(Ordering::Relaxed) {
+            return Err(SessionError::Stopped);
+        }
+        wait_for(&socket, libc::POLLOUT, left.min(LOOK_UP));
+    }
+    Ok(socket)
+}

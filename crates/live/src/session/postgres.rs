@@ -1,0 +1,201 @@
+//! PostgreSQL: login and simple queries.
+//!
+//! Source: PostgreSQL manual, chapter "Frontend/Backend Protocol".
+
+use super::SessionError;
+use super::error::without_values;
+use super::opening::Opening;
+use crate::error::LiveError;
+use crate::relay::negotiation::SSL_REQUEST;
+use model::Phase;
+use postgres_protocol::authentication::md5_hash;
+use postgres_protocol::authentication::sasl::{ChannelBinding, SCRAM_SHA_256, ScramSha256};
+
+/// `Terminate`.
+pub const GOODBYE: &[u8] = b"X\0\0\0\x04";
+/// `CopyFail`: there is no data to copy.
+pub const REFUSAL: &[u8] = b"f\0\0\0\x05\0";
+
+/// Appends a `Query` message with the statement that `text` writes.
+pub fn query(request: &mut Vec<u8>, text: impl FnOnce(&mut Vec<u8>)) {
+    framed(request, b'Q', |body| {
+        text(body);
+        body.push(0);
+    });
+}
+
+/// Agrees on TLS where the target asks for it, and logs in.
+pub(super) fn log_in<'o, 'a>(mut opening: Opening<'o, 'a>) -> Result<Opening<'o, 'a>, SessionError> {
+    if let Some(config) = opening.tls.take() {
+        if !opening.target.tls_direct {
+            request_tls(&mut opening)?;
+        }
+        opening = opening.encrypted(config)?;
+    }
+    let start_up = start_up(&opening);
+    opening.send(&start_up)?;
+    let mut leg = "startup";
+    let mut scram = None;
+    loop {
+        let (tag, body) = message(&mut opening)?;
+        match tag {
+            b'R' => {
+                if let Some(next) = authenticate(&mut opening, &body, &mut scram, leg)? {
+                    leg = next;
+                }
+            }
+            b'E' => return Err(refused(&body)),
+            b'Z' => {
+                opening.leg(leg, Phase::Login);
+                return Ok(opening);
+            }
+            // Parameters, the key for cancelling, notices.
+            _ => {}
+        }
+    }
+}
+
+/// Asks for TLS; the server answers with one byte.
+fn request_tls(opening: &mut Opening<'_, '_>) -> Result<(), SessionError> {
+    opening.send_unshown(&SSL_REQUEST)?;
+    let answer = opening.bytes_unshown(1)?;
+    opening.leg("tls request", Phase::Tls);
+    opening.remedy("sslnegotiation=direct: TLS begins at once (PostgreSQL 17)");
+    if answer == b"S" {
+        return Ok(());
+    }
+    Err(SessionError::Connect(LiveError::ServerWithoutTls {
+        server: opening.target.server(),
+    }))
+}
+
+fn start_up(opening: &Opening<'_, '_>) -> Vec<u8> {
+    let user = user(opening);
+    let mut body = 196_608_u32.to_be_bytes().to_vec();
+    let database = opening
+        .target
+        .database
+        .as_deref()
+        .filter(|name| !name.is_empty())
+        .unwrap_or(user);
+    let parameters = [
+        ("user", user),
+        ("database", database),
+        ("application_name", "longwire"),
+    ];
+    for (name, value) in parameters {
+        for text in [name, value] {
+            body.extend_from_slice(text.as_bytes());
+            body.push(0);
+        }
+    }
+    body.push(0);
+    let mut message = (body.len() as u32 + 4).to_be_bytes().to_vec();
+    message.append(&mut body);
+    message
+}
+
+fn user<'o>(opening: &Opening<'o, '_>) -> &'o str {
+    opening.target.user.as_deref().unwrap_or("postgres")
+}
+
+/// Answers a message of the authentication. Gives the name of the leg that the answer begins, when there is one: the leg
+/// `under_way` ends with the server's message then.
+fn authenticate(
+    opening: &mut Opening<'_, '_>,
+    body: &[u8],
+    scram: &mut Option<ScramSha256>,
+    under_way: &str,
+) -> Result<Option<&'static str>, SessionError> {
+    let (kind, rest) = body.split_at_checked(4).ok_or_else(unknown)?;
+    let kind = u32::from_be_bytes(kind.try_into().unwrap_or_default());
+    if kind == 0 {
+        return Ok(None);
+    }
+    if kind != 12 {
+        opening.leg(under_way, Phase::Login);
+    }
+    let password = opening.target.password.as_ref().ok_or(SessionError::NoPassword)?;
+    let password = password.reveal().as_bytes();
+    let (leg, answer) = match (kind, scram) {
+        (3, _) => ("password", [password, b"\0"].concat()),
+        (5, _) => {
+            let salt = rest.try_into().map_err(|_| unknown())?;
+            let hash = md5_hash(user(opening).as_bytes(), password, salt);
+            ("md5", [hash.as_bytes(), b"\0"].concat())
+        }
+        (10, scram)
+            if rest
+                .split(|byte| *byte == 0)
+                .any(|name| name == SCRAM_SHA_256.as_bytes()) =>
+        {
+            let begun = scram.insert(ScramSha256::new(password, ChannelBinding::unsupported()));
+            let first = begun.message();
+            let length = (first.len() as u32).to_be_bytes();
+            let answer = [SCRAM_SHA_256.as_bytes(), b"\0", &length, first].concat();
+            ("scram-sha-256 first", answer)
+        }
+        (11, Some(begun)) => {
+            begun.update(rest).map_err(|_| unknown())?;
+            ("scram-sha-256 final", begun.message().to_vec())
+        }
+        // The server's proof, which it sends when it has accepted ours.
+        (12, Some(begun)) => {
+            begun.finish(rest).map_err(|_| unknown())?;
+            return Ok(None);
+        }
+        (other, _) => {
+            let method = format!("PostgreSQL's method {other}");
+            return Err(SessionError::Authentication { method });
+        }
+    };
+    let mut message = Vec::new();
+    framed(&mut message, b'p', |body| body.extend_from_slice(&answer));
+    opening.send(&message)?;
+    Ok(Some(leg))
+}
+
+fn framed(message: &mut Vec<u8>, tag: u8, body: impl FnOnce(&mut Vec<u8>)) {
+    let start = message.len();
+    message.extend_from_slice(&[tag, 0, 0, 0, 0]);
+    body(message);
+    let length = (message.len() - start - 1) as u32;
+    if let Some(field) = message.get_mut(start + 1..start + 5) {
+        field.copy_from_slice(&length.to_be_bytes());
+    }
+}
+
+/// The server's next message of the login: its tag and its body.
+fn message(opening: &mut Opening<'_, '_>) -> Result<(u8, Vec<u8>), SessionError> {
+    let head = opening.bytes(5)?;
+    let [tag, length @ ..] = head.as_slice() else {
+        return Err(SessionError::Closed);
+    };
+    let length = u32::from_be_bytes(length.try_into().unwrap_or_default());
+    if !(4..=LONGEST_MESSAGE).contains(&length) {
+        return Err(unknown());
+    }
+    Ok((*tag, opening.bytes(length as usize - 4)?))
+}
+
+fn refused(body: &[u8]) -> SessionError {
+    let field = |wanted: u8| {
+        body.split(|byte| *byte == 0)
+            .find_map(|field| field.strip_prefix(&[wanted]))
+            .unwrap_or_default()
+    };
+    SessionError::Login {
+        code: String::from_utf8_lossy(field(b'C')).into_owned(),
+        text: without_values(field(b'M')),
+    }
+}
+
+fn unknown() -> SessionError {
+    SessionError::NotTheProtocol {
+        protocol: "PostgreSQL",
+        found: "a message of another length or content",
+    }
+}
+
+/// Of a message during login.
+const LONGEST_MESSAGE: u32 = 64 * 1024;
