@@ -1,4 +1,4 @@
-//! Real servers for tests: PostgreSQL and MariaDB on private ports and in private directories, and captures of
+//! Real servers for tests: PostgreSQL, MariaDB and Redis on private ports and in private directories, and captures of
 //! what they say; and a browser.
 //!
 //! A server is ready when its `start` returns and gone when its value is dropped, also when the test panics; when
@@ -13,6 +13,7 @@ pub mod certificate;
 pub mod mariadb;
 pub mod postgres;
 pub mod process;
+pub mod redis;
 
 pub use browser::Browser;
 pub use capture::Capture;
@@ -20,3 +21,4 @@ pub use certificate::Certificate;
 pub use mariadb::{MariaDb, MariaDbOptions};
 pub use postgres::{Postgres, PostgresAuth, PostgresOptions};
 pub use process::require;
+pub use redis::Redis;
