@@ -10,6 +10,7 @@ pub mod clock;
 pub mod error;
 pub mod load;
 pub mod network;
+pub mod ping;
 mod poller;
 mod punctual;
 pub mod relay;

@@ -89,6 +89,26 @@ impl Socket {
         Ok(socket)
     }
 
+    /// A socket for whole packets, non-blocking, with time stamps.
+    pub(crate) fn datagrams(
+        family: libc::c_int,
+        kind: libc::c_int,
+        protocol: libc::c_int,
+    ) -> Result<Self, OsError> {
+        // SAFETY: no pointers; the result is checked before it is owned.
+        let fd = unsafe { libc::socket(family, kind | libc::SOCK_CLOEXEC | libc::SOCK_NONBLOCK, protocol) };
+        if fd < 0 {
+            return Err(OsError::last());
+        }
+        // SAFETY: a new descriptor that nobody else owns. Beyond its making it is used like one of TCP.
+        let socket = Self {
+            stream: TcpStream::from(unsafe { OwnedFd::from_raw_fd(fd) }),
+        };
+        let on: libc::c_int = 1;
+        socket.set(libc::SOL_SOCKET, libc::SO_TIMESTAMPNS, &on)?;
+        Ok(socket)
+    }
+
     /// Begins to connect a socket that is not connected yet.
     pub(crate) fn begin_to_connect(&self, address: &SocketAddr) -> Result<(), OsError> {
         let (name, length) = kernel_address(address);

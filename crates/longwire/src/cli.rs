@@ -1,6 +1,6 @@
 //! The command line: one row a command.
 
-use crate::commands::{lab, link, predict, read, relay, watch};
+use crate::commands::{lab, link, ping, predict, read, relay, watch};
 use crate::output::Status;
 use clap::{Parser, Subcommand};
 
@@ -22,6 +22,7 @@ pub struct Cli {
 pub enum Command {
     #[cfg(feature = "demo")]
     Demo(crate::commands::demo::Args),
+    Ping(ping::Args),
     Watch(watch::Args),
     Relay(relay::Args),
     Read(read::Args),
@@ -39,6 +40,7 @@ impl Command {
         match self {
             #[cfg(feature = "demo")]
             Self::Demo(args) => crate::commands::demo::run(&args),
+            Self::Ping(args) => ping::run(&args),
             Self::Watch(args) => watch::run(&args),
             Self::Relay(args) => relay::run(&args),
             Self::Read(args) => read::run(&args),

@@ -5,6 +5,7 @@ pub mod child;
 pub mod demo;
 pub mod lab;
 pub mod link;
+pub mod ping;
 pub mod predict;
 pub mod read;
 pub mod relay;

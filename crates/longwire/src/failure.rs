@@ -33,6 +33,11 @@ fn hint(error: &anyhow::Error) -> Option<String> {
             .and_then(live::LiveError::hint)
             .or_else(|| {
                 cause
+                    .downcast_ref::<live::ping::PingError>()
+                    .and_then(live::ping::PingError::hint)
+            })
+            .or_else(|| {
+                cause
                     .downcast_ref::<live::TargetError>()
                     .and_then(live::TargetError::hint)
             })

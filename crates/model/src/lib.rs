@@ -18,6 +18,7 @@ pub mod operation;
 pub mod outcome;
 pub mod quantity;
 pub mod sample;
+pub mod tally;
 pub mod timestamp;
 
 pub use connection_map::{ConnectionHasher, ConnectionMap};
@@ -33,4 +34,5 @@ pub use outcome::{
 };
 pub use quantity::{BitRate, ByteCount, ParseQuantityError, Share, format_duration, parse_duration};
 pub use sample::{Leg, Sample, SampleTotals};
+pub use tally::{SampleOutcome, SampleTally};
 pub use timestamp::Timestamp;

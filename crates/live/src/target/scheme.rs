@@ -83,6 +83,11 @@ impl Scheme {
         }
     }
 
+    /// Whether its servers know who asks before they answer.
+    pub const fn has_login(self) -> bool {
+        !matches!(self, Self::Http | Self::Tcp)
+    }
+
     pub(super) const fn default_port(self) -> Option<u16> {
         match self {
             Self::Postgres => Some(5432),

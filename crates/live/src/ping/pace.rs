@@ -1,0 +1,141 @@
+//! How often is asked.
+
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::{Duration, Instant};
+
+/// How often is asked.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Pace {
+    /// So far apart, counted from the first. Times that have passed while an answer was waited for are left out.
+    Every(Duration),
+    /// The next as soon as the last one was answered.
+    Flood,
+}
+
+/// An interval that cannot be meant.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+pub enum PaceError {
+    /// It is zero.
+    #[error("an interval of nothing: use --flood to ask as fast as answers come")]
+    Nothing,
+    /// It is longer than a day.
+    #[error("an interval of more than a day")]
+    TooLong,
+}
+
+impl Pace {
+    /// Every so often.
+    ///
+    /// # Errors
+    /// When `interval` is zero or longer than a day.
+    pub fn every(interval: Duration) -> Result<Self, PaceError> {
+        if interval.is_zero() {
+            Err(PaceError::Nothing)
+        } else if interval > LONGEST {
+            Err(PaceError::TooLong)
+        } else {
+            Ok(Self::Every(interval))
+        }
+    }
+
+    /// How long is paused before a second question to a target that has just answered its first.
+    pub(super) fn settle(self) -> Duration {
+        match self {
+            Self::Every(interval) => interval.min(SETTLE),
+            Self::Flood => Duration::ZERO,
+        }
+    }
+
+    /// How long is paused at least before somebody who refuses is asked again.
+    pub(super) const fn patience(self) -> Duration {
+        match self {
+            Self::Every(_) => Duration::ZERO,
+            Self::Flood => SETTLE,
+        }
+    }
+}
+
+/// When the next sample is due.
+#[derive(Debug)]
+pub(super) struct Schedule {
+    began: Instant,
+    pace: Pace,
+    next: Instant,
+}
+
+impl Schedule {
+    /// The first is due at `began`.
+    pub(super) fn starting(began: Instant, pace: Pace) -> Self {
+        Self {
+            began,
+            pace,
+            next: began,
+        }
+    }
+
+    /// When the next is due; absent when it is whenever one is ready.
+    pub(super) fn due(&self) -> Option<Instant> {
+        match self.pace {
+            Pace::Every(_) => Some(self.next),
+            Pace::Flood => None,
+        }
+    }
+
+    /// On to the next time that has not passed at `now`.
+    pub(super) fn advance(&mut self, now: Instant) {
+        let Pace::Every(interval) = self.pace else { return };
+        let passed = now.saturating_duration_since(self.began).as_nanos();
+        let times = passed / interval.as_nanos().max(1) + 1;
+        let ahead = u64::try_from(times.saturating_mul(interval.as_nanos())).unwrap_or(u64::MAX);
+        let usual = self.next.checked_add(interval);
+        let next = self.began.checked_add(Duration::from_nanos(ahead)).max(usual);
+        self.next = next.unwrap_or(now);
+    }
+}
+
+/// Waits until `when`; returns early, with false, once `stop` is set.
+pub(super) fn wait_until(when: Instant, stop: &AtomicBool) -> bool {
+    loop {
+        if stop.load(Ordering::Relaxed) {
+            return false;
+        }
+        let left = when.saturating_duration_since(Instant::now());
+        if left.is_zero() {
+            return true;
+        }
+        // A flag that a signal sets wakes nobody: it is looked at again after a while.
+        std::thread::sleep(left.min(LOOK));
+    }
+}
+
+const LONGEST: Duration = Duration::from_secs(24 * 3600);
+/// The first question wakes what the second finds awake: a pause as between others is fairer, and a user need not wait longer.
+const SETTLE: Duration = Duration::from_millis(100);
+const LOOK: Duration = Duration::from_millis(100);
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn times_that_have_passed_are_left_out() {
+        let began = Instant::now();
+        let second = Duration::from_secs(1);
+        let mut schedule = Schedule::starting(began, Pace::Every(second));
+        assert_eq!(schedule.due(), Some(began));
+        schedule.advance(began + Duration::from_millis(40));
+        assert_eq!(schedule.due(), Some(began + second));
+        schedule.advance(began + Duration::from_millis(3500));
+        assert_eq!(schedule.due(), Some(began + second * 4));
+        // A clock that is read a little before the time it slept for does not give the same time twice.
+        schedule.advance(began + Duration::from_millis(3999));
+        assert_eq!(schedule.due(), Some(began + second * 5));
+    }
+
+    #[test]
+    fn intervals_that_cannot_be_meant_are_refused() {
+        assert_eq!(Pace::every(Duration::ZERO), Err(PaceError::Nothing));
+        assert_eq!(Pace::every(LONGEST * 2), Err(PaceError::TooLong));
+        assert!(Pace::every(Duration::from_micros(1)).is_ok());
+    }
+}

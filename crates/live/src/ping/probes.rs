@@ -1,0 +1,82 @@
+//! The kinds of exchange: one file each, and what is asked of which target.
+
+mod connecting;
+mod http;
+mod icmp;
+mod mysql_greeting;
+mod postgres_request;
+
+use super::plain::{Answer, Means};
+use super::{Opening, PingError, Plan, Question};
+use crate::resolve;
+use crate::target::Scheme;
+use model::{Leg, Phase};
+use std::net::SocketAddr;
+use std::time::Duration;
+
+/// An exchange that can be had again and again.
+pub(super) trait Probe {
+    /// Opens what lasts longer than one exchange.
+    fn open(&mut self) -> Result<Opening, PingError>;
+
+    /// One exchange. After an error the probe is closed and opened again.
+    fn ask(&mut self) -> Result<Answer, PingError>;
+
+    /// Closes what is open.
+    fn close(&mut self) {}
+
+    /// What an echo that is to show the instrument's floor must do; absent where none can be like it.
+    fn kind(&self) -> Option<Kind> {
+        Some(Kind::Exchange)
+    }
+}
+
+/// What is timed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Kind {
+    /// A request and its reply on a connection that stands.
+    Exchange,
+    /// A TCP handshake.
+    Connecting,
+}
+
+/// The probe for a plan.
+pub(super) fn of<'a>(plan: &'a Plan, means: Means<'a>) -> Result<Box<dyn Probe + 'a>, PingError> {
+    if plan.question == Question::Icmp {
+        return Ok(Box::new(icmp::Icmp::new(means)));
+    }
+    Ok(match plan.target.scheme {
+        Scheme::Postgres | Scheme::Kingbase => Box::new(postgres_request::PostgresRequest::new(means)),
+        Scheme::Mysql | Scheme::Mariadb => Box::new(mysql_greeting::MysqlGreeting::new(means)),
+        Scheme::Http => Box::new(http::Http::new(means)),
+        Scheme::Redis | Scheme::SqlServer | Scheme::Oracle | Scheme::Tcp | Scheme::Informix => {
+            Box::new(connecting::Connecting::new(means))
+        }
+    })
+}
+
+/// The TCP handshake of a connection that is kept.
+fn tcp_leg(duration: Duration) -> Leg {
+    Leg {
+        name: "tcp".into(),
+        phase: Phase::Connect,
+        duration,
+        turns: 1,
+        payload_bytes: [0; 2],
+        remedy: None,
+    }
+}
+
+/// The first of the target's addresses that accepts a connection, which is closed again.
+fn reachable(means: Means<'_>) -> Result<SocketAddr, PingError> {
+    let addresses = resolve::addresses(means.target)?;
+    let mut last = PingError::TimedOut { after: means.timeout };
+    for address in addresses {
+        match super::plain::Plain::connect(means, address) {
+            Ok(_) => return Ok(address),
+            Err(PingError::Stopped) => return Err(PingError::Stopped),
+            Err(error) => last = error,
+        }
+    }
+    Err(last)
+}

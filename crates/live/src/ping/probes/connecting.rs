@@ -1,0 +1,48 @@
+//! A TCP handshake: for servers whose protocol has nothing that needs no credentials.
+
+use super::{Kind, Probe, reachable};
+use crate::ping::plain::{Answer, Means, Plain};
+use crate::ping::{Opening, PingError};
+use std::net::SocketAddr;
+
+/// SYN, SYN-ACK: one turn, answered by the server's kernel. A new connection each time, closed at once.
+pub(super) struct Connecting<'a> {
+    means: Means<'a>,
+    address: Option<SocketAddr>,
+}
+
+impl<'a> Connecting<'a> {
+    pub(super) fn new(means: Means<'a>) -> Self {
+        Self { means, address: None }
+    }
+}
+
+impl Probe for Connecting<'_> {
+    fn open(&mut self) -> Result<Opening, PingError> {
+        let address = reachable(self.means)?;
+        self.address = Some(address);
+        Ok(Opening {
+            server: Some(address),
+            question: "a TCP handshake, answered by the server's kernel".to_owned(),
+            ..Opening::default()
+        })
+    }
+
+    fn ask(&mut self) -> Result<Answer, PingError> {
+        let connection = Plain::connect(self.means, self.address.ok_or(PingError::Closed)?)?;
+        Ok(Answer {
+            at: connection.began(),
+            duration: connection.handshake(),
+            server: None,
+            turns: 1,
+            kernel_rtt: connection.kernel_rtt(),
+            request_bytes: 0,
+            reply_bytes: 0,
+            error: None,
+        })
+    }
+
+    fn kind(&self) -> Option<Kind> {
+        Some(Kind::Connecting)
+    }
+}

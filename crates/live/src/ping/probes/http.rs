@@ -1,0 +1,179 @@
+//! HTTP: a HEAD request on a connection that is kept.
+
+use super::{Probe, reachable};
+use crate::ping::plain::{Answer, Arrived, Complete, Means, Plain};
+use crate::ping::{Opening, PingError};
+use std::net::SocketAddr;
+use std::time::Duration;
+
+/// `HEAD` of the target's path: a reply without a body. Server time is what a `Server-Timing` header tells. A server that
+/// does not keep connections is connected to anew before the next request, apart from what is timed.
+pub(super) struct Http<'a> {
+    means: Means<'a>,
+    address: Option<SocketAddr>,
+    connection: Option<Plain<'a>>,
+    request: Vec<u8>,
+}
+
+impl<'a> Http<'a> {
+    pub(super) fn new(means: Means<'a>) -> Self {
+        let target = means.target;
+        let request = format!(
+            "HEAD /{} HTTP/1.1\r\nHost: {}\r\nUser-Agent: longwire\r\nAccept: */*\r\n\r\n",
+            target.database.as_deref().unwrap_or_default(),
+            target.server(),
+        );
+        Self {
+            means,
+            address: None,
+            connection: None,
+            request: request.into_bytes(),
+        }
+    }
+
+    /// A connection that stands, as far as can be known here.
+    fn connection(&mut self) -> Result<Plain<'a>, PingError> {
+        match self.connection.take().filter(|connection| !connection.is_stale()) {
+            Some(connection) => Ok(connection),
+            None => Plain::connect(self.means, self.address.ok_or(PingError::Closed)?),
+        }
+    }
+}
+
+impl Probe for Http<'_> {
+    fn open(&mut self) -> Result<Opening, PingError> {
+        let address = reachable(self.means)?;
+        self.address = Some(address);
+        let connection = Plain::connect(self.means, address)?;
+        let handshake = connection.handshake();
+        self.connection = Some(connection);
+        Ok(Opening {
+            server: Some(address),
+            question: format!(
+                "HEAD /{}",
+                self.means.target.database.as_deref().unwrap_or_default()
+            ),
+            legs: vec![super::tcp_leg(handshake)],
+            ..Opening::default()
+        })
+    }
+
+    fn ask(&mut self) -> Result<Answer, PingError> {
+        let connection = self.connection()?;
+        let at = connection.send(&self.request)?;
+        let Arrived { bytes, at: arrived } = connection.receive(whole)?;
+        let head = Head::of(&bytes);
+        let answer = Answer {
+            at,
+            duration: arrived.since(at),
+            server: head.server_time,
+            turns: 1,
+            kernel_rtt: connection.kernel_rtt(),
+            request_bytes: self.request.len() as u64,
+            reply_bytes: bytes.len() as u64,
+            error: head.failed.then_some("server: an HTTP status of 500 or more"),
+        };
+        self.connection = head.keeps.then_some(connection);
+        Ok(answer)
+    }
+
+    fn close(&mut self) {
+        self.connection = None;
+    }
+}
+
+/// A reply to HEAD ends with its head (RFC 9110, section 9.3.2).
+fn whole(bytes: &[u8]) -> Complete {
+    let start = b"HTTP/";
+    if !bytes.starts_with(start.get(..bytes.len().min(start.len())).unwrap_or_default()) {
+        Complete::Never("HTTP")
+    } else if bytes.ends_with(b"\r\n\r\n") {
+        Complete::Yes
+    } else {
+        Complete::NotYet
+    }
+}
+
+/// What matters of a reply's head.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+struct Head {
+    failed: bool,
+    keeps: bool,
+    server_time: Option<Duration>,
+}
+
+impl Head {
+    fn of(bytes: &[u8]) -> Self {
+        let text = String::from_utf8_lossy(bytes);
+        let mut lines = text.lines();
+        let status = lines.next().unwrap_or_default();
+        let mut head = Self {
+            failed: status.split(' ').nth(1).is_some_and(|code| code.starts_with('5')),
+            keeps: !status.starts_with("HTTP/1.0"),
+            server_time: None,
+        };
+        for (name, value) in lines.filter_map(|line| line.split_once(':')) {
+            if name.eq_ignore_ascii_case("connection") {
+                head.keeps = match value.trim().to_ascii_lowercase().as_str() {
+                    "close" => false,
+                    "keep-alive" => true,
+                    _ => head.keeps,
+                };
+            } else if name.eq_ignore_ascii_case("server-timing") {
+                head.server_time = server_timing(value).max(head.server_time);
+            }
+        }
+        head
+    }
+}
+
+/// `db;dur=53, app;dur=47.2`: the metric called `total`, else the longest, because metrics may lie within each other.
+/// Durations are milliseconds. Source: W3C Server Timing.
+fn server_timing(value: &str) -> Option<Duration> {
+    let metrics = value.split(',').filter_map(|metric| {
+        let mut parts = metric.split(';').map(str::trim);
+        let name = parts.next()?;
+        let milliseconds: f64 = parts
+            .find_map(|part| part.strip_prefix("dur="))?
+            .trim_matches('"')
+            .parse()
+            .ok()?;
+        let span = Duration::try_from_secs_f64(milliseconds / 1000.0).ok()?;
+        Some((name.eq_ignore_ascii_case("total"), span))
+    });
+    metrics.max().map(|(_, span)| span)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn server_time_is_the_total_or_the_longest_metric() {
+        let told = |value| server_timing(value).map(|span| span.as_micros());
+        assert_eq!(told("db;dur=53, app;desc=\"all\";dur=47.2"), Some(53_000));
+        assert_eq!(told("db;dur=53, total;dur=12.5"), Some(12_500));
+        assert_eq!(told("miss, cache;desc=\"x\""), None);
+        assert_eq!(told("a;dur=-1, b;dur=nan, c;dur=1e400"), None);
+    }
+
+    #[test]
+    fn a_head_tells_whether_the_connection_is_kept() {
+        let head = |text: &str| Head::of(text.as_bytes());
+        assert!(head("HTTP/1.1 200 OK\r\nServer: x\r\n\r\n").keeps);
+        assert!(!head("HTTP/1.1 404 Not Found\r\nConnection: close\r\n\r\n").keeps);
+        assert!(!head("HTTP/1.0 200 OK\r\n\r\n").keeps);
+        assert!(head("HTTP/1.1 503 Busy\r\n\r\n").failed);
+        assert_eq!(
+            head("HTTP/1.1 200 OK\r\nserver-timing: total;dur=2\r\n\r\n").server_time,
+            Some(Duration::from_millis(2))
+        );
+    }
+
+    #[test]
+    fn what_is_not_http_is_refused_at_its_first_bytes() {
+        assert_eq!(whole(b"HT"), Complete::NotYet);
+        assert_eq!(whole(b"SSH-2.0"), Complete::Never("HTTP"));
+        assert_eq!(whole(b"HTTP/1.1 200 OK\r\n\r\n"), Complete::Yes);
+    }
+}

@@ -1,0 +1,76 @@
+//! MySQL's and MariaDB's greeting: the server speaks first.
+
+use super::{Probe, reachable};
+use crate::ping::plain::{Answer, Complete, Means, Plain};
+use crate::ping::{Opening, PingError};
+use std::net::SocketAddr;
+
+/// From the SYN to the last byte of the server's greeting: two turns, the TCP handshake and the wait for a server that speaks
+/// first. Each is an aborted connection to the server.
+pub(super) struct MysqlGreeting<'a> {
+    means: Means<'a>,
+    address: Option<SocketAddr>,
+}
+
+impl<'a> MysqlGreeting<'a> {
+    pub(super) fn new(means: Means<'a>) -> Self {
+        Self { means, address: None }
+    }
+}
+
+impl Probe for MysqlGreeting<'_> {
+    fn open(&mut self) -> Result<Opening, PingError> {
+        let address = reachable(self.means)?;
+        self.address = Some(address);
+        Ok(Opening {
+            server: Some(address),
+            question: "from SYN to the server's greeting: two turns".to_owned(),
+            caution: Some(
+                "the server counts each as an aborted connection; after max_connect_errors (100) of them without a \
+                 login in between it may refuse this host until FLUSH HOSTS",
+            ),
+            ..Opening::default()
+        })
+    }
+
+    fn ask(&mut self) -> Result<Answer, PingError> {
+        let connection = Plain::connect(self.means, self.address.ok_or(PingError::Closed)?)?;
+        let arrived = connection.receive(whole)?;
+        // Behind length and number: 10 is a greeting, 255 an error (too many connections, this host is blocked).
+        let refused = arrived.bytes.get(4) == Some(&0xff);
+        Ok(Answer {
+            at: connection.began(),
+            duration: arrived.at.since(connection.began()),
+            server: None,
+            turns: 2,
+            kernel_rtt: connection.kernel_rtt(),
+            request_bytes: 0,
+            reply_bytes: arrived.bytes.len() as u64,
+            error: refused
+                .then_some("server: it refuses connections from this host, or has no room for more"),
+        })
+    }
+
+    fn kind(&self) -> Option<super::Kind> {
+        None
+    }
+}
+
+/// Whether a whole first packet has come: three bytes of length, a number that is 0, and so many bytes.
+fn whole(bytes: &[u8]) -> Complete {
+    match bytes {
+        [low, middle, high, 0, body @ ..] => {
+            let length = u32::from_le_bytes([*low, *middle, *high, 0]) as usize;
+            match body.first() {
+                Some(10 | 0xff) if length > LONGEST_GREETING => Complete::Never("MySQL's greeting"),
+                Some(10 | 0xff) if body.len() >= length => Complete::Yes,
+                Some(10 | 0xff) | None => Complete::NotYet,
+                Some(_) => Complete::Never("MySQL's greeting"),
+            }
+        }
+        [_, _, _, _, ..] => Complete::Never("MySQL's greeting"),
+        _ => Complete::NotYet,
+    }
+}
+
+const LONGEST_GREETING: usize = 4096;

@@ -1,0 +1,114 @@
+//! `longwire ping`: how far a database is, asked in its own language.
+
+mod telling;
+
+use crate::output::{self, Status};
+use anyhow::{Result, bail};
+use clap::Args as ClapArgs;
+use live::ping::{Pace, Plan, Prometheus, Question};
+use live::{Clock, Target};
+use std::net::SocketAddr;
+use std::time::Duration;
+use telling::Telling;
+
+/// Ask a database for as little as possible, again and again: how far is it, and who is slow?
+///
+/// Each line has the time until the last byte of the reply, the turns it cost, counted on the socket, and the kernel's own round
+/// trip. The first call of a connection is apart. Ends with -c, or on Ctrl-C, with a summary and the instrument's own floor.
+#[derive(Debug, ClapArgs)]
+#[command(after_help = "Examples:\n  longwire ping --no-login postgres://db1 -c 20\n  \
+                        longwire ping http://web1/ -i 200ms\n  \
+                        longwire ping --no-login tcp://db1:5432 tcp://db2:5432 --icmp\n  \
+                        longwire ping http://web1/ --prometheus 127.0.0.1:9187 --json > samples.jsonl")]
+pub struct Args {
+    /// The servers: URLs, jdbc: URLs or libpq key=value strings; several are asked at once.
+    #[arg(value_name = "TARGET", required = true)]
+    pub targets: Vec<String>,
+    /// Time from one sample to the next.
+    #[arg(short, long, default_value = "1s", value_name = "DURATION", value_parser = model::parse_duration)]
+    pub interval: Duration,
+    /// End after so many samples of each target; first calls come on top.
+    #[arg(short, long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..))]
+    pub count: Option<u64>,
+    /// The next sample as soon as the last one was answered.
+    #[arg(long, conflicts_with = "interval")]
+    pub flood: bool,
+    /// A sample without a whole reply within this is lost.
+    #[arg(short = 'W', long, default_value = "5s", value_name = "DURATION", value_parser = model::parse_duration)]
+    pub timeout: Duration,
+    /// Ask what needs no credentials: the first message of the protocol, a TCP connection where there is none.
+    #[arg(long)]
+    pub no_login: bool,
+    /// An ICMP echo of each host beside it, where the system allows it.
+    #[arg(long)]
+    pub icmp: bool,
+    /// Serve histograms for Prometheus at http://ADDRESS/metrics while it runs.
+    #[arg(long, value_name = "ADDRESS")]
+    pub prometheus: Option<SocketAddr>,
+    /// Write records (JSON Lines) instead of the view.
+    #[arg(long)]
+    pub json: bool,
+    /// Only the summary.
+    #[arg(short, long)]
+    pub quiet: bool,
+}
+
+/// Runs it.
+///
+/// # Errors
+/// When a target or an option cannot be used, or none of the targets can be asked.
+pub fn run(args: &Args) -> Result<Status> {
+    let plans = plans(args)?;
+    let names: Vec<String> = plans.iter().map(Plan::name).collect();
+    let metrics = args
+        .prometheus
+        .map(|address| Prometheus::start(address, &names))
+        .transpose()?;
+    let stop = output::stop_on_signals()?;
+    let mut telling = Telling::new(args, &names, metrics)?;
+    live::ping::run(&plans, Clock::anchored_now(), &stop, |number, event| {
+        telling.event(number, event)
+    })?;
+    telling.finish(stop.load(std::sync::atomic::Ordering::Relaxed))
+}
+
+/// One plan a target, and one more a host for ICMP.
+fn plans(args: &Args) -> Result<Vec<Plan>> {
+    if args.timeout.is_zero() || args.timeout > LONGEST_TIMEOUT {
+        bail!("--timeout must be more than nothing and at most an hour");
+    }
+    let pace = match args.flood {
+        true => Pace::Flood,
+        false => Pace::every(args.interval)?,
+    };
+    let plan = |target: Target, question: Question| Plan {
+        target,
+        question,
+        pace,
+        count: args.count,
+        timeout: args.timeout,
+    };
+    let targets = args.targets.iter().map(|text| Ok(Target::parse(text)?));
+    let targets = targets.collect::<Result<Vec<Target>>>()?;
+    if let Some(target) = targets
+        .iter()
+        .find(|target| !args.no_login && target.scheme.has_login())
+    {
+        bail!("longwire does not log in to {target} yet: say --no-login");
+    }
+    let mut plans: Vec<Plan> = targets
+        .iter()
+        .map(|target| plan(target.clone(), Question::NoLogin))
+        .collect();
+    if args.icmp {
+        for target in targets {
+            let beside = plan(target, Question::Icmp);
+            if plans.iter().all(|other| other.name() != beside.name()) {
+                plans.push(beside);
+            }
+        }
+    }
+    Ok(plans)
+}
+
+const LONGEST_TIMEOUT: Duration = Duration::from_secs(3600);

@@ -1,0 +1,286 @@
+//! What is told of pings while they come, and at the end.
+
+use super::Args;
+use crate::output::{self, Status};
+use anyhow::Result;
+use live::Target;
+use live::ping::{Event, Opening, PingError, Prometheus};
+use model::{Distribution, Sample, SampleTally, SampleTotals, Summary, Warning};
+use report::text::{PingOpening, PingOutcome, ping_line, ping_opening, ping_summary, ping_table};
+use report::{JsonWriter, Style};
+use std::io::{self, IsTerminal, Write};
+use std::time::{Duration, Instant};
+
+/// Where what happens is told: lines, a table that is drawn anew, or records.
+pub struct Telling {
+    targets: Vec<Told>,
+    began: Instant,
+    records: Option<JsonWriter<io::Stdout>>,
+    metrics: Option<Prometheus>,
+    table: Option<LiveTable>,
+    style: Style,
+    quiet: bool,
+}
+
+/// What is known of one target.
+#[derive(Default)]
+struct Told {
+    name: String,
+    tally: SampleTally,
+    last: Option<Sample>,
+    failed: Option<PingError>,
+    openings: u64,
+}
+
+impl Telling {
+    pub fn new(args: &Args, names: &[String], metrics: Option<Prometheus>) -> Result<Self> {
+        let style = output::style();
+        let is_table = names.len() > 1 && !args.json && !args.quiet && io::stdout().is_terminal();
+        let mut telling = Self {
+            targets: names
+                .iter()
+                .map(|name| Told {
+                    name: name.clone(),
+                    ..Told::default()
+                })
+                .collect(),
+            began: Instant::now(),
+            records: args.json.then(|| JsonWriter::new(io::stdout())),
+            metrics,
+            table: is_table.then(LiveTable::default),
+            style,
+            quiet: args.quiet,
+        };
+        if let Some(metrics) = &telling.metrics {
+            output::note(&format!("histograms at http://{}/metrics", metrics.address()));
+        }
+        if let Some(records) = &mut telling.records {
+            let clock = "kernel receive timestamps where the socket gives them, else the monotonic clock";
+            records.conditions(&output::conditions(
+                command_line(args),
+                clock,
+                "the client's sockets".to_owned(),
+            ))?;
+            records.flush()?;
+        }
+        Ok(telling)
+    }
+
+    /// One thing that happened to the target with this number.
+    pub fn event(&mut self, number: usize, event: Event) -> Result<()> {
+        let several = self.targets.len() > 1;
+        let Some(told) = self.targets.get_mut(number) else {
+            return Ok(());
+        };
+        match event {
+            Event::Opened(opening) => {
+                told.openings += 1;
+                if told.openings == 1 {
+                    self.opened(number, opening)?;
+                } else if !self.quiet {
+                    output::note(&format!("connected to {} again", told.name));
+                }
+            }
+            Event::Sample(sample) => {
+                told.tally.add(&sample);
+                if let Some(metrics) = &self.metrics {
+                    metrics.sample(number, &sample);
+                }
+                if let Some(records) = &mut self.records {
+                    records.sample(&sample)?;
+                    records.flush()?;
+                } else if self.table.is_none() && !self.quiet {
+                    output::print(&ping_line(&sample, several, &self.style))?;
+                }
+                told.last = Some(sample);
+            }
+            Event::Floor(floor) => told.tally.add_floor(floor),
+            Event::Failed(error) => {
+                if several {
+                    output::note(&format!("{}: {error}", told.name));
+                }
+                told.failed = Some(error);
+            }
+        }
+        self.draw(false)
+    }
+
+    fn opened(&mut self, number: usize, opening: Opening) -> Result<()> {
+        let name = self
+            .targets
+            .get(number)
+            .map_or_else(String::new, |told| told.name.clone());
+        if let Some(caution) = opening.caution {
+            output::note(&format!("warning: {name}: {caution}"));
+        }
+        if self.records.is_none() && self.table.is_none() && !self.quiet {
+            output::print(&ping_opening(&PingOpening {
+                target: name,
+                server: opening.server.map(|address| match address.port() {
+                    0 => address.ip().to_string(),
+                    _ => address.to_string(),
+                }),
+                version: opening.version,
+                question: opening.question,
+                legs: opening.legs,
+            }))?;
+        }
+        Ok(())
+    }
+
+    /// Tells what it came to.
+    pub fn finish(mut self, interrupted: bool) -> Result<Status> {
+        if let [Told { failed, .. }] = self.targets.as_mut_slice()
+            && let Some(error) = failed.take()
+        {
+            return Err(error.into());
+        }
+        self.draw(true)?;
+        let elapsed = self.began.elapsed();
+        let outcomes: Vec<PingOutcome> = self
+            .targets
+            .iter_mut()
+            .map(|told| told.outcome(elapsed))
+            .collect();
+        match self.records.take() {
+            Some(records) => self.summarise(records, &outcomes, elapsed)?,
+            None => outcomes
+                .iter()
+                .try_for_each(|outcome| output::print(&ping_summary(outcome)))?,
+        }
+        let answered = |outcome: &PingOutcome| {
+            let totals = outcome.samples.totals;
+            totals.answered > totals.errors || (totals.sent == 0 && outcome.samples.first.is_some())
+        };
+        Ok(if interrupted {
+            Status::Interrupted
+        } else if outcomes.iter().all(answered) {
+            Status::Done
+        } else {
+            Status::Negative
+        })
+    }
+
+    fn summarise(
+        &self,
+        mut records: JsonWriter<io::Stdout>,
+        outcomes: &[PingOutcome],
+        elapsed: Duration,
+    ) -> Result<()> {
+        for outcome in outcomes {
+            if let Some(failed) = &outcome.failed {
+                let text = format!("{}: {failed}", outcome.target);
+                records.warning(&Warning { text })?;
+            }
+        }
+        let totals = outcomes.iter().map(|outcome| &outcome.samples.totals);
+        let sum = |of: fn(&SampleTotals) -> u64| totals.clone().map(of).sum::<u64>();
+        // The spread of several targets together would be of nothing.
+        let one = match outcomes {
+            [outcome] => Some(outcome),
+            _ => None,
+        };
+        records.summary(&Summary {
+            turns: outcomes.iter().map(|outcome| outcome.samples.turns).sum(),
+            exchanges: sum(|totals| totals.answered),
+            connections: self.targets.iter().map(|told| told.openings).sum(),
+            duration: elapsed,
+            spread: one.map_or_else(Distribution::default, |outcome| outcome.samples.time),
+            samples: Some(SampleTotals {
+                sent: sum(|totals| totals.sent),
+                answered: sum(|totals| totals.answered),
+                lost: sum(|totals| totals.lost),
+                errors: sum(|totals| totals.errors),
+                per_second: totals.clone().map(|totals| totals.per_second).sum(),
+                mdev: one.and_then(|outcome| outcome.samples.totals.mdev),
+                floor: one.and_then(|outcome| outcome.samples.totals.floor),
+            }),
+            ..Summary::default()
+        })?;
+        records.flush()?;
+        Ok(())
+    }
+
+    /// Draws the table, where there is one, when it is due or must be.
+    fn draw(&mut self, now: bool) -> Result<()> {
+        let Some(table) = &mut self.table else {
+            return Ok(());
+        };
+        if !now && !table.is_due() {
+            return Ok(());
+        }
+        let elapsed = self.began.elapsed();
+        let outcomes: Vec<PingOutcome> = self
+            .targets
+            .iter_mut()
+            .map(|told| told.outcome(elapsed))
+            .collect();
+        table.draw(&ping_table(&outcomes, &self.style))?;
+        Ok(())
+    }
+}
+
+impl Told {
+    fn outcome(&mut self, elapsed: Duration) -> PingOutcome {
+        PingOutcome {
+            target: self.name.clone(),
+            samples: self.tally.outcome(elapsed),
+            elapsed,
+            last: self.last.clone(),
+            failed: self.failed.as_ref().map(PingError::to_string),
+        }
+    }
+}
+
+/// A table that is drawn over itself.
+#[derive(Default)]
+struct LiveTable {
+    lines: usize,
+    drawn: Option<Instant>,
+}
+
+impl LiveTable {
+    /// Whether what is shown is old enough to be drawn anew.
+    fn is_due(&self) -> bool {
+        self.drawn.is_none_or(|drawn| drawn.elapsed() >= REDRAW)
+    }
+
+    fn draw(&mut self, text: &str) -> io::Result<()> {
+        let mut stdout = io::stdout().lock();
+        if self.lines > 0 {
+            // Up to its first line, and what is below it away.
+            write!(stdout, "\u{1b}[{}A\u{1b}[J", self.lines)?;
+        }
+        stdout.write_all(text.as_bytes())?;
+        stdout.flush()?;
+        self.lines = text.lines().count();
+        self.drawn = Some(Instant::now());
+        Ok(())
+    }
+}
+
+/// The command line, the targets without their passwords.
+fn command_line(args: &Args) -> String {
+    let targets = args.targets.iter().filter_map(|text| Target::parse(text).ok());
+    let targets: Vec<String> = targets.map(|target| target.to_string()).collect();
+    let flags = [
+        (args.no_login, " --no-login"),
+        (args.icmp, " --icmp"),
+        (args.flood, " --flood"),
+    ];
+    let flags: String = flags
+        .iter()
+        .filter(|(given, _)| *given)
+        .map(|(_, flag)| *flag)
+        .collect();
+    let count = args
+        .count
+        .map_or_else(String::new, |count| format!(" -c {count}"));
+    let interval = match args.flood {
+        true => String::new(),
+        false => format!(" -i {}ns", args.interval.as_nanos()),
+    };
+    format!("longwire ping {}{interval}{count}{flags}", targets.join(" "))
+}
+
+const REDRAW: Duration = Duration::from_millis(100);

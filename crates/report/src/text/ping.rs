@@ -1,0 +1,247 @@
+//! What `ping` says: a line a sample, ping's familiar summary, and a table of several targets.
+
+use super::escape::printable;
+use super::style::{Ink, Style};
+use super::table::Table;
+use super::{DASH, counted};
+use model::{Distribution, Leg, Sample, SampleOutcome};
+use std::fmt::Write;
+use std::time::Duration;
+
+/// A target that is about to be asked.
+#[derive(Debug, Clone, PartialEq, Default)]
+pub struct PingOpening {
+    /// The target without its secrets.
+    pub target: String,
+    /// The server's address; absent for a Unix socket.
+    pub server: Option<String>,
+    /// Its product and version, where it said so.
+    pub version: Option<String>,
+    /// What is asked.
+    pub question: String,
+    /// What opening the connection took; none where each sample has one of its own.
+    pub legs: Vec<Leg>,
+}
+
+/// What a target's samples came to.
+#[derive(Debug, Clone, PartialEq, Default)]
+pub struct PingOutcome {
+    /// The target without its secrets.
+    pub target: String,
+    /// The figures.
+    pub samples: SampleOutcome,
+    /// From the first sample on.
+    pub elapsed: Duration,
+    /// The last sample, for the table.
+    pub last: Option<Sample>,
+    /// Why the target cannot be asked; absent when it can.
+    pub failed: Option<String>,
+}
+
+/// Two lines on what was opened, and what is asked.
+pub fn ping_opening(opening: &PingOpening) -> String {
+    let mut line = format!("PING {}", printable(&opening.target));
+    if let Some(server) = &opening.server {
+        let _ = write!(line, " ({server})");
+    }
+    if let Some(version) = &opening.version {
+        let _ = write!(line, ", {}", printable(version));
+    }
+    if !opening.legs.is_empty() {
+        let turns: u64 = opening.legs.iter().map(|leg| leg.turns).sum();
+        let time: Duration = opening.legs.iter().map(|leg| leg.duration).sum();
+        let _ = write!(
+            line,
+            "; opened with {} in {}",
+            counted(turns, "turn"),
+            milliseconds(time)
+        );
+    }
+    let _ = write!(line, "\n{}\n", printable(&opening.question));
+    line
+}
+
+/// One line on a sample; with the target's name in front where there are several.
+pub fn ping_line(sample: &Sample, named: bool, style: &Style) -> String {
+    let mut line = String::new();
+    if named {
+        let _ = write!(line, "{}: ", printable(&sample.target));
+    }
+    match sample.first {
+        true => line.push_str("first call  "),
+        false => {
+            let _ = write!(line, "seq={:<6}  ", sample.number);
+        }
+    }
+    if let Some(duration) = sample.duration {
+        let _ = write!(line, "time={}", milliseconds(duration));
+    }
+    if let Some(server) = sample.server {
+        let _ = write!(line, "  server={}", milliseconds(server));
+    }
+    if let Some(turns) = sample.turns {
+        let _ = write!(line, "  turns={turns}");
+    }
+    if let Some(rtt) = sample.kernel_rtt {
+        let _ = write!(line, "  kernel rtt={}", milliseconds(rtt));
+    }
+    if let Some(error) = &sample.error {
+        let word = if sample.duration.is_some() {
+            "  error"
+        } else {
+            "lost"
+        };
+        line.push_str(&style.paint(Ink::Warning, &format!("{word}: {}", printable(error))));
+    }
+    line.push('\n');
+    line
+}
+
+/// ping's summary, with percentiles, the round trip without server time, and the floor.
+pub fn ping_summary(outcome: &PingOutcome) -> String {
+    let samples = &outcome.samples;
+    let totals = &samples.totals;
+    let mut out = format!("\n--- {} ---\n", printable(&outcome.target));
+    if let Some(failed) = &outcome.failed {
+        let _ = writeln!(out, "{}", printable(failed));
+        return out;
+    }
+    let _ = write!(
+        out,
+        "{} sent, {} answered, {} lost",
+        totals.sent,
+        totals.answered,
+        percent(totals.lost, totals.sent)
+    );
+    if totals.errors > 0 {
+        let _ = write!(out, ", {}", counted(totals.errors, "error"));
+    }
+    let _ = writeln!(out, ", in {}", model::format_duration(outcome.elapsed));
+    if let Some(first) = samples.first {
+        let _ = writeln!(out, "first call  {}, in no other line", milliseconds(first));
+    }
+    spread(&mut out, "time", &samples.time, totals.mdev);
+    if samples.round_trip.count > 0 && samples.round_trip != samples.time {
+        spread(
+            &mut out,
+            "round trip",
+            &samples.round_trip,
+            samples.round_trip_mdev,
+        );
+    }
+    if samples.server.count > 0 {
+        spread(&mut out, "server", &samples.server, None);
+    }
+    if let Some(rtt) = samples.kernel_rtt {
+        let _ = writeln!(out, "kernel rtt  {}", milliseconds(rtt));
+    }
+    floor(&mut out, samples);
+    if samples.time.count > 0 && samples.time.p99.is_none() {
+        out.push_str("-: withheld, p90 needs 100 samples and p99 1000\n");
+    }
+    out
+}
+
+/// A table of several targets, one row each.
+pub fn ping_table(outcomes: &[PingOutcome], style: &Style) -> String {
+    let mut table = Table::new([
+        "target",
+        "sent",
+        "lost",
+        "last ms",
+        "median",
+        "p99",
+        "round trip",
+        "server",
+        "kernel",
+        "turns",
+    ]);
+    for outcome in outcomes {
+        let samples = &outcome.samples;
+        let last = match &outcome.last {
+            Some(sample) => sample.duration.map_or_else(|| "lost".to_owned(), plain),
+            None if outcome.failed.is_some() => "failed".to_owned(),
+            None => DASH.to_owned(),
+        };
+        let or_dash = |span: Option<Duration>| span.map_or_else(|| DASH.to_owned(), plain);
+        table.row([
+            outcome.target.clone(),
+            samples.totals.sent.to_string(),
+            percent(samples.totals.lost, samples.totals.sent),
+            last,
+            or_dash(samples.time.p50),
+            or_dash(samples.time.p99),
+            or_dash(samples.round_trip.p50),
+            or_dash(samples.server.p50),
+            or_dash(samples.kernel_rtt),
+            samples.turns.to_string(),
+        ]);
+    }
+    let mut out = String::new();
+    table.render(style, &mut out);
+    out
+}
+
+fn spread(out: &mut String, name: &str, spread: &Distribution, mdev: Option<Duration>) {
+    let (Some(min), Some(mean), Some(max)) = (spread.min, spread.mean, spread.max) else {
+        return;
+    };
+    let (mut words, mut values) = (
+        "min/avg/max".to_owned(),
+        format!("{}/{}/{}", plain(min), plain(mean), plain(max)),
+    );
+    if let Some(mdev) = mdev {
+        words.push_str("/mdev");
+        let _ = write!(values, "/{}", plain(mdev));
+    }
+    let or_dash = |span: Option<Duration>| span.map_or_else(|| DASH.to_owned(), plain);
+    let _ = writeln!(
+        out,
+        "{name:<10}  {words} = {values} ms, median {}, p90 {}, p99 {}",
+        or_dash(spread.p50),
+        or_dash(spread.p90),
+        or_dash(spread.p99)
+    );
+}
+
+/// The floor, and whether the round trip is so near to it that it says little.
+fn floor(out: &mut String, samples: &SampleOutcome) {
+    let (Some(floor), Some(round_trip)) = (samples.totals.floor, samples.round_trip.p50) else {
+        return;
+    };
+    let _ = write!(
+        out,
+        "floor       {}: the same exchange with an echo on this machine, as often ({})",
+        milliseconds(floor),
+        counted(samples.floor.count, "time")
+    );
+    if round_trip < floor * NEAR {
+        let _ = write!(
+            out,
+            "\nThe round trip is near the floor: most of it may be this machine's own handling, not the distance"
+        );
+    }
+    out.push('\n');
+}
+
+fn percent(part: u64, whole: u64) -> String {
+    match whole {
+        0 => DASH.to_owned(),
+        _ => {
+            let text = format!("{:.3}", part as f64 * 100.0 / whole as f64);
+            format!("{} %", text.trim_end_matches('0').trim_end_matches('.'))
+        }
+    }
+}
+
+/// As ping shows it, in milliseconds to the microsecond: `40.312 ms`.
+fn milliseconds(span: Duration) -> String {
+    format!("{} ms", plain(span))
+}
+
+fn plain(span: Duration) -> String {
+    format!("{:.3}", span.as_secs_f64() * 1000.0)
+}
+
+/// A round trip of less than so many floors is near it.
+const NEAR: u32 = 3;
