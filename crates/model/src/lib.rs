@@ -9,6 +9,7 @@
 #![forbid(unsafe_code)]
 
 pub mod connection_map;
+pub mod database_link;
 pub mod distribution;
 pub mod endpoint;
 pub mod event;
@@ -17,11 +18,13 @@ pub mod message;
 pub mod operation;
 pub mod outcome;
 pub mod quantity;
+pub mod row_train;
 pub mod sample;
 pub mod tally;
 pub mod timestamp;
 
 pub use connection_map::{ConnectionHasher, ConnectionMap};
+pub use database_link::DatabaseLinkOutcome;
 pub use distribution::DistributionBuilder;
 pub use endpoint::{ConnectionId, Direction, Endpoint, Side};
 pub use event::{Closing, ConnectionEvent, Handshake, Observer, Segment, Totals};
@@ -33,6 +36,7 @@ pub use outcome::{
     OperationGroup, Prediction, StatementOutcome, Summary, Warning,
 };
 pub use quantity::{BitRate, ByteCount, ParseQuantityError, Share, format_duration, parse_duration};
+pub use row_train::RowTrain;
 pub use sample::{Leg, Sample, SampleTotals};
 pub use tally::{SampleOutcome, SampleTally};
 pub use timestamp::Timestamp;

@@ -15,8 +15,10 @@ pub mod ping;
 pub mod prediction;
 pub mod progress;
 pub mod read;
+pub mod rows;
 pub mod style;
 mod table;
+pub mod via;
 
 pub use demo::{DemoOutcome, demo_view};
 pub use explain::{ExplainOutcome, ExplainedExchange, explain_view};
@@ -27,6 +29,8 @@ pub use ping::{PingOpening, PingOutcome, ping_line, ping_opening, ping_summary, 
 pub use prediction::{cores_line, prediction_view};
 pub use progress::{Progress, progress_line};
 pub use read::{read_view, summary_line};
+pub use rows::rows_view;
+pub use via::{via_line, via_view};
 
 use model::{
     Conditions, ConnectionOutcome, LinkOutcome, OperationGroup, Prediction, StatementOutcome, Summary,

@@ -96,6 +96,8 @@ fn written() -> Vec<String> {
             summary.spread = samples::spread(1_000, 281_000);
             writer.summary(&summary)
         }),
+        line(|writer| writer.rows(&samples::rows())),
+        line(|writer| writer.database_link(&samples::database_link())),
         line(|writer| writer.sample(&samples::sample())),
         line(|writer| {
             let mut sample = samples::sample();

@@ -3,10 +3,10 @@
 
 mod samples;
 
-use model::Prediction;
+use model::{ByteCount, DatabaseLinkOutcome, Prediction, RowTrain};
 use report::text::{
     Progress, demo_view, explain_view, link_line, link_warnings, prediction_view, progress_line, read_view,
-    summary_line,
+    rows_view, summary_line, via_view,
 };
 use report::{Colour, ReadOutcome, Style};
 use std::path::{Path, PathBuf};
@@ -33,6 +33,22 @@ fn views() -> Vec<(&'static str, String)> {
         prediction.measured = Some(samples::measured(9, measured));
     }
     vec![
+        (
+            "rows.txt",
+            rows_view(&samples::rows(), &style(100, Colour::Plain)),
+        ),
+        (
+            "rows-not-exact.txt",
+            rows_view(&uneven_rows(), &style(100, Colour::Plain)),
+        ),
+        (
+            "via.txt",
+            via_view(&samples::database_link(), &style(100, Colour::Plain)),
+        ),
+        (
+            "via-unknown.txt",
+            via_view(&unknown_turns(), &style(100, Colour::Plain)),
+        ),
         ("read-100.txt", read_view(&run, &style(100, Colour::Plain))),
         ("read-60.txt", read_view(&run, &style(60, Colour::Plain))),
         ("read-colour.txt", read_view(&run, &style(100, Colour::Ansi))),
@@ -216,4 +232,29 @@ fn progress_tells_rates_of_its_interval() {
         progress_line(&progress),
         " 12.0 s  1 connection open  - exchanges/s  - turns/s  network -"
     );
+}
+
+/// Rows on loopback, where packets hold more than a server sends at a time.
+fn uneven_rows() -> RowTrain {
+    RowTrain {
+        packets: Some(1_990),
+        segment: ByteCount::from_bytes(8_192),
+        own_segment: Some(ByteCount::from_bytes(32_768)),
+        pauses: 3,
+        shared_stamps: 1_204,
+        ..samples::rows()
+    }
+}
+
+fn unknown_turns() -> DatabaseLinkOutcome {
+    DatabaseLinkOutcome {
+        turns_per_call: None,
+        calls_in_round_trips: None,
+        evidence: "not established: the two are so near that the servers' own time is most of a call"
+            .to_owned(),
+        connect: None,
+        client_rtt: None,
+        failed: 2,
+        ..samples::database_link()
+    }
 }

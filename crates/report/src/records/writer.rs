@@ -1,6 +1,7 @@
 //! Model values to records.
 
 use super::connection::{ConnectionRecord, OpenedRecord, StartedRecord};
+use super::distance::{DatabaseLinkRecord, RowsRecord};
 use super::exchange::ExchangeRecord;
 use super::lab::{LabRecord, OfPoint, PointRecord, SlopeRecord};
 use super::link::LinkRecord;
@@ -10,8 +11,9 @@ use super::outcome::{
 use super::sample::SampleRecord;
 use crate::text::{LabOutcome, LabPoint, LabSlope};
 use model::{
-    Conditions, ConnectionId, ConnectionOutcome, Endpoint, Exchange, LinkOutcome, Operation, OperationStep,
-    Prediction, Protocol, Sample, StatementOutcome, Summary, Timestamp, Warning,
+    Conditions, ConnectionId, ConnectionOutcome, DatabaseLinkOutcome, Endpoint, Exchange, LinkOutcome,
+    Operation, OperationStep, Prediction, Protocol, RowTrain, Sample, StatementOutcome, Summary, Timestamp,
+    Warning,
 };
 use serde::Serialize;
 use std::io::{self, BufWriter, Write};
@@ -166,6 +168,22 @@ impl<W: Write> JsonWriter<W> {
     /// When `out` fails.
     pub fn sample(&mut self, sample: &Sample) -> io::Result<()> {
         self.write(&SampleRecord::of(sample))
+    }
+
+    /// Rows that came one packet each.
+    ///
+    /// # Errors
+    /// When `out` fails.
+    pub fn rows(&mut self, train: &RowTrain) -> io::Result<()> {
+        self.write(&RowsRecord::of(train))
+    }
+
+    /// From one database to another.
+    ///
+    /// # Errors
+    /// When `out` fails.
+    pub fn database_link(&mut self, outcome: &DatabaseLinkOutcome) -> io::Result<()> {
+        self.write(&DatabaseLinkRecord::of(outcome))
     }
 
     /// Something a reader of the figures must know.

@@ -3,10 +3,10 @@
 #![allow(dead_code, reason = "each test uses a part of it")]
 
 use model::{
-    Attribution, BitRate, BoundBy, Conditions, ConnectionId, ConnectionOutcome, Decoding, Distribution,
-    Endpoint, Exchange, LinkDirectionOutcome, LinkOutcome, Measured, Operation, OperationGroup,
-    OperationKind, OperationStep, Phase, Prediction, Protocol, Sample, SampleTotals, StatementOutcome, Step,
-    Summary, Timestamp, Totals, TransactionState, Warning,
+    Attribution, BitRate, BoundBy, ByteCount, Conditions, ConnectionId, ConnectionOutcome,
+    DatabaseLinkOutcome, Decoding, Distribution, Endpoint, Exchange, LinkDirectionOutcome, LinkOutcome,
+    Measured, Operation, OperationGroup, OperationKind, OperationStep, Phase, Prediction, Protocol, RowTrain,
+    Sample, SampleTotals, StatementOutcome, Step, Summary, Timestamp, Totals, TransactionState, Warning,
 };
 use report::text::{DemoOutcome, ExplainOutcome, ExplainedExchange};
 use report::{JsonWriter, ReadOutcome};
@@ -506,4 +506,47 @@ pub fn lab() -> report::text::LabOutcome {
 
 fn millis(millis: u64) -> Duration {
     Duration::from_millis(millis)
+}
+
+pub fn rows() -> RowTrain {
+    RowTrain {
+        rows: 2_000,
+        packets: Some(2_000),
+        segment: ByteCount::from_bytes(1_448),
+        filler: ByteCount::from_bytes(1_432),
+        largest_seen: ByteCount::from_bytes(1_448),
+        own_segment: Some(ByteCount::from_bytes(1_448)),
+        headers: ByteCount::from_bytes(52),
+        corrections: 0,
+        round_trip: Some(micros(40_120)),
+        kernel_min_rtt: Some(micros(40_031)),
+        first_row: micros(52_411),
+        span: micros(23_988_000),
+        gaps: Distribution {
+            mean: Some(micros(12_000)),
+            ..spread(1_999, 12_001)
+        },
+        pauses: 0,
+        shared_stamps: 0,
+    }
+}
+
+pub fn database_link() -> DatabaseLinkOutcome {
+    DatabaseLinkOutcome {
+        link: "branch".into(),
+        through: "postgres_fdw".into(),
+        connect: Some(micros(201_300)),
+        first_call: Some(micros(163_020)),
+        calls: Distribution {
+            min: Some(micros(160_240)),
+            ..spread(1_000, 160_610)
+        },
+        round_trips: spread(1_000, 40_120),
+        turns_per_call: Some(4),
+        calls_in_round_trips: Some(4.003),
+        evidence: "a call takes 4.00 times as long as a turn: START TRANSACTION, DECLARE, FETCH and CLOSE where it is 4"
+            .to_owned(),
+        client_rtt: Some(micros(8_120)),
+        failed: 0,
+    }
 }

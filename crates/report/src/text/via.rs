@@ -1,0 +1,91 @@
+//! The view of the way from one database to another.
+
+use super::escape::printable;
+use super::style::{Ink, Style};
+use super::{counted, duration_or_dash};
+use model::{DatabaseLinkOutcome, Sample, format_duration};
+use std::fmt::Write;
+
+/// One sample as it comes.
+pub fn via_line(sample: &Sample, style: &Style) -> String {
+    let number = sample.number;
+    match (&sample.error, sample.round_trip()) {
+        (Some(error), _) => style.paint(Ink::Warning, &format!("{number}: {}\n", printable(error))),
+        (None, Some(round_trip)) => {
+            let mut line = format!("{number}: round trip {}", format_duration(round_trip));
+            if let (Some(duration), Some(turns)) = (sample.duration, sample.turns.filter(|turns| *turns > 1))
+            {
+                let _ = write!(
+                    line,
+                    " ({} in {})",
+                    counted(turns, "turn"),
+                    format_duration(duration)
+                );
+            }
+            if let Some(server) = sample.server {
+                let _ = write!(line, ", far server {}", format_duration(server));
+            }
+            line.push('\n');
+            line
+        }
+        (None, None) => format!("{number}: no answer\n"),
+    }
+}
+
+/// What `ping --via` says at its end, and `read` of a script's output.
+pub fn via_view(outcome: &DatabaseLinkOutcome, style: &Style) -> String {
+    let mut view = String::new();
+    let _ = writeln!(
+        view,
+        "{}",
+        style.paint(
+            Ink::Heading,
+            &format!(
+                "--- {} through {} ---",
+                printable(&outcome.link),
+                printable(&outcome.through)
+            )
+        )
+    );
+    let trips = &outcome.round_trips;
+    if trips.count > 0 {
+        let _ = writeln!(
+            view,
+            "Round trip between the databases: median {}, min {}, p90 {}, p99 {}, max {} ({}).",
+            duration_or_dash(trips.p50),
+            duration_or_dash(trips.min),
+            duration_or_dash(trips.p90),
+            duration_or_dash(trips.p99),
+            duration_or_dash(trips.max),
+            counted(trips.count, "sample")
+        );
+    }
+    let turns = outcome
+        .turns_per_call
+        .map_or_else(|| "turns unknown".to_owned(), |turns| counted(turns, "turn"));
+    let _ = writeln!(
+        view,
+        "A call: {turns}, median {}, min {}.",
+        duration_or_dash(outcome.calls.p50),
+        duration_or_dash(outcome.calls.min)
+    );
+    let _ = writeln!(view, "Turns: {}.", printable(&outcome.evidence));
+    if let Some(connect) = outcome.connect {
+        let _ = writeln!(view, "Opening the link: {}.", format_duration(connect));
+    }
+    if let Some(first) = outcome.first_call {
+        let _ = writeln!(view, "First call: {}.", format_duration(first));
+    }
+    if let Some(rtt) = outcome.client_rtt {
+        let _ = writeln!(
+            view,
+            "From here to the source: {}, in none of these figures: the source timed them.",
+            format_duration(rtt)
+        );
+    }
+    if outcome.failed > 0 {
+        let failed = format!("{} failed.", counted(outcome.failed, "sample"));
+        let _ = writeln!(view, "{}", style.paint(Ink::Warning, &failed));
+    }
+    view
+}
