@@ -79,6 +79,8 @@ pub struct Leg {
     pub payload_bytes: [u64; 2],
     /// How it can be done without, or with fewer turns; absent when it cannot.
     pub remedy: Option<Arc<str>>,
+    /// Turns that the remedy saves; 0 where there is none, or where it saves work only.
+    pub saves_turns: u64,
 }
 
 impl Leg {

@@ -8,6 +8,7 @@ mod connection;
 mod distance;
 mod exchange;
 mod lab;
+mod leg;
 mod link;
 mod outcome;
 mod sample;

@@ -19,6 +19,7 @@ pub mod rows;
 pub mod style;
 mod table;
 pub mod via;
+pub mod waterfall;
 
 pub use demo::{DemoOutcome, demo_view};
 pub use explain::{ExplainOutcome, ExplainedExchange, explain_view};
@@ -31,6 +32,7 @@ pub use progress::{Progress, progress_line};
 pub use read::{read_view, summary_line};
 pub use rows::rows_view;
 pub use via::{via_line, via_view};
+pub use waterfall::waterfall;
 
 use model::{
     Conditions, ConnectionOutcome, LinkOutcome, OperationGroup, Prediction, StatementOutcome, Summary,

@@ -100,6 +100,10 @@ fn written() -> Vec<String> {
         line(|writer| writer.database_link(&samples::database_link())),
         line(|writer| writer.sample(&samples::sample())),
         line(|writer| {
+            let sample = samples::sample();
+            writer.leg(&sample.target, 1, sample.at, &samples::leg())
+        }),
+        line(|writer| {
             let mut sample = samples::sample();
             (sample.number, sample.duration, sample.server) = (4, None, None);
             sample.error = Some("server: no complete reply within 5 s".into());

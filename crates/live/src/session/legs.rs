@@ -38,15 +38,17 @@ impl Legs {
             turns: passed.turns.saturating_sub(self.passed.turns),
             payload_bytes: [moved(0), moved(1)],
             remedy: None,
+            saves_turns: 0,
         });
         self.ended = at;
         self.passed = passed;
     }
 
-    /// How the leg that ended last can be done without, or with fewer turns.
-    pub fn remedy(&mut self, text: &str) {
+    /// How the leg that ended last can be done with so many turns less.
+    pub fn remedy(&mut self, saves_turns: u64, text: &str) {
         if let Some(leg) = self.legs.last_mut() {
             leg.remedy = Some(text.into());
+            leg.saves_turns = saves_turns.min(leg.turns);
         }
     }
 

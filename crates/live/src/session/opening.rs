@@ -34,7 +34,9 @@ impl Opening<'_, '_> {
         let line = self.line.encrypted(config, self.target, &self.deadline)?;
         let mut opening = Self { line, ..self };
         opening.leg("tls handshake", Phase::Tls);
-        opening.remedy("keep connections open in a pool: each new one pays for its handshake");
+        if opening.legs.as_slice().last().is_some_and(|leg| leg.turns > 1) {
+            opening.remedy(1, "TLS 1.3 at both ends: its handshake takes 1 turn");
+        }
         opening.own_work("tls computing", Phase::Tls);
         Ok(opening)
     }
@@ -70,9 +72,9 @@ impl Opening<'_, '_> {
             .end(name, phase, self.line.arrived(), self.line.passed());
     }
 
-    /// How the leg that ended last can be done without, or with fewer turns.
-    pub fn remedy(&mut self, text: &str) {
-        self.legs.remedy(text);
+    /// How the leg that ended last can be done with so many turns less.
+    pub fn remedy(&mut self, saves_turns: u64, text: &str) {
+        self.legs.remedy(saves_turns, text);
     }
 
     /// A leg in which only the client worked ends now.
@@ -130,7 +132,7 @@ pub(super) fn connect<'a>(
         passed.turns += 1;
         let name = format!("tcp to {}, in vain", address.ip());
         legs.end(&name, Phase::Connect, options.clock.now(), passed);
-        legs.remedy("name the address that answers instead of the host");
+        legs.remedy(1, "name the address that answers instead of the host");
     }
     Err(last)
 }

@@ -60,7 +60,10 @@ fn request_tls(opening: &mut Opening<'_, '_>) -> Result<(), SessionError> {
     opening.send_unshown(&SSL_REQUEST)?;
     let answer = opening.bytes_unshown(1)?;
     opening.leg("tls request", Phase::Tls);
-    opening.remedy("sslnegotiation=direct: TLS begins at once (PostgreSQL 17)");
+    opening.remedy(
+        1,
+        "sslnegotiation=direct: TLS begins without asking (client and server 17 or later)",
+    );
     if answer == b"S" {
         return Ok(());
     }

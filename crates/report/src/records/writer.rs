@@ -4,6 +4,7 @@ use super::connection::{ConnectionRecord, OpenedRecord, StartedRecord};
 use super::distance::{DatabaseLinkRecord, RowsRecord};
 use super::exchange::ExchangeRecord;
 use super::lab::{LabRecord, OfPoint, PointRecord, SlopeRecord};
+use super::leg::LegRecord;
 use super::link::LinkRecord;
 use super::outcome::{
     ConditionsRecord, OperationRecord, PredictionRecord, StatementRecord, SummaryRecord, WarningRecord,
@@ -11,7 +12,7 @@ use super::outcome::{
 use super::sample::SampleRecord;
 use crate::text::{LabOutcome, LabPoint, LabSlope};
 use model::{
-    Conditions, ConnectionId, ConnectionOutcome, DatabaseLinkOutcome, Endpoint, Exchange, LinkOutcome,
+    Conditions, ConnectionId, ConnectionOutcome, DatabaseLinkOutcome, Endpoint, Exchange, Leg, LinkOutcome,
     Operation, OperationStep, Prediction, Protocol, RowTrain, Sample, StatementOutcome, Summary, Timestamp,
     Warning,
 };
@@ -184,6 +185,14 @@ impl<W: Write> JsonWriter<W> {
     /// When `out` fails.
     pub fn database_link(&mut self, outcome: &DatabaseLinkOutcome) -> io::Result<()> {
         self.write(&DatabaseLinkRecord::of(outcome))
+    }
+
+    /// One leg of opening a connection to `target`, which began at `at`; `number` is that of the connection, from 1.
+    ///
+    /// # Errors
+    /// When `out` fails.
+    pub fn leg(&mut self, target: &str, number: u64, at: Timestamp, leg: &Leg) -> io::Result<()> {
+        self.write(&LegRecord::of(target, number, at, leg))
     }
 
     /// Something a reader of the figures must know.

@@ -352,6 +352,21 @@ pub fn sample() -> Sample {
     }
 }
 
+/// A leg of opening the connection of [`sample`].
+pub fn leg() -> model::Leg {
+    model::Leg {
+        name: "tls request".into(),
+        phase: Phase::Tls,
+        duration: micros(40_217),
+        turns: 1,
+        payload_bytes: [8, 1],
+        remedy: Some(
+            "sslnegotiation=direct: TLS begins without asking (client and server 17 or later)".into(),
+        ),
+        saves_turns: 1,
+    }
+}
+
 /// What 1000 of them came to.
 pub fn totals() -> SampleTotals {
     SampleTotals {

@@ -1,0 +1,262 @@
+//! The legs of opening a connection, one after another, drawn to scale.
+
+use super::escape::{columns, cut, printable};
+use super::style::{Ink, Style};
+use super::{counted, format_duration};
+use model::{Direction, Leg, Phase};
+use std::fmt::Write;
+use std::time::Duration;
+
+/// The legs as a table with bars along the time, their totals, and which turns could be dropped and how. `title` says
+/// what was opened: a target without its password.
+pub fn waterfall(title: &str, legs: &[Leg], style: &Style) -> String {
+    let total: Duration = legs.iter().map(|leg| leg.duration).sum();
+    let turns: u64 = legs.iter().map(|leg| leg.turns).sum();
+    let mut out = String::new();
+    let heading = format!(
+        "Opening {}: {}, {}",
+        printable(title),
+        format_duration(total),
+        counted(turns, "turn")
+    );
+    out.push_str(&style.paint(Ink::Heading, &cut(&heading, style.columns())));
+    out.push('\n');
+    let shape = Shape::of(legs, total, style);
+    out.push_str(&style.paint(Ink::Heading, shape.heading().trim_end()));
+    out.push('\n');
+    let mut began = Duration::ZERO;
+    for leg in legs {
+        out.push_str(&shape.row(leg, began, style));
+        began += leg.duration;
+    }
+    out.push_str(&shape.total(legs));
+    remedies(legs, turns, style, &mut out);
+    out
+}
+
+/// Widths of the columns.
+struct Shape {
+    name: usize,
+    width: usize,
+    bar: usize,
+    total: Duration,
+}
+
+impl Shape {
+    fn of(legs: &[Leg], total: Duration, style: &Style) -> Self {
+        let names = legs.iter().map(|leg| columns(&printable(&leg.name)));
+        let room = style.columns().saturating_sub(NUMBERS).max(LEAST_NAME);
+        let name = names.max().unwrap_or(0).clamp(LEAST_NAME, MOST_NAME.min(room));
+        let left = style.columns().saturating_sub(name + NUMBERS);
+        Self {
+            name,
+            width: style.columns(),
+            bar: if left < LEAST_BAR { 0 } else { left.min(MOST_BAR) },
+            total,
+        }
+    }
+
+    fn heading(&self) -> String {
+        self.line("leg", "time", "turns", "sent", "received")
+    }
+
+    fn row(&self, leg: &Leg, began: Duration, style: &Style) -> String {
+        let mut line = self.line(
+            &printable(&leg.name),
+            &format_duration(leg.duration),
+            &leg.turns.to_string(),
+            &leg.payload(Direction::ClientToServer).to_string(),
+            &leg.payload(Direction::ServerToClient).to_string(),
+        );
+        if self.bar > 0 {
+            let from = self.place(began);
+            let to = self.place(began + leg.duration).max(from + 1).min(self.bar);
+            let from = from.min(to - 1);
+            let _ = write!(line, "  {:from$}", "");
+            line.push_str(&style.paint(ink(leg), &"#".repeat(to - from)));
+        }
+        line.push('\n');
+        line
+    }
+
+    fn total(&self, legs: &[Leg]) -> String {
+        let sum = |of: fn(&Leg) -> u64| legs.iter().map(of).sum::<u64>().to_string();
+        let mut line = self.line(
+            "total",
+            &format_duration(self.total),
+            &sum(|leg| leg.turns),
+            &sum(|leg| leg.payload(Direction::ClientToServer)),
+            &sum(|leg| leg.payload(Direction::ServerToClient)),
+        );
+        line.push('\n');
+        line
+    }
+
+    fn line(&self, name: &str, time: &str, turns: &str, sent: &str, received: &str) -> String {
+        let name = cut(name, self.name);
+        let padding = self.name - columns(&name);
+        let line = format!(
+            "  {name}{:padding$}  {time:>8}  {turns:>5}  {sent:>8}  {received:>8}",
+            ""
+        );
+        cut(&line, self.width).into_owned()
+    }
+
+    /// The column of a time since the beginning.
+    fn place(&self, at: Duration) -> usize {
+        if self.total.is_zero() {
+            return 0;
+        }
+        (at.as_nanos() * self.bar as u128 / self.total.as_nanos()) as usize
+    }
+}
+
+/// What could be dropped, how, and what is left then.
+fn remedies(legs: &[Leg], turns: u64, style: &Style, out: &mut String) {
+    let saved: u64 = legs.iter().map(|leg| leg.saves_turns).sum();
+    let opening = legs
+        .iter()
+        .filter(|leg| leg.phase < Phase::Work)
+        .map(|leg| leg.turns)
+        .sum::<u64>();
+    if saved > 0 {
+        let line = format!(
+            "Could be dropped: {saved} of {}, leaving {}.",
+            counted(turns, "turn"),
+            turns - saved.min(turns)
+        );
+        out.push_str(&cut(&line, style.columns()));
+        out.push('\n');
+    }
+    for leg in legs {
+        if let Some(remedy) = &leg.remedy {
+            let line = format!(
+                "  {} ({}): {}",
+                printable(&leg.name),
+                counted(leg.saves_turns, "turn"),
+                printable(remedy)
+            );
+            out.push_str(&wrapped(&line, style.columns()));
+        }
+    }
+    if opening > 0 {
+        let line = format!(
+            "A pool that keeps connections open pays these {} once.",
+            counted(opening, "turn")
+        );
+        out.push_str(&cut(&line, style.columns()));
+        out.push('\n');
+    }
+}
+
+/// Broken between words into lines of at most `width` columns; further lines are indented.
+fn wrapped(text: &str, width: usize) -> String {
+    let mut out = String::new();
+    let mut line = String::new();
+    for word in text.trim_start().split(' ') {
+        if !line.is_empty() && columns(&line) + 1 + columns(word) > width {
+            out.push_str(&cut(&line, width));
+            out.push('\n');
+            line.clear();
+        }
+        line.push_str(match (line.is_empty(), out.is_empty()) {
+            (true, true) => "  ",
+            (true, false) => "    ",
+            (false, _) => " ",
+        });
+        line.push_str(word);
+    }
+    out.push_str(&cut(&line, width));
+    out.push('\n');
+    out
+}
+
+/// What it mostly is: waiting for the network, or the client's own work.
+const fn ink(leg: &Leg) -> Ink {
+    if leg.turns == 0 { Ink::Client } else { Ink::Network }
+}
+
+/// Two spaces before each column: time, turns, bytes each way, and the bar's.
+const NUMBERS: usize = 2 + 2 + 8 + 2 + 5 + 2 + 8 + 2 + 8 + 2;
+const LEAST_NAME: usize = 5;
+const MOST_NAME: usize = 40;
+const LEAST_BAR: usize = 8;
+const MOST_BAR: usize = 60;
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::text::style::Colour;
+
+    fn leg(name: &str, phase: Phase, millis: u64, turns: u64, remedy: Option<&str>) -> Leg {
+        Leg {
+            name: name.into(),
+            phase,
+            duration: Duration::from_millis(millis),
+            turns,
+            payload_bytes: [8 * turns, turns],
+            remedy: remedy.map(Into::into),
+            saves_turns: u64::from(remedy.is_some()),
+        }
+    }
+
+    fn legs() -> Vec<Leg> {
+        vec![
+            leg("dns", Phase::Connect, 2, 0, None),
+            leg("tcp", Phase::Connect, 40, 1, None),
+            leg(
+                "tls request",
+                Phase::Tls,
+                40,
+                1,
+                Some("sslnegotiation=direct: TLS begins without asking (client and server 17 or later)"),
+            ),
+            leg("tls handshake", Phase::Tls, 41, 1, None),
+            leg("startup", Phase::Login, 40, 1, None),
+            leg("first query", Phase::Work, 40, 1, None),
+        ]
+    }
+
+    #[test]
+    fn legs_are_drawn_one_after_another() {
+        let style = Style {
+            width: 80,
+            colour: Colour::Plain,
+        };
+        assert_eq!(
+            waterfall("postgres://app@db1:5432/shop", &legs(), &style),
+            "\
+Opening postgres://app@db1:5432/shop: 203 ms, 5 turns
+  leg                time  turns      sent  received
+  dns             2.00 ms      0         0         0  #
+  tcp             40.0 ms      1         8         1  #####
+  tls request     40.0 ms      1         8         1       #####
+  tls handshake   41.0 ms      1         8         1            #####
+  startup         40.0 ms      1         8         1                 #####
+  first query     40.0 ms      1         8         1                      ######
+  total            203 ms      5        40         5
+Could be dropped: 1 of 5 turns, leaving 4.
+  tls request (1 turn): sslnegotiation=direct: TLS begins without asking (client
+    and server 17 or later)
+A pool that keeps connections open pays these 4 turns once.
+"
+        );
+    }
+
+    #[test]
+    fn no_line_is_wider_than_asked() {
+        for width in 40..130 {
+            let style = Style {
+                width,
+                colour: Colour::Plain,
+            };
+            let long = "x".repeat(200);
+            let mut legs = legs();
+            legs.push(leg(&long, Phase::Work, 1, 1, Some(&long)));
+            let out = waterfall(&long, &legs, &style);
+            for line in out.lines() {
+                assert!(columns(line) <= width, "{width}: {line}");
+            }
+        }
+    }
+}
