@@ -4,7 +4,10 @@ mod connecting;
 mod http;
 mod icmp;
 mod mysql_greeting;
+mod oracle_listener;
 mod postgres_request;
+mod redis_ping;
+mod sqlserver_prelogin;
 
 use super::plain::{Answer, Means};
 use super::{Opening, PingError, Plan, Question};
@@ -49,9 +52,10 @@ pub(super) fn of<'a>(plan: &'a Plan, means: Means<'a>) -> Result<Box<dyn Probe +
         Scheme::Postgres | Scheme::Kingbase => Box::new(postgres_request::PostgresRequest::new(means)),
         Scheme::Mysql | Scheme::Mariadb => Box::new(mysql_greeting::MysqlGreeting::new(means)),
         Scheme::Http => Box::new(http::Http::new(means)),
-        Scheme::Redis | Scheme::SqlServer | Scheme::Oracle | Scheme::Tcp | Scheme::Informix => {
-            Box::new(connecting::Connecting::new(means))
-        }
+        Scheme::Redis => Box::new(redis_ping::RedisPing::new(means)),
+        Scheme::Oracle => Box::new(oracle_listener::OracleListener::new(means)),
+        Scheme::SqlServer => Box::new(sqlserver_prelogin::SqlServerPrelogin::new(means)),
+        Scheme::Tcp | Scheme::Informix => Box::new(connecting::Connecting::new(means)),
     })
 }
 

@@ -1,0 +1,99 @@
+//! Oracle's listener, asked as `tnsping` asks it.
+
+use super::{Probe, reachable};
+use crate::ping::plain::{Answer, Complete, Means, Plain};
+use crate::ping::{Opening, PingError};
+use std::net::SocketAddr;
+use wire::tns;
+
+/// CONNECT with COMMAND=ping, and what the listener answers to it, on a new connection each time: the listener closes it. The
+/// handshake is apart from it. One turn; a listener that first wants the packet again (RESEND) costs a second.
+pub(super) struct OracleListener<'a> {
+    means: Means<'a>,
+    address: Option<SocketAddr>,
+    request: Vec<u8>,
+}
+
+impl<'a> OracleListener<'a> {
+    pub(super) fn new(means: Means<'a>) -> Self {
+        let target = means.target;
+        Self {
+            means,
+            address: None,
+            // A host whose name has no room in a packet is none that was found.
+            request: tns::ping_request(&target.host, target.port).unwrap_or_default(),
+        }
+    }
+
+    fn converse(&self) -> Result<(Answer, tns::Answer), PingError> {
+        let connection = Plain::connect(self.means, self.address.ok_or(PingError::Closed)?)?;
+        let at = connection.send(&self.request)?;
+        let mut turns = 1;
+        let mut reply_bytes = 0;
+        loop {
+            let arrived = connection.receive(whole)?;
+            reply_bytes += arrived.bytes.len() as u64;
+            match tns::answer(&arrived.bytes) {
+                Ok(Some(tns::Answer::Resend)) if turns < MOST_TURNS => {
+                    connection.send(&self.request)?;
+                    turns += 1;
+                }
+                Ok(None | Some(tns::Answer::Resend)) | Err(_) => {
+                    return Err(PingError::Unexpected { expected: EXPECTED });
+                }
+                Ok(Some(told)) => {
+                    let answer = Answer {
+                        at,
+                        duration: arrived.at.since(at),
+                        server: None,
+                        turns,
+                        kernel_rtt: connection.kernel_rtt(),
+                        request_bytes: turns * self.request.len() as u64,
+                        reply_bytes,
+                        error: None,
+                    };
+                    return Ok((answer, told));
+                }
+            }
+        }
+    }
+}
+
+impl Probe for OracleListener<'_> {
+    fn open(&mut self) -> Result<Opening, PingError> {
+        let address = reachable(self.means)?;
+        self.address = Some(address);
+        let (_, told) = self.converse()?;
+        let version = match told {
+            tns::Answer::Refuse(refusal) => refusal.version,
+            tns::Answer::Resend | tns::Answer::Redirect { .. } | tns::Answer::Accept { .. } => None,
+        };
+        Ok(Opening {
+            server: Some(address),
+            version: version.map(|version| format!("Oracle Net listener {version}")),
+            question:
+                "the listener, as tnsping asks it, on a new connection each time, connecting apart from it"
+                    .to_owned(),
+            caution: Some(
+                "each leaves a line in the listener's log; what answers is the listener, not a database",
+            ),
+            ..Opening::default()
+        })
+    }
+
+    fn ask(&mut self) -> Result<Answer, PingError> {
+        self.converse().map(|(answer, _)| answer)
+    }
+}
+
+fn whole(bytes: &[u8]) -> Complete {
+    match tns::answer(bytes) {
+        Ok(Some(_)) => Complete::Yes,
+        Ok(None) => Complete::NotYet,
+        Err(_) => Complete::Never(EXPECTED),
+    }
+}
+
+const EXPECTED: &str = "a listener's answer to CONNECT";
+/// A listener that wants the packet again and again is none.
+const MOST_TURNS: u64 = 4;

@@ -1,0 +1,74 @@
+//! SQL Server's PRELOGIN: what client and server agree on before anybody logs in.
+
+use super::{Probe, reachable};
+use crate::ping::plain::{Answer, Complete, Means, Plain};
+use crate::ping::{Opening, PingError};
+use std::net::SocketAddr;
+use wire::tds;
+
+/// PRELOGIN and its answer, on a new connection each time: the server hears it once. The handshake is apart from it, so that
+/// what is timed is one turn.
+pub(super) struct SqlServerPrelogin<'a> {
+    means: Means<'a>,
+    address: Option<SocketAddr>,
+    request: Vec<u8>,
+}
+
+impl<'a> SqlServerPrelogin<'a> {
+    pub(super) fn new(means: Means<'a>) -> Self {
+        Self {
+            means,
+            address: None,
+            request: tds::prelogin(),
+        }
+    }
+
+    fn converse(&self) -> Result<(Answer, tds::Answer), PingError> {
+        let connection = Plain::connect(self.means, self.address.ok_or(PingError::Closed)?)?;
+        let at = connection.send(&self.request)?;
+        let arrived = connection.receive(whole)?;
+        let told = match tds::answer(&arrived.bytes) {
+            Ok(Some(told)) => told,
+            Ok(None) | Err(_) => return Err(PingError::Unexpected { expected: EXPECTED }),
+        };
+        let answer = Answer {
+            at,
+            duration: arrived.at.since(at),
+            server: None,
+            turns: 1,
+            kernel_rtt: connection.kernel_rtt(),
+            request_bytes: self.request.len() as u64,
+            reply_bytes: arrived.bytes.len() as u64,
+            error: None,
+        };
+        Ok((answer, told))
+    }
+}
+
+impl Probe for SqlServerPrelogin<'_> {
+    fn open(&mut self) -> Result<Opening, PingError> {
+        let address = reachable(self.means)?;
+        self.address = Some(address);
+        let (_, told) = self.converse()?;
+        Ok(Opening {
+            server: Some(address),
+            version: told.version.map(|version| format!("SQL Server {version}")),
+            question: "PRELOGIN on a new connection each time, connecting apart from it".to_owned(),
+            ..Opening::default()
+        })
+    }
+
+    fn ask(&mut self) -> Result<Answer, PingError> {
+        self.converse().map(|(answer, _)| answer)
+    }
+}
+
+fn whole(bytes: &[u8]) -> Complete {
+    match tds::answer(bytes) {
+        Ok(Some(_)) => Complete::Yes,
+        Ok(None) => Complete::NotYet,
+        Err(_) => Complete::Never(EXPECTED),
+    }
+}
+
+const EXPECTED: &str = "SQL Server's answer to PRELOGIN";
