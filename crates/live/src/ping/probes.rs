@@ -68,6 +68,7 @@ fn tcp_leg(duration: Duration) -> Leg {
         turns: 1,
         payload_bytes: [0; 2],
         remedy: None,
+        saves_turns: 0,
     }
 }
 
