@@ -1,64 +1,79 @@
-//! Load: clients that do the same operation again and again, and how long each took.
+//! Load: clients that do the same kind of operation again and again, and how long each took.
 //!
-//! The loop is closed: each client begins its next operation when its last one has ended, as a user does who waits. So
-//! a slow server is asked less often; what users who do not wait would see is another figure.
+//! In a closed loop each client begins its next operation when its last one has ended, as a user does who waits: a slow
+//! server is asked less often. In an open loop ([`Plan::rate`]) operations are to begin at times of their own, and what they
+//! took is counted from these as well: what users see who do not wait for each other.
 //!
-//! A kind of load is a file and an implementation of [`Workload`]: [`http`], [`sql`], [`command`]. Each client is a
-//! thread with blocking sockets of its own. Threads inherit the network namespace of the one that calls [`run`].
+//! A kind of load is a file and an implementation of [`Workload`]: [`http`], [`sql`], [`command`]. What they share is the
+//! engine: `engine.rs` has the picture. Threads inherit the network namespace of the one that calls [`run`].
 //!
 //! Start reading at [`run`].
 
 mod child;
-mod closed_loop;
 pub mod command;
 mod control;
-mod conversation;
+mod engine;
 mod error;
 pub mod http;
 mod rate;
 pub mod script;
 pub mod sql;
 
-pub use closed_loop::run;
 pub use control::{Control, Progress};
 pub use error::LoadError;
 pub use rate::{Rate, RateError};
 
 use crate::clock::Clock;
 use crate::relay::ObserverFactory;
+use engine::Ground;
 use model::{Distribution, Measured};
+use std::sync::atomic::AtomicBool;
 use std::time::{Duration, Instant};
 
-/// What clients do.
-pub trait Workload: Sync {
-    /// A new client. Connects where its connection lasts longer than one operation.
-    ///
-    /// # Errors
-    /// When it cannot be made, or cannot connect or log in.
-    fn client<'a>(&'a self, birth: &Birth<'a>) -> Result<Box<dyn Client + 'a>, LoadError>;
+/// What clients do. Its kinds are this module's.
+pub trait Workload: Runs + Sync {}
+
+/// What the engine asks of a workload.
+pub trait Runs {
+    /// Runs it.
+    #[doc(hidden)]
+    fn run(&self, ground: &Ground<'_>) -> Result<LoadOutcome, LoadError>;
 }
 
-/// One client.
-pub trait Client {
-    /// One operation; returns how long it took: from before its first byte was sent (or its connection begun) until
-    /// right after the read that brought its last byte.
-    ///
-    /// # Errors
-    /// When it failed. The client is not used again: another one takes its place.
-    fn operate(&mut self) -> Result<Duration, LoadError>;
+/// Runs `workload` as `plan` says and returns when the last client has ended.
+///
+/// 1. Every client's connection is made, where it lasts longer than one operation.
+/// 2. Each client does its operations of the warm-up. When all have, the clock starts for all.
+/// 3. A client whose operation failed goes on over another connection after a pause, so that a server that refuses is not
+///    flooded. Each attempt to connect that fails is an operation that failed.
+///
+/// With `watch` every connection is shown to an observer, as a relay would show it.
+///
+/// # Errors
+/// When a client cannot connect at first, or an operation of the warm-up fails: later failures are counted in the
+/// outcome. [`LoadError::Stopped`] when `control` says so before the clock starts.
+pub fn run(
+    workload: &dyn Workload,
+    plan: &Plan,
+    control: &Control,
+    watch: Option<&Watch<'_>>,
+) -> Result<LoadOutcome, LoadError> {
+    workload.run(&Ground::new(plan, control, watch))
 }
 
 /// What a client is told when it is made.
 #[derive(Debug, Clone, Copy)]
-pub struct Birth<'a> {
+pub(crate) struct Birth<'a> {
     /// Its number, from 0.
-    pub number: u32,
-    /// What its random values are drawn from; different for every client.
-    pub seed: u64,
+    number: u32,
+    /// Of how many.
+    clients: u32,
+    /// What random values of the run are drawn from.
+    seed: u64,
     /// An operation that takes longer has failed.
-    pub timeout: Duration,
+    timeout: Duration,
     /// Ends waiting early.
-    pub control: &'a Control,
+    stop: &'a AtomicBool,
 }
 
 /// How much load, and how it comes.

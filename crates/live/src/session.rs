@@ -196,7 +196,6 @@ impl<'a> Session<'a> {
     }
 
     /// Its parts, for whoever waits for many at once.
-    #[expect(dead_code, reason = "for the event loop of load")]
     pub(crate) fn take_apart(self) -> Parts {
         let (transport, witness) = self.line.into_parts();
         Parts {
@@ -258,7 +257,6 @@ impl<'a> Session<'a> {
 }
 
 /// What a session consists of, for an event loop.
-#[expect(dead_code, reason = "for the event loop of load")]
 pub(crate) struct Parts {
     /// Plain or encrypted.
     pub(crate) transport: Transport,

@@ -71,22 +71,35 @@ impl Socket {
 
     /// A socket for connections to addresses of this family. It belongs to the network namespace of this thread.
     pub(crate) fn unconnected(address: &SocketAddr) -> Result<Self, OsError> {
+        let socket = Self::stream_for(address)?;
+        socket.prepare()?;
+        Ok(socket)
+    }
+
+    /// As [`Socket::unconnected`], for one short conversation of its own: neither time stamps nor keep-alive.
+    pub(crate) fn plain(address: &SocketAddr) -> Result<Self, OsError> {
+        let socket = Self::stream_for(address)?;
+        let on: libc::c_int = 1;
+        socket.set(libc::IPPROTO_TCP, libc::TCP_NODELAY, &on)?;
+        Ok(socket)
+    }
+
+    fn stream_for(address: &SocketAddr) -> Result<Self, OsError> {
         let family = if address.is_ipv4() {
             libc::AF_INET
         } else {
             libc::AF_INET6
         };
+        let kind = libc::SOCK_STREAM | libc::SOCK_CLOEXEC | libc::SOCK_NONBLOCK;
         // SAFETY: no pointers; the result is checked before it is owned.
-        let fd = unsafe { libc::socket(family, libc::SOCK_STREAM | libc::SOCK_CLOEXEC, 0) };
+        let fd = unsafe { libc::socket(family, kind, 0) };
         if fd < 0 {
             return Err(OsError::last());
         }
         // SAFETY: a new descriptor that nobody else owns.
-        let socket = Self {
+        Ok(Self {
             stream: TcpStream::from(unsafe { OwnedFd::from_raw_fd(fd) }),
-        };
-        socket.prepare()?;
-        Ok(socket)
+        })
     }
 
     /// A socket for whole packets, non-blocking, with time stamps.
@@ -107,6 +120,13 @@ impl Socket {
         let on: libc::c_int = 1;
         socket.set(libc::SOL_SOCKET, libc::SO_TIMESTAMPNS, &on)?;
         Ok(socket)
+    }
+
+    /// The kernel need not stamp what comes any more.
+    pub(crate) fn forget_stamps(&self) {
+        let off: libc::c_int = 0;
+        // A socket that still has stamps costs a little more, nothing else.
+        self.set(libc::SOL_SOCKET, libc::SO_TIMESTAMPNS, &off).ok();
     }
 
     /// Begins to connect a socket that is not connected yet.
@@ -212,6 +232,31 @@ impl Socket {
                 count,
                 emptied: count < buffer.len(),
                 stamp: stamp_in(&message),
+            },
+            Err(_) => match OsError::last() {
+                OsError(libc::EAGAIN | libc::EINTR) => Received::Nothing,
+                error => Received::Broken(error),
+            },
+        }
+    }
+
+    /// As [`Socket::receive`], without asking for the stamp.
+    pub(crate) fn read(&self, buffer: &mut [u8]) -> Received {
+        // SAFETY: the kernel writes at most `buffer.len()` bytes into `buffer`.
+        let result = unsafe {
+            libc::recv(
+                self.stream.as_raw_fd(),
+                buffer.as_mut_ptr().cast(),
+                buffer.len(),
+                0,
+            )
+        };
+        match usize::try_from(result) {
+            Ok(0) => Received::End,
+            Ok(count) => Received::Bytes {
+                count,
+                emptied: count < buffer.len(),
+                stamp: None,
             },
             Err(_) => match OsError::last() {
                 OsError(libc::EAGAIN | libc::EINTR) => Received::Nothing,

@@ -32,7 +32,7 @@ use blocks::Blocks;
 use conversation::Conversation;
 use lane::{Lane, Meter, Passage};
 use model::{Content, Direction, Message, Phase, Protocol, Role, Timestamp};
-pub use rows::text_rows;
+pub use rows::{text_results, text_rows};
 pub use signature::recognise;
 
 /// Decodes one MySQL or MariaDB connection, from its greeting or from the middle.

@@ -21,7 +21,7 @@ mod shape;
 mod signature;
 mod startup;
 
-pub use rows::text_rows;
+pub use rows::{text_results, text_rows};
 pub use shape::MAXIMUM_MESSAGE;
 pub use signature::recognise;
 

@@ -1,9 +1,9 @@
 //! Waiting for a child that may be killed meanwhile.
 
-use super::{Control, Deadline, LoadError};
+use super::{Deadline, LoadError};
 use crate::error::OsError;
 use std::process::{Child, ExitStatus};
-use std::sync::atomic::Ordering;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, sync_channel};
 use std::time::{Duration, Instant};
 
@@ -15,13 +15,13 @@ use std::time::{Duration, Instant};
 pub fn wait(
     mut child: Child,
     deadline: &Deadline,
-    control: &Control,
+    stop: &AtomicBool,
 ) -> Result<(ExitStatus, Instant), LoadError> {
     let id = child.id();
     let (ended, at, killed) = std::thread::scope(|scope| {
         // Nothing is ever sent: the sender is dropped when the child has ended.
         let (over, is_over) = sync_channel::<()>(0);
-        let guard = scope.spawn(move || guard(id, deadline, control, &is_over));
+        let guard = scope.spawn(move || guard(id, deadline, stop, &is_over));
         let ended = wait_without_reaping(id);
         let at = Instant::now();
         drop(over);
@@ -37,14 +37,14 @@ pub fn wait(
 }
 
 /// Kills the group `id` at the deadline or when the run is ended, unless it is over before.
-fn guard(id: u32, deadline: &Deadline, control: &Control, is_over: &Receiver<()>) -> Result<(), LoadError> {
+fn guard(id: u32, deadline: &Deadline, stop: &AtomicBool, is_over: &Receiver<()>) -> Result<(), LoadError> {
     loop {
         let left = deadline.left();
         let pause = left.as_ref().map_or(Duration::ZERO, |left| LOOK_UP.min(*left));
         if is_over.recv_timeout(pause) == Err(RecvTimeoutError::Disconnected) {
             return Ok(());
         }
-        let stopped = control.stop.load(Ordering::Relaxed).then_some(LoadError::Stopped);
+        let stopped = stop.load(Ordering::Relaxed).then_some(LoadError::Stopped);
         if let Some(reason) = left.err().or(stopped) {
             // SAFETY: kill takes two integers and touches no memory; the group's leader is not reaped before this
             // thread has ended, so the number cannot belong to another group.

@@ -1,11 +1,13 @@
 //! Command load: each run of a command is an operation.
 
 use super::child::wait;
-use super::{Birth, Client, Deadline, LoadError, Workload};
+use super::engine::solo::{Client, Operated};
+use super::engine::{Ground, solo};
+use super::{Birth, Deadline, LoadError, LoadOutcome, Workload};
 use crate::error::OsError;
 use std::os::unix::process::CommandExt;
 use std::process::{Command, Stdio};
-use std::time::{Duration, Instant};
+use std::time::Instant;
 
 /// Runs of a command, from its start to its end. What it prints is thrown away, unless `make` says otherwise. It has a
 /// process group of its own, which is killed when it takes too long or the run is ended.
@@ -20,12 +22,11 @@ impl<'a> CommandLoad<'a> {
     }
 }
 
-impl Workload for CommandLoad<'_> {
-    fn client<'a>(&'a self, birth: &Birth<'a>) -> Result<Box<dyn Client + 'a>, LoadError> {
-        Ok(Box::new(CommandClient {
-            load: self,
-            birth: *birth,
-        }))
+impl Workload for CommandLoad<'_> {}
+
+impl super::Runs for CommandLoad<'_> {
+    fn run(&self, ground: &Ground<'_>) -> Result<LoadOutcome, LoadError> {
+        solo::run(ground, 1, |birth| CommandClient { load: self, birth })
     }
 }
 
@@ -35,7 +36,7 @@ struct CommandClient<'a> {
 }
 
 impl Client for CommandClient<'_> {
-    fn operate(&mut self) -> Result<Duration, LoadError> {
+    fn operate(&mut self) -> Result<Operated, LoadError> {
         let mut command = (self.load.make)();
         command
             .stdin(Stdio::null())
@@ -47,9 +48,12 @@ impl Client for CommandClient<'_> {
         let child = command.spawn().map_err(|error| LoadError::CommandNotStarted {
             reason: OsError::of(&error),
         })?;
-        let (status, ended) = wait(child, &deadline, self.birth.control)?;
+        let (status, ended) = wait(child, &deadline, self.birth.stop)?;
         if status.success() {
-            Ok(ended.saturating_duration_since(started))
+            Ok(Operated {
+                duration: ended.saturating_duration_since(started),
+                ..Operated::default()
+            })
         } else {
             Err(LoadError::Command {
                 status: status.to_string(),

@@ -33,7 +33,7 @@ impl Control {
         let threads = self.threads.lock().unwrap_or_else(PoisonError::into_inner);
         let mut sum = Progress::default();
         for counters in threads.iter() {
-            counters.add_to(&mut sum);
+            sum = sum.and(&counters.progress());
         }
         sum
     }
@@ -53,6 +53,17 @@ impl Control {
 }
 
 impl Progress {
+    /// Together with what others did.
+    pub(super) fn and(&self, other: &Self) -> Self {
+        Self {
+            done: self.done + other.done,
+            failed: self.failed + other.failed,
+            time: self.time + other.time,
+            squares: self.squares + other.squares,
+            lag: self.lag + other.lag,
+        }
+    }
+
     /// What came since `earlier`.
     pub fn since(&self, earlier: &Self) -> Self {
         Self {
@@ -116,12 +127,15 @@ impl Counters {
         add(&self.failed, 1);
     }
 
-    fn add_to(&self, sum: &mut Progress) {
-        sum.done += self.done.load(Ordering::Relaxed);
-        sum.failed += self.failed.load(Ordering::Relaxed);
-        sum.time += Duration::from_nanos(self.nanoseconds.load(Ordering::Relaxed));
-        sum.squares += u128::from(self.squares.load(Ordering::Relaxed));
-        sum.lag += Duration::from_nanos(self.lag.load(Ordering::Relaxed));
+    /// What it has done so far.
+    pub fn progress(&self) -> Progress {
+        Progress {
+            done: self.done.load(Ordering::Relaxed),
+            failed: self.failed.load(Ordering::Relaxed),
+            time: Duration::from_nanos(self.nanoseconds.load(Ordering::Relaxed)),
+            squares: self.squares.load(Ordering::Relaxed).into(),
+            lag: Duration::from_nanos(self.lag.load(Ordering::Relaxed)),
+        }
     }
 }
 

@@ -57,6 +57,24 @@ pub enum LoadError {
     /// A URL for HTTP load is not one.
     #[error("the URL is none of HTTP: write http://HOST:PORT/PATH, with %20 for spaces")]
     NotHttp,
+    /// There is nothing to run.
+    #[error("there is no script to run")]
+    NoScript,
+    /// A script sends statements without waiting, to a server that does not take them so.
+    #[error("pipelines are PostgreSQL's: \\startpipeline is nothing for this target")]
+    Pipeline,
+    /// A statement whose row a script keeps gave none, or several.
+    #[error("statement {number}: \\gset wants one row, and its result has none or several")]
+    NotOneRow {
+        /// Which of the script's statements, from 1.
+        number: usize,
+    },
+    /// A statement whose result a script keeps gave too much.
+    #[error("statement {number}: its result is too large to be kept (16 MiB)")]
+    KeptTooLong {
+        /// Which of the script's statements, from 1.
+        number: usize,
+    },
     /// A script is wrong.
     #[error("{0}")]
     Script(#[from] crate::load::script::ScriptError),
@@ -92,6 +110,10 @@ impl LoadError {
             Self::Command { .. } => Blame::Client,
             Self::Scheme { .. }
             | Self::NotHttp
+            | Self::NoScript
+            | Self::Pipeline
+            | Self::NotOneRow { .. }
+            | Self::KeptTooLong { .. }
             | Self::Script(_)
             | Self::CommandNotStarted { .. }
             | Self::Stopped => Blame::Longwire,

@@ -1,23 +1,35 @@
-//! SQL load: the statements of a script, one after another, as one operation.
+//! SQL load: clients of PostgreSQL, MySQL or MariaDB that run scripts, each run an operation.
 
-use super::script::{Action, Scripts, Values};
-use super::{Birth, Client, LoadError, Workload};
-use crate::clock::Clock;
-use crate::session::{Session, SessionOptions, mysql, postgres};
+mod client;
+mod machine;
+mod mysql;
+mod postgres;
+mod prepared;
+
+use super::engine::machine::{Kind, Opened, Site, session_options};
+use super::engine::{Ground, crowd, solo};
+use super::script::Scripts;
+use super::{Birth, LoadError, LoadOutcome, QueryMode, Watch, Workload};
+use crate::session::{Session, SessionOptions, mysql as mysql_session, postgres as postgres_session};
 use crate::target::{Scheme, Target};
-use model::Timestamp;
+use machine::SqlMachine;
+use model::ConnectionId;
+use prepared::Compiled;
 use std::net::SocketAddr;
-use std::time::Duration;
 
-/// Statements run in order, each sent when the reply to the last is complete; all of them together are an operation.
-/// Results are counted to their end and forgotten.
-#[derive(Debug, Clone)]
+/// Scripts run by clients of a database: each client chooses one by its weight, runs it, and that is an operation.
+/// Statements are sent one by one, each when the reply to the last is complete (but in pipelines). Results are counted to
+/// their end and forgotten, except those a script keeps.
+#[derive(Debug)]
 pub struct SqlLoad {
     target: Target,
-    address: SocketAddr,
+    address: Option<SocketAddr>,
     scripts: Scripts,
+    mode: QueryMode,
     reconnect: bool,
     dialect: Dialect,
+    /// By [`super::script::Statement::number`].
+    statements: Vec<Compiled>,
 }
 
 /// What is said to a database of some protocol.
@@ -28,140 +40,110 @@ enum Dialect {
 }
 
 impl SqlLoad {
-    /// `scripts` run by clients, as text, of the database `target`, whose host is at `address`. With `reconnect` each operation
-    /// has its own connection, and connecting and logging in are part of it; without it a client connects once, and a
-    /// duration is that of the statements.
+    /// `scripts` run by clients of the database `target`, their statements sent as `mode` says.
     ///
     /// # Errors
-    /// [`LoadError::Scheme`] when there is no SQL load for such a target.
-    pub fn new(
-        target: &Target,
-        address: SocketAddr,
-        scripts: Scripts,
-        reconnect: bool,
-    ) -> Result<Self, LoadError> {
-        let dialect = match target.scheme {
-            Scheme::Postgres | Scheme::Kingbase => Dialect::Postgres,
-            Scheme::Mysql | Scheme::Mariadb => Dialect::Mysql,
+    /// [`LoadError::Scheme`] when there is no SQL load for such a target; [`LoadError::Script`] when the scripts do not go
+    /// with the mode, [`LoadError::NoScript`] when there is none.
+    pub fn new(target: &Target, scripts: Scripts, mode: QueryMode) -> Result<Self, LoadError> {
+        let dialect = Dialect::of(target)?;
+        if scripts.list().is_empty() {
+            return Err(LoadError::NoScript);
+        }
+        scripts.check(mode)?;
+        let statements = prepared::compile(&scripts, dialect, mode);
+        Ok(Self {
+            target: target.clone(),
+            address: None,
+            scripts,
+            mode,
+            reconnect: false,
+            dialect,
+            statements,
+        })
+    }
+
+    /// The same at a known address of the target's host: nobody is asked for it.
+    #[must_use]
+    pub fn at(self, address: SocketAddr) -> Self {
+        Self {
+            address: Some(address),
+            ..self
+        }
+    }
+
+    /// The same with a connection of its own for each operation: connecting and logging in are part of it. Otherwise a
+    /// client connects once, and a duration is that of the script.
+    #[must_use]
+    pub fn reconnecting(self, reconnect: bool) -> Self {
+        Self { reconnect, ..self }
+    }
+}
+
+impl Dialect {
+    fn of(target: &Target) -> Result<Self, LoadError> {
+        match target.scheme {
+            Scheme::Postgres | Scheme::Kingbase => Ok(Self::Postgres),
+            Scheme::Mysql | Scheme::Mariadb => Ok(Self::Mysql),
             Scheme::Http
             | Scheme::Tcp
             | Scheme::Oracle
             | Scheme::SqlServer
             | Scheme::Redis
-            | Scheme::Informix => {
-                return Err(LoadError::Scheme {
-                    scheme: target.scheme.name(),
-                });
-            }
-        };
-        Ok(Self {
-            target: target.clone(),
-            address,
-            scripts,
-            reconnect,
-            dialect,
-        })
-    }
-}
-
-impl Workload for SqlLoad {
-    fn client<'a>(&'a self, birth: &Birth<'a>) -> Result<Box<dyn Client + 'a>, LoadError> {
-        let mut client = SqlClient {
-            load: self,
-            birth: *birth,
-            session: None,
-            clock: Clock::anchored_now(),
-            values: self.scripts.values(birth.number, birth.number + 1, birth.seed),
-            text: Vec::new(),
-        };
-        if !self.reconnect {
-            client.session = Some(client.connect()?);
-        }
-        Ok(Box::new(client))
-    }
-}
-
-struct SqlClient<'a> {
-    load: &'a SqlLoad,
-    birth: Birth<'a>,
-    session: Option<Session<'a>>,
-    clock: Clock,
-    values: Values,
-    /// The request that is being sent.
-    text: Vec<u8>,
-}
-
-impl<'a> SqlClient<'a> {
-    fn connect(&self) -> Result<Session<'a>, LoadError> {
-        let options = SessionOptions {
-            timeout: self.birth.timeout,
-            clock: self.clock,
-            address: Some(self.load.address),
-            ..SessionOptions::new(&self.birth.control.stop)
-        };
-        Ok(Session::open(&self.load.target, options)?)
-    }
-
-    /// Runs a script once; gives when the last reply was complete.
-    fn run(&mut self, session: &mut Session<'_>) -> Result<Timestamp, LoadError> {
-        let load = self.load;
-        let mut ended = self.clock.now();
-        let Some(script) = self.values.choose(&load.scripts) else {
-            return Ok(ended);
-        };
-        let mut at = 0;
-        loop {
-            match self.values.next(script, &mut at)? {
-                Action::Statement(statement) => {
-                    self.text.clear();
-                    load.dialect
-                        .write(&mut self.text, |text| self.values.write(statement, text));
-                    let reply = session.exchange(&self.text, self.birth.timeout)?;
-                    if let Some((code, text)) = reply.error {
-                        let number = statement.number() + 1;
-                        return Err(LoadError::Statement { number, code, text });
-                    }
-                    ended = reply.last_byte_at;
-                }
-                Action::Sleep(pause) => std::thread::sleep(pause),
-                Action::StartPipeline | Action::SyncPipeline | Action::EndPipeline => {}
-                Action::End => return Ok(ended),
-            }
+            | Scheme::Informix => Err(LoadError::Scheme {
+                scheme: target.scheme.name(),
+            }),
         }
     }
 }
 
-impl Client for SqlClient<'_> {
-    fn operate(&mut self) -> Result<Duration, LoadError> {
-        let started = self.clock.now();
-        let mut session = match self.session.take() {
-            Some(session) => session,
-            None => self.connect()?,
-        };
-        let ended = self.run(&mut session)?;
-        if self.load.reconnect {
-            session.close();
+impl Workload for SqlLoad {}
+
+impl super::Runs for SqlLoad {
+    fn run(&self, ground: &Ground<'_>) -> Result<LoadOutcome, LoadError> {
+        if self.reconnect {
+            solo::run(ground, self.scripts(), |birth| {
+                client::Reconnecting::new(self, birth, ground)
+            })
         } else {
-            self.session = Some(session);
-        }
-        Ok(ended.since(started))
-    }
-}
-
-impl Drop for SqlClient<'_> {
-    fn drop(&mut self) {
-        if let Some(session) = self.session.take() {
-            session.close();
+            crowd::run(self, ground)
         }
     }
 }
 
-impl Dialect {
-    /// Puts the statement that `text` writes into one request.
-    fn write(self, request: &mut Vec<u8>, text: impl FnOnce(&mut Vec<u8>)) {
-        match self {
-            Self::Postgres => postgres::query(request, text),
-            Self::Mysql => mysql::query(request, text),
+impl Kind for SqlLoad {
+    type Machine<'k> = SqlMachine<'k>;
+
+    fn machine<'k>(&'k self, birth: &Birth<'_>) -> SqlMachine<'k> {
+        SqlMachine::new(self, birth)
+    }
+
+    fn open(
+        &self,
+        birth: &Birth<'_>,
+        watch: Option<&Watch<'_>>,
+        id: &dyn Fn() -> ConnectionId,
+    ) -> Result<Option<Opened>, LoadError> {
+        let options = SessionOptions {
+            address: self.address,
+            ..session_options(birth, watch, id)
+        };
+        let session = Session::open(&self.target, options)?;
+        Ok(Some(Opened::of(session, watch)))
+    }
+
+    fn site(&self) -> Option<Site<'_>> {
+        None
+    }
+
+    fn scripts(&self) -> usize {
+        self.scripts.list().len()
+    }
+
+    fn farewell(&self) -> &'static [u8] {
+        match self.dialect {
+            Dialect::Postgres => postgres_session::GOODBYE,
+            Dialect::Mysql => mysql_session::GOODBYE,
         }
     }
 }

@@ -55,11 +55,11 @@ fn a_run_can_be_ended_from_outside() {
             std::thread::sleep(Duration::from_millis(100));
             control.stop.store(true, Ordering::Relaxed);
         });
-        live::load::run(&CommandLoad::new(&make), &plan(3, 100), &control)
+        live::load::run(&CommandLoad::new(&make), &plan(3, 100), &control, None)
     });
     let outcome = outcome.unwrap();
     assert_eq!((outcome.measured, outcome.errors), (None, vec![]));
     assert!(started.elapsed() < Duration::from_secs(60));
-    let stopped = live::load::run(&CommandLoad::new(&make), &plan(1, 1), &control);
+    let stopped = live::load::run(&CommandLoad::new(&make), &plan(1, 1), &control, None);
     assert_eq!(stopped, Err(LoadError::Stopped));
 }

@@ -16,7 +16,7 @@ fn plan(clients: u32, operations: u64) -> Plan {
 }
 
 fn run(workload: &dyn Workload, plan: &Plan) -> Result<LoadOutcome, LoadError> {
-    live::load::run(workload, plan, &Control::default())
+    live::load::run(workload, plan, &Control::default(), None)
 }
 
 /// All operations of `plan` succeeded.

@@ -2,7 +2,7 @@ use super::{assert_whole, plan, run};
 use live::Target;
 use live::load::script::{Quoting, Scripts};
 use live::load::sql::SqlLoad;
-use live::load::{Control, LoadError, LoadOutcome, Plan};
+use live::load::{Control, LoadError, LoadOutcome, Plan, QueryMode};
 use live::session::SessionError;
 use std::net::{Ipv4Addr, SocketAddr};
 use std::time::Duration;
@@ -12,7 +12,10 @@ fn sql(url: &str, script: &[&str], reconnect: bool) -> SqlLoad {
     let target = Target::parse(url).unwrap();
     let address = SocketAddr::from((Ipv4Addr::LOCALHOST, target.port));
     let script = Scripts::of(script.iter().copied(), Quoting::of(target.scheme)).unwrap();
-    SqlLoad::new(&target, address, script, reconnect).unwrap()
+    SqlLoad::new(&target, script, QueryMode::Simple)
+        .unwrap()
+        .at(address)
+        .reconnecting(reconnect)
 }
 
 fn load(url: &str, script: &[&str], plan: &Plan) -> Result<LoadOutcome, LoadError> {
@@ -165,7 +168,7 @@ fn a_server_that_is_killed_is_told() {
     for_a_while.operations = None;
     for_a_while.duration = Some(Duration::from_secs(3));
     let outcome = std::thread::scope(|scope| {
-        let run = scope.spawn(|| live::load::run(&load, &for_a_while, &control));
+        let run = scope.spawn(|| live::load::run(&load, &for_a_while, &control, None));
         while control.progress().done < 20 {
             std::thread::sleep(Duration::from_millis(5));
         }
@@ -191,9 +194,8 @@ fn a_server_that_is_killed_is_told() {
 
 #[test]
 fn what_cannot_be_asked_is_refused_before_anything_is_sent() {
-    let address = SocketAddr::from((Ipv4Addr::LOCALHOST, 1));
     let script = || Scripts::of(["select 1"], Quoting::Standard).unwrap();
-    let new = |url: &str| SqlLoad::new(&Target::parse(url).unwrap(), address, script(), false).map(|_| ());
+    let new = |url: &str| SqlLoad::new(&Target::parse(url).unwrap(), script(), QueryMode::Simple).map(|_| ());
     assert_eq!(
         new("oracle://db/shop"),
         Err(LoadError::Scheme { scheme: "oracle" })

@@ -5,7 +5,7 @@ use super::wiring::Wiring;
 use anyhow::{Context, Result};
 use live::Target;
 use live::load::script::{Quoting, Scripts};
-use live::load::{self, Control, LoadOutcome, Plan};
+use live::load::{self, Control, LoadOutcome, Plan, QueryMode};
 use std::net::SocketAddr;
 use std::process::Command;
 
@@ -28,7 +28,9 @@ pub fn run(lab: &Lab, amount: Amount, wiring: &Wiring, control: &Control) -> Res
         WorkloadKind::Http { url, keep_alive } => {
             let address = address(url, 80, wiring)?;
             let http = load::http::HttpLoad::new(url, address, *keep_alive)?;
-            let ran = wiring.network().within(host, || load::run(&http, &plan, control));
+            let ran = wiring
+                .network()
+                .within(host, || load::run(&http, &plan, control, None));
             Ok(ran?)
         }
         WorkloadKind::Sql {
@@ -40,8 +42,12 @@ pub fn run(lab: &Lab, amount: Amount, wiring: &Wiring, control: &Control) -> Res
             let quoting = Quoting::of(target.scheme);
             let script = Scripts::of(statements.iter().map(String::as_str), quoting)?;
             let address = SocketAddr::new(wiring.address(&target.host), target.port);
-            let sql = load::sql::SqlLoad::new(&target, address, script, *reconnect)?;
-            let ran = wiring.network().within(host, || load::run(&sql, &plan, control));
+            let sql = load::sql::SqlLoad::new(&target, script, QueryMode::Simple)?
+                .at(address)
+                .reconnecting(*reconnect);
+            let ran = wiring
+                .network()
+                .within(host, || load::run(&sql, &plan, control, None));
             Ok(ran?)
         }
         WorkloadKind::Command { command } => {
@@ -64,7 +70,7 @@ pub fn run(lab: &Lab, amount: Amount, wiring: &Wiring, control: &Control) -> Res
                     ..plan
                 },
             };
-            Ok(load::run(&runs, &plan, control)?)
+            Ok(load::run(&runs, &plan, control, None)?)
         }
     }
 }

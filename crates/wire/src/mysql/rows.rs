@@ -4,15 +4,17 @@
 use crate::reader::Reader;
 use crate::rows::TextRows;
 
-/// The rows of the last result in `reply`, the server's bytes from the first of a packet on. A packet that is cut, or not
-/// as the protocol has it, ends the reading; what was read before it stays. Values beyond 16 MiB are not read.
+/// The rows of the last result in `reply`, as [`text_results`] reads them.
 pub fn text_rows(reply: &[u8]) -> TextRows {
+    text_results(reply).pop().unwrap_or_default()
+}
+
+/// The rows of each result in `reply`, the server's bytes from the first of a packet on; a statement without rows has an
+/// empty one. A packet that is cut, or not as the protocol has it, ends the reading; what was read before it stays. Values
+/// beyond 16 MiB are not read.
+pub fn text_results(reply: &[u8]) -> Vec<TextRows> {
     let mut packets = Packets(Reader::new(reply));
-    let mut last = TextRows::default();
-    while let Some(found) = result(&mut packets) {
-        last = found;
-    }
-    last
+    std::iter::from_fn(|| result(&mut packets)).collect()
 }
 
 /// The packets of a reply, without their headers.

@@ -3,28 +3,36 @@
 use crate::reader::Reader;
 use crate::rows::TextRows;
 
-/// The rows of the last result in `reply`, the server's bytes from the first of a message on. A message that is cut, or
-/// not as the protocol has it, ends the reading; what was read before it stays.
+/// The rows of the last result in `reply`, as [`text_results`] reads them.
 pub fn text_rows(reply: &[u8]) -> TextRows {
-    let mut found = TextRows::default();
+    text_results(reply).pop().unwrap_or_default()
+}
+
+/// The rows of each result in `reply`, the server's bytes from the first of a message on; a statement without rows has an
+/// empty one. A message that is cut, or not as the protocol has it, ends the reading; what was read before it stays.
+pub fn text_results(reply: &[u8]) -> Vec<TextRows> {
+    let mut results = Vec::new();
+    let mut coming = None;
     let mut bytes = Reader::new(reply);
     while let Some((tag, body)) = message(&mut bytes) {
         match tag {
             b'T' => {
                 let Some(columns) = columns(body) else { break };
-                found = TextRows {
+                coming = Some(TextRows {
                     columns,
                     rows: Vec::new(),
-                };
+                });
             }
-            b'D' => match row(body, found.columns.len()) {
-                Some(row) => found.rows.push(row),
-                None => break,
+            b'D' => match (&mut coming, row(body)) {
+                (Some(result), Some(row)) if row.len() == result.columns.len() => result.rows.push(row),
+                _ => break,
             },
+            b'C' => results.push(coming.take().unwrap_or_default()),
             _ => {}
         }
     }
-    found
+    results.extend(coming);
+    results
 }
 
 fn message<'a>(bytes: &mut Reader<'a>) -> Option<(u8, Reader<'a>)> {
@@ -44,11 +52,8 @@ fn columns(mut body: Reader<'_>) -> Option<Vec<String>> {
         .collect()
 }
 
-fn row(mut body: Reader<'_>, columns: usize) -> Option<Vec<Option<Vec<u8>>>> {
+fn row(mut body: Reader<'_>) -> Option<Vec<Option<Vec<u8>>>> {
     let count = body.u16_be()?;
-    if usize::from(count) != columns {
-        return None;
-    }
     (0..count)
         .map(|_| match body.u32_be()? {
             u32::MAX => Some(None),

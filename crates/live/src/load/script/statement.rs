@@ -62,6 +62,11 @@ impl Statement {
         self.line
     }
 
+    /// Whether it is the same each time: no variable is in it.
+    pub fn is_fixed(&self) -> bool {
+        self.parts.iter().all(|part| matches!(part, Part::Text(_)))
+    }
+
     /// What becomes of its results; absent when they are only counted.
     pub fn keep(&self) -> Option<&Keep> {
         self.keep.as_ref()
