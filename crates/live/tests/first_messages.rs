@@ -115,7 +115,10 @@ fn a_listener_that_wants_it_again_costs_a_second_turn() {
 #[test]
 fn a_listener_that_wants_it_again_for_ever_is_given_up() {
     let told = ask(&format!("oracle://127.0.0.1:{}", answering(RESEND)), 2);
-    assert!(told.failed[0].contains("a listener's answer to CONNECT"), "{told:?}");
+    assert!(
+        told.failed[0].contains("a listener's answer to CONNECT"),
+        "{told:?}"
+    );
     assert!(told.samples.is_empty(), "{told:?}");
 }
 
