@@ -213,9 +213,13 @@ impl Many {
     }
 
     fn run(&mut self, counter: &mut Counter<'_>) {
-        for place in 0..self.streams.len() {
-            if !self.advance(place, false, counter) {
-                return;
+        for stream in &mut self.streams {
+            if let Some((asking, from)) = stream {
+                *from = Instant::now();
+                if let Err(ending) = asking.begin(&self.filler) {
+                    counter.broke(ending);
+                    *stream = None;
+                }
             }
         }
         let mut ready = ReadyList::new();
