@@ -10,7 +10,7 @@ use super::trips::{self, Course, Trips};
 use super::usage::{Of, processor_time};
 use super::{BulkPlan, EchoError, Plan};
 use crate::error::OsError;
-use crate::tcp_info::TcpInfo;
+use crate::tcp_info::KernelFigures;
 use model::{BitRate, BulkOutcome, Direction, Distribution, DistributionBuilder};
 use std::io::{self, Read, Write};
 use std::net::{Shutdown, TcpStream};
@@ -60,7 +60,7 @@ pub fn bulk(echo: &Echo, plan: &BulkPlan, stop: &AtomicBool) -> Result<BulkOutco
         payload_bytes: bytes,
         elapsed,
         rate: rate(bytes, elapsed),
-        retransmitted: TcpInfo::of(socket.as_fd())
+        retransmitted: KernelFigures::of(socket.as_fd())
             .filter(|_| sends)
             .and_then(|info| info.retransmitted)
             .map(u64::from),

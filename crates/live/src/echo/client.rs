@@ -9,7 +9,7 @@ use super::{EchoError, GREETING, Plan, trips};
 use crate::error::OsError;
 use crate::resolve;
 use crate::target::Target;
-use crate::tcp_info::TcpInfo;
+use crate::tcp_info::KernelFigures;
 use model::{DistributionBuilder, EchoOutcome};
 use std::io::{self, ErrorKind, Write};
 use std::net::{Ipv4Addr, Shutdown, SocketAddr, TcpStream};
@@ -223,9 +223,9 @@ fn outcome(
             },
         });
     }
-    let infos: Vec<TcpInfo> = sockets
+    let infos: Vec<KernelFigures> = sockets
         .iter()
-        .filter_map(|socket| TcpInfo::of(socket.as_fd()))
+        .filter_map(|socket| KernelFigures::of(socket.as_fd()))
         .collect();
     let elapsed = trips.elapsed;
     Ok(EchoOutcome {

@@ -225,7 +225,7 @@ mod tests {
     #[test]
     fn what_is_no_greeting_is_told_apart() {
         assert_eq!(
-            Hello::decode(b"GET / HTTP/1.1\r\nHost: localhost\r\n"),
+            Hello::decode(b"GET / HTTP/1.1\r\nHost: a.local\r\n\0"),
             Err(NoGreeting::Foreign)
         );
         let mut newer = hello().encode();
