@@ -7,7 +7,6 @@
 //! Start reading at [`relay`].
 
 pub mod clock;
-pub mod echo;
 pub mod error;
 pub mod load;
 pub mod network;

@@ -46,6 +46,13 @@ pub struct Plan {
 /// What is asked.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Question {
+    /// A statement in a session that is logged in; where longwire has no login, the same as without one.
+    Statement {
+        /// The statement; absent for the least one that also asks for the server's own time.
+        sql: Option<String>,
+        /// Whether it is prepared once and then executed.
+        prepared: bool,
+    },
     /// What needs no credentials: the first message of the protocol, or a TCP connection where there is none.
     NoLogin,
     /// An ICMP echo of the target's host.
@@ -61,6 +68,8 @@ pub enum Event {
     Sample(Sample),
     /// The echo of longwire's own was asked.
     Floor(Duration),
+    /// What a reader of the figures must know.
+    Caution(&'static str),
     /// This target cannot be asked at all; nothing more comes of it.
     Failed(PingError),
 }
@@ -74,7 +83,7 @@ pub struct Opening {
     pub version: Option<String>,
     /// What is asked, in a few words.
     pub question: String,
-    /// What a reader of the figures must know.
+    /// What a reader of the figures must know from the start.
     pub caution: Option<&'static str>,
     /// What opening it took; none for a probe that connects each time.
     pub legs: Vec<Leg>,
@@ -117,7 +126,7 @@ impl Plan {
     pub fn name(&self) -> String {
         match self.question {
             Question::Icmp => format!("icmp://{}", self.target.host),
-            Question::NoLogin => self.target.to_string(),
+            Question::NoLogin | Question::Statement { .. } => self.target.to_string(),
         }
     }
 }

@@ -295,8 +295,7 @@ pub(crate) fn spawn(name: String, work: impl FnOnce() + Send + 'static) -> Resul
         })
 }
 
-/// A listening socket that does not block, and where it listens.
-pub(crate) fn listen(address: SocketAddr) -> Result<(TcpListener, SocketAddr), LiveError> {
+fn listen(address: SocketAddr) -> Result<(TcpListener, SocketAddr), LiveError> {
     let fault = |error: std::io::Error| match OsError::of(&error) {
         OsError(libc::EADDRINUSE) => LiveError::PortInUse { address },
         OsError(libc::EACCES | libc::EPERM) => LiveError::NotPermitted { address },
@@ -309,8 +308,7 @@ pub(crate) fn listen(address: SocketAddr) -> Result<(TcpListener, SocketAddr), L
     Ok((listener, local_address))
 }
 
-/// As many open files as the system lets this process have.
-pub(crate) fn raise_file_limit() {
+fn raise_file_limit() {
     let mut limit = libc::rlimit {
         rlim_cur: 0,
         rlim_max: 0,

@@ -6,7 +6,6 @@
 
 mod connection;
 mod distance;
-mod echo;
 mod exchange;
 mod lab;
 mod leg;

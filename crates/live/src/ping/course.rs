@@ -109,6 +109,9 @@ impl<T: Fn(Event) -> bool> Course<'_, T> {
             Ok(answer) => (true, (answer.request_bytes, answer.reply_bytes)),
             Err(_) => (false, (0, 0)),
         };
+        if let Some(caution) = probe.caution() {
+            self.tell(Event::Caution(caution))?;
+        }
         self.sample(number, None, answered, asked)?;
         if answered && echo.is_none() {
             *echo = probe

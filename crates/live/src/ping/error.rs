@@ -1,6 +1,7 @@
 //! Why a sample was lost, or a target cannot be asked.
 
 use crate::error::{LiveError, OsError};
+use crate::session::SessionError;
 use std::time::Duration;
 
 /// Why a sample was lost, or a target cannot be asked. Texts hold no literal and no secret.
@@ -30,6 +31,18 @@ pub enum PingError {
         /// What should have come.
         expected: &'static str,
     },
+    /// The server refused the login.
+    #[error("login refused: {text}")]
+    Login {
+        /// What it says, without what it quotes.
+        text: &'static str,
+    },
+    /// The session failed in another way.
+    #[error(transparent)]
+    Session(SessionError),
+    /// A statement that no packet has room for.
+    #[error("the statement is too long to be prepared")]
+    StatementTooLong,
     /// The system does not let this program send ICMP.
     #[error("longwire may not send ICMP here: {reason}")]
     IcmpRefused {
@@ -55,11 +68,36 @@ impl PingError {
         match self {
             Self::Connect(error) => error.hint(),
             Self::Unexpected { .. } => Some("is it the right scheme and port?".to_owned()),
+            Self::Login { .. } => Some("check user and password of the target".to_owned()),
             Self::IcmpRefused { .. } => Some(
                 "as root, let everybody ping: sysctl net.ipv4.ping_group_range='0 2147483647'; or leave --icmp out"
                     .to_owned(),
             ),
-            Self::TimedOut { .. } | Self::Closed | Self::Broken { .. } | Self::Stopped => None,
+            Self::Session(error) => error.hint(),
+            Self::TimedOut { .. }
+            | Self::Closed
+            | Self::Broken { .. }
+            | Self::StatementTooLong
+            | Self::Stopped => None,
+        }
+    }
+}
+
+impl From<SessionError> for PingError {
+    fn from(error: SessionError) -> Self {
+        match error {
+            SessionError::Connect(error) => Self::Connect(error),
+            SessionError::TimedOut { after } => Self::TimedOut { after },
+            SessionError::Closed => Self::Closed,
+            SessionError::Broken { reason } => Self::Broken { reason },
+            SessionError::Stopped => Self::Stopped,
+            SessionError::Login { .. }
+            | SessionError::Unexpected(_)
+            | SessionError::NotTheProtocol { .. }
+            | SessionError::Authentication { .. }
+            | SessionError::NoPassword
+            | SessionError::TooLong { .. }
+            | SessionError::NoSql => Self::Session(error),
         }
     }
 }

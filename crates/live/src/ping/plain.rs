@@ -21,7 +21,7 @@ pub(super) struct Means<'a> {
 }
 
 /// One exchange, or as much of one as a probe is about.
-#[derive(Debug, Clone, Copy)]
+#[derive(Debug, Clone)]
 pub(super) struct Answer {
     /// When its first byte was handed to the kernel, or its connection begun.
     pub(super) at: Timestamp,
@@ -34,7 +34,7 @@ pub(super) struct Answer {
     pub(super) request_bytes: u64,
     pub(super) reply_bytes: u64,
     /// The server's code and text where the answer was an error: it answered all the same.
-    pub(super) error: Option<&'static str>,
+    pub(super) error: Option<String>,
 }
 
 /// A connected TCP socket.
@@ -88,7 +88,7 @@ impl<'a> Plain<'a> {
 
     /// The kernel's own smoothed round trip now.
     pub(super) fn kernel_rtt(&self) -> Option<Duration> {
-        self.socket.info()?.min_rtt
+        self.socket.info()?.rtt
     }
 
     /// Whether the server has closed it meanwhile, or said something unasked.

@@ -8,10 +8,12 @@ mod oracle_listener;
 mod postgres_request;
 mod redis_ping;
 mod sqlserver_prelogin;
+mod statement;
 
 use super::plain::{Answer, Means};
 use super::{Opening, PingError, Plan, Question};
 use crate::resolve;
+use crate::session::SessionError;
 use crate::target::Scheme;
 use model::{Leg, Phase};
 use std::net::SocketAddr;
@@ -24,6 +26,11 @@ pub(super) trait Probe {
 
     /// One exchange. After an error the probe is closed and opened again.
     fn ask(&mut self) -> Result<Answer, PingError>;
+
+    /// What a reader of the figures must know since the last exchange; told once.
+    fn caution(&mut self) -> Option<&'static str> {
+        None
+    }
 
     /// Closes what is open.
     fn close(&mut self) {}
@@ -45,16 +52,34 @@ pub(super) enum Kind {
 
 /// The probe for a plan.
 pub(super) fn of<'a>(plan: &'a Plan, means: Means<'a>) -> Result<Box<dyn Probe + 'a>, PingError> {
-    if plan.question == Question::Icmp {
-        return Ok(Box::new(icmp::Icmp::new(means)));
-    }
-    Ok(match plan.target.scheme {
+    let scheme = plan.target.scheme;
+    let logs_in = match &plan.question {
+        Question::Icmp => return Ok(Box::new(icmp::Icmp::new(means))),
+        Question::NoLogin => false,
+        Question::Statement { sql, prepared } => {
+            let is_sql = matches!(
+                scheme,
+                Scheme::Postgres | Scheme::Kingbase | Scheme::Mysql | Scheme::Mariadb
+            );
+            if is_sql {
+                return Ok(Box::new(statement::Statement::new(
+                    means,
+                    sql.as_deref(),
+                    *prepared,
+                )));
+            } else if sql.is_some() || *prepared {
+                return Err(SessionError::NoSql.into());
+            }
+            true
+        }
+    };
+    Ok(match scheme {
         Scheme::Postgres | Scheme::Kingbase => Box::new(postgres_request::PostgresRequest::new(means)),
         Scheme::Mysql | Scheme::Mariadb => Box::new(mysql_greeting::MysqlGreeting::new(means)),
         Scheme::Http => Box::new(http::Http::new(means)),
-        Scheme::Redis => Box::new(redis_ping::RedisPing::new(means)),
+        Scheme::Redis => Box::new(redis_ping::RedisPing::new(means, logs_in)),
         Scheme::Oracle => Box::new(oracle_listener::OracleListener::new(means)),
-        Scheme::SqlServer => Box::new(sqlserver_prelogin::SqlServerPrelogin::new(means)),
+        Scheme::SqlServer => Box::new(sqlserver_prelogin::SqlServerPrelogin::new(means, logs_in)),
         Scheme::Tcp | Scheme::Informix => Box::new(connecting::Connecting::new(means)),
     })
 }

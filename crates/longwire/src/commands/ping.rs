@@ -16,9 +16,10 @@ use telling::Telling;
 /// Each line has the time until the last byte of the reply, the turns it cost, counted on the socket, and the kernel's own round
 /// trip. The first call of a connection is apart. Ends with -c, or on Ctrl-C, with a summary and the instrument's own floor.
 #[derive(Debug, ClapArgs)]
-#[command(after_help = "Examples:\n  longwire ping --no-login postgres://db1 -c 20\n  \
-                        longwire ping http://web1/ -i 200ms\n  \
-                        longwire ping --no-login tcp://db1:5432 tcp://db2:5432 --icmp\n  \
+#[command(after_help = "Examples:\n  longwire ping postgres://app@db1/shop\n  \
+                        longwire ping mysql://app@db1/shop -c 40 -i 50ms --icmp\n  \
+                        longwire ping --no-login postgres://db1 oracle://db2 redis://cache1\n  \
+                        longwire ping postgres://app@db1/shop --prepared --statement 'select 1'\n  \
                         longwire ping http://web1/ --prometheus 127.0.0.1:9187 --json > samples.jsonl")]
 pub struct Args {
     /// The servers: URLs, jdbc: URLs or libpq key=value strings; several are asked at once.
@@ -39,6 +40,12 @@ pub struct Args {
     /// Ask what needs no credentials: the first message of the protocol, a TCP connection where there is none.
     #[arg(long)]
     pub no_login: bool,
+    /// Ask this instead of the least statement: PostgreSQL and MySQL. It is shown, and repeated as often as asked.
+    #[arg(long, value_name = "SQL", conflicts_with = "no_login")]
+    pub statement: Option<String>,
+    /// Prepare the statement once and execute it; the first call shows what preparing costs.
+    #[arg(long, conflicts_with = "no_login")]
+    pub prepared: bool,
     /// An ICMP echo of each host beside it, where the system allows it.
     #[arg(long)]
     pub icmp: bool,
@@ -90,15 +97,16 @@ fn plans(args: &Args) -> Result<Vec<Plan>> {
     };
     let targets = args.targets.iter().map(|text| Ok(Target::parse(text)?));
     let targets = targets.collect::<Result<Vec<Target>>>()?;
-    if let Some(target) = targets
-        .iter()
-        .find(|target| !args.no_login && target.scheme.has_login())
-    {
-        bail!("longwire does not log in to {target} yet: say --no-login");
-    }
+    let question = match args.no_login {
+        true => Question::NoLogin,
+        false => Question::Statement {
+            sql: args.statement.clone(),
+            prepared: args.prepared,
+        },
+    };
     let mut plans: Vec<Plan> = targets
         .iter()
-        .map(|target| plan(target.clone(), Question::NoLogin))
+        .map(|target| plan(target.clone(), question.clone()))
         .collect();
     if args.icmp {
         for target in targets {

@@ -71,7 +71,9 @@ impl Probe for Http<'_> {
             kernel_rtt: connection.kernel_rtt(),
             request_bytes: self.request.len() as u64,
             reply_bytes: bytes.len() as u64,
-            error: head.failed.then_some("server: an HTTP status of 500 or more"),
+            error: head
+                .failed
+                .then(|| "server: an HTTP status of 500 or more".to_owned()),
         };
         self.connection = head.keeps.then_some(connection);
         Ok(answer)

@@ -47,7 +47,7 @@ impl Probe for MysqlGreeting<'_> {
             request_bytes: 0,
             reply_bytes: arrived.bytes.len() as u64,
             error: refused
-                .then_some("server: it refuses connections from this host, or has no room for more"),
+                .then(|| "server: it refuses connections from this host, or has no room for more".to_owned()),
         })
     }
 

@@ -47,7 +47,7 @@ impl Probe for PostgresRequest<'_> {
             kernel_rtt: connection.kernel_rtt(),
             request_bytes: SSL_REQUEST.len() as u64,
             reply_bytes: arrived.bytes.len() as u64,
-            error: refused.then_some("server: an error instead of an answer to SSLRequest"),
+            error: refused.then(|| "server: an error instead of an answer to SSLRequest".to_owned()),
         })
     }
 }

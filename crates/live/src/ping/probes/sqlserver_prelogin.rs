@@ -12,14 +12,16 @@ pub(super) struct SqlServerPrelogin<'a> {
     means: Means<'a>,
     address: Option<SocketAddr>,
     request: Vec<u8>,
+    login_was_meant: bool,
 }
 
 impl<'a> SqlServerPrelogin<'a> {
-    pub(super) fn new(means: Means<'a>) -> Self {
+    pub(super) fn new(means: Means<'a>, login_was_meant: bool) -> Self {
         Self {
             means,
             address: None,
             request: tds::prelogin(),
+            login_was_meant,
         }
     }
 
@@ -54,6 +56,9 @@ impl Probe for SqlServerPrelogin<'_> {
             server: Some(address),
             version: told.version.map(|version| format!("SQL Server {version}")),
             question: "PRELOGIN on a new connection each time, connecting apart from it".to_owned(),
+            caution: self
+                .login_was_meant
+                .then_some("longwire has no login for SQL Server: what is asked needs none"),
             ..Opening::default()
         })
     }

@@ -29,6 +29,7 @@ struct Told {
     tally: SampleTally,
     last: Option<Sample>,
     failed: Option<PingError>,
+    cautions: Vec<&'static str>,
     openings: u64,
 }
 
@@ -94,6 +95,7 @@ impl Telling {
                 }
                 told.last = Some(sample);
             }
+            Event::Caution(caution) => told.caution(caution),
             Event::Floor(floor) => told.tally.add_floor(floor),
             Event::Failed(error) => {
                 if several {
@@ -106,12 +108,12 @@ impl Telling {
     }
 
     fn opened(&mut self, number: usize, opening: Opening) -> Result<()> {
-        let name = self
-            .targets
-            .get(number)
-            .map_or_else(String::new, |told| told.name.clone());
+        let Some(told) = self.targets.get_mut(number) else {
+            return Ok(());
+        };
+        let name = told.name.clone();
         if let Some(caution) = opening.caution {
-            output::note(&format!("warning: {name}: {caution}"));
+            told.caution(caution);
         }
         if self.records.is_none() && self.table.is_none() && !self.quiet {
             output::print(&ping_opening(&PingOpening {
@@ -167,6 +169,12 @@ impl Telling {
         outcomes: &[PingOutcome],
         elapsed: Duration,
     ) -> Result<()> {
+        for told in &self.targets {
+            for caution in &told.cautions {
+                let text = format!("{}: {caution}", told.name);
+                records.warning(&Warning { text })?;
+            }
+        }
         for outcome in outcomes {
             if let Some(failed) = &outcome.failed {
                 let text = format!("{}: {failed}", outcome.target);
@@ -221,6 +229,12 @@ impl Telling {
 }
 
 impl Told {
+    /// Says at once what is said again among the records' warnings.
+    fn caution(&mut self, caution: &'static str) {
+        output::note(&format!("warning: {}: {caution}", self.name));
+        self.cautions.push(caution);
+    }
+
     fn outcome(&mut self, elapsed: Duration) -> PingOutcome {
         PingOutcome {
             target: self.name.clone(),
@@ -265,6 +279,8 @@ fn command_line(args: &Args) -> String {
     let targets: Vec<String> = targets.map(|target| target.to_string()).collect();
     let flags = [
         (args.no_login, " --no-login"),
+        (args.prepared, " --prepared"),
+        (args.statement.is_some(), " --statement ..."),
         (args.icmp, " --icmp"),
         (args.flood, " --flood"),
     ];
