@@ -7,6 +7,7 @@
 //! Start reading at [`relay`].
 
 pub mod clock;
+pub mod echo;
 pub mod error;
 pub mod load;
 pub mod network;

@@ -295,7 +295,8 @@ pub(crate) fn spawn(name: String, work: impl FnOnce() + Send + 'static) -> Resul
         })
 }
 
-fn listen(address: SocketAddr) -> Result<(TcpListener, SocketAddr), LiveError> {
+/// A listening socket that does not block, and where it listens.
+pub(crate) fn listen(address: SocketAddr) -> Result<(TcpListener, SocketAddr), LiveError> {
     let fault = |error: std::io::Error| match OsError::of(&error) {
         OsError(libc::EADDRINUSE) => LiveError::PortInUse { address },
         OsError(libc::EACCES | libc::EPERM) => LiveError::NotPermitted { address },
@@ -308,7 +309,8 @@ fn listen(address: SocketAddr) -> Result<(TcpListener, SocketAddr), LiveError> {
     Ok((listener, local_address))
 }
 
-fn raise_file_limit() {
+/// As many open files as the system lets this process have.
+pub(crate) fn raise_file_limit() {
     let mut limit = libc::rlimit {
         rlim_cur: 0,
         rlim_max: 0,

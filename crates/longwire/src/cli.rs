@@ -1,6 +1,6 @@
 //! The command line: one row a command.
 
-use crate::commands::{lab, link, ping, predict, read, relay, watch};
+use crate::commands::{echo, lab, link, ping, predict, read, relay, watch};
 use crate::output::Status;
 use clap::{Parser, Subcommand};
 
@@ -23,6 +23,7 @@ pub enum Command {
     #[cfg(feature = "demo")]
     Demo(crate::commands::demo::Args),
     Ping(ping::Args),
+    Echo(echo::Args),
     Watch(watch::Args),
     Relay(relay::Args),
     Read(read::Args),
@@ -41,6 +42,7 @@ impl Command {
             #[cfg(feature = "demo")]
             Self::Demo(args) => crate::commands::demo::run(&args),
             Self::Ping(args) => ping::run(&args),
+            Self::Echo(args) => echo::run(&args),
             Self::Watch(args) => watch::run(&args),
             Self::Relay(args) => relay::run(&args),
             Self::Read(args) => read::run(&args),

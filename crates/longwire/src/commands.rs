@@ -3,6 +3,7 @@
 pub mod child;
 #[cfg(feature = "demo")]
 pub mod demo;
+pub mod echo;
 pub mod lab;
 pub mod link;
 pub mod ping;

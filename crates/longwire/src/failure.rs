@@ -41,5 +41,10 @@ fn hint(error: &anyhow::Error) -> Option<String> {
                     .downcast_ref::<live::TargetError>()
                     .and_then(live::TargetError::hint)
             })
+            .or_else(|| {
+                cause
+                    .downcast_ref::<live::echo::EchoError>()
+                    .and_then(live::echo::EchoError::hint)
+            })
     })
 }

@@ -11,6 +11,7 @@
 pub mod connection_map;
 pub mod database_link;
 pub mod distribution;
+pub mod echo;
 pub mod endpoint;
 pub mod event;
 pub mod exchange;
@@ -26,6 +27,7 @@ pub mod timestamp;
 pub use connection_map::{ConnectionHasher, ConnectionMap};
 pub use database_link::DatabaseLinkOutcome;
 pub use distribution::DistributionBuilder;
+pub use echo::{BulkOutcome, EchoOutcome};
 pub use endpoint::{ConnectionId, Direction, Endpoint, Side};
 pub use event::{Closing, ConnectionEvent, Handshake, Observer, Segment, Totals};
 pub use exchange::{Exchange, Fingerprint, Step};

@@ -6,6 +6,7 @@
 
 mod connection;
 mod distance;
+mod echo;
 mod exchange;
 mod lab;
 mod leg;

@@ -6,6 +6,7 @@
 //! Start reading at [`read`].
 
 pub mod demo;
+pub mod echo;
 pub mod escape;
 pub mod explain;
 pub mod lab;
@@ -22,6 +23,7 @@ pub mod via;
 pub mod waterfall;
 
 pub use demo::{DemoOutcome, demo_view};
+pub use echo::{EchoReport, echo_view};
 pub use explain::{ExplainOutcome, ExplainedExchange, explain_view};
 pub use lab::{LabDrift, LabErrors, LabOutcome, LabPoint, LabSlope, lab_view};
 pub use lab_plan::{LabOutline, lab_plan_view};

@@ -120,6 +120,8 @@ fn written() -> Vec<String> {
                 ..model::Summary::default()
             })
         }),
+        line(|writer| writer.echo(&samples::echo())),
+        line(|writer| writer.bulk(&samples::bulk())),
         line(|writer| writer.exchange(&exchange(), Protocol::Postgres, None)),
     ];
     written

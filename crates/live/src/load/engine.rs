@@ -73,7 +73,18 @@ impl<'a> Ground<'a> {
             stop,
         }
     }
+
+    /// As [`Ground::birth`], for a connection ahead of operations.
+    fn birth_ahead(&'a self, number: u32, stop: &'a AtomicBool) -> Birth<'a> {
+        Birth {
+            timeout: self.plan.timeout.max(LEAST_TO_CONNECT),
+            ..self.birth(number, stop)
+        }
+    }
 }
+
+/// A connection that is made ahead of operations may take so long whatever these may take.
+const LEAST_TO_CONNECT: Duration = Duration::from_secs(10);
 
 /// How long is waited before looking whether something took too long, or the run was ended.
 pub(in crate::load) const LOOK_UP: Duration = Duration::from_millis(200);

@@ -2,6 +2,7 @@
 
 use super::connection::{ConnectionRecord, OpenedRecord, StartedRecord};
 use super::distance::{DatabaseLinkRecord, RowsRecord};
+use super::echo::{BulkRecord, EchoRecord};
 use super::exchange::ExchangeRecord;
 use super::lab::{LabRecord, OfPoint, PointRecord, SlopeRecord};
 use super::leg::LegRecord;
@@ -12,9 +13,9 @@ use super::outcome::{
 use super::sample::SampleRecord;
 use crate::text::{LabOutcome, LabPoint, LabSlope};
 use model::{
-    Conditions, ConnectionId, ConnectionOutcome, DatabaseLinkOutcome, Endpoint, Exchange, Leg, LinkOutcome,
-    Operation, OperationStep, Prediction, Protocol, RowTrain, Sample, StatementOutcome, Summary, Timestamp,
-    Warning,
+    BulkOutcome, Conditions, ConnectionId, ConnectionOutcome, DatabaseLinkOutcome, EchoOutcome, Endpoint,
+    Exchange, Leg, LinkOutcome, Operation, OperationStep, Prediction, Protocol, RowTrain, Sample,
+    StatementOutcome, Summary, Timestamp, Warning,
 };
 use serde::Serialize;
 use std::io::{self, BufWriter, Write};
@@ -193,6 +194,22 @@ impl<W: Write> JsonWriter<W> {
     /// When `out` fails.
     pub fn leg(&mut self, target: &str, number: u64, at: Timestamp, leg: &Leg) -> io::Result<()> {
         self.write(&LegRecord::of(target, number, at, leg))
+    }
+
+    /// Round trips that echo measured.
+    ///
+    /// # Errors
+    /// When `out` fails.
+    pub fn echo(&mut self, echo: &EchoOutcome) -> io::Result<()> {
+        self.write(&EchoRecord::of(echo))
+    }
+
+    /// A rate that echo measured.
+    ///
+    /// # Errors
+    /// When `out` fails.
+    pub fn bulk(&mut self, bulk: &BulkOutcome) -> io::Result<()> {
+        self.write(&BulkRecord::of(bulk))
     }
 
     /// Something a reader of the figures must know.

@@ -3,10 +3,11 @@
 #![allow(dead_code, reason = "each test uses a part of it")]
 
 use model::{
-    Attribution, BitRate, BoundBy, ByteCount, Conditions, ConnectionId, ConnectionOutcome,
-    DatabaseLinkOutcome, Decoding, Distribution, Endpoint, Exchange, LinkDirectionOutcome, LinkOutcome,
-    Measured, Operation, OperationGroup, OperationKind, OperationStep, Phase, Prediction, Protocol, RowTrain,
-    Sample, SampleTotals, StatementOutcome, Step, Summary, Timestamp, Totals, TransactionState, Warning,
+    Attribution, BitRate, BoundBy, BulkOutcome, ByteCount, Conditions, ConnectionId, ConnectionOutcome,
+    DatabaseLinkOutcome, Decoding, Direction, Distribution, EchoOutcome, Endpoint, Exchange,
+    LinkDirectionOutcome, LinkOutcome, Measured, Operation, OperationGroup, OperationKind, OperationStep,
+    Phase, Prediction, Protocol, RowTrain, Sample, SampleTotals, StatementOutcome, Step, Summary, Timestamp,
+    Totals, TransactionState, Warning,
 };
 use report::text::{DemoOutcome, ExplainOutcome, ExplainedExchange};
 use report::{JsonWriter, ReadOutcome};
@@ -377,6 +378,38 @@ pub fn totals() -> SampleTotals {
         per_second: 0.998,
         mdev: Some(micros(212)),
         floor: Some(micros(58)),
+    }
+}
+
+pub fn echo() -> EchoOutcome {
+    EchoOutcome {
+        request_bytes: 16,
+        reply_bytes: 16,
+        streams: 64,
+        spin: false,
+        spread: spread(302_140, 412),
+        elapsed: micros(2_000_000),
+        per_second: 151_070.0,
+        client_processor: micros(1_610_000),
+        server_processor: Some(micros(1_580_000)),
+        other_clients: 0,
+        kernel_rtt: Some(micros(7)),
+        retransmitted: 0,
+        errors: 0,
+    }
+}
+
+pub fn bulk() -> BulkOutcome {
+    BulkOutcome {
+        direction: Direction::ClientToServer,
+        payload_bytes: 23_812_500,
+        elapsed: micros(2_000_000),
+        rate: BitRate::from_bits_per_second(95_250_000),
+        retransmitted: Some(3),
+        idle: spread(1_000, 10_100),
+        loaded: spread(1_200, 41_300),
+        client_processor: micros(80_000),
+        server_processor: Some(micros(110_000)),
     }
 }
 

@@ -88,7 +88,7 @@ fn open_all<K: Kind>(kind: &K, ground: &Ground<'_>) -> Result<Vec<Client>, LoadE
             if number >= ground.clients() {
                 return;
             }
-            let birth = ground.birth(number, &ground.control.stop);
+            let birth = ground.birth_ahead(number, &ground.control.stop);
             let result = kind.open(&birth, ground.watch, &|| ground.next_id());
             if result.is_err() {
                 failed.store(true, Ordering::Relaxed);

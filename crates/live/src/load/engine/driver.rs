@@ -248,6 +248,13 @@ impl<'scope, 'env, K: Kind> Driver<'scope, 'env, K> {
         }
     }
 
+    /// How long is waited before looking whether something took too long.
+    fn patience(&self) -> Duration {
+        LOOK_UP
+            .min(self.course.plan().timeout)
+            .max(Duration::from_millis(1))
+    }
+
     /// Sets the timer to what is due next; gives how long to wait at most.
     fn prepare_to_wait(&mut self) -> Option<Duration> {
         let woken = self.wakes.peek().map(|Reverse((at, _))| *at);
@@ -267,7 +274,7 @@ impl<'scope, 'env, K: Kind> Driver<'scope, 'env, K> {
                 self.timer_set_to = Some(due);
             }
         }
-        Some(LOOK_UP)
+        Some(self.patience())
     }
 
     fn event(&mut self, event: Ready) {
@@ -348,7 +355,7 @@ impl<'scope, 'env, K: Kind> Driver<'scope, 'env, K> {
         if now < self.next_check {
             return;
         }
-        self.next_check = now + LOOK_UP / 2;
+        self.next_check = now + self.patience() / 2;
         for index in 0..self.slots.len() {
             if self.slots[index].has_deadline() && now >= self.slots[index].deadline {
                 self.too_late(index);
@@ -606,6 +613,10 @@ impl<'scope, 'env, K: Kind> Driver<'scope, 'env, K> {
     fn done(&mut self, index: usize) {
         let now = Instant::now();
         let slot = &mut self.slots[index];
+        if now >= slot.deadline {
+            let after = self.course.plan().timeout;
+            return self.fail(index, &LoadError::TimedOut { after });
+        }
         if self.phase == Phase::Counting {
             slot.count += 1;
             slot.last = now;
@@ -682,7 +693,7 @@ impl<'scope, 'env, K: Kind> Driver<'scope, 'env, K> {
         let made = std::thread::Builder::new()
             .name(format!("client {number}"))
             .spawn_scoped(self.scope, move || {
-                let birth = course.ground().birth(number, &over);
+                let birth = course.ground().birth_ahead(number, &over);
                 let opened = kind.open(&birth, course.ground().watch, &|| course.next_id());
                 // Nobody waits any more when the run is over.
                 sender.send(Replacement { slot: index, opened }).ok();
@@ -737,12 +748,13 @@ impl<'scope, 'env, K: Kind> Driver<'scope, 'env, K> {
 
     /// One client alone, whose connection lasts, may wait in its own read.
     fn make_patient(&mut self) {
+        let patience = self.patience();
         if let [only] = self.slots.as_mut_slice()
             && only.machine.afterwards() == Afterwards::Kept
             && let Some(connection) = &mut only.connection
         {
             // Where it cannot be, the poller waits.
-            connection.be_patient(LOOK_UP).ok();
+            connection.be_patient(patience).ok();
         }
     }
 

@@ -78,7 +78,7 @@ impl<'g> Reconnecting<'g> {
                     last = Instant::now();
                     self.machine.wake(&mut self.request)?
                 }
-                Next::Done => return Ok(last),
+                Next::Done => return deadline.left().map(|_| last),
                 Next::AskAgain => return Err(LoadError::Closed),
             };
         }

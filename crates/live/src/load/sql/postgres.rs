@@ -71,7 +71,7 @@ mod tests {
             text.extend_from_slice(b"42");
             place == 0
         });
-        let bind = b"B\0\0\0\x1b\0s1\0\0\0\0\x02\0\0\0\x0242\xff\xff\xff\xff\0\x01\0\0";
+        let bind = b"B\0\0\0\x1a\0s1\0\0\0\0\x02\0\0\0\x0242\xff\xff\xff\xff\0\x01\0\0";
         assert_eq!(request.get(..bind.len()), Some(&bind[..]));
         assert_eq!(
             request.get(bind.len()..),

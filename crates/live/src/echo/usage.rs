@@ -1,0 +1,90 @@
+//! Processor time: of a thread, of this process, and of the listener as it tells it.
+
+use std::time::Duration;
+
+/// Whose processor time.
+#[derive(Debug, Clone, Copy)]
+pub(super) enum Of {
+    /// The calling thread's.
+    Thread,
+    /// All threads' of this process, those that have ended included.
+    Process,
+}
+
+/// User and system time so far (Linux `getrusage(2)`); microsecond resolution.
+pub(super) fn processor_time(of: Of) -> Duration {
+    let who = match of {
+        Of::Thread => libc::RUSAGE_THREAD,
+        Of::Process => libc::RUSAGE_SELF,
+    };
+    // SAFETY: all-zero is a valid rusage, which the kernel fills. The call cannot fail for these two.
+    let usage = unsafe {
+        let mut usage: libc::rusage = std::mem::zeroed();
+        libc::getrusage(who, &raw mut usage);
+        usage
+    };
+    span(usage.ru_utime) + span(usage.ru_stime)
+}
+
+fn span(time: libc::timeval) -> Duration {
+    let seconds = u64::try_from(time.tv_sec).unwrap_or(0);
+    let micros = u64::try_from(time.tv_usec).unwrap_or(0);
+    Duration::from_secs(seconds) + Duration::from_micros(micros)
+}
+
+/// Bytes of an account.
+pub(super) const LENGTH: usize = 16;
+/// The byte that asks for one.
+pub(super) const QUESTION: u8 = b'?';
+
+/// What the listener tells of itself: processor time of its process in nanoseconds (bytes 0-7), its other clients now
+/// (bytes 8-11), nothing yet (12-15).
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct Account {
+    pub(super) processor: Duration,
+    pub(super) other_clients: u32,
+}
+
+impl Account {
+    pub(super) fn encode(&self) -> [u8; LENGTH] {
+        let mut bytes = [0; LENGTH];
+        let nanos = u64::try_from(self.processor.as_nanos()).unwrap_or(u64::MAX);
+        bytes[..8].copy_from_slice(&nanos.to_be_bytes());
+        bytes[8..12].copy_from_slice(&self.other_clients.to_be_bytes());
+        bytes
+    }
+
+    pub(super) fn decode(bytes: &[u8; LENGTH]) -> Self {
+        let (mut nanos, mut clients) = ([0; 8], [0; 4]);
+        nanos.copy_from_slice(&bytes[..8]);
+        clients.copy_from_slice(&bytes[8..12]);
+        Self {
+            processor: Duration::from_nanos(u64::from_be_bytes(nanos)),
+            other_clients: u32::from_be_bytes(clients),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn accounts_come_back_as_they_were() {
+        let account = Account {
+            processor: Duration::from_nanos(1_234_567_890_123),
+            other_clients: 3,
+        };
+        assert_eq!(Account::decode(&account.encode()), account);
+    }
+
+    #[test]
+    fn work_takes_processor_time() {
+        let before = processor_time(Of::Thread);
+        let mut sum: u64 = 0;
+        while processor_time(Of::Thread) == before {
+            sum = (0..10_000).fold(sum, |sum, number| sum.wrapping_mul(31).wrapping_add(number));
+        }
+        assert!(processor_time(Of::Process) >= processor_time(Of::Thread), "{sum}");
+    }
+}

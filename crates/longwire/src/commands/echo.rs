@@ -1,0 +1,331 @@
+//! `longwire echo`: TCP round trips and rates between two longwires.
+
+mod sweep;
+
+use crate::output::{self, Status};
+use anyhow::{Context, Result};
+use clap::Args as ClapArgs;
+use live::Target;
+use live::echo::{self, BulkPlan, Echo, EchoError, Listener, ListenerOptions, Plan};
+use model::{Direction, SampleTotals, Summary, Warning, format_duration, parse_duration};
+use report::JsonWriter;
+use report::text::EchoReport;
+use std::io::{self, IsTerminal, Write};
+use std::net::{IpAddr, Ipv4Addr, SocketAddr, ToSocketAddrs};
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::{Duration, Instant};
+use sweep::Sweep;
+
+/// TCP round trips of messages of given sizes, and rates, between two longwires: the network without a database.
+///
+/// One side listens, the other asks. Round trips are whole ones: from before the request is sent until its reply is there, both
+/// one ways. Sizes and numbers of streams may be swept: 8..64:*2 is 8, 16, 32, 64; every combination is measured.
+#[derive(Debug, ClapArgs)]
+#[command(
+    after_help = "Examples:\n  longwire echo --listen 0.0.0.0           # on the server, port 7717\n  \
+                        longwire echo db1                        # on the client: 16 bytes each way\n  \
+                        longwire echo db1 --request 8..64:*2 --reply 1KiB --streams 1,64 -T 2s\n  \
+                        longwire echo db1 --bulk                 # rate each way, and the queue's delay\n\n\
+                        The listener answers anybody who reaches it, with bytes it makes up: choose its address."
+)]
+pub struct Args {
+    /// Where a longwire listens: HOST or HOST:PORT.
+    #[arg(value_name = "ADDR", required_unless_present = "listen")]
+    pub address: Option<String>,
+    /// Answer others: at ADDR, PORT or ADDR:PORT [default: 127.0.0.1:7717].
+    #[arg(long, value_name = "ADDR", num_args = 0..=1, default_missing_value = "127.0.0.1", conflicts_with = "address")]
+    pub listen: Option<String>,
+    /// With --listen: end with the first client.
+    #[arg(long, requires = "listen")]
+    pub once: bool,
+    /// Payload bytes of a request: 16, 4KiB, a list, or a range: 8..64:*2, 100..500:+100.
+    #[arg(long, default_value = "16", value_parser = sweep::sizes, value_name = "BYTES")]
+    pub request: Sweep,
+    /// Payload bytes of a reply, likewise.
+    #[arg(long, default_value = "16", value_parser = sweep::sizes, value_name = "BYTES")]
+    pub reply: Sweep,
+    /// Streams at once, each a connection with one request under way: 64, 1,64 or 1..256:*4.
+    #[arg(long, default_value = "1", value_parser = sweep::streams, value_name = "COUNT", conflicts_with = "bulk")]
+    pub streams: Sweep,
+    /// How long each combination is measured.
+    #[arg(short = 'T', long = "time", default_value = "2s", value_parser = parse_duration, value_name = "TIME")]
+    pub time: Duration,
+    /// Look for messages instead of sleeping until they come, on both sides: the wire without wake-ups. Takes a processor
+    /// each.
+    #[arg(long, conflicts_with = "bulk")]
+    pub spin: bool,
+    /// Measure the rate each way instead, with round trips before and beside it.
+    #[arg(long)]
+    pub bulk: bool,
+    /// Write records (JSON Lines) instead of the table.
+    #[arg(long)]
+    pub json: bool,
+}
+
+/// Runs it.
+///
+/// # Errors
+/// When nobody listens there, or this side cannot listen.
+pub fn run(args: &Args) -> Result<Status> {
+    let stop = output::stop_on_signals()?;
+    match (&args.listen, &args.address) {
+        (Some(listen), _) => answer(listen, args.once, &stop),
+        (None, address) => ask(args, address.as_deref().unwrap_or_default(), &stop),
+    }
+}
+
+/// The side that answers.
+fn answer(listen: &str, once: bool, stop: &AtomicBool) -> Result<Status> {
+    let options = ListenerOptions {
+        once,
+        ..ListenerOptions::default()
+    };
+    let listener = Listener::bind(listening_address(listen)?, options)?;
+    let address = listener.address();
+    output::note(&format!("echo listens on {address}; Ctrl-C ends it"));
+    if !address.ip().is_loopback() {
+        output::note("anybody who reaches this address may use it; what it sends is made up");
+    }
+    let clients = listener.serve(stop)?;
+    output::note(&format!("{clients} clients served"));
+    Ok(match stop.load(Ordering::Relaxed) {
+        true => Status::Interrupted,
+        false => Status::Done,
+    })
+}
+
+/// The side that asks.
+fn ask(args: &Args, address: &str, stop: &AtomicBool) -> Result<Status> {
+    let began = Instant::now();
+    let target = Target::parse(&format!("tcp://{}", with_port(address)))?;
+    let plans = plans(args)?;
+    let first = Plan {
+        duration: args.time,
+        ..plans.first().copied().context("nothing to measure")?
+    };
+    let floor = echo::floor(&first, stop).ok().flatten();
+    let echo = Echo::connect(&target)?;
+    let mut report = EchoReport {
+        server: target.server(),
+        same_host: echo.is_here(),
+        processors: Some(echo.processors()),
+        time: args.time,
+        floor,
+        echoes: Vec::new(),
+        bulks: Vec::new(),
+        warnings: Vec::new(),
+    };
+    let ended = match args.bulk {
+        true => fill(args, &echo, &first, &mut report, stop),
+        false => trips(&echo, &plans, &mut report, stop),
+    };
+    let nothing = report.echoes.is_empty() && report.bulks.is_empty();
+    match ended {
+        Err(error @ (EchoError::NoReply { .. } | EchoError::Closed { .. })) => {
+            report.warn(&error.to_string())
+        }
+        Err(EchoError::Stopped) | Ok(()) => {}
+        Err(error) if nothing => return Err(error.into()),
+        Err(error) => report.warn(&error.to_string()),
+    }
+    report.note_other_clients();
+    tell(args, &target, &report, began.elapsed())?;
+    Ok(match stop.load(Ordering::Relaxed) {
+        true => Status::Interrupted,
+        false if report.has_failures() => Status::Negative,
+        false => Status::Done,
+    })
+}
+
+fn trips(echo: &Echo, plans: &[Plan], report: &mut EchoReport, stop: &AtomicBool) -> Result<(), EchoError> {
+    for (done, plan) in plans.iter().enumerate() {
+        if stop.load(Ordering::Relaxed) {
+            break;
+        }
+        progress(&format!(
+            "{} of {}: {} and {} bytes, {} at once",
+            done + 1,
+            plans.len(),
+            plan.request,
+            plan.reply,
+            plan.streams
+        ));
+        let measured = echo::measure(echo, plan, stop);
+        progress("");
+        report.echoes.push(measured?);
+    }
+    Ok(())
+}
+
+fn fill(
+    args: &Args,
+    echo: &Echo,
+    sizes: &Plan,
+    report: &mut EchoReport,
+    stop: &AtomicBool,
+) -> Result<(), EchoError> {
+    for direction in [Direction::ClientToServer, Direction::ServerToClient] {
+        if stop.load(Ordering::Relaxed) {
+            break;
+        }
+        let plan = BulkPlan {
+            direction,
+            duration: args.time,
+            request: sizes.request,
+            reply: sizes.reply,
+        };
+        progress(match direction {
+            Direction::ClientToServer => "filling the way there",
+            Direction::ServerToClient => "filling the way back",
+        });
+        let measured = echo::bulk(echo, &plan, stop);
+        progress("");
+        report.bulks.push(measured?);
+    }
+    Ok(())
+}
+
+/// Every combination, in the order of the flags.
+fn plans(args: &Args) -> Result<Vec<Plan>> {
+    let count = args.request.0.len() * args.reply.0.len() * args.streams.0.len();
+    anyhow::ensure!(
+        count <= MOST_COMBINATIONS,
+        "{count} combinations to measure are more than {MOST_COMBINATIONS}: sweep less at once"
+    );
+    anyhow::ensure!(
+        args.time >= SHORTEST,
+        "-T must be at least {}",
+        format_duration(SHORTEST)
+    );
+    let mut plans = Vec::new();
+    for &request in &args.request.0 {
+        for &reply in &args.reply.0 {
+            plans.extend(args.streams.0.iter().map(|&streams| Plan {
+                request,
+                reply,
+                streams,
+                duration: args.time,
+                spin: args.spin,
+            }));
+        }
+    }
+    Ok(plans)
+}
+
+/// What is going on, on one line of a terminal; nothing clears it.
+fn progress(text: &str) {
+    let mut stderr = io::stderr().lock();
+    if stderr.is_terminal() {
+        let _ = write!(stderr, "\r\x1b[K{text}");
+        let _ = stderr.flush();
+    }
+}
+
+fn tell(args: &Args, target: &Target, report: &EchoReport, elapsed: Duration) -> Result<()> {
+    output::warn(&report.warnings);
+    if !args.json {
+        return Ok(output::print(&report::text::echo_view(report, &output::style()))?);
+    }
+    let command_line = format!("longwire echo {}", target.server());
+    let conditions = output::conditions(
+        command_line,
+        "the monotonic clock, right before a request is sent and right after its reply was read",
+        format!("client of {}", target.server()),
+    );
+    let mut records = JsonWriter::new(io::stdout().lock());
+    records.conditions(&conditions)?;
+    report.echoes.iter().try_for_each(|echo| records.echo(echo))?;
+    report.bulks.iter().try_for_each(|bulk| records.bulk(bulk))?;
+    let warnings: &[Warning] = &report.warnings;
+    warnings.iter().try_for_each(|warning| records.warning(warning))?;
+    records.summary(&summary(report, elapsed))?;
+    Ok(records.flush()?)
+}
+
+/// The totals; a spread only where one combination was measured: those of several mean nothing together.
+fn summary(report: &EchoReport, elapsed: Duration) -> Summary {
+    let all = || report.echoes.iter();
+    let answered: u64 = all().map(|echo| echo.spread.count).sum();
+    let errors: u64 = all().map(|echo| echo.errors).sum();
+    let bytes = |of: fn(&model::EchoOutcome) -> u64| all().map(|echo| echo.spread.count * of(echo)).sum();
+    let one = match report.echoes.as_slice() {
+        [one] => Some(one),
+        _ => None,
+    };
+    let measured: Duration = all().map(|echo| echo.elapsed).sum();
+    Summary {
+        turns: answered,
+        exchanges: answered,
+        connections: all().map(|echo| u64::from(echo.streams)).sum(),
+        payload_bytes: [bytes(|echo| echo.request_bytes), bytes(|echo| echo.reply_bytes)],
+        duration: elapsed,
+        spread: one.map(|one| one.spread).unwrap_or_default(),
+        samples: (!report.echoes.is_empty()).then(|| SampleTotals {
+            sent: answered + errors,
+            answered,
+            lost: errors,
+            errors: 0,
+            per_second: answered as f64 / measured.as_secs_f64().max(f64::MIN_POSITIVE),
+            mdev: None,
+            floor: report.floor,
+        }),
+        ..Summary::default()
+    }
+}
+
+/// `HOST:PORT` of `HOST`, `HOST:PORT`, an IPv6 address with brackets or without.
+fn with_port(address: &str) -> String {
+    let port = echo::DEFAULT_PORT;
+    match address.parse::<IpAddr>() {
+        Ok(IpAddr::V6(address)) => format!("[{address}]:{port}"),
+        Ok(IpAddr::V4(address)) => format!("{address}:{port}"),
+        Err(_) if address.ends_with(']') => format!("{address}:{port}"),
+        Err(_) if address.contains(':') => address.to_owned(),
+        Err(_) => format!("{address}:{port}"),
+    }
+}
+
+/// Where to listen: a bare number is a port of loopback.
+fn listening_address(text: &str) -> Result<SocketAddr> {
+    if let Ok(port) = text.parse::<u16>() {
+        return Ok(SocketAddr::from((Ipv4Addr::LOCALHOST, port)));
+    }
+    let text = with_port(text);
+    let mut found = text
+        .to_socket_addrs()
+        .with_context(|| format!("'{text}' is not an address to listen on"))?;
+    found
+        .next()
+        .with_context(|| format!("'{text}' is not an address to listen on"))
+}
+
+const MOST_COMBINATIONS: usize = 1000;
+const SHORTEST: Duration = Duration::from_millis(10);
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_port_is_added_where_none_is_named() {
+        for (given, full) in [
+            ("db1", "db1:7717"),
+            ("db1:99", "db1:99"),
+            ("10.0.0.1", "10.0.0.1:7717"),
+            ("::1", "[::1]:7717"),
+            ("[::1]", "[::1]:7717"),
+            ("[::1]:99", "[::1]:99"),
+        ] {
+            assert_eq!(with_port(given), full);
+        }
+    }
+
+    #[test]
+    fn a_listener_is_on_loopback_unless_told_otherwise() {
+        let listens = |text| listening_address(text).expect("an address").to_string();
+        assert_eq!(listens("9000"), "127.0.0.1:9000");
+        assert_eq!(listens("127.0.0.1"), "127.0.0.1:7717");
+        assert_eq!(listens("0.0.0.0:1"), "0.0.0.0:1");
+        assert!(listening_address("no such place").is_err());
+    }
+}

@@ -1,0 +1,195 @@
+//! Round trips and rates between two longwires.
+
+use super::style::{Ink, Style};
+use super::table::Table;
+use super::{WITHHELD, counted, duration_or_dash, prediction::number};
+use model::{BulkOutcome, ByteCount, Direction, EchoOutcome, Warning, format_duration};
+use std::fmt::Write;
+use std::time::Duration;
+
+/// What `echo` has to say.
+#[derive(Debug, Clone, PartialEq)]
+pub struct EchoReport {
+    /// `host:port` of the other side.
+    pub server: String,
+    /// Whether both sides are on this machine and share its processors.
+    pub same_host: bool,
+    /// Processors of the other side.
+    pub processors: Option<u32>,
+    /// How long each combination was measured.
+    pub time: Duration,
+    /// Median round trip to a listener of this very process: what this machine adds.
+    pub floor: Option<Duration>,
+    /// Round trips, in the order measured.
+    pub echoes: Vec<EchoOutcome>,
+    /// Rates, in the order measured.
+    pub bulks: Vec<BulkOutcome>,
+    /// What a reader of the figures must know.
+    pub warnings: Vec<Warning>,
+}
+
+impl EchoReport {
+    /// Adds a warning.
+    pub fn warn(&mut self, text: &str) {
+        self.warnings.push(Warning {
+            text: text.to_owned(),
+        });
+    }
+
+    /// Warns of other clients, whose processor time is in the listener's.
+    pub fn note_other_clients(&mut self) {
+        let most = self
+            .echoes
+            .iter()
+            .map(|echo| echo.other_clients)
+            .max()
+            .unwrap_or(0);
+        if most > 0 {
+            let others = counted(most.into(), "other client");
+            self.warn(&format!(
+                "the other side served {others} at the same time: they are in its processor time, and may be in round trips"
+            ));
+        }
+        let broken: u64 = self.echoes.iter().map(|echo| echo.errors).sum();
+        if broken > 0 {
+            self.warn(&format!("{} broke before the end", counted(broken, "stream")));
+        }
+    }
+
+    /// Whether something did not work that was asked for.
+    pub fn has_failures(&self) -> bool {
+        self.echoes.iter().any(|echo| echo.errors > 0)
+            || (self.echoes.is_empty() && self.bulks.is_empty())
+            || self.bulks.iter().any(|bulk| bulk.rate.is_none())
+    }
+}
+
+/// The view of `echo`.
+pub fn echo_view(report: &EchoReport, style: &Style) -> String {
+    let mut out = String::new();
+    if !report.echoes.is_empty() {
+        trips(report, style, &mut out);
+    }
+    if !report.bulks.is_empty() {
+        rates(report, style, &mut out);
+    }
+    if out.is_empty() {
+        out.push_str("Nothing was measured.\n");
+        return out;
+    }
+    let faint = |out: &mut String, text: &str| {
+        let _ = writeln!(out, "  {}", style.paint(Ink::Faint, text));
+    };
+    if let Some(floor) = report.floor {
+        let text = format!(
+            "floor {}: the median round trip of one stream inside this process, over loopback",
+            format_duration(floor)
+        );
+        faint(&mut out, &text);
+    }
+    if report.same_host {
+        faint(
+            &mut out,
+            "both sides are on this machine and share its processors",
+        );
+    }
+    out
+}
+
+fn trips(report: &EchoReport, style: &Style, out: &mut String) {
+    let spin = if report.echoes.iter().any(|echo| echo.spin) {
+        ", both sides looking"
+    } else {
+        ""
+    };
+    let heading = format!(
+        "TCP round trips to {}, {} each{spin}; half of one is one way, as qperf's tcp_lat has it",
+        super::escape::printable(&report.server),
+        format_duration(report.time)
+    );
+    let _ = writeln!(out, "{}", style.paint(Ink::Heading, &heading));
+    let mut table = Table::new([
+        "request",
+        "reply",
+        "streams",
+        "median",
+        "p95",
+        "p99",
+        "per second",
+        "cpu here",
+        "cpu there",
+        "mean",
+        "min",
+        "max",
+        "kernel min",
+        "resent",
+    ]);
+    for echo in &report.echoes {
+        table.row([
+            ByteCount::from_bytes(echo.request_bytes).to_string(),
+            ByteCount::from_bytes(echo.reply_bytes).to_string(),
+            echo.streams.to_string(),
+            duration_or_dash(echo.spread.p50),
+            duration_or_dash(echo.spread.p95),
+            duration_or_dash(echo.spread.p99),
+            number(echo.per_second),
+            duration_or_dash(echo.client_processor_each()),
+            duration_or_dash(echo.server_processor_each()),
+            duration_or_dash(echo.spread.mean),
+            duration_or_dash(echo.spread.min),
+            duration_or_dash(echo.spread.max),
+            duration_or_dash(echo.kernel_rtt),
+            echo.retransmitted.to_string(),
+        ]);
+    }
+    table.render(style, out);
+    if table.has_dash(style) {
+        let _ = writeln!(out, "  {}", style.paint(Ink::Faint, WITHHELD));
+    }
+    let cpu = "cpu: processor time per round trip, of this side's threads and of the other side's process";
+    let _ = writeln!(out, "  {}", style.paint(Ink::Faint, cpu));
+}
+
+fn rates(report: &EchoReport, style: &Style, out: &mut String) {
+    let heading = format!(
+        "Rates to and from {}, {} each, and round trips without and beside them",
+        super::escape::printable(&report.server),
+        format_duration(report.time)
+    );
+    let _ = writeln!(out, "{}", style.paint(Ink::Heading, &heading));
+    let mut table = Table::new([
+        "way",
+        "rate",
+        "rtt idle",
+        "rtt beside",
+        "p99 beside",
+        "queue's delay",
+        "payload",
+        "cpu here",
+        "cpu there",
+        "resent",
+    ]);
+    for bulk in &report.bulks {
+        table.row([
+            match bulk.direction {
+                Direction::ClientToServer => "there",
+                Direction::ServerToClient => "back",
+            }
+            .to_owned(),
+            bulk.rate
+                .map_or_else(|| super::DASH.to_owned(), |rate| rate.to_string()),
+            duration_or_dash(bulk.idle.p50),
+            duration_or_dash(bulk.loaded.p50),
+            duration_or_dash(bulk.loaded.p99),
+            duration_or_dash(bulk.queue_delay()),
+            ByteCount::from_bytes(bulk.payload_bytes).to_string(),
+            duration_or_dash(Some(bulk.client_processor)),
+            duration_or_dash(bulk.server_processor),
+            bulk.retransmitted
+                .map_or_else(|| super::DASH.to_owned(), |count| count.to_string()),
+        ]);
+    }
+    table.render(style, out);
+    let note = "rates are of payload by one connection, by the receiver's clock; headers come on top";
+    let _ = writeln!(out, "  {}", style.paint(Ink::Faint, note));
+}
