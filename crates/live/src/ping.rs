@@ -13,6 +13,8 @@ mod pace;
 mod plain;
 mod probes;
 pub mod prometheus;
+pub mod rows;
+pub mod via;
 
 pub use error::PingError;
 pub use pace::{Pace, PaceError};

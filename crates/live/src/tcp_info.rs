@@ -31,6 +31,8 @@ pub struct KernelFigures {
     pub data_packets_in: Option<u32>,
     /// Packets sent again.
     pub retransmitted: Option<u32>,
+    /// Whether every packet carries TCP's timestamps, which take twelve bytes of its header.
+    pub timestamps: Option<bool>,
 }
 
 impl KernelFigures {
@@ -63,6 +65,7 @@ impl KernelFigures {
             data_packets_out: word(given, DATA_SEGS_OUT),
             data_packets_in: word(given, DATA_SEGS_IN),
             retransmitted: word(given, TOTAL_RETRANS),
+            timestamps: given.get(OPTIONS).map(|options| options & OPTION_TIMESTAMPS != 0),
         })
     }
 }
@@ -72,7 +75,10 @@ fn word(given: &[u8], offset: usize) -> Option<u32> {
     bytes.try_into().ok().map(u32::from_ne_bytes)
 }
 
+/// Of the bits of `tcpi_options`.
+const OPTION_TIMESTAMPS: u8 = 1;
 // Offsets in `struct tcp_info`.
+const OPTIONS: usize = 5;
 const SND_MSS: usize = 16;
 const RCV_MSS: usize = 20;
 const RTT: usize = 68;

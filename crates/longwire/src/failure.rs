@@ -38,6 +38,21 @@ fn hint(error: &anyhow::Error) -> Option<String> {
             })
             .or_else(|| {
                 cause
+                    .downcast_ref::<live::ping::rows::RowsError>()
+                    .and_then(live::ping::rows::RowsError::hint)
+            })
+            .or_else(|| {
+                cause
+                    .downcast_ref::<live::ping::via::ViaError>()
+                    .and_then(live::ping::via::ViaError::hint)
+            })
+            .or_else(|| {
+                cause
+                    .downcast_ref::<live::session::SessionError>()
+                    .and_then(live::session::SessionError::hint)
+            })
+            .or_else(|| {
+                cause
                     .downcast_ref::<live::TargetError>()
                     .and_then(live::TargetError::hint)
             })

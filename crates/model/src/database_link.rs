@@ -24,7 +24,7 @@ pub struct DatabaseLinkOutcome {
     pub round_trips: Distribution,
     /// Turns of a call, established; absent when they could not be.
     pub turns_per_call: Option<u64>,
-    /// Median call divided by median round trip: agrees with `turns_per_call` where servers' own time is small beside the
+    /// Least call divided by least round trip: agrees with `turns_per_call` where servers' own time is small beside the
     /// distance. Absent where calls and round trips are the same spans.
     pub calls_in_round_trips: Option<f64>,
     /// How the turns were established.

@@ -1,6 +1,8 @@
 //! `longwire ping`: how far a database is, asked in its own language.
 
+mod rows;
 mod telling;
+mod via;
 
 use crate::output::{self, Status};
 use anyhow::{Result, bail};
@@ -10,6 +12,7 @@ use live::{Clock, Target};
 use std::net::SocketAddr;
 use std::time::Duration;
 use telling::Telling;
+use via::ViaArgs;
 
 /// Ask a database for as little as possible, again and again: how far is it, and who is slow?
 ///
@@ -20,10 +23,12 @@ use telling::Telling;
                         longwire ping mysql://app@db1/shop -c 40 -i 50ms --icmp\n  \
                         longwire ping --no-login postgres://db1 oracle://db2 redis://cache1\n  \
                         longwire ping postgres://app@db1/shop --prepared --statement 'select 1'\n  \
+                        longwire ping postgres://db1/shop --rows 500\n  \
+                        longwire ping --via postgres://db1/shop --link branch -c 40\n  \
                         longwire ping http://web1/ --prometheus 127.0.0.1:9187 --json > samples.jsonl")]
 pub struct Args {
     /// The servers: URLs, jdbc: URLs or libpq key=value strings; several are asked at once.
-    #[arg(value_name = "TARGET", required = true)]
+    #[arg(value_name = "TARGET", required_unless_present_any = ["via", "script"])]
     pub targets: Vec<String>,
     /// Time from one sample to the next.
     #[arg(short, long, default_value = "1s", value_name = "DURATION", value_parser = model::parse_duration)]
@@ -46,6 +51,12 @@ pub struct Args {
     /// Prepare the statement once and execute it; the first call shows what preparing costs.
     #[arg(long, conflicts_with = "no_login")]
     pub prepared: bool,
+    /// One statement of N rows, each exactly one full packet: how they follow each other.
+    #[arg(long, value_name = "N", conflicts_with_all = ["no_login", "statement", "prepared", "icmp", "flood", "interval", "count", "prometheus", "via", "script"])]
+    pub rows: Option<u64>,
+    /// From database to database.
+    #[command(flatten)]
+    pub via: ViaArgs,
     /// An ICMP echo of each host beside it, where the system allows it.
     #[arg(long)]
     pub icmp: bool,
@@ -65,6 +76,12 @@ pub struct Args {
 /// # Errors
 /// When a target or an option cannot be used, or none of the targets can be asked.
 pub fn run(args: &Args) -> Result<Status> {
+    if let Some(rows) = args.rows {
+        return rows::run(args, rows);
+    }
+    if let Some(done) = args.via.run(args) {
+        return done;
+    }
     let plans = plans(args)?;
     let names: Vec<String> = plans.iter().map(Plan::name).collect();
     let metrics = args

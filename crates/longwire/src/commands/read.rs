@@ -1,5 +1,7 @@
 //! `longwire read`: captures and recordings to where the time goes.
 
+mod script_output;
+
 use super::reporting::Reporting;
 use crate::input;
 use crate::output::{self, Status};
@@ -11,7 +13,8 @@ use std::path::PathBuf;
 
 /// Read captures or recordings: where the time goes, turn by turn.
 ///
-/// Files are pcap or pcapng (plain, gzip or zstd) or recordings of `watch`; several captures are merged on one clock.
+/// Files are pcap or pcapng (plain, gzip or zstd) or recordings of `watch`; several captures are merged on one clock. What the
+/// script of `ping --script` printed is read too.
 /// Statements are shown without their literals.
 #[derive(Debug, ClapArgs)]
 #[command(
@@ -32,6 +35,11 @@ pub struct Args {
 /// # Errors
 /// When a file cannot be read or is neither a capture nor a recording.
 pub fn run(args: &Args) -> Result<Status> {
+    if let [file] = args.files.as_slice()
+        && let Some(outcome) = script_output::find(file)?
+    {
+        return script_output::show(file, &outcome, args.reporting.json);
+    }
     let page = args.reporting.html.as_deref().map(PageFile::create).transpose()?;
     let wanted = Wanted {
         rule: args.reporting.operations,

@@ -38,7 +38,10 @@ pub fn rows_view(train: &RowTrain, style: &Style) -> String {
     );
     if let Some(rate) = train.rate() {
         let _ = write!(view, "Rate {rate}");
-        if let Some(between) = train.rate_between_pauses().filter(|_| train.pauses > 0) {
+        if let Some(between) = train
+            .rate_between_pauses()
+            .filter(|_| train.pauses > 0 && train.shared_stamps * 2 < train.rows)
+        {
             let _ = write!(view, ", {between} by the median gap");
         }
         let _ = writeln!(view, ": {} rows in {}.", gaps.count, format_duration(train.span));

@@ -1,0 +1,163 @@
+//! MariaDB's links: tables of the engines FEDERATED (FederatedX) and CONNECT.
+//!
+//! **FEDERATED** (`--link SERVER/TABLE`) asks the far server for the table's status and then reads the table, each with one
+//! statement. In a join that goes through the table once for every row of another one, each further row is one further statement: the
+//! time of five rows less that of one is four turns.
+//!
+//! **CONNECT** (`--link SERVER`) connects anew for every call. A table of its kind `Execsrc` sends each command of a list as one statement:
+//! five commands less one are four turns, and what a call takes beyond its turn is connecting.
+//!
+//! `SERVER` is a row of `CREATE SERVER`. Tables that this needs are temporary; CONNECT has no temporary tables, so that its
+//! one is dropped at the end.
+
+use super::{Established, OpenLink, Source, ViaError};
+
+/// Opens the link named `link`: `SERVER`, or `SERVER/TABLE`.
+pub fn open(source: &mut Source<'_, '_>, link: &str) -> Result<OpenLink, ViaError> {
+    let version = source.value("select version()")?.unwrap_or_default();
+    if !can_time(&version) {
+        return Err(ViaError::CannotTime { version });
+    }
+    if source.value("select @@sysdate_is_now").ok().flatten().as_deref() == Some("1") {
+        return Err(ViaError::ClockStands);
+    }
+    if source.value("select database()")?.is_none() {
+        return Err(ViaError::NoDatabase);
+    }
+    let engines = source.column(
+        "select engine from information_schema.engines where engine in ('FEDERATED', 'CONNECT') \
+         and support in ('YES', 'DEFAULT')",
+    )?;
+    let has = |engine: &str| engines.iter().any(|there| there == engine);
+    match link.split_once('/') {
+        Some((_, table)) if has("FEDERATED") => {
+            let is_known = table.eq_ignore_ascii_case(SMALL_TABLE);
+            open_federated(source, link, if is_known { ITS_COLUMNS } else { "" })
+        }
+        None if has("CONNECT") => open_connect(source, link),
+        // A small table that every MariaDB has, if the link leads to where it is.
+        None if has("FEDERATED") => open_federated(source, &format!("{link}/{SMALL_TABLE}"), ITS_COLUMNS),
+        _ => Err(ViaError::NoEngine),
+    }
+}
+
+/// Anonymous blocks came with MariaDB 10.1.1.
+fn can_time(version: &str) -> bool {
+    let mut numbers = version.split(['.', '-']).map(str::parse::<u32>);
+    let mut next = || numbers.next().and_then(Result::ok).unwrap_or_default();
+    version.contains("MariaDB") && (next(), next()) >= (10, 1)
+}
+
+/// `columns` are found out by the engine where they are not given.
+fn open_federated(source: &mut Source<'_, '_>, table: &str, columns: &str) -> Result<OpenLink, ViaError> {
+    source.run(&format!(
+        "create temporary table {FAR} {columns} engine=federated connection={}",
+        literal(table)
+    ))?;
+    let rows = source.run(&format!("explain select count(*) from {FAR}"))?;
+    let estimate = rows
+        .rows
+        .first()
+        .and_then(|row| row.get(ROWS_OF_EXPLAIN))
+        .cloned()
+        .flatten();
+    let estimate = estimate.and_then(|text| String::from_utf8_lossy(&text).parse().ok());
+    if let Some(rows) = estimate.filter(|rows| *rows > MOST_ROWS) {
+        source.run(&format!("drop temporary table {FAR}"))?;
+        return Err(ViaError::LargeTable { rows });
+    }
+    // Without this, several rows would share one pass through the table.
+    source.run("set session join_cache_level = 0")?;
+    let passes = |count: u32| {
+        let rows: Vec<String> = (1..=count).map(|row| format!("select {row}")).collect();
+        format!(
+            "select sql_no_cache count(*) into n from ({}) passes straight_join {FAR}",
+            rows.join(" union all ")
+        )
+    };
+    let sample = timed(&[
+        &format!("select sql_no_cache count(*) into n from {FAR}"),
+        &passes(1),
+        &passes(1 + MORE),
+    ]);
+    Ok(OpenLink {
+        through: "FEDERATED",
+        connect: None,
+        sample,
+        read: READ,
+        turns: MORE,
+        established: Established::ByDivision {
+            words: "the table's status and its rows where it is 2",
+        },
+        close: vec![format!("drop temporary table {FAR}")],
+    })
+}
+
+fn open_connect(source: &mut Source<'_, '_>, server: &str) -> Result<OpenLink, ViaError> {
+    let connection = source.value("select connection_id()")?.unwrap_or_default();
+    let table = format!("longwire_via_{connection}");
+    source.run(&format!(
+        "create table {table} (command varchar(64) not null flag=0, number int(6) not null flag=1, \
+         message varchar(255) flag=2) engine=connect table_type=mysql connection={} option_list='Execsrc=1'",
+        literal(server)
+    ))?;
+    let commands = |count: u32| {
+        let list: Vec<String> = (0..count).map(|number| format!("'do {number}'")).collect();
+        format!(
+            "select sql_no_cache count(*) into n from {table} where command in ({})",
+            list.join(", ")
+        )
+    };
+    let sample = timed(&[&commands(1), &commands(1), &commands(1 + MORE)]);
+    Ok(OpenLink {
+        through: "CONNECT",
+        connect: None,
+        sample,
+        read: READ,
+        turns: MORE,
+        established: Established::ByDivision {
+            words: "CONNECT connects anew for every call: TCP's handshake, greeting, login and the statement where it is 4",
+        },
+        close: vec![format!("drop table {table}")],
+    })
+}
+
+/// A block that times three calls: one as users make it, one with few turns, one with [`MORE`] more.
+fn timed([call, few, more]: &[&str; 3]) -> String {
+    format!(
+        "begin not atomic declare n bigint; declare t, u, v, w datetime(6); \
+         set t = sysdate(6); {call}; set u = sysdate(6); {few}; set v = sysdate(6); {more}; set w = sysdate(6); \
+         set @longwire_via = concat_ws(' ', timestampdiff(microsecond, t, u), \
+         timestampdiff(microsecond, v, w), timestampdiff(microsecond, u, v)); end"
+    )
+}
+
+/// `text` as a literal; backslashes are doubled, so it is wrong under `NO_BACKSLASH_ESCAPES` for names that have one.
+fn literal(text: &str) -> String {
+    format!("'{}'", text.replace('\\', "\\\\").replace('\'', "''"))
+}
+
+const FAR: &str = "longwire_far";
+/// Of `information_schema`, where the engine cannot find columns out: one row for each role in use.
+const SMALL_TABLE: &str = "ENABLED_ROLES";
+const ITS_COLUMNS: &str = "(role_name varchar(128))";
+const READ: &str = "select @longwire_via";
+/// Turns that the longer call has beyond the shorter one.
+const MORE: u32 = 4;
+/// A table with more rows would not fit the first packets of a reply, and be work to read.
+const MOST_ROWS: u64 = 100;
+/// Position of the estimate among the columns of EXPLAIN.
+const ROWS_OF_EXPLAIN: usize = 8;
+
+#[cfg(test)]
+mod tests {
+    use super::can_time;
+
+    #[test]
+    fn only_mariadb_from_10_1_on_has_anonymous_blocks() {
+        assert!(can_time("10.11.19-MariaDB-0+deb12u1"));
+        assert!(can_time("11.4.2-MariaDB"));
+        assert!(!can_time("10.0.38-MariaDB"));
+        assert!(!can_time("8.4.2"));
+    }
+}

@@ -1,0 +1,211 @@
+//! Oracle's database links, measured by a script that a client of Oracle's runs.
+//!
+//! The script is an anonymous PL/SQL block. It calls the far database over the link, times each call by the source's clock
+//! (`SYSTIMESTAMP`, microseconds) and has the source count the round trips of each call: the statistic
+//! `SQL*Net roundtrips to/from dblink` of its session. So the turns of a call are read, not divided out. Where the user may not
+//! read statistics, they stay unknown.
+//!
+//! Its output are lines of words that begin with [`MARK`], whatever a client prints around them. Neither contains a secret.
+
+use super::ViaError;
+use model::{DatabaseLinkOutcome, Distribution, DistributionBuilder};
+use std::time::Duration;
+
+/// What every line of the script's output begins with.
+pub const MARK: &str = "longwire-via";
+
+/// The script for `calls` calls over the link named `link`.
+///
+/// # Errors
+/// [`ViaError::LinkName`] when that is no name of a database link.
+pub fn script(link: &str, calls: u64) -> Result<String, ViaError> {
+    let plain = |letter: char| letter.is_ascii_alphanumeric() || "_$#.@".contains(letter);
+    if link.is_empty() || link.len() > LONGEST_NAME || !link.chars().all(plain) {
+        return Err(ViaError::LinkName);
+    }
+    if !(1..=MOST_CALLS).contains(&calls) {
+        return Err(ViaError::Calls { calls });
+    }
+    Ok(SCRIPT
+        .replace("{LINK}", link)
+        .replace("{CALLS}", &calls.to_string())
+        .replace("{MARK}", MARK))
+}
+
+/// Whether `text` holds output of the script.
+pub fn is_output(text: &str) -> bool {
+    text.lines().any(|line| words(line).next() == Some("begin"))
+}
+
+/// Reads the output of the script; absent where there is none.
+pub fn read(text: &str) -> Option<DatabaseLinkOutcome> {
+    let mut seen = Seen::default();
+    text.lines().for_each(|line| seen.line(line));
+    seen.link.is_some().then(|| seen.outcome())
+}
+
+/// The words of a line of output, less the mark.
+fn words(line: &str) -> impl Iterator<Item = &str> {
+    let rest = line.trim().strip_prefix(MARK).unwrap_or_default();
+    rest.split_whitespace()
+}
+
+fn value<'a>(line: &'a str, key: &str) -> Option<&'a str> {
+    words(line).find_map(|word| word.strip_prefix(key)?.strip_prefix('='))
+}
+
+fn span(line: &str) -> Option<Duration> {
+    value(line, "us")?.parse().ok().map(Duration::from_micros)
+}
+
+fn turns(line: &str) -> Option<u64> {
+    value(line, "roundtrips")?.parse().ok()
+}
+
+/// What the lines have said so far.
+#[derive(Default)]
+struct Seen {
+    link: Option<String>,
+    connect: Option<Duration>,
+    first_call: Option<Duration>,
+    calls: Vec<(Duration, Option<u64>)>,
+    failed: u64,
+    complete: bool,
+}
+
+impl Seen {
+    fn line(&mut self, line: &str) {
+        match words(line).next() {
+            Some("begin") => self.link = value(line, "link").map(ToOwned::to_owned),
+            Some("connect") => self.connect = span(line),
+            Some("first") => self.first_call = span(line),
+            Some("sample") => self.calls.extend(span(line).map(|span| (span, turns(line)))),
+            Some("error") => self.failed += 1,
+            Some("end") => self.complete = true,
+            _ => {}
+        }
+    }
+
+    fn outcome(self) -> DatabaseLinkOutcome {
+        let counts: Vec<Option<u64>> = self.calls.iter().map(|(_, turns)| *turns).collect();
+        let usual = usual(&counts);
+        let (mut calls, mut round_trips) = (DistributionBuilder::new(), DistributionBuilder::new());
+        for (span, turns) in &self.calls {
+            calls.add(*span);
+            // Each call by its own count: one that fetched more took more turns, not a longer one.
+            let count = turns.and_then(|turns| u32::try_from(turns).ok());
+            if let Some(one) = count.and_then(|count| span.checked_div(count)) {
+                round_trips.add(one);
+            }
+        }
+        let known = usual.is_some();
+        DatabaseLinkOutcome {
+            link: self.link.unwrap_or_default().into(),
+            through: "Oracle database link".into(),
+            connect: self.connect,
+            first_call: self.first_call,
+            calls: calls.distribution(),
+            round_trips: if known {
+                round_trips.distribution()
+            } else {
+                Distribution::default()
+            },
+            turns_per_call: usual,
+            calls_in_round_trips: None,
+            evidence: evidence(&counts, self.complete),
+            client_rtt: None,
+            failed: self.failed,
+        }
+    }
+}
+
+/// The count that most calls had; absent where one has none.
+fn usual(counts: &[Option<u64>]) -> Option<u64> {
+    let mut counts: Vec<u64> = counts.iter().copied().collect::<Option<_>>()?;
+    counts.sort_unstable();
+    counts.get(counts.len() / 2).copied().filter(|count| *count > 0)
+}
+
+fn evidence(counts: &[Option<u64>], complete: bool) -> String {
+    let what = if usual(counts).is_some() {
+        "the source counted the round trips of every call (SQL*Net roundtrips to/from dblink)"
+    } else if counts.is_empty() {
+        "nothing was measured"
+    } else {
+        "not established: the user may not read the statistic SQL*Net roundtrips to/from dblink (v$mystat, v$statname)"
+    };
+    let cut = if complete {
+        ""
+    } else {
+        "; the output is cut: its last line is missing"
+    };
+    format!("{what}{cut}")
+}
+
+const SCRIPT: &str = include_str!("oracle.sql");
+/// Of a global database name (`DB_NAME.DB_DOMAIN@qualifier`).
+const LONGEST_NAME: usize = 128;
+const MOST_CALLS: u64 = 100_000;
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const OUTPUT: &str = "\
+SQL*Plus: Release 19.0.0.0.0\n\
+longwire-via begin schema=1 kind=oracle link=FAR.EXAMPLE calls=3\n\
+longwire-via connect us=3450123 roundtrips=7\n\
+longwire-via first us=201000 roundtrips=2\n\
+longwire-via sample n=1 us=200000 roundtrips=2\n\
+longwire-via error n=2 code=-2068\n\
+longwire-via sample n=3 us=204000 roundtrips=2\n\
+longwire-via end samples=2\n\
+PL/SQL procedure successfully completed.\n";
+
+    #[test]
+    fn a_call_of_two_turns_is_not_one_round_trip() {
+        assert!(is_output(OUTPUT));
+        let outcome = read(OUTPUT).expect("output");
+        assert_eq!(&*outcome.link, "FAR.EXAMPLE");
+        assert_eq!(outcome.turns_per_call, Some(2));
+        assert_eq!(outcome.round_trips.p50, Some(Duration::from_millis(100)));
+        assert_eq!(outcome.calls.p50, Some(Duration::from_millis(200)));
+        assert_eq!(outcome.connect, Some(Duration::from_micros(3_450_123)));
+        assert_eq!(outcome.failed, 1);
+    }
+
+    #[test]
+    fn without_the_statistic_there_is_no_round_trip() {
+        let outcome = read(&OUTPUT.replace("roundtrips=2", "roundtrips=-")).expect("output");
+        assert_eq!(outcome.turns_per_call, None);
+        assert_eq!(outcome.round_trips.count, 0);
+        assert_eq!(outcome.calls.count, 2);
+        assert!(
+            outcome.evidence.starts_with("not established"),
+            "{}",
+            outcome.evidence
+        );
+    }
+
+    #[test]
+    fn other_text_is_no_output_and_cut_output_says_so() {
+        assert!(!is_output("longwire-via\nselect 1"));
+        assert_eq!(read("PL/SQL procedure successfully completed."), None);
+        let cut = OUTPUT.replace("longwire-via end samples=2\n", "");
+        assert!(read(&cut).expect("output").evidence.contains("cut"));
+    }
+
+    #[test]
+    fn the_script_prints_what_is_read_and_takes_names_only() {
+        let script = script("FAR.EXAMPLE@Q1", 40).expect("script");
+        for word in ["begin", "connect", "first", "sample", "error", "end"] {
+            assert!(script.contains(&format!("'{MARK} {word}")), "{word}");
+        }
+        assert!(
+            script.contains("dual@FAR.EXAMPLE@Q1") && !script.contains('{'),
+            "{script}"
+        );
+        assert!(super::script("far'; drop table x --", 40).is_err());
+        assert!(super::script("FAR", 0).is_err());
+    }
+}

@@ -1,0 +1,60 @@
+//! `ping --rows`: rows of one statement, a packet each.
+
+use super::Args;
+use crate::output::{self, Status};
+use anyhow::{Result, bail};
+use live::ping::rows::{RowsOptions, measure};
+use live::{Clock, Target};
+use model::{Summary, Warning};
+use report::JsonWriter;
+use std::io;
+
+/// Runs it, for the one target there may be.
+pub fn run(args: &Args, rows: u64) -> Result<Status> {
+    let [target] = args.targets.as_slice() else {
+        bail!("--rows takes one target: rows of several would share the client's packets and time");
+    };
+    let target = Target::parse(target)?;
+    let stop = output::stop_on_signals()?;
+    let clock = Clock::anchored_now();
+    let began = clock.now();
+    let train = measure(
+        &target,
+        &RowsOptions {
+            rows,
+            timeout: args.timeout,
+            stop: &stop,
+            clock,
+        },
+    )?;
+    let warning = (!train.is_exact()).then(|| Warning {
+        text: format!(
+            "not every row was one packet ({} packets for {rows} rows): loss, a proxy, or a server that sends rows together",
+            train.packets.map_or_else(|| "unknown".to_owned(), |packets| packets.to_string())
+        ),
+    });
+    if !args.json {
+        output::print(&format!(
+            "{target}\n{}",
+            report::text::rows_view(&train, &output::style())
+        ))?;
+        return Ok(Status::Done);
+    }
+    let mut records = JsonWriter::new(io::stdout());
+    records.conditions(&output::conditions(
+        format!("longwire ping {target} --rows {rows}"),
+        "kernel receive timestamps",
+        "the client's socket".to_owned(),
+    ))?;
+    records.rows(&train)?;
+    if let Some(warning) = &warning {
+        records.warning(warning)?;
+    }
+    records.summary(&Summary {
+        connections: 1,
+        duration: clock.now().since(began),
+        ..Summary::default()
+    })?;
+    records.flush()?;
+    Ok(Status::Done)
+}

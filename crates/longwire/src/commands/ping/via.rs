@@ -1,0 +1,171 @@
+//! `ping --via` and `ping --script`: from one database to another, through the first one's link.
+
+use super::Args;
+use crate::output::{self, Status};
+use anyhow::{Result, bail};
+use clap::Args as ClapArgs;
+use live::ping::via::{self, ViaOptions};
+use live::session::{Session, SessionOptions};
+use live::{Clock, Target};
+use model::{DatabaseLinkOutcome, Sample, SampleTally, Summary};
+use report::JsonWriter;
+use std::io::{self, Stdout};
+use std::sync::Arc;
+use std::sync::atomic::Ordering;
+use std::time::{Duration, Instant};
+
+/// What makes a ping one from database to database.
+#[derive(Debug, ClapArgs)]
+pub struct ViaArgs {
+    /// Measure from this database to another one, through its own link (--link): no TARGET then.
+    #[arg(long, value_name = "SOURCE", requires = "link", conflicts_with_all = ["targets", "script"])]
+    pub via: Option<String>,
+    /// The link's name in the source: a foreign server; MariaDB: SERVER/TABLE, or SERVER; Oracle: a database link.
+    #[arg(long, value_name = "NAME")]
+    pub link: Option<String>,
+    /// Print a script that does it where longwire cannot connect; `longwire read` reads what it prints.
+    #[arg(long, value_name = "KIND", requires = "link", conflicts_with = "targets")]
+    pub script: Option<Script>,
+}
+
+/// Kinds of databases there is a script for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
+pub enum Script {
+    /// PL/SQL for SQL*Plus and SQLcl.
+    Oracle,
+}
+
+impl ViaArgs {
+    /// Runs what was asked; absent when it was neither.
+    pub fn run(&self, args: &Args) -> Option<Result<Status>> {
+        let link = self.link.as_deref()?;
+        match (&self.via, self.script) {
+            (Some(source), _) => Some(measure(args, source, link)),
+            (None, Some(Script::Oracle)) => Some(print_script(args, link)),
+            (None, None) => Some(Err(anyhow::anyhow!(
+                "--link names a link of a source: say which with --via SOURCE, or ask for a --script"
+            ))),
+        }
+    }
+}
+
+fn print_script(args: &Args, link: &str) -> Result<Status> {
+    let script = via::oracle::script(link, args.count.unwrap_or(CALLS_OF_SCRIPT))?;
+    output::print(&script)?;
+    Ok(Status::Done)
+}
+
+fn measure(args: &Args, source: &str, link: &str) -> Result<Status> {
+    let target = Target::parse(source)?;
+    let stop = output::stop_on_signals()?;
+    let clock = Clock::anchored_now();
+    let options = ViaOptions {
+        link,
+        target: target.to_string().into(),
+        count: args.count,
+        interval: if args.flood { Duration::ZERO } else { args.interval },
+        timeout: args.timeout,
+        stop: &stop,
+        clock,
+    };
+    if via::is_script_only(target.scheme) {
+        bail!(via::ViaError::Oracle);
+    }
+    let mut session = Session::open(
+        &target,
+        SessionOptions {
+            timeout: args.timeout,
+            clock,
+            ..SessionOptions::new(&stop)
+        },
+    )?;
+    let mut telling = Telling::new(args, &options.target, link)?;
+    let mut broken = Ok(());
+    let (outcome, ended) = via::run(&mut session, target.scheme, &options, &mut |sample| {
+        if broken.is_ok() {
+            broken = telling.sample(sample);
+        }
+    })?;
+    broken?;
+    session.close();
+    let interrupted = stop.load(Ordering::Relaxed);
+    telling.finish(&outcome, ended.map(|error| error.to_string()), interrupted)
+}
+
+/// Where it is told.
+struct Telling {
+    records: Option<JsonWriter<Stdout>>,
+    tally: SampleTally,
+    began: Instant,
+    quiet: bool,
+}
+
+impl Telling {
+    fn new(args: &Args, target: &Arc<str>, link: &str) -> Result<Self> {
+        let mut records = args.json.then(|| JsonWriter::new(io::stdout()));
+        if let Some(records) = &mut records {
+            records.conditions(&output::conditions(
+                format!("longwire ping --via {target} --link {link}"),
+                "the source database's clock",
+                "the source database".to_owned(),
+            ))?;
+            records.flush()?;
+        }
+        Ok(Self {
+            records,
+            tally: SampleTally::default(),
+            began: Instant::now(),
+            quiet: args.quiet,
+        })
+    }
+
+    fn sample(&mut self, sample: &Sample) -> Result<()> {
+        self.tally.add(sample);
+        if let Some(records) = &mut self.records {
+            records.sample(sample)?;
+            records.flush()?;
+        } else if !self.quiet {
+            output::print(&report::text::via_line(sample, &output::style()))?;
+        }
+        Ok(())
+    }
+
+    fn finish(
+        mut self,
+        outcome: &DatabaseLinkOutcome,
+        ended: Option<String>,
+        interrupted: bool,
+    ) -> Result<Status> {
+        if let Some(why) = &ended {
+            output::note(&format!("ended early: {why}"));
+        }
+        let elapsed = self.began.elapsed();
+        match &mut self.records {
+            None => output::print(&report::text::via_view(outcome, &output::style()))?,
+            Some(records) => {
+                let samples = self.tally.outcome(elapsed);
+                records.database_link(outcome)?;
+                records.summary(&Summary {
+                    turns: samples.turns,
+                    exchanges: samples.totals.answered,
+                    connections: 1,
+                    duration: elapsed,
+                    spread: outcome.round_trips,
+                    samples: Some(samples.totals),
+                    ..Summary::default()
+                })?;
+                records.flush()?;
+            }
+        }
+        Ok(if interrupted {
+            Status::Interrupted
+        } else if ended.is_some() || outcome.round_trips.count == 0 {
+            Status::Negative
+        } else {
+            Status::Done
+        })
+    }
+}
+
+/// Calls that a script makes unless told otherwise.
+const CALLS_OF_SCRIPT: u64 = 40;

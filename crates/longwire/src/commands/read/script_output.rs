@@ -1,0 +1,64 @@
+//! Output of `ping --script`: what a database's own client printed when it ran the script.
+
+use crate::output::{self, Status};
+use anyhow::{Context, Result};
+use live::ping::via::oracle;
+use model::{DatabaseLinkOutcome, Summary};
+use report::JsonWriter;
+use std::fs::File;
+use std::io::{self, Read};
+use std::path::Path;
+
+/// What the file at `path` says, where it is such output. Regular files only: of a pipe nothing can be looked at twice.
+pub fn find(path: &Path) -> Result<Option<DatabaseLinkOutcome>> {
+    if !path.is_file() {
+        return Ok(None);
+    }
+    let name = path.display();
+    let mut file = File::open(path).with_context(|| format!("could not open {name}"))?;
+    let mut bytes = Vec::new();
+    let mut take = |bytes: &mut Vec<u8>, most: u64| {
+        file.by_ref()
+            .take(most)
+            .read_to_end(bytes)
+            .with_context(|| format!("could not read {name}"))
+    };
+    take(&mut bytes, PROBE)?;
+    if !oracle::is_output(&String::from_utf8_lossy(&bytes)) {
+        return Ok(None);
+    }
+    take(&mut bytes, LONGEST)?;
+    Ok(oracle::read(&String::from_utf8_lossy(&bytes)))
+}
+
+/// Shows it.
+pub fn show(path: &Path, outcome: &DatabaseLinkOutcome, json: bool) -> Result<Status> {
+    if json {
+        let mut records = JsonWriter::new(io::stdout());
+        records.conditions(&output::conditions(
+            format!("longwire read {}", path.display()),
+            "the source database's clock",
+            "the source database".to_owned(),
+        ))?;
+        records.database_link(outcome)?;
+        records.summary(&Summary {
+            exchanges: outcome.calls.count,
+            connections: 1,
+            turns: outcome.turns_per_call.unwrap_or_default() * outcome.calls.count,
+            spread: outcome.round_trips,
+            ..Summary::default()
+        })?;
+        records.flush()?;
+    } else {
+        output::print(&report::text::via_view(outcome, &output::style()))?;
+    }
+    Ok(match outcome.calls.count {
+        0 => Status::Negative,
+        _ => Status::Done,
+    })
+}
+
+/// The output begins within so many bytes, behind what the client says first.
+const PROBE: u64 = 64 * 1024;
+/// A hundred thousand lines have less.
+const LONGEST: u64 = 16 * 1024 * 1024;
