@@ -18,7 +18,7 @@ use std::time::{Duration, Instant};
 #[derive(Debug, ClapArgs)]
 pub struct ViaArgs {
     /// Measure from this database to another one, through its own link (--link): no TARGET then.
-    #[arg(long, value_name = "SOURCE", requires = "link", conflicts_with_all = ["targets", "script"])]
+    #[arg(long, value_name = "SOURCE", requires = "link", conflicts_with_all = ["targets", "script", "no_login", "statement", "prepared", "icmp", "prometheus"])]
     pub via: Option<String>,
     /// The link's name in the source: a foreign server; MariaDB: SERVER/TABLE, or SERVER; Oracle: a database link.
     #[arg(long, value_name = "NAME")]

@@ -1,0 +1,241 @@
+//! `longwire ping --rows`, `--via` and `--script`: rows that are packets, and distances that are not the client's own.
+
+use live::{Clock, ObserverFactory, Relay, RelayOptions, Target};
+use model::{ConnectionEvent, ConnectionId, Observer};
+use serde_json::Value;
+use std::path::Path;
+use std::process::{Command, Output, Stdio};
+use std::sync::Arc;
+use testbed::{MariaDb, Postgres};
+
+fn longwire() -> Command {
+    let mut command = Command::new(assert_cmd::cargo::cargo_bin("longwire"));
+    command.stdin(Stdio::null());
+    command
+}
+
+/// Runs `arguments` behind a link to `port` of this system.
+fn behind(link: &str, port: u16, more: &[&str], arguments: &[&str]) -> Output {
+    let mut command = longwire();
+    command.args(["link", link, "--forward", &port.to_string()]);
+    command.args(more).arg("--");
+    command
+        .arg(assert_cmd::cargo::cargo_bin("longwire"))
+        .args(arguments);
+    command.output().expect("the binary starts")
+}
+
+fn run(arguments: &[&str]) -> Output {
+    longwire().args(arguments).output().expect("the binary starts")
+}
+
+#[track_caller]
+fn record(output: &Output, kind: &str) -> Value {
+    let text = String::from_utf8_lossy(&output.stdout);
+    let records = text.lines().filter_map(|line| serde_json::from_str(line).ok());
+    let found = records.into_iter().find(|record: &Value| record["type"] == kind);
+    found.unwrap_or_else(|| panic!("no {kind}: {text}{}", String::from_utf8_lossy(&output.stderr)))
+}
+
+#[track_caller]
+fn refuses(arguments: &[&str], words: &str) {
+    let output = run(arguments);
+    let said = String::from_utf8_lossy(&output.stderr);
+    assert_eq!(output.status.code(), Some(2), "{said}");
+    assert!(said.contains(words), "{said}");
+    assert!(!said.contains(Postgres::PASSWORD), "{said}");
+}
+
+/// Payloads of the packets that `port` sent, by a capture of raw IP.
+fn payloads_from(capture: &Path, port: u16) -> Vec<Vec<u8>> {
+    let bytes = std::fs::read(capture).expect("the capture is there");
+    let mut rest = &bytes[24..];
+    let mut payloads = Vec::new();
+    while rest.len() >= 16 {
+        let length = u32::from_le_bytes(rest[8..12].try_into().expect("four bytes")) as usize;
+        let packet = &rest[16..16 + length];
+        rest = &rest[16 + length..];
+        let sliced = etherparse::SlicedPacket::from_ip(packet).expect("an IP packet");
+        if let Some(etherparse::TransportSlice::Tcp(tcp)) = sliced.transport
+            && tcp.source_port() == port
+        {
+            payloads.push(tcp.payload().to_vec());
+        }
+    }
+    payloads
+}
+
+/// Asks for 50 rows behind 1 Mbit/s. `is_row` knows one by its payload, of all packets that the server sent.
+fn every_row_is_a_packet(url: &str, port: u16, is_row: fn(&[u8]) -> bool) {
+    let directory = tempfile::tempdir().expect("temporary directory");
+    let capture = directory.path().join("rows.pcap");
+    let file = capture.display().to_string();
+    let link = "rtt=5ms rate=1mbit";
+    let asked = ["ping", url, "--rows", "50", "--json"];
+    let rows = record(&behind(link, port, &["--capture", &file], &asked), "rows");
+    assert_eq!(rows["rows"], 50, "{rows}");
+    assert_eq!(rows["packets"], 50, "{rows}");
+    assert_eq!(rows["wire_bytes"], 1500, "{rows}");
+    assert_eq!(rows["segment_bytes"], rows["own_segment_bytes"], "{rows}");
+    let gap = rows["mean_ns"].as_f64().expect("a mean gap");
+    let asked = 1500.0 * 8.0 * 1e9 / 1e6;
+    assert!((gap / asked - 1.0).abs() < 0.02, "{rows}");
+    let segment = rows["segment_bytes"].as_u64().expect("a size") as usize;
+    // The trains by which the size was confirmed are in the capture too.
+    let found = payloads_from(&capture, port)
+        .iter()
+        .filter(|payload| payload.len() == segment && is_row(payload))
+        .count();
+    let trials = (1 + rows["corrections"].as_u64().expect("a count") as usize) * 8;
+    assert_eq!(found, 50 + trials, "{rows}");
+}
+
+#[test]
+fn every_row_of_postgres_is_one_packet_and_comes_at_the_link_s_rate() {
+    let server = Postgres::start();
+    every_row_is_a_packet(&server.url(), server.port(), |payload| {
+        payload.starts_with(b"D") && payload.ends_with(b"s\0\0\0\x04")
+    });
+}
+
+#[test]
+fn every_row_of_mariadb_is_one_packet_and_comes_at_the_link_s_rate() {
+    let server = MariaDb::start();
+    every_row_is_a_packet(&server.url(), server.port(), |payload| {
+        payload[3] == 1 && payload[payload.len() - 9..].starts_with(&[5, 0, 0, 2, 0xfe])
+    });
+}
+
+#[test]
+fn rows_that_cannot_be_packets_are_refused() {
+    refuses(
+        &["ping", "http://127.0.0.1:9/", "--rows", "10"],
+        "http:// targets",
+    );
+    let server = Postgres::options().tls().start();
+    let url = server.url();
+    refuses(&["ping", &url, "--rows", "1"], "between 2 and 100000");
+    refuses(&["ping", &url, "--rows", "1000000000"], "between 2 and 100000");
+    refuses(
+        &["ping", &format!("{url}?sslmode=require"), "--rows", "10"],
+        "TLS",
+    );
+    refuses(&["ping", &url, &url, "--rows", "10"], "one target");
+    let server = MariaDb::start();
+    refuses(&["ping", &server.url(), "--rows", "100000"], "keeps all rows");
+}
+
+/// Nobody looks at what passes the relay.
+struct Unseen;
+
+impl ObserverFactory for Unseen {
+    fn observe(&self, _: ConnectionId) -> Box<dyn Observer + Send> {
+        Box::new(Self)
+    }
+}
+
+impl Observer for Unseen {
+    fn event(&mut self, _: ConnectionId, _: ConnectionEvent<'_>) {}
+}
+
+/// A relay to `port` of this system that is as far as a link.
+fn far(port: u16) -> Relay {
+    let options = RelayOptions {
+        listen: "127.0.0.1:0".parse().expect("an address"),
+        target: Target::parse(&format!("tcp://127.0.0.1:{port}")).expect("a target"),
+        link: Some("rtt=20ms".parse().expect("a link")),
+    };
+    live::relay::start(options, Clock::anchored_now(), Arc::new(Unseen)).expect("the relay starts")
+}
+
+/// Measures from the source at `url` by `link`, here and with the client 30 ms away.
+fn is_20_ms_away(url: &str, port: u16, link: &str, through: &str, turns: u64) {
+    let asked = [
+        "ping", "--via", url, "--link", link, "-c", "7", "-i", "1ms", "--json",
+    ];
+    for output in [run(&asked), behind("rtt=30ms", port, &[], &asked)] {
+        let found = record(&output, "database_link");
+        assert_eq!(found["through"], through, "{found}");
+        assert_eq!(found["turns_per_call"], turns, "{found}");
+        // Least, not median: the machine is not quiet when tests run.
+        let turn = 20e6;
+        let calls = found["call_min_ns"].as_f64().expect("calls");
+        assert!(calls > turn * turns as f64 * 0.98, "{found}");
+        let trip = found["p50_ns"].as_f64().expect("round trips");
+        assert!((trip / turn - 1.0).abs() < 0.15, "{found}");
+    }
+}
+
+#[test]
+fn one_postgres_is_as_far_from_another_as_their_link_whoever_asks() {
+    let (source, far_one) = (Postgres::start(), Postgres::start());
+    let relay = far(far_one.port());
+    let port = relay.local_addr().port();
+    for (name, extension, wrapper) in [
+        ("by_dblink", "dblink", "dblink_fdw"),
+        ("by_wrapper", "postgres_fdw", "postgres_fdw"),
+    ] {
+        source.sql(&format!(
+            "create extension {extension}; \
+             create server {name} foreign data wrapper {wrapper} options (host '127.0.0.1', port '{port}', dbname 'postgres'); \
+             create user mapping for postgres server {name} options (user 'postgres')"
+        ));
+    }
+    is_20_ms_away(&source.url(), source.port(), "by_dblink", "dblink", 1);
+    is_20_ms_away(&source.url(), source.port(), "by_wrapper", "postgres_fdw", 4);
+    refuses(
+        &["ping", "--via", &source.url(), "--link", "nowhere"],
+        "no foreign server 'nowhere' (it has by_dblink, by_wrapper)",
+    );
+    relay.stop(std::time::Duration::ZERO);
+}
+
+#[test]
+fn one_mariadb_is_as_far_from_another_as_their_link_whoever_asks() {
+    let plugins = "ha_federatedx;ha_connect";
+    let source = MariaDb::options().setting("plugin-load-add", plugins).start();
+    let far_one = MariaDb::start();
+    far_one.sql("create table test.small (id int primary key); insert into test.small values (1)");
+    let relay = far(far_one.port());
+    let (user, password, port) = (MariaDb::USER, MariaDb::PASSWORD, relay.local_addr().port());
+    source.sql(&format!(
+        "create server branch foreign data wrapper mysql options (host '127.0.0.1', port {port}, user '{user}', \
+         password '{password}', database 'test')"
+    ));
+    is_20_ms_away(&source.url(), source.port(), "branch/small", "FEDERATED", 2);
+    is_20_ms_away(&source.url(), source.port(), "branch", "CONNECT", 4);
+    assert_eq!(source.sql("show tables from test"), "", "nothing is left behind");
+    refuses(&["ping", "--via", &source.url(), "--link", "nowhere"], "server");
+    relay.stop(std::time::Duration::ZERO);
+}
+
+#[test]
+fn a_script_is_printed_and_what_it_prints_is_read() {
+    let script = run(&["ping", "--script", "oracle", "--link", "FAR.EXAMPLE", "-c", "3"]);
+    let script = String::from_utf8_lossy(&script.stdout).into_owned();
+    assert!(
+        script.contains("dual@FAR.EXAMPLE") && script.trim_end().ends_with('/'),
+        "{script}"
+    );
+    let directory = tempfile::tempdir().expect("temporary directory");
+    let file = directory.path().join("ping.out");
+    let printed = "Connected.\nlongwire-via begin schema=1 kind=oracle link=FAR.EXAMPLE calls=3\n\
+                   longwire-via connect us=3450123 roundtrips=7\nlongwire-via first us=190000 roundtrips=2\n\
+                   longwire-via sample n=1 us=190000 roundtrips=2\nlongwire-via sample n=2 us=192000 roundtrips=2\n\
+                   longwire-via end samples=2\n";
+    std::fs::write(&file, printed).expect("the file is written");
+    let found = record(
+        &run(&["read", "--json", &file.display().to_string()]),
+        "database_link",
+    );
+    assert_eq!(found["turns_per_call"], 2, "{found}");
+    assert_eq!(found["p50_ns"], 95_000_000, "{found}");
+    refuses(
+        &["ping", "--script", "oracle", "--link", "far'--"],
+        "letters, digits",
+    );
+    refuses(
+        &["ping", "--via", "oracle://db1/shop", "--link", "FAR"],
+        "by a script",
+    );
+}
