@@ -12,6 +12,8 @@ mod legs;
 mod line;
 pub mod mysql;
 mod opening;
+#[cfg(feature = "oracle")]
+pub mod oracle;
 pub mod postgres;
 mod reply;
 mod witness;

@@ -53,6 +53,18 @@ pub enum SessionError {
     /// The server asks for a password and there is none.
     #[error("the server asks for a password and the target has none")]
     NoPassword,
+    /// The listener sends clients to another address.
+    #[error("server: the listener sends clients elsewhere{}", to.as_deref().map(|to| format!(": to {to}")).unwrap_or_default())]
+    Redirected {
+        /// Where to, where it says so.
+        to: Option<String>,
+    },
+    /// Oracle's driver gave up for a reason of its own.
+    #[error("longwire: Oracle's driver: {text}")]
+    Driver {
+        /// What it says, without what it quotes.
+        text: String,
+    },
     /// A result is too large to be kept.
     #[error("server: the result has more than {limit} bytes")]
     TooLong {
@@ -77,9 +89,11 @@ impl SessionError {
             | Self::Broken { .. }
             | Self::Login { .. }
             | Self::Unexpected(_)
-            | Self::NotTheProtocol { .. } => Blame::Server,
+            | Self::NotTheProtocol { .. }
+            | Self::Redirected { .. } => Blame::Server,
             Self::Authentication { .. }
             | Self::NoPassword
+            | Self::Driver { .. }
             | Self::TooLong { .. }
             | Self::NoSql
             | Self::Stopped => Blame::Longwire,
@@ -104,7 +118,12 @@ impl SessionError {
             Self::Authentication { .. } => {
                 "use an account with a password the server checks itself (SCRAM-SHA-256, md5, mysql_native_password)"
             }
-            Self::Broken { .. } | Self::TooLong { .. } | Self::NoSql | Self::Stopped => return None,
+            Self::Redirected { .. } => "name the address it sends clients to in the target",
+            Self::Broken { .. }
+            | Self::Driver { .. }
+            | Self::TooLong { .. }
+            | Self::NoSql
+            | Self::Stopped => return None,
         };
         Some(hint.to_owned())
     }
@@ -113,10 +132,14 @@ impl SessionError {
 /// By SQLSTATE (PostgreSQL manual, appendix A) or MySQL's number.
 fn login_hint(code: &str) -> Option<&'static str> {
     Some(match code {
-        "28P01" | "1045" | "1698" => "check the user's name and password",
+        "28P01" | "1045" | "1698" | "ORA-01017" => "check the user's name and password",
         "28000" => "the server lets this user in from another address, by another method, or with TLS only",
         "1130" | "1129" => "the server does not let this machine's address in",
         "3D000" | "1049" => "check the name of the database: the target's path",
+        "ORA-12514" | "ORA-12505" => {
+            "check the name of the service, which is the target's path: `lsnrctl services` on the server lists them"
+        }
+        "ORA-28000" => "the account is locked",
         "1044" => "the user has no right to this database",
         "53300" | "1040" | "1203" => {
             "the server has as many connections as it takes: try again, or use a pool"

@@ -238,6 +238,15 @@ impl<'a> Line<'a> {
         }
     }
 
+    /// Whether it was stopped, for whoever waits otherwise.
+    #[cfg(feature = "oracle")]
+    pub fn look_up(&self) -> Result<(), SessionError> {
+        match self.stop.load(Ordering::Relaxed) {
+            true => Err(SessionError::Stopped),
+            false => Ok(()),
+        }
+    }
+
     /// Waits until the socket is ready for `events`, or for a while.
     fn wait(&self, events: libc::c_short, deadline: &Deadline) -> Result<(), SessionError> {
         let left = deadline.left()?;
