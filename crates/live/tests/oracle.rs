@@ -1,9 +1,10 @@
 //! Oracle's own driver against a listener that is scripted, since no database can be had: what it refuses, how long it is
 //! waited for, and what is told of it. With the feature `oracle` only.
 
-use live::Target;
+use live::ping::{self, Event, Pace, Plan, Question};
 use live::session::oracle::OracleSession;
 use live::session::{SessionError, SessionOptions};
+use live::{Clock, Target};
 use std::io::{Read, Write};
 use std::net::{Ipv4Addr, TcpListener, TcpStream};
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -147,4 +148,33 @@ fn a_target_without_a_password_is_told() {
     let target = Target::parse(&format!("oracle://127.0.0.1:{port}/x")).expect("a target");
     let error = OracleSession::open(&target, SessionOptions::new(&stop)).expect_err("nobody is logged in");
     assert_eq!(error, SessionError::NoPassword);
+}
+
+#[test]
+fn a_ping_that_logs_in_tells_why_it_cannot() {
+    let port = answering(&[REFUSED]);
+    let target = format!("oracle://scott:s3cret-tiger@127.0.0.1:{port}/ORCLPDB1");
+    let plan = Plan {
+        target: Target::parse(&target).expect("a target"),
+        question: Question::Statement {
+            sql: None,
+            prepared: false,
+        },
+        pace: Pace::every(Duration::from_millis(1)).expect("a pace"),
+        count: Some(1),
+        timeout: Duration::from_millis(500),
+    };
+    let mut failed = Vec::new();
+    let stop = AtomicBool::new(false);
+    let result = ping::run(&[plan], Clock::anchored_now(), &stop, |_, event| {
+        if let Event::Failed(error) = event {
+            failed.push(error.to_string());
+        }
+        Ok::<(), std::convert::Infallible>(())
+    });
+    let Ok(()) = result;
+    assert_eq!(
+        failed,
+        ["server: login refused: ORA-12514 the listener does not know the service"]
+    );
 }

@@ -96,6 +96,9 @@ impl From<SessionError> for PingError {
             | SessionError::NotTheProtocol { .. }
             | SessionError::Authentication { .. }
             | SessionError::NoPassword
+            | SessionError::Redirected { .. }
+            | SessionError::Driver { .. }
+            | SessionError::NotBuiltIn { .. }
             | SessionError::TooLong { .. }
             | SessionError::NoSql => Self::Session(error),
         }

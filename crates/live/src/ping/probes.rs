@@ -5,6 +5,8 @@ mod http;
 mod icmp;
 mod mysql_greeting;
 mod oracle_listener;
+#[cfg(feature = "oracle")]
+mod oracle_statement;
 mod postgres_request;
 mod redis_ping;
 mod sqlserver_prelogin;
@@ -67,6 +69,8 @@ pub(super) fn of<'a>(plan: &'a Plan, means: Means<'a>) -> Result<Box<dyn Probe +
                     sql.as_deref(),
                     *prepared,
                 )));
+            } else if scheme == Scheme::Oracle && plan.target.password.is_some() {
+                return oracle(means, sql.as_deref(), *prepared);
             } else if sql.is_some() || *prepared {
                 return Err(SessionError::NoSql.into());
             }
@@ -78,10 +82,27 @@ pub(super) fn of<'a>(plan: &'a Plan, means: Means<'a>) -> Result<Box<dyn Probe +
         Scheme::Mysql | Scheme::Mariadb => Box::new(mysql_greeting::MysqlGreeting::new(means)),
         Scheme::Http => Box::new(http::Http::new(means)),
         Scheme::Redis => Box::new(redis_ping::RedisPing::new(means, logs_in)),
-        Scheme::Oracle => Box::new(oracle_listener::OracleListener::new(means)),
+        Scheme::Oracle => Box::new(oracle_listener::OracleListener::new(means, false)),
         Scheme::SqlServer => Box::new(sqlserver_prelogin::SqlServerPrelogin::new(means, logs_in)),
         Scheme::Tcp | Scheme::Informix => Box::new(connecting::Connecting::new(means)),
     })
+}
+
+/// A statement on Oracle Database, where longwire was built to log in there.
+#[cfg(feature = "oracle")]
+fn oracle<'a>(means: Means<'a>, sql: Option<&str>, prepared: bool) -> Result<Box<dyn Probe + 'a>, PingError> {
+    // The driver prepares every statement.
+    let _ = prepared;
+    Ok(Box::new(oracle_statement::OracleStatement::new(means, sql)))
+}
+
+/// What can be asked of Oracle Database without logging in, and that there was to be a login.
+#[cfg(not(feature = "oracle"))]
+fn oracle<'a>(means: Means<'a>, sql: Option<&str>, prepared: bool) -> Result<Box<dyn Probe + 'a>, PingError> {
+    if sql.is_some() || prepared {
+        return Err(SessionError::NotBuiltIn { feature: "oracle" }.into());
+    }
+    Ok(Box::new(oracle_listener::OracleListener::new(means, true)))
 }
 
 /// The TCP handshake of a connection that is kept.

@@ -65,6 +65,12 @@ pub enum SessionError {
         /// What it says, without what it quotes.
         text: String,
     },
+    /// It takes what this longwire was built without.
+    #[error("longwire was built without the feature {feature}")]
+    NotBuiltIn {
+        /// The feature's name.
+        feature: &'static str,
+    },
     /// A result is too large to be kept.
     #[error("server: the result has more than {limit} bytes")]
     TooLong {
@@ -94,6 +100,7 @@ impl SessionError {
             Self::Authentication { .. }
             | Self::NoPassword
             | Self::Driver { .. }
+            | Self::NotBuiltIn { .. }
             | Self::TooLong { .. }
             | Self::NoSql
             | Self::Stopped => Blame::Longwire,
@@ -117,6 +124,11 @@ impl SessionError {
             }
             Self::Authentication { .. } => {
                 "use an account with a password the server checks itself (SCRAM-SHA-256, md5, mysql_native_password)"
+            }
+            Self::NotBuiltIn { feature } => {
+                return Some(format!(
+                    "build it with `cargo build --release --features {feature}`; --no-login works without"
+                ));
             }
             Self::Redirected { .. } => "name the address it sends clients to in the target",
             Self::Broken { .. }

@@ -12,16 +12,18 @@ pub(super) struct OracleListener<'a> {
     means: Means<'a>,
     address: Option<SocketAddr>,
     request: Vec<u8>,
+    login_was_meant: bool,
 }
 
 impl<'a> OracleListener<'a> {
-    pub(super) fn new(means: Means<'a>) -> Self {
+    pub(super) fn new(means: Means<'a>, login_was_meant: bool) -> Self {
         let target = means.target;
         Self {
             means,
             address: None,
             // A host whose name has no room in a packet is none that was found.
             request: tns::ping_request(&target.host, target.port).unwrap_or_default(),
+            login_was_meant,
         }
     }
 
@@ -74,9 +76,12 @@ impl Probe for OracleListener<'_> {
             question:
                 "the listener, as tnsping asks it, on a new connection each time, connecting apart from it"
                     .to_owned(),
-            caution: Some(
-                "each leaves a line in the listener's log; what answers is the listener, not a database",
-            ),
+            caution: Some(if self.login_was_meant {
+                "nobody logs in: longwire was built without the feature oracle (cargo build --release --features oracle). \
+                 What answers is the listener, not a database, and each leaves a line in its log"
+            } else {
+                "each leaves a line in the listener's log; what answers is the listener, not a database"
+            }),
             ..Opening::default()
         })
     }
