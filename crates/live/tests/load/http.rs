@@ -8,7 +8,7 @@ use std::time::Duration;
 
 /// Serves every request on every connection with `answer`, which is given the request's lines and the stream, and says
 /// whether the connection goes on. Returns what `load` gave, and how many connections there were.
-fn serve(
+pub fn serve(
     answer: impl Fn(&str, &mut TcpStream) -> bool + Sync,
     load: impl FnOnce(SocketAddr) -> LoadOutcome,
 ) -> (LoadOutcome, u64) {

@@ -3,7 +3,10 @@
 
 mod command;
 mod http;
+mod modes;
+mod open_loop;
 mod sql;
+mod watched;
 
 use live::load::{Control, LoadError, LoadOutcome, Plan, Workload};
 
