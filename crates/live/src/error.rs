@@ -88,6 +88,20 @@ pub enum LiveError {
         /// What the operating system says.
         reason: OsError,
     },
+    /// The target is a Unix-domain socket, and what was asked is about TCP.
+    #[error("{socket} is a Unix-domain socket")]
+    UnixSocket {
+        /// Its path.
+        socket: String,
+    },
+    /// The Unix-domain socket cannot be connected to.
+    #[error("could not connect to the socket {socket}: {reason}")]
+    SocketFailed {
+        /// Its path.
+        socket: String,
+        /// What the operating system says.
+        reason: OsError,
+    },
     /// The address to listen on is taken.
     #[error("could not listen on {address}: the port is in use")]
     PortInUse {
@@ -250,8 +264,10 @@ impl LiveError {
             | Self::TlsUnsupported { .. }
             | Self::TlsThroughLink
             | Self::RootCertificates { .. }
+            | Self::UnixSocket { .. }
             | Self::NoSystemCertificates => Blame::Longwire,
             Self::Refused { .. }
+            | Self::SocketFailed { .. }
             | Self::ServerWithoutTls { .. }
             | Self::CertificateExpired { .. }
             | Self::UnknownAuthority { .. }
@@ -272,6 +288,10 @@ impl LiveError {
                     "is the server running, and is {} the port it listens on?",
                     address.port()
                 )
+            }
+            Self::UnixSocket { .. } => "name a host such as 127.0.0.1 instead of a socket".to_owned(),
+            Self::SocketFailed { .. } => {
+                "is the server running, and is that the directory of its socket?".to_owned()
             }
             Self::ConnectTimedOut { .. } => "check the address, and firewalls on the way".to_owned(),
             Self::PortInUse { .. } => {

@@ -32,4 +32,4 @@ pub use network::{Forward, HostId, LinkId, Network};
 pub use relay::{Counters, ObserverFactory, Relay, RelayOptions};
 pub use resolve::probe;
 pub use sandbox::{Entered, Sandbox};
-pub use target::{Scheme, Secret, Target, TargetError, TlsMode};
+pub use target::{Credentials, Scheme, Secret, Target, TargetError, TlsMode};

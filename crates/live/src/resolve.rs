@@ -11,6 +11,11 @@ use std::time::{Duration, Instant};
 /// The addresses of a target's host, at least one, in the order in which the system prefers them. Blocks for as
 /// long as the system's resolver does.
 pub(crate) fn addresses(target: &Target) -> Result<Vec<SocketAddr>, LiveError> {
+    if target.socket.is_some() {
+        return Err(LiveError::UnixSocket {
+            socket: target.server(),
+        });
+    }
     let no_such_host = || LiveError::NoSuchHost {
         host: target.host.clone(),
     };

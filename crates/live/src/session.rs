@@ -15,6 +15,7 @@ mod opening;
 #[cfg(feature = "oracle")]
 pub mod oracle;
 pub mod postgres;
+mod redis;
 mod reply;
 mod witness;
 
@@ -24,7 +25,7 @@ pub(crate) use error::without_values;
 pub use reply::{Reply, Rows};
 
 use crate::clock::Clock;
-use crate::target::{Scheme, Target};
+use crate::target::{Credentials, Scheme, Target};
 use crate::tls;
 use crate::transport::Transport;
 use deadline::Deadline;
@@ -84,6 +85,7 @@ impl<'a> SessionOptions<'a> {
 enum Dialect {
     Postgres,
     Mysql,
+    Redis,
     /// No login and no query that longwire knows.
     Other,
 }
@@ -97,7 +99,11 @@ impl<'a> Session<'a> {
         let tls = tls::configure(target)?;
         let deadline = Deadline::after(options.timeout);
         let (line, legs) = opening::connect(target, options, &deadline)?;
+        let credentials = Credentials::of(target);
         let opening = Opening {
+            user: credentials.user,
+            password: credentials.password,
+            ignored: credentials.ignored,
             target,
             line,
             decoder: decoder(target.scheme),
@@ -110,6 +116,7 @@ impl<'a> Session<'a> {
         let opening = match dialect {
             Dialect::Postgres => postgres::log_in(opening)?,
             Dialect::Mysql => mysql::log_in(opening)?,
+            Dialect::Redis => redis::log_in(opening)?,
             Dialect::Other => opening,
         };
         Ok(Self {
@@ -212,7 +219,7 @@ impl<'a> Session<'a> {
         let goodbye = match self.dialect {
             Dialect::Postgres => postgres::GOODBYE,
             Dialect::Mysql => mysql::GOODBYE,
-            Dialect::Other => return,
+            Dialect::Redis | Dialect::Other => return,
         };
         // The work is done: whether the server hears it changes nothing.
         self.line.send(goodbye, &Deadline::after(LEAVE_WITHIN)).ok();
@@ -273,12 +280,8 @@ impl Dialect {
         match scheme {
             Scheme::Postgres | Scheme::Kingbase => Self::Postgres,
             Scheme::Mysql | Scheme::Mariadb => Self::Mysql,
-            Scheme::Http
-            | Scheme::Tcp
-            | Scheme::Oracle
-            | Scheme::SqlServer
-            | Scheme::Redis
-            | Scheme::Informix => Self::Other,
+            Scheme::Redis => Self::Redis,
+            Scheme::Http | Scheme::Tcp | Scheme::Oracle | Scheme::SqlServer | Scheme::Informix => Self::Other,
         }
     }
 }
@@ -289,7 +292,7 @@ impl Dialect {
         match self {
             Self::Postgres => postgres::query(request, text),
             Self::Mysql => mysql::query(request, text),
-            Self::Other => return Err(SessionError::NoSql),
+            Self::Redis | Self::Other => return Err(SessionError::NoSql),
         }
         Ok(())
     }
@@ -299,7 +302,7 @@ impl Dialect {
         match self {
             Self::Postgres => postgres::REFUSAL,
             Self::Mysql => mysql::REFUSAL,
-            Self::Other => &[],
+            Self::Redis | Self::Other => &[],
         }
     }
 
@@ -307,7 +310,7 @@ impl Dialect {
         match self {
             Self::Postgres => wire::postgres::text_rows(reply),
             Self::Mysql => wire::mysql::text_rows(reply),
-            Self::Other => TextRows::default(),
+            Self::Redis | Self::Other => TextRows::default(),
         }
     }
 }

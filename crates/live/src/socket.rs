@@ -52,7 +52,6 @@ impl Socket {
     }
 
     /// Takes over a connected Unix-domain stream: non-blocking, and nothing of TCP's settings, figures and time stamps.
-    #[expect(dead_code, reason = "for sessions over Unix-domain sockets")]
     pub(crate) fn adopt_local(stream: UnixStream) -> Result<Self, OsError> {
         stream
             .set_nonblocking(true)

@@ -5,15 +5,18 @@
 //! application the same target with only host, port and TLS changed.
 
 mod conninfo;
+pub mod credentials;
 mod fault;
 mod scheme;
 mod url;
 
+pub use credentials::Credentials;
 pub use fault::TargetError;
 pub use scheme::Scheme;
 
 use model::Endpoint;
 use std::fmt;
+use std::path::PathBuf;
 
 /// Which server is meant. Neither `Debug` nor `Display` shows the password.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -24,6 +27,8 @@ pub struct Target {
     pub host: String,
     /// TCP port.
     pub port: u16,
+    /// The Unix-domain socket to connect to instead of host and port.
+    pub socket: Option<PathBuf>,
     /// Who logs in.
     pub user: Option<String>,
     /// With what.
@@ -36,6 +41,9 @@ pub struct Target {
     pub tls_direct: bool,
     /// File of trusted certificates (`sslrootcert`); the system's when absent.
     pub root_certificates: Option<String>,
+    /// Whether a MySQL server may be asked for the key that the password is encrypted with where the connection is not
+    /// (`allowPublicKeyRetrieval`, `get-server-public-key`): whoever sits in between could send its own.
+    pub public_key_retrieval: bool,
     spelling: Spelling,
 }
 
@@ -99,9 +107,12 @@ impl Target {
         }
     }
 
-    /// `host:port`, with brackets around an IPv6 address: how messages name the server.
+    /// `host:port`, with brackets around an IPv6 address, or the path of the socket: how messages name the server.
     pub fn server(&self) -> String {
-        url::host_and_port(&self.host, self.port)
+        match &self.socket {
+            Some(path) => path.display().to_string(),
+            None => url::host_and_port(&self.host, self.port),
+        }
     }
 
     /// The same target in the same spelling, pointing at `endpoint` instead: what an application is given. User,
@@ -135,17 +146,20 @@ impl Target {
                     });
                 }
             },
+            socket: None,
             user,
             password: password.map(Secret),
             database: parts.database()?,
             tls: TlsMode::Disable,
             tls_direct: false,
             root_certificates: None,
+            public_key_retrieval: false,
             spelling: Spelling::Url(parts.clone()),
         };
         for (name, value) in parts.parameters()? {
             target.set(&name, value, parts.jdbc)?;
         }
+        target.find_socket()?;
         Ok(target)
     }
 
@@ -155,12 +169,14 @@ impl Target {
             scheme: Scheme::Postgres,
             host: "localhost".to_owned(),
             port: 5432,
+            socket: None,
             user: None,
             password: None,
             database: None,
             tls: TlsMode::Disable,
             tls_direct: false,
             root_certificates: None,
+            public_key_retrieval: false,
             spelling: Spelling::Conninfo(pairs.clone()),
         };
         for (name, value) in pairs.iter() {
@@ -169,6 +185,7 @@ impl Target {
         if let Some(address) = pairs.get("hostaddr") {
             target.set("host", address.to_owned(), false)?;
         }
+        target.find_socket()?;
         Ok(target)
     }
 
@@ -176,6 +193,9 @@ impl Target {
     fn set(&mut self, name: &str, value: String, jdbc: bool) -> Result<(), TargetError> {
         match name.to_ascii_lowercase().replace(['-', '_'], "").as_str() {
             "host" if !value.is_empty() => self.host = url::single_host(&value)?.to_owned(),
+            "socket" | "unixsocket" | "localsocket" if self.has_named_socket() && !value.is_empty() => {
+                self.socket = Some(PathBuf::from(value));
+            }
             "port" if !value.is_empty() => self.port = url::port(&value)?,
             "user" => self.user = Some(value),
             "password" => self.password = Some(Secret(value)),
@@ -196,8 +216,29 @@ impl Target {
             "sslrootcert" | "sslca" | "serversslcert" if value != "system" => {
                 self.root_certificates = Some(value);
             }
+            "allowpublickeyretrieval" | "getserverpublickey" => self.public_key_retrieval = is_true(&value),
             _ => {}
         }
+        Ok(())
+    }
+
+    /// Whether a parameter names the socket itself. In PostgreSQL's world the host is its directory.
+    const fn has_named_socket(&self) -> bool {
+        matches!(self.scheme, Scheme::Mysql | Scheme::Mariadb | Scheme::Redis)
+    }
+
+    /// A host that is a directory holds the server's socket, named for its port (PostgreSQL manual, section 34.1.2).
+    fn find_socket(&mut self) -> Result<(), TargetError> {
+        if !self.host.starts_with('/') {
+            return Ok(());
+        }
+        if !matches!(self.scheme, Scheme::Postgres | Scheme::Kingbase) {
+            return Err(TargetError::NoSocket {
+                scheme: self.scheme.name(),
+            });
+        }
+        let directory = std::mem::replace(&mut self.host, "localhost".to_owned());
+        self.socket = Some(PathBuf::from(directory).join(format!(".s.PGSQL.{}", self.port)));
         Ok(())
     }
 }
@@ -209,10 +250,19 @@ impl fmt::Display for Target {
         if let Some(user) = &self.user {
             write!(formatter, "{user}@")?;
         }
-        formatter.write_str(&self.server())?;
-        match &self.database {
-            Some(database) => write!(formatter, "/{database}"),
+        if self.socket.is_none() {
+            formatter.write_str(&self.server())?;
+        }
+        if let Some(database) = &self.database {
+            write!(formatter, "/{database}")?;
+        }
+        match &self.socket {
             None => Ok(()),
+            Some(path) if self.has_named_socket() => write!(formatter, "?socket={}", path.display()),
+            Some(path) => {
+                let directory = path.parent().unwrap_or(path);
+                write!(formatter, "?host={}", directory.display())
+            }
         }
     }
 }

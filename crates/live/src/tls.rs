@@ -8,7 +8,7 @@ use crate::socket::{Received, Sent, Socket};
 use crate::target::Target;
 use model::Direction;
 use rustls::pki_types::ServerName;
-use rustls::{CertificateError, ClientConfig, ClientConnection};
+use rustls::{CertificateError, ClientConfig, ClientConnection, HandshakeKind};
 use std::io::{self, ErrorKind, IoSlice, Read, Write};
 use std::sync::Arc;
 
@@ -102,6 +102,11 @@ impl TlsSocket {
         } else {
             Handshake::Done
         })
+    }
+
+    /// Whether the server wanted the handshake begun anew with another key.
+    pub(crate) fn was_begun_anew(&self) -> bool {
+        self.session.handshake_kind() == Some(HandshakeKind::FullWithHelloRetryRequest)
     }
 
     /// Bytes of ciphertext that passed, each way.

@@ -335,8 +335,14 @@ const MAXIMUM_RECORD: u16 = 16 * 1024 + 2048;
 /// Most of a handshake record that is looked at: a `ServerHello` with a post-quantum key share fits.
 const HELLO_LIMIT: usize = 4096;
 
-/// A record that holds just a `Finished`: header, message header, hash of 32 or 48 bytes, content type, tag.
-const FINISHED_RECORDS: [u64; 2] = [5 + 4 + 32 + 1 + 16, 5 + 4 + 48 + 1 + 16];
+/// A record that holds just a `Finished`: header, message header, hash of 32 or 48 bytes, content type, tag; and one that
+/// holds an empty `Certificate` of 8 bytes before it: the answer to a server that asks for one.
+const FINISHED_RECORDS: [u64; 4] = [
+    5 + 4 + 32 + 1 + 16,
+    5 + 4 + 48 + 1 + 16,
+    5 + 8 + 4 + 32 + 1 + 16,
+    5 + 8 + 4 + 48 + 1 + 16,
+];
 
 /// A record that holds just an alert of TLS 1.3: header, alert, content type, tag.
 const HIDDEN_ALERT: u64 = 5 + 2 + 1 + 16;

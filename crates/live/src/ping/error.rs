@@ -99,6 +99,8 @@ impl From<SessionError> for PingError {
             | SessionError::Redirected { .. }
             | SessionError::Driver { .. }
             | SessionError::NotBuiltIn { .. }
+            | SessionError::PasswordFileOpen { .. }
+            | SessionError::PasswordUnprotected { .. }
             | SessionError::TooLong { .. }
             | SessionError::NoSql => Self::Session(error),
         }

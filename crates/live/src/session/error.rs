@@ -71,6 +71,18 @@ pub enum SessionError {
         /// The feature's name.
         feature: &'static str,
     },
+    /// The server asks for a password, and the file that may hold it was left alone.
+    #[error("the server asks for a password, and {path} is ignored: others may read it")]
+    PasswordFileOpen {
+        /// The file.
+        path: String,
+    },
+    /// The server wants the password itself over a connection that others may read.
+    #[error("the server asks for the password by {method}, and the connection is not encrypted")]
+    PasswordUnprotected {
+        /// The method.
+        method: &'static str,
+    },
     /// A result is too large to be kept.
     #[error("server: the result has more than {limit} bytes")]
     TooLong {
@@ -101,6 +113,8 @@ impl SessionError {
             | Self::NoPassword
             | Self::Driver { .. }
             | Self::NotBuiltIn { .. }
+            | Self::PasswordFileOpen { .. }
+            | Self::PasswordUnprotected { .. }
             | Self::TooLong { .. }
             | Self::NoSql
             | Self::Stopped => Blame::Longwire,
@@ -114,6 +128,10 @@ impl SessionError {
             Self::Login { code, .. } => login_hint(code)?,
             Self::NoPassword => {
                 "give it in the target, in PGPASSWORD or MYSQL_PWD, or in ~/.pgpass or ~/.my.cnf"
+            }
+            Self::PasswordFileOpen { path } => return Some(format!("chmod 600 {path}")),
+            Self::PasswordUnprotected { .. } => {
+                "say sslmode=require in the target, or allowPublicKeyRetrieval=true if you trust the way there"
             }
             Self::NotTheProtocol { .. } | Self::Unexpected(_) => {
                 "does the target's scheme fit what listens on that port?"

@@ -1,22 +1,27 @@
-//! MySQL and MariaDB: login by `mysql_native_password`, and text queries.
+//! MySQL and MariaDB: login and text queries.
 //!
 //! Source: MySQL 8.4 source documentation, "Client/Server Protocol".
+
+mod challenge;
+mod method;
+mod rsa;
 
 use super::SessionError;
 use super::error::without_values;
 use super::opening::Opening;
 use crate::error::LiveError;
 use crate::relay::negotiation::{OFFERS_TLS, lower_capabilities, tls_request};
-use crate::target::Target;
+use challenge::Challenge;
+use method::{Method, xor};
 use model::Phase;
-use ring::digest::{Context, SHA1_FOR_LEGACY_USE_ONLY};
+use ring::rand::{SecureRandom, SystemRandom};
 
 /// `COM_QUIT`.
 pub const GOODBYE: &[u8] = &[1, 0, 0, 0, 1];
 /// An empty packet, the second of its reply: there is no file to send.
 pub const REFUSAL: &[u8] = &[0, 0, 0, 2];
 
-/// A `COM_QUERY` with the statement that `text` writes, in as many packets as it needs.
+/// Appends a `COM_QUERY` with the statement that `text` writes, in as many packets as it needs.
 pub fn query(request: &mut Vec<u8>, text: impl FnOnce(&mut Vec<u8>)) {
     let mut body = vec![COM_QUERY];
     text(&mut body);
@@ -40,110 +45,126 @@ pub(super) fn log_in<'o, 'a>(mut opening: Opening<'o, 'a>) -> Result<Opening<'o,
         return Err(refused(&greeting));
     }
     let challenge = Challenge::of(&greeting).ok_or_else(unknown)?;
-    let response = login(opening.target, &challenge.answer(opening.target)?);
-    let mut response = framed(1, &response);
+    // The server's own method is tried first, so that an account that uses it needs no other exchange.
+    let method = Method::named(&challenge.method)
+        .filter(|method| *method != Method::Clear)
+        .unwrap_or(Method::Native);
+    let proof = method.answer(password(&opening), &challenge.nonce);
+    let mut response = framed(1, &login(&opening, method, &proof));
     if let Some(config) = opening.tls.take() {
-        let offer =
-            lower_capabilities(&mut framed(0, &greeting)).is_some_and(|flags| flags[1] & OFFERS_TLS != 0);
-        let request =
-            tls_request(&mut response)
-                .filter(|_| offer)
-                .ok_or_else(|| LiveError::ServerWithoutTls {
-                    server: opening.target.server(),
-                })?;
+        let offer = lower_capabilities(&mut framed(0, &greeting))
+            .is_some_and(|capabilities| capabilities[1] & OFFERS_TLS != 0);
+        let request = tls_request(&mut response).filter(|_| offer);
+        let request = request.ok_or_else(|| LiveError::ServerWithoutTls {
+            server: opening.target.server(),
+        })?;
         // Sent without waiting: the handshake follows it at once.
         opening.send_unshown(&request)?;
         opening = opening.encrypted(config)?;
     }
     opening.send(&response)?;
-    let mut leg = "login".to_owned();
+    authenticate(&mut opening, method, challenge.nonce)?;
+    Ok(opening)
+}
+
+/// Answers the server until it lets the user in.
+fn authenticate(
+    opening: &mut Opening<'_, '_>,
+    mut method: Method,
+    mut nonce: Vec<u8>,
+) -> Result<(), SessionError> {
+    let mut leg = format!("login by {}", method.name());
+    let mut remedy = None;
     loop {
-        let (number, body) = packet(&mut opening)?;
-        match body.first() {
-            Some(&OK) => {
-                opening.leg(&leg, Phase::Login);
-                return Ok(opening);
+        let (number, body) = packet(opening)?;
+        let number = number.wrapping_add(1);
+        if body == FAST_SUCCESS {
+            continue;
+        }
+        if body.first() == Some(&ERROR) {
+            return Err(refusal(opening, &body));
+        }
+        opening.leg(&leg, Phase::Login);
+        if let Some(remedy) = remedy.take() {
+            opening.remedy(1, remedy);
+        }
+        match body.as_slice() {
+            [OK, ..] => return Ok(()),
+            [SWITCH, ..] => {
+                let challenge = Challenge::switched(&body).ok_or_else(unknown)?;
+                method = Method::named(&challenge.method).ok_or(SessionError::Authentication {
+                    method: challenge.method,
+                })?;
+                if method == Method::Clear && !opening.is_private() {
+                    return Err(SessionError::PasswordUnprotected {
+                        method: method.name(),
+                    });
+                }
+                nonce = challenge.nonce;
+                let proof = method.answer(password(opening), &nonce);
+                if method == Method::Ed25519 {
+                    opening.own_work("client_ed25519 computing", Phase::Login);
+                }
+                opening.send(&framed(number, &proof))?;
+                leg = format!("switch to {}", method.name());
+                remedy = Some(
+                    "let the client begin with the account's method (default-auth, or the server's default)",
+                );
             }
-            Some(&ERROR) => return Err(refused(&body)),
-            Some(&SWITCH) => {
-                opening.leg(&leg, Phase::Login);
-                let challenge = Challenge::switched(&body).ok_or_else(|| method("an unknown method"))?;
-                let answer = challenge.answer(opening.target)?;
-                opening.send(&framed(number.wrapping_add(1), &answer))?;
-                leg = format!("switch to {}", challenge.method);
+            FULL if opening.is_private() => {
+                opening.send(&framed(number, &Method::Clear.answer(password(opening), &[])))?;
+                leg = format!("{} full", method.name());
+                remedy = Some(
+                    "the server forgets passwords it has checked when it restarts: this leg is rare then",
+                );
             }
-            _ => return Err(method("more than one exchange")),
+            FULL if opening.target.public_key_retrieval => {
+                opening.send(&framed(number, &[PUBLIC_KEY]))?;
+                leg = format!("{} public key", method.name());
+                remedy = Some("TLS, or the server's public key kept at the client");
+            }
+            FULL => {
+                return Err(SessionError::PasswordUnprotected {
+                    method: method.name(),
+                });
+            }
+            [MORE, key @ ..] if method == Method::CachingSha2 => {
+                let secret = xor(&Method::Clear.answer(password(opening), &[]), &nonce);
+                let cipher = rsa::encrypted(&secret, key, seed()?).ok_or_else(unknown)?;
+                opening.send(&framed(number, &cipher))?;
+                leg = format!("{} full", method.name());
+            }
+            _ => {
+                return Err(SessionError::Authentication {
+                    method: format!("{} in further exchanges", method.name()),
+                });
+            }
         }
     }
 }
 
-/// How the server wants to be told the password.
-struct Challenge {
-    method: String,
-    nonce: Vec<u8>,
+/// The password; an empty one where there is none.
+fn password<'x>(opening: &'x Opening<'_, '_>) -> &'x [u8] {
+    opening
+        .password
+        .as_ref()
+        .map_or(b"", |password| password.reveal().as_bytes())
 }
 
-impl Challenge {
-    /// Of the server's greeting, protocol version 10.
-    fn of(greeting: &[u8]) -> Option<Self> {
-        let behind_version = greeting.strip_prefix(&[10])?;
-        let end = behind_version.iter().position(|byte| *byte == 0)?;
-        let fields = behind_version.get(end + 1..)?;
-        // Connection number 4, nonce 8, filler 1, capabilities 2, character set 1, status 2, capabilities 2, length of
-        // the nonce 1, reserved 10.
-        let first = fields.get(4..12)?;
-        let length = usize::from(*fields.get(20)?);
-        let rest = fields.get(31..)?;
-        let second_length = length.saturating_sub(8).max(13).min(rest.len());
-        let (second, name) = rest.split_at(second_length);
-        let mut nonce = [first, second].concat();
-        nonce.truncate(NONCE);
-        Some(Self {
-            method: text(name),
-            nonce,
+fn seed() -> Result<[u8; rsa::HASH], SessionError> {
+    let mut seed = [0; rsa::HASH];
+    SystemRandom::new().fill(&mut seed).map_err(|_| {
+        SessionError::Connect(LiveError::System {
+            operation: "draw random bytes",
+            reason: crate::OsError(libc::EIO),
         })
-    }
-
-    /// Of a request to use another method.
-    fn switched(body: &[u8]) -> Option<Self> {
-        let rest = body.get(1..)?;
-        let end = rest.iter().position(|byte| *byte == 0)?;
-        let mut nonce = rest.get(end + 1..)?.to_vec();
-        nonce.truncate(NONCE);
-        Some(Self {
-            method: text(rest),
-            nonce,
-        })
-    }
-
-    /// `SHA1(password) XOR SHA1(nonce + SHA1(SHA1(password)))`; nothing for no password.
-    fn answer(&self, target: &Target) -> Result<Vec<u8>, SessionError> {
-        if !matches!(self.method.as_str(), NATIVE | "") {
-            return Err(method(&self.method));
-        }
-        let Some(password) = target
-            .password
-            .as_ref()
-            .filter(|password| !password.reveal().is_empty())
-        else {
-            return Ok(Vec::new());
-        };
-        let once = sha1(&[password.reveal().as_bytes()]);
-        let twice = sha1(&[&once]);
-        let mask = sha1(&[&self.nonce, &twice]);
-        Ok(once.iter().zip(mask).map(|(one, other)| one ^ other).collect())
-    }
-}
-
-fn sha1(parts: &[&[u8]]) -> Vec<u8> {
-    let mut context = Context::new(&SHA1_FOR_LEGACY_USE_ONLY);
-    parts.iter().for_each(|part| context.update(part));
-    context.finish().as_ref().to_vec()
+    })?;
+    Ok(seed)
 }
 
 /// `HandshakeResponse41`.
-fn login(target: &Target, answer: &[u8]) -> Vec<u8> {
-    let database = target.database.as_deref().filter(|name| !name.is_empty());
+fn login(opening: &Opening<'_, '_>, method: Method, proof: &[u8]) -> Vec<u8> {
+    let database = opening.target.database.as_deref().filter(|name| !name.is_empty());
     let mut flags =
         LONG_PASSWORD | PROTOCOL_41 | TRANSACTIONS | SECURE_CONNECTION | MULTI_RESULTS | PLUGIN_AUTH;
     if database.is_some() {
@@ -153,11 +174,11 @@ fn login(target: &Target, answer: &[u8]) -> Vec<u8> {
     body.extend_from_slice(&(1_u32 << 24).to_le_bytes());
     body.push(UTF8MB4);
     body.extend_from_slice(&[0; 23]);
-    body.extend_from_slice(target.user.as_deref().unwrap_or("root").as_bytes());
+    body.extend_from_slice(opening.user.as_bytes());
     body.push(0);
-    body.push(answer.len() as u8);
-    body.extend_from_slice(answer);
-    for text in [database, Some(NATIVE)].into_iter().flatten() {
+    body.push(proof.len() as u8);
+    body.extend_from_slice(proof);
+    for text in [database, Some(method.name())].into_iter().flatten() {
         body.extend_from_slice(text.as_bytes());
         body.push(0);
     }
@@ -182,6 +203,16 @@ fn packet(opening: &mut Opening<'_, '_>) -> Result<(u8, Vec<u8>), SessionError> 
     Ok((number, opening.bytes(length)?))
 }
 
+/// Why the login was refused: for want of a password, when there was none to prove.
+fn refusal(opening: &Opening<'_, '_>, body: &[u8]) -> SessionError {
+    match refused(body) {
+        SessionError::Login { code, .. } if code == ACCESS_DENIED && opening.password.is_none() => {
+            opening.no_password()
+        }
+        refused => refused,
+    }
+}
+
 fn refused(body: &[u8]) -> SessionError {
     let code = body
         .get(1..3)
@@ -199,11 +230,6 @@ fn refused(body: &[u8]) -> SessionError {
     }
 }
 
-fn text(bytes: &[u8]) -> String {
-    let end = bytes.iter().position(|byte| *byte == 0).unwrap_or(bytes.len());
-    String::from_utf8_lossy(bytes.get(..end).unwrap_or_default()).into_owned()
-}
-
 fn unknown() -> SessionError {
     SessionError::NotTheProtocol {
         protocol: "MySQL",
@@ -211,18 +237,18 @@ fn unknown() -> SessionError {
     }
 }
 
-fn method(name: &str) -> SessionError {
-    SessionError::Authentication {
-        method: name.to_owned(),
-    }
-}
-
 const COM_QUERY: u8 = 3;
 const OK: u8 = 0;
+const MORE: u8 = 1;
 const ERROR: u8 = 0xff;
 const SWITCH: u8 = 0xfe;
-const NATIVE: &str = "mysql_native_password";
-const NONCE: usize = 20;
+/// `caching_sha2_password`: the server knew the password; OK follows.
+const FAST_SUCCESS: &[u8] = &[MORE, 3];
+/// `caching_sha2_password`: the server wants the password itself.
+const FULL: &[u8] = &[MORE, 4];
+/// `caching_sha2_password`: asks for the server's key.
+const PUBLIC_KEY: u8 = 2;
+const ACCESS_DENIED: &str = "1045";
 const LONGEST_PACKET: usize = 0xff_ffff;
 /// Of a packet during login.
 const LONGEST_LOGIN: usize = 64 * 1024;

@@ -4,13 +4,16 @@ use super::deadline::Deadline;
 use super::legs::Legs;
 use super::line::{LOOK_UP, Line, Passed, wait_for};
 use super::{SessionError, SessionOptions};
-use crate::error::LiveError;
+use crate::error::{LiveError, OsError};
 use crate::resolve;
 use crate::socket::Socket;
-use crate::target::Target;
+use crate::target::{Secret, Target};
+use crate::transport::Transport;
 use model::{Content, Direction, Phase, Timestamp};
 use rustls::ClientConfig;
 use std::net::{IpAddr, SocketAddr};
+use std::os::unix::net::UnixStream;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 use wire::Decoder;
@@ -24,6 +27,12 @@ pub(super) struct Opening<'o, 'a> {
     pub deadline: Deadline,
     /// As the server introduces itself.
     pub version: Option<String>,
+    /// Who logs in.
+    pub user: String,
+    /// With what.
+    pub password: Option<Secret>,
+    /// A file of passwords that was left alone.
+    pub ignored: Option<PathBuf>,
     /// How to encrypt, where the target asks for it.
     pub tls: Option<Arc<ClientConfig>>,
 }
@@ -34,11 +43,32 @@ impl Opening<'_, '_> {
         let line = self.line.encrypted(config, self.target, &self.deadline)?;
         let mut opening = Self { line, ..self };
         opening.leg("tls handshake", Phase::Tls);
-        if opening.legs.as_slice().last().is_some_and(|leg| leg.turns > 1) {
-            opening.remedy(1, "TLS 1.3 at both ends: its handshake takes 1 turn");
+        let turns = opening.legs.as_slice().last().map_or(0, |leg| leg.turns);
+        if matches!(opening.line.transport(), Transport::Tls(tls) if tls.was_begun_anew()) {
+            opening.remedy(
+                1,
+                "the same key exchange first at both ends: PostgreSQL 18, or Groups = P-256:X25519 in the client's openssl.cnf",
+            );
+        } else if turns > 1 {
+            opening.remedy(turns - 1, "TLS 1.3 at both ends: its handshake takes 1 turn");
         }
         opening.own_work("tls computing", Phase::Tls);
         Ok(opening)
+    }
+
+    /// Whether nobody on the way can read what is said: it is encrypted, or does not leave this machine.
+    pub fn is_private(&self) -> bool {
+        self.target.socket.is_some() || matches!(self.line.transport(), Transport::Tls(_))
+    }
+
+    /// The error for a password that nobody told.
+    pub fn no_password(&self) -> SessionError {
+        match &self.ignored {
+            None => SessionError::NoPassword,
+            Some(path) => SessionError::PasswordFileOpen {
+                path: path.display().to_string(),
+            },
+        }
     }
 
     /// Sends bytes that the decoder is not to know of.
@@ -105,6 +135,16 @@ pub(super) fn connect<'a>(
     deadline: &Deadline,
 ) -> Result<(Line<'a>, Legs), SessionError> {
     let mut legs = Legs::begin(options.clock.now());
+    if let Some(path) = &target.socket {
+        let socket = reach_local(path)?;
+        legs.end(
+            "unix socket",
+            Phase::Connect,
+            options.clock.now(),
+            Passed::default(),
+        );
+        return Ok((Line::new(socket, legs.span(), 0, options), legs));
+    }
     let addresses = match options.address {
         Some(address) => vec![address],
         None => {
@@ -135,6 +175,18 @@ pub(super) fn connect<'a>(
         legs.remedy(1, "name the address that answers instead of the host");
     }
     Err(last)
+}
+
+/// Connects to a socket of this machine: there is no way there that could take time.
+fn reach_local(path: &Path) -> Result<Socket, SessionError> {
+    let connected = UnixStream::connect(path).map_err(|error| OsError::of(&error));
+    let socket = connected.and_then(Socket::adopt_local);
+    socket.map_err(|reason| {
+        SessionError::Connect(LiveError::SocketFailed {
+            socket: path.display().to_string(),
+            reason,
+        })
+    })
 }
 
 /// Connects to one address.

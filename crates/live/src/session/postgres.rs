@@ -34,7 +34,7 @@ pub(super) fn log_in<'o, 'a>(mut opening: Opening<'o, 'a>) -> Result<Opening<'o,
     }
     let start_up = start_up(&opening);
     opening.send(&start_up)?;
-    let mut leg = "startup";
+    let mut leg = START_UP;
     let mut scram = None;
     loop {
         let (tag, body) = message(&mut opening)?;
@@ -47,6 +47,7 @@ pub(super) fn log_in<'o, 'a>(mut opening: Opening<'o, 'a>) -> Result<Opening<'o,
             b'E' => return Err(refused(&body)),
             b'Z' => {
                 opening.leg(leg, Phase::Login);
+                tell_remedy(&mut opening, leg);
                 return Ok(opening);
             }
             // Parameters, the key for cancelling, notices.
@@ -73,7 +74,7 @@ fn request_tls(opening: &mut Opening<'_, '_>) -> Result<(), SessionError> {
 }
 
 fn start_up(opening: &Opening<'_, '_>) -> Vec<u8> {
-    let user = user(opening);
+    let user = opening.user.as_str();
     let mut body = 196_608_u32.to_be_bytes().to_vec();
     let database = opening
         .target
@@ -98,10 +99,6 @@ fn start_up(opening: &Opening<'_, '_>) -> Vec<u8> {
     message
 }
 
-fn user<'o>(opening: &Opening<'o, '_>) -> &'o str {
-    opening.target.user.as_deref().unwrap_or("postgres")
-}
-
 /// Answers a message of the authentication. Gives the name of the leg that the answer begins, when there is one: the leg
 /// `under_way` ends with the server's message then.
 fn authenticate(
@@ -117,14 +114,15 @@ fn authenticate(
     }
     if kind != 12 {
         opening.leg(under_way, Phase::Login);
+        tell_remedy(opening, under_way);
     }
-    let password = opening.target.password.as_ref().ok_or(SessionError::NoPassword)?;
+    let password = opening.password.clone().ok_or_else(|| opening.no_password())?;
     let password = password.reveal().as_bytes();
     let (leg, answer) = match (kind, scram) {
         (3, _) => ("password", [password, b"\0"].concat()),
         (5, _) => {
             let salt = rest.try_into().map_err(|_| unknown())?;
-            let hash = md5_hash(user(opening).as_bytes(), password, salt);
+            let hash = md5_hash(opening.user.as_bytes(), password, salt);
             ("md5", [hash.as_bytes(), b"\0"].concat())
         }
         (10, scram)
@@ -139,8 +137,13 @@ fn authenticate(
             ("scram-sha-256 first", answer)
         }
         (11, Some(begun)) => {
+            if !is_affordable(rest) {
+                return Err(unknown());
+            }
             begun.update(rest).map_err(|_| unknown())?;
-            ("scram-sha-256 final", begun.message().to_vec())
+            let answer = begun.message().to_vec();
+            opening.own_work("scram-sha-256 computing", Phase::Login);
+            ("scram-sha-256 final", answer)
         }
         // The server's proof, which it sends when it has accepted ours.
         (12, Some(begun)) => {
@@ -156,6 +159,27 @@ fn authenticate(
     framed(&mut message, b'p', |body| body.extend_from_slice(&answer));
     opening.send(&message)?;
     Ok(Some(leg))
+}
+
+/// Every leg of a password could be done without: a certificate is proved in the handshake of TLS, a Unix-domain socket
+/// tells who its peer is.
+fn tell_remedy(opening: &mut Opening<'_, '_>, leg: &str) {
+    if leg != START_UP {
+        opening.remedy(
+            1,
+            "a client certificate (pg_hba: cert), or peer on a Unix socket: no leg of its own",
+        );
+    }
+}
+
+/// Whether the server asks for no more rounds of hashing than anybody configures (PostgreSQL's `scram_iterations` is 4096
+/// unless changed): it is the client who does the work.
+fn is_affordable(challenge: &[u8]) -> bool {
+    let text = std::str::from_utf8(challenge).unwrap_or_default();
+    let rounds = text.split(',').find_map(|field| field.strip_prefix("i="));
+    rounds
+        .and_then(|digits| digits.parse::<u32>().ok())
+        .is_some_and(|rounds| rounds <= MOST_ROUNDS)
 }
 
 fn framed(message: &mut Vec<u8>, tag: u8, body: impl FnOnce(&mut Vec<u8>)) {
@@ -200,5 +224,8 @@ fn unknown() -> SessionError {
     }
 }
 
+const START_UP: &str = "startup";
+/// About half a second of hashing.
+const MOST_ROUNDS: u32 = 1_000_000;
 /// Of a message during login.
 const LONGEST_MESSAGE: u32 = 64 * 1024;

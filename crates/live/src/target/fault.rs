@@ -45,9 +45,15 @@ pub enum TargetError {
     /// Several hosts are named.
     #[error("the target names several hosts")]
     SeveralHosts,
-    /// The host is the directory of a Unix-domain socket.
-    #[error("the target names a Unix-domain socket")]
-    UnixSocket,
+    /// The host is the name of a socket in the abstract namespace.
+    #[error("the target names a socket in the abstract namespace")]
+    AbstractSocket,
+    /// A Unix-domain socket is named for a scheme that has none.
+    #[error("longwire knows no Unix-domain sockets of {scheme}:// targets")]
+    NoSocket {
+        /// The scheme.
+        scheme: &'static str,
+    },
     /// A parameter's value is not one of those it may have.
     #[error("the target says {name}={value}")]
     BadParameter {
@@ -86,7 +92,8 @@ impl TargetError {
             Self::BadHost => "write an IPv6 address in brackets: [::1]:5432".to_owned(),
             Self::BadPercent { .. } => "write a literal % as %25".to_owned(),
             Self::SeveralHosts => "name the one to measure".to_owned(),
-            Self::UnixSocket => "longwire relays TCP: name a host such as 127.0.0.1".to_owned(),
+            Self::AbstractSocket => "name the socket's directory, or a host such as 127.0.0.1".to_owned(),
+            Self::NoSocket { .. } => "name a host such as 127.0.0.1".to_owned(),
             Self::BadParameter { expected, .. } => format!("use {expected}"),
             Self::BadConninfo { .. } => {
                 "write key=value pairs with spaces between them, values with spaces in single quotes"

@@ -114,6 +114,31 @@ fn conninfo_strings_are_read_as_libpq_reads_them() {
 }
 
 #[test]
+fn unix_sockets_are_found_where_their_clients_look() {
+    let socket = |text: &str| {
+        let target = parsed(text);
+        (target.server(), target.to_string())
+    };
+    let here = |server: &str, shown: &str| (server.to_owned(), shown.to_owned());
+    let postgres = here(
+        "/run/postgresql/.s.PGSQL.5432",
+        "postgres://anna@/shop?host=/run/postgresql",
+    );
+    assert_eq!(socket("postgres://anna@/shop?host=/run/postgresql"), postgres);
+    assert_eq!(socket("postgres://anna@%2Frun%2Fpostgresql/shop"), postgres);
+    assert_eq!(socket("host=/run/postgresql user=anna dbname=shop"), postgres);
+    assert_eq!(
+        socket("host=/tmp port=6000").0,
+        "/tmp/.s.PGSQL.6000",
+        "the port is part of the name"
+    );
+    assert_eq!(
+        socket("mysql://anna@/shop?socket=/run/mysqld.sock"),
+        here("/run/mysqld.sock", "mysql://anna@/shop?socket=/run/mysqld.sock")
+    );
+}
+
+#[test]
 fn url_through_changes_only_the_way() {
     let through = |text| parsed(text).url_through(relay());
     assert_eq!(
@@ -185,7 +210,11 @@ fn errors_say_what_is_wrong() {
     assert_eq!(error("postgres://h:0/"), TargetError::BadPort);
     assert_eq!(error("postgres://a:1,b:2/"), TargetError::SeveralHosts);
     assert_eq!(error("postgres://a,b/"), TargetError::SeveralHosts);
-    assert_eq!(error("host=/run/postgresql"), TargetError::UnixSocket);
+    assert_eq!(error("host=@abstract"), TargetError::AbstractSocket);
+    assert_eq!(
+        error("mysql://%2Ftmp/x"),
+        TargetError::NoSocket { scheme: "mysql" }
+    );
     assert_eq!(
         error("postgres://h/%zz"),
         TargetError::BadPercent { part: "database" }

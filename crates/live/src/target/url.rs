@@ -158,6 +158,9 @@ pub(super) fn is_about_route(parameter: &str) -> bool {
         "host"
             | "hostaddr"
             | "port"
+            | "socket"
+            | "unixsocket"
+            | "localsocket"
             | "channelbinding"
             | "gssencmode"
             | "usessl"
@@ -167,12 +170,14 @@ pub(super) fn is_about_route(parameter: &str) -> bool {
     ) || name.starts_with("ssl")
 }
 
-/// One host, not a list and not a directory.
+/// One host, or the directory of a server's socket; not a list.
 pub(super) fn single_host(host: &str) -> Result<&str, TargetError> {
     if host.contains(',') {
         Err(TargetError::SeveralHosts)
-    } else if host.starts_with('/') || host.starts_with('@') {
-        Err(TargetError::UnixSocket)
+    } else if host.starts_with('/') {
+        Ok(host)
+    } else if host.starts_with('@') {
+        Err(TargetError::AbstractSocket)
     } else if host.contains(|c: char| c.is_whitespace() || c.is_control() || "[]".contains(c)) {
         Err(TargetError::BadHost)
     } else {

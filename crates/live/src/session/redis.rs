@@ -1,0 +1,68 @@
+//! Redis: the password, and which of its databases.
+//!
+//! Source: Redis documentation, commands AUTH and SELECT.
+
+use super::SessionError;
+use super::error::without_values;
+use super::opening::Opening;
+use model::Phase;
+use wire::redis::write_command;
+
+/// Proves the password where there is one, and chooses the database where the target names one. Neither costs a turn where
+/// it is not needed.
+pub(super) fn log_in<'o, 'a>(mut opening: Opening<'o, 'a>) -> Result<Opening<'o, 'a>, SessionError> {
+    if let Some(password) = opening.password.clone() {
+        let user = opening.user.clone();
+        let mut words = vec![b"AUTH".as_slice()];
+        // Servers before version 6 know one user, and no word for it.
+        if user != DEFAULT_USER {
+            words.push(user.as_bytes());
+        }
+        words.push(password.reveal().as_bytes());
+        command(&mut opening, &words, "auth")?;
+    }
+    let database = opening.target.database.clone();
+    if let Some(database) = database.filter(|database| !matches!(database.as_str(), "" | "0")) {
+        command(&mut opening, &[b"SELECT", database.as_bytes()], "select")?;
+        if opening.password.is_some() {
+            opening.remedy(1, "AUTH and SELECT sent together");
+        }
+    }
+    Ok(opening)
+}
+
+/// Sends a command whose reply is one line.
+fn command(opening: &mut Opening<'_, '_>, words: &[&[u8]], leg: &str) -> Result<(), SessionError> {
+    let mut request = Vec::new();
+    write_command(words, &mut request);
+    opening.send(&request)?;
+    let mut line = Vec::new();
+    while !line.ends_with(b"\r\n") {
+        if line.len() > LONGEST_LINE {
+            return Err(unknown());
+        }
+        line.extend(opening.bytes(1)?);
+    }
+    opening.leg(leg, Phase::Login);
+    match line.trim_ascii_end().split_first() {
+        Some((b'+', _)) => Ok(()),
+        Some((b'-', text)) => {
+            let code = text.split(|byte| *byte == b' ').next().unwrap_or_default();
+            Err(SessionError::Login {
+                code: String::from_utf8_lossy(code).into_owned(),
+                text: without_values(text.get(code.len()..).unwrap_or_default().trim_ascii_start()),
+            })
+        }
+        _ => Err(unknown()),
+    }
+}
+
+fn unknown() -> SessionError {
+    SessionError::NotTheProtocol {
+        protocol: "Redis",
+        found: "a reply of another kind",
+    }
+}
+
+const DEFAULT_USER: &str = "default";
+const LONGEST_LINE: usize = 4096;
