@@ -23,7 +23,7 @@ pub use prometheus::Prometheus;
 use crate::Clock;
 use crate::sandbox::block_all_signals;
 use crate::target::Target;
-use model::{Leg, Sample};
+use model::{Leg, Sample, Timestamp};
 use std::net::SocketAddr;
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
@@ -55,6 +55,8 @@ pub enum Question {
         /// Whether it is prepared once and then executed.
         prepared: bool,
     },
+    /// A new connection, logged in, up to the reply to its first query.
+    Connect,
     /// What needs no credentials: the first message of the protocol, or a TCP connection where there is none.
     NoLogin,
     /// An ICMP echo of the target's host.
@@ -68,6 +70,13 @@ pub enum Event {
     Opened(Opening),
     /// A sample was taken, or lost.
     Sample(Sample),
+    /// The sample that comes next was the opening of a connection.
+    Legs {
+        /// When it began.
+        at: Timestamp,
+        /// Its legs, which sum to the sample's duration.
+        legs: Vec<Leg>,
+    },
     /// The echo of longwire's own was asked.
     Floor(Duration),
     /// What a reader of the figures must know.
@@ -128,7 +137,7 @@ impl Plan {
     pub fn name(&self) -> String {
         match self.question {
             Question::Icmp => format!("icmp://{}", self.target.host),
-            Question::NoLogin | Question::Statement { .. } => self.target.to_string(),
+            Question::NoLogin | Question::Connect | Question::Statement { .. } => self.target.to_string(),
         }
     }
 }

@@ -58,7 +58,7 @@ fn ask(target: &str, count: u64) -> Told {
         match event {
             Event::Opened(opening) => told.opened.push(opening),
             Event::Sample(sample) => told.samples.push(sample),
-            Event::Floor(_) | Event::Caution(_) => {}
+            Event::Floor(_) | Event::Caution(_) | Event::Legs { .. } => {}
             Event::Failed(error) => told.failed.push(error.to_string()),
         }
         Ok::<(), std::convert::Infallible>(())

@@ -72,7 +72,7 @@ impl<T: Fn(Event) -> bool> Course<'_, T> {
                 self.wait(Instant::now() + self.plan.pace.settle())?;
             }
             if open {
-                let asked = probe.ask();
+                let asked = self.ask(probe)?;
                 open = asked.is_ok();
                 self.sample(number, intended, false, asked)?;
             }
@@ -97,6 +97,18 @@ impl<T: Fn(Event) -> bool> Course<'_, T> {
         }
     }
 
+    /// One exchange, and what there is to say of it before its sample.
+    fn ask(&self, probe: &mut dyn Probe) -> Result<Result<Answer, PingError>, Ended> {
+        let asked = probe.ask();
+        if let Some(caution) = probe.caution() {
+            self.tell(Event::Caution(caution))?;
+        }
+        if let Some((at, legs)) = probe.legs() {
+            self.tell(Event::Legs { at, legs })?;
+        }
+        Ok(asked)
+    }
+
     /// The first exchange of a connection, and an echo to match it. Says whether the connection still stands.
     fn first<'a>(
         &'a self,
@@ -104,14 +116,11 @@ impl<T: Fn(Event) -> bool> Course<'_, T> {
         number: u64,
         echo: &mut Option<Echo<'a>>,
     ) -> Result<bool, Ended> {
-        let asked = probe.ask();
+        let asked = self.ask(probe)?;
         let (answered, sizes) = match &asked {
             Ok(answer) => (true, (answer.request_bytes, answer.reply_bytes)),
             Err(_) => (false, (0, 0)),
         };
-        if let Some(caution) = probe.caution() {
-            self.tell(Event::Caution(caution))?;
-        }
         self.sample(number, None, answered, asked)?;
         if answered && echo.is_none() {
             *echo = probe

@@ -1,6 +1,7 @@
 //! The kinds of exchange: one file each, and what is asked of which target.
 
 mod connecting;
+mod connection;
 mod http;
 mod icmp;
 mod mysql_greeting;
@@ -17,7 +18,7 @@ use super::{Opening, PingError, Plan, Question};
 use crate::resolve;
 use crate::session::SessionError;
 use crate::target::Scheme;
-use model::{Leg, Phase};
+use model::{Leg, Phase, Timestamp};
 use std::net::SocketAddr;
 use std::time::Duration;
 
@@ -31,6 +32,11 @@ pub(super) trait Probe {
 
     /// What a reader of the figures must know since the last exchange; told once.
     fn caution(&mut self) -> Option<&'static str> {
+        None
+    }
+
+    /// When the last exchange began, and its legs, where it was the opening of a connection; told once.
+    fn legs(&mut self) -> Option<(Timestamp, Vec<Leg>)> {
         None
     }
 
@@ -57,6 +63,7 @@ pub(super) fn of<'a>(plan: &'a Plan, means: Means<'a>) -> Result<Box<dyn Probe +
     let scheme = plan.target.scheme;
     let logs_in = match &plan.question {
         Question::Icmp => return Ok(Box::new(icmp::Icmp::new(means))),
+        Question::Connect => return Ok(Box::new(connection::Connection::new(means))),
         Question::NoLogin => false,
         Question::Statement { sql, prepared } => {
             let is_sql = matches!(

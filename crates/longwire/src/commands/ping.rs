@@ -22,6 +22,7 @@ use via::ViaArgs;
 #[command(after_help = "Examples:\n  longwire ping postgres://app@db1/shop\n  \
                         longwire ping mysql://app@db1/shop -c 40 -i 50ms --icmp\n  \
                         longwire ping --no-login postgres://db1 oracle://db2 redis://cache1\n  \
+                        longwire ping --connect 'postgres://app@db1/shop?sslmode=require' -c 5\n  \
                         longwire ping postgres://app@db1/shop --prepared --statement 'select 1'\n  \
                         longwire ping postgres://db1/shop --rows 500\n  \
                         longwire ping --via postgres://db1/shop --link branch -c 40\n  \
@@ -52,11 +53,14 @@ pub struct Args {
     #[arg(long, conflicts_with = "no_login")]
     pub prepared: bool,
     /// One statement of N rows, each exactly one full packet: how they follow each other.
-    #[arg(long, value_name = "N", conflicts_with_all = ["no_login", "statement", "prepared", "icmp", "flood", "interval", "count", "prometheus", "via", "script"])]
+    #[arg(long, value_name = "N", conflicts_with_all = ["no_login", "statement", "prepared", "icmp", "flood", "interval", "count", "prometheus", "via", "script", "connect"])]
     pub rows: Option<u64>,
     /// From database to database.
     #[command(flatten)]
     pub via: ViaArgs,
+    /// Open a new connection each time, up to the reply to its first query, and show where the time goes.
+    #[arg(long, conflicts_with_all = ["no_login", "statement", "prepared"])]
+    pub connect: bool,
     /// An ICMP echo of each host beside it, where the system allows it.
     #[arg(long)]
     pub icmp: bool,
@@ -105,7 +109,7 @@ fn plans(args: &Args) -> Result<Vec<Plan>> {
         true => Pace::Flood,
         false => Pace::every(args.interval)?,
     };
-    let plan = |target: Target, question: Question| Plan {
+    let plan = |target: Target, question: Question, pace: Pace| Plan {
         target,
         question,
         pace,
@@ -114,26 +118,33 @@ fn plans(args: &Args) -> Result<Vec<Plan>> {
     };
     let targets = args.targets.iter().map(|text| Ok(Target::parse(text)?));
     let targets = targets.collect::<Result<Vec<Target>>>()?;
-    let question = match args.no_login {
-        true => Question::NoLogin,
-        false => Question::Statement {
-            sql: args.statement.clone(),
-            prepared: args.prepared,
-        },
-    };
     let mut plans: Vec<Plan> = targets
         .iter()
-        .map(|target| plan(target.clone(), question.clone()))
+        .map(|target| plan(target.clone(), question(args), pace))
         .collect();
     if args.icmp {
         for target in targets {
-            let beside = plan(target, Question::Icmp);
+            // Never a flood: hosts take one of ICMP for an attack.
+            let beside = plan(target, Question::Icmp, Pace::every(args.interval)?);
             if plans.iter().all(|other| other.name() != beside.name()) {
                 plans.push(beside);
             }
         }
     }
     Ok(plans)
+}
+
+fn question(args: &Args) -> Question {
+    if args.connect {
+        Question::Connect
+    } else if args.no_login {
+        Question::NoLogin
+    } else {
+        Question::Statement {
+            sql: args.statement.clone(),
+            prepared: args.prepared,
+        }
+    }
 }
 
 const LONGEST_TIMEOUT: Duration = Duration::from_secs(3600);

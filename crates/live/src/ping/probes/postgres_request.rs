@@ -1,12 +1,15 @@
 //! PostgreSQL's SSLRequest: eight bytes, answered with one before any login.
 
 use super::{Probe, reachable};
+use crate::ping::pace::wait_until;
 use crate::ping::plain::{Answer, Complete, Means, Plain};
 use crate::ping::{Opening, PingError};
 use std::net::SocketAddr;
+use std::time::{Duration, Instant};
 
 /// SSLRequest and its one byte, on a new connection each time: the server hears none but the first. The handshake is apart
-/// from it, so that what is timed is one turn. Source: PostgreSQL manual, "SSL Session Encryption".
+/// from it, and so is the server's making of a process for the connection, which is waited for before anything is asked: what is
+/// timed is one turn. Source: PostgreSQL manual, "SSL Session Encryption".
 pub(super) struct PostgresRequest<'a> {
     means: Means<'a>,
     address: Option<SocketAddr>,
@@ -31,6 +34,9 @@ impl Probe for PostgresRequest<'_> {
 
     fn ask(&mut self) -> Result<Answer, PingError> {
         let connection = Plain::connect(self.means, self.address.ok_or(PingError::Closed)?)?;
+        if !wait_until(Instant::now() + FORK, self.means.stop) {
+            return Err(PingError::Stopped);
+        }
         let at = connection.send(&SSL_REQUEST)?;
         let arrived = connection.receive(|bytes| match bytes {
             [] => Complete::NotYet,
@@ -52,5 +58,7 @@ impl Probe for PostgresRequest<'_> {
     }
 }
 
+/// What PostgreSQL may take to fork a process for a connection; it is not told when it has.
+const FORK: Duration = Duration::from_millis(20);
 /// Length 8, code 80877103.
 const SSL_REQUEST: [u8; 8] = [0, 0, 0, 8, 0x04, 0xd2, 0x16, 0x2f];

@@ -5,8 +5,8 @@ use crate::output::{self, Status};
 use anyhow::Result;
 use live::Target;
 use live::ping::{Event, Opening, PingError, Prometheus};
-use model::{Distribution, Sample, SampleTally, SampleTotals, Summary, Warning};
-use report::text::{PingOpening, PingOutcome, ping_line, ping_opening, ping_summary, ping_table};
+use model::{Distribution, Leg, Sample, SampleTally, SampleTotals, Summary, Warning};
+use report::text::{PingOpening, PingOutcome, ping_line, ping_opening, ping_summary, ping_table, waterfall};
 use report::{JsonWriter, Style};
 use std::io::{self, IsTerminal, Write};
 use std::time::{Duration, Instant};
@@ -30,6 +30,10 @@ struct Told {
     last: Option<Sample>,
     failed: Option<PingError>,
     cautions: Vec<&'static str>,
+    /// How many connections were opened to see how long that takes.
+    connections: u64,
+    /// The legs of the first so many of them.
+    waterfalls: Vec<Vec<Leg>>,
     openings: u64,
 }
 
@@ -95,6 +99,19 @@ impl Telling {
                 }
                 told.last = Some(sample);
             }
+            Event::Legs { at, legs } => {
+                told.connections += 1;
+                let mut begins = at;
+                for leg in &legs {
+                    if let Some(records) = &mut self.records {
+                        records.leg(&told.name, told.connections, begins, leg)?;
+                    }
+                    begins = begins.after(leg.duration);
+                }
+                if told.waterfalls.len() < MOST_WATERFALLS {
+                    told.waterfalls.push(legs);
+                }
+            }
             Event::Caution(caution) => told.caution(caution),
             Event::Floor(floor) => told.tally.add_floor(floor),
             Event::Failed(error) => {
@@ -146,9 +163,7 @@ impl Telling {
             .collect();
         match self.records.take() {
             Some(records) => self.summarise(records, &outcomes, elapsed)?,
-            None => outcomes
-                .iter()
-                .try_for_each(|outcome| output::print(&ping_summary(outcome)))?,
+            None => self.show(&outcomes)?,
         }
         let answered = |outcome: &PingOutcome| {
             let totals = outcome.samples.totals;
@@ -161,6 +176,17 @@ impl Telling {
         } else {
             Status::Negative
         })
+    }
+
+    /// The summaries as text, behind the waterfall of a typical connection where such were opened.
+    fn show(&mut self, outcomes: &[PingOutcome]) -> Result<()> {
+        for (told, outcome) in self.targets.iter_mut().zip(outcomes) {
+            if let Some(legs) = told.typical() {
+                output::print(&format!("\n{}", waterfall(&outcome.target, &legs, &self.style)))?;
+            }
+            output::print(&ping_summary(outcome))?;
+        }
+        Ok(())
     }
 
     fn summarise(
@@ -235,6 +261,15 @@ impl Told {
         self.cautions.push(caution);
     }
 
+    /// The legs of the connection whose opening took the median time.
+    fn typical(&mut self) -> Option<Vec<Leg>> {
+        let took = |legs: &Vec<Leg>| legs.iter().map(|leg| leg.duration).sum::<Duration>();
+        self.waterfalls.sort_by_key(took);
+        self.waterfalls
+            .get(self.waterfalls.len().saturating_sub(1) / 2)
+            .cloned()
+    }
+
     fn outcome(&mut self, elapsed: Duration) -> PingOutcome {
         PingOutcome {
             target: self.name.clone(),
@@ -279,6 +314,7 @@ fn command_line(args: &Args) -> String {
     let targets: Vec<String> = targets.map(|target| target.to_string()).collect();
     let flags = [
         (args.no_login, " --no-login"),
+        (args.connect, " --connect"),
         (args.prepared, " --prepared"),
         (args.statement.is_some(), " --statement ..."),
         (args.icmp, " --icmp"),
@@ -299,4 +335,6 @@ fn command_line(args: &Args) -> String {
     format!("longwire ping {}{interval}{count}{flags}", targets.join(" "))
 }
 
+/// Enough for a median; each is a few hundred bytes.
+const MOST_WATERFALLS: usize = 10_000;
 const REDRAW: Duration = Duration::from_millis(100);
