@@ -18,6 +18,7 @@ pub mod http;
 mod rate;
 pub mod script;
 pub mod sql;
+pub mod tables;
 
 pub use control::{Control, Progress};
 pub use error::LoadError;
@@ -51,14 +52,16 @@ pub trait Runs {
 ///
 /// # Errors
 /// When a client cannot connect at first, or an operation of the warm-up fails: later failures are counted in the
-/// outcome. [`LoadError::Stopped`] when `control` says so before the clock starts.
+/// outcome. [`LoadError::Script`] when an expression of a script has no value, whenever that happens: the run ends.
+/// [`LoadError::Stopped`] when `control` says so before the clock starts.
 pub fn run(
     workload: &dyn Workload,
     plan: &Plan,
     control: &Control,
     watch: Option<&Watch<'_>>,
 ) -> Result<LoadOutcome, LoadError> {
-    workload.run(&Ground::new(plan, control, watch))
+    let outcome = workload.run(&Ground::new(plan, control, watch));
+    control.fault().map_or(outcome, Err)
 }
 
 /// What a client is told when it is made.

@@ -1,6 +1,6 @@
 //! The command line: one row a command.
 
-use crate::commands::{echo, lab, link, ping, predict, read, relay, watch};
+use crate::commands::{echo, lab, link, load, ping, predict, read, relay, watch};
 use crate::output::Status;
 use clap::{Parser, Subcommand};
 
@@ -30,6 +30,7 @@ pub enum Command {
     Predict(predict::Args),
     Link(link::Args),
     Lab(lab::Args),
+    Load(load::Args),
 }
 
 impl Command {
@@ -49,6 +50,7 @@ impl Command {
             Self::Predict(args) => predict::run(&args),
             Self::Link(args) => link::run(&args),
             Self::Lab(args) => lab::run(&args),
+            Self::Load(args) => load::run(&args),
         }
     }
 }

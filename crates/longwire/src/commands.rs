@@ -6,6 +6,7 @@ pub mod demo;
 pub mod echo;
 pub mod lab;
 pub mod link;
+pub mod load;
 pub mod ping;
 pub mod predict;
 pub mod read;

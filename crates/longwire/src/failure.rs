@@ -61,5 +61,15 @@ fn hint(error: &anyhow::Error) -> Option<String> {
                     .downcast_ref::<live::echo::EchoError>()
                     .and_then(live::echo::EchoError::hint)
             })
+            .or_else(|| {
+                cause
+                    .downcast_ref::<live::load::LoadError>()
+                    .and_then(live::load::LoadError::hint)
+            })
+            .or_else(|| {
+                cause
+                    .downcast_ref::<live::session::SessionError>()
+                    .and_then(live::session::SessionError::hint)
+            })
     })
 }

@@ -11,6 +11,7 @@ mod exchange;
 mod lab;
 mod leg;
 mod link;
+mod load;
 mod outcome;
 mod sample;
 mod words;

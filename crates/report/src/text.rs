@@ -12,6 +12,7 @@ pub mod explain;
 pub mod lab;
 pub mod lab_plan;
 pub mod link;
+pub mod load;
 pub mod ping;
 pub mod prediction;
 pub mod progress;
@@ -28,6 +29,9 @@ pub use explain::{ExplainOutcome, ExplainedExchange, explain_view};
 pub use lab::{LabDrift, LabErrors, LabOutcome, LabPoint, LabSlope, lab_view};
 pub use lab_plan::{LabOutline, lab_plan_view};
 pub use link::{link_line, link_warnings};
+pub use load::{
+    LoadFailure, LoadInterval, LoadReport, LoadScript, LoadStyle, LoadWork, load_progress_line, load_view,
+};
 pub use ping::{PingOpening, PingOutcome, ping_line, ping_opening, ping_summary, ping_table};
 pub use prediction::{cores_line, prediction_view};
 pub use progress::{Progress, progress_line};

@@ -109,7 +109,21 @@ fn written() -> Vec<String> {
             sample.error = Some("server: no complete reply within 5 s".into());
             writer.sample(&sample)
         }),
-        line(|writer| {
+        line(|writer| writer.echo(&samples::echo())),
+        line(|writer| writer.bulk(&samples::bulk())),
+        line(|writer| writer.exchange(&exchange(), Protocol::Postgres, None)),
+    ];
+    written
+        .iter()
+        .chain(&written_of_samples())
+        .flat_map(|lines| lines.lines().map(str::to_owned))
+        .collect()
+}
+
+/// What instruments that ask on their own write.
+fn written_of_samples() -> [String; 3] {
+    [
+        samples::line(|writer| {
             writer.summary(&model::Summary {
                 turns: 1_005,
                 exchanges: 1_002,
@@ -120,14 +134,9 @@ fn written() -> Vec<String> {
                 ..model::Summary::default()
             })
         }),
-        line(|writer| writer.echo(&samples::echo())),
-        line(|writer| writer.bulk(&samples::bulk())),
-        line(|writer| writer.exchange(&exchange(), Protocol::Postgres, None)),
-    ];
-    written
-        .iter()
-        .flat_map(|lines| lines.lines().map(str::to_owned))
-        .collect()
+        samples::line(|writer| writer.load_interval(&samples::load_interval())),
+        samples::line(|writer| writer.load(&samples::load_report())),
+    ]
 }
 
 /// The keys of every type, and those of the steps of an exchange under `steps`.

@@ -1,7 +1,8 @@
 //! What another thread sees of a run, and how it ends it.
 
+use super::LoadError;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 use std::time::Duration;
 
 /// Watches and ends a run from another thread.
@@ -10,6 +11,7 @@ pub struct Control {
     /// Set to end the run soon: operations under way fail, uncounted.
     pub stop: AtomicBool,
     threads: Mutex<Vec<Arc<Counters>>>,
+    fault: OnceLock<LoadError>,
 }
 
 /// How far a run has come. Two of them, one a second after the other, are a line of progress.
@@ -36,6 +38,19 @@ impl Control {
             sum = sum.and(&counters.progress());
         }
         sum
+    }
+
+    /// Ends the run where going on would only fail again: a script whose expression has no value.
+    pub(super) fn end_on_fault(&self, error: &LoadError) {
+        if matches!(error, LoadError::Script(_)) {
+            self.fault.get_or_init(|| error.clone());
+            self.stop.store(true, Ordering::Relaxed);
+        }
+    }
+
+    /// Why the run was ended that way.
+    pub(super) fn fault(&self) -> Option<LoadError> {
+        self.fault.get().cloned()
     }
 
     /// Whether the run is to end.

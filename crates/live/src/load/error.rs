@@ -76,7 +76,7 @@ pub enum LoadError {
         number: usize,
     },
     /// A script is wrong.
-    #[error("{0}")]
+    #[error(transparent)]
     Script(#[from] crate::load::script::ScriptError),
     /// A command did not succeed.
     #[error("the command ended with {status}")]
@@ -96,6 +96,15 @@ pub enum LoadError {
 }
 
 impl LoadError {
+    /// What to do next, in one line, where there is something.
+    pub fn hint(&self) -> Option<String> {
+        match self {
+            Self::Session(error) => error.hint(),
+            Self::Connect(error) => error.hint(),
+            _ => None,
+        }
+    }
+
     /// Who is to blame.
     pub const fn blame(&self) -> Blame {
         match self {

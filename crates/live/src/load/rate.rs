@@ -34,6 +34,11 @@ impl Rate {
         self.0
     }
 
+    /// Operations per second.
+    pub const fn as_per_second(self) -> f64 {
+        self.0
+    }
+
     /// The mean time between one operation and the next.
     pub fn interval(self) -> Duration {
         Duration::try_from_secs_f64(1.0 / self.0).unwrap_or(Duration::MAX)

@@ -276,7 +276,8 @@ pub(super) struct SummaryRecord {
 impl SummaryRecord {
     pub(super) fn of(summary: &Summary) -> Self {
         let [client_payload_bytes, server_payload_bytes] = summary.payload_bytes;
-        let has_parts = summary.operations > 0
+        // Samples are timed from outside: where their time went is not known.
+        let has_parts = (summary.operations > 0 && summary.samples.is_none())
             || summary.attribution != Attribution::default()
             || !summary.setup.is_zero();
         Self {

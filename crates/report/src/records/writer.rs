@@ -7,11 +7,12 @@ use super::exchange::ExchangeRecord;
 use super::lab::{LabRecord, OfPoint, PointRecord, SlopeRecord};
 use super::leg::LegRecord;
 use super::link::LinkRecord;
+use super::load::{FailureRecord, IntervalRecord, LoadRecord, ScriptRecord};
 use super::outcome::{
     ConditionsRecord, OperationRecord, PredictionRecord, StatementRecord, SummaryRecord, WarningRecord,
 };
 use super::sample::SampleRecord;
-use crate::text::{LabOutcome, LabPoint, LabSlope};
+use crate::text::{LabOutcome, LabPoint, LabSlope, LoadInterval, LoadReport};
 use model::{
     BulkOutcome, Conditions, ConnectionId, ConnectionOutcome, DatabaseLinkOutcome, EchoOutcome, Endpoint,
     Exchange, Leg, LinkOutcome, Operation, OperationStep, Prediction, Protocol, RowTrain, Sample,
@@ -210,6 +211,29 @@ impl<W: Write> JsonWriter<W> {
     /// When `out` fails.
     pub fn bulk(&mut self, bulk: &BulkOutcome) -> io::Result<()> {
         self.write(&BulkRecord::of(bulk))
+    }
+
+    /// What a load did since the last of these.
+    ///
+    /// # Errors
+    /// When `out` fails.
+    pub fn load_interval(&mut self, interval: &LoadInterval) -> io::Result<()> {
+        self.write(&IntervalRecord::of(interval))
+    }
+
+    /// How a load was made, its scripts where there are several, and why operations failed.
+    ///
+    /// # Errors
+    /// When `out` fails.
+    pub fn load(&mut self, report: &LoadReport) -> io::Result<()> {
+        self.write(&LoadRecord::of(report))?;
+        for script in &report.scripts {
+            self.write(&ScriptRecord::of(script))?;
+        }
+        report
+            .failures
+            .iter()
+            .try_for_each(|failure| self.write(&FailureRecord::of(failure)))
     }
 
     /// Something a reader of the figures must know.

@@ -9,7 +9,10 @@ use model::{
     Phase, Prediction, Protocol, RowTrain, Sample, SampleTotals, StatementOutcome, Step, Summary, Timestamp,
     Totals, TransactionState, Warning,
 };
-use report::text::{DemoOutcome, ExplainOutcome, ExplainedExchange};
+use report::text::{
+    DemoOutcome, ExplainOutcome, ExplainedExchange, LoadFailure, LoadInterval, LoadReport, LoadScript,
+    LoadWork,
+};
 use report::{JsonWriter, ReadOutcome};
 use std::net::Ipv4Addr;
 use std::time::Duration;
@@ -596,5 +599,63 @@ pub fn database_link() -> DatabaseLinkOutcome {
             .to_owned(),
         client_rtt: Some(micros(8_120)),
         failed: 0,
+    }
+}
+
+pub fn load_interval() -> LoadInterval {
+    LoadInterval {
+        elapsed: Duration::from_secs(3),
+        interval: Duration::from_secs(1),
+        succeeded: 251,
+        failed: 1,
+        mean: Some(micros(11_300)),
+        deviation: Some(micros(2_100)),
+        lag: Some(micros(150)),
+    }
+}
+
+/// Transactions of two scripts at a rate, some of which failed.
+pub fn load_report() -> LoadReport {
+    let script = |name: &str, weight, count| LoadScript {
+        name: name.to_owned(),
+        weight,
+        spread: spread(count, 11_300),
+    };
+    LoadReport {
+        target: "postgres://app@db1/bench".to_owned(),
+        work: LoadWork::Sql {
+            scripts: "multiple scripts".to_owned(),
+            scale: Some("10".to_owned()),
+            mode: "prepared",
+            reconnect: false,
+        },
+        clients: 8,
+        threads: 2,
+        succeeded: 1_097,
+        failed: 3,
+        per_second: 249.7,
+        asked_per_second: Some(250.0),
+        spread: spread(1_097, 11_450),
+        begun: Some(spread(1_097, 11_300)),
+        deviation: Some(micros(2_100)),
+        lag: Some(Distribution {
+            count: 1_100,
+            mean: Some(micros(150)),
+            max: Some(micros(9_000)),
+            ..Distribution::default()
+        }),
+        not_begun: 3,
+        elapsed: micros(4_393_000),
+        connecting: micros(42_000),
+        turns: 2_200,
+        payload_bytes: [66_000, 82_500],
+        processor: [micros(120_000), micros(310_000)],
+        scripts: vec![script("read.sql", 9, 1_000), script("write.sql", 1, 97)],
+        failures: vec![LoadFailure {
+            text: "server: statement 2 failed: 40001 could not serialize access due to concurrent update"
+                .to_owned(),
+            count: 3,
+        }],
+        statements: Vec::new(),
     }
 }

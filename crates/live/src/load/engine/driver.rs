@@ -660,6 +660,7 @@ impl<'scope, 'env, K: Kind> Driver<'scope, 'env, K> {
             return;
         }
         self.tally.failed(error);
+        self.course.control().end_on_fault(error);
         self.pause(index);
     }
 

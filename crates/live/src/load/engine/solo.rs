@@ -126,6 +126,7 @@ fn count(client: &mut impl Client, number: u32, started: Instant, course: &Cours
             Err(LoadError::Stopped) => break,
             Err(error) => {
                 tally.failed(&error);
+                course.control().end_on_fault(&error);
                 std::thread::sleep(PAUSE_AFTER_ERROR);
             }
         }

@@ -11,7 +11,7 @@ pub struct Builtin {
     pub text: &'static str,
 }
 
-/// All of them. They need the tables that [`super::super::tables`] makes.
+/// All of them. They need the tables that [`crate::load::tables`] makes.
 pub const BUILTINS: [Builtin; 3] = [
     Builtin {
         name: "tpcb-like",

@@ -1,0 +1,139 @@
+//! `longwire load`: clients that ask a server again and again.
+
+mod arguments;
+mod initialise;
+mod observed;
+mod outcome;
+mod running;
+mod work;
+
+pub use arguments::Args;
+
+use crate::output::{self, Status};
+use anyhow::{Context, Result, bail};
+use live::load::script::builtin::BUILTINS;
+use live::{Scheme, Target};
+use observed::Observed;
+use report::JsonWriter;
+use report::text::{LoadInterval, LoadReport, LoadStyle, LoadWork};
+use std::io::{self, StdoutLock, Write};
+use std::time::Duration;
+use work::Work;
+
+/// Runs it.
+///
+/// # Errors
+/// When the target, a script or a setting cannot be used, or no client could be made at first.
+pub fn run(args: &Args) -> Result<Status> {
+    if args.builtins.iter().any(|name| name == "list") {
+        return list_builtins();
+    }
+    let url = args.target()?;
+    let target = Target::parse(url)?;
+    let stop = output::stop_on_signals()?;
+    if args.initialise {
+        return initialise::run(args, &target, &stop);
+    }
+    let plan = args.plan()?;
+    let work = match target.scheme {
+        Scheme::Http => work::http(args, url, &target, &stop)?,
+        Scheme::Postgres | Scheme::Kingbase | Scheme::Mysql | Scheme::Mariadb => {
+            work::sql(args, &target, &stop)?
+        }
+        other => bail!(
+            "there is no load for {}:// targets: use postgres://, mysql://, mariadb:// or http://",
+            other.name()
+        ),
+    };
+    let conditions = output::conditions(
+        args.command_line(&target),
+        "monotonic clock; kernel receive timestamps where the socket gives them",
+        format!("clients of {}", target.server()),
+    );
+    let conditions = model::Conditions {
+        seed: Some(plan.seed),
+        ..conditions
+    };
+    let mut told = Told::begin(args, &conditions)?;
+    let progress = (args.progress > 0).then(|| Duration::from_secs(u64::from(args.progress)));
+    let mut observed = Observed::begin(args, &conditions)?;
+    let ran = running::run(&work, &plan, progress, &stop, &mut observed, &mut |interval| {
+        told.interval(interval)
+    })?;
+    let mut report = outcome::report(&work, &plan, &ran, &target);
+    if let Some(observed) = observed {
+        let (statements, warnings) = observed.finish()?;
+        output::warn(&warnings);
+        if args.per_statement {
+            report.statements = statements;
+        }
+    }
+    told.end(&report, style(args, &work))?;
+    Ok(if ran.interrupted {
+        Status::Interrupted
+    } else if report.failed > 0 || report.succeeded == 0 {
+        Status::Negative
+    } else {
+        Status::Done
+    })
+}
+
+/// Where a run is told: lines and a summary, or records.
+struct Told {
+    records: Option<JsonWriter<StdoutLock<'static>>>,
+}
+
+impl Told {
+    fn begin(args: &Args, conditions: &model::Conditions) -> Result<Self> {
+        let mut records = args.json.then(|| JsonWriter::new(io::stdout().lock()));
+        if let Some(records) = &mut records {
+            records.conditions(conditions)?;
+            records.flush()?;
+        }
+        Ok(Self { records })
+    }
+
+    fn interval(&mut self, interval: &LoadInterval) -> Result<()> {
+        match &mut self.records {
+            Some(records) => {
+                records.load_interval(interval)?;
+                records.flush()?;
+            }
+            None => writeln!(
+                io::stderr().lock(),
+                "{}",
+                report::text::load_progress_line(interval)
+            )?,
+        }
+        Ok(())
+    }
+
+    fn end(self, report: &LoadReport, style: LoadStyle) -> Result<()> {
+        match self.records {
+            Some(mut records) => {
+                records.load(report)?;
+                records.summary(&outcome::summary(report))?;
+                records.flush()?;
+            }
+            None => output::print(&report::text::load_view(report, style))?,
+        }
+        Ok(())
+    }
+}
+
+fn style(args: &Args, work: &Work) -> LoadStyle {
+    match (args.summary, &work.told) {
+        (Some(summary), _) => summary.style(),
+        (None, LoadWork::Sql { .. }) => LoadStyle::Pgbench,
+        (None, LoadWork::Http { .. }) => LoadStyle::Ab,
+    }
+}
+
+fn list_builtins() -> Result<Status> {
+    let names: Vec<String> = BUILTINS
+        .iter()
+        .map(|builtin| format!("{:>14}: {}", builtin.name, builtin.title))
+        .collect();
+    output::print(&names.join("\n")).context("could not write the list")?;
+    Ok(Status::Done)
+}

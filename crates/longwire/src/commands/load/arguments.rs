@@ -1,0 +1,304 @@
+//! Arguments of `longwire load`, spelled as pgbench and ab spell them.
+
+use anyhow::{Context, Result, bail};
+use clap::{Args as ClapArgs, ValueEnum};
+use live::Target;
+use live::load::{Plan, QueryMode, Rate};
+use report::text::LoadStyle;
+use std::path::PathBuf;
+use std::time::Duration;
+
+/// Ask a server again and again, with as many clients as wanted: scripts in pgbench's language, or HTTP requests.
+///
+/// A transaction is one run of a script, chosen by weight. Without a script it is pgbench's tpcb-like one, whose tables
+/// -i makes. Every figure is of operations that succeeded; those that failed are counted with their reason. Ends after
+/// -T or -t, or on Ctrl-C, and prints a summary in the words of pgbench, ab or JMeter.
+#[derive(Debug, ClapArgs)]
+#[command(
+    after_help = "Examples:\n  longwire load -i -s 10 postgres://app@db1/bench\n  \
+                        longwire load -c 8 -T 30 -M prepared -b select-only postgres://app@db1/bench\n  \
+                        longwire load -c 4 -t 1000 -f read.sql@9 -f write.sql mysql://app@db1/shop\n  \
+                        longwire load --rate 200 --ramp 5s -T 60 -f page.sql -o run.lwr postgres://app@db1/shop\n  \
+                        longwire load http://web1/ -n 1000 -c 10 --summary jmeter"
+)]
+pub struct Args {
+    /// The server: a URL (postgres, mysql, mariadb, http), a jdbc: URL or a libpq key=value string.
+    #[arg(value_name = "TARGET")]
+    target: Option<String>,
+    /// Make the tables of the built-in scripts instead of asking: drops tables of their names.
+    #[arg(short, long = "initialize")]
+    pub initialise: bool,
+    /// Steps of -i: d drop, t tables, g rows, v vacuum, p primary keys, f foreign keys.
+    #[arg(
+        short = 'I',
+        long = "init-steps",
+        value_name = "STEPS",
+        requires = "initialise"
+    )]
+    pub steps: Option<String>,
+    /// Size of the tables: 100,000 accounts for each 1. In a run, the value of :scale.
+    #[arg(short, long, value_name = "SCALE")]
+    pub scale: Option<u32>,
+    /// A built-in script, and its weight: tpcb-like, simple-update or select-only; `list` lists them.
+    #[arg(short, long = "builtin", value_name = "NAME[@WEIGHT]")]
+    pub builtins: Vec<String>,
+    /// The same as -b select-only.
+    #[arg(short = 'S', long)]
+    pub select_only: bool,
+    /// The same as -b simple-update.
+    #[arg(short = 'N', long)]
+    pub skip_some_updates: bool,
+    /// A script in pgbench's language, and its weight; `-` reads stdin.
+    #[arg(
+        short = 'f',
+        long = "script",
+        visible_alias = "file",
+        value_name = "FILE[@WEIGHT]"
+    )]
+    pub scripts: Vec<String>,
+    /// Give a variable its value from the start.
+    #[arg(short = 'D', long = "define", value_name = "NAME=VALUE")]
+    pub definitions: Vec<String>,
+    /// Clients at once.
+    #[arg(short, long = "client", default_value_t = 1, value_name = "CLIENTS", value_parser = clap::value_parser!(u32).range(1..=i64::from(MOST_CLIENTS)))]
+    pub clients: u32,
+    /// Threads that drive them; as many as there are processors, when not given.
+    #[arg(short, long = "jobs", value_name = "THREADS", value_parser = clap::value_parser!(u32).range(1..=1024))]
+    pub jobs: Option<u32>,
+    /// How long to run: seconds, or with a unit: 500ms, 2m. 10 seconds when neither this nor a number is given.
+    #[arg(short = 'T', long = "time", value_name = "TIME", value_parser = time)]
+    pub time: Option<Duration>,
+    /// Transactions of each client.
+    #[arg(short, long, value_name = "NUMBER", value_parser = clap::value_parser!(u64).range(1..), conflicts_with = "time")]
+    pub transactions: Option<u64>,
+    /// Requests of all clients together. Without a number, as pgbench has it: no vacuum with -i.
+    #[arg(short = 'n', long = "requests", visible_alias = "no-vacuum", value_name = "NUMBER", num_args = 0..=1, default_missing_value = "")]
+    requests: Option<String>,
+    /// How statements are sent.
+    #[arg(short = 'M', long = "protocol", value_enum, default_value_t = Mode::Simple, value_name = "MODE")]
+    pub mode: Mode,
+    /// A connection for each transaction.
+    #[arg(short = 'C', long)]
+    pub connect: bool,
+    /// HTTP: a connection for each request.
+    #[arg(long)]
+    pub no_keep_alive: bool,
+    /// Open loop: so many operations per second are begun, at random times, whatever became of those before.
+    #[arg(short = 'R', long, value_name = "PER-SECOND")]
+    pub rate: Option<Rate>,
+    /// Clients join evenly over this time.
+    #[arg(long, default_value = "0s", value_name = "TIME", value_parser = with_unit)]
+    pub ramp: Duration,
+    /// An operation that takes longer has failed.
+    #[arg(long, default_value = "60s", value_name = "TIME", value_parser = with_unit)]
+    pub timeout: Duration,
+    /// What random values are drawn from: the same values as pgbench's with the same seed.
+    #[arg(
+        long,
+        visible_alias = "random-seed",
+        default_value_t = 1,
+        value_name = "NUMBER"
+    )]
+    pub seed: u64,
+    /// Seconds between lines of progress; 0 for none.
+    #[arg(short = 'P', long, default_value_t = 1, value_name = "SECONDS")]
+    pub progress: u32,
+    /// Tell each statement's time, turns and errors, without literals. The bytes are decoded for it, which costs time.
+    #[arg(short = 'r', long = "report-per-command")]
+    pub per_statement: bool,
+    /// Keep the run as a recording, for read and predict. The bytes are decoded for it, which costs time.
+    #[arg(short = 'o', long = "output", value_name = "FILE")]
+    pub output: Option<PathBuf>,
+    /// Write records (JSON Lines) instead of the summary.
+    #[arg(long)]
+    pub json: bool,
+    /// In whose words the summary is; pgbench's for SQL and ab's for HTTP when not given.
+    #[arg(long, value_enum, value_name = "TOOL")]
+    pub summary: Option<Words>,
+}
+
+/// How statements are sent.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub enum Mode {
+    /// As text with the values in it.
+    Simple,
+    /// Text and values apart, each time anew.
+    Extended,
+    /// Prepared once, then only executed.
+    Prepared,
+}
+
+/// In whose words a summary is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub enum Words {
+    /// pgbench's.
+    Pgbench,
+    /// ApacheBench's.
+    Ab,
+    /// JMeter's.
+    Jmeter,
+}
+
+impl Words {
+    /// What `report` calls it.
+    pub fn style(self) -> LoadStyle {
+        match self {
+            Self::Pgbench => LoadStyle::Pgbench,
+            Self::Ab => LoadStyle::Ab,
+            Self::Jmeter => LoadStyle::Jmeter,
+        }
+    }
+}
+
+impl Mode {
+    /// What `live` calls it.
+    pub fn query_mode(self) -> QueryMode {
+        match self {
+            Self::Simple => QueryMode::Simple,
+            Self::Extended => QueryMode::Extended,
+            Self::Prepared => QueryMode::Prepared,
+        }
+    }
+
+    /// pgbench's word.
+    pub fn word(self) -> &'static str {
+        match self {
+            Self::Simple => "simple",
+            Self::Extended => "extended",
+            Self::Prepared => "prepared",
+        }
+    }
+}
+
+impl Args {
+    /// The target. `-n` takes a number, or none and then the target may stand behind it.
+    pub fn target(&self) -> Result<&str> {
+        match (&self.target, &self.requests) {
+            (Some(target), _) => Ok(target),
+            (None, Some(behind)) if number(behind).is_none() && !behind.is_empty() => Ok(behind),
+            (None, _) => bail!("TARGET is missing: which server? For example postgres://app@db1/bench"),
+        }
+    }
+
+    /// Whether `-n` was given without a number.
+    pub fn no_vacuum(&self) -> bool {
+        self.requests
+            .as_deref()
+            .is_some_and(|text| number(text).is_none())
+    }
+
+    /// How much load, and how it comes.
+    ///
+    /// # Errors
+    /// When settings do not go together.
+    pub fn plan(&self) -> Result<Plan> {
+        let operations = match self.requests.as_deref().filter(|text| !text.is_empty()) {
+            None => None,
+            Some(text) => match number(text) {
+                Some(0) => bail!("-n 0 asks for nothing: write how many requests"),
+                Some(number) => Some(number),
+                None if self.target.is_some() => bail!("-n takes a number of requests, not '{text}'"),
+                None => None,
+            },
+        };
+        if self.timeout.is_zero() {
+            bail!("--timeout is nothing: write more, such as 60s");
+        }
+        let endless = self.time.is_none() && self.transactions.is_none() && operations.is_none();
+        Ok(Plan {
+            clients: self.clients,
+            threads: self.jobs,
+            operations,
+            operations_per_client: self.transactions,
+            duration: self.time.or(endless.then_some(USUAL_TIME)),
+            timeout: self.timeout,
+            rate: self.rate,
+            ramp: self.ramp,
+            seed: self.seed,
+            ..Plan::default()
+        })
+    }
+
+    /// Names and values of `-D`.
+    ///
+    /// # Errors
+    /// When one has no value.
+    pub fn defined(&self) -> Result<Vec<(&str, &str)>> {
+        self.definitions
+            .iter()
+            .map(|text| {
+                text.split_once('=')
+                    .with_context(|| format!("-D takes NAME=VALUE, not '{text}'"))
+            })
+            .collect()
+    }
+
+    /// The command line without secrets: the target without its password, variables without their values.
+    pub fn command_line(&self, target: &Target) -> String {
+        let mut words = vec![format!("longwire load {target} -c {}", self.clients)];
+        let mut add = |flag: &str, value: Option<String>| {
+            words.extend(value.map(|value| format!("{flag} {value}")));
+        };
+        add("-j", self.jobs.map(|jobs| jobs.to_string()));
+        add("-T", self.time.map(|time| format!("{}s", time.as_secs_f64())));
+        add("-t", self.transactions.map(|count| count.to_string()));
+        add(
+            "-n",
+            self.requests
+                .as_deref()
+                .and_then(number)
+                .map(|count| count.to_string()),
+        );
+        add(
+            "-M",
+            (self.mode != Mode::Simple).then(|| self.mode.word().to_owned()),
+        );
+        add("-R", self.rate.map(|rate| rate.to_string()));
+        add("-s", self.scale.map(|scale| scale.to_string()));
+        for builtin in &self.builtins {
+            add("-b", Some(builtin.clone()));
+        }
+        for script in &self.scripts {
+            add("-f", Some(script.clone()));
+        }
+        for flag in [
+            (self.select_only, "-S"),
+            (self.skip_some_updates, "-N"),
+            (self.connect, "-C"),
+            (self.no_keep_alive, "--no-keep-alive"),
+        ] {
+            words.extend(flag.0.then(|| flag.1.to_owned()));
+        }
+        words.join(" ")
+    }
+}
+
+fn number(text: &str) -> Option<u64> {
+    text.parse().ok()
+}
+
+/// Seconds as pgbench has them, or with a unit.
+fn time(text: &str) -> Result<Duration, String> {
+    let time = match text.parse::<u64>() {
+        Ok(seconds) => Duration::from_secs(seconds),
+        Err(_) => with_unit(text)?,
+    };
+    if time.is_zero() || time > LONGEST {
+        return Err("use a time above 0, up to a year, such as 60 (seconds) or 500ms".to_owned());
+    }
+    Ok(time)
+}
+
+fn with_unit(text: &str) -> Result<Duration, String> {
+    let time = model::parse_duration(text).map_err(|error| error.to_string())?;
+    if time > LONGEST {
+        return Err("a time is at most a year".to_owned());
+    }
+    Ok(time)
+}
+
+/// Where neither a time nor a number is given.
+const USUAL_TIME: Duration = Duration::from_secs(10);
+const LONGEST: Duration = Duration::from_secs(365 * 24 * 3600);
+/// Ports and memory end before.
+const MOST_CLIENTS: u32 = 50_000;

@@ -1,0 +1,79 @@
+//! `longwire load -i`: the tables of the built-in scripts.
+
+use super::Args;
+use crate::output::{self, Status};
+use anyhow::{Context, Result, bail};
+use live::Target;
+use live::load::LoadError;
+use live::load::tables::{self, Making, Step};
+use std::io::{self, IsTerminal, Write};
+use std::sync::atomic::AtomicBool;
+use std::time::{Duration, Instant};
+
+/// Makes the tables.
+///
+/// # Errors
+/// When they could not be made.
+pub fn run(args: &Args, target: &Target, stop: &AtomicBool) -> Result<Status> {
+    let mut steps = Step::read(args.steps.as_deref().unwrap_or(Step::USUAL))?;
+    if args.no_vacuum() {
+        steps.retain(|step| *step != Step::Vacuum);
+    }
+    let scale = args.scale.unwrap_or(1);
+    if !(1..=MOST).contains(&scale) {
+        bail!("-s {scale} is no size of tables: write 1 to {MOST}");
+    }
+    let began = Instant::now();
+    let mut told = Progress::default();
+    match tables::initialise(target, &steps, scale, stop, &mut |making| told.tell(making)) {
+        Ok(()) => {
+            told.end();
+            output::note(&format!(
+                "tables of scale {scale} are ready after {:.1} s",
+                began.elapsed().as_secs_f64()
+            ));
+            Ok(Status::Done)
+        }
+        Err(LoadError::Stopped) => {
+            told.end();
+            output::note("stopped; tables that were begun are not complete");
+            Ok(Status::Interrupted)
+        }
+        Err(error) => {
+            told.end();
+            Err(error).with_context(|| format!("could not make the tables at {}", target.server()))
+        }
+    }
+}
+
+/// A line for each step; on a terminal, how far a long one is.
+#[derive(Default)]
+struct Progress {
+    step: Option<Step>,
+    told: Option<Instant>,
+}
+
+impl Progress {
+    fn tell(&mut self, making: Making) {
+        let mut stderr = io::stderr().lock();
+        // Whether anybody reads it changes nothing.
+        if self.step != Some(making.step) {
+            self.step = Some(making.step);
+            let _ = writeln!(stderr, "{}...", making.step.title());
+        } else if io::stderr().is_terminal() && self.told.is_none_or(|told| told.elapsed() > A_LINE) {
+            self.told = Some(Instant::now());
+            let percent = 100 * u64::from(making.done) / u64::from(making.of.max(1));
+            let _ = write!(stderr, "\r{percent:>3} %  ");
+        }
+    }
+
+    fn end(&self) {
+        if self.told.is_some() {
+            let _ = writeln!(io::stderr().lock());
+        }
+    }
+}
+
+const A_LINE: Duration = Duration::from_millis(200);
+/// pgbench's account numbers end there too.
+const MOST: u32 = 21_474;

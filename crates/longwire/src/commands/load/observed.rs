@@ -1,0 +1,56 @@
+//! What a load's connections showed: a recording, and statements.
+
+use super::Args;
+use crate::pipeline::outbox::Outboxes;
+use crate::pipeline::tally::{Tally, Wanted};
+use anyhow::Result;
+use model::{Conditions, StatementOutcome, Warning};
+use std::sync::Arc;
+
+/// The same analysis as behind a relay.
+pub struct Observed {
+    outboxes: Arc<Outboxes>,
+    tally: Tally,
+}
+
+impl Observed {
+    /// Begins where a recording or statements are wanted: otherwise nobody looks at the bytes, which costs time.
+    ///
+    /// # Errors
+    /// When the recording cannot be created.
+    pub fn begin(args: &Args, conditions: &Conditions) -> Result<Option<Self>> {
+        if args.output.is_none() && !args.per_statement {
+            return Ok(None);
+        }
+        let mut tally = Tally::new(&Wanted::default(), conditions.clone())?;
+        if let Some(path) = &args.output {
+            tally.record(path)?;
+        }
+        Ok(Some(Self {
+            outboxes: Arc::new(Outboxes::new(false)),
+            tally,
+        }))
+    }
+
+    /// Who sees the connections.
+    pub fn outboxes(&self) -> Arc<Outboxes> {
+        self.outboxes.clone()
+    }
+
+    /// Takes what they showed so far.
+    pub fn collect(&mut self) {
+        for fact in self.outboxes.drain() {
+            self.tally.fact(fact);
+        }
+    }
+
+    /// Ends the recording; gives the statements and what a reader of the figures must know.
+    ///
+    /// # Errors
+    /// When the recording did not take everything.
+    pub fn finish(mut self) -> Result<(Vec<StatementOutcome>, Vec<Warning>)> {
+        self.collect();
+        let (outcome, _) = self.tally.finish(Vec::new(), None)?;
+        Ok((outcome.statements, outcome.warnings))
+    }
+}

@@ -1,0 +1,84 @@
+//! What came out of a load, as reports want it.
+
+use super::running::Ran;
+use super::work::Work;
+use live::Target;
+use live::load::Plan;
+use model::{SampleTotals, Summary};
+use report::text::{LoadFailure, LoadReport, LoadScript};
+
+/// What a report is made from.
+pub fn report(work: &Work, plan: &Plan, ran: &Ran, target: &Target) -> LoadReport {
+    let outcome = &ran.outcome;
+    let measured = outcome.measured.as_ref();
+    let spread = outcome
+        .intended
+        .or(measured.map(|measured| measured.spread))
+        .unwrap_or_default();
+    let succeeded = measured.map_or(0, |measured| measured.operations);
+    let scripts = work.scripts.iter().zip(&outcome.scripts);
+    LoadReport {
+        target: target.to_string(),
+        work: work.told.clone(),
+        clients: plan.clients,
+        threads: outcome.threads,
+        succeeded,
+        failed: outcome.errors.iter().map(|error| error.count).sum(),
+        // As pgbench counts: over the time of the whole run, though some clients may have been ready before.
+        per_second: if outcome.elapsed.is_zero() {
+            0.0
+        } else {
+            succeeded as f64 / outcome.elapsed.as_secs_f64()
+        },
+        asked_per_second: plan.rate.map(live::load::Rate::as_per_second),
+        spread,
+        begun: outcome.intended.and(measured.map(|measured| measured.spread)),
+        deviation: outcome.deviation,
+        lag: outcome.lag,
+        not_begun: outcome.not_begun,
+        elapsed: outcome.elapsed,
+        connecting: outcome.connecting,
+        turns: outcome.turns,
+        payload_bytes: outcome.payload_bytes,
+        processor: [outcome.cpu.user, outcome.cpu.system],
+        scripts: scripts
+            .map(|((name, weight), spread)| LoadScript {
+                name: name.clone(),
+                weight: *weight,
+                spread: *spread,
+            })
+            .collect(),
+        failures: outcome
+            .errors
+            .iter()
+            .map(|error| LoadFailure {
+                text: error.text.clone(),
+                count: error.count,
+            })
+            .collect(),
+        statements: Vec::new(),
+    }
+}
+
+/// The totals of the same run.
+pub fn summary(report: &LoadReport) -> Summary {
+    let begun = report.succeeded + report.failed;
+    Summary {
+        turns: report.turns,
+        connections: u64::from(report.clients),
+        operations: report.succeeded,
+        payload_bytes: report.payload_bytes,
+        duration: report.elapsed,
+        spread: report.spread,
+        samples: Some(SampleTotals {
+            sent: begun,
+            answered: begun,
+            lost: 0,
+            errors: report.failed,
+            per_second: report.per_second,
+            mdev: report.deviation,
+            floor: None,
+        }),
+        ..Summary::default()
+    }
+}

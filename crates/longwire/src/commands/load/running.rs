@@ -1,0 +1,118 @@
+//! Runs a load and tells how it is going.
+
+use super::observed::Observed;
+use super::work::Work;
+use anyhow::{Context, Result};
+use live::Clock;
+use live::load::{self, Control, LoadError, LoadOutcome, Plan, Progress};
+use report::text::LoadInterval;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::mpsc::{Receiver, RecvTimeoutError, channel};
+use std::time::{Duration, Instant};
+
+/// A run that has ended.
+pub struct Ran {
+    /// What came out of it.
+    pub outcome: LoadOutcome,
+    /// The user ended it.
+    pub interrupted: bool,
+}
+
+/// Runs `work` as `plan` says, or until `stop` is set. Tells `tell` how it went since the last time, every `progress`.
+///
+/// # Errors
+/// When no client could be made at first, or a script's expression has no value.
+pub fn run(
+    work: &Work,
+    plan: &Plan,
+    progress: Option<Duration>,
+    stop: &AtomicBool,
+    observed: &mut Option<Observed>,
+    tell: &mut dyn FnMut(&LoadInterval) -> Result<()>,
+) -> Result<Ran> {
+    let control = Control::default();
+    let outboxes = observed.as_ref().map(Observed::outboxes);
+    let watch = outboxes.as_deref().map(|factory| load::Watch {
+        clock: Clock::anchored_now(),
+        factory,
+    });
+    let (ended, end) = channel();
+    let (outcome, told) = std::thread::scope(|scope| {
+        let (workload, control, watch) = (&*work.workload, &control, watch.as_ref());
+        let running = std::thread::Builder::new()
+            .name("load".to_owned())
+            .spawn_scoped(scope, move || {
+                let outcome = load::run(workload, plan, control, watch);
+                // The other side waits for this and nothing else.
+                ended.send(()).ok();
+                outcome
+            })
+            .context("could not start a thread for the load")?;
+        let told = wait(control, &end, progress, stop, observed, tell);
+        let outcome = running
+            .join()
+            .map_err(|_| anyhow::anyhow!("the load broke down"))?;
+        anyhow::Ok((outcome, told))
+    })?;
+    told?;
+    let interrupted = stop.load(Ordering::Relaxed);
+    match outcome {
+        Ok(outcome) => Ok(Ran { outcome, interrupted }),
+        // Ended before anything counted.
+        Err(LoadError::Stopped) if interrupted => Ok(Ran {
+            outcome: LoadOutcome::default(),
+            interrupted,
+        }),
+        Err(error) => Err(error.into()),
+    }
+}
+
+/// Until the end of the run; when telling fails, that is the end.
+fn wait(
+    control: &Control,
+    end: &Receiver<()>,
+    progress: Option<Duration>,
+    stop: &AtomicBool,
+    observed: &mut Option<Observed>,
+    tell: &mut dyn FnMut(&LoadInterval) -> Result<()>,
+) -> Result<()> {
+    let mut began = None;
+    let mut before = (Instant::now(), Progress::default());
+    let mut told = Ok(());
+    while let Err(RecvTimeoutError::Timeout) = end.recv_timeout(LOOK) {
+        if stop.load(Ordering::Relaxed) || told.is_err() {
+            control.stop.store(true, Ordering::Relaxed);
+        }
+        if let Some(observed) = observed {
+            observed.collect();
+        }
+        let (now, done) = (Instant::now(), control.progress());
+        // Connecting is no part of it.
+        if began.is_none() && done == Progress::default() {
+            before = (now, done);
+            continue;
+        }
+        let began = *began.get_or_insert(before.0);
+        if progress.is_some_and(|every| now.duration_since(before.0) + LOOK / 2 >= every) && told.is_ok() {
+            told = tell(&interval(began, before, (now, done)));
+            before = (now, done);
+        }
+    }
+    told
+}
+
+fn interval(began: Instant, before: (Instant, Progress), now: (Instant, Progress)) -> LoadInterval {
+    let since = now.1.since(&before.1);
+    LoadInterval {
+        elapsed: now.0.duration_since(began),
+        interval: now.0.duration_since(before.0),
+        succeeded: since.done,
+        failed: since.failed,
+        mean: since.mean(),
+        deviation: since.deviation(),
+        lag: (now.1.lag > Duration::ZERO).then(|| since.mean_lag()).flatten(),
+    }
+}
+
+/// How often it is looked whether the run is over, or is to be.
+const LOOK: Duration = Duration::from_millis(50);

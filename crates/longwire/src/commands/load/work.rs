@@ -1,0 +1,189 @@
+//! What clients do, from the arguments.
+
+use super::Args;
+use anyhow::{Context, Result, anyhow, bail};
+use live::Target;
+use live::load::http::HttpLoad;
+use live::load::script::builtin::{BUILTINS, Builtin};
+use live::load::script::{Quoting, Scripts};
+use live::load::sql::SqlLoad;
+use live::load::{Workload, tables};
+use live::session::{Session, SessionOptions};
+use report::text::LoadWork;
+use std::io::Read;
+use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
+
+/// What clients do, and how a report calls it.
+pub struct Work {
+    /// For the engine.
+    pub workload: Box<dyn Workload>,
+    /// For the report.
+    pub told: LoadWork,
+    /// Names and weights of the scripts.
+    pub scripts: Vec<(String, u32)>,
+}
+
+/// Requests of `url`.
+///
+/// # Errors
+/// When it cannot be reached, or settings of SQL are given.
+pub fn http(args: &Args, url: &str, target: &Target, stop: &AtomicBool) -> Result<Work> {
+    for (given, flag) in [
+        (!args.scripts.is_empty(), "-f"),
+        (!args.builtins.is_empty(), "-b"),
+        (args.select_only, "-S"),
+        (args.skip_some_updates, "-N"),
+        (!args.definitions.is_empty(), "-D"),
+        (args.scale.is_some(), "-s"),
+    ] {
+        if given {
+            bail!("{flag} is for SQL: an http:// target has no scripts");
+        }
+    }
+    let keep_alive = !args.no_keep_alive && !args.connect;
+    let session = Session::connect(target, SessionOptions::new(stop))?;
+    let address = session
+        .server()
+        .context("an http:// target needs a TCP address")?;
+    Ok(Work {
+        workload: Box::new(HttpLoad::new(url, address, keep_alive)?),
+        told: LoadWork::Http { keep_alive },
+        scripts: Vec::new(),
+    })
+}
+
+/// Scripts in the database `target`.
+///
+/// # Errors
+/// When a script cannot be read or is wrong, or the target cannot be reached.
+pub fn sql(args: &Args, target: &Target, stop: &AtomicBool) -> Result<Work> {
+    if args.no_keep_alive {
+        bail!("--no-keep-alive is for HTTP: -C is a connection for each transaction");
+    }
+    let sources = sources(args)?;
+    let mut scripts = Scripts::new(Quoting::of(target.scheme));
+    for source in &sources {
+        scripts.add(&source.name, &source.text, source.weight)?;
+    }
+    if sources.iter().all(|source| source.weight == 0) {
+        bail!("the weights of all scripts are 0: none would ever be chosen");
+    }
+    let mut session = Session::open(target, SessionOptions::new(stop))?;
+    let scale = scale(args, &sources, &mut session)?;
+    session.close();
+    scripts.define("scale", &scale.to_string())?;
+    for (name, value) in args.defined()? {
+        scripts.define(name, value)?;
+    }
+    scripts.on_debug(Arc::new(|line| eprintln!("{line}")));
+    let scale =
+        (args.scale.is_some() || sources.iter().any(|source| source.builtin)).then(|| scale.to_string());
+    Ok(Work {
+        workload: Box::new(SqlLoad::new(target, scripts, args.mode.query_mode())?.reconnecting(args.connect)),
+        told: LoadWork::Sql {
+            scripts: title(&sources),
+            scale,
+            mode: args.mode.word(),
+            reconnect: args.connect,
+        },
+        scripts: sources
+            .iter()
+            .map(|source| (source.name.clone(), source.weight))
+            .collect(),
+    })
+}
+
+/// The text of a script, and where it is from.
+struct Source {
+    name: String,
+    text: String,
+    weight: u32,
+    builtin: bool,
+}
+
+fn title(sources: &[Source]) -> String {
+    match sources {
+        [one] => one.name.clone(),
+        _ => "multiple scripts".to_owned(),
+    }
+}
+
+fn sources(args: &Args) -> Result<Vec<Source>> {
+    let short = [
+        (args.select_only, "select-only"),
+        (args.skip_some_updates, "simple-update"),
+    ];
+    let short = short
+        .into_iter()
+        .filter(|(given, _)| *given)
+        .map(|(_, name)| name);
+    let mut sources = Vec::new();
+    for word in args.builtins.iter().map(String::as_str).chain(short) {
+        let (name, weight) = weighted(word)?;
+        sources.push(builtin(name, weight)?);
+    }
+    for word in &args.scripts {
+        let (file, weight) = weighted(word)?;
+        sources.push(Source {
+            name: file.to_owned(),
+            text: read(file)?,
+            weight,
+            builtin: false,
+        });
+    }
+    if sources.is_empty() {
+        sources.push(builtin("tpcb-like", 1)?);
+    }
+    Ok(sources)
+}
+
+fn builtin(name: &str, weight: u32) -> Result<Source> {
+    let builtin = Builtin::named(name).ok_or_else(|| {
+        let known: Vec<&str> = BUILTINS.iter().map(|builtin| builtin.name).collect();
+        let fault = match known.iter().filter(|known| known.starts_with(name)).count() {
+            2.. if !name.is_empty() => "fits more than one built-in script",
+            _ => "is no built-in script",
+        };
+        anyhow!("'{name}' {fault}: there are {}", known.join(", "))
+    })?;
+    Ok(Source {
+        name: builtin.title.to_owned(),
+        text: builtin.text.to_owned(),
+        weight,
+        builtin: true,
+    })
+}
+
+/// `NAME@WEIGHT`, or a name alone.
+fn weighted(word: &str) -> Result<(&str, u32)> {
+    match word.rsplit_once('@') {
+        None => Ok((word, 1)),
+        Some((name, weight)) => {
+            let weight = weight.parse().ok().with_context(|| {
+                format!("'{weight}' is no weight of {name}: write a whole number, such as {name}@3")
+            })?;
+            Ok((name, weight))
+        }
+    }
+}
+
+fn read(file: &str) -> Result<String> {
+    let read = if file == "-" {
+        let mut text = String::new();
+        std::io::stdin().read_to_string(&mut text).map(|_| text)
+    } else {
+        std::fs::read_to_string(file)
+    };
+    read.with_context(|| format!("could not read the script {file}"))
+}
+
+/// The value of `:scale`: that of the tables for built-in scripts, what was given for others.
+fn scale(args: &Args, sources: &[Source], session: &mut Session<'_>) -> Result<u64> {
+    if !sources.iter().any(|source| source.builtin) {
+        return Ok(u64::from(args.scale.unwrap_or(1)));
+    }
+    tables::scale(session)?.context(
+        "the tables of the built-in scripts are not there: make them with longwire load -i TARGET, or give a script with -f",
+    )
+}
