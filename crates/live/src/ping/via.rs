@@ -14,8 +14,8 @@ mod postgres;
 pub use error::ViaError;
 
 use crate::clock::Clock;
-use crate::session::{Rows, Session};
-use crate::target::Scheme;
+use crate::session::{Rows, Session, SessionError, SessionOptions};
+use crate::target::{Scheme, Target};
 use model::{DatabaseLinkOutcome, DistributionBuilder, Sample};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -40,44 +40,89 @@ pub struct ViaOptions<'a> {
     pub clock: Clock,
 }
 
-/// Measures from the database of `session`, whose target has `scheme`, through the link named in `options`. Each sample is
-/// shown to `each` as it comes: one turn of the link, or several that follow each other.
+/// Measures from the database of `source` through the link named in `options`. Each sample is shown to `each` as it comes: one
+/// turn of the link, or several that follow each other.
 ///
 /// Nothing is left behind in the source: what is made there is temporary, or dropped at the end.
 ///
 /// # Errors
-/// When the source has no such link, or it cannot be used. A connection that breaks later ends the run with what was
-/// measured so far, and with its error beside it.
+/// When the source has no such link, or it cannot be used. What breaks later is in [`Ended`], beside what was measured so far.
 pub fn run(
-    session: &mut Session<'_>,
-    scheme: Scheme,
+    source: &Target,
     options: &ViaOptions<'_>,
     each: &mut dyn FnMut(&Sample),
-) -> Result<(DatabaseLinkOutcome, Option<ViaError>), ViaError> {
-    let mut source = Source {
-        session,
+) -> Result<(DatabaseLinkOutcome, Ended), ViaError> {
+    if matches!(source.scheme, Scheme::Oracle) {
+        return Err(ViaError::Oracle);
+    }
+    let mut session = open(source, options, options.stop)?;
+    let mut database = Source {
+        session: &mut session,
         timeout: options.timeout,
     };
-    let link = match scheme {
-        Scheme::Postgres | Scheme::Kingbase => postgres::open(&mut source, options.link)?,
-        Scheme::Mysql | Scheme::Mariadb => mariadb::open(&mut source, options.link)?,
-        Scheme::Oracle => return Err(ViaError::Oracle),
+    let link = match source.scheme {
+        Scheme::Postgres | Scheme::Kingbase => postgres::open(&mut database, options.link)?,
+        Scheme::Mysql | Scheme::Mariadb => mariadb::open(&mut database, options.link)?,
         other => return Err(ViaError::Scheme { scheme: other.name() }),
     };
     let mut tally = Tally::default();
-    let ended = tally.measure(&mut source, &link, options, each).err();
-    for statement in &link.close {
-        // The connection may be broken: then the source has dropped what is temporary by itself.
-        source.run(statement).ok();
-    }
-    let client_rtt = source.session.kernel().and_then(|kernel| kernel.min_rtt);
-    let ended = ended.filter(|error| !error.is_stop());
+    let first = tally.first(&mut database, &link);
+    let measured = match &first {
+        Ok(()) => tally.measure(&mut database, &link, options, each),
+        Err(_) => Ok(()),
+    };
+    let client_rtt = database.session.kernel().and_then(|kernel| kernel.min_rtt);
+    session.close();
+    let left_behind = link
+        .leftover
+        .as_ref()
+        .filter(|table| drop_table(source, options, table).is_err());
+    let ended = Ended {
+        by: measured.err().filter(|error| !error.is_stop()),
+        left_behind: left_behind.cloned(),
+    };
+    first?;
     Ok((tally.outcome(link, options, client_rtt), ended))
 }
 
-/// Whether databases of this scheme are measured by a script only: see [`oracle`].
-pub const fn is_script_only(scheme: Scheme) -> bool {
-    matches!(scheme, Scheme::Oracle)
+/// How a run ended, where not as asked.
+#[derive(Debug, Clone, PartialEq, Default)]
+pub struct Ended {
+    /// What ended it before its time.
+    pub by: Option<ViaError>,
+    /// A table of the source that could not be dropped.
+    pub left_behind: Option<String>,
+}
+
+fn open<'a>(
+    source: &Target,
+    options: &ViaOptions<'a>,
+    stop: &'a AtomicBool,
+) -> Result<Session<'a>, SessionError> {
+    let session = SessionOptions {
+        timeout: options.timeout,
+        clock: options.clock,
+        ..SessionOptions::new(stop)
+    };
+    Session::open(source, session)
+}
+
+/// In a session of its own: the first may have broken, or been left in the middle of a reply by Ctrl-C.
+fn drop_table(source: &Target, options: &ViaOptions<'_>, table: &str) -> Result<(), ViaError> {
+    let unstopped = AtomicBool::new(false);
+    let within = ViaOptions {
+        timeout: options.timeout.min(DROP_WITHIN),
+        stop: &unstopped,
+        ..options.clone()
+    };
+    let mut session = open(source, &within, &unstopped)?;
+    let mut database = Source {
+        session: &mut session,
+        timeout: within.timeout,
+    };
+    database.run(&format!("drop table if exists {table}"))?;
+    session.close();
+    Ok(())
 }
 
 /// A link that is open, and how to measure it.
@@ -94,8 +139,10 @@ struct OpenLink {
     turns: u32,
     /// How the turns of a whole call are known.
     established: Established,
-    /// Statements that undo what opening has made.
-    close: Vec<String>,
+    /// Statement that opens it again when a call has failed, where the source does not do that by itself.
+    reopen: Option<String>,
+    /// A table in the source that is not temporary.
+    leftover: Option<String>,
 }
 
 /// How the turns of a whole call are known.
@@ -190,6 +237,14 @@ struct Tally {
 }
 
 impl Tally {
+    /// What the source finds cold: plans, caches, its connection where it opens one by itself.
+    fn first(&mut self, source: &mut Source<'_, '_>, link: &OpenLink) -> Result<(), ViaError> {
+        let cold = source.spans(link)?;
+        self.first_call = Some(cold.call);
+        self.turns(&cold);
+        Ok(())
+    }
+
     fn measure(
         &mut self,
         source: &mut Source<'_, '_>,
@@ -197,10 +252,6 @@ impl Tally {
         options: &ViaOptions<'_>,
         each: &mut dyn FnMut(&Sample),
     ) -> Result<(), ViaError> {
-        // What the source finds cold: plans, caches, its connection where it opens one by itself.
-        let cold = source.spans(link)?;
-        self.first_call = Some(cold.call);
-        self.turns(&cold);
         let mut due = Instant::now();
         for number in 1..=options.count.unwrap_or(u64::MAX) {
             if number > 1 {
@@ -218,7 +269,13 @@ impl Tally {
                     let failure = turns.is_none().then(|| LOST_IN_NOISE.to_owned());
                     (Some(spans), turns, failure)
                 }
-                Err(error @ ViaError::Statement { .. }) => (None, None, Some(error.to_string())),
+                Err(error @ ViaError::Statement { .. }) => {
+                    if let Some(reopen) = &link.reopen {
+                        // Where it does not work, the next call says so.
+                        source.run(reopen).ok();
+                    }
+                    (None, None, Some(error.to_string()))
+                }
                 Err(error) => return Err(error),
             };
             let sample = Sample {
@@ -333,6 +390,8 @@ fn sleep_until(due: Instant, stop: &AtomicBool) {
     }
 }
 
+/// How long dropping a table may take at the end.
+const DROP_WITHIN: Duration = Duration::from_secs(5);
 const LOOK_UP: Duration = Duration::from_millis(50);
 /// Below this a call is mostly the servers' own time, and its time in turns says little.
 const LEAST_TO_DIVIDE: Duration = Duration::from_millis(1);

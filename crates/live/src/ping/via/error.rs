@@ -130,7 +130,7 @@ impl ViaError {
 fn statement_hint(code: &str) -> Option<&'static str> {
     // MariaDB's number has an SQLSTATE behind it.
     Some(match code.split('/').next().unwrap_or(code) {
-        "08001" | "08006" | "1158" | "1159" | "1160" | "1161" | "1429" | "2003" | "10000" => {
+        "08001" | "08006" | "1158" | "1159" | "1160" | "1161" | "1429" | "1296" | "2003" | "10000" => {
             "the source could not reach the far database: check the link's host, port and user mapping from there"
         }
         "42704" => "the user has no user mapping for that foreign server: CREATE USER MAPPING",
@@ -142,9 +142,7 @@ fn statement_hint(code: &str) -> Option<&'static str> {
         "1" | "1105" | "1477" => {
             "CREATE SERVER makes a link; the table mysql.servers lists those that are there"
         }
-        "1431" | "1434" | "1030" | "1296" | "1939" => {
-            "the far database must have the table: --link SERVER/TABLE"
-        }
+        "1431" | "1434" | "1939" => "the far database must have the table: --link SERVER/TABLE",
         _ => return None,
     })
 }

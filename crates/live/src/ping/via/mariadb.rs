@@ -63,7 +63,6 @@ fn open_federated(source: &mut Source<'_, '_>, table: &str, columns: &str) -> Re
         .flatten();
     let estimate = estimate.and_then(|text| String::from_utf8_lossy(&text).parse().ok());
     if let Some(rows) = estimate.filter(|rows| *rows > MOST_ROWS) {
-        source.run(&format!("drop temporary table {FAR}"))?;
         return Err(ViaError::LargeTable { rows });
     }
     // Without this, several rows would share one pass through the table.
@@ -89,7 +88,8 @@ fn open_federated(source: &mut Source<'_, '_>, table: &str, columns: &str) -> Re
         established: Established::ByDivision {
             words: "the table's status and its rows where it is 2",
         },
-        close: vec![format!("drop temporary table {FAR}")],
+        reopen: None,
+        leftover: None,
     })
 }
 
@@ -118,7 +118,8 @@ fn open_connect(source: &mut Source<'_, '_>, server: &str) -> Result<OpenLink, V
         established: Established::ByDivision {
             words: "CONNECT connects anew for every call: TCP's handshake, greeting, login and the statement where it is 4",
         },
-        close: vec![format!("drop table {table}")],
+        reopen: None,
+        leftover: Some(table),
     })
 }
 

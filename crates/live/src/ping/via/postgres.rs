@@ -70,7 +70,12 @@ fn open_dblink(source: &mut Source<'_, '_>, link: &str, schema: &str) -> Result<
         read: READ,
         turns: 1,
         established: statements_per_call(source, schema)?,
-        close: vec![format!("select {schema}.dblink_disconnect('longwire')")],
+        reopen: Some(block(&format!(
+            "begin begin perform {schema}.dblink_disconnect('longwire'); exception when others then null; end; \
+             perform {schema}.dblink_connect('longwire', {}); end",
+            literal(link)
+        ))),
+        leftover: None,
     })
 }
 
@@ -140,7 +145,8 @@ fn open_wrapper(source: &mut Source<'_, '_>, link: &str) -> Result<OpenLink, Via
             words: "START TRANSACTION, DECLARE, FETCH and CLOSE where it is 4; one more, for COMMIT, comes when the \
                     source's transaction ends",
         },
-        close: vec!["drop foreign table pg_temp.longwire_far".to_owned()],
+        reopen: None,
+        leftover: None,
     })
 }
 

@@ -2,15 +2,13 @@
 
 use super::Args;
 use crate::output::{self, Status};
-use anyhow::{Result, bail};
+use anyhow::Result;
 use clap::Args as ClapArgs;
 use live::ping::via::{self, ViaOptions};
-use live::session::{Session, SessionOptions};
 use live::{Clock, Target};
-use model::{DatabaseLinkOutcome, Sample, SampleTally, Summary};
+use model::{Conditions, DatabaseLinkOutcome, Sample, SampleTally, Summary};
 use report::JsonWriter;
 use std::io::{self, Stdout};
-use std::sync::Arc;
 use std::sync::atomic::Ordering;
 use std::time::{Duration, Instant};
 
@@ -68,32 +66,26 @@ fn measure(args: &Args, source: &str, link: &str) -> Result<Status> {
         stop: &stop,
         clock,
     };
-    if via::is_script_only(target.scheme) {
-        bail!(via::ViaError::Oracle);
-    }
-    let mut session = Session::open(
-        &target,
-        SessionOptions {
-            timeout: args.timeout,
-            clock,
-            ..SessionOptions::new(&stop)
-        },
-    )?;
-    let mut telling = Telling::new(args, &options.target, link)?;
-    let mut broken = Ok(());
-    let (outcome, ended) = via::run(&mut session, target.scheme, &options, &mut |sample| {
-        if broken.is_ok() {
-            broken = telling.sample(sample);
+    let mut telling = Telling::new(args, &options.target, link);
+    let mut told = Ok(());
+    let (outcome, ended) = via::run(&target, &options, &mut |sample| {
+        if told.is_ok() {
+            told = telling.sample(sample);
         }
     })?;
-    broken?;
-    session.close();
+    told?;
+    if let Some(table) = &ended.left_behind {
+        output::note(&format!(
+            "warning: the table {table} is left in the source: drop it"
+        ));
+    }
     let interrupted = stop.load(Ordering::Relaxed);
-    telling.finish(&outcome, ended.map(|error| error.to_string()), interrupted)
+    telling.finish(&outcome, ended.by.map(|error| error.to_string()), interrupted)
 }
 
 /// Where it is told.
 struct Telling {
+    conditions: Option<Conditions>,
     records: Option<JsonWriter<Stdout>>,
     tally: SampleTally,
     began: Instant,
@@ -101,25 +93,30 @@ struct Telling {
 }
 
 impl Telling {
-    fn new(args: &Args, target: &Arc<str>, link: &str) -> Result<Self> {
-        let mut records = args.json.then(|| JsonWriter::new(io::stdout()));
-        if let Some(records) = &mut records {
-            records.conditions(&output::conditions(
+    fn new(args: &Args, target: &str, link: &str) -> Self {
+        Self {
+            conditions: Some(output::conditions(
                 format!("longwire ping --via {target} --link {link}"),
                 "the source database's clock",
                 "the source database".to_owned(),
-            ))?;
-            records.flush()?;
-        }
-        Ok(Self {
-            records,
+            )),
+            records: args.json.then(|| JsonWriter::new(io::stdout())),
             tally: SampleTally::default(),
             began: Instant::now(),
             quiet: args.quiet,
-        })
+        }
+    }
+
+    /// Writes the first record, once it is known that there will be others.
+    fn begin(&mut self) -> Result<()> {
+        if let (Some(records), Some(conditions)) = (&mut self.records, self.conditions.take()) {
+            records.conditions(&conditions)?;
+        }
+        Ok(())
     }
 
     fn sample(&mut self, sample: &Sample) -> Result<()> {
+        self.begin()?;
         self.tally.add(sample);
         if let Some(records) = &mut self.records {
             records.sample(sample)?;
@@ -139,6 +136,7 @@ impl Telling {
         if let Some(why) = &ended {
             output::note(&format!("ended early: {why}"));
         }
+        self.begin()?;
         let elapsed = self.began.elapsed();
         match &mut self.records {
             None => output::print(&report::text::via_view(outcome, &output::style()))?,
