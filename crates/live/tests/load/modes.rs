@@ -178,3 +178,26 @@ fn sessions_may_be_encrypted() {
         assert!(outcome.payload_bytes[1] > u64::from(clients) * 10 * 100_000);
     }
 }
+
+#[test]
+fn sessions_may_be_local() {
+    let server = Postgres::start();
+    let directory = server.socket_directory().display().to_string();
+    let url = format!(
+        "postgres://{}:{}@/{}?host={directory}&port={}",
+        Postgres::USER,
+        Postgres::PASSWORD,
+        Postgres::DATABASE,
+        server.port()
+    );
+    for clients in [1, 4] {
+        let outcome = run(
+            &url,
+            &[("select 1;\n", 1)],
+            QueryMode::Prepared,
+            &each(clients, 10),
+        )
+        .unwrap();
+        assert_whole(&outcome, u64::from(clients) * 10);
+    }
+}

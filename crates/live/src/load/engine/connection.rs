@@ -159,6 +159,7 @@ impl Connection {
                 at,
                 buffer.get(..count).unwrap_or_default(),
             );
+            witness.sample_when_due(now, self.transport.socket());
         }
         received
     }
@@ -173,7 +174,11 @@ impl Connection {
     }
 
     /// Hangs up.
-    pub fn close(self) {}
+    pub fn close(mut self) {
+        if let Some((witness, clock)) = &mut self.witness {
+            witness.sample(clock.now(), self.transport.socket());
+        }
+    }
 }
 
 pub(in crate::load) fn broken(reason: OsError) -> LoadError {
