@@ -7,6 +7,7 @@ use super::driver::{Driver, Start};
 use super::machine::{Kind, Opened};
 use super::tally::outcome;
 use crate::error::{LiveError, OsError};
+use crate::relay::raise_file_limit;
 use std::sync::Mutex;
 use std::sync::PoisonError;
 use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
@@ -18,6 +19,7 @@ use std::time::Instant;
 ///    clients' number of times as long.
 /// 2. Each thread's clients do the operations of the warm-up. When all have, the clock starts for all.
 pub(in crate::load) fn run<K: Kind>(kind: &K, ground: &Ground<'_>) -> Result<LoadOutcome, LoadError> {
+    raise_file_limit();
     let began = Instant::now();
     let opened = open_all(kind, ground)?;
     let connecting = began.elapsed();

@@ -192,7 +192,8 @@ impl<'scope, 'env, K: Kind> Driver<'scope, 'env, K> {
             if plan.ramp.is_zero() {
                 self.free(index, started);
             } else {
-                self.wakes.push(Reverse((slot.joined, index)));
+                let joins = slot.joined;
+                self.wake_at(index, joins);
             }
         }
         self.turn_until_over();
@@ -306,14 +307,18 @@ impl<'scope, 'env, K: Kind> Driver<'scope, 'env, K> {
                 break;
             }
             self.wakes.pop();
+            if self.slots[index].wake != Some(at) {
+                continue;
+            }
+            self.slots[index].wake = None;
             match self.slots[index].state {
                 State::Idle => self.free(index, now),
                 State::Sleeping => {
                     let next = self.slots[index].machine.wake(&mut self.request);
                     self.advance(index, next);
                 }
-                State::Replacing => self.replace(index),
-                State::Connecting | State::Waiting | State::Ending | State::Over => {}
+                State::Pausing => self.replace(index),
+                State::Connecting | State::Waiting | State::Ending | State::Opening | State::Over => {}
             }
         }
         if self.arrivals.is_some() {
@@ -335,7 +340,7 @@ impl<'scope, 'env, K: Kind> Driver<'scope, 'env, K> {
             };
             arrivals.advance();
             self.begin(index, now, now.duration_since(intended));
-            if self.slots[index].state == State::Over && self.course.plan().operations_per_client.is_none() {
+            if self.slots[index].state == State::Over {
                 // No operations are left, for nobody.
                 self.arrivals = None;
                 self.release_idle();
@@ -381,7 +386,12 @@ impl<'scope, 'env, K: Kind> Driver<'scope, 'env, K> {
                 };
                 self.fail(index, &error);
             }
-            State::Idle | State::Waiting | State::Sleeping | State::Replacing | State::Over => {
+            State::Idle
+            | State::Waiting
+            | State::Sleeping
+            | State::Pausing
+            | State::Opening
+            | State::Over => {
                 self.fail(index, &LoadError::TimedOut { after });
             }
         }
@@ -392,7 +402,11 @@ impl<'scope, 'env, K: Kind> Driver<'scope, 'env, K> {
 impl<'scope, 'env, K: Kind> Driver<'scope, 'env, K> {
     /// A client has nothing to do: gives it the next operation, if there is one now.
     fn free(&mut self, index: usize, now: Instant) {
-        self.slots[index].state = State::Idle;
+        let slot = &mut self.slots[index];
+        slot.state = State::Idle;
+        if slot.left == Some(0) {
+            return self.over(index);
+        }
         if self.phase == Phase::Counting && self.course.plan().rate.is_some() {
             self.idle.push_back(index);
             self.begin_arrivals(now);
@@ -431,8 +445,7 @@ impl<'scope, 'env, K: Kind> Driver<'scope, 'env, K> {
                 let slot = &mut self.slots[index];
                 slot.state = State::Sleeping;
                 let now = Instant::now();
-                self.wakes
-                    .push(Reverse((now.checked_add(pause).unwrap_or(now + LONGEST), index)));
+                self.wake_at(index, now.checked_add(pause).unwrap_or(now + LONGEST));
             }
             Ok(Next::Done) => self.done(index),
             Ok(Next::AskAgain) if self.slots[index].reused && self.kind.site().is_some() => {
@@ -548,10 +561,12 @@ impl<'scope, 'env, K: Kind> Driver<'scope, 'env, K> {
             let Some(connection) = &mut slot.connection else {
                 return true;
             };
+            let patient = connection.is_patient();
             match connection.receive(&mut self.buffer) {
                 Received::Bytes { count, emptied, .. } => {
                     self.came(index, count);
-                    if emptied && !ending {
+                    // A patient read would wait for the next reply here, out of reach of whoever ends the run.
+                    if patient || (emptied && !ending) {
                         return true;
                     }
                 }
@@ -587,7 +602,8 @@ impl<'scope, 'env, K: Kind> Driver<'scope, 'env, K> {
             | State::Connecting
             | State::Sleeping
             | State::Ending
-            | State::Replacing
+            | State::Pausing
+            | State::Opening
             | State::Over => {}
         }
     }
@@ -606,7 +622,7 @@ impl<'scope, 'env, K: Kind> Driver<'scope, 'env, K> {
             State::Ending => self.hang_up(index),
             State::Idle => self.lose(index),
             State::Connecting | State::Sleeping => self.fail(index, &LoadError::Closed),
-            State::Replacing | State::Over => self.hang_up_quietly(index),
+            State::Pausing | State::Opening | State::Over => self.hang_up_quietly(index),
         }
     }
 
@@ -623,7 +639,7 @@ impl<'scope, 'env, K: Kind> Driver<'scope, 'env, K> {
             let took = now.duration_since(slot.began);
             let script = slot.machine.script();
             let lag = self.course.plan().rate.map(|_| slot.lag);
-            self.tally.done(took, lag, script);
+            self.tally.done(now, took, lag, script);
         }
         if slot.connection.is_some() && slot.machine.afterwards() == Afterwards::Ends {
             slot.state = State::Ending;
@@ -633,7 +649,7 @@ impl<'scope, 'env, K: Kind> Driver<'scope, 'env, K> {
         } else {
             // Nothing was asked of anybody: others get a turn before it begins again.
             slot.state = State::Idle;
-            self.wakes.push(Reverse((now, index)));
+            self.wake_at(index, now);
         }
     }
 
@@ -659,7 +675,7 @@ impl<'scope, 'env, K: Kind> Driver<'scope, 'env, K> {
             self.alive = 0;
             return;
         }
-        self.tally.failed(error);
+        self.tally.failed(Instant::now(), error);
         self.course.control().end_on_fault(error);
         self.pause(index);
     }
@@ -673,10 +689,14 @@ impl<'scope, 'env, K: Kind> Driver<'scope, 'env, K> {
         }
     }
 
+    fn wake_at(&mut self, index: usize, at: Instant) {
+        self.slots[index].wake = Some(at);
+        self.wakes.push(Reverse((at, index)));
+    }
+
     fn pause(&mut self, index: usize) {
-        self.slots[index].state = State::Replacing;
-        self.wakes
-            .push(Reverse((Instant::now() + PAUSE_AFTER_ERROR, index)));
+        self.slots[index].state = State::Pausing;
+        self.wake_at(index, Instant::now() + PAUSE_AFTER_ERROR);
     }
 
     /// Gets the client another connection: beside the loop, where that takes waiting.
@@ -700,6 +720,7 @@ impl<'scope, 'env, K: Kind> Driver<'scope, 'env, K> {
                 sender.send(Replacement { slot: index, opened }).ok();
                 bell.ring();
             });
+        self.slots[index].state = State::Opening;
         if made.is_err() {
             // As many threads as there may be are busy with it: later.
             self.pause(index);
@@ -726,7 +747,7 @@ impl<'scope, 'env, K: Kind> Driver<'scope, 'env, K> {
     fn attempt_failed(&mut self, index: usize, error: &LoadError) {
         let in_time = self.end.is_none_or(|end| Instant::now() < end);
         if in_time && self.course.takes_one() {
-            self.tally.failed(error);
+            self.tally.failed(Instant::now(), error);
             self.pause(index);
         } else {
             self.over(index);

@@ -22,6 +22,8 @@ pub(super) struct Slot<M> {
     pub reused: bool,
     /// The operation under way has waited for the server.
     pub waited: bool,
+    /// When it is to be woken; what the heap says beside that is out of date.
+    pub wake: Option<Instant>,
     /// Operations it may still begin; absent for any number.
     pub left: Option<u64>,
     /// When it joined.
@@ -45,8 +47,10 @@ pub(super) enum State {
     Sleeping,
     /// The operation is done; the server is about to close the connection.
     Ending,
-    /// After a failure: pauses, or another connection is being made.
-    Replacing,
+    /// After a failure: pauses.
+    Pausing,
+    /// Another connection is being made.
+    Opening,
     /// Has no more operations to do.
     Over,
 }
@@ -65,6 +69,7 @@ impl<M> Slot<M> {
             deadline: now,
             reused: false,
             waited: false,
+            wake: None,
             left: None,
             joined: now,
             count: 0,
@@ -76,7 +81,7 @@ impl<M> Slot<M> {
     pub fn has_deadline(&self) -> bool {
         match self.state {
             State::Connecting | State::Waiting | State::Ending => true,
-            State::Idle | State::Sleeping | State::Replacing | State::Over => false,
+            State::Idle | State::Sleeping | State::Pausing | State::Opening | State::Over => false,
         }
     }
 }

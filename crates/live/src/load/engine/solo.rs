@@ -116,16 +116,16 @@ fn count(client: &mut impl Client, number: u32, started: Instant, course: &Cours
         let lag = intended.map(|intended| intended.elapsed());
         match client.operate() {
             Ok(operated) => {
-                tally.done(operated.duration, lag, operated.script);
+                last = Instant::now();
+                tally.done(last, operated.duration, lag, operated.script);
                 tally.turns += operated.turns;
                 tally.passed(Direction::ClientToServer, operated.payload_bytes[0]);
                 tally.passed(Direction::ServerToClient, operated.payload_bytes[1]);
                 done += 1;
-                last = Instant::now();
             }
             Err(LoadError::Stopped) => break,
             Err(error) => {
-                tally.failed(&error);
+                tally.failed(Instant::now(), &error);
                 course.control().end_on_fault(&error);
                 std::thread::sleep(PAUSE_AFTER_ERROR);
             }

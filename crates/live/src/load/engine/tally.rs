@@ -16,6 +16,8 @@ pub(in crate::load) struct Tally {
     /// By script, where there are several.
     scripts: Vec<DistributionBuilder>,
     errors: HashMap<String, u64>,
+    /// When the last operation ended.
+    last: Option<Instant>,
     /// Operations a second that succeeded: the sum of the clients' own rates.
     pub per_second: f64,
     pub not_begun: u64,
@@ -34,6 +36,7 @@ impl Tally {
             lag: DistributionBuilder::new(),
             scripts: vec![DistributionBuilder::new(); if scripts > 1 { scripts } else { 0 }],
             errors: HashMap::new(),
+            last: None,
             per_second: 0.0,
             not_begun: 0,
             turns: 0,
@@ -43,8 +46,9 @@ impl Tally {
         }
     }
 
-    /// An operation succeeded that took `duration` and, in an open loop, began `lag` later than intended.
-    pub fn done(&mut self, duration: Duration, lag: Option<Duration>, script: usize) {
+    /// An operation succeeded `now` that took `duration` and, in an open loop, began `lag` later than intended.
+    pub fn done(&mut self, now: Instant, duration: Duration, lag: Option<Duration>, script: usize) {
+        self.last = Some(now);
         self.durations.add(duration);
         if let Some(lag) = lag {
             self.intended.add(duration.saturating_add(lag));
@@ -56,8 +60,9 @@ impl Tally {
         }
     }
 
-    /// An operation failed.
-    pub fn failed(&mut self, error: &LoadError) {
+    /// An operation failed `now`.
+    pub fn failed(&mut self, now: Instant, error: &LoadError) {
+        self.last = Some(now);
         self.counters.failed();
         let text = error.to_string();
         let known = self.errors.len() < LoadOutcome::MOST_ERRORS || self.errors.contains_key(&text);
@@ -88,6 +93,7 @@ impl Tally {
         for (text, count) in other.errors {
             *self.errors.entry(text).or_default() += count;
         }
+        self.last = self.last.max(other.last);
         self.per_second += other.per_second;
         self.not_begun += other.not_begun;
         self.turns += other.turns;
@@ -105,7 +111,7 @@ pub(in crate::load) fn own_rate(count: u64, joined: Instant, last: Instant) -> f
     if worked > 0.0 { count as f64 / worked } else { 0.0 }
 }
 
-/// What all threads' tallies come to, which ended just now.
+/// What all threads' tallies come to.
 ///
 /// # Errors
 /// The first of the threads'.
@@ -113,10 +119,6 @@ pub(in crate::load) fn outcome(
     ends: Vec<Result<Tally, LoadError>>,
     course: &Course<'_>,
 ) -> Result<LoadOutcome, LoadError> {
-    let elapsed = course
-        .started()
-        .map(|started| started.elapsed())
-        .unwrap_or_default();
     let threads = ends.len();
     let mut tallies = ends.into_iter().collect::<Result<Vec<_>, _>>()?.into_iter();
     let Some(mut sum) = tallies.next() else {
@@ -128,6 +130,11 @@ pub(in crate::load) fn outcome(
         sum.merge(tally);
     }
     let plan = course.plan();
+    let elapsed = sum
+        .last
+        .zip(course.started())
+        .map(|(last, started)| last.saturating_duration_since(started))
+        .unwrap_or_default();
     if plan.rate.is_some() || !plan.ramp.is_zero() {
         sum.per_second = sum.durations.count() as f64 / elapsed.as_secs_f64().max(1e-9);
     }
