@@ -5,8 +5,9 @@ mod samples;
 
 use model::{ByteCount, DatabaseLinkOutcome, Prediction, RowTrain};
 use report::text::{
-    Progress, demo_view, explain_view, link_line, link_warnings, prediction_view, progress_line, read_view,
-    rows_view, summary_line, via_view,
+    LoadReport, LoadStyle, LoadWork, Progress, demo_view, explain_view, link_line, link_warnings,
+    load_progress_line, load_view, prediction_view, progress_line, read_view, rows_view, summary_line,
+    via_view,
 };
 use report::{Colour, ReadOutcome, Style};
 use std::path::{Path, PathBuf};
@@ -33,6 +34,17 @@ fn views() -> Vec<(&'static str, String)> {
         prediction.measured = Some(samples::measured(9, measured));
     }
     vec![
+        (
+            "load-pgbench.txt",
+            load_view(&load_with_statements(), LoadStyle::Pgbench),
+        ),
+        ("load-ab.txt", load_view(&load_of_http(), LoadStyle::Ab)),
+        ("load-jmeter.txt", load_view(&load_of_http(), LoadStyle::Jmeter)),
+        (
+            "load-none.txt",
+            load_view(&load_that_failed(), LoadStyle::Pgbench),
+        ),
+        ("load-progress.txt", load_progress_line(&samples::load_interval())),
         (
             "rows.txt",
             rows_view(&samples::rows(), &style(100, Colour::Plain)),
@@ -256,5 +268,50 @@ fn unknown_turns() -> DatabaseLinkOutcome {
         client_rtt: None,
         failed: 2,
         ..samples::database_link()
+    }
+}
+
+fn load_with_statements() -> LoadReport {
+    LoadReport {
+        statements: vec![samples::statement(
+            "SELECT name, price FROM article WHERE id = ?",
+            1_097,
+            1_097,
+        )],
+        ..samples::load_report()
+    }
+}
+
+/// Requests in a closed loop, all of which succeeded.
+fn load_of_http() -> LoadReport {
+    LoadReport {
+        target: "http://web1:8080/a.html".to_owned(),
+        work: LoadWork::Http { keep_alive: true },
+        failed: 0,
+        asked_per_second: None,
+        begun: None,
+        lag: None,
+        not_begun: 0,
+        scripts: Vec::new(),
+        failures: Vec::new(),
+        ..samples::load_report()
+    }
+}
+
+fn load_that_failed() -> LoadReport {
+    LoadReport {
+        work: LoadWork::Sql {
+            scripts: "page.sql".to_owned(),
+            scale: None,
+            mode: "simple",
+            reconnect: true,
+        },
+        succeeded: 0,
+        failed: 3,
+        per_second: 0.0,
+        spread: model::Distribution::default(),
+        deviation: None,
+        failures: samples::load_report().failures,
+        ..load_of_http()
     }
 }

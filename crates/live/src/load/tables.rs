@@ -226,11 +226,12 @@ fn generate(scale: u32, mysql: bool) -> Vec<String> {
     statements
 }
 
+/// Before each those that foreign keys make refer to it: so they can be emptied and dropped in this order.
 const TABLES: [&str; 4] = [
-    "pgbench_accounts",
-    "pgbench_branches",
     "pgbench_history",
     "pgbench_tellers",
+    "pgbench_accounts",
+    "pgbench_branches",
 ];
 
 /// Table, column, and the table whose key the column holds.

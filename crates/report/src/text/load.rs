@@ -278,8 +278,11 @@ fn ab(report: &LoadReport, out: &mut String) {
         (
             "Time per request:",
             format!(
-                "{:.3} [ms] (mean, across all concurrent requests)",
-                per(1e3, report.per_second)
+                "{} [ms] (mean, across all concurrent requests)",
+                mean.map_or_else(
+                    || DASH.to_owned(),
+                    |_| format!("{:.3}", per(1e3, report.per_second))
+                )
             ),
         ),
         (
