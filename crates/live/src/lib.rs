@@ -22,6 +22,7 @@ pub mod session;
 mod socket;
 pub mod target;
 mod tcp_info;
+pub mod terminal;
 mod timer;
 mod tls;
 mod transport;

@@ -96,7 +96,11 @@ impl<'a> Session<'a> {
     /// # Errors
     /// Every [`SessionError`] but [`SessionError::TooLong`].
     pub fn open(target: &Target, options: SessionOptions<'a>) -> Result<Self, SessionError> {
-        let tls = tls::configure(target)?;
+        // As libpq has it: what does not leave the machine is not encrypted.
+        let tls = match &target.socket {
+            Some(_) => None,
+            None => tls::configure(target)?,
+        };
         let deadline = Deadline::after(options.timeout);
         let (line, legs) = opening::connect(target, options, &deadline)?;
         let credentials = Credentials::of(target);

@@ -11,5 +11,6 @@ pub mod input;
 pub mod lab;
 pub mod output;
 pub mod page;
+pub mod password;
 pub mod pipeline;
 pub mod verify;

@@ -5,6 +5,7 @@ mod telling;
 mod via;
 
 use crate::output::{self, Status};
+use crate::password;
 use anyhow::{Result, bail};
 use clap::Args as ClapArgs;
 use live::ping::{Pace, Plan, Prometheus, Question};
@@ -116,7 +117,13 @@ fn plans(args: &Args) -> Result<Vec<Plan>> {
         count: args.count,
         timeout: args.timeout,
     };
-    let targets = args.targets.iter().map(|text| Ok(Target::parse(text)?));
+    let targets = args.targets.iter().map(|text| {
+        let target = Target::parse(text)?;
+        Ok(match args.no_login {
+            true => target,
+            false => password::completed(target),
+        })
+    });
     let targets = targets.collect::<Result<Vec<Target>>>()?;
     let mut plans: Vec<Plan> = targets
         .iter()

@@ -2,6 +2,7 @@
 
 use super::Args;
 use crate::output::{self, Status};
+use crate::password;
 use anyhow::{Result, bail};
 use live::ping::rows::{RowsOptions, measure};
 use live::{Clock, Target};
@@ -14,7 +15,7 @@ pub fn run(args: &Args, rows: u64) -> Result<Status> {
     let [target] = args.targets.as_slice() else {
         bail!("--rows takes one target: rows of several would share the client's packets and time");
     };
-    let target = Target::parse(target)?;
+    let target = password::completed(Target::parse(target)?);
     let stop = output::stop_on_signals()?;
     let clock = Clock::anchored_now();
     let began = clock.now();

@@ -2,6 +2,7 @@
 
 use super::Args;
 use crate::output::{self, Status};
+use crate::password;
 use anyhow::Result;
 use clap::Args as ClapArgs;
 use live::ping::via::{self, ViaOptions};
@@ -54,7 +55,7 @@ fn print_script(args: &Args, link: &str) -> Result<Status> {
 }
 
 fn measure(args: &Args, source: &str, link: &str) -> Result<Status> {
-    let target = Target::parse(source)?;
+    let target = password::completed(Target::parse(source)?);
     let stop = output::stop_on_signals()?;
     let clock = Clock::anchored_now();
     let options = ViaOptions {

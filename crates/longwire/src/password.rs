@@ -1,0 +1,38 @@
+//! A password that only a person knows.
+
+use live::session::{Session, SessionError, SessionOptions};
+use live::{Credentials, Scheme, Target, terminal};
+use std::sync::atomic::AtomicBool;
+
+/// The target, with the password asked for at the terminal where the server wants one and neither the target nor the
+/// environment nor a file tells it. To know whether it wants one, a connection is opened first, only where a person could
+/// answer. Everything that else is wrong with the target shows when it is used.
+pub fn completed(mut target: Target) -> Target {
+    let credentials = Credentials::of(&target);
+    if !has_login(target.scheme) || credentials.password.is_some() || !terminal::is_there() {
+        return target;
+    }
+    let never = AtomicBool::new(false);
+    match Session::open(&target, SessionOptions::new(&never)) {
+        Ok(session) => session.close(),
+        Err(SessionError::NoPassword) => {
+            let prompt = format!("Password of {} at {}: ", credentials.user, target.server());
+            target.password = terminal::ask_secretly(&prompt);
+        }
+        Err(_) => {}
+    }
+    target
+}
+
+/// Redis says nothing of a password before it is asked something.
+const fn has_login(scheme: Scheme) -> bool {
+    match scheme {
+        Scheme::Postgres | Scheme::Kingbase | Scheme::Mysql | Scheme::Mariadb => true,
+        Scheme::Http
+        | Scheme::Tcp
+        | Scheme::Oracle
+        | Scheme::SqlServer
+        | Scheme::Redis
+        | Scheme::Informix => false,
+    }
+}
