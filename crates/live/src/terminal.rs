@@ -29,10 +29,13 @@ fn terminal() -> Option<File> {
 }
 
 /// What is typed up to the end of the line.
-fn line(terminal: &File) -> Option<Vec<u8>> {
+fn line(mut terminal: &File) -> Option<Vec<u8>> {
     let mut line = Vec::new();
-    for byte in terminal.bytes().take(LONGEST) {
-        match byte.ok()? {
+    for _ in 0..LONGEST {
+        // One at a time: what is typed behind the line is for whoever reads next.
+        let mut byte = [0];
+        terminal.read_exact(&mut byte).ok()?;
+        match byte[0] {
             b'\n' | b'\r' => return Some(line),
             CONTROL_C | CONTROL_D => return None,
             BACKSPACE | DELETE => {

@@ -167,7 +167,7 @@ fn tell_remedy(opening: &mut Opening<'_, '_>, leg: &str) {
     if leg != START_UP {
         opening.remedy(
             1,
-            "a client certificate (pg_hba: cert), or peer on a Unix socket: no leg of its own",
+            "a client certificate (cert in pg_hba.conf), or peer over a Unix socket",
         );
     }
 }

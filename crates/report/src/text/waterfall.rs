@@ -128,16 +128,15 @@ fn remedies(legs: &[Leg], turns: u64, style: &Style, out: &mut String) {
         out.push_str(&cut(&line, style.columns()));
         out.push('\n');
     }
-    for leg in legs {
-        if let Some(remedy) = &leg.remedy {
-            let line = format!(
-                "  {} ({}): {}",
-                printable(&leg.name),
-                counted(leg.saves_turns, "turn"),
-                printable(remedy)
-            );
-            out.push_str(&wrapped(&line, style.columns()));
-        }
+    for (remedy, names, saved) in by_remedy(legs) {
+        let names = names.join(", ");
+        let line = format!(
+            "{} ({}): {}",
+            printable(&names),
+            counted(saved, "turn"),
+            printable(remedy)
+        );
+        out.push_str(&wrapped(&line, style.columns()));
     }
     if opening > 0 {
         let line = format!(
@@ -147,6 +146,24 @@ fn remedies(legs: &[Leg], turns: u64, style: &Style, out: &mut String) {
         out.push_str(&cut(&line, style.columns()));
         out.push('\n');
     }
+}
+
+/// Each remedy once, with the legs that it is for and the turns that it saves in all.
+fn by_remedy(legs: &[Leg]) -> Vec<(&str, Vec<&str>, u64)> {
+    let mut found: Vec<(&str, Vec<&str>, u64)> = Vec::new();
+    for leg in legs {
+        let Some(remedy) = leg.remedy.as_deref() else {
+            continue;
+        };
+        match found.iter_mut().find(|(known, ..)| *known == remedy) {
+            Some((_, names, saved)) => {
+                names.push(&leg.name);
+                *saved += leg.saves_turns;
+            }
+            None => found.push((remedy, vec![&leg.name], leg.saves_turns)),
+        }
+    }
+    found
 }
 
 /// Broken between words into lines of at most `width` columns; further lines are indented.
@@ -212,7 +229,9 @@ mod tests {
                 Some("sslnegotiation=direct: TLS begins without asking (client and server 17 or later)"),
             ),
             leg("tls handshake", Phase::Tls, 41, 1, None),
-            leg("startup", Phase::Login, 40, 1, None),
+            leg("startup", Phase::Login, 20, 1, None),
+            leg("scram 1", Phase::Login, 10, 1, Some("a certificate")),
+            leg("scram 2", Phase::Login, 10, 1, Some("a certificate")),
             leg("first query", Phase::Work, 40, 1, None),
         ]
     }
@@ -226,19 +245,22 @@ mod tests {
         assert_eq!(
             waterfall("postgres://app@db1:5432/shop", &legs(), &style),
             "\
-Opening postgres://app@db1:5432/shop: 203 ms, 5 turns
+Opening postgres://app@db1:5432/shop: 203 ms, 7 turns
   leg                time  turns      sent  received
   dns             2.00 ms      0         0         0  #
   tcp             40.0 ms      1         8         1  #####
   tls request     40.0 ms      1         8         1       #####
   tls handshake   41.0 ms      1         8         1            #####
-  startup         40.0 ms      1         8         1                 #####
+  startup         20.0 ms      1         8         1                 ###
+  scram 1         10.0 ms      1         8         1                    #
+  scram 2         10.0 ms      1         8         1                     #
   first query     40.0 ms      1         8         1                      ######
-  total            203 ms      5        40         5
-Could be dropped: 1 of 5 turns, leaving 4.
+  total            203 ms      7        56         7
+Could be dropped: 3 of 7 turns, leaving 4.
   tls request (1 turn): sslnegotiation=direct: TLS begins without asking (client
     and server 17 or later)
-A pool that keeps connections open pays these 4 turns once.
+  scram 1, scram 2 (2 turns): a certificate
+A pool that keeps connections open pays these 6 turns once.
 "
         );
     }
