@@ -78,5 +78,23 @@ fn bulk(criterion: &mut Criterion) {
     group.finish();
 }
 
-criterion_group!(benches, rows, exchanges, bulk);
+fn pipelines(criterion: &mut Criterion) {
+    let requests = b"*3\r\n$3\r\nSET\r\n$16\r\nkey:000000000001\r\n$3\r\nxxx\r\n".repeat(16);
+    let replies = b"+OK\r\n".repeat(16);
+    let mut group = criterion.benchmark_group("redis");
+    group.throughput(Throughput::Elements(16));
+    let mut stream = Stream::new(6379);
+    group.bench_function("SET, 16 at once", |bencher| {
+        bencher.iter(|| {
+            let mut bytes = 0;
+            let mut sink = |message: Message<'_>| bytes += message.bytes;
+            stream.feed(AT, Direction::ClientToServer, black_box(&requests), &mut sink);
+            stream.feed(AT, Direction::ServerToClient, black_box(&replies), &mut sink);
+            bytes
+        });
+    });
+    group.finish();
+}
+
+criterion_group!(benches, rows, exchanges, bulk, pipelines);
 criterion_main!(benches);

@@ -143,7 +143,19 @@ fn write_arguments(mut arguments: Arguments<'_>, shown: usize, text: &mut Vec<u8
 
 fn quoted(argument: &[u8], text: &mut Vec<u8>) {
     let visible = argument.get(..ARGUMENT_LIMIT).unwrap_or(argument);
-    for &byte in visible {
+    let is_plain = |byte: &u8| matches!(byte, b' ' | b'!' | b'#'..=b'[' | b']'..=b'~' | 0x80..);
+    if visible.iter().all(is_plain) {
+        text.extend_from_slice(visible);
+    } else {
+        escaped(visible, text);
+    }
+    if visible.len() < argument.len() {
+        text.extend_from_slice(b"...");
+    }
+}
+
+fn escaped(bytes: &[u8], text: &mut Vec<u8>) {
+    for &byte in bytes {
         match byte {
             b'"' | b'\\' => text.extend_from_slice(&[b'\\', byte]),
             b' '..=b'~' | 0x80.. => text.push(byte),
@@ -152,9 +164,6 @@ fn quoted(argument: &[u8], text: &mut Vec<u8>) {
                 text.extend_from_slice(&[b'\\', b'x', hex(control >> 4), hex(control)]);
             }
         }
-    }
-    if visible.len() < argument.len() {
-        text.extend_from_slice(b"...");
     }
 }
 

@@ -87,6 +87,13 @@ impl Scan {
                     };
                     ended
                 }
+                State::Start
+                    if (!self.requests || !self.open.is_empty())
+                        && let Some(length) = whole_text(input.bytes()) =>
+                {
+                    input.take(length);
+                    self.ended()
+                }
                 State::Start | State::Number { .. } | State::LineFeed { .. } | State::BulkEnd { .. } => {
                     let byte = byte(input)?;
                     self.step(byte)?
@@ -233,6 +240,25 @@ fn number_of(kind: u8) -> State {
     }
 }
 
+/// Bytes of a string that is there whole, framing included: the common case by a short way.
+fn whole_text(bytes: &[u8]) -> Option<usize> {
+    let (b'$', rest) = bytes.split_first()? else {
+        return None;
+    };
+    let digits = rest
+        .iter()
+        .take(SHORT_DIGITS)
+        .take_while(|byte| byte.is_ascii_digit());
+    let (count, length) = digits.fold((0, 0), |(count, length), digit| {
+        (count + 1, length * 10 + usize::from(digit - b'0'))
+    });
+    let body = rest.get(count..)?.strip_prefix(b"\r\n").filter(|_| count > 0)?;
+    let framing = 1 + count + 2 + 2;
+    body.get(length..)?
+        .starts_with(b"\r\n")
+        .then_some(framing + length)
+}
+
 /// Consumes a line's text up to and with `end`; gives the bytes of the line so far, and whether it ended.
 fn line(input: &mut Input<'_>, end: u8, before: usize) -> Result<(usize, bool), Fault> {
     if input.bytes().is_empty() {
@@ -290,6 +316,9 @@ const MAXIMUM_DEPTH: usize = 64;
 
 /// Digits of the longest length there can be, and some.
 const MAXIMUM_DIGITS: u8 = 12;
+
+/// Digits of lengths that the short way reads.
+const SHORT_DIGITS: usize = 6;
 
 #[cfg(test)]
 mod tests {

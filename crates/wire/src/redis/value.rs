@@ -52,7 +52,9 @@ impl<'a> Values<'a> {
     }
 
     fn line(&mut self) -> Option<&'a [u8]> {
-        let end = self.reader.rest().windows(2).position(|two| two == b"\r\n")?;
+        let rest = self.reader.rest();
+        let end = rest.iter().position(|&byte| byte == b'\r')?;
+        rest.get(end + 1).filter(|&&byte| byte == b'\n')?;
         let line = self.reader.take(end)?;
         self.reader.take(2)?;
         Some(line)
@@ -89,7 +91,12 @@ impl<'a> Iterator for Values<'a> {
 
 /// A length or count; absent for null.
 pub(super) fn number(digits: &[u8]) -> Option<u64> {
-    std::str::from_utf8(digits).ok()?.parse().ok()
+    let add = |sum: u64, digit: &u8| {
+        let digit = digit.is_ascii_digit().then(|| u64::from(digit - b'0'))?;
+        sum.checked_mul(10)?.checked_add(digit)
+    };
+    let sum = digits.iter().try_fold(0, add);
+    sum.filter(|_| !digits.is_empty())
 }
 
 #[cfg(test)]
