@@ -147,23 +147,34 @@ fn far(port: u16) -> Relay {
     live::relay::start(options, Clock::anchored_now(), Arc::new(Unseen)).expect("the relay starts")
 }
 
-/// Measures from the source at `url` by `link`, here and with the client 30 ms away.
+/// Measures from the source at `url` by `link`, here and with the client 30 ms away. A machine that does other things for all
+/// of a run, as it may while tests run, is asked again.
 fn is_20_ms_away(url: &str, port: u16, link: &str, through: &str, turns: u64) {
     let asked = [
         "ping", "--via", url, "--link", link, "-c", "7", "-i", "1ms", "--json",
     ];
-    for output in [run(&asked), behind("rtt=30ms", port, &[], &asked)] {
-        let found = record(&output, "database_link");
-        assert_eq!(found["through"], through, "{found}");
-        assert_eq!(found["turns_per_call"], turns, "{found}");
-        // Least, not median: the machine is not quiet when tests run.
-        let turn = 20e6;
-        let calls = found["call_min_ns"].as_f64().expect("calls");
-        assert!(calls > turn * turns as f64 * 0.98, "{found}");
-        let trip = found["min_ns"].as_f64().expect("round trips");
-        assert!((0.85..1.10).contains(&(trip / turn)), "{found}");
+    let here = || run(&asked);
+    let away = || behind("rtt=30ms", port, &[], &asked);
+    let places: [&dyn Fn() -> Output; 2] = [&here, &away];
+    for place in places {
+        let mut found = Value::Null;
+        let agrees = (0..ATTEMPTS).any(|_| {
+            found = record(&place(), "database_link");
+            agrees(&found, turns)
+        });
+        assert!(agrees && found["through"] == through, "{found}");
     }
 }
+
+/// Whether a turn takes 20 ms and a call so many of them: the least, which other work leaves alone longest.
+fn agrees(found: &Value, turns: u64) -> bool {
+    let in_turns = |key: &str| found[key].as_f64().unwrap_or_default() / 20e6;
+    found["turns_per_call"] == turns
+        && (0.98 * turns as f64..1.15 * turns as f64).contains(&in_turns("call_min_ns"))
+        && (0.85..1.10).contains(&in_turns("min_ns"))
+}
+
+const ATTEMPTS: usize = 4;
 
 #[test]
 fn one_postgres_is_as_far_from_another_as_their_link_whoever_asks() {
