@@ -144,8 +144,8 @@ fn a_server_that_is_killed_is_told() {
     );
 }
 
-/// A server for one connection that agrees on TLS with a certificate of this time.
-fn encrypted_server(expired: bool) -> (u16, tempfile::NamedTempFile) {
+/// A certificate for `localhost`, and its key, for servers.
+fn identity(expired: bool) -> (ServerConfig, tempfile::NamedTempFile) {
     let key = KeyPair::generate().unwrap();
     let mut parameters = CertificateParams::new(vec!["localhost".to_owned()]).unwrap();
     if expired {
@@ -162,6 +162,12 @@ fn encrypted_server(expired: bool) -> (u16, tempfile::NamedTempFile) {
         .with_no_client_auth()
         .with_single_cert(vec![certificate.der().clone()], key)
         .unwrap();
+    (config, file)
+}
+
+/// A server for one connection that agrees on TLS with a certificate of this time.
+fn encrypted_server(expired: bool) -> (u16, tempfile::NamedTempFile) {
+    let (config, file) = identity(expired);
     let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).unwrap();
     let port = listener.local_addr().unwrap().port();
     spawn(move || {
@@ -198,4 +204,44 @@ fn an_unknown_authority_is_told() {
     let url = format!("postgres://anna@localhost:{port}/?sslmode=verify-ca&sslrootcert={authority}");
     let unknown = refused(&url);
     assert!(matches!(unknown, SessionError::Connect(_)), "{unknown}");
+}
+
+/// A server as PostgreSQL 17 is: it takes TLS that was not asked for, by the name of its protocol, and lets everybody in.
+fn direct_server() -> (u16, tempfile::NamedTempFile) {
+    let (mut config, file) = identity(false);
+    config.alpn_protocols = vec![b"postgresql".to_vec()];
+    let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).unwrap();
+    let port = listener.local_addr().unwrap().port();
+    spawn(move || {
+        let (stream, _) = listener.accept().unwrap();
+        let session = ServerConnection::new(Arc::new(config)).unwrap();
+        let mut stream = rustls::StreamOwned::new(session, stream);
+        let mut length = [0; 4];
+        stream.read_exact(&mut length).unwrap();
+        let mut startup = vec![0; u32::from_be_bytes(length) as usize - 4];
+        stream.read_exact(&mut startup).unwrap();
+        assert_eq!(stream.conn.alpn_protocol(), Some(&b"postgresql"[..]));
+        stream.write_all(b"R\0\0\0\x08\0\0\0\0Z\0\0\0\x05I").unwrap();
+        stream.flush().unwrap();
+        stream.read_to_end(&mut Vec::new()).ok();
+    });
+    (port, file)
+}
+
+#[test]
+fn tls_that_is_not_asked_for_saves_a_turn() {
+    let (port, authority) = direct_server();
+    let authority = authority.path().display();
+    let url = format!(
+        "postgres://anna@localhost:{port}/?sslmode=verify-full&sslrootcert={authority}&sslnegotiation=direct"
+    );
+    let session = open(&url).unwrap();
+    let legs: Vec<_> = session
+        .legs()
+        .iter()
+        .map(|leg| (leg.name.to_string(), leg.turns))
+        .filter(|(name, turns)| *turns > 0 && !name.contains("in vain"))
+        .collect();
+    let expected = [("tcp", 1), ("tls handshake", 1), ("startup", 1)];
+    assert_eq!(legs, expected.map(|(name, turns)| (name.to_owned(), turns)));
 }

@@ -10,6 +10,7 @@ mod work;
 pub use arguments::Args;
 
 use crate::output::{self, Status};
+use crate::password;
 use anyhow::{Context, Result, bail};
 use live::load::script::builtin::BUILTINS;
 use live::{Scheme, Target};
@@ -29,7 +30,7 @@ pub fn run(args: &Args) -> Result<Status> {
         return list_builtins();
     }
     let url = args.target()?;
-    let target = Target::parse(url)?;
+    let target = password::completed(Target::parse(url)?);
     let stop = output::stop_on_signals()?;
     if args.initialise {
         return initialise::run(args, &target, &stop);
