@@ -31,12 +31,6 @@ pub enum PingError {
         /// What should have come.
         expected: &'static str,
     },
-    /// The server refused the login.
-    #[error("login refused: {text}")]
-    Login {
-        /// What it says, without what it quotes.
-        text: &'static str,
-    },
     /// The session failed in another way.
     #[error(transparent)]
     Session(SessionError),
@@ -68,7 +62,6 @@ impl PingError {
         match self {
             Self::Connect(error) => error.hint(),
             Self::Unexpected { .. } => Some("is it the right scheme and port?".to_owned()),
-            Self::Login { .. } => Some("check user and password of the target".to_owned()),
             Self::IcmpRefused { .. } => Some(
                 "as root, let everybody ping: sysctl net.ipv4.ping_group_range='0 2147483647'; or leave --icmp out"
                     .to_owned(),
