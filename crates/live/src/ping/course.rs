@@ -66,10 +66,12 @@ impl<T: Fn(Event) -> bool> Course<'_, T> {
         let mut number = 1;
         while self.plan.count.is_none_or(|count| number <= count) {
             self.pause(&schedule, echo.as_mut())?;
-            let intended = schedule.due().map(|due| self.on_clock(due));
+            let mut intended = schedule.due().map(|due| self.on_clock(due));
             if !open {
                 open = self.open(probe, number)? && self.first(probe, number, &mut echo)?;
-                self.wait(Instant::now() + self.plan.pace.settle())?;
+                self.rest_until(Instant::now() + self.plan.pace.settle(), echo.as_mut())?;
+                // It waited for its connection as planned.
+                intended = None;
             }
             if open {
                 let asked = self.ask(probe)?;
@@ -138,11 +140,13 @@ impl<T: Fn(Event) -> bool> Course<'_, T> {
         Ok(answered)
     }
 
-    /// Waits for the next sample's time, and asks the echo half-way.
+    /// Waits for the next sample's time.
     fn pause(&self, schedule: &Schedule, echo: Option<&mut Echo<'_>>) -> Result<(), Ended> {
-        let Some(due) = schedule.due() else {
-            return self.wait(Instant::now());
-        };
+        self.rest_until(schedule.due().unwrap_or_else(Instant::now), echo)
+    }
+
+    /// Waits, and asks the echo half-way.
+    fn rest_until(&self, due: Instant, echo: Option<&mut Echo<'_>>) -> Result<(), Ended> {
         let now = Instant::now();
         if let Some(echo) = echo
             && due > now

@@ -130,7 +130,7 @@ fn plans(args: &Args) -> Result<Vec<Plan>> {
         .map(|target| plan(target.clone(), question(args), pace))
         .collect();
     if args.icmp {
-        for target in targets {
+        for target in targets.into_iter().filter(|target| target.socket.is_none()) {
             // Never a flood: hosts take one of ICMP for an attack.
             let beside = plan(target, Question::Icmp, Pace::every(args.interval)?);
             if plans.iter().all(|other| other.name() != beside.name()) {
