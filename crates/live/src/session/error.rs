@@ -162,7 +162,7 @@ impl SessionError {
 /// By SQLSTATE (PostgreSQL manual, appendix A) or MySQL's number.
 fn login_hint(code: &str) -> Option<&'static str> {
     Some(match code {
-        "28P01" | "1045" | "1698" | "ORA-01017" => "check the user's name and password",
+        "28P01" | "1045" | "1698" | "ORA-01017" | "WRONGPASS" => "check the user's name and password",
         "28000" => "the server lets this user in from another address, by another method, or with TLS only",
         "1130" | "1129" => "the server does not let this machine's address in",
         "3D000" | "1049" => "check the name of the database: the target's path",
