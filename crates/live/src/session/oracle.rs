@@ -9,6 +9,8 @@
 
 mod driver;
 mod passage;
+#[cfg(test)]
+mod tests;
 
 use super::deadline::Deadline;
 use super::legs::Legs;

@@ -40,19 +40,34 @@ impl Driver {
             .set_driver_name("longwire")
             .set_connect_string(&descriptor(port, service))
             .map_err(|error| failure(&error))?;
+        let driver = Self::in_a_thread(move |asked, tell| drive(config, asked, tell)).map_err(local)?;
+        let stream = driver.accept(&listener, deadline)?;
+        Ok((driver, stream))
+    }
+
+    fn in_a_thread(
+        run: impl FnOnce(&mpsc::Receiver<String>, &mut dyn FnMut(Outcome) -> bool) + Send + 'static,
+    ) -> std::io::Result<Self> {
         let (asks, asked) = mpsc::channel();
         let (tell, outcomes) = mpsc::channel();
-        let (bell, ring) = UnixStream::pair().map_err(local)?;
+        let (bell, mut ring) = UnixStream::pair()?;
         std::thread::Builder::new()
             .name("longwire oracle".to_owned())
             .spawn(move || {
                 block_all_signals();
-                drive(config, &asked, &tell, ring);
-            })
-            .map_err(local)?;
-        let driver = Self { asks, outcomes, bell };
-        let stream = driver.accept(&listener, deadline)?;
-        Ok((driver, stream))
+                run(&asked, &mut |outcome| {
+                    tell.send(outcome).is_ok() && ring.write_all(&[1]).is_ok()
+                });
+            })?;
+        Ok(Self { asks, outcomes, bell })
+    }
+
+    /// One that does as it is told.
+    #[cfg(test)]
+    pub(super) fn scripted(
+        run: impl FnOnce(&mpsc::Receiver<String>, &mut dyn FnMut(Outcome) -> bool) + Send + 'static,
+    ) -> Self {
+        Self::in_a_thread(run).expect("a thread")
     }
 
     /// Has it run a query of one row.
@@ -96,14 +111,8 @@ fn descriptor(port: u16, service: &str) -> String {
     )
 }
 
-/// The thread: logs in, then runs what is asked for.
-fn drive(
-    config: oracledb::Config,
-    asked: &mpsc::Receiver<String>,
-    tell: &mpsc::Sender<Outcome>,
-    mut ring: UnixStream,
-) {
-    let mut tell = |outcome| tell.send(outcome).is_ok() && ring.write_all(&[1]).is_ok();
+/// The thread: logs in, then runs what is asked for. `tell` is false when nobody hears it any more.
+fn drive(config: oracledb::Config, asked: &mpsc::Receiver<String>, tell: &mut dyn FnMut(Outcome) -> bool) {
     let connection = match oracledb::connect(config) {
         Ok(connection) => connection,
         Err(error) => {
