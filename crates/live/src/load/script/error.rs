@@ -70,8 +70,8 @@ pub enum Fault {
         /// How many there are.
         given: usize,
     },
-    /// Brackets in brackets, deeper than anybody writes.
-    #[error("the expression has too many brackets in brackets")]
+    /// Brackets in brackets, deeper than anybody writes, or as many operators.
+    #[error("the expression is too long, or has too many brackets in brackets")]
     Deep,
     /// A variable that never gets a value.
     #[error("variable \"{0}\" has no value: give it one with \\set or -D")]

@@ -15,6 +15,7 @@ pub(super) fn expression(text: &str, names: &mut Names) -> Result<Expression, Fa
         tokens: tokens(text)?.into_iter().peekable(),
         names,
         depth: 0,
+        operators: 0,
     };
     let expression = reading.at_least(0)?;
     match reading.tokens.next() {
@@ -58,6 +59,8 @@ struct Reading<'t, 'n> {
     tokens: std::iter::Peekable<std::vec::IntoIter<&'t str>>,
     names: &'n mut Names,
     depth: u32,
+    /// Each may stand one deeper than the last, however it is written.
+    operators: u32,
 }
 
 impl<'t> Reading<'t, '_> {
@@ -78,6 +81,10 @@ impl<'t> Reading<'t, '_> {
                 return Err(Fault::Unexpected(token.to_owned()));
             }
             self.tokens.next();
+            self.operators += 1;
+            if self.operators > MOST_OPERATORS {
+                return Err(Fault::Deep);
+            }
             above = if matches!(binds, COMPARISON | IS) {
                 binds
             } else {
@@ -351,4 +358,5 @@ fn number_length(text: &str) -> usize {
 /// 2^63.
 const LEAST: &str = "9223372036854775808";
 const DEEPEST: u32 = 100;
+const MOST_OPERATORS: u32 = 200;
 const MOST_ARGUMENTS: usize = 16;

@@ -258,6 +258,13 @@ fn what_is_wrong_is_told_with_its_line_and_the_word() {
         assert!(error.starts_with(told), "{text}: {error}");
     }
     assert!(error(&format!("\\set a {}1\nselect 1", "-".repeat(5000))).contains("too many brackets"));
+    assert!(error(&format!("\\set a 1{}\nselect 1", " + 1".repeat(100_000))).contains("is too long"));
+    let long = format!(
+        "\\set a {}1{}\nselect :a",
+        "(".repeat(90),
+        " - 1)".repeat(90) + &" + 1".repeat(100)
+    );
+    assert_eq!(sent(&read(&long), 1, 1), ["select 11"]);
     for (text, wanted) in [
         ("\\set a 1 / 0", Fault::DivisionByZero),
         ("\\set a 9223372036854775807 + 1", Fault::Overflow("+")),
@@ -331,4 +338,85 @@ fn what_the_manual_shows_can_be_read() {
         panic!("two queries in one cannot be prepared");
     };
     assert_eq!(error.fault, Fault::Combined);
+}
+
+/// What nobody writes is read or refused, and neither panics nor goes on for ever.
+#[test]
+fn any_text_is_read_or_refused() {
+    let pieces = [
+        "\\",
+        "set ",
+        "if ",
+        "elif",
+        "else",
+        "endif",
+        "gset ",
+        "sleep ",
+        "\n",
+        ";",
+        ":",
+        "::",
+        "a",
+        "é",
+        "1",
+        ".5e",
+        "e'",
+        "'",
+        "\"",
+        "`",
+        "$$",
+        "$a$",
+        "--",
+        "/*",
+        "*/",
+        "#",
+        "(",
+        ")",
+        ",",
+        "+",
+        "-",
+        "<",
+        "=",
+        "~",
+        " ",
+        "case when ",
+        " then ",
+        " end",
+        "not ",
+        "is ",
+        "null",
+        "random(1,2)",
+        "hash(",
+        "9223372036854775808",
+        "\\;",
+        "\r\n",
+        "\\\n",
+        "\u{0}",
+        "9e999",
+    ];
+    let mut random = random::Random::new(1);
+    for _ in 0..20_000 {
+        let count = random.between(1, 14);
+        let text: String = (0..count)
+            .map(|_| pieces[random.up_to(pieces.len() as u64 - 1) as usize])
+            .collect();
+        for quoting in [Quoting::Standard, Quoting::Backslash] {
+            let Ok(scripts) = Scripts::of([text.as_str()], quoting) else {
+                continue;
+            };
+            let mut values = scripts.values(0, 1, 1);
+            let script = &scripts.list()[0];
+            let mut at = 0;
+            while let Ok(action) = values.next(script, &mut at) {
+                match action {
+                    Action::End => break,
+                    Action::Statement(statement) => {
+                        values.write(statement, &mut Vec::new());
+                        assert!(!statement.prepared_text(Placeholder::Dollar).is_empty());
+                    }
+                    _ => {}
+                }
+            }
+        }
+    }
 }
