@@ -152,5 +152,5 @@ fn sleep_until(at: Instant, course: &Course<'_>) -> bool {
     }
 }
 
-/// Address space of a client's thread: ten thousand must fit.
-const CLIENT_STACK: usize = 256 * 1024;
+/// Address space of a client's thread: ten thousand must fit, and the deepest expression of a script.
+const CLIENT_STACK: usize = 1024 * 1024;
