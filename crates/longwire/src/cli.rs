@@ -1,6 +1,6 @@
 //! The command line: one row a command.
 
-use crate::commands::{echo, lab, link, load, ping, predict, read, relay, watch};
+use crate::commands::{echo, lab, link, load, ping, predict, read, relay, split, watch};
 use crate::output::Status;
 use clap::{Parser, Subcommand};
 
@@ -24,6 +24,7 @@ pub enum Command {
     Demo(crate::commands::demo::Args),
     Ping(ping::Args),
     Echo(echo::Args),
+    Split(split::Args),
     Watch(watch::Args),
     Relay(relay::Args),
     Read(read::Args),
@@ -44,6 +45,7 @@ impl Command {
             Self::Demo(args) => crate::commands::demo::run(&args),
             Self::Ping(args) => ping::run(&args),
             Self::Echo(args) => echo::run(&args),
+            Self::Split(args) => split::run(&args),
             Self::Watch(args) => watch::run(&args),
             Self::Relay(args) => relay::run(&args),
             Self::Read(args) => read::run(&args),

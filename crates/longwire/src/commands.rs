@@ -13,4 +13,5 @@ pub mod read;
 pub mod relay;
 pub mod relaying;
 pub mod reporting;
+pub mod split;
 pub mod watch;

@@ -13,4 +13,5 @@ pub mod output;
 pub mod page;
 pub mod password;
 pub mod pipeline;
+pub mod split;
 pub mod verify;

@@ -21,6 +21,7 @@ pub mod outcome;
 pub mod quantity;
 pub mod row_train;
 pub mod sample;
+pub mod split;
 pub mod tally;
 pub mod timestamp;
 
@@ -40,5 +41,6 @@ pub use outcome::{
 pub use quantity::{BitRate, ByteCount, ParseQuantityError, Share, format_duration, parse_duration};
 pub use row_train::RowTrain;
 pub use sample::{Leg, Sample, SampleTotals};
+pub use split::{Interval, RoundTripSource, SplitBase, SplitOutcome, SplitPrediction};
 pub use tally::{SampleOutcome, SampleTally};
 pub use timestamp::Timestamp;

@@ -19,6 +19,7 @@ mod plan;
 pub mod predictor;
 pub mod replay;
 mod run;
+pub mod split;
 
 /// How senders are taken to behave, by the name Linux has for it: docs/prediction.md. Its default on most systems.
 pub const CONGESTION_CONTROL: &str = "cubic";

@@ -14,6 +14,7 @@ mod link;
 mod load;
 mod outcome;
 mod sample;
+mod split;
 mod words;
 
 pub mod reader;

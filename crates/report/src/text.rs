@@ -18,6 +18,7 @@ pub mod prediction;
 pub mod progress;
 pub mod read;
 pub mod rows;
+pub mod split;
 pub mod style;
 mod table;
 pub mod via;
@@ -37,6 +38,7 @@ pub use prediction::{cores_line, prediction_view};
 pub use progress::{Progress, progress_line};
 pub use read::{read_view, summary_line};
 pub use rows::rows_view;
+pub use split::{SplitReport, split_view};
 pub use via::{via_line, via_view};
 pub use waterfall::waterfall;
 

@@ -12,11 +12,12 @@ use super::outcome::{
     ConditionsRecord, OperationRecord, PredictionRecord, StatementRecord, SummaryRecord, WarningRecord,
 };
 use super::sample::SampleRecord;
+use super::split::{ElsewhereRecord, SplitRecord};
 use crate::text::{LabOutcome, LabPoint, LabSlope, LoadInterval, LoadReport};
 use model::{
     BulkOutcome, Conditions, ConnectionId, ConnectionOutcome, DatabaseLinkOutcome, EchoOutcome, Endpoint,
     Exchange, Leg, LinkOutcome, Operation, OperationStep, Prediction, Protocol, RowTrain, Sample,
-    StatementOutcome, Summary, Timestamp, Warning,
+    SplitOutcome, SplitPrediction, StatementOutcome, Summary, Timestamp, Warning,
 };
 use serde::Serialize;
 use std::io::{self, BufWriter, Write};
@@ -203,6 +204,22 @@ impl<W: Write> JsonWriter<W> {
     /// When `out` fails.
     pub fn echo(&mut self, echo: &EchoOutcome) -> io::Result<()> {
         self.write(&EchoRecord::of(echo))
+    }
+
+    /// A workload by so many clients, and where the time of a transaction goes.
+    ///
+    /// # Errors
+    /// When `out` fails.
+    pub fn split(&mut self, split: &SplitOutcome) -> io::Result<()> {
+        self.write(&SplitRecord::of(split))
+    }
+
+    /// The same workload elsewhere.
+    ///
+    /// # Errors
+    /// When `out` fails.
+    pub fn elsewhere(&mut self, prediction: &SplitPrediction) -> io::Result<()> {
+        self.write(&ElsewhereRecord::of(prediction))
     }
 
     /// A rate that echo measured.

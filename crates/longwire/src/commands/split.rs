@@ -1,0 +1,116 @@
+//! `longwire split`: how much of a workload is the server's and how much the network's, and its throughput elsewhere.
+
+mod arguments;
+mod measuring;
+mod proving;
+
+pub use arguments::Args;
+
+use crate::output::{self, Status};
+use crate::split::{Bench, Distance};
+use anyhow::Result;
+use live::Entered;
+use model::{Conditions, Summary};
+use report::JsonWriter;
+use report::text::SplitReport;
+use std::io::{self, IsTerminal, Write};
+use std::sync::atomic::Ordering;
+use std::time::Instant;
+
+/// Runs it.
+///
+/// # Errors
+/// When the target or the echo cannot be reached, a script is wrong, or no link can be emulated.
+pub fn run(args: &Args) -> Result<Status> {
+    let ground = match proving::ground(args)? {
+        Some(proving::Ground::Finished(status)) => return Ok(Status::Child(status)),
+        ground => ground,
+    };
+    let began = Instant::now();
+    let stop = output::stop_on_signals()?;
+    let bench = args.bench(&stop)?;
+    let echo = args.echo.as_deref().map(arguments::echo_target).transpose()?;
+    let distance = Distance::find(echo.as_ref(), &bench.target, bench.address, &stop)?;
+    let measured = measuring::measure(args, &bench, &distance, &stop)?;
+    let mut report = SplitReport {
+        work: args.work(),
+        server: bench.target.server(),
+        rounds: args.rounds,
+        visit: args.visit,
+        points: measured.points(&distance),
+        predictions: measured.predictions(args, &stop)?,
+        proofs: Vec::new(),
+        links: Vec::new(),
+        warnings: measured.warnings(&distance),
+    };
+    if let Some(ground) = ground
+        && !stop.load(Ordering::Relaxed)
+    {
+        proving::prove(args, &bench, &measured, ground, &mut report, &stop)?;
+    }
+    tell(args, &bench, &report, began)?;
+    Ok(match stop.load(Ordering::Relaxed) {
+        true => Status::Interrupted,
+        false if report.points.iter().any(|point| point.errors > 0) => Status::Negative,
+        false => Status::Done,
+    })
+}
+
+fn tell(args: &Args, bench: &Bench, report: &SplitReport, began: Instant) -> Result<()> {
+    output::warn(&report.warnings);
+    if !args.json {
+        return Ok(output::print(&report::text::split_view(
+            report,
+            &output::style(),
+        ))?);
+    }
+    let conditions: Conditions = output::conditions(
+        format!("longwire split {}", bench.target),
+        "the monotonic clock; kernel receive timestamps where the socket gives them",
+        format!("clients of {}", bench.target.server()),
+    );
+    let mut records = JsonWriter::new(io::stdout().lock());
+    records.conditions(&conditions)?;
+    report.points.iter().try_for_each(|point| records.split(point))?;
+    let predictions = report.predictions.iter().chain(&report.proofs);
+    predictions
+        .into_iter()
+        .try_for_each(|prediction| records.elsewhere(prediction))?;
+    report.links.iter().try_for_each(|link| records.link(link))?;
+    report
+        .warnings
+        .iter()
+        .try_for_each(|warning| records.warning(warning))?;
+    let operations = report.points.iter().map(|point| point.transactions).sum();
+    let turns = report
+        .points
+        .iter()
+        .map(|point| point.turns * point.transactions as f64)
+        .sum::<f64>();
+    records.summary(&Summary {
+        turns: turns.round() as u64,
+        exchanges: turns.round() as u64,
+        operations,
+        connections: report.points.iter().map(|point| u64::from(point.clients)).sum(),
+        duration: began.elapsed(),
+        ..Summary::default()
+    })?;
+    Ok(records.flush()?)
+}
+
+/// What is going on, on one line of a terminal; nothing clears it.
+fn progress(text: &str) {
+    let mut stderr = io::stderr().lock();
+    if stderr.is_terminal() {
+        let _ = write!(stderr, "\r\x1b[K{text}");
+        let _ = stderr.flush();
+    }
+}
+
+/// Where the program goes on when it makes links of packets: inside a sandbox.
+fn entered(entered: Entered) -> Result<live::Sandbox, u8> {
+    match entered {
+        Entered::Inside(sandbox) => Ok(sandbox),
+        Entered::Finished(status) => Err(status),
+    }
+}

@@ -1,0 +1,209 @@
+//! What `split` is asked for.
+
+use crate::split::Bench;
+use crate::verify::Level;
+use anyhow::{Context, Result, bail};
+use clap::Args as ClapArgs;
+use link::LinkDescription;
+use live::load::QueryMode;
+use live::load::script::builtin::{BUILTINS, Builtin};
+use live::load::script::{Quoting, Scripts};
+use live::session::{Session, SessionOptions};
+use live::{Target, echo};
+use model::parse_duration;
+use std::net::IpAddr;
+use std::path::Path;
+use std::sync::atomic::AtomicBool;
+use std::time::Duration;
+
+/// Tell how much of a workload's time is the client's, the network's and the server's, and what its throughput would be
+/// elsewhere.
+///
+/// Drives the workload (select 1, or scripts in pgbench's language) at each number of clients, measures round trips of
+/// messages of its sizes beside it, and takes them out: clients / throughput = client + turns x round trip + server. Round
+/// trips come from `longwire echo --listen` on the server's host (--echo); where the server is on this machine, from an echo in
+/// this process; else from the kernel, which leaves out wake-ups, so that the server's share is a little too long.
+#[derive(Debug, ClapArgs)]
+#[command(
+    after_help = "Examples:\n  longwire split postgres://app@db1/shop --echo db1 -c 1,64\n  \
+                        longwire split postgres://localhost/shop -b select-only -M prepared --at rtt=5ms --at 'rtt=20ms rate=100mbit'\n  \
+                        longwire split postgres://localhost/shop -c 1,64 --at rtt=1ms --at rtt=20ms --verify"
+)]
+pub struct Args {
+    /// The database: a URL, a jdbc: URL or a libpq key=value string.
+    #[arg(value_name = "TARGET")]
+    pub target: String,
+    /// Clients at once; each number is measured.
+    #[arg(short, long, default_value = "1,64", value_delimiter = ',', value_parser = clap::value_parser!(u32).range(1..=1000), value_name = "COUNT,...")]
+    pub clients: Vec<u32>,
+    /// A transaction: a script in pgbench's language, FILE or FILE@WEIGHT; may be repeated [default: select 1].
+    #[arg(
+        short = 'f',
+        long = "script",
+        visible_alias = "file",
+        value_name = "FILE[@WEIGHT]"
+    )]
+    pub scripts: Vec<String>,
+    /// One of pgbench's own: select-only, simple-update, tpcb-like, with @WEIGHT; needs the tables of `longwire load -i`.
+    #[arg(short, long, value_name = "NAME[@WEIGHT]")]
+    pub builtin: Vec<String>,
+    /// How large these tables are.
+    #[arg(short, long, default_value = "1", value_parser = clap::value_parser!(u32).range(1..), value_name = "SCALE")]
+    pub scale: u32,
+    /// How statements are sent.
+    #[arg(short = 'M', long = "protocol", default_value = "simple", value_name = "MODE")]
+    pub mode: Mode,
+    /// How long a visit to one number of clients lasts; there are more numbers than asked for, and as many visits as rounds.
+    #[arg(short = 'T', long = "time", default_value = "1s", value_parser = parse_duration, value_name = "TIME")]
+    pub visit: Duration,
+    /// Rounds, each of which visits everything; figures are their medians.
+    #[arg(long, default_value = "5", value_parser = clap::value_parser!(u32).range(1..=1000), value_name = "COUNT")]
+    pub rounds: u32,
+    /// Where a longwire listens on the server's host (`longwire echo --listen`): HOST or HOST:PORT.
+    #[arg(long, value_name = "ADDR")]
+    pub echo: Option<String>,
+    /// Predict the throughput over this link; may be repeated [default: rtt=1ms, rtt=5ms, rtt=20ms].
+    #[arg(long, value_name = "LINK")]
+    pub at: Vec<LinkDescription>,
+    /// Predict the throughput where round trips are those to this `longwire echo --listen`; may be repeated.
+    #[arg(long, value_name = "ADDR")]
+    pub at_echo: Vec<String>,
+    /// Measure the workload over the links, emulated, and show how far off the predictions are.
+    #[arg(long)]
+    pub verify: bool,
+    /// At which level links are emulated: packet where namespaces can be had, else stream.
+    #[arg(long, requires = "verify", value_name = "LEVEL")]
+    pub level: Option<Level>,
+    /// Write records (JSON Lines) instead of the view.
+    #[arg(long)]
+    pub json: bool,
+}
+
+/// How statements are sent, by pgbench's names.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
+pub enum Mode {
+    /// As text.
+    Simple,
+    /// Text and values apart, each time anew.
+    Extended,
+    /// Prepared once.
+    Prepared,
+}
+
+impl Args {
+    /// The links to predict for.
+    pub fn links(&self) -> Vec<LinkDescription> {
+        if self.at.is_empty() && self.at_echo.is_empty() {
+            let usual = [1, 5, 20].map(Duration::from_millis);
+            return usual.map(LinkDescription::with_rtt).to_vec();
+        }
+        self.at.clone()
+    }
+
+    /// What a transaction is, for the report.
+    pub fn work(&self) -> String {
+        let named: Vec<&str> = self
+            .builtin
+            .iter()
+            .chain(&self.scripts)
+            .map(String::as_str)
+            .collect();
+        match named.as_slice() {
+            [] => DEFAULT.to_owned(),
+            named => named.join(", "),
+        }
+    }
+
+    /// The workload, once the server was reached.
+    ///
+    /// # Errors
+    /// When a script cannot be read or is wrong, or the server cannot be logged in to.
+    pub fn bench(&self, stop: &AtomicBool) -> Result<Bench> {
+        anyhow::ensure!(
+            self.visit >= SHORTEST,
+            "-T must be at least {}",
+            model::format_duration(SHORTEST)
+        );
+        let target = Target::parse(&self.target)?;
+        let mut scripts = Scripts::new(Quoting::of(target.scheme));
+        self.add_to(&mut scripts)?;
+        scripts.define("scale", &self.scale.to_string())?;
+        let mode = match self.mode {
+            Mode::Simple => QueryMode::Simple,
+            Mode::Extended => QueryMode::Extended,
+            Mode::Prepared => QueryMode::Prepared,
+        };
+        scripts.check(mode)?;
+        let session = Session::open(&target, SessionOptions::new(stop))?;
+        let address = session
+            .server()
+            .context("a Unix socket has no distance: name the server by its host")?;
+        session.close();
+        let mut clients = self.clients.clone();
+        clients.sort_unstable();
+        clients.dedup();
+        Ok(Bench {
+            target,
+            address,
+            scripts,
+            mode,
+            clients,
+            visit: self.visit,
+        })
+    }
+
+    fn add_to(&self, scripts: &mut Scripts) -> Result<()> {
+        for name in &self.builtin {
+            let (name, weight) = weighted(name)?;
+            let Some(builtin) = Builtin::named(name) else {
+                let names: Vec<_> = BUILTINS.iter().map(|builtin| builtin.name).collect();
+                bail!(
+                    "there is no builtin script '{name}': there are {}",
+                    names.join(", ")
+                );
+            };
+            scripts.add(builtin.title, builtin.text, weight)?;
+        }
+        for file in &self.scripts {
+            let (file, weight) = match Path::new(file).exists() {
+                true => (file.as_str(), 1),
+                false => weighted(file)?,
+            };
+            let text = std::fs::read_to_string(file).with_context(|| format!("could not read {file}"))?;
+            scripts.add(file, &text, weight)?;
+        }
+        if scripts.list().is_empty() {
+            scripts.add(DEFAULT, DEFAULT, 1)?;
+        }
+        Ok(())
+    }
+}
+
+/// `NAME@WEIGHT`.
+fn weighted(text: &str) -> Result<(&str, u32)> {
+    match text.rsplit_once('@') {
+        None => Ok((text, 1)),
+        Some((name, weight)) => match weight.parse() {
+            Ok(weight @ 1..) => Ok((name, weight)),
+            _ => bail!("'{weight}' is not a weight: a whole number from 1 on"),
+        },
+    }
+}
+
+/// The echo at `HOST` or `HOST:PORT`.
+///
+/// # Errors
+/// When that is no address.
+pub fn echo_target(address: &str) -> Result<Target> {
+    let port = echo::DEFAULT_PORT;
+    let full = match address.parse::<IpAddr>() {
+        Ok(IpAddr::V6(address)) => format!("tcp://[{address}]:{port}"),
+        Err(_) if address.contains(':') && !address.ends_with(']') => format!("tcp://{address}"),
+        _ => format!("tcp://{address}:{port}"),
+    };
+    Ok(Target::parse(&full)?)
+}
+
+/// The published experiment's.
+const DEFAULT: &str = "select 1";
+const SHORTEST: Duration = Duration::from_millis(20);

@@ -1,0 +1,210 @@
+//! Rounds of load and echo in turn, and what they say.
+
+use super::Args;
+use crate::split::{Bench, Distance, Near, Round, Visit};
+use anyhow::{Context, Result};
+use live::echo::Echo;
+use model::{Interval, RoundTripSource, SplitBase, SplitOutcome, SplitPrediction, Warning};
+use predict::split::{Elsewhere, Forecast, Shares, Workload, shares};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Duration;
+
+/// What was measured.
+#[derive(Debug)]
+pub struct Measured {
+    /// Numbers of clients asked for.
+    clients: Vec<u32>,
+    /// Payload bytes of a turn's request and reply.
+    pub sizes: [u32; 2],
+    rounds: Vec<(Round, Nears)>,
+}
+
+/// Round trips at each number of clients, and at one.
+type Nears = Vec<(u32, Near)>;
+
+/// Measures all rounds.
+///
+/// # Errors
+/// When the server or the echo does not answer.
+pub fn measure(args: &Args, bench: &Bench, distance: &Distance, stop: &AtomicBool) -> Result<Measured> {
+    let first = bench.round(&[1], bench.address, stop)?;
+    let sizes = sizes(
+        first
+            .of(1)
+            .context("the run was ended before anything was measured")?,
+    );
+    let stations = bench.stations();
+    let mut asked = bench.clients.clone();
+    if !asked.contains(&1) {
+        asked.insert(0, 1);
+    }
+    let mut rounds = Vec::new();
+    for number in 1..=args.rounds {
+        if stop.load(Ordering::Relaxed) {
+            break;
+        }
+        crate::commands::split::progress(&format!("round {number} of {}", args.rounds));
+        let round = bench.round(&stations, bench.address, stop);
+        let ask = |&streams: &u32| Ok((streams, distance.ask(sizes, streams, bench.visit, stop)?));
+        let nears: Result<Nears> = asked.iter().map(ask).collect();
+        match (round, nears) {
+            (Ok(round), Ok(nears)) => rounds.push((round, nears)),
+            // A round cut short says nothing.
+            _ if stop.load(Ordering::Relaxed) => break,
+            (Err(error), _) | (_, Err(error)) => return Err(error),
+        }
+    }
+    crate::commands::split::progress("");
+    anyhow::ensure!(
+        !rounds.is_empty(),
+        "the run was ended before a round was complete"
+    );
+    Ok(Measured {
+        clients: bench.clients.clone(),
+        sizes,
+        rounds,
+    })
+}
+
+/// Payload bytes of a turn each way.
+fn sizes(visit: &Visit) -> [u32; 2] {
+    visit.payload_bytes.map(|bytes| {
+        let each = (bytes / visit.turns.max(1.0)).round();
+        (each as u32).clamp(1, live::echo::MOST_BYTES)
+    })
+}
+
+impl Measured {
+    /// Where the time of a transaction goes, at each number of clients asked for.
+    pub fn points(&self, distance: &Distance) -> Vec<SplitOutcome> {
+        let point = |&clients: &u32| self.point(clients, distance.source());
+        self.clients.iter().filter_map(point).collect()
+    }
+
+    fn point(&self, clients: u32, source: RoundTripSource) -> Option<SplitOutcome> {
+        let visits: Vec<(&Visit, Near)> = self.visits(clients).collect();
+        let split: Vec<Shares> = visits
+            .iter()
+            .map(|(visit, near)| {
+                let handling = near.client_processor.mul_f64(visit.turns);
+                let client = visit.client_processor.saturating_sub(handling);
+                shares(visit.transaction, visit.turns, near.round_trip, client)
+            })
+            .collect();
+        let of = |part: fn(&Shares) -> Duration| Interval::of(split.iter().map(part));
+        let (middle, _) = visits.get(visits.len() / 2)?;
+        Some(SplitOutcome {
+            clients,
+            transactions: visits.iter().map(|(visit, _)| visit.transactions).sum(),
+            errors: visits.iter().map(|(visit, _)| visit.errors).sum(),
+            spread: middle.spread,
+            turns: middle.turns,
+            payload_bytes: middle.payload_bytes,
+            round_trip: Interval::of(visits.iter().map(|(_, near)| near.round_trip))?,
+            source,
+            transaction: Interval::of(visits.iter().map(|(visit, _)| visit.transaction))?,
+            client: of(|shares| shares.client)?,
+            network: of(|shares| shares.network)?,
+            server: of(|shares| shares.server)?,
+        })
+    }
+
+    /// Of each round the visit to so many clients, and the round trip beside it.
+    fn visits(&self, clients: u32) -> impl Iterator<Item = (&Visit, Near)> {
+        self.rounds.iter().filter_map(move |(round, nears)| {
+            let near = nears.iter().find(|(streams, _)| *streams == clients)?;
+            Some((round.of(clients)?, near.1))
+        })
+    }
+
+    /// Of each round what predictions are made from.
+    fn workloads(&self) -> Vec<Workload> {
+        let of_round = |(round, nears): &(Round, Nears)| {
+            let alone = nears.iter().find(|(streams, _)| *streams == 1)?.1;
+            workload(round, alone.round_trip)
+        };
+        self.rounds.iter().filter_map(of_round).collect()
+    }
+
+    /// The throughput over the links, and at the echoes, that were asked for.
+    ///
+    /// # Errors
+    /// When an echo does not answer.
+    pub fn predictions(&self, args: &Args, stop: &AtomicBool) -> Result<Vec<SplitPrediction>> {
+        let workloads = self.workloads();
+        let mut predictions = Vec::new();
+        for link in args.links() {
+            let there = Elsewhere {
+                round_trip: link.rtt,
+                rate: link.rate,
+            };
+            let place: Arc<str> = link.to_string().into();
+            for &clients in &self.clients {
+                predictions.extend(predict(&workloads, clients, &there, &place, SplitBase::Direct));
+            }
+        }
+        for address in &args.at_echo {
+            let echo = Echo::connect(&super::arguments::echo_target(address)?)?;
+            let place: Arc<str> = format!("echo {address}").into();
+            for &clients in &self.clients {
+                let near = crate::split::ask(&echo, self.sizes, clients, args.visit, stop)?;
+                let there = Elsewhere {
+                    round_trip: near.round_trip,
+                    rate: [None, None],
+                };
+                predictions.extend(predict(&workloads, clients, &there, &place, SplitBase::Direct));
+            }
+        }
+        Ok(predictions)
+    }
+
+    /// What a reader of the figures must know.
+    pub fn warnings(&self, distance: &Distance) -> Vec<Warning> {
+        let mut texts = Vec::new();
+        let visits = || self.rounds.iter().flat_map(|(round, _)| &round.visits);
+        let errors: u64 = visits().map(|visit| visit.errors).sum();
+        if let Some(error) = visits().find_map(|visit| visit.error.as_ref()) {
+            texts.push(format!(
+                "{errors} transactions failed and are in no figure; the first: {error}"
+            ));
+        }
+        if distance.source() == RoundTripSource::Kernel {
+            texts.push(
+                "round trips are the kernel's, without wake-ups and waiting: the server's share is too long; \
+                 start `longwire echo --listen` on its host and give --echo"
+                    .to_owned(),
+            );
+        }
+        texts.into_iter().map(|text| Warning { text }).collect()
+    }
+}
+
+/// What predictions are made from, of one round.
+pub fn workload(round: &Round, alone: Duration) -> Option<Workload> {
+    let last = round.visits.last()?;
+    Workload::new(round.points(), last.turns, alone, last.payload_bytes)
+}
+
+/// The median of the rounds' predictions.
+pub fn predict(
+    workloads: &[Workload],
+    clients: u32,
+    there: &Elsewhere,
+    place: &Arc<str>,
+    base: SplitBase,
+) -> Option<SplitPrediction> {
+    let forecasts: Vec<Forecast> = workloads
+        .iter()
+        .map(|workload| workload.elsewhere(clients, there))
+        .collect();
+    Some(SplitPrediction {
+        place: Arc::clone(place),
+        base,
+        round_trip: there.round_trip,
+        clients,
+        transaction: Interval::of(forecasts.iter().map(|forecast| forecast.transaction))?,
+        bound_by: forecasts.first()?.bound_by,
+        measured: None,
+    })
+}

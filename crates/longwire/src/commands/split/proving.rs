@@ -1,0 +1,118 @@
+//! Predictions measured over emulated links.
+
+use super::Args;
+use super::measuring::{Measured, predict, workload};
+use crate::output;
+use crate::split::{Bench, Place, Round};
+use anyhow::Result;
+use link::LinkDescription;
+use live::{Sandbox, sandbox};
+use model::SplitBase;
+use predict::split::{Elsewhere, Workload};
+use report::text::SplitReport;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Duration;
+
+use crate::verify::Level;
+
+/// Where links are emulated.
+#[derive(Debug)]
+pub enum Ground {
+    /// Of packets, from inside a sandbox.
+    Packets(Sandbox),
+    /// Of streams.
+    Streams,
+    /// This was the outer process of a sandbox: end with this status.
+    Finished(u8),
+}
+
+/// Finds a place for the proof, where one was asked for. Call it first thing: the program may be run again, inside a sandbox.
+///
+/// # Errors
+/// When packets are asked for and the system refuses them.
+pub fn ground(args: &Args) -> Result<Option<Ground>> {
+    if !args.verify {
+        return Ok(None);
+    }
+    if args.level == Some(Level::Stream) {
+        return Ok(Some(Ground::Streams));
+    }
+    match sandbox::enter() {
+        Ok(entered) => Ok(Some(match super::entered(entered) {
+            Ok(sandbox) => Ground::Packets(sandbox),
+            Err(status) => Ground::Finished(status),
+        })),
+        Err(error) if args.level.is_none() => {
+            output::note(&format!(
+                "no packets can be emulated here ({error}), so streams are"
+            ));
+            Ok(Some(Ground::Streams))
+        }
+        Err(error) => Err(error.into()),
+    }
+}
+
+/// Measures the workload over each link, predicted from rounds over the same link without delay: what the emulator and its
+/// share of the processors add is then in both.
+///
+/// # Errors
+/// When no link can be made, or the server not be reached over it.
+pub fn prove(
+    args: &Args,
+    bench: &Bench,
+    measured: &Measured,
+    ground: Ground,
+    report: &mut SplitReport,
+    stop: &AtomicBool,
+) -> Result<()> {
+    let place = match ground {
+        Ground::Packets(sandbox) => Place::behind(&sandbox, bench.address)?,
+        Ground::Streams | Ground::Finished(_) => Place::Stream {
+            server: bench.address,
+        },
+    };
+    let links = args.links();
+    let rounds = args.rounds.min(MOST_ROUNDS);
+    let stations = bench.stations();
+    let none = LinkDescription::with_rtt(Duration::ZERO);
+    let mut workloads: Vec<Workload> = Vec::new();
+    let mut there: Vec<Vec<Round>> = vec![Vec::new(); links.len()];
+    for number in 1..=rounds {
+        super::progress(&format!("over emulated links: round {number} of {rounds}"));
+        let floor = place.floor(measured.sizes, bench.visit, stop)?;
+        let (near, _) = place.round(bench, &none, &stations, stop)?;
+        workloads.extend(workload(&near, floor.round_trip));
+        for (link, rounds) in links.iter().zip(&mut there) {
+            let (round, outcome) = place.round(bench, link, &bench.clients, stop)?;
+            rounds.push(round);
+            if number == 1 {
+                report.links.extend(outcome);
+            }
+        }
+        if stop.load(Ordering::Relaxed) {
+            break;
+        }
+    }
+    super::progress("");
+    for (link, rounds) in links.iter().zip(&there) {
+        let elsewhere = Elsewhere {
+            round_trip: link.rtt,
+            rate: link.rate,
+        };
+        let text: Arc<str> = link.to_string().into();
+        for &clients in &bench.clients {
+            let prediction = predict(&workloads, clients, &elsewhere, &text, SplitBase::Emulated);
+            report.proofs.extend(prediction.map(|mut prediction| {
+                prediction.measured = Round::interval(rounds, clients);
+                prediction
+            }));
+        }
+    }
+    let warnings = report.links.iter().flat_map(report::text::link_warnings);
+    report.warnings.extend(warnings);
+    Ok(())
+}
+
+/// Of the proof: it visits every link too.
+const MOST_ROUNDS: u32 = 3;

@@ -1,0 +1,13 @@
+//! The measuring of `split`: rounds of load and echo in turn, here and behind an emulated link.
+//!
+//! A round visits every number of clients, and the echo beside each, so that what drifts on the machine drifts for both.
+//! Between the numbers asked for some more are visited: how a transaction's time grows with the clients is what predictions
+//! for many of them are made from.
+
+mod distance;
+mod place;
+mod rounds;
+
+pub use distance::{Distance, Near, ask};
+pub use place::Place;
+pub use rounds::{Bench, Round, Visit};

@@ -1,0 +1,179 @@
+//! The round trip to the server without the server's work.
+
+use anyhow::Result;
+use live::Target;
+use live::echo::{Echo, Listener, ListenerOptions, Plan};
+use live::session::{Session, SessionOptions};
+use model::{EchoOutcome, RoundTripSource};
+use std::net::{IpAddr, SocketAddr, UdpSocket};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::thread::JoinHandle;
+use std::time::Duration;
+
+/// Tells round trips to the server's host.
+#[derive(Debug)]
+pub enum Distance {
+    /// By an echo there.
+    Echo(Echo),
+    /// By an echo of this process: the server is on this machine.
+    Own(Echo, OwnListener),
+    /// By the kernel, of a connection to the server: the same for every size and number of clients.
+    Kernel(Duration),
+}
+
+/// A round trip at some concurrency.
+#[derive(Debug, Clone, Copy)]
+pub struct Near {
+    /// Mean, both ways.
+    pub round_trip: Duration,
+    /// Processor time of the asking side per round trip.
+    pub client_processor: Duration,
+}
+
+/// A listener on a thread of this process.
+#[derive(Debug)]
+pub struct OwnListener {
+    address: SocketAddr,
+    stop: Arc<AtomicBool>,
+    serving: Option<JoinHandle<()>>,
+}
+
+impl OwnListener {
+    /// Listens on an address of this machine.
+    ///
+    /// # Errors
+    /// When it cannot.
+    pub fn start(address: IpAddr) -> Result<Self> {
+        let listener = Listener::bind(SocketAddr::from((address, 0)), ListenerOptions::default())?;
+        let (address, stop) = (listener.address(), Arc::new(AtomicBool::new(false)));
+        let own = Arc::clone(&stop);
+        let serving = std::thread::spawn(move || {
+            // What it counts nobody asks for.
+            let _ = listener.serve(&own);
+        });
+        Ok(Self {
+            address,
+            stop,
+            serving: Some(serving),
+        })
+    }
+
+    /// Where it listens.
+    pub const fn address(&self) -> SocketAddr {
+        self.address
+    }
+}
+
+impl Drop for OwnListener {
+    fn drop(&mut self) {
+        self.stop.store(true, Ordering::Relaxed);
+        if let Some(serving) = self.serving.take() {
+            let _ = serving.join();
+        }
+    }
+}
+
+impl Distance {
+    /// The best that can be had: the echo asked for, one of this process where the server is here, else the kernel's figure.
+    ///
+    /// # Errors
+    /// When the echo asked for does not answer, or the server cannot be asked.
+    pub fn find(
+        echo: Option<&Target>,
+        server: &Target,
+        address: SocketAddr,
+        stop: &AtomicBool,
+    ) -> Result<Self> {
+        if let Some(echo) = echo {
+            return Ok(Self::Echo(Echo::connect(echo)?));
+        }
+        if is_here(address.ip()) {
+            let listener = OwnListener::start(address.ip())?;
+            return Ok(Self::Own(connect(listener.address())?, listener));
+        }
+        let session = Session::open(server, SessionOptions::new(stop))?;
+        let round_trip = session.kernel().and_then(|figures| figures.min_rtt);
+        session.close();
+        let round_trip = round_trip.ok_or_else(|| {
+            anyhow::anyhow!("this system does not tell the round trip of a connection: use --echo ADDR")
+        })?;
+        Ok(Self::Kernel(round_trip))
+    }
+
+    /// Where its round trips come from.
+    pub const fn source(&self) -> RoundTripSource {
+        match self {
+            Self::Echo(_) => RoundTripSource::Echo,
+            Self::Own(..) => RoundTripSource::OwnEcho,
+            Self::Kernel(_) => RoundTripSource::Kernel,
+        }
+    }
+
+    /// A round trip of messages of these sizes on so many streams.
+    ///
+    /// # Errors
+    /// When the echo does not answer.
+    pub fn ask(&self, sizes: [u32; 2], streams: u32, duration: Duration, stop: &AtomicBool) -> Result<Near> {
+        match self {
+            Self::Echo(echo) | Self::Own(echo, _) => ask(echo, sizes, streams, duration, stop),
+            Self::Kernel(round_trip) => Ok(Near {
+                round_trip: *round_trip,
+                client_processor: Duration::ZERO,
+            }),
+        }
+    }
+}
+
+/// Connects to an echo.
+///
+/// # Errors
+/// When nobody answers there.
+pub fn connect(address: SocketAddr) -> Result<Echo> {
+    Ok(Echo::connect(&Target::parse(&format!("tcp://{address}"))?)?)
+}
+
+/// A round trip by this echo.
+///
+/// # Errors
+/// When it does not answer.
+pub fn ask(
+    echo: &Echo,
+    [request, reply]: [u32; 2],
+    streams: u32,
+    duration: Duration,
+    stop: &AtomicBool,
+) -> Result<Near> {
+    let plan = Plan {
+        request: request.max(1),
+        reply: reply.max(1),
+        streams,
+        duration,
+        spin: false,
+    };
+    let outcome = live::echo::measure(echo, &plan, stop)?;
+    Ok(Near {
+        round_trip: mean(&outcome),
+        client_processor: outcome.client_processor_each().unwrap_or_default(),
+    })
+}
+
+/// Streams divided by round trips a second: what throughput is made of, and what is divided with transactions likewise.
+fn mean(outcome: &EchoOutcome) -> Duration {
+    Duration::try_from_secs_f64(f64::from(outcome.streams) / outcome.per_second).unwrap_or_default()
+}
+
+/// Whether an address is this machine's: its packets to there would leave from there.
+fn is_here(address: IpAddr) -> bool {
+    if address.is_loopback() {
+        return true;
+    }
+    let any: SocketAddr = match address {
+        IpAddr::V4(_) => SocketAddr::from(([0; 4], 0)),
+        IpAddr::V6(_) => SocketAddr::from(([0_u16; 8], 0)),
+    };
+    let leaves_from = UdpSocket::bind(any)
+        .and_then(|socket| socket.connect((address, 9)).map(|()| socket))
+        .and_then(|socket| socket.local_addr());
+    leaves_from.is_ok_and(|local| local.ip() == address)
+}

@@ -1,0 +1,157 @@
+//! What `split` tells: where a transaction's time goes, and its throughput elsewhere.
+
+use crate::{BoundBy, Distribution};
+use std::sync::Arc;
+use std::time::Duration;
+
+/// The median of a figure's rounds, with the least and the greatest of them.
+///
+/// The true median lies between these in 1 - 2^(1-n) of such runs of n rounds (order statistics): 15 of 16 for five rounds.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct Interval {
+    /// Median of the rounds; of an even number the lower one.
+    pub median: Duration,
+    /// Least.
+    pub low: Duration,
+    /// Greatest.
+    pub high: Duration,
+    /// How many rounds.
+    pub rounds: u32,
+}
+
+impl Interval {
+    /// Of rounds in any order; absent without one.
+    pub fn of(rounds: impl IntoIterator<Item = Duration>) -> Option<Self> {
+        let mut rounds: Vec<_> = rounds.into_iter().collect();
+        rounds.sort_unstable();
+        Some(Self {
+            median: *rounds.get(rounds.len().checked_sub(1)? / 2)?,
+            low: *rounds.first()?,
+            high: *rounds.last()?,
+            rounds: u32::try_from(rounds.len()).ok()?,
+        })
+    }
+}
+
+/// Where round trips of a split come from.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum RoundTripSource {
+    /// `longwire echo` on the server's host, with messages of the workload's sizes and as many streams as clients.
+    Echo,
+    /// Both ends of an echo in this process: the server is on this machine.
+    OwnEcho,
+    /// The kernel's least round trip of a connection to the server (`tcpi_min_rtt`): without the wake-ups of both processes,
+    /// and without what waits at many clients. So it is too short, and the server's share too long by as much.
+    Kernel,
+}
+
+impl RoundTripSource {
+    /// The word for it in records.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Echo => "echo",
+            Self::OwnEcho => "own_echo",
+            Self::Kernel => "tcp_info",
+        }
+    }
+}
+
+/// A workload by so many clients, and where the time of a transaction goes.
+#[derive(Debug, Clone, PartialEq)]
+pub struct SplitOutcome {
+    /// Clients at once, each with one transaction after another.
+    pub clients: u32,
+    /// Transactions of all rounds.
+    pub transactions: u64,
+    /// Transactions that failed; they are in no other figure.
+    pub errors: u64,
+    /// Spread of the transactions' durations, of the round in the middle.
+    pub spread: Distribution,
+    /// Turns of a transaction, mean.
+    pub turns: f64,
+    /// Payload bytes of a transaction to the server and from it, mean.
+    pub payload_bytes: [f64; 2],
+    /// One round trip of messages of these sizes at that concurrency, both ways.
+    pub round_trip: Interval,
+    /// Where that comes from.
+    pub source: RoundTripSource,
+    /// Clients divided by transactions a second: the parts below sum to it round by round.
+    pub transaction: Interval,
+    /// The client's own part.
+    pub client: Interval,
+    /// Turns times the round trip.
+    pub network: Interval,
+    /// The rest: the server's work, and waiting for processors on either side.
+    pub server: Interval,
+}
+
+/// The same workload elsewhere.
+#[derive(Debug, Clone, PartialEq)]
+pub struct SplitPrediction {
+    /// Where: a link in its text form, or the address whose echo was asked.
+    pub place: Arc<str>,
+    /// What it was made from.
+    pub base: SplitBase,
+    /// Round trip there, both ways.
+    pub round_trip: Duration,
+    /// Clients at once.
+    pub clients: u32,
+    /// Predicted clients divided by transactions a second.
+    pub transaction: Interval,
+    /// What takes most of it.
+    pub bound_by: BoundBy,
+    /// The same measured there, where it was.
+    pub measured: Option<Interval>,
+}
+
+impl SplitPrediction {
+    /// Transactions a second.
+    pub fn per_second(&self) -> f64 {
+        per_second(self.clients, self.transaction.median)
+    }
+
+    /// Transactions a second that were measured.
+    pub fn measured_per_second(&self) -> Option<f64> {
+        Some(per_second(self.clients, self.measured?.median))
+    }
+
+    /// How far the predicted throughput is off the measured one, as a share of it: +0.03 is 3 % too many. Absent where
+    /// nothing was measured.
+    pub fn error(&self) -> Option<f64> {
+        let measured = self.measured_per_second()?;
+        (measured > 0.0).then(|| self.per_second() / measured - 1.0)
+    }
+}
+
+impl SplitOutcome {
+    /// Transactions a second.
+    pub fn per_second(&self) -> f64 {
+        per_second(self.clients, self.transaction.median)
+    }
+}
+
+fn per_second(clients: u32, transaction: Duration) -> f64 {
+    match transaction.as_secs_f64() {
+        0.0 => 0.0,
+        seconds => f64::from(clients) / seconds,
+    }
+}
+
+/// What a prediction of `split` was made from.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum SplitBase {
+    /// The workload as it was measured between client and server.
+    Direct,
+    /// The workload over the emulated link without delay: what the emulator takes by itself is in both.
+    Emulated,
+}
+
+impl SplitBase {
+    /// The word for it in records.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Direct => "direct",
+            Self::Emulated => "emulated_link",
+        }
+    }
+}

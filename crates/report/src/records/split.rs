@@ -1,0 +1,119 @@
+//! Records of split: `split`, `elsewhere`.
+
+use super::{SCHEMA, nanos};
+use model::{Interval, SplitOutcome, SplitPrediction};
+use serde::Serialize;
+
+/// A workload by so many clients, and where the time of a transaction goes.
+#[derive(Serialize)]
+#[serde(tag = "type", rename = "split")]
+pub(super) struct SplitRecord {
+    schema: u32,
+    clients: u32,
+    rounds: u32,
+    operations: u64,
+    errors: u64,
+    per_second: f64,
+    turns: f64,
+    request_bytes: f64,
+    reply_bytes: f64,
+    round_trip_source: &'static str,
+    rtt_ns: u64,
+    rtt_low_ns: u64,
+    rtt_high_ns: u64,
+    transaction_ns: u64,
+    transaction_low_ns: u64,
+    transaction_high_ns: u64,
+    client_ns: u64,
+    client_low_ns: u64,
+    client_high_ns: u64,
+    network_ns: u64,
+    network_low_ns: u64,
+    network_high_ns: u64,
+    server_ns: u64,
+    server_low_ns: u64,
+    server_high_ns: u64,
+}
+
+impl SplitRecord {
+    pub(super) fn of(split: &SplitOutcome) -> Self {
+        let [request_bytes, reply_bytes] = split.payload_bytes;
+        let low = |interval: Interval| nanos(interval.low);
+        let high = |interval: Interval| nanos(interval.high);
+        Self {
+            schema: SCHEMA,
+            clients: split.clients,
+            rounds: split.transaction.rounds,
+            operations: split.transactions,
+            errors: split.errors,
+            per_second: split.per_second(),
+            turns: split.turns,
+            request_bytes,
+            reply_bytes,
+            round_trip_source: split.source.name(),
+            rtt_ns: nanos(split.round_trip.median),
+            rtt_low_ns: low(split.round_trip),
+            rtt_high_ns: high(split.round_trip),
+            transaction_ns: nanos(split.transaction.median),
+            transaction_low_ns: low(split.transaction),
+            transaction_high_ns: high(split.transaction),
+            client_ns: nanos(split.client.median),
+            client_low_ns: low(split.client),
+            client_high_ns: high(split.client),
+            network_ns: nanos(split.network.median),
+            network_low_ns: low(split.network),
+            network_high_ns: high(split.network),
+            server_ns: nanos(split.server.median),
+            server_low_ns: low(split.server),
+            server_high_ns: high(split.server),
+        }
+    }
+}
+
+/// The same workload elsewhere.
+#[derive(Serialize)]
+#[serde(tag = "type", rename = "elsewhere")]
+pub(super) struct ElsewhereRecord<'a> {
+    schema: u32,
+    place: &'a str,
+    base: &'static str,
+    rtt_ns: u64,
+    clients: u32,
+    per_second: f64,
+    transaction_ns: u64,
+    low_ns: u64,
+    high_ns: u64,
+    bound_by: &'static str,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    measured_per_second: Option<f64>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    measured_ns: Option<u64>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    measured_min_ns: Option<u64>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    measured_max_ns: Option<u64>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    error_share: Option<f64>,
+}
+
+impl<'a> ElsewhereRecord<'a> {
+    pub(super) fn of(prediction: &'a SplitPrediction) -> Self {
+        Self {
+            schema: SCHEMA,
+            place: &prediction.place,
+            base: prediction.base.name(),
+            rtt_ns: nanos(prediction.round_trip),
+            clients: prediction.clients,
+            per_second: prediction.per_second(),
+            transaction_ns: nanos(prediction.transaction.median),
+            low_ns: nanos(prediction.transaction.low),
+            high_ns: nanos(prediction.transaction.high),
+            bound_by: prediction.bound_by.name(),
+            measured_per_second: prediction.measured_per_second(),
+            measured_ns: prediction.measured.map(|measured| nanos(measured.median)),
+            measured_min_ns: prediction.measured.map(|measured| nanos(measured.low)),
+            measured_max_ns: prediction.measured.map(|measured| nanos(measured.high)),
+            error_share: prediction.error(),
+        }
+    }
+}

@@ -1,0 +1,217 @@
+//! Where a transaction's time goes, and its throughput elsewhere.
+
+use super::style::{Ink, Style};
+use super::table::Table;
+use super::{
+    DASH, counted,
+    prediction::{bound_words, error_text, number},
+};
+use model::{
+    BoundBy, Interval, LinkOutcome, RoundTripSource, SplitOutcome, SplitPrediction, Warning, format_duration,
+};
+use std::fmt::Write;
+use std::time::Duration;
+
+/// What `split` has to say.
+#[derive(Debug, Clone, PartialEq)]
+pub struct SplitReport {
+    /// What a transaction is.
+    pub work: String,
+    /// `host:port` of the server.
+    pub server: String,
+    /// Rounds asked for.
+    pub rounds: u32,
+    /// How long each visit lasted.
+    pub visit: Duration,
+    /// Where the time goes, by number of clients.
+    pub points: Vec<SplitOutcome>,
+    /// The throughput elsewhere.
+    pub predictions: Vec<SplitPrediction>,
+    /// The same over emulated links, beside what was measured there.
+    pub proofs: Vec<SplitPrediction>,
+    /// Links that were emulated.
+    pub links: Vec<LinkOutcome>,
+    /// What a reader of the figures must know.
+    pub warnings: Vec<Warning>,
+}
+
+/// The view of `split`.
+pub fn split_view(report: &SplitReport, style: &Style) -> String {
+    let mut out = String::new();
+    points(report, style, &mut out);
+    if !report.predictions.is_empty() {
+        predictions(report, style, &mut out);
+    }
+    if !report.proofs.is_empty() {
+        proofs(report, style, &mut out);
+    }
+    out
+}
+
+fn points(report: &SplitReport, style: &Style, out: &mut String) {
+    let heading = format!(
+        "{} on {}: a transaction of one client, {} of {} a visit",
+        super::escape::printable(&report.work),
+        super::escape::printable(&report.server),
+        counted(report.rounds.into(), "round"),
+        format_duration(report.visit)
+    );
+    let _ = writeln!(out, "{}", style.paint(Ink::Heading, &heading));
+    let mut table = Table::new([
+        "clients",
+        "per second",
+        "transaction",
+        "client",
+        "network",
+        "server",
+        "low",
+        "high",
+        "round trip",
+        "turns",
+        "bytes",
+        "count",
+    ]);
+    for point in &report.points {
+        let [up, down] = point.payload_bytes;
+        table.row([
+            point.clients.to_string(),
+            number(point.per_second()),
+            format_duration(point.transaction.median),
+            format_duration(point.client.median),
+            format_duration(point.network.median),
+            format_duration(point.server.median),
+            format_duration(point.server.low),
+            format_duration(point.server.high),
+            format_duration(point.round_trip.median),
+            number(point.turns),
+            format!("{up:.0}/{down:.0}"),
+            point.transactions.to_string(),
+        ]);
+    }
+    table.render(style, out);
+    let mut faint = |text: &str| {
+        let _ = writeln!(out, "  {}", style.paint(Ink::Faint, text));
+    };
+    faint("clients / per second = client + network + server; network = turns x round trip, both ways of it");
+    faint(&format!("low, high: of server; {}", confidence(report)));
+    if let Some(point) = report.points.first() {
+        faint(source_words(point.source));
+    }
+    if report.points.iter().any(is_saturated) {
+        faint(
+            "where clients wait for processors, so do network and server: their sum is exact, the line between is not",
+        );
+    }
+}
+
+/// Round trips at this concurrency took as long as half of a transaction or more than twice those of one client.
+fn is_saturated(point: &SplitOutcome) -> bool {
+    point.clients > 1 && point.network.median > point.transaction.median / 4
+}
+
+fn confidence(report: &SplitReport) -> String {
+    let rounds = report.points.first().map_or(0, |point| point.server.rounds);
+    let of = 1_u64.checked_shl(rounds.saturating_sub(1)).unwrap_or(u64::MAX);
+    match rounds {
+        0 | 1 => "one round says nothing of how it varies".to_owned(),
+        _ => format!("between them is the true median in {} of {of} such runs", of - 1),
+    }
+}
+
+fn source_words(source: RoundTripSource) -> &'static str {
+    match source {
+        RoundTripSource::Echo => {
+            "round trips are an echo's on the server's host, of the same sizes, as many at once"
+        }
+        RoundTripSource::OwnEcho => {
+            "the server is on this machine: round trips are an echo's of this process, of the same sizes, as many at once"
+        }
+        RoundTripSource::Kernel => {
+            "round trips are the kernel's (TCP_INFO), without wake-ups and waiting: server is too long by these; see --echo"
+        }
+    }
+}
+
+fn predictions(report: &SplitReport, style: &Style, out: &mut String) {
+    let _ = writeln!(out, "\n{}", style.paint(Ink::Heading, "Predicted elsewhere"));
+    let mut table = Table::new([
+        "place",
+        "clients",
+        "per second",
+        "low",
+        "high",
+        "transaction",
+        "bound by",
+    ]);
+    for prediction in &report.predictions {
+        let [low, high] = rates(prediction.clients, prediction.transaction);
+        table.row([
+            prediction.place.to_string(),
+            prediction.clients.to_string(),
+            number(prediction.per_second()),
+            number(low),
+            number(high),
+            format_duration(prediction.transaction.median),
+            bound(prediction.bound_by).to_owned(),
+        ]);
+    }
+    table.render(style, out);
+    let note =
+        "an rtt is taken as what echo measures there: it stands in the place of this place's round trip";
+    let _ = writeln!(out, "  {}", style.paint(Ink::Faint, note));
+}
+
+/// What the near side does is not told apart there.
+fn bound(bound: BoundBy) -> &'static str {
+    match bound {
+        BoundBy::Server => "processors",
+        other => bound_words(other),
+    }
+}
+
+fn rates(clients: u32, transaction: Interval) -> [f64; 2] {
+    [transaction.high, transaction.low]
+        .map(|span| f64::from(clients) / span.as_secs_f64().max(f64::MIN_POSITIVE))
+}
+
+fn proofs(report: &SplitReport, style: &Style, out: &mut String) {
+    let _ = writeln!(
+        out,
+        "\n{}",
+        style.paint(
+            Ink::Heading,
+            "Proved over emulated links, predicted from runs over them without delay"
+        )
+    );
+    let mut table = Table::new([
+        "link",
+        "clients",
+        "predicted",
+        "measured",
+        "error",
+        "low",
+        "high",
+        "bound by",
+    ]);
+    for proof in &report.proofs {
+        let measured = proof.measured.map(|measured| rates(proof.clients, measured));
+        let dash = || DASH.to_owned();
+        table.row([
+            proof.place.to_string(),
+            proof.clients.to_string(),
+            number(proof.per_second()),
+            proof.measured_per_second().map_or_else(dash, number),
+            proof.error().map_or_else(dash, error_text),
+            measured.map_or_else(dash, |[low, _]| number(low)),
+            measured.map_or_else(dash, |[_, high]| number(high)),
+            bound(proof.bound_by).to_owned(),
+        ]);
+    }
+    table.render(style, out);
+    let note = "per second; low, high: of what was measured";
+    let _ = writeln!(out, "  {}", style.paint(Ink::Faint, note));
+    report
+        .links
+        .iter()
+        .for_each(|link| out.push_str(&super::link_line(link)));
+}
