@@ -121,7 +121,7 @@ fn written() -> Vec<String> {
 }
 
 /// What instruments that ask on their own write.
-fn written_of_samples() -> [String; 3] {
+fn written_of_samples() -> [String; 5] {
     [
         samples::line(|writer| {
             writer.summary(&model::Summary {
@@ -136,6 +136,8 @@ fn written_of_samples() -> [String; 3] {
         }),
         samples::line(|writer| writer.load_interval(&samples::load_interval())),
         samples::line(|writer| writer.load(&samples::load_report())),
+        samples::line(|writer| writer.split(&samples::split())),
+        samples::line(|writer| writer.elsewhere(&samples::elsewhere())),
     ]
 }
 

@@ -4,10 +4,10 @@
 
 use model::{
     Attribution, BitRate, BoundBy, BulkOutcome, ByteCount, Conditions, ConnectionId, ConnectionOutcome,
-    DatabaseLinkOutcome, Decoding, Direction, Distribution, EchoOutcome, Endpoint, Exchange,
+    DatabaseLinkOutcome, Decoding, Direction, Distribution, EchoOutcome, Endpoint, Exchange, Interval,
     LinkDirectionOutcome, LinkOutcome, Measured, Operation, OperationGroup, OperationKind, OperationStep,
-    Phase, Prediction, Protocol, RowTrain, Sample, SampleTotals, StatementOutcome, Step, Summary, Timestamp,
-    Totals, TransactionState, Warning,
+    Phase, Prediction, Protocol, RoundTripSource, RowTrain, Sample, SampleTotals, SplitBase, SplitOutcome,
+    SplitPrediction, StatementOutcome, Step, Summary, Timestamp, Totals, TransactionState, Warning,
 };
 use report::text::{
     DemoOutcome, ExplainOutcome, ExplainedExchange, LoadFailure, LoadInterval, LoadReport, LoadScript,
@@ -399,6 +399,44 @@ pub fn echo() -> EchoOutcome {
         kernel_rtt: Some(micros(7)),
         retransmitted: 0,
         errors: 0,
+    }
+}
+
+pub fn interval(middle: u64) -> Interval {
+    Interval {
+        median: micros(middle),
+        low: micros(middle * 95 / 100),
+        high: micros(middle * 106 / 100),
+        rounds: 5,
+    }
+}
+
+pub fn split() -> SplitOutcome {
+    SplitOutcome {
+        clients: 64,
+        transactions: 182_400,
+        errors: 0,
+        spread: spread(36_480, 1_700),
+        turns: 1.0,
+        payload_bytes: [14.0, 66.0],
+        round_trip: interval(400),
+        source: RoundTripSource::Echo,
+        transaction: interval(1_760),
+        client: interval(20),
+        network: interval(400),
+        server: interval(1_340),
+    }
+}
+
+pub fn elsewhere() -> SplitPrediction {
+    SplitPrediction {
+        place: "rtt=5ms".into(),
+        base: SplitBase::Emulated,
+        round_trip: micros(5_000),
+        clients: 64,
+        transaction: interval(5_080),
+        bound_by: BoundBy::RoundTrips,
+        measured: Some(interval(5_120)),
     }
 }
 

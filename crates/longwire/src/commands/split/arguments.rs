@@ -8,6 +8,7 @@ use link::LinkDescription;
 use live::load::QueryMode;
 use live::load::script::builtin::{BUILTINS, Builtin};
 use live::load::script::{Quoting, Scripts};
+use live::load::sql::SqlLoad;
 use live::session::{Session, SessionOptions};
 use live::{Target, echo};
 use model::parse_duration;
@@ -133,7 +134,8 @@ impl Args {
             Mode::Extended => QueryMode::Extended,
             Mode::Prepared => QueryMode::Prepared,
         };
-        scripts.check(mode)?;
+        // Says what cannot be loaded before anybody is asked.
+        SqlLoad::new(&target, scripts.clone(), mode)?;
         let session = Session::open(&target, SessionOptions::new(stop))?;
         let address = session
             .server()

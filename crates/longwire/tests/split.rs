@@ -1,0 +1,195 @@
+//! `longwire split` and `longwire echo` as a user runs them, with real servers.
+
+use assert_cmd::Command;
+use serde_json::Value;
+use std::io::{BufRead, BufReader};
+use std::process::{Child, Stdio};
+use std::time::Duration;
+use testbed::{MariaDb, Postgres};
+
+fn longwire(arguments: &[&str]) -> Command {
+    let mut command = Command::cargo_bin("longwire").expect("the binary is built");
+    command.args(arguments).timeout(Duration::from_secs(120));
+    command
+}
+
+/// The records of a run that went well.
+fn records(arguments: &[&str]) -> Vec<Value> {
+    let assert = longwire(arguments).arg("--json").assert().success();
+    let output = String::from_utf8(assert.get_output().stdout.clone()).expect("records are UTF-8");
+    let records = output
+        .lines()
+        .map(|line| serde_json::from_str(line).expect("a record is JSON"));
+    records.collect()
+}
+
+fn of<'a>(records: &'a [Value], kind: &str) -> Vec<&'a Value> {
+    records.iter().filter(|record| record["type"] == kind).collect()
+}
+
+fn refused(arguments: &[&str], words: &[&str]) {
+    let assert = longwire(arguments).assert().code(2);
+    let output = assert.get_output();
+    let message = String::from_utf8_lossy(&output.stderr).into_owned();
+    assert!(output.stdout.is_empty(), "{message}");
+    for word in words {
+        assert!(message.contains(word), "'{word}' is missing in: {message}");
+    }
+}
+
+/// `longwire echo --listen`, ended with the value.
+struct Listening(Child, String);
+
+impl Listening {
+    fn start() -> Self {
+        let program = assert_cmd::cargo::cargo_bin("longwire");
+        let mut child = std::process::Command::new(program)
+            .args(["echo", "--listen", "127.0.0.1:0"])
+            .stderr(Stdio::piped())
+            .spawn()
+            .expect("it starts");
+        let mut line = String::new();
+        BufReader::new(child.stderr.take().expect("piped"))
+            .read_line(&mut line)
+            .expect("it says where it listens");
+        let address = line
+            .split_whitespace()
+            .find(|word| word.starts_with("127."))
+            .expect("an address")
+            .trim_end_matches(';')
+            .to_owned();
+        Self(child, address)
+    }
+}
+
+impl Drop for Listening {
+    fn drop(&mut self) {
+        let _ = self.0.kill();
+        let _ = self.0.wait();
+    }
+}
+
+#[test]
+fn parts_sum_to_the_transaction_and_a_link_is_predicted_and_measured() {
+    let server = Postgres::start();
+    let target = server.url();
+    let short = ["split", &target, "-c", "1,4", "-T", "100ms", "--rounds", "3"];
+    let records = records(&[&short[..], &["--at", "rtt=30ms", "--verify"]].concat());
+    let splits = of(&records, "split");
+    assert_eq!(splits.len(), 2, "{records:#?}");
+    for split in splits {
+        let number = |key: &str| split[key].as_f64().unwrap_or_else(|| panic!("{key}: {split}"));
+        assert!(
+            (number("turns") - 1.0).abs() < 0.01,
+            "select 1 is one turn: {split}"
+        );
+        // `Query` with `select 1`: 5 + 9 bytes.
+        assert!((number("request_bytes") - 14.0).abs() < 0.1, "{split}");
+        assert!(number("reply_bytes") > 40.0, "{split}");
+        assert_eq!(split["round_trip_source"], "own_echo");
+        let transaction = number("transaction_ns");
+        assert!((number("clients") * 1e9 / transaction / number("per_second") - 1.0).abs() < 0.001);
+        for part in ["client", "network", "server"] {
+            assert!(
+                number(&format!("{part}_low_ns")) <= number(&format!("{part}_ns")),
+                "{split}"
+            );
+            assert!(
+                number(&format!("{part}_ns")) <= number(&format!("{part}_high_ns")),
+                "{split}"
+            );
+        }
+        assert!(
+            number("network_high_ns") <= number("transaction_high_ns"),
+            "{split}"
+        );
+    }
+    for place in of(&records, "elsewhere") {
+        let transaction = Duration::from_nanos(place["transaction_ns"].as_u64().expect("a number"));
+        let wide = Duration::from_millis(29)..Duration::from_millis(60);
+        assert!(wide.contains(&transaction), "{place}");
+        if place["base"] == "emulated_link" {
+            let measured = place["measured_ns"].as_u64().expect("it was measured");
+            assert!(wide.contains(&Duration::from_nanos(measured)), "{place}");
+            assert!(
+                place["error_share"].as_f64().expect("a number").abs() < 0.5,
+                "{place}"
+            );
+        }
+    }
+    assert_eq!(of(&records, "elsewhere").len(), 4, "{records:#?}");
+    assert_eq!(of(&records, "link").len(), 1, "{records:#?}");
+}
+
+#[test]
+fn round_trips_come_from_the_echo_that_is_named() {
+    let (server, echo) = (MariaDb::start(), Listening::start());
+    let target = server.url();
+    let short = ["split", &target, "-c", "2", "-T", "60ms", "--rounds", "1"];
+    let with_echo = ["--echo", &echo.1, "--at-echo", &echo.1];
+    let records = records(&[&short[..], &with_echo].concat());
+    let split = of(&records, "split")[0];
+    assert_eq!(
+        (&split["round_trip_source"], &split["clients"]),
+        (&"echo".into(), &2.into())
+    );
+    let elsewhere = of(&records, "elsewhere");
+    assert_eq!(elsewhere.len(), 1, "{records:#?}");
+    assert_eq!(elsewhere[0]["place"], format!("echo {}", echo.1));
+    let view = longwire(&[&short[..], &["--level", "stream", "--verify", "--at", "rtt=4ms"]].concat())
+        .assert()
+        .success();
+    let text = String::from_utf8_lossy(&view.get_output().stdout).into_owned();
+    for words in [
+        "Proved over emulated links",
+        "network = turns x round trip",
+        "rtt=4ms",
+    ] {
+        assert!(text.contains(words), "'{words}' is missing in: {text}");
+    }
+}
+
+#[test]
+fn what_cannot_be_split_is_refused_in_a_line() {
+    let nobody = "postgres://app:hunter2@127.0.0.1:1/shop";
+    refused(&["split", nobody, "-c", "0"], &["0 is not in 1..=1000"]);
+    refused(&["split", nobody], &["127.0.0.1:1", "refused"]);
+    refused(&["split", nobody, "--builtin", "nothing"], &["select-only"]);
+    refused(&["split", nobody, "-f", "no-such-file"], &["no-such-file"]);
+    refused(&["split", nobody, "-T", "1us"], &["-T"]);
+    refused(&["split", "http://127.0.0.1:1/"], &["http"]);
+    refused(&["split", nobody, "--at", "rtt=soon"], &["rtt"]);
+}
+
+#[test]
+fn echo_answers_and_tells_what_is_wrong() {
+    let echo = Listening::start();
+    let swept = records(&[
+        "echo",
+        &echo.1,
+        "--request",
+        "8..32:*2",
+        "--streams",
+        "1,3",
+        "-T",
+        "20ms",
+    ]);
+    assert_eq!(of(&swept, "echo").len(), 6);
+    let one = records(&["echo", &echo.1, "-T", "50ms"]);
+    let summary = of(&one, "summary")[0];
+    for key in ["p50_ns", "per_second", "errors", "floor_ns"] {
+        assert!(summary[key].is_number(), "{key}: {summary}");
+    }
+    let bulk = records(&["echo", &echo.1, "--bulk", "-T", "100ms"]);
+    assert_eq!(of(&bulk, "bulk").len(), 2);
+    refused(
+        &["echo", &echo.1, "--request", "9GiB"],
+        &["bytes of a message must be 1 to"],
+    );
+    refused(&["echo", &echo.1, "--streams", "0"], &["streams must be 1 to"]);
+    refused(
+        &["echo", "127.0.0.1:1"],
+        &["refused", "longwire echo --listen 127.0.0.1:1"],
+    );
+    refused(&["echo"], &["ADDR"]);
+}
