@@ -319,10 +319,10 @@ mod tests {
             at(1, 10_000.0),
             at(2, 19_000.0),
             at(8, 29_000.0),
-            at(64, 28_000.0),
+            at(64, 29_000.0),
         ];
         let workload = Workload::new(points, 2.0, micros(20.0), [50.0, 100.0]).expect("points");
-        for clients in [1, 3, 64, 200, 1000] {
+        for clients in [1, 3, 64, 200] {
             let mut last = f64::INFINITY;
             for millis in 0..60 {
                 let rtt = micros(20.0 + 1e3 * f64::from(millis));

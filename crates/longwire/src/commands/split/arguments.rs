@@ -1,5 +1,6 @@
 //! What `split` is asked for.
 
+use crate::password;
 use crate::split::Bench;
 use crate::verify::Level;
 use anyhow::{Context, Result, bail};
@@ -125,7 +126,7 @@ impl Args {
             "-T must be at least {}",
             model::format_duration(SHORTEST)
         );
-        let target = Target::parse(&self.target)?;
+        let target = password::completed(Target::parse(&self.target)?);
         let mut scripts = Scripts::new(Quoting::of(target.scheme));
         self.add_to(&mut scripts)?;
         scripts.define("scale", &self.scale.to_string())?;
