@@ -27,11 +27,12 @@ impl Legs {
         }
     }
 
-    /// A leg ends at `at`, when so much has passed in all; the next one begins there.
+    /// A leg ends at `at`, when so much has passed in all; the next one begins there. A server that goes on and on gets no
+    /// more than [`MOST`]: what follows is counted in the last.
     pub fn end(&mut self, name: &str, phase: Phase, at: Timestamp, passed: Passed) {
         let at = at.max(self.ended);
         let moved = |index: usize| passed.bytes[index].saturating_sub(self.passed.bytes[index]);
-        self.legs.push(Leg {
+        let leg = Leg {
             name: name.into(),
             phase,
             duration: at.since(self.ended),
@@ -39,7 +40,16 @@ impl Legs {
             payload_bytes: [moved(0), moved(1)],
             remedy: None,
             saves_turns: 0,
-        });
+        };
+        match self.legs.get_mut(MOST - 1) {
+            Some(last) => {
+                last.duration += leg.duration;
+                last.turns += leg.turns;
+                last.payload_bytes[0] += leg.payload_bytes[0];
+                last.payload_bytes[1] += leg.payload_bytes[1];
+            }
+            None => self.legs.push(leg),
+        }
         self.ended = at;
         self.passed = passed;
     }
@@ -64,5 +74,54 @@ impl Legs {
     /// From the beginning of the first to the end of the last: their sum.
     pub fn total(&self) -> Duration {
         self.ended.since(self.began)
+    }
+}
+
+/// No login of any server has half as many.
+const MOST: usize = 64;
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn legs_sum_to_the_whole_however_many_there_are() {
+        let at = |nanos: u64| Timestamp::from_nanos(1000 + nanos);
+        let mut legs = Legs::begin(at(0));
+        for step in 1..=200_u64 {
+            let passed = Passed {
+                turns: step,
+                bytes: [2 * step, 3 * step],
+            };
+            legs.end("leg", Phase::Login, at(step * 7), passed);
+        }
+        assert_eq!(legs.as_slice().len(), MOST);
+        let sum: Duration = legs.as_slice().iter().map(|leg| leg.duration).sum();
+        assert_eq!((sum, legs.total()), (Duration::from_nanos(1400), sum));
+        let turns: u64 = legs.as_slice().iter().map(|leg| leg.turns).sum();
+        assert_eq!(turns, 200);
+    }
+
+    #[test]
+    fn a_stamp_that_goes_back_makes_a_leg_of_no_time() {
+        let mut legs = Legs::begin(Timestamp::from_nanos(10));
+        legs.end(
+            "one",
+            Phase::Connect,
+            Timestamp::from_nanos(20),
+            Passed::default(),
+        );
+        legs.end(
+            "two",
+            Phase::Connect,
+            Timestamp::from_nanos(15),
+            Passed::default(),
+        );
+        let durations: Vec<_> = legs
+            .as_slice()
+            .iter()
+            .map(|leg| leg.duration.as_nanos())
+            .collect();
+        assert_eq!(durations, [10, 0]);
     }
 }

@@ -4,6 +4,7 @@
 
 mod challenge;
 mod method;
+mod proving;
 mod rsa;
 
 use super::SessionError;
@@ -12,9 +13,9 @@ use super::opening::Opening;
 use crate::error::LiveError;
 use crate::relay::negotiation::{OFFERS_TLS, lower_capabilities, tls_request};
 use challenge::Challenge;
-use method::{Method, xor};
+use method::Method;
 use model::Phase;
-use ring::rand::{SecureRandom, SystemRandom};
+use proving::Proving;
 
 /// `COM_QUIT`.
 pub const GOODBYE: &[u8] = &[1, 0, 0, 0, 1];
@@ -49,7 +50,7 @@ pub(super) fn log_in<'o, 'a>(mut opening: Opening<'o, 'a>) -> Result<Opening<'o,
     let method = Method::named(&challenge.method)
         .filter(|method| *method != Method::Clear)
         .unwrap_or(Method::Native);
-    let proof = method.answer(password(&opening), &challenge.nonce);
+    let proof = method.answer(proving::password(&opening), &challenge.nonce);
     let mut response = framed(1, &login(&opening, method, &proof));
     if let Some(config) = opening.tls.take() {
         let offer = lower_capabilities(&mut framed(0, &greeting))
@@ -68,98 +69,22 @@ pub(super) fn log_in<'o, 'a>(mut opening: Opening<'o, 'a>) -> Result<Opening<'o,
 }
 
 /// Answers the server until it lets the user in.
-fn authenticate(
-    opening: &mut Opening<'_, '_>,
-    mut method: Method,
-    mut nonce: Vec<u8>,
-) -> Result<(), SessionError> {
-    let mut leg = format!("login by {}", method.name());
-    let mut remedy = None;
+fn authenticate(opening: &mut Opening<'_, '_>, method: Method, nonce: Vec<u8>) -> Result<(), SessionError> {
+    let mut proving = Proving::begin(method, nonce);
     loop {
         let (number, body) = packet(opening)?;
-        let number = number.wrapping_add(1);
-        if body == FAST_SUCCESS {
-            continue;
-        }
-        if body.first() == Some(&ERROR) {
-            return Err(refusal(opening, &body));
-        }
-        opening.leg(&leg, Phase::Login);
-        if let Some(remedy) = remedy.take() {
-            opening.remedy(1, remedy);
-        }
         match body.as_slice() {
-            [OK, ..] => return Ok(()),
-            [SWITCH, ..] => {
-                let challenge = Challenge::switched(&body).ok_or_else(unknown)?;
-                method = Method::named(&challenge.method).ok_or(SessionError::Authentication {
-                    method: challenge.method,
-                })?;
-                if method == Method::Clear && !opening.is_private() {
-                    return Err(SessionError::PasswordUnprotected {
-                        method: method.name(),
-                    });
-                }
-                nonce = challenge.nonce;
-                let proof = method.answer(password(opening), &nonce);
-                if method == Method::Ed25519 {
-                    opening.own_work("client_ed25519 computing", Phase::Login);
-                }
-                opening.send(&framed(number, &proof))?;
-                leg = format!("switch to {}", method.name());
-                remedy = Some(
-                    "let the client begin with the account's method (default-auth, or the server's default)",
-                );
-            }
-            FULL if opening.is_private() => {
-                opening.send(&framed(number, &Method::Clear.answer(password(opening), &[])))?;
-                leg = format!("{} full", method.name());
-                remedy = Some(
-                    "the server forgets passwords it has checked when it restarts: this leg is rare then",
-                );
-            }
-            FULL if opening.target.public_key_retrieval => {
-                opening.send(&framed(number, &[PUBLIC_KEY]))?;
-                leg = format!("{} public key", method.name());
-                remedy = Some("TLS, or the server's public key kept at the client");
-            }
-            FULL => {
-                return Err(SessionError::PasswordUnprotected {
-                    method: method.name(),
-                });
-            }
-            [MORE, key @ ..] if method == Method::CachingSha2 => {
-                let secret = xor(&Method::Clear.answer(password(opening), &[]), &nonce);
-                let cipher = rsa::encrypted(&secret, key, seed()?).ok_or_else(unknown)?;
-                opening.send(&framed(number, &cipher))?;
-                leg = format!("{} full", method.name());
-            }
-            _ => {
-                return Err(SessionError::Authentication {
-                    method: format!("{} in further exchanges", method.name()),
-                });
-            }
+            // OK follows without being asked for.
+            FAST_SUCCESS => continue,
+            [ERROR, ..] => return Err(refusal(opening, &body)),
+            _ => {}
+        }
+        proving.end_leg(opening);
+        match proving.answer(opening, &body)? {
+            None => return Ok(()),
+            Some(answer) => opening.send(&framed(number.wrapping_add(1), &answer))?,
         }
     }
-}
-
-/// The password; an empty one where there is none.
-fn password<'x>(opening: &'x Opening<'_, '_>) -> &'x [u8] {
-    opening
-        .password
-        .as_ref()
-        .map_or(b"", |password| password.reveal().as_bytes())
-}
-
-fn seed() -> Result<[u8; rsa::HASH], SessionError> {
-    let mut seed = [0; rsa::HASH];
-    SystemRandom::new().fill(&mut seed).map_err(|_| {
-        SessionError::Connect(LiveError::System {
-            operation: "draw random bytes",
-            reason: crate::OsError(libc::EIO),
-        })
-    })?;
-    Ok(seed)
 }
 
 /// `HandshakeResponse41`.
@@ -244,10 +169,6 @@ const ERROR: u8 = 0xff;
 const SWITCH: u8 = 0xfe;
 /// `caching_sha2_password`: the server knew the password; OK follows.
 const FAST_SUCCESS: &[u8] = &[MORE, 3];
-/// `caching_sha2_password`: the server wants the password itself.
-const FULL: &[u8] = &[MORE, 4];
-/// `caching_sha2_password`: asks for the server's key.
-const PUBLIC_KEY: u8 = 2;
 const ACCESS_DENIED: &str = "1045";
 const LONGEST_PACKET: usize = 0xff_ffff;
 /// Of a packet during login.

@@ -78,6 +78,8 @@ impl Opening<'_, '_> {
 
     /// The next `count` bytes of the server, of which the decoder is not to know.
     pub fn bytes_unshown(&mut self, count: usize) -> Result<Vec<u8>, SessionError> {
+        // Also where they are there already: a server may keep the client busy with what it has sent at once.
+        self.deadline.left()?;
         let mut bytes = Vec::new();
         self.line.take(count, &mut bytes, &self.deadline)?;
         Ok(bytes)
