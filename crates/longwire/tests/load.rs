@@ -274,3 +274,56 @@ fn ctrl_c_prints_the_summary() {
     told(&output, 130, "number of failed transactions: 0");
     told(&output, 130, "progress: 1.");
 }
+
+#[test]
+fn a_recording_counts_what_a_capture_of_the_same_run_counts() {
+    let server = Postgres::start();
+    let capture = testbed::Capture::start(server.port());
+    let file = tempfile::tempdir().expect("a directory");
+    let recording = file.path().join("run.lwr").display().to_string();
+    let script = script("\\set id random(1, 9)\nselect :id + 1;\nselect repeat('x', 20000);\n");
+    let path = script.path().display().to_string();
+    let ran = load(&[
+        "-c",
+        "3",
+        "-t",
+        "7",
+        "-M",
+        "prepared",
+        "-f",
+        &path,
+        "-o",
+        &recording,
+        "--json",
+        &server.url(),
+    ]);
+    told(&ran, 0, "");
+    let captured = capture.stop();
+    let captured = captured.path().display().to_string();
+    let read = |file: &str| {
+        let output = Command::new(assert_cmd::cargo::cargo_bin("longwire"))
+            .args(["read", "--json", file])
+            .output()
+            .expect("the binary starts");
+        told(&output, 0, "");
+        // The capture also holds the connection by which longwire looked at the server before the run.
+        let mut connections = records(&output);
+        connections.retain(|record| record["type"] == "connection" && record["statements"] != 0);
+        connections
+    };
+    let (recorded, captured) = (read(&recording), read(&captured));
+    let sum = |connections: &[Value], key: &str| -> u64 {
+        let figures = connections.iter().map(|record| record[key].as_u64());
+        figures.map(|figure| figure.expect("a number")).sum()
+    };
+    for key in [
+        "turns",
+        "exchanges",
+        "statements",
+        "client_payload_bytes",
+        "server_payload_bytes",
+    ] {
+        assert_eq!(sum(&recorded, key), sum(&captured, key), "{key}");
+    }
+    assert_eq!((recorded.len(), captured.len()), (3, 3));
+}
