@@ -49,7 +49,7 @@ pub fn rows_view(train: &RowTrain, style: &Style) -> String {
     if train.pauses > 0 {
         let _ = writeln!(
             view,
-            "{} of half a round trip or more: the server waited for acknowledgements, or had no row ready.",
+            "{} of half a round trip or more: the server waited for acknowledgements, sent a packet again, or had no row ready.",
             counted(train.pauses, "gap")
         );
     }
