@@ -40,11 +40,6 @@ fn nanos(value: &Value) -> Duration {
     Duration::from_nanos(value.as_u64().unwrap_or_else(|| panic!("no span: {value}")))
 }
 
-fn median(mut spans: Vec<Duration>) -> Duration {
-    spans.sort_unstable();
-    spans[spans.len() / 2]
-}
-
 /// `ping --json` of a target behind a link of so many milliseconds.
 fn through_link(milliseconds: u64, port: u16, arguments: &[&str]) -> Vec<Value> {
     let link = format!("rtt={milliseconds}ms");
@@ -67,14 +62,10 @@ fn is_as_far_as(records: &[Value], milliseconds: u64, turns: u64) {
         assert_eq!(sample["turns"], turns, "{sample}");
         assert!(sample["kernel_rtt_ns"].is_u64(), "{sample}");
     }
-    let round_trip = median(
-        others
-            .iter()
-            .map(|sample| nanos(&sample["round_trip_ns"]))
-            .collect(),
-    );
+    let round_trips = others.iter().map(|sample| nanos(&sample["round_trip_ns"]));
+    let round_trip = round_trips.min().expect("samples");
     let rtt = Duration::from_millis(milliseconds);
-    // Precise figures are a benchmark's business: a test runs beside others.
+    // The least, and not to the microsecond: a test runs beside others. Precise figures are a benchmark's business.
     assert!(
         round_trip >= rtt && round_trip < rtt + Duration::from_millis(4),
         "{round_trip:?} for {rtt:?}"
@@ -411,6 +402,24 @@ fn several_targets_are_asked_at_once_and_scraped_meanwhile() {
     lines.read_to_string(&mut text).expect("it prints");
     assert_eq!(child.wait().expect("it ends").code(), Some(130));
     assert_eq!(text.matches("\n--- ").count(), 3, "{text}");
+}
+
+#[test]
+fn one_target_that_cannot_be_asked_does_not_keep_others_from_it() {
+    let server = Redis::start();
+    let refused = format!("tcp://127.0.0.1:{}", testbed::process::free_port());
+    let ping = |targets: &[&str]| {
+        let mut command = longwire(&["ping", "-c", "1", "-i", "1ms"]);
+        command.args(targets);
+        command
+    };
+    let told = shown(&ends(ping(&[&server.url(), &refused]), 1));
+    assert!(
+        told.contains("1 sent, 1 answered") && told.contains("connection refused"),
+        "{told}"
+    );
+    let told = shown(&ends(ping(&[&refused, "tcp://nosuchhost.invalid:1"]), 2));
+    assert!(told.contains("no such host"), "{told}");
 }
 
 #[test]

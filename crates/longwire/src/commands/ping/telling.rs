@@ -116,7 +116,8 @@ impl Telling {
             Event::Floor(floor) => told.tally.add_floor(floor),
             Event::Failed(error) => {
                 if several {
-                    output::note(&format!("{}: {error}", told.name));
+                    let hint = error.hint().map_or_else(String::new, |hint| format!(" ({hint})"));
+                    output::note(&format!("{}: {error}{hint}", told.name));
                 }
                 told.failed = Some(error);
             }
@@ -149,11 +150,14 @@ impl Telling {
 
     /// Tells what it came to.
     pub fn finish(mut self, interrupted: bool) -> Result<Status> {
-        if let [Told { failed, .. }] = self.targets.as_mut_slice()
-            && let Some(error) = failed.take()
+        if self.targets.iter().all(|told| told.failed.is_some())
+            && let Some(error) = self.targets.iter_mut().find_map(|told| told.failed.take())
         {
             return Err(error.into());
         }
+        // What the system does not allow was said; it is no answer of a target.
+        self.targets
+            .retain(|told| !matches!(told.failed, Some(PingError::IcmpRefused { .. })));
         self.draw(true)?;
         let elapsed = self.began.elapsed();
         let outcomes: Vec<PingOutcome> = self
