@@ -65,9 +65,11 @@ fn is_as_far_as(records: &[Value], milliseconds: u64, turns: u64) {
     let round_trips = others.iter().map(|sample| nanos(&sample["round_trip_ns"]));
     let round_trip = round_trips.min().expect("samples");
     let rtt = Duration::from_millis(milliseconds);
-    // The least, and not to the microsecond: a test runs beside others. Precise figures are a benchmark's business.
+    // The least, and roughly: a test runs beside others, and a link takes off what the machine, busy or not, added when the
+    // link was made. Precise figures are a benchmark's business.
+    let (least, most) = (rtt - Duration::from_micros(500), rtt + Duration::from_millis(4));
     assert!(
-        round_trip >= rtt && round_trip < rtt + Duration::from_millis(4),
+        round_trip >= least && round_trip < most,
         "{round_trip:?} for {rtt:?}"
     );
     let summary = of(records, "summary")[0];
