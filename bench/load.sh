@@ -88,12 +88,13 @@ measure() {
 
 # cell ROUND WORK CLIENTS PEER...: one visit of each, in this order or the other way round.
 cell() {
-    local round=$1 work=$2 count=$3 peer peers
+    local round=$1 work=$2 count=$3 peer peers figures
     shift 3
     peers=("$@")
     ((round % 2)) || mapfile -t peers < <(printf '%s\n' "$@" | tac)
     for peer in "${peers[@]}"; do
-        echo "$work $count $round ${peer%%_*} $("run_$peer" "$work" "$count")" >>"$scratch/cells"
+        figures=$("run_$peer" "$work" "$count")
+        echo "$work $count $round ${peer%%_*} $figures" >>"$scratch/cells"
     done
 }
 
@@ -151,7 +152,13 @@ of_longwire() {
 }
 
 # figures PER_SECOND OPERATIONS
-figures() { tail -n 1 "$scratch/used" | awk -v rate="$1" -v count="$2" '{ print rate, count > 0 ? ($1 + $2) * 1e6 / count : 0 }'; }
+figures() {
+    if [ -z "$1" ] || [ "${2:-0}" -eq 0 ]; then
+        cat "$scratch/complained" "$scratch/said" >&2
+        return 1
+    fi
+    tail -n 1 "$scratch/used" | awk -v rate="$1" -v count="$2" '{ print rate, ($1 + $2) * 1e6 / count }'
+}
 
 summarise() {
     echo "operations a second and processor time an operation (us), medians of the rounds; longwire's over the peer's, round by round"
