@@ -8,7 +8,7 @@
 
 export PATH := $(PATH):$(HOME)/.cargo/bin
 
-.PHONY: demo test bench-read lab-wordpress lab-bulk lab-pgbench bench-link
+.PHONY: demo test bench-read lab-wordpress lab-bulk lab-pgbench bench-link bench-echo
 
 demo:
 	scripts/setup.sh demo
@@ -46,3 +46,7 @@ lab-pgbench:
 bench-link:
 	scripts/setup.sh bench
 	bench/link.sh
+
+bench-echo:
+	scripts/setup.sh bench
+	bench/echo.sh

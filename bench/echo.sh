@@ -3,8 +3,8 @@
 #
 # Every round visits every peer at 1 and at 64 streams, so that ratios are of neighbours in time; reported are medians of the
 # rounds. What is compared is the mean round trip: streams divided by round trips a second. qperf's tcp_lat is one way: twice
-# its figure. qperf and sockperf ask with one process a stream, each at the same time (qperf answers likewise, sockperf with
-# one process); longwire with one process on each side. `spin` is longwire with --spin, compared with nobody.
+# its figure. qperf and sockperf ask and answer with one process a stream, all at the same time (one sockperf server takes few
+# clients at once); longwire with one process on each side. `spin` is longwire with --spin, compared with nobody.
 #
 # BENCH_ROUNDS (9), BENCH_SECONDS (2) a cell, BENCH_STREAMS ("1 64"), BENCH_BYTES (16) change the run. Needs qperf and sockperf
 # (scripts/setup.sh bench) and an idle machine.
@@ -36,10 +36,10 @@ start_listeners() {
     for count in "${streams[@]}"; do [ "$count" -gt "$most" ] && most=$count; done
     "$longwire" echo --listen 127.0.0.1:20999 2>/dev/null &
     processes+=($!)
-    sockperf sr --tcp -i 127.0.0.1 -p 20998 >/dev/null 2>&1 &
-    processes+=($!)
     for ((number = 0; number < most; number++)); do
         qperf -lp $((first_port + number)) >/dev/null 2>&1 &
+        processes+=($!)
+        sockperf sr --tcp -i 127.0.0.1 -p $((first_port + 2000 + number)) >/dev/null 2>&1 &
         processes+=($!)
     done
     sleep 1
@@ -87,19 +87,20 @@ rtt_qperf() {
     awk -v streams="$1" '/latency/ {
         unit = $4 == "ns" ? 1e-3 : $4 == "ms" ? 1e3 : 1
         rate += 1 / (2 * $3 * unit)
-    } END { print streams / rate }' "$scratch"/qperf.*
+        told++
+    } END { if (told != streams) exit 1; print streams / rate }' "$scratch"/qperf.*
     rm "$scratch"/qperf.*
 }
 
 rtt_sockperf() {
     local number clients=()
     for ((number = 0; number < $1; number++)); do
-        sockperf pp --tcp -i 127.0.0.1 -p 20998 -t "$seconds" -m "$bytes" --full-rtt >"$scratch/sockperf.$number" 2>&1 &
+        sockperf pp --tcp -i 127.0.0.1 -p $((first_port + 2000 + number)) -t "$seconds" -m "$bytes" --full-rtt >"$scratch/sockperf.$number" 2>&1 &
         clients+=($!)
     done
     wait "${clients[@]}"
-    awk -v streams="$1" '/Round trip is/ { for (i = 1; i < NF; i++) if ($i == "is") rate += 1 / $(i + 1) }
-        END { print streams / rate }' "$scratch"/sockperf.*
+    awk -v streams="$1" '/Round trip is/ { for (i = 1; i < NF; i++) if ($i == "is") { rate += 1 / $(i + 1); told++ } }
+        END { if (told != streams) exit 1; print streams / rate }' "$scratch"/sockperf.*
     rm "$scratch"/sockperf.*
 }
 
