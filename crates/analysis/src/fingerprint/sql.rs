@@ -98,7 +98,7 @@ impl Normaliser<'_> {
                 .iter()
                 .rev()
                 .find(|&&last| last != b' ')
-                .is_none_or(|last| b"=<>(,*/%".contains(last))
+                .is_none_or(|last| b"=<>(,*/%+-".contains(last))
     }
 
     fn skip_line(&mut self) {

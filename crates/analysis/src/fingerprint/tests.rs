@@ -60,6 +60,15 @@ fn literals_become_question_marks() {
         standard("select \"Name\" from T where a-1 > b -- secret"),
         "select \"Name\" from T where a-? > b"
     );
+    // The same statement with a value above and below zero.
+    assert_eq!(
+        standard("set b = b + -17 where a - -2 > 1"),
+        "set b = b + ? where a - ? > ?"
+    );
+    assert_eq!(
+        standard("set b = b + 17 where a - 2 > 1"),
+        "set b = b + ? where a - ? > ?"
+    );
     assert_eq!(standard("/* a /* secret */ b */ select 1"), "select ?");
     assert_eq!(mysql("/* a /* b */ select 1"), "select ?");
 }
