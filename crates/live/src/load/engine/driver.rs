@@ -9,6 +9,7 @@
 //!    interrupts waiting.
 //! 4. A client whose operation failed gets another connection after a pause, made beside the loop: the others go on.
 
+mod eagerness;
 mod operation;
 mod replacing;
 mod turning;
@@ -22,6 +23,7 @@ use super::tally::{Tally, own_rate};
 use crate::load::LoadError;
 use crate::poller::{Bell, Poller};
 use crate::timer::Timer;
+use eagerness::Eagerness;
 use std::cmp::Reverse;
 use std::collections::{BinaryHeap, VecDeque};
 use std::os::fd::AsFd;
@@ -50,6 +52,7 @@ pub(super) struct Driver<'scope, 'env, K: Kind> {
     /// No operation begins any more: whoever still connects may stop that.
     over: Arc<AtomicBool>,
     replaced: (Sender<Replacement>, Receiver<Replacement>),
+    eagerness: Eagerness,
     buffer: Box<[u8]>,
     request: Vec<u8>,
     tally: Tally,
@@ -140,6 +143,7 @@ impl<'scope, 'env, K: Kind> Driver<'scope, 'env, K> {
             bell,
             over: Arc::default(),
             replaced: channel(),
+            eagerness: Eagerness::default(),
             buffer: vec![0; BUFFER].into_boxed_slice(),
             request: Vec::with_capacity(4096),
             tally: Tally::new(start.course.control(), start.kind.scripts()),

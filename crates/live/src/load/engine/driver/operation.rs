@@ -168,6 +168,7 @@ impl<K: Kind> Driver<'_, '_, K> {
 
     /// Reads what is there; false when there was nothing.
     pub(super) fn readable(&mut self, index: usize, ending: bool) -> bool {
+        let mut looks = 0;
         loop {
             let slot = &mut self.slots[index];
             let Some(connection) = &mut slot.connection else {
@@ -176,13 +177,23 @@ impl<K: Kind> Driver<'_, '_, K> {
             let patient = connection.is_patient();
             match connection.receive(&mut self.buffer) {
                 Received::Bytes { count, emptied, .. } => {
+                    if looks > 0 {
+                        self.eagerness.paid();
+                    }
                     self.came(index, count);
                     // A patient read would wait for the next reply here, out of reach of whoever ends the run.
-                    if patient || (emptied && !ending) {
+                    if patient {
                         return true;
                     }
+                    if emptied && !ending {
+                        let waits = self.slots[index].state == State::Waiting;
+                        if !waits || looks == MOST_LOOKS || !self.eagerness.looks() {
+                            return true;
+                        }
+                        looks += 1;
+                    }
                 }
-                Received::Nothing => return false,
+                Received::Nothing => return looks > 0,
                 Received::End => {
                     self.ended(index);
                     return true;
@@ -328,5 +339,9 @@ fn connect_failed(site: Site<'_>, reason: OsError) -> LoadError {
         },
     })
 }
+
+/// Replies of one client that are taken by looking, before the others get their turn.
+const MOST_LOOKS: u32 = 16;
+
 /// How long a server may take to close a connection that it was asked to close.
 const ENDING: Duration = Duration::from_millis(100);
