@@ -63,6 +63,8 @@ pub struct Network {
     gateways: Vec<Gateway>,
     forwarder: Forwarder,
     floor: Option<Duration>,
+    /// Of each link with a gateway: what both together add to an exchange.
+    gateway_floors: Vec<(LinkId, Duration)>,
     congestion_control: Option<&'static str>,
     present: Mutex<Vec<Present>>,
 }
@@ -94,6 +96,7 @@ impl Network {
             gateways: Vec::new(),
             forwarder: Forwarder::start()?,
             floor: None,
+            gateway_floors: Vec::new(),
             congestion_control: None,
             present: Mutex::default(),
         })
@@ -211,7 +214,7 @@ impl Network {
 
     /// What link and gateway together add to an exchange over TCP, measured without delay on the link: it becomes part of
     /// the delay asked for, as [`Network::measure_floor`] has it for the link alone.
-    fn measure_gateway(&self, link: LinkId) {
+    fn measure_gateway(&mut self, link: LinkId) {
         let Some(asked) = self.present_now().get(link.0).map(|present| present.link) else {
             return;
         };
@@ -225,8 +228,27 @@ impl Network {
         if let Some(added) = added {
             let handling = (added / 2).min(MOST_GATEWAY_HANDLING);
             self.forwarder.order(Order::GatewayHandling(link.0, handling));
+            self.gateway_floors.push((link, added));
         }
         self.change_link(link, &asked);
+    }
+
+    /// What this machine adds to a round trip over the link without delay: with its gateway where it has one.
+    fn floor_of(&self, link: LinkId) -> Option<Duration> {
+        let of_gateway = self.gateway_floors.iter().find(|(of, _)| *of == link);
+        of_gateway.map(|(_, floor)| *floor).or(self.floor)
+    }
+
+    /// What of its floor is taken off the delay asked for, both ways together, as long as there is a delay: so much less than
+    /// asked comes to an exchange over the link without delay.
+    pub fn taken_off(&self, link: LinkId) -> Duration {
+        let with_gateway = self.gateway_floors.iter().any(|(of, _)| *of == link);
+        let most = if with_gateway {
+            MOST_GATEWAY_HANDLING
+        } else {
+            MOST_HANDLING
+        };
+        self.floor_of(link).unwrap_or_default().min(most * 2)
     }
 
     /// The address of `host` on its link to `peer`; absent when no link joins them.
@@ -313,7 +335,7 @@ impl Network {
         let (reply, answer) = mpsc::channel();
         self.forwarder.order(Order::Outcome(link.0, reply));
         let mut outcome = answer.recv().ok().flatten().unwrap_or_default();
-        outcome.floor = self.floor;
+        outcome.floor = self.floor_of(link);
         let dropped = self.dropped_by_devices(link);
         let before = self
             .present_now()

@@ -8,6 +8,6 @@ mod distance;
 mod place;
 mod rounds;
 
-pub use distance::{Distance, Near, ask};
+pub use distance::{Distance, Near, ask, packet_round_trip};
 pub use place::Place;
 pub use rounds::{Bench, Round, Visit};

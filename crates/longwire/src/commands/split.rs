@@ -46,7 +46,7 @@ pub fn run(args: &Args) -> Result<Status> {
     if let Some(ground) = ground
         && !stop.load(Ordering::Relaxed)
     {
-        proving::prove(args, &bench, &measured, ground, &mut report, &stop)?;
+        proving::prove(args, &bench, ground, &mut report, &stop)?;
     }
     tell(args, &bench, &report, began)?;
     Ok(match stop.load(Ordering::Relaxed) {

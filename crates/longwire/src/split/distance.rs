@@ -92,13 +92,7 @@ impl Distance {
             let listener = OwnListener::start(address.ip())?;
             return Ok(Self::Own(connect(listener.address())?, listener));
         }
-        let session = Session::open(server, SessionOptions::new(stop))?;
-        let round_trip = session.kernel().and_then(|figures| figures.min_rtt);
-        session.close();
-        let round_trip = round_trip.ok_or_else(|| {
-            anyhow::anyhow!("this system does not tell the round trip of a connection: use --echo ADDR")
-        })?;
-        Ok(Self::Kernel(round_trip))
+        Ok(Self::Kernel(packet_round_trip(server, stop)?))
     }
 
     /// Where its round trips come from.
@@ -123,6 +117,17 @@ impl Distance {
             }),
         }
     }
+}
+
+/// The kernel's least round trip of a connection to the server: of packets, without the wake-ups of processes.
+///
+/// # Errors
+/// When the server cannot be asked.
+pub fn packet_round_trip(server: &Target, stop: &AtomicBool) -> Result<Duration> {
+    let session = Session::open(server, SessionOptions::new(stop))?;
+    let round_trip = session.kernel().and_then(|figures| figures.min_rtt);
+    session.close();
+    round_trip.ok_or_else(|| anyhow::anyhow!("this system does not tell the round trip of a connection"))
 }
 
 /// Connects to an echo.

@@ -1,12 +1,11 @@
 //! The server behind an emulated link, for `--verify`.
 
-use super::distance::{self, Near, OwnListener};
 use super::rounds::{Bench, Round};
 use anyhow::{Context, Result};
 use link::LinkDescription;
 use live::{Clock, Forward, HostId, LinkId, Network, Relay, RelayOptions, Sandbox, Target};
 use model::LinkOutcome;
-use std::net::{IpAddr, Ipv4Addr, SocketAddr};
+use std::net::{Ipv4Addr, SocketAddr};
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 use std::time::Duration;
@@ -29,8 +28,6 @@ pub struct Behind {
     network: Network,
     host: HostId,
     link: LinkId,
-    /// Answers echo on this side, to be reached over the link.
-    echo: OwnListener,
     server: SocketAddr,
 }
 
@@ -40,22 +37,16 @@ impl Place {
     /// # Errors
     /// When the system refuses it.
     pub fn behind(sandbox: &Sandbox, server: SocketAddr) -> Result<Self> {
-        let echo = OwnListener::start(IpAddr::V4(Ipv4Addr::LOCALHOST))?;
         let mut network = Network::new(sandbox)?;
         network.keep_awake();
         let host = network.add_host("clients")?;
         let gateway = network.add_host("gateway")?;
         let link = network.add_link(host, gateway, &LinkDescription::with_rtt(Duration::ZERO))?;
-        let mut ports = vec![echo.address().port()];
-        if server.ip().is_loopback() {
-            ports.push(server.port());
-        }
-        let forward = |port: u16| Forward {
-            inside: port,
-            outside: port,
-        };
-        let forwards: Vec<_> = ports.into_iter().map(forward).collect();
-        network.open_gateway(link, &forwards)?;
+        let forward = server.ip().is_loopback().then(|| Forward {
+            inside: server.port(),
+            outside: server.port(),
+        });
+        network.open_gateway(link, forward.as_slice())?;
         // Beyond the gateway 127.0.0.1 stands for ::1 too.
         let server = match server.ip().is_loopback() {
             true => SocketAddr::from((Ipv4Addr::LOCALHOST, server.port())),
@@ -65,33 +56,16 @@ impl Place {
             network,
             host,
             link,
-            echo,
             server,
         })))
     }
 
-    /// The round trip of such messages by one stream over the link without any delay.
-    ///
-    /// # Errors
-    /// When it cannot be asked.
-    pub fn floor(&self, sizes: [u32; 2], duration: Duration, stop: &AtomicBool) -> Result<Near> {
+    /// What of its own round trip the emulator takes off a delay that it is asked for: an exchange over the link without
+    /// delay has it on top.
+    pub fn taken_off(&self) -> Duration {
         match self {
-            Self::Packets(behind) => {
-                behind.become_like(&LinkDescription::with_rtt(Duration::ZERO));
-                behind.network.within(behind.host, || {
-                    let echo = distance::connect(behind.echo.address())?;
-                    distance::ask(&echo, sizes, 1, duration, stop)
-                })
-            }
-            Self::Stream { .. } => {
-                let listener = OwnListener::start(IpAddr::V4(Ipv4Addr::LOCALHOST))?;
-                let relay = relay(listener.address(), &LinkDescription::with_rtt(Duration::ZERO))?;
-                let echo = distance::connect(relay.local_addr())?;
-                let near = distance::ask(&echo, sizes, 1, duration, stop);
-                drop(echo);
-                relay.stop(Duration::ZERO);
-                near
-            }
+            Self::Packets(behind) => behind.network.taken_off(behind.link),
+            Self::Stream { .. } => Duration::ZERO,
         }
     }
 

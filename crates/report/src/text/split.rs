@@ -156,8 +156,7 @@ fn predictions(report: &SplitReport, style: &Style, out: &mut String) {
         ]);
     }
     table.render(style, out);
-    let note =
-        "an rtt is taken as what echo measures there: it stands in the place of this place's round trip";
+    let note = "an rtt is that of packets, as ping has it: it comes instead of that of packets here, wake-ups of processes stay";
     let _ = writeln!(out, "  {}", style.paint(Ink::Faint, note));
 }
 

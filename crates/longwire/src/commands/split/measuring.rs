@@ -17,6 +17,8 @@ pub struct Measured {
     clients: Vec<u32>,
     /// Payload bytes of a turn's request and reply.
     pub sizes: [u32; 2],
+    /// Round trip of packets between here and the server, without the wake-ups of processes.
+    packets: Duration,
     rounds: Vec<(Round, Nears)>,
 }
 
@@ -34,6 +36,7 @@ pub fn measure(args: &Args, bench: &Bench, distance: &Distance, stop: &AtomicBoo
             .of(1)
             .context("the run was ended before anything was measured")?,
     );
+    let packets = crate::split::packet_round_trip(&bench.target, stop)?;
     let stations = bench.stations();
     let mut asked = bench.clients.clone();
     if !asked.contains(&1) {
@@ -63,6 +66,7 @@ pub fn measure(args: &Args, bench: &Bench, distance: &Distance, stop: &AtomicBoo
     Ok(Measured {
         clients: bench.clients.clone(),
         sizes,
+        packets,
         rounds,
     })
 }
@@ -118,12 +122,20 @@ impl Measured {
         })
     }
 
-    /// Of each round what predictions are made from.
-    fn workloads(&self) -> Vec<Workload> {
+    /// Of each round what predictions for the places of other echoes are made from: a round trip of theirs, wake-ups of
+    /// both processes included, takes the place of one here.
+    fn workloads_by_echo(&self) -> Vec<Workload> {
         let of_round = |(round, nears): &(Round, Nears)| {
             let alone = nears.iter().find(|(streams, _)| *streams == 1)?.1;
             workload(round, alone.round_trip)
         };
+        self.rounds.iter().filter_map(of_round).collect()
+    }
+
+    /// And for other links: their round trip takes the place of that of packets here, and the wake-ups of both processes
+    /// stay.
+    fn workloads_by_packets(&self) -> Vec<Workload> {
+        let of_round = |(round, _): &(Round, Nears)| workload(round, self.packets);
         self.rounds.iter().filter_map(of_round).collect()
     }
 
@@ -132,7 +144,7 @@ impl Measured {
     /// # Errors
     /// When an echo does not answer.
     pub fn predictions(&self, args: &Args, stop: &AtomicBool) -> Result<Vec<SplitPrediction>> {
-        let workloads = self.workloads();
+        let by_packets = self.workloads_by_packets();
         let mut predictions = Vec::new();
         for link in args.links() {
             let there = Elsewhere {
@@ -141,9 +153,10 @@ impl Measured {
             };
             let place: Arc<str> = link.to_string().into();
             for &clients in &self.clients {
-                predictions.extend(predict(&workloads, clients, &there, &place, SplitBase::Direct));
+                predictions.extend(predict(&by_packets, clients, &there, &place, SplitBase::Direct));
             }
         }
+        let by_echo = self.workloads_by_echo();
         for address in &args.at_echo {
             let echo = Echo::connect(&super::arguments::echo_target(address)?)?;
             let place: Arc<str> = format!("echo {address}").into();
@@ -153,7 +166,7 @@ impl Measured {
                     round_trip: near.round_trip,
                     rate: [None, None],
                 };
-                predictions.extend(predict(&workloads, clients, &there, &place, SplitBase::Direct));
+                predictions.extend(predict(&by_echo, clients, &there, &place, SplitBase::Direct));
             }
         }
         Ok(predictions)

@@ -1,7 +1,7 @@
 //! Predictions measured over emulated links.
 
 use super::Args;
-use super::measuring::{Measured, predict, workload};
+use super::measuring::{predict, workload};
 use crate::output;
 use crate::split::{Bench, Place, Round};
 use anyhow::Result;
@@ -61,7 +61,6 @@ pub fn ground(args: &Args) -> Result<Option<Ground>> {
 pub fn prove(
     args: &Args,
     bench: &Bench,
-    measured: &Measured,
     ground: Ground,
     report: &mut SplitReport,
     stop: &AtomicBool,
@@ -80,9 +79,8 @@ pub fn prove(
     let mut there: Vec<Vec<Round>> = vec![Vec::new(); links.len()];
     for number in 1..=rounds {
         super::progress(&format!("over emulated links: round {number} of {rounds}"));
-        let floor = place.floor(measured.sizes, bench.visit, stop)?;
         let (near, _) = place.round(bench, &none, &stations, stop)?;
-        workloads.extend(workload(&near, floor.round_trip));
+        workloads.extend(workload(&near, place.taken_off()));
         for (link, rounds) in links.iter().zip(&mut there) {
             let (round, outcome) = place.round(bench, link, &bench.clients, stop)?;
             rounds.push(round);
