@@ -256,10 +256,14 @@ pub(super) struct SummaryRecord {
     turns: u64,
     exchanges: u64,
     connections: u64,
-    operations: u64,
-    statements: u64,
-    client_payload_bytes: u64,
-    server_payload_bytes: u64,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    operations: Option<u64>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    statements: Option<u64>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    client_payload_bytes: Option<u64>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    server_payload_bytes: Option<u64>,
     duration_ns: u64,
     #[serde(flatten)]
     parts: Option<Parts>,
@@ -275,7 +279,9 @@ pub(super) struct SummaryRecord {
 
 impl SummaryRecord {
     pub(super) fn of(summary: &Summary) -> Self {
-        let [client_payload_bytes, server_payload_bytes] = summary.payload_bytes;
+        // Not every instrument that takes samples of its own counts these: what is not known has no key.
+        let counted = |count: u64| (summary.samples.is_none() || count > 0).then_some(count);
+        let [client_payload_bytes, server_payload_bytes] = summary.payload_bytes.map(counted);
         // Samples are timed from outside: where their time went is not known.
         let has_parts = (summary.operations > 0 && summary.samples.is_none())
             || summary.attribution != Attribution::default()
@@ -285,8 +291,8 @@ impl SummaryRecord {
             turns: summary.turns,
             exchanges: summary.exchanges,
             connections: summary.connections,
-            operations: summary.operations,
-            statements: summary.statements,
+            operations: counted(summary.operations),
+            statements: counted(summary.statements),
             client_payload_bytes,
             server_payload_bytes,
             duration_ns: nanos(summary.duration),
@@ -303,9 +309,10 @@ impl SummaryRecord {
             turns: self.turns,
             exchanges: self.exchanges,
             connections: self.connections,
-            operations: self.operations,
-            statements: self.statements,
-            payload_bytes: [self.client_payload_bytes, self.server_payload_bytes],
+            operations: self.operations.unwrap_or_default(),
+            statements: self.statements.unwrap_or_default(),
+            payload_bytes: [self.client_payload_bytes, self.server_payload_bytes]
+                .map(Option::unwrap_or_default),
             duration: Duration::from_nanos(self.duration_ns),
             attribution: self.parts.map(|parts| parts.attribution()).unwrap_or_default(),
             setup: self.setup_ns.map(Duration::from_nanos).unwrap_or_default(),

@@ -334,9 +334,19 @@ fn command_line(args: &Args) -> String {
         .map_or_else(String::new, |count| format!(" -c {count}"));
     let interval = match args.flood {
         true => String::new(),
-        false => format!(" -i {}ns", args.interval.as_nanos()),
+        false => format!(" -i {}", spelled(args.interval)),
     };
     format!("longwire ping {}{interval}{count}{flags}", targets.join(" "))
+}
+
+/// As the command line takes it, to the nanosecond.
+fn spelled(span: Duration) -> String {
+    let nanos = span.as_nanos();
+    let units = [(1_000_000_000, "s"), (1_000_000, "ms"), (1_000, "us")];
+    match units.iter().find(|(length, _)| nanos.is_multiple_of(*length)) {
+        Some((length, unit)) => format!("{}{unit}", nanos / length),
+        None => format!("{nanos}ns"),
+    }
 }
 
 /// Enough for a median; each is a few hundred bytes.
