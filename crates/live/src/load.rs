@@ -29,7 +29,7 @@ use crate::relay::ObserverFactory;
 use engine::Ground;
 use model::{Distribution, Measured};
 use std::sync::atomic::AtomicBool;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 /// What clients do. Its kinds are this module's.
 pub trait Workload: Runs + Sync {}
@@ -203,31 +203,3 @@ impl LoadOutcome {
     /// The text under which all further errors are counted.
     pub const OTHER_ERRORS: &str = "(other errors)";
 }
-
-/// When the operation under way has failed for taking too long.
-#[derive(Debug, Clone, Copy)]
-pub(crate) struct Deadline {
-    at: Instant,
-    timeout: Duration,
-}
-
-impl Deadline {
-    pub(crate) fn after(timeout: Duration) -> Self {
-        let now = Instant::now();
-        Self {
-            at: now.checked_add(timeout).unwrap_or(now + LONGEST),
-            timeout,
-        }
-    }
-
-    /// What is left of it.
-    pub(crate) fn left(&self) -> Result<Duration, LoadError> {
-        match self.at.checked_duration_since(Instant::now()) {
-            Some(left) if !left.is_zero() => Ok(left),
-            _ => Err(LoadError::TimedOut { after: self.timeout }),
-        }
-    }
-}
-
-/// A timeout beyond what the clock can tell.
-const LONGEST: Duration = Duration::from_secs(365 * 24 * 3600);

@@ -20,6 +20,7 @@ mod reply;
 mod witness;
 
 pub use crate::tcp_info::KernelFigures;
+pub(crate) use deadline::Deadline;
 pub use error::SessionError;
 pub(crate) use error::without_values;
 pub use reply::{Reply, Rows};
@@ -28,7 +29,6 @@ use crate::clock::Clock;
 use crate::target::{Credentials, Scheme, Target};
 use crate::tls;
 use crate::transport::Transport;
-use deadline::Deadline;
 use legs::Legs;
 use line::Line;
 use model::{ConnectionId, Direction, Leg, Observer, Timestamp};

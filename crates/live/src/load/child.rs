@@ -1,7 +1,8 @@
 //! Waiting for a child that may be killed meanwhile.
 
-use super::{Deadline, LoadError};
+use super::LoadError;
 use crate::error::OsError;
+use crate::session::Deadline;
 use std::process::{Child, ExitStatus};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, sync_channel};
@@ -45,7 +46,7 @@ fn guard(id: u32, deadline: &Deadline, stop: &AtomicBool, is_over: &Receiver<()>
             return Ok(());
         }
         let stopped = stop.load(Ordering::Relaxed).then_some(LoadError::Stopped);
-        if let Some(reason) = left.err().or(stopped) {
+        if let Some(reason) = left.err().map(LoadError::from).or(stopped) {
             // SAFETY: kill takes two integers and touches no memory; the group's leader is not reaped before this
             // thread has ended, so the number cannot belong to another group.
             unsafe { libc::kill(-(id as i32), libc::SIGKILL) };

@@ -3,8 +3,9 @@
 use super::child::wait;
 use super::engine::solo::{Client, Operated};
 use super::engine::{Ground, solo};
-use super::{Birth, Deadline, LoadError, LoadOutcome, Workload};
+use super::{Birth, LoadError, LoadOutcome, Workload};
 use crate::error::OsError;
+use crate::session::Deadline;
 use std::os::unix::process::CommandExt;
 use std::process::{Command, Stdio};
 use std::time::Instant;

@@ -182,7 +182,8 @@ fn is_affordable(challenge: &[u8]) -> bool {
         .is_some_and(|rounds| rounds <= MOST_ROUNDS)
 }
 
-fn framed(message: &mut Vec<u8>, tag: u8, body: impl FnOnce(&mut Vec<u8>)) {
+/// Appends a message with this tag and the body that `body` writes.
+pub(crate) fn framed(message: &mut Vec<u8>, tag: u8, body: impl FnOnce(&mut Vec<u8>)) {
     let start = message.len();
     message.extend_from_slice(&[tag, 0, 0, 0, 0]);
     body(message);

@@ -4,9 +4,10 @@ use super::super::engine::connection::Connection;
 use super::super::engine::machine::{Kind, Machine, Next};
 use super::super::engine::solo::{Client, Operated};
 use super::super::engine::{Ground, LOOK_UP};
-use super::super::{Birth, Deadline, LoadError};
+use super::super::{Birth, LoadError};
 use super::SqlLoad;
 use super::machine::SqlMachine;
+use crate::session::Deadline;
 use crate::socket::Received;
 use model::Direction;
 use std::time::{Duration, Instant};
@@ -78,7 +79,10 @@ impl<'g> Reconnecting<'g> {
                     last = Instant::now();
                     self.machine.wake(&mut self.request)?
                 }
-                Next::Done => return deadline.left().map(|_| last),
+                Next::Done => {
+                    deadline.left()?;
+                    return Ok(last);
+                }
                 Next::AskAgain => return Err(LoadError::Closed),
             };
         }
@@ -86,7 +90,8 @@ impl<'g> Reconnecting<'g> {
 
     fn look_up(&self, deadline: &Deadline) -> Result<(), LoadError> {
         self.ground.check_stopped()?;
-        deadline.left().map(|_| ())
+        deadline.left()?;
+        Ok(())
     }
 
     fn sleep(&self, pause: Duration) -> Result<(), LoadError> {

@@ -2,6 +2,8 @@
 //!
 //! Source: PostgreSQL manual, chapter "Frontend/Backend Protocol".
 
+use crate::session::postgres::framed;
+
 /// Appends a `Parse` of `text` under `name`; the server finds out the types of parameters.
 pub fn parse(request: &mut Vec<u8>, name: &[u8], text: &[u8]) {
     framed(request, b'P', |body| {
@@ -47,16 +49,6 @@ pub fn run(
 
 /// `Sync`.
 pub const SYNC: &[u8] = b"S\0\0\0\x04";
-
-fn framed(message: &mut Vec<u8>, tag: u8, body: impl FnOnce(&mut Vec<u8>)) {
-    let start = message.len();
-    message.extend_from_slice(&[tag, 0, 0, 0, 0]);
-    body(message);
-    let length = (message.len() - start - 1) as u32;
-    if let Some(field) = message.get_mut(start + 1..start + 5) {
-        field.copy_from_slice(&length.to_be_bytes());
-    }
-}
 
 const NULL: [u8; 4] = u32::MAX.to_be_bytes();
 
