@@ -13,5 +13,6 @@ pub mod read;
 pub mod relay;
 pub mod relaying;
 pub mod reporting;
+pub mod scripts;
 pub mod split;
 pub mod watch;

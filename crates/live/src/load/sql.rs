@@ -34,7 +34,7 @@ pub struct SqlLoad {
 
 /// What is said to a database of some protocol.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Dialect {
+pub(in crate::load) enum Dialect {
     Postgres,
     Mysql,
 }
@@ -81,7 +81,7 @@ impl SqlLoad {
 }
 
 impl Dialect {
-    fn of(target: &Target) -> Result<Self, LoadError> {
+    pub(in crate::load) fn of(target: &Target) -> Result<Self, LoadError> {
         match target.scheme {
             Scheme::Postgres | Scheme::Kingbase => Ok(Self::Postgres),
             Scheme::Mysql | Scheme::Mariadb => Ok(Self::Mysql),

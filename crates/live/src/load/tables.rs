@@ -5,8 +5,9 @@
 //! for `filler`, which it leaves null in branches and tellers.
 
 use super::LoadError;
+use super::sql::Dialect;
 use crate::session::{Session, SessionOptions};
-use crate::target::{Scheme, Target};
+use crate::target::Target;
 use std::sync::atomic::AtomicBool;
 use std::time::Duration;
 
@@ -121,7 +122,7 @@ pub fn initialise(
     stop: &AtomicBool,
     tell: &mut dyn FnMut(Making),
 ) -> Result<(), LoadError> {
-    let mysql = is_mysql(target)?;
+    let mysql = Dialect::of(target)? == Dialect::Mysql;
     let mut session = Session::open(target, SessionOptions::new(stop))?;
     let mut number = 0;
     for step in steps {
@@ -152,21 +153,6 @@ pub fn scale(session: &mut Session<'_>) -> Result<Option<u64>, LoadError> {
     let said = session.query("select count(*) from pgbench_branches", A_STATEMENT)?;
     let count = said.first().and_then(|count| count.parse().ok());
     Ok(count.filter(|count| *count > 0 && said.reply.error.is_none()))
-}
-
-fn is_mysql(target: &Target) -> Result<bool, LoadError> {
-    match target.scheme {
-        Scheme::Postgres | Scheme::Kingbase => Ok(false),
-        Scheme::Mysql | Scheme::Mariadb => Ok(true),
-        Scheme::Http
-        | Scheme::Tcp
-        | Scheme::Oracle
-        | Scheme::SqlServer
-        | Scheme::Redis
-        | Scheme::Informix => Err(LoadError::Scheme {
-            scheme: target.scheme.name(),
-        }),
-    }
 }
 
 fn create(scale: u32, mysql: bool) -> Vec<String> {

@@ -4,6 +4,7 @@ use super::{Probe, reachable};
 use crate::ping::pace::wait_until;
 use crate::ping::plain::{Answer, Complete, Means, Plain};
 use crate::ping::{Opening, PingError};
+use crate::relay::negotiation::SSL_REQUEST;
 use std::net::SocketAddr;
 use std::time::{Duration, Instant};
 
@@ -60,5 +61,3 @@ impl Probe for PostgresRequest<'_> {
 
 /// What PostgreSQL may take to fork a process for a connection; it is not told when it has.
 const FORK: Duration = Duration::from_millis(20);
-/// Length 8, code 80877103.
-const SSL_REQUEST: [u8; 8] = [0, 0, 0, 8, 0x04, 0xd2, 0x16, 0x2f];

@@ -1,9 +1,10 @@
 //! Arguments of `longwire load`, spelled as pgbench and ab spell them.
 
+use crate::commands::scripts::Mode;
 use anyhow::{Context, Result, bail};
 use clap::{Args as ClapArgs, ValueEnum};
 use live::Target;
-use live::load::{Plan, QueryMode, Rate};
+use live::load::{Plan, Rate};
 use report::text::LoadStyle;
 use std::path::PathBuf;
 use std::time::Duration;
@@ -117,17 +118,6 @@ pub struct Args {
     pub summary: Option<Words>,
 }
 
-/// How statements are sent.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
-pub enum Mode {
-    /// As text with the values in it.
-    Simple,
-    /// Text and values apart, each time anew.
-    Extended,
-    /// Prepared once, then only executed.
-    Prepared,
-}
-
 /// In whose words a summary is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub enum Words {
@@ -146,26 +136,6 @@ impl Words {
             Self::Pgbench => LoadStyle::Pgbench,
             Self::Ab => LoadStyle::Ab,
             Self::Jmeter => LoadStyle::Jmeter,
-        }
-    }
-}
-
-impl Mode {
-    /// What `live` calls it.
-    pub fn query_mode(self) -> QueryMode {
-        match self {
-            Self::Simple => QueryMode::Simple,
-            Self::Extended => QueryMode::Extended,
-            Self::Prepared => QueryMode::Prepared,
-        }
-    }
-
-    /// pgbench's word.
-    pub fn word(self) -> &'static str {
-        match self {
-            Self::Simple => "simple",
-            Self::Extended => "extended",
-            Self::Prepared => "prepared",
         }
     }
 }

@@ -1,10 +1,11 @@
 //! What clients do, from the arguments.
 
 use super::Args;
-use anyhow::{Context, Result, anyhow, bail};
+use crate::commands::scripts::{builtin, weighted};
+use anyhow::{Context, Result, bail};
 use live::Target;
 use live::load::http::HttpLoad;
-use live::load::script::builtin::{BUILTINS, Builtin};
+use live::load::script::builtin::Builtin;
 use live::load::script::{Quoting, Scripts};
 use live::load::sql::SqlLoad;
 use live::load::{Workload, tables};
@@ -102,6 +103,17 @@ struct Source {
     builtin: bool,
 }
 
+impl Source {
+    fn of(builtin: Builtin, weight: u32) -> Self {
+        Self {
+            name: builtin.title.to_owned(),
+            text: builtin.text.to_owned(),
+            weight,
+            builtin: true,
+        }
+    }
+}
+
 fn title(sources: &[Source]) -> String {
     match sources {
         [one] => one.name.clone(),
@@ -121,7 +133,7 @@ fn sources(args: &Args) -> Result<Vec<Source>> {
     let mut sources = Vec::new();
     for word in args.builtins.iter().map(String::as_str).chain(short) {
         let (name, weight) = weighted(word)?;
-        sources.push(builtin(name, weight)?);
+        sources.push(Source::of(builtin(name)?, weight));
     }
     for word in &args.scripts {
         let (file, weight) = weighted(word)?;
@@ -133,39 +145,9 @@ fn sources(args: &Args) -> Result<Vec<Source>> {
         });
     }
     if sources.is_empty() {
-        sources.push(builtin("tpcb-like", 1)?);
+        sources.push(Source::of(builtin("tpcb-like")?, 1));
     }
     Ok(sources)
-}
-
-fn builtin(name: &str, weight: u32) -> Result<Source> {
-    let builtin = Builtin::named(name).ok_or_else(|| {
-        let known: Vec<&str> = BUILTINS.iter().map(|builtin| builtin.name).collect();
-        let fault = match known.iter().filter(|known| known.starts_with(name)).count() {
-            2.. if !name.is_empty() => "fits more than one built-in script",
-            _ => "is no built-in script",
-        };
-        anyhow!("'{name}' {fault}: there are {}", known.join(", "))
-    })?;
-    Ok(Source {
-        name: builtin.title.to_owned(),
-        text: builtin.text.to_owned(),
-        weight,
-        builtin: true,
-    })
-}
-
-/// `NAME@WEIGHT`, or a name alone.
-fn weighted(word: &str) -> Result<(&str, u32)> {
-    match word.rsplit_once('@') {
-        None => Ok((word, 1)),
-        Some((name, weight)) => {
-            let weight = weight.parse().ok().with_context(|| {
-                format!("'{weight}' is no weight of {name}: write a whole number, such as {name}@3")
-            })?;
-            Ok((name, weight))
-        }
-    }
 }
 
 fn read(file: &str) -> Result<String> {

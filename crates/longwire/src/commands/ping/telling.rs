@@ -160,11 +160,7 @@ impl Telling {
             .retain(|told| !matches!(told.failed, Some(PingError::IcmpRefused { .. })));
         self.draw(true)?;
         let elapsed = self.began.elapsed();
-        let outcomes: Vec<PingOutcome> = self
-            .targets
-            .iter_mut()
-            .map(|told| told.outcome(elapsed))
-            .collect();
+        let outcomes = outcomes(&mut self.targets, elapsed);
         match self.records.take() {
             Some(records) => self.summarise(records, &outcomes, elapsed)?,
             None => self.show(&outcomes)?,
@@ -248,14 +244,15 @@ impl Telling {
             return Ok(());
         }
         let elapsed = self.began.elapsed();
-        let outcomes: Vec<PingOutcome> = self
-            .targets
-            .iter_mut()
-            .map(|told| told.outcome(elapsed))
-            .collect();
+        let outcomes = outcomes(&mut self.targets, elapsed);
         table.draw(&ping_table(&outcomes, &self.style))?;
         Ok(())
     }
+}
+
+/// What every target came to so far.
+fn outcomes(targets: &mut [Told], elapsed: Duration) -> Vec<PingOutcome> {
+    targets.iter_mut().map(|told| told.outcome(elapsed)).collect()
 }
 
 impl Told {

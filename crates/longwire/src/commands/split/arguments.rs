@@ -1,13 +1,12 @@
 //! What `split` is asked for.
 
+use crate::commands::scripts::{Mode, builtin, weighted};
 use crate::password;
 use crate::split::Bench;
 use crate::verify::Level;
-use anyhow::{Context, Result, bail};
+use anyhow::{Context, Result};
 use clap::Args as ClapArgs;
 use link::LinkDescription;
-use live::load::QueryMode;
-use live::load::script::builtin::{BUILTINS, Builtin};
 use live::load::script::{Quoting, Scripts};
 use live::load::sql::SqlLoad;
 use live::session::{Session, SessionOptions};
@@ -81,17 +80,6 @@ pub struct Args {
     pub json: bool,
 }
 
-/// How statements are sent, by pgbench's names.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
-pub enum Mode {
-    /// As text.
-    Simple,
-    /// Text and values apart, each time anew.
-    Extended,
-    /// Prepared once.
-    Prepared,
-}
-
 impl Args {
     /// The links to predict for.
     pub fn links(&self) -> Vec<LinkDescription> {
@@ -130,11 +118,7 @@ impl Args {
         let mut scripts = Scripts::new(Quoting::of(target.scheme));
         self.add_to(&mut scripts)?;
         scripts.define("scale", &self.scale.to_string())?;
-        let mode = match self.mode {
-            Mode::Simple => QueryMode::Simple,
-            Mode::Extended => QueryMode::Extended,
-            Mode::Prepared => QueryMode::Prepared,
-        };
+        let mode = self.mode.query_mode();
         // Says what cannot be loaded before anybody is asked.
         SqlLoad::new(&target, scripts.clone(), mode)?;
         let session = Session::open(&target, SessionOptions::new(stop))?;
@@ -157,20 +141,14 @@ impl Args {
 
     fn add_to(&self, scripts: &mut Scripts) -> Result<()> {
         for name in &self.builtin {
-            let (name, weight) = weighted(name)?;
-            let Some(builtin) = Builtin::named(name) else {
-                let names: Vec<_> = BUILTINS.iter().map(|builtin| builtin.name).collect();
-                bail!(
-                    "there is no builtin script '{name}': there are {}",
-                    names.join(", ")
-                );
-            };
+            let (name, weight) = chosen(name)?;
+            let builtin = builtin(name)?;
             scripts.add(builtin.title, builtin.text, weight)?;
         }
         for file in &self.scripts {
             let (file, weight) = match Path::new(file).exists() {
                 true => (file.as_str(), 1),
-                false => weighted(file)?,
+                false => chosen(file)?,
             };
             let text = std::fs::read_to_string(file).with_context(|| format!("could not read {file}"))?;
             scripts.add(file, &text, weight)?;
@@ -182,15 +160,11 @@ impl Args {
     }
 }
 
-/// `NAME@WEIGHT`.
-fn weighted(text: &str) -> Result<(&str, u32)> {
-    match text.rsplit_once('@') {
-        None => Ok((text, 1)),
-        Some((name, weight)) => match weight.parse() {
-            Ok(weight @ 1..) => Ok((name, weight)),
-            _ => bail!("'{weight}' is not a weight: a whole number from 1 on"),
-        },
-    }
+/// `NAME@WEIGHT`: every script is chosen at times.
+fn chosen(text: &str) -> Result<(&str, u32)> {
+    let (name, weight) = weighted(text)?;
+    anyhow::ensure!(weight > 0, "'0' is not a weight: a whole number from 1 on");
+    Ok((name, weight))
 }
 
 /// The echo at `HOST` or `HOST:PORT`.
