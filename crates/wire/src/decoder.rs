@@ -1,5 +1,6 @@
 //! What every protocol decoder does.
 
+use crate::framing::Input;
 use model::{Direction, Message, Timestamp};
 
 /// Receives messages as they complete. The message borrows from the decoder: keep what is needed, not the message.
@@ -12,6 +13,17 @@ pub type Sink<'s> = dyn FnMut(Message<'_>) + 's;
 /// After an error the direction that failed must not be fed again before it was restarted: its bytes are opaque from
 /// the start of the message that failed. The other direction can go on where the protocol allows it.
 pub trait Decoder {
+    /// Takes all of `input`: what one call of [`Decoder::feed`] or [`Decoder::skip`] brings.
+    ///
+    /// # Errors
+    /// As these two.
+    fn take(
+        &mut self,
+        direction: Direction,
+        input: Input<'_>,
+        sink: &mut Sink<'_>,
+    ) -> Result<(), DecodeError>;
+
     /// Takes bytes that passed at `at`.
     ///
     /// # Errors
@@ -22,7 +34,9 @@ pub trait Decoder {
         direction: Direction,
         bytes: &[u8],
         sink: &mut Sink<'_>,
-    ) -> Result<(), DecodeError>;
+    ) -> Result<(), DecodeError> {
+        self.take(direction, Input::seen(at, bytes), sink)
+    }
 
     /// `count` bytes passed that nobody can show (lost to the capture). Inside the body of a message whose
     /// content is not needed they change nothing.
@@ -35,7 +49,9 @@ pub trait Decoder {
         direction: Direction,
         count: u64,
         sink: &mut Sink<'_>,
-    ) -> Result<(), DecodeError>;
+    ) -> Result<(), DecodeError> {
+        self.take(direction, Input::unseen(at, count), sink)
+    }
 
     /// Bytes taken in `direction` that no message was handed out for yet (an unfinished message).
     fn pending(&self, direction: Direction) -> u64;

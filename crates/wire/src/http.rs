@@ -66,43 +66,6 @@ impl HttpDecoder {
         Self::default()
     }
 
-    fn take(
-        &mut self,
-        direction: Direction,
-        mut input: Input<'_>,
-        sink: &mut Sink<'_>,
-    ) -> Result<(), DecodeError> {
-        while !input.is_empty() {
-            if self.left {
-                return Err(self.error(
-                    direction,
-                    Fault {
-                        expected: "a message",
-                        found: "another protocol, as agreed on".to_owned(),
-                    },
-                ));
-            }
-            let lane = &mut self.lanes[direction.index()];
-            lane.last = input.at();
-            if lane.taken == 0 {
-                lane.started = input.at();
-            }
-            if let Some(body) = &mut lane.body {
-                let before = input.length();
-                let taken = body.take(&mut input);
-                lane.taken += before - input.length();
-                let done = taken.map_err(|fault| self.error(direction, fault))?;
-                if done {
-                    self.body_ends(direction, sink);
-                }
-            } else {
-                self.take_head(direction, &mut input, sink)
-                    .map_err(|fault| self.error(direction, fault))?;
-            }
-        }
-        Ok(())
-    }
-
     fn take_head(
         &mut self,
         direction: Direction,
@@ -257,24 +220,41 @@ impl HttpDecoder {
 }
 
 impl Decoder for HttpDecoder {
-    fn feed(
+    fn take(
         &mut self,
-        at: Timestamp,
         direction: Direction,
-        bytes: &[u8],
+        mut input: Input<'_>,
         sink: &mut Sink<'_>,
     ) -> Result<(), DecodeError> {
-        self.take(direction, Input::seen(at, bytes), sink)
-    }
-
-    fn skip(
-        &mut self,
-        at: Timestamp,
-        direction: Direction,
-        count: u64,
-        sink: &mut Sink<'_>,
-    ) -> Result<(), DecodeError> {
-        self.take(direction, Input::unseen(at, count), sink)
+        while !input.is_empty() {
+            if self.left {
+                return Err(self.error(
+                    direction,
+                    Fault {
+                        expected: "a message",
+                        found: "another protocol, as agreed on".to_owned(),
+                    },
+                ));
+            }
+            let lane = &mut self.lanes[direction.index()];
+            lane.last = input.at();
+            if lane.taken == 0 {
+                lane.started = input.at();
+            }
+            if let Some(body) = &mut lane.body {
+                let before = input.length();
+                let taken = body.take(&mut input);
+                lane.taken += before - input.length();
+                let done = taken.map_err(|fault| self.error(direction, fault))?;
+                if done {
+                    self.body_ends(direction, sink);
+                }
+            } else {
+                self.take_head(direction, &mut input, sink)
+                    .map_err(|fault| self.error(direction, fault))?;
+            }
+        }
+        Ok(())
     }
 
     fn pending(&self, direction: Direction) -> u64 {

@@ -27,7 +27,7 @@ mod statements;
 mod values;
 
 use crate::decoder::{DecodeError, Decoder, Sink};
-use crate::framing::Fault;
+use crate::framing::{Fault, Input};
 use blocks::Blocks;
 use conversation::Conversation;
 use lane::{Lane, Meter, Passage};
@@ -147,6 +147,38 @@ impl MysqlDecoder {
         self.place[index] != Place::Lost
     }
 
+    /// `count` bytes that nobody can show.
+    fn pass_hole(
+        &mut self,
+        at: Timestamp,
+        direction: Direction,
+        count: u64,
+        sink: &mut Sink<'_>,
+    ) -> Result<(), Fault> {
+        let index = direction.index();
+        let passage = Passage {
+            direction,
+            started: at,
+            ended: at,
+        };
+        let mut plain = Meter::plain();
+        let meter = if self.conversation.is_compressed() {
+            self.blocks[index].skip(count)
+        } else {
+            Ok(&mut plain)
+        };
+        meter.and_then(|meter| {
+            self.lanes[index].skip(
+                &mut self.conversation,
+                passage,
+                count,
+                meter,
+                &mut self.handed[index],
+                sink,
+            )
+        })
+    }
+
     /// Makes an error of a fault, unless the place was only lost.
     fn end(
         &mut self,
@@ -220,55 +252,23 @@ impl MysqlDecoder {
 }
 
 impl Decoder for MysqlDecoder {
-    fn feed(
+    fn take(
         &mut self,
-        at: Timestamp,
         direction: Direction,
-        bytes: &[u8],
+        input: Input<'_>,
         sink: &mut Sink<'_>,
     ) -> Result<(), DecodeError> {
-        if !self.begin(at, direction, bytes.len() as u64, sink) {
+        if !self.begin(input.at(), direction, input.length(), sink) {
             self.hand_out_opaque(direction, None, sink);
             return Ok(());
         }
-        let result = self.advance(at, direction, bytes, sink);
-        self.end(direction, result, false, sink)
-    }
-
-    fn skip(
-        &mut self,
-        at: Timestamp,
-        direction: Direction,
-        count: u64,
-        sink: &mut Sink<'_>,
-    ) -> Result<(), DecodeError> {
-        if !self.begin(at, direction, count, sink) {
-            self.hand_out_opaque(direction, None, sink);
-            return Ok(());
-        }
-        let index = direction.index();
-        let passage = Passage {
-            direction,
-            started: at,
-            ended: at,
-        };
-        let mut plain = Meter::plain();
-        let meter = if self.conversation.is_compressed() {
-            self.blocks[index].skip(count)
+        let hole = input.unseen_count();
+        let result = if hole == 0 {
+            self.advance(input.at(), direction, input.bytes(), sink)
         } else {
-            Ok(&mut plain)
+            self.pass_hole(input.at(), direction, hole, sink)
         };
-        let result = meter.and_then(|meter| {
-            self.lanes[index].skip(
-                &mut self.conversation,
-                passage,
-                count,
-                meter,
-                &mut self.handed[index],
-                sink,
-            )
-        });
-        self.end(direction, result, true, sink)
+        self.end(direction, result, hole > 0, sink)
     }
 
     fn pending(&self, direction: Direction) -> u64 {

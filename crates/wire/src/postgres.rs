@@ -27,7 +27,7 @@ pub use signature::recognise;
 
 use crate::decoder::{DecodeError, Decoder, Sink};
 use crate::framing::{Frame, Framer, Input};
-use model::{Content, Direction, Message, Phase, Protocol, Role, Timestamp};
+use model::{Content, Direction, Message, Phase, Protocol, Role};
 use owed::Owed;
 use prepared::Prepared;
 use shape::Shapes;
@@ -87,7 +87,15 @@ impl PostgresDecoder {
             },
         }
     }
+}
 
+impl Default for PostgresDecoder {
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
+impl Decoder for PostgresDecoder {
     fn take(
         &mut self,
         direction: Direction,
@@ -120,34 +128,6 @@ impl PostgresDecoder {
             }
         }
         Ok(())
-    }
-}
-
-impl Default for PostgresDecoder {
-    fn default() -> Self {
-        Self::new()
-    }
-}
-
-impl Decoder for PostgresDecoder {
-    fn feed(
-        &mut self,
-        at: Timestamp,
-        direction: Direction,
-        bytes: &[u8],
-        sink: &mut Sink<'_>,
-    ) -> Result<(), DecodeError> {
-        self.take(direction, Input::seen(at, bytes), sink)
-    }
-
-    fn skip(
-        &mut self,
-        at: Timestamp,
-        direction: Direction,
-        count: u64,
-        sink: &mut Sink<'_>,
-    ) -> Result<(), DecodeError> {
-        self.take(direction, Input::unseen(at, count), sink)
     }
 
     fn pending(&self, direction: Direction) -> u64 {

@@ -86,51 +86,6 @@ impl RedisDecoder {
             session: Session::default(),
         }
     }
-
-    fn take(
-        &mut self,
-        direction: Direction,
-        mut input: Input<'_>,
-        sink: &mut Sink<'_>,
-    ) -> Result<(), DecodeError> {
-        let lane = &mut self.lanes[direction.index()];
-        while !input.is_empty() {
-            if self.session.replicates {
-                let expected = "requests and replies";
-                return Err(lane.error(direction, fault(expected, "a stream of replication")));
-            }
-            if lane.taken == 0 {
-                lane.started = input.at();
-            }
-            let (before, length) = (input.bytes(), input.length());
-            let ended = lane
-                .scan
-                .advance(&mut input)
-                .map_err(|fault| lane.error(direction, fault))?;
-            let seen = before.len() - input.bytes().len();
-            lane.taken += length - input.length();
-            let part = before.get(..seen).unwrap_or_default();
-            if !ended {
-                lane.keep(part);
-                continue;
-            }
-            if !lane.kept.is_empty() {
-                lane.keep(part);
-            }
-            let kept = if lane.kept.is_empty() { part } else { &lane.kept };
-            let kept = kept.get(..MAXIMUM_KEPT).unwrap_or(kept);
-            let said = match direction {
-                Direction::ClientToServer => self
-                    .session
-                    .request(kept)
-                    .map_err(|fault| lane.error(direction, fault))?,
-                Direction::ServerToClient => self.session.reply(kept),
-            };
-            sink(lane.message(direction, input.at(), said));
-            lane.ended();
-        }
-        Ok(())
-    }
 }
 
 impl Default for RedisDecoder {
@@ -242,24 +197,49 @@ impl Session {
 }
 
 impl Decoder for RedisDecoder {
-    fn feed(
+    fn take(
         &mut self,
-        at: Timestamp,
         direction: Direction,
-        bytes: &[u8],
+        mut input: Input<'_>,
         sink: &mut Sink<'_>,
     ) -> Result<(), DecodeError> {
-        self.take(direction, Input::seen(at, bytes), sink)
-    }
-
-    fn skip(
-        &mut self,
-        at: Timestamp,
-        direction: Direction,
-        count: u64,
-        sink: &mut Sink<'_>,
-    ) -> Result<(), DecodeError> {
-        self.take(direction, Input::unseen(at, count), sink)
+        let lane = &mut self.lanes[direction.index()];
+        while !input.is_empty() {
+            if self.session.replicates {
+                let expected = "requests and replies";
+                return Err(lane.error(direction, fault(expected, "a stream of replication")));
+            }
+            if lane.taken == 0 {
+                lane.started = input.at();
+            }
+            let (before, length) = (input.bytes(), input.length());
+            let ended = lane
+                .scan
+                .advance(&mut input)
+                .map_err(|fault| lane.error(direction, fault))?;
+            let seen = before.len() - input.bytes().len();
+            lane.taken += length - input.length();
+            let part = before.get(..seen).unwrap_or_default();
+            if !ended {
+                lane.keep(part);
+                continue;
+            }
+            if !lane.kept.is_empty() {
+                lane.keep(part);
+            }
+            let kept = if lane.kept.is_empty() { part } else { &lane.kept };
+            let kept = kept.get(..MAXIMUM_KEPT).unwrap_or(kept);
+            let said = match direction {
+                Direction::ClientToServer => self
+                    .session
+                    .request(kept)
+                    .map_err(|fault| lane.error(direction, fault))?,
+                Direction::ServerToClient => self.session.reply(kept),
+            };
+            sink(lane.message(direction, input.at(), said));
+            lane.ended();
+        }
+        Ok(())
     }
 
     fn pending(&self, direction: Direction) -> u64 {

@@ -82,7 +82,15 @@ impl TlsDecoder {
             },
         }
     }
+}
 
+impl Default for TlsDecoder {
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
+impl Decoder for TlsDecoder {
     fn take(
         &mut self,
         direction: Direction,
@@ -101,34 +109,6 @@ impl TlsDecoder {
             }
         }
         Ok(())
-    }
-}
-
-impl Default for TlsDecoder {
-    fn default() -> Self {
-        Self::new()
-    }
-}
-
-impl Decoder for TlsDecoder {
-    fn feed(
-        &mut self,
-        at: Timestamp,
-        direction: Direction,
-        bytes: &[u8],
-        sink: &mut Sink<'_>,
-    ) -> Result<(), DecodeError> {
-        self.take(direction, Input::seen(at, bytes), sink)
-    }
-
-    fn skip(
-        &mut self,
-        at: Timestamp,
-        direction: Direction,
-        count: u64,
-        sink: &mut Sink<'_>,
-    ) -> Result<(), DecodeError> {
-        self.take(direction, Input::unseen(at, count), sink)
     }
 
     fn pending(&self, direction: Direction) -> u64 {
