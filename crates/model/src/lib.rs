@@ -24,6 +24,7 @@ pub mod sample;
 pub mod split;
 pub mod tally;
 pub mod timestamp;
+pub mod tunnel;
 
 pub use connection_map::{ConnectionHasher, ConnectionMap};
 pub use database_link::DatabaseLinkOutcome;
@@ -44,3 +45,4 @@ pub use sample::{Leg, Sample, SampleTotals};
 pub use split::{Interval, RoundTripSource, SplitBase, SplitOutcome, SplitPrediction};
 pub use tally::{SampleOutcome, SampleTally};
 pub use timestamp::Timestamp;
+pub use tunnel::{TunnelTotals, TunnelWay};

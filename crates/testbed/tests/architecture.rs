@@ -16,14 +16,15 @@ const ARROWS: &[(&str, &[&str])] = &[
     ("link", &["model"]),
     ("predict", &["model", "link"]),
     ("report", &["model"]),
-    ("live", &["model", "wire", "link"]),
+    ("tunnel", &["model"]),
+    ("live", &["model", "wire", "link", "tunnel"]),
     ("demo", &["model"]),
     ("servers", &[]),
     ("testbed", &["servers"]),
     (
         "longwire",
         &[
-            "model", "wire", "capture", "analysis", "link", "predict", "report", "live", "demo", "servers",
+            "model", "wire", "capture", "analysis", "link", "predict", "report", "tunnel", "live", "demo", "servers",
         ],
     ),
 ];

@@ -1,0 +1,118 @@
+//! How much work is spent on making bytes fewer: levels 0 to 9, as users know them.
+
+use std::fmt;
+use std::str::FromStr;
+
+/// How hard to compress: 0 off, 1 fastest, 9 smallest.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default)]
+pub struct Level(u8);
+
+/// What compresses at a level.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Codec {
+    /// Nothing: bytes go as they are.
+    Off,
+    /// LZ4, its fast mode.
+    Lz4,
+    /// Zstandard at this level of its own.
+    Zstd(i32),
+}
+
+impl Level {
+    /// Level 0: bytes go as they are.
+    pub const OFF: Self = Self(0);
+
+    /// Every level, smallest first.
+    pub const ALL: [Self; 10] = [
+        Self(0),
+        Self(1),
+        Self(2),
+        Self(3),
+        Self(4),
+        Self(5),
+        Self(6),
+        Self(7),
+        Self(8),
+        Self(9),
+    ];
+
+    /// The level of this number; absent above 9.
+    pub const fn of(number: u8) -> Option<Self> {
+        if number <= 9 { Some(Self(number)) } else { None }
+    }
+
+    /// Its number, 0 to 9.
+    pub const fn number(self) -> u8 {
+        self.0
+    }
+
+    /// What compresses at this level.
+    pub const fn codec(self) -> Codec {
+        match self.0 {
+            0 => Codec::Off,
+            1 => Codec::Lz4,
+            2 => Codec::Zstd(1),
+            3 => Codec::Zstd(2),
+            4 => Codec::Zstd(3),
+            5 => Codec::Zstd(5),
+            6 => Codec::Zstd(6),
+            7 => Codec::Zstd(8),
+            8 => Codec::Zstd(11),
+            _ => Codec::Zstd(15),
+        }
+    }
+}
+
+impl fmt::Display for Level {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        fmt::Display::fmt(&self.0, formatter)
+    }
+}
+
+impl FromStr for Level {
+    type Err = ParseLevelError;
+
+    fn from_str(text: &str) -> Result<Self, Self::Err> {
+        text.parse()
+            .ok()
+            .and_then(Self::of)
+            .ok_or_else(|| ParseLevelError { text: text.to_owned() })
+    }
+}
+
+/// A level that stays, or one that follows link, data and processor.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum LevelChoice {
+    /// Always this one.
+    Fixed(Level),
+    /// Chosen per direction from what is measured, again and again.
+    #[default]
+    Auto,
+}
+
+impl fmt::Display for LevelChoice {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Fixed(level) => fmt::Display::fmt(level, formatter),
+            Self::Auto => formatter.write_str("auto"),
+        }
+    }
+}
+
+impl FromStr for LevelChoice {
+    type Err = ParseLevelError;
+
+    fn from_str(text: &str) -> Result<Self, Self::Err> {
+        if text == "auto" {
+            return Ok(Self::Auto);
+        }
+        text.parse().map(Self::Fixed)
+    }
+}
+
+/// The text is not a level.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("'{text}' is not a level: 0 (off) to 9 (smallest), or auto")]
+pub struct ParseLevelError {
+    text: String,
+}

@@ -1,0 +1,19 @@
+//! What the two ends of a tunnel say to each other.
+//!
+//! A *lane* is one connection between the ends; it carries many *streams*, each one database connection. What a stream's
+//! sender reads is cut into *chunks*, each compressed with the context that all chunks of that direction of the lane share,
+//! and sent as a frame. This crate turns bytes into frames and back; sockets, keys and clocks are `live`'s.
+//!
+//! Start reading at [`level`].
+
+#![forbid(unsafe_code)]
+
+pub mod compressor;
+pub mod level;
+
+pub use compressor::{Coding, CompressError, Compressor, Decompressor};
+pub use level::{Codec, Level, LevelChoice, ParseLevelError};
+
+/// Most bytes of a stream in one chunk: bounds what a decompressor may make of one frame, and how long a small message
+/// waits behind a large one.
+pub const MOST_OF_A_CHUNK: usize = 32 * 1024;
