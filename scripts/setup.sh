@@ -7,7 +7,7 @@ cd "$(dirname "$0")/.."
 main() {
     case "$1" in
         demo) install_missing build ;;
-        test) install_missing build servers browser ;;
+        test) install_missing build servers browser java ;;
         bench) install_missing build servers peers ;;
         lab) install_missing build servers ;;
         lab-wordpress) install_missing build servers wordpress ;;
@@ -51,6 +51,11 @@ END
 chromium chromium
 chromedriver chromium-driver
 setpriv util-linux
+END
+        ;;
+        java) cat <<'END'
+javac default-jdk-headless
+mvn maven
 END
         ;;
         wordpress) cat <<'END'

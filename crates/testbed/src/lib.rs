@@ -1,5 +1,5 @@
 //! Real servers for tests: PostgreSQL, MariaDB and Redis on private ports and in private directories, and captures of
-//! what they say; and a browser.
+//! what they say; a browser; and Java programs with JDBC drivers.
 //!
 //! A server is ready when its `start` returns and gone when its value is dropped, also when the test panics; when
 //! the test process is killed, the kernel ends the server. Everything here panics with a message that says what is
@@ -10,6 +10,7 @@
 pub mod browser;
 pub mod capture;
 pub mod certificate;
+pub mod java;
 pub mod mariadb;
 pub mod postgres;
 pub mod process;
@@ -18,6 +19,7 @@ pub mod redis;
 pub use browser::Browser;
 pub use capture::Capture;
 pub use certificate::Certificate;
+pub use java::JavaProgram;
 pub use mariadb::{MariaDb, MariaDbOptions};
 pub use postgres::{Postgres, PostgresAuth, PostgresOptions};
 pub use process::require;

@@ -24,7 +24,8 @@ const ARROWS: &[(&str, &[&str])] = &[
     (
         "longwire",
         &[
-            "model", "wire", "capture", "analysis", "link", "predict", "report", "tunnel", "live", "demo", "servers",
+            "model", "wire", "capture", "analysis", "link", "predict", "report", "tunnel", "live", "demo",
+            "servers",
         ],
     ),
 ];

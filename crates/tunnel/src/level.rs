@@ -76,7 +76,9 @@ impl FromStr for Level {
         text.parse()
             .ok()
             .and_then(Self::of)
-            .ok_or_else(|| ParseLevelError { text: text.to_owned() })
+            .ok_or_else(|| ParseLevelError {
+                text: text.to_owned(),
+            })
     }
 }
 

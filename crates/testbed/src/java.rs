@@ -1,0 +1,178 @@
+//! Java programs of tests: one source file, compiled here, run with JDBC drivers that are named by their Maven coordinates.
+//!
+//! Maven fetches a driver once, from wherever this machine's Maven is told to look, and keeps it (`~/.m2`); a copy under the target
+//! directory makes later tests do without Maven.
+
+use std::fs::File;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use tempfile::TempDir;
+
+use crate::process::{require, run};
+
+/// A compiled Java program; its classes are gone when dropped.
+#[derive(Debug)]
+pub struct JavaProgram {
+    classes: TempDir,
+    main: String,
+}
+
+impl JavaProgram {
+    /// Compiles `source`, whose main class has the name of the file, with `jars` to compile against.
+    ///
+    /// # Panics
+    /// When there is no JDK, or with the compiler's messages.
+    pub fn compile(source: &Path, jars: &[PathBuf]) -> Self {
+        let classes = tempfile::Builder::new().prefix("testbed-java-").tempdir();
+        let classes = classes.unwrap_or_else(|error| panic!("temporary directory: {error}"));
+        let main = source
+            .file_stem()
+            .unwrap_or_else(|| panic!("{}: not a Java source", source.display()));
+        let main = main.to_string_lossy().into_owned();
+        let mut compiler = Command::new(require("javac"));
+        compiler
+            .args(["-encoding", "UTF-8", "-Xlint:all", "-Werror", "-d"])
+            .arg(classes.path())
+            .arg("-classpath")
+            .arg(class_path(classes.path(), jars))
+            .arg(source);
+        run(compiler);
+        Self { classes, main }
+    }
+
+    /// A command that runs it with `jars` on its class path; the caller adds its arguments.
+    ///
+    /// # Panics
+    /// When there is no Java.
+    pub fn command(&self, jars: &[PathBuf]) -> Command {
+        let mut command = Command::new(require("java"));
+        command
+            .args(QUICK_START)
+            .arg("-classpath")
+            .arg(class_path(self.classes.path(), jars))
+            .arg(&self.main);
+        command
+    }
+}
+
+/// The jars that `coordinates` name, each `group:artifact:version`, without what they depend on: drivers depend on nothing.
+/// Those that are not here yet are fetched, by one run of Maven.
+///
+/// # Panics
+/// When Maven is missing or cannot find one: with its message.
+pub fn jars(coordinates: &[&str]) -> Vec<PathBuf> {
+    let directory = jar_directory();
+    let wanted: Vec<Artifact<'_>> = coordinates.iter().map(|text| Artifact::parse(text)).collect();
+    // Other tests of this process and other processes may want the same at this moment.
+    let lock = File::create(directory.join("lock")).and_then(|file| file.lock().map(|()| file));
+    let _lock = lock.unwrap_or_else(|error| panic!("{}: {error}", directory.display()));
+    let missing: Vec<&Artifact<'_>> = wanted
+        .iter()
+        .filter(|artifact| !artifact.file(&directory).exists())
+        .collect();
+    if !missing.is_empty() {
+        fetch(&missing, &directory);
+    }
+    wanted.iter().map(|artifact| artifact.file(&directory)).collect()
+}
+
+/// A jar by its Maven coordinate.
+struct Artifact<'a> {
+    group: &'a str,
+    name: &'a str,
+    version: &'a str,
+}
+
+impl<'a> Artifact<'a> {
+    fn parse(coordinate: &'a str) -> Self {
+        match coordinate.split(':').collect::<Vec<_>>()[..] {
+            [group, name, version] => Self { group, name, version },
+            _ => panic!("'{coordinate}' is not group:artifact:version"),
+        }
+    }
+
+    fn file(&self, directory: &Path) -> PathBuf {
+        directory.join(format!("{}-{}.jar", self.name, self.version))
+    }
+
+    fn element(&self) -> String {
+        let Self { group, name, version } = self;
+        format!(
+            "<artifactItem><groupId>{group}</groupId><artifactId>{name}</artifactId><version>{version}</version></artifactItem>"
+        )
+    }
+}
+
+/// Has Maven copy `artifacts` into `directory`. First beside it, so that a jar that is there is whole.
+fn fetch(artifacts: &[&Artifact<'_>], directory: &Path) {
+    let maven = require("mvn");
+    let arriving =
+        tempfile::tempdir_in(directory).unwrap_or_else(|error| panic!("{}: {error}", directory.display()));
+    let project = arriving.path().join("pom.xml");
+    let items: String = artifacts.iter().map(|artifact| artifact.element()).collect();
+    std::fs::write(&project, PROJECT.replace("ITEMS", &items))
+        .unwrap_or_else(|error| panic!("{}: {error}", project.display()));
+    let mut command = Command::new(maven);
+    command.args(["--quiet", "--batch-mode", "--file"]).arg(&project);
+    command
+        .arg("dependency:copy")
+        .arg(format!("-DoutputDirectory={}", arriving.path().display()));
+    run(command);
+    for artifact in artifacts {
+        let (from, to) = (artifact.file(arriving.path()), artifact.file(directory));
+        std::fs::rename(&from, &to).unwrap_or_else(|error| panic!("{}: {error}", from.display()));
+    }
+}
+
+/// Where jars are kept: beside the programs of this build.
+fn jar_directory() -> PathBuf {
+    let program = std::env::current_exe().unwrap_or_else(|error| panic!("this program's own path: {error}"));
+    // target/debug/deps/test-1234567890abcdef
+    let build = program.ancestors().nth(2);
+    let build = build.unwrap_or_else(|| panic!("{}: not under a target directory", program.display()));
+    let directory = build.join("java");
+    std::fs::create_dir_all(&directory).unwrap_or_else(|error| panic!("{}: {error}", directory.display()));
+    directory
+}
+
+fn class_path(classes: &Path, jars: &[PathBuf]) -> String {
+    let mut parts = vec![classes.display().to_string()];
+    parts.extend(jars.iter().map(|jar| jar.display().to_string()));
+    parts.join(":")
+}
+
+/// For programs that run a second or two: half of the start of a JVM is its compilers and its garbage collector.
+const QUICK_START: [&str; 3] = ["-XX:TieredStopAtLevel=1", "-XX:+UseSerialGC", "-Xshare:auto"];
+
+/// A project that depends on nothing and copies what it is told; the version of the plug-in is fixed because Maven's own default
+/// is from 2013.
+const PROJECT: &str = "<project>
+<modelVersion>4.0.0</modelVersion>
+<groupId>testbed</groupId><artifactId>jars</artifactId><version>1</version><packaging>pom</packaging>
+<build><plugins><plugin>
+<groupId>org.apache.maven.plugins</groupId><artifactId>maven-dependency-plugin</artifactId><version>3.6.1</version>
+<configuration><artifactItems>ITEMS</artifactItems></configuration>
+</plugin></plugins></build>
+</project>
+";
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    #[should_panic(expected = "'postgresql' is not group:artifact:version")]
+    fn a_coordinate_has_three_parts() {
+        Artifact::parse("postgresql");
+    }
+
+    #[test]
+    fn a_jar_is_named_as_maven_names_it() {
+        let artifact = Artifact::parse("org.postgresql:postgresql:42.7.4");
+        assert_eq!(
+            artifact.file(Path::new("java")),
+            Path::new("java/postgresql-42.7.4.jar")
+        );
+    }
+}
