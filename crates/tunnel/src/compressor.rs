@@ -1,6 +1,13 @@
 //! One direction of a lane: chunks in, compressed chunks out, with one context for all of them.
+//!
+//! A codec's context is made when it is first used, so that a lane which uses one pays for one. Changing between levels of one
+//! codec begins its context anew, changing between codecs does not: each remembers what it compressed itself.
 
-use crate::{Level, MOST_OF_A_CHUNK};
+use crate::{Codec, Level, MOST_OF_A_CHUNK};
+use std::fmt;
+
+mod lz4;
+mod zstandard;
 
 /// How a chunk was put into bytes; travels in its frame.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -25,9 +32,15 @@ pub enum CompressError {
     TooLarge,
 }
 
+/// Most bytes by which a compressed chunk may be larger than the chunk: a codec's own headers, where nothing got smaller.
+pub const MOST_ADDED_TO_A_CHUNK: usize = 64;
+
 /// Compresses what one direction of a lane sends.
-#[derive(Debug, Default)]
-pub struct Compressor {}
+#[derive(Default)]
+pub struct Compressor {
+    lz4: Option<lz4::Encoder>,
+    zstd: Option<zstandard::Encoder>,
+}
 
 impl Compressor {
     /// A compressor that remembers nothing yet.
@@ -36,30 +49,59 @@ impl Compressor {
     }
 
     /// Appends `chunk` to `out` as `level` has it, and says how. All of it can be turned back as soon as it has arrived: nothing
-    /// waits for a later chunk.
+    /// waits for a later chunk. What is appended is at most [`MOST_ADDED_TO_A_CHUNK`] larger than the chunk.
     ///
     /// # Errors
     /// When the chunk is larger than [`MOST_OF_A_CHUNK`], or the codec fails.
     pub fn compress(
         &mut self,
         chunk: &[u8],
-        _level: Level,
+        level: Level,
         out: &mut Vec<u8>,
     ) -> Result<Coding, CompressError> {
         if chunk.len() > MOST_OF_A_CHUNK {
             return Err(CompressError::TooLarge);
         }
-        out.extend_from_slice(chunk);
-        Ok(Coding::Stored)
+        match level.codec() {
+            Codec::Off => {
+                out.extend_from_slice(chunk);
+                Ok(Coding::Stored)
+            }
+            Codec::Lz4 => {
+                self.lz4
+                    .get_or_insert_with(lz4::Encoder::new)
+                    .compress(chunk, out)?;
+                Ok(Coding::Lz4)
+            }
+            Codec::Zstd(effort) => {
+                let encoder = match &mut self.zstd {
+                    Some(encoder) => encoder,
+                    none => none.insert(zstandard::Encoder::new()?),
+                };
+                encoder.compress(chunk, effort, out)?;
+                Ok(Coding::Zstd)
+            }
+        }
     }
 
-    /// Forgets what came before: the next chunk can be turned back without it. Its frame carries the fact.
-    pub fn forget(&mut self) {}
+    /// Forgets what came before: the next chunk can be turned back without it. Its frame carries the fact, and the other end's
+    /// [`Decompressor::forget`] is called before that chunk is turned back.
+    pub fn forget(&mut self) {
+        if let Some(encoder) = &mut self.lz4 {
+            encoder.forget();
+        }
+        if let Some(encoder) = &mut self.zstd {
+            encoder.forget();
+        }
+    }
 }
 
 /// Turns back what a [`Compressor`] made, in the same order.
-#[derive(Debug, Default)]
-pub struct Decompressor {}
+#[derive(Default)]
+pub struct Decompressor {
+    lz4: Option<lz4::Decoder>,
+    zstd: Option<zstandard::Decoder>,
+}
 
 impl Decompressor {
     /// A decompressor that remembers nothing yet.
@@ -70,17 +112,62 @@ impl Decompressor {
     /// Appends to `out` the chunk that `bytes` were made of: at most [`MOST_OF_A_CHUNK`] bytes, whatever `bytes` are.
     ///
     /// # Errors
-    /// When `bytes` do not continue what came before, or would make more.
+    /// When `bytes` do not continue what came before, or would make more. `out` may then hold part of a chunk, and nothing that
+    /// comes later can be turned back.
     pub fn decompress(
         &mut self,
-        _coding: Coding,
+        coding: Coding,
         bytes: &[u8],
         out: &mut Vec<u8>,
     ) -> Result<(), CompressError> {
-        if bytes.len() > MOST_OF_A_CHUNK {
-            return Err(CompressError::TooLarge);
+        match coding {
+            Coding::Stored if bytes.len() > MOST_OF_A_CHUNK => Err(CompressError::TooLarge),
+            Coding::Stored => {
+                out.extend_from_slice(bytes);
+                Ok(())
+            }
+            Coding::Lz4 => self
+                .lz4
+                .get_or_insert_with(lz4::Decoder::new)
+                .decompress(bytes, out),
+            Coding::Zstd => match &mut self.zstd {
+                Some(decoder) => decoder.decompress(bytes, out),
+                none => none.insert(zstandard::Decoder::new()?).decompress(bytes, out),
+            },
         }
-        out.extend_from_slice(bytes);
-        Ok(())
+    }
+
+    /// Forgets what came before, where the sender's [`Compressor::forget`] did.
+    pub fn forget(&mut self) {
+        if let Some(decoder) = &mut self.lz4 {
+            decoder.forget();
+        }
+        if let Some(decoder) = &mut self.zstd {
+            decoder.forget();
+        }
+    }
+}
+
+/// Says which contexts were made, nothing of what they remember.
+impl fmt::Debug for Compressor {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(
+            formatter,
+            "Compressor {{ lz4: {}, zstd: {} }}",
+            self.lz4.is_some(),
+            self.zstd.is_some()
+        )
+    }
+}
+
+/// Says which contexts were made, nothing of what they remember.
+impl fmt::Debug for Decompressor {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(
+            formatter,
+            "Decompressor {{ lz4: {}, zstd: {} }}",
+            self.lz4.is_some(),
+            self.zstd.is_some()
+        )
     }
 }

@@ -11,7 +11,7 @@
 pub mod compressor;
 pub mod level;
 
-pub use compressor::{Coding, CompressError, Compressor, Decompressor};
+pub use compressor::{Coding, CompressError, Compressor, Decompressor, MOST_ADDED_TO_A_CHUNK};
 pub use level::{Codec, Level, LevelChoice, ParseLevelError};
 
 /// Most bytes of a stream in one chunk: bounds what a decompressor may make of one frame, and how long a small message

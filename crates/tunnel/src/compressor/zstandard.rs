@@ -1,0 +1,133 @@
+//! Zstandard: one long-lived frame, flushed after every chunk; another level ends it and begins another.
+
+use super::CompressError;
+use crate::MOST_OF_A_CHUNK;
+use zstd::stream::raw::{
+    CParameter, DParameter, Decoder as RawDecoder, Encoder as RawEncoder, InBuffer, Operation, OutBuffer,
+};
+use zstd::zstd_safe;
+
+/// How far back a chunk may repeat what went before, as a power of two: 4 MiB. The receiver keeps as much, and refuses more.
+const WINDOW_LOG: u32 = 22;
+
+pub(super) struct Encoder {
+    frame: RawEncoder<'static>,
+    /// Level of the frame that is open; absent between frames.
+    effort: Option<i32>,
+}
+
+impl Encoder {
+    pub(super) fn new() -> Result<Self, CompressError> {
+        let frame = RawEncoder::new(1).map_err(|_| CompressError::Damaged)?;
+        Ok(Self { frame, effort: None })
+    }
+
+    pub(super) fn compress(
+        &mut self,
+        chunk: &[u8],
+        effort: i32,
+        out: &mut Vec<u8>,
+    ) -> Result<(), CompressError> {
+        if chunk.is_empty() {
+            return Ok(());
+        }
+        out.reserve(zstd_safe::compress_bound(chunk.len()) + super::MOST_ADDED_TO_A_CHUNK);
+        if self.effort != Some(effort) {
+            if self.effort.take().is_some() {
+                drain(out, |out| self.frame.finish(out, true))?;
+            }
+            self.set(effort)?;
+        }
+        let mut unread = InBuffer::around(chunk);
+        while unread.pos() < chunk.len() {
+            step(out, |out| self.frame.run(&mut unread, out))?;
+        }
+        drain(out, |out| self.frame.flush(out))
+    }
+
+    pub(super) fn forget(&mut self) {
+        // Resetting the session of a context does not fail (zstd.h, ZSTD_CCtx_reset).
+        let _ = self.frame.reinit();
+        self.effort = None;
+    }
+
+    fn set(&mut self, effort: i32) -> Result<(), CompressError> {
+        let parameters = [
+            CParameter::CompressionLevel(effort),
+            CParameter::WindowLog(WINDOW_LOG),
+        ];
+        for parameter in parameters {
+            self.frame
+                .set_parameter(parameter)
+                .map_err(|_| CompressError::Damaged)?;
+        }
+        self.effort = Some(effort);
+        Ok(())
+    }
+}
+
+pub(super) struct Decoder {
+    frame: RawDecoder<'static>,
+    is_damaged: bool,
+}
+
+impl Decoder {
+    pub(super) fn new() -> Result<Self, CompressError> {
+        let mut frame = RawDecoder::new().map_err(|_| CompressError::Damaged)?;
+        frame
+            .set_parameter(DParameter::WindowLogMax(WINDOW_LOG))
+            .map_err(|_| CompressError::Damaged)?;
+        Ok(Self {
+            frame,
+            is_damaged: false,
+        })
+    }
+
+    pub(super) fn decompress(&mut self, bytes: &[u8], out: &mut Vec<u8>) -> Result<(), CompressError> {
+        if self.is_damaged {
+            return Err(CompressError::Damaged);
+        }
+        let turned_back = self.turn_back(bytes, out);
+        self.is_damaged = turned_back.is_err();
+        turned_back
+    }
+
+    pub(super) fn forget(&mut self) {
+        // Resetting the session of a context does not fail (zstd.h, ZSTD_DCtx_reset).
+        let _ = self.frame.reinit();
+    }
+
+    fn turn_back(&mut self, bytes: &[u8], out: &mut Vec<u8>) -> Result<(), CompressError> {
+        let most = out.len() + MOST_OF_A_CHUNK;
+        // One more than allowed, so that a full buffer never hides that there is more.
+        out.reserve(MOST_OF_A_CHUNK + 1);
+        let mut unread = InBuffer::around(bytes);
+        while unread.pos() < bytes.len() {
+            step(out, |out| self.frame.run(&mut unread, out))?;
+            if out.len() > most {
+                return Err(CompressError::TooLarge);
+            }
+        }
+        Ok(())
+    }
+}
+
+/// Runs `operation` until it has nothing left to write.
+fn drain(
+    out: &mut Vec<u8>,
+    mut operation: impl FnMut(&mut OutBuffer<'_, Vec<u8>>) -> std::io::Result<usize>,
+) -> Result<(), CompressError> {
+    while step(out, &mut operation)? > 0 {
+        out.reserve(super::MOST_ADDED_TO_A_CHUNK);
+    }
+    Ok(())
+}
+
+/// Runs `operation` once, behind what `out` already holds.
+fn step(
+    out: &mut Vec<u8>,
+    operation: impl FnOnce(&mut OutBuffer<'_, Vec<u8>>) -> std::io::Result<usize>,
+) -> Result<usize, CompressError> {
+    let end = out.len();
+    operation(&mut OutBuffer::around_pos(out, end)).map_err(|_| CompressError::Damaged)
+}

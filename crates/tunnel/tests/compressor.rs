@@ -1,0 +1,248 @@
+//! What a compressor makes, a decompressor turns back, whatever the order of chunks, levels and forgetting; and no bytes
+//! make a decompressor panic or give more than a chunk.
+
+use proptest::collection::vec;
+use proptest::prelude::*;
+use tunnel::{
+    Coding, CompressError, Compressor, Decompressor, Level, MOST_ADDED_TO_A_CHUNK, MOST_OF_A_CHUNK,
+};
+
+/// What is done to one direction of a lane.
+#[derive(Debug, Clone)]
+enum Step {
+    Chunk { level: u8, bytes: Vec<u8> },
+    Forget,
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(32))]
+
+    #[test]
+    fn what_was_compressed_comes_back(steps in vec(step(), 1..40)) {
+        let mut near = Compressor::new();
+        let mut far = Decompressor::new();
+        for step in steps {
+            match step {
+                Step::Forget => {
+                    near.forget();
+                    far.forget();
+                }
+                Step::Chunk { level, bytes } => carry(&mut near, &mut far, level, &bytes),
+            }
+        }
+    }
+
+    #[test]
+    fn foreign_bytes_are_refused_or_bounded(
+        before in vec(any::<u8>(), 0..2_000),
+        coding in coding(),
+        chunks in vec(vec(any::<u8>(), 0..3_000), 1..8),
+    ) {
+        let mut near = Compressor::new();
+        let mut far = Decompressor::new();
+        carry(&mut near, &mut far, 1, &before);
+        carry(&mut near, &mut far, 2, &before);
+        for bytes in chunks {
+            turn_back_anything(&mut far, coding, &bytes);
+        }
+    }
+
+    #[test]
+    fn damaged_chunks_are_refused_or_bounded(
+        chunks in vec((1u8..=9, text(4_000)), 1..10),
+        at in any::<prop::sample::Index>(),
+        flip in 1u8..,
+    ) {
+        let mut near = Compressor::new();
+        let mut far = Decompressor::new();
+        for (level, chunk) in chunks {
+            let mut bytes = Vec::new();
+            let coding = near.compress(&chunk, Level::of(level).unwrap(), &mut bytes).unwrap();
+            if let Some(byte) = (!bytes.is_empty()).then(|| at.index(bytes.len())).and_then(|at| bytes.get_mut(at)) {
+                *byte ^= flip;
+            }
+            turn_back_anything(&mut far, coding, &bytes);
+        }
+    }
+}
+
+#[test]
+fn every_chunk_size_at_every_level_comes_back() {
+    let mut near = Compressor::new();
+    let mut far = Decompressor::new();
+    let text: Vec<u8> = (0..MOST_OF_A_CHUNK)
+        .map(|at| b"select note from orders "[at % 24] ^ u8::from(at % 7 == 0))
+        .collect();
+    for size in [
+        0,
+        1,
+        2,
+        12,
+        13,
+        14,
+        127,
+        128,
+        4_096,
+        MOST_OF_A_CHUNK - 1,
+        MOST_OF_A_CHUNK,
+    ] {
+        for level in 0..=9 {
+            carry(&mut near, &mut far, level, &text[..size]);
+        }
+    }
+}
+
+#[test]
+fn more_than_a_chunk_is_refused_by_both() {
+    let mut out = Vec::new();
+    let large = vec![7; MOST_OF_A_CHUNK + 1];
+    assert_eq!(
+        Compressor::new().compress(&large, Level::OFF, &mut out),
+        Err(CompressError::TooLarge)
+    );
+    assert_eq!(
+        Decompressor::new().decompress(Coding::Stored, &large, &mut out),
+        Err(CompressError::TooLarge)
+    );
+    assert!(out.is_empty());
+}
+
+/// 1 MiB of zeros in a few dozen bytes.
+#[test]
+fn a_bomb_is_refused() {
+    let bomb = zstd::encode_all(&vec![0; 1 << 20][..], 3).unwrap();
+    let mut out = Vec::new();
+    assert_eq!(
+        Decompressor::new().decompress(Coding::Zstd, &bomb, &mut out),
+        Err(CompressError::TooLarge)
+    );
+    assert!(out.capacity() < 4 * MOST_OF_A_CHUNK, "{}", out.capacity());
+}
+
+#[test]
+fn a_frame_with_a_larger_window_is_refused() {
+    let mut encoder = zstd::stream::Encoder::new(Vec::new(), 3).unwrap();
+    encoder.window_log(27).unwrap();
+    std::io::Write::write_all(&mut encoder, b"text").unwrap();
+    let frame = encoder.finish().unwrap();
+    let refused = Decompressor::new().decompress(Coding::Zstd, &frame, &mut Vec::new());
+    assert_eq!(refused, Err(CompressError::Damaged));
+}
+
+#[test]
+fn what_was_forgotten_is_not_referred_to() {
+    let secret: Vec<u8> = (0..4_000u32)
+        .flat_map(|at| at.wrapping_mul(2_654_435_761).to_le_bytes())
+        .collect();
+    for level in 1..=9 {
+        let mut near = Compressor::new();
+        let mut first = Vec::new();
+        near.compress(&secret, Level::of(level).unwrap(), &mut first)
+            .unwrap();
+        near.forget();
+        let mut again = Vec::new();
+        let coding = near
+            .compress(&secret, Level::of(level).unwrap(), &mut again)
+            .unwrap();
+        assert!(
+            again.len() > secret.len() * 9 / 10,
+            "level {level}: {} bytes",
+            again.len()
+        );
+        let mut out = Vec::new();
+        Decompressor::new().decompress(coding, &again, &mut out).unwrap();
+        assert!(out == secret, "level {level}");
+    }
+}
+
+/// A row that another connection has fetched costs next to nothing, at the levels with a long memory.
+#[test]
+fn repeated_rows_find_each_other_through_other_traffic() {
+    let mut noise = 1u32;
+    let mut random = |length: usize| -> Vec<u8> {
+        let next = || {
+            noise = noise.wrapping_mul(1_664_525).wrapping_add(1_013_904_223);
+            (noise >> 24) as u8
+        };
+        std::iter::repeat_with(next).take(length).collect()
+    };
+    let row = random(8_000);
+    for level in 2..=9 {
+        let mut near = Compressor::new();
+        near.compress(&row, Level::of(level).unwrap(), &mut Vec::new())
+            .unwrap();
+        for _ in 0..16 {
+            near.compress(
+                &random(MOST_OF_A_CHUNK),
+                Level::of(level).unwrap(),
+                &mut Vec::new(),
+            )
+            .unwrap();
+        }
+        let mut again = Vec::new();
+        near.compress(&row, Level::of(level).unwrap(), &mut again)
+            .unwrap();
+        assert!(
+            again.len() < row.len() / 10,
+            "level {level}: {} bytes",
+            again.len()
+        );
+    }
+}
+
+/// Compresses, checks the bound, turns back and compares.
+fn carry(near: &mut Compressor, far: &mut Decompressor, level: u8, chunk: &[u8]) {
+    let mut bytes = b"before".to_vec();
+    let coding = near
+        .compress(chunk, Level::of(level).unwrap(), &mut bytes)
+        .unwrap();
+    assert!(bytes.starts_with(b"before"));
+    assert!(bytes.len() - 6 <= chunk.len() + MOST_ADDED_TO_A_CHUNK);
+    let mut out = b"kept".to_vec();
+    far.decompress(coding, &bytes[6..], &mut out).unwrap();
+    assert!(out[4..] == *chunk, "level {level}, {} bytes", chunk.len());
+}
+
+fn turn_back_anything(far: &mut Decompressor, coding: Coding, bytes: &[u8]) {
+    let mut out = Vec::new();
+    if far.decompress(coding, bytes, &mut out).is_ok() {
+        assert!(out.len() <= MOST_OF_A_CHUNK);
+    }
+    assert!(out.capacity() <= 4 * MOST_OF_A_CHUNK);
+}
+
+fn step() -> impl Strategy<Value = Step> {
+    prop_oneof![
+        1 => Just(Step::Forget),
+        8 => (0u8..=9, chunk()).prop_map(|(level, bytes)| Step::Chunk { level, bytes }),
+    ]
+}
+
+fn coding() -> impl Strategy<Value = Coding> {
+    prop_oneof![Just(Coding::Lz4), Just(Coding::Zstd)]
+}
+
+fn chunk() -> impl Strategy<Value = Vec<u8>> {
+    prop_oneof![
+        4 => text(2_000),
+        2 => vec(any::<u8>(), 0..300),
+        1 => (any::<u8>(), 0..=MOST_OF_A_CHUNK).prop_map(|(byte, length)| vec![byte; length]),
+        1 => text(MOST_OF_A_CHUNK / 8),
+    ]
+}
+
+/// Words, so that chunks have much in common.
+fn text(words: usize) -> impl Strategy<Value = Vec<u8>> {
+    let word = prop_oneof![
+        Just("order "),
+        Just("customer "),
+        Just("note "),
+        Just("2026-11-21 "),
+        Just("\0\0\0\x0b")
+    ];
+    vec(word, 0..words / 2).prop_map(|words| {
+        let mut text = words.concat().into_bytes();
+        text.truncate(MOST_OF_A_CHUNK);
+        text
+    })
+}
