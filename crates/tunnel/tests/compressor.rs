@@ -1,6 +1,8 @@
 //! What a compressor makes, a decompressor turns back, whatever the order of chunks, levels and forgetting; and no bytes
 //! make a decompressor panic or give more than a chunk.
 
+#![allow(clippy::unwrap_used, reason = "test helpers")]
+
 use proptest::collection::vec;
 use proptest::prelude::*;
 use tunnel::{
