@@ -26,6 +26,7 @@ pub mod terminal;
 mod timer;
 mod tls;
 mod transport;
+pub mod tunnel;
 
 pub use clock::Clock;
 pub use error::{Blame, LiveError, OsError};

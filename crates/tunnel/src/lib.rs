@@ -4,14 +4,18 @@
 //! sender reads is cut into *chunks*, each compressed with the context that all chunks of that direction of the lane share,
 //! and sent as a frame. This crate turns bytes into frames and back; sockets, keys and clocks are `live`'s.
 //!
-//! Start reading at [`level`].
+//! Start reading at [`lane`].
 
 #![forbid(unsafe_code)]
 
 pub mod compressor;
+pub mod frame;
+pub mod lane;
 pub mod level;
 
 pub use compressor::{Coding, CompressError, Compressor, Decompressor, MOST_ADDED_TO_A_CHUNK};
+pub use frame::{End, Isolation, StreamId, Wish};
+pub use lane::{Event, Lane, LaneError, Pick};
 pub use level::{Codec, Level, LevelChoice, ParseLevelError};
 
 /// Most bytes of a stream in one chunk: bounds what a decompressor may make of one frame, and how long a small message

@@ -1,0 +1,99 @@
+//! What an end of a tunnel tells while it runs.
+
+use super::TunnelError;
+use std::fmt;
+use std::net::SocketAddr;
+use std::time::Duration;
+use tunnel::End;
+
+/// Something a user should read at once. [`fmt::Display`] is one line, without the program's name.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Notice {
+    /// A lane stands.
+    LaneUp {
+        /// Which end the other is.
+        end: End,
+        /// Its address.
+        peer: SocketAddr,
+        /// Lanes up now, this one included.
+        lanes: u64,
+    },
+    /// A lane that stood does no more.
+    LaneLost {
+        /// Why.
+        reason: TunnelError,
+        /// The streams that ended with it.
+        streams: usize,
+    },
+    /// No lane can be had; it is tried again and again, and told once.
+    NoLane {
+        /// Why.
+        reason: TunnelError,
+    },
+    /// Somebody connected to the tunnel's port and was not let in.
+    PeerRefused {
+        /// Why.
+        reason: TunnelError,
+    },
+    /// The database behind the far end cannot be reached; told once until it can be.
+    DatabaseUnreachable {
+        /// Why.
+        reason: TunnelError,
+    },
+    /// A client was turned away.
+    StreamRefused {
+        /// Where it came from.
+        client: SocketAddr,
+        /// Why.
+        reason: Refused,
+    },
+}
+
+/// Why a client was turned away.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Refused {
+    /// There was no lane for as long as it could wait.
+    NoLane(Duration),
+    /// Every lane carries as many streams as it may.
+    TooMany,
+    /// The far end could not connect to the database.
+    NoDatabase,
+    /// The far end had no room for it.
+    FarFull,
+}
+
+impl fmt::Display for Notice {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::LaneUp { end, peer, lanes } => {
+                let plural = if *lanes == 1 { "" } else { "s" };
+                write!(formatter, "the {end} {peer} is connected ({lanes} lane{plural})")
+            }
+            Self::LaneLost { reason, streams } => {
+                let plural = if *streams == 1 { "" } else { "s" };
+                write!(formatter, "{reason}; {streams} stream{plural} ended with it")
+            }
+            Self::NoLane { reason } => write!(formatter, "{reason}; trying again"),
+            Self::PeerRefused { reason } => write!(formatter, "refused: {reason}"),
+            Self::DatabaseUnreachable { reason } => fmt::Display::fmt(reason, formatter),
+            Self::StreamRefused { client, reason } => {
+                write!(formatter, "turned the client {client} away: {reason}")
+            }
+        }
+    }
+}
+
+impl fmt::Display for Refused {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::NoLane(after) => write!(
+                formatter,
+                "no lane to the far end within {} s",
+                after.as_secs_f64()
+            ),
+            Self::TooMany => formatter.write_str("every lane carries as many streams as it may"),
+            Self::NoDatabase => formatter.write_str("the far end could not connect to the database"),
+            Self::FarFull => formatter.write_str("the far end has no room for it"),
+        }
+    }
+}

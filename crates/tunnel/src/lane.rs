@@ -1,0 +1,668 @@
+//! One lane, as one of its ends sees it: many streams on one connection.
+//!
+//! It owns no socket and no clock. The calling order, again and again:
+//!
+//! 1. Bytes from the lane's socket go into [`Lane::space`], are made known with [`Lane::filled`], and come out of [`Lane::next`]
+//!    as events until there are none. What a stream's own socket took of a chunk is told to [`Lane::consumed`], at once or later:
+//!    that alone lets the other end send more.
+//! 2. A stream whose socket has something to read is told to [`Lane::readable`]. [`Lane::pick`] says whose turn it is and how much
+//!    it may be read; after each pick exactly one of [`Lane::send`], [`Lane::drained`], [`Lane::finish`] and [`Lane::reset`]
+//!    follows. A stream that is not picked is not read: bytes wait where they are.
+//! 3. [`Lane::unsent`] goes to the lane's socket, and [`Lane::sent`] is told how much of it did.
+//!
+//! Memory: [`MOST_STREAMS`] windows of [`BASE_WINDOW`] and [`POOL`] of what they grew, held by whoever uses the lane, and less than
+//! a MiB of its own beside the codecs'.
+
+mod incoming;
+mod schedule;
+mod stream;
+mod worth;
+
+use crate::frame::{
+    self, ChunkHeader, Control, End, Frame, FrameError, GoodbyeReason, Isolation, ResetReason, StreamId, Wish,
+};
+use crate::{Coding, CompressError, Compressor, Decompressor, Level, MOST_OF_A_CHUNK};
+use incoming::Incoming;
+use model::TunnelWay;
+use schedule::Schedule;
+use std::collections::HashMap;
+use std::ops::Range;
+use stream::{Place, Stream};
+
+/// Most streams on a lane.
+pub const MOST_STREAMS: usize = 1024;
+/// What may be sent of a stream before its reader has taken any of it: every stream has it.
+pub const BASE_WINDOW: usize = 32 * 1024;
+/// What the near end lets the far end send at first, and the least that a window grows to, while the pool has it.
+pub const FIRST_WINDOW: usize = 256 * 1024;
+/// No window grows beyond it.
+pub const MOST_WINDOW: usize = 4 * 1024 * 1024;
+/// What all windows of a lane may have beyond [`BASE_WINDOW`], at each end.
+pub const POOL: usize = 64 * 1024 * 1024;
+
+/// While this much waits to be sent nobody is picked.
+const ENOUGH_UNSENT: usize = 32 * 1024;
+/// Frames that only answer the other end's; who sends that many without reading is not a tunnel.
+const MOST_UNSENT: usize = 1024 * 1024;
+/// Chunks below it are not worth a codec's trouble.
+const TINY: usize = 128;
+
+/// The other end broke the protocol, or a codec failed.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum LaneError {
+    /// Its bytes are no frames.
+    #[error(transparent)]
+    Frame(#[from] FrameError),
+    /// It sent something that only the other end may send, or that may come once.
+    #[error("sent {what} where there may be none")]
+    OutOfPlace {
+        /// Which frame.
+        what: &'static str,
+    },
+    /// It speaks of a stream that was never opened.
+    #[error("spoke of the stream {stream}, which was never opened")]
+    NotOpened {
+        /// Its number.
+        stream: u32,
+    },
+    /// It sent what it had no credit for.
+    #[error("sent more of the stream {stream} than it had credit for")]
+    Credit {
+        /// Its number.
+        stream: u32,
+    },
+    /// It asks without reading the answers.
+    #[error("does not read what it is answered")]
+    Flood,
+    /// A chunk cannot be turned back.
+    #[error("sent what cannot be turned back: {0}")]
+    Chunk(CompressError),
+    /// A chunk could not be compressed.
+    #[error("could not be sent a chunk: {0}")]
+    Compress(CompressError),
+    /// It closes the lane.
+    #[error("{0}")]
+    Goodbye(GoodbyeReason),
+}
+
+/// What the other end did.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Event<'a> {
+    /// It is a tunnel of this version, and wants this. Once, before anything else.
+    Hello(Wish),
+    /// A client connected; at the far end only.
+    Opened(StreamId),
+    /// Bytes for a stream's socket. At most what this end's window allows is ever held.
+    Bytes {
+        /// Whose.
+        stream: StreamId,
+        /// To be passed on, in this order.
+        bytes: &'a [u8],
+        /// How they came.
+        coding: Coding,
+    },
+    /// After the bytes before, no more will come for a stream's socket.
+    Finished(StreamId),
+    /// A stream is over.
+    Reset(StreamId, ResetReason),
+}
+
+/// Whose turn it is to send.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Pick {
+    /// Whose.
+    pub stream: StreamId,
+    /// Most bytes that may be read of its socket and sent; never 0.
+    pub most: usize,
+}
+
+/// An end of a lane.
+pub struct Lane {
+    end: End,
+    isolation: Isolation,
+    greeted: bool,
+    incoming: Incoming,
+    decoded: Vec<u8>,
+    decompressor: Decompressor,
+    unsent: Vec<u8>,
+    /// How many of `unsent` have been sent by now.
+    gone: usize,
+    compressor: Compressor,
+    /// What the compressor's context is about, where statements are isolated.
+    statement: Option<(StreamId, u64)>,
+    streams: HashMap<StreamId, Stream>,
+    newest: u32,
+    schedule: Schedule,
+    /// What windows have beyond the base, in all.
+    grown: usize,
+    /// What left on it. Whoever times the codec and the lane's socket adds that.
+    pub out: TunnelWay,
+    /// What came over it, likewise.
+    pub came: TunnelWay,
+}
+
+impl std::fmt::Debug for Lane {
+    fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        formatter
+            .debug_struct("Lane")
+            .field("end", &self.end)
+            .field("streams", &self.streams.len())
+            .finish_non_exhaustive()
+    }
+}
+
+impl Lane {
+    /// A lane on which nothing has passed; its hello, which says what this end wants, is the first to be sent.
+    pub fn new(end: End, wish: Wish) -> Self {
+        let mut lane = Self {
+            end,
+            isolation: wish.isolation,
+            greeted: false,
+            incoming: Incoming::new(),
+            decoded: Vec::new(),
+            decompressor: Decompressor::new(),
+            unsent: Vec::new(),
+            gone: 0,
+            compressor: Compressor::new(),
+            statement: None,
+            streams: HashMap::new(),
+            newest: 0,
+            schedule: Schedule::default(),
+            grown: 0,
+            out: TunnelWay::default(),
+            came: TunnelWay::default(),
+        };
+        lane.write(Control::Hello(wish));
+        lane
+    }
+
+    /// From now on what this end sends is isolated like this.
+    pub fn isolate(&mut self, isolation: Isolation) {
+        self.isolation = isolation;
+    }
+
+    /// Whether the other end has said hello.
+    pub const fn is_greeted(&self) -> bool {
+        self.greeted
+    }
+
+    /// Streams that are not over.
+    pub fn open_streams(&self) -> usize {
+        self.streams.len()
+    }
+
+    /// Opens a stream for a client that connected; at the near end, which has been greeted. Absent when the lane carries as many
+    /// as it may.
+    pub fn open(&mut self) -> Option<StreamId> {
+        if self.streams.len() >= MOST_STREAMS {
+            return None;
+        }
+        self.newest = self.newest.checked_add(1)?;
+        let id = StreamId(self.newest);
+        self.streams.insert(id, Stream::new(BASE_WINDOW));
+        self.write(Control::Open(id));
+        self.grow(id);
+        self.give_credit(id);
+        Some(id)
+    }
+
+    /// The stream's socket may have something to read, or its end.
+    pub fn readable(&mut self, id: StreamId) {
+        let Some(stream) = self.streams.get_mut(&id) else {
+            return;
+        };
+        stream.sending.readable = true;
+        if stream.sending.place == Place::Idle && !stream.sending.finished {
+            stream.sending.place = Place::Queued;
+            self.schedule.was_idle(id);
+        }
+    }
+
+    /// Who is to be read next. Absent while nobody has anything or enough waits to be sent.
+    pub fn pick(&mut self) -> Option<Pick> {
+        if self.unsent.len() - self.gone >= ENOUGH_UNSENT {
+            return None;
+        }
+        loop {
+            let id = self.schedule.next()?;
+            let Some(stream) = self.streams.get_mut(&id) else {
+                continue;
+            };
+            let sending = &mut stream.sending;
+            if !sending.readable || sending.finished {
+                sending.place = Place::Idle;
+            } else if sending.credit == 0 {
+                sending.place = Place::Starved;
+                self.out.reader_stalls += 1;
+            } else {
+                let most = sending.credit.min(MOST_OF_A_CHUNK);
+                return Some(Pick { stream: id, most });
+            }
+        }
+    }
+
+    /// Sends a chunk of the stream that was picked, not empty, at most as many bytes as the pick allowed. `drained`: its socket
+    /// has nothing more now. Says how the chunk was put.
+    ///
+    /// # Errors
+    /// When the codec fails; the lane can be used no more.
+    pub fn send(
+        &mut self,
+        id: StreamId,
+        chunk: &[u8],
+        drained: bool,
+        level: Level,
+    ) -> Result<Coding, LaneError> {
+        self.forget_sent();
+        let Some(stream) = self.streams.get_mut(&id) else {
+            return Ok(Coding::Stored);
+        };
+        let tries = level != Level::OFF && chunk.len() >= TINY && stream.sending.worth.tries();
+        let level = if tries { level } else { Level::OFF };
+        if std::mem::take(&mut stream.answered) {
+            stream.statement += 1;
+        }
+        let about = Some((id, stream.statement));
+        let fresh = tries && self.isolation == Isolation::Statements && self.statement != about;
+        if fresh {
+            self.compressor.forget();
+            self.statement = about;
+        }
+        let start = frame::begin_chunk(&mut self.unsent);
+        let coding = self
+            .compressor
+            .compress(chunk, level, &mut self.unsent)
+            .map_err(LaneError::Compress)?;
+        let bytes = self.unsent.len() - start;
+        let sending = &mut stream.sending;
+        if tries {
+            sending.worth.tried(chunk.len(), bytes);
+        }
+        sending.credit = sending.credit.saturating_sub(chunk.len());
+        sending.readable = !drained;
+        let header = ChunkHeader {
+            stream: id,
+            coding,
+            fresh,
+            starved: sending.credit == 0 && !drained,
+        };
+        frame::end_chunk(&mut self.unsent, start, header);
+        if drained && self.schedule.nobody_busy() {
+            sending.place = Place::Idle;
+        } else {
+            self.schedule.goes_on(id);
+        }
+        count(&mut self.out, chunk.len(), bytes, coding);
+        if let Some(sum) = self.out.payload_bytes_at.get_mut(usize::from(level.number())) {
+            *sum += chunk.len() as u64;
+        }
+        Ok(coding)
+    }
+
+    /// The stream that was picked has nothing to send now.
+    pub fn drained(&mut self, id: StreamId) {
+        if let Some(stream) = self.streams.get_mut(&id) {
+            stream.sending.readable = false;
+            stream.sending.place = Place::Idle;
+        }
+    }
+
+    /// The stream's socket will send no more.
+    pub fn finish(&mut self, id: StreamId) {
+        let Some(stream) = self.streams.get_mut(&id) else {
+            return;
+        };
+        stream.sending.finished = true;
+        self.write(Control::Fin(id));
+        self.remove_if_over(id);
+    }
+
+    /// The stream is over, both ways, whatever is on its way.
+    pub fn reset(&mut self, id: StreamId, reason: ResetReason) {
+        if self.remove(id) {
+            self.write(Control::Reset(id, reason));
+        }
+    }
+
+    /// The stream's socket took so many of the bytes that came for it.
+    pub fn consumed(&mut self, id: StreamId, count: usize) {
+        let Some(stream) = self.streams.get_mut(&id) else {
+            return;
+        };
+        let receiving = &mut stream.receiving;
+        receiving.held = receiving.held.saturating_sub(count);
+        receiving.consumed += count;
+        if receiving.owes_credit() {
+            if receiving.keeps_pace() {
+                self.grow(id);
+            }
+            self.give_credit(id);
+        }
+        self.remove_if_over(id);
+    }
+
+    /// Asks the other end to answer.
+    pub fn ping(&mut self) {
+        self.write(Control::Ping);
+    }
+
+    /// Says that the lane will be closed.
+    pub fn goodbye(&mut self, reason: GoodbyeReason) {
+        self.write(Control::Goodbye(reason));
+    }
+
+    /// What waits for the lane's socket.
+    pub fn unsent(&self) -> &[u8] {
+        self.unsent.get(self.gone..).unwrap_or_default()
+    }
+
+    /// The lane's socket took so many bytes.
+    pub fn sent(&mut self, count: usize) {
+        self.gone = (self.gone + count).min(self.unsent.len());
+        if self.gone == self.unsent.len() {
+            self.unsent.clear();
+            self.gone = 0;
+        }
+    }
+
+    /// Room for what the lane's socket has, never empty while [`Lane::next`] is called until it has nothing more.
+    pub fn space(&mut self) -> &mut [u8] {
+        self.incoming.space()
+    }
+
+    /// So many bytes of the space were filled.
+    pub fn filled(&mut self, count: usize) {
+        self.incoming.filled(count);
+    }
+
+    /// What the other end did next; absent when more bytes must come first.
+    ///
+    /// # Errors
+    /// When the other end broke the protocol or takes its leave; the lane can be used no more.
+    #[expect(
+        clippy::should_implement_trait,
+        reason = "events borrow from the lane, which an iterator's items cannot"
+    )]
+    pub fn next(&mut self) -> Result<Option<Event<'_>>, LaneError> {
+        loop {
+            let seen = if self.greeted {
+                self.look()?
+            } else {
+                self.look_for_hello()?
+            };
+            match seen {
+                Seen::Nothing => return Ok(None),
+                Seen::Handled => {}
+                Seen::Event(event) => return Ok(Some(event)),
+                Seen::Stored(stream, place) => {
+                    let bytes = self.incoming.at(place);
+                    let coding = Coding::Stored;
+                    return Ok(Some(Event::Bytes {
+                        stream,
+                        bytes,
+                        coding,
+                    }));
+                }
+                Seen::Decoded(stream, coding) => {
+                    let bytes = &self.decoded;
+                    return Ok(Some(Event::Bytes {
+                        stream,
+                        bytes,
+                        coding,
+                    }));
+                }
+            }
+        }
+    }
+
+    fn look_for_hello(&mut self) -> Result<Seen, LaneError> {
+        let Some((wish, length)) = frame::read_hello(self.incoming.waiting())? else {
+            return Ok(Seen::Nothing);
+        };
+        self.incoming.take(length);
+        self.came.tunnel_bytes += length as u64;
+        self.greeted = true;
+        Ok(Seen::Event(Event::Hello(wish)))
+    }
+
+    fn look(&mut self) -> Result<Seen, LaneError> {
+        let (frame, length) = match frame::read(self.incoming.waiting())? {
+            None => return Ok(Seen::Nothing),
+            Some(read) => read,
+        };
+        let seen = match frame {
+            Frame::Control(control) => {
+                self.incoming.take(length);
+                self.control(control)?
+            }
+            Frame::Data {
+                stream,
+                coding,
+                fresh,
+                starved,
+                payload,
+            } => {
+                let payload = payload.len();
+                self.data(stream, coding, Marks { fresh, starved }, length, payload)?
+            }
+        };
+        self.came.tunnel_bytes += length as u64;
+        Ok(seen)
+    }
+
+    fn data(
+        &mut self,
+        id: StreamId,
+        coding: Coding,
+        marks: Marks,
+        length: usize,
+        payload: usize,
+    ) -> Result<Seen, LaneError> {
+        let whole = self.incoming.take(length);
+        let place = whole.end - payload..whole.end;
+        let count = if coding == Coding::Stored {
+            place.len()
+        } else {
+            // A chunk of a stream that is over is part of the context all the same.
+            self.decode(coding, marks.fresh, place.clone())?
+        };
+        self.came.payload_bytes += count as u64;
+        self.came.chunks += 1;
+        if coding == Coding::Stored {
+            self.came.stored_chunks += 1;
+        }
+        let Some(stream) = self.known(id)? else {
+            return Ok(Seen::Handled);
+        };
+        let receiving = &mut stream.receiving;
+        if receiving.finished || count > receiving.credit {
+            return Err(LaneError::Credit { stream: id.0 });
+        }
+        receiving.credit -= count;
+        receiving.held += count;
+        receiving.starved = marks.starved;
+        stream.answered = true;
+        Ok(match coding {
+            Coding::Stored => Seen::Stored(id, place),
+            Coding::Lz4 | Coding::Zstd => Seen::Decoded(id, coding),
+        })
+    }
+
+    fn decode(&mut self, coding: Coding, fresh: bool, place: Range<usize>) -> Result<usize, LaneError> {
+        if fresh {
+            self.decompressor.forget();
+        }
+        self.decoded.clear();
+        self.decompressor
+            .decompress(coding, self.incoming.at(place), &mut self.decoded)
+            .map_err(LaneError::Chunk)?;
+        Ok(self.decoded.len())
+    }
+
+    fn control(&mut self, control: Control) -> Result<Seen, LaneError> {
+        match control {
+            Control::Hello(_) => {
+                return Err(LaneError::OutOfPlace {
+                    what: "a second HELLO",
+                });
+            }
+            Control::Open(id) => return self.opened(id),
+            Control::Fin(id) => return self.finished(id),
+            Control::Reset(id, reason) => {
+                if self.known(id)?.is_some() {
+                    self.remove(id);
+                    return Ok(Seen::Event(Event::Reset(id, reason)));
+                }
+            }
+            Control::Credit(id, amount) => self.credited(id, amount)?,
+            Control::Ping => {
+                if self.unsent().len() > MOST_UNSENT {
+                    return Err(LaneError::Flood);
+                }
+                self.write(Control::Pong);
+            }
+            Control::Pong => {}
+            Control::Goodbye(reason) => return Err(LaneError::Goodbye(reason)),
+        }
+        Ok(Seen::Handled)
+    }
+
+    fn opened(&mut self, id: StreamId) -> Result<Seen, LaneError> {
+        if self.end == End::Near || id.0 <= self.newest {
+            return Err(LaneError::OutOfPlace { what: "an OPEN" });
+        }
+        self.newest = id.0;
+        if self.streams.len() >= MOST_STREAMS {
+            if self.unsent().len() > MOST_UNSENT {
+                return Err(LaneError::Flood);
+            }
+            self.write(Control::Reset(id, ResetReason::Full));
+            return Ok(Seen::Handled);
+        }
+        self.streams.insert(id, Stream::new(BASE_WINDOW));
+        Ok(Seen::Event(Event::Opened(id)))
+    }
+
+    fn finished(&mut self, id: StreamId) -> Result<Seen, LaneError> {
+        let Some(stream) = self.known(id)? else {
+            return Ok(Seen::Handled);
+        };
+        if stream.receiving.finished {
+            return Err(LaneError::OutOfPlace { what: "a second FIN" });
+        }
+        stream.receiving.finished = true;
+        self.remove_if_over(id);
+        Ok(Seen::Event(Event::Finished(id)))
+    }
+
+    fn credited(&mut self, id: StreamId, amount: u32) -> Result<(), LaneError> {
+        let Some(stream) = self.known(id)? else {
+            return Ok(());
+        };
+        let sending = &mut stream.sending;
+        let amount = usize::try_from(amount).unwrap_or(usize::MAX);
+        sending.credit = sending.credit.saturating_add(amount);
+        if sending.credit > MOST_WINDOW {
+            return Err(LaneError::OutOfPlace { what: "a CREDIT" });
+        }
+        if sending.place == Place::Starved && sending.credit > 0 {
+            sending.place = Place::Queued;
+            self.schedule.goes_on(id);
+        }
+        Ok(())
+    }
+
+    /// The stream of this number, absent when it is over.
+    fn known(&mut self, id: StreamId) -> Result<Option<&mut Stream>, LaneError> {
+        if id.0 == 0 || id.0 > self.newest {
+            return Err(LaneError::NotOpened { stream: id.0 });
+        }
+        Ok(self.streams.get_mut(&id))
+    }
+
+    /// Doubles the window, as far as the pool goes; what it grows by counts as consumed.
+    fn grow(&mut self, id: StreamId) {
+        let Some(stream) = self.streams.get_mut(&id) else {
+            return;
+        };
+        let receiving = &mut stream.receiving;
+        let wanted = (receiving.window * 2).clamp(FIRST_WINDOW, MOST_WINDOW);
+        let by = (wanted - receiving.window).min(POOL - self.grown);
+        receiving.window += by;
+        receiving.consumed += by;
+        self.grown += by;
+    }
+
+    fn give_credit(&mut self, id: StreamId) {
+        let Some(stream) = self.streams.get_mut(&id) else {
+            return;
+        };
+        let amount = std::mem::take(&mut stream.receiving.consumed);
+        stream.receiving.credit += amount;
+        stream.receiving.starved = false;
+        if let Ok(amount @ 1..) = u32::try_from(amount) {
+            self.write(Control::Credit(id, amount));
+        }
+    }
+
+    fn remove_if_over(&mut self, id: StreamId) {
+        if self.streams.get(&id).is_some_and(Stream::is_over) {
+            self.remove(id);
+        }
+    }
+
+    fn remove(&mut self, id: StreamId) -> bool {
+        match self.streams.remove(&id) {
+            None => false,
+            Some(stream) => {
+                self.grown -= stream.receiving.window - BASE_WINDOW;
+                true
+            }
+        }
+    }
+
+    fn write(&mut self, control: Control) {
+        self.forget_sent();
+        let before = self.unsent.len();
+        frame::write(&mut self.unsent, control);
+        self.out.tunnel_bytes += (self.unsent.len() - before) as u64;
+    }
+
+    /// What was sent is dropped before more is appended, once it is most of what is kept.
+    fn forget_sent(&mut self) {
+        if self.gone > self.unsent.len() / 2 {
+            self.unsent.drain(..self.gone);
+            self.gone = 0;
+        }
+    }
+}
+
+/// What a frame was.
+enum Seen {
+    /// Not all of it is there.
+    Nothing,
+    /// Nobody else needs to know of it.
+    Handled,
+    /// Without bytes of a stream.
+    Event(Event<'static>),
+    /// Bytes as they came.
+    Stored(StreamId, Range<usize>),
+    /// Bytes that were turned back.
+    Decoded(StreamId, Coding),
+}
+
+/// What a chunk's header says of compression and credit.
+#[derive(Clone, Copy)]
+struct Marks {
+    fresh: bool,
+    starved: bool,
+}
+
+fn count(way: &mut TunnelWay, payload: usize, frame: usize, coding: Coding) {
+    way.payload_bytes += payload as u64;
+    way.tunnel_bytes += frame as u64;
+    way.chunks += 1;
+    if coding == Coding::Stored {
+        way.stored_chunks += 1;
+    }
+}

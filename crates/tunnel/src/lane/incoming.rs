@@ -1,0 +1,56 @@
+//! What has arrived of a lane and has not been looked at.
+
+use std::ops::Range;
+
+/// A buffer that is read into at its end and taken from at its beginning.
+#[derive(Debug)]
+pub(super) struct Incoming {
+    bytes: Box<[u8]>,
+    waiting: Range<usize>,
+}
+
+impl Incoming {
+    pub fn new() -> Self {
+        Self {
+            bytes: vec![0; CAPACITY].into_boxed_slice(),
+            waiting: 0..0,
+        }
+    }
+
+    /// Room for what comes next: at least as much as a frame may lack.
+    pub fn space(&mut self) -> &mut [u8] {
+        if self.waiting.is_empty() {
+            self.waiting = 0..0;
+        } else if self.bytes.len() - self.waiting.end < LEAST_SPACE {
+            let left = self.waiting.len();
+            self.bytes.copy_within(self.waiting.clone(), 0);
+            self.waiting = 0..left;
+        }
+        self.bytes.get_mut(self.waiting.end..).unwrap_or_default()
+    }
+
+    /// So many bytes of the space hold something now.
+    pub fn filled(&mut self, count: usize) {
+        self.waiting.end = (self.waiting.end + count).min(self.bytes.len());
+    }
+
+    pub fn waiting(&self) -> &[u8] {
+        self.at(self.waiting.clone())
+    }
+
+    /// So many bytes have been looked at; where they are until more space is asked for.
+    pub fn take(&mut self, count: usize) -> Range<usize> {
+        let start = self.waiting.start;
+        self.waiting.start = (start + count).min(self.waiting.end);
+        start..self.waiting.start
+    }
+
+    pub fn at(&self, range: Range<usize>) -> &[u8] {
+        self.bytes.get(range).unwrap_or_default()
+    }
+}
+
+/// Several of the longest frames: one read of the socket takes what has gathered.
+const CAPACITY: usize = 256 * 1024;
+/// More than the longest frame.
+const LEAST_SPACE: usize = 64 * 1024;
