@@ -116,6 +116,19 @@ impl Poller {
         Ok(())
     }
 
+    /// Reports `fd` no more: it stays open, and another poller is to watch it.
+    pub(crate) fn forget(&self, fd: BorrowedFd<'_>) {
+        // SAFETY: no event is read. It fails only for a descriptor that is not watched.
+        unsafe {
+            libc::epoll_ctl(
+                self.epoll.as_raw_fd(),
+                libc::EPOLL_CTL_DEL,
+                fd.as_raw_fd(),
+                std::ptr::null_mut(),
+            )
+        };
+    }
+
     /// Waits until something is ready, at most `longest` (for ever when absent).
     pub(crate) fn wait(&self, list: &mut ReadyList, longest: Option<Duration>) {
         let timeout = match longest {

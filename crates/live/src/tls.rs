@@ -1,4 +1,4 @@
-//! TLS towards the server: whom to trust, and a socket that encrypts.
+//! TLS: a socket that encrypts, as the client or as the server of the session, and whom to trust as a database's client.
 
 mod trust;
 
@@ -8,17 +8,17 @@ use crate::socket::{Received, Sent, Socket};
 use crate::target::Target;
 use model::Direction;
 use rustls::pki_types::ServerName;
-use rustls::{CertificateError, ClientConfig, ClientConnection, HandshakeKind};
+use rustls::{CertificateError, ClientConfig, ClientConnection, Connection, HandshakeKind};
 use std::io::{self, ErrorKind, IoSlice, Read, Write};
 use std::sync::Arc;
 
 pub(crate) use trust::configure;
 
-/// A socket to the server with a TLS session on it.
+/// A socket with a TLS session on it.
 #[derive(Debug)]
 pub(crate) struct TlsSocket {
     socket: Socket,
-    session: ClientConnection,
+    session: Connection,
     /// When the kernel received the last ciphertext.
     stamp: Option<WallStamp>,
     farewell_said: bool,
@@ -31,10 +31,19 @@ pub(crate) struct TlsSocket {
 pub(crate) enum Handshake {
     /// It is done. What is still to be sent leaves with the client's first bytes.
     Done,
-    /// It goes on when the server has sent more.
+    /// It goes on when the peer has sent more.
     Waits,
     /// It can go on at once.
     Onward,
+}
+
+/// Why a handshake failed.
+#[derive(Debug, Clone, PartialEq)]
+pub(crate) enum HandshakeFault {
+    /// The peer closed the connection, or it broke.
+    Left,
+    /// One of the two found fault with the other.
+    Tls(rustls::Error),
 }
 
 impl TlsSocket {
@@ -67,35 +76,49 @@ impl TlsSocket {
         let server = || target.server();
         let name = ServerName::try_from(target.host.clone())
             .map_err(|_| LiveError::NameMismatch { server: server() })?;
-        let mut session = ClientConnection::new(config, name).map_err(|reason| LiveError::TlsFailed {
+        let session = ClientConnection::new(config, name).map_err(|reason| LiveError::TlsFailed {
             server: server(),
             reason,
         })?;
+        Ok(Self::with_session(socket, session.into()))
+    }
+
+    /// As [`TlsSocket::unshaken`], with a session of either side; its handshake is made with
+    /// [`TlsSocket::shake_hands`].
+    pub(crate) fn with_session(socket: Socket, mut session: Connection) -> Self {
         session.set_buffer_limit(Some(CIPHERTEXT_LIMIT));
-        Ok(Self {
+        Self {
             socket,
             session,
             stamp: None,
             farewell_said: false,
             passed: [0; 2],
+        }
+    }
+
+    /// Goes on with the handshake with a database's server.
+    pub(crate) fn shake(&mut self, target: &Target) -> Result<Handshake, LiveError> {
+        self.shake_hands().map_err(|fault| match fault {
+            HandshakeFault::Left => server_left(target),
+            HandshakeFault::Tls(reason) => tls_failed(reason, target),
         })
     }
 
     /// Goes on with the handshake: sends what there is to send, then reads once.
-    pub(crate) fn shake(&mut self, target: &Target) -> Result<Handshake, LiveError> {
+    pub(crate) fn shake_hands(&mut self) -> Result<Handshake, HandshakeFault> {
         if let Sent::Broken(_) = self.flush() {
-            return Err(server_left(target));
+            return Err(HandshakeFault::Left);
         }
         match self.read_ciphertext() {
-            Ok(0) => return Err(server_left(target)),
+            Ok(0) => return Err(HandshakeFault::Left),
             Ok(_) => {}
             Err(error) if error.kind() == ErrorKind::WouldBlock => return Ok(Handshake::Waits),
-            Err(_) => return Err(server_left(target)),
+            Err(_) => return Err(HandshakeFault::Left),
         }
         if let Err(reason) = self.session.process_new_packets() {
-            // The server is told why, as far as it listens.
+            // The peer is told why, as far as it listens.
             self.flush();
-            return Err(fault(reason, target));
+            return Err(HandshakeFault::Tls(reason));
         }
         Ok(if self.session.is_handshaking() {
             Handshake::Onward
@@ -107,6 +130,17 @@ impl TlsSocket {
     /// Whether the server wanted the handshake begun anew with another key.
     pub(crate) fn was_begun_anew(&self) -> bool {
         self.session.handshake_kind() == Some(HandshakeKind::FullWithHelloRetryRequest)
+    }
+
+    /// What the two agreed to speak inside the session; absent before the handshake is done, or when neither named anything.
+    pub(crate) fn agreed_protocol(&self) -> Option<&[u8]> {
+        self.session.alpn_protocol()
+    }
+
+    /// What broke the session, when it was neither of the sockets.
+    pub(crate) fn fault(&mut self) -> Option<rustls::Error> {
+        // A session that has failed says so again.
+        self.session.process_new_packets().err()
     }
 
     /// Bytes of ciphertext that passed, each way.
@@ -124,6 +158,14 @@ impl TlsSocket {
         self.session.wants_write()
     }
 
+    /// The direction in which this end sends.
+    const fn sends(&self) -> Direction {
+        match self.session {
+            Connection::Client(_) => Direction::ClientToServer,
+            Connection::Server(_) => Direction::ServerToClient,
+        }
+    }
+
     fn read_ciphertext(&mut self) -> io::Result<usize> {
         let mut wire = Wire {
             socket: &self.socket,
@@ -131,7 +173,8 @@ impl TlsSocket {
         };
         let count = self.session.read_tls(&mut wire)?;
         self.stamp = wire.stamp;
-        self.passed[Direction::ServerToClient.index()] += count as u64;
+        let direction = self.sends().reverse();
+        self.passed[direction.index()] += count as u64;
         Ok(count)
     }
 
@@ -157,7 +200,7 @@ impl TlsSocket {
                     };
                 }
                 Err(error) if error.kind() == ErrorKind::WouldBlock => {}
-                // The server closed the socket without taking leave.
+                // The peer closed the socket without taking leave.
                 Err(error) if error.kind() == ErrorKind::UnexpectedEof => return Received::End,
                 Err(error) => return Received::Broken(OsError::of(&error)),
             }
@@ -194,13 +237,14 @@ impl TlsSocket {
 
     /// Sends ciphertext that waits; [`Sent::Bytes`] tells nothing but that the socket is in order.
     pub(crate) fn flush(&mut self) -> Sent {
+        let direction = self.sends();
         let mut wire = Wire {
             socket: &self.socket,
             stamp: None,
         };
         while self.session.wants_write() {
             match self.session.write_tls(&mut wire) {
-                Ok(count) => self.passed[Direction::ClientToServer.index()] += count as u64,
+                Ok(count) => self.passed[direction.index()] += count as u64,
                 Err(error) if error.kind() == ErrorKind::WouldBlock => break,
                 Err(error) => return Sent::Broken(OsError::of(&error)),
             }
@@ -273,7 +317,7 @@ fn server_left(target: &Target) -> LiveError {
 }
 
 /// What a failed handshake means.
-fn fault(reason: rustls::Error, target: &Target) -> LiveError {
+fn tls_failed(reason: rustls::Error, target: &Target) -> LiveError {
     let server = target.server();
     let rustls::Error::InvalidCertificate(fault) = &reason else {
         return LiveError::TlsFailed { server, reason };

@@ -1,5 +1,6 @@
 //! What keeps an end of a tunnel from working, or ends a lane.
 
+use super::handshake::PeerFault;
 use crate::error::{LiveError, OsError};
 use std::net::SocketAddr;
 use std::time::Duration;
@@ -43,6 +44,16 @@ pub enum TunnelError {
         address: SocketAddr,
         /// What the operating system says.
         reason: OsError,
+    },
+    /// The two ends do not want each other.
+    #[error("the {end} {peer} {fault}")]
+    Peer {
+        /// Which end it is.
+        end: End,
+        /// Its address.
+        peer: SocketAddr,
+        /// What is the matter with it.
+        fault: PeerFault,
     },
     /// What the other end sent is not what a tunnel says.
     #[error("the {end} {peer} {reason}")]
@@ -99,6 +110,7 @@ impl TunnelError {
     pub fn hint(&self) -> Option<String> {
         match self {
             Self::Live(error) => error.hint(),
+            Self::Peer { fault, .. } => fault.hint(),
             Self::FarUnreachable { far, .. } => Some(format!(
                 "is `longwire tunnel far` running there, listening on {far}?"
             )),

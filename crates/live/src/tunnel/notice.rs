@@ -35,6 +35,13 @@ pub enum Notice {
         /// Why.
         reason: TunnelError,
     },
+    /// More were not let in, too many to be told one by one.
+    PeersRefused {
+        /// How many.
+        count: u64,
+        /// Within so long.
+        within: Duration,
+    },
     /// The database behind the far end cannot be reached; told once until it can be.
     DatabaseUnreachable {
         /// Why.
@@ -75,6 +82,10 @@ impl fmt::Display for Notice {
             }
             Self::NoLane { reason } => write!(formatter, "{reason}; trying again"),
             Self::PeerRefused { reason } => write!(formatter, "refused: {reason}"),
+            Self::PeersRefused { count, within } => {
+                let seconds = within.as_secs_f64();
+                write!(formatter, "refused: {count} more within {seconds:.0} s")
+            }
             Self::DatabaseUnreachable { reason } => fmt::Display::fmt(reason, formatter),
             Self::StreamRefused { client, reason } => {
                 write!(formatter, "turned the client {client} away: {reason}")
