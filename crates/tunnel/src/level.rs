@@ -56,9 +56,9 @@ impl Level {
             4 => Codec::Zstd(3),
             5 => Codec::Zstd(5),
             6 => Codec::Zstd(6),
-            7 => Codec::Zstd(8),
-            8 => Codec::Zstd(11),
-            _ => Codec::Zstd(15),
+            7 => Codec::Zstd(7),
+            8 => Codec::Zstd(10),
+            _ => Codec::Zstd(11),
         }
     }
 }

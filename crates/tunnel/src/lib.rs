@@ -8,11 +8,13 @@
 
 #![forbid(unsafe_code)]
 
+pub mod auto;
 pub mod compressor;
 pub mod frame;
 pub mod lane;
 pub mod level;
 
+pub use auto::Auto;
 pub use compressor::{Coding, CompressError, Compressor, Decompressor, MOST_ADDED_TO_A_CHUNK};
 pub use frame::{End, Isolation, StreamId, Wish};
 pub use lane::{Event, Lane, LaneError, Pick};

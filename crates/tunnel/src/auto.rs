@@ -1,0 +1,252 @@
+//! The level of one direction of a lane, found out while it works.
+//!
+//! Whoever sends has one [`Auto`] a lane and tells it what happens, in the order in which it happens:
+//!
+//! 1. [`Auto::level`] before a chunk is compressed: the level to use now.
+//! 2. [`Auto::chunk`] after every chunk, those that went as they were included: what became of it and how long the codec took.
+//! 3. [`Auto::sent`] whenever the lane's socket took bytes.
+//! 4. [`Auto::full`] whenever bytes or streams wait and the socket takes no more for now.
+//! 5. [`Auto::idle`] when there is nothing left to send and nobody who wants to.
+//!
+//! How it decides: time is cut into spans of work, long enough to compare. Where the lane was full, its rate is known (bytes taken
+//! from one time that it was full to the next), and the cost of a payload byte at each level can be told: the codec's time, and
+//! the time the lane takes for what is left of the byte ([`experience`]). The cheapest level is *tried*: it stays when payload then
+//! passes faster than before by more than chance, and else is not tried again for a while, which doubles each time. So a lane
+//! that is full because its reader is slow, where the arithmetic says that compression pays, is found out by what it does.
+//! Where the lane is never full nothing is gained by compressing, and off is tried.
+
+mod drain;
+mod experience;
+mod rest;
+
+use crate::Level;
+use drain::Drain;
+use experience::Experience;
+use model::Timestamp;
+use rest::Rest;
+use std::time::Duration;
+
+/// Chooses the level of one direction of a lane.
+#[derive(Debug)]
+pub struct Auto {
+    level: Level,
+    drain: Drain,
+    experience: Experience,
+    span: Span,
+    trial: Option<Trial>,
+    rests: [Rest; 10],
+    /// Since when the lane has not been full.
+    free_since: Timestamp,
+    /// Payload bytes until what follows a change is judged.
+    settling: u64,
+}
+
+/// What happened since a decision.
+#[derive(Debug, Clone, Copy)]
+struct Span {
+    last: Timestamp,
+    is_idle: bool,
+    is_full: bool,
+    /// Time passed, pauses left out.
+    active: Duration,
+    /// Of it, with a lane that took nothing.
+    full: Duration,
+    payload: u64,
+    chunks: u32,
+}
+
+/// A level that is tried.
+#[derive(Debug, Clone, Copy)]
+struct Trial {
+    from: Level,
+    /// Payload bytes a second before.
+    before: f64,
+}
+
+impl Auto {
+    /// Begins with level 0.
+    pub fn new(at: Timestamp) -> Self {
+        Self {
+            level: Level::OFF,
+            drain: Drain::default(),
+            experience: Experience::default(),
+            span: Span::at(at),
+            trial: None,
+            rests: [Rest::default(); 10],
+            free_since: at,
+            settling: 0,
+        }
+    }
+
+    /// The level for the next chunk.
+    pub fn level(&mut self, at: Timestamp) -> Level {
+        self.span.pass(at);
+        self.span.is_idle = false;
+        if self.span.is_enough() {
+            self.decide(at);
+        }
+        self.level
+    }
+
+    /// A chunk of `payload` bytes became `bytes`, at `level` ([`Level::OFF`] where it went as it was), which took the codec `took`.
+    pub fn chunk(&mut self, at: Timestamp, level: Level, payload: usize, bytes: usize, took: Duration) {
+        self.span.pass(at);
+        self.span.is_idle = false;
+        self.experience.learn(at, level, payload, bytes, took);
+        if self.settling > 0 {
+            self.settling = self.settling.saturating_sub(payload as u64);
+            self.span.restart(at);
+            return;
+        }
+        self.span.payload += payload as u64;
+        self.span.chunks += 1;
+    }
+
+    /// The lane's socket took `bytes`.
+    pub fn sent(&mut self, at: Timestamp, bytes: usize) {
+        self.span.pass(at);
+        if bytes > 0 {
+            self.span.is_full = false;
+        }
+        self.drain.sent(bytes);
+    }
+
+    /// Bytes or streams wait, and the lane's socket takes no more for now.
+    pub fn full(&mut self, at: Timestamp) {
+        self.span.pass(at);
+        self.span.is_full = true;
+        self.span.is_idle = false;
+        self.free_since = at;
+        self.drain.full(at);
+    }
+
+    /// Nothing is left to send.
+    pub fn idle(&mut self, at: Timestamp) {
+        self.span.pass(at);
+        self.span.is_idle = true;
+        self.drain.idle();
+    }
+
+    fn decide(&mut self, at: Timestamp) {
+        let speed = self.span.speed();
+        let was_full = self.span.was_full();
+        self.span.restart(at);
+        if let Some(trial) = self.trial.take() {
+            self.judge(at, trial, speed);
+            return;
+        }
+        let Some(wanted) = self.wanted(at, was_full) else {
+            return;
+        };
+        if wanted != self.level && self.rest(wanted).is_over(at) {
+            self.trial = Some(Trial {
+                from: self.level,
+                before: speed,
+            });
+            self.change(wanted);
+        }
+    }
+
+    /// Whether what is tried stays.
+    fn judge(&mut self, at: Timestamp, trial: Trial, speed: f64) {
+        let least = if self.level == Level::OFF {
+            WHERE_OFF_STAYS
+        } else if trial.from == Level::OFF {
+            WHERE_COMPRESSION_STAYS
+        } else {
+            WHERE_ANOTHER_STAYS
+        };
+        let tried = self.level;
+        if speed >= trial.before * least {
+            self.rest(trial.from).begin(at);
+        } else {
+            self.rest(tried).begin(at);
+            self.change(trial.from);
+        }
+    }
+
+    /// What arithmetic says; absent where nothing is known that speaks for another level.
+    fn wanted(&self, at: Timestamp, was_full: bool) -> Option<Level> {
+        if was_full {
+            let rate = self.drain.rate()?;
+            let best = self.experience.cheapest(at, self.level, rate);
+            // What the arithmetic says of a fast lane is asked for the truth now and then.
+            let doubtful = self.level != Level::OFF && rate > DOUBTFUL && best == self.level;
+            return Some(if doubtful { Level::OFF } else { best });
+        }
+        (self.level != Level::OFF && at.since(self.free_since) > FREE_FOR).then_some(Level::OFF)
+    }
+
+    fn change(&mut self, level: Level) {
+        self.level = level;
+        self.settling = if level == Level::OFF { 0 } else { SETTLING };
+    }
+
+    fn rest(&mut self, level: Level) -> &mut Rest {
+        &mut self.rests[usize::from(level.number())]
+    }
+}
+
+impl Span {
+    fn at(at: Timestamp) -> Self {
+        Self {
+            last: at,
+            is_idle: true,
+            is_full: false,
+            active: Duration::ZERO,
+            full: Duration::ZERO,
+            payload: 0,
+            chunks: 0,
+        }
+    }
+
+    fn restart(&mut self, at: Timestamp) {
+        *self = Self {
+            is_idle: self.is_idle,
+            is_full: self.is_full,
+            ..Self::at(at)
+        };
+    }
+
+    /// Time went on to `at`. Short pauses count, because work may wait for the other side of this machine; long ones are the
+    /// clients'.
+    fn pass(&mut self, at: Timestamp) {
+        let passed = at.since(self.last);
+        self.last = self.last.max(at);
+        self.active += if self.is_idle { passed.min(PAUSE) } else { passed };
+        if self.is_full {
+            self.full += passed;
+        }
+    }
+
+    fn is_enough(&self) -> bool {
+        (self.active >= SPAN && self.chunks >= SPAN_CHUNKS) || (self.active >= LONG_SPAN && self.chunks >= 2)
+    }
+
+    fn was_full(&self) -> bool {
+        self.full > self.active / 20
+    }
+
+    /// Payload bytes a second.
+    fn speed(&self) -> f64 {
+        self.payload as f64 / self.active.as_secs_f64().max(1e-9)
+    }
+}
+
+/// A span of work is at least so long, in time and chunks.
+const SPAN: Duration = Duration::from_millis(25);
+const SPAN_CHUNKS: u32 = 8;
+/// Where chunks are slow, two are enough after this time.
+const LONG_SPAN: Duration = Duration::from_millis(150);
+/// What a pause counts at most.
+const PAUSE: Duration = Duration::from_millis(10);
+/// A context that has just begun remembers nothing: its first bytes tell little.
+const SETTLING: u64 = 128 * 1024;
+/// How long a lane must not have been full until off is tried.
+const FREE_FOR: Duration = Duration::from_secs(2);
+/// Bytes a second above which a full lane may be so because of its reader.
+const DOUBTFUL: f64 = 20e6;
+/// What payload's speed must come to, against what it was, for what is tried to stay.
+const WHERE_COMPRESSION_STAYS: f64 = 1.05;
+const WHERE_ANOTHER_STAYS: f64 = 1.02;
+const WHERE_OFF_STAYS: f64 = 0.98;

@@ -1,0 +1,146 @@
+//! What the levels cost on this data, with this processor, now.
+
+use crate::Level;
+use model::Timestamp;
+use std::time::Duration;
+
+/// What is known of each level.
+#[derive(Debug, Default)]
+pub(super) struct Experience {
+    levels: [Known; 10],
+}
+
+/// What chunks at one level came to; older ones count less.
+#[derive(Debug, Clone, Copy, Default)]
+struct Known {
+    at: Timestamp,
+    payload: f64,
+    bytes: f64,
+    seconds: f64,
+}
+
+/// What a payload byte costs at a level.
+#[derive(Debug, Clone, Copy)]
+struct Cost {
+    /// Seconds of the codec.
+    codec: f64,
+    /// Bytes left of it.
+    left: f64,
+}
+
+impl Experience {
+    pub(super) fn learn(
+        &mut self,
+        at: Timestamp,
+        level: Level,
+        payload: usize,
+        bytes: usize,
+        took: Duration,
+    ) {
+        let Some(known) = self.levels.get_mut(usize::from(level.number())) else {
+            return;
+        };
+        let kept = if known.is_fresh(at) {
+            1.0 - (payload as f64 / HORIZON).min(1.0)
+        } else {
+            0.0
+        };
+        known.at = at;
+        known.payload = known.payload * kept + payload as f64;
+        known.bytes = known.bytes * kept + bytes as f64;
+        known.seconds = known.seconds * kept + took.as_secs_f64();
+    }
+
+    /// The level at which a payload byte costs least on a lane that takes `rate` bytes a second: `level`, unless another is
+    /// cheaper by more than a little.
+    pub(super) fn cheapest(&self, at: Timestamp, level: Level, rate: f64) -> Level {
+        let cost = |level: Level| self.cost(at, level).on(rate);
+        let best = Level::ALL
+            .into_iter()
+            .min_by(|&one, &other| cost(one).total_cmp(&cost(other)));
+        best.filter(|&best| cost(best) < cost(level) * WORTH_A_CHANGE)
+            .unwrap_or(level)
+    }
+
+    /// What is known, else what is known of the nearest level, as the two usually compare.
+    fn cost(&self, at: Timestamp, level: Level) -> Cost {
+        let number = usize::from(level.number());
+        let usual = usual(number);
+        if level == Level::OFF {
+            return usual;
+        }
+        let fresh = self
+            .levels
+            .iter()
+            .enumerate()
+            .skip(1)
+            .filter(|(_, known)| known.is_fresh(at));
+        let Some((nearest, known)) = fresh.min_by_key(|(other, _)| other.abs_diff(number)) else {
+            return usual;
+        };
+        let (there, compared) = (known.cost(), self::usual(nearest));
+        if there.left > HARDLY_SMALLER {
+            return Cost {
+                codec: there.codec * usual.codec / compared.codec,
+                left: there.left,
+            };
+        }
+        Cost {
+            codec: there.codec * usual.codec / compared.codec,
+            left: there.left * usual.left / compared.left,
+        }
+    }
+}
+
+impl Known {
+    fn is_fresh(&self, at: Timestamp) -> bool {
+        self.payload > 0.0 && at.since(self.at) < FRESH
+    }
+
+    fn cost(&self) -> Cost {
+        Cost {
+            codec: self.seconds / self.payload,
+            left: self.bytes / self.payload,
+        }
+    }
+}
+
+impl Cost {
+    /// Seconds a payload byte. Codec and lane work at the same time as far as the lane's buffer reaches, and the processor's time
+    /// is not free: the shorter of the two counts half.
+    fn on(self, rate: f64) -> f64 {
+        let lane = self.left / rate.max(1.0);
+        self.codec.max(lane) + 0.5 * self.codec.min(lane)
+    }
+}
+
+/// Text and numbers, measured: measurements/2026-11-21-2cpu-linux-6.18.44/tunnel-levels.txt.
+fn usual(number: usize) -> Cost {
+    let (nanoseconds, left) = USUAL.get(number).copied().unwrap_or((0.0, 1.0));
+    Cost {
+        codec: nanoseconds * 1e-9,
+        left,
+    }
+}
+
+const USUAL: [(f64, f64); 10] = [
+    (0.0, 1.0),
+    (2.4, 0.43),
+    (2.9, 0.30),
+    (3.2, 0.29),
+    (3.6, 0.28),
+    (7.4, 0.265),
+    (9.8, 0.255),
+    (13.0, 0.245),
+    (22.0, 0.235),
+    (31.0, 0.23),
+];
+
+/// Payload bytes after which what was before counts for nothing.
+const HORIZON: f64 = 1024.0 * 1024.0;
+/// What is older is not known any more.
+const FRESH: Duration = Duration::from_secs(20);
+/// Levels do not differ on what cannot be made smaller.
+const HARDLY_SMALLER: f64 = 0.9;
+/// Another level must cost less than this part of what is now.
+const WORTH_A_CHANGE: f64 = 0.93;

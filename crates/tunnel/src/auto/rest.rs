@@ -1,0 +1,29 @@
+//! How long a level that lost is left alone.
+
+use model::Timestamp;
+use std::time::Duration;
+
+/// Doubles when the level loses again soon after, up to a limit, and begins anew when it does not.
+#[derive(Debug, Clone, Copy, Default)]
+pub(super) struct Rest {
+    until: Timestamp,
+    span: Duration,
+}
+
+impl Rest {
+    pub(super) fn is_over(&self, at: Timestamp) -> bool {
+        at >= self.until
+    }
+
+    /// The level lost.
+    pub(super) fn begin(&mut self, at: Timestamp) {
+        let soon = at.since(self.until) < self.span * SOON;
+        self.span = if soon { (self.span * 2).min(LONGEST) } else { FIRST };
+        self.until = at.after(self.span);
+    }
+}
+
+const FIRST: Duration = Duration::from_secs(1);
+const LONGEST: Duration = Duration::from_secs(32);
+/// In rests of the last length.
+const SOON: u32 = 2;
