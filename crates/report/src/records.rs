@@ -15,6 +15,7 @@ mod load;
 mod outcome;
 mod sample;
 mod split;
+mod tunnel;
 mod words;
 
 pub mod reader;

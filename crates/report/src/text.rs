@@ -21,6 +21,7 @@ pub mod rows;
 pub mod split;
 pub mod style;
 mod table;
+pub mod tunnel;
 pub mod via;
 pub mod waterfall;
 
@@ -39,6 +40,7 @@ pub use progress::{Progress, progress_line};
 pub use read::{read_view, summary_line};
 pub use rows::rows_view;
 pub use split::{SplitReport, split_view};
+pub use tunnel::tunnel_view;
 pub use via::{via_line, via_view};
 pub use waterfall::waterfall;
 

@@ -121,7 +121,7 @@ fn written() -> Vec<String> {
 }
 
 /// What instruments that ask on their own write.
-fn written_of_samples() -> [String; 5] {
+fn written_of_samples() -> [String; 7] {
     [
         samples::line(|writer| {
             writer.summary(&model::Summary {
@@ -138,6 +138,13 @@ fn written_of_samples() -> [String; 5] {
         samples::line(|writer| writer.load(&samples::load_report())),
         samples::line(|writer| writer.split(&samples::split())),
         samples::line(|writer| writer.elsewhere(&samples::elsewhere())),
+        samples::line(|writer| {
+            writer.notice(
+                samples::START,
+                "the near end 10.0.0.1:40312 is connected (1 lane)",
+            )
+        }),
+        samples::line(|writer| writer.tunnel("far", &samples::tunnel())),
     ]
 }
 

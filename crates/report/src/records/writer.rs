@@ -13,11 +13,12 @@ use super::outcome::{
 };
 use super::sample::SampleRecord;
 use super::split::{ElsewhereRecord, SplitRecord};
+use super::tunnel::{NoticeRecord, TunnelRecord, TunnelWayRecord};
 use crate::text::{LabOutcome, LabPoint, LabSlope, LoadInterval, LoadReport};
 use model::{
-    BulkOutcome, Conditions, ConnectionId, ConnectionOutcome, DatabaseLinkOutcome, EchoOutcome, Endpoint,
-    Exchange, Leg, LinkOutcome, Operation, OperationStep, Prediction, Protocol, RowTrain, Sample,
-    SplitOutcome, SplitPrediction, StatementOutcome, Summary, Timestamp, Warning,
+    BulkOutcome, Conditions, ConnectionId, ConnectionOutcome, DatabaseLinkOutcome, Direction, EchoOutcome,
+    Endpoint, Exchange, Leg, LinkOutcome, Operation, OperationStep, Prediction, Protocol, RowTrain, Sample,
+    SplitOutcome, SplitPrediction, StatementOutcome, Summary, Timestamp, TunnelTotals, Warning,
 };
 use serde::Serialize;
 use std::io::{self, BufWriter, Write};
@@ -251,6 +252,25 @@ impl<W: Write> JsonWriter<W> {
             .failures
             .iter()
             .try_for_each(|failure| self.write(&FailureRecord::of(failure)))
+    }
+
+    /// Something that happened while a command went on.
+    ///
+    /// # Errors
+    /// When `out` fails.
+    pub fn notice(&mut self, at: Timestamp, text: &str) -> io::Result<()> {
+        self.write(&NoticeRecord::of(at, text))
+    }
+
+    /// What one end of a tunnel did, `near` or `far`, and each of its directions.
+    ///
+    /// # Errors
+    /// When `out` fails.
+    pub fn tunnel(&mut self, end: &str, totals: &TunnelTotals) -> io::Result<()> {
+        self.write(&TunnelRecord::of(end, totals))?;
+        [Direction::ClientToServer, Direction::ServerToClient]
+            .into_iter()
+            .try_for_each(|direction| self.write(&TunnelWayRecord::of(direction, totals.way(direction))))
     }
 
     /// Something a reader of the figures must know.

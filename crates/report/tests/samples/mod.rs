@@ -7,7 +7,8 @@ use model::{
     DatabaseLinkOutcome, Decoding, Direction, Distribution, EchoOutcome, Endpoint, Exchange, Interval,
     LinkDirectionOutcome, LinkOutcome, Measured, Operation, OperationGroup, OperationKind, OperationStep,
     Phase, Prediction, Protocol, RoundTripSource, RowTrain, Sample, SampleTotals, SplitBase, SplitOutcome,
-    SplitPrediction, StatementOutcome, Step, Summary, Timestamp, Totals, TransactionState, Warning,
+    SplitPrediction, StatementOutcome, Step, Summary, Timestamp, Totals, TransactionState, TunnelTotals,
+    TunnelWay, Warning,
 };
 use report::text::{
     DemoOutcome, ExplainOutcome, ExplainedExchange, LoadFailure, LoadInterval, LoadReport, LoadScript,
@@ -312,6 +313,38 @@ pub fn link() -> LinkOutcome {
             },
         ],
         floor: Some(micros(62)),
+    }
+}
+
+pub fn tunnel() -> TunnelTotals {
+    let way = |payload_bytes, tunnel_bytes, chunks| TunnelWay {
+        payload_bytes,
+        tunnel_bytes,
+        chunks,
+        ..TunnelWay::default()
+    };
+    TunnelTotals {
+        ways: [
+            way(41_000, 43_900, 410),
+            TunnelWay {
+                stored_chunks: 12,
+                payload_bytes_at: [3_900, 0, 0, 0, 0, 0, 13_996_100, 0, 0, 0],
+                codec_time: Duration::from_millis(91),
+                stalls: 14,
+                stalled: Duration::from_millis(2_104),
+                reader_stalls: 2,
+                ..way(14_000_000, 1_000_000, 430)
+            },
+        ],
+        streams: 37,
+        open_streams: 4,
+        broken_streams: 1,
+        refused_streams: 0,
+        lanes: 2,
+        lane_losses: 1,
+        refused_peers: 3,
+        processor: Duration::from_millis(1_500),
+        elapsed: Duration::from_secs(60),
     }
 }
 

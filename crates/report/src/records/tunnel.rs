@@ -1,0 +1,103 @@
+//! Records of a tunnel's end: `tunnel`, `tunnel_way`, `notice`.
+
+use super::{SCHEMA, nanos};
+use model::{Direction, Timestamp, TunnelTotals, TunnelWay};
+use serde::Serialize;
+
+/// What one end of a tunnel did, its two directions apart.
+#[derive(Serialize)]
+#[serde(tag = "type", rename = "tunnel")]
+pub(super) struct TunnelRecord<'a> {
+    schema: u32,
+    end: &'a str,
+    duration_ns: u64,
+    streams: u64,
+    open_streams: u64,
+    broken_streams: u64,
+    refused_streams: u64,
+    lanes: u64,
+    lane_losses: u64,
+    refused_peers: u64,
+    processor_ns: u64,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    processors: Option<f64>,
+}
+
+impl<'a> TunnelRecord<'a> {
+    pub(super) fn of(end: &'a str, totals: &TunnelTotals) -> Self {
+        Self {
+            schema: SCHEMA,
+            end,
+            duration_ns: nanos(totals.elapsed),
+            streams: totals.streams,
+            open_streams: totals.open_streams,
+            broken_streams: totals.broken_streams,
+            refused_streams: totals.refused_streams,
+            lanes: totals.lanes,
+            lane_losses: totals.lane_losses,
+            refused_peers: totals.refused_peers,
+            processor_ns: nanos(totals.processor),
+            processors: totals.processors(),
+        }
+    }
+}
+
+/// One direction of it.
+#[derive(Serialize)]
+#[serde(tag = "type", rename = "tunnel_way")]
+pub(super) struct TunnelWayRecord {
+    schema: u32,
+    direction: &'static str,
+    payload_bytes: u64,
+    tunnel_bytes: u64,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    ratio: Option<f64>,
+    chunks: u64,
+    stored_chunks: u64,
+    level_payload_bytes: [u64; 10],
+    codec_ns: u64,
+    stalls: u64,
+    stalled_ns: u64,
+    reader_stalls: u64,
+}
+
+impl TunnelWayRecord {
+    pub(super) fn of(direction: Direction, way: &TunnelWay) -> Self {
+        Self {
+            schema: SCHEMA,
+            direction: match direction {
+                Direction::ClientToServer => "client_to_server",
+                Direction::ServerToClient => "server_to_client",
+            },
+            payload_bytes: way.payload_bytes,
+            tunnel_bytes: way.tunnel_bytes,
+            ratio: way.ratio(),
+            chunks: way.chunks,
+            stored_chunks: way.stored_chunks,
+            level_payload_bytes: way.payload_bytes_at,
+            codec_ns: nanos(way.codec_time),
+            stalls: way.stalls,
+            stalled_ns: nanos(way.stalled),
+            reader_stalls: way.reader_stalls,
+        }
+    }
+}
+
+/// Something that happened to it.
+#[derive(Serialize)]
+#[serde(tag = "type", rename = "notice")]
+pub(super) struct NoticeRecord<'a> {
+    schema: u32,
+    at_ns: u64,
+    text: &'a str,
+}
+
+impl<'a> NoticeRecord<'a> {
+    pub(super) fn of(at: Timestamp, text: &'a str) -> Self {
+        Self {
+            schema: SCHEMA,
+            at_ns: at.as_nanos(),
+            text,
+        }
+    }
+}
