@@ -10,6 +10,7 @@ pub mod clock;
 pub mod echo;
 pub mod error;
 pub mod load;
+pub mod metrics;
 pub mod network;
 pub mod ping;
 mod poller;

@@ -22,6 +22,7 @@ pub mod split;
 pub mod style;
 mod table;
 pub mod tunnel;
+pub mod tunnel_metrics;
 pub mod via;
 pub mod waterfall;
 
@@ -41,6 +42,7 @@ pub use read::{read_view, summary_line};
 pub use rows::rows_view;
 pub use split::{SplitReport, split_view};
 pub use tunnel::tunnel_view;
+pub use tunnel_metrics::tunnel_metrics;
 pub use via::{via_line, via_view};
 pub use waterfall::waterfall;
 

@@ -1,30 +1,18 @@
 //! Histograms of the samples for Prometheus, served while a run goes on.
-//!
-//! Text format 0.0.4. One thread answers one request after another: a scrape a few seconds is all that is to come.
 
-use crate::error::{LiveError, OsError};
-use crate::sandbox::block_all_signals;
+use crate::error::LiveError;
+use crate::metrics::MetricsServer;
 use model::Sample;
 use std::fmt::Write as _;
-use std::io::{self, ErrorKind, Read, Write};
-use std::net::{SocketAddr, TcpListener, TcpStream};
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::net::SocketAddr;
 use std::sync::{Arc, Mutex, PoisonError};
-use std::thread::JoinHandle;
 use std::time::Duration;
 
 /// Serves what it is told at `http://ADDRESS/metrics`, until it is dropped.
 #[derive(Debug)]
 pub struct Prometheus {
-    address: SocketAddr,
-    shared: Arc<Shared>,
-    thread: Option<JoinHandle<()>>,
-}
-
-#[derive(Debug)]
-struct Shared {
-    targets: Mutex<Vec<Figures>>,
-    over: AtomicBool,
+    server: MetricsServer,
+    targets: Arc<Mutex<Vec<Figures>>>,
 }
 
 /// Of one target.
@@ -53,54 +41,27 @@ impl Prometheus {
     /// Begins to serve at `address` for these targets.
     ///
     /// # Errors
-    /// [`LiveError::PortInUse`] and its like; [`LiveError::System`] when there is no thread for it.
+    /// As [`MetricsServer::start`].
     pub fn start(address: SocketAddr, targets: &[String]) -> Result<Self, LiveError> {
-        let refused = |error: io::Error| refused(address, &error);
-        let listener = TcpListener::bind(address).map_err(refused)?;
-        let address = listener.local_addr().map_err(refused)?;
-        let shared = Arc::new(Shared {
-            targets: Mutex::new(targets.iter().map(|name| Figures::named(name)).collect()),
-            over: AtomicBool::new(false),
-        });
-        let serving = Arc::clone(&shared);
-        let thread = std::thread::Builder::new()
-            .name("longwire metrics".to_owned())
-            .spawn(move || {
-                block_all_signals();
-                serve(&listener, &serving);
-            })
-            .map_err(|error| LiveError::System {
-                operation: "start a thread",
-                reason: OsError::of(&error),
-            })?;
-        Ok(Self {
-            address,
-            shared,
-            thread: Some(thread),
-        })
+        let figures: Vec<_> = targets.iter().map(|name| Figures::named(name)).collect();
+        let targets = Arc::new(Mutex::new(figures));
+        let served = Arc::clone(&targets);
+        let server = MetricsServer::start(address, move || {
+            page(&served.lock().unwrap_or_else(PoisonError::into_inner))
+        })?;
+        Ok(Self { server, targets })
     }
 
     /// Where it is served.
     pub const fn address(&self) -> SocketAddr {
-        self.address
+        self.server.address()
     }
 
     /// Adds a sample of the target with this number.
     pub fn sample(&self, target: usize, sample: &Sample) {
-        let mut targets = self.shared.targets.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut targets = self.targets.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some(figures) = targets.get_mut(target) {
             figures.add(sample);
-        }
-    }
-}
-
-impl Drop for Prometheus {
-    fn drop(&mut self) {
-        self.shared.over.store(true, Ordering::Relaxed);
-        // Wakes the thread from waiting for a connection.
-        TcpStream::connect_timeout(&self.address, PATIENCE).ok();
-        if let Some(thread) = self.thread.take() {
-            thread.join().ok();
         }
     }
 }
@@ -244,67 +205,18 @@ fn page(targets: &[Figures]) -> String {
     out
 }
 
-fn serve(listener: &TcpListener, shared: &Shared) {
-    for stream in listener.incoming() {
-        if shared.over.load(Ordering::Relaxed) {
-            return;
-        }
-        // Whoever does not listen to the answer does without it.
-        if let Ok(stream) = stream {
-            answer(stream, shared).ok();
-        }
-    }
-}
-
-fn answer(mut stream: TcpStream, shared: &Shared) -> io::Result<()> {
-    stream.set_read_timeout(Some(PATIENCE))?;
-    stream.set_write_timeout(Some(PATIENCE))?;
-    let mut request = Vec::new();
-    let mut part = [0; 1024];
-    while !request.windows(4).any(|end| end == b"\r\n\r\n") && request.len() < LONGEST_REQUEST {
-        match stream.read(&mut part)? {
-            0 => return Ok(()),
-            count => request.extend_from_slice(part.get(..count).unwrap_or_default()),
-        }
-    }
-    let path = request.split(|byte| *byte == b' ').nth(1).unwrap_or_default();
-    let (status, body) = if path == b"/metrics" {
-        let targets = shared.targets.lock().unwrap_or_else(PoisonError::into_inner);
-        ("200 OK", page(&targets))
-    } else {
-        ("404 Not Found", "the figures are at /metrics\n".to_owned())
-    };
-    write!(
-        stream,
-        "HTTP/1.1 {status}\r\nContent-Type: text/plain; version=0.0.4\r\nContent-Length: {}\r\nConnection: close\r\n\r\n{body}",
-        body.len()
-    )
-}
-
-fn refused(address: SocketAddr, error: &io::Error) -> LiveError {
-    match error.kind() {
-        ErrorKind::AddrInUse => LiveError::PortInUse { address },
-        ErrorKind::PermissionDenied => LiveError::NotPermitted { address },
-        ErrorKind::AddrNotAvailable => LiveError::AddressNotHere { address },
-        _ => LiveError::ListenFailed {
-            address,
-            reason: OsError::of(error),
-        },
-    }
-}
-
 /// Upper bounds in microseconds: 1, 2, 5 a decade, from 20 us to 10 s.
 const BOUNDS: [u64; 18] = [
     20, 50, 100, 200, 500, 1_000, 2_000, 5_000, 10_000, 20_000, 50_000, 100_000, 200_000, 500_000, 1_000_000,
     2_000_000, 5_000_000, 10_000_000,
 ];
-const PATIENCE: Duration = Duration::from_secs(1);
-const LONGEST_REQUEST: usize = 16 * 1024;
 
 #[cfg(test)]
 mod tests {
     use super::*;
     use model::Timestamp;
+    use std::io::{Read, Write};
+    use std::net::TcpStream;
 
     fn sample(duration: Option<Duration>) -> Sample {
         Sample {
