@@ -14,6 +14,7 @@ pub mod metrics;
 pub mod network;
 pub mod ping;
 mod poller;
+mod processor;
 mod punctual;
 pub mod relay;
 pub mod replay;

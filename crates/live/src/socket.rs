@@ -128,6 +128,12 @@ impl Socket {
         self.set(libc::SOL_SOCKET, libc::SO_TIMESTAMPNS, &off).ok();
     }
 
+    /// Has the kernel take more to send only while less than `bytes` of what it took have not left.
+    pub(crate) fn limit_unsent(&self, bytes: u32) {
+        // A socket without the limit holds more back from its sender's second thoughts, nothing else.
+        self.set(libc::IPPROTO_TCP, libc::TCP_NOTSENT_LOWAT, &bytes).ok();
+    }
+
     /// Begins to connect a socket that is not connected yet.
     pub(crate) fn begin_to_connect(&self, address: &SocketAddr) -> Result<(), OsError> {
         let (name, length) = kernel_address(address);

@@ -116,6 +116,15 @@ pub struct Pick {
     pub most: usize,
 }
 
+/// What became of a chunk.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Framed {
+    /// The level that it was compressed at: off where that is not worth the trouble.
+    pub level: Level,
+    /// Bytes of its frame.
+    pub bytes: usize,
+}
+
 /// An end of a lane.
 pub struct Lane {
     end: End,
@@ -242,7 +251,7 @@ impl Lane {
     }
 
     /// Sends a chunk of the stream that was picked, not empty, at most as many bytes as the pick allowed. `drained`: its socket
-    /// has nothing more now. Says how the chunk was put.
+    /// has nothing more now. Says what became of the chunk.
     ///
     /// # Errors
     /// When the codec fails; the lane can be used no more.
@@ -252,10 +261,13 @@ impl Lane {
         chunk: &[u8],
         drained: bool,
         level: Level,
-    ) -> Result<Coding, LaneError> {
+    ) -> Result<Framed, LaneError> {
         self.forget_sent();
         let Some(stream) = self.streams.get_mut(&id) else {
-            return Ok(Coding::Stored);
+            return Ok(Framed {
+                level: Level::OFF,
+                bytes: 0,
+            });
         };
         let tries = level != Level::OFF && chunk.len() >= TINY && stream.sending.worth.tries();
         let level = if tries { level } else { Level::OFF };
@@ -296,7 +308,7 @@ impl Lane {
         if let Some(sum) = self.out.payload_bytes_at.get_mut(usize::from(level.number())) {
             *sum += chunk.len() as u64;
         }
-        Ok(coding)
+        Ok(Framed { level, bytes })
     }
 
     /// The stream that was picked has nothing to send now.
@@ -315,6 +327,17 @@ impl Lane {
         stream.sending.finished = true;
         self.write(Control::Fin(id));
         self.remove_if_over(id);
+    }
+
+    /// Whether the stream was told to have finished, or is over.
+    pub fn has_finished(&self, id: StreamId) -> bool {
+        self.streams.get(&id).is_none_or(|stream| stream.sending.finished)
+    }
+
+    /// Whether the stream waits for its turn: it will be read.
+    pub fn will_read(&self, id: StreamId) -> bool {
+        let place = self.streams.get(&id).map(|stream| stream.sending.place);
+        place == Some(Place::Queued)
     }
 
     /// The stream is over, both ways, whatever is on its way.

@@ -3,7 +3,8 @@
 use super::greeting::Hello;
 use super::listener::Site;
 use super::stream::{Filler, Stream, passing};
-use super::usage::{Account, Of, QUESTION, processor_time};
+use super::usage::{Account, QUESTION};
+use crate::processor::{Of, processor_time};
 use std::io::{Read, Write};
 use std::net::TcpStream;
 use std::sync::Arc;

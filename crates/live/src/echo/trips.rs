@@ -3,8 +3,8 @@
 use super::Plan;
 use super::error::Ending;
 use super::stream::{Came, Filler, Stream};
-use super::usage::{Of, processor_time};
 use crate::poller::{Poller, ReadyList};
+use crate::processor::{Of, processor_time};
 use model::DistributionBuilder;
 use std::net::TcpStream;
 use std::os::fd::AsFd;

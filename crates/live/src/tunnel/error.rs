@@ -138,3 +138,21 @@ impl TunnelError {
         }
     }
 }
+
+/// The host and port of `host:port`; an IPv6 address is in brackets.
+pub(super) fn split_address(text: &str) -> Result<(&str, u16), TunnelError> {
+    let bad = || TunnelError::BadAddress {
+        text: text.to_owned(),
+    };
+    let (host, port) = text.rsplit_once(':').ok_or_else(bad)?;
+    let host = host
+        .strip_prefix('[')
+        .and_then(|host| host.strip_suffix(']'))
+        .unwrap_or(host);
+    let port = port.parse().map_err(|_| bad())?;
+    if host.is_empty() {
+        Err(bad())
+    } else {
+        Ok((host, port))
+    }
+}

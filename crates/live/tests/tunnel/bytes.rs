@@ -1,0 +1,66 @@
+//! What goes in comes out, at every level, in any sizes, on many streams at once.
+
+use crate::stand::{self, Tunnel};
+use std::io::{Read, Write};
+use std::net::Shutdown;
+use std::thread;
+
+/// Sends `seed`'s bytes in pieces of changing size and reads them back at the same time.
+fn there_and_back(tunnel: &Tunnel, seed: u64, count: usize) {
+    let sent = stand::bytes(seed, count);
+    let mut writer = tunnel.client();
+    let mut reader = writer.try_clone().expect("clone");
+    thread::scope(|scope| {
+        scope.spawn(|| {
+            let mut rest = &sent[..];
+            let mut size = 1 + (seed as usize % 7);
+            while !rest.is_empty() {
+                let (now, later) = rest.split_at(size.min(rest.len()));
+                writer.write_all(now).expect("write");
+                rest = later;
+                size = size * 3 % 50_021 + 1;
+            }
+            writer.shutdown(Shutdown::Write).expect("shutdown");
+        });
+        let mut came = Vec::new();
+        reader.read_to_end(&mut came).expect("read");
+        assert_eq!(came.len(), sent.len(), "seed {seed}");
+        assert!(came == sent, "seed {seed}");
+    });
+}
+
+#[test]
+fn bytes_come_back_at_every_level() {
+    let database = stand::echo_server();
+    for level in 0..=9 {
+        let tunnel = Tunnel::before(database, level, 1);
+        there_and_back(&tunnel, 2, 300_000);
+        there_and_back(&tunnel, 3, 300_000);
+        let totals = tunnel.near.stop();
+        assert_eq!(totals.streams, 2);
+        assert_eq!(totals.broken_streams, 0);
+        assert_eq!(totals.ways[0].payload_bytes, 600_000);
+        assert_eq!(totals.ways[1].payload_bytes, 600_000);
+        if level > 0 {
+            assert!(totals.ways[0].tunnel_bytes < 550_000, "{totals:?}");
+        }
+        tunnel.far.stop();
+    }
+}
+
+#[test]
+fn two_hundred_streams_at_once_do_not_mix() {
+    let tunnel = Tunnel::before(stand::echo_server(), 1, 2);
+    thread::scope(|scope| {
+        for seed in 0..200 {
+            let tunnel = &tunnel;
+            scope.spawn(move || there_and_back(tunnel, seed, 20_000 + 500 * seed as usize));
+        }
+    });
+    stand::eventually("all streams over", || tunnel.near.totals().open_streams == 0);
+    let (near, far) = (tunnel.near.totals(), tunnel.far.totals());
+    assert_eq!((near.streams, near.broken_streams, near.lanes), (200, 0, 2));
+    assert_eq!((far.streams, far.broken_streams, far.open_streams), (200, 0, 0));
+    assert_eq!(near.ways[0].payload_bytes, far.ways[0].payload_bytes);
+    assert_eq!(near.ways[0].tunnel_bytes, far.ways[0].tunnel_bytes);
+}
