@@ -1,14 +1,14 @@
 # make demo   builds longwire and shows its whole story; needs a C compiler and Rust
 # make test   all checks: formatting, lints, every test (real servers included), licences and advisories
 #
-# make lab-wordpress, lab-bulk, lab-pgbench   the labs of labs/, measured beside predicted; as root, or where the system
-#                                             allows unprivileged user namespaces
+# make lab-wordpress, lab-bulk, lab-pgbench, lab-compression   the labs of labs/, measured beside predicted; as root, or (but for
+#                       lab-compression) where the system allows unprivileged user namespaces
 #
 # All install what is missing (Debian, Ubuntu) and may be run again and again.
 
 export PATH := $(PATH):$(HOME)/.cargo/bin
 
-.PHONY: demo test bench-read lab-wordpress lab-bulk lab-pgbench bench-link bench-echo
+.PHONY: demo test bench-read lab-wordpress lab-bulk lab-pgbench lab-compression bench-link bench-echo
 
 demo:
 	scripts/setup.sh demo
@@ -42,6 +42,11 @@ lab-pgbench:
 	scripts/setup.sh lab
 	cargo build --release --locked --package longwire
 	"$${CARGO_TARGET_DIR:-target}"/release/longwire lab run labs/pgbench.toml
+
+lab-compression:
+	scripts/setup.sh lab-compression
+	cargo build --release --locked --package longwire
+	"$${CARGO_TARGET_DIR:-target}"/release/longwire lab run labs/compression.toml
 
 bench-link:
 	scripts/setup.sh bench

@@ -1,5 +1,5 @@
 #!/bin/sh
-# setup.sh demo|test|bench|lab|lab-wordpress: checks that what the build, the tests or the benchmarks need is here, and installs the
+# setup.sh demo|test|bench|lab|lab-wordpress|lab-compression: checks that what the build, the tests or the benchmarks need is here, and installs the
 # Debian packages that are missing. Starts no service, touches none that runs.
 set -eu
 cd "$(dirname "$0")/.."
@@ -8,10 +8,11 @@ main() {
     case "$1" in
         demo) install_missing build ;;
         test) install_missing build servers browser java ;;
-        bench) install_missing build servers peers ;;
+        bench) install_missing build servers peers ssh ;;
         lab) install_missing build servers ;;
         lab-wordpress) install_missing build servers wordpress ;;
-        *) echo "usage: scripts/setup.sh demo|test|bench|lab|lab-wordpress" >&2; exit 2 ;;
+        lab-compression) install_missing build servers ssh ;;
+        *) echo "usage: scripts/setup.sh demo|test|bench|lab|lab-wordpress|lab-compression" >&2; exit 2 ;;
     esac
     require_rust "$1"
 }
@@ -62,6 +63,11 @@ END
 /usr/share/wordpress/wp-settings.php wordpress
 /usr/share/wordpress/wp-content/themes/twentytwentythree wordpress-theme-twentytwentythree
 /etc/php/*/mods-available/mysqli.ini php-mysql
+END
+        ;;
+        ssh) cat <<'END'
+ssh openssh-client
+sshd openssh-server
 END
         ;;
         peers) cat <<'END'

@@ -27,7 +27,7 @@ pub use rate::{Rate, RateError};
 use crate::clock::Clock;
 use crate::relay::ObserverFactory;
 use engine::Ground;
-use model::{Distribution, Measured};
+use model::{Distribution, DistributionBuilder, Measured};
 use std::sync::atomic::AtomicBool;
 use std::time::Duration;
 
@@ -152,6 +152,8 @@ pub struct LoadOutcome {
     /// without ramp their rate is the sum of the clients' own, each counted over the time that client worked, so that
     /// waiting for the last one at the end does not lower it; otherwise it is their number over `elapsed`.
     pub measured: Option<Measured>,
+    /// The durations themselves, to be put together with those of other runs.
+    pub durations: DistributionBuilder,
     /// Standard deviation of the same durations.
     pub deviation: Option<Duration>,
     /// Open loop: the same operations timed from when they were to begin. What a user waits who does not care that

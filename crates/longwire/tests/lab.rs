@@ -167,6 +167,88 @@ fn a_lab_measures_what_it_predicts() {
     );
 }
 
+/// The same statements with a longer way round: through a service of the lab that is longwire itself.
+const VARIANTS: &str = r#"
+hosts = ["application", "database"]
+
+[links.network]
+between = ["application", "database"]
+
+[services.database]
+host = "database"
+kind = "postgres"
+
+[services.relay]
+host = "application"
+command = "exec $LONGWIRE_PROGRAM relay postgres://database:5432/ --listen 127.0.0.1:7000 --link rtt=20ms"
+ready = { port = 7000 }
+
+[workload]
+kind = "sql"
+host = "application"
+target = "postgres://postgres@database/postgres"
+statements = ["select 1"]
+clients = 2
+
+[measure]
+operations = 20
+warmup = 2
+settle = 2
+repeat = 2
+
+[variants]
+straight = { }
+relayed = { against = "straight", predict = false, workload.target = "postgres://postgres@localhost:7000/postgres" }
+
+[[sweep]]
+links.network.rtt = ["5ms"]
+variant = ["straight", "relayed"]
+"#;
+
+#[test]
+fn variants_are_compared_round_by_round() {
+    let lab = Lab::new(VARIANTS);
+    let output = lab.command().arg("--json").output().expect("longwire runs");
+    assert_eq!(output.status.code(), Some(0), "{}", text(&output.stderr));
+    let records = records(&output);
+    let points = of_type(&records, "point");
+    assert_eq!(points.len(), 2);
+    assert_eq!(points[1]["settings"]["variant"], "relayed");
+    assert_eq!(points[1]["compared_with_point"], 1);
+    let times = points[1]["times"].as_f64().expect("compared");
+    assert!((0.05..0.6).contains(&times), "{times} of 5 ms with 20 ms more");
+    assert_eq!(
+        of_type(&records, "prediction").len(),
+        1,
+        "the relayed way is not predicted"
+    );
+    let rounds = of_type(&records, "round");
+    assert_eq!(rounds.len(), 4);
+    for round in &rounds {
+        assert_eq!(round["operations"], 20);
+        assert!(round["server_payload_bytes"].as_u64() > Some(0), "{round}");
+        assert!(
+            round["server_wire_bytes"].as_u64() > round["server_payload_bytes"].as_u64(),
+            "{round}"
+        );
+        assert!(round["services"]["relay"]["processor_ns"].is_u64(), "{round}");
+    }
+
+    let again = lab.run();
+    let out = text(&again.stdout);
+    for said in [
+        "variant",
+        "95 %",
+        "error %",
+        "a minute",
+        "times (least to most)",
+        "cpu database",
+        "relayed",
+    ] {
+        assert!(out.contains(said), "{said}: {out}");
+    }
+}
+
 #[test]
 fn what_was_done_when_it_was_interrupted_is_not_done_again() {
     let lab = Lab::new(SLEEP);

@@ -11,7 +11,7 @@ use std::time::Duration;
 ///
 /// A percentile is the nearest rank: the least sample that has at least that share of all samples at or below it.
 /// So it is always a duration that happened (or its bucket), never a mixture of two.
-#[derive(Debug, Clone, Default)]
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct DistributionBuilder {
     count: u64,
     sum: u128,
@@ -80,6 +80,19 @@ impl DistributionBuilder {
                 Err(index) => self.buckets.insert(index, (bucket, count)),
             }
         }
+    }
+
+    /// The samples, each with how often it was met, to be kept and added again: exact as long as there are few, then the
+    /// middles of their buckets.
+    pub fn samples(&self) -> impl Iterator<Item = (Duration, u64)> + '_ {
+        let exact = self.recent.iter().map(|&sample| (sample, 1));
+        let counted = self
+            .buckets
+            .iter()
+            .map(|&(bucket, count)| (bucket_middle(bucket).clamp(self.min, self.max), count));
+        exact
+            .chain(counted)
+            .map(|(sample, count)| (Duration::from_nanos(sample), count))
     }
 
     /// How many samples were added.
@@ -218,6 +231,19 @@ mod tests {
         assert_eq!(few.percentile(100), Some(Duration::from_nanos(40)));
         assert_eq!(few.percentile(0), Some(Duration::from_nanos(10)));
         assert_eq!(few.mean(), Some(Duration::from_nanos(25)));
+    }
+
+    #[test]
+    fn samples_can_be_kept_and_added_again() {
+        for count in [0, 10, 10_000] {
+            let mut kept = builder((1..=count).map(|number| number * 1_000));
+            let mut again = DistributionBuilder::new();
+            for (sample, times) in kept.samples() {
+                (0..times).for_each(|_| again.add(sample));
+            }
+            assert_eq!(again.count(), kept.count());
+            assert_eq!(again.percentile(95), kept.percentile(95));
+        }
     }
 
     #[test]

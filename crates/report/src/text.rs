@@ -10,6 +10,7 @@ pub mod echo;
 pub mod escape;
 pub mod explain;
 pub mod lab;
+mod lab_comparison;
 pub mod lab_plan;
 pub mod link;
 pub mod load;
@@ -29,7 +30,8 @@ pub mod waterfall;
 pub use demo::{DemoOutcome, demo_view};
 pub use echo::{EchoReport, echo_view};
 pub use explain::{ExplainOutcome, ExplainedExchange, explain_view};
-pub use lab::{LabDrift, LabErrors, LabOutcome, LabPoint, LabSlope, lab_view};
+pub use lab::{LabDrift, LabErrors, LabOutcome, LabPoint, LabProcessor, LabRound, LabSlope, lab_view};
+pub use lab_comparison::LabTimes;
 pub use lab_plan::{LabOutline, lab_plan_view};
 pub use link::{link_line, link_warnings};
 pub use load::{

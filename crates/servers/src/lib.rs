@@ -18,6 +18,7 @@ pub mod nginx;
 pub mod php_fpm;
 pub mod postgres;
 pub mod process;
+pub mod processes;
 pub mod program;
 pub mod readiness;
 pub mod running;

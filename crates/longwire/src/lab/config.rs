@@ -9,10 +9,12 @@ mod section;
 mod services;
 mod sweep;
 pub mod tree;
+mod variants;
 mod workload;
 
 pub use error::ConfigError;
 pub use sweep::{Axis, Sweep};
+pub use variants::{SETTING as VARIANT, Variant};
 
 use analysis::operations::rule::Rule;
 use anyhow::{Context, Result};
@@ -211,6 +213,10 @@ pub struct Measure {
     pub amount: Amount,
     /// Operations at no distance before anything counts.
     pub warmup: u64,
+    /// Operations at each point before anything counts there.
+    pub settle: u64,
+    /// Operations of the capture without distance, where they are not as many as at a point.
+    pub baseline_operations: Option<u64>,
     /// How often all points are measured.
     pub repeat: u32,
     /// After so many points no distance is measured again.
@@ -234,6 +240,8 @@ pub struct LabFile {
     root: Table,
     /// The lab as it stands there, without any sweep.
     pub lab: Lab,
+    /// Settings that change together, in the order of the file.
+    pub variants: Vec<Variant>,
     /// What is swept, in the order of the file.
     pub sweeps: Vec<Sweep>,
 }
@@ -257,16 +265,36 @@ impl LabFile {
         let file = File { path, text: &text };
         let mut root = tree::parse(path, &text)?;
         let sweeps = sweep::read(file, &mut root)?;
+        let variants = variants::read(file, &mut root)?;
         let lab = lab(file, &root)?;
         sweep::check(file, &sweeps, &lab)?;
+        variants::check(file, &variants, &sweeps, &lab)?;
         let path = path.to_owned();
         Ok(Self {
             path,
             text,
             root,
             lab,
+            variants,
             sweeps,
         })
+    }
+
+    /// The variant that these settings of a sweep choose, if they do.
+    pub fn variant(&self, settings: &[(Vec<String>, Node)]) -> Option<&Variant> {
+        let (_, node) = settings.iter().find(|(path, _)| is_variant(path))?;
+        let name = node.value.text()?;
+        self.variants.iter().find(|variant| variant.name == name)
+    }
+
+    /// The settings that one of a sweep stands for: a variant's own, or itself.
+    fn spelled_out<'a>(&'a self, setting: &'a (Vec<String>, Node)) -> &'a [(Vec<String>, Node)] {
+        if is_variant(&setting.0) {
+            let chosen = self.variant(std::slice::from_ref(setting));
+            chosen.map(Variant::settings).unwrap_or_default()
+        } else {
+            std::slice::from_ref(setting)
+        }
     }
 
     /// The lab with these settings instead of what stands in the file.
@@ -275,7 +303,7 @@ impl LabFile {
     /// When one of the values is wrong: the error tells its place in the sweep.
     pub fn with(&self, settings: &[(Vec<String>, Node)]) -> Result<Lab, ConfigError> {
         let mut root = self.root.clone();
-        for (path, node) in settings {
+        for (path, node) in settings.iter().flat_map(|setting| self.spelled_out(setting)) {
             if matches!(path.as_slice(), [links, all, _] if links == "links" && all == ALL_LINKS) {
                 for link in &self.lab.links {
                     let path = [path[0].clone(), link.name.clone(), path[2].clone()];
@@ -291,6 +319,10 @@ impl LabFile {
         };
         lab(file, &root)
     }
+}
+
+fn is_variant(path: &[String]) -> bool {
+    matches!(path, [word] if word == VARIANT)
 }
 
 /// In a sweep, stands for every link.
@@ -443,6 +475,8 @@ fn measure(file: File<'_>, entry: Option<&tree::Entry>) -> Result<Measure, Confi
             duration,
         },
         warmup: section.number("warmup", 0, 100_000_000)?.unwrap_or(10),
+        settle: section.number("settle", 0, 100_000_000)?.unwrap_or(0),
+        baseline_operations: section.number("baseline_operations", 1, 100_000_000)?,
         repeat: section.number("repeat", 1, 1000)?.unwrap_or(1) as u32,
         baseline_every: section.number("baseline_every", 1, 1_000_000)?.unwrap_or(8) as u32,
     };

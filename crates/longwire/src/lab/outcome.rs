@@ -7,17 +7,22 @@ use super::run::Run;
 use super::slope::slopes;
 use super::store::Kept;
 use model::{Conditions, Measured, Prediction, Warning};
-use report::text::{LabDrift, LabOutcome, LabPoint, link_warnings};
+use report::text::{LabDrift, LabOutcome, LabPoint, LabRound, LabTimes, link_warnings};
 
 /// The outcome of `run`, as far as it came.
 pub fn outcome(file: &LabFile, plan: &Plan, run: &Run<'_>, conditions: Conditions) -> LabOutcome {
-    let points: Vec<LabPoint> = plan
+    let mut points: Vec<LabPoint> = plan
         .points
         .iter()
         .zip(&run.points)
         .zip(&run.predictions)
         .map(|((point, kept), prediction)| lab_point(point, kept.as_ref(), prediction.clone()))
         .collect();
+    for index in 0..points.len() {
+        points[index].times = points[index]
+            .against
+            .and_then(|against| LabTimes::of(&points[index].rounds, &points[against].rounds));
+    }
     LabOutcome {
         name: file.lab.name.clone(),
         conditions,
@@ -31,7 +36,7 @@ pub fn outcome(file: &LabFile, plan: &Plan, run: &Run<'_>, conditions: Condition
 }
 
 fn lab_point(point: &Point, kept: Option<&Kept>, prediction: Option<Prediction>) -> LabPoint {
-    let measured = kept.and_then(|kept| together(&kept.runs));
+    let measured = kept.and_then(|kept| together(&kept.rounds));
     LabPoint {
         values: point.values.clone(),
         prediction: prediction.map(|prediction| Prediction {
@@ -40,30 +45,33 @@ fn lab_point(point: &Point, kept: Option<&Kept>, prediction: Option<Prediction>)
         }),
         measured,
         is_baseline: point.lab.links.iter().all(|link| is_at_rest(&link.link)),
-        links: kept.map_or_else(Vec::new, |kept| kept.links.clone()),
+        against: point.against,
+        times: None,
+        rounds: kept.map_or_else(Vec::new, |kept| kept.rounds.clone()),
     }
 }
 
 /// Several measurements of one point as one: the median of their medians (of an even number the lower of the two in the
 /// middle) with that measurement's spread; operations and errors summed.
-fn together(runs: &[Measured]) -> Option<Measured> {
-    let mut sorted: Vec<&Measured> = runs.iter().collect();
-    sorted.sort_by_key(|run| run.duration);
+fn together(rounds: &[LabRound]) -> Option<Measured> {
+    let all = || rounds.iter().map(|round| &round.measured);
+    let mut sorted: Vec<&Measured> = all().collect();
+    sorted.sort_by_key(|measured| measured.duration);
     let middle = *sorted.get(sorted.len().checked_sub(1)? / 2)?;
     Some(Measured {
-        operations: runs.iter().map(|run| run.operations).sum(),
-        errors: runs.iter().map(|run| run.errors).sum(),
+        operations: all().map(|measured| measured.operations).sum(),
+        errors: all().map(|measured| measured.errors).sum(),
         ..middle.clone()
     })
 }
 
 fn drifts(plan: &Plan, run: &Run<'_>) -> Vec<LabDrift> {
     let drift = |(index, kept): (usize, &Option<Kept>)| {
-        let (first, later) = kept.as_ref()?.runs.split_first()?;
+        let (first, later) = kept.as_ref()?.rounds.split_first()?;
         Some(LabDrift {
             beside: beside(plan, index),
-            first: first.duration,
-            later: later.iter().map(|run| run.duration).collect(),
+            first: first.measured.duration,
+            later: later.iter().map(|round| round.measured.duration).collect(),
         })
     };
     run.baselines.iter().enumerate().filter_map(drift).collect()
@@ -77,7 +85,7 @@ fn beside(plan: &Plan, baseline: usize) -> Vec<(String, String)> {
     let of_baseline: Vec<&Point> = plan
         .points
         .iter()
-        .filter(|point| point.baseline == baseline)
+        .filter(|point| point.baseline == Some(baseline))
         .collect();
     let shared = |column: usize| {
         let value = &of_baseline.first()?.values[column];
@@ -88,7 +96,7 @@ fn beside(plan: &Plan, baseline: usize) -> Vec<(String, String)> {
     };
     let columns = plan.settings.iter().enumerate();
     columns
-        .filter(|(_, setting)| !setting.starts_with("links."))
+        .filter(|(_, setting)| !setting.starts_with("links.") && !setting.starts_with("measure."))
         .filter_map(|(column, setting)| Some((setting.clone(), shared(column)?)))
         .collect()
 }
@@ -97,7 +105,7 @@ fn warnings(plan: &Plan, run: &Run<'_>, points: &[LabPoint]) -> Vec<Warning> {
     let mut texts: Vec<String> = run.warnings.clone();
     for (index, (point, kept)) in points.iter().zip(&run.points).enumerate() {
         let number = index + 1;
-        let links = plan.points[index].lab.links.iter().zip(&point.links);
+        let links = plan.points[index].lab.links.iter().zip(point.links());
         // What the machine adds to a link without distance is its floor, which is told beside.
         for (_, outcome) in links.filter(|(link, _)| !is_at_rest(&link.link)) {
             let told = link_warnings(outcome).into_iter();
@@ -109,7 +117,8 @@ fn warnings(plan: &Plan, run: &Run<'_>, points: &[LabPoint]) -> Vec<Warning> {
                 "point {number}: {count} operation{plural} failed: {text}"
             ));
         }
-        if point.measured.is_some() && point.prediction.is_none() {
+        let wanted = plan.points[index].baseline.is_some();
+        if wanted && point.measured.is_some() && point.prediction.is_none() {
             texts.push(format!(
                 "point {number} is not predicted: {}",
                 unpredicted(&plan.points[index])

@@ -23,7 +23,7 @@ pub fn write(page: PageFile, plan: &Plan, outcome: &LabOutcome, basis: Basis<'_>
     let grid = grid(plan, &basis);
     let points = outcome.points.iter().zip(&plan.points);
     let links: Vec<LinkOutcome> = points
-        .flat_map(|(point, planned)| point.links.iter().zip(&planned.lab.links))
+        .flat_map(|(point, planned)| point.links().iter().zip(&planned.lab.links))
         .filter(|(_, link)| !is_at_rest(&link.link))
         .map(|(link, _)| link.clone())
         .collect();
@@ -106,7 +106,9 @@ fn grid(plan: &Plan, basis: &Basis<'_>) -> Grid {
             let mut lab = basis.lab.clone();
             lab.links[link].link = LinkDescription { rtt, rate, ..base };
             Point {
-                baseline: 0,
+                stage: 0,
+                baseline: None,
+                against: None,
                 values: Vec::new(),
                 lab,
             }

@@ -1,7 +1,7 @@
 //! What is run: every point of the sweeps, and the baselines they are predicted from.
 
 use super::config::tree::{Node, Value};
-use super::config::{ALL_LINKS, ConfigError, Lab, LabFile, LabLink, Service, Sweep};
+use super::config::{ALL_LINKS, ConfigError, Lab, LabFile, LabLink, Service, Sweep, VARIANT, Variant};
 use link::LinkDescription;
 use report::text::LabOutline;
 use std::time::Duration;
@@ -38,8 +38,12 @@ pub struct Baseline {
 /// One combination of the swept settings.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Point {
-    /// Place of its baseline in [`Plan::baselines`].
-    pub baseline: usize,
+    /// Place of its stage in [`Plan::stages`].
+    pub stage: usize,
+    /// Place of its baseline in [`Plan::baselines`]; absent for a variant that is not predicted.
+    pub baseline: Option<usize>,
+    /// Place in [`Plan::points`] of the point that it is compared with.
+    pub against: Option<usize>,
     /// Its value of each of [`Plan::settings`].
     pub values: Vec<String>,
     /// The lab with these values.
@@ -72,7 +76,28 @@ impl Plan {
         if file.sweeps.is_empty() {
             plan.add(file, file.lab.clone(), &[]);
         }
+        plan.compare(file);
         Ok(plan)
+    }
+
+    /// Finds for each point of a variant that is compared with another one the point of that.
+    fn compare(&mut self, file: &LabFile) {
+        let Some(column) = self.settings.iter().position(|setting| setting == VARIANT) else {
+            return;
+        };
+        let values: Vec<Vec<String>> = self.points.iter().map(|point| point.values.clone()).collect();
+        for point in &mut self.points {
+            let variant = file
+                .variants
+                .iter()
+                .find(|variant| variant.name == point.values[column]);
+            let Some(against) = variant.and_then(|variant| variant.against.as_ref()) else {
+                continue;
+            };
+            let mut sought = point.values.clone();
+            sought[column].clone_from(against);
+            point.against = values.iter().position(|values| *values == sought);
+        }
     }
 
     /// What `lab check` shows of it.
@@ -111,30 +136,43 @@ impl Plan {
                 .unwrap_or_else(|| value_of(&lab, setting))
         });
         let values = values.collect();
-        let baseline = self.baseline_of(file, &lab);
+        let mut at_rest = without_distance(&lab);
+        let stage = self.stage_of(&at_rest);
+        // How much is measured at a point is no matter of its baseline.
+        at_rest.measure = file.lab.measure.clone();
+        if let Some(operations) = at_rest.measure.baseline_operations {
+            at_rest.measure.amount.operations = Some(operations);
+        }
+        let predicted = file
+            .variant(combination)
+            .is_none_or(|variant: &Variant| variant.predict);
+        let baseline = predicted.then(|| self.baseline_of(at_rest, stage));
         self.points.push(Point {
+            stage,
             baseline,
+            against: None,
             values,
             lab,
         });
     }
 
-    /// How much is measured at a point is no matter of its baseline.
-    fn baseline_of(&mut self, file: &LabFile, lab: &Lab) -> usize {
-        let mut lab = without_distance(lab);
-        lab.measure = file.lab.measure.clone();
-        if let Some(index) = self.baselines.iter().position(|baseline| baseline.lab == lab) {
-            return index;
-        }
+    /// The stage on which the services of `lab` run.
+    fn stage_of(&mut self, lab: &Lab) -> usize {
         // The mtu is that of the hosts' devices, which stay as long as the services run.
         let mtus = |lab: &Lab| lab.links.iter().map(|link| link.link.mtu).collect::<Vec<_>>();
-        let same = |stage: &Stage| stage.lab.services == lab.services && mtus(&stage.lab) == mtus(&lab);
-        let stage = self.stages.iter().position(same).unwrap_or_else(|| {
+        let same = |stage: &Stage| stage.lab.services == lab.services && mtus(&stage.lab) == mtus(lab);
+        self.stages.iter().position(same).unwrap_or_else(|| {
             self.stages.push(Stage { lab: lab.clone() });
             self.stages.len() - 1
-        });
-        self.baselines.push(Baseline { stage, lab });
-        self.baselines.len() - 1
+        })
+    }
+
+    fn baseline_of(&mut self, lab: Lab, stage: usize) -> usize {
+        let known = self.baselines.iter().position(|baseline| baseline.lab == lab);
+        known.unwrap_or_else(|| {
+            self.baselines.push(Baseline { stage, lab });
+            self.baselines.len() - 1
+        })
     }
 }
 
@@ -172,7 +210,8 @@ impl Lab {
                 &self.services,
                 &self.workload,
                 self.measure.amount,
-                self.measure.warmup
+                self.measure.warmup,
+                self.measure.settle
             )
         )
     }
@@ -211,6 +250,8 @@ fn value_of(lab: &Lab, setting: &str) -> String {
             .find(|link| link.name == name)
             .map(|link| link_value(link, key)),
         (Some("workload"), Some("clients"), None) => Some(lab.workload.clients.to_string()),
+        (Some("measure"), Some("repeat"), None) => Some(lab.measure.repeat.to_string()),
+        (Some("measure"), Some("settle"), None) => Some(lab.measure.settle.to_string()),
         (Some("measure"), Some("operations"), None) => lab
             .measure
             .amount

@@ -13,7 +13,8 @@ use super::workload;
 use anyhow::{Context, Result, bail};
 use live::Sandbox;
 use live::load::{Control, ErrorCount, LoadError, LoadOutcome};
-use model::{Measured, Prediction, Timestamp};
+use model::{ByteCount, LinkOutcome, Measured, Prediction, Timestamp};
+use report::text::{LabProcessor, LabRound};
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -107,7 +108,7 @@ impl<'a> Run<'a> {
         let Some((baseline, kept)) = first else {
             return Ok(None);
         };
-        let Some(measured) = kept.runs.first() else {
+        let Some(measured) = kept.rounds.first().map(|round| &round.measured) else {
             return Ok(None);
         };
         let files = self
@@ -121,16 +122,21 @@ impl<'a> Run<'a> {
         }))
     }
 
-    /// How often each point is to be measured.
-    fn repeat(&self) -> usize {
-        self.file.lab.measure.repeat as usize
+    /// How often the point is to be measured.
+    fn repeat(&self, point: usize) -> usize {
+        self.plan.points[point].lab.measure.repeat as usize
+    }
+
+    /// How often it was.
+    fn rounds(&self, point: usize) -> usize {
+        self.points[point].as_ref().map_or(0, |kept| kept.rounds.len())
     }
 
     fn missing(&self, stage: usize) -> Vec<usize> {
-        let of_stage = |point: &Point| self.plan.baselines[point.baseline].stage == stage;
-        let enough = |kept: &Option<Kept>| kept.as_ref().is_some_and(|kept| kept.runs.len() >= self.repeat());
         (0..self.plan.points.len())
-            .filter(|&index| of_stage(&self.plan.points[index]) && !enough(&self.points[index]))
+            .filter(|&point| {
+                self.plan.points[point].stage == stage && self.rounds(point) < self.repeat(point)
+            })
             .collect()
     }
 
@@ -148,7 +154,7 @@ impl<'a> Run<'a> {
         for baseline in 0..self.plan.baselines.len() {
             let needed = missing
                 .iter()
-                .any(|&point| self.plan.points[point].baseline == baseline);
+                .any(|&point| self.plan.points[point].baseline == Some(baseline));
             if needed && self.baselines[baseline].is_none() {
                 if self.baseline(&mut ground, baseline)?.is_err() {
                     return Ok(Err(Nothing::Interrupted));
@@ -161,33 +167,28 @@ impl<'a> Run<'a> {
 
     /// Measures points in an order by chance, and a baseline again in between.
     fn sweep(&mut self, ground: &mut Ground, stage: usize, missing: &[usize]) -> Result<Result<(), Nothing>> {
-        let repeat = self.repeat();
-        let runs_left = |this: &Self, point: usize| {
-            repeat
-                - this.points[point]
-                    .as_ref()
-                    .map_or(0, |kept| kept.runs.len())
-                    .min(repeat)
-        };
         for &point in missing {
-            let runs = runs_left(self, point) as u32;
-            self.progress.add(runs.into(), self.expected(point) * runs);
+            let rounds = (self.repeat(point) - self.rounds(point)) as u32;
+            self.progress.add(rounds.into(), self.expected(point) * rounds);
         }
+        let passes = missing.iter().map(|&point| self.repeat(point)).max();
         let mut since_baseline = 0;
-        for pass in 0..repeat {
+        for pass in 0..passes.unwrap_or_default() {
             let seed = self.file.lab.seed ^ ((stage as u64) << 32) ^ ((pass as u64) << 48);
             for place in shuffled(missing.len(), seed) {
                 let point = missing[place];
-                if runs_left(self, point) < repeat - pass {
+                if self.rounds(point) > pass || self.rounds(point) >= self.repeat(point) {
                     continue;
                 }
                 if self.point(ground, point)?.is_err() {
                     return Ok(Err(Nothing::Interrupted));
                 }
                 since_baseline += 1;
-                if since_baseline >= self.file.lab.measure.baseline_every {
+                let due = since_baseline >= self.file.lab.measure.baseline_every;
+                if let Some(baseline) = self.plan.points[point].baseline
+                    && due
+                {
                     since_baseline = 0;
-                    let baseline = self.plan.points[point].baseline;
                     if self.baseline_again(ground, baseline)?.is_err() {
                         return Ok(Err(Nothing::Interrupted));
                     }
@@ -218,23 +219,42 @@ impl<'a> Run<'a> {
         let expected = self.expected(index);
         self.progress.begin(&what, expected);
         ground.wiring.set_links(&point.lab);
+        if self.settle(ground, &point.lab, &what)?.is_err() {
+            return Ok(Err(Nothing::Interrupted));
+        }
+        let before = ground.services.processor_times();
         let Ok(ran) = self.timed(ground, &point.lab, point.lab.measure.amount, &what)? else {
             return Ok(Err(Nothing::Interrupted));
         };
+        let processors = ground.services.processor_times_since(&before);
         let links = ground.wiring.outcomes();
         let mut kept = self.points[index]
             .take()
             .unwrap_or_else(|| empty(Captured::default()));
-        kept.links = links;
         let text = match &ran.measured {
             Some(measured) => self.result_words(index, measured),
             None => "no operation succeeded".to_owned(),
         };
-        add(&mut kept, ran);
+        add(&mut kept, ran, links, processors);
         self.store.keep_point(&point.lab.identity(), &kept)?;
         self.points[index] = Some(kept);
         self.progress.done(&format!("{what}: {text}"));
         Ok(Ok(()))
+    }
+
+    /// What is at the point before anything counts: operations over its links, which then begin anew.
+    fn settle(&self, ground: &mut Ground, lab: &Lab, what: &str) -> Result<Result<(), Nothing>> {
+        if lab.measure.settle == 0 {
+            return Ok(Ok(()));
+        }
+        let amount = Amount {
+            operations: Some(lab.measure.settle),
+            duration: None,
+        };
+        // Operations that fail here fail again where they count.
+        let ran = self.load(ground, lab, amount, what)?;
+        ground.wiring.set_links(lab);
+        Ok(ran.map(|_| ()))
     }
 
     /// What tells a point apart, for people.
@@ -242,6 +262,7 @@ impl<'a> Run<'a> {
         let point = &self.plan.points[index];
         let settings = self.plan.settings.iter().zip(&point.values);
         let words: Vec<String> = settings
+            .filter(|(setting, _)| !setting.starts_with("measure."))
             .map(|(setting, value)| {
                 let setting = setting.strip_prefix("links.").unwrap_or(setting);
                 format!("{setting} {value}")
@@ -298,8 +319,7 @@ impl<'a> Run<'a> {
         let ran = by_capture(ran, lab, &files, &captured)?;
         require_success(&ran)?;
         let mut kept = empty(captured);
-        kept.links = ground.wiring.outcomes();
-        add(&mut kept, ran);
+        add(&mut kept, ran, ground.wiring.outcomes(), Vec::new());
         self.store.keep_baseline(&identity, &kept)?;
         self.baselines[index] = Some(kept);
         Ok(Ok(()))
@@ -313,7 +333,7 @@ impl<'a> Run<'a> {
             return Ok(Err(Nothing::Interrupted));
         };
         if let Some(kept) = &mut self.baselines[index] {
-            add(kept, ran);
+            add(kept, ran, ground.wiring.outcomes(), Vec::new());
             let kept = kept.clone();
             self.store.keep_baseline(&lab.identity(), &kept)?;
         }
@@ -337,11 +357,11 @@ impl<'a> Run<'a> {
         let lab = &self.plan.baselines[index].lab;
         let files = self.store.captures(&lab.identity(), lab.links.len());
         let observed = Observed::read(&files, lab, &kept.captured)?;
-        let Some(measured) = kept.runs.first() else {
+        let Some(measured) = kept.rounds.first().map(|round| &round.measured) else {
             return Ok(());
         };
         let points: Vec<usize> = (0..self.plan.points.len())
-            .filter(|&point| self.plan.points[point].baseline == index)
+            .filter(|&point| self.plan.points[point].baseline == Some(index))
             .collect();
         let of_baseline: Vec<&Point> = points.iter().map(|&point| &self.plan.points[point]).collect();
         let predictions = predict(&observed, measured, &of_baseline);
@@ -548,6 +568,7 @@ impl Sum {
         });
         LoadOutcome {
             measured,
+            durations: self.durations,
             errors: self.texts,
             elapsed,
             ..LoadOutcome::default()
@@ -557,21 +578,31 @@ impl Sum {
 
 fn empty(captured: Captured) -> Kept {
     Kept {
-        runs: Vec::new(),
+        rounds: Vec::new(),
         errors: Vec::new(),
-        links: Vec::new(),
         captured,
     }
 }
 
-fn add(kept: &mut Kept, ran: LoadOutcome) {
+fn add(kept: &mut Kept, ran: LoadOutcome, links: Vec<LinkOutcome>, processors: Vec<LabProcessor>) {
     for error in ran.errors {
         match kept.errors.iter_mut().find(|(text, _)| *text == error.text) {
             Some((_, count)) => *count += error.count,
             None => kept.errors.push((error.text, error.count)),
         }
     }
-    kept.runs.extend(ran.measured);
+    let Some(measured) = ran.measured else {
+        return;
+    };
+    kept.rounds.push(LabRound {
+        measured,
+        durations: ran.durations,
+        elapsed: ran.elapsed,
+        payload: ran.payload_bytes.map(ByteCount::from_bytes),
+        client_processor: ran.cpu.user + ran.cpu.system,
+        processors,
+        links,
+    });
 }
 
 /// Without distance at least one operation must succeed.

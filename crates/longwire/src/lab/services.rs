@@ -10,11 +10,14 @@ use super::wiring::Wiring;
 use anyhow::{Context, Result, bail};
 use directory::ServiceDirectory;
 use live::network::{HostId, Network};
+
+use report::text::LabProcessor;
 use servers::command::CommandServer;
 use servers::mariadb::MariaDb;
 use servers::nginx::Nginx;
 use servers::php_fpm::PhpFpm;
 use servers::postgres::{Authentication, Postgres};
+use servers::processes::Processes;
 use servers::{Account, Host, Place, Readiness, Running};
 use std::net::{Ipv4Addr, TcpStream};
 use std::path::{Path, PathBuf};
@@ -23,7 +26,7 @@ use std::process::Command;
 /// The services of a lab; they end when it is dropped, in reverse order, and their files go.
 pub struct RunningServices {
     // Dropped in this order: servers end before their files go.
-    running: Vec<Running>,
+    running: Vec<Started>,
     _directory: ServiceDirectory,
 }
 
@@ -33,8 +36,37 @@ impl RunningServices {
     /// # Errors
     /// When one has ended, with the last lines of its log.
     pub fn check(&mut self) -> Result<()> {
-        self.running.iter_mut().try_for_each(|one| Ok(one.check()?))
+        self.running
+            .iter_mut()
+            .try_for_each(|one| Ok(one.running.check()?))
     }
+
+    /// Processor time of each service so far, in their order: all its processes, those that have ended too.
+    pub fn processor_times(&self) -> Vec<LabProcessor> {
+        let processes = Processes::now();
+        let used = |one: &Started| LabProcessor {
+            service: one.service.clone(),
+            host: one.host.clone(),
+            time: processes.time_of(one.running.process_id()),
+        };
+        self.running.iter().map(used).collect()
+    }
+
+    /// The same since it was `before`.
+    pub fn processor_times_since(&self, before: &[LabProcessor]) -> Vec<LabProcessor> {
+        let mut times = self.processor_times();
+        for (now, before) in times.iter_mut().zip(before) {
+            now.time = now.time.saturating_sub(before.time);
+        }
+        times
+    }
+}
+
+/// A service that was started.
+struct Started {
+    service: String,
+    host: String,
+    running: Running,
 }
 
 impl Drop for RunningServices {
@@ -67,7 +99,11 @@ pub fn start(lab: &Lab, wiring: &Wiring, directory: &Path, say: &dyn Fn(&str)) -
         };
         say(&format!("starting {} ({})", service.name, service.kind.name()));
         let running = starting.start()?;
-        services.running.push(running);
+        services.running.push(Started {
+            service: service.name.clone(),
+            host: service.host.clone(),
+            running,
+        });
         for (number, line) in service.setup.iter().enumerate() {
             say(&match service.setup.len() {
                 1 => format!("setting up {}", service.name),
@@ -227,6 +263,7 @@ impl Starting<'_> {
         let mut environment = vec![
             ("LONGWIRE_LAB_DIRECTORY", self.home.display().to_string()),
             ("LONGWIRE_SERVICE_DIRECTORY", directory.clone()),
+            ("LONGWIRE_PROGRAM", own_program()),
             ("PATH", path_with_servers()),
         ];
         match &self.settings {
@@ -280,6 +317,12 @@ impl Starting<'_> {
             ),
         }
     }
+}
+
+/// The program that runs, for services that are longwire too.
+fn own_program() -> String {
+    let path = std::env::current_exe();
+    path.map_or_else(|_| "longwire".to_owned(), |path| path.display().to_string())
 }
 
 /// `PATH` with the directories where systems put programs of servers, behind all others.

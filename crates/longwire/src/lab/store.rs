@@ -2,7 +2,11 @@
 
 use super::observed::Addresses;
 use anyhow::{Context, Result, bail};
-use model::{BitRate, Distribution, LinkDirectionOutcome, LinkOutcome, Measured, Timestamp};
+use model::{
+    BitRate, ByteCount, Distribution, DistributionBuilder, LinkDirectionOutcome, LinkOutcome, Measured,
+    Timestamp,
+};
+use report::text::{LabProcessor, LabRound};
 use serde::{Deserialize, Serialize};
 use std::fs::{self, File};
 use std::io::Write;
@@ -22,11 +26,9 @@ pub struct Store {
 #[derive(Debug, Clone, PartialEq)]
 pub struct Kept {
     /// The measurements, in the order in which they were made.
-    pub runs: Vec<Measured>,
+    pub rounds: Vec<LabRound>,
     /// Operations that failed, by their text.
     pub errors: Vec<(String, u64)>,
-    /// What each link realised in the last run.
-    pub links: Vec<LinkOutcome>,
     /// Of a baseline: how to read its captures.
     pub captured: Captured,
 }
@@ -149,15 +151,33 @@ struct StoredPoint {
     /// A second hash, beside the one in the file's name. Not the identity itself: its statements, URLs and commands may
     /// hold secrets.
     identity: String,
-    runs: Vec<StoredRun>,
+    rounds: Vec<StoredRound>,
     errors: Vec<(String, u64)>,
-    links: Vec<StoredLink>,
     addresses: Vec<(IpAddr, String)>,
     windows_ns: Vec<(u64, u64)>,
 }
 
 #[derive(Serialize, Deserialize)]
-struct StoredRun {
+struct StoredRound {
+    measured: StoredMeasured,
+    /// Each with how often it was met.
+    durations_ns: Vec<(u64, u64)>,
+    elapsed_ns: u64,
+    payload_bytes: [u64; 2],
+    client_processor_ns: u64,
+    processors: Vec<StoredProcessor>,
+    links: Vec<StoredLink>,
+}
+
+#[derive(Serialize, Deserialize)]
+struct StoredProcessor {
+    service: String,
+    host: String,
+    time_ns: u64,
+}
+
+#[derive(Serialize, Deserialize)]
+struct StoredMeasured {
     operations: u64,
     median_ns: u64,
     per_second: f64,
@@ -199,9 +219,8 @@ fn load(path: &Path, identity: &str) -> Option<Kept> {
     let stored: StoredPoint = serde_json::from_str(&text).ok()?;
     let same = stored.version == env!("CARGO_PKG_VERSION") && stored.identity == second_key(identity);
     same.then(|| Kept {
-        runs: stored.runs.iter().map(StoredRun::measured).collect(),
+        rounds: stored.rounds.into_iter().map(StoredRound::round).collect(),
         errors: stored.errors,
-        links: stored.links.iter().map(StoredLink::outcome).collect(),
         captured: Captured {
             addresses: Addresses::of(stored.addresses),
             windows: stored.windows_ns.into_iter().map(window).collect(),
@@ -222,9 +241,8 @@ fn save(path: &Path, identity: &str, kept: &Kept) -> Result<()> {
     let stored = StoredPoint {
         version: env!("CARGO_PKG_VERSION").to_owned(),
         identity: second_key(identity),
-        runs: kept.runs.iter().map(StoredRun::of).collect(),
+        rounds: kept.rounds.iter().map(StoredRound::of).collect(),
         errors: kept.errors.clone(),
-        links: kept.links.iter().map(StoredLink::of).collect(),
         addresses: kept.captured.addresses.all().to_vec(),
         windows_ns: kept.captured.windows.iter().map(nanos_of).collect(),
     };
@@ -244,7 +262,51 @@ fn second_key(identity: &str) -> String {
     key(&identity.chars().rev().collect::<String>())
 }
 
-impl StoredRun {
+impl StoredRound {
+    fn of(round: &LabRound) -> Self {
+        let processor = |used: &LabProcessor| StoredProcessor {
+            service: used.service.clone(),
+            host: used.host.clone(),
+            time_ns: nanos(used.time),
+        };
+        Self {
+            measured: StoredMeasured::of(&round.measured),
+            durations_ns: round
+                .durations
+                .samples()
+                .map(|(duration, count)| (nanos(duration), count))
+                .collect(),
+            elapsed_ns: nanos(round.elapsed),
+            payload_bytes: round.payload.map(ByteCount::as_bytes),
+            client_processor_ns: nanos(round.client_processor),
+            processors: round.processors.iter().map(processor).collect(),
+            links: round.links.iter().map(StoredLink::of).collect(),
+        }
+    }
+
+    fn round(self) -> LabRound {
+        let processor = |used: StoredProcessor| LabProcessor {
+            service: used.service,
+            host: used.host,
+            time: Duration::from_nanos(used.time_ns),
+        };
+        let mut durations = DistributionBuilder::new();
+        for (duration, count) in self.durations_ns {
+            (0..count).for_each(|_| durations.add(Duration::from_nanos(duration)));
+        }
+        LabRound {
+            measured: self.measured.measured(),
+            durations,
+            elapsed: Duration::from_nanos(self.elapsed_ns),
+            payload: self.payload_bytes.map(ByteCount::from_bytes),
+            client_processor: Duration::from_nanos(self.client_processor_ns),
+            processors: self.processors.into_iter().map(processor).collect(),
+            links: self.links.iter().map(StoredLink::outcome).collect(),
+        }
+    }
+}
+
+impl StoredMeasured {
     fn of(measured: &Measured) -> Self {
         Self {
             operations: measured.operations,
@@ -359,17 +421,32 @@ mod tests {
             per_second: 83.25,
             errors: 1,
         };
+        let mut durations = DistributionBuilder::new();
+        durations.add(Duration::from_millis(12));
+        let link = LinkOutcome {
+            name: "network".to_owned(),
+            asked: "rtt=10ms".to_owned(),
+            rtt: Duration::from_millis(10),
+            rtt_error_p50_ns: Some(-3),
+            floor: Some(Duration::from_micros(80)),
+            ..LinkOutcome::default()
+        };
+        let used = LabProcessor {
+            service: "database".to_owned(),
+            host: "far".to_owned(),
+            time: Duration::from_millis(30),
+        };
         Kept {
-            runs: vec![measured],
-            errors: vec![("server: closed".to_owned(), 1)],
-            links: vec![LinkOutcome {
-                name: "network".to_owned(),
-                asked: "rtt=10ms".to_owned(),
-                rtt: Duration::from_millis(10),
-                rtt_error_p50_ns: Some(-3),
-                floor: Some(Duration::from_micros(80)),
-                ..LinkOutcome::default()
+            rounds: vec![LabRound {
+                measured,
+                durations,
+                elapsed: Duration::from_millis(480),
+                payload: [4_000, 2_000_000].map(ByteCount::from_bytes),
+                client_processor: Duration::from_millis(9),
+                processors: vec![used],
+                links: vec![link],
             }],
+            errors: vec![("server: closed".to_owned(), 1)],
             captured: Captured {
                 addresses: Addresses::of(vec![(IpAddr::from([10, 0, 0, 1]), "web".to_owned())]),
                 windows: vec![window((5, 1_790_000_000_000_000_000))],

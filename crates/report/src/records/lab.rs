@@ -1,10 +1,10 @@
-//! Records of a lab: `point`, `slope`, `lab`. A point's `prediction` and `link` records follow it and name it.
+//! Records of a lab: `point`, `round`, `slope`, `lab`. A point's `prediction` and `link` records follow it and name it.
 
 use super::link::LinkRecord;
 use super::outcome::{MeasuredKeys, PredictionRecord};
 use super::{SCHEMA, nanos};
-use crate::text::{LabOutcome, LabPoint, LabSlope};
-use model::{LinkOutcome, Prediction};
+use crate::text::{LabOutcome, LabPoint, LabRound, LabSlope};
+use model::{ByteCount, Direction, LinkOutcome, Prediction};
 use serde::Serialize;
 use std::collections::BTreeMap;
 
@@ -17,6 +17,14 @@ pub(super) struct PointRecord<'a> {
     settings: BTreeMap<&'a str, &'a str>,
     #[serde(flatten)]
     measured: Option<MeasuredKeys>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    compared_with_point: Option<usize>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    times: Option<f64>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    times_least: Option<f64>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    times_most: Option<f64>,
 }
 
 impl<'a> PointRecord<'a> {
@@ -30,6 +38,90 @@ impl<'a> PointRecord<'a> {
                 .zip(point.values.iter().map(String::as_str))
                 .collect(),
             measured: point.measured.as_ref().map(MeasuredKeys::of),
+            compared_with_point: point.against.map(|index| index + 1),
+            times: point.times.map(|times| times.median),
+            times_least: point.times.map(|times| times.low),
+            times_most: point.times.map(|times| times.high),
+        }
+    }
+}
+
+/// One time that a point was measured.
+#[derive(Serialize)]
+#[serde(tag = "type", rename = "round")]
+pub(super) struct RoundRecord<'a> {
+    schema: u32,
+    point: usize,
+    round: usize,
+    operations: u64,
+    errors: u64,
+    elapsed_ns: u64,
+    per_second: f64,
+    p50_ns: u64,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    mean_ns: Option<u64>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    p90_ns: Option<u64>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    p95_ns: Option<u64>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    p99_ns: Option<u64>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    min_ns: Option<u64>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    max_ns: Option<u64>,
+    client_payload_bytes: u64,
+    server_payload_bytes: u64,
+    client_wire_bytes: u64,
+    server_wire_bytes: u64,
+    clients_processor_ns: u64,
+    services: BTreeMap<&'a str, ServiceKeys<'a>>,
+}
+
+/// What one service took.
+#[derive(Serialize)]
+struct ServiceKeys<'a> {
+    host: &'a str,
+    processor_ns: u64,
+}
+
+impl<'a> RoundRecord<'a> {
+    pub(super) fn of(point: usize, number: usize, round: &'a LabRound) -> Self {
+        let spread = &round.measured.spread;
+        let [client, server] = round.payload.map(ByteCount::as_bytes);
+        let wire = |direction: Direction| {
+            let links = round.links.iter();
+            links
+                .map(|link| link.directions[direction.index()].wire_bytes)
+                .sum()
+        };
+        let used = round.processors.iter();
+        Self {
+            schema: SCHEMA,
+            point,
+            round: number,
+            operations: round.measured.operations,
+            errors: round.measured.errors,
+            elapsed_ns: nanos(round.elapsed),
+            per_second: round.throughput(),
+            p50_ns: nanos(round.measured.duration),
+            mean_ns: spread.mean.map(nanos),
+            p90_ns: spread.p90.map(nanos),
+            p95_ns: spread.p95.map(nanos),
+            p99_ns: spread.p99.map(nanos),
+            min_ns: spread.min.map(nanos),
+            max_ns: spread.max.map(nanos),
+            client_payload_bytes: client,
+            server_payload_bytes: server,
+            client_wire_bytes: wire(Direction::ClientToServer),
+            server_wire_bytes: wire(Direction::ServerToClient),
+            clients_processor_ns: nanos(round.client_processor),
+            services: used
+                .map(|used| {
+                    let (host, processor_ns) = (used.host.as_str(), nanos(used.time));
+                    (used.service.as_str(), ServiceKeys { host, processor_ns })
+                })
+                .collect(),
         }
     }
 }
@@ -126,7 +218,7 @@ impl<'a> LabRecord<'a> {
         let floor = outcome
             .points
             .iter()
-            .flat_map(|point| &point.links)
+            .flat_map(LabPoint::links)
             .filter_map(|link| link.floor)
             .max();
         let drift = outcome.drift();

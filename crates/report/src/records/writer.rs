@@ -4,7 +4,7 @@ use super::connection::{ConnectionRecord, OpenedRecord, StartedRecord};
 use super::distance::{DatabaseLinkRecord, RowsRecord};
 use super::echo::{BulkRecord, EchoRecord};
 use super::exchange::ExchangeRecord;
-use super::lab::{LabRecord, OfPoint, PointRecord, SlopeRecord};
+use super::lab::{LabRecord, OfPoint, PointRecord, RoundRecord, SlopeRecord};
 use super::leg::LegRecord;
 use super::link::LinkRecord;
 use super::load::{FailureRecord, IntervalRecord, LoadRecord, ScriptRecord};
@@ -145,8 +145,11 @@ impl<W: Write> JsonWriter<W> {
         if let Some(prediction) = &point.prediction {
             self.write(&OfPoint::prediction(number, prediction))?;
         }
+        for (index, round) in point.rounds.iter().enumerate() {
+            self.write(&RoundRecord::of(number, index + 1, round))?;
+        }
         point
-            .links
+            .links()
             .iter()
             .try_for_each(|link| self.write(&OfPoint::link(number, link)))
     }

@@ -3,8 +3,10 @@
 use super::prediction::{bound_words, error_text, number};
 use super::style::{Ink, Style};
 use super::table::Table;
-use super::{DASH, counted, duration_or_dash};
-use model::{Conditions, LinkOutcome, Measured, Prediction, Warning, format_duration};
+use super::{DASH, counted, duration_or_dash, lab_comparison, lab_comparison::LabTimes};
+use model::{
+    ByteCount, Conditions, DistributionBuilder, LinkOutcome, Measured, Prediction, Warning, format_duration,
+};
 use std::fmt::Write;
 use std::time::Duration;
 
@@ -38,10 +40,60 @@ pub struct LabPoint {
     pub measured: Option<Measured>,
     /// What was predicted, with the measurement in it; absent when the capture showed nothing to predict from.
     pub prediction: Option<Prediction>,
-    /// What each link realised while it was measured.
-    pub links: Vec<LinkOutcome>,
+    /// Each time it was measured.
+    pub rounds: Vec<LabRound>,
+    /// Place in [`LabOutcome::points`] of the point that it is compared with.
+    pub against: Option<usize>,
+    /// How many times the operations of that point it did.
+    pub times: Option<LabTimes>,
     /// Whether no link has a distance or limit here: then the prediction is what was captured, and proves nothing.
     pub is_baseline: bool,
+}
+
+/// One time that a point was measured.
+#[derive(Debug, Clone, PartialEq)]
+pub struct LabRound {
+    /// What came out.
+    pub measured: Measured,
+    /// The durations themselves; none where they were found in a capture.
+    pub durations: DistributionBuilder,
+    /// From the first operation to the end of the last.
+    pub elapsed: Duration,
+    /// Payload of the clients' own connections ([`model::Direction::index`]): what a database that compresses by itself
+    /// has sent is counted compressed. Nothing where a command makes the connections.
+    pub payload: [ByteCount; 2],
+    /// Processor time of the clients.
+    pub client_processor: Duration,
+    /// Processor time of each service. Those of the links themselves is nobody's.
+    pub processors: Vec<LabProcessor>,
+    /// What each link realised.
+    pub links: Vec<LinkOutcome>,
+}
+
+/// Processor time of one service: of all its processes, in steps of 10 ms each.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct LabProcessor {
+    /// The service.
+    pub service: String,
+    /// The host it runs on.
+    pub host: String,
+    /// How long its processes ran on a processor.
+    pub time: Duration,
+}
+
+impl LabRound {
+    /// Operations a second, as JMeter counts them: over all the time to the end of the last one. With few operations a
+    /// client the sum of the clients' own rates ([`Measured::per_second`]) is too high, because clients end one after another.
+    pub fn throughput(&self) -> f64 {
+        self.measured.operations as f64 / self.elapsed.as_secs_f64().max(1e-9)
+    }
+}
+
+impl LabPoint {
+    /// What each link realised when the point was measured last.
+    pub fn links(&self) -> &[LinkOutcome] {
+        self.rounds.last().map_or(&[], |round| &round.links)
+    }
 }
 
 /// What one more millisecond of a link's round trip adds to an operation.
@@ -148,13 +200,21 @@ pub fn lab_view(outcome: &LabOutcome, style: &Style) -> String {
     } else {
         format!("Lab {}: {}", outcome.name, counted(all as u64, "point"))
     };
-    let heading = format!(
-        "{heading}, time of one {}, measured beside predicted",
-        outcome.operation
-    );
+    let heading = if is_comparison(outcome) {
+        format!("{heading}, time of one {}", outcome.operation)
+    } else {
+        format!(
+            "{heading}, time of one {}, measured beside predicted",
+            outcome.operation
+        )
+    };
     let mut out = style.paint(Ink::Heading, &heading);
     out.push('\n');
-    out.push_str(&with_chart(outcome, style));
+    if is_comparison(outcome) {
+        out.push_str(&lab_comparison::tables(outcome, style));
+    } else {
+        out.push_str(&with_chart(outcome, style));
+    }
     out.push('\n');
     for slope in &outcome.slopes {
         out.push_str(&slope_line(slope, &outcome.operation));
@@ -171,6 +231,11 @@ pub fn lab_view(outcome: &LabOutcome, style: &Style) -> String {
         let _ = writeln!(out, "{}", style.paint(Ink::Warning, &text));
     }
     out
+}
+
+/// Whether variants were measured to be compared.
+fn is_comparison(outcome: &LabOutcome) -> bool {
+    outcome.points.iter().any(|point| point.against.is_some())
 }
 
 /// The table, and behind each row its bar where there is room: as long as what was measured, with a mark where the
@@ -245,7 +310,11 @@ fn bar(point: &LabPoint, longest: Duration, room: usize) -> String {
 }
 
 fn table(outcome: &LabOutcome) -> Table {
-    let mut headings: Vec<String> = outcome.settings.iter().map(|setting| short(setting)).collect();
+    let shown = shown_settings(outcome);
+    let mut headings: Vec<String> = shown
+        .iter()
+        .map(|&column| short(&outcome.settings[column]))
+        .collect();
     if headings.is_empty() {
         headings.push("point".to_owned());
     }
@@ -253,14 +322,23 @@ fn table(outcome: &LabOutcome) -> Table {
     headings.extend(figures.map(str::to_owned));
     let mut table = Table::new(headings);
     for point in &outcome.points {
-        let mut cells = point.values.clone();
-        if outcome.settings.is_empty() {
+        let mut cells: Vec<String> = shown.iter().map(|&column| point.values[column].clone()).collect();
+        if shown.is_empty() {
             cells.push("as in the file".to_owned());
         }
         cells.extend(figures_of(point));
         table.row(cells);
     }
     table
+}
+
+/// Places of the settings that tell points apart: how much was measured does not.
+pub(super) fn shown_settings(outcome: &LabOutcome) -> Vec<usize> {
+    let settings = outcome.settings.iter().enumerate();
+    settings
+        .filter(|(_, setting)| !setting.starts_with("measure."))
+        .map(|(column, _)| column)
+        .collect()
 }
 
 fn figures_of(point: &LabPoint) -> [String; 5] {
@@ -281,7 +359,7 @@ fn figures_of(point: &LabPoint) -> [String; 5] {
 }
 
 /// `links.web-database.rtt` is `web-database rtt`.
-fn short(setting: &str) -> String {
+pub(super) fn short(setting: &str) -> String {
     let setting = setting
         .strip_prefix("links.")
         .or_else(|| setting.strip_prefix("workload."))
@@ -339,7 +417,7 @@ fn drift_line(drift: &LabDrift) -> String {
 
 /// What the machine adds, and how far round trips were off.
 fn floor_line(outcome: &LabOutcome) -> String {
-    let links = || outcome.points.iter().flat_map(|point| &point.links);
+    let links = || outcome.points.iter().flat_map(LabPoint::links);
     let floor = links().filter_map(|link| link.floor).max();
     let off = links()
         .filter_map(|link| link.rtt_error_p50_ns)
@@ -356,11 +434,9 @@ fn floor_line(outcome: &LabOutcome) -> String {
 
 fn errors_line(outcome: &LabOutcome, errors: &LabErrors) -> String {
     let worst = &outcome.points[errors.worst_point];
-    let place: Vec<(String, String)> = outcome
-        .settings
-        .iter()
-        .cloned()
-        .zip(worst.values.iter().cloned())
+    let place: Vec<(String, String)> = shown_settings(outcome)
+        .into_iter()
+        .map(|column| (outcome.settings[column].clone(), worst.values[column].clone()))
         .collect();
     format!(
         "Predictions of {}: off by {} (median), {} at worst{}; {} within their bounds.\n",

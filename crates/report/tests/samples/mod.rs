@@ -593,7 +593,7 @@ pub fn line(write: impl FnOnce(&mut JsonWriter<Vec<u8>>) -> std::io::Result<()>)
 
 /// A lab of one point, off by a little.
 pub fn lab() -> report::text::LabOutcome {
-    use report::text::{LabDrift, LabOutcome, LabPoint, LabSlope};
+    use report::text::{LabDrift, LabOutcome, LabPoint, LabSlope, LabTimes};
     let mut prediction = prediction("request", 40, 27.2, None);
     let measured = measured(100, 1_099_312);
     prediction.measured = Some(measured.clone());
@@ -606,8 +606,14 @@ pub fn lab() -> report::text::LabOutcome {
             values: vec!["40ms".to_owned(), "16".to_owned()],
             measured: Some(measured),
             prediction: Some(prediction),
-            links: vec![link()],
             is_baseline: false,
+            against: Some(8),
+            times: Some(LabTimes {
+                median: 14.2,
+                low: 13.9,
+                high: 14.6,
+            }),
+            rounds: vec![lab_round()],
         }],
         slopes: vec![LabSlope {
             link: "web-database".to_owned(),
@@ -623,6 +629,29 @@ pub fn lab() -> report::text::LabOutcome {
             later: vec![millis(11), millis(13)],
         }],
         ..LabOutcome::default()
+    }
+}
+
+fn lab_round() -> report::text::LabRound {
+    use report::text::{LabProcessor, LabRound};
+    let used = |service: &str, host: &str, time: u64| LabProcessor {
+        service: service.to_owned(),
+        host: host.to_owned(),
+        time: millis(time),
+    };
+    let mut durations = model::DistributionBuilder::new();
+    durations.add(millis(1_099));
+    LabRound {
+        measured: Measured {
+            spread: spread(1_000, 1_099_312),
+            ..measured(1_000, 1_099_312)
+        },
+        durations,
+        elapsed: millis(109_931),
+        payload: [8_900, 4_310_000].map(ByteCount::from_bytes),
+        client_processor: millis(40),
+        processors: vec![used("database", "database", 610), used("web", "web", 2_130)],
+        links: vec![link()],
     }
 }
 

@@ -149,6 +149,7 @@ pub(in crate::load) fn outcome(
     let open = |mut builder: DistributionBuilder| plan.rate.map(|_| builder.distribution());
     Ok(LoadOutcome {
         measured,
+        durations: sum.durations,
         deviation: progress.deviation(),
         intended: open(sum.intended),
         lag: open(sum.lag),

@@ -2,7 +2,7 @@
 
 use super::section::{File, advice};
 use super::tree::{Node, Place, Table, Value};
-use super::{ALL_LINKS, ConfigError, Lab, links};
+use super::{ALL_LINKS, ConfigError, Lab, links, variants};
 
 /// Settings and their values: it stands for every combination of them.
 #[derive(Debug, Clone, PartialEq)]
@@ -106,6 +106,10 @@ fn collect(
 /// Complains of settings that do not exist, and of those that no sweep can change.
 pub fn check(file: File<'_>, sweeps: &[Sweep], lab: &Lab) -> Result<(), ConfigError> {
     for axis in sweeps.iter().flat_map(|sweep| &sweep.axes) {
+        // What it lists is checked with the variants.
+        if axis.setting() == variants::SETTING {
+            continue;
+        }
         if let Err(what) = check_setting(&axis.path, lab) {
             let what = format!("there is no setting {} to sweep: {what}", axis.setting());
             return Err(file.error(&axis.place, what));
@@ -114,7 +118,8 @@ pub fn check(file: File<'_>, sweeps: &[Sweep], lab: &Lab) -> Result<(), ConfigEr
     Ok(())
 }
 
-fn check_setting(path: &[String], lab: &Lab) -> Result<(), String> {
+/// Says that there is such a setting; the error is what to write instead.
+pub(super) fn check_setting(path: &[String], lab: &Lab) -> Result<(), String> {
     let words: Vec<&str> = path.iter().map(String::as_str).collect();
     match words.as_slice() {
         ["links", name, key] => {
@@ -156,14 +161,15 @@ fn check_setting(path: &[String], lab: &Lab) -> Result<(), String> {
             Err(advice(key, keys.into_iter()))
         }
         ["measure", key] => {
-            let keys = ["operations", "duration"];
+            let keys = ["operations", "duration", "repeat", "settle"];
             if keys.contains(key) {
                 return Ok(());
             }
             Err(advice(key, keys.into_iter()))
         }
         _ => Err(
-            "write links.NAME.KEY, services.NAME.settings.KEY, workload.KEY or measure.operations".to_owned(),
+            "write links.NAME.KEY, services.NAME.settings.KEY, workload.KEY, measure.operations or variant"
+                .to_owned(),
         ),
     }
 }

@@ -1,0 +1,1 @@
+select id, note from notes where id between 1 and 500;
