@@ -160,9 +160,12 @@ impl Shared {
             Arc::clone(&self.tally),
             Arc::clone(&mailbox),
         )?;
+        let tally = Arc::clone(&self.tally);
         let thread = relay::spawn("tunnel-lane".to_owned(), move || {
             block_all_signals();
-            carrier.run();
+            if let (false, Some(reason)) = carrier.run() {
+                tally.peer_refused(reason);
+            }
             drop(place);
         })?;
         let mut lanes = self.lanes();

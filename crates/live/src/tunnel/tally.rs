@@ -1,6 +1,6 @@
 //! What one end of a tunnel has done so far, gathered from its threads.
 
-use super::{Notice, Notify};
+use super::{Notice, Notify, TunnelError};
 use crate::clock::Clock;
 use crate::processor::{Of, processor_time};
 use model::{Timestamp, TunnelTotals, TunnelWay};
@@ -19,6 +19,7 @@ pub(super) struct Tally {
     refused: AtomicU64,
     lanes: AtomicU64,
     losses: AtomicU64,
+    refused_peers: AtomicU64,
     figures: Mutex<Figures>,
     no_lane: Once,
     no_stream: Once,
@@ -79,6 +80,7 @@ impl Tally {
             refused: AtomicU64::new(0),
             lanes: AtomicU64::new(0),
             losses: AtomicU64::new(0),
+            refused_peers: AtomicU64::new(0),
             figures: Mutex::default(),
             no_lane: Once::default(),
             no_stream: Once::default(),
@@ -160,8 +162,14 @@ impl Tally {
         self.refused.fetch_add(1, Ordering::Relaxed);
     }
 
-    /// Whoever was turned away at the port is counted by the caller.
-    pub fn totals(&self, refused_peers: u64) -> TunnelTotals {
+    /// Whoever came in at the port and was then found not to speak as the other end does.
+    pub fn peer_refused(&self, reason: TunnelError) {
+        self.refused_peers.fetch_add(1, Ordering::Relaxed);
+        self.tell(&Notice::PeerRefused { reason });
+    }
+
+    /// Whoever was turned away at the port itself is counted by the caller.
+    pub fn totals(&self, refused_at_port: u64) -> TunnelTotals {
         let figures = self.figures();
         let mut ways = figures.gone;
         let mut open_streams = 0;
@@ -180,7 +188,7 @@ impl Tally {
             refused_streams: self.refused.load(Ordering::Relaxed),
             lanes: self.lanes.load(Ordering::Relaxed),
             lane_losses: self.losses.load(Ordering::Relaxed),
-            refused_peers,
+            refused_peers: refused_at_port + self.refused_peers.load(Ordering::Relaxed),
             processor: processor_time(Of::Process),
             elapsed: self.now().since(self.started),
         }

@@ -64,7 +64,6 @@ fn ear() -> (Told, live::tunnel::Notify) {
 pub struct Tunnel {
     pub near: Near,
     pub far: Far,
-    #[expect(dead_code)]
     pub told: [Told; 2],
 }
 
