@@ -9,7 +9,6 @@ mod gate;
 mod handshake;
 pub mod keys;
 mod lane;
-#[allow(dead_code, reason = "the lanes that ask it are the next step")]
 mod login;
 mod mailbox;
 pub mod near;

@@ -238,7 +238,7 @@ impl Carrier {
 
     fn take_turn(&mut self, pick: Pick) -> Result<(), TunnelError> {
         let id = pick.stream;
-        let Some(local) = self.streams.get(&id).filter(|local| local.is_open()) else {
+        let Some(local) = self.streams.get_mut(&id).filter(|local| local.is_open()) else {
             self.lane.drained(id);
             return Ok(());
         };
@@ -246,7 +246,9 @@ impl Carrier {
         match local.socket.read(room) {
             Received::Bytes { count, emptied, .. } => {
                 let drained = emptied && !local.ending;
-                self.send_chunk(id, count, drained)?;
+                let chunk = room.get(..count).unwrap_or_default();
+                let may_compress = local.may_compress(self.tally.sends(), chunk);
+                self.send_chunk(id, count, drained, may_compress)?;
             }
             Received::Nothing => self.lane.drained(id),
             Received::End => {
@@ -258,10 +260,17 @@ impl Carrier {
         Ok(())
     }
 
-    fn send_chunk(&mut self, id: StreamId, count: usize, drained: bool) -> Result<(), TunnelError> {
+    fn send_chunk(
+        &mut self,
+        id: StreamId,
+        count: usize,
+        drained: bool,
+        may_compress: bool,
+    ) -> Result<(), TunnelError> {
         let chunk = self.chunk.get(..count).unwrap_or_default();
         let began = self.tally.now();
         let level = match self.wish.level {
+            _ if !may_compress => Level::OFF,
             LevelChoice::Fixed(level) => level,
             LevelChoice::Auto => self.auto.level(began),
         };
@@ -332,11 +341,15 @@ impl Carrier {
             Event::Reset(id, reason) => Done::Reset(id, reason),
             Event::Bytes { stream, bytes, .. } => match self.streams.get_mut(&stream) {
                 None => Done::Consumed(stream, bytes.len()),
-                Some(local) => match local.deliver(bytes) {
-                    Ok(0) => Done::Nothing,
-                    Ok(count) => Done::Consumed(stream, count),
-                    Err(_) => Done::Broken(stream),
-                },
+                Some(local) => {
+                    // This end compresses the other direction.
+                    local.may_compress(self.tally.sends().reverse(), bytes);
+                    match local.deliver(bytes) {
+                        Ok(0) => Done::Nothing,
+                        Ok(count) => Done::Consumed(stream, count),
+                        Err(_) => Done::Broken(stream),
+                    }
+                }
             },
         }))
     }
@@ -377,7 +390,10 @@ impl Carrier {
                 self.refuse(arrival.socket, arrival.client, Refused::TooMany);
                 continue;
             };
-            let local = Local::new(arrival.socket, Course::Open, arrival.client);
+            let mut local = Local::new(arrival.socket, Course::Open, arrival.client);
+            if !self.wish.compress_login {
+                local.watch_login(None);
+            }
             if self.poller.watch(local.socket.as_fd(), id.0.into()).is_err() {
                 self.lane.reset(id, ResetReason::Broken);
                 self.mailbox.release(1);
@@ -423,7 +439,7 @@ impl Carrier {
                     };
                     let new = match self.streams.remove(&id) {
                         Some(before) => before.instead(socket, course),
-                        None => Local::new(socket, course, *address),
+                        None => self.new_to(*address, socket, course),
                     };
                     self.streams.insert(id, new);
                     self.connecting += 1;
@@ -433,6 +449,14 @@ impl Carrier {
             }
         }
         self.give_up(id, fault);
+    }
+
+    fn new_to(&self, database: SocketAddr, socket: Socket, course: Course) -> Local {
+        let mut local = Local::new(socket, course, database);
+        if !self.wish.compress_login {
+            local.watch_login(Some(database.port()));
+        }
+        local
     }
 
     fn connect_progress(&mut self, id: StreamId) {

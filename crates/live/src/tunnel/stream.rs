@@ -1,8 +1,9 @@
 //! The socket of one stream: a client's at the near end, the database's at the far end.
 
+use super::login::{Login, Part};
 use crate::error::OsError;
 use crate::socket::{Sent, Socket};
-use model::Timestamp;
+use model::{Direction, Timestamp};
 use std::net::SocketAddr;
 
 /// One stream's socket and what came over the lane for it.
@@ -19,6 +20,8 @@ pub(super) struct Local {
     end: Ending,
     /// An end or an error is known to be among what may be read.
     pub ending: bool,
+    /// Finds the end of the login; absent where that is compressed, too.
+    login: Option<Login>,
 }
 
 /// How far a stream's socket is.
@@ -57,6 +60,23 @@ impl Local {
             taken: 0,
             end: Ending::NotYet,
             ending: false,
+            login: None,
+        }
+    }
+
+    /// Has its login watched, which is not to be compressed. The server's port, where it is known, is a hint.
+    pub fn watch_login(&mut self, server_port: Option<u16>) {
+        self.login = Some(Login::new(server_port));
+    }
+
+    /// Takes bytes of either direction, in the order in which they pass, and says whether they may be compressed.
+    pub fn may_compress(&mut self, direction: Direction, bytes: &[u8]) -> bool {
+        match &mut self.login {
+            None => true,
+            Some(login) => match login.pass(direction, bytes) {
+                Part::Work => true,
+                Part::Login | Part::Encrypted => false,
+            },
         }
     }
 

@@ -3,7 +3,7 @@
 use super::{Notice, Notify, TunnelError};
 use crate::clock::Clock;
 use crate::processor::{Of, processor_time};
-use model::{Timestamp, TunnelTotals, TunnelWay};
+use model::{Direction, Timestamp, TunnelTotals, TunnelWay};
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 use tunnel::End;
@@ -31,7 +31,7 @@ pub(super) struct Tally {
 struct Figures {
     /// Of lanes that stand.
     standing: Vec<Arc<LaneFigures>>,
-    /// Of those that stand no more ([`model::Direction::index`]).
+    /// Of those that stand no more ([`Direction::index`]).
     gone: [TunnelWay; 2],
 }
 
@@ -90,6 +90,14 @@ impl Tally {
 
     pub const fn end(&self) -> End {
         self.end
+    }
+
+    /// The way in which this end sends.
+    pub const fn sends(&self) -> Direction {
+        match self.end {
+            End::Near => Direction::ClientToServer,
+            End::Far => Direction::ServerToClient,
+        }
     }
 
     pub fn now(&self) -> Timestamp {
