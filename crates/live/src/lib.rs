@@ -30,7 +30,7 @@ mod tls;
 mod transport;
 pub mod tunnel;
 
-pub use clock::Clock;
+pub use clock::{Clock, thread_processor_time};
 pub use error::{Blame, LiveError, OsError};
 pub use network::{Forward, HostId, LinkId, Network};
 pub use relay::{Counters, ObserverFactory, Relay, RelayOptions};

@@ -1,6 +1,6 @@
 //! The command line: one row a command.
 
-use crate::commands::{echo, lab, link, load, ping, predict, read, relay, split, watch};
+use crate::commands::{echo, lab, link, load, ping, predict, read, relay, split, tunnel, watch};
 use crate::output::Status;
 use clap::{Parser, Subcommand};
 
@@ -32,6 +32,7 @@ pub enum Command {
     Link(link::Args),
     Lab(lab::Args),
     Load(load::Args),
+    Tunnel(tunnel::Args),
 }
 
 impl Command {
@@ -53,6 +54,7 @@ impl Command {
             Self::Link(args) => link::run(&args),
             Self::Lab(args) => lab::run(&args),
             Self::Load(args) => load::run(&args),
+            Self::Tunnel(args) => tunnel::run(&args),
         }
     }
 }

@@ -15,4 +15,5 @@ pub mod relaying;
 pub mod reporting;
 pub mod scripts;
 pub mod split;
+pub mod tunnel;
 pub mod watch;

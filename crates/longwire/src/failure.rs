@@ -1,5 +1,6 @@
 //! How a command that could not run says so: one line, and what to do next when that is known.
 
+use crate::advise::outcome::AdviseError;
 use std::io::{self, Write};
 use std::process::ExitCode;
 
@@ -61,6 +62,7 @@ fn hint(error: &anyhow::Error) -> Option<String> {
                     .downcast_ref::<live::echo::EchoError>()
                     .and_then(live::echo::EchoError::hint)
             })
+            .or_else(|| cause.downcast_ref::<AdviseError>().map(AdviseError::hint))
             .or_else(|| {
                 cause
                     .downcast_ref::<live::load::LoadError>()

@@ -1,5 +1,6 @@
 //! Files of the command line to facts: captures are decoded, recordings hold facts already.
 
+use crate::advise::squeeze::{Squeezed, Squeezer, Squeezing};
 use crate::output;
 use crate::pipeline::decode::Connections;
 use analysis::fact::Fact;
@@ -18,6 +19,17 @@ pub struct Input {
     pub warnings: Vec<Warning>,
     /// Packets of all captures; absent when there was none.
     pub packets: Option<u64>,
+    /// What was compressed of the captures; absent where that was not asked, or there was none.
+    pub squeezed: Option<Squeezed>,
+}
+
+/// How captures are read.
+#[derive(Debug, Clone, Default)]
+pub struct Reading {
+    /// Statement texts as sent are kept beside their fingerprints.
+    pub keep_literals: bool,
+    /// What exchanges would become in a tunnel is found out.
+    pub squeezing: Option<Squeezing>,
 }
 
 /// Reads all `files` (`-` is stdin); captures are merged on one clock, recordings follow one by one.
@@ -26,7 +38,7 @@ pub struct Input {
 ///
 /// # Errors
 /// When a file cannot be read, or is neither a capture nor a recording.
-pub fn read(files: &[PathBuf], keep_literals: bool, facts: &mut dyn FnMut(Fact)) -> Result<Input> {
+pub fn read(files: &[PathBuf], reading: Reading, facts: &mut dyn FnMut(Fact)) -> Result<Input> {
     let mut captures = Vec::new();
     let mut recordings: Vec<Recording> = Vec::new();
     for path in files {
@@ -42,7 +54,7 @@ pub fn read(files: &[PathBuf], keep_literals: bool, facts: &mut dyn FnMut(Fact))
                 facts: Vec::with_capacity(BATCH),
                 sender,
             };
-            let input = decode(captures, recordings, keep_literals, &mut |fact| batch.add(fact));
+            let input = decode(captures, recordings, reading, &mut |fact| batch.add(fact));
             batch.send();
             input
         });
@@ -85,18 +97,21 @@ impl Batch {
 fn decode(
     captures: Vec<capture::Source<'_>>,
     recordings: Vec<Recording>,
-    keep_literals: bool,
+    reading: Reading,
     facts: &mut dyn FnMut(Fact),
 ) -> Result<Input> {
     let mut input = Input::default();
     let mut next_id = 0;
     if !captures.is_empty() {
         let mut observer = Decoding {
-            connections: Connections::new(keep_literals),
+            connections: Connections::new(reading.keep_literals),
+            squeezer: reading.squeezing.map(Squeezer::new),
             facts,
             next_id: &mut next_id,
+            fault: None,
         };
         let report = capture::read(captures, &mut observer)?;
+        input.squeezed = observer.finish()?;
         input.warnings.extend(report.warnings);
         input.packets = Some(report.packets);
     }
@@ -160,14 +175,39 @@ fn sniff(name: &str, mut reader: Box<dyn Read + Send>) -> Result<Opened<'_>> {
 
 struct Decoding<'a> {
     connections: Connections,
+    squeezer: Option<Squeezer>,
     facts: &'a mut dyn FnMut(Fact),
     next_id: &'a mut u32,
+    /// Why what exchanges become cannot be told.
+    fault: Option<anyhow::Error>,
+}
+
+impl Decoding<'_> {
+    fn finish(self) -> Result<Option<Squeezed>> {
+        if let Some(fault) = self.fault {
+            return Err(fault);
+        }
+        self.squeezer
+            .map(|squeezer| squeezer.finish(self.facts))
+            .transpose()
+    }
 }
 
 impl Observer for Decoding<'_> {
     fn event(&mut self, connection: ConnectionId, event: ConnectionEvent<'_>) {
         *self.next_id = (*self.next_id).max(connection.0.saturating_add(1));
-        self.connections.event(connection, event, self.facts);
+        let Some(squeezer) = &mut self.squeezer else {
+            return self.connections.event(connection, event, self.facts);
+        };
+        if let ConnectionEvent::Segment(segment) = &event {
+            squeezer.segment(connection, segment);
+        }
+        let (facts, fault) = (&mut self.facts, &mut self.fault);
+        self.connections.event(connection, event, &mut |fact| {
+            if let Err(error) = squeezer.fact(fact, facts) {
+                fault.get_or_insert(error);
+            }
+        });
     }
 }
 

@@ -4,6 +4,7 @@
 
 #![forbid(unsafe_code)]
 
+pub mod advise;
 pub mod cli;
 pub mod commands;
 pub mod failure;

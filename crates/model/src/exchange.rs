@@ -1,6 +1,6 @@
 //! Exchanges: one request and its complete reply.
 
-use crate::{ConnectionId, Phase, Timestamp, TransactionState};
+use crate::{AtLevel, ConnectionId, Phase, Timestamp, TransactionState};
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -49,6 +49,8 @@ pub struct Exchange {
     pub error: Option<Arc<str>>,
     /// Statement text as sent, only when literals are kept on request.
     pub literal: Option<Arc<str>>,
+    /// What its bytes become in a tunnel at each level that was tried; absent when none was.
+    pub levels: Option<Arc<[AtLevel]>>,
 }
 
 impl Exchange {

@@ -8,6 +8,7 @@
 
 #![forbid(unsafe_code)]
 
+pub mod advice;
 pub mod connection_map;
 pub mod database_link;
 pub mod distribution;
@@ -26,6 +27,7 @@ pub mod tally;
 pub mod timestamp;
 pub mod tunnel;
 
+pub use advice::{Advice, AtLevel, BreakEven, LevelAdvice, Price};
 pub use connection_map::{ConnectionHasher, ConnectionMap};
 pub use database_link::DatabaseLinkOutcome;
 pub use distribution::DistributionBuilder;

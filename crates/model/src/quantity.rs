@@ -152,7 +152,7 @@ pub struct ParseQuantityError {
 }
 
 impl ParseQuantityError {
-    fn new(what: &'static str, text: &str, hint: &'static str) -> Self {
+    pub(crate) fn new(what: &'static str, text: &str, hint: &'static str) -> Self {
         Self {
             what,
             text: text.to_owned(),

@@ -4,6 +4,7 @@
 //! without a new schema number; a meaning never changes under an old name. What is not known has no key: a zero is
 //! always a measured zero. Spans are nanoseconds, points in time nanoseconds since the Unix epoch.
 
+mod advice;
 mod connection;
 mod distance;
 mod echo;

@@ -5,6 +5,7 @@
 //!
 //! Start reading at [`read`].
 
+pub mod advise;
 pub mod demo;
 pub mod echo;
 pub mod escape;
@@ -27,6 +28,7 @@ pub mod tunnel_metrics;
 pub mod via;
 pub mod waterfall;
 
+pub use advise::advice_view;
 pub use demo::{DemoOutcome, demo_view};
 pub use echo::{EchoReport, echo_view};
 pub use explain::{ExplainOutcome, ExplainedExchange, explain_view};

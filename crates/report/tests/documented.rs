@@ -121,7 +121,7 @@ fn written() -> Vec<String> {
 }
 
 /// What instruments that ask on their own write.
-fn written_of_samples() -> [String; 7] {
+fn written_of_samples() -> [String; 8] {
     [
         samples::line(|writer| {
             writer.summary(&model::Summary {
@@ -138,6 +138,7 @@ fn written_of_samples() -> [String; 7] {
         samples::line(|writer| writer.load(&samples::load_report())),
         samples::line(|writer| writer.split(&samples::split())),
         samples::line(|writer| writer.elsewhere(&samples::elsewhere())),
+        samples::line(|writer| writer.advice(&samples::advice())),
         samples::line(|writer| {
             writer.notice(
                 samples::START,
@@ -148,7 +149,7 @@ fn written_of_samples() -> [String; 7] {
     ]
 }
 
-/// The keys of every type, and those of the steps of an exchange under `steps`.
+/// The keys of every type, and those of the steps and levels of an exchange under `steps` and `levels`.
 fn written_keys() -> BTreeMap<String, BTreeSet<String>> {
     let mut types: BTreeMap<String, BTreeSet<String>> = BTreeMap::new();
     for line in written() {
@@ -160,17 +161,15 @@ fn written_keys() -> BTreeMap<String, BTreeSet<String>> {
             .keys()
             .filter(|key| !matches!(key.as_str(), "type" | "schema"));
         types.entry(name.to_owned()).or_default().extend(keys.cloned());
-        for step in record
-            .get("steps")
-            .and_then(Value::as_array)
-            .into_iter()
-            .flatten()
-        {
-            let step = step.as_object().expect("a step is an object");
-            types
-                .entry("steps".to_owned())
-                .or_default()
-                .extend(step.keys().cloned());
+        for list in ["steps", "levels"] {
+            let parts = record.get(list).and_then(Value::as_array);
+            for part in parts.into_iter().flatten() {
+                let part = part.as_object().expect("a part is an object");
+                types
+                    .entry(list.to_owned())
+                    .or_default()
+                    .extend(part.keys().cloned());
+            }
         }
     }
     types
@@ -192,7 +191,7 @@ fn the_examples_are_lines_that_are_written() {
     let written = written();
     for (name, section) in documented() {
         assert!(
-            name == "steps" || !section.examples.is_empty(),
+            name == "steps" || name == "levels" || !section.examples.is_empty(),
             "{name} has no example"
         );
         for example in section.examples {

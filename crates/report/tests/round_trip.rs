@@ -1,7 +1,7 @@
 //! Whatever the model can hold comes back from its record exactly as it was.
 
 use model::{
-    Attribution, Conditions, ConnectionId, ConnectionOutcome, Decoding, Distribution, Endpoint, Exchange,
+    AtLevel, Attribution, Conditions, ConnectionId, ConnectionOutcome, Decoding, Distribution, Endpoint, Exchange,
     Phase, Protocol, SampleTotals, Step, Summary, Timestamp, Totals, TransactionState, Warning,
 };
 use proptest::collection::vec;
@@ -261,9 +261,21 @@ fn exchange() -> impl Strategy<Value = Exchange> {
                 transaction,
                 error: texts.1,
                 literal: texts.2,
+                levels: usual.then(|| made_levels(request_bytes, reply_bytes)),
             };
             if usual { as_usual(exchange) } else { exchange }
         })
+}
+
+fn made_levels(request_bytes: u64, reply_bytes: u64) -> Arc<[AtLevel]> {
+    [0, 9]
+        .map(|level| AtLevel {
+            level,
+            tunnel_bytes: [request_bytes, reply_bytes / (u64::from(level) + 1)],
+            compressing: [Duration::from_nanos(1), Duration::from_nanos(reply_bytes)],
+            turning_back: [Duration::from_nanos(2), Duration::from_nanos(3)],
+        })
+        .into()
 }
 
 fn as_usual(exchange: Exchange) -> Exchange {
@@ -436,5 +448,6 @@ fn plain_exchange() -> Exchange {
         transaction: None,
         error: None,
         literal: None,
+        levels: None,
     }
 }

@@ -55,6 +55,7 @@ fn exchange(connection: u32, phase: Phase, from: u64, server: u64, reply: u64) -
         transaction: None,
         error: None,
         literal: None,
+        levels: None,
     }
 }
 

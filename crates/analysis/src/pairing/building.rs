@@ -252,6 +252,7 @@ pub(super) fn exchange(connection: ConnectionId, phase: Phase, at: Timestamp, fi
         transaction: None,
         error: None,
         literal: None,
+        levels: None,
     }
 }
 

@@ -46,6 +46,7 @@ pub fn exchange(connection: u32, bytes: [u64; 2], after: Option<u32>) -> Operati
             transaction: None,
             error: None,
             literal: None,
+            levels: None,
         },
         protocol: Protocol::Postgres,
         after,

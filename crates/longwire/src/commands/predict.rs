@@ -1,6 +1,6 @@
 //! `longwire predict`: the operations of a capture or recording on other links.
 
-use crate::input;
+use crate::input::{self, Reading};
 use crate::output::{self, Status};
 use crate::page::{PageFile, Run, Samples};
 use crate::pipeline::moved::Choice;
@@ -106,7 +106,7 @@ pub fn run(args: &Args) -> Result<Status> {
         ..Wanted::default()
     };
     let mut tally = Tally::new(&wanted, input::conditions(&args.files))?;
-    let input = input::read(&args.files, false, &mut |fact| tally.fact(fact))?;
+    let input = input::read(&args.files, Reading::default(), &mut |fact| tally.fact(fact))?;
     let moved = tally.moved();
     let stop = match args.verify {
         true => output::stop_on_signals()?,

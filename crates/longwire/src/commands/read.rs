@@ -3,7 +3,7 @@
 mod script_output;
 
 use super::reporting::Reporting;
-use crate::input;
+use crate::input::{self, Reading};
 use crate::output::{self, Status};
 use crate::page::{PRICES, PageFile, Run};
 use crate::pipeline::tally::{Tally, Wanted};
@@ -52,9 +52,11 @@ pub fn run(args: &Args) -> Result<Status> {
         ..Wanted::default()
     };
     let mut tally = Tally::new(&wanted, input::conditions(&args.files))?;
-    let input = input::read(&args.files, args.reporting.keep_literals, &mut |fact| {
-        tally.fact(fact)
-    })?;
+    let reading = Reading {
+        keep_literals: args.reporting.keep_literals,
+        squeezing: args.reporting.squeezing(),
+    };
+    let input = input::read(&args.files, reading, &mut |fact| tally.fact(fact))?;
     let moved = tally.moved();
     let (outcome, _) = tally.finish(input.warnings, input.packets)?;
     if args.reporting.json {

@@ -1,5 +1,6 @@
 //! What `read` and `watch` report: the same flags for both.
 
+use crate::advise::squeeze::{How, Squeezing};
 use analysis::operations::rule::Rule;
 use std::path::PathBuf;
 
@@ -15,10 +16,25 @@ pub struct Reporting {
     /// With --json: one record for each exchange too.
     #[arg(long, requires = "json")]
     pub exchanges: bool,
+    /// Compress what passes at each level of a tunnel and keep with each exchange how small it would become, in records of
+    /// exchanges and in recordings: for `tunnel advise`. Costs processor time and about 200 MB.
+    #[arg(long)]
+    pub levels: bool,
     /// Keep statement texts as sent; they may hold personal data and secrets.
     #[arg(long)]
     pub keep_literals: bool,
     /// Write a page too: one HTML file with what was measured and what distance would cost; predictions come with it.
     #[arg(long, value_name = "FILE")]
     pub html: Option<PathBuf>,
+}
+
+impl Reporting {
+    /// What is to be found out of a tunnel, if anything.
+    pub fn squeezing(&self) -> Option<Squeezing> {
+        self.levels.then(|| Squeezing {
+            levels: tunnel::Level::ALL.to_vec(),
+            moved: Vec::new(),
+            how: How::Stream,
+        })
+    }
 }

@@ -3,6 +3,8 @@
 use super::child::Child;
 use super::relaying::{self, announce, connect_to};
 use super::reporting::Reporting;
+use crate::advise::source;
+use crate::advise::squeeze::Squeezer;
 use crate::output::{self, Status};
 use crate::page::{PRICES, PageFile};
 use crate::pipeline::outbox::Outboxes;
@@ -64,7 +66,11 @@ pub fn run(args: &Args) -> Result<Status> {
     relaying::check(&target, args.link.as_ref())?;
     live::probe(&target, REACH)?;
     let stop = output::stop_on_signals()?;
-    let outboxes = Arc::new(Outboxes::new(args.reporting.keep_literals));
+    let mut outboxes = Outboxes::new(args.reporting.keep_literals);
+    if args.reporting.levels {
+        outboxes = outboxes.with_payload();
+    }
+    let outboxes = Arc::new(outboxes);
     let options = RelayOptions {
         listen: args.listen,
         target: target.clone(),
@@ -108,6 +114,7 @@ const PROGRESS: Duration = Duration::from_secs(1);
 /// What a run of `watch` collects.
 struct Run {
     tally: Tally,
+    squeezer: Option<Squeezer>,
     outboxes: Arc<Outboxes>,
     began: Instant,
     quiet: bool,
@@ -139,6 +146,7 @@ impl Run {
         }
         Ok(Self {
             tally,
+            squeezer: args.reporting.squeezing().map(Squeezer::new),
             outboxes,
             began: Instant::now(),
             quiet: args.quiet,
@@ -155,7 +163,7 @@ impl Run {
                 return Ok(status);
             }
             std::thread::sleep(COLLECT);
-            self.collect();
+            self.collect()?;
             let interval = line.elapsed();
             if interval >= PROGRESS {
                 line = Instant::now();
@@ -167,10 +175,17 @@ impl Run {
         }
     }
 
-    fn collect(&mut self) {
-        for fact in self.outboxes.drain() {
-            self.tally.fact(fact);
+    fn collect(&mut self) -> Result<()> {
+        let tally = &mut self.tally;
+        match &mut self.squeezer {
+            Some(squeezer) => squeezer.take(self.outboxes.drain_all(), &mut |fact| tally.fact(fact))?,
+            None => self
+                .outboxes
+                .drain()
+                .into_iter()
+                .for_each(|fact| tally.fact(fact)),
         }
+        Ok(())
     }
 
     fn progress(&mut self, open_connections: u64, interval: Duration) -> Result<()> {
@@ -189,8 +204,12 @@ impl Run {
     }
 
     fn finish(mut self, args: &Args, counters: &Counters) -> Result<()> {
-        self.collect();
-        let warnings = relaying::warnings(counters);
+        self.collect()?;
+        let mut warnings = relaying::warnings(counters);
+        if let Some(squeezer) = self.squeezer.take() {
+            let squeezed = squeezer.finish(&mut |fact| self.tally.fact(fact))?;
+            warnings.extend(source::missed(&squeezed));
+        }
         if let Some(link) = &counters.link {
             self.tally.link(link);
         }

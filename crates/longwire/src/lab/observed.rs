@@ -2,7 +2,7 @@
 
 use super::config::{Lab, Workload};
 use super::store::Captured;
-use crate::input;
+use crate::input::{self, Reading};
 use analysis::fact::Fact;
 use analysis::operations::rule::Rule;
 use analysis::operations::{Grouped, Operations};
@@ -97,7 +97,7 @@ impl Observed {
         let mut groups = Groups::new(lab.workload.operation, &captured.windows);
         let mut own: HashMap<ConnectionId, bool> = HashMap::new();
         let mut overview = Overview::default();
-        let input = input::read(files, false, &mut |mut fact| {
+        let input = input::read(files, Reading::default(), &mut |mut fact| {
             if let Fact::Opened {
                 connection,
                 client,

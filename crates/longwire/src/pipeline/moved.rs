@@ -90,23 +90,29 @@ impl Moved {
 
     /// Whether the connection of `step` moves.
     pub fn moves(&self, step: &OperationStep) -> bool {
-        let moves = self.chosen(step);
+        let moves = self.moves_connection(step.exchange.connection, step.protocol);
         self.any.set(self.any.get() || moves);
         moves
     }
 
-    fn chosen(&self, step: &OperationStep) -> bool {
+    /// Whether a connection of this protocol moves.
+    pub fn moves_connection(&self, connection: ConnectionId, protocol: Protocol) -> bool {
         let servers = self.servers.borrow();
-        let server = servers.get(&step.exchange.connection);
-        if self.choices.is_empty() {
-            let web = server.is_some_and(|server| matches!(server.port, 80 | 443 | 8000 | 8080 | 8443));
-            return step.protocol.is_database() || (step.protocol != Protocol::Http && !web);
-        }
-        self.choices.iter().any(|choice| match choice {
-            Choice::Protocol(protocol) => step.protocol == *protocol,
-            Choice::Server { host, port } => {
-                server.is_some_and(|server| server.port == *port && server.address.to_string() == *host)
-            }
-        })
+        chosen(&self.choices, protocol, servers.get(&connection))
     }
+}
+
+/// Whether a connection of this protocol, to this server if it is known, is among `choices`; without a choice all but HTTP
+/// and web ports are.
+pub fn chosen(choices: &[Choice], protocol: Protocol, server: Option<&Endpoint>) -> bool {
+    if choices.is_empty() {
+        let web = server.is_some_and(|server| matches!(server.port, 80 | 443 | 8000 | 8080 | 8443));
+        return protocol.is_database() || (protocol != Protocol::Http && !web);
+    }
+    choices.iter().any(|choice| match choice {
+        Choice::Protocol(chosen) => protocol == *chosen,
+        Choice::Server { host, port } => {
+            server.is_some_and(|server| server.port == *port && server.address.to_string() == *host)
+        }
+    })
 }

@@ -6,7 +6,8 @@
 use super::decode::Connections;
 use analysis::fact::Fact;
 use live::ObserverFactory;
-use model::{ConnectionEvent, ConnectionId, Observer, Timestamp};
+use model::{ConnectionEvent, ConnectionId, Direction, Observer, Segment, Timestamp};
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 
 /// All boxes.
@@ -14,34 +15,94 @@ use std::sync::{Arc, Mutex, PoisonError};
 pub struct Outboxes {
     boxes: Mutex<Vec<Arc<Outbox>>>,
     keep_literals: bool,
+    /// Bytes of payload in the boxes, where it is kept.
+    payload: Option<Arc<AtomicU64>>,
 }
 
 #[derive(Debug, Default)]
 struct Outbox {
-    facts: Mutex<Vec<Fact>>,
+    posted: Mutex<Vec<Posted>>,
+}
+
+/// What is put into a box.
+#[derive(Debug)]
+pub enum Posted {
+    /// Something that was found out.
+    Fact(Fact),
+    /// Payload that passed, before the facts that follow from it.
+    Payload(Payload),
+}
+
+/// Payload that passed.
+#[derive(Debug)]
+pub struct Payload {
+    /// On which connection.
+    pub connection: ConnectionId,
+    direction: Direction,
+    at: Timestamp,
+    bytes: Vec<u8>,
+    unseen: u64,
+}
+
+impl Payload {
+    /// It, as it was seen.
+    pub fn segment(&self) -> Segment<'_> {
+        Segment {
+            direction: self.direction,
+            at: self.at,
+            payload: &self.bytes,
+            unseen: self.unseen,
+            sender_idle: None,
+        }
+    }
 }
 
 impl Outboxes {
     /// None yet.
     pub fn new(keep_literals: bool) -> Self {
         Self {
-            boxes: Mutex::default(),
             keep_literals,
+            ..Self::default()
+        }
+    }
+
+    /// The same, with the payload put into the boxes too: for [`Outboxes::drain_all`].
+    #[must_use]
+    pub fn with_payload(self) -> Self {
+        Self {
+            payload: Some(Arc::default()),
+            ..self
         }
     }
 
     /// Takes out all facts, in the order of their end.
     pub fn drain(&self) -> Vec<Fact> {
+        let facts = self.drain_all().into_iter().filter_map(|posted| match posted {
+            Posted::Fact(fact) => Some(fact),
+            Posted::Payload(_) => None,
+        });
+        facts.collect()
+    }
+
+    /// Takes out everything, in the order of time.
+    pub fn drain_all(&self) -> Vec<Posted> {
         let mut boxes = self.boxes.lock().unwrap_or_else(PoisonError::into_inner);
-        let mut facts = Vec::new();
+        let mut all = Vec::new();
         boxes.retain(|outbox| {
             // Asked before the box is emptied: a thread that is gone has put its last fact in.
             let in_use = Arc::strong_count(outbox) > 1;
-            facts.append(&mut outbox.facts.lock().unwrap_or_else(PoisonError::into_inner));
+            all.append(&mut outbox.posted.lock().unwrap_or_else(PoisonError::into_inner));
             in_use
         });
-        facts.sort_by_key(time_of);
-        facts
+        all.sort_by_key(time_of);
+        if let Some(payload) = &self.payload {
+            let taken = all.iter().map(|posted| match posted {
+                Posted::Fact(_) => 0,
+                Posted::Payload(payload) => payload.bytes.len() as u64,
+            });
+            payload.fetch_sub(taken.sum(), Ordering::Relaxed);
+        }
+        all
     }
 }
 
@@ -55,6 +116,7 @@ impl ObserverFactory for Outboxes {
         Box::new(Posting {
             connections: Connections::new(self.keep_literals),
             outbox,
+            payload: self.payload.clone(),
         })
     }
 }
@@ -63,25 +125,59 @@ impl ObserverFactory for Outboxes {
 struct Posting {
     connections: Connections,
     outbox: Arc<Outbox>,
+    payload: Option<Arc<AtomicU64>>,
+}
+
+impl Posting {
+    /// Keeps the payload of `segment`, unless much waits already: then only that it passed.
+    fn keep(&self, connection: ConnectionId, segment: &Segment<'_>, waiting: &AtomicU64) {
+        let length = segment.payload.len() as u64;
+        let room = waiting.load(Ordering::Relaxed) + length <= MOST_WAITING;
+        let (bytes, unseen) = match room {
+            true => (segment.payload.to_vec(), 0),
+            false => (Vec::new(), length),
+        };
+        waiting.fetch_add(bytes.len() as u64, Ordering::Relaxed);
+        post(
+            &self.outbox,
+            Posted::Payload(Payload {
+                connection,
+                direction: segment.direction,
+                at: segment.at,
+                bytes,
+                unseen: unseen + segment.unseen,
+            }),
+        );
+    }
 }
 
 impl Observer for Posting {
     fn event(&mut self, connection: ConnectionId, event: ConnectionEvent<'_>) {
+        if let (Some(waiting), ConnectionEvent::Segment(segment)) = (&self.payload, &event) {
+            self.keep(connection, segment, waiting);
+        }
         let outbox = &self.outbox;
-        self.connections.event(connection, event, &mut |fact| {
-            outbox
-                .facts
-                .lock()
-                .unwrap_or_else(PoisonError::into_inner)
-                .push(fact);
-        });
+        self.connections
+            .event(connection, event, &mut |fact| post(outbox, Posted::Fact(fact)));
     }
 }
 
-fn time_of(fact: &Fact) -> Timestamp {
-    match fact {
-        Fact::Opened { at, .. } | Fact::Started { at, .. } => *at,
-        Fact::Exchange { exchange, .. } => exchange.ended(),
-        Fact::Closed(outcome) => outcome.at.after(outcome.duration),
+fn post(outbox: &Outbox, posted: Posted) {
+    outbox
+        .posted
+        .lock()
+        .unwrap_or_else(PoisonError::into_inner)
+        .push(posted);
+}
+
+fn time_of(posted: &Posted) -> Timestamp {
+    match posted {
+        Posted::Payload(payload) => payload.at,
+        Posted::Fact(Fact::Opened { at, .. } | Fact::Started { at, .. }) => *at,
+        Posted::Fact(Fact::Exchange { exchange, .. }) => exchange.ended(),
+        Posted::Fact(Fact::Closed(outcome)) => outcome.at.after(outcome.duration),
     }
 }
+
+/// Payload that waits in all boxes at most, where it is kept.
+const MOST_WAITING: u64 = 64 << 20;

@@ -110,6 +110,7 @@ pub fn operation_step(made: &Made, step: Step) -> OperationStep {
             transaction: None,
             error: None,
             literal: None,
+            levels: None,
         },
         protocol: Protocol::Postgres,
         after: None,

@@ -2,7 +2,7 @@
 
 use super::words::{phase, protocol, transaction, transaction_word};
 use super::{Interner, SCHEMA, Text, UnknownValue, nanos};
-use model::{ConnectionId, Exchange, Protocol, Step, Timestamp};
+use model::{AtLevel, ConnectionId, Exchange, Protocol, Step, Timestamp};
 use serde::{Deserialize, Serialize};
 use std::sync::Arc;
 use std::time::Duration;
@@ -55,6 +55,8 @@ pub(super) struct ExchangeRecord<'a> {
     literal: Option<Text<'a>>,
     #[serde(skip_serializing_if = "Vec::is_empty", default)]
     steps: Vec<StepRecord>,
+    #[serde(skip_serializing_if = "Vec::is_empty", default)]
+    levels: Vec<LevelRecord>,
 }
 
 /// One step of an exchange that has several.
@@ -78,6 +80,47 @@ struct StepRecord {
     client_side_rtt_ns: Option<u64>,
     #[serde(skip_serializing_if = "Option::is_none")]
     server_side_rtt_ns: Option<u64>,
+}
+
+/// What the exchange becomes in a tunnel at one level.
+#[derive(Serialize, Deserialize)]
+struct LevelRecord {
+    level: u8,
+    request_tunnel_bytes: u64,
+    reply_tunnel_bytes: u64,
+    request_compressing_ns: u64,
+    reply_compressing_ns: u64,
+    request_turning_back_ns: u64,
+    reply_turning_back_ns: u64,
+}
+
+impl LevelRecord {
+    fn of(at: &AtLevel) -> Self {
+        let [request_tunnel_bytes, reply_tunnel_bytes] = at.tunnel_bytes;
+        let [request_compressing_ns, reply_compressing_ns] = at.compressing.map(nanos);
+        let [request_turning_back_ns, reply_turning_back_ns] = at.turning_back.map(nanos);
+        Self {
+            level: at.level,
+            request_tunnel_bytes,
+            reply_tunnel_bytes,
+            request_compressing_ns,
+            reply_compressing_ns,
+            request_turning_back_ns,
+            reply_turning_back_ns,
+        }
+    }
+
+    fn at_levels(records: &[Self]) -> Option<Arc<[AtLevel]>> {
+        let levels = records.iter().map(|record| AtLevel {
+            level: record.level,
+            tunnel_bytes: [record.request_tunnel_bytes, record.reply_tunnel_bytes],
+            compressing: [record.request_compressing_ns, record.reply_compressing_ns]
+                .map(Duration::from_nanos),
+            turning_back: [record.request_turning_back_ns, record.reply_turning_back_ns]
+                .map(Duration::from_nanos),
+        });
+        (!records.is_empty()).then(|| levels.collect())
+    }
 }
 
 impl<'a> ExchangeRecord<'a> {
@@ -129,6 +172,13 @@ impl<'a> ExchangeRecord<'a> {
                 true => Vec::new(),
                 false => exchange.steps().map(StepRecord::of).collect(),
             },
+            levels: exchange
+                .levels
+                .as_deref()
+                .unwrap_or_default()
+                .iter()
+                .map(LevelRecord::of)
+                .collect(),
         }
     }
 
@@ -159,6 +209,7 @@ impl<'a> ExchangeRecord<'a> {
             transaction: self.transaction.map(|word| transaction(&word.0)).transpose()?,
             error: self.error.map(|text| shared.share(&text.0)),
             literal: self.literal.map(|text| Arc::from(text.0)),
+            levels: LevelRecord::at_levels(&self.levels),
         };
         Ok((exchange, protocol(&self.protocol.0)?, self.operation))
     }

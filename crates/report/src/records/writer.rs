@@ -1,5 +1,6 @@
 //! Model values to records.
 
+use super::advice::{AdviceRecord, LevelRecord, PaysRecord};
 use super::connection::{ConnectionRecord, OpenedRecord, StartedRecord};
 use super::distance::{DatabaseLinkRecord, RowsRecord};
 use super::echo::{BulkRecord, EchoRecord};
@@ -16,7 +17,7 @@ use super::split::{ElsewhereRecord, SplitRecord};
 use super::tunnel::{NoticeRecord, TunnelRecord, TunnelWayRecord};
 use crate::text::{LabOutcome, LabPoint, LabSlope, LoadInterval, LoadReport};
 use model::{
-    BulkOutcome, Conditions, ConnectionId, ConnectionOutcome, DatabaseLinkOutcome, Direction, EchoOutcome,
+    Advice, BulkOutcome, Conditions, ConnectionId, ConnectionOutcome, DatabaseLinkOutcome, Direction, EchoOutcome,
     Endpoint, Exchange, Leg, LinkOutcome, Operation, OperationStep, Prediction, Protocol, RowTrain, Sample,
     SplitOutcome, SplitPrediction, StatementOutcome, Summary, Timestamp, TunnelTotals, Warning,
 };
@@ -224,6 +225,22 @@ impl<W: Write> JsonWriter<W> {
     /// When `out` fails.
     pub fn elsewhere(&mut self, prediction: &SplitPrediction) -> io::Result<()> {
         self.write(&ElsewhereRecord::of(prediction))
+    }
+
+    /// What a tunnel would give: what was looked at, each level, and each level at each rate.
+    ///
+    /// # Errors
+    /// When `out` fails.
+    pub fn advice(&mut self, advice: &Advice) -> io::Result<()> {
+        self.write(&AdviceRecord::of(advice))?;
+        for level in &advice.levels {
+            self.write(&LevelRecord::of(advice, level))?;
+            let rates = 0..advice.rates.len();
+            rates
+                .filter_map(|rate| PaysRecord::of(advice, level, rate))
+                .try_for_each(|record| self.write(&record))?;
+        }
+        Ok(())
     }
 
     /// A rate that echo measured.

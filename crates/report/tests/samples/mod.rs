@@ -3,10 +3,10 @@
 #![allow(dead_code, reason = "each test uses a part of it")]
 
 use model::{
-    Attribution, BitRate, BoundBy, BulkOutcome, ByteCount, Conditions, ConnectionId, ConnectionOutcome,
-    DatabaseLinkOutcome, Decoding, Direction, Distribution, EchoOutcome, Endpoint, Exchange, Interval,
+    Advice, AtLevel, Attribution, BitRate, BoundBy, BreakEven, BulkOutcome, ByteCount, Conditions, ConnectionId, ConnectionOutcome,
+    DatabaseLinkOutcome, Decoding, Direction, Distribution, EchoOutcome, Endpoint, Exchange, Interval, LevelAdvice,
     LinkDirectionOutcome, LinkOutcome, Measured, Operation, OperationGroup, OperationKind, OperationStep,
-    Phase, Prediction, Protocol, RoundTripSource, RowTrain, Sample, SampleTotals, SplitBase, SplitOutcome,
+    Phase, Prediction, Protocol, RoundTripSource, RowTrain, Sample, SampleTotals, Share, SplitBase, SplitOutcome,
     SplitPrediction, StatementOutcome, Step, Summary, Timestamp, Totals, TransactionState, TunnelTotals,
     TunnelWay, Warning,
 };
@@ -142,6 +142,52 @@ pub fn exchange() -> Exchange {
         transaction: Some(TransactionState::Idle),
         error: None,
         literal: None,
+        levels: None,
+    }
+}
+
+/// What that exchange becomes at a level.
+pub fn at_level() -> AtLevel {
+    AtLevel {
+        level: 2,
+        tunnel_bytes: [96, 812],
+        compressing: [micros(2), micros(21)],
+        turning_back: [micros(1), micros(9)],
+    }
+}
+
+/// What a tunnel would give to an operation at one level and two rates.
+pub fn advice() -> Advice {
+    let rates = [3_600_000, 1_000_000_000].map(|rate| BitRate::from_bits_per_second(rate).expect("not zero"));
+    let level = |level, codec: &str, bytes, micros_of: [u64; 2]| LevelAdvice {
+        level,
+        codec: codec.to_owned(),
+        tunnel_bytes: bytes,
+        processor: [0; 2].map(|_| micros(u64::from(level) * 700)),
+        noise: None,
+        durations: micros_of.map(micros).to_vec(),
+        break_even: None,
+    };
+    Advice {
+        source: "shop.pcap".to_owned(),
+        operations: 40,
+        replayed: 40,
+        exchanges: 80,
+        turns: 80,
+        payload_bytes: [5_600, 204_000],
+        span: Some(Duration::from_secs(60)),
+        rtt: micros(20_000),
+        rtt_asked: true,
+        rates: rates.to_vec(),
+        levels: vec![
+            level(0, "off", [6_400, 205_000], [52_100, 40_090]),
+            LevelAdvice {
+                noise: Share::of(micros(2), micros(100)),
+                break_even: Some(BreakEven::At(rates[1])),
+                ..level(2, "zstd 1", [3_100, 41_000], [42_300, 40_110])
+            },
+        ],
+        price: "0.09".parse().ok(),
     }
 }
 
@@ -161,6 +207,7 @@ pub fn copy() -> Exchange {
         transaction: Some(TransactionState::Failed),
         error: Some("22P04".into()),
         literal: Some("copy article from stdin".into()),
+        levels: Some([at_level()].into()),
         ..exchange()
     }
 }

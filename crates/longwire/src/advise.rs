@@ -1,0 +1,18 @@
+//! What a tunnel would give to traffic that was seen: `longwire tunnel advise`.
+//!
+//! ```text
+//! segments ─> squeeze: chunks through the codecs ─> exchanges with what they become at each level
+//!                                                        │ (a recording holds them already)
+//!                                                        v
+//!                             operations ─> rewrite: at a level ─> compare: predicted over links ─> model::Advice
+//! ```
+//!
+//! Start reading at [`outcome`].
+
+pub mod codec;
+pub mod compare;
+pub mod outcome;
+pub mod rewrite;
+pub mod source;
+pub mod squeeze;
+mod way;

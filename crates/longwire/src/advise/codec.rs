@@ -1,0 +1,73 @@
+//! Chunks through compressor and decompressor, as the two ends of a lane do it, with the processor time that took.
+
+use super::way::Cost;
+use anyhow::{Context, Result, ensure};
+use live::thread_processor_time;
+use tunnel::{Coding, Compressor, Decompressor, Level};
+
+/// One direction of a lane at one level: its sender's context and its receiver's.
+#[derive(Default)]
+pub struct Codec {
+    compressor: Compressor,
+    decompressor: Decompressor,
+    compressed: Vec<u8>,
+    turned_back: Vec<u8>,
+}
+
+impl Codec {
+    /// One without a past.
+    pub fn new() -> Self {
+        Self {
+            compressor: Compressor::new(),
+            decompressor: Decompressor::new(),
+            ..Self::default()
+        }
+    }
+
+    /// What `chunk` becomes at `level`; with `stored` it goes as it is and no context learns of it.
+    ///
+    /// # Errors
+    /// When a codec fails, or does not give back what it was given.
+    pub fn pass(&mut self, chunk: &[u8], level: Level, stored: bool) -> Result<Cost> {
+        self.compressed.clear();
+        self.turned_back.clear();
+        let level = if stored { Level::OFF } else { level };
+        let begun = thread_processor_time();
+        let coding = self.compressor.compress(chunk, level, &mut self.compressed);
+        let compressed = thread_processor_time();
+        let coding = coding.context("could not compress")?;
+        let back = self
+            .decompressor
+            .decompress(coding, &self.compressed, &mut self.turned_back);
+        let ended = thread_processor_time();
+        back.context("could not turn back what was compressed")?;
+        ensure!(
+            self.turned_back == chunk,
+            "a compressed chunk did not come back as it was"
+        );
+        let nanos = match coding {
+            Coding::Stored => [0.0; 2],
+            Coding::Lz4 | Coding::Zstd => {
+                [compressed.saturating_sub(begun), ended.saturating_sub(compressed)]
+                    .map(|span| span.as_nanos() as f64)
+            }
+        };
+        Ok(Cost {
+            tunnel_bytes: on_the_lane(self.compressed.len()) as f64,
+            nanos,
+        })
+    }
+}
+
+/// Bytes on the lane for a chunk of so many: its frame's header, and what TLS 1.3 adds to each record.
+pub fn on_the_lane(bytes: usize) -> usize {
+    let frame = bytes + FRAME_HEADER;
+    frame + frame.div_ceil(RECORD) * RECORD_ADDS
+}
+
+/// Kind, coding, length, stream.
+const FRAME_HEADER: usize = 8;
+/// Most bytes of a TLS record's content (RFC 8446, section 5.1).
+const RECORD: usize = 16_384;
+/// Of a TLS 1.3 record: its header (5), the content's type (1), the authentication tag (16).
+const RECORD_ADDS: usize = 22;

@@ -1,0 +1,405 @@
+//! From traffic whose exchanges know what they would become to advice.
+
+use super::compare::{self, Level};
+use super::rewrite;
+use super::source::Traffic;
+use crate::pipeline::moved::{Choice, Moved};
+use analysis::fact::Fact;
+use analysis::operations::rule::Rule;
+use analysis::operations::{Grouped, Operations};
+use anyhow::{Context, Result};
+use model::{
+    Advice, AtLevel, BitRate, BreakEven, Exchange, LevelAdvice, Operation, OperationStep, Phase, Price,
+    Share, Warning,
+};
+use std::time::Duration;
+use tunnel::Codec;
+
+/// What advice is asked for.
+#[derive(Debug, Clone)]
+pub struct Asked {
+    /// What the traffic is of, in a few words.
+    pub source: String,
+    /// The levels, off first.
+    pub levels: Vec<tunnel::Level>,
+    /// Rates of links.
+    pub rates: Vec<BitRate>,
+    /// Their round trip; that of the traffic where it is absent.
+    pub rtt: Option<Duration>,
+    /// What a gigabyte costs.
+    pub price: Option<Price>,
+    /// What makes an operation; HTTP requests where there are any, else transactions, where it is absent.
+    pub rule: Option<Rule>,
+    /// Which connections go through the tunnel.
+    pub moved: Vec<Choice>,
+}
+
+/// Why nothing can be advised.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum AdviseError {
+    /// No exchange would cross the tunnel.
+    #[error("{0} holds no exchange of a database connection")]
+    NoExchanges(String),
+    /// All that would cross it is encrypted already.
+    #[error("all database connections in {0} are encrypted: encrypted bytes cannot be made fewer")]
+    Encrypted(String),
+    /// A recording that was made without levels.
+    #[error("{0} is a recording that does not say how small its exchanges would become")]
+    NoLevels(String),
+    /// A capture that holds no payload, or not enough.
+    #[error("{missing} of {of} exchanges in {source_name} lack payload: the capture was cut")]
+    Cut {
+        /// Of what.
+        source_name: String,
+        /// Exchanges with payload that is missing.
+        missing: u64,
+        /// All exchanges.
+        of: u64,
+    },
+}
+
+impl AdviseError {
+    /// What to do next.
+    pub fn hint(&self) -> String {
+        match self {
+            Self::NoExchanges(_) => {
+                "name the connections that would go through the tunnel with --on, such as --on http or --on 10.0.0.2:1521"
+            }
+            Self::Encrypted(_) => {
+                "a tunnel helps where the clients leave encryption to it (sslmode=disable between client and near end): capture such \
+                 a run, or give the server as TARGET"
+            }
+            Self::NoLevels(_) => "make it with `watch --levels -o FILE`, or `read --levels --json --exchanges` from a capture",
+            Self::Cut { .. } => "capture whole packets: tcpdump -s 0",
+        }
+        .to_owned()
+    }
+}
+
+/// What a tunnel would give to this traffic, and what a reader of the figures must know.
+///
+/// # Errors
+/// [`AdviseError`] when there is nothing to go by.
+pub fn advise(traffic: Traffic, asked: &Asked) -> Result<(Advice, Vec<Warning>)> {
+    let made = traffic.made;
+    let noise = traffic.squeezed.as_ref().map(|squeezed| squeezed.noise.clone());
+    let mut warnings = traffic.warnings.clone();
+    let seen = Seen::of(traffic, asked);
+    let levels = seen.levels(asked)?;
+    warnings.extend(seen.incomplete());
+    let moves = |step: &OperationStep| seen.moved.moves(step);
+    let rtt = asked.rtt.or_else(|| seen.round_trip());
+    if rtt.is_none() {
+        warnings.push(Warning {
+            text: "no round trip was measured: 0 is taken, see --rtt".to_owned(),
+        });
+    }
+    let rtt = rtt.unwrap_or_default();
+    let replayed = sample(&seen.operations);
+    let at = |(index, _): &(usize, tunnel::Level)| Level::new(&replayed, *index, rtt, &moves);
+    let priced = price(&levels.iter().map(at).collect::<Vec<_>>(), &asked.rates)?;
+    let noise = noise.unwrap_or_default();
+    let advice = levels
+        .iter()
+        .zip(priced)
+        .map(|((index, level), (durations, break_even))| LevelAdvice {
+            level: level.number(),
+            codec: codec(*level),
+            tunnel_bytes: seen.sum(*index, |at| at.tunnel_bytes),
+            processor: seen.processor(*index),
+            noise: noise
+                .get(*index)
+                .copied()
+                .flatten()
+                .filter(|_| level.number() > 0),
+            durations,
+            break_even,
+        });
+    let advice = Advice {
+        source: asked.source.clone(),
+        operations: seen.operations.len() as u64,
+        replayed: replayed.len() as u64,
+        exchanges: seen.crossing().count() as u64,
+        turns: seen.crossing().map(|exchange| u64::from(exchange.turns)).sum(),
+        payload_bytes: seen.payload(),
+        span: (!made).then(|| seen.span()),
+        rtt,
+        rtt_asked: asked.rtt.is_some(),
+        rates: asked.rates.clone(),
+        levels: advice.collect(),
+        price: asked.price,
+    };
+    warnings.extend(told(&advice));
+    Ok((advice, warnings))
+}
+
+/// What was seen, by operation.
+struct Seen {
+    source: String,
+    moved: Moved,
+    /// Operations all of whose exchanges that cross know what they become.
+    operations: Vec<Operation>,
+    /// Operations that cross, those included.
+    all: u64,
+    /// Exchanges that cross, and those of them that do not know what they become.
+    exchanges: [u64; 2],
+    /// Connections that would cross, and those of them that are encrypted.
+    connections: [u64; 2],
+    recording: bool,
+    /// The levels that exchanges know.
+    known: Vec<u8>,
+}
+
+impl Seen {
+    fn of(traffic: Traffic, asked: &Asked) -> Self {
+        let usual = if traffic.has_http() {
+            Rule::Auto
+        } else {
+            Rule::Transaction
+        };
+        let mut seen = Self {
+            source: asked.source.clone(),
+            moved: Moved::new(asked.moved.clone()),
+            operations: Vec::new(),
+            all: 0,
+            exchanges: [0; 2],
+            connections: [0; 2],
+            recording: traffic.squeezed.is_none(),
+            known: Vec::new(),
+        };
+        let mut operations = Operations::new(asked.rule.unwrap_or(usual));
+        for fact in traffic.facts {
+            match &fact {
+                Fact::Opened {
+                    connection, server, ..
+                } => seen.moved.opened(*connection, *server),
+                Fact::Closed(outcome)
+                    if seen.moved.moves_connection(outcome.id, outcome.decoding.protocol) =>
+                {
+                    seen.connections[0] += 1;
+                    seen.connections[1] += u64::from(outcome.decoding.encrypted);
+                }
+                Fact::Closed(_) | Fact::Started { .. } | Fact::Exchange { .. } => {}
+            }
+            operations.fact(fact, &mut |grouped| seen.take(grouped));
+        }
+        operations.finish(&mut |grouped| seen.take(grouped));
+        seen
+    }
+
+    fn take(&mut self, grouped: Grouped) {
+        let Grouped::Operation(operation) = grouped else {
+            return;
+        };
+        let moved = self.moved.clone();
+        let moves = |step: &OperationStep| moved.moves(step);
+        let crossing = operation
+            .steps
+            .iter()
+            .filter(|step| rewrite::crosses(step, &moves));
+        let crossing: Vec<&Exchange> = crossing.map(|step| &step.exchange).collect();
+        if !crossing.iter().any(|exchange| exchange.phase == Phase::Work) {
+            return;
+        }
+        self.all += 1;
+        self.exchanges[0] += crossing.len() as u64;
+        if self.known.is_empty() {
+            let first = crossing.iter().find_map(|exchange| exchange.levels.as_deref());
+            self.known = numbers(first.unwrap_or_default());
+        }
+        let known = &self.known;
+        let knows = |exchange: &&&Exchange| {
+            let levels = exchange.levels.as_deref().unwrap_or_default();
+            !known.is_empty() && numbers(levels) == *known
+        };
+        let knowing = crossing.iter().filter(knows).count();
+        self.exchanges[1] += (crossing.len() - knowing) as u64;
+        if knowing == crossing.len() {
+            self.operations.push(operation);
+        }
+    }
+
+    /// The levels that were asked for and are known, off among them, each with its place in the exchanges' lists.
+    fn levels(&self, asked: &Asked) -> Result<Vec<(usize, tunnel::Level)>> {
+        let [connections, encrypted] = self.connections;
+        if self.operations.is_empty() || (connections > 0 && encrypted == connections) {
+            return Err(self.nothing().into());
+        }
+        let known = self
+            .known
+            .iter()
+            .enumerate()
+            .filter_map(|(index, number)| Some((index, tunnel::Level::of(*number)?)));
+        let levels: Vec<_> = known
+            .filter(|(_, level)| *level == tunnel::Level::OFF || asked.levels.contains(level))
+            .collect();
+        Ok(levels)
+    }
+
+    /// Why there is nothing to go by.
+    fn nothing(&self) -> AdviseError {
+        let source = self.source.clone();
+        let [connections, encrypted] = self.connections;
+        let [of, missing] = self.exchanges;
+        match () {
+            () if connections > 0 && encrypted == connections => AdviseError::Encrypted(source),
+            () if of == 0 => AdviseError::NoExchanges(source),
+            () if self.recording => AdviseError::NoLevels(source),
+            () => AdviseError::Cut {
+                source_name: source,
+                missing,
+                of,
+            },
+        }
+    }
+
+    /// What of the operations is left out.
+    fn incomplete(&self) -> Vec<Warning> {
+        let mut warnings = Vec::new();
+        let left_out = self.all - self.operations.len() as u64;
+        if left_out > 0 {
+            let text = format!(
+                "{left_out} of {} operations are left out: not all of their bytes were compressed",
+                self.all
+            );
+            warnings.push(Warning { text });
+        }
+        let [connections, encrypted] = self.connections;
+        if encrypted > 0 {
+            let text = format!(
+                "{encrypted} of {connections} connections are encrypted: a tunnel cannot make their bytes fewer"
+            );
+            warnings.push(Warning { text });
+        }
+        warnings
+    }
+
+    /// The exchanges of all operations that cross.
+    fn crossing(&self) -> impl Iterator<Item = &Exchange> {
+        let steps = self.operations.iter().flat_map(|operation| &operation.steps);
+        steps
+            .filter(|step| rewrite::crosses(step, &|step| self.moved.moves(step)))
+            .map(|step| &step.exchange)
+    }
+
+    fn payload(&self) -> [u64; 2] {
+        self.crossing().fold([0, 0], |[request, reply], exchange| {
+            [request + exchange.request_bytes, reply + exchange.reply_bytes]
+        })
+    }
+
+    fn at(&self, index: usize) -> impl Iterator<Item = &AtLevel> {
+        self.crossing()
+            .filter_map(move |exchange| exchange.levels.as_deref()?.get(index))
+    }
+
+    fn sum(&self, index: usize, part: fn(&AtLevel) -> [u64; 2]) -> [u64; 2] {
+        self.at(index)
+            .map(part)
+            .fold([0, 0], |sum, part| [sum[0] + part[0], sum[1] + part[1]])
+    }
+
+    fn processor(&self, index: usize) -> [Duration; 2] {
+        self.at(index)
+            .fold([Duration::ZERO; 2], |[compressing, turning_back], at| {
+                [
+                    compressing + at.compressing.iter().sum::<Duration>(),
+                    turning_back + at.turning_back.iter().sum::<Duration>(),
+                ]
+            })
+    }
+
+    /// The median of the exchanges' round trips.
+    fn round_trip(&self) -> Option<Duration> {
+        let sides = self.crossing().filter_map(|exchange| {
+            let (client, server) = (exchange.first.client_side_rtt, exchange.first.server_side_rtt);
+            (client.is_some() || server.is_some())
+                .then(|| client.unwrap_or_default() + server.unwrap_or_default())
+        });
+        let mut all: Vec<Duration> = sides.collect();
+        all.sort_unstable();
+        all.get(all.len() / 2).copied()
+    }
+
+    fn span(&self) -> Duration {
+        let begin = self.operations.iter().map(|operation| operation.at).min();
+        let end = self
+            .operations
+            .iter()
+            .map(|operation| operation.at.after(operation.duration))
+            .max();
+        begin
+            .zip(end)
+            .map_or(Duration::ZERO, |(begin, end)| end.since(begin))
+    }
+}
+
+fn numbers(levels: &[AtLevel]) -> Vec<u8> {
+    levels.iter().map(|at| at.level).collect()
+}
+
+/// Some of the operations, evenly taken, so that replaying them is bounded.
+fn sample(operations: &[Operation]) -> Vec<Operation> {
+    let packets = |operation: &Operation| {
+        let steps = operation.steps.iter().map(|step| &step.exchange);
+        let packets =
+            steps.map(|exchange| 2 + (exchange.request_bytes + exchange.reply_bytes) / BYTES_A_PACKET);
+        packets.sum::<u64>()
+    };
+    let all: u64 = operations.iter().map(packets).sum();
+    let every = usize::try_from(all.div_ceil(MOST_PACKETS))
+        .unwrap_or(usize::MAX)
+        .max(1);
+    operations.iter().step_by(every).cloned().collect()
+}
+
+/// The mean durations at each rate, and the break-even rate, of each level; off is the first.
+fn price(levels: &[Level], rates: &[BitRate]) -> Result<Vec<(Vec<Duration>, Option<BreakEven>)>> {
+    std::thread::scope(|scope| {
+        let off = levels.first();
+        let threads = levels.iter().enumerate().map(|(index, level)| {
+            std::thread::Builder::new()
+                .name("predict".to_owned())
+                .spawn_scoped(scope, move || {
+                    let break_even = off
+                        .filter(|_| index > 0)
+                        .and_then(|off| compare::break_even(off, level));
+                    (level.durations(rates), break_even)
+                })
+                .context("could not start a thread for predictions")
+        });
+        let threads = threads.collect::<Result<Vec<_>>>()?;
+        let joined = threads.into_iter().map(|thread| {
+            thread
+                .join()
+                .unwrap_or_else(|panic| std::panic::resume_unwind(panic))
+        });
+        Ok(joined.collect())
+    })
+}
+
+fn codec(level: tunnel::Level) -> String {
+    match level.codec() {
+        Codec::Off => "off".to_owned(),
+        Codec::Lz4 => "lz4".to_owned(),
+        Codec::Zstd(effort) => format!("zstd {effort}"),
+    }
+}
+
+/// What the figures themselves give reason to tell.
+fn told(advice: &Advice) -> Option<Warning> {
+    let noise = advice.levels.iter().filter_map(|level| level.noise);
+    let noise = noise.map(Share::as_fraction).fold(0.0, f64::max);
+    (noise > NOISY).then(|| Warning {
+        text: format!(
+            "processor time varied by up to {:.0} % between passes: break-even rates are no surer than that; try on a quieter machine",
+            noise * 100.0
+        ),
+    })
+}
+
+/// Of all operations that are replayed: about a millisecond of simulation each thousand.
+const MOST_PACKETS: u64 = 20_000;
+const BYTES_A_PACKET: u64 = 1448;
+/// Beyond a tenth the promise of a break-even rate within 15 % is in doubt.
+const NOISY: f64 = 0.10;

@@ -1,0 +1,166 @@
+//! Where the traffic comes from: files, or a server that longwire asks itself.
+
+use super::squeeze::{How, Squeezed, Squeezer, Squeezing};
+use crate::input::{self, Reading};
+use crate::pipeline::moved::Choice;
+use crate::pipeline::outbox::Outboxes;
+use analysis::fact::Fact;
+use anyhow::{Context, Result, anyhow};
+use live::Clock;
+use live::load::{self, Control, LoadOutcome, Plan, Watch, Workload};
+use model::{ByteCount, Protocol, Warning};
+use std::path::PathBuf;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Duration;
+use tunnel::Level;
+
+/// Traffic, with what its exchanges would become.
+#[derive(Debug, Default)]
+pub struct Traffic {
+    /// What follows from it.
+    pub facts: Vec<Fact>,
+    /// What was compressed; absent where a recording told it.
+    pub squeezed: Option<Squeezed>,
+    /// What is missing, what was assumed.
+    pub warnings: Vec<Warning>,
+    /// Whether longwire made it: its pace then says nothing.
+    pub made: bool,
+}
+
+impl Traffic {
+    /// Whether any of it is HTTP.
+    pub fn has_http(&self) -> bool {
+        self.facts.iter().any(|fact| {
+            matches!(
+                fact,
+                Fact::Exchange {
+                    protocol: Protocol::Http,
+                    ..
+                }
+            )
+        })
+    }
+}
+
+/// The traffic of captures and recordings.
+///
+/// # Errors
+/// When a file cannot be read, or is neither a capture nor a recording.
+pub fn files(files: &[PathBuf], levels: Vec<Level>, moved: Vec<Choice>) -> Result<Traffic> {
+    let mut facts = Vec::new();
+    let reading = Reading {
+        keep_literals: false,
+        squeezing: Some(squeezing(levels, moved)),
+    };
+    let input = input::read(files, reading, &mut |fact| facts.push(fact))?;
+    let mut warnings = input.warnings;
+    warnings.extend(input.squeezed.iter().flat_map(missed));
+    Ok(Traffic {
+        facts,
+        squeezed: input.squeezed,
+        warnings,
+        made: false,
+    })
+}
+
+/// The traffic of `workload`, done as `plan` says or until `stop` is set.
+///
+/// # Errors
+/// When no client could be made, or no operation succeeded.
+pub fn load(
+    workload: &dyn Workload,
+    plan: &Plan,
+    levels: Vec<Level>,
+    moved: Vec<Choice>,
+    stop: &AtomicBool,
+) -> Result<Traffic> {
+    let outboxes = Outboxes::new(false).with_payload();
+    let mut squeezer = Squeezer::new(squeezing(levels, moved));
+    let mut facts = Vec::new();
+    let outcome = run(workload, plan, &outboxes, stop, &mut || {
+        squeezer.take(outboxes.drain_all(), &mut |fact| facts.push(fact))
+    })?;
+    if let (None, [error, ..]) = (&outcome.measured, outcome.errors.as_slice()) {
+        return Err(anyhow!("no operation succeeded: {}", error.text));
+    }
+    let squeezed = squeezer.finish(&mut |fact| facts.push(fact))?;
+    let mut warnings = missed(&squeezed);
+    let failed: u64 = outcome.errors.iter().map(|error| error.count).sum();
+    warnings.extend((failed > 0).then(|| Warning {
+        text: format!("{failed} operations failed; they are among those looked at"),
+    }));
+    Ok(Traffic {
+        facts,
+        squeezed: Some(squeezed),
+        warnings,
+        made: true,
+    })
+}
+
+fn run(
+    workload: &dyn Workload,
+    plan: &Plan,
+    outboxes: &Outboxes,
+    stop: &AtomicBool,
+    collect: &mut dyn FnMut() -> Result<()>,
+) -> Result<LoadOutcome> {
+    let control = Control::default();
+    let watch = Watch {
+        clock: Clock::anchored_now(),
+        factory: outboxes,
+    };
+    let outcome = std::thread::scope(|scope| {
+        let running = std::thread::Builder::new()
+            .name("load".to_owned())
+            .spawn_scoped(scope, || load::run(workload, plan, &control, Some(&watch)))
+            .context("could not start a thread for the operations")?;
+        let mut collected = Ok(());
+        while !running.is_finished() {
+            std::thread::sleep(COLLECT);
+            collected = collected.and_then(|()| collect());
+            if stop.load(Ordering::Relaxed) || collected.is_err() {
+                control.stop.store(true, Ordering::Relaxed);
+            }
+        }
+        let outcome = running.join().map_err(|_| anyhow!("the load broke down"))?;
+        collected.and_then(|()| collect())?;
+        Ok::<_, anyhow::Error>(outcome?)
+    })?;
+    Ok(outcome)
+}
+
+fn squeezing(levels: Vec<Level>, moved: Vec<Choice>) -> Squeezing {
+    Squeezing {
+        levels,
+        moved,
+        how: How::Passes {
+            most_bytes: MOST_BYTES,
+        },
+    }
+}
+
+/// What of the traffic was not looked at.
+pub fn missed(squeezed: &Squeezed) -> Vec<Warning> {
+    let mut warnings = Vec::new();
+    let mut warn = |bytes: u64, what: &str| {
+        if bytes > 0 {
+            let text = format!("{} of payload {what}", ByteCount::from_bytes(bytes));
+            warnings.push(Warning { text });
+        }
+    };
+    warn(
+        squeezed.missing_bytes,
+        "passed and were not kept: exchanges with them are left out",
+    );
+    warn(
+        squeezed.beyond_bytes,
+        "were not compressed, because enough had been: exchanges with them are left out",
+    );
+    warnings
+}
+
+/// Payload that is compressed at most: enough for steady figures, and some ten seconds of work at all levels.
+const MOST_BYTES: u64 = 16 << 20;
+
+/// How often what passed is collected.
+const COLLECT: Duration = Duration::from_millis(20);

@@ -1,0 +1,381 @@
+//! The payload of connections at every level: what each exchange would become in a tunnel.
+//!
+//! Calling order: [`Squeezer::segment`] for the payload that passes, before the facts that follow from it are given to
+//! [`Squeezer::fact`]; facts come out with their exchanges' levels filled in, in the same order, when a batch is full, at
+//! [`Squeezer::flush`] and at [`Squeezer::finish`]. Payload is kept until its batch has been compressed, and nowhere else.
+//!
+//! How bytes become chunks:
+//! 1. What passes in one direction of a connection is gathered until it is [`tunnel::MOST_OF_A_CHUNK`], the other direction
+//!    speaks, or an exchange ends with it: that is a chunk, as the end of a lane would read it while the lane has no room.
+//! 2. Chunks go through one context per direction and level, shared by all connections, in the order in which they end.
+//! 3. Bytes of connecting and logging in, the first [`UNKNOWN_LOGIN`] of a protocol that is not known, and chunks below
+//!    [`TINY`] are stored, as the tunnel does.
+
+use super::codec::Codec;
+use super::way::{Chunk, Cost, Done, Span, Way};
+use crate::pipeline::moved::{self, Choice};
+use crate::pipeline::outbox::Posted;
+use analysis::fact::{Fact, Sink};
+use anyhow::Result;
+use model::{
+    AtLevel, ConnectionId, ConnectionMap, Direction, Endpoint, Exchange, Phase, Protocol, Segment, Share,
+};
+use std::collections::VecDeque;
+use std::sync::Arc;
+use std::time::Duration;
+use tunnel::{Level, MOST_OF_A_CHUNK};
+
+/// What is to be found out.
+#[derive(Debug, Clone)]
+pub struct Squeezing {
+    /// The levels, each once.
+    pub levels: Vec<Level>,
+    /// Which connections would go through the tunnel.
+    pub moved: Vec<Choice>,
+    /// How the bytes are gone through.
+    pub how: How,
+}
+
+/// How the bytes are gone through.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum How {
+    /// All at the end, [`PASSES`] times where that takes no longer than [`LONG`]; of each chunk's times the median counts. So
+    /// many payload bytes are kept, what comes later is not looked at.
+    Passes {
+        /// Most payload bytes.
+        most_bytes: u64,
+    },
+    /// As they come, once.
+    Stream,
+}
+
+/// What was gone through.
+#[derive(Debug, Clone, PartialEq, Default)]
+pub struct Squeezed {
+    /// Payload bytes that were compressed, or would go as they are.
+    pub payload_bytes: u64,
+    /// Payload bytes that passed and are not in the capture.
+    pub missing_bytes: u64,
+    /// Payload bytes that came after the most that are looked at.
+    pub beyond_bytes: u64,
+    /// For each level, how far the passes are apart in processor time, of their median; absent after one pass.
+    pub noise: Vec<Option<Share>>,
+}
+
+/// Compresses what passes and says what each exchange would become.
+pub struct Squeezer {
+    squeezing: Squeezing,
+    connections: ConnectionMap<Squeezable>,
+    /// Chunks that wait for being compressed, with the connection and direction they belong to.
+    batch: Vec<(ConnectionId, Direction, Chunk)>,
+    batch_bytes: u64,
+    waiting: VecDeque<Waiting>,
+    contexts: Contexts,
+    outcome: Squeezed,
+}
+
+/// A connection whose bytes pass.
+#[derive(Default)]
+struct Squeezable {
+    ways: [Way; 2],
+    server: Option<Endpoint>,
+    protocol: Option<Protocol>,
+    last: Option<Direction>,
+}
+
+/// A fact that waits for its bytes to be compressed.
+enum Waiting {
+    Exchange(Exchange, Protocol, [Span; 2]),
+    Other(Fact),
+}
+
+/// The contexts of all levels, of both directions.
+type Contexts = Vec<[Codec; 2]>;
+
+impl Squeezer {
+    /// One that has seen nothing.
+    pub fn new(squeezing: Squeezing) -> Self {
+        Self {
+            contexts: contexts(&squeezing),
+            squeezing,
+            connections: ConnectionMap::default(),
+            batch: Vec::new(),
+            batch_bytes: 0,
+            waiting: VecDeque::new(),
+            outcome: Squeezed::default(),
+        }
+    }
+
+    /// Payload passed.
+    pub fn segment(&mut self, id: ConnectionId, segment: &Segment<'_>) {
+        let connection = self.connections.entry(id).or_default();
+        let direction = segment.direction;
+        if connection.last.is_some_and(|last| last != direction) {
+            let ended = connection.ways[direction.reverse().index()].close();
+            self.batch_bytes += bytes_of(&ended);
+            self.batch
+                .extend(ended.map(|chunk| (id, direction.reverse(), chunk)));
+        }
+        connection.last = Some(direction);
+        let way = &mut connection.ways[direction.index()];
+        let seen = segment.payload.len() as u64;
+        let (batch, waits) = (&mut self.batch, &mut self.batch_bytes);
+        if is_full(&self.squeezing, *waits) {
+            self.outcome.beyond_bytes += seen;
+            way.skip(segment.at, seen);
+        } else {
+            way.payload(segment.at, segment.payload, MOST_OF_A_CHUNK, &mut |chunk| {
+                *waits += chunk.payload.len() as u64;
+                batch.push((id, direction, chunk));
+            });
+        }
+        if segment.unseen > 0 {
+            let ended = way.close();
+            *waits += bytes_of(&ended);
+            batch.extend(ended.map(|chunk| (id, direction, chunk)));
+            way.skip(segment.at, segment.unseen);
+            self.outcome.missing_bytes += segment.unseen;
+        }
+    }
+
+    /// Takes the next fact.
+    ///
+    /// # Errors
+    /// When a codec fails.
+    pub fn fact(&mut self, fact: Fact, out: &mut Sink<'_>) -> Result<()> {
+        match fact {
+            Fact::Exchange { exchange, protocol } => self.exchange(exchange, protocol),
+            Fact::Opened {
+                connection, server, ..
+            } => {
+                self.connections.entry(connection).or_default().server = Some(server);
+                self.waiting.push_back(Waiting::Other(fact));
+            }
+            fact => self.waiting.push_back(Waiting::Other(fact)),
+        }
+        if self.squeezing.how == How::Stream && self.batch_bytes >= BATCH {
+            self.flush(out)?;
+        }
+        Ok(())
+    }
+
+    /// Takes what was put into the boxes of connections. What comes as it passes is handed out at once.
+    ///
+    /// # Errors
+    /// When a codec fails.
+    pub fn take(&mut self, posted: Vec<Posted>, out: &mut Sink<'_>) -> Result<()> {
+        for posted in posted {
+            match posted {
+                Posted::Fact(fact) => self.fact(fact, out)?,
+                Posted::Payload(payload) => self.segment(payload.connection, &payload.segment()),
+            }
+        }
+        match self.squeezing.how {
+            How::Stream => self.flush(out),
+            How::Passes { .. } => Ok(()),
+        }
+    }
+
+    /// Hands out all facts that wait.
+    ///
+    /// # Errors
+    /// When a codec fails.
+    pub fn flush(&mut self, out: &mut Sink<'_>) -> Result<()> {
+        self.compress()?;
+        while let Some(waiting) = self.waiting.pop_front() {
+            out(match waiting {
+                Waiting::Other(fact) => {
+                    if let Fact::Closed(outcome) = &fact {
+                        self.connections.remove(&outcome.id);
+                    }
+                    fact
+                }
+                Waiting::Exchange(exchange, protocol, spans) => self.squeezed(exchange, protocol, &spans),
+            });
+        }
+        Ok(())
+    }
+
+    /// Hands out the rest, and says what was gone through.
+    ///
+    /// # Errors
+    /// When a codec fails.
+    pub fn finish(mut self, out: &mut Sink<'_>) -> Result<Squeezed> {
+        self.flush(out)?;
+        Ok(self.outcome)
+    }
+
+    fn exchange(&mut self, exchange: Exchange, protocol: Protocol) {
+        let id = exchange.connection;
+        let connection = self.connections.entry(id).or_default();
+        if protocol != Protocol::Unknown || connection.protocol.is_none() {
+            connection.protocol = Some(protocol);
+        }
+        for direction in [Direction::ClientToServer, Direction::ServerToClient] {
+            let ended = connection.ways[direction.index()].close();
+            self.batch_bytes += bytes_of(&ended);
+            self.batch.extend(ended.map(|chunk| (id, direction, chunk)));
+        }
+        let begins = [Some(exchange.first.request_started), exchange.first.reply_started];
+        let bytes = [exchange.request_bytes, exchange.reply_bytes];
+        let spans = [0, 1].map(|way| connection.ways[way].take(begins[way], bytes[way]));
+        if matches!(exchange.phase, Phase::Connect | Phase::Tls | Phase::Login) {
+            for (way, span) in connection.ways.iter_mut().zip(&spans) {
+                way.was_login(span);
+            }
+        }
+        self.waiting
+            .push_back(Waiting::Exchange(exchange, protocol, spans));
+    }
+
+    /// The exchange with what its bytes became.
+    fn squeezed(&mut self, mut exchange: Exchange, protocol: Protocol, spans: &[Span; 2]) -> Fact {
+        if let Some(connection) = self.connections.get_mut(&exchange.connection) {
+            let moves = connection.moves(&self.squeezing.moved);
+            let levels = self.squeezing.levels.iter().enumerate();
+            let levels = levels.map(|(index, level)| {
+                let cost = |way: usize| connection.ways[way].cost(&spans[way], index);
+                Some(at_level(*level, [cost(0)?, cost(1)?]))
+            });
+            exchange.levels = levels.collect::<Option<Arc<[AtLevel]>>>().filter(|_| moves);
+            for (way, span) in connection.ways.iter_mut().zip(spans) {
+                way.forget_before(span.end);
+            }
+        }
+        Fact::Exchange { exchange, protocol }
+    }
+
+    /// Compresses the batch at every level; its chunks know then what they became.
+    fn compress(&mut self) -> Result<()> {
+        let batch = std::mem::take(&mut self.batch);
+        self.batch_bytes = 0;
+        let stored: Vec<bool> = batch
+            .iter()
+            .map(|(id, direction, chunk)| self.is_stored(*id, *direction, chunk))
+            .collect();
+        let passes = match self.squeezing.how {
+            How::Passes { .. } => PASSES,
+            How::Stream => 1,
+        };
+        let mut costs: Vec<Vec<Cost>> = vec![Vec::with_capacity(self.squeezing.levels.len()); batch.len()];
+        self.outcome.noise.clear();
+        for (index, level) in self.squeezing.levels.iter().enumerate() {
+            let mut times = Vec::with_capacity(passes);
+            for number in 0..passes {
+                if number > 0 && times.first().is_some_and(|first| sum(first) > LONG) {
+                    break;
+                }
+                if passes > 1 {
+                    self.contexts[index] = Default::default();
+                }
+                let pass = batch.iter().zip(&stored).map(|((_, direction, chunk), stored)| {
+                    self.contexts[index][direction.index()].pass(&chunk.payload, *level, *stored)
+                });
+                times.push(pass.collect::<Result<Vec<Cost>>>()?);
+            }
+            if passes > 1 {
+                self.contexts[index] = Default::default();
+            }
+            self.outcome.noise.push(noise(&times));
+            for (number, costs) in costs.iter_mut().enumerate() {
+                costs.extend(median(&times, number));
+            }
+        }
+        for ((id, direction, chunk), costs) in batch.into_iter().zip(costs) {
+            self.outcome.payload_bytes += chunk.payload.len() as u64;
+            if let Some(connection) = self.connections.get_mut(&id) {
+                let span = chunk.span;
+                connection.ways[direction.index()].done(Done { span, costs });
+            }
+        }
+        Ok(())
+    }
+
+    fn is_stored(&self, id: ConnectionId, direction: Direction, chunk: &Chunk) -> bool {
+        let start = chunk.span.start;
+        chunk.payload.len() < TINY
+            || self.connections.get(&id).is_none_or(|connection| {
+                let unknown = !connection.protocol.is_some_and(Protocol::is_database);
+                connection.ways[direction.index()].is_login(start)
+                    || (unknown && start < UNKNOWN_LOGIN)
+                    || !connection.moves(&self.squeezing.moved)
+            })
+    }
+}
+
+impl Squeezable {
+    fn moves(&self, choices: &[Choice]) -> bool {
+        let protocol = self.protocol.unwrap_or(Protocol::Unknown);
+        moved::chosen(choices, protocol, self.server.as_ref())
+    }
+}
+
+fn contexts(squeezing: &Squeezing) -> Contexts {
+    squeezing
+        .levels
+        .iter()
+        .map(|_| [Codec::new(), Codec::new()])
+        .collect()
+}
+
+fn is_full(squeezing: &Squeezing, bytes: u64) -> bool {
+    matches!(squeezing.how, How::Passes { most_bytes } if bytes >= most_bytes)
+}
+
+fn bytes_of(chunk: &Option<Chunk>) -> u64 {
+    chunk.as_ref().map_or(0, |chunk| chunk.payload.len() as u64)
+}
+
+/// Of chunk `number` the median of each time over the passes; its size is that of all.
+fn median(passes: &[Vec<Cost>], number: usize) -> Option<Cost> {
+    let costs: Vec<&Cost> = passes.iter().filter_map(|pass| pass.get(number)).collect();
+    let nanos = [0, 1].map(|which| {
+        let mut times: Vec<f64> = costs.iter().map(|cost| cost.nanos[which]).collect();
+        times.sort_by(f64::total_cmp);
+        times.get(times.len() / 2).copied().unwrap_or_default()
+    });
+    Some(Cost {
+        nanos,
+        ..**costs.first()?
+    })
+}
+
+/// From the least to the greatest of the passes' times, as a part of the median.
+fn noise(passes: &[Vec<Cost>]) -> Option<Share> {
+    let mut sums: Vec<Duration> = passes.iter().map(|pass| sum(pass)).collect();
+    sums.sort();
+    let (least, most) = (sums.first()?, sums.last()?);
+    let middle = sums.get(sums.len() / 2).filter(|_| sums.len() > 1)?;
+    Share::of(most.saturating_sub(*least), *middle)
+}
+
+fn sum(pass: &[Cost]) -> Duration {
+    let nanos: f64 = pass.iter().flat_map(|cost| cost.nanos).sum();
+    Duration::from_nanos(nanos as u64)
+}
+
+fn at_level(level: Level, [request, reply]: [Cost; 2]) -> AtLevel {
+    let nanos =
+        |which: usize| [request, reply].map(|cost| Duration::from_nanos(cost.nanos[which].round() as u64));
+    AtLevel {
+        level: level.number(),
+        tunnel_bytes: [request, reply].map(|cost| cost.tunnel_bytes.round() as u64),
+        compressing: nanos(0),
+        turning_back: nanos(1),
+    }
+}
+
+/// How often all bytes are compressed when they are gone through at the end.
+pub const PASSES: usize = 3;
+
+/// A pass that took longer is not repeated.
+pub const LONG: Duration = Duration::from_secs(2);
+
+/// Chunks below this go as they are.
+const TINY: usize = 128;
+
+/// Of a connection whose protocol is not known so many bytes each way may be logging in.
+const UNKNOWN_LOGIN: u64 = 16 * 1024;
+
+/// Payload that is kept at most before it is compressed, as it comes.
+const BATCH: u64 = 4 << 20;

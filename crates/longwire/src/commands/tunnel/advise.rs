@@ -1,0 +1,200 @@
+//! `longwire tunnel advise`: what a tunnel would give to traffic that was seen.
+
+mod work;
+
+use crate::advise::outcome::{self, Asked};
+use crate::advise::source;
+use crate::output::{self, Status};
+use crate::page::PageFile;
+use crate::pipeline::moved::Choice;
+use crate::{input, password};
+use analysis::operations::rule::Rule;
+use anyhow::{Result, bail};
+use clap::Args as ClapArgs;
+use live::Target;
+use model::{Advice, BitRate, Conditions, Price, Summary, Warning, parse_duration};
+use report::JsonWriter;
+use std::io;
+use std::path::{Path, PathBuf};
+use std::time::{Duration, Instant};
+use tunnel::Level;
+
+/// Tell whether a tunnel would pay: the traffic of a capture, a recording or a server, compressed at each level and predicted
+/// over links of several rates.
+///
+/// Of a server longwire asks itself what the scripts say, as `longwire load` does. Recordings hold no payload: make them with
+/// `watch --levels`. What is compressed stays in memory; no text of a statement or value of a result is written anywhere.
+#[derive(Debug, ClapArgs)]
+#[command(
+    after_help = "Examples:\n  longwire tunnel advise shop.pcap --rate 450KB/s,10mbit,100mbit --rtt 20ms\n  \
+                        longwire tunnel advise shop.pcap --price-per-gb 0.09 --html advice.html\n  \
+                        longwire tunnel advise postgres://app@db1/shop -f page.sql -T 5s\n  \
+                        longwire tunnel advise mysql://app@db1/shop --sql 'select * from article'"
+)]
+pub struct Args {
+    /// Capture or recording files (`-` reads stdin), or one server: postgres://, mysql://, mariadb:// or http://.
+    #[arg(required = true, value_name = "FILE|TARGET")]
+    pub sources: Vec<PathBuf>,
+    /// Rates of the links, each way.
+    #[arg(long, value_delimiter = ',', value_parser = BitRate::parse, default_value = RATES, value_name = "RATE,...")]
+    pub rate: Vec<BitRate>,
+    /// Round trip of the links, with unit; that of the traffic when left out.
+    #[arg(long, value_parser = parse_duration, value_name = "TIME")]
+    pub rtt: Option<Duration>,
+    /// What a gigabyte costs between the ends, each way; the currency is yours.
+    #[arg(long, value_name = "PRICE")]
+    pub price_per_gb: Option<Price>,
+    /// The levels to compare with off.
+    #[arg(
+        long,
+        value_delimiter = ',',
+        default_value = "1,2,3,4,5,6,7,8,9",
+        value_name = "LEVEL,..."
+    )]
+    pub levels: Vec<Level>,
+    /// Connections that would go through the tunnel: mysql, postgres, http, tls or HOST:PORT. All database connections when left
+    /// out.
+    #[arg(long, value_delimiter = ',', value_parser = Choice::parse, value_name = "WHICH,...")]
+    pub on: Vec<Choice>,
+    /// What an operation is: auto, connection, transaction, gap:50ms, http or whole. HTTP requests where there are any, else
+    /// transactions, when left out.
+    #[arg(long, value_name = "RULE")]
+    pub operations: Option<Rule>,
+    /// What is asked of a server.
+    #[command(flatten)]
+    pub asking: work::Asking,
+    /// Write records (JSON Lines) instead of the map.
+    #[arg(long)]
+    pub json: bool,
+    /// Write a page too: one HTML file with the map.
+    #[arg(long, value_name = "FILE")]
+    pub html: Option<PathBuf>,
+}
+
+/// Runs it.
+///
+/// # Errors
+/// When a source cannot be read or asked, or holds nothing to go by.
+pub fn run(args: &Args) -> Result<Status> {
+    let begun = Instant::now();
+    let page = args.html.as_deref().map(PageFile::create).transpose()?;
+    let mut levels = vec![Level::OFF];
+    levels.extend(args.levels.iter().filter(|level| **level != Level::OFF));
+    levels.sort_unstable();
+    levels.dedup();
+    let stop = output::stop_on_signals()?;
+    let (name, observed, moved, traffic) = match target(&args.sources)? {
+        None => {
+            args.asking.refuse_for_files()?;
+            let name = input::title(&args.sources);
+            let traffic = source::files(&args.sources, levels.clone(), args.on.clone())?;
+            (name.clone(), name, args.on.clone(), traffic)
+        }
+        Some(url) => {
+            let target = password::completed(Target::parse(url)?);
+            let name = format!("{} on {}", args.asking.title(&target), target.server());
+            let moved = work::moved(&target, &args.on);
+            let traffic = args
+                .asking
+                .traffic(url, &target, levels.clone(), moved.clone(), &stop)?;
+            (name, format!("clients of {}", target.server()), moved, traffic)
+        }
+    };
+    let asked = Asked {
+        source: name,
+        levels,
+        rates: args.rate.clone(),
+        rtt: args.rtt,
+        price: args.price_per_gb,
+        rule: args.operations.or(traffic.made.then_some(Rule::Transaction)),
+        moved,
+    };
+    let (advice, warnings) = outcome::advise(traffic, &asked)?;
+    let conditions = output::conditions(
+        command_line(args),
+        "processor time of the thread that compresses; times of operations as the source has them",
+        observed,
+    );
+    if let Some(page) = page {
+        drop(page);
+    }
+    tell(args, &advice, &conditions, &warnings, begun)?;
+    Ok(Status::Done)
+}
+
+fn tell(
+    args: &Args,
+    advice: &Advice,
+    conditions: &Conditions,
+    warnings: &[Warning],
+    begun: Instant,
+) -> Result<()> {
+    output::warn(warnings);
+    if !args.json {
+        return Ok(output::print(&report::text::advice_view(
+            advice,
+            &output::style(),
+        ))?);
+    }
+    let mut records = JsonWriter::new(io::stdout().lock());
+    records.conditions(conditions)?;
+    records.advice(advice)?;
+    warnings.iter().try_for_each(|warning| records.warning(warning))?;
+    records.summary(&Summary {
+        turns: advice.turns,
+        exchanges: advice.exchanges,
+        operations: advice.operations,
+        payload_bytes: advice.payload_bytes,
+        duration: begun.elapsed(),
+        ..Summary::default()
+    })?;
+    Ok(records.flush()?)
+}
+
+/// The one server, where the sources are not files.
+fn target(sources: &[PathBuf]) -> Result<Option<&str>> {
+    let urls = sources
+        .iter()
+        .filter_map(|source| source.to_str())
+        .filter(|text| {
+            let is_url = text.contains("://") || text.starts_with("jdbc:") || text.contains("host=");
+            is_url && !Path::new(text).exists()
+        });
+    let urls: Vec<&str> = urls.collect();
+    match (urls.as_slice(), sources.len()) {
+        ([], _) => Ok(None),
+        ([url], 1) => Ok(Some(url)),
+        _ => bail!("a server is asked alone: give one server, or files"),
+    }
+}
+
+/// The command line, a target without its password.
+fn command_line(args: &Args) -> String {
+    let sources = args
+        .sources
+        .iter()
+        .map(|source| match source.to_str().map(Target::parse) {
+            Some(Ok(target)) if target_like(source) => target.to_string(),
+            _ => source.display().to_string(),
+        });
+    let rates: Vec<String> = args
+        .rate
+        .iter()
+        .map(|rate| rate.as_bits_per_second().to_string() + "bit")
+        .collect();
+    let rtt = args
+        .rtt
+        .map_or_else(String::new, |rtt| format!(" --rtt {}ns", rtt.as_nanos()));
+    format!(
+        "longwire tunnel advise {} --rate {}{rtt}",
+        sources.collect::<Vec<_>>().join(" "),
+        rates.join(",")
+    )
+}
+
+fn target_like(source: &Path) -> bool {
+    !source.exists()
+}
+
+/// From the slow link of an office to a data centre; 450 KB/s is that of the published experiment.
+const RATES: &str = "512kbit,450KB/s,10mbit,100mbit,1gbit";

@@ -1,0 +1,175 @@
+//! What `tunnel advise` asks a server, as `load` does.
+
+use crate::advise::source::{self, Traffic};
+use crate::commands::scripts::{Mode, builtin, weighted};
+use crate::pipeline::moved::Choice;
+use anyhow::{Context, Result, bail};
+use clap::Args;
+use live::load::http::HttpLoad;
+use live::load::script::{Quoting, Scripts};
+use live::load::sql::SqlLoad;
+use live::load::{Plan, Workload, tables};
+use live::session::{Session, SessionOptions};
+use live::{Scheme, Target};
+use model::{Protocol, parse_duration};
+use std::sync::atomic::AtomicBool;
+use std::time::Duration;
+use tunnel::Level;
+
+/// What is asked of a server, and how often.
+#[derive(Debug, Clone, Args)]
+pub struct Asking {
+    /// A server: a script in pgbench's language, and its weight; one run of it is an operation. May be repeated.
+    #[arg(
+        short = 'f',
+        long = "script",
+        visible_alias = "file",
+        value_name = "FILE[@WEIGHT]"
+    )]
+    pub scripts: Vec<String>,
+    /// A server: one of pgbench's own scripts: select-only, simple-update, tpcb-like; needs the tables of `longwire load -i`.
+    #[arg(short, long = "builtin", value_name = "NAME[@WEIGHT]")]
+    pub builtins: Vec<String>,
+    /// A server: this statement. May be repeated; they are one operation.
+    #[arg(long, value_name = "STATEMENT", conflicts_with_all = ["scripts", "builtins"])]
+    pub sql: Vec<String>,
+    /// A server: how statements are sent.
+    #[arg(short = 'M', long = "protocol", value_name = "MODE")]
+    pub mode: Option<Mode>,
+    /// A server: ends after so long, with unit [default: 5s].
+    #[arg(short = 'T', long = "time", value_parser = parse_duration, value_name = "TIME")]
+    pub time: Option<Duration>,
+    /// A server: ends after so many operations, or after the time.
+    #[arg(short = 'n', long = "number", value_parser = clap::value_parser!(u64).range(1..), value_name = "COUNT")]
+    pub number: Option<u64>,
+}
+
+impl Asking {
+    /// Says which option is of no use for files.
+    ///
+    /// # Errors
+    /// When one was given.
+    pub fn refuse_for_files(&self) -> Result<()> {
+        for (given, flag) in [
+            (!self.scripts.is_empty(), "-f"),
+            (!self.builtins.is_empty(), "-b"),
+            (!self.sql.is_empty(), "--sql"),
+            (self.mode.is_some(), "-M"),
+            (self.time.is_some(), "-T"),
+            (self.number.is_some(), "-n"),
+        ] {
+            if given {
+                bail!("{flag} says what to ask a server: there is none, the sources are files");
+            }
+        }
+        Ok(())
+    }
+
+    /// What an operation is, without a literal.
+    pub fn title(&self, target: &Target) -> String {
+        let named: Vec<&str> = self
+            .builtins
+            .iter()
+            .chain(&self.scripts)
+            .map(String::as_str)
+            .collect();
+        match (target.scheme, self.sql.as_slice(), named.as_slice()) {
+            (Scheme::Http, ..) => "requests".to_owned(),
+            (_, [], []) => "tpcb-like".to_owned(),
+            (_, [], named) => named.join(", "),
+            (_, [_], _) => "one statement".to_owned(),
+            (_, statements, _) => format!("{} statements", statements.len()),
+        }
+    }
+
+    /// Asks `target`, and gives what passed.
+    ///
+    /// # Errors
+    /// When a script cannot be used, or the server cannot be asked.
+    pub fn traffic(
+        &self,
+        url: &str,
+        target: &Target,
+        levels: Vec<Level>,
+        moved: Vec<Choice>,
+        stop: &AtomicBool,
+    ) -> Result<Traffic> {
+        let workload: Box<dyn Workload> = match target.scheme {
+            Scheme::Http => http(url, target, stop)?,
+            Scheme::Postgres | Scheme::Kingbase | Scheme::Mysql | Scheme::Mariadb => {
+                self.statements(target, stop)?
+            }
+            other => bail!(
+                "{}:// servers cannot be asked: capture the traffic of one and give the file, or use postgres://, mysql://, \
+                 mariadb:// or http://",
+                other.name()
+            ),
+        };
+        let plan = Plan {
+            operations: self.number,
+            duration: Some(self.time.unwrap_or(USUAL_TIME)),
+            ..Plan::default()
+        };
+        source::load(workload.as_ref(), &plan, levels, moved, stop)
+    }
+
+    fn statements(&self, target: &Target, stop: &AtomicBool) -> Result<Box<dyn Workload>> {
+        let mut scripts = Scripts::new(Quoting::of(target.scheme));
+        let mut scaled = false;
+        if !self.sql.is_empty() {
+            let ended = self
+                .sql
+                .iter()
+                .map(|statement| format!("{};\n", statement.trim_end_matches([';', ' ', '\n'])));
+            scripts.add("--sql", &ended.collect::<String>(), 1)?;
+        }
+        for word in &self.builtins {
+            let (name, weight) = weighted(word)?;
+            let builtin = builtin(name)?;
+            scripts.add(builtin.title, builtin.text, weight)?;
+            scaled = true;
+        }
+        for word in &self.scripts {
+            let (file, weight) = weighted(word)?;
+            let text =
+                std::fs::read_to_string(file).with_context(|| format!("could not read the script {file}"))?;
+            scripts.add(file, &text, weight)?;
+        }
+        if scripts.list().is_empty() {
+            let builtin = builtin("tpcb-like")?;
+            scripts.add(builtin.title, builtin.text, 1)?;
+            scaled = true;
+        }
+        let mut session = Session::open(target, SessionOptions::new(stop))?;
+        let scale = if scaled { Some(scale(&mut session)?) } else { None };
+        session.close();
+        scripts.define("scale", &scale.unwrap_or(1).to_string())?;
+        let mode = self.mode.unwrap_or(Mode::Simple).query_mode();
+        Ok(Box::new(SqlLoad::new(target, scripts, mode)?))
+    }
+}
+
+fn http(url: &str, target: &Target, stop: &AtomicBool) -> Result<Box<dyn Workload>> {
+    let session = Session::connect(target, SessionOptions::new(stop))?;
+    let address = session
+        .server()
+        .context("an http:// target needs a TCP address")?;
+    Ok(Box::new(HttpLoad::new(url, address, true)?))
+}
+
+fn scale(session: &mut Session<'_>) -> Result<u64> {
+    tables::scale(session)?.context(
+        "the tables of the built-in scripts are not there: make them with longwire load -i TARGET, or say what to ask with -f or --sql",
+    )
+}
+
+/// Which connections go through the tunnel: with a server all of them are its own.
+pub fn moved(target: &Target, asked: &[Choice]) -> Vec<Choice> {
+    match (asked, target.scheme) {
+        ([], Scheme::Http) => vec![Choice::Protocol(Protocol::Http)],
+        (asked, _) => asked.to_vec(),
+    }
+}
+
+/// Long enough for a few thousand small operations.
+const USUAL_TIME: Duration = Duration::from_secs(5);
