@@ -1,8 +1,8 @@
 //! Whatever the model can hold comes back from its record exactly as it was.
 
 use model::{
-    AtLevel, Attribution, Conditions, ConnectionId, ConnectionOutcome, Decoding, Distribution, Endpoint, Exchange,
-    Phase, Protocol, SampleTotals, Step, Summary, Timestamp, Totals, TransactionState, Warning,
+    AtLevel, Attribution, Conditions, ConnectionId, ConnectionOutcome, Decoding, Distribution, Endpoint,
+    Exchange, Phase, Protocol, SampleTotals, Step, Summary, Timestamp, Totals, TransactionState, Warning,
 };
 use proptest::collection::vec;
 use proptest::option;

@@ -40,7 +40,7 @@ impl Level {
         };
         let mut predictor = Predictor::new(
             rates.iter().map(target).collect(),
-            Box::new(|step| rewrite::is_on_a_lane(step)),
+            Box::new(rewrite::is_on_a_lane),
         );
         self.operations
             .iter()

@@ -66,13 +66,16 @@ pub struct Squeezed {
 pub struct Squeezer {
     squeezing: Squeezing,
     connections: ConnectionMap<Squeezable>,
-    /// Chunks that wait for being compressed, with the connection and direction they belong to.
-    batch: Vec<(ConnectionId, Direction, Chunk)>,
+    /// Chunks that wait for being compressed.
+    batch: Vec<Waited>,
     batch_bytes: u64,
     waiting: VecDeque<Waiting>,
     contexts: Contexts,
     outcome: Squeezed,
 }
+
+/// A chunk with the connection and direction it belongs to.
+type Waited = (ConnectionId, Direction, Chunk);
 
 /// A connection whose bytes pass.
 #[derive(Default)]
@@ -253,32 +256,16 @@ impl Squeezer {
             .iter()
             .map(|(id, direction, chunk)| self.is_stored(*id, *direction, chunk))
             .collect();
-        let passes = match self.squeezing.how {
-            How::Passes { .. } => PASSES,
-            How::Stream => 1,
-        };
         let mut costs: Vec<Vec<Cost>> = vec![Vec::with_capacity(self.squeezing.levels.len()); batch.len()];
         self.outcome.noise.clear();
-        for (index, level) in self.squeezing.levels.iter().enumerate() {
-            let mut times = Vec::with_capacity(passes);
-            for number in 0..passes {
-                if number > 0 && times.first().is_some_and(|first| sum(first) > LONG) {
-                    break;
-                }
-                if passes > 1 {
-                    self.contexts[index] = Default::default();
-                }
-                let pass = batch.iter().zip(&stored).map(|((_, direction, chunk), stored)| {
-                    self.contexts[index][direction.index()].pass(&chunk.payload, *level, *stored)
-                });
-                times.push(pass.collect::<Result<Vec<Cost>>>()?);
-            }
-            if passes > 1 {
-                self.contexts[index] = Default::default();
-            }
-            self.outcome.noise.push(noise(&times));
+        for (level, contexts) in self.squeezing.levels.iter().zip(&mut self.contexts) {
+            let passes = match self.squeezing.how {
+                How::Passes { .. } => afresh(contexts, *level, &batch, &stored)?,
+                How::Stream => vec![pass(contexts, *level, &batch, &stored)?],
+            };
+            self.outcome.noise.push(noise(&passes));
             for (number, costs) in costs.iter_mut().enumerate() {
-                costs.extend(median(&times, number));
+                costs.extend(median(&passes, number));
             }
         }
         for ((id, direction, chunk), costs) in batch.into_iter().zip(costs) {
@@ -308,6 +295,30 @@ impl Squeezable {
         let protocol = self.protocol.unwrap_or(Protocol::Unknown);
         moved::chosen(choices, protocol, self.server.as_ref())
     }
+}
+
+/// Several passes over the same chunks, each as the first of a lane.
+fn afresh(
+    contexts: &mut [Codec; 2],
+    level: Level,
+    batch: &[Waited],
+    stored: &[bool],
+) -> Result<Vec<Vec<Cost>>> {
+    let mut passes: Vec<Vec<Cost>> = Vec::with_capacity(PASSES);
+    while passes.len() < PASSES && passes.first().is_none_or(|first| sum(first) <= LONG) {
+        *contexts = Default::default();
+        passes.push(pass(contexts, level, batch, stored)?);
+    }
+    *contexts = Default::default();
+    Ok(passes)
+}
+
+fn pass(contexts: &mut [Codec; 2], level: Level, batch: &[Waited], stored: &[bool]) -> Result<Vec<Cost>> {
+    let chunks = batch.iter().zip(stored);
+    let costs = chunks.map(|((_, direction, chunk), stored)| {
+        contexts[direction.index()].pass(&chunk.payload, level, *stored)
+    });
+    costs.collect()
 }
 
 fn contexts(squeezing: &Squeezing) -> Contexts {

@@ -25,6 +25,10 @@ struct Outbox {
 }
 
 /// What is put into a box.
+#[allow(
+    clippy::large_enum_variant,
+    reason = "facts are the rule: boxing each would cost more than the room of the few others"
+)]
 #[derive(Debug)]
 pub enum Posted {
     /// Something that was found out.

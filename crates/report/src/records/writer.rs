@@ -17,9 +17,10 @@ use super::split::{ElsewhereRecord, SplitRecord};
 use super::tunnel::{NoticeRecord, TunnelRecord, TunnelWayRecord};
 use crate::text::{LabOutcome, LabPoint, LabSlope, LoadInterval, LoadReport};
 use model::{
-    Advice, BulkOutcome, Conditions, ConnectionId, ConnectionOutcome, DatabaseLinkOutcome, Direction, EchoOutcome,
-    Endpoint, Exchange, Leg, LinkOutcome, Operation, OperationStep, Prediction, Protocol, RowTrain, Sample,
-    SplitOutcome, SplitPrediction, StatementOutcome, Summary, Timestamp, TunnelTotals, Warning,
+    Advice, BulkOutcome, Conditions, ConnectionId, ConnectionOutcome, DatabaseLinkOutcome, Direction,
+    EchoOutcome, Endpoint, Exchange, Leg, LinkOutcome, Operation, OperationStep, Prediction, Protocol,
+    RowTrain, Sample, SplitOutcome, SplitPrediction, StatementOutcome, Summary, Timestamp, TunnelTotals,
+    Warning,
 };
 use serde::Serialize;
 use std::io::{self, BufWriter, Write};

@@ -16,7 +16,9 @@ pub fn advice_view(advice: &Advice, style: &Style) -> String {
     let mut faint = |text: &str| {
         let _ = writeln!(out, "  {}", style.paint(Ink::Faint, text));
     };
-    faint("level 0 (off): what an operation takes; others: what they save of it, - more than off; * fastest at this rate");
+    faint(
+        "level 0 (off): what an operation takes; others: what they save of it, - more than off; * fastest at this rate",
+    );
     faint(&format!(
         "CPU: compressing and turning back, both ends, an operation{}; off is faster above break-even",
         noise(advice)
@@ -62,9 +64,7 @@ fn map(advice: &Advice, style: &Style, out: &mut String) {
             level.level.to_string(),
             part(level.bytes(), advice.payload()),
             each(level.processor_time(), advice.operations),
-            level
-                .break_even
-                .map_or_else(|| DASH.to_owned(), |rate| rate.to_string()),
+            level.break_even.map_or_else(|| DASH.to_owned(), break_even),
         ];
         cells.extend((0..advice.rates.len()).map(|rate| cell(advice, level, rate)));
         table.row(cells);

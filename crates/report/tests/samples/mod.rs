@@ -3,12 +3,12 @@
 #![allow(dead_code, reason = "each test uses a part of it")]
 
 use model::{
-    Advice, AtLevel, Attribution, BitRate, BoundBy, BreakEven, BulkOutcome, ByteCount, Conditions, ConnectionId, ConnectionOutcome,
-    DatabaseLinkOutcome, Decoding, Direction, Distribution, EchoOutcome, Endpoint, Exchange, Interval, LevelAdvice,
-    LinkDirectionOutcome, LinkOutcome, Measured, Operation, OperationGroup, OperationKind, OperationStep,
-    Phase, Prediction, Protocol, RoundTripSource, RowTrain, Sample, SampleTotals, Share, SplitBase, SplitOutcome,
-    SplitPrediction, StatementOutcome, Step, Summary, Timestamp, Totals, TransactionState, TunnelTotals,
-    TunnelWay, Warning,
+    Advice, AtLevel, Attribution, BitRate, BoundBy, BreakEven, BulkOutcome, ByteCount, Conditions,
+    ConnectionId, ConnectionOutcome, DatabaseLinkOutcome, Decoding, Direction, Distribution, EchoOutcome,
+    Endpoint, Exchange, Interval, LevelAdvice, LinkDirectionOutcome, LinkOutcome, Measured, Operation,
+    OperationGroup, OperationKind, OperationStep, Phase, Prediction, Protocol, RoundTripSource, RowTrain,
+    Sample, SampleTotals, Share, SplitBase, SplitOutcome, SplitPrediction, StatementOutcome, Step, Summary,
+    Timestamp, Totals, TransactionState, TunnelTotals, TunnelWay, Warning,
 };
 use report::text::{
     DemoOutcome, ExplainOutcome, ExplainedExchange, LoadFailure, LoadInterval, LoadReport, LoadScript,
