@@ -21,6 +21,8 @@ pub(crate) struct TlsSocket {
     session: Connection,
     /// When the kernel received the last ciphertext.
     stamp: Option<WallStamp>,
+    /// Whether the last ciphertext was all there was.
+    emptied: bool,
     farewell_said: bool,
     /// Bytes of ciphertext that passed ([`Direction::index`]).
     passed: [u64; 2],
@@ -91,6 +93,7 @@ impl TlsSocket {
             socket,
             session,
             stamp: None,
+            emptied: false,
             farewell_said: false,
             passed: [0; 2],
         }
@@ -170,9 +173,11 @@ impl TlsSocket {
         let mut wire = Wire {
             socket: &self.socket,
             stamp: None,
+            emptied: true,
         };
         let count = self.session.read_tls(&mut wire)?;
         self.stamp = wire.stamp;
+        self.emptied = wire.emptied;
         let direction = self.sends().reverse();
         self.passed[direction.index()] += count as u64;
         Ok(count)
@@ -219,6 +224,18 @@ impl TlsSocket {
         }
     }
 
+    /// As [`TlsSocket::receive`], and tells whether all there was has been read.
+    pub(crate) fn read(&mut self, buffer: &mut [u8]) -> Received {
+        match self.receive(buffer) {
+            Received::Bytes { count, stamp, .. } => Received::Bytes {
+                count,
+                emptied: self.emptied && count < buffer.len(),
+                stamp,
+            },
+            other => other,
+        }
+    }
+
     /// Encrypts and sends; takes no more while [`CIPHERTEXT_LIMIT`] waits for the kernel.
     pub(crate) fn send(&mut self, bytes: &[u8]) -> Sent {
         let mut taken = 0;
@@ -241,6 +258,7 @@ impl TlsSocket {
         let mut wire = Wire {
             socket: &self.socket,
             stamp: None,
+            emptied: true,
         };
         while self.session.wants_write() {
             match self.session.write_tls(&mut wire) {
@@ -271,13 +289,20 @@ impl TlsSocket {
 struct Wire<'a> {
     socket: &'a Socket,
     stamp: Option<WallStamp>,
+    /// The last read took all there was.
+    emptied: bool,
 }
 
 impl Read for Wire<'_> {
     fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
         match self.socket.receive(buffer) {
-            Received::Bytes { count, stamp, .. } => {
+            Received::Bytes {
+                count,
+                emptied,
+                stamp,
+            } => {
                 self.stamp = stamp;
+                self.emptied = emptied;
                 Ok(count)
             }
             Received::Nothing => Err(ErrorKind::WouldBlock.into()),

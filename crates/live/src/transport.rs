@@ -33,6 +33,14 @@ impl Transport {
         }
     }
 
+    /// As [`Socket::read`].
+    pub(crate) fn read(&mut self, buffer: &mut [u8]) -> Received {
+        match self {
+            Self::Plain(socket) => socket.read(buffer),
+            Self::Tls(tls) => tls.read(buffer),
+        }
+    }
+
     /// As [`Socket::send`].
     pub(crate) fn send(&mut self, bytes: &[u8]) -> Sent {
         match self {

@@ -45,7 +45,7 @@ const ENOUGH_UNSENT: usize = 32 * 1024;
 /// Frames that only answer the other end's; who sends that many without reading is not a tunnel.
 const MOST_UNSENT: usize = 1024 * 1024;
 /// Chunks below it are not worth a codec's trouble.
-const TINY: usize = 128;
+pub const TINY: usize = 128;
 
 /// The other end broke the protocol, or a codec failed.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]

@@ -20,9 +20,11 @@ use std::net::SocketAddr;
 use std::os::fd::AsFd;
 use std::sync::Arc;
 use std::time::Duration;
-use tunnel::auto::Auto;
 use tunnel::frame::{GoodbyeReason, ResetReason};
-use tunnel::{Event, Isolation, Lane, LaneError, Level, LevelChoice, MOST_OF_A_CHUNK, Pick, StreamId, Wish};
+use tunnel::lane::TINY;
+use tunnel::{
+    Auto, Event, Isolation, Lane, LaneError, Level, LevelChoice, MOST_OF_A_CHUNK, Pick, StreamId, Wish,
+};
 
 /// What an end of a lane is there for.
 pub(super) enum Role {
@@ -54,8 +56,8 @@ pub(super) struct Carrier {
     wish: Wish,
     readable: bool,
     ending: bool,
-    /// Chooses the level where that is auto.
-    auto: Auto,
+    /// Chooses the level, where that is auto.
+    auto: Option<Auto>,
     /// Since when the lane's socket has taken nothing more.
     blocked: Option<Timestamp>,
     began: Timestamp,
@@ -96,7 +98,7 @@ impl Carrier {
             // What came with the handshake is there already.
             readable: true,
             ending: false,
-            auto: Auto::new(now),
+            auto: auto_of(wish, now),
             blocked: None,
             began: now,
             heard: now,
@@ -209,7 +211,9 @@ impl Carrier {
                 self.take_turn(pick)?;
             }
             if self.lane.unsent().is_empty() {
-                self.auto.idle(self.tally.now());
+                if let Some(auto) = &mut self.auto {
+                    auto.idle(self.tally.now());
+                }
                 break;
             }
             self.send_unsent()?;
@@ -223,16 +227,28 @@ impl Carrier {
         match self.transport.send(unsent) {
             Sent::Bytes(count) => {
                 self.lane.sent(count);
-                let at = self.tally.now();
-                self.auto.sent(at, count);
-                if count < offered || self.transport.has_unsent() {
-                    self.auto.full(at);
-                    self.blocked = Some(at);
-                    self.lane.out.stalls += 1;
+                let is_full = count < offered || self.transport.has_unsent();
+                if is_full || self.auto.is_some() {
+                    self.took(count, is_full);
                 }
                 Ok(())
             }
             Sent::Broken(reason) => Err(self.broken(reason)),
+        }
+    }
+
+    /// The lane's socket took so many bytes, and perhaps takes no more for now.
+    fn took(&mut self, count: usize, is_full: bool) {
+        let at = self.tally.now();
+        if let Some(auto) = &mut self.auto {
+            auto.sent(at, count);
+            if is_full {
+                auto.full(at);
+            }
+        }
+        if is_full {
+            self.blocked = Some(at);
+            self.lane.out.stalls += 1;
         }
     }
 
@@ -268,11 +284,22 @@ impl Carrier {
         may_compress: bool,
     ) -> Result<(), TunnelError> {
         let chunk = self.chunk.get(..count).unwrap_or_default();
-        let began = self.tally.now();
-        let level = match self.wish.level {
+        let fixed = match self.wish.level {
             _ if !may_compress => Level::OFF,
             LevelChoice::Fixed(level) => level,
-            LevelChoice::Auto => self.auto.level(began),
+            LevelChoice::Auto => Level::OFF,
+        };
+        if self.auto.is_none() && (fixed == Level::OFF || count < TINY) {
+            // Nothing of it is worth the clock.
+            return match self.lane.send(id, chunk, drained, fixed) {
+                Ok(_) => Ok(()),
+                Err(reason) => Err(self.breach(reason)),
+            };
+        }
+        let began = self.tally.now();
+        let level = match &mut self.auto {
+            Some(auto) if may_compress => auto.level(began),
+            Some(_) | None => fixed,
         };
         let framed = match self.lane.send(id, chunk, drained, level) {
             Ok(framed) => framed,
@@ -283,12 +310,14 @@ impl Carrier {
         if framed.level != Level::OFF {
             self.lane.out.codec_time += took;
         }
-        self.auto.chunk(at, framed.level, count, framed.bytes, took);
+        if let Some(auto) = &mut self.auto {
+            auto.chunk(at, framed.level, count, framed.bytes, took);
+        }
         Ok(())
     }
 
     fn read_lane(&mut self) -> Result<(), TunnelError> {
-        match self.transport.receive(self.lane.space()) {
+        match self.transport.read(self.lane.space()) {
             Received::Bytes { count, emptied, .. } => {
                 self.lane.filled(count);
                 self.readable = !emptied || self.ending;
@@ -368,6 +397,7 @@ impl Carrier {
                     compress_login: wish.compress_login,
                 };
                 self.lane.isolate(self.wish.isolation);
+                self.auto = auto_of(self.wish, self.tally.now());
             }
         }
         let lanes = self.tally.lane_up();
@@ -656,6 +686,13 @@ impl Carrier {
             peer: self.peer,
             reason,
         }
+    }
+}
+
+fn auto_of(wish: Wish, at: Timestamp) -> Option<Auto> {
+    match wish.level {
+        LevelChoice::Auto => Some(Auto::new(at)),
+        LevelChoice::Fixed(_) => None,
     }
 }
 
