@@ -4,6 +4,8 @@
 //! An input is a sequence of segments: a byte (bit 7: from the server; bit 6: a hole instead of bytes), a two-byte length,
 //! most significant first, and the bytes. A length beyond the input's end takes what there is.
 
+pub mod tunnel;
+
 use model::{Direction, Message, Role, Timestamp};
 use wire::decoder::Sink;
 use wire::{DecodeError, Decoder, Stream};
