@@ -62,6 +62,9 @@ pub struct SessionOptions<'a> {
     /// Whether to look again and again while waiting for a reply instead of sleeping: costs a processor, saves what waking
     /// up takes.
     pub spin: bool,
+    /// Whether a MySQL or MariaDB server is asked to compress. What is said to it then has to be in blocks
+    /// ([`mysql::in_blocks`]): [`Session::exchange`] is not for such a session.
+    pub compression: bool,
     /// Is shown every byte as a relay would show it, under this number.
     pub observer: Option<(ConnectionId, Box<dyn Observer + Send>)>,
 }
@@ -75,6 +78,7 @@ impl<'a> SessionOptions<'a> {
             clock: Clock::anchored_now(),
             address: None,
             spin: false,
+            compression: false,
             observer: None,
         }
     }
@@ -102,6 +106,7 @@ impl<'a> Session<'a> {
             None => tls::configure(target)?,
         };
         let deadline = Deadline::after(options.timeout);
+        let compression = options.compression;
         let (line, legs) = opening::connect(target, options, &deadline)?;
         let credentials = Credentials::of(target);
         let opening = Opening {
@@ -115,6 +120,7 @@ impl<'a> Session<'a> {
             deadline,
             version: None,
             tls,
+            compression,
         };
         let dialect = Dialect::of(target.scheme);
         let opening = match dialect {

@@ -44,6 +44,9 @@ pub struct Target {
     /// Whether a MySQL server may be asked for the key that the password is encrypted with where the connection is not
     /// (`allowPublicKeyRetrieval`, `get-server-public-key`): whoever sits in between could send its own.
     pub public_key_retrieval: bool,
+    /// Whether a MySQL or MariaDB server is asked to compress (`compress`, `useCompression`): zlib, by the server's own choice
+    /// of level. `load` does; other instruments ask plainly whatever it says.
+    pub compression: bool,
     spelling: Spelling,
 }
 
@@ -154,6 +157,7 @@ impl Target {
             tls_direct: false,
             root_certificates: None,
             public_key_retrieval: false,
+            compression: false,
             spelling: Spelling::Url(parts.clone()),
         };
         for (name, value) in parts.parameters()? {
@@ -177,6 +181,7 @@ impl Target {
             tls_direct: false,
             root_certificates: None,
             public_key_retrieval: false,
+            compression: false,
             spelling: Spelling::Conninfo(pairs.clone()),
         };
         for (name, value) in pairs.iter() {
@@ -217,6 +222,7 @@ impl Target {
                 self.root_certificates = Some(value);
             }
             "allowpublickeyretrieval" | "getserverpublickey" => self.public_key_retrieval = is_true(&value),
+            "compress" | "usecompression" => self.compression = is_true(&value),
             _ => {}
         }
         Ok(())

@@ -63,6 +63,11 @@ pub enum LoadError {
     /// A script sends statements without waiting, to a server that does not take them so.
     #[error("pipelines are PostgreSQL's: \\startpipeline is nothing for this target")]
     Pipeline,
+    /// Replies are compressed, and some of them would have to be read.
+    #[error(
+        "compress=true goes with statements sent as texts whose results nobody keeps: no extended or prepared mode, no \\gset"
+    )]
+    Compressed,
     /// A statement whose row a script keeps gave none, or several.
     #[error("statement {number}: \\gset wants one row, and its result has none or several")]
     NotOneRow {
@@ -121,6 +126,7 @@ impl LoadError {
             | Self::NotHttp
             | Self::NoScript
             | Self::Pipeline
+            | Self::Compressed
             | Self::NotOneRow { .. }
             | Self::KeptTooLong { .. }
             | Self::Script(_)

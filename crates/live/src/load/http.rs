@@ -160,7 +160,7 @@ impl Machine for HttpMachine<'_> {
         Ok(Next::Send)
     }
 
-    fn sending(&mut self, request: &[u8]) -> Result<(), LoadError> {
+    fn sending(&mut self, request: &mut Vec<u8>) -> Result<(), LoadError> {
         let to_server = Direction::ClientToServer;
         self.decoder
             .feed(Timestamp::default(), to_server, request, &mut |_| {})?;

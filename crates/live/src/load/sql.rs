@@ -51,6 +51,12 @@ impl SqlLoad {
             return Err(LoadError::NoScript);
         }
         scripts.check(mode)?;
+        let statements = || scripts.list().iter().flat_map(|script| script.statements());
+        let reads_replies =
+            mode != QueryMode::Simple || statements().any(|statement| statement.keep().is_some());
+        if is_compressed(target, dialect) && reads_replies {
+            return Err(LoadError::Compressed);
+        }
         let statements = prepared::compile(&scripts, dialect, mode);
         Ok(Self {
             target: target.clone(),
@@ -72,12 +78,22 @@ impl SqlLoad {
         }
     }
 
+    /// Whether the server compresses its replies.
+    fn is_compressed(&self) -> bool {
+        is_compressed(&self.target, self.dialect)
+    }
+
     /// The same with a connection of its own for each operation: connecting and logging in are part of it. Otherwise a
     /// client connects once, and a duration is that of the script.
     #[must_use]
     pub fn reconnecting(self, reconnect: bool) -> Self {
         Self { reconnect, ..self }
     }
+}
+
+/// PostgreSQL has no such thing: a parameter of that name is somebody else's.
+fn is_compressed(target: &Target, dialect: Dialect) -> bool {
+    target.compression && dialect == Dialect::Mysql
 }
 
 impl Dialect {
@@ -126,6 +142,7 @@ impl Kind for SqlLoad {
     ) -> Result<Option<Opened>, LoadError> {
         let options = SessionOptions {
             address: self.address,
+            compression: self.is_compressed(),
             ..session_options(birth, watch, id)
         };
         let session = Session::open(&self.target, options)?;
@@ -143,6 +160,7 @@ impl Kind for SqlLoad {
     fn farewell(&self) -> &'static [u8] {
         match self.dialect {
             Dialect::Postgres => postgres_session::GOODBYE,
+            Dialect::Mysql if self.is_compressed() => mysql_session::GOODBYE_IN_BLOCK,
             Dialect::Mysql => mysql_session::GOODBYE,
         }
     }

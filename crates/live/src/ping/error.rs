@@ -95,6 +95,7 @@ impl From<SessionError> for PingError {
             | SessionError::PasswordFileOpen { .. }
             | SessionError::PasswordUnprotected { .. }
             | SessionError::TooLong { .. }
+            | SessionError::NoCompression
             | SessionError::NoSql => Self::Session(error),
         }
     }

@@ -92,6 +92,9 @@ pub enum SessionError {
     /// A statement was to be run where there is no SQL.
     #[error("there is no SQL on connections to this target")]
     NoSql,
+    /// The server was to compress, and does not offer it.
+    #[error("server: it does not offer to compress, as the target asks")]
+    NoCompression,
     /// Waiting was ended from outside.
     #[error("stopped")]
     Stopped,
@@ -108,6 +111,7 @@ impl SessionError {
             | Self::Login { .. }
             | Self::Unexpected(_)
             | Self::NotTheProtocol { .. }
+            | Self::NoCompression
             | Self::Redirected { .. } => Blame::Server,
             Self::Authentication { .. }
             | Self::NoPassword
@@ -148,6 +152,7 @@ impl SessionError {
                     "build it with `cargo build --release --features {feature}`; --no-login works without"
                 ));
             }
+            Self::NoCompression => "leave compress=true out of the target",
             Self::Redirected { .. } => "name the address it sends clients to in the target",
             Self::Broken { .. }
             | Self::Driver { .. }

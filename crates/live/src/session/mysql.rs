@@ -19,6 +19,8 @@ use proving::Proving;
 
 /// `COM_QUIT`.
 pub const GOODBYE: &[u8] = &[1, 0, 0, 0, 1];
+/// The same in a block.
+pub const GOODBYE_IN_BLOCK: &[u8] = &[5, 0, 0, 0, 0, 0, 0, 1, 0, 0, 0, 1];
 /// An empty packet, the second of its reply: there is no file to send.
 pub const REFUSAL: &[u8] = &[0, 0, 0, 2];
 
@@ -38,6 +40,16 @@ pub fn query(request: &mut Vec<u8>, text: impl FnOnce(&mut Vec<u8>)) {
     }
 }
 
+/// Puts packets into blocks, as a server wants them that was asked to compress. They are stored as they are: requests are short.
+pub fn in_blocks(request: &mut Vec<u8>) {
+    let packets = std::mem::take(request);
+    for (number, content) in (0_u8..).zip(packets.chunks(LONGEST_PACKET)) {
+        let [low, middle, high, ..] = (content.len() as u32).to_le_bytes();
+        request.extend_from_slice(&[low, middle, high, number, 0, 0, 0]);
+        request.extend_from_slice(content);
+    }
+}
+
 /// Agrees on TLS where the target asks for it, and logs in.
 pub(super) fn log_in<'o, 'a>(mut opening: Opening<'o, 'a>) -> Result<Opening<'o, 'a>, SessionError> {
     let (_, greeting) = packet(&mut opening)?;
@@ -46,6 +58,12 @@ pub(super) fn log_in<'o, 'a>(mut opening: Opening<'o, 'a>) -> Result<Opening<'o,
         return Err(refused(&greeting));
     }
     let challenge = Challenge::of(&greeting).ok_or_else(unknown)?;
+    let offers = lower_capabilities(&mut framed(0, &greeting))
+        .copied()
+        .unwrap_or_default();
+    if opening.compression && offers[0] & OFFERS_COMPRESSION == 0 {
+        return Err(SessionError::NoCompression);
+    }
     // The server's own method is tried first, so that an account that uses it needs no other exchange.
     let method = Method::named(&challenge.method)
         .filter(|method| *method != Method::Clear)
@@ -53,9 +71,7 @@ pub(super) fn log_in<'o, 'a>(mut opening: Opening<'o, 'a>) -> Result<Opening<'o,
     let proof = method.answer(proving::password(&opening), &challenge.nonce);
     let mut response = framed(1, &login(&opening, method, &proof));
     if let Some(config) = opening.tls.take() {
-        let offer = lower_capabilities(&mut framed(0, &greeting))
-            .is_some_and(|capabilities| capabilities[1] & OFFERS_TLS != 0);
-        let request = tls_request(&mut response).filter(|_| offer);
+        let request = tls_request(&mut response).filter(|_| offers[1] & OFFERS_TLS != 0);
         let request = request.ok_or_else(|| LiveError::ServerWithoutTls {
             server: opening.target.server(),
         })?;
@@ -94,6 +110,9 @@ fn login(opening: &Opening<'_, '_>, method: Method, proof: &[u8]) -> Vec<u8> {
         LONG_PASSWORD | PROTOCOL_41 | TRANSACTIONS | SECURE_CONNECTION | MULTI_RESULTS | PLUGIN_AUTH;
     if database.is_some() {
         flags |= CONNECT_WITH_DB;
+    }
+    if opening.compression {
+        flags |= COMPRESS;
     }
     let mut body = flags.to_le_bytes().to_vec();
     body.extend_from_slice(&(1_u32 << 24).to_le_bytes());
@@ -176,6 +195,9 @@ const LONGEST_LOGIN: usize = 64 * 1024;
 const UTF8MB4: u8 = 45;
 const LONG_PASSWORD: u32 = 1;
 const CONNECT_WITH_DB: u32 = 1 << 3;
+const COMPRESS: u32 = 1 << 5;
+/// In the lower byte of a greeting's capabilities.
+const OFFERS_COMPRESSION: u8 = COMPRESS as u8;
 const PROTOCOL_41: u32 = 1 << 9;
 const TRANSACTIONS: u32 = 1 << 13;
 const SECURE_CONNECTION: u32 = 1 << 15;

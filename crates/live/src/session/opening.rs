@@ -35,6 +35,8 @@ pub(super) struct Opening<'o, 'a> {
     pub ignored: Option<PathBuf>,
     /// How to encrypt, where the target asks for it.
     pub tls: Option<Arc<ClientConfig>>,
+    /// Whether the server is asked to compress.
+    pub compression: bool,
 }
 
 impl Opening<'_, '_> {

@@ -52,6 +52,30 @@ fn postgres_runs_a_transaction_once_for_each_operation() {
 }
 
 #[test]
+fn mariadb_compresses_where_the_target_asks_for_it() {
+    let server = MariaDb::start();
+    let script = ["select repeat('longwire ', 20000)", "select 'short'"];
+    let plain = load(&server.url(), &script, &plan(2, 20)).unwrap();
+    assert_whole(&plain, 20);
+    let separator = if server.url().contains('?') { '&' } else { '?' };
+    let url = format!("{}{separator}compress=true", server.url());
+    for reconnect in [false, true] {
+        let compressed = run(&sql(&url, &script, reconnect), &plan(2, 20)).unwrap();
+        assert_whole(&compressed, 20);
+        assert!(plain.payload_bytes[1] > 20 * 180_000);
+        assert!(compressed.payload_bytes[1] < 20 * 10_000, "{compressed:?}");
+    }
+    // What is compressed is not read: nothing of it can be kept, nor a statement's number be known.
+    let target = Target::parse(&url).unwrap();
+    let kept = Scripts::of(["select 1 as one \\gset"], Quoting::of(target.scheme)).unwrap();
+    let refused = SqlLoad::new(&target, kept, QueryMode::Simple).err();
+    assert_eq!(refused, Some(LoadError::Compressed));
+    let texts = Scripts::of(["select 1"], Quoting::of(target.scheme)).unwrap();
+    let refused = SqlLoad::new(&target, texts, QueryMode::Prepared).err();
+    assert_eq!(refused, Some(LoadError::Compressed));
+}
+
+#[test]
 fn mariadb_runs_a_transaction_once_for_each_operation() {
     let server = MariaDb::start();
     server.sql("create table test.seen (id int, client int)");

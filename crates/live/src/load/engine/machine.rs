@@ -104,8 +104,8 @@ pub(in crate::load) trait Machine {
     /// Begins an operation.
     fn begin(&mut self, request: &mut Vec<u8>) -> Result<Next, LoadError>;
 
-    /// What was put into the request is about to be sent.
-    fn sending(&mut self, request: &[u8]) -> Result<(), LoadError>;
+    /// What was put into the request is about to be sent: it gets the form in which it is.
+    fn sending(&mut self, request: &mut Vec<u8>) -> Result<(), LoadError>;
 
     /// Goes on after a sleep.
     fn wake(&mut self, request: &mut Vec<u8>) -> Result<Next, LoadError>;

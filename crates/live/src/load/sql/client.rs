@@ -48,8 +48,8 @@ impl<'g> Reconnecting<'g> {
             next = match next {
                 Next::Send => {
                     operated.turns += 1;
+                    self.machine.sending(&mut self.request)?;
                     operated.passed(Direction::ClientToServer, self.request.len());
-                    self.machine.sending(&self.request)?;
                     connection.send(&self.request)?;
                     self.request.clear();
                     while connection.has_unsent() {

@@ -287,7 +287,10 @@ impl Machine for SqlMachine<'_> {
         self.go_on(request)
     }
 
-    fn sending(&mut self, request: &[u8]) -> Result<(), LoadError> {
+    fn sending(&mut self, request: &mut Vec<u8>) -> Result<(), LoadError> {
+        if self.load.is_compressed() {
+            session::mysql::in_blocks(request);
+        }
         if let Some(decoder) = &mut self.decoder {
             decoder.feed(
                 Timestamp::default(),

@@ -86,12 +86,13 @@ impl<K: Kind> Driver<'_, '_, K> {
             return;
         };
         slot.waited = true;
+        let sending = slot.machine.sending(&mut self.request);
         if self.phase == Phase::Counting {
             self.tally.turns += 1;
             self.tally
                 .passed(Direction::ClientToServer, self.request.len() as u64);
         }
-        if let Err(error) = slot.machine.sending(&self.request) {
+        if let Err(error) = sending {
             return self.fail(index, &error);
         }
         if slot.state == State::Connecting && self.course.ground().watch.is_some() {
