@@ -70,8 +70,13 @@ fn hint(error: &anyhow::Error) -> Option<String> {
             })
             .or_else(|| {
                 cause
-                    .downcast_ref::<live::session::SessionError>()
-                    .and_then(live::session::SessionError::hint)
+                    .downcast_ref::<live::tunnel::TunnelError>()
+                    .and_then(live::tunnel::TunnelError::hint)
+            })
+            .or_else(|| {
+                cause
+                    .downcast_ref::<live::tunnel::keys::KeyError>()
+                    .and_then(live::tunnel::keys::KeyError::hint)
             })
     })
 }

@@ -15,6 +15,7 @@ use rustls::crypto::ring::sign::any_eddsa_type;
 use rustls::pki_types::{CertificateDer, PrivatePkcs8KeyDer};
 use rustls::sign::CertifiedKey;
 use std::fmt;
+use std::net::SocketAddr;
 use std::num::NonZeroU32;
 use std::str::FromStr;
 use std::sync::Arc;
@@ -117,6 +118,12 @@ pub enum KeyError {
         /// Characters without white space around them.
         length: usize,
     },
+    /// Without keys an end speaks to its own machine only.
+    #[error("without keys a tunnel stays on one machine, and {address} is beyond loopback")]
+    NoKeys {
+        /// Where it was to listen, or to connect.
+        address: SocketAddr,
+    },
     /// Not the text form of a fingerprint.
     #[error("not a fingerprint: it is SHA256: and 43 characters of base64")]
     NotAFingerprint,
@@ -148,11 +155,30 @@ impl KeyError {
             Self::TooShort { path, .. } => Some(format!(
                 "one that nobody guesses, to be copied to the other end: longwire tunnel keygen --psk {path}.new"
             )),
+            Self::NoKeys { .. } => Some(
+                "make a key at each end (longwire tunnel keygen FILE) and name them with --key and --peer, \
+                 or use --psk-file"
+                    .to_owned(),
+            ),
             Self::NotAFingerprint => Some(
                 "the other end prints it when it starts, and `tunnel keygen` when it makes the key"
                     .to_owned(),
             ),
             Self::Unreadable { .. } | Self::Unwritable { .. } | Self::NoRandomness => None,
+        }
+    }
+}
+
+impl Security {
+    /// Whether an end with these keys may listen at, or connect to, these addresses.
+    ///
+    /// # Errors
+    /// [`KeyError::NoKeys`].
+    pub(super) fn suits(&self, addresses: &[SocketAddr]) -> Result<(), KeyError> {
+        let beyond = addresses.iter().find(|address| !address.ip().is_loopback());
+        match (self, beyond) {
+            (Self::None, Some(address)) => Err(KeyError::NoKeys { address: *address }),
+            (Self::None, None) | (Self::Keys { .. } | Self::Shared(_), _) => Ok(()),
         }
     }
 }

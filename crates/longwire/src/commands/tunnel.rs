@@ -1,35 +1,73 @@
-//! `longwire tunnel`: database connections carried compressed and encrypted between two longwires.
+//! `longwire tunnel`: both ends of a tunnel for database connections, its keys, and whether it pays.
 
+mod address;
 pub mod advise;
+mod far;
+mod keygen;
+mod near;
+mod running;
+mod security;
 
 use crate::output::Status;
 use anyhow::Result;
-use clap::{Args as ClapArgs, Subcommand};
+use clap::{Args as ClapArgs, Subcommand, ValueEnum};
+use tunnel::Isolation;
 
-/// Carry database connections compressed and encrypted between two longwires, and tell whether that pays.
+/// Carry database connections over a distance compressed, encrypted and without turns to open them; tell whether that pays.
+///
+/// One end stands near the clients, which connect to it as if it were the database; the other end stands beside the database.
+/// Between them are a few connections that stay up, the lanes.
 #[derive(Debug, ClapArgs)]
+#[command(after_help = "Examples:\n  \
+    longwire tunnel keygen near.key; longwire tunnel keygen far.key      # one at each end\n  \
+    longwire tunnel far  --listen 0.0.0.0 --to 127.0.0.1:5432 --key far.key --peer near.key.pub\n  \
+    longwire tunnel near --listen 5432 --to db1.example.net --key near.key --peer far.key.pub\n  \
+    psql -h 127.0.0.1 -p 5432 shop\n\n\
+    More: docs/tunnel.md")]
 pub struct Args {
-    /// What to do.
     #[command(subcommand)]
-    pub command: Command,
+    what: What,
 }
 
-/// The subcommands.
 #[allow(
     missing_docs,
-    reason = "a doc comment here would replace the command's own help, which its Args carry"
+    reason = "a doc comment here would replace the help that the Args of each carry"
 )]
 #[derive(Debug, Subcommand)]
-pub enum Command {
+enum What {
+    Near(near::Args),
+    Far(far::Args),
+    Keygen(keygen::Args),
     Advise(advise::Args),
 }
 
 /// Runs it.
 ///
 /// # Errors
-/// When the command could not run at all.
+/// When an end cannot be started, or the two ends turn out not to fit each other.
 pub fn run(args: &Args) -> Result<Status> {
-    match &args.command {
-        Command::Advise(args) => advise::run(args),
+    match &args.what {
+        What::Near(args) => near::run(args),
+        What::Far(args) => far::run(args),
+        What::Keygen(args) => keygen::run(args),
+        What::Advise(args) => advise::run(args),
+    }
+}
+
+/// What compression may not cross.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+enum Isolate {
+    /// Nothing: what goes one way on a lane helps to compress what follows.
+    None,
+    /// Statements: each is compressed as if it were the first.
+    Statements,
+}
+
+impl From<Isolate> for Isolation {
+    fn from(isolate: Isolate) -> Self {
+        match isolate {
+            Isolate::None => Self::None,
+            Isolate::Statements => Self::Statements,
+        }
     }
 }

@@ -1,0 +1,103 @@
+//! `longwire tunnel far`: the end beside the database.
+
+use super::address::{self, FAR_PORT};
+use super::running::{Running, Told};
+use super::security::{self, SecurityArgs};
+use super::Isolate;
+use crate::output::{self, Status};
+use anyhow::Result;
+use clap::Args as ClapArgs;
+use live::Clock;
+use live::tunnel::{Far, FarOptions};
+use model::TunnelTotals;
+use std::net::SocketAddr;
+use tunnel::LevelChoice;
+
+/// The end beside the database: lets near ends in, and connects to the database for each of their clients.
+///
+/// Beyond loopback it listens with keys only. Whoever is let in reaches the database's port, and nothing else.
+#[derive(Debug, ClapArgs)]
+#[command(after_help = "Examples:\n  \
+    longwire tunnel far --listen 0.0.0.0 --to 127.0.0.1:5432 --key far.key --peer near.key.pub\n  \
+    longwire tunnel far --listen 10.0.0.2:7718 --to mysql://db1 --psk-file tunnel.psk --prometheus 127.0.0.1:9188")]
+pub(super) struct Args {
+    /// Where near ends connect: PORT of 127.0.0.1, ADDRESS or ADDRESS:PORT [default port: 7718]; may be given more than once.
+    #[arg(long, value_name = "ADDR", required = true)]
+    listen: Vec<String>,
+    /// The database: HOST:PORT, or a URL (its host and port are used, nothing else).
+    #[arg(long, value_name = "DATABASE")]
+    to: String,
+    #[command(flatten)]
+    security: SecurityArgs,
+    /// How hard to compress what goes to the clients, whatever the near end asks for: 0 to 9, or auto.
+    #[arg(long, value_name = "LEVEL")]
+    level: Option<LevelChoice>,
+    /// What compression may not cross, whatever the near end asks for.
+    #[arg(long, value_enum, value_name = "WHAT")]
+    isolate: Option<Isolate>,
+    /// Serve figures for Prometheus at http://ADDRESS/metrics.
+    #[arg(long, value_name = "ADDRESS")]
+    prometheus: Option<SocketAddr>,
+    /// Write records (JSON Lines) instead of the summary.
+    #[arg(long)]
+    json: bool,
+}
+
+/// Runs it.
+pub(super) fn run(args: &Args) -> Result<Status> {
+    let to = address::of_database(&args.to)?;
+    let mut listen = Vec::new();
+    for text in &args.listen {
+        listen.extend(address::to_listen(text, Some(FAR_PORT))?);
+    }
+    let security = args.security.security()?;
+    let clock = Clock::anchored_now();
+    let (notify, told) = Told::new("far", clock, args.json)?;
+    let sentence = security::sentence(&security, "near");
+    let far = Far::start(FarOptions {
+        listen,
+        to: to.clone(),
+        security,
+        level: args.level,
+        isolate: args.isolate.map(Into::into),
+        notify,
+        clock,
+    })?;
+    for address in far.addresses() {
+        output::note(&format!("tunnel far end listens on {address} for near ends, before {to}; Ctrl-C ends it"));
+    }
+    output::note(&sentence);
+    let conditions = output::conditions(
+        command_line(args, &to),
+        "the monotonic clock",
+        format!("far end of a tunnel before {to}"),
+    );
+    told.attend(far, &conditions, args.prometheus)
+}
+
+fn command_line(args: &Args, to: &str) -> String {
+    let mut line = "longwire tunnel far".to_owned();
+    for listen in &args.listen {
+        line.push_str(&format!(" --listen {listen}"));
+    }
+    line.push_str(&format!(" --to {to}{}", args.security.words()));
+    if let Some(level) = args.level {
+        line.push_str(&format!(" --level {level}"));
+    }
+    match args.isolate {
+        Some(Isolate::Statements) => line.push_str(" --isolate statements"),
+        Some(Isolate::None) => line.push_str(" --isolate none"),
+        None => {}
+    }
+    line
+}
+
+impl Running for Far {
+    fn totals(&self) -> TunnelTotals {
+        Self::totals(self)
+    }
+
+    fn stop(self) -> TunnelTotals {
+        Self::stop(self)
+    }
+}

@@ -1,0 +1,124 @@
+//! `longwire tunnel near`: the end beside the clients.
+
+use super::address::{self, FAR_PORT};
+use super::running::{Running, Told};
+use super::security::{self, SecurityArgs};
+use super::Isolate;
+use crate::output::{self, Status};
+use anyhow::Result;
+use clap::Args as ClapArgs;
+use live::Clock;
+use live::tunnel::{Near, NearOptions};
+use model::{TunnelTotals, format_duration, parse_duration};
+use std::net::SocketAddr;
+use std::num::NonZeroUsize;
+use std::time::Duration;
+use tunnel::LevelChoice;
+
+/// The end beside the clients, which connect to it as if it were the database.
+///
+/// Keeps its lanes to the far end up, and opens them again when they are lost; clients that come meanwhile wait for
+/// --connect-timeout. What one lane carries in one direction is compressed with what it carried before, of all its clients.
+#[derive(Debug, ClapArgs)]
+#[command(after_help = "Examples:\n  \
+    longwire tunnel near --listen 5432 --to db1 --key near.key --peer far.key.pub\n  \
+    longwire tunnel near --listen 3306 --to 10.0.0.2:7718 --psk-file tunnel.psk --level 6\n\n\
+    Levels: 0 sends as it is, 1 is the fastest (lz4), 2 to 9 are zstd's from fast to small; auto finds out by the lane's rate,\n\
+    the data and the processor, for each direction. See docs/tunnel.md.")]
+pub(super) struct Args {
+    /// Where clients connect: PORT of 127.0.0.1, or ADDRESS:PORT; may be given more than once.
+    #[arg(long, value_name = "ADDR", required = true)]
+    listen: Vec<String>,
+    /// The far end: HOST or HOST:PORT [default port: 7718].
+    #[arg(long, value_name = "FAR")]
+    to: String,
+    #[command(flatten)]
+    security: SecurityArgs,
+    /// How hard to compress, both ways unless the far end has a level of its own: 0 to 9, or auto.
+    #[arg(long, default_value_t = LevelChoice::Auto, value_name = "LEVEL")]
+    level: LevelChoice,
+    /// What compression may not cross, so that the size of what is sent tells nothing of what went before.
+    #[arg(long, value_enum, default_value_t = Isolate::None, value_name = "WHAT")]
+    isolate: Isolate,
+    /// Compress logins as well. By default what is sent before the login is done stays uncompressed, because its length would tell.
+    #[arg(long)]
+    compress_login: bool,
+    /// Lanes: two, so that a packet lost on one holds up only half of the clients and two threads share the work; more of them
+    /// learn the same rows once each.
+    #[arg(long, default_value = "2", value_name = "N")]
+    lanes: NonZeroUsize,
+    /// How long a client waits for a lane, and a lane for the far end.
+    #[arg(long, default_value = "5s", value_parser = parse_duration, value_name = "TIME")]
+    connect_timeout: Duration,
+    /// Serve figures for Prometheus at http://ADDRESS/metrics.
+    #[arg(long, value_name = "ADDRESS")]
+    prometheus: Option<SocketAddr>,
+    /// Write records (JSON Lines) instead of the summary.
+    #[arg(long)]
+    json: bool,
+}
+
+/// Runs it.
+pub(super) fn run(args: &Args) -> Result<Status> {
+    let far = address::with_port(&args.to, Some(FAR_PORT))?;
+    let mut listen = Vec::new();
+    for text in &args.listen {
+        listen.extend(address::to_listen(text, None)?);
+    }
+    let security = args.security.security()?;
+    let clock = Clock::anchored_now();
+    let (notify, told) = Told::new("near", clock, args.json)?;
+    let sentence = security::sentence(&security, "far");
+    let near = Near::start(NearOptions {
+        listen,
+        far: far.clone(),
+        security,
+        level: args.level,
+        isolate: args.isolate.into(),
+        compress_login: args.compress_login,
+        lanes: args.lanes,
+        connect_timeout: args.connect_timeout,
+        notify,
+        clock,
+    })?;
+    for address in near.addresses() {
+        output::note(&format!("tunnel near end listens on {address} for clients, towards {far}; Ctrl-C ends it"));
+        if !address.ip().is_loopback() {
+            output::note("what clients send to this address is not encrypted before it is in the tunnel");
+        }
+    }
+    output::note(&sentence);
+    let conditions = output::conditions(
+        command_line(args, &far),
+        "the monotonic clock",
+        format!("near end of a tunnel to {far}"),
+    );
+    told.attend(near, &conditions, args.prometheus)
+}
+
+fn command_line(args: &Args, far: &str) -> String {
+    let mut line = "longwire tunnel near".to_owned();
+    for listen in &args.listen {
+        line.push_str(&format!(" --listen {listen}"));
+    }
+    line.push_str(&format!(" --to {far}{} --level {}", args.security.words(), args.level));
+    if args.isolate == Isolate::Statements {
+        line.push_str(" --isolate statements");
+    }
+    if args.compress_login {
+        line.push_str(" --compress-login");
+    }
+    let patience = format_duration(args.connect_timeout).replace(' ', "");
+    line.push_str(&format!(" --lanes {} --connect-timeout {patience}", args.lanes));
+    line
+}
+
+impl Running for Near {
+    fn totals(&self) -> TunnelTotals {
+        Self::totals(self)
+    }
+
+    fn stop(self) -> TunnelTotals {
+        Self::stop(self)
+    }
+}

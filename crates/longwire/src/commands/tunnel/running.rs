@@ -1,0 +1,134 @@
+//! An end of a tunnel while it runs: what happens goes to stderr and into records, and at the end comes the summary.
+
+use crate::output::{self, Status};
+use anyhow::{Context, Result};
+use live::Clock;
+use live::metrics::MetricsServer;
+use live::tunnel::{Notice, Notify, TunnelError};
+use model::{Conditions, Summary, TunnelTotals};
+use report::JsonWriter;
+use report::text::{tunnel_metrics, tunnel_view};
+use std::io::{self, Stdout};
+use std::net::SocketAddr;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::mpsc::{Receiver, RecvTimeoutError, channel};
+use std::time::Duration;
+
+/// What an end does until it is stopped.
+pub(super) trait Running: Send + Sync {
+    /// What it has done so far.
+    fn totals(&self) -> TunnelTotals;
+    /// Ends it.
+    fn stop(self) -> TunnelTotals;
+}
+
+/// Where what happens is told.
+pub(super) struct Told {
+    end: &'static str,
+    notices: Receiver<Notice>,
+    clock: Clock,
+    records: Option<JsonWriter<Stdout>>,
+    stop: Arc<AtomicBool>,
+}
+
+impl Told {
+    /// What an end that is called `end` is started with, and what listens to it.
+    pub(super) fn new(end: &'static str, clock: Clock, json: bool) -> Result<(Notify, Self)> {
+        let (sender, notices) = channel();
+        let told = Self {
+            end,
+            notices,
+            clock,
+            records: json.then(|| JsonWriter::new(io::stdout())),
+            stop: output::stop_on_signals()?,
+        };
+        // Nobody listens any more only while the end is being stopped.
+        let notify: Notify = Box::new(move |notice| drop(sender.send(notice.clone())));
+        Ok((notify, told))
+    }
+
+    /// Goes on until the user ends it, or its first contact with the other end shows that it never can.
+    ///
+    /// # Errors
+    /// The latter; or when stdout does not take the records.
+    pub(super) fn attend<R: Running + 'static>(
+        mut self,
+        running: R,
+        conditions: &Conditions,
+        prometheus: Option<SocketAddr>,
+    ) -> Result<Status> {
+        if let Some(records) = &mut self.records {
+            records.conditions(conditions).context(NOT_WRITTEN)?;
+            records.flush().context(NOT_WRITTEN)?;
+        }
+        let running = Arc::new(running);
+        let metrics = prometheus.map(|address| self.serve(address, &running)).transpose()?;
+        let ended = self.listen();
+        // Its thread holds the other reference.
+        drop(metrics);
+        let totals = match Arc::into_inner(running) {
+            Some(running) => running.stop(),
+            None => TunnelTotals::default(),
+        };
+        ended?;
+        self.sum_up(&totals)?;
+        Ok(Status::Interrupted)
+    }
+
+    fn serve<R: Running + 'static>(&self, address: SocketAddr, running: &Arc<R>) -> Result<MetricsServer> {
+        let (end, running) = (self.end, Arc::clone(running));
+        let server = MetricsServer::start(address, move || tunnel_metrics(end, &running.totals()))?;
+        output::note(&format!("figures for Prometheus are at http://{}/metrics", server.address()));
+        Ok(server)
+    }
+
+    /// Tells what happens until it is time to end.
+    fn listen(&mut self) -> Result<()> {
+        let mut met = false;
+        while !self.stop.load(Ordering::Relaxed) {
+            match self.notices.recv_timeout(LOOK) {
+                Ok(Notice::NoLane { reason }) if !met && reason.is_lasting() => return Err(reason.into()),
+                Ok(notice) => {
+                    met |= matches!(notice, Notice::LaneUp { .. });
+                    self.tell(&notice)?;
+                }
+                Err(RecvTimeoutError::Timeout) => {}
+                Err(RecvTimeoutError::Disconnected) => break,
+            }
+        }
+        Ok(())
+    }
+
+    fn tell(&mut self, notice: &Notice) -> Result<()> {
+        let text = notice.to_string();
+        output::note(&text);
+        if let Some(records) = &mut self.records {
+            records.notice(self.clock.now(), &text).context(NOT_WRITTEN)?;
+            // Who reads them follows what happens.
+            records.flush().context(NOT_WRITTEN)?;
+        }
+        Ok(())
+    }
+
+    fn sum_up(&mut self, totals: &TunnelTotals) -> Result<()> {
+        let Some(records) = &mut self.records else {
+            return Ok(output::print(&tunnel_view(self.end, totals, &output::style()))?);
+        };
+        let summary = Summary {
+            connections: totals.streams,
+            payload_bytes: totals.ways.map(|way| way.payload_bytes),
+            duration: totals.elapsed,
+            ..Summary::default()
+        };
+        records
+            .tunnel(self.end, totals)
+            .and_then(|()| records.summary(&summary))
+            .and_then(|()| records.flush())
+            .context(NOT_WRITTEN)
+    }
+}
+
+/// How often is looked whether the run is to end.
+const LOOK: Duration = Duration::from_millis(50);
+const NOT_WRITTEN: &str = "could not write all records";

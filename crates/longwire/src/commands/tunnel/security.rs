@@ -1,0 +1,67 @@
+//! Whom an end believes: the flags for keys, which both ends have.
+
+use anyhow::{Result, bail};
+use clap::Args as ClapArgs;
+use live::tunnel::Security;
+use live::tunnel::keys::{Fingerprint, SecretKey, SharedKey};
+
+/// Keys.
+#[derive(Debug, ClapArgs)]
+pub(super) struct SecurityArgs {
+    /// This end's secret key, made by `longwire tunnel keygen`.
+    #[arg(long, value_name = "FILE", requires = "peer")]
+    key: Option<String>,
+    /// The other end's public key: its .pub file (several keys in one file, or several flags: any of them), or its fingerprint.
+    #[arg(long, value_name = "FILE|SHA256:...", requires = "key")]
+    peer: Vec<String>,
+    /// Instead of keys: a file with a secret of 32 characters or more, the same at both ends (`keygen --psk` makes one).
+    #[arg(long, value_name = "FILE", conflicts_with_all = ["key", "peer"])]
+    psk_file: Option<String>,
+}
+
+impl SecurityArgs {
+    /// The keys; none when none are named.
+    pub(super) fn security(&self) -> Result<Security> {
+        if let Some(path) = &self.psk_file {
+            return Ok(Security::Shared(SharedKey::load(path)?));
+        }
+        let Some(path) = &self.key else {
+            return Ok(Security::None);
+        };
+        let own = SecretKey::load(path)?;
+        let mut peers = Vec::new();
+        for text in &self.peer {
+            peers.extend(Fingerprint::of_peers(text)?);
+        }
+        if peers.is_empty() {
+            bail!("--key needs --peer: the public key of the other end");
+        }
+        Ok(Security::Keys { own, peers })
+    }
+
+    /// As it is written, paths included, secrets not.
+    pub(super) fn words(&self) -> String {
+        let mut words = String::new();
+        for (flag, value) in [("--key", &self.key), ("--psk-file", &self.psk_file)] {
+            if let Some(value) = value {
+                words.push_str(&format!(" {flag} {value}"));
+            }
+        }
+        for peer in &self.peer {
+            words.push_str(&format!(" --peer {peer}"));
+        }
+        words
+    }
+}
+
+/// What to say of it when an end starts; `other` is what the other end is called.
+pub(super) fn sentence(security: &Security, other: &str) -> String {
+    match security {
+        Security::None => "not encrypted, which is for two ends on one machine".to_owned(),
+        Security::Shared(_) => "TLS 1.3 with a pre-shared key".to_owned(),
+        Security::Keys { own, .. } => {
+            let key = own.fingerprint();
+            format!("TLS 1.3; this end's key is {key}: the {other} end names it with --peer")
+        }
+    }
+}
