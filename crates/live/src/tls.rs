@@ -7,7 +7,7 @@ use crate::error::{LiveError, OsError};
 use crate::socket::{Received, Sent, Socket};
 use crate::target::Target;
 use model::Direction;
-use rustls::pki_types::ServerName;
+use rustls::pki_types::{CertificateDer, ServerName};
 use rustls::{CertificateError, ClientConfig, ClientConnection, Connection, HandshakeKind};
 use std::io::{self, ErrorKind, IoSlice, Read, Write};
 use std::sync::Arc;
@@ -138,6 +138,11 @@ impl TlsSocket {
     /// What the two agreed to speak inside the session; absent before the handshake is done, or when neither named anything.
     pub(crate) fn agreed_protocol(&self) -> Option<&[u8]> {
         self.session.alpn_protocol()
+    }
+
+    /// The certificate, or raw public key, that the peer showed.
+    pub(crate) fn shown_key(&self) -> Option<&CertificateDer<'static>> {
+        self.session.peer_certificates()?.first()
     }
 
     /// What broke the session, when it was neither of the sockets.

@@ -1,6 +1,7 @@
 //! What keeps an end of a tunnel from working, or ends a lane.
 
 use super::handshake::PeerFault;
+use super::keys::KeyError;
 use crate::error::{LiveError, OsError};
 use std::net::SocketAddr;
 use std::time::Duration;
@@ -13,6 +14,9 @@ pub enum TunnelError {
     /// Listening, or something of the system's.
     #[error(transparent)]
     Live(#[from] LiveError),
+    /// The keys, or that there are none.
+    #[error(transparent)]
+    Key(#[from] KeyError),
     /// An address is not `host:port`.
     #[error("'{text}' is not an address of the form host:port")]
     BadAddress {
@@ -106,10 +110,33 @@ pub enum TunnelError {
 }
 
 impl TunnelError {
+    /// Whether trying again is in vain until somebody does something at one of the ends.
+    pub const fn is_lasting(&self) -> bool {
+        match self {
+            Self::Key(_)
+            | Self::BadAddress { .. }
+            | Self::Protocol {
+                reason: LaneError::Frame(FrameError::NotATunnel | FrameError::Version { .. }),
+                ..
+            } => true,
+            Self::Peer { fault, .. } => !fault.may_pass(),
+            Self::Live(_)
+            | Self::NoSuchHost { .. }
+            | Self::FarUnreachable { .. }
+            | Self::DatabaseUnreachable { .. }
+            | Self::Protocol { .. }
+            | Self::NoHello { .. }
+            | Self::Silent { .. }
+            | Self::Closed { .. }
+            | Self::Broken { .. } => false,
+        }
+    }
+
     /// What to do next; absent where the text says all.
     pub fn hint(&self) -> Option<String> {
         match self {
             Self::Live(error) => error.hint(),
+            Self::Key(error) => error.hint(),
             Self::Peer { fault, .. } => fault.hint(),
             Self::FarUnreachable { far, .. } => Some(format!(
                 "is `longwire tunnel far` running there, listening on {far}?"

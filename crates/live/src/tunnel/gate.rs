@@ -124,7 +124,7 @@ impl Gate {
             bell: Bell::new()?,
             over: AtomicBool::new(false),
             refused: AtomicU64::new(0),
-            lanes: Arc::new(AtomicUsize::new(0)),
+            lanes: Arc::default(),
         });
         let mut door = Door {
             poller: Poller::new()?,

@@ -4,7 +4,7 @@
 //! in another. The welcome tells the near end that its key was accepted, which TLS 1.3 lets a client see no sooner than in the
 //! server's first bytes. Without keys, near and far exchange the same four bytes in plain: a stranger is told by them.
 
-use super::keys::{Fingerprint, SecretKey, Security};
+use super::keys::{Fingerprint, KeyError, SecretKey, Security};
 use super::verifier::{KnownKeys, UnknownKey};
 use crate::error::OsError;
 use crate::socket::{Received, Sent, Socket};
@@ -18,6 +18,7 @@ use rustls::version::TLS13;
 use rustls::{
     AlertDescription, CertificateError, ClientConfig, ClientConnection, Error, ServerConfig, ServerConnection,
 };
+use std::net::SocketAddr;
 use std::os::fd::{AsFd, AsRawFd};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -168,6 +169,17 @@ impl Knocker {
                 shared,
             },
         })
+    }
+
+    /// Whether it may connect there.
+    ///
+    /// # Errors
+    /// [`KeyError::NoKeys`].
+    pub(crate) fn suits(&self, address: SocketAddr) -> Result<(), KeyError> {
+        match self.terms {
+            Terms::Plain => Security::None.suits(&[address]),
+            Terms::Encrypted { .. } => Ok(()),
+        }
     }
 
     /// Makes the near's side of the handshake on a socket that was just connected; waits, at most `longest` in all.
@@ -339,6 +351,14 @@ impl Visitor {
         }
         self.looked_at = true;
         Ok(true)
+    }
+}
+
+/// The key that the other end of a lane has shown; absent without encryption.
+pub(super) fn shown_key(lane: &Transport) -> Option<Fingerprint> {
+    match lane {
+        Transport::Plain(_) => None,
+        Transport::Tls(tls) => tls.shown_key().map(Fingerprint::of_shown),
     }
 }
 

@@ -6,6 +6,7 @@
 
 use super::TunnelError;
 use super::far::Database;
+use super::handshake;
 use super::mailbox::Mailbox;
 use super::notice::{Notice, Refused};
 use super::stream::{Course, Local};
@@ -405,6 +406,7 @@ impl Carrier {
             end: self.tally.end().other(),
             peer: self.peer,
             lanes,
+            key: handshake::shown_key(&self.transport),
         });
     }
 

@@ -55,10 +55,11 @@ impl Near {
     /// Raises the process's limit of open files to what it may have: each stream takes one.
     ///
     /// # Errors
-    /// When the far end's address is not one, a listening address cannot be had, or the system refuses threads or
+    /// When the far end's address is not one, the keys do not suffice for the addresses, a listening address cannot be had, or the system refuses threads or
     /// descriptors.
     pub fn start(options: NearOptions) -> Result<Self, TunnelError> {
         split_address(&options.far)?;
+        options.security.suits(&options.listen)?;
         let knocker = Knocker::new(&options.security).map_err(|_| LiveError::System {
             operation: "set up TLS with this key",
             reason: OsError(libc::EINVAL),

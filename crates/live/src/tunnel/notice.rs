@@ -1,6 +1,7 @@
 //! What an end of a tunnel tells while it runs.
 
 use super::TunnelError;
+use super::keys::Fingerprint;
 use std::fmt;
 use std::net::SocketAddr;
 use std::time::Duration;
@@ -17,6 +18,8 @@ pub enum Notice {
         peer: SocketAddr,
         /// Lanes up now, this one included.
         lanes: u64,
+        /// The key it showed; absent without encryption.
+        key: Option<Fingerprint>,
     },
     /// A lane that stood does no more.
     LaneLost {
@@ -72,15 +75,31 @@ pub enum Refused {
 impl fmt::Display for Notice {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Self::LaneUp { end, peer, lanes } => {
+            Self::LaneUp {
+                end,
+                peer,
+                lanes,
+                key,
+            } => {
                 let plural = if *lanes == 1 { "" } else { "s" };
-                write!(formatter, "the {end} {peer} is connected ({lanes} lane{plural})")
+                write!(
+                    formatter,
+                    "lane up with the {end} {peer} ({lanes} lane{plural}), "
+                )?;
+                match key {
+                    Some(key) => write!(formatter, "TLS 1.3, its key {key}"),
+                    None => formatter.write_str("not encrypted"),
+                }
             }
             Self::LaneLost { reason, streams } => {
                 let plural = if *streams == 1 { "" } else { "s" };
                 write!(formatter, "{reason}; {streams} stream{plural} ended with it")
             }
             Self::NoLane { reason } => write!(formatter, "{reason}; trying again"),
+            // Who was not let in need not be an end of a tunnel.
+            Self::PeerRefused {
+                reason: TunnelError::Peer { peer, fault, .. },
+            } => write!(formatter, "refused: {peer} {fault}"),
             Self::PeerRefused { reason } => write!(formatter, "refused: {reason}"),
             Self::PeersRefused { count, within } => {
                 let seconds = within.as_secs_f64();

@@ -21,7 +21,8 @@ pub(super) struct Tally {
     losses: AtomicU64,
     refused_peers: AtomicU64,
     figures: Mutex<Figures>,
-    no_lane: Once,
+    /// Why no lane can be had, as it was told last.
+    no_lane: Mutex<Option<TunnelError>>,
     no_stream: Once,
     no_database: Once,
 }
@@ -82,7 +83,7 @@ impl Tally {
             losses: AtomicU64::new(0),
             refused_peers: AtomicU64::new(0),
             figures: Mutex::default(),
-            no_lane: Once::default(),
+            no_lane: Mutex::default(),
             no_stream: Once::default(),
             no_database: Once::default(),
         }
@@ -104,11 +105,11 @@ impl Tally {
         self.clock.now()
     }
 
-    /// Tells it. Lanes that cannot be had, clients that are turned away and a database that cannot be reached are told once,
-    /// until that is over.
+    /// Tells it. That no lane can be had is told once for each reason in turn; clients that are turned away, and a database that
+    /// cannot be reached, once until that is over.
     pub fn tell(&self, notice: &Notice) {
         let told = match notice {
-            Notice::NoLane { .. } => self.no_lane.is_first(),
+            Notice::NoLane { reason } => self.is_another(reason),
             Notice::StreamRefused { .. } => self.no_stream.is_first(),
             Notice::DatabaseUnreachable { .. } => self.no_database.is_first(),
             Notice::LaneUp { .. }
@@ -140,7 +141,7 @@ impl Tally {
 
     /// A lane was greeted; gives how many are up.
     pub fn lane_up(&self) -> u64 {
-        self.no_lane.over();
+        *self.no_lane() = None;
         self.lanes.fetch_add(1, Ordering::Relaxed) + 1
     }
 
@@ -200,6 +201,17 @@ impl Tally {
             processor: processor_time(Of::Process),
             elapsed: self.now().since(self.started),
         }
+    }
+
+    fn is_another(&self, reason: &TunnelError) -> bool {
+        let mut last = self.no_lane();
+        let is_another = last.as_ref() != Some(reason);
+        *last = Some(reason.clone());
+        is_another
+    }
+
+    fn no_lane(&self) -> std::sync::MutexGuard<'_, Option<TunnelError>> {
+        self.no_lane.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     fn figures(&self) -> std::sync::MutexGuard<'_, Figures> {

@@ -92,6 +92,7 @@ impl Keeper {
                 address,
                 reason,
             };
+            self.shared.knocker.suits(address)?;
             let made = TcpStream::connect_timeout(&address, self.shared.connect_timeout)
                 .map_err(|error| match error.kind() {
                     std::io::ErrorKind::TimedOut => OsError(libc::ETIMEDOUT),

@@ -80,7 +80,10 @@ mod tests {
 
     #[test]
     fn a_bare_port_is_one_of_loopback() {
-        assert_eq!(to_listen("0", None).unwrap(), [SocketAddr::from(([127, 0, 0, 1], 0))]);
+        assert_eq!(
+            to_listen("0", None).unwrap(),
+            [SocketAddr::from(([127, 0, 0, 1], 0))]
+        );
         assert_eq!(
             to_listen("0.0.0.0", Some(FAR_PORT)).unwrap(),
             [SocketAddr::from(([0, 0, 0, 0], FAR_PORT))]

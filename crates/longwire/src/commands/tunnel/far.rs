@@ -1,9 +1,9 @@
 //! `longwire tunnel far`: the end beside the database.
 
+use super::Isolate;
 use super::address::{self, FAR_PORT};
 use super::running::{Running, Told};
 use super::security::{self, SecurityArgs};
-use super::Isolate;
 use crate::output::{self, Status};
 use anyhow::Result;
 use clap::Args as ClapArgs;
@@ -64,7 +64,9 @@ pub(super) fn run(args: &Args) -> Result<Status> {
         clock,
     })?;
     for address in far.addresses() {
-        output::note(&format!("tunnel far end listens on {address} for near ends, before {to}; Ctrl-C ends it"));
+        output::note(&format!(
+            "tunnel far end listens on {address} for near ends, before {to}; Ctrl-C ends it"
+        ));
     }
     output::note(&sentence);
     let conditions = output::conditions(

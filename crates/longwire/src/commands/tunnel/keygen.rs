@@ -9,8 +9,10 @@ use live::tunnel::keys;
 ///
 /// Writes FILE, the secret, which only its owner may read, and FILE.pub, which the other end is given. Neither is overwritten.
 #[derive(Debug, ClapArgs)]
-#[command(after_help = "Examples:\n  longwire tunnel keygen far.key           # far.key stays, far.key.pub goes to the near end\n  \
-                        longwire tunnel keygen --psk tunnel.psk  # one secret, to be copied to the other end")]
+#[command(
+    after_help = "Examples:\n  longwire tunnel keygen far.key           # far.key stays, far.key.pub goes to the near end\n  \
+                        longwire tunnel keygen --psk tunnel.psk  # one secret, to be copied to the other end"
+)]
 pub(super) struct Args {
     /// The file for the secret.
     #[arg(value_name = "FILE")]

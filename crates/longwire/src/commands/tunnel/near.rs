@@ -1,9 +1,9 @@
 //! `longwire tunnel near`: the end beside the clients.
 
+use super::Isolate;
 use super::address::{self, FAR_PORT};
 use super::running::{Running, Told};
 use super::security::{self, SecurityArgs};
-use super::Isolate;
 use crate::output::{self, Status};
 use anyhow::Result;
 use clap::Args as ClapArgs;
@@ -82,7 +82,9 @@ pub(super) fn run(args: &Args) -> Result<Status> {
         clock,
     })?;
     for address in near.addresses() {
-        output::note(&format!("tunnel near end listens on {address} for clients, towards {far}; Ctrl-C ends it"));
+        output::note(&format!(
+            "tunnel near end listens on {address} for clients, towards {far}; Ctrl-C ends it"
+        ));
         if !address.ip().is_loopback() {
             output::note("what clients send to this address is not encrypted before it is in the tunnel");
         }
@@ -101,7 +103,11 @@ fn command_line(args: &Args, far: &str) -> String {
     for listen in &args.listen {
         line.push_str(&format!(" --listen {listen}"));
     }
-    line.push_str(&format!(" --to {far}{} --level {}", args.security.words(), args.level));
+    line.push_str(&format!(
+        " --to {far}{} --level {}",
+        args.security.words(),
+        args.level
+    ));
     if args.isolate == Isolate::Statements {
         line.push_str(" --isolate statements");
     }

@@ -4,7 +4,7 @@ use crate::output::{self, Status};
 use anyhow::{Context, Result};
 use live::Clock;
 use live::metrics::MetricsServer;
-use live::tunnel::{Notice, Notify, TunnelError};
+use live::tunnel::{Notice, Notify};
 use model::{Conditions, Summary, TunnelTotals};
 use report::JsonWriter;
 use report::text::{tunnel_metrics, tunnel_view};
@@ -63,13 +63,21 @@ impl Told {
             records.flush().context(NOT_WRITTEN)?;
         }
         let running = Arc::new(running);
-        let metrics = prometheus.map(|address| self.serve(address, &running)).transpose()?;
+        let metrics = prometheus
+            .map(|address| self.serve(address, &running))
+            .transpose()?;
         let ended = self.listen();
         // Its thread holds the other reference.
         drop(metrics);
+        let last = running.totals();
         let totals = match Arc::into_inner(running) {
-            Some(running) => running.stop(),
-            None => TunnelTotals::default(),
+            // What was up until then is more telling than that nothing is up behind it.
+            Some(running) => TunnelTotals {
+                lanes: last.lanes,
+                open_streams: last.open_streams,
+                ..running.stop()
+            },
+            None => last,
         };
         ended?;
         self.sum_up(&totals)?;
@@ -79,7 +87,10 @@ impl Told {
     fn serve<R: Running + 'static>(&self, address: SocketAddr, running: &Arc<R>) -> Result<MetricsServer> {
         let (end, running) = (self.end, Arc::clone(running));
         let server = MetricsServer::start(address, move || tunnel_metrics(end, &running.totals()))?;
-        output::note(&format!("figures for Prometheus are at http://{}/metrics", server.address()));
+        output::note(&format!(
+            "figures for Prometheus are at http://{}/metrics",
+            server.address()
+        ));
         Ok(server)
     }
 
