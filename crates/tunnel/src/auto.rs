@@ -15,12 +15,11 @@
 //! that is full because its reader is slow, where the arithmetic says that compression pays, is found out by what it does.
 //! Where the lane is never full nothing is gained by compressing, and off is tried.
 
-mod drain;
 mod experience;
 mod rest;
 
 use crate::Level;
-use drain::Drain;
+use crate::drain::Drain;
 use experience::Experience;
 use model::Timestamp;
 use rest::Rest;

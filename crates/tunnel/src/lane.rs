@@ -8,7 +8,8 @@
 //! 2. A stream whose socket has something to read is told to [`Lane::readable`]. [`Lane::pick`] says whose turn it is and how much
 //!    it may be read; after each pick exactly one of [`Lane::send`], [`Lane::drained`], [`Lane::finish`] and [`Lane::reset`]
 //!    follows. A stream that is not picked is not read: bytes wait where they are.
-//! 3. [`Lane::unsent`] goes to the lane's socket, and [`Lane::sent`] is told how much of it did.
+//! 3. [`Lane::unsent`] goes to the lane's socket, and [`Lane::sent`] is told how much of it did; [`Lane::full`] is told when it takes no
+//!    more for now, [`Lane::idle`] when nothing is left to be sent.
 //!
 //! Memory: [`MOST_STREAMS`] windows of [`BASE_WINDOW`] and [`POOL`] of what they grew, held by whoever uses the lane, and less than
 //! a MiB of its own beside the codecs'.
@@ -18,15 +19,17 @@ mod schedule;
 mod stream;
 mod worth;
 
+use crate::drain::Drain;
 use crate::frame::{
     self, ChunkHeader, Control, End, Frame, FrameError, GoodbyeReason, Isolation, ResetReason, StreamId, Wish,
 };
 use crate::{Coding, CompressError, Compressor, Decompressor, Level, MOST_OF_A_CHUNK};
 use incoming::Incoming;
-use model::TunnelWay;
+use model::{Timestamp, TunnelWay};
 use schedule::Schedule;
 use std::collections::HashMap;
 use std::ops::Range;
+use std::time::Duration;
 use stream::{Place, Stream};
 
 /// Most streams on a lane.
@@ -40,8 +43,11 @@ pub const MOST_WINDOW: usize = 4 * 1024 * 1024;
 /// What all windows of a lane may have beyond [`BASE_WINDOW`], at each end.
 pub const POOL: usize = 64 * 1024 * 1024;
 
-/// While this much waits to be sent nobody is picked.
+/// While this much waits to be sent nobody is picked; on a slow lane what passes within [`ENOUGH_TIME`], but not less than
+/// [`LEAST_UNSENT`]. A small message waits behind no more.
 const ENOUGH_UNSENT: usize = 32 * 1024;
+const LEAST_UNSENT: usize = 4 * 1024;
+const ENOUGH_TIME: Duration = Duration::from_millis(10);
 /// Frames that only answer the other end's; who sends that many without reading is not a tunnel.
 const MOST_UNSENT: usize = 1024 * 1024;
 /// Chunks below it are not worth a codec's trouble.
@@ -142,6 +148,7 @@ pub struct Lane {
     streams: HashMap<StreamId, Stream>,
     newest: u32,
     schedule: Schedule,
+    drain: Drain,
     /// What windows have beyond the base, in all.
     grown: usize,
     /// What left on it. Whoever times the codec and the lane's socket adds that.
@@ -177,6 +184,7 @@ impl Lane {
             streams: HashMap::new(),
             newest: 0,
             schedule: Schedule::default(),
+            drain: Drain::default(),
             grown: 0,
             out: TunnelWay::default(),
             came: TunnelWay::default(),
@@ -229,7 +237,8 @@ impl Lane {
 
     /// Who is to be read next. Absent while nobody has anything or enough waits to be sent.
     pub fn pick(&mut self) -> Option<Pick> {
-        if self.unsent.len() - self.gone >= ENOUGH_UNSENT {
+        let enough = self.enough();
+        if self.unsent.len() - self.gone >= enough {
             return None;
         }
         loop {
@@ -244,7 +253,8 @@ impl Lane {
                 sending.place = Place::Starved;
                 self.out.reader_stalls += 1;
             } else {
-                let most = sending.credit.min(MOST_OF_A_CHUNK);
+                let most = sending.worth.payload_for(enough);
+                let most = most.min(sending.credit).min(MOST_OF_A_CHUNK);
                 return Some(Pick { stream: id, most });
             }
         }
@@ -287,9 +297,7 @@ impl Lane {
             .map_err(LaneError::Compress)?;
         let bytes = self.unsent.len() - start;
         let sending = &mut stream.sending;
-        if tries {
-            sending.worth.tried(chunk.len(), bytes);
-        }
+        sending.worth.went(tries, chunk.len(), bytes);
         sending.credit = sending.credit.saturating_sub(chunk.len());
         sending.readable = !drained;
         let header = ChunkHeader {
@@ -374,6 +382,24 @@ impl Lane {
         self.write(Control::Goodbye(reason));
     }
 
+    /// How much may wait to be sent: less where the lane is slow.
+    pub fn enough(&self) -> usize {
+        let passes = |rate: f64| (rate * ENOUGH_TIME.as_secs_f64()) as usize;
+        self.drain.rate().map_or(ENOUGH_UNSENT, |rate| {
+            passes(rate).clamp(LEAST_UNSENT, ENOUGH_UNSENT)
+        })
+    }
+
+    /// The lane's socket takes no more for now.
+    pub fn full(&mut self, at: Timestamp) {
+        self.drain.full(at);
+    }
+
+    /// Nothing is left to be sent.
+    pub fn idle(&mut self) {
+        self.drain.idle();
+    }
+
     /// What waits for the lane's socket.
     pub fn unsent(&self) -> &[u8] {
         self.unsent.get(self.gone..).unwrap_or_default()
@@ -381,6 +407,7 @@ impl Lane {
 
     /// The lane's socket took so many bytes.
     pub fn sent(&mut self, count: usize) {
+        self.drain.sent(count);
         self.gone = (self.gone + count).min(self.unsent.len());
         if self.gone == self.unsent.len() {
             self.unsent.clear();

@@ -10,6 +10,7 @@
 
 pub mod auto;
 pub mod compressor;
+mod drain;
 pub mod frame;
 pub mod lane;
 pub mod level;

@@ -65,6 +65,8 @@ pub(super) struct Carrier {
     heard: Timestamp,
     asked: Option<Timestamp>,
     looked_after: Timestamp,
+    /// What the kernel was told to take ahead.
+    unsent_limit: u32,
 }
 
 impl Carrier {
@@ -80,7 +82,6 @@ impl Carrier {
         poller.watch(transport.socket().as_fd(), LANE)?;
         poller.watch_bell(mailbox.bell(), BELL)?;
         transport.socket().forget_stamps();
-        // What waits in the kernel cannot be overtaken by a small message.
         transport.socket().limit_unsent(MOST_UNSENT_IN_KERNEL);
         let now = tally.now();
         Ok(Self {
@@ -105,6 +106,7 @@ impl Carrier {
             heard: now,
             asked: None,
             looked_after: now,
+            unsent_limit: MOST_UNSENT_IN_KERNEL,
         })
     }
 
@@ -212,6 +214,7 @@ impl Carrier {
                 self.take_turn(pick)?;
             }
             if self.lane.unsent().is_empty() {
+                self.lane.idle();
                 if let Some(auto) = &mut self.auto {
                     auto.idle(self.tally.now());
                 }
@@ -250,6 +253,18 @@ impl Carrier {
         if is_full {
             self.blocked = Some(at);
             self.lane.out.stalls += 1;
+            self.lane.full(at);
+            self.limit_unsent();
+        }
+    }
+
+    /// Has the kernel take about as much ahead as the lane does: what waits there cannot be overtaken by a small message.
+    fn limit_unsent(&mut self) {
+        let enough = u32::try_from(self.lane.enough()).unwrap_or(MOST_UNSENT_IN_KERNEL);
+        let limit = enough.min(MOST_UNSENT_IN_KERNEL);
+        if limit > self.unsent_limit * 2 || limit < self.unsent_limit / 2 {
+            self.unsent_limit = limit;
+            self.transport.socket().limit_unsent(limit);
         }
     }
 

@@ -1,15 +1,37 @@
 //! Whether compressing a stream makes it smaller.
 
 /// Leaves out chunks of a stream whose last ones hardly became smaller: twice as many each time, up to a limit.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub(super) struct Worth {
+    /// What the last chunk that was not small was and became.
+    last_chunk: (usize, usize),
     /// Chunks that go as they are before the next is tried.
     left_out: u32,
     /// How many were left out last.
     last: u32,
 }
 
+impl Default for Worth {
+    fn default() -> Self {
+        Self {
+            last_chunk: (1, 1),
+            left_out: 0,
+            last: 0,
+        }
+    }
+}
+
 impl Worth {
+    /// How much to read for about so many bytes on the lane, as far as the last chunk tells.
+    pub fn payload_for(&self, bytes: usize) -> usize {
+        let (before, after) = self.last_chunk;
+        bytes
+            .saturating_mul(before)
+            .checked_div(after)
+            .unwrap_or(bytes)
+            .max(1)
+    }
+
     /// Whether to compress the next chunk.
     pub fn tries(&mut self) -> bool {
         let tries = self.left_out == 0;
@@ -17,8 +39,14 @@ impl Worth {
         tries
     }
 
-    /// A chunk was compressed.
-    pub fn tried(&mut self, before: usize, after: usize) {
+    /// What a chunk became, compressed or as it was.
+    pub fn went(&mut self, compressed: bool, before: usize, after: usize) {
+        if before >= TELLING {
+            self.last_chunk = (before, after);
+        }
+        if !compressed {
+            return;
+        }
         let smaller =
             after.saturating_mul(LEAST_GAIN_DIVISOR) <= before.saturating_mul(LEAST_GAIN_DIVISOR - 1);
         self.last = if smaller {
@@ -30,6 +58,8 @@ impl Worth {
     }
 }
 
+/// Bytes below which a chunk tells more of headers than of data.
+const TELLING: usize = 1024;
 /// A chunk must become smaller by one part in so many.
 const LEAST_GAIN_DIVISOR: usize = 16;
 /// One chunk of so many is tried where none becomes smaller: 2 MiB apart.
@@ -45,7 +75,7 @@ mod tests {
         let tried = (0..1000).filter(|_| {
             let tries = worth.tries();
             if tries {
-                worth.tried(1000, 999);
+                worth.went(true, 1000, 999);
             }
             tries
         });
@@ -53,7 +83,7 @@ mod tests {
         assert_eq!(tried.get(..5), Some(&[0, 2, 5, 10, 19][..]));
         assert!(tried.len() < 25, "{tried:?}");
         while !worth.tries() {}
-        worth.tried(1000, 300);
+        worth.went(true, 1000, 300);
         assert!(worth.tries() && worth.tries());
     }
 }

@@ -5,7 +5,7 @@ use std::time::Duration;
 
 /// The lane's rate, from the bytes it took between one time that it was full and the next: at both, the same waited in it.
 #[derive(Debug, Default)]
-pub(super) struct Drain {
+pub(crate) struct Drain {
     /// When the lane was full last; absent when it may have run empty since.
     full_at: Option<Timestamp>,
     bytes_since: u64,
@@ -15,11 +15,11 @@ pub(super) struct Drain {
 }
 
 impl Drain {
-    pub(super) fn sent(&mut self, bytes: usize) {
+    pub(crate) fn sent(&mut self, bytes: usize) {
         self.bytes_since += bytes as u64;
     }
 
-    pub(super) fn full(&mut self, at: Timestamp) {
+    pub(crate) fn full(&mut self, at: Timestamp) {
         if let Some(before) = self.full_at.replace(at) {
             let seconds = at.since(before).as_secs_f64();
             let kept = (HORIZON.as_secs_f64() - seconds).max(0.0) / HORIZON.as_secs_f64();
@@ -29,12 +29,12 @@ impl Drain {
         self.bytes_since = 0;
     }
 
-    pub(super) fn idle(&mut self) {
+    pub(crate) fn idle(&mut self) {
         self.full_at = None;
     }
 
     /// Bytes a second; absent until the lane was full twice.
-    pub(super) fn rate(&self) -> Option<f64> {
+    pub(crate) fn rate(&self) -> Option<f64> {
         (self.seconds > 0.0).then(|| self.bytes / self.seconds)
     }
 }
