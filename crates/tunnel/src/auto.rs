@@ -16,12 +16,14 @@
 //! Where the lane is never full nothing is gained by compressing, and off is tried.
 
 mod experience;
+mod path;
 mod rest;
 
 use crate::Level;
 use crate::drain::Drain;
 use experience::Experience;
-use model::Timestamp;
+use model::{BitRate, Timestamp};
+use path::Path;
 use rest::Rest;
 use std::time::Duration;
 
@@ -30,6 +32,7 @@ use std::time::Duration;
 pub struct Auto {
     level: Level,
     drain: Drain,
+    path: Path,
     experience: Experience,
     span: Span,
     trial: Option<Trial>,
@@ -48,6 +51,8 @@ struct Span {
     is_full: bool,
     /// Time passed, pauses left out.
     active: Duration,
+    /// Of it, with nothing to send.
+    idle: Duration,
     /// Of it, with a lane that took nothing.
     full: Duration,
     payload: u64,
@@ -58,6 +63,7 @@ struct Span {
 #[derive(Debug, Clone, Copy)]
 struct Trial {
     from: Level,
+    began: Timestamp,
     /// Payload bytes a second before.
     before: f64,
 }
@@ -68,6 +74,7 @@ impl Auto {
         Self {
             level: Level::OFF,
             drain: Drain::default(),
+            path: Path::default(),
             experience: Experience::default(),
             span: Span::at(at),
             trial: None,
@@ -108,6 +115,7 @@ impl Auto {
             self.span.is_full = false;
         }
         self.drain.sent(bytes);
+        self.path.sent(bytes);
     }
 
     /// Bytes or streams wait, and the lane's socket takes no more for now.
@@ -124,56 +132,99 @@ impl Auto {
         self.span.pass(at);
         self.span.is_idle = true;
         self.drain.idle();
+        self.path.idle();
+    }
+
+    /// Whether [`Auto::path`] is wanted before the next [`Auto::level`]: seldom, and not where it would tell nothing.
+    pub fn wants_path(&self, at: Timestamp) -> bool {
+        self.path.is_due(at)
+    }
+
+    /// What the kernel knows of the lane's connection: the rate at which it delivered, and the smallest round trip.
+    pub fn path(&mut self, at: Timestamp, delivered: BitRate, rtt: Duration) {
+        self.path
+            .seen(at, delivered.as_bits_per_second() as f64 / 8.0, rtt);
     }
 
     fn decide(&mut self, at: Timestamp) {
-        let speed = self.span.speed();
-        let was_full = self.span.was_full();
+        let span = self.span;
         self.span.restart(at);
         if let Some(trial) = self.trial.take() {
-            self.judge(at, trial, speed);
+            self.judge(at, trial, span);
             return;
         }
-        let Some(wanted) = self.wanted(at, was_full) else {
-            return;
-        };
-        if wanted != self.level && self.rest(wanted).is_over(at) {
+        if let Some(wanted) = self.wanted(at, span).filter(|wanted| *wanted != self.level)
+            && self.rest(wanted).is_over(at)
+        {
             self.trial = Some(Trial {
                 from: self.level,
-                before: speed,
+                began: at,
+                before: span.speed(),
             });
             self.change(wanted);
         }
     }
 
-    /// Whether what is tried stays.
-    fn judge(&mut self, at: Timestamp, trial: Trial, speed: f64) {
-        let least = if self.level == Level::OFF {
-            WHERE_OFF_STAYS
-        } else if trial.from == Level::OFF {
-            WHERE_COMPRESSION_STAYS
+    /// What arithmetic says; absent where nothing is known that speaks for another level.
+    fn wanted(&self, at: Timestamp, span: Span) -> Option<Level> {
+        let known = if span.was_full() {
+            self.drain.rate()
         } else {
-            WHERE_ANOTHER_STAYS
+            self.slow_path(at)
         };
+        if let Some(rate) = known {
+            let best = self.experience.cheapest(at, self.level, rate);
+            // What the arithmetic says of a fast lane is compared with off now and then.
+            let doubtful = best == self.level && rate > DOUBTFUL;
+            return Some(if doubtful { Level::OFF } else { best });
+        }
+        if self.level == Level::OFF {
+            // Nobody waits for the lane, nor for the clients: the thread has all it can do, and fewer bytes are less to send.
+            return span.is_busy().then_some(CHEAP);
+        }
+        (at.since(self.free_since) > FREE_FOR).then_some(Level::OFF)
+    }
+
+    /// The rate where the lane was not full: of the path, or of the lane while it is made to have room.
+    fn slow_path(&self, at: Timestamp) -> Option<f64> {
+        let lane = self.drain.recent(at).filter(|_| self.level != Level::OFF);
+        self.path.rate(at).or(lane)
+    }
+
+    /// Whether what was tried stays.
+    fn judge(&mut self, at: Timestamp, trial: Trial, span: Span) {
         let tried = self.level;
-        if speed >= trial.before * least {
-            self.rest(trial.from).begin(at);
+        if self.stays(at, trial, span) {
+            if tried != Level::OFF && trial.from == Level::OFF {
+                self.rest(Level::OFF).begin(at);
+            }
         } else {
             self.rest(tried).begin(at);
             self.change(trial.from);
         }
     }
 
-    /// What arithmetic says; absent where nothing is known that speaks for another level.
-    fn wanted(&self, at: Timestamp, was_full: bool) -> Option<Level> {
-        if was_full {
-            let rate = self.drain.rate()?;
-            let best = self.experience.cheapest(at, self.level, rate);
-            // What the arithmetic says of a fast lane is asked for the truth now and then.
-            let doubtful = self.level != Level::OFF && rate > DOUBTFUL && best == self.level;
-            return Some(if doubtful { Level::OFF } else { best });
+    fn stays(&self, at: Timestamp, trial: Trial, span: Span) -> bool {
+        let tried = self.level;
+        let known = if span.was_full() {
+            self.drain.rate()
+        } else {
+            self.path.rate_since(trial.began)
+        };
+        let slow = known.or_else(|| self.path.rate(at).filter(|_| tried != Level::OFF));
+        let slow = slow.filter(|rate| *rate < DOUBTFUL);
+        // Pauses of clients and the kernel's buffer blur what a short trial shows; a slow lane needs no trial.
+        if let Some(rate) = slow
+            && (tried == Level::OFF || !span.was_full())
+        {
+            return !self.experience.is_cheaper(at, trial.from, tried, rate);
         }
-        (self.level != Level::OFF && at.since(self.free_since) > FREE_FOR).then_some(Level::OFF)
+        let least = match (trial.from, tried) {
+            (_, Level::OFF) => WHERE_OFF_STAYS,
+            (Level::OFF, _) => WHERE_COMPRESSION_STAYS,
+            _ => WHERE_ANOTHER_STAYS,
+        };
+        span.speed() >= trial.before * least
     }
 
     fn change(&mut self, level: Level) {
@@ -193,6 +244,7 @@ impl Span {
             is_idle: true,
             is_full: false,
             active: Duration::ZERO,
+            idle: Duration::ZERO,
             full: Duration::ZERO,
             payload: 0,
             chunks: 0,
@@ -212,7 +264,12 @@ impl Span {
     fn pass(&mut self, at: Timestamp) {
         let passed = at.since(self.last);
         self.last = self.last.max(at);
-        self.active += if self.is_idle { passed.min(PAUSE) } else { passed };
+        if self.is_idle {
+            self.idle += passed.min(PAUSE);
+            self.active += passed.min(PAUSE);
+        } else {
+            self.active += passed;
+        }
         if self.is_full {
             self.full += passed;
         }
@@ -224,6 +281,10 @@ impl Span {
 
     fn was_full(&self) -> bool {
         self.full > self.active / 20
+    }
+
+    fn is_busy(&self) -> bool {
+        self.idle < self.active / 10
     }
 
     /// Payload bytes a second.
@@ -245,7 +306,9 @@ const SETTLING: u64 = 128 * 1024;
 const FREE_FOR: Duration = Duration::from_secs(2);
 /// Bytes a second above which a full lane may be so because of its reader.
 const DOUBTFUL: f64 = 20e6;
+/// What is tried where the thread is busy.
+const CHEAP: Level = Level::ALL[2];
 /// What payload's speed must come to, against what it was, for what is tried to stay.
 const WHERE_COMPRESSION_STAYS: f64 = 1.05;
-const WHERE_ANOTHER_STAYS: f64 = 1.02;
+const WHERE_ANOTHER_STAYS: f64 = 1.01;
 const WHERE_OFF_STAYS: f64 = 0.98;

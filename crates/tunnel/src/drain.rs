@@ -12,6 +12,7 @@ pub(crate) struct Drain {
     /// Bytes, and the time the lane took for them; older ones count less.
     bytes: f64,
     seconds: f64,
+    known_at: Timestamp,
 }
 
 impl Drain {
@@ -25,6 +26,7 @@ impl Drain {
             let kept = (HORIZON.as_secs_f64() - seconds).max(0.0) / HORIZON.as_secs_f64();
             self.bytes = self.bytes * kept + self.bytes_since as f64;
             self.seconds = self.seconds * kept + seconds;
+            self.known_at = at;
         }
         self.bytes_since = 0;
     }
@@ -37,7 +39,14 @@ impl Drain {
     pub(crate) fn rate(&self) -> Option<f64> {
         (self.seconds > 0.0).then(|| self.bytes / self.seconds)
     }
+
+    /// The same, where it is not too old to be true.
+    pub(super) fn recent(&self, at: Timestamp) -> Option<f64> {
+        self.rate().filter(|_| at.since(self.known_at) < FRESH)
+    }
 }
 
+/// How long a rate is believed while the lane has room.
+const FRESH: Duration = Duration::from_secs(20);
 /// What is older counts for nothing.
 const HORIZON: Duration = Duration::from_millis(300);

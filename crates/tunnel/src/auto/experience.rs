@@ -62,6 +62,11 @@ impl Experience {
             .unwrap_or(level)
     }
 
+    /// Whether a payload byte costs less at `one` than at `other` on such a lane.
+    pub(super) fn is_cheaper(&self, at: Timestamp, one: Level, other: Level, rate: f64) -> bool {
+        self.cost(at, one).on(rate) < self.cost(at, other).on(rate) * WORTH_A_CHANGE
+    }
+
     /// What is known, else what is known of the nearest level, as the two usually compare.
     fn cost(&self, at: Timestamp, level: Level) -> Cost {
         let number = usize::from(level.number());
@@ -107,10 +112,10 @@ impl Known {
 
 impl Cost {
     /// Seconds a payload byte. Codec and lane work at the same time as far as the lane's buffer reaches, and the processor's time
-    /// is not free: the shorter of the two counts half.
+    /// is not free: the shorter of the two counts a little.
     fn on(self, rate: f64) -> f64 {
         let lane = self.left / rate.max(1.0);
-        self.codec.max(lane) + 0.5 * self.codec.min(lane)
+        self.codec.max(lane) + 0.1 * self.codec.min(lane)
     }
 }
 
@@ -143,4 +148,4 @@ const FRESH: Duration = Duration::from_secs(20);
 /// Levels do not differ on what cannot be made smaller.
 const HARDLY_SMALLER: f64 = 0.9;
 /// Another level must cost less than this part of what is now.
-const WORTH_A_CHANGE: f64 = 0.93;
+const WORTH_A_CHANGE: f64 = 0.97;

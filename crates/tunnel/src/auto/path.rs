@@ -1,0 +1,81 @@
+//! How fast the path is, where results are too short to fill the lane.
+//!
+//! A result of 20 KiB goes into the kernel's buffer whole: nothing waits at this end, however long it takes. The kernel measures
+//! how fast such bursts are delivered, the round trip included ([`Path::seen`]); what is left without the round trip tells the
+//! rate, as long as it is more than chance.
+
+use model::Timestamp;
+use std::time::Duration;
+
+#[derive(Debug, Default)]
+pub(super) struct Path {
+    /// Bytes sent since there was nothing to send.
+    burst: f64,
+    /// The largest burst lately.
+    largest: f64,
+    slow: Option<Slow>,
+    looked: Timestamp,
+}
+
+/// Bursts took clearly longer than a round trip.
+#[derive(Debug, Clone, Copy)]
+struct Slow {
+    at: Timestamp,
+    /// Bytes a second.
+    rate: f64,
+}
+
+impl Path {
+    pub(super) fn sent(&mut self, bytes: usize) {
+        self.burst += bytes as f64;
+    }
+
+    pub(super) fn idle(&mut self) {
+        if self.burst > 0.0 {
+            self.largest = (self.largest * FADING).max(self.burst);
+            self.burst = 0.0;
+        }
+    }
+
+    /// Whether it is time to ask the kernel again.
+    pub(super) fn is_due(&self, at: Timestamp) -> bool {
+        self.largest > 0.0 && at.since(self.looked) >= LOOK_EVERY
+    }
+
+    /// The kernel delivered bursts at `rate` bytes a second at best, and a small packet's round trip takes `rtt`.
+    pub(super) fn seen(&mut self, at: Timestamp, rate: f64, rtt: Duration) {
+        self.looked = at;
+        let took = self.largest / rate.max(1.0);
+        let rtt = rtt.as_secs_f64();
+        if took > rtt * CLEARLY + LEAST.as_secs_f64() {
+            self.slow = Some(Slow {
+                at,
+                rate: self.largest / (took - rtt),
+            });
+        } else if let Some(slow) = &mut self.slow {
+            // It is at least as fast as it has just been.
+            slow.rate = slow.rate.max(rate);
+        }
+    }
+
+    /// Bytes a second; absent where the path was not found slow lately.
+    pub(super) fn rate(&self, at: Timestamp) -> Option<f64> {
+        self.slow
+            .filter(|slow| at.since(slow.at) < FRESH)
+            .map(|slow| slow.rate)
+    }
+
+    /// The same, as far as it was found since `since`.
+    pub(super) fn rate_since(&self, since: Timestamp) -> Option<f64> {
+        self.slow.filter(|slow| slow.at > since).map(|slow| slow.rate)
+    }
+}
+
+/// A burst counts less with each that comes after it.
+const FADING: f64 = 0.9;
+const LOOK_EVERY: Duration = Duration::from_millis(50);
+/// A burst must take this many round trips, and this long, to tell of a rate.
+const CLEARLY: f64 = 1.1;
+const LEAST: Duration = Duration::from_micros(400);
+/// What was found counts so long.
+const FRESH: Duration = Duration::from_secs(30);
