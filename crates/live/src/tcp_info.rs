@@ -1,5 +1,6 @@
 //! What the kernel knows about one of our sockets: `getsockopt(TCP_INFO)`.
 
+use model::BitRate;
 use std::os::fd::{AsRawFd, BorrowedFd};
 use std::time::Duration;
 
@@ -17,6 +18,9 @@ pub struct KernelFigures {
     /// Smallest round trip seen lately; from the handshake until data was acknowledged. A delayed acknowledgement
     /// raises single samples, not the minimum.
     pub min_rtt: Option<Duration>,
+    /// Rate at which payload was acknowledged: of the last round trip in which there was always something to send, or the best
+    /// of shorter bursts since, each with its round trip in it.
+    pub delivery_rate: Option<BitRate>,
     /// Payload bytes a full packet carries at most on the way out.
     pub segment_size: Option<u32>,
     /// Payload bytes of a full packet on the way in, as guessed from those that came.
@@ -58,6 +62,8 @@ impl KernelFigures {
             min_rtt: word(given, MIN_RTT)
                 .filter(|microseconds| *microseconds != u32::MAX)
                 .map(|microseconds| Duration::from_micros(microseconds.into())),
+            delivery_rate: long_word(given, DELIVERY_RATE)
+                .and_then(|bytes| BitRate::from_bits_per_second(bytes.saturating_mul(8))),
             segment_size: word(given, SND_MSS).filter(|size| *size > 0),
             received_segment_size: word(given, RCV_MSS).filter(|size| *size > 0),
             packets_out: word(given, SEGS_OUT),
@@ -75,6 +81,11 @@ fn word(given: &[u8], offset: usize) -> Option<u32> {
     bytes.try_into().ok().map(u32::from_ne_bytes)
 }
 
+fn long_word(given: &[u8], offset: usize) -> Option<u64> {
+    let bytes = given.get(offset..offset.checked_add(8)?)?;
+    bytes.try_into().ok().map(u64::from_ne_bytes)
+}
+
 /// Of the bits of `tcpi_options`.
 const OPTION_TIMESTAMPS: u8 = 1;
 // Offsets in `struct tcp_info`.
@@ -89,6 +100,7 @@ const SEGS_IN: usize = 140;
 const MIN_RTT: usize = 148;
 const DATA_SEGS_IN: usize = 152;
 const DATA_SEGS_OUT: usize = 156;
+const DELIVERY_RATE: usize = 160;
 
 #[cfg(test)]
 mod tests {

@@ -4,6 +4,7 @@
 //!
 //! 1. [`Auto::level`] before a chunk is compressed: the level to use now.
 //! 2. [`Auto::chunk`] after every chunk, those that went as they were included: what became of it and how long the codec took.
+//!    Before it, where [`Auto::wants_path`], [`Auto::path`] with what the kernel knows.
 //! 3. [`Auto::sent`] whenever the lane's socket took bytes.
 //! 4. [`Auto::full`] whenever bytes or streams wait and the socket takes no more for now.
 //! 5. [`Auto::idle`] when there is nothing left to send and nobody who wants to.
@@ -13,7 +14,7 @@
 //! the time the lane takes for what is left of the byte ([`experience`]). The cheapest level is *tried*: it stays when payload then
 //! passes faster than before by more than chance, and else is not tried again for a while, which doubles each time. So a lane
 //! that is full because its reader is slow, where the arithmetic says that compression pays, is found out by what it does.
-//! Where the lane is never full nothing is gained by compressing, and off is tried.
+//! Where the lane is never full, results may still take long: [`path`] finds out. Where they do not, off is tried.
 
 mod experience;
 mod path;
@@ -136,7 +137,7 @@ impl Auto {
     }
 
     /// Whether [`Auto::path`] is wanted before the next [`Auto::level`]: seldom, and not where it would tell nothing.
-    pub fn wants_path(&self, at: Timestamp) -> bool {
+    pub fn wants_path(&mut self, at: Timestamp) -> bool {
         self.path.is_due(at)
     }
 
@@ -149,6 +150,7 @@ impl Auto {
     fn decide(&mut self, at: Timestamp) {
         let span = self.span;
         self.span.restart(at);
+        self.drain.raise(at);
         if let Some(trial) = self.trial.take() {
             self.judge(at, trial, span);
             return;

@@ -13,11 +13,16 @@ pub(crate) struct Drain {
     bytes: f64,
     seconds: f64,
     known_at: Timestamp,
+    /// What was sent without a pause while the lane had room, and since when.
+    free: Option<(Timestamp, u64)>,
 }
 
 impl Drain {
     pub(crate) fn sent(&mut self, bytes: usize) {
         self.bytes_since += bytes as u64;
+        if let Some((_, free)) = &mut self.free {
+            *free += bytes as u64;
+        }
     }
 
     pub(crate) fn full(&mut self, at: Timestamp) {
@@ -29,10 +34,23 @@ impl Drain {
             self.known_at = at;
         }
         self.bytes_since = 0;
+        self.free = None;
     }
 
     pub(crate) fn idle(&mut self) {
         self.full_at = None;
+        self.free = None;
+    }
+
+    /// A lane that had room all the time is faster than what it took, beyond what waits in the kernel at most. How much faster
+    /// shows when it is full again; twice is tried.
+    pub(crate) fn raise(&mut self, at: Timestamp) {
+        let (since, bytes) = *self.free.get_or_insert((at, 0));
+        let seconds = at.since(since).as_secs_f64();
+        let rate = 2.0 * bytes.saturating_sub(IN_THE_KERNEL) as f64 / seconds.max(1e-6);
+        if self.rate().is_some_and(|known| known < rate) {
+            (self.bytes, self.seconds) = (rate * seconds, seconds);
+        }
     }
 
     /// Bytes a second; absent until the lane was full twice.
@@ -41,12 +59,14 @@ impl Drain {
     }
 
     /// The same, where it is not too old to be true.
-    pub(super) fn recent(&self, at: Timestamp) -> Option<f64> {
+    pub(crate) fn recent(&self, at: Timestamp) -> Option<f64> {
         self.rate().filter(|_| at.since(self.known_at) < FRESH)
     }
 }
 
 /// How long a rate is believed while the lane has room.
 const FRESH: Duration = Duration::from_secs(20);
+/// What the kernel's buffer and the path hold at most, or nearly so.
+const IN_THE_KERNEL: u64 = 512 * 1024;
 /// What is older counts for nothing.
 const HORIZON: Duration = Duration::from_millis(300);

@@ -17,10 +17,10 @@ enum Step {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig::with_cases(32))]
+    #![proptest_config(ProptestConfig::with_cases(16))]
 
     #[test]
-    fn what_was_compressed_comes_back(steps in vec(step(), 1..40)) {
+    fn what_was_compressed_comes_back(steps in vec(step(), 1..24)) {
         let mut near = Compressor::new();
         let mut far = Decompressor::new();
         for step in steps {
@@ -169,7 +169,7 @@ fn repeated_rows_find_each_other_through_other_traffic() {
         std::iter::repeat_with(next).take(length).collect()
     };
     let row = random(8_000);
-    for level in 2..=9 {
+    for level in [2, 5, 6] {
         let mut near = Compressor::new();
         near.compress(&row, Level::of(level).unwrap(), &mut Vec::new())
             .unwrap();

@@ -314,7 +314,15 @@ impl Carrier {
         }
         let began = self.tally.now();
         let level = match &mut self.auto {
-            Some(auto) if may_compress => auto.level(began),
+            Some(auto) if may_compress => {
+                if auto.wants_path(began)
+                    && let Some(known) = self.transport.socket().info()
+                    && let (Some(delivered), Some(rtt)) = (known.delivery_rate, known.min_rtt)
+                {
+                    auto.path(began, delivered, rtt);
+                }
+                auto.level(began)
+            }
             Some(_) | None => fixed,
         };
         let framed = match self.lane.send(id, chunk, drained, level) {

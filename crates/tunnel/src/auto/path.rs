@@ -37,14 +37,17 @@ impl Path {
         }
     }
 
-    /// Whether it is time to ask the kernel again.
-    pub(super) fn is_due(&self, at: Timestamp) -> bool {
-        self.largest > 0.0 && at.since(self.looked) >= LOOK_EVERY
+    /// Whether it is time to ask the kernel again; then it is not for a while.
+    pub(super) fn is_due(&mut self, at: Timestamp) -> bool {
+        let is_due = self.largest > 0.0 && at.since(self.looked) >= LOOK_EVERY;
+        if is_due {
+            self.looked = at;
+        }
+        is_due
     }
 
     /// The kernel delivered bursts at `rate` bytes a second at best, and a small packet's round trip takes `rtt`.
     pub(super) fn seen(&mut self, at: Timestamp, rate: f64, rtt: Duration) {
-        self.looked = at;
         let took = self.largest / rate.max(1.0);
         let rtt = rtt.as_secs_f64();
         if took > rtt * CLEARLY + LEAST.as_secs_f64() {
