@@ -8,7 +8,7 @@
 
 export PATH := $(PATH):$(HOME)/.cargo/bin
 
-.PHONY: demo test bench-read lab-wordpress lab-bulk lab-pgbench lab-compression bench-link bench-echo
+.PHONY: demo test bench-read lab-wordpress lab-bulk lab-pgbench lab-compression bench-link bench-echo bench-tunnel
 
 demo:
 	scripts/setup.sh demo
@@ -55,3 +55,7 @@ bench-link:
 bench-echo:
 	scripts/setup.sh bench
 	bench/echo.sh
+
+bench-tunnel:
+	scripts/setup.sh bench
+	bench/tunnel.sh

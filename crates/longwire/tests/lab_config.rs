@@ -169,6 +169,40 @@ fn a_variant_is_several_settings_at_once_and_is_compared_with_another() {
 }
 
 #[test]
+fn part_of_a_lab_can_be_run() {
+    let plan = || parse(&with_variants(VARIANTS)).expect("a lab").1;
+    let only = |wanted: &[&str]| {
+        let wanted: Vec<String> = wanted.iter().map(|&text| text.to_owned()).collect();
+        plan().only(&wanted).map_err(|error| error.to_string())
+    };
+    assert_eq!(only(&[]).expect("all"), plan());
+    let some = only(&["variant=off", "variant=on", "links.web-database.rtt=40ms"]).expect("two");
+    assert_eq!((some.points.len(), some.points[1].against), (2, Some(0)));
+    assert_eq!(only(&["variant=on"]).expect("three").points[0].against, None);
+    for (wanted, told) in [
+        (
+            &["variant"][..],
+            "--where variant: write a swept setting and its value, SETTING=VALUE",
+        ),
+        (
+            &["varian=on"],
+            "--where: no sweep has the setting varian: did you mean 'variant'?",
+        ),
+        (
+            &["variant=no"],
+            "--where: no point has variant=no: did you mean 'on'?",
+        ),
+        (
+            &["variant=on", "workload.clients=64"],
+            "--where: no point of the sweep has all of that",
+        ),
+    ] {
+        let error = only(wanted).expect_err(told);
+        assert!(error.starts_with(told), "{error}");
+    }
+}
+
+#[test]
 fn what_is_wrong_with_a_variant_is_told_at_its_place() {
     for (from, to, told) in [
         (

@@ -24,7 +24,8 @@ use std::sync::atomic::AtomicBool;
 /// The file describes hosts, the links between them, services, a workload and which settings to sweep: docs/lab.md.
 #[derive(Debug, ClapArgs)]
 #[command(
-    after_help = "Examples:\n  longwire lab check labs/wordpress.toml\n  longwire lab run labs/wordpress.toml"
+    after_help = "Examples:\n  longwire lab check labs/wordpress.toml\n  longwire lab run labs/wordpress.toml\n  \
+                  longwire lab run labs/compression.toml --where links.network.rate=10mbit"
 )]
 pub struct Args {
     /// What to do with the lab.
@@ -59,6 +60,10 @@ pub struct RunArgs {
     /// The lab's file (TOML).
     #[arg(value_name = "FILE")]
     pub file: PathBuf,
+    /// Only points that have this value of a swept setting; several of one setting add up, several settings narrow down. A later
+    /// run without it measures what is left.
+    #[arg(long = "where", value_name = "SETTING=VALUE")]
+    wanted: Vec<String>,
     /// Where captures and finished points are kept; .longwire/lab/NAME when left out.
     #[arg(long, value_name = "DIRECTORY")]
     pub directory: Option<PathBuf>,
@@ -94,7 +99,7 @@ pub fn run(args: &Args) -> Result<Status> {
 
 fn run_lab(args: &RunArgs) -> Result<Status> {
     let file = LabFile::read(&args.file)?;
-    let plan = Plan::new(&file)?;
+    let plan = Plan::new(&file)?.only(&args.wanted)?;
     let sandbox = match live::sandbox::enter()? {
         Entered::Inside(sandbox) => sandbox,
         Entered::Finished(status) => return Ok(Status::Child(status)),

@@ -1,7 +1,9 @@
 //! What is run: every point of the sweeps, and the baselines they are predicted from.
 
+use super::config::advice;
 use super::config::tree::{Node, Value};
 use super::config::{ALL_LINKS, ConfigError, Lab, LabFile, LabLink, Service, Sweep, VARIANT, Variant};
+use anyhow::{Result, bail};
 use link::LinkDescription;
 use report::text::LabOutline;
 use std::time::Duration;
@@ -55,7 +57,7 @@ impl Plan {
     ///
     /// # Errors
     /// When a value is wrong, at its place.
-    pub fn new(file: &LabFile) -> Result<Self, ConfigError> {
+    pub fn new(file: &LabFile) -> std::result::Result<Self, ConfigError> {
         let mut plan = Self {
             settings: Vec::new(),
             stages: Vec::new(),
@@ -98,6 +100,59 @@ impl Plan {
             sought[column].clone_from(against);
             point.against = values.iter().position(|values| *values == sought);
         }
+    }
+
+    /// The points that have one of the `wanted` values (`SETTING=VALUE`) of each setting named there; all without any.
+    ///
+    /// # Errors
+    /// When one is no such text, or no point has it.
+    pub fn only(mut self, wanted: &[String]) -> Result<Self> {
+        let mut columns: Vec<(usize, Vec<&str>)> = Vec::new();
+        for text in wanted {
+            let (column, value) = self.wanted(text)?;
+            match columns.iter_mut().find(|(known, _)| *known == column) {
+                Some((_, values)) => values.push(value),
+                None => columns.push((column, vec![value])),
+            }
+        }
+        let has = |point: &Point| {
+            columns
+                .iter()
+                .all(|(column, values)| values.contains(&point.values[*column].as_str()))
+        };
+        let kept: Vec<usize> = (0..self.points.len())
+            .filter(|&index| has(&self.points[index]))
+            .collect();
+        if kept.is_empty() {
+            bail!("--where: no point of the sweep has all of that; longwire lab check shows them");
+        }
+        let points = kept.iter().map(|&index| self.points[index].clone());
+        let mut points: Vec<Point> = points.collect();
+        for point in &mut points {
+            let place = |against: usize| kept.iter().position(|&index| index == against);
+            point.against = point.against.and_then(place);
+        }
+        self.points = points;
+        Ok(self)
+    }
+
+    fn wanted<'t>(&self, text: &'t str) -> Result<(usize, &'t str)> {
+        let Some((setting, value)) = text.split_once('=') else {
+            bail!("--where {text}: write a swept setting and its value, SETTING=VALUE");
+        };
+        let column = self.settings.iter().position(|known| known == setting);
+        let Some(column) = column else {
+            let known = advice(setting, self.settings.iter().map(String::as_str));
+            bail!("--where: no sweep has the setting {setting}: {known}");
+        };
+        if !self.points.iter().any(|point| point.values[column] == value) {
+            let known = advice(
+                value,
+                self.points.iter().map(|point| point.values[column].as_str()),
+            );
+            bail!("--where: no point has {setting}={value}: {known}");
+        }
+        Ok((column, value))
     }
 
     /// What `lab check` shows of it.
