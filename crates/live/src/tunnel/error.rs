@@ -5,7 +5,7 @@ use super::keys::KeyError;
 use crate::error::{LiveError, OsError};
 use std::net::SocketAddr;
 use std::time::Duration;
-use tunnel::frame::FrameError;
+use tunnel::frame::{FrameError, GoodbyeReason};
 use tunnel::{End, LaneError};
 
 /// An error of a tunnel: who, what and where in its text.
@@ -110,6 +110,17 @@ pub enum TunnelError {
 }
 
 impl TunnelError {
+    /// Whether the other end was stopped, and said so.
+    pub(super) const fn is_leave(&self) -> bool {
+        matches!(
+            self,
+            Self::Protocol {
+                reason: LaneError::Goodbye(GoodbyeReason::Stopped),
+                ..
+            }
+        )
+    }
+
     /// Whether trying again is in vain until somebody does something at one of the ends.
     pub const fn is_lasting(&self) -> bool {
         match self {

@@ -687,7 +687,9 @@ impl Carrier {
         self.released(streams);
         self.publish();
         if self.lane.is_greeted() {
-            self.tally.lane_down(reason.is_some());
+            // One whose other end took leave was not lost.
+            self.tally
+                .lane_down(reason.is_some_and(|reason| !reason.is_leave()));
         }
         for (_, local) in self.streams.drain() {
             local.socket.reset();

@@ -57,9 +57,9 @@ pub fn run(args: &Args) -> Result<Status> {
 /// What compression may not cross.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 enum Isolate {
-    /// Nothing: what goes one way on a lane helps to compress what follows.
+    /// All that went the same way on the lane helps to compress what follows.
     None,
-    /// Statements: each is compressed as if it were the first.
+    /// Each statement is compressed as if it were the first.
     Statements,
 }
 

@@ -41,17 +41,22 @@ pub fn generate_shared_key_file(path: &str) -> Result<(), KeyError> {
 }
 
 pub(super) fn read_secret_key(path: &str) -> Result<SecretKey, KeyError> {
-    let text = read_secret(path)?;
-    PrivatePkcs8KeyDer::from_pem_slice(&text)
+    let mut file = open(path)?;
+    let text = read(path, &mut file)?;
+    let key = PrivatePkcs8KeyDer::from_pem_slice(&text)
         .ok()
         .and_then(SecretKey::from_pkcs8)
         .ok_or_else(|| KeyError::NoSecretKey {
             path: path.to_owned(),
-        })
+        })?;
+    check_private(path, &file)?;
+    Ok(key)
 }
 
 pub(super) fn read_shared_key(path: &str) -> Result<Vec<u8>, KeyError> {
-    let secret = read_secret(path)?.trim_ascii().to_vec();
+    let mut file = open(path)?;
+    check_private(path, &file)?;
+    let secret = read(path, &mut file)?.trim_ascii().to_vec();
     if secret.len() < SHORTEST_SHARED_KEY {
         return Err(KeyError::TooShort {
             path: path.to_owned(),
@@ -80,18 +85,16 @@ pub(super) fn read_public_keys(path: &str) -> Result<Vec<Fingerprint>, KeyError>
     Ok(keys)
 }
 
-/// The content of a file that nobody but its owner may read.
-fn read_secret(path: &str) -> Result<Vec<u8>, KeyError> {
-    let mut file = open(path)?;
-    // Asked of the open file: what was looked at is what is read.
+/// Asked of the open file: what is looked at is what is read.
+fn check_private(path: &str, file: &File) -> Result<(), KeyError> {
     let mode = file.metadata().map_err(unreadable(path))?.mode() & 0o777;
-    if mode & 0o077 != 0 {
-        return Err(KeyError::OpenToOthers {
-            path: path.to_owned(),
-            mode,
-        });
+    if mode & 0o077 == 0 {
+        return Ok(());
     }
-    read(path, &mut file)
+    Err(KeyError::OpenToOthers {
+        path: path.to_owned(),
+        mode,
+    })
 }
 
 fn open(path: &str) -> Result<File, KeyError> {

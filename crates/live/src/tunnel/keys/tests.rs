@@ -94,9 +94,8 @@ fn a_file_of_peers_may_hold_several() {
     );
     assert_eq!(
         SecretKey::load(&format!("{one}.pub")).unwrap_err(),
-        KeyError::OpenToOthers {
-            path: format!("{one}.pub"),
-            mode: 0o644
+        KeyError::NoSecretKey {
+            path: format!("{one}.pub")
         }
     );
 }

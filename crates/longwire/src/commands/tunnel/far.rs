@@ -19,7 +19,7 @@ use tunnel::LevelChoice;
 #[derive(Debug, ClapArgs)]
 #[command(after_help = "Examples:\n  \
     longwire tunnel far --listen 0.0.0.0 --to 127.0.0.1:5432 --key far.key --peer near.key.pub\n  \
-    longwire tunnel far --listen 10.0.0.2:7718 --to mysql://db1 --psk-file tunnel.psk --prometheus 127.0.0.1:9188")]
+    longwire tunnel far --listen 10.0.0.2:7718 --to mysql://db1 --psk-file tunnel.psk --level 6")]
 pub(super) struct Args {
     /// Where near ends connect: PORT of 127.0.0.1, ADDRESS or ADDRESS:PORT [default port: 7718]; may be given more than once.
     #[arg(long, value_name = "ADDR", required = true)]

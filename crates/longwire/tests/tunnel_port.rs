@@ -1,0 +1,421 @@
+//! The port of a far end among strangers, and ends that do not fit each other: each refused with one line, nothing crashes,
+//! the right near end still gets in, and no secret is in any output.
+
+#![allow(clippy::unwrap_used, reason = "helpers of tests may, as tests do")]
+
+use std::io::{BufRead, BufReader, Read, Write};
+use std::net::{SocketAddr, TcpListener, TcpStream};
+use std::os::unix::fs::PermissionsExt;
+use std::process::{Child, Command, Output, Stdio};
+use std::sync::mpsc::{Receiver, channel};
+use std::time::Duration;
+use tempfile::TempDir;
+
+const LONG: Duration = Duration::from_secs(20);
+
+fn tunnel(directory: &TempDir, words: &[&str]) -> Command {
+    let mut command = Command::new(assert_cmd::cargo::cargo_bin("longwire"));
+    command
+        .arg("tunnel")
+        .args(words)
+        .current_dir(directory.path())
+        .stdin(Stdio::null());
+    command
+}
+
+/// A directory with keys for both ends and a stranger, and two pre-shared keys.
+fn keys() -> TempDir {
+    let directory = tempfile::tempdir().unwrap();
+    for words in [
+        ["keygen", "near.key"].as_slice(),
+        &["keygen", "far.key"],
+        &["keygen", "other.key"],
+        &["keygen", "--psk", "one.psk"],
+        &["keygen", "--psk", "two.psk"],
+    ] {
+        let output = tunnel(&directory, words).output().unwrap();
+        assert_eq!(output.status.code(), Some(0), "{output:?}");
+        clean(&directory, &output);
+    }
+    directory
+}
+
+/// No line of a secret file is in what was said.
+#[track_caller]
+fn clean(directory: &TempDir, output: &Output) {
+    let said = [output.stdout.as_slice(), &output.stderr].concat();
+    let said = String::from_utf8(said).unwrap();
+    for name in ["near.key", "far.key", "other.key", "one.psk", "two.psk"] {
+        let secret = std::fs::read_to_string(directory.path().join(name)).unwrap_or_default();
+        for line in secret.lines().filter(|line| !line.starts_with('-')) {
+            for part in line.as_bytes().chunks(12).filter(|part| part.len() == 12) {
+                let part = std::str::from_utf8(part).unwrap();
+                // The first bytes of every key file say that it is one.
+                assert!(
+                    part.starts_with("MFECAQEw") || part.starts_with("BQYDK2Vw") || !said.contains(part),
+                    "{name} in\n{said}"
+                );
+            }
+        }
+    }
+}
+
+/// A database that says again what it hears.
+fn echoing() -> SocketAddr {
+    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+    let address = listener.local_addr().unwrap();
+    std::thread::spawn(move || {
+        for stream in listener.incoming().flatten() {
+            std::thread::spawn(move || std::io::copy(&mut &stream, &mut &stream));
+        }
+    });
+    address
+}
+
+/// An end that runs, where it listens, and what it says.
+struct Running {
+    process: Child,
+    address: SocketAddr,
+    lines: Receiver<String>,
+    heard: Vec<String>,
+}
+
+impl Running {
+    fn start(directory: &TempDir, words: &[&str]) -> Self {
+        let mut process = tunnel(directory, words)
+            .args(["--listen", "127.0.0.1:0"])
+            .stdout(Stdio::piped())
+            .stderr(Stdio::piped())
+            .spawn()
+            .unwrap();
+        let (sender, lines) = channel();
+        let stderr = process.stderr.take().unwrap();
+        std::thread::spawn(move || {
+            for line in BufReader::new(stderr).lines().map_while(Result::ok) {
+                sender.send(line).ok();
+            }
+        });
+        let mut running = Self {
+            process,
+            address: SocketAddr::from(([127, 0, 0, 1], 0)),
+            lines,
+            heard: Vec::new(),
+        };
+        let line = running.hears(" listens on ");
+        let word = line
+            .split(" listens on ")
+            .nth(1)
+            .unwrap()
+            .split(' ')
+            .next()
+            .unwrap();
+        running.address = word.parse().unwrap();
+        running
+    }
+
+    /// The next line with `text` in it.
+    #[track_caller]
+    fn hears(&mut self, text: &str) -> String {
+        loop {
+            match self.lines.recv_timeout(LONG) {
+                Ok(line) => {
+                    self.heard.push(line.clone());
+                    if line.contains(text) {
+                        return line;
+                    }
+                }
+                Err(_) => panic!("'{text}' is not in {:#?}", self.heard),
+            }
+        }
+    }
+
+    /// Ends it as Ctrl-C does; all it has said.
+    fn end(mut self, directory: &TempDir) -> Output {
+        // SAFETY: a signal to a child that has not been waited for.
+        unsafe { libc::kill(self.process.id() as libc::pid_t, libc::SIGINT) };
+        let status = self.process.wait().unwrap();
+        let mut stdout = Vec::new();
+        self.process
+            .stdout
+            .take()
+            .unwrap()
+            .read_to_end(&mut stdout)
+            .unwrap();
+        self.heard.extend(self.lines.try_iter());
+        let output = Output {
+            status,
+            stdout,
+            stderr: self.heard.join("\n").into_bytes(),
+        };
+        clean(directory, &output);
+        assert_eq!(output.status.code(), Some(130), "{output:?}");
+        output
+    }
+}
+
+impl Drop for Running {
+    fn drop(&mut self) {
+        self.process.kill().ok();
+        self.process.wait().ok();
+    }
+}
+
+/// Says something through a tunnel and hears it again.
+#[track_caller]
+fn carries(near: &Running) {
+    let mut client = TcpStream::connect(near.address).unwrap();
+    client.set_read_timeout(Some(LONG)).unwrap();
+    client.write_all(b"select 1").unwrap();
+    let mut heard = [0; 8];
+    client.read_exact(&mut heard).unwrap();
+    assert_eq!(&heard, b"select 1");
+}
+
+/// What a command says that cannot run.
+#[track_caller]
+fn refused(directory: &TempDir, words: &[&str], line: &str, hint: &str) {
+    let output = tunnel(directory, words).output().unwrap();
+    let said = String::from_utf8_lossy(&output.stderr);
+    assert_eq!(output.status.code(), Some(2), "{words:?}: {said}");
+    // It may have said before that it listens.
+    let last: Vec<_> = said.lines().rev().take(2).collect();
+    let [told, next] = [last.get(1), last.first()].map(|line| line.copied().unwrap_or_default());
+    assert!(
+        told.starts_with("longwire: ") && told.contains(line),
+        "{words:?}: {said}"
+    );
+    assert!(
+        next.starts_with("hint: ") && next.contains(hint),
+        "{words:?}: {said}"
+    );
+    clean(directory, &output);
+}
+
+const FAR: [&str; 5] = ["far", "--key", "far.key", "--peer", "near.key.pub"];
+const NEAR: [&str; 5] = ["near", "--key", "near.key", "--peer", "far.key.pub"];
+
+#[test]
+fn among_strangers_the_right_near_end_gets_in() {
+    let directory = keys();
+    let database = echoing().to_string();
+    let mut far = Running::start(&directory, &[&FAR, ["--to", &database].as_slice()].concat());
+    let address = far.address;
+    let random: Vec<u8> = (0..4096_u32)
+        .map(|n| (n.wrapping_mul(2_654_435_761) >> 24) as u8)
+        .collect();
+    for said in [b"GET / HTTP/1.1\r\nHost: x\r\n\r\n".as_slice(), &random, b"lwt\n"] {
+        let mut stream = TcpStream::connect(address).unwrap();
+        stream.write_all(said).ok();
+        far.hears("refused: 127.0.0.1:");
+    }
+    // Some say nothing, others begin a record of TLS that never ends.
+    let crowd: Vec<_> = (0..1000)
+        .map(|number| {
+            let mut stream = TcpStream::connect(address).unwrap();
+            if number % 2 == 0 {
+                stream.write_all(&[22, 3, 1, 2, 0]).ok();
+            }
+            stream
+        })
+        .collect();
+    let to = address.to_string();
+    let mut near = Running::start(&directory, &[&NEAR, ["--to", &to].as_slice()].concat());
+    near.hears("lane up");
+    carries(&near);
+    drop(crowd);
+    carries(&near);
+    near.end(&directory);
+    let output = far.end(&directory);
+    let lines = String::from_utf8_lossy(&output.stderr).lines().count();
+    assert!(lines < 30, "{lines} lines: {output:?}");
+    let summary = String::from_utf8_lossy(&output.stdout);
+    let refused: u64 = summary
+        .lines()
+        .find_map(|line| {
+            line.trim()
+                .strip_suffix(" connections to the tunnel's port refused")
+        })
+        .and_then(|count| count.split(' ').next_back()?.parse().ok())
+        .unwrap_or_else(|| panic!("{summary}"));
+    assert!(refused >= 900, "{summary}");
+}
+
+#[test]
+fn ends_that_do_not_fit_say_so_and_end() {
+    let directory = keys();
+    let to = ["--to", "127.0.0.1:1"].as_slice();
+    let far = Running::start(&directory, &[&FAR, to].concat());
+    let shared = Running::start(&directory, &[&["far", "--psk-file", "one.psk"], to].concat());
+    let plain = Running::start(&directory, &[&["far"], to].concat());
+    let [far_at, shared_at, plain_at] = [&far, &shared, &plain].map(|end| end.address.to_string());
+    for (at, keys, line, hint) in [
+        (
+            &far_at,
+            ["--key", "other.key", "--peer", "far.key.pub"].as_slice(),
+            "does not accept this end's key SHA256:",
+            "at the other end: --peer SHA256:",
+        ),
+        (
+            &far_at,
+            &["--key", "near.key", "--peer", "other.key.pub"],
+            "which is none of those named here",
+            "--peer SHA256:",
+        ),
+        (&far_at, &[], "encrypts, and this end has no keys", "--psk-file"),
+        (
+            &shared_at,
+            &["--psk-file", "two.psk"],
+            "does not hold the same pre-shared key",
+            "copy",
+        ),
+        (
+            &plain_at,
+            &["--key", "near.key", "--peer", "far.key.pub"],
+            "does not encrypt, and this end has keys",
+            "--psk-file",
+        ),
+    ] {
+        let near = ["near", "--listen", "127.0.0.1:0", "--to", at];
+        refused(&directory, &[&near, keys].concat(), line, hint);
+    }
+    for end in [far, shared, plain] {
+        let output = end.end(&directory);
+        assert!(
+            String::from_utf8_lossy(&output.stderr).contains("refused: 127.0.0.1:"),
+            "{output:?}"
+        );
+    }
+}
+
+#[test]
+fn an_end_of_another_version_is_refused_with_one_line() {
+    let directory = keys();
+    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+    let to = listener.local_addr().unwrap().to_string();
+    std::thread::spawn(move || {
+        for mut stream in listener.incoming().flatten() {
+            let hello = [b"lwt\nl\0\0\x0d\0\0\0\0longwire".as_slice(), &[0, 99, 0, 0, 0]].concat();
+            stream.write_all(&hello).ok();
+            std::io::copy(&mut stream, &mut std::io::sink()).ok();
+        }
+    });
+    refused(
+        &directory,
+        &["near", "--listen", "127.0.0.1:0", "--to", &to],
+        "speaks version 99",
+        "same version",
+    );
+}
+
+#[test]
+fn without_keys_it_stays_on_this_machine() {
+    let directory = keys();
+    for words in [
+        ["far", "--listen", "0.0.0.0:0", "--to", "127.0.0.1:5432"],
+        ["near", "--listen", "0.0.0.0:0", "--to", "127.0.0.1"],
+        ["near", "--listen", "127.0.0.1:0", "--to", "192.0.2.1:7718"],
+    ] {
+        refused(&directory, &words, "is beyond loopback", "longwire tunnel keygen");
+    }
+}
+
+#[test]
+fn keys_are_their_owners_and_are_not_overwritten() {
+    let directory = keys();
+    refused(
+        &directory,
+        &["keygen", "near.key"],
+        "exists already",
+        "choose another name",
+    );
+    refused(
+        &directory,
+        &["keygen", "--psk", "one.psk"],
+        "exists already",
+        "choose another name",
+    );
+    let open = |name: &str| {
+        let path = directory.path().join(name);
+        std::fs::set_permissions(path, std::fs::Permissions::from_mode(0o640)).unwrap();
+    };
+    open("far.key");
+    open("one.psk");
+    let to = ["--listen", "127.0.0.1:0", "--to", "127.0.0.1:1"].as_slice();
+    refused(
+        &directory,
+        &[&FAR, to].concat(),
+        "can be read by others",
+        "chmod 600 far.key",
+    );
+    let shared = ["far", "--psk-file", "one.psk"];
+    refused(
+        &directory,
+        &[&shared, to].concat(),
+        "can be read by others",
+        "chmod 600 one.psk",
+    );
+    let secret = ["far", "--key", "other.key", "--peer", "near.key"];
+    refused(
+        &directory,
+        &[&secret, to].concat(),
+        "holds a secret key",
+        "near.key.pub",
+    );
+    std::fs::write(directory.path().join("two.psk"), "hunter2").unwrap();
+    let short = ["far", "--psk-file", "two.psk"];
+    refused(
+        &directory,
+        &[&short, to].concat(),
+        "has 7 characters",
+        "keygen --psk",
+    );
+}
+
+#[test]
+fn a_near_end_without_a_far_one_says_so_once_and_goes_on_when_it_comes() {
+    let directory = keys();
+    let place = TcpListener::bind("127.0.0.1:0").unwrap();
+    let to = place.local_addr().unwrap().to_string();
+    drop(place);
+    let mut near = Running::start(&directory, &["near", "--to", &to, "--json"]);
+    near.hears("connection refused; trying again");
+    let database = echoing().to_string();
+    let far = tunnel(&directory, &["far", "--listen", &to, "--to", &database])
+        .stderr(Stdio::null())
+        .stdout(Stdio::null())
+        .spawn()
+        .unwrap();
+    near.hears("lane up");
+    carries(&near);
+    let told = near
+        .heard
+        .iter()
+        .filter(|line| line.contains("trying again"))
+        .count();
+    assert_eq!(told, 1, "{:#?}", near.heard);
+    let output = near.end(&directory);
+    let mut far = far;
+    far.kill().unwrap();
+    far.wait().unwrap();
+    let records = String::from_utf8(output.stdout).unwrap();
+    let kinds: Vec<_> = records
+        .lines()
+        .map(|line| serde_json::from_str::<serde_json::Value>(line).unwrap()["type"].clone())
+        .collect();
+    assert_eq!(kinds.first().unwrap(), "conditions", "{records}");
+    let end = kinds
+        .iter()
+        .rev()
+        .take(4)
+        .rev()
+        .map(|kind| kind.as_str().unwrap());
+    assert_eq!(
+        end.collect::<Vec<_>>(),
+        ["tunnel", "tunnel_way", "tunnel_way", "summary"],
+        "{records}"
+    );
+    assert!(
+        kinds.iter().filter(|kind| *kind == "notice").count() >= 2,
+        "{records}"
+    );
+}
