@@ -73,12 +73,12 @@ impl Compressor {
                     .compress(chunk, out)?;
                 Ok(Coding::Lz4)
             }
-            Codec::Zstd(effort) => {
+            Codec::Zstd(settings) => {
                 let encoder = match &mut self.zstd {
                     Some(encoder) => encoder,
                     none => none.insert(zstandard::Encoder::new()?),
                 };
-                encoder.compress(chunk, effort, out)?;
+                encoder.compress(chunk, settings, out)?;
                 Ok(Coding::Zstd)
             }
         }

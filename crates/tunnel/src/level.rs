@@ -14,8 +14,29 @@ pub enum Codec {
     Off,
     /// LZ4, its fast mode.
     Lz4,
-    /// Zstandard at this level of its own.
-    Zstd(i32),
+    /// Zstandard.
+    Zstd(Zstandard),
+}
+
+/// How Zstandard compresses at a level.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Zstandard {
+    /// Its own level.
+    pub effort: i32,
+    /// How far back a chunk may repeat what went before, as a power of two of bytes. The receiver keeps as much.
+    pub window_log: u32,
+    /// Entries of the table that finds repetitions, as a power of two, where it is not what its own level has.
+    pub hash_log: Option<u32>,
+}
+
+impl Zstandard {
+    const fn new(effort: i32, window_log: u32) -> Self {
+        Self {
+            effort,
+            window_log,
+            hash_log: None,
+        }
+    }
 }
 
 impl Level {
@@ -46,19 +67,22 @@ impl Level {
         self.0
     }
 
-    /// What compresses at this level.
+    /// What compresses at this level: docs/tunnel.md has what each makes of rows, and why it is this one.
     pub const fn codec(self) -> Codec {
         match self.0 {
             0 => Codec::Off,
             1 => Codec::Lz4,
-            2 => Codec::Zstd(1),
-            3 => Codec::Zstd(2),
-            4 => Codec::Zstd(3),
-            5 => Codec::Zstd(5),
-            6 => Codec::Zstd(6),
-            7 => Codec::Zstd(7),
-            8 => Codec::Zstd(10),
-            _ => Codec::Zstd(11),
+            2 => Codec::Zstd(Zstandard::new(1, 22)),
+            3 => Codec::Zstd(Zstandard {
+                hash_log: Some(17),
+                ..Zstandard::new(1, 22)
+            }),
+            4 => Codec::Zstd(Zstandard::new(3, 22)),
+            5 => Codec::Zstd(Zstandard::new(6, 22)),
+            6 => Codec::Zstd(Zstandard::new(7, 23)),
+            7 => Codec::Zstd(Zstandard::new(9, 23)),
+            8 => Codec::Zstd(Zstandard::new(10, 23)),
+            _ => Codec::Zstd(Zstandard::new(11, 23)),
         }
     }
 }

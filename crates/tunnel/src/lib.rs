@@ -19,7 +19,7 @@ pub use auto::Auto;
 pub use compressor::{Coding, CompressError, Compressor, Decompressor, MOST_ADDED_TO_A_CHUNK};
 pub use frame::{End, Isolation, StreamId, Wish};
 pub use lane::{Event, Lane, LaneError, Pick};
-pub use level::{Codec, Level, LevelChoice, ParseLevelError};
+pub use level::{Codec, Level, LevelChoice, ParseLevelError, Zstandard};
 
 /// Most bytes of a stream in one chunk: bounds what a decompressor may make of one frame, and how long a small message
 /// waits behind a large one.

@@ -382,7 +382,7 @@ fn codec(level: tunnel::Level) -> String {
     match level.codec() {
         Codec::Off => "off".to_owned(),
         Codec::Lz4 => "lz4".to_owned(),
-        Codec::Zstd(effort) => format!("zstd {effort}"),
+        Codec::Zstd(settings) => format!("zstd {}", settings.effort),
     }
 }
 

@@ -1,50 +1,47 @@
 //! Zstandard: one long-lived frame, flushed after every chunk; another level ends it and begins another.
 
 use super::CompressError;
-use crate::MOST_OF_A_CHUNK;
+use crate::{MOST_OF_A_CHUNK, Zstandard};
 use zstd::stream::raw::{
     CParameter, DParameter, Decoder as RawDecoder, Encoder as RawEncoder, InBuffer, Operation, OutBuffer,
 };
 use zstd::zstd_safe;
 
-/// How far back a chunk may repeat what went before, as a power of two: 4 MiB, and 8 MiB for those who have time to look. The
-/// receiver keeps as much. Rows that many connections fetch are found there; twice as far made them half as large, and looking
-/// for distant repetitions apart (long distance matching) took more time than it saved
-/// (measurements/2026-11-21-2cpu-linux-6.18.44/tunnel-levels.txt).
-const fn window_log(effort: i32) -> u32 {
-    if effort < 6 { 22 } else { MOST_WINDOW_LOG }
-}
-
-/// What a receiver keeps at most; it refuses frames that want more.
+/// For zstd, of a parameter.
+const AS_THE_LEVEL_HAS_IT: u32 = 0;
+/// What a receiver keeps at most, as a power of two; it refuses frames that want more.
 const MOST_WINDOW_LOG: u32 = 23;
 
 pub(super) struct Encoder {
     frame: RawEncoder<'static>,
-    /// Level of the frame that is open; absent between frames.
-    effort: Option<i32>,
+    /// Of the frame that is open; absent between frames.
+    settings: Option<Zstandard>,
 }
 
 impl Encoder {
     pub(super) fn new() -> Result<Self, CompressError> {
         let frame = RawEncoder::new(1).map_err(|_| CompressError::Damaged)?;
-        Ok(Self { frame, effort: None })
+        Ok(Self {
+            frame,
+            settings: None,
+        })
     }
 
     pub(super) fn compress(
         &mut self,
         chunk: &[u8],
-        effort: i32,
+        settings: Zstandard,
         out: &mut Vec<u8>,
     ) -> Result<(), CompressError> {
         if chunk.is_empty() {
             return Ok(());
         }
         out.reserve(zstd_safe::compress_bound(chunk.len()) + super::MOST_ADDED_TO_A_CHUNK);
-        if self.effort != Some(effort) {
-            if self.effort.take().is_some() {
+        if self.settings != Some(settings) {
+            if self.settings.take().is_some() {
                 drain(out, |out| self.frame.finish(out, true))?;
             }
-            self.set(effort)?;
+            self.set(settings)?;
         }
         let mut unread = InBuffer::around(chunk);
         while unread.pos() < chunk.len() {
@@ -56,20 +53,21 @@ impl Encoder {
     pub(super) fn forget(&mut self) {
         // Resetting the session of a context does not fail (zstd.h, ZSTD_CCtx_reset).
         let _ = self.frame.reinit();
-        self.effort = None;
+        self.settings = None;
     }
 
-    fn set(&mut self, effort: i32) -> Result<(), CompressError> {
+    fn set(&mut self, settings: Zstandard) -> Result<(), CompressError> {
         let parameters = [
-            CParameter::CompressionLevel(effort),
-            CParameter::WindowLog(window_log(effort)),
+            CParameter::CompressionLevel(settings.effort),
+            CParameter::WindowLog(settings.window_log),
+            CParameter::HashLog(settings.hash_log.unwrap_or(AS_THE_LEVEL_HAS_IT)),
         ];
         for parameter in parameters {
             self.frame
                 .set_parameter(parameter)
                 .map_err(|_| CompressError::Damaged)?;
         }
-        self.effort = Some(effort);
+        self.settings = Some(settings);
         Ok(())
     }
 }
