@@ -19,7 +19,7 @@ import java.util.Random;
  * was written. Where TYPE_OF_BYTES is "text", bytes are written as hexadecimal digits: not every driver can bind bytes in every mode.
  */
 public final class JdbcClient {
-    private static final int ROWS = 2000;
+    private static final int ROWS = 800;
     private static final int FETCH = 100;
 
     public static void main(String[] arguments) throws Exception {
@@ -65,7 +65,7 @@ public final class JdbcClient {
                 else if (body == null) statement.setNull(5, java.sql.Types.BINARY);
                 else statement.setBytes(5, body);
                 statement.addBatch();
-                if (id % 500 == 499) statement.executeBatch();
+                if (id % 200 == 199) statement.executeBatch();
             }
         }
         connection.commit();
@@ -115,7 +115,7 @@ public final class JdbcClient {
         try (Statement statement = connection.createStatement()) {
             Thread canceller = new Thread(() -> {
                 try {
-                    Thread.sleep(200);
+                    Thread.sleep(100);
                     statement.cancel();
                 } catch (Exception error) {
                     error.printStackTrace();
@@ -139,7 +139,7 @@ public final class JdbcClient {
     /** Nothing, random bytes or text, of lengths from none to some hundreds of thousands. */
     private static byte[] body(int id) {
         if (id % 7 == 0) return null;
-        int length = id == 1001 ? 300_000 : id % 11 * 40;
+        int length = id == 701 ? 300_000 : id % 11 * 40;
         if (id % 2 == 0) return "a body of words ".repeat(length / 16).getBytes(StandardCharsets.UTF_8);
         byte[] random = new byte[length];
         new Random(id).nextBytes(random);

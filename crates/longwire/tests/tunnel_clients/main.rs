@@ -1,0 +1,75 @@
+//! Clients that know nothing of a tunnel work through one, and read and write what they read and write without.
+
+#[allow(dead_code, reason = "the soak kills ends and weighs them")]
+mod ends;
+mod jdbc;
+mod mariadb;
+mod postgres;
+mod redis;
+
+use ends::{Tunnel, Wanted};
+use std::process::{Command, Stdio};
+use std::time::{Duration, Instant};
+
+/// Of every codec one, and the one that changes.
+const LEVELS: [&str; 4] = ["auto", "1", "6", "9"];
+
+/// A tunnel at each of [`LEVELS`] to a server on this host.
+fn tunnels_to(port: u16) -> Vec<(&'static str, Tunnel)> {
+    let start = |level: &'static str| {
+        let tunnel = Tunnel::start(&Wanted::to_port(port, &["--level", level]));
+        (level, tunnel)
+    };
+    std::thread::scope(|scope| {
+        let starting = LEVELS.map(|level| scope.spawn(move || start(level)));
+        starting
+            .into_iter()
+            .map(|tunnel| tunnel.join().expect("it starts"))
+            .collect()
+    })
+}
+
+/// What `command` prints to its standard output.
+#[track_caller]
+fn output(command: &mut Command) -> Vec<u8> {
+    let output = command.stdin(Stdio::null()).output().expect("it starts");
+    let complaint = String::from_utf8_lossy(&output.stderr);
+    assert!(
+        output.status.success(),
+        "{command:?}: {}\n{complaint}",
+        output.status
+    );
+    output.stdout
+}
+
+/// Asserts that two outputs are the same, without printing megabytes when they are not.
+#[track_caller]
+fn assert_same(through: &[u8], direct: &[u8], what: &str) {
+    if through != direct {
+        let same = through.iter().zip(direct).take_while(|(a, b)| a == b).count();
+        let (got, wanted) = (through.len(), direct.len());
+        panic!("{what}: {got} bytes instead of {wanted}, the same up to {same}");
+    }
+}
+
+/// Presses Ctrl-C on `command` when `is_running` says so, and gives what it then said on standard error.
+#[track_caller]
+fn interrupted(command: &mut Command, is_running: impl Fn() -> bool) -> String {
+    let client = command
+        .stdin(Stdio::null())
+        .stdout(Stdio::null())
+        .stderr(Stdio::piped())
+        .spawn();
+    let client = client.expect("it starts");
+    let start = Instant::now();
+    while !is_running() {
+        assert!(
+            start.elapsed() < Duration::from_secs(60),
+            "the statement does not run"
+        );
+        std::thread::sleep(Duration::from_millis(20));
+    }
+    output(Command::new(testbed::require("kill")).args(["-INT", &client.id().to_string()]));
+    let output = client.wait_with_output().expect("it ends");
+    String::from_utf8_lossy(&output.stderr).into_owned()
+}

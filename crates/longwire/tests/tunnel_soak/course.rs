@@ -1,0 +1,126 @@
+//! What happens on one stream: made from its seed, so that both ends know it as soon as they know the seed.
+
+use crate::content::{Chance, Content, Kind};
+
+/// Which end of a stream.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Role {
+    Client,
+    Server,
+}
+
+/// In which order the directions are used.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Order {
+    /// Requests and replies in turns, this many.
+    Rounds(u64),
+    /// Both directions at the same time.
+    Together,
+    /// The server begins when the client has ended its direction.
+    ClientFirst,
+    /// The client begins when the server has ended its direction.
+    ServerFirst,
+}
+
+/// All of a stream.
+#[derive(Debug, Clone)]
+pub(crate) struct Course {
+    pub(crate) seed: u64,
+    pub(crate) largest: u64,
+    pub(crate) order: Order,
+    /// Payload bytes from the client and from the server, when nobody resets.
+    pub(crate) bytes: [u64; 2],
+    /// Who resets the connection, and after how many bytes sent and received; absent for an orderly end.
+    pub(crate) reset: Option<(Role, [u64; 2])>,
+    /// Most bytes of one write.
+    pub(crate) piece: usize,
+    /// Takes what arrives slowly.
+    pub(crate) slow: Option<Role>,
+    kinds: [Kind; 2],
+}
+
+impl Course {
+    /// The course of `seed` whose directions carry up to `largest` bytes.
+    pub(crate) fn of(seed: u64, largest: u64) -> Self {
+        let mut chance = Chance::new(seed);
+        let order = match chance.below(8) {
+            0..4 => Order::Rounds(1 + chance.below(20)),
+            4..6 => Order::Together,
+            6 => Order::ClientFirst,
+            _ => Order::ServerFirst,
+        };
+        let bytes = [chance.size(largest), chance.size(largest)];
+        let role = |chance: &mut Chance| {
+            if chance.one_in(2) {
+                Role::Client
+            } else {
+                Role::Server
+            }
+        };
+        let reset = chance.one_in(12).then(|| {
+            let role = role(&mut chance);
+            let (sends, receives) = (bytes[role.index()], bytes[1 - role.index()]);
+            (role, [chance.below(sends), chance.below(receives)])
+        });
+        let slow = chance.one_in(50).then(|| role(&mut chance));
+        let kind = |chance: &mut Chance| match chance.below(4) {
+            0 => Kind::Random,
+            1 => Kind::Mixed,
+            _ => Kind::Text,
+        };
+        Self {
+            seed,
+            largest,
+            // Who resets does not take turns: the other end sends all it has.
+            order: if reset.is_some() { Order::Together } else { order },
+            bytes,
+            reset,
+            // Small pieces of small streams: a large one would be system calls and little else.
+            piece: chance.size(64 * 1024).max(bytes[0].max(bytes[1]) / MOST_PIECES) as usize,
+            slow,
+            kinds: [kind(&mut chance), kind(&mut chance)],
+        }
+    }
+
+    /// A course without chance: the server sends `bytes` of random bytes when the client has ended its direction.
+    pub(crate) fn download(seed: u64, bytes: u64) -> Self {
+        Self {
+            order: Order::ClientFirst,
+            bytes: [1, bytes],
+            reset: None,
+            piece: 64 * 1024,
+            slow: None,
+            kinds: [Kind::Random; 2],
+            ..Self::of(seed, 1)
+        }
+    }
+
+    /// Payload of both directions, when nobody resets.
+    pub(crate) fn payload(&self) -> u64 {
+        self.bytes[0] + self.bytes[1]
+    }
+
+    /// What `role` sends.
+    pub(crate) fn content_of(&self, role: Role) -> Content {
+        let index = role.index();
+        Content::new(self.seed ^ (index as u64 + 1), self.kinds[index])
+    }
+}
+
+impl Role {
+    pub(crate) fn index(self) -> usize {
+        match self {
+            Self::Client => 0,
+            Self::Server => 1,
+        }
+    }
+
+    pub(crate) fn other(self) -> Self {
+        match self {
+            Self::Client => Self::Server,
+            Self::Server => Self::Client,
+        }
+    }
+}
+
+const MOST_PIECES: u64 = 1000;

@@ -1,0 +1,210 @@
+//! Many clients and the server they talk to, and what both saw.
+
+use crate::course::{Course, Role};
+use crate::play::{Seen, play};
+use std::io::{Read, Write};
+use std::net::{SocketAddr, TcpListener, TcpStream};
+use std::sync::atomic::{AtomicU64, Ordering::SeqCst};
+use std::sync::{Arc, Mutex};
+use std::time::{Duration, Instant};
+
+/// What one side saw of all its streams.
+#[derive(Debug, Default)]
+pub(crate) struct Tally {
+    /// Streams that are going on.
+    pub(crate) open: AtomicU64,
+    /// Streams whose bytes all arrived, both ways, with an orderly end.
+    pub(crate) whole: AtomicU64,
+    /// Streams that one end reset, as it should, and the other saw reset.
+    pub(crate) reset: AtomicU64,
+    /// Streams cut by an error while a far end was killed.
+    pub(crate) broken: AtomicU64,
+    /// Connections that ended before they said what they wanted.
+    pub(crate) empty: AtomicU64,
+    /// Payload of the whole ones.
+    pub(crate) bytes: AtomicU64,
+    faults: AtomicU64,
+    first_faults: Mutex<Vec<String>>,
+}
+
+/// Counts up when a far end is about to be killed and when a new one serves: odd in between.
+pub(crate) type Epoch = Arc<AtomicU64>;
+
+impl Tally {
+    /// Counts the end of a stream. `unsettled`: a far end was killed while it went on.
+    fn count(&self, role: Role, course: &Course, seen: &Seen, unsettled: bool) {
+        let counter = match (seen, course.reset) {
+            (Seen::Whole, None) => {
+                self.bytes.fetch_add(course.payload(), SeqCst);
+                &self.whole
+            }
+            (Seen::DidReset, Some(_)) => &self.reset,
+            (Seen::Cut, Some((by, _))) if by != role => &self.reset,
+            (Seen::Cut, _) if unsettled => &self.broken,
+            // A far end that is killed cannot say to the server that its stream is cut; the client has to be told.
+            (Seen::Short, _) if unsettled && role == Role::Server => &self.broken,
+            _ => return self.fault(format!("{role:?} of {course:?}: {seen:?}")),
+        };
+        counter.fetch_add(1, SeqCst);
+    }
+
+    pub(crate) fn fault(&self, what: String) {
+        self.faults.fetch_add(1, SeqCst);
+        let mut first = self.first_faults.lock().expect("nobody panics while holding it");
+        if first.len() < FAULTS_KEPT {
+            first.push(what);
+        }
+    }
+
+    pub(crate) fn faults(&self) -> (u64, Vec<String>) {
+        let first = self.first_faults.lock().expect("nobody panics while holding it");
+        (self.faults.load(SeqCst), first.clone())
+    }
+}
+
+/// Accepts streams at `listener` for ever and plays the server of each.
+pub(crate) fn serve(listener: TcpListener, tally: Arc<Tally>, epoch: Epoch) {
+    std::thread::spawn(move || {
+        for socket in listener.incoming() {
+            let Ok(socket) = socket else { continue };
+            let (tally, epoch) = (Arc::clone(&tally), Arc::clone(&epoch));
+            tally.open.fetch_add(1, SeqCst);
+            spawn(move || {
+                serve_one(socket, &tally, &epoch);
+                tally.open.fetch_sub(1, SeqCst);
+            });
+        }
+    });
+}
+
+fn serve_one(mut socket: TcpStream, tally: &Tally, epoch: &Epoch) {
+    let began = epoch.load(SeqCst);
+    let mut header = [0; HEADER];
+    socket.set_read_timeout(Some(HEADER_WITHIN)).ok();
+    if socket.read_exact(&mut header).is_err() {
+        tally.empty.fetch_add(1, SeqCst);
+        return;
+    }
+    let word = |index: usize| u64::from_le_bytes(header[index * 8..][..8].try_into().expect("eight bytes"));
+    let course = match word(2) {
+        OF_SEED => Course::of(word(0), word(1)),
+        ECHO => return echo(socket),
+        // Never read to its end: nothing to count.
+        bytes => {
+            play(socket, Role::Server, &Course::download(word(0), bytes));
+            return;
+        }
+    };
+    let seen = play(socket, Role::Server, &course);
+    tally.count(Role::Server, &course, &seen, unsettled(began, epoch));
+}
+
+/// Clients of a tunnel.
+pub(crate) struct Crowd<'a> {
+    pub(crate) connect: &'a (dyn Fn() -> std::io::Result<TcpStream> + Sync),
+    pub(crate) tally: &'a Tally,
+    pub(crate) epoch: &'a Epoch,
+    /// How many at a time.
+    pub(crate) streams: usize,
+    /// No new stream begins when those begun carry so much payload.
+    pub(crate) payload: u64,
+    /// No new stream begins after this.
+    pub(crate) longest: Duration,
+    pub(crate) largest: u64,
+    pub(crate) seed: u64,
+}
+
+impl Crowd<'_> {
+    /// Plays streams until their payload is reached.
+    pub(crate) fn run(&self) {
+        let (begun, number, start) = (AtomicU64::new(0), AtomicU64::new(0), Instant::now());
+        std::thread::scope(|scope| {
+            for _ in 0..self.streams {
+                let client = || {
+                    while begun.load(SeqCst) < self.payload && start.elapsed() < self.longest {
+                        let seed =
+                            self.seed ^ number.fetch_add(1, SeqCst).wrapping_mul(0x2545_F491_4F6C_DD1D);
+                        let course = Course::of(seed, self.largest);
+                        begun.fetch_add(course.payload(), SeqCst);
+                        self.one(&course);
+                    }
+                };
+                let builder = std::thread::Builder::new().stack_size(STACK);
+                builder.spawn_scoped(scope, client).expect("a thread");
+            }
+        });
+    }
+
+    /// One stream from its connection to its end.
+    pub(crate) fn one(&self, course: &Course) {
+        let began = self.epoch.load(SeqCst);
+        let seen = match (self.connect)() {
+            Ok(socket) => begin(socket, course),
+            Err(error) => Seen::Wrong(format!("could not connect: {error}")),
+        };
+        self.tally
+            .count(Role::Client, course, &seen, unsettled(began, self.epoch));
+    }
+}
+
+/// Sends the header of a stream and plays its client.
+fn begin(mut socket: TcpStream, course: &Course) -> Seen {
+    match socket.write_all(&header([course.seed, course.largest, OF_SEED])) {
+        Ok(()) => play(socket, Role::Client, course),
+        Err(_) => Seen::Cut,
+    }
+}
+
+/// What a client says first: a seed, the most bytes of a direction, and [`OF_SEED`], [`ECHO`] or how much to download.
+pub(crate) fn header(words: [u64; HEADER_WORDS]) -> Vec<u8> {
+    words.iter().flat_map(|word| word.to_le_bytes()).collect()
+}
+
+/// Sends every byte back.
+fn echo(mut socket: TcpStream) {
+    let mut buffer = [0; 4096];
+    socket.set_nodelay(true).ok();
+    while let Ok(got @ 1..) = socket.read(&mut buffer) {
+        if socket.write_all(&buffer[..got]).is_err() {
+            return;
+        }
+    }
+}
+
+fn unsettled(began: u64, epoch: &Epoch) -> bool {
+    began % 2 == 1 || epoch.load(SeqCst) != began
+}
+
+/// Waits until no stream is open at a side whose other ends are all done.
+pub(crate) fn settle(tally: &Tally) {
+    let start = Instant::now();
+    while tally.open.load(SeqCst) > 0 {
+        if start.elapsed() > SETTLED_WITHIN {
+            let open = tally.open.load(SeqCst);
+            return tally.fault(format!(
+                "{open} streams still open at the server {SETTLED_WITHIN:?} after all clients ended"
+            ));
+        }
+        std::thread::sleep(Duration::from_millis(10));
+    }
+}
+
+/// A listener of a crowd's server.
+pub(crate) fn listen(address: impl Into<SocketAddr>) -> TcpListener {
+    TcpListener::bind(address.into()).expect("a listener")
+}
+
+fn spawn(work: impl FnOnce() + Send + 'static) {
+    let builder = std::thread::Builder::new().stack_size(STACK);
+    builder.spawn(work).expect("a thread");
+}
+
+/// Thousands of threads with little to remember each.
+const STACK: usize = 256 * 1024;
+pub(crate) const HEADER_WORDS: usize = 3;
+const HEADER: usize = 8 * HEADER_WORDS;
+const OF_SEED: u64 = 0;
+pub(crate) const ECHO: u64 = u64::MAX;
+const FAULTS_KEPT: usize = 10;
+const HEADER_WITHIN: Duration = Duration::from_secs(60);
+const SETTLED_WITHIN: Duration = Duration::from_secs(30);

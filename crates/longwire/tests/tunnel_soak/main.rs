@@ -1,0 +1,65 @@
+//! Mixed traffic through a tunnel of the real binary, every byte of it compared at both ends: text, random and mixed bytes, resets,
+//! half-closes, slow readers, a far end that is killed, a link that stops.
+//!
+//! Without arguments a few seconds of it, as a test. `bench/tunnel-soak.sh` runs 10 GB. Phases by name (`mixed`, `killed`, `slow`,
+//! `outage`, `beside`) as arguments, amounts as `plan.rs` has them. Prints a table; ends with 1 when a byte differs, a stream ends
+//! otherwise than it should, or an end of the tunnel takes more memory than documented.
+//!
+//! Runs itself again inside namespaces, where the hosts and links of `outage` and `beside` are.
+
+mod content;
+mod course;
+mod crowd;
+#[path = "../tunnel_clients/ends.rs"]
+mod ends;
+mod pace;
+mod phases;
+mod plan;
+mod play;
+mod table;
+
+use live::Entered;
+use plan::Plan;
+
+fn main() {
+    let sandbox = match live::sandbox::enter() {
+        Ok(Entered::Inside(sandbox)) => sandbox,
+        Ok(Entered::Finished(status)) => std::process::exit(i32::from(status)),
+        Err(error) => {
+            let hint = error.hint().unwrap_or_default();
+            panic!("{error}; {hint}");
+        }
+    };
+    let plan = Plan::of(std::env::args().skip(1));
+    allow_many_sockets();
+    println!("{plan:?}");
+    println!("{}", table::HEAD);
+    let mut faults = 0;
+    if plan.has("mixed") {
+        for level in phases::LEVELS {
+            faults += phases::mixed(&plan, level);
+        }
+    }
+    for (name, phase) in phases::OTHERS {
+        if plan.has(name) {
+            faults += phase(&plan, &sandbox);
+        }
+    }
+    println!("{faults} faults");
+    std::process::exit(i32::from(faults > 0));
+}
+
+/// Each stream has a socket at its client and one at its server, both here.
+fn allow_many_sockets() {
+    let mut limit = libc::rlimit {
+        rlim_cur: 0,
+        rlim_max: 0,
+    };
+    // SAFETY: a valid place for the answer.
+    let asked = unsafe { libc::getrlimit(libc::RLIMIT_NOFILE, &raw mut limit) };
+    assert_eq!(asked, 0, "RLIMIT_NOFILE");
+    limit.rlim_cur = limit.rlim_max;
+    // SAFETY: a valid limit, of which the hard part is what it was.
+    let set = unsafe { libc::setrlimit(libc::RLIMIT_NOFILE, &raw const limit) };
+    assert_eq!(set, 0, "RLIMIT_NOFILE");
+}

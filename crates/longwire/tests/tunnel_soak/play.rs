@@ -1,0 +1,240 @@
+//! Plays one end of a stream's course over a socket and compares every byte that arrives.
+
+use crate::content::Content;
+use crate::course::{Course, Order, Role};
+use std::io::{ErrorKind, Read, Write};
+use std::net::{Shutdown, TcpStream};
+use std::os::fd::AsRawFd;
+use std::time::Duration;
+
+/// How one end saw its stream end.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) enum Seen {
+    /// All bytes, both ways, and an orderly end.
+    Whole,
+    /// This end reset it, where its course says so.
+    DidReset,
+    /// An error before all had passed; what had come was right.
+    Cut,
+    /// An orderly end before all had come; what had come was right.
+    Short,
+    /// Other bytes than were sent, or none for a minute.
+    Wrong(String),
+}
+
+/// Plays `role` of `course` on `socket`, whose client has sent its header.
+pub(crate) fn play(socket: TcpStream, role: Role, course: &Course) -> Seen {
+    if let Err(error) = prepare(&socket) {
+        return Seen::Wrong(format!("a socket's options: {error}"));
+    }
+    if let Some((resets, after)) = course.reset
+        && resets == role
+    {
+        return reset(socket, role, course, after);
+    }
+    let (mut sender, mut taker) = (
+        Sender::new(&socket, role, course),
+        Taker::new(&socket, role, course),
+    );
+    let mine = course.bytes[role.index()];
+    let theirs = course.bytes[role.other().index()];
+    let played = match (course.order, role) {
+        (Order::Rounds(rounds), _) => turns(&mut sender, &mut taker, rounds, [mine, theirs]),
+        (Order::Together, _) => std::thread::scope(|scope| {
+            let sending = scope.spawn(|| sender.all(mine));
+            let taken = taker.all(theirs);
+            both(
+                sending
+                    .join()
+                    .unwrap_or(Err(Seen::Wrong("a sender panicked".to_owned()))),
+                taken,
+            )
+        }),
+        (Order::ClientFirst, Role::Client) | (Order::ServerFirst, Role::Server) => {
+            both(sender.all(mine), taker.all(theirs))
+        }
+        (Order::ClientFirst, Role::Server) | (Order::ServerFirst, Role::Client) => {
+            taker.all(theirs).and_then(|()| sender.all(mine))
+        }
+    };
+    played.err().unwrap_or(Seen::Whole)
+}
+
+/// The graver of what sending and taking came to: the kernel tells an error once, to whoever asks first.
+fn both(sent: Result<(), Seen>, taken: Result<(), Seen>) -> Result<(), Seen> {
+    match (sent, taken) {
+        (_, Err(Seen::Wrong(what))) | (Err(Seen::Wrong(what)), _) => Err(Seen::Wrong(what)),
+        (Err(Seen::Cut), _) | (_, Err(Seen::Cut)) => Err(Seen::Cut),
+        (sent, taken) => taken.and(sent),
+    }
+}
+
+/// Requests and replies that sum to what the course says, the client first.
+fn turns(
+    sender: &mut Sender<'_>,
+    taker: &mut Taker<'_>,
+    rounds: u64,
+    [mine, theirs]: [u64; 2],
+) -> Result<(), Seen> {
+    let part = |whole: u64, round: u64| whole * (round + 1) / rounds - whole * round / rounds;
+    for round in 0..rounds {
+        if sender.role == Role::Client {
+            sender.some(part(mine, round))?;
+            taker.some(part(theirs, round))?;
+        } else {
+            taker.some(part(theirs, round))?;
+            sender.some(part(mine, round))?;
+        }
+    }
+    both(sender.all(0), taker.all(0))
+}
+
+fn reset(socket: TcpStream, role: Role, course: &Course, [sends, takes]: [u64; 2]) -> Seen {
+    let sent = Sender::new(&socket, role, course).some(sends);
+    let played = sent.and_then(|()| Taker::new(&socket, role, course).some(takes));
+    reset_on_close(&socket);
+    played.err().unwrap_or(Seen::DidReset)
+}
+
+fn prepare(socket: &TcpStream) -> std::io::Result<()> {
+    socket.set_nodelay(true)?;
+    socket.set_read_timeout(Some(PATIENCE))?;
+    socket.set_write_timeout(Some(PATIENCE))
+}
+
+/// Makes the close of `socket` a reset.
+pub(crate) fn reset_on_close(socket: &TcpStream) {
+    let linger = libc::linger {
+        l_onoff: 1,
+        l_linger: 0,
+    };
+    // SAFETY: a valid linger of its own size.
+    let result = unsafe {
+        libc::setsockopt(
+            socket.as_raw_fd(),
+            libc::SOL_SOCKET,
+            libc::SO_LINGER,
+            (&raw const linger).cast(),
+            size_of::<libc::linger>() as libc::socklen_t,
+        )
+    };
+    assert_eq!(result, 0, "SO_LINGER");
+}
+
+struct Sender<'a> {
+    socket: &'a TcpStream,
+    role: Role,
+    content: Content,
+    piece: Vec<u8>,
+}
+
+impl<'a> Sender<'a> {
+    fn new(socket: &'a TcpStream, role: Role, course: &Course) -> Self {
+        Self {
+            socket,
+            role,
+            content: course.content_of(role),
+            piece: vec![0; course.piece],
+        }
+    }
+
+    fn some(&mut self, mut bytes: u64) -> Result<(), Seen> {
+        while bytes > 0 {
+            let length = self.piece.len().min(usize::try_from(bytes).unwrap_or(usize::MAX));
+            let piece = &mut self.piece[..length];
+            self.content.fill(piece);
+            self.socket
+                .write_all(piece)
+                .map_err(|error| seen(&error, "take"))?;
+            bytes -= length as u64;
+        }
+        Ok(())
+    }
+
+    /// The last `bytes`, and the end of this direction.
+    fn all(&mut self, bytes: u64) -> Result<(), Seen> {
+        self.some(bytes)?;
+        self.socket
+            .shutdown(Shutdown::Write)
+            .map_err(|error| seen(&error, "end"))
+    }
+}
+
+struct Taker<'a> {
+    socket: &'a TcpStream,
+    content: Content,
+    buffer: Vec<u8>,
+    slow: bool,
+    taken: u64,
+}
+
+impl<'a> Taker<'a> {
+    fn new(socket: &'a TcpStream, role: Role, course: &Course) -> Self {
+        let slow = course.slow == Some(role);
+        Self {
+            socket,
+            content: course.content_of(role.other()),
+            buffer: vec![0; if slow { 16 * 1024 } else { 64 * 1024 }],
+            slow,
+            taken: 0,
+        }
+    }
+
+    fn some(&mut self, mut bytes: u64) -> Result<(), Seen> {
+        while bytes > 0 {
+            let most = self
+                .buffer
+                .len()
+                .min(usize::try_from(bytes).unwrap_or(usize::MAX));
+            let got = self.read(most)?;
+            if got == 0 {
+                return Err(Seen::Short);
+            }
+            bytes -= got as u64;
+        }
+        Ok(())
+    }
+
+    /// The last `bytes`, and the end behind them.
+    fn all(&mut self, bytes: u64) -> Result<(), Seen> {
+        self.some(bytes)?;
+        match self.read(self.buffer.len())? {
+            0 => Ok(()),
+            more => Err(Seen::Wrong(format!(
+                "{more} bytes behind the last, which was number {}",
+                self.taken
+            ))),
+        }
+    }
+
+    fn read(&mut self, most: usize) -> Result<usize, Seen> {
+        if self.slow {
+            std::thread::sleep(Duration::from_millis(1));
+        }
+        let got = self
+            .socket
+            .read(&mut self.buffer[..most])
+            .map_err(|error| seen(&error, "send"))?;
+        if let Err(right) = self.content.check(&self.buffer[..got]) {
+            let at = self.taken + right as u64;
+            return Err(Seen::Wrong(format!("byte {at} is another than was sent")));
+        }
+        self.taken += got as u64;
+        Ok(got)
+    }
+}
+
+fn seen(error: &std::io::Error, what: &str) -> Seen {
+    match error.kind() {
+        ErrorKind::ConnectionReset
+        | ErrorKind::ConnectionAborted
+        | ErrorKind::BrokenPipe
+        | ErrorKind::NotConnected => Seen::Cut,
+        ErrorKind::WouldBlock | ErrorKind::TimedOut => {
+            Seen::Wrong(format!("nothing to {what} for {PATIENCE:?}"))
+        }
+        _ => Seen::Wrong(format!("could not {what}: {error}")),
+    }
+}
+
+const PATIENCE: Duration = Duration::from_secs(90);
