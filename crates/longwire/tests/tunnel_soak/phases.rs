@@ -271,7 +271,8 @@ fn outage(plan: &Plan, sandbox: &Sandbox) -> u64 {
         &watch,
     );
     let outcome = stand.network.outcome(stand.link);
-    println!("         the link: {outcome:?}");
+    let dropped = outcome.directions.map(|way| way.dropped_by_outage);
+    println!("         packets lost in outages, each way: {dropped:?}");
     faults
 }
 
