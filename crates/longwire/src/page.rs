@@ -10,7 +10,7 @@ pub use samples::Samples;
 
 use crate::pipeline::moved::Moved;
 use anyhow::{Context, Result};
-use model::LinkOutcome;
+use model::{Advice, Conditions, LinkOutcome, Warning};
 use predict::{Computing, Target};
 use report::ReadOutcome;
 use report::html::{Grid, Page};
@@ -101,11 +101,26 @@ impl PageFile {
         self.store_page(page).map(|path| tell(&path))
     }
 
-    fn store_page(mut self, page: &Page<'_>) -> Result<PathBuf> {
+    /// Writes the page of `tunnel advise`, and says on stderr where it is.
+    ///
+    /// # Errors
+    /// When the file does not take it.
+    pub fn write_advice(self, advice: &Advice, conditions: &Conditions, warnings: &[Warning]) -> Result<()> {
         let mut html = Vec::new();
-        report::html::write(page, &mut html)
+        let written = report::html::write_advice(advice, conditions, warnings, &mut html);
+        self.keep(written, &html).map(|path| tell(&path))
+    }
+
+    fn store_page(self, page: &Page<'_>) -> Result<PathBuf> {
+        let mut html = Vec::new();
+        let written = report::html::write(page, &mut html);
+        self.keep(written, &html)
+    }
+
+    fn keep(mut self, written: io::Result<()>, html: &[u8]) -> Result<PathBuf> {
+        written
             .and_then(|()| self.file.rewind())
-            .and_then(|()| self.file.write_all(&html))
+            .and_then(|()| self.file.write_all(html))
             .and_then(|()| self.file.set_len(html.len() as u64))
             .with_context(|| format!("could not write the page {}", self.path.display()))?;
         Ok(self.path)

@@ -9,6 +9,7 @@
 //!
 //! Start reading at [`write`]: one line a section.
 
+mod advice;
 mod attribution;
 mod curve;
 mod grid;
@@ -23,6 +24,8 @@ mod predicted;
 mod scale;
 mod statements;
 mod waterfall;
+
+pub use advice::write_advice;
 
 use crate::text::ReadOutcome;
 use grid::View;

@@ -8,7 +8,17 @@ use std::fmt::Write;
 
 /// Everything up to the first section.
 pub fn begin(page: &Page<'_>, out: &mut String) {
-    let title = cut(page.title, LONGEST_TITLE);
+    let summary = &page.outcome.summary;
+    head(page.title, &lead(summary), out);
+    if summary.connections > 0 {
+        figures(summary, out);
+    }
+    out.push_str("</header>\n");
+}
+
+/// Policy, style, title and the sentence below it; the header goes on.
+pub fn head(title: &str, lead: &str, out: &mut String) {
+    let title = cut(title, LONGEST_TITLE);
     let title = Escaped(&title);
     let _ = write!(
         out,
@@ -19,12 +29,7 @@ pub fn begin(page: &Page<'_>, out: &mut String) {
          <link rel=\"icon\" href=\"data:,\">\n<title>{title} · longwire</title>\n<style>\n{STYLE}</style>\n</head>\n<body>\n\
          <main>\n<header>\n<p class=\"brand\">longwire · where the time goes, and what distance costs</p>\n<h1>{title}</h1>\n"
     );
-    let summary = &page.outcome.summary;
-    let _ = writeln!(out, "<p class=\"lead\">{}</p>", Escaped(&lead(summary)));
-    if summary.connections > 0 {
-        figures(summary, out);
-    }
-    out.push_str("</header>\n");
+    let _ = writeln!(out, "<p class=\"lead\">{}</p>", Escaped(lead));
 }
 
 /// Everything after the last section.

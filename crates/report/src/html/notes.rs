@@ -2,7 +2,7 @@
 
 use super::markup::{DASH, Escaped, count, counted, cut, small_print, time};
 use crate::text::ReadOutcome;
-use model::{ByteCount, ConnectionOutcome, Warning};
+use model::{ByteCount, Conditions, ConnectionOutcome, Warning};
 use std::cmp::Reverse;
 use std::fmt::Write;
 
@@ -32,7 +32,11 @@ pub fn warnings(warnings: &[Warning], out: &mut String) {
 /// The connections and the conditions of the run.
 pub fn conditions(outcome: &ReadOutcome, out: &mut String) {
     connections(outcome, out);
-    let conditions = &outcome.conditions;
+    conditions_of_run(&outcome.conditions, out);
+}
+
+/// The conditions of a run.
+pub fn conditions_of_run(conditions: &Conditions, out: &mut String) {
     out.push_str("<section aria-labelledby=\"h-conditions\">\n<h2 id=\"h-conditions\">Conditions</h2>\n<dl class=\"conditions\">\n");
     let seed = conditions.seed.map(|seed| seed.to_string());
     let rows = [

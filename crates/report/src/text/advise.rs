@@ -17,7 +17,7 @@ pub fn advice_view(advice: &Advice, style: &Style) -> String {
         let _ = writeln!(out, "  {}", style.paint(Ink::Faint, text));
     };
     faint(
-        "level 0 (off): what an operation takes; others: what they save of it, - more than off; * fastest at this rate",
+        "0 (off): what a mean operation takes; others: how much less (-) or more (+) than off; * fastest at this rate",
     );
     faint(&format!(
         "CPU: compressing and turning back, both ends, an operation{}; off is faster above break-even",
@@ -115,7 +115,7 @@ fn cell(advice: &Advice, level: &LevelAdvice, rate: usize) -> String {
     let Some(saved) = advice.saved_ns(level, rate) else {
         return DASH.to_owned();
     };
-    let sign = if saved < 0 { "-" } else { "" };
+    let sign = if saved < 0 { "+" } else { "-" };
     format!(
         "{sign}{}{star}",
         format_duration(Duration::from_nanos(saved.unsigned_abs()))

@@ -116,7 +116,7 @@ pub fn run(args: &Args) -> Result<Status> {
         observed,
     );
     if let Some(page) = page {
-        drop(page);
+        page.write_advice(&advice, &conditions, &warnings)?;
     }
     tell(args, &advice, &conditions, &warnings, begun)?;
     Ok(Status::Done)
