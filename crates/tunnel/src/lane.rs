@@ -17,7 +17,7 @@
 mod incoming;
 mod schedule;
 mod stream;
-mod worth;
+pub mod worth;
 
 use crate::drain::Drain;
 use crate::frame::{

@@ -14,6 +14,14 @@ pub struct Codec {
     turned_back: Vec<u8>,
 }
 
+/// What came of a chunk.
+pub struct Passed {
+    /// What it was put into.
+    pub bytes: usize,
+    /// What that costs.
+    pub cost: Cost,
+}
+
 impl Codec {
     /// One without a past.
     pub fn new() -> Self {
@@ -28,7 +36,7 @@ impl Codec {
     ///
     /// # Errors
     /// When a codec fails, or does not give back what it was given.
-    pub fn pass(&mut self, chunk: &[u8], level: Level, stored: bool) -> Result<Cost> {
+    pub fn pass(&mut self, chunk: &[u8], level: Level, stored: bool) -> Result<Passed> {
         self.compressed.clear();
         self.turned_back.clear();
         let level = if stored { Level::OFF } else { level };
@@ -52,9 +60,12 @@ impl Codec {
                     .map(|span| span.as_nanos() as f64)
             }
         };
-        Ok(Cost {
-            tunnel_bytes: on_the_lane(self.compressed.len()) as f64,
-            nanos,
+        Ok(Passed {
+            bytes: self.compressed.len(),
+            cost: Cost {
+                tunnel_bytes: on_the_lane(self.compressed.len()) as f64,
+                nanos,
+            },
         })
     }
 }

@@ -138,3 +138,159 @@ const STEPS: u32 = 6;
 
 /// As close as the ends of the interval come.
 const CLOSE: f64 = 1.002;
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::advise::rewrite;
+    use model::{
+        AtLevel, Attribution, ConnectionId, Exchange, OperationKind, Phase, Protocol, Step, Timestamp,
+    };
+    use std::sync::Arc;
+
+    const MEGABYTE: u64 = 1_000_000;
+
+    /// A statement with a reply of so many bytes, which become a tenth in so long.
+    fn operation(reply_bytes: u64, compressing: Duration) -> Operation {
+        let at = Timestamp::from_nanos(1_000_000_000);
+        let after = |nanos: u64| at.after(Duration::from_nanos(nanos));
+        let step = Step {
+            request_started: at,
+            request_ended: at,
+            reply_started: Some(after(2_000)),
+            reply_ended: Some(after(5_000)),
+            request_bytes: 60,
+            reply_bytes,
+            turn: true,
+            client_inside_request: Duration::ZERO,
+            server: Duration::from_nanos(1_000),
+            server_inside_reply: Duration::ZERO,
+            client_side_rtt: Some(Duration::ZERO),
+            server_side_rtt: Some(Duration::from_nanos(1_000)),
+            recovery: Duration::ZERO,
+        };
+        let level = |level: u8, bytes: u64, compressing: Duration| AtLevel {
+            level,
+            tunnel_bytes: [60, bytes],
+            compressing: [Duration::ZERO, compressing],
+            turning_back: [Duration::ZERO, compressing / 10],
+        };
+        let exchange = Exchange {
+            connection: ConnectionId(0),
+            phase: Phase::Work,
+            at,
+            turns: 1,
+            request_bytes: 60,
+            reply_bytes,
+            request_messages: 1,
+            reply_messages: 1,
+            rows: None,
+            executions: 1,
+            first: step,
+            more: Vec::new(),
+            fingerprint: None,
+            transaction: None,
+            error: None,
+            literal: None,
+            levels: Some(Arc::from([
+                level(0, reply_bytes, Duration::ZERO),
+                level(6, reply_bytes / 10, compressing),
+            ])),
+        };
+        Operation {
+            id: 0,
+            kind: OperationKind::Transaction,
+            name: "made".into(),
+            at,
+            duration: Duration::from_nanos(5_000),
+            steps: vec![OperationStep {
+                exchange,
+                protocol: Protocol::Postgres,
+                after: None,
+                after_start: false,
+                client_before: Duration::ZERO,
+                reply_after: None,
+            }],
+            turns: 1,
+            connections: 1,
+            attribution: Attribution::default(),
+            setup: Duration::ZERO,
+            client_after: Duration::ZERO,
+            continues: false,
+        }
+    }
+
+    fn levels(operations: &[Operation]) -> [Level; 2] {
+        let rtt = Duration::from_millis(1);
+        [0, 1].map(|index| Level::new(operations, index, rtt, &|_| true))
+    }
+
+    fn rate(bits: u64) -> BitRate {
+        BitRate::from_bits_per_second(bits).expect("not zero")
+    }
+
+    fn millis(durations: &[Duration]) -> f64 {
+        durations[0].as_secs_f64() * 1e3
+    }
+
+    /// Three stations: the slowest sets the pace.
+    #[test]
+    fn a_large_reply_takes_the_longer_of_compressing_and_travelling() {
+        let made = [operation(10 * MEGABYTE, Duration::from_millis(100))];
+        let [off, level] = levels(&made);
+        // A tenth of the bytes at 10 Mbit/s is 829 ms with headers: compressing, 100 ms, is hidden but for a chunk's.
+        let slow = millis(&level.durations(&[rate(10_000_000)]));
+        assert!((829.0..834.0).contains(&slow), "{slow}");
+        // At 1 Gbit/s it is 8 ms: compressing, 100 ms, sets the pace.
+        let fast = millis(&level.durations(&[rate(1_000_000_000)]));
+        assert!((100.0..104.0).contains(&fast), "{fast}");
+        let off = millis(&off.durations(&[rate(1_000_000_000)]));
+        assert!((82.0..90.0).contains(&off), "{off}");
+    }
+
+    #[test]
+    fn large_replies_break_even_where_off_sends_as_fast_as_the_level_compresses() {
+        let made = [operation(10 * MEGABYTE, Duration::from_millis(100))];
+        let [off, level] = levels(&made);
+        let Some(BreakEven::At(at)) = break_even(&off, &level) else {
+            panic!("there is a crossing");
+        };
+        // 10 MB, 1500 bytes for each 1448, in 100 ms.
+        let expected = 1e7 * 8.0 * 1500.0 / 1448.0 / 0.1;
+        let error = at.as_bits_per_second() as f64 / expected - 1.0;
+        assert!(error.abs() < 0.03, "{at}, expected {expected}");
+    }
+
+    #[test]
+    fn a_small_exchange_pays_while_its_bytes_take_longer_than_the_codec() {
+        let made = [operation(10_000, Duration::from_micros(50))];
+        let [off, level] = levels(&made);
+        let Some(BreakEven::At(at)) = break_even(&off, &level) else {
+            panic!("there is a crossing");
+        };
+        // 9 kB less on the link, against 55 us of compressing and turning back.
+        let expected = 9_000.0 * 8.0 * 1500.0 / 1448.0 / 55e-6;
+        let error = at.as_bits_per_second() as f64 / expected - 1.0;
+        assert!(error.abs() < 0.05, "{at}, expected {expected}");
+    }
+
+    #[test]
+    fn what_does_not_become_smaller_never_pays() {
+        let made = [operation(100, Duration::from_secs(1))];
+        let [off, level] = levels(&made);
+        assert_eq!(break_even(&off, &level), Some(BreakEven::Never));
+        assert_eq!(break_even(&off, &off), Some(BreakEven::Never));
+    }
+
+    #[test]
+    fn an_exchange_that_does_not_know_its_levels_leaves_its_operation_out() {
+        let mut made = operation(100, Duration::ZERO);
+        made.steps[0].exchange.levels = None;
+        assert_eq!(rewrite::at_level(&made, 0, &|_| true), None);
+        assert!(
+            Level::new(&[made], 0, Duration::ZERO, &|_| true)
+                .durations(&[rate(1_000)])
+                .is_empty()
+        );
+    }
+}

@@ -8,8 +8,8 @@
 //! 1. What passes in one direction of a connection is gathered until it is [`tunnel::MOST_OF_A_CHUNK`], the other direction
 //!    speaks, or an exchange ends with it: that is a chunk, as the end of a lane would read it while the lane has no room.
 //! 2. Chunks go through one context per direction and level, shared by all connections, in the order in which they end.
-//! 3. Bytes of connecting and logging in, the first [`UNKNOWN_LOGIN`] of a protocol that is not known, and chunks below
-//!    [`TINY`] are stored, as the tunnel does.
+//! 3. Bytes of connecting and logging in, the first [`UNKNOWN_LOGIN`] of a protocol that is not known, chunks below [`TINY`] and
+//!    those of connections whose last ones hardly became smaller are stored, as the tunnel does.
 
 use super::codec::Codec;
 use super::way::{Chunk, Cost, Done, Span, Way};
@@ -23,6 +23,8 @@ use model::{
 use std::collections::VecDeque;
 use std::sync::Arc;
 use std::time::Duration;
+use tunnel::lane::TINY;
+use tunnel::lane::worth::Worth;
 use tunnel::{Level, MOST_OF_A_CHUNK};
 
 /// What is to be found out.
@@ -70,7 +72,8 @@ pub struct Squeezer {
     batch: Vec<Waited>,
     batch_bytes: u64,
     waiting: VecDeque<Waiting>,
-    contexts: Contexts,
+    /// Of each level.
+    lanes: Vec<Lane>,
     outcome: Squeezed,
 }
 
@@ -92,14 +95,18 @@ enum Waiting {
     Other(Fact),
 }
 
-/// The contexts of all levels, of both directions.
-type Contexts = Vec<[Codec; 2]>;
+/// A lane at one level: the contexts of both directions, and what is worth compressing.
+#[derive(Default)]
+struct Lane {
+    codecs: [Codec; 2],
+    worth: ConnectionMap<[Worth; 2]>,
+}
 
 impl Squeezer {
     /// One that has seen nothing.
     pub fn new(squeezing: Squeezing) -> Self {
         Self {
-            contexts: contexts(&squeezing),
+            lanes: squeezing.levels.iter().map(|_| Lane::default()).collect(),
             squeezing,
             connections: ConnectionMap::default(),
             batch: Vec::new(),
@@ -190,6 +197,9 @@ impl Squeezer {
                 Waiting::Other(fact) => {
                     if let Fact::Closed(outcome) = &fact {
                         self.connections.remove(&outcome.id);
+                        for lane in &mut self.lanes {
+                            lane.worth.remove(&outcome.id);
+                        }
                     }
                     fact
                 }
@@ -258,10 +268,10 @@ impl Squeezer {
             .collect();
         let mut costs: Vec<Vec<Cost>> = vec![Vec::with_capacity(self.squeezing.levels.len()); batch.len()];
         self.outcome.noise.clear();
-        for (level, contexts) in self.squeezing.levels.iter().zip(&mut self.contexts) {
+        for (level, lane) in self.squeezing.levels.iter().zip(&mut self.lanes) {
             let passes = match self.squeezing.how {
-                How::Passes { .. } => afresh(contexts, *level, &batch, &stored)?,
-                How::Stream => vec![pass(contexts, *level, &batch, &stored)?],
+                How::Passes { .. } => afresh(lane, *level, &batch, &stored)?,
+                How::Stream => vec![lane.pass(*level, &batch, &stored)?],
             };
             self.outcome.noise.push(noise(&passes));
             for (number, costs) in costs.iter_mut().enumerate() {
@@ -280,13 +290,12 @@ impl Squeezer {
 
     fn is_stored(&self, id: ConnectionId, direction: Direction, chunk: &Chunk) -> bool {
         let start = chunk.span.start;
-        chunk.payload.len() < TINY
-            || self.connections.get(&id).is_none_or(|connection| {
-                let unknown = !connection.protocol.is_some_and(Protocol::is_database);
-                connection.ways[direction.index()].is_login(start)
-                    || (unknown && start < UNKNOWN_LOGIN)
-                    || !connection.moves(&self.squeezing.moved)
-            })
+        self.connections.get(&id).is_none_or(|connection| {
+            let unknown = !connection.protocol.is_some_and(Protocol::is_database);
+            connection.ways[direction.index()].is_login(start)
+                || (unknown && start < UNKNOWN_LOGIN)
+                || !connection.moves(&self.squeezing.moved)
+        })
     }
 }
 
@@ -297,36 +306,33 @@ impl Squeezable {
     }
 }
 
+impl Lane {
+    /// The chunks one after another.
+    fn pass(&mut self, level: Level, batch: &[Waited], stored: &[bool]) -> Result<Vec<Cost>> {
+        let chunks = batch.iter().zip(stored);
+        let costs = chunks.map(|((id, direction, chunk), stored)| {
+            let way = direction.index();
+            let worth = &mut self.worth.entry(*id).or_default()[way];
+            let tries = !stored && chunk.payload.len() >= TINY && level != Level::OFF && worth.tries();
+            let passed = self.codecs[way].pass(&chunk.payload, level, !tries)?;
+            if tries {
+                worth.tried(chunk.payload.len(), passed.bytes);
+            }
+            Ok(passed.cost)
+        });
+        costs.collect()
+    }
+}
+
 /// Several passes over the same chunks, each as the first of a lane.
-fn afresh(
-    contexts: &mut [Codec; 2],
-    level: Level,
-    batch: &[Waited],
-    stored: &[bool],
-) -> Result<Vec<Vec<Cost>>> {
+fn afresh(lane: &mut Lane, level: Level, batch: &[Waited], stored: &[bool]) -> Result<Vec<Vec<Cost>>> {
     let mut passes: Vec<Vec<Cost>> = Vec::with_capacity(PASSES);
     while passes.len() < PASSES && passes.first().is_none_or(|first| sum(first) <= LONG) {
-        *contexts = Default::default();
-        passes.push(pass(contexts, level, batch, stored)?);
+        *lane = Lane::default();
+        passes.push(lane.pass(level, batch, stored)?);
     }
-    *contexts = Default::default();
+    *lane = Lane::default();
     Ok(passes)
-}
-
-fn pass(contexts: &mut [Codec; 2], level: Level, batch: &[Waited], stored: &[bool]) -> Result<Vec<Cost>> {
-    let chunks = batch.iter().zip(stored);
-    let costs = chunks.map(|((_, direction, chunk), stored)| {
-        contexts[direction.index()].pass(&chunk.payload, level, *stored)
-    });
-    costs.collect()
-}
-
-fn contexts(squeezing: &Squeezing) -> Contexts {
-    squeezing
-        .levels
-        .iter()
-        .map(|_| [Codec::new(), Codec::new()])
-        .collect()
 }
 
 fn is_full(squeezing: &Squeezing, bytes: u64) -> bool {
@@ -381,9 +387,6 @@ pub const PASSES: usize = 3;
 
 /// A pass that took longer is not repeated.
 pub const LONG: Duration = Duration::from_secs(2);
-
-/// Chunks below this go as they are.
-const TINY: usize = 128;
 
 /// Of a connection whose protocol is not known so many bytes each way may be logging in.
 const UNKNOWN_LOGIN: u64 = 16 * 1024;

@@ -2,7 +2,7 @@
 
 /// Leaves out chunks of a stream whose last ones hardly became smaller: twice as many each time, up to a limit.
 #[derive(Debug)]
-pub(super) struct Worth {
+pub struct Worth {
     /// What the last chunk that was not small was and became.
     last_chunk: (usize, usize),
     /// Chunks that go as they are before the next is tried.
