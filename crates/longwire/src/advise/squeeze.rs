@@ -315,9 +315,7 @@ impl Lane {
             let worth = &mut self.worth.entry(*id).or_default()[way];
             let tries = !stored && chunk.payload.len() >= TINY && level != Level::OFF && worth.tries();
             let passed = self.codecs[way].pass(&chunk.payload, level, !tries)?;
-            if tries {
-                worth.tried(chunk.payload.len(), passed.bytes);
-            }
+            worth.went(tries, chunk.payload.len(), passed.bytes);
             Ok(passed.cost)
         });
         costs.collect()
