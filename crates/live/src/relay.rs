@@ -47,6 +47,7 @@ use model::{ConnectionId, LinkOutcome, Observer};
 use rustls::ClientConfig;
 use shaped::{Check, Shaper};
 use std::net::{SocketAddr, TcpListener};
+use std::os::fd::AsRawFd;
 use std::sync::atomic::{AtomicU8, AtomicU32, Ordering};
 use std::sync::{Arc, mpsc};
 use std::thread::JoinHandle;
@@ -304,10 +305,16 @@ pub(crate) fn listen(address: SocketAddr) -> Result<(TcpListener, SocketAddr), L
         reason => LiveError::ListenFailed { address, reason },
     };
     let listener = TcpListener::bind(address).map_err(fault)?;
+    // SAFETY: no pointers; the socket listens already, which makes this a change of how many may wait. When it fails, they are 128.
+    unsafe { libc::listen(listener.as_raw_fd(), MOST_WAITING) };
     listener.set_nonblocking(true).map_err(fault)?;
     let local_address = listener.local_addr().map_err(fault)?;
     Ok((listener, local_address))
 }
+
+/// Connections that the kernel holds until they are accepted. Of more at a time some would be reset or wait a second: 128, as
+/// the standard library has it, are less than an application's pools that start together.
+const MOST_WAITING: i32 = 4096;
 
 /// As many open files as the system lets this process have.
 pub(crate) fn raise_file_limit() {
