@@ -19,8 +19,8 @@ pub struct TunnelWay {
     pub stored_chunks: u64,
     /// Payload bytes at each level, 0 to 9; known to the end that sends this way only.
     pub payload_bytes_at: [u64; 10],
-    /// Time spent compressing (the end that sends) or turning back (the end that receives). Wall time of the thread that
-    /// does it: on a busy machine it is more than processor time.
+    /// Time spent compressing; known to the end that sends. Wall time of the thread that does it: on a busy machine it is
+    /// more than processor time.
     pub codec_time: Duration,
     /// How often this way had bytes to send and the lane no room for them; known to the end that sends.
     pub stalls: u64,
@@ -31,6 +31,11 @@ pub struct TunnelWay {
 }
 
 impl TunnelWay {
+    /// Whether this end has sent something this way, and so knows what only the sender does.
+    pub fn is_sent_here(&self) -> bool {
+        self.payload_bytes_at.iter().any(|bytes| *bytes > 0)
+    }
+
     /// Tunnel bytes over payload bytes; absent before the first payload. Above 1 where nothing was to be made smaller.
     pub fn compressed_to(&self) -> Option<f64> {
         (self.payload_bytes > 0).then(|| self.tunnel_bytes as f64 / self.payload_bytes as f64)

@@ -54,8 +54,10 @@ pub(super) struct TunnelWayRecord {
     ratio: Option<f64>,
     chunks: u64,
     stored_chunks: u64,
-    level_payload_bytes: [u64; 10],
-    codec_ns: u64,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    level_payload_bytes: Option<[u64; 10]>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    codec_ns: Option<u64>,
     stalls: u64,
     stalled_ns: u64,
     reader_stalls: u64,
@@ -74,8 +76,8 @@ impl TunnelWayRecord {
             ratio: way.ratio(),
             chunks: way.chunks,
             stored_chunks: way.stored_chunks,
-            level_payload_bytes: way.payload_bytes_at,
-            codec_ns: nanos(way.codec_time),
+            level_payload_bytes: way.is_sent_here().then_some(way.payload_bytes_at),
+            codec_ns: way.is_sent_here().then(|| nanos(way.codec_time)),
             stalls: way.stalls,
             stalled_ns: nanos(way.stalled),
             reader_stalls: way.reader_stalls,

@@ -2,7 +2,7 @@
 
 use super::style::{Ink, Style};
 use super::table::Table;
-use super::{DASH, counted};
+use super::{DASH, counted, duration_or_dash};
 use model::{ByteCount, TunnelTotals, TunnelWay, format_duration};
 use std::fmt::Write;
 
@@ -50,7 +50,7 @@ fn ways(totals: &TunnelTotals, style: &Style, out: &mut String) {
             way.ratio()
                 .filter(|_| way.payload_bytes > 0)
                 .map_or_else(|| DASH.to_owned(), |ratio| format!("{ratio:.1}")),
-            format_duration(way.codec_time),
+            duration_or_dash(way.is_sent_here().then_some(way.codec_time)),
             way.stalls.to_string(),
             format_duration(way.stalled),
             way.reader_stalls.to_string(),
@@ -149,7 +149,7 @@ mod tests {
 Tunnel, near end: 37 streams in 60.0 s
                  payload  in the tunnel  ratio  codec time  stalls  stalled  reader stalls
   to the server  4.00 kB        5.00 kB    0.8        0 ns       0     0 ns              0
-  to the client  14.0 MB        1.00 MB   14.0     90.0 ms      12   2.00 s              0
+  to the client  14.0 MB        1.00 MB   14.0           -      12   2.00 s              0
   levels to the server: off 99 %, level 6 under 1 %
   processor time 1.23 s: 0.02 of one on average
   2 lanes up

@@ -47,7 +47,7 @@ const OF_A_WAY: [Metric<TunnelWay>; 8] = [
     (
         "codec_seconds_total",
         COUNTER,
-        "Time spent compressing, or at the end that receives decompressing.",
+        "Time spent compressing. Sender's end only.",
         |way| way.codec_time.as_secs_f64(),
     ),
     (
