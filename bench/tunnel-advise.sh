@@ -38,7 +38,7 @@ main() {
 
 # Rows of words, as different from each other as words in sentences are.
 make_table() {
-    psql -q <<SQL
+    psql -q -o /dev/null <<SQL
 create table article(id int primary key, title text, body text, price numeric);
 select setseed(0.5);
 insert into article select g, 'Article number ' || g || ' of the catalogue', (select string_agg(w, ' ') from (
