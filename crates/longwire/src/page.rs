@@ -90,6 +90,7 @@ impl PageFile {
             example: example.as_ref(),
             grid: grid.as_ref(),
             links: run.links,
+            lab: None,
         })
     }
 

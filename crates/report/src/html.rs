@@ -11,6 +11,7 @@
 
 mod advice;
 mod attribution;
+mod compared;
 mod curve;
 mod grid;
 mod header;
@@ -27,7 +28,7 @@ mod waterfall;
 
 pub use advice::write_advice;
 
-use crate::text::ReadOutcome;
+use crate::text::{LabOutcome, ReadOutcome};
 use grid::View;
 use model::{LinkOutcome, Operation, Prediction};
 use std::io;
@@ -47,6 +48,8 @@ pub struct Page<'a> {
     pub grid: Option<&'a Grid>,
     /// Emulated links of the run: what was asked for and what was realised.
     pub links: &'a [LinkOutcome],
+    /// The lab whose outcome it is.
+    pub lab: Option<&'a LabOutcome>,
 }
 
 /// Predictions for many links, between which the sliders interpolate: in the round trip linearly, in the rate
@@ -77,6 +80,7 @@ pub fn write(page: &Page<'_>, out: &mut impl io::Write) -> io::Result<()> {
     let mut html = String::with_capacity(1 << 17);
     header::begin(page, &mut html);
     notes::warnings(&page.outcome.warnings, &mut html);
+    compared::section(page.lab, &mut html);
     operations::section(page.outcome, &mut html);
     predicted::section(page, view.as_ref(), &mut html);
     measured::section(&page.outcome.predictions, &mut html);

@@ -162,11 +162,24 @@ fn nothing_seen_and_nothing_predicted_is_a_page_too() {
         example: None,
         grid: None,
         links: &[],
+        lab: None,
     });
     well_formed(&text);
     assert!(text.contains("No TCP connection was seen."));
     assert!(!text.contains("<script"), "nothing moves");
     assert!(!text.contains("What distance would cost"));
+}
+
+#[test]
+fn variants_of_a_lab_stand_beside_each_other() {
+    let sample = full();
+    let lab = samples::lab();
+    let text = html(&Page {
+        lab: Some(&lab),
+        ..sample.page()
+    });
+    well_formed(&text);
+    assert!(text.contains("Variants compared") && text.contains("data-label=\"times\">14.2<"));
 }
 
 #[test]

@@ -44,6 +44,7 @@ pub fn write(page: PageFile, plan: &Plan, outcome: &LabOutcome, basis: Basis<'_>
         example: example.as_ref(),
         grid: Some(&grid),
         links: &read.links,
+        lab: Some(outcome),
     })
 }
 

@@ -157,6 +157,20 @@ impl LabOutcome {
         })
     }
 
+    /// Whether variants were measured to be compared.
+    pub(crate) fn is_comparison(&self) -> bool {
+        self.points.iter().any(|point| point.against.is_some())
+    }
+
+    /// Places of the settings that tell points apart: how much was measured does not.
+    pub(crate) fn shown_settings(&self) -> Vec<usize> {
+        let settings = self.settings.iter().enumerate();
+        settings
+            .filter(|(_, setting)| !setting.starts_with("measure."))
+            .map(|(column, _)| column)
+            .collect()
+    }
+
     /// How far later measurements without distance were from the first, as shares of it: least and most. Absent when
     /// there was no later one.
     pub fn drift(&self) -> Option<(f64, f64)> {
@@ -200,7 +214,7 @@ pub fn lab_view(outcome: &LabOutcome, style: &Style) -> String {
     } else {
         format!("Lab {}: {}", outcome.name, counted(all as u64, "point"))
     };
-    let heading = if is_comparison(outcome) {
+    let heading = if outcome.is_comparison() {
         format!("{heading}, time of one {}", outcome.operation)
     } else {
         format!(
@@ -210,7 +224,7 @@ pub fn lab_view(outcome: &LabOutcome, style: &Style) -> String {
     };
     let mut out = style.paint(Ink::Heading, &heading);
     out.push('\n');
-    if is_comparison(outcome) {
+    if outcome.is_comparison() {
         out.push_str(&lab_comparison::tables(outcome, style));
     } else {
         out.push_str(&with_chart(outcome, style));
@@ -231,11 +245,6 @@ pub fn lab_view(outcome: &LabOutcome, style: &Style) -> String {
         let _ = writeln!(out, "{}", style.paint(Ink::Warning, &text));
     }
     out
-}
-
-/// Whether variants were measured to be compared.
-fn is_comparison(outcome: &LabOutcome) -> bool {
-    outcome.points.iter().any(|point| point.against.is_some())
 }
 
 /// The table, and behind each row its bar where there is room: as long as what was measured, with a mark where the
@@ -310,7 +319,7 @@ fn bar(point: &LabPoint, longest: Duration, room: usize) -> String {
 }
 
 fn table(outcome: &LabOutcome) -> Table {
-    let shown = shown_settings(outcome);
+    let shown = outcome.shown_settings();
     let mut headings: Vec<String> = shown
         .iter()
         .map(|&column| short(&outcome.settings[column]))
@@ -330,15 +339,6 @@ fn table(outcome: &LabOutcome) -> Table {
         table.row(cells);
     }
     table
-}
-
-/// Places of the settings that tell points apart: how much was measured does not.
-pub(super) fn shown_settings(outcome: &LabOutcome) -> Vec<usize> {
-    let settings = outcome.settings.iter().enumerate();
-    settings
-        .filter(|(_, setting)| !setting.starts_with("measure."))
-        .map(|(column, _)| column)
-        .collect()
 }
 
 fn figures_of(point: &LabPoint) -> [String; 5] {
@@ -434,7 +434,8 @@ fn floor_line(outcome: &LabOutcome) -> String {
 
 fn errors_line(outcome: &LabOutcome, errors: &LabErrors) -> String {
     let worst = &outcome.points[errors.worst_point];
-    let place: Vec<(String, String)> = shown_settings(outcome)
+    let place: Vec<(String, String)> = outcome
+        .shown_settings()
         .into_iter()
         .map(|column| (outcome.settings[column].clone(), worst.values[column].clone()))
         .collect();

@@ -1,7 +1,7 @@
 //! A lab whose variants are compared: for each place of the sweep the columns of JMeter's aggregate report, and what every
 //! operation cost processors and link.
 
-use super::lab::{LabOutcome, LabPoint, LabRound, short, shown_settings};
+use super::lab::{LabOutcome, LabPoint, LabRound, short};
 use super::prediction::{error_text, number};
 use super::style::{Ink, Style};
 use super::table::Table;
@@ -40,6 +40,13 @@ impl LabTimes {
 }
 
 impl LabPoint {
+    /// Operations a second over all rounds; absent where it was not measured.
+    pub fn throughput(&self) -> Option<f64> {
+        let operations = self.measured.as_ref()?.operations as f64;
+        let seconds: f64 = self.rounds.iter().map(|round| round.elapsed.as_secs_f64()).sum();
+        Some(operations / seconds.max(1e-9))
+    }
+
     /// The spread of the durations of all rounds together; where their samples are not known, of the middle one.
     pub fn spread(&self) -> Distribution {
         let mut all = DistributionBuilder::new();
@@ -79,7 +86,7 @@ pub(super) fn tables(outcome: &LabOutcome, style: &Style) -> String {
 /// The points by what they have in common beside their variant, in the order of the file.
 fn places(outcome: &LabOutcome) -> Vec<(String, Vec<(&str, &LabPoint)>)> {
     let (mut variant, mut beside) = (None, Vec::new());
-    for column in shown_settings(outcome) {
+    for column in outcome.shown_settings() {
         if outcome.settings[column] == VARIANT {
             variant = Some(column);
         } else {

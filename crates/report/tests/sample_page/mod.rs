@@ -28,6 +28,7 @@ impl Sample {
             example: Some(&self.example),
             grid: Some(&self.grid),
             links: &self.links,
+            lab: None,
         }
     }
 }
