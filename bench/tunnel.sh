@@ -2,10 +2,10 @@
 # tunnel.sh: what `longwire tunnel` costs where there is no distance: throughput of a large text result, and time added to
 # `select 1`, beside a plain `longwire relay`, `ssh -L` and `ssh -C -L`.
 #
-# Everything is on loopback, where a tunnel can only lose. Text: psql copies rows of 480 bytes out, of words that zlib level 2
-# makes some 16 times smaller, 2,000 different ones again and again. `select 1`: pgbench with one client; time added is a way's time of a transaction less that of the
-# straight one in the same round. Every round visits every way, so that ratios are of neighbours in time; reported are
-# medians of the rounds' ratios, with the least and the most.
+# Everything is on loopback, where a tunnel can only lose. Text: psql copies rows of 480 bytes out, 2,000 different ones again and
+# again, of words that zlib level 2 makes some 16 times smaller. `select 1`: pgbench with one client; time added is a way's time
+# of a transaction less that of the straight one in the same round. Every round visits every way, so that ratios are of
+# neighbours in time; reported are medians of the rounds' ratios, with the least and the most.
 #
 # Ways: direct; relay; tunnel-N[-plain]: level N (or auto), with TLS unless plain; ssh, ssh-C.
 # BENCH_ROUNDS (7), BENCH_SECONDS (3) of select 1 a cell, BENCH_BULK_ROUNDS (5), BENCH_BULK_MB (400) change the run.

@@ -1,6 +1,6 @@
 -- 20,000 rows of text, for PostgreSQL and MariaDB. No two are the same; the words come from short lists, as in logs and orders.
 -- 500 of them, with all that the protocol puts around them, are 56 kB on PostgreSQL's wire and 52 kB on MariaDB's; zlib level 2
--- makes them 14.7 and 12.1 times smaller.
+-- makes them 15.9 and 12.1 times smaller: 14 to 1 between the two.
 create table digits (d int primary key);
 insert into digits values (0), (1), (2), (3), (4), (5), (6), (7), (8), (9);
 create table notes (id int primary key, note varchar(200) not null);
