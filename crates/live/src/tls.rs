@@ -10,6 +10,7 @@ use model::Direction;
 use rustls::pki_types::{CertificateDer, ServerName};
 use rustls::{CertificateError, ClientConfig, ClientConnection, Connection, HandshakeKind};
 use std::io::{self, ErrorKind, IoSlice, Read, Write};
+use std::ops::Range;
 use std::sync::Arc;
 
 pub(crate) use trust::configure;
@@ -23,6 +24,8 @@ pub(crate) struct TlsSocket {
     stamp: Option<WallStamp>,
     /// Whether the last ciphertext was all there was.
     emptied: bool,
+    /// Ciphertext that was read and not yet looked at; absent where the session reads for itself, a few KiB at a time.
+    ahead: Option<Ahead>,
     farewell_said: bool,
     /// Bytes of ciphertext that passed ([`Direction::index`]).
     passed: [u64; 2],
@@ -94,6 +97,7 @@ impl TlsSocket {
             session,
             stamp: None,
             emptied: false,
+            ahead: None,
             farewell_said: false,
             passed: [0; 2],
         }
@@ -174,7 +178,26 @@ impl TlsSocket {
         }
     }
 
+    /// From now on reads much at once: for sockets that carry much.
+    pub(crate) fn read_ahead(&mut self) {
+        self.ahead.get_or_insert_with(|| Ahead {
+            bytes: vec![0; READ_AHEAD].into_boxed_slice(),
+            waiting: 0..0,
+        });
+    }
+
     fn read_ciphertext(&mut self) -> io::Result<usize> {
+        if let Some(ahead) = &mut self.ahead {
+            if ahead.waiting.is_empty() {
+                self.emptied = ahead.fill(&self.socket)?;
+            }
+            let mut waiting = ahead.bytes.get(ahead.waiting.clone()).unwrap_or_default();
+            let count = self.session.read_tls(&mut waiting)?;
+            ahead.waiting.start += count;
+            let direction = self.sends().reverse();
+            self.passed[direction.index()] += count as u64;
+            return Ok(count);
+        }
         let mut wire = Wire {
             socket: &self.socket,
             stamp: None,
@@ -234,11 +257,15 @@ impl TlsSocket {
         match self.receive(buffer) {
             Received::Bytes { count, stamp, .. } => Received::Bytes {
                 count,
-                emptied: self.emptied && count < buffer.len(),
+                emptied: self.emptied && !self.has_ahead() && count < buffer.len(),
                 stamp,
             },
             other => other,
         }
+    }
+
+    fn has_ahead(&self) -> bool {
+        self.ahead.as_ref().is_some_and(|ahead| !ahead.waiting.is_empty())
     }
 
     /// Encrypts and sends; takes no more while [`CIPHERTEXT_LIMIT`] waits for the kernel.
@@ -289,6 +316,32 @@ impl TlsSocket {
         said
     }
 }
+
+/// Ciphertext between the socket and the session.
+#[derive(Debug)]
+struct Ahead {
+    bytes: Box<[u8]>,
+    waiting: Range<usize>,
+}
+
+impl Ahead {
+    /// Reads what there is, when nothing waits; whether that was all. An end leaves nothing waiting, which the session takes for
+    /// an end.
+    fn fill(&mut self, socket: &Socket) -> io::Result<bool> {
+        match socket.read(&mut self.bytes) {
+            Received::Bytes { count, emptied, .. } => {
+                self.waiting = 0..count;
+                Ok(emptied)
+            }
+            Received::Nothing => Err(ErrorKind::WouldBlock.into()),
+            Received::End => Ok(true),
+            Received::Broken(OsError(code)) => Err(io::Error::from_raw_os_error(code)),
+        }
+    }
+}
+
+/// Several records of the longest kind.
+const READ_AHEAD: usize = 64 * 1024;
 
 /// The ciphertext end of a session.
 struct Wire<'a> {

@@ -33,6 +33,14 @@ impl Transport {
         }
     }
 
+    /// From now on reads much at once, where it decrypts.
+    pub(crate) fn read_ahead(&mut self) {
+        match self {
+            Self::Plain(_) => {}
+            Self::Tls(tls) => tls.read_ahead(),
+        }
+    }
+
     /// As [`Socket::read`].
     pub(crate) fn read(&mut self, buffer: &mut [u8]) -> Received {
         match self {

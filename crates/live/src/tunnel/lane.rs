@@ -73,7 +73,7 @@ impl Carrier {
     pub fn new(
         role: Role,
         wish: Wish,
-        transport: Transport,
+        mut transport: Transport,
         peer: SocketAddr,
         tally: Arc<Tally>,
         mailbox: Arc<Mailbox>,
@@ -81,6 +81,7 @@ impl Carrier {
         let poller = Poller::new()?;
         poller.watch(transport.socket().as_fd(), LANE)?;
         poller.watch_bell(mailbox.bell(), BELL)?;
+        transport.read_ahead();
         transport.socket().forget_stamps();
         transport.socket().limit_unsent(MOST_UNSENT_IN_KERNEL);
         let now = tally.now();

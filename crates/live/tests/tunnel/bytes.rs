@@ -49,6 +49,21 @@ fn bytes_come_back_at_every_level() {
 }
 
 #[test]
+fn bytes_come_back_over_encrypted_lanes() {
+    let tunnel = Tunnel::encrypted(stand::echo_server(), 1, 2);
+    thread::scope(|scope| {
+        for seed in 0..10 {
+            let tunnel = &tunnel;
+            scope.spawn(move || there_and_back(tunnel, seed, 2_000_000));
+        }
+    });
+    stand::eventually("all streams over", || tunnel.near.totals().open_streams == 0);
+    let totals = tunnel.near.totals();
+    assert_eq!((totals.streams, totals.broken_streams, totals.lanes), (10, 0, 2));
+    assert_eq!(totals.ways[1].payload_bytes, 20_000_000);
+}
+
+#[test]
 fn two_hundred_streams_at_once_do_not_mix() {
     let tunnel = Tunnel::before(stand::echo_server(), 1, 2);
     thread::scope(|scope| {

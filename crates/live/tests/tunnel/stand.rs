@@ -1,6 +1,7 @@
 //! A database that is a thread, both ends of a tunnel before it, and what they told.
 
 use live::Clock;
+use live::tunnel::keys::{SecretKey, generate_key_files};
 use live::tunnel::{Far, FarOptions, Near, NearOptions, Notice, Security};
 use std::io::{Read, Write};
 use std::net::{SocketAddr, TcpListener, TcpStream};
@@ -20,11 +21,15 @@ pub fn any_port() -> SocketAddr {
 
 /// A far end before `database`.
 pub fn far(database: SocketAddr, listen: SocketAddr) -> (Far, Told) {
+    far_with(database, listen, Security::None)
+}
+
+fn far_with(database: SocketAddr, listen: SocketAddr, security: Security) -> (Far, Told) {
     let (told, notify) = ear();
     let far = Far::start(FarOptions {
         listen: vec![listen],
         to: database.to_string(),
-        security: Security::None,
+        security,
         level: None,
         isolate: None,
         notify,
@@ -35,11 +40,15 @@ pub fn far(database: SocketAddr, listen: SocketAddr) -> (Far, Told) {
 
 /// A near end of `far` with so many lanes at this level.
 pub fn near(far: SocketAddr, level: u8, lanes: usize) -> (Near, Told) {
+    near_with(far, level, lanes, Security::None)
+}
+
+fn near_with(far: SocketAddr, level: u8, lanes: usize, security: Security) -> (Near, Told) {
     let (told, notify) = ear();
     let near = Near::start(NearOptions {
         listen: vec![any_port()],
         far: far.to_string(),
-        security: Security::None,
+        security,
         level: LevelChoice::Fixed(Level::of(level).expect("a level")),
         isolate: Isolation::None,
         compress_login: false,
@@ -69,8 +78,31 @@ pub struct Tunnel {
 
 impl Tunnel {
     pub fn before(database: SocketAddr, level: u8, lanes: usize) -> Self {
-        let (far, far_told) = far(database, any_port());
-        let (near, near_told) = near(far.addresses()[0], level, lanes);
+        Self::between(database, level, lanes, [Security::None, Security::None])
+    }
+
+    /// With keys, which are made anew.
+    pub fn encrypted(database: SocketAddr, level: u8, lanes: usize) -> Self {
+        let place = tempfile::tempdir().expect("a directory");
+        let keys = ["near", "far"].map(|end| {
+            let path = place.path().join(end);
+            let path = path.to_str().expect("a path");
+            generate_key_files(path).expect("a key");
+            SecretKey::load(path).expect("the key")
+        });
+        let [near, far] = keys.each_ref().map(SecretKey::fingerprint);
+        let [near_key, far_key] = keys;
+        let of = |own, peer| Security::Keys {
+            own,
+            peers: vec![peer],
+        };
+        Self::between(database, level, lanes, [of(near_key, far), of(far_key, near)])
+    }
+
+    fn between(database: SocketAddr, level: u8, lanes: usize, security: [Security; 2]) -> Self {
+        let [near_security, far_security] = security;
+        let (far, far_told) = far_with(database, any_port(), far_security);
+        let (near, near_told) = near_with(far.addresses()[0], level, lanes, near_security);
         Self {
             near,
             far,
