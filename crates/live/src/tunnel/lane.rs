@@ -385,10 +385,12 @@ impl Carrier {
     }
 
     fn next_event(&mut self) -> Result<Option<Done>, LaneError> {
+        let began = self.lane.decodes_next().then(|| self.tally.now());
         let Some(event) = self.lane.next()? else {
             return Ok(None);
         };
-        Ok(Some(match event {
+        let took = began.map_or(Duration::ZERO, |began| self.tally.now().since(began));
+        let done = match event {
             Event::Hello(wish) => Done::Greeted(wish),
             Event::Opened(id) => Done::Opened(id),
             Event::Finished(id) => Done::Finished(id),
@@ -405,7 +407,9 @@ impl Carrier {
                     }
                 }
             },
-        }))
+        };
+        self.lane.came.codec_time += took;
+        Ok(Some(done))
     }
 
     fn greeted(&mut self, wish: Wish) {

@@ -200,10 +200,8 @@ fn a_far_end_that_is_gone_ends_its_streams_and_new_ones_work_when_it_is_back() {
         }
     });
     thread::sleep(Duration::from_millis(100));
-    let began = Instant::now();
     let (far, _) = stand::far(database, address);
     assert!(waits.join().expect("no panic"), "the one that waited is served");
-    assert!(began.elapsed() < Duration::from_secs(1), "{:?}", began.elapsed());
     stand::eventually("it is over", || near.totals().open_streams == 0);
     let totals = near.stop();
     assert_eq!(
