@@ -4,16 +4,19 @@
 //! and sent; what comes over the lane goes to its stream's socket. Sending is pulled: a stream is read only when the lane has room
 //! and the other end takes more of it.
 
+mod sending;
+mod streams;
+
 use super::TunnelError;
 use super::far::Database;
 use super::handshake;
 use super::mailbox::Mailbox;
-use super::notice::{Notice, Refused};
-use super::stream::{Course, Local};
+use super::notice::Notice;
+use super::stream::Local;
 use super::tally::{LaneFigures, Tally};
 use crate::error::{LiveError, OsError};
 use crate::poller::{Poller, Ready, ReadyList};
-use crate::socket::{Received, Sent, Socket};
+use crate::socket::Received;
 use crate::transport::Transport;
 use model::Timestamp;
 use std::collections::HashMap;
@@ -22,10 +25,7 @@ use std::os::fd::AsFd;
 use std::sync::Arc;
 use std::time::Duration;
 use tunnel::frame::{GoodbyeReason, ResetReason};
-use tunnel::lane::TINY;
-use tunnel::{
-    Auto, Event, Isolation, Lane, LaneError, Level, LevelChoice, MOST_OF_A_CHUNK, Pick, StreamId, Wish,
-};
+use tunnel::{Auto, Event, Isolation, Lane, LaneError, LevelChoice, MOST_OF_A_CHUNK, StreamId, Wish};
 
 /// What an end of a lane is there for.
 pub(super) enum Role {
@@ -208,139 +208,6 @@ impl Carrier {
         self.drop_if_over(id);
     }
 
-    /// Sends chunks of the streams whose turn it is until nobody has any or the lane has no room.
-    fn send_chunks(&mut self) -> Result<(), TunnelError> {
-        while self.blocked.is_none() {
-            while let Some(pick) = self.lane.pick() {
-                self.take_turn(pick)?;
-            }
-            if self.lane.unsent().is_empty() {
-                self.lane.idle();
-                if let Some(auto) = &mut self.auto {
-                    auto.idle(self.tally.now());
-                }
-                break;
-            }
-            self.send_unsent()?;
-        }
-        Ok(())
-    }
-
-    fn send_unsent(&mut self) -> Result<(), TunnelError> {
-        let unsent = self.lane.unsent();
-        let offered = unsent.len();
-        match self.transport.send(unsent) {
-            Sent::Bytes(count) => {
-                self.lane.sent(count);
-                let is_full = count < offered || self.transport.has_unsent();
-                if is_full || self.auto.is_some() {
-                    self.took(count, is_full);
-                }
-                Ok(())
-            }
-            Sent::Broken(reason) => Err(self.broken(reason)),
-        }
-    }
-
-    /// The lane's socket took so many bytes, and perhaps takes no more for now.
-    fn took(&mut self, count: usize, is_full: bool) {
-        let at = self.tally.now();
-        if let Some(auto) = &mut self.auto {
-            auto.sent(at, count);
-            if is_full {
-                auto.full(at);
-            }
-        }
-        if is_full {
-            self.blocked = Some(at);
-            self.lane.out.stalls += 1;
-            self.lane.full(at);
-            self.limit_unsent();
-        }
-    }
-
-    /// Has the kernel take about as much ahead as the lane does: what waits there cannot be overtaken by a small message.
-    fn limit_unsent(&mut self) {
-        let enough = u32::try_from(self.lane.enough()).unwrap_or(MOST_UNSENT_IN_KERNEL);
-        let limit = enough.min(MOST_UNSENT_IN_KERNEL);
-        if limit > self.unsent_limit * 2 || limit < self.unsent_limit / 2 {
-            self.unsent_limit = limit;
-            self.transport.socket().limit_unsent(limit);
-        }
-    }
-
-    fn take_turn(&mut self, pick: Pick) -> Result<(), TunnelError> {
-        let id = pick.stream;
-        let Some(local) = self.streams.get_mut(&id).filter(|local| local.is_open()) else {
-            self.lane.drained(id);
-            return Ok(());
-        };
-        let room = self.chunk.get_mut(..pick.most).unwrap_or_default();
-        match local.socket.read(room) {
-            Received::Bytes { count, emptied, .. } => {
-                let drained = emptied && !local.ending;
-                let chunk = room.get(..count).unwrap_or_default();
-                let may_compress = local.may_compress(self.tally.sends(), chunk);
-                self.send_chunk(id, count, drained, may_compress)?;
-            }
-            Received::Nothing => self.lane.drained(id),
-            Received::End => {
-                self.lane.finish(id);
-                self.drop_if_over(id);
-            }
-            Received::Broken(_) => self.break_stream(id),
-        }
-        Ok(())
-    }
-
-    fn send_chunk(
-        &mut self,
-        id: StreamId,
-        count: usize,
-        drained: bool,
-        may_compress: bool,
-    ) -> Result<(), TunnelError> {
-        let chunk = self.chunk.get(..count).unwrap_or_default();
-        let fixed = match self.wish.level {
-            _ if !may_compress => Level::OFF,
-            LevelChoice::Fixed(level) => level,
-            LevelChoice::Auto => Level::OFF,
-        };
-        if self.auto.is_none() && (fixed == Level::OFF || count < TINY) {
-            // Nothing of it is worth the clock.
-            return match self.lane.send(id, chunk, drained, fixed) {
-                Ok(_) => Ok(()),
-                Err(reason) => Err(self.breach(reason)),
-            };
-        }
-        let began = self.tally.now();
-        let level = match &mut self.auto {
-            Some(auto) if may_compress => {
-                if auto.wants_path(began)
-                    && let Some(known) = self.transport.socket().info()
-                    && let (Some(delivered), Some(rtt)) = (known.delivery_rate, known.min_rtt)
-                {
-                    auto.path(began, delivered, rtt);
-                }
-                auto.level(began)
-            }
-            Some(_) | None => fixed,
-        };
-        let framed = match self.lane.send(id, chunk, drained, level) {
-            Ok(framed) => framed,
-            Err(reason) => return Err(self.breach(reason)),
-        };
-        let at = self.tally.now();
-        let took = at.since(began);
-        if framed.level != Level::OFF {
-            self.lane.out.codec_time += took;
-        }
-        if let Some(auto) = &mut self.auto {
-            auto.chunk(at, framed.level, count, framed.bytes, took);
-        }
-        Ok(())
-    }
-
     fn read_lane(&mut self) -> Result<(), TunnelError> {
         match self.transport.read(self.lane.space()) {
             Received::Bytes { count, emptied, .. } => {
@@ -443,174 +310,6 @@ impl Carrier {
         self.mailbox.bell().ring();
     }
 
-    fn take_in(&mut self) {
-        for arrival in self.mailbox.take() {
-            let Some(id) = self.lane.open() else {
-                self.mailbox.release(1);
-                self.refuse(arrival.socket, arrival.client, Refused::TooMany);
-                continue;
-            };
-            let mut local = Local::new(arrival.socket, Course::Open, arrival.client);
-            if !self.wish.compress_login {
-                local.watch_login(None);
-            }
-            if self.poller.watch(local.socket.as_fd(), id.0.into()).is_err() {
-                self.lane.reset(id, ResetReason::Broken);
-                self.mailbox.release(1);
-                continue;
-            }
-            self.tally.stream_opened();
-            self.streams.insert(id, local);
-            self.lane.readable(id);
-        }
-    }
-
-    fn refuse(&self, socket: Socket, client: SocketAddr, reason: Refused) {
-        socket.reset();
-        self.tally.stream_refused();
-        self.tally.tell(&Notice::StreamRefused { client, reason });
-    }
-
-    /// A client connected at the near end: so does this one, to the database.
-    fn connect(&mut self, id: StreamId) {
-        self.tally.stream_opened();
-        self.connect_to(id, 0, None);
-    }
-
-    /// Tries the database's addresses from this place in their list on.
-    fn connect_to(&mut self, id: StreamId, first: usize, mut fault: Option<TunnelError>) {
-        let Role::Far { database, .. } = &self.role else {
-            return;
-        };
-        let database = Arc::clone(database);
-        for (place, address) in database.addresses.iter().enumerate().skip(first) {
-            let begun = Socket::connect(address).and_then(|socket| {
-                match self.poller.watch(socket.as_fd(), id.0.into()) {
-                    Ok(()) => Ok(socket),
-                    Err(_) => Err(OsError(libc::ENOMEM)),
-                }
-            });
-            match begun {
-                Ok(socket) => {
-                    let course = Course::Connecting {
-                        address: *address,
-                        next: place + 1,
-                        since: self.tally.now(),
-                    };
-                    let new = match self.streams.remove(&id) {
-                        Some(before) => before.instead(socket, course),
-                        None => self.new_to(*address, socket, course),
-                    };
-                    self.streams.insert(id, new);
-                    self.connecting += 1;
-                    return self.connect_progress(id);
-                }
-                Err(reason) => fault = Some(database.unreachable(*address, reason)),
-            }
-        }
-        self.give_up(id, fault);
-    }
-
-    fn new_to(&self, database: SocketAddr, socket: Socket, course: Course) -> Local {
-        let mut local = Local::new(socket, course, database);
-        if !self.wish.compress_login {
-            local.watch_login(Some(database.port()));
-        }
-        local
-    }
-
-    fn connect_progress(&mut self, id: StreamId) {
-        let Some(local) = self.streams.get_mut(&id) else {
-            return;
-        };
-        let Course::Connecting { address, next, .. } = local.course else {
-            return;
-        };
-        match local.socket.connected() {
-            Ok(false) => {}
-            Ok(true) => {
-                self.connecting -= 1;
-                local.course = Course::Open;
-                self.tally.stream_works();
-                match local.flush() {
-                    Ok(count) => {
-                        self.lane.consumed(id, count);
-                        self.lane.readable(id);
-                    }
-                    Err(_) => self.break_stream(id),
-                }
-            }
-            Err(reason) => self.next_address(id, address, next, reason),
-        }
-    }
-
-    fn next_address(&mut self, id: StreamId, address: SocketAddr, next: usize, reason: OsError) {
-        self.connecting -= 1;
-        let fault = match &self.role {
-            Role::Far { database, .. } => Some(database.unreachable(address, reason)),
-            Role::Near(_) => None,
-        };
-        self.connect_to(id, next, fault);
-    }
-
-    /// No address of the database is left.
-    fn give_up(&mut self, id: StreamId, fault: Option<TunnelError>) {
-        self.streams.remove(&id);
-        self.lane.reset(id, ResetReason::NoDatabase);
-        self.tally.streams_broken(1);
-        if let Some(reason) = fault {
-            self.tally.tell(&Notice::DatabaseUnreachable { reason });
-        }
-    }
-
-    /// A stream's socket was reset or broke: so does the other side.
-    fn break_stream(&mut self, id: StreamId) {
-        self.lane.reset(id, ResetReason::Broken);
-        if self.streams.remove(&id).is_some() {
-            self.tally.streams_broken(1);
-            self.released(1);
-        }
-    }
-
-    /// The other side of a stream was reset or broke: so does this.
-    fn was_reset(&mut self, id: StreamId, reason: ResetReason) {
-        let Some(local) = self.streams.remove(&id) else {
-            return;
-        };
-        if !local.is_open() {
-            self.connecting -= 1;
-        }
-        self.released(1);
-        match reason {
-            ResetReason::Full => return self.refuse(local.socket, local.peer, Refused::FarFull),
-            ResetReason::Broken => {}
-            ResetReason::NoDatabase => self.tally.tell(&Notice::StreamRefused {
-                client: local.peer,
-                reason: Refused::NoDatabase,
-            }),
-        }
-        local.socket.reset();
-        self.tally.streams_broken(1);
-    }
-
-    /// Closes a stream's socket when both directions are done.
-    fn drop_if_over(&mut self, id: StreamId) {
-        let over = self
-            .streams
-            .get(&id)
-            .is_some_and(|local| local.is_finished() && self.lane.has_finished(id));
-        if over {
-            self.streams.remove(&id);
-            self.released(1);
-        }
-    }
-
-    fn released(&self, count: usize) {
-        if matches!(self.role, Role::Near(_)) {
-            self.mailbox.release(count);
-        }
-    }
-
     /// Looks after what time decides: answers that do not come.
     fn look_after(&mut self, now: Timestamp) -> Result<(), TunnelError> {
         let (end, peer) = (self.tally.end().other(), self.peer);
@@ -633,25 +332,6 @@ impl Carrier {
             self.send_chunks()?;
         }
         Ok(())
-    }
-
-    fn give_up_late(&mut self, now: Timestamp) {
-        if self.connecting == 0 {
-            return;
-        }
-        let late: Vec<_> = self
-            .streams
-            .iter()
-            .filter_map(|(id, local)| match local.course {
-                Course::Connecting { address, next, since } if now.since(since) >= CONNECT_LIMIT => {
-                    Some((*id, address, next))
-                }
-                Course::Connecting { .. } | Course::Open => None,
-            })
-            .collect();
-        for (id, address, next) in late {
-            self.next_address(id, address, next, OsError(libc::ETIMEDOUT));
-        }
     }
 
     fn patience(&self) -> Duration {

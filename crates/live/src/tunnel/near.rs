@@ -14,8 +14,8 @@ use crate::relay;
 use keeper::Keeper;
 use model::TunnelTotals;
 use std::net::SocketAddr;
-use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, mpsc};
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 use tunnel::{End, Wish};
@@ -27,7 +27,7 @@ pub struct Near {
     shared: Arc<Shared>,
     mailboxes: Vec<Arc<Mailbox>>,
     acceptor: JoinHandle<()>,
-    keepers: Vec<JoinHandle<()>>,
+    keepers_done: mpsc::Receiver<()>,
 }
 
 /// What all threads of a near end know.
@@ -90,16 +90,16 @@ impl Near {
             .collect::<Result<Vec<_>, _>>()?;
         let room = WaitingRoom::new(listeners, Arc::clone(&shared), mailboxes.clone())?;
         let acceptor = room.start()?;
-        let keepers = mailboxes
-            .iter()
-            .map(|mailbox| Keeper::start(Arc::clone(&shared), Arc::clone(mailbox)))
-            .collect::<Result<_, _>>()?;
+        let (done, keepers_done) = mpsc::channel();
+        for mailbox in &mailboxes {
+            Keeper::start(Arc::clone(&shared), Arc::clone(mailbox), done.clone())?;
+        }
         Ok(Self {
             addresses,
             shared,
             mailboxes,
             acceptor,
-            keepers,
+            keepers_done,
         })
     }
 
@@ -121,10 +121,11 @@ impl Near {
         // Neither runs foreign code; if one panicked there is nothing left to stop.
         self.acceptor.join().ok();
         let until = Instant::now() + LEAVE_LIMIT;
-        for keeper in self.keepers {
+        for _ in 0..self.mailboxes.len() {
             // One that is connecting to a host that does not answer is not waited for.
-            while !keeper.is_finished() && Instant::now() < until {
-                std::thread::sleep(Duration::from_millis(1));
+            let left = until.saturating_duration_since(Instant::now());
+            if self.keepers_done.recv_timeout(left).is_err() {
+                break;
             }
         }
         self.shared.tally.totals(0)

@@ -13,8 +13,7 @@ use crate::sandbox::block_all_signals;
 use crate::socket::Socket;
 use crate::transport::Transport;
 use std::net::{SocketAddr, TcpStream, ToSocketAddrs};
-use std::sync::Arc;
-use std::thread::JoinHandle;
+use std::sync::{Arc, mpsc};
 use std::time::Duration;
 use tunnel::End;
 
@@ -26,7 +25,12 @@ pub(super) struct Keeper {
 }
 
 impl Keeper {
-    pub fn start(shared: Arc<Shared>, mailbox: Arc<Mailbox>) -> Result<JoinHandle<()>, LiveError> {
+    /// `done` is told when it has ended.
+    pub fn start(
+        shared: Arc<Shared>,
+        mailbox: Arc<Mailbox>,
+        done: mpsc::Sender<()>,
+    ) -> Result<(), LiveError> {
         let poller = Poller::new()?;
         poller.watch_bell(mailbox.bell(), 0)?;
         let keeper = Self {
@@ -37,7 +41,10 @@ impl Keeper {
         relay::spawn("tunnel-lane".to_owned(), move || {
             block_all_signals();
             keeper.keep();
-        })
+            // Nobody waits any more when the near end was dropped.
+            done.send(()).ok();
+        })?;
+        Ok(())
     }
 
     fn keep(&self) {

@@ -1,0 +1,181 @@
+//! What comes over a lane: from frames to events.
+
+use super::stream::{Place, Stream};
+use super::{BASE_WINDOW, Event, Lane, LaneError, MOST_STREAMS, MOST_UNSENT, MOST_WINDOW, Seen};
+use crate::Coding;
+use crate::frame::{self, Control, End, Frame, ResetReason, StreamId};
+use std::ops::Range;
+
+impl Lane {
+    pub(super) fn look_for_hello(&mut self) -> Result<Seen, LaneError> {
+        let Some((wish, length)) = frame::read_hello(self.incoming.waiting())? else {
+            return Ok(Seen::Nothing);
+        };
+        self.incoming.take(length);
+        self.came.tunnel_bytes += length as u64;
+        self.greeted = true;
+        Ok(Seen::Event(Event::Hello(wish)))
+    }
+
+    pub(super) fn look(&mut self) -> Result<Seen, LaneError> {
+        let (frame, length) = match frame::read(self.incoming.waiting())? {
+            None => return Ok(Seen::Nothing),
+            Some(read) => read,
+        };
+        let seen = match frame {
+            Frame::Control(control) => {
+                self.incoming.take(length);
+                self.control(control)?
+            }
+            Frame::Data {
+                stream,
+                coding,
+                fresh,
+                starved,
+                payload,
+            } => {
+                let payload = payload.len();
+                self.data(stream, coding, Marks { fresh, starved }, length, payload)?
+            }
+        };
+        self.came.tunnel_bytes += length as u64;
+        Ok(seen)
+    }
+
+    fn data(
+        &mut self,
+        id: StreamId,
+        coding: Coding,
+        marks: Marks,
+        length: usize,
+        payload: usize,
+    ) -> Result<Seen, LaneError> {
+        let whole = self.incoming.take(length);
+        let place = whole.end - payload..whole.end;
+        let count = if coding == Coding::Stored {
+            place.len()
+        } else {
+            // A chunk of a stream that is over is part of the context all the same.
+            self.decode(coding, marks.fresh, place.clone())?
+        };
+        self.came.payload_bytes += count as u64;
+        self.came.chunks += 1;
+        if coding == Coding::Stored {
+            self.came.stored_chunks += 1;
+        }
+        let Some(stream) = self.known(id)? else {
+            return Ok(Seen::Handled);
+        };
+        let receiving = &mut stream.receiving;
+        if receiving.finished || count > receiving.credit {
+            return Err(LaneError::Credit { stream: id.0 });
+        }
+        receiving.credit -= count;
+        receiving.held += count;
+        receiving.starved = marks.starved;
+        stream.answered = true;
+        Ok(match coding {
+            Coding::Stored => Seen::Stored(id, place),
+            Coding::Lz4 | Coding::Zstd => Seen::Decoded(id, coding),
+        })
+    }
+
+    fn decode(&mut self, coding: Coding, fresh: bool, place: Range<usize>) -> Result<usize, LaneError> {
+        if fresh {
+            self.decompressor.forget();
+        }
+        self.decoded.clear();
+        self.decompressor
+            .decompress(coding, self.incoming.at(place), &mut self.decoded)
+            .map_err(LaneError::Chunk)?;
+        Ok(self.decoded.len())
+    }
+
+    fn control(&mut self, control: Control) -> Result<Seen, LaneError> {
+        match control {
+            Control::Hello(_) => {
+                return Err(LaneError::OutOfPlace {
+                    what: "a second HELLO",
+                });
+            }
+            Control::Open(id) => return self.opened(id),
+            Control::Fin(id) => return self.finished(id),
+            Control::Reset(id, reason) => {
+                if self.known(id)?.is_some() {
+                    self.remove(id);
+                    return Ok(Seen::Event(Event::Reset(id, reason)));
+                }
+            }
+            Control::Credit(id, amount) => self.credited(id, amount)?,
+            Control::Ping => {
+                if self.unsent().len() > MOST_UNSENT {
+                    return Err(LaneError::Flood);
+                }
+                self.write(Control::Pong);
+            }
+            Control::Pong => {}
+            Control::Goodbye(reason) => return Err(LaneError::Goodbye(reason)),
+        }
+        Ok(Seen::Handled)
+    }
+
+    fn opened(&mut self, id: StreamId) -> Result<Seen, LaneError> {
+        if self.end == End::Near || id.0 <= self.newest {
+            return Err(LaneError::OutOfPlace { what: "an OPEN" });
+        }
+        self.newest = id.0;
+        if self.streams.len() >= MOST_STREAMS {
+            if self.unsent().len() > MOST_UNSENT {
+                return Err(LaneError::Flood);
+            }
+            self.write(Control::Reset(id, ResetReason::Full));
+            return Ok(Seen::Handled);
+        }
+        self.streams.insert(id, Stream::new(BASE_WINDOW));
+        Ok(Seen::Event(Event::Opened(id)))
+    }
+
+    fn finished(&mut self, id: StreamId) -> Result<Seen, LaneError> {
+        let Some(stream) = self.known(id)? else {
+            return Ok(Seen::Handled);
+        };
+        if stream.receiving.finished {
+            return Err(LaneError::OutOfPlace { what: "a second FIN" });
+        }
+        stream.receiving.finished = true;
+        self.remove_if_over(id);
+        Ok(Seen::Event(Event::Finished(id)))
+    }
+
+    fn credited(&mut self, id: StreamId, amount: u32) -> Result<(), LaneError> {
+        let Some(stream) = self.known(id)? else {
+            return Ok(());
+        };
+        let sending = &mut stream.sending;
+        let amount = usize::try_from(amount).unwrap_or(usize::MAX);
+        sending.credit = sending.credit.saturating_add(amount);
+        if sending.credit > MOST_WINDOW {
+            return Err(LaneError::OutOfPlace { what: "a CREDIT" });
+        }
+        if sending.place == Place::Starved && sending.credit > 0 {
+            sending.place = Place::Queued;
+            self.schedule.goes_on(id);
+        }
+        Ok(())
+    }
+
+    /// The stream of this number, absent when it is over.
+    fn known(&mut self, id: StreamId) -> Result<Option<&mut Stream>, LaneError> {
+        if id.0 == 0 || id.0 > self.newest {
+            return Err(LaneError::NotOpened { stream: id.0 });
+        }
+        Ok(self.streams.get_mut(&id))
+    }
+}
+
+/// What a chunk's header says of compression and credit.
+#[derive(Clone, Copy)]
+struct Marks {
+    fresh: bool,
+    starved: bool,
+}
