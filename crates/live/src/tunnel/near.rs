@@ -15,7 +15,7 @@ use keeper::Keeper;
 use model::TunnelTotals;
 use std::net::SocketAddr;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, mpsc};
+use std::sync::{Arc, Mutex, PoisonError, mpsc};
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 use tunnel::{End, Wish};
@@ -27,7 +27,8 @@ pub struct Near {
     shared: Arc<Shared>,
     mailboxes: Vec<Arc<Mailbox>>,
     acceptor: JoinHandle<()>,
-    keepers_done: mpsc::Receiver<()>,
+    /// Told by each keeper when it has ended.
+    keepers_done: Mutex<mpsc::Receiver<()>>,
 }
 
 /// What all threads of a near end know.
@@ -99,7 +100,7 @@ impl Near {
             shared,
             mailboxes,
             acceptor,
-            keepers_done,
+            keepers_done: Mutex::new(keepers_done),
         })
     }
 
@@ -120,11 +121,15 @@ impl Near {
         self.mailboxes.iter().for_each(|mailbox| mailbox.stop());
         // Neither runs foreign code; if one panicked there is nothing left to stop.
         self.acceptor.join().ok();
+        let keepers_done = self
+            .keepers_done
+            .into_inner()
+            .unwrap_or_else(PoisonError::into_inner);
         let until = Instant::now() + LEAVE_LIMIT;
         for _ in 0..self.mailboxes.len() {
             // One that is connecting to a host that does not answer is not waited for.
             let left = until.saturating_duration_since(Instant::now());
-            if self.keepers_done.recv_timeout(left).is_err() {
+            if keepers_done.recv_timeout(left).is_err() {
                 break;
             }
         }

@@ -205,7 +205,10 @@ fn a_far_end_that_is_gone_ends_its_streams_and_new_ones_work_when_it_is_back() {
     thread::sleep(Duration::from_millis(100));
     let (far, _) = stand::far(database, address);
     assert!(waits.join().expect("no panic"), "the one that waited is served");
-    stand::eventually("it is over", || near.totals().open_streams == 0);
+    stand::eventually("it is over", || {
+        let totals = near.totals();
+        totals.ways[1].payload_bytes == 2 && totals.open_streams == 0
+    });
     let totals = near.stop();
     assert_eq!(
         (totals.streams, totals.broken_streams, totals.lane_losses),
