@@ -210,10 +210,8 @@ fn a_far_end_that_is_gone_ends_its_streams_and_new_ones_work_when_it_is_back() {
         totals.ways[1].payload_bytes == 2 && totals.open_streams == 0
     });
     let totals = near.stop();
-    assert_eq!(
-        (totals.streams, totals.broken_streams, totals.lane_losses),
-        (2, 1, 1)
-    );
+    assert_eq!((totals.streams, totals.broken_streams), (2, 1));
+    assert_eq!(totals.lane_losses, 0, "it said that it was stopped");
     let told = told.lock().expect("told");
     assert!(
         told.iter()
