@@ -251,11 +251,13 @@ pub fn read_hello(bytes: &[u8]) -> Result<Option<(Wish, usize)>, FrameError> {
     if said.get(..common) != MAGIC.get(..common) {
         return Err(FrameError::NotATunnel);
     }
-    if let Some([high, low]) = said.get(MAGIC.len()..MAGIC.len() + 2) {
-        let theirs = u16::from_be_bytes([*high, *low]);
-        if theirs != VERSION {
-            return Err(FrameError::Version { theirs });
-        }
+    let Some([high, low]) = said.get(MAGIC.len()..MAGIC.len() + 2) else {
+        // What is wrong with a stranger does not depend on how its bytes were split.
+        return Ok(None);
+    };
+    let theirs = u16::from_be_bytes([*high, *low]);
+    if theirs != VERSION {
+        return Err(FrameError::Version { theirs });
     }
     match read(bytes)? {
         Some((Frame::Control(Control::Hello(wish)), length)) => Ok(Some((wish, length))),

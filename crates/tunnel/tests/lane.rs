@@ -538,6 +538,7 @@ fn strangers_and_other_versions_are_told_apart_at_once() {
     );
     assert_eq!(first(b"l"), "None");
     assert_eq!(first(&[b'l'; 12]), "does not speak the tunnel's protocol");
+    assert_eq!(first(&[b'l'; 8]), "None", "as long as the magic may follow");
     assert_eq!(first(&hello[..hello.len() - 1]), "None");
     assert!(first(&hello).contains("Hello"), "{}", first(&hello));
     let mut other = hello.clone();
