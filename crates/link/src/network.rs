@@ -28,7 +28,7 @@ pub struct Network<W> {
     /// Per flow, when its sender is woken because something it waits for may be lost; 0 while nothing is.
     gives_up_at: Vec<u64>,
     /// Waiters whose bytes have just arrived, to be told at the present time.
-    satisfied: VecDeque<u32>,
+    satisfied: VecDeque<u64>,
     now: u64,
     /// What is kept for an emulation only.
     emulation: Option<Box<Emulation>>,
@@ -40,7 +40,7 @@ pub enum Happening<W> {
     /// Time asked for with [`Network::wake_at`].
     Wake(W),
     /// All bytes (or the control packet) that this waiter waited for are there.
-    Arrived(u32),
+    Arrived(u64),
     /// More bytes of this flow are there, in order. Only told to an emulation.
     Received(u32),
 }
@@ -99,7 +99,7 @@ struct Control {
     wire_bytes: u32,
     timeout: u64,
     attempts: u32,
-    waiter: u32,
+    waiter: u64,
 }
 
 /// Bytes of a SYN or SYN-ACK packet: 52 and 8 of options (maximum segment size, window scale, SACK permitted).
@@ -184,7 +184,7 @@ impl<W: Ord> Network<W> {
     }
 
     /// Sends a packet of the handshake; `waiter` waits for it.
-    pub fn send_handshake(&mut self, direction: Direction, waiter: u32) {
+    pub fn send_handshake(&mut self, direction: Direction, waiter: u64) {
         self.send_control(Control {
             direction,
             wire_bytes: HANDSHAKE_BYTES,
@@ -206,7 +206,7 @@ impl<W: Ord> Network<W> {
 
     /// `waiter` waits for the acknowledgement that ended the connection's handshake to reach the server: what a server
     /// that speaks first waits for. Of a connection established before, for another one.
-    pub fn wait_for_establishment(&mut self, connection: u32, waiter: u32) {
+    pub fn wait_for_establishment(&mut self, connection: u32, waiter: u64) {
         let at = self.established[connection as usize];
         if at < self.now {
             self.send_empty(Direction::ClientToServer, waiter);
@@ -216,7 +216,7 @@ impl<W: Ord> Network<W> {
     }
 
     /// Sends a packet without payload; `waiter` waits for it.
-    pub fn send_empty(&mut self, direction: Direction, waiter: u32) {
+    pub fn send_empty(&mut self, direction: Direction, waiter: u64) {
         let timeout = (self.delays[0] + self.delays[1]).saturating_add(CONTROL_TIMEOUT);
         self.send_control(Control {
             direction,
@@ -229,7 +229,7 @@ impl<W: Ord> Network<W> {
 
     /// The application of `flow` writes `bytes`, spread evenly over `span` from now; `waiter` waits until all of
     /// them have arrived.
-    pub fn write(&mut self, flow: u32, bytes: u64, span: u64, waiter: u32) {
+    pub fn write(&mut self, flow: u32, bytes: u64, span: u64, waiter: u64) {
         let pieces = if span == 0 {
             1
         } else {

@@ -103,7 +103,7 @@ impl<'a> Crowd<'a> {
         computing: Computing,
     ) -> Self {
         let mut crowd = Self {
-            run: Run::new(links, target.clients, kept.most_nodes(), computing),
+            run: Run::new(links, target.clients, computing),
             links,
             kept,
             pause,

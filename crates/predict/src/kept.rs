@@ -74,12 +74,6 @@ impl Kept {
         parts.for_each(|part| part.plan.keep_work_only(work));
     }
 
-    /// Nodes of the largest plan.
-    pub fn most_nodes(&self) -> usize {
-        let parts = self.operations.iter().flat_map(|one| &one.parts);
-        parts.map(|part| part.plan.nodes.len()).max().unwrap_or(0)
-    }
-
     /// Nodes and packets of an operation, mean.
     pub fn mean_cost(&self) -> usize {
         let costs = self.operations.iter().map(Recorded::cost);
@@ -140,7 +134,7 @@ fn gets_stuck(plan: &Plan) -> bool {
         return false;
     }
     let link = LinkDescription::with_rtt(Duration::ZERO);
-    let mut run = Run::new(&[link], 1, plan.nodes.len(), Computing::default());
+    let mut run = Run::new(&[link], 1, Computing::default());
     let connections = plan
         .connections
         .iter()

@@ -97,7 +97,7 @@ impl<W: Ord> Links<W> {
     }
 
     /// As [`Network::send_handshake`], on the connection's link.
-    pub fn send_handshake(&mut self, connection: u32, direction: Direction, waiter: u32) {
+    pub fn send_handshake(&mut self, connection: u32, direction: Direction, waiter: u64) {
         self.of(connection).0.send_handshake(direction, waiter);
     }
 
@@ -108,18 +108,18 @@ impl<W: Ord> Links<W> {
     }
 
     /// As [`Network::wait_for_establishment`].
-    pub fn wait_for_establishment(&mut self, connection: u32, waiter: u32) {
+    pub fn wait_for_establishment(&mut self, connection: u32, waiter: u64) {
         let (network, number) = self.of(connection);
         network.wait_for_establishment(number, waiter);
     }
 
     /// As [`Network::send_empty`], on the connection's link.
-    pub fn send_empty(&mut self, connection: u32, direction: Direction, waiter: u32) {
+    pub fn send_empty(&mut self, connection: u32, direction: Direction, waiter: u64) {
         self.of(connection).0.send_empty(direction, waiter);
     }
 
     /// As [`Network::write`], on the connection's flow of `direction`.
-    pub fn write(&mut self, connection: u32, direction: Direction, bytes: u64, span: u64, waiter: u32) {
+    pub fn write(&mut self, connection: u32, direction: Direction, bytes: u64, span: u64, waiter: u64) {
         let (network, number) = self.of(connection);
         network.write(2 * number + direction.index() as u32, bytes, span, waiter);
     }

@@ -55,7 +55,7 @@ pub fn run_alone(
     links: &[LinkDescription],
     before: impl Iterator<Item = Option<[Flow; 2]>>,
 ) -> (Vec<Times>, Vec<Flow>) {
-    let mut run = Run::new(links, 1, plan.nodes.len(), Computing::default());
+    let mut run = Run::new(links, 1, Computing::default());
     let before = before.chain(std::iter::repeat_with(|| None));
     let connections = plan
         .connections

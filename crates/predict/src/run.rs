@@ -35,16 +35,23 @@ enum Wake {
     Rest(u32),
     /// Shared cores may have finished something.
     Look(u8),
-    /// A node's client begins.
-    Start(u32),
-    /// A measured request reaches its server.
-    RequestArrived(u32),
-    /// A node's server begins to answer.
-    Reply(u32),
-    /// A node's server has given its whole reply to its network stack.
-    Replied(u32),
-    /// A measured reply reaches its client.
-    ReplyArrived(u32),
+    /// Something of a node is due.
+    Node(u64, Due),
+}
+
+/// What is due of a node.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+enum Due {
+    /// Its client begins.
+    Start,
+    /// The measured request reaches its server.
+    RequestArrived,
+    /// Its server begins to answer.
+    Reply,
+    /// Its server has given its whole reply to its network stack.
+    Replied,
+    /// The measured reply reaches its client.
+    ReplyArrived,
 }
 
 /// When each replay begins in its virtual time. Not zero, so that connections can have a past.
@@ -54,15 +61,19 @@ pub const BEGIN: u64 = 1_000_000_000_000_000;
 pub const NEVER: u64 = u64::MAX;
 
 /// Who waits for bytes that nobody waits for.
-const NOBODY: u32 = u32::MAX;
+const NOBODY: u64 = u64::MAX;
+
+/// An id is a client, which of its plans, and a node of that plan.
+const NODE_BITS: u32 = 32;
+const NODES: u64 = (1 << NODE_BITS) - 1;
+const GENERATION_BITS: u32 = 12;
+const GENERATIONS: u64 = (1 << GENERATION_BITS) - 1;
 
 /// Clients that carry out plans over one link.
 pub struct Run<'a> {
     links: Vec<LinkDescription>,
     network: Links<Wake>,
     clients: Vec<Client<'a>>,
-    /// Bits of a node's number; above them is the client's.
-    node_bits: u32,
     /// Of the clients, and of the servers.
     computing: [Option<SharedCores<Wake>>; 2],
     /// A client whose plan has come to its end, to be told.
@@ -74,6 +85,9 @@ pub struct Run<'a> {
 /// One client with the plan it carries out.
 struct Client<'a> {
     plan: &'a Plan,
+    /// How many plans it has begun, as far as an id has room for it: what happens late of one that is over is told from what
+    /// happens of this one.
+    generation: u64,
     /// For each connection of the plan, its number in the network.
     connections: Vec<u32>,
     begin: u64,
@@ -89,7 +103,7 @@ struct Client<'a> {
 #[derive(Debug, Default, Clone)]
 struct Server {
     busy: bool,
-    waiting: VecDeque<u32>,
+    waiting: VecDeque<u64>,
 }
 
 /// How many cores compute; absent when each job has one of its own.
@@ -113,14 +127,13 @@ pub enum Progress {
 }
 
 impl<'a> Run<'a> {
-    /// Idle links, at least one, with `clients` clients without a plan; no plan will have more than `most_nodes` nodes.
-    pub fn new(links: &[LinkDescription], clients: u32, most_nodes: usize, computing: Computing) -> Self {
+    /// Idle links, at least one, with room for `clients` clients, which have no plan yet.
+    pub fn new(links: &[LinkDescription], clients: u32, computing: Computing) -> Self {
         let shared = |cores: Option<u32>| cores.map(SharedCores::new);
         Self {
             links: links.to_vec(),
             network: Links::new(links, BEGIN),
             clients: Vec::with_capacity(clients as usize),
-            node_bits: usize::BITS - most_nodes.leading_zeros(),
             computing: [shared(computing.client), shared(computing.server)],
             finished: None,
             was_stuck: false,
@@ -137,6 +150,7 @@ impl<'a> Run<'a> {
         let client = self.clients.len() as u32;
         self.clients.push(Client {
             plan,
+            generation: 0,
             connections: Vec::new(),
             begin: at,
             times: Vec::new(),
@@ -157,6 +171,7 @@ impl<'a> Run<'a> {
         };
         let this = &mut self.clients[client as usize];
         (this.plan, this.connections, this.begin) = (plan, connections, at);
+        this.generation = (this.generation + 1) & GENERATIONS;
         this.times.clear();
         this.times.resize(plan.nodes.len(), never);
         this.servers.clear();
@@ -174,20 +189,30 @@ impl<'a> Run<'a> {
                 Progress::Over
             };
         };
+        self.happened(happening);
+        self.finished.take().map_or(Progress::Went, Progress::Finished)
+    }
+
+    fn happened(&mut self, happening: Happening<Wake>) {
         match happening {
             Happening::Wake(Wake::Begin(client)) => self.begin_now(client),
             Happening::Wake(Wake::Rest(client)) => self.finished = Some(client),
-            Happening::Wake(Wake::Start(node)) => self.start(node),
-            Happening::Wake(Wake::RequestArrived(node)) => self.request_arrived(node),
-            Happening::Wake(Wake::Reply(node)) => self.reply(node),
-            Happening::Wake(Wake::Replied(node)) => self.replied(node),
-            Happening::Wake(Wake::ReplyArrived(node)) => self.complete(node),
             Happening::Wake(Wake::Look(whose)) => self.look(whose),
+            Happening::Wake(Wake::Node(id, due)) if self.is_current(id) => self.go_on(id, due),
+            Happening::Arrived(id) if id != NOBODY && self.is_current(id) => self.arrived(id),
             // Bytes as they come are for an emulation to know.
-            Happening::Arrived(NOBODY) | Happening::Received(_) => {}
-            Happening::Arrived(node) => self.arrived(node),
+            Happening::Wake(Wake::Node(..)) | Happening::Arrived(_) | Happening::Received(_) => {}
         }
-        self.finished.take().map_or(Progress::Went, Progress::Finished)
+    }
+
+    fn go_on(&mut self, id: u64, due: Due) {
+        match due {
+            Due::Start => self.start(id),
+            Due::RequestArrived => self.request_arrived(id),
+            Due::Reply => self.reply(id),
+            Due::Replied => self.replied(id),
+            Due::ReplyArrived => self.complete(id),
+        }
     }
 
     /// The virtual time.
@@ -238,57 +263,64 @@ impl<'a> Run<'a> {
         }
     }
 
-    const fn id(&self, client: u32, node: u32) -> u32 {
-        ((client as u64) << self.node_bits) as u32 | node
+    /// What the node of the plan that the client carries out now is known by.
+    fn id(&self, client: u32, node: u32) -> u64 {
+        let generation = self.clients[client as usize].generation;
+        u64::from(client) << (GENERATION_BITS + NODE_BITS) | generation << NODE_BITS | u64::from(node)
     }
 
-    const fn parts(&self, id: u32) -> (usize, usize) {
-        let id = id as u64;
-        (
-            (id >> self.node_bits) as usize,
-            (id & ((1 << self.node_bits) - 1)) as usize,
-        )
+    /// The client and the node.
+    const fn parts(id: u64) -> (usize, usize) {
+        let client = id >> (GENERATION_BITS + NODE_BITS);
+        (client as usize, (id & NODES) as usize)
     }
 
-    fn node(&self, id: u32) -> &'a Node {
-        let (client, node) = self.parts(id);
+    /// Whether it is of the plan that its client carries out now. Of a plan that is over a request may come late that nobody waits
+    /// for, or the end of what a server computed.
+    fn is_current(&self, id: u64) -> bool {
+        let (client, _) = Self::parts(id);
+        self.clients[client].generation == id >> NODE_BITS & GENERATIONS
+    }
+
+    fn node(&self, id: u64) -> &'a Node {
+        let (client, node) = Self::parts(id);
         &self.clients[client].plan.nodes[node]
     }
 
     /// The same for another node of the same client.
-    const fn beside(&self, id: u32, node: u32) -> u32 {
-        self.id(self.parts(id).0 as u32, node)
+    fn beside(&self, id: u64, node: u32) -> u64 {
+        self.id(Self::parts(id).0 as u32, node)
     }
 
     /// The link that the node's connection lies on.
-    fn link_of(&self, id: u32) -> &LinkDescription {
-        let (client, node) = self.parts(id);
+    fn link_of(&self, id: u64) -> &LinkDescription {
+        let (client, node) = Self::parts(id);
         let plan = self.clients[client].plan;
         plan.link(&self.links, &plan.nodes[node])
     }
 
-    fn times_of(&mut self, id: u32) -> &mut Times {
-        let (client, node) = self.parts(id);
+    fn times_of(&mut self, id: u64) -> &mut Times {
+        let (client, node) = Self::parts(id);
         &mut self.clients[client].times[node]
     }
 
-    fn server(&mut self, id: u32) -> &mut Server {
-        let (client, node) = self.parts(id);
+    fn server(&mut self, id: u64) -> &mut Server {
+        let (client, node) = Self::parts(id);
         let client = &mut self.clients[client];
         &mut client.servers[client.plan.nodes[node].connection as usize]
     }
 
     /// The number in the network of the node's connection.
-    fn connection(&self, id: u32) -> u32 {
-        let (client, node) = self.parts(id);
+    fn connection(&self, id: u64) -> u32 {
+        let (client, node) = Self::parts(id);
         let client = &self.clients[client];
         client.connections[client.plan.nodes[node].connection as usize]
     }
 
-    fn start_after_computing(&mut self, id: u32) {
+    fn start_after_computing(&mut self, id: u64) {
         let what = self.node(id);
         let whose = usize::from(what.by_server);
-        self.compute(whose, what.client_before, Wake::Start(id));
+        self.compute(whose, what.client_before, Wake::Node(id, Due::Start));
     }
 
     /// Wakes when `work` is done: by a core of its own, or by those that all share.
@@ -323,7 +355,7 @@ impl<'a> Run<'a> {
         self.look_later(usize::from(whose));
     }
 
-    fn start(&mut self, id: u32) {
+    fn start(&mut self, id: u64) {
         let now = self.network.now();
         self.times_of(id).started = now;
         let (what, connection) = (self.node(id), self.connection(id));
@@ -349,32 +381,32 @@ impl<'a> Run<'a> {
             }
             Passage::Measured { request, .. } if what.arrival_matters() => {
                 let at = now.saturating_add(request).saturating_add(what.client_inside);
-                self.network.wake_at(at, Wake::RequestArrived(id));
+                self.network.wake_at(at, Wake::Node(id, Due::RequestArrived));
             }
             Passage::Measured { .. } => {}
         }
         self.release(id, After::RequestSent);
         if !what.has_reply {
             let sent = now.saturating_add(what.client_inside);
-            self.network.wake_at(sent, Wake::ReplyArrived(id));
+            self.network.wake_at(sent, Wake::Node(id, Due::ReplyArrived));
         }
     }
 
     /// All simulated bytes of a request, or of a reply, have arrived: of the request when it was not there yet.
-    fn arrived(&mut self, id: u32) {
+    fn arrived(&mut self, id: u64) {
         let what = self.node(id);
         let request = self.times_of(id).arrived == NEVER;
         let (bytes, direction, wake) = if request {
             (
                 what.request_bytes,
                 Direction::ClientToServer,
-                Wake::RequestArrived(id),
+                Wake::Node(id, Due::RequestArrived),
             )
         } else {
             (
                 what.reply_bytes,
                 Direction::ServerToClient,
-                Wake::ReplyArrived(id),
+                Wake::Node(id, Due::ReplyArrived),
             )
         };
         match beyond_simulated(self.link_of(id), direction, bytes) {
@@ -386,7 +418,7 @@ impl<'a> Run<'a> {
         }
     }
 
-    fn request_arrived(&mut self, id: u32) {
+    fn request_arrived(&mut self, id: u64) {
         let now = self.network.now();
         self.times_of(id).arrived = now;
         self.release(id, After::RequestArrived);
@@ -406,7 +438,7 @@ impl<'a> Run<'a> {
 
     /// Lets the server of the moved connection of `id` begin its next reply, when it is free and nothing else is waited
     /// for.
-    fn serve_next(&mut self, id: u32) {
+    fn serve_next(&mut self, id: u64) {
         let server = self.server(id);
         let Some(&next) = server.waiting.front().filter(|_| !server.busy) else {
             return;
@@ -421,25 +453,27 @@ impl<'a> Run<'a> {
     }
 
     /// The server computes; a wait that nobody can explain is kept as it was.
-    fn prepare_reply(&mut self, id: u32) {
+    fn prepare_reply(&mut self, id: u64) {
         let what = self.node(id);
         let by_kernel = what.passage == Passage::Handshake || what.server_before == 0;
         if by_kernel || self.computing[1].is_none() {
             let wait = what.server_before.saturating_add(what.unknown);
-            self.network
-                .wake_at(self.network.now().saturating_add(wait), Wake::Reply(id));
+            self.network.wake_at(
+                self.network.now().saturating_add(wait),
+                Wake::Node(id, Due::Reply),
+            );
         } else {
-            self.compute(1, what.server_before, Wake::Reply(id));
+            self.compute(1, what.server_before, Wake::Node(id, Due::Reply));
         }
     }
 
-    fn waits_for_others(&self, id: u32) -> bool {
+    fn waits_for_others(&self, id: u64) -> bool {
         let reply_after = self.node(id).reply_after;
-        let (client, _) = self.parts(id);
+        let (client, _) = Self::parts(id);
         reply_after != NONE && self.clients[client].times[reply_after as usize].completed == NEVER
     }
 
-    fn reply(&mut self, id: u32) {
+    fn reply(&mut self, id: u64) {
         let (what, connection) = (self.node(id), self.connection(id));
         let now = self.network.now();
         self.times_of(id).replied = now;
@@ -447,7 +481,7 @@ impl<'a> Run<'a> {
         match what.passage {
             Passage::Measured { reply, .. } => {
                 let at = now.saturating_add(reply).saturating_add(inside);
-                self.network.wake_at(at, Wake::ReplyArrived(id));
+                self.network.wake_at(at, Wake::Node(id, Due::ReplyArrived));
                 return;
             }
             Passage::Handshake => {
@@ -466,7 +500,7 @@ impl<'a> Run<'a> {
         if inside == 0 {
             self.replied(id);
         } else {
-            self.compute(1, what.server_inside, Wake::Replied(id));
+            self.compute(1, what.server_inside, Wake::Node(id, Due::Replied));
         }
     }
 
@@ -478,16 +512,12 @@ impl<'a> Run<'a> {
         }
     }
 
-    fn replied(&mut self, id: u32) {
-        let (client, node) = self.parts(id);
-        // Of a plan that is over, the end of computing may come late.
-        if self.clients[client].plan.nodes.len() > node {
-            self.server(id).busy = false;
-            self.serve_next(id);
-        }
+    fn replied(&mut self, id: u64) {
+        self.server(id).busy = false;
+        self.serve_next(id);
     }
 
-    fn complete(&mut self, id: u32) {
+    fn complete(&mut self, id: u64) {
         let now = self.network.now();
         let times = self.times_of(id);
         if times.completed != NEVER {
@@ -513,7 +543,7 @@ impl<'a> Run<'a> {
             }
             waiter = what.next_reply_waiter;
         }
-        let (client, _) = self.parts(id);
+        let (client, _) = Self::parts(id);
         self.clients[client].unfinished -= 1;
         if self.clients[client].unfinished == 0 {
             self.replied_all(client as u32);
@@ -521,7 +551,7 @@ impl<'a> Run<'a> {
     }
 
     /// Starts the nodes that waited for `what` of `id`.
-    fn release(&mut self, id: u32, what: After) {
+    fn release(&mut self, id: u64, what: After) {
         let mut next = self.node(id).first_dependent;
         while next != NONE {
             let dependent = self.beside(id, next);

@@ -272,3 +272,17 @@ fn connections_of_clients_are_their_own() {
     let there = predicted("rtt=40ms", 3, ALONE, &[operation]);
     assert_eq!(there.duration, 40 * MS);
 }
+
+#[test]
+fn what_arrives_late_of_an_operation_that_is_over_is_not_of_the_next() {
+    let query = Made::query(50, 100);
+    let mut long = in_sequence(Duration::ZERO, &[query, query, query.on(1), query.on(2)]);
+    // Farewells: sent one after another, and the operation is over while they are on their way.
+    for step in &mut long.steps[2..] {
+        (step.exchange.first.reply_started, step.exchange.first.reply_ended) = (None, None);
+    }
+    let short = in_sequence(Duration::ZERO, &[query]);
+    let there = predicted("rtt=20ms", 2, ALONE, &[long, short]);
+    // Two turns, then one: three round trips for two operations of each client.
+    assert_near(there.per_second, 2.0 * 2.0 / 0.06, 0.02);
+}

@@ -30,7 +30,7 @@ pub struct Flow {
     congestion: Congestion,
     receiver: Receiver,
     /// Who waits for the bytes up to which offset; offsets never fall.
-    marks: VecDeque<(u64, u32)>,
+    marks: VecDeque<(u64, u64)>,
     /// Offset up to which bytes are announced (written now or later).
     announced: u64,
 }
@@ -108,7 +108,7 @@ impl Flow {
     }
 
     /// Announces `bytes` that will be written; `waiter` waits until all of them have arrived.
-    pub fn announce(&mut self, bytes: u64, waiter: u32) {
+    pub fn announce(&mut self, bytes: u64, waiter: u64) {
         self.announced += bytes;
         self.marks.push_back((self.announced, waiter));
     }
@@ -176,7 +176,7 @@ impl Flow {
     }
 
     /// The next waiter all of whose bytes have arrived.
-    pub fn satisfied(&mut self) -> Option<u32> {
+    pub fn satisfied(&mut self) -> Option<u64> {
         let received = self.receiver.received;
         self.marks
             .pop_front_if(|(end, _)| *end <= received)

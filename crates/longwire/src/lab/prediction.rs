@@ -53,12 +53,6 @@ fn prepared(observed: &Observed, measured: &Measured, lab: &Lab) -> Vec<Operatio
         measured.duration.saturating_sub(captured)
     });
     let mut operations = observed.operations.clone();
-    if lab.workload.clients > 1 {
-        // A crowd is replayed by name, over connections of its own: what else there is (logins, the ends of tunnels that say they
-        // are there) changes nothing of it.
-        let word = operation_word(&lab.workload);
-        operations.retain(|operation| *operation.name == *word);
-    }
     operations.sort_by_key(|operation| operation.at);
     for operation in &mut operations {
         operation.client_after += beyond;

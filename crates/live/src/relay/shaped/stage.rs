@@ -72,7 +72,7 @@ impl Shaper {
     }
 
     pub(super) fn send_control(&mut self, slot: usize, control: Control, direction: Direction) {
-        let waiter = slot as u32 * Control::ALL.len() as u32 + control as u32;
+        let waiter = (slot * Control::ALL.len() + control as usize) as u64;
         if let Some(slot) = self.slots.get_mut(slot) {
             slot.controls += 1;
         }
@@ -83,7 +83,7 @@ impl Shaper {
     }
 
     /// A packet without payload has arrived.
-    pub(super) fn control_arrived(&mut self, waiter: u32) {
+    pub(super) fn control_arrived(&mut self, waiter: u64) {
         let slot = waiter as usize / Control::ALL.len();
         let control = Control::ALL[waiter as usize % Control::ALL.len()];
         if let Some(slot) = self.slots.get_mut(slot) {
