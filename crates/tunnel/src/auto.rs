@@ -87,7 +87,7 @@ impl Auto {
 
     /// The level for the next chunk.
     pub fn level(&mut self, at: Timestamp) -> Level {
-        self.span.pass(at);
+        self.pass(at);
         self.span.is_idle = false;
         if self.span.is_enough() {
             self.decide(at);
@@ -97,7 +97,7 @@ impl Auto {
 
     /// A chunk of `payload` bytes became `bytes`, at `level` ([`Level::OFF`] where it went as it was), which took the codec `took`.
     pub fn chunk(&mut self, at: Timestamp, level: Level, payload: usize, bytes: usize, took: Duration) {
-        self.span.pass(at);
+        self.pass(at);
         self.span.is_idle = false;
         self.experience.learn(at, level, payload, bytes, took);
         if self.settling > 0 {
@@ -111,7 +111,7 @@ impl Auto {
 
     /// The lane's socket took `bytes`.
     pub fn sent(&mut self, at: Timestamp, bytes: usize) {
-        self.span.pass(at);
+        self.pass(at);
         if bytes > 0 {
             self.span.is_full = false;
         }
@@ -121,7 +121,7 @@ impl Auto {
 
     /// Bytes or streams wait, and the lane's socket takes no more for now.
     pub fn full(&mut self, at: Timestamp) {
-        self.span.pass(at);
+        self.pass(at);
         self.span.is_full = true;
         self.span.is_idle = false;
         self.free_since = at;
@@ -130,7 +130,7 @@ impl Auto {
 
     /// Nothing is left to send.
     pub fn idle(&mut self, at: Timestamp) {
-        self.span.pass(at);
+        self.pass(at);
         self.span.is_idle = true;
         self.drain.idle();
         self.path.idle();
@@ -145,6 +145,16 @@ impl Auto {
     pub fn path(&mut self, at: Timestamp, delivered: BitRate, rtt: Duration) {
         self.path
             .seen(at, delivered.as_bits_per_second() as f64 / 8.0, rtt);
+    }
+
+    /// Time goes on to `at`. What is known of the lane does not grow old while there is nothing to send: it would have to be found out
+    /// again after every pause, at the cost of what is sent meanwhile.
+    fn pass(&mut self, at: Timestamp) {
+        let unused = self.span.pass(at);
+        self.drain.rested(unused);
+        self.path.rested(unused);
+        self.experience.rested(unused);
+        self.free_since = self.free_since.after(unused);
     }
 
     fn decide(&mut self, at: Timestamp) {
@@ -262,19 +272,19 @@ impl Span {
     }
 
     /// Time went on to `at`. Short pauses count, because work may wait for the other side of this machine; long ones are the
-    /// clients'.
-    fn pass(&mut self, at: Timestamp) {
+    /// clients': gives how much of a pause did not count.
+    fn pass(&mut self, at: Timestamp) -> Duration {
         let passed = at.since(self.last);
         self.last = self.last.max(at);
+        let counts = if self.is_idle { passed.min(PAUSE) } else { passed };
+        self.active += counts;
         if self.is_idle {
-            self.idle += passed.min(PAUSE);
-            self.active += passed.min(PAUSE);
-        } else {
-            self.active += passed;
+            self.idle += counts;
         }
         if self.is_full {
             self.full += passed;
         }
+        passed.saturating_sub(counts)
     }
 
     fn is_enough(&self) -> bool {

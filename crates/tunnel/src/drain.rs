@@ -53,6 +53,11 @@ impl Drain {
         }
     }
 
+    /// There was nothing to send for so long, in which what is known did not grow old.
+    pub(crate) fn rested(&mut self, unused: Duration) {
+        self.known_at = self.known_at.after(unused);
+    }
+
     /// Bytes a second; absent until the lane was full twice.
     pub(crate) fn rate(&self) -> Option<f64> {
         (self.seconds > 0.0).then(|| self.bytes / self.seconds)

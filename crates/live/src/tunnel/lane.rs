@@ -266,7 +266,7 @@ impl Carrier {
                 None => Done::Consumed(stream, bytes.len()),
                 Some(local) => {
                     // This end compresses the other direction.
-                    local.may_compress(self.tally.sends().reverse(), bytes);
+                    local.part(self.tally.sends().reverse(), bytes);
                     match local.deliver(bytes) {
                         Ok(0) => Done::Nothing,
                         Ok(count) => Done::Consumed(stream, count),

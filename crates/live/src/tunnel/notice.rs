@@ -50,6 +50,11 @@ pub enum Notice {
         /// Why.
         reason: TunnelError,
     },
+    /// A connection is encrypted by its client and its server; told once.
+    NothingToCompress {
+        /// Its end beside this end of the tunnel: the client, or the database.
+        peer: SocketAddr,
+    },
     /// A client was turned away.
     StreamRefused {
         /// Where it came from.
@@ -106,6 +111,11 @@ impl fmt::Display for Notice {
                 write!(formatter, "refused: {count} more within {seconds:.0} s")
             }
             Self::DatabaseUnreachable { reason } => fmt::Display::fmt(reason, formatter),
+            Self::NothingToCompress { peer } => write!(
+                formatter,
+                "connections of {peer} encrypt themselves, so that nothing of them can be made smaller: the tunnel encrypts, the client \
+                 need not (sslmode=disable towards the near end)"
+            ),
             Self::StreamRefused { client, reason } => {
                 write!(formatter, "turned the client {client} away: {reason}")
             }

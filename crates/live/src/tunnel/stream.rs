@@ -69,14 +69,11 @@ impl Local {
         self.login = Some(Login::new(server_port));
     }
 
-    /// Takes bytes of either direction, in the order in which they pass, and says whether they may be compressed.
-    pub fn may_compress(&mut self, direction: Direction, bytes: &[u8]) -> bool {
+    /// Takes bytes of either direction, in the order in which they pass, and says what they belong to: only work is compressed.
+    pub fn part(&mut self, direction: Direction, bytes: &[u8]) -> Part {
         match &mut self.login {
-            None => true,
-            Some(login) => match login.pass(direction, bytes) {
-                Part::Work => true,
-                Part::Login | Part::Encrypted => false,
-            },
+            None => Part::Work,
+            Some(login) => login.pass(direction, bytes),
         }
     }
 

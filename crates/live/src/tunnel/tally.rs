@@ -25,6 +25,7 @@ pub(super) struct Tally {
     no_lane: Mutex<Option<TunnelError>>,
     no_stream: Once,
     no_database: Once,
+    nothing_to_compress: Once,
 }
 
 /// What lanes have counted.
@@ -86,6 +87,7 @@ impl Tally {
             no_lane: Mutex::default(),
             no_stream: Once::default(),
             no_database: Once::default(),
+            nothing_to_compress: Once::default(),
         }
     }
 
@@ -112,6 +114,7 @@ impl Tally {
             Notice::NoLane { reason } => self.is_another(reason),
             Notice::StreamRefused { .. } => self.no_stream.is_first(),
             Notice::DatabaseUnreachable { .. } => self.no_database.is_first(),
+            Notice::NothingToCompress { .. } => self.nothing_to_compress.is_first(),
             Notice::LaneUp { .. }
             | Notice::LaneLost { .. }
             | Notice::PeerRefused { .. }

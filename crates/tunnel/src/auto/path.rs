@@ -61,6 +61,13 @@ impl Path {
         }
     }
 
+    /// There was nothing to send for so long, in which what is known did not grow old.
+    pub(super) fn rested(&mut self, unused: Duration) {
+        if let Some(slow) = &mut self.slow {
+            slow.at = slow.at.after(unused);
+        }
+    }
+
     /// Bytes a second; absent where the path was not found slow lately.
     pub(super) fn rate(&self, at: Timestamp) -> Option<f64> {
         self.slow

@@ -125,6 +125,25 @@ fn a_lane_that_stands_still_for_a_while_goes_on_as_before() {
 }
 
 #[test]
+fn after_a_pause_what_was_found_out_is_still_known() {
+    let simulation = Simulation::new(
+        64e3,
+        TEXT,
+        Demand::Clients {
+            clients: 40,
+            result: 56_000,
+            think: Duration::from_secs(90),
+        },
+    );
+    let outcome = simulation.auto(Duration::from_secs(600));
+    let first = Duration::from_secs(60);
+    assert!(outcome.at(first) > 0, "{:?}", outcome.levels);
+    let later = |change: &&(f64, u8)| change.0 > first.as_secs_f64();
+    let off = outcome.levels.iter().filter(later).filter(|change| change.1 == 0);
+    assert_eq!(off.count(), 0, "{:?}", outcome.levels);
+}
+
+#[test]
 fn data_that_changes_is_followed() {
     let second = Duration::from_secs(1);
     let simulation = Simulation::new(1.25e6, NOISE, Demand::Endless)

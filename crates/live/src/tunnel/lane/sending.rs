@@ -1,6 +1,8 @@
 //! From the sockets of a lane's streams to the lane's own.
 
 use super::super::TunnelError;
+use super::super::login::Part;
+use super::super::notice::Notice;
 use super::{Carrier, MOST_UNSENT_IN_KERNEL};
 use crate::socket::{Received, Sent};
 use tunnel::lane::TINY;
@@ -79,8 +81,11 @@ impl Carrier {
             Received::Bytes { count, emptied, .. } => {
                 let drained = emptied && !local.ending;
                 let chunk = room.get(..count).unwrap_or_default();
-                let may_compress = local.may_compress(self.tally.sends(), chunk);
-                self.send_chunk(id, count, drained, may_compress)?;
+                let part = local.part(self.tally.sends(), chunk);
+                if part == Part::Encrypted && self.wish.level != LevelChoice::Fixed(Level::OFF) {
+                    self.tally.tell(&Notice::NothingToCompress { peer: local.peer });
+                }
+                self.send_chunk(id, count, drained, part == Part::Work)?;
             }
             Received::Nothing => self.lane.drained(id),
             Received::End => {
