@@ -4,7 +4,9 @@
 mod lane;
 
 use lane::{Data, Demand, NOISE, Outcome, ROWS, Simulation, TEXT};
+use model::Timestamp;
 use std::time::Duration;
+use tunnel::{Auto, Level};
 
 /// Bytes a second.
 const RATES: [f64; 6] = [450e3, 1.25e6, 12.5e6, 125e6, 1.25e9, 1e12];
@@ -126,21 +128,29 @@ fn a_lane_that_stands_still_for_a_while_goes_on_as_before() {
 
 #[test]
 fn after_a_pause_what_was_found_out_is_still_known() {
-    let simulation = Simulation::new(
-        64e3,
-        TEXT,
-        Demand::Clients {
-            clients: 40,
-            result: 56_000,
-            think: Duration::from_secs(90),
-        },
-    );
-    let outcome = simulation.auto(Duration::from_secs(600));
-    let first = Duration::from_secs(60);
-    assert!(outcome.at(first) > 0, "{:?}", outcome.levels);
-    let later = |change: &&(f64, u8)| change.0 > first.as_secs_f64();
-    let off = outcome.levels.iter().filter(later).filter(|change| change.1 == 0);
-    assert_eq!(off.count(), 0, "{:?}", outcome.levels);
+    let mut auto = Auto::new(Timestamp::default());
+    let mut at = Timestamp::default();
+    for _ in 0..40 {
+        let level = auto.level(at);
+        let bytes = if level == Level::OFF { 32_768 } else { 8_192 };
+        auto.chunk(at, level, 32_768, bytes, Duration::from_micros(200));
+        auto.sent(at, bytes);
+        auto.full(at);
+        at = at.after(Duration::from_secs_f64(bytes as f64 / 64e3));
+    }
+    assert_ne!(auto.level(at), Level::OFF);
+    auto.sent(at, 1);
+    auto.idle(at);
+
+    at = at.after(Duration::from_secs(600));
+    // Logins: small, as they are, and the lane has room for them.
+    for _ in 0..200 {
+        assert_ne!(auto.level(at), Level::OFF);
+        auto.chunk(at, Level::OFF, 300, 308, Duration::ZERO);
+        auto.sent(at, 308);
+        auto.idle(at);
+        at = at.after(Duration::from_millis(1));
+    }
 }
 
 #[test]
