@@ -4,15 +4,16 @@
 # PostgreSQL answers with some MB of text. advise looks at these operations and predicts, for each level, the rate of the
 # link above which a tunnel without compression is faster. Then the same operations (the same seed) go through near and
 # far end over an emulated link of rates around it, level 0 and the level in turn in every round. The crossing is where
-# the medians of off and level are equal, between the two rates around it, by the logarithms of their ratios.
+# the medians of off and level are equal, on the line through the ratios at all rates (in logarithms); what is predicted is the
+# median of predictions made between the visits, because the processor's speed drifts meanwhile.
 #
-# BENCH_LEVELS (9 6), BENCH_ROUNDS (3), BENCH_OPERATIONS (5) a visit, BENCH_ROWS (5000) a reply, BENCH_RTT (1ms) change the run.
+# BENCH_LEVELS (9 6), BENCH_ROUNDS (5), BENCH_OPERATIONS (5) a visit, BENCH_ROWS (5000) a reply, BENCH_RTT (1ms) change the run.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
 target=$(realpath -m "${CARGO_TARGET_DIR:-target}")
 read -ra levels <<<"${BENCH_LEVELS:-9 6}"
-rounds=${BENCH_ROUNDS:-3}
+rounds=${BENCH_ROUNDS:-5}
 operations=${BENCH_OPERATIONS:-5}
 rows=${BENCH_ROWS:-5000}
 rtt=${BENCH_RTT:-1ms}
@@ -55,17 +56,23 @@ SQL
 }
 
 measure() {
-    local level=$1 predicted factor
-    "$longwire" tunnel advise "$server" -f "$scratch/page.sql" -n "$operations" -T 60s --rtt "$rtt" --levels "$level" --json \
-        >"$scratch/advice.json" 2>"$scratch/advice.err"
-    predicted=$(jq -r "select(.type==\"level\" and .level==$level).break_even_bits_per_second" "$scratch/advice.json")
-    echo "level $level: predicted break-even $(awk "BEGIN{printf \"%.1f\", $predicted/1e6}") Mbit/s"
-    grep -o 'processor time varied.*passes' "$scratch/advice.err" || true
+    local level=$1 first factor
+    first=$(advise "$level")
+    echo "level $level: predicted break-even $(awk "BEGIN{printf \"%.1f\", $first/1e6}") Mbit/s at first"
     : >"$scratch/medians"
+    echo "$first" >"$scratch/predictions"
     for factor in $factors; do
-        visit "$level" "$(awk "BEGIN{printf \"%d\", $predicted*$factor}")" "$factor"
+        visit "$level" "$(awk "BEGIN{printf \"%d\", $first*$factor}")" "$factor"
+        advise "$level" >>"$scratch/predictions"
     done
-    crossing "$predicted" <"$scratch/medians"
+    echo "  predicted between the visits, Mbit/s: $(sort -n "$scratch/predictions" | awk '{ printf "%.0f ", $1 / 1e6 }')"
+    crossing "$(median <"$scratch/predictions")" <"$scratch/medians"
+}
+
+# The predicted break-even rate of a level, bits a second.
+advise() {
+    "$longwire" tunnel advise "$server" -f "$scratch/page.sql" -n "$operations" -T 60s --rtt "$rtt" --levels "$1" --json \
+        2>"$scratch/advice.err" | jq -r "select(.type==\"level\" and .level==$1).break_even_bits_per_second"
 }
 
 # One rate: off and the level in turn.
@@ -97,12 +104,14 @@ operate() {
         -f "$scratch/page.sql" --json 2>/dev/null | jq -r 'select(.type=="summary") | .mean_ns // .p50_ns'
 }
 
+# Where the line through the logarithms of the ratios, over those of the rates, is zero.
 crossing() {
     awk -v predicted="$1" '
-        { ratio = log($2 / $3); if (NR > 1 && before > 0 && ratio <= 0 && !at) {
-              at = exp(log(last) + (log($1) - log(last)) * before / (before - ratio)) } before = ratio; last = $1 }
-        END { if (at) printf "  measured break-even %.1f Mbit/s: predicted is %+.1f %% off\n\n", at / 1e6, (predicted / at - 1) * 100
-              else print "  no crossing between these rates\n" }'
+        { x = log($1); y = log($2 / $3); n++; sx += x; sy += y; sxx += x * x; sxy += x * y; if (y > 0) faster++ }
+        END { slope = (n * sxy - sx * sy) / (n * sxx - sx * sx)
+              if (slope >= 0 || faster == 0 || faster == n) { print "  no crossing between these rates\n"; exit }
+              at = exp((sx - sy / slope) / n)
+              printf "  measured break-even %.1f Mbit/s: predicted (median) %.1f is %+.1f %% off\n\n", at / 1e6, predicted / 1e6, (predicted / at - 1) * 100 }'
 }
 
 start() {
