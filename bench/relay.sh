@@ -10,6 +10,7 @@
 # TOXIPROXY names a toxiproxy server; without it one is fetched from the Go module proxy where there is a go.
 set -euo pipefail
 cd "$(dirname "$0")/.."
+. bench/free-port.sh
 
 target=${CARGO_TARGET_DIR:-target}
 target=$(realpath -m "$target")
@@ -50,16 +51,6 @@ start_relays() {
     for way in "${ways[@]}"; do
         until psql -p "${port[$way]}" -qAtc 'select 1' >/dev/null 2>&1; do sleep 0.1; done
     done
-}
-
-# A port on which nobody listens and which nobody was given yet.
-free_port() {
-    local candidate
-    while :; do
-        candidate=$((20000 + RANDOM % 12000))
-        (exec 3<>"/dev/tcp/127.0.0.1/$candidate") 2>/dev/null || break
-    done
-    echo "$candidate"
 }
 
 start_longwire() {

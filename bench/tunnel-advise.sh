@@ -10,6 +10,7 @@
 # BENCH_LEVELS (9 6), BENCH_ROUNDS (5), BENCH_OPERATIONS (5) a visit, BENCH_ROWS (5000) a reply, BENCH_RTT (1ms) change the run.
 set -euo pipefail
 cd "$(dirname "$0")/.."
+. bench/free-port.sh
 
 target=$(realpath -m "${CARGO_TARGET_DIR:-target}")
 read -ra levels <<<"${BENCH_LEVELS:-9 6}"
@@ -132,15 +133,6 @@ await() {
         sleep 0.1
     done
     echo "nobody listens on port $1" >&2; tail "$scratch/log" >&2; exit 1
-}
-
-free_port() {
-    local candidate
-    while :; do
-        candidate=$((20000 + RANDOM % 12000))
-        (exec 3<>"/dev/tcp/127.0.0.1/$candidate") 2>/dev/null || break
-    done
-    echo "$candidate"
 }
 
 median() { sort -n | awk '{a[NR]=$1} END{print a[int((NR+1)/2)]}'; }

@@ -11,6 +11,7 @@
 # BENCH_ROUNDS (7), BENCH_SECONDS (3) of select 1 a cell, BENCH_BULK_ROUNDS (5), BENCH_BULK_MB (400) change the run.
 set -euo pipefail
 cd "$(dirname "$0")/.."
+. bench/free-port.sh
 
 target=${CARGO_TARGET_DIR:-target}
 target=$(realpath -m "$target")
@@ -65,16 +66,6 @@ start_ways() {
     for way in "${bulk_ways[@]}"; do
         until psql -h 127.0.0.1 -p "${port[$way]}" -qAtc 'select 1' >/dev/null 2>&1; do sleep 0.1; done
     done
-}
-
-# A port on which nobody listens and which nobody was given yet.
-free_port() {
-    local candidate
-    while :; do
-        candidate=$((20000 + RANDOM % 12000))
-        (exec 3<>"/dev/tcp/127.0.0.1/$candidate") 2>/dev/null || break
-    done
-    echo "$candidate"
 }
 
 start_way() {

@@ -266,11 +266,6 @@ pub fn read_hello(bytes: &[u8]) -> Result<Option<(Wish, usize)>, FrameError> {
     }
 }
 
-/// Whether `bytes` begin with a chunk that is to be turned back.
-pub(crate) const fn begins_compressed(bytes: &[u8]) -> bool {
-    matches!(bytes, [DATA, flags, ..] if *flags & !(FRESH | STARVED) != Coding::Stored as u8)
-}
-
 impl Header {
     fn of(bytes: [u8; HEADER_BYTES]) -> Self {
         let [kind, flags, high, low, a, b, c, d] = bytes;

@@ -426,11 +426,6 @@ impl Lane {
         self.incoming.filled(count);
     }
 
-    /// Whether [`Lane::next`] has a chunk to turn back, for whoever times that.
-    pub fn decodes_next(&self) -> bool {
-        self.greeted && frame::begins_compressed(self.incoming.waiting())
-    }
-
     /// What the other end did next; absent when more bytes must come first.
     ///
     /// # Errors

@@ -252,12 +252,10 @@ impl Carrier {
     }
 
     fn next_event(&mut self) -> Result<Option<Done>, LaneError> {
-        let began = self.lane.decodes_next().then(|| self.tally.now());
         let Some(event) = self.lane.next()? else {
             return Ok(None);
         };
-        let took = began.map_or(Duration::ZERO, |began| self.tally.now().since(began));
-        let done = match event {
+        Ok(Some(match event {
             Event::Hello(wish) => Done::Greeted(wish),
             Event::Opened(id) => Done::Opened(id),
             Event::Finished(id) => Done::Finished(id),
@@ -274,9 +272,7 @@ impl Carrier {
                     }
                 }
             },
-        };
-        self.lane.came.codec_time += took;
-        Ok(Some(done))
+        }))
     }
 
     fn greeted(&mut self, wish: Wish) {

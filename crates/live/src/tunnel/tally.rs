@@ -47,7 +47,8 @@ struct Once(AtomicBool);
 
 impl Once {
     fn is_first(&self) -> bool {
-        !self.0.swap(true, Ordering::Relaxed)
+        // Looked at first: what was told already is asked for every chunk of some streams, and lanes share it.
+        !self.0.load(Ordering::Relaxed) && !self.0.swap(true, Ordering::Relaxed)
     }
 
     fn over(&self) {
