@@ -212,7 +212,7 @@ impl Pairing {
         let dialect = match message.protocol {
             Protocol::Mysql => Dialect::Mysql,
             Protocol::Redis => Dialect::Redis,
-            Protocol::Postgres | Protocol::Http | Protocol::Tls | Protocol::Unknown => Dialect::Standard,
+            _ => Dialect::Standard,
         };
         match message.content {
             Content::Statement { text } => {

@@ -28,6 +28,7 @@ pub mod terminal;
 mod timer;
 mod tls;
 mod transport;
+pub mod tune;
 pub mod tunnel;
 
 pub use clock::{Clock, thread_processor_time};

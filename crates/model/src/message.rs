@@ -101,6 +101,9 @@ pub enum Content<'a> {
         statement: Option<StatementId>,
         /// Rows asked for at most in this turn; absent when the client asks for all.
         fetch_rows: Option<u32>,
+        /// Bytes of rows asked for at most in this turn, where the protocol counts in bytes (Informix's FET_BUF_SIZE,
+        /// DRDA's QRYBLKSZ); absent otherwise.
+        fetch_bytes: Option<u32>,
         /// Sets of parameters carried (array or bulk execution); 1 otherwise.
         sets: u32,
     },
@@ -110,6 +113,8 @@ pub enum Content<'a> {
         statement: Option<StatementId>,
         /// Rows asked for at most.
         fetch_rows: Option<u32>,
+        /// Bytes of rows asked for at most, as in [`Content::Execute`].
+        fetch_bytes: Option<u32>,
     },
     /// One row of a result.
     Row,
@@ -133,6 +138,11 @@ pub enum Content<'a> {
     /// The server's product and version as it introduces itself.
     ServerVersion {
         /// As sent.
+        text: &'a [u8],
+    },
+    /// The client's software as it introduces itself (a driver's name and version, a program).
+    Client {
+        /// As sent. Nothing of a user, a password or a path.
         text: &'a [u8],
     },
     /// A start-up parameter the client sends. Never a password.
@@ -180,6 +190,14 @@ pub enum Protocol {
     Mysql,
     /// Redis's protocol, RESP2 and RESP3, and its kin (Valkey, KeyDB).
     Redis,
+    /// Oracle Net (TNS) and TTC inside it.
+    Oracle,
+    /// Informix SQLI (onsoctcp).
+    Informix,
+    /// DRDA: Db2, Derby, Informix's drsoctcp.
+    Drda,
+    /// SQL Server's TDS.
+    Tds,
     /// HTTP/1.0 and 1.1.
     Http,
     /// TLS whose inner protocol is not known.
@@ -195,6 +213,10 @@ impl Protocol {
             Self::Postgres => "postgres",
             Self::Mysql => "mysql",
             Self::Redis => "redis",
+            Self::Oracle => "oracle",
+            Self::Informix => "informix",
+            Self::Drda => "drda",
+            Self::Tds => "tds",
             Self::Http => "http",
             Self::Tls => "tls",
             Self::Unknown => "unknown",
@@ -203,7 +225,7 @@ impl Protocol {
 
     /// Whether this is a database's protocol.
     pub const fn is_database(self) -> bool {
-        matches!(self, Self::Postgres | Self::Mysql | Self::Redis)
+        !matches!(self, Self::Http | Self::Tls | Self::Unknown)
     }
 }
 

@@ -18,10 +18,14 @@ pub(super) fn phase(word: &str) -> Result<Phase, UnknownValue> {
 }
 
 pub(super) fn protocol(word: &str) -> Result<Protocol, UnknownValue> {
-    const ALL: [Protocol; 6] = [
+    const ALL: [Protocol; 10] = [
         Protocol::Postgres,
         Protocol::Mysql,
         Protocol::Redis,
+        Protocol::Oracle,
+        Protocol::Informix,
+        Protocol::Drda,
+        Protocol::Tds,
         Protocol::Http,
         Protocol::Tls,
         Protocol::Unknown,

@@ -126,6 +126,7 @@ impl Conversation {
                 Content::Execute {
                     statement: statement.map(|statement| statement.id),
                     fetch_rows: has_cursor.then_some(0),
+                    fetch_bytes: None,
                     sets: 1,
                 }
             }
@@ -134,6 +135,7 @@ impl Conversation {
                 Content::Execute {
                     statement: statement.map(|statement| statement.id),
                     fetch_rows: None,
+                    fetch_bytes: None,
                     sets: self.sets.sets().unwrap_or(1),
                 }
             }
@@ -142,6 +144,7 @@ impl Conversation {
                 Content::Fetch {
                     statement: statement.map(|statement| statement.id),
                     fetch_rows: Some(fields.u32_le().ok_or_else(incomplete)?),
+                    fetch_bytes: None,
                 }
             }
             STMT_CLOSE => {

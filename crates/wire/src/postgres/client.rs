@@ -126,11 +126,13 @@ impl Session {
             Content::Fetch {
                 statement: portal.statement,
                 fetch_rows,
+                fetch_bytes: None,
             }
         } else {
             Content::Execute {
                 statement: portal.statement,
                 fetch_rows,
+                fetch_bytes: None,
                 sets: 1,
             }
         }

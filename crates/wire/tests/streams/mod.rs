@@ -143,6 +143,10 @@ impl Seen {
     }
 }
 
+fn bytes(limit: Option<u32>) -> String {
+    limit.map_or_else(String::new, |bytes| format!(" bytes {bytes}"))
+}
+
 fn describe(content: Content<'_>) -> String {
     match content {
         Content::Other => String::new(),
@@ -151,22 +155,26 @@ fn describe(content: Content<'_>) -> String {
         Content::Execute {
             statement,
             fetch_rows,
+            fetch_bytes,
             sets,
         } => {
             format!(
-                "Execute {} rows {} sets {sets}",
+                "Execute {} rows {}{} sets {sets}",
                 number(statement.map(|id| id.0)),
-                number(fetch_rows)
+                number(fetch_rows),
+                bytes(fetch_bytes)
             )
         }
         Content::Fetch {
             statement,
             fetch_rows,
+            fetch_bytes,
         } => {
             format!(
-                "Fetch {} rows {}",
+                "Fetch {} rows {}{}",
                 number(statement.map(|id| id.0)),
-                number(fetch_rows)
+                number(fetch_rows),
+                bytes(fetch_bytes)
             )
         }
         Content::Row => "Row".to_owned(),
@@ -177,6 +185,7 @@ fn describe(content: Content<'_>) -> String {
         Content::Ready(state) => format!("Ready {state:?}"),
         Content::Error { code, text } => format!("Error {} '{}'", shown(code), shown(text)),
         Content::ServerVersion { text } => format!("ServerVersion {}", shown(text)),
+        Content::Client { text } => format!("Client {}", shown(text)),
         Content::Parameter { name, value } => format!("Parameter {}={}", shown(name), shown(value)),
         Content::HttpRequest { method, target } => format!("HttpRequest {} {}", shown(method), shown(target)),
         Content::HttpResponse { status } => format!("HttpResponse {status}"),

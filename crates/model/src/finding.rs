@@ -1,0 +1,132 @@
+//! Findings: something wasteful seen on the wire, with what its remedy would save on a given link.
+
+use crate::Fingerprint;
+use std::fmt;
+use std::sync::Arc;
+use std::time::Duration;
+
+/// One kind of waste in one place: a fingerprint, an operation's name, or a server.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Finding {
+    /// What kind of waste.
+    pub kind: FindingKind,
+    /// The statement it is about; absent where it is about no single one (turns of BEGIN and COMMIT, connections).
+    pub fingerprint: Option<Fingerprint>,
+    /// The name of the operations it was seen in: of several, the one where it cost most.
+    pub operation_name: Arc<str>,
+    /// Operations it was seen in.
+    pub operations: u64,
+    /// How often it was seen: executions, fetches, connections, by kind (docs/findings.md).
+    pub count: u64,
+    /// Turns that what is found cost in all.
+    pub turns: u64,
+    /// Turns that would be left out with the remedy. 0 for waste that is not turns (rate, window, delayed ACK).
+    pub saves_turns: u64,
+    /// Time saved with the remedy over all operations at each round trip asked, ascending. `saves_turns` round trips and
+    /// what else the kind tells; server and client time that may fall away too is not claimed. Misleads where the
+    /// turns saved overlapped with others on another connection.
+    pub savings: Vec<Saving>,
+    /// The client software of the connections it was seen on, as it introduced itself; absent where it did not.
+    pub driver: Option<Arc<str>>,
+    /// What to do, for the driver seen where one was: one or two sentences, no literal of the traffic in them.
+    pub remedy: String,
+}
+
+/// What a remedy saves at one distance.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Saving {
+    /// Round trip asked for.
+    pub rtt: Duration,
+    /// Time saved over all operations that were observed.
+    pub saves: Duration,
+}
+
+impl Finding {
+    /// The saving at the longest round trip asked: what findings are ranked by.
+    pub fn most(&self) -> Duration {
+        self.savings
+            .iter()
+            .map(|saving| saving.saves)
+            .max()
+            .unwrap_or_default()
+    }
+}
+
+/// The kinds of waste, in no order of worth.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum FindingKind {
+    /// The same statement asked again and again in an operation, for one row (or few) of a result each.
+    NPlusOne,
+    /// One row inserted (updated, deleted) by each turn, by the program's own loop.
+    RowByRow,
+    /// A batch of the driver's that goes over the wire as one turn a row.
+    UnrewrittenBatch,
+    /// A result fetched in more turns than its size asks for.
+    SmallFetch,
+    /// Statements prepared, run once and closed: two or three turns where one does.
+    OneShotPrepare,
+    /// BEGIN, COMMIT, SET, `SELECT 1` and their like as turns of their own.
+    ControlTurns,
+    /// A connection made (and logged in) for every operation.
+    Reconnect,
+    /// The same question with the same answer more than once in an operation.
+    RepeatedRead,
+    /// Queries that did not need each other's results, asked one after another.
+    Sequential,
+    /// Much compressible data on a slow link, not compressed.
+    NoCompression,
+    /// A client that waits for an acknowledgement before it sends the rest of a request (Nagle against delayed ACK).
+    AckStall,
+    /// Transfers that wait for the receiver's window instead of the link.
+    WindowLimited,
+    /// A listener that answers a connection with RESEND or REDIRECT: a turn more.
+    ListenerTurn,
+    /// A driver that can compress and did not ask for it.
+    CompressionNotAsked,
+}
+
+impl FindingKind {
+    /// All of them.
+    pub const ALL: [Self; 14] = [
+        Self::NPlusOne,
+        Self::RowByRow,
+        Self::UnrewrittenBatch,
+        Self::SmallFetch,
+        Self::OneShotPrepare,
+        Self::ControlTurns,
+        Self::Reconnect,
+        Self::RepeatedRead,
+        Self::Sequential,
+        Self::NoCompression,
+        Self::AckStall,
+        Self::WindowLimited,
+        Self::ListenerTurn,
+        Self::CompressionNotAsked,
+    ];
+
+    /// The word for it on the command line, in records and in reports.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::NPlusOne => "n+1",
+            Self::RowByRow => "row-by-row",
+            Self::UnrewrittenBatch => "unrewritten-batch",
+            Self::SmallFetch => "small-fetch",
+            Self::OneShotPrepare => "one-shot-prepare",
+            Self::ControlTurns => "control-turns",
+            Self::Reconnect => "reconnect",
+            Self::RepeatedRead => "repeated-read",
+            Self::Sequential => "sequential",
+            Self::NoCompression => "no-compression",
+            Self::AckStall => "ack-stall",
+            Self::WindowLimited => "window-limited",
+            Self::ListenerTurn => "listener-turn",
+            Self::CompressionNotAsked => "compression-not-asked",
+        }
+    }
+}
+
+impl fmt::Display for FindingKind {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter.write_str(self.name())
+    }
+}

@@ -1,0 +1,158 @@
+//! Tuning: one job done in every way that a driver offers, with every setting, at every distance.
+
+use crate::{ByteCount, Distribution};
+use std::fmt;
+use std::sync::Arc;
+use std::time::Duration;
+
+/// What is done with the rows.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Job {
+    /// New rows go to the server in one transaction.
+    Insert,
+    /// Rows come from the server, all of one result.
+    Select,
+    /// Each row of a result is read and then updated.
+    Update,
+}
+
+impl Job {
+    /// The word for it on the command line, in records and in reports.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Insert => "insert",
+            Self::Select => "select",
+            Self::Update => "update",
+        }
+    }
+}
+
+impl fmt::Display for Job {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter.write_str(self.name())
+    }
+}
+
+/// One way to do a job, as a driver offers it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Way {
+    /// The job it does.
+    pub job: Job,
+    /// Its name, unique within the job: `row by row`, `multi-row statement`, `copy`.
+    pub name: Arc<str>,
+    /// What can be set; absent for a way that has nothing to set.
+    pub knob: Option<Knob>,
+}
+
+/// What can be set of a way.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Knob {
+    /// What it is: `rows a statement`, `fetch size`, `buffer`.
+    pub name: Arc<str>,
+    /// What its values count.
+    pub unit: KnobUnit,
+    /// The values a full sweep tries, ascending; at least one. Usually a value is twice the one before.
+    pub values: Vec<u64>,
+    /// The value the driver uses when nothing is set, where that is known.
+    pub default: Option<u64>,
+    /// How the driver spells the setting, `{}` in place of the value: `defaultRowFetchSize={}`.
+    pub spelling: Arc<str>,
+}
+
+/// What the values of a knob count.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum KnobUnit {
+    /// Rows.
+    Rows,
+    /// Bytes.
+    Bytes,
+    /// Nothing: a number or 0/1.
+    Number,
+}
+
+/// What one run of a way brought.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct TrialOutcome {
+    /// From the job's first byte (of its transaction) to its last, by the clock nearest to the work: the client's own.
+    pub duration: Duration,
+    /// Rows inserted, fetched or updated, counted at the end.
+    pub rows: u64,
+    /// Turns of the job; absent where they were not counted in this run.
+    pub turns: Option<u64>,
+    /// Packets client-to-server and server-to-client, acknowledgements among them; absent likewise.
+    pub packets: Option<[u64; 2]>,
+    /// Payload bytes, likewise.
+    pub payload_bytes: Option<[u64; 2]>,
+    /// Wire bytes of those packets, likewise.
+    pub wire_bytes: Option<[u64; 2]>,
+    /// Most memory that the job took in the client beyond what it had before; absent where it cannot be told.
+    pub client_memory: Option<ByteCount>,
+    /// The same of the server's process or thread for this connection; absent where it cannot be told (another host).
+    pub server_memory: Option<ByteCount>,
+}
+
+/// Where a figure of tuning comes from.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum TrialSource {
+    /// Run at the distance that is there.
+    Measured,
+    /// Run over an emulated link.
+    Emulated,
+    /// Predicted from a run at the distance that is there.
+    Predicted,
+}
+
+impl TrialSource {
+    /// The word for it in records and reports.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Measured => "measured",
+            Self::Emulated => "emulated",
+            Self::Predicted => "predicted",
+        }
+    }
+}
+
+/// One way with one setting at one distance, all its runs together.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Tuned {
+    /// The job.
+    pub job: Job,
+    /// Name of the way.
+    pub way: Arc<str>,
+    /// The setting; absent for a way that has none.
+    pub value: Option<u64>,
+    /// The link in its text form; absent for the distance that is there.
+    pub link: Option<Arc<str>>,
+    /// Where `spread` comes from.
+    pub source: TrialSource,
+    /// Runs that are in it.
+    pub runs: u32,
+    /// Spread of the runs' durations; its median is what settings are compared by.
+    pub spread: Distribution,
+    /// A typical run: the one of the median duration, with the counts of the run that counted.
+    pub typical: TrialOutcome,
+}
+
+/// What is recommended for one job at one distance.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Recommendation {
+    /// The job.
+    pub job: Job,
+    /// The link; absent for the distance that is there.
+    pub link: Option<Arc<str>>,
+    /// Name of the way.
+    pub way: Arc<str>,
+    /// The smallest setting within 5 % of the best; absent for a way that has none.
+    pub value: Option<u64>,
+    /// How the driver spells it.
+    pub spelling: String,
+    /// Median duration with it.
+    pub duration: Duration,
+    /// Median duration of the best that was run.
+    pub best: Duration,
+    /// Median duration of the slowest way that was run: what is at stake.
+    pub worst: Duration,
+    /// Runs it took, and the runs that a full sweep would have taken.
+    pub runs: [u32; 2],
+}
