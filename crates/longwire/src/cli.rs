@@ -1,6 +1,6 @@
 //! The command line: one row a command.
 
-use crate::commands::{echo, lab, link, load, ping, predict, read, relay, split, tunnel, watch};
+use crate::commands::{echo, lab, link, load, ping, predict, read, relay, split, tune, tunnel, watch};
 use crate::output::Status;
 use clap::{Parser, Subcommand};
 
@@ -32,6 +32,7 @@ pub enum Command {
     Link(link::Args),
     Lab(lab::Args),
     Load(load::Args),
+    Tune(tune::Args),
     Tunnel(tunnel::Args),
 }
 
@@ -54,6 +55,7 @@ impl Command {
             Self::Link(args) => link::run(&args),
             Self::Lab(args) => lab::run(&args),
             Self::Load(args) => load::run(&args),
+            Self::Tune(args) => tune::run(&args),
             Self::Tunnel(args) => tunnel::run(&args),
         }
     }

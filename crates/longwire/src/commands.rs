@@ -15,5 +15,6 @@ pub mod relaying;
 pub mod reporting;
 pub mod scripts;
 pub mod split;
+pub mod tune;
 pub mod tunnel;
 pub mod watch;

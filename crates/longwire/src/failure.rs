@@ -65,6 +65,11 @@ fn hint(error: &anyhow::Error) -> Option<String> {
             .or_else(|| cause.downcast_ref::<AdviseError>().map(AdviseError::hint))
             .or_else(|| {
                 cause
+                    .downcast_ref::<live::tune::TuneError>()
+                    .and_then(live::tune::TuneError::hint)
+            })
+            .or_else(|| {
+                cause
                     .downcast_ref::<live::load::LoadError>()
                     .and_then(live::load::LoadError::hint)
             })

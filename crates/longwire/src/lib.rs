@@ -15,4 +15,5 @@ pub mod page;
 pub mod password;
 pub mod pipeline;
 pub mod split;
+pub mod tune;
 pub mod verify;

@@ -1,7 +1,8 @@
 //! Tuning: one job done in every way that a driver offers, with every setting, at every distance.
 
-use crate::{ByteCount, Distribution};
+use crate::{ByteCount, Distribution, ParseQuantityError};
 use std::fmt;
+use std::str::FromStr;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -17,6 +18,9 @@ pub enum Job {
 }
 
 impl Job {
+    /// All of them, in the order in which they are done.
+    pub const ALL: [Self; 3] = [Self::Insert, Self::Select, Self::Update];
+
     /// The word for it on the command line, in records and in reports.
     pub const fn name(self) -> &'static str {
         match self {
@@ -24,6 +28,15 @@ impl Job {
             Self::Select => "select",
             Self::Update => "update",
         }
+    }
+}
+
+impl FromStr for Job {
+    type Err = ParseQuantityError;
+
+    fn from_str(text: &str) -> Result<Self, Self::Err> {
+        let known = Self::ALL.into_iter().find(|job| job.name() == text);
+        known.ok_or_else(|| ParseQuantityError::new("job", text, "insert, select or update"))
     }
 }
 

@@ -1,0 +1,118 @@
+//! `longwire tune`: the best way and setting for bulk work on a database, or for a program, at each distance.
+
+use crate::output::Status;
+use crate::tune::program::{self, Asked};
+use anyhow::Result;
+use clap::Args as ClapArgs;
+use link::LinkDescription;
+use model::{Job, parse_duration};
+use std::ffi::OsString;
+use std::path::PathBuf;
+use std::time::Duration;
+
+/// Find the fastest way to insert, select and update many rows, and the smallest setting that is as good as the best.
+///
+/// Does each job in every way that there is (row by row, multi-row statement, batch, pipeline, COPY or LOAD DATA; fetch sizes of
+/// cursors), in a scratch schema that it makes and removes, and recommends one way and setting for each distance. With --set,
+/// runs a program of yours with each setting instead.
+#[derive(Debug, ClapArgs)]
+#[command(
+    after_help = "Examples:\n  longwire tune postgres://app@localhost/shop --at rtt=1ms --at rtt=40ms\n  \
+                        longwire tune mysql://app@db1/shop --jobs insert --rows 100000 --row-bytes 120 --yes --html tune.html\n  \
+                        longwire tune postgres://app@db1/shop --like article --jobs select --at 'rtt=20ms rate=100mbit' --yes\n  \
+                        longwire tune jdbc:postgresql://db1/shop --driver org.postgresql:postgresql:42.7.7 --yes\n  \
+                        longwire tune postgres://db1/shop --set 'URL:defaultRowFetchSize=10,100,1000' -- ./report.sh {url}"
+)]
+pub struct Args {
+    /// The database: a URL, a jdbc: URL or a libpq key=value string.
+    #[arg(value_name = "TARGET")]
+    pub target: String,
+    /// Rows of an insert or update, all in one transaction.
+    #[arg(long, default_value = "32000", value_parser = clap::value_parser!(u64).range(1..=MOST_ROWS), value_name = "COUNT")]
+    pub rows: u64,
+    /// Bytes of a row's columns together.
+    #[arg(long, default_value = "322", value_parser = clap::value_parser!(u32).range(1..=MOST_ROW_BYTES), value_name = "BYTES")]
+    pub row_bytes: u32,
+    /// Rows of a select.
+    #[arg(long, default_value = "117158", value_parser = clap::value_parser!(u64).range(1..=MOST_ROWS), value_name = "COUNT")]
+    pub select_rows: u64,
+    /// Take the columns of this table, and values from its rows, instead of made ones; it is only read.
+    #[arg(long, conflicts_with = "row_bytes", value_name = "TABLE")]
+    pub like: Option<String>,
+    /// What is done with the rows: insert, select, update.
+    #[arg(
+        long,
+        default_value = "insert,select,update",
+        value_delimiter = ',',
+        value_name = "JOB,..."
+    )]
+    pub jobs: Vec<Job>,
+    /// Only these ways, by name; a name that the target does not have lists those it has.
+    #[arg(long, value_delimiter = ',', value_name = "WAY,...")]
+    pub ways: Vec<String>,
+    /// Tune for this link too, in front of the distance that is there: 'rtt=10ms rate=100mbit'; may be repeated.
+    #[arg(long, value_name = "LINK")]
+    pub at: Vec<LinkDescription>,
+    /// Predict what the links cost from runs at the distance that is there, instead of emulating them.
+    #[arg(long)]
+    pub predict: bool,
+    /// Runs of each setting that is in question; their median counts.
+    #[arg(long, default_value = "5", value_parser = clap::value_parser!(u32).range(1..=1000), value_name = "COUNT")]
+    pub runs: u32,
+    /// The longest that one run may take: over a link, what would take longer is predicted; here, it is given up.
+    #[arg(long, default_value = "60s", value_parser = parse_duration, value_name = "TIME")]
+    pub patience: Duration,
+    /// Run every way with every setting as often as --runs says, instead of searching.
+    #[arg(long)]
+    pub exhaustive: bool,
+    /// Write to a server that is not on this machine: a scratch schema, whose rows load its disks and replicas.
+    #[arg(long)]
+    pub yes: bool,
+    /// Go through this JDBC driver: a jar, or group:artifact:version of the local Maven repository.
+    #[arg(long, value_name = "JAR|COORDINATE")]
+    pub driver: Option<String>,
+    /// Settings of a program: NAME=VALUE,... of its environment, or URL:NAME=VALUE,... of its URL's parameters; may be repeated.
+    #[arg(
+        long,
+        requires = "command",
+        conflicts_with_all = ["rows", "row_bytes", "select_rows", "like", "jobs", "ways", "predict", "patience", "exhaustive", "yes", "driver", "all"],
+        value_name = "SETTING"
+    )]
+    pub set: Vec<String>,
+    /// Show every setting that was tried, not only the best of each way.
+    #[arg(long)]
+    pub all: bool,
+    /// Write records (JSON Lines) instead of the view.
+    #[arg(long)]
+    pub json: bool,
+    /// Write a page with charts too: one HTML file.
+    #[arg(long, value_name = "FILE")]
+    pub html: Option<PathBuf>,
+    /// The program that --set is about, behind `--`.
+    #[arg(last = true, requires = "set", value_name = "COMMAND")]
+    pub command: Vec<OsString>,
+}
+
+/// Runs it.
+///
+/// # Errors
+/// When the target cannot be used, or the scratch schema not be made.
+pub fn run(args: &Args) -> Result<Status> {
+    if !args.set.is_empty() {
+        return program::run(&Asked {
+            target: &args.target,
+            settings: &args.set,
+            command: &args.command,
+            at: &args.at,
+            runs: args.runs,
+            json: args.json,
+            html: args.html.as_deref(),
+        });
+    }
+    anyhow::bail!("tuning jobs is not there yet; --set ... -- COMMAND tunes a program")
+}
+
+/// Beyond, one run would take hours.
+const MOST_ROWS: u64 = 100_000_000;
+/// Of a row: a MiB.
+const MOST_ROW_BYTES: i64 = 1 << 20;
