@@ -6,6 +6,7 @@
 //!
 //! Start reading at [`relay`].
 
+pub mod bridge;
 pub mod clock;
 pub mod echo;
 pub mod error;

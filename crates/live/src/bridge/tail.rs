@@ -1,0 +1,53 @@
+//! What the process says on its standard error, of which only the end is kept.
+
+use crate::session::without_values;
+use std::io::Read;
+use std::process::ChildStderr;
+use std::sync::{Arc, Mutex, PoisonError};
+
+/// The last of what was said.
+#[derive(Debug, Clone, Default)]
+pub(super) struct Tail {
+    bytes: Arc<Mutex<Vec<u8>>>,
+}
+
+impl Tail {
+    /// Reads to the end, so that whoever writes never waits.
+    pub(super) fn follow(&self, mut stderr: ChildStderr) {
+        let mut buffer = [0; 4096];
+        while let Ok(count) = stderr.read(&mut buffer) {
+            if count == 0 {
+                return;
+            }
+            let mut bytes = self.bytes.lock().unwrap_or_else(PoisonError::into_inner);
+            bytes.extend(buffer.iter().take(count));
+            let beyond = bytes.len().saturating_sub(KEPT);
+            bytes.drain(..beyond);
+        }
+    }
+
+    /// Whether `text` is in it.
+    pub(super) fn says(&self, text: &str) -> bool {
+        self.text().contains(text)
+    }
+
+    /// Its first line of those that are kept and not about options, without values, behind a colon; empty when there is none. Java tells the reason
+    /// first and where it happened below.
+    pub(super) fn told(&self) -> String {
+        let text = self.text();
+        let reason = text
+            .lines()
+            .map(str::trim)
+            .find(|line| !line.is_empty() && !line.starts_with("Picked up ") && !line.starts_with("at "));
+        reason.map_or_else(String::new, |line| {
+            format!(": {}", without_values(line.as_bytes()))
+        })
+    }
+
+    fn text(&self) -> String {
+        let bytes = self.bytes.lock().unwrap_or_else(PoisonError::into_inner);
+        String::from_utf8_lossy(&bytes).into_owned()
+    }
+}
+
+const KEPT: usize = 8 * 1024;
