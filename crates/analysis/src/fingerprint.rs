@@ -16,6 +16,8 @@ pub enum Dialect {
     Standard,
     /// A literal, and a backslash escapes inside literals (MySQL's default).
     Mysql,
+    /// A literal, and braces hold comments (Informix, unless its `DELIMIDENT` is set: then names become `?`, too).
+    Informix,
     /// An argument of a Redis command, always a literal.
     Redis,
 }
@@ -63,7 +65,9 @@ impl Fingerprints {
         let mut scratch = std::mem::take(&mut self.scratch);
         match dialect {
             Dialect::Redis => redis::normalise(text, &mut scratch),
-            Dialect::Standard | Dialect::Mysql => sql::normalise(text, dialect, &mut scratch),
+            Dialect::Standard | Dialect::Mysql | Dialect::Informix => {
+                sql::normalise(text, dialect, &mut scratch);
+            }
         }
         let fingerprint = match std::str::from_utf8(&scratch) {
             Ok(text) => self.intern(text),

@@ -212,6 +212,7 @@ impl Pairing {
         let dialect = match message.protocol {
             Protocol::Mysql => Dialect::Mysql,
             Protocol::Redis => Dialect::Redis,
+            Protocol::Informix => Dialect::Informix,
             _ => Dialect::Standard,
         };
         match message.content {

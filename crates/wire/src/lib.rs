@@ -10,6 +10,7 @@
 pub mod decoder;
 pub mod framing;
 pub mod http;
+pub mod informix;
 pub mod mysql;
 pub mod postgres;
 pub mod protocols;

@@ -1,7 +1,7 @@
 //! The protocols there are, and how each is recognised. A new one is a folder and a row here.
 
 use crate::decoder::Decoder;
-use crate::{http, mysql, postgres, redis, tls};
+use crate::{http, informix, mysql, postgres, redis, tls};
 use model::{Direction, Protocol};
 
 /// How sure a look at the first bytes of one direction makes.
@@ -62,6 +62,12 @@ pub static PROTOCOLS: &[Row] = &[
         ports: &[6379, 6380, 7000, 26379],
         recognise: redis::recognise,
         decoder: || Box::new(redis::RedisDecoder::new()),
+    },
+    Row {
+        protocol: Protocol::Informix,
+        ports: &[9088, 9089, 1526, 1525],
+        recognise: informix::recognise,
+        decoder: || Box::new(informix::InformixDecoder::new()),
     },
 ];
 

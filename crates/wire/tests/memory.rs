@@ -112,6 +112,46 @@ fn redis_values_that_claim_much_hold_little() {
 }
 
 #[test]
+fn informix_messages_that_claim_much_hold_little() {
+    let filler = vec![b'x'; 10 << 20];
+    let claims = |head: &[u8]| [head, &filler].concat();
+    let numbers = (0..300_000u32).flat_map(|number| {
+        let number = number.to_be_bytes();
+        [
+            0, 2, 0, 0, 0, 0, 0, 8, b's', b'e', b'l', b'e', b'c', b't', b' ', number[3],
+        ]
+    });
+    let login = b"\0\x0e\x01\x3c\0\0\0\x64\0\x65\0\0\0\x3d";
+    let inputs = [
+        (Direction::ClientToServer, claims(b"\0\x02\0\0\x7f\xff\xff\xff")),
+        (
+            Direction::ClientToServer,
+            claims(b"\0\x05\xff\xff\0\0\0\0\0\0\xff\xff"),
+        ),
+        (Direction::ClientToServer, claims(b"\0\x51\0\x06\xff\xff")),
+        (Direction::ClientToServer, claims(b"\x7f\xff")),
+        (Direction::ClientToServer, numbers.collect()),
+        (Direction::ServerToClient, claims(b"\0\x0e\0\0\x7f\xff\xff\xff")),
+        (
+            Direction::ServerToClient,
+            claims(b"\0\x08\0\0\0\0\0\0\0\0\0\x2c\xff\xff\x7f\xff\xff\xff"),
+        ),
+        (
+            Direction::ServerToClient,
+            claims(b"\0\x61\0\0\x7f\xff\xff\xff\0\x01"),
+        ),
+    ];
+    for (place, (direction, input)) in inputs.iter().enumerate() {
+        let most = most_held(|| {
+            let mut stream = Stream::new(9088);
+            feed_in_parts(&mut stream, Direction::ClientToServer, login);
+            feed_in_parts(&mut stream, *direction, input);
+        });
+        assert!(most < BOUND, "input {place}: {most} bytes held");
+    }
+}
+
+#[test]
 fn steady_redis_traffic_allocates_nothing() {
     let mut stream = Stream::new(6379);
     let exchange = |stream: &mut Stream| {

@@ -197,11 +197,11 @@ fn every_request_is_answered_once() {
                 recording.path.display()
             );
         }
-        let open = i32::from(
-            recording
-                .path
-                .ends_with("mysql/mariadbbinlog-mariadb10.11.stream"),
-        );
+        let silent = recording.path.to_string_lossy().contains("connect-silent");
+        let listens = recording
+            .path
+            .ends_with("mysql/mariadbbinlog-mariadb10.11.stream");
+        let open = i32::from(silent || listens);
         assert_eq!(
             owed,
             open,
@@ -231,6 +231,23 @@ fn postgres_is_decoded_from_any_segment_on() {
             let context = format!("{} from segment {place}, {first:?}", recording.path.display());
             assert_eq!(decoding.protocol, model::Protocol::Postgres, "{context}");
             assert_eq!(decoding.opaque, None, "{context}");
+            assert!(seen.iter().all(|seen| seen.role != Role::Opaque), "{context}");
+        }
+    }
+}
+
+/// An answer that is only the end of a group tells nothing; all else shows the protocol.
+#[test]
+fn informix_is_decoded_from_any_segment_on() {
+    for recording in recordings() {
+        let folder = recording.path.parent().expect("a folder");
+        if !folder.ends_with("informix") {
+            continue;
+        }
+        for place in 0..recording.segments.len().saturating_sub(8) {
+            let (seen, stream) = play(recording.server_port, &recording.segments[place..]);
+            let context = format!("{} from segment {place}", recording.path.display());
+            assert_eq!(stream.decoding().protocol, model::Protocol::Informix, "{context}");
             assert!(seen.iter().all(|seen| seen.role != Role::Opaque), "{context}");
         }
     }
@@ -274,14 +291,51 @@ fn a_hole_loses_no_more_than_its_turn() {
     }
 }
 
+/// Recordings with a secret in them.
+const SECRETS: [(&str, &str); 3] = [
+    ("postgres/psql15-password", "secret-word"),
+    ("informix/ifxjdbc-4.50.10-synthetic-server-fetbuf4096", "in4mix"),
+    ("informix/informix-driver-py-synthetic-server", "in4mix"),
+];
+
 #[test]
 fn passwords_are_never_handed_out() {
     let recordings = recordings();
-    let recording = find(&recordings, "postgres/psql15-password");
-    let password = b"secret-word";
-    let on_the_wire =
-        |segment: &streams::Segment| segment.bytes.windows(password.len()).any(|part| part == password);
-    assert!(recording.segments.iter().any(on_the_wire));
-    let (seen, _) = play(recording.server_port, &recording.segments);
-    assert!(seen.iter().all(|seen| !seen.what.contains("secret-word")));
+    for (name, password) in SECRETS {
+        let recording = find(&recordings, name);
+        let on_the_wire = |segment: &streams::Segment| {
+            let mut parts = segment.bytes.windows(password.len());
+            parts.any(|part| part == password.as_bytes())
+        };
+        assert!(recording.segments.iter().any(on_the_wire), "{name}");
+        for place in 0..recording.segments.len().min(8) {
+            let (seen, stream) = play(recording.server_port, &recording.segments[place..]);
+            let told = |seen: &Seen| seen.what.contains(password);
+            assert!(!seen.iter().any(told), "{name} from segment {place}");
+            let reason = stream.decoding().opaque.unwrap_or_default();
+            assert!(!reason.contains(password), "{name} from segment {place}");
+        }
+    }
+}
+
+/// The same 500 rows with three sizes of the buffer: how many fetches, of how many bytes, and whether the login tells.
+#[test]
+fn informix_fetches_show_the_size_of_the_buffer() {
+    let recordings = recordings();
+    let cases = [
+        ("ifxjdbc-4.50.10-synthetic-server-fetbuf4096", 4096, 7, true),
+        ("ifxjdbc-4.50.10-synthetic-server-fetbuf8192", 8192, 4, true),
+        ("ifxjdbc-4.50.10-synthetic-server-fetbuf32767", 32767, 2, true),
+        ("informix-driver-py-synthetic-server", 4096, 7, false),
+    ];
+    for (name, bytes, fetches, announced) in cases {
+        let recording = find(&recordings, &format!("informix/{name}"));
+        let (seen, _) = play(recording.server_port, &recording.segments);
+        let count = |what: &str| seen.iter().filter(|seen| seen.what.starts_with(what)).count();
+        let fetch = format!("Work Fetch 0 rows unknown bytes {bytes}");
+        assert_eq!(count(&fetch), fetches, "{name}: fetches of the first statement");
+        let parameter = format!("Login Parameter FET_BUF_SIZE={bytes}");
+        assert_eq!(count(&parameter), usize::from(announced), "{name}: announced");
+        assert!(count("Work Row") >= 500, "{name}: rows");
+    }
 }

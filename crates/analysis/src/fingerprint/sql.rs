@@ -5,7 +5,7 @@ use super::{Dialect, MAXIMUM_LENGTH};
 
 /// Writes `text` without literals and comments, one blank between words, keywords in lower case.
 ///
-/// 1. `'...'`, `$tag$...$tag$`, numbers, `x'..'`, `$1`, `:1` become `?`; in the MySQL dialect `"..."` too.
+/// 1. `'...'`, `$tag$...$tag$`, numbers, `x'..'`, `$1`, `:1` become `?`; in the MySQL and Informix dialects `"..."` too.
 /// 2. A list of `?` in `in (...)` becomes `(?, ...)`; further rows of `values (...), (...)` become `...`.
 /// 3. Names keep their case, keywords lose it.
 pub(super) fn normalise(text: &[u8], dialect: Dialect, out: &mut Vec<u8>) {
@@ -48,6 +48,8 @@ impl Normaliser<'_> {
                 b'/' if self.peek(1) == Some(b'*') => self.skip_comment(),
                 b'\'' => self.literal(byte, self.dialect == Dialect::Mysql),
                 b'"' if self.dialect == Dialect::Mysql => self.literal(byte, true),
+                b'"' if self.dialect == Dialect::Informix => self.literal(byte, false),
+                b'{' if self.dialect == Dialect::Informix => self.skip_braces(),
                 b'"' | b'`' => self.quoted_name(byte),
                 b'$' => self.dollar(),
                 b'0'..=b'9' => self.number(),
@@ -105,6 +107,15 @@ impl Normaliser<'_> {
         while self.peek(0).is_some_and(|byte| byte != b'\n') {
             self.at += 1;
         }
+        self.pending_blank = true;
+    }
+
+    /// An unfinished comment ends with the text.
+    fn skip_braces(&mut self) {
+        while self.peek(0).is_some_and(|byte| byte != b'}') {
+            self.at += 1;
+        }
+        self.at += 1;
         self.pending_blank = true;
     }
 

@@ -15,6 +15,21 @@ fn mysql(text: &str) -> String {
 }
 
 #[test]
+fn informix_quotes_literals_twice_and_comments_in_braces() {
+    let informix = |text: &str| {
+        Fingerprints::default()
+            .statement(text.as_bytes(), Dialect::Informix)
+            .to_string()
+    };
+    assert_eq!(
+        informix(r#"select * from t where a="it""s" and b='x' {secret} and c=1"#),
+        "select * from t where a=? and b=? and c=?"
+    );
+    assert_eq!(informix(r#"select "" from t"#), "select ? from t");
+    assert_eq!(informix("select 1 {open"), "select ?");
+}
+
+#[test]
 fn redis_commands_keep_their_words_and_nothing_else() {
     let redis = |text: &str| {
         Fingerprints::default()

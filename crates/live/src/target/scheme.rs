@@ -24,7 +24,7 @@ pub enum Scheme {
     SqlServer,
     /// `redis://`: RESP2 and RESP3.
     Redis,
-    /// `informix://`, carried as `tcp://`.
+    /// `informix://`: SQLI (onsoctcp).
     Informix,
 }
 
@@ -79,7 +79,8 @@ impl Scheme {
             Self::Mysql | Self::Mariadb => Protocol::Mysql,
             Self::Redis => Protocol::Redis,
             Self::Http => Protocol::Http,
-            Self::Tcp | Self::Oracle | Self::SqlServer | Self::Informix => Protocol::Unknown,
+            Self::Informix => Protocol::Informix,
+            Self::Tcp | Self::Oracle | Self::SqlServer => Protocol::Unknown,
         }
     }
 

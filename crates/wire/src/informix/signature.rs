@@ -1,0 +1,159 @@
+//! Recognises SQLI: by its login packets, or from the middle by two codes in a row whose fields fit.
+
+use super::scan::{Kind, SQLI, Scan};
+use super::shape::{COMMAND, EOT, Features, ID, PREPARE, TUPLE, shape};
+use crate::framing::Input;
+use crate::protocols::Verdict;
+use model::{Direction, Timestamp};
+
+/// How sure the first bytes seen in `direction` make that this is Informix's protocol.
+pub fn recognise(direction: Direction, bytes: &[u8]) -> Verdict {
+    match login(direction, bytes) {
+        Verdict::Never => middle(direction, bytes),
+        verdict => verdict,
+    }
+}
+
+/// A login packet: its length, its type, the protocol, flags, and two tags.
+fn login(direction: Direction, bytes: &[u8]) -> Verdict {
+    if direction == Direction::ClientToServer && bytes.first() == Some(&b's') {
+        return old_login(bytes);
+    }
+    let fits = |place: usize, byte: u8| match (place, direction) {
+        (2, Direction::ClientToServer) => byte == 1,
+        (2, Direction::ServerToClient) => matches!(byte, 2 | 3 | 13),
+        (3, _) => byte == SQLI,
+        (6 | 8, _) => byte == 0,
+        (7, _) => byte == 100,
+        (9, _) => byte == 101,
+        _ => true,
+    };
+    let head = bytes.get(..LOGIN_HEAD).unwrap_or(bytes);
+    if !head.iter().enumerate().all(|(place, &byte)| fits(place, byte)) {
+        Verdict::Never
+    } else if head.len() < LOGIN_HEAD {
+        Verdict::More
+    } else {
+        Verdict::Certain
+    }
+}
+
+/// `sq`, eight characters, and the name of the service: a header in letters, as ESQL/C sends it.
+fn old_login(bytes: &[u8]) -> Verdict {
+    let head = bytes.get(..OLD_LOGIN.len()).unwrap_or(bytes);
+    let fits = |(&byte, &expected): (&u8, &u8)| match expected {
+        b'.' => byte.is_ascii_alphanumeric() || matches!(byte, b'+' | b'/'),
+        expected => byte == expected,
+    };
+    if !head.iter().zip(OLD_LOGIN).all(fits) {
+        Verdict::Never
+    } else if head.len() < OLD_LOGIN.len() {
+        Verdict::More
+    } else {
+        Verdict::Certain
+    }
+}
+
+/// A message that is not the end of a group, and another behind it.
+fn middle(direction: Direction, bytes: &[u8]) -> Verdict {
+    let mut scan = Scan::new(direction);
+    let mut input = Input::seen(Timestamp::default(), bytes.get(..SAMPLE).unwrap_or(bytes));
+    let mut known = 0;
+    loop {
+        let begun = input.bytes();
+        let ended = scan.advance(&mut input, Features::default());
+        if scan.kind() != Kind::Coded || !plausible(direction, &scan, begun) {
+            return Verdict::Never;
+        }
+        let code = scan.code();
+        known += u8::from(code.is_some_and(|code| code != EOT || known > 0));
+        match (known, code) {
+            (2.., _) => return Verdict::Plausible,
+            _ if ended => scan.ended(),
+            (1, Some(COMMAND | PREPARE)) if begun.len() >= STATEMENT_SAMPLE => return Verdict::Plausible,
+            _ if bytes.len() >= SAMPLE => return Verdict::Never,
+            _ => return Verdict::More,
+        }
+    }
+}
+
+/// Whether what has come of a message can be one of these codes.
+fn plausible(direction: Direction, scan: &Scan, begun: &[u8]) -> bool {
+    let Some(code) = scan.code() else { return true };
+    if shape(direction, code).is_none() {
+        return false;
+    }
+    match (code, begun) {
+        (COMMAND | PREPARE, [_, _, _, _, 0, _, _, _, text @ ..]) => {
+            let sample = text.get(..STATEMENT_SAMPLE - 8).unwrap_or(text);
+            let length = sample
+                .iter()
+                .take_while(|&&byte| byte >= b' ' || byte.is_ascii_whitespace());
+            let length = length.count();
+            length == sample.len() || length > 4
+        }
+        (TUPLE, [_, _, _, _, size @ ..]) => size.first().is_none_or(|&high| high == 0),
+        (ID, [_, _, _, _, next @ ..]) => next.first().is_none_or(|&high| high == 0),
+        _ => true,
+    }
+}
+
+/// Bytes of a login packet that tell it.
+const LOGIN_HEAD: usize = 10;
+const OLD_LOGIN: &[u8] = b"sq........sqlexec";
+/// Bytes that are looked at.
+const SAMPLE: usize = 4096;
+/// Bytes of a statement that are looked at.
+const STATEMENT_SAMPLE: usize = 24;
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use Direction::{ClientToServer, ServerToClient};
+
+    #[test]
+    fn verdicts_do_not_change_with_more_bytes() {
+        let samples: [(Direction, &[u8], Verdict); 12] = [
+            (
+                ClientToServer,
+                b"\x01\x8d\x01\x3c\0\0\0\x64\0\x65\0\0",
+                Verdict::Certain,
+            ),
+            (
+                ServerToClient,
+                b"\0\xaa\x02\x3c\x10\0\0\x64\0\x65\0\0",
+                Verdict::Certain,
+            ),
+            (ClientToServer, b"sqAYABPQAAsqlexec me", Verdict::Certain),
+            (ClientToServer, b"select 1", Verdict::Never),
+            (
+                ClientToServer,
+                b"\0\x02\0\0\0\0\0\x22select id, v from t_lw",
+                Verdict::Plausible,
+            ),
+            (ClientToServer, b"\0\x23\0\x0c", Verdict::Plausible),
+            (ClientToServer, b"\0\x04\0\x01\0\x0a\0\x0c", Verdict::Plausible),
+            (
+                ServerToClient,
+                b"\0\x63\0\x01\0\x01\0\0\0\x0c",
+                Verdict::Plausible,
+            ),
+            (ClientToServer, b"\0\0\0\x08\x04\xd2\x16\x2f", Verdict::Never),
+            (ServerToClient, b"\0\x0c\xfa\xfa", Verdict::Never),
+            (ServerToClient, b"\0\x0e\0\0\x7f\xff\xff\xff", Verdict::Never),
+            (ServerToClient, b"SSH-2.0-OpenSSH\r\n", Verdict::Never),
+        ];
+        for (direction, bytes, expected) in samples {
+            let mut decided = false;
+            for end in 0..=bytes.len() {
+                let verdict = recognise(direction, &bytes[..end]);
+                assert!(
+                    verdict == expected || (verdict == Verdict::More && !decided),
+                    "{bytes:?} {end}: {verdict:?}"
+                );
+                decided = verdict != Verdict::More;
+            }
+            assert!(decided, "{bytes:?}");
+        }
+    }
+}
