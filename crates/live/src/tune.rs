@@ -7,12 +7,16 @@
 //! before.
 
 mod error;
+mod native;
+mod postgres;
 
 pub use error::TuneError;
 
 use crate::load::Watch;
-use crate::target::Target;
+use crate::target::{Scheme, Target};
 use model::{Job, TrialOutcome, Way};
+use native::Native;
+use postgres::PostgreSql;
 use std::net::SocketAddr;
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
@@ -98,10 +102,25 @@ pub trait Workbench {
 /// [`TuneError::Scheme`] when longwire has no client for such a target.
 pub fn native<'a>(
     target: &Target,
-    _suffix: &str,
-    _stop: &'a AtomicBool,
+    suffix: &str,
+    stop: &'a AtomicBool,
 ) -> Result<Box<dyn Workbench + 'a>, TuneError> {
-    Err(TuneError::Scheme {
-        scheme: target.scheme.name(),
-    })
+    let safe = suffix.chars().filter(char::is_ascii_alphanumeric);
+    let scratch: String = "longwire_tune_"
+        .chars()
+        .chain(safe.map(|letter| letter.to_ascii_lowercase()))
+        .collect();
+    match target.scheme {
+        Scheme::Postgres | Scheme::Kingbase => Ok(Box::new(Native::<PostgreSql>::new(target, scratch, stop))),
+        Scheme::Mysql
+        | Scheme::Mariadb
+        | Scheme::Redis
+        | Scheme::Http
+        | Scheme::Tcp
+        | Scheme::Oracle
+        | Scheme::SqlServer
+        | Scheme::Informix => Err(TuneError::Scheme {
+            scheme: target.scheme.name(),
+        }),
+    }
 }

@@ -12,7 +12,7 @@ use super::error::without_values;
 use super::opening::Opening;
 use crate::error::LiveError;
 use crate::relay::negotiation::{OFFERS_TLS, lower_capabilities, tls_request};
-use challenge::Challenge;
+use challenge::Greeting;
 use method::Method;
 use model::Phase;
 use proving::Proving;
@@ -57,7 +57,13 @@ pub(super) fn log_in<'o, 'a>(mut opening: Opening<'o, 'a>) -> Result<Opening<'o,
     if greeting.first() == Some(&ERROR) {
         return Err(refused(&greeting));
     }
-    let challenge = Challenge::of(&greeting).ok_or_else(unknown)?;
+    let Greeting {
+        challenge,
+        connection,
+        mariadb_offers,
+    } = Greeting::read(&greeting).ok_or_else(unknown)?;
+    opening.process = Some(connection);
+    opening.takes_bulk = opening.loading && mariadb_offers & BULK != 0;
     let offers = lower_capabilities(&mut framed(0, &greeting))
         .copied()
         .unwrap_or_default();
@@ -114,10 +120,21 @@ fn login(opening: &Opening<'_, '_>, method: Method, proof: &[u8]) -> Vec<u8> {
     if opening.compression {
         flags |= COMPRESS;
     }
+    if opening.loading {
+        flags |= LOCAL_FILES;
+    }
+    let mut reserved = [0; 23];
+    if opening.takes_bulk {
+        // A client that says it is none of MySQL's has MariaDB's own flags at the end of what is reserved.
+        flags &= !LONG_PASSWORD;
+        if let Some(extended) = reserved.last_chunk_mut() {
+            *extended = BULK.to_le_bytes();
+        }
+    }
     let mut body = flags.to_le_bytes().to_vec();
     body.extend_from_slice(&(1_u32 << 24).to_le_bytes());
     body.push(UTF8MB4);
-    body.extend_from_slice(&[0; 23]);
+    body.extend_from_slice(&reserved);
     body.extend_from_slice(opening.user.as_bytes());
     body.push(0);
     body.push(proof.len() as u8);
@@ -198,6 +215,10 @@ const CONNECT_WITH_DB: u32 = 1 << 3;
 const COMPRESS: u32 = 1 << 5;
 /// In the lower byte of a greeting's capabilities.
 const OFFERS_COMPRESSION: u8 = COMPRESS as u8;
+/// The server may ask for data.
+const LOCAL_FILES: u32 = 1 << 7;
+/// `MARIADB_CLIENT_STMT_BULK_OPERATIONS`, of MariaDB's own flags.
+const BULK: u32 = 1 << 2;
 const PROTOCOL_41: u32 = 1 << 9;
 const TRANSACTIONS: u32 = 1 << 13;
 const SECURE_CONNECTION: u32 = 1 << 15;

@@ -27,6 +27,8 @@ pub(super) struct Opening<'o, 'a> {
     pub deadline: Deadline,
     /// As the server introduces itself.
     pub version: Option<String>,
+    /// The server's number of what serves the session.
+    pub process: Option<u32>,
     /// Who logs in.
     pub user: String,
     /// With what.
@@ -37,6 +39,10 @@ pub(super) struct Opening<'o, 'a> {
     pub tls: Option<Arc<ClientConfig>>,
     /// Whether the server is asked to compress.
     pub compression: bool,
+    /// Whether it is told that it may ask for data and be given rows in bulk.
+    pub loading: bool,
+    /// Whether it takes rows in bulk.
+    pub takes_bulk: bool,
 }
 
 impl Opening<'_, '_> {

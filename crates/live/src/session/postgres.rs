@@ -50,7 +50,8 @@ pub(super) fn log_in<'o, 'a>(mut opening: Opening<'o, 'a>) -> Result<Opening<'o,
                 tell_remedy(&mut opening, leg);
                 return Ok(opening);
             }
-            // Parameters, the key for cancelling, notices.
+            b'K' => opening.process = body.first_chunk().map(|process| u32::from_be_bytes(*process)),
+            // Parameters, notices.
             _ => {}
         }
     }

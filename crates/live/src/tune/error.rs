@@ -47,6 +47,11 @@ pub enum TuneError {
         /// What it says, without what it quotes.
         text: String,
     },
+    /// The table whose columns are to be taken is no table's name.
+    #[error(
+        "the table given as an example is no name: write TABLE or SCHEMA.TABLE, quoted as in SQL where it has to be"
+    )]
+    LikeName,
     /// The table whose columns are to be taken has no row to take values from.
     #[error("the table given as an example has no rows")]
     LikeEmpty,
@@ -94,9 +99,11 @@ impl TuneError {
             | Self::Statement { .. }
             | Self::Rows { .. } => Blame::Server,
             Self::ScratchLeft { reason, .. } => reason.blame(),
-            Self::Scheme { .. } | Self::LikeEmpty | Self::NoSuchWay { .. } | Self::NotPrepared => {
-                Blame::Longwire
-            }
+            Self::Scheme { .. }
+            | Self::LikeName
+            | Self::LikeEmpty
+            | Self::NoSuchWay { .. }
+            | Self::NotPrepared => Blame::Longwire,
         }
     }
 
@@ -116,7 +123,11 @@ impl TuneError {
             }
             Self::Like { .. } => "check the table's name, with its schema, and the user's right to read it",
             Self::LikeEmpty => "say --rows and --row-bytes instead",
-            Self::Statement { .. } | Self::Rows { .. } | Self::NoSuchWay { .. } | Self::NotPrepared => {
+            Self::Statement { .. }
+            | Self::Rows { .. }
+            | Self::LikeName
+            | Self::NoSuchWay { .. }
+            | Self::NotPrepared => {
                 return None;
             }
         };
