@@ -12,3 +12,4 @@ pub mod operations;
 pub mod overview;
 pub mod pairing;
 pub mod round_trip;
+pub mod verb;

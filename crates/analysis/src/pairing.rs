@@ -14,18 +14,23 @@
 //!    begins another.
 //! 4. Where the protocol is opaque, each answer to client bytes is one: changes of direction.
 
+mod asking;
 mod building;
+mod introduction;
 mod waits;
 
 use crate::fact::{Fact, Sink};
 use crate::fingerprint::{Dialect, Fingerprints};
 use crate::round_trip::RoundTrip;
+use asking::PreparedStatements;
 use building::{Building, Progress};
+use introduction::Introduction;
 use model::{
     ConnectionId, ConnectionOutcome, Content, Decoding, Direction, Endpoint, Exchange, Fingerprint,
-    Handshake, Message, Phase, Protocol, Role, Side, StatementId, Step, Timestamp, Totals,
+    Handshake, Message, Phase, Protocol, Role, Side, Step, Timestamp, Totals,
 };
-use std::collections::{HashMap, VecDeque};
+use std::collections::VecDeque;
+use std::hash::RandomState;
 use std::sync::Arc;
 use std::time::Duration;
 use waits::Waits;
@@ -44,7 +49,8 @@ pub struct Pairing {
     /// When the last message of each direction ended ([`Direction::index`]).
     last_message: [Timestamp; 2],
     payload_seen: bool,
-    prepared: HashMap<StatementId, Fingerprint>,
+    prepared: PreparedStatements,
+    introduction: Introduction,
     client_side: RoundTrip,
     server_side: RoundTrip,
     waits: Waits,
@@ -53,6 +59,7 @@ pub struct Pairing {
     exchanges: u64,
     statements: u64,
     keep_literals: bool,
+    digests: Option<RandomState>,
 }
 
 /// Most prepared statements remembered on one connection; executions of others have no fingerprint.
@@ -82,7 +89,8 @@ impl Pairing {
             previous_reply_ended: at,
             last_message: [at; 2],
             payload_seen: false,
-            prepared: HashMap::new(),
+            prepared: PreparedStatements::default(),
+            introduction: Introduction::default(),
             client_side: RoundTrip::default(),
             server_side: RoundTrip::default(),
             waits: Waits::default(),
@@ -91,7 +99,15 @@ impl Pairing {
             exchanges: 0,
             statements: 0,
             keep_literals,
+            digests: None,
         }
+    }
+
+    /// Gives reads a digest ([`model::Asked::request_digest`]) by `key`: the same for all connections of a run, and random.
+    #[must_use]
+    pub fn with_digests(mut self, key: RandomState) -> Self {
+        self.digests = Some(key);
+        self
     }
 
     /// The TCP handshake was seen whole.
@@ -178,7 +194,15 @@ impl Pairing {
             Some(Progress::Awaiting) | None => self.open(message),
         }
         let fingerprint = self.read_request(message, fingerprints);
+        if message.phase != Phase::Work {
+            self.introduction.take(message.content);
+        }
         let Some(back) = self.queue.back_mut() else { return };
+        let text = fingerprint
+            .as_ref()
+            .and_then(|(fingerprint, ..)| fingerprint.as_deref());
+        back.asking
+            .take(message.content, text, &self.prepared, self.digests.as_ref());
         back.add_request(
             message,
             role,
@@ -225,24 +249,21 @@ impl Pairing {
             Content::Prepare { statement, text } => {
                 self.statements += 1;
                 let fingerprint = fingerprints.statement(text, dialect);
-                if self.prepared.len() < MAXIMUM_PREPARED {
-                    self.prepared.insert(statement, fingerprint.clone());
-                }
+                self.prepared
+                    .remember(statement, text, &fingerprint, self.digests.as_ref());
                 Some((Some(fingerprint), Weight::Prepared, 0))
             }
             Content::Execute { statement, sets, .. } => {
-                let fingerprint = statement
-                    .and_then(|statement| self.prepared.get(&statement))
-                    .cloned();
+                let prepared = self.prepared.find(statement);
+                let fingerprint = prepared.map(|prepared| prepared.fingerprint.clone());
                 let weight = fingerprint
                     .as_deref()
                     .map_or(Weight::Executed, Weight::of_executed);
                 Some((fingerprint, weight, sets))
             }
             Content::Fetch { statement, .. } => {
-                let fingerprint = statement
-                    .and_then(|statement| self.prepared.get(&statement))
-                    .cloned();
+                let prepared = self.prepared.find(statement);
+                let fingerprint = prepared.map(|prepared| prepared.fingerprint.clone());
                 Some((fingerprint, Weight::Fetched, 0))
             }
             Content::HttpRequest { method, target } => {
@@ -262,6 +283,14 @@ impl Pairing {
         self.close_answered_opaque(protocol, out);
         let fingerprint = self.read_request(message, fingerprints);
         let mut building = Building::new(self.connection, message, false);
+        building.asking.take(
+            message.content,
+            fingerprint
+                .as_ref()
+                .and_then(|(fingerprint, ..)| fingerprint.as_deref()),
+            &self.prepared,
+            self.digests.as_ref(),
+        );
         building.add_request(message, Role::OneWay, Duration::ZERO);
         if let Some((fingerprint, weight, executions)) = fingerprint {
             building.name(fingerprint, weight, executions);
@@ -461,6 +490,8 @@ impl Pairing {
             duration: at.max(self.last_seen).since(self.opened),
             decoding,
             server_version: self.server_version,
+            driver: self.introduction.driver,
+            settings: self.introduction.settings,
             turns: self.turns,
             exchanges: self.exchanges,
             statements: self.statements,

@@ -43,6 +43,8 @@ pub struct Exchange {
     pub more: Vec<Step>,
     /// The first statement executed, without its literals.
     pub fingerprint: Option<Fingerprint>,
+    /// What else its request asked for.
+    pub asked: Asked,
     /// State of the transaction after the reply; absent where the protocol does not tell.
     pub transaction: Option<TransactionState>,
     /// Code of the first error in the reply.
@@ -74,6 +76,30 @@ impl Exchange {
     pub fn server(&self) -> Duration {
         self.steps().map(|step| step.server).sum()
     }
+}
+
+/// What a request asks for beside statements that run: what findings are made from. All of its messages together.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct Asked {
+    /// Statements it prepares.
+    pub prepares: u32,
+    /// Executions of prepared statements (of [`Exchange::executions`], those that are not sent as text).
+    pub prepared_executions: u32,
+    /// Messages that ask for further rows of a statement that runs already.
+    pub fetches: u32,
+    /// Prepared statements it gives up.
+    pub closes: u32,
+    /// Rows asked for at most, by the last message that limits them; absent when none does. 0 where the limit is in
+    /// other messages (MySQL's cursors).
+    pub fetch_rows: Option<u32>,
+    /// Bytes of rows asked for at most, by the last message that limits them; absent when none does.
+    pub fetch_bytes: Option<u32>,
+    /// Sets of parameters, where one execution carries several (array and bulk execution); 0 otherwise.
+    pub sets: u32,
+    /// Tells equal questions: a hash of statements with their literals and parameters, keyed with a random key of the
+    /// run, so that it tells nothing of them. Only of reads, and only where all of the question was seen. Never equal across
+    /// runs but by chance.
+    pub request_digest: Option<u64>,
 }
 
 /// One request burst, the wait for the server, and the reply burst: the unit a prediction replays.

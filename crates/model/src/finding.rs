@@ -12,10 +12,13 @@ pub struct Finding {
     pub kind: FindingKind,
     /// The statement it is about; absent where it is about no single one (turns of BEGIN and COMMIT, connections).
     pub fingerprint: Option<Fingerprint>,
-    /// The name of the operations it was seen in: of several, the one where it cost most.
+    /// The name of the operations it was seen in. Seen in operations of several names, it is several findings.
     pub operation_name: Arc<str>,
     /// Operations it was seen in.
     pub operations: u64,
+    /// Of repeated statements: whether each was asked after the reply to another statement of the same loop, so that it
+    /// may need what that replied. Absent for other kinds.
+    pub dependent: Option<bool>,
     /// How often it was seen: executions, fetches, connections, by kind (docs/findings.md).
     pub count: u64,
     /// Turns that what is found cost in all.

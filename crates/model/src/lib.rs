@@ -36,7 +36,7 @@ pub use distribution::DistributionBuilder;
 pub use echo::{BulkOutcome, EchoOutcome};
 pub use endpoint::{ConnectionId, Direction, Endpoint, Side};
 pub use event::{Closing, ConnectionEvent, Handshake, Observer, Segment, Totals};
-pub use exchange::{Exchange, Fingerprint, Step};
+pub use exchange::{Asked, Exchange, Fingerprint, Step};
 pub use finding::{Finding, FindingKind, Saving};
 pub use message::{Content, Decoding, Message, Phase, Protocol, Role, StatementId, TransactionState};
 pub use operation::{Attribution, Operation, OperationKind, OperationStep};

@@ -106,7 +106,17 @@ pub enum Content<'a> {
         fetch_bytes: Option<u32>,
         /// Sets of parameters carried (array or bulk execution); 1 otherwise.
         sets: u32,
+        /// Values of the parameters as sent; empty where there are none, or where a [`Content::Bind`] told them.
+        /// Absent where the decoder does not tell them, or not all of them.
+        values: Option<&'a [u8]>,
     },
+    /// A prepared statement is given the values of its parameters; its execution follows.
+    Bind {
+        /// The values as sent; absent where not all of them were kept.
+        values: Option<&'a [u8]>,
+    },
+    /// A prepared statement is given up.
+    Close,
     /// More rows of a statement that runs already.
     Fetch {
         /// Which; absent when it was prepared before the observation began.

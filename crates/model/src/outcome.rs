@@ -52,6 +52,11 @@ pub struct ConnectionOutcome {
     pub decoding: Decoding,
     /// The server's product and version where it introduced itself.
     pub server_version: Option<String>,
+    /// The client's software as it introduced itself (a driver, a program), printable and cut to 128 bytes.
+    pub driver: Option<Arc<str>>,
+    /// Start-up parameters of the client that bear on speed, by name; only of a list of known ones, at most 16, printable
+    /// and cut. Never a user, a database or a password.
+    pub settings: Vec<(Arc<str>, Arc<str>)>,
     /// Turns, the TCP handshake and the server's greeting included.
     pub turns: u64,
     /// Exchanges, whole or not.

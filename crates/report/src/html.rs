@@ -13,6 +13,7 @@ mod advice;
 mod attribution;
 mod compared;
 mod curve;
+mod findings;
 mod grid;
 mod header;
 mod lanes;
@@ -85,6 +86,7 @@ pub fn write(page: &Page<'_>, out: &mut impl io::Write) -> io::Result<()> {
     predicted::section(page, view.as_ref(), &mut html);
     measured::section(&page.outcome.predictions, &mut html);
     waterfall::section(page, &mut html);
+    findings::section(&page.outcome.findings, &mut html);
     statements::section(&page.outcome.statements, &mut html);
     links::section(page.links, &mut html);
     notes::conditions(page.outcome, &mut html);

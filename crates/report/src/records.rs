@@ -9,6 +9,7 @@ mod connection;
 mod distance;
 mod echo;
 mod exchange;
+mod finding;
 mod lab;
 mod leg;
 mod link;

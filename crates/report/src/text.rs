@@ -10,6 +10,7 @@ pub mod demo;
 pub mod echo;
 pub mod escape;
 pub mod explain;
+pub mod findings;
 pub mod lab;
 mod lab_comparison;
 pub mod lab_plan;
@@ -32,6 +33,7 @@ pub use advise::advice_view;
 pub use demo::{DemoOutcome, demo_view};
 pub use echo::{EchoReport, echo_view};
 pub use explain::{ExplainOutcome, ExplainedExchange, explain_view};
+pub use findings::findings_section;
 pub use lab::{LabDrift, LabErrors, LabOutcome, LabPoint, LabProcessor, LabRound, LabSlope, lab_view};
 pub use lab_comparison::LabTimes;
 pub use lab_plan::{LabOutline, lab_plan_view};
@@ -51,8 +53,8 @@ pub use via::{via_line, via_view};
 pub use waterfall::waterfall;
 
 use model::{
-    Conditions, ConnectionOutcome, LinkOutcome, OperationGroup, Prediction, StatementOutcome, Summary,
-    Warning, format_duration,
+    Conditions, ConnectionOutcome, Finding, LinkOutcome, OperationGroup, Prediction, StatementOutcome,
+    Summary, Warning, format_duration,
 };
 use std::time::Duration;
 
@@ -72,6 +74,8 @@ pub struct ReadOutcome {
     pub warnings: Vec<Warning>,
     /// What the operations would take on other links; empty when that was not asked.
     pub predictions: Vec<Prediction>,
+    /// What is wasted, what costs most first.
+    pub findings: Vec<Finding>,
     /// Links that were emulated.
     pub links: Vec<LinkOutcome>,
     /// The totals.

@@ -86,6 +86,7 @@ fn written() -> Vec<String> {
             prediction.measured = Some(samples::measured(9, 1_102_371));
             writer.prediction(&prediction)
         }),
+        line(|writer| writer.finding(&samples::finding())),
         line(|writer| writer.link(&samples::link())),
         line(|writer| writer.lab_point(11, &samples::lab().settings, &samples::lab().points[0])),
         line(|writer| writer.lab_slope(&samples::lab().slopes[0])),
@@ -149,7 +150,7 @@ fn written_of_samples() -> [String; 8] {
     ]
 }
 
-/// The keys of every type, and those of the steps and levels of an exchange under `steps` and `levels`.
+/// The keys of every type, and those of the parts of an exchange under `steps`, `levels` and `asked`.
 fn written_keys() -> BTreeMap<String, BTreeSet<String>> {
     let mut types: BTreeMap<String, BTreeSet<String>> = BTreeMap::new();
     for line in written() {
@@ -161,6 +162,12 @@ fn written_keys() -> BTreeMap<String, BTreeSet<String>> {
             .keys()
             .filter(|key| !matches!(key.as_str(), "type" | "schema"));
         types.entry(name.to_owned()).or_default().extend(keys.cloned());
+        if let Some(asked) = record.get("asked").and_then(Value::as_object) {
+            types
+                .entry("asked".to_owned())
+                .or_default()
+                .extend(asked.keys().cloned());
+        }
         for list in ["steps", "levels"] {
             let parts = record.get(list).and_then(Value::as_array);
             for part in parts.into_iter().flatten() {

@@ -175,7 +175,7 @@ fn bytes_that_are_not_utf_8_are_a_bad_line() {
 fn words_and_addresses_that_are_not_known_are_named() {
     let known = samples::line(|writer| writer.connection(&samples::connection()));
     let changes = [
-        ("\"postgres\"", "\"oracle\"", "protocol"),
+        ("\"postgres\"", "\"gopher\"", "protocol"),
         ("\"10.0.0.1:40312\"", "\"db1:5432\"", "client"),
         ("\"10.0.0.2:5432\"", "\"\"", "server"),
     ];

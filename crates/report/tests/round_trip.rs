@@ -1,8 +1,9 @@
 //! Whatever the model can hold comes back from its record exactly as it was.
 
 use model::{
-    AtLevel, Attribution, Conditions, ConnectionId, ConnectionOutcome, Decoding, Distribution, Endpoint,
-    Exchange, Phase, Protocol, SampleTotals, Step, Summary, Timestamp, Totals, TransactionState, Warning,
+    Asked, AtLevel, Attribution, Conditions, ConnectionId, ConnectionOutcome, Decoding, Distribution,
+    Endpoint, Exchange, Phase, Protocol, SampleTotals, Step, Summary, Timestamp, Totals, TransactionState,
+    Warning,
 };
 use proptest::collection::vec;
 use proptest::option;
@@ -238,33 +239,43 @@ fn exchange() -> impl Strategy<Value = Exchange> {
     let shared = || option::of(text().prop_map(Arc::<str>::from));
     (
         (numbers, any::<u64>(), any::<u64>(), option::of(any::<u64>())),
-        (phase, timestamp(), step(), vec(step(), 0..3), transaction),
+        (
+            phase,
+            timestamp(),
+            step(),
+            vec(step(), 0..3),
+            transaction,
+            asked(),
+        ),
         (shared(), shared(), shared()),
         any::<bool>(),
     )
-        .prop_map(|(numbers, (phase, at, first, more, transaction), texts, usual)| {
-            let (counts, request_bytes, reply_bytes, rows) = numbers;
-            let exchange = Exchange {
-                connection: ConnectionId(counts.0),
-                phase,
-                at,
-                turns: counts.1,
-                request_bytes,
-                reply_bytes,
-                request_messages: counts.2,
-                reply_messages: counts.3,
-                rows,
-                executions: counts.4,
-                first,
-                more,
-                fingerprint: texts.0,
-                transaction,
-                error: texts.1,
-                literal: texts.2,
-                levels: usual.then(|| made_levels(request_bytes, reply_bytes)),
-            };
-            if usual { as_usual(exchange) } else { exchange }
-        })
+        .prop_map(
+            |(numbers, (phase, at, first, more, transaction, asked), texts, usual)| {
+                let (counts, request_bytes, reply_bytes, rows) = numbers;
+                let exchange = Exchange {
+                    connection: ConnectionId(counts.0),
+                    phase,
+                    at,
+                    turns: counts.1,
+                    request_bytes,
+                    reply_bytes,
+                    request_messages: counts.2,
+                    reply_messages: counts.3,
+                    rows,
+                    executions: counts.4,
+                    first,
+                    more,
+                    fingerprint: texts.0,
+                    asked,
+                    transaction,
+                    error: texts.1,
+                    literal: texts.2,
+                    levels: usual.then(|| made_levels(request_bytes, reply_bytes)),
+                };
+                if usual { as_usual(exchange) } else { exchange }
+            },
+        )
 }
 
 fn made_levels(request_bytes: u64, reply_bytes: u64) -> Arc<[AtLevel]> {
@@ -276,6 +287,22 @@ fn made_levels(request_bytes: u64, reply_bytes: u64) -> Arc<[AtLevel]> {
             turning_back: [Duration::from_nanos(2), Duration::from_nanos(3)],
         })
         .into()
+}
+
+fn asked() -> impl Strategy<Value = Asked> {
+    let limit = || option::of(any::<u32>());
+    (any::<[u32; 5]>(), (limit(), limit()), option::of(any::<u64>())).prop_map(
+        |(counts, (fetch_rows, fetch_bytes), request_digest)| Asked {
+            prepares: counts[0],
+            prepared_executions: counts[1],
+            fetches: counts[2],
+            closes: counts[3],
+            fetch_rows,
+            fetch_bytes,
+            sets: counts[4],
+            request_digest,
+        },
+    )
 }
 
 fn as_usual(exchange: Exchange) -> Exchange {
@@ -319,11 +346,15 @@ fn connection_outcome() -> impl Strategy<Value = ConnectionOutcome> {
     (
         (any::<u32>(), endpoint(), endpoint(), timestamp(), span()),
         (decoding, option::of(text()), totals),
+        (
+            option::of(text()),
+            proptest::collection::btree_map(text(), text(), 0..3),
+        ),
         (any::<u64>(), any::<u64>(), any::<u64>()),
         (rtt(), rtt(), rtt()),
     )
         .prop_map(
-            |(who, (decoding, server_version, totals), counts, rtts)| ConnectionOutcome {
+            |(who, (decoding, server_version, totals), (driver, settings), counts, rtts)| ConnectionOutcome {
                 id: ConnectionId(who.0),
                 client: who.1,
                 server: who.2,
@@ -331,6 +362,11 @@ fn connection_outcome() -> impl Strategy<Value = ConnectionOutcome> {
                 duration: who.4,
                 decoding,
                 server_version,
+                driver: driver.map(Arc::from),
+                settings: settings
+                    .into_iter()
+                    .map(|(name, value)| (Arc::from(name), Arc::from(value)))
+                    .collect(),
                 turns: counts.0,
                 exchanges: counts.1,
                 statements: counts.2,
@@ -445,6 +481,7 @@ fn plain_exchange() -> Exchange {
         },
         more: Vec::new(),
         fingerprint: None,
+        asked: Asked::default(),
         transaction: None,
         error: None,
         literal: None,

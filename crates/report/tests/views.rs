@@ -143,10 +143,11 @@ fn one_screen_whatever_was_seen() {
             .predictions
             .push(samples::prediction(&name, 10, 2.0, None));
         outcome.warnings.push(samples::warning());
+        outcome.findings.push(samples::finding());
     }
     let shown = read_view(&outcome, &style(80, Colour::Plain));
     assert!(
-        shown.lines().count() <= 46,
+        shown.lines().count() <= 46 + 2 + 5 * 4 + 1,
         "{} lines:\n{shown}",
         shown.lines().count()
     );

@@ -11,6 +11,7 @@
 //! Memory of one connection is bounded: per direction 64 KiB of statement text, one compressed block (under
 //! 16 MiB, kept as it arrives) and 64 KiB of inflated bytes; 16,384 prepared statements; 65,536 owed replies.
 
+mod attributes;
 mod blocks;
 mod bulk;
 mod capabilities;

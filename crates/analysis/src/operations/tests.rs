@@ -52,6 +52,7 @@ fn exchange(connection: u32, phase: Phase, from: u64, server: u64, reply: u64) -
         first: step,
         more: Vec::new(),
         fingerprint: Some(Arc::from("select ?")),
+        asked: model::Asked::default(),
         transaction: None,
         error: None,
         literal: None,

@@ -1,7 +1,9 @@
 //! An exchange that is not complete yet.
 
+use super::asking::Asking;
 use super::waits::Waits;
-use model::{ConnectionId, Content, Exchange, Fingerprint, Message, Phase, Role, Step, Timestamp};
+use crate::verb::Verb;
+use model::{Asked, ConnectionId, Content, Exchange, Fingerprint, Message, Phase, Role, Step, Timestamp};
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -29,21 +31,9 @@ pub(super) enum Weight {
 
 impl Weight {
     pub(super) fn of_executed(fingerprint: &str) -> Self {
-        let first = fingerprint.split([' ', ';']).next().unwrap_or_default();
-        let control = [
-            "begin",
-            "start",
-            "commit",
-            "end",
-            "rollback",
-            "set",
-            "savepoint",
-            "release",
-        ];
-        if control.contains(&first) {
-            Self::Control
-        } else {
-            Self::Executed
+        match Verb::of(fingerprint) {
+            Verb::Control => Self::Control,
+            Verb::Read | Verb::Write | Verb::Fetch | Verb::Other => Self::Executed,
         }
     }
 }
@@ -55,6 +45,7 @@ pub(super) struct Building {
     pub(super) step: Step,
     pub(super) progress: Progress,
     pub(super) opaque: bool,
+    pub(super) asking: Asking,
     weight: Weight,
     rows_of_statement: u64,
 }
@@ -68,6 +59,7 @@ impl Building {
             step,
             progress: Progress::Writing,
             opaque: false,
+            asking: Asking::default(),
             weight: Weight::Nothing,
             rows_of_statement: 0,
         }
@@ -169,6 +161,7 @@ impl Building {
         if self.rows_of_statement > 0 {
             *self.exchange.rows.get_or_insert(0) += self.rows_of_statement;
         }
+        self.exchange.asked = self.asking.asked();
         let done = self.complete_step(waits);
         waits.forget_recoveries_before(done.reply_ended.unwrap_or(done.request_ended));
         self.store(done);
@@ -249,6 +242,7 @@ pub(super) fn exchange(connection: ConnectionId, phase: Phase, at: Timestamp, fi
         first,
         more: Vec::new(),
         fingerprint: None,
+        asked: Asked::default(),
         transaction: None,
         error: None,
         literal: None,

@@ -189,6 +189,7 @@ mod tests {
             first: step,
             more: Vec::new(),
             fingerprint: None,
+            asked: model::Asked::default(),
             transaction: None,
             error: None,
             literal: None,

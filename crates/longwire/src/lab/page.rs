@@ -35,6 +35,7 @@ pub fn write(page: PageFile, plan: &Plan, outcome: &LabOutcome, basis: Basis<'_>
         operations: totals.operations,
         warnings: outcome.warnings.clone(),
         predictions: named_predictions(plan, outcome),
+        findings: Vec::new(),
         links,
         summary: totals.summary,
     };

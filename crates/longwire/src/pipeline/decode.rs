@@ -4,6 +4,7 @@ use analysis::fact::{Fact, Sink};
 use analysis::fingerprint::Fingerprints;
 use analysis::pairing::Pairing;
 use model::{ConnectionEvent, ConnectionId, ConnectionMap, Message, Protocol, Segment};
+use std::hash::RandomState;
 use wire::Stream;
 
 /// Decodes any number of connections.
@@ -12,6 +13,7 @@ pub struct Connections {
     open: ConnectionMap<Connection>,
     fingerprints: Fingerprints,
     keep_literals: bool,
+    digests: RandomState,
 }
 
 impl Connections {
@@ -21,7 +23,14 @@ impl Connections {
             open: ConnectionMap::default(),
             fingerprints: Fingerprints::default(),
             keep_literals,
+            digests: RandomState::new(),
         }
+    }
+
+    /// The same with a key for digests that others of the run have too: equal reads of all connections are told.
+    #[must_use]
+    pub fn with_digests(self, digests: RandomState) -> Self {
+        Self { digests, ..self }
     }
 
     /// Takes what an observation point saw; hands out the facts that follow from it.
@@ -30,7 +39,8 @@ impl Connections {
             at, client, server, ..
         } = event
         {
-            let pairing = Pairing::new(id, at, client, server, self.keep_literals);
+            let pairing =
+                Pairing::new(id, at, client, server, self.keep_literals).with_digests(self.digests.clone());
             let stream = Stream::new(server.port);
             self.open.insert(
                 id,

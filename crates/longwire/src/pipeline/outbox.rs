@@ -7,6 +7,7 @@ use super::decode::Connections;
 use analysis::fact::Fact;
 use live::ObserverFactory;
 use model::{ConnectionEvent, ConnectionId, Direction, Observer, Segment, Timestamp};
+use std::hash::RandomState;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 
@@ -15,6 +16,8 @@ use std::sync::{Arc, Mutex, PoisonError};
 pub struct Outboxes {
     boxes: Mutex<Vec<Arc<Outbox>>>,
     keep_literals: bool,
+    /// One key for the whole run.
+    digests: RandomState,
     /// Bytes of payload in the boxes, where it is kept.
     payload: Option<Arc<AtomicU64>>,
 }
@@ -118,7 +121,7 @@ impl ObserverFactory for Outboxes {
             .unwrap_or_else(PoisonError::into_inner)
             .push(outbox.clone());
         Box::new(Posting {
-            connections: Connections::new(self.keep_literals),
+            connections: Connections::new(self.keep_literals).with_digests(self.digests.clone()),
             outbox,
             payload: self.payload.clone(),
         })

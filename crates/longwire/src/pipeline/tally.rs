@@ -247,6 +247,7 @@ impl Tally {
                 .take()
                 .map(Predictor::finish)
                 .unwrap_or_default(),
+            findings: Vec::new(),
             links: Vec::new(),
             summary: totals.summary,
         };
@@ -379,6 +380,10 @@ fn write_outcome(records: &mut JsonWriter<Stdout>, outcome: &ReadOutcome) -> io:
         .predictions
         .iter()
         .try_for_each(|prediction| records.prediction(prediction))?;
+    outcome
+        .findings
+        .iter()
+        .try_for_each(|finding| records.finding(finding))?;
     outcome.links.iter().try_for_each(|link| records.link(link))?;
     outcome
         .warnings

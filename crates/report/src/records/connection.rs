@@ -5,6 +5,8 @@ use super::{SCHEMA, Text, UnknownValue, nanos};
 use model::{ConnectionId, ConnectionOutcome, Decoding, Endpoint, Timestamp, Totals};
 use serde::{Deserialize, Serialize};
 use std::borrow::Cow;
+use std::collections::BTreeMap;
+use std::sync::Arc;
 use std::time::Duration;
 
 /// A connection was first seen.
@@ -76,6 +78,10 @@ pub(super) struct ConnectionRecord<'a> {
     opaque_reason: Option<Text<'a>>,
     #[serde(skip_serializing_if = "Option::is_none", borrow)]
     server_version: Option<Text<'a>>,
+    #[serde(skip_serializing_if = "Option::is_none", borrow)]
+    driver: Option<Text<'a>>,
+    #[serde(skip_serializing_if = "BTreeMap::is_empty", default, borrow)]
+    settings: BTreeMap<Cow<'a, str>, Cow<'a, str>>,
     at_ns: u64,
     duration_ns: u64,
     turns: u64,
@@ -125,6 +131,12 @@ impl<'a> ConnectionRecord<'a> {
             opaque: connection.decoding.opaque.is_some(),
             opaque_reason: connection.decoding.opaque.as_deref().map(Text::from),
             server_version: connection.server_version.as_deref().map(Text::from),
+            driver: connection.driver.as_deref().map(Text::from),
+            settings: connection
+                .settings
+                .iter()
+                .map(|(name, value)| (Cow::Borrowed(&**name), Cow::Borrowed(&**value)))
+                .collect(),
             at_ns: connection.at.as_nanos(),
             duration_ns: nanos(connection.duration),
             turns: connection.turns,
@@ -160,6 +172,12 @@ impl<'a> ConnectionRecord<'a> {
                 opaque: self.opaque.then(|| reason(self.opaque_reason)),
             },
             server_version: self.server_version.map(|text| text.0.into_owned()),
+            driver: self.driver.map(|text| Arc::from(text.0)),
+            settings: self
+                .settings
+                .into_iter()
+                .map(|(name, value)| (Arc::from(name), Arc::from(value)))
+                .collect(),
             turns: self.turns,
             exchanges: self.exchanges,
             statements: self.statements,

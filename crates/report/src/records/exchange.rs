@@ -2,7 +2,7 @@
 
 use super::words::{phase, protocol, transaction, transaction_word};
 use super::{Interner, SCHEMA, Text, UnknownValue, nanos};
-use model::{AtLevel, ConnectionId, Exchange, Protocol, Step, Timestamp};
+use model::{Asked, AtLevel, ConnectionId, Exchange, Protocol, Step, Timestamp};
 use serde::{Deserialize, Serialize};
 use std::sync::Arc;
 use std::time::Duration;
@@ -29,6 +29,8 @@ pub(super) struct ExchangeRecord<'a> {
     #[serde(skip_serializing_if = "Option::is_none")]
     rows: Option<u64>,
     executions: u32,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    asked: Option<AskedRecord>,
     #[serde(skip_serializing_if = "Option::is_none")]
     client_before_ns: Option<u64>,
     request_ns: i64,
@@ -57,6 +59,68 @@ pub(super) struct ExchangeRecord<'a> {
     steps: Vec<StepRecord>,
     #[serde(skip_serializing_if = "Vec::is_empty", default)]
     levels: Vec<LevelRecord>,
+}
+
+/// What its request asks for beside statements that run; only where it asks for any of it.
+#[derive(Serialize, Deserialize)]
+struct AskedRecord {
+    prepares: u32,
+    prepared_executions: u32,
+    fetches: u32,
+    closes: u32,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    fetch_rows: Option<u32>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    fetch_bytes: Option<u32>,
+    sets: u32,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    request_digest: Option<HexDigest>,
+}
+
+impl AskedRecord {
+    fn of(asked: &Asked) -> Self {
+        Self {
+            prepares: asked.prepares,
+            prepared_executions: asked.prepared_executions,
+            fetches: asked.fetches,
+            closes: asked.closes,
+            fetch_rows: asked.fetch_rows,
+            fetch_bytes: asked.fetch_bytes,
+            sets: asked.sets,
+            request_digest: asked.request_digest.map(HexDigest),
+        }
+    }
+
+    fn asked(&self) -> Asked {
+        Asked {
+            prepares: self.prepares,
+            prepared_executions: self.prepared_executions,
+            fetches: self.fetches,
+            closes: self.closes,
+            fetch_rows: self.fetch_rows,
+            fetch_bytes: self.fetch_bytes,
+            sets: self.sets,
+            request_digest: self.request_digest.as_ref().map(|digest| digest.0),
+        }
+    }
+}
+
+/// A digest as 16 hexadecimal digits: readers that hold numbers as floats would round it.
+struct HexDigest(u64);
+
+impl Serialize for HexDigest {
+    fn serialize<S: serde::Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.collect_str(&format_args!("{:016x}", self.0))
+    }
+}
+
+impl<'de> Deserialize<'de> for HexDigest {
+    fn deserialize<D: serde::Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        let text = Text::deserialize(deserializer)?;
+        u64::from_str_radix(&text.0, 16)
+            .map(Self)
+            .map_err(|_| serde::de::Error::custom("a digest of 16 hexadecimal digits was expected"))
+    }
 }
 
 /// One step of an exchange that has several.
@@ -150,6 +214,7 @@ impl<'a> ExchangeRecord<'a> {
             reply_messages: exchange.reply_messages,
             rows: exchange.rows,
             executions: exchange.executions,
+            asked: (exchange.asked != Asked::default()).then(|| AskedRecord::of(&exchange.asked)),
             client_before_ns: client_before.map(nanos),
             request_ns: span(exchange.at, first.request_ended),
             first_byte_ns: first.reply_started.map(|at| span(first.request_ended, at)),
@@ -206,6 +271,7 @@ impl<'a> ExchangeRecord<'a> {
             first,
             more: steps.collect(),
             fingerprint: self.fingerprint.map(|text| shared.share(&text.0)),
+            asked: self.asked.as_ref().map(AskedRecord::asked).unwrap_or_default(),
             transaction: self.transaction.map(|word| transaction(&word.0)).transpose()?,
             error: self.error.map(|text| shared.share(&text.0)),
             literal: self.literal.map(|text| Arc::from(text.0)),

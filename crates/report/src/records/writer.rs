@@ -5,6 +5,7 @@ use super::connection::{ConnectionRecord, OpenedRecord, StartedRecord};
 use super::distance::{DatabaseLinkRecord, RowsRecord};
 use super::echo::{BulkRecord, EchoRecord};
 use super::exchange::ExchangeRecord;
+use super::finding::FindingRecord;
 use super::lab::{LabRecord, OfPoint, PointRecord, RoundRecord, SlopeRecord};
 use super::leg::LegRecord;
 use super::link::LinkRecord;
@@ -18,9 +19,9 @@ use super::tunnel::{NoticeRecord, TunnelRecord, TunnelWayRecord};
 use crate::text::{LabOutcome, LabPoint, LabSlope, LoadInterval, LoadReport};
 use model::{
     Advice, BulkOutcome, Conditions, ConnectionId, ConnectionOutcome, DatabaseLinkOutcome, Direction,
-    EchoOutcome, Endpoint, Exchange, Leg, LinkOutcome, Operation, OperationStep, Prediction, Protocol,
-    RowTrain, Sample, SplitOutcome, SplitPrediction, StatementOutcome, Summary, Timestamp, TunnelTotals,
-    Warning,
+    EchoOutcome, Endpoint, Exchange, Finding, Leg, LinkOutcome, Operation, OperationStep, Prediction,
+    Protocol, RowTrain, Sample, SplitOutcome, SplitPrediction, StatementOutcome, Summary, Timestamp,
+    TunnelTotals, Warning,
 };
 use serde::Serialize;
 use std::io::{self, BufWriter, Write};
@@ -127,6 +128,17 @@ impl<W: Write> JsonWriter<W> {
     /// When `out` fails.
     pub fn prediction(&mut self, prediction: &Prediction) -> io::Result<()> {
         self.write(&PredictionRecord::of(prediction))
+    }
+
+    /// Something wasteful: one record for each round trip that was asked.
+    ///
+    /// # Errors
+    /// When `out` fails.
+    pub fn finding(&mut self, finding: &Finding) -> io::Result<()> {
+        finding
+            .savings
+            .iter()
+            .try_for_each(|saving| self.write(&FindingRecord::of(finding, *saving)))
     }
 
     /// What an emulated link did.

@@ -3,12 +3,12 @@
 #![allow(dead_code, reason = "each test uses a part of it")]
 
 use model::{
-    Advice, AtLevel, Attribution, BitRate, BoundBy, BreakEven, BulkOutcome, ByteCount, Conditions,
+    Advice, Asked, AtLevel, Attribution, BitRate, BoundBy, BreakEven, BulkOutcome, ByteCount, Conditions,
     ConnectionId, ConnectionOutcome, DatabaseLinkOutcome, Decoding, Direction, Distribution, EchoOutcome,
-    Endpoint, Exchange, Interval, LevelAdvice, LinkDirectionOutcome, LinkOutcome, Measured, Operation,
-    OperationGroup, OperationKind, OperationStep, Phase, Prediction, Protocol, RoundTripSource, RowTrain,
-    Sample, SampleTotals, Share, SplitBase, SplitOutcome, SplitPrediction, StatementOutcome, Step, Summary,
-    Timestamp, Totals, TransactionState, TunnelTotals, TunnelWay, Warning,
+    Endpoint, Exchange, Finding, FindingKind, Interval, LevelAdvice, LinkDirectionOutcome, LinkOutcome,
+    Measured, Operation, OperationGroup, OperationKind, OperationStep, Phase, Prediction, Protocol,
+    RoundTripSource, RowTrain, Sample, SampleTotals, Saving, Share, SplitBase, SplitOutcome, SplitPrediction,
+    StatementOutcome, Step, Summary, Timestamp, Totals, TransactionState, TunnelTotals, TunnelWay, Warning,
 };
 use report::text::{
     DemoOutcome, ExplainOutcome, ExplainedExchange, LoadFailure, LoadInterval, LoadReport, LoadScript,
@@ -57,6 +57,8 @@ pub fn connection() -> ConnectionOutcome {
             opaque: None,
         },
         server_version: Some("15.14 (Debian 15.14-0+deb12u1)".to_owned()),
+        driver: Some("PostgreSQL JDBC Driver".into()),
+        settings: vec![("client_encoding".into(), "UTF8".into())],
         turns: 227,
         exchanges: 227,
         statements: 224,
@@ -139,6 +141,14 @@ pub fn exchange() -> Exchange {
         first: step(START.after(micros(52_000))),
         more: Vec::new(),
         fingerprint: Some("SELECT name, price FROM article WHERE id = ?".into()),
+        asked: Asked {
+            prepares: 1,
+            prepared_executions: 1,
+            fetch_rows: Some(100),
+            fetch_bytes: Some(32_767),
+            request_digest: Some(0x00c0_ffee),
+            ..Asked::default()
+        },
         transaction: Some(TransactionState::Idle),
         error: None,
         literal: None,
@@ -534,6 +544,28 @@ pub fn bulk() -> BulkOutcome {
     }
 }
 
+/// A loop that asks for one row at a time.
+pub fn finding() -> Finding {
+    Finding {
+        kind: FindingKind::NPlusOne,
+        fingerprint: Some("SELECT name, price FROM article WHERE id = ?".into()),
+        operation_name: "GET /article/?".into(),
+        operations: 250,
+        dependent: Some(false),
+        count: 6_000,
+        turns: 6_000,
+        saves_turns: 5_750,
+        savings: [10, 40]
+            .map(|rtt| Saving {
+                rtt: Duration::from_millis(rtt),
+                saves: Duration::from_millis(rtt * 5_750),
+            })
+            .to_vec(),
+        driver: Some("PostgreSQL JDBC Driver".into()),
+        remedy: "Ask for all rows at once: a join, or WHERE id = ANY (?) with an array.".to_owned(),
+    }
+}
+
 pub fn read_outcome() -> ReadOutcome {
     let page = "GET /article/?";
     ReadOutcome {
@@ -562,6 +594,7 @@ pub fn read_outcome() -> ReadOutcome {
             .into_iter()
             .flat_map(|(name, turns)| [10, 40].map(|rtt| prediction(name, rtt, turns, None)))
             .collect(),
+        findings: vec![finding()],
         links: Vec::new(),
         summary: summary(),
     }

@@ -30,6 +30,11 @@ pub(super) const MYSQL: u64 = 1;
 pub(super) const COMPRESS: u64 = 1 << 5;
 pub(super) const PROTOCOL_41: u64 = 1 << 9;
 pub(super) const SSL: u64 = 1 << 11;
+pub(super) const CONNECT_WITH_DB: u64 = 1 << 3;
+pub(super) const SECURE_CONNECTION: u64 = 1 << 15;
+pub(super) const PLUGIN_AUTH: u64 = 1 << 19;
+pub(super) const CONNECT_ATTRIBUTES: u64 = 1 << 20;
+pub(super) const LENGTH_ENCODED_AUTH: u64 = 1 << 21;
 pub(super) const DEPRECATE_EOF: u64 = 1 << 24;
 /// MySQL: a result set says in a byte in front whether column definitions follow.
 pub(super) const OPTIONAL_METADATA: u64 = 1 << 25;

@@ -73,6 +73,8 @@ pub(super) struct Conversation {
     /// What the server offers, then what both agreed on.
     pub(super) capabilities: Capabilities,
     pub(super) statements: Statements,
+    /// The client's software, until it is handed out with the message that named it.
+    pub(super) introduced: Option<Vec<u8>>,
     pub(super) owed: VecDeque<Owed>,
     /// More replies were owed than are remembered: beyond those in `owed` they cannot be told apart.
     pub(super) too_many_owed: bool,
@@ -99,6 +101,7 @@ impl Default for Conversation {
             stage: Stage::default(),
             capabilities: Capabilities::NONE,
             statements: Statements::default(),
+            introduced: None,
             owed: VecDeque::new(),
             too_many_owed: false,
             progress: Progress::default(),

@@ -1,5 +1,6 @@
 //! Greeting, handshake response, and the legs of authentication.
 
+use super::attributes;
 use super::capabilities::{COMPRESS, COMPRESS_ZSTD, Capabilities, DEPRECATE_EOF, MYSQL, PROTOCOL_41, SSL};
 use super::conversation::{Conversation, Owed, Part, Stage};
 use super::endings::{OkFields, error_content};
@@ -55,6 +56,7 @@ impl Conversation {
             }
             self.omits_eof = Some(self.capabilities.has(DEPRECATE_EOF));
             self.stage = Stage::Login;
+            self.introduced = attributes::client(response.rest, response.capabilities);
             if let Some(value) = response.user {
                 content = Content::Parameter { name: b"user", value };
             }
@@ -112,6 +114,8 @@ fn greeting_extension(mut fields: Reader<'_>) -> Option<(u16, u32)> {
 struct HandshakeResponse<'a> {
     capabilities: Capabilities,
     user: Option<&'a [u8]>,
+    /// What follows the user.
+    rest: Reader<'a>,
 }
 
 fn handshake_response(head: &[u8]) -> Option<HandshakeResponse<'_>> {
@@ -123,6 +127,7 @@ fn handshake_response(head: &[u8]) -> Option<HandshakeResponse<'_>> {
     Some(HandshakeResponse {
         capabilities: Capabilities::new(flags, mariadb),
         user: fields.cstr(),
+        rest: fields,
     })
 }
 

@@ -9,7 +9,7 @@ use super::wrong_byte;
 use crate::decoder::Sink;
 use crate::framing::Fault;
 use crate::reader::Reader;
-use model::{Content, Direction, Phase, Role};
+use model::{Content, Direction, Message, Phase, Role};
 
 impl Conversation {
     /// How much of the client's message that begins with `opening` has to be seen.
@@ -36,7 +36,7 @@ impl Conversation {
                     watch: true,
                 }
             }
-            Some(STMT_EXECUTE) => look(6, COMMAND_LIMIT),
+            Some(STMT_EXECUTE) => look(6, EXECUTE_LIMIT),
             Some(STMT_FETCH) => look(9, COMMAND_LIMIT),
             Some(STMT_CLOSE) => look(5, COMMAND_LIMIT),
             Some(_) | None => look(1, COMMAND_LIMIT),
@@ -58,7 +58,23 @@ impl Conversation {
         } else {
             self.command(&unit)?
         };
-        sink(part.of(Direction::ClientToServer, &unit));
+        let message = part.of(Direction::ClientToServer, &unit);
+        match self.introduced.take() {
+            None => sink(message),
+            Some(client) => {
+                let share = message.bytes.min(client.len() as u64);
+                sink(Message {
+                    bytes: share,
+                    role: Role::RequestPart,
+                    content: Content::Client { text: &client },
+                    ..message
+                });
+                sink(Message {
+                    bytes: message.bytes - share,
+                    ..message
+                });
+            }
+        }
         Ok(())
     }
 
@@ -128,6 +144,7 @@ impl Conversation {
                     fetch_rows: has_cursor.then_some(0),
                     fetch_bytes: None,
                     sets: 1,
+                    values: (body.len() as u64 + 1 == unit.length).then_some(fields.rest()),
                 }
             }
             STMT_BULK_EXECUTE => {
@@ -137,6 +154,7 @@ impl Conversation {
                     fetch_rows: None,
                     fetch_bytes: None,
                     sets: self.sets.sets().unwrap_or(1),
+                    values: None,
                 }
             }
             STMT_FETCH => {
@@ -149,7 +167,7 @@ impl Conversation {
             }
             STMT_CLOSE => {
                 self.statements.close(fields.u32_le().ok_or_else(incomplete)?);
-                Content::Other
+                Content::Close
             }
             RESET_CONNECTION => {
                 self.statements.forget();
@@ -233,8 +251,10 @@ fn is_white_space(body: &[u8]) -> bool {
 const TEXT_LIMIT: usize = 64 * 1024;
 /// Bytes of other commands that are looked at.
 const COMMAND_LIMIT: usize = 16;
-/// Bytes of the handshake response that are looked at: 32 fixed ones and the user.
-const LOGIN_LIMIT: usize = 512;
+/// Bytes of an execution that are looked at: its parameters tell whether the same was asked before.
+const EXECUTE_LIMIT: usize = 1024;
+/// Bytes of the handshake response that are looked at: 32 fixed ones, the user, and behind it the client's attributes.
+const LOGIN_LIMIT: usize = 2048;
 const LOGIN_NEED: usize = 32;
 /// Of `COM_STMT_EXECUTE`: read-only, for update, scrollable.
 const CURSOR_FLAGS: u8 = 0x07;

@@ -30,7 +30,8 @@ impl Session {
                 self.part(Due::Parse)
             }
             Some(b'B') => {
-                self.bind(body);
+                let whole = frame.bytes == (frame.header.len() + frame.body.len()) as u64;
+                content = self.bind(body, whole);
                 self.part(Due::Bind)
             }
             Some(b'D') => self.part(Due::Describe),
@@ -39,7 +40,7 @@ impl Session {
                 self.part(Due::Execute)
             }
             Some(b'C') => {
-                self.close(body);
+                content = self.close(body);
                 self.part(Due::Close)
             }
             Some(b'H') if self.skipping => Role::RequestPart,
@@ -110,15 +111,20 @@ impl Session {
         }
     }
 
-    fn bind(&mut self, mut body: Reader<'_>) {
+    /// `whole` tells whether all of the message is there.
+    fn bind<'a>(&mut self, mut body: Reader<'a>, whole: bool) -> Content<'a> {
         if let (Some(portal), Some(statement)) = (body.cstr(), body.cstr()) {
             self.prepared.bind(portal, statement);
+            Content::Bind {
+                values: whole.then(|| body.rest()),
+            }
         } else {
             self.prepared.close_portal(b"");
+            Content::Bind { values: None }
         }
     }
 
-    fn execute<'a>(&mut self, mut body: Reader<'_>) -> Content<'a> {
+    fn execute(&mut self, mut body: Reader<'_>) -> Content<'static> {
         let name = body.cstr();
         let fetch_rows = body.u32_be().filter(|&rows| rows > 0);
         let portal = name.map(|name| self.prepared.execute(name)).unwrap_or_default();
@@ -134,16 +140,21 @@ impl Session {
                 fetch_rows,
                 fetch_bytes: None,
                 sets: 1,
+                values: Some(&[]),
             }
         }
     }
 
-    fn close(&mut self, mut body: Reader<'_>) {
+    fn close(&mut self, mut body: Reader<'_>) -> Content<'static> {
         match (body.u8(), body.cstr()) {
-            (Some(b'S'), Some(name)) => self.prepared.close_statement(name),
+            (Some(b'S'), Some(name)) => {
+                self.prepared.close_statement(name);
+                return Content::Close;
+            }
             (Some(b'P'), Some(name)) => self.prepared.close_portal(name),
             _ => {}
         }
+        Content::Other
     }
 }
 

@@ -9,6 +9,9 @@ pub const MAXIMUM_MESSAGE: u32 = 1 << 30;
 /// Most of a statement's text that is looked at.
 pub(super) const STATEMENT_LIMIT: usize = 64 * 1024;
 
+/// Most of the values of parameters that is looked at: they tell whether the same was asked before.
+const VALUES_LIMIT: usize = 1024;
+
 /// Longest name of a statement or portal that is remembered.
 pub(super) const NAME_LIMIT: usize = 256;
 
@@ -58,7 +61,7 @@ impl Shapes {
         let (lengths, keep) = match tag {
             b'Q' => (5..=MAXIMUM_MESSAGE, STATEMENT_LIMIT),
             b'P' => (8..=MAXIMUM_MESSAGE, NAME_LIMIT + STATEMENT_LIMIT),
-            b'B' => (12..=MAXIMUM_MESSAGE, 2 * NAME_LIMIT + 2),
+            b'B' => (12..=MAXIMUM_MESSAGE, 2 * NAME_LIMIT + 2 + VALUES_LIMIT),
             b'E' => (9..=MAXIMUM_MESSAGE, NAME_LIMIT + 5),
             b'D' | b'C' => (6..=MAXIMUM_MESSAGE, NAME_LIMIT + 2),
             b'S' | b'H' | b'X' | b'c' => (4..=4, 0),

@@ -47,7 +47,10 @@ impl Session {
                     Direction::ClientToServer,
                     Role::RequestPart,
                     self.phase,
-                    Content::Parameter { name, value },
+                    match name {
+                        b"application_name" => Content::Client { text: value },
+                        _ => Content::Parameter { name, value },
+                    },
                 )
             });
         }

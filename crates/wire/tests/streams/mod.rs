@@ -157,6 +157,7 @@ fn describe(content: Content<'_>) -> String {
             fetch_rows,
             fetch_bytes,
             sets,
+            values: _,
         } => {
             format!(
                 "Execute {} rows {}{} sets {sets}",
@@ -177,6 +178,8 @@ fn describe(content: Content<'_>) -> String {
                 bytes(fetch_bytes)
             )
         }
+        Content::Bind { values } => format!("Bind {}", if values.is_some() { "whole" } else { "cut" }),
+        Content::Close => "Close".to_owned(),
         Content::Row => "Row".to_owned(),
         Content::Done { rows, transaction } => match transaction {
             Some(state) => format!("Done {} {state:?}", number(rows)),

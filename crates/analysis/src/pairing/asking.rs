@@ -1,0 +1,154 @@
+//! What requests ask for beside statements that run, and digests that tell equal questions.
+
+use crate::verb::Verb;
+use model::{Asked, Content, Fingerprint, StatementId};
+use std::collections::HashMap;
+use std::hash::{BuildHasher, RandomState};
+
+/// A prepared statement: its fingerprint, and the digest of its text.
+#[derive(Debug, Clone)]
+pub(super) struct Prepared {
+    pub(super) fingerprint: Fingerprint,
+    digest: Option<u64>,
+}
+
+/// Prepared statements of a connection, bounded.
+#[derive(Debug, Default)]
+pub(super) struct PreparedStatements {
+    known: HashMap<StatementId, Prepared>,
+}
+
+impl PreparedStatements {
+    pub(super) fn find(&self, statement: Option<StatementId>) -> Option<&Prepared> {
+        self.known.get(&statement?)
+    }
+
+    pub(super) fn remember(
+        &mut self,
+        statement: StatementId,
+        text: &[u8],
+        fingerprint: &Fingerprint,
+        key: Option<&RandomState>,
+    ) {
+        if self.known.len() < super::MAXIMUM_PREPARED {
+            let prepared = Prepared {
+                fingerprint: fingerprint.clone(),
+                digest: key
+                    .filter(|_| Verb::of(fingerprint) == Verb::Read)
+                    .and_then(|key| digest_of(key, text)),
+            };
+            self.known.insert(statement, prepared);
+        }
+    }
+}
+
+/// What the requests of one exchange have asked so far.
+#[derive(Debug, Default, Clone, Copy)]
+pub(super) struct Asking {
+    asked: Asked,
+    digest: Digest,
+}
+
+/// The digest of a question that is still being put.
+#[derive(Debug, Default, Clone, Copy)]
+enum Digest {
+    #[default]
+    Nothing,
+    So(u64),
+    /// Not all of it was seen, or it is no question.
+    Untold,
+}
+
+impl Asking {
+    /// Takes one message of the request; `fingerprint` is that of its text, if it has one.
+    pub(super) fn take(
+        &mut self,
+        content: Content<'_>,
+        fingerprint: Option<&str>,
+        statements: &PreparedStatements,
+        key: Option<&RandomState>,
+    ) {
+        match content {
+            Content::Statement { text } => self.executes(fingerprint, key, |key| digest_of(key, text)),
+            Content::Prepare { .. } => self.asked.prepares += 1,
+            Content::Bind { values } => {
+                if let Some(key) = key {
+                    self.fold(key, values.and_then(|values| digest_of(key, values)));
+                }
+            }
+            Content::Execute {
+                statement,
+                fetch_rows,
+                fetch_bytes,
+                sets,
+                values,
+            } => {
+                self.asked.prepared_executions += 1;
+                self.limits(fetch_rows, fetch_bytes);
+                if sets > 1 {
+                    self.asked.sets = self.asked.sets.saturating_add(sets);
+                }
+                let prepared = statements.find(statement);
+                self.executes(prepared.map(|prepared| &*prepared.fingerprint), key, |key| {
+                    let text = prepared?.digest?;
+                    Some(key.hash_one((text, digest_of(key, values?)?)))
+                });
+            }
+            Content::Fetch {
+                fetch_rows,
+                fetch_bytes,
+                ..
+            } => {
+                self.asked.fetches += 1;
+                self.limits(fetch_rows, fetch_bytes);
+                self.digest = Digest::Untold;
+            }
+            Content::Close => self.asked.closes += 1,
+            _ => {}
+        }
+    }
+
+    pub(super) fn asked(&self) -> Asked {
+        Asked {
+            request_digest: match self.digest {
+                Digest::So(digest) => Some(digest),
+                Digest::Nothing | Digest::Untold => None,
+            },
+            ..self.asked
+        }
+    }
+
+    fn limits(&mut self, rows: Option<u32>, bytes: Option<u32>) {
+        self.asked.fetch_rows = rows.or(self.asked.fetch_rows);
+        self.asked.fetch_bytes = bytes.or(self.asked.fetch_bytes);
+    }
+
+    fn executes(
+        &mut self,
+        fingerprint: Option<&str>,
+        key: Option<&RandomState>,
+        digest: impl FnOnce(&RandomState) -> Option<u64>,
+    ) {
+        let Some(key) = key else { return };
+        match fingerprint.map(Verb::of) {
+            Some(Verb::Read) => self.fold(key, digest(key)),
+            Some(Verb::Control) => {}
+            Some(Verb::Write | Verb::Fetch | Verb::Other) | None => self.digest = Digest::Untold,
+        }
+    }
+
+    fn fold(&mut self, key: &RandomState, next: Option<u64>) {
+        self.digest = match (self.digest, next) {
+            (Digest::Untold, _) | (_, None) => Digest::Untold,
+            (Digest::Nothing, Some(next)) => Digest::So(next),
+            (Digest::So(before), Some(next)) => Digest::So(key.hash_one((before, next))),
+        };
+    }
+}
+
+/// The keyed hash of a text; absent for one so long that it may have been cut, and that would take its time.
+fn digest_of(key: &RandomState, text: &[u8]) -> Option<u64> {
+    (text.len() <= MOST_DIGESTED).then(|| key.hash_one(text))
+}
+
+const MOST_DIGESTED: usize = 4096;

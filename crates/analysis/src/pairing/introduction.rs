@@ -1,0 +1,93 @@
+//! How a client introduces itself: its software, and the start-up parameters that bear on speed.
+
+use model::Content;
+use std::sync::Arc;
+
+/// What a client has told of itself.
+#[derive(Debug, Default)]
+pub(super) struct Introduction {
+    pub(super) driver: Option<Arc<str>>,
+    pub(super) settings: Vec<(Arc<str>, Arc<str>)>,
+}
+
+impl Introduction {
+    /// Takes one message of the client. The first name of a client counts.
+    pub(super) fn take(&mut self, content: Content<'_>) {
+        match content {
+            Content::Client { text } if self.driver.is_none() => {
+                let text = printable(text);
+                self.driver = (!text.is_empty()).then(|| text.into());
+            }
+            Content::Parameter { name, value } => {
+                let known = KNOWN
+                    .iter()
+                    .find(|known| known.as_bytes().eq_ignore_ascii_case(name));
+                if let Some(known) = known
+                    && self.settings.len() < MOST_SETTINGS
+                    && !self.settings.iter().any(|(name, _)| **name == **known)
+                {
+                    self.settings.push((Arc::from(*known), printable(value).into()));
+                }
+            }
+            _ => {}
+        }
+    }
+}
+
+/// The text without what a terminal would obey, cut to [`LONGEST`] bytes.
+fn printable(text: &[u8]) -> String {
+    let shown = text.get(..LONGEST).unwrap_or(text);
+    let shown = String::from_utf8_lossy(shown);
+    let shown = shown.chars().filter(|character| !character.is_control());
+    shown.collect::<String>().trim().to_owned()
+}
+
+/// Start-up parameters that bear on speed, or tell whose driver it is. Never one that may hold a name or a secret.
+const KNOWN: [&str; 14] = [
+    "comm_compress",
+    "compress_level",
+    "compress_min",
+    "compress_max",
+    "FET_BUF_SIZE",
+    "IFX_USEPUT",
+    "OPTOFC",
+    "IFX_AUTOFREE",
+    "QRYBLKSZ",
+    "SDU",
+    "packet_size",
+    "client_encoding",
+    "extra_float_digits",
+    "compression",
+];
+
+const LONGEST: usize = 128;
+const MOST_SETTINGS: usize = 16;
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_known_parameters_are_kept_and_nothing_a_terminal_would_obey() {
+        let mut introduction = Introduction::default();
+        introduction.take(Content::Client {
+            text: b"a\x1b[31m driver\n",
+        });
+        introduction.take(Content::Client { text: b"another" });
+        for (name, value) in [
+            (&b"user"[..], &b"anna"[..]),
+            (b"password", b"secret"),
+            (b"fet_buf_size", b"32767"),
+            (b"FET_BUF_SIZE", b"1"),
+        ] {
+            introduction.take(Content::Parameter { name, value });
+        }
+        assert_eq!(introduction.driver.as_deref(), Some("a[31m driver"));
+        let settings: Vec<(&str, &str)> = introduction
+            .settings
+            .iter()
+            .map(|(name, value)| (&**name, &**value))
+            .collect();
+        assert_eq!(settings, [("FET_BUF_SIZE", "32767")]);
+    }
+}

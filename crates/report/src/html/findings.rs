@@ -1,0 +1,72 @@
+//! Findings by what they cost.
+
+use super::markup::{DASH, Escaped, count, counted, small_print, statement, time};
+use model::Finding;
+use std::fmt::Write;
+
+/// Each finding with what its remedy saves, and the remedy. Nothing without findings.
+pub fn section(findings: &[Finding], out: &mut String) {
+    let Some(first) = findings.first() else { return };
+    out.push_str(
+        "<section aria-labelledby=\"h-findings\">\n<h2 id=\"h-findings\">Findings, by what they cost</h2>\n\
+         <table class=\"stack\">\n<thead><tr><th scope=\"col\">what</th>",
+    );
+    for saving in &first.savings {
+        let _ = write!(
+            out,
+            "<th scope=\"col\" class=\"n\">saves at {}</th>",
+            time(saving.rtt)
+        );
+    }
+    out.push_str(
+        "<th scope=\"col\" class=\"n\">turns saved</th><th scope=\"col\" class=\"n\">of</th>\
+         <th scope=\"col\" class=\"n\">seen</th><th scope=\"col\" class=\"n\">operations</th></tr></thead>\n<tbody>\n",
+    );
+    for finding in findings.iter().take(SHOWN) {
+        row(finding, out);
+    }
+    out.push_str("</tbody></table>\n");
+    let left_out = findings.len().saturating_sub(SHOWN) as u64;
+    let more = match left_out {
+        0 => String::new(),
+        _ => format!("And {}; --json lists all. ", counted(left_out, "more finding")),
+    };
+    small_print(
+        &format!(
+            "{more}What is saved is turns times the round trip, over all operations seen; a turn is claimed by one finding only, so \
+             the figures may be added. Time of client and server that falls away too is not claimed."
+        ),
+        out,
+    );
+    out.push_str("</section>\n");
+}
+
+fn row(finding: &Finding, out: &mut String) {
+    out.push_str("<tr><th scope=\"row\">");
+    let _ = write!(out, "<span class=\"kind\">{}</span> ", finding.kind);
+    match &finding.fingerprint {
+        Some(fingerprint) => statement(fingerprint, out),
+        None => {
+            let _ = write!(out, "{}", Escaped(&finding.operation_name));
+        }
+    }
+    let _ = write!(out, "<br><small>{}</small></th>", Escaped(&finding.remedy));
+    for saving in &finding.savings {
+        let saves = match saving.saves.is_zero() {
+            true => DASH.to_owned(),
+            false => time(saving.saves),
+        };
+        let _ = write!(out, "<td class=\"n\" data-label=\"saves\"><b>{saves}</b></td>");
+    }
+    let _ = writeln!(
+        out,
+        "<td class=\"n\" data-label=\"turns saved\">{}</td><td class=\"n\" data-label=\"of\">{}</td>\
+         <td class=\"n\" data-label=\"seen\">{}</td><td class=\"n\" data-label=\"operations\">{}</td></tr>",
+        count(finding.saves_turns),
+        count(finding.turns),
+        count(finding.count),
+        count(finding.operations),
+    );
+}
+
+const SHOWN: usize = 20;

@@ -1,0 +1,47 @@
+//! The `finding` record.
+
+use super::{SCHEMA, nanos};
+use model::{Finding, Saving};
+use serde::Serialize;
+
+/// Something wasteful seen on the wire, with what its remedy would save at one distance.
+#[derive(Serialize)]
+#[serde(tag = "type", rename = "finding")]
+pub(super) struct FindingRecord<'a> {
+    schema: u32,
+    kind: &'static str,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    fingerprint: Option<&'a str>,
+    operation_name: &'a str,
+    operations: u64,
+    count: u64,
+    turns: u64,
+    saves_turns: u64,
+    rtt_ns: u64,
+    saves_ns: u64,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    dependent: Option<bool>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    driver: Option<&'a str>,
+    remedy: &'a str,
+}
+
+impl<'a> FindingRecord<'a> {
+    pub(super) fn of(finding: &'a Finding, saving: Saving) -> Self {
+        Self {
+            schema: SCHEMA,
+            kind: finding.kind.name(),
+            fingerprint: finding.fingerprint.as_deref(),
+            operation_name: &finding.operation_name,
+            operations: finding.operations,
+            count: finding.count,
+            turns: finding.turns,
+            saves_turns: finding.saves_turns,
+            rtt_ns: nanos(saving.rtt),
+            saves_ns: nanos(saving.saves),
+            dependent: finding.dependent,
+            driver: finding.driver.as_deref(),
+            remedy: &finding.remedy,
+        }
+    }
+}

@@ -1,0 +1,83 @@
+//! Findings: what is wasted, what it costs, and what to do.
+
+use super::counted;
+use super::escape::printable;
+use super::style::{Ink, Style};
+use super::table::Table;
+use model::{Finding, format_duration};
+use std::fmt::Write;
+
+/// The findings that cost most at the longest round trip asked, each with its remedy below. Nothing without findings.
+pub fn findings_section(findings: &[Finding], style: &Style, out: &mut String) {
+    let Some(first) = findings.first() else { return };
+    let mut headings = vec!["findings, by what they cost".to_owned()];
+    for saving in &first.savings {
+        headings.push(format!("saves at {}", format_duration(saving.rtt)));
+    }
+    headings.extend(["turns saved".to_owned(), "seen".to_owned()]);
+    let mut table = Table::new(headings);
+    for finding in findings.iter().take(SHOWN) {
+        table.row(cells(finding));
+    }
+    let mut rendered = String::new();
+    table.render(style, &mut rendered);
+    let mut lines = rendered.lines();
+    out.push('\n');
+    let _ = writeln!(out, "{}", lines.next().unwrap_or_default());
+    for (line, finding) in lines.zip(findings) {
+        let _ = writeln!(out, "{line}");
+        remedy(finding, style, out);
+    }
+    let left_out = findings.len().saturating_sub(SHOWN);
+    if left_out > 0 {
+        let more = format!("and {left_out} more: --json lists all");
+        let _ = writeln!(out, "  {}", style.paint(Ink::Faint, &more));
+    }
+}
+
+fn cells(finding: &Finding) -> Vec<String> {
+    let name = match &finding.fingerprint {
+        Some(fingerprint) => format!("{}  {fingerprint}", finding.kind),
+        None => format!("{}  in {}", finding.kind, finding.operation_name),
+    };
+    let mut cells = vec![name];
+    cells.extend(finding.savings.iter().map(|saving| match saving.saves.is_zero() {
+        true => super::DASH.to_owned(),
+        false => format_duration(saving.saves),
+    }));
+    cells.push(match finding.saves_turns {
+        0 => super::DASH.to_owned(),
+        saved => format!("{saved} of {}", finding.turns),
+    });
+    cells.push(format!(
+        "{} in {}",
+        finding.count,
+        counted(finding.operations, "operation")
+    ));
+    cells
+}
+
+/// The remedy, in lines of the style's width.
+fn remedy(finding: &Finding, style: &Style, out: &mut String) {
+    let room = style.columns() - INDENT.len();
+    let text = printable(&finding.remedy);
+    let mut line = String::new();
+    for word in text.split_whitespace() {
+        if !line.is_empty() && line.chars().count() + 1 + word.chars().count() > room {
+            let _ = writeln!(out, "{INDENT}{}", style.paint(Ink::Faint, &line));
+            line.clear();
+        }
+        if !line.is_empty() {
+            line.push(' ');
+        }
+        line.push_str(word);
+    }
+    if !line.is_empty() {
+        let _ = writeln!(out, "{INDENT}{}", style.paint(Ink::Faint, &line));
+    }
+}
+
+const INDENT: &str = "      ";
+
+/// Findings shown: each takes a row and a remedy of a few lines.
+const SHOWN: usize = 5;
