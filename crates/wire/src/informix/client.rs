@@ -104,6 +104,7 @@ impl Session {
             fetch_rows: None,
             fetch_bytes: None,
             sets: 1,
+            values: None,
         }
     }
 
