@@ -16,6 +16,7 @@ pub mod network;
 pub mod ping;
 mod poller;
 mod processor;
+pub mod program;
 mod punctual;
 pub mod relay;
 pub mod replay;

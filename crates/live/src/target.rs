@@ -129,6 +129,25 @@ impl Target {
         }
     }
 
+    /// The same target with one parameter for the application's driver set; without a value it is left out. What longwire itself
+    /// does with the target stays. The name is taken as it is: drivers tell upper from lower case.
+    ///
+    /// # Errors
+    /// When the parameter is about the way to the server, which is longwire's.
+    pub fn with_parameter(&self, name: &str, value: Option<&str>) -> Result<Self, TargetError> {
+        if url::is_about_route(name) {
+            return Err(TargetError::ParameterOfRoute { name: name.to_owned() });
+        }
+        let spelling = match &self.spelling {
+            Spelling::Url(parts) => Spelling::Url(parts.with_parameter(name, value)),
+            Spelling::Conninfo(pairs) => Spelling::Conninfo(pairs.with_pair(name, value)),
+        };
+        Ok(Self {
+            spelling,
+            ..self.clone()
+        })
+    }
+
     fn from_url(text: &str) -> Result<Self, TargetError> {
         let parts = url::UrlParts::split(text)?;
         let scheme = Scheme::named(&parts.scheme, parts.jdbc)?;

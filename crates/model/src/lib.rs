@@ -20,6 +20,7 @@ pub mod finding;
 pub mod message;
 pub mod operation;
 pub mod outcome;
+pub mod program;
 pub mod quantity;
 pub mod row_train;
 pub mod sample;
@@ -44,6 +45,7 @@ pub use outcome::{
     BoundBy, Conditions, ConnectionOutcome, Distribution, LinkDirectionOutcome, LinkOutcome, Measured,
     OperationGroup, Prediction, StatementOutcome, Summary, Warning,
 };
+pub use program::{ProgramBest, ProgramRun, ProgramTuned};
 pub use quantity::{BitRate, ByteCount, ParseQuantityError, Share, format_duration, parse_duration};
 pub use row_train::RowTrain;
 pub use sample::{Leg, Sample, SampleTotals};

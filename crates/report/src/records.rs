@@ -15,6 +15,7 @@ mod leg;
 mod link;
 mod load;
 mod outcome;
+mod program;
 mod sample;
 mod split;
 mod tunnel;

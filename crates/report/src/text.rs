@@ -18,6 +18,7 @@ pub mod link;
 pub mod load;
 pub mod ping;
 pub mod prediction;
+pub mod program;
 pub mod progress;
 pub mod read;
 pub mod rows;
@@ -43,6 +44,7 @@ pub use load::{
 };
 pub use ping::{PingOpening, PingOutcome, ping_line, ping_opening, ping_summary, ping_table};
 pub use prediction::{cores_line, prediction_view};
+pub use program::{ProgramReport, program_view};
 pub use progress::{Progress, progress_line};
 pub use read::{read_view, summary_line};
 pub use rows::rows_view;

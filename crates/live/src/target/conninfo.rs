@@ -54,6 +54,13 @@ impl Pairs {
             .last()
     }
 
+    /// The same string with the pair `name` set to `value`, at its end; without a value it is gone.
+    pub(super) fn with_pair(&self, name: &str, value: Option<&str>) -> Self {
+        let others = self.0.iter().filter(|(key, _)| key != name).cloned();
+        let set = value.map(|value| (name.to_owned(), value.to_owned()));
+        Self(others.chain(set).collect())
+    }
+
     /// The same string with `endpoint` as host and port, and no TLS.
     pub(super) fn through(&self, endpoint: Endpoint) -> String {
         let mut words = vec![

@@ -64,6 +64,12 @@ pub enum TargetError {
         /// What it may be.
         expected: &'static str,
     },
+    /// A parameter is to be set that says where the server is or how to encrypt.
+    #[error("{name} says how to reach the server, which longwire does itself")]
+    ParameterOfRoute {
+        /// Its name.
+        name: String,
+    },
     /// A `key=value` string is malformed.
     #[error("the target's key=value string is malformed near character {position}")]
     BadConninfo {
@@ -95,6 +101,7 @@ impl TargetError {
             Self::AbstractSocket => "name the socket's directory, or a host such as 127.0.0.1".to_owned(),
             Self::NoSocket { .. } => "name a host such as 127.0.0.1".to_owned(),
             Self::BadParameter { expected, .. } => format!("use {expected}"),
+            Self::ParameterOfRoute { .. } => "write it into the target instead".to_owned(),
             Self::BadConninfo { .. } => {
                 "write key=value pairs with spaces between them, values with spaces in single quotes"
                     .to_owned()

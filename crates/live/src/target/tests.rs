@@ -245,3 +245,37 @@ fn errors_say_what_is_wrong() {
         }
     }
 }
+
+#[test]
+fn a_parameter_is_set_for_the_application_alone() {
+    let relay = Endpoint {
+        address: std::net::IpAddr::from([127, 0, 0, 1]),
+        port: 4000,
+    };
+    let through = |text: &str, name: &str, value: Option<&str>| {
+        let target = Target::parse(text).expect("a target");
+        let target = target.with_parameter(name, value).expect("it may be set");
+        target.url_through(relay)
+    };
+    let jdbc = "jdbc:postgresql://db1/shop?user=app&defaultRowFetchSize=7&ApplicationName=x";
+    assert_eq!(
+        through(jdbc, "defaultRowFetchSize", Some("100")),
+        "jdbc:postgresql://127.0.0.1:4000/shop?user=app&defaultRowFetchSize=100&ApplicationName=x&sslmode=disable"
+    );
+    assert_eq!(
+        through(jdbc, "defaultrowfetchsize", Some("a b&c")),
+        "jdbc:postgresql://127.0.0.1:4000/shop?user=app&defaultRowFetchSize=7&ApplicationName=x&defaultrowfetchsize=a%20b%26c&sslmode=disable",
+        "upper and lower case are told apart"
+    );
+    assert_eq!(
+        through("mysql://app:secret@db1/shop?compress=true", "compress", None),
+        "mysql://app:secret@127.0.0.1:4000/shop"
+    );
+    assert_eq!(
+        through("host=db1 user=app", "options", Some("-c work_mem=1MB")),
+        "host=127.0.0.1 port=4000 user=app options='-c work_mem=1MB' sslmode=disable"
+    );
+    let target = Target::parse("postgres://db1/shop").expect("a target");
+    assert!(target.with_parameter("sslmode", Some("require")).is_err());
+    assert_eq!(target.with_parameter("x", Some("1")).expect("it may").tls, TlsMode::Disable);
+}

@@ -137,6 +137,25 @@ impl UrlParts {
         )
     }
 
+    /// The same URL with the parameter `name` set to `value`, where it stood before or at the end; without a value it is gone.
+    pub(super) fn with_parameter(&self, name: &str, value: Option<&str>) -> Self {
+        let name = encode(name);
+        let mut set = value.map(|value| format!("{name}={}", encode(value)));
+        let mut parameters = Vec::new();
+        for raw in self.raw_parameters() {
+            if raw.split('=').next() == Some(name.as_str()) {
+                parameters.extend(set.take());
+            } else {
+                parameters.push(raw.to_owned());
+            }
+        }
+        parameters.extend(set);
+        Self {
+            query: (!parameters.is_empty()).then(|| parameters.join("&")),
+            ..self.clone()
+        }
+    }
+
     fn raw_parameters(&self) -> impl Iterator<Item = &str> {
         self.query
             .iter()
@@ -201,6 +220,19 @@ pub(super) fn host_and_port(host: &str, port: u16) -> String {
     } else {
         format!("{host}:{port}")
     }
+}
+
+/// Writes what has a meaning in a URL's query as `%41` (RFC 3986 section 2.1).
+fn encode(text: &str) -> String {
+    let plain = |byte: u8| byte.is_ascii_alphanumeric() || b"-._~:/,;@!*'()".contains(&byte);
+    let pieces = text.bytes().map(|byte| {
+        if plain(byte) {
+            char::from(byte).to_string()
+        } else {
+            format!("%{byte:02X}")
+        }
+    });
+    pieces.collect()
 }
 
 /// Replaces `%41` by `A` (RFC 3986 section 2.1). `+` stays a plus, as database URLs have it.

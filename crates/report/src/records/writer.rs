@@ -13,10 +13,11 @@ use super::load::{FailureRecord, IntervalRecord, LoadRecord, ScriptRecord};
 use super::outcome::{
     ConditionsRecord, OperationRecord, PredictionRecord, StatementRecord, SummaryRecord, WarningRecord,
 };
+use super::program::{BestRecord, ProgramRecord, UnchangedRecord};
 use super::sample::SampleRecord;
 use super::split::{ElsewhereRecord, SplitRecord};
 use super::tunnel::{NoticeRecord, TunnelRecord, TunnelWayRecord};
-use crate::text::{LabOutcome, LabPoint, LabSlope, LoadInterval, LoadReport};
+use crate::text::{LabOutcome, LabPoint, LabSlope, LoadInterval, LoadReport, ProgramReport};
 use model::{
     Advice, BulkOutcome, Conditions, ConnectionId, ConnectionOutcome, DatabaseLinkOutcome, Direction,
     EchoOutcome, Endpoint, Exchange, Finding, Leg, LinkOutcome, Operation, OperationStep, Prediction,
@@ -254,6 +255,23 @@ impl<W: Write> JsonWriter<W> {
                 .try_for_each(|record| self.write(&record))?;
         }
         Ok(())
+    }
+
+    /// What tuning a program brought: each setting at each distance, what is best, and what changed nothing.
+    ///
+    /// # Errors
+    /// When `out` fails.
+    pub fn program(&mut self, report: &ProgramReport) -> io::Result<()> {
+        for tuned in &report.tuned {
+            self.write(&ProgramRecord::of(tuned))?;
+        }
+        for best in &report.best {
+            self.write(&BestRecord::of(best))?;
+        }
+        report
+            .unchanged
+            .iter()
+            .try_for_each(|settings| self.write(&UnchangedRecord::of(settings)))
     }
 
     /// A rate that echo measured.

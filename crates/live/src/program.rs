@@ -1,0 +1,181 @@
+//! A program that longwire starts to see how long it takes, and how much memory.
+
+use model::ByteCount;
+use std::os::fd::{AsRawFd, FromRawFd, OwnedFd};
+use std::os::unix::process::{CommandExt, ExitStatusExt};
+use std::process::{Child, Command, ExitStatus};
+use std::time::{Duration, Instant};
+use std::{fs, io, thread};
+
+/// A program under way, in a process group of its own: a signal of the terminal does not reach it.
+#[derive(Debug)]
+pub struct Program {
+    child: Child,
+    /// Tells the moment of its end; absent where the kernel has no such thing (before Linux 5.3).
+    end: Option<OwnedFd>,
+    began: Instant,
+    /// Most memory that the process itself was seen with.
+    seen: u64,
+}
+
+/// How a program ended.
+#[derive(Debug, Clone, Copy)]
+pub struct Ended {
+    /// Its exit status.
+    pub status: ExitStatus,
+    /// From its start to its end.
+    pub duration: Duration,
+    /// Most memory (resident) that one of its processes had at once: the program itself or one that it waited for. Those of a
+    /// program of several processes are not added up. Absent where it cannot be told.
+    pub memory: Option<ByteCount>,
+}
+
+impl Program {
+    /// Starts it.
+    ///
+    /// # Errors
+    /// When the system cannot.
+    pub fn start(command: &mut Command) -> io::Result<Self> {
+        let began = Instant::now();
+        let child = command.process_group(0).spawn()?;
+        // SAFETY: no pointers; the process is ours and not waited for, so its number is its own.
+        let end = unsafe { libc::syscall(libc::SYS_pidfd_open, child.id(), 0) };
+        let end = i32::try_from(end).ok().filter(|end| *end >= 0);
+        // SAFETY: the kernel has just given this descriptor to us alone.
+        let end = end.map(|end| unsafe { OwnedFd::from_raw_fd(end) });
+        Ok(Self {
+            child,
+            end,
+            began,
+            seen: 0,
+        })
+    }
+
+    /// Its number.
+    pub fn id(&self) -> u32 {
+        self.child.id()
+    }
+
+    /// What it writes to its stderr, once, when that was asked for.
+    pub fn stderr(&mut self) -> Option<std::process::ChildStderr> {
+        self.child.stderr.take()
+    }
+
+    /// Waits for its end, not longer than `patience`; absent when it still runs. After its end it is not to be asked again.
+    ///
+    /// # Errors
+    /// When the system does not tell.
+    pub fn wait(&mut self, patience: Duration) -> io::Result<Option<Ended>> {
+        self.seen = self.seen.max(peak_memory(self.child.id()).unwrap_or(0));
+        match &self.end {
+            Some(end) => await_readable(end, patience),
+            None => thread::sleep(patience.min(COARSE)),
+        }
+        self.reap(libc::WNOHANG)
+    }
+
+    /// Ends it and all of its process group, without asking.
+    pub fn kill(mut self) {
+        if let Ok(group) = i32::try_from(self.child.id()) {
+            // SAFETY: no pointers; the group is that of a child not yet waited for, so the number is still its own.
+            unsafe { libc::kill(-group, libc::SIGKILL) };
+        }
+        // It was killed: there is nothing to learn of it.
+        let _ = self.reap(0);
+    }
+
+    fn reap(&mut self, options: libc::c_int) -> io::Result<Option<Ended>> {
+        let process = libc::pid_t::try_from(self.child.id()).unwrap_or(-1);
+        let (mut status, mut usage) = (0, std::mem::MaybeUninit::<libc::rusage>::zeroed());
+        // SAFETY: both pointers are to variables of their type that live through the call.
+        let waited = unsafe { libc::wait4(process, &raw mut status, options, usage.as_mut_ptr()) };
+        match waited {
+            0 => Ok(None),
+            -1 => Err(io::Error::last_os_error()),
+            _ => {
+                let duration = self.began.elapsed();
+                // SAFETY: zeroes are a valid value, and the kernel has filled it.
+                let usage = unsafe { usage.assume_init() };
+                Ok(Some(Ended {
+                    status: ExitStatus::from_raw(status),
+                    duration,
+                    memory: self.memory(u64::try_from(usage.ru_maxrss).unwrap_or(0) * 1024),
+                }))
+            }
+        }
+    }
+
+    /// The kernel counts what longwire had when it started the program as the program's: its figure is believed where it is
+    /// more than that, else what was seen of the program itself.
+    fn memory(&self, told: u64) -> Option<ByteCount> {
+        let own = peak_memory(std::process::id()).unwrap_or(u64::MAX);
+        let memory = if told > own { told } else { self.seen };
+        (memory > 0).then(|| ByteCount::from_bytes(memory))
+    }
+}
+
+/// Most memory (resident) that a process has had, in bytes.
+fn peak_memory(process: u32) -> Option<u64> {
+    let status = fs::read_to_string(format!("/proc/{process}/status")).ok()?;
+    let line = status.lines().find_map(|line| line.strip_prefix("VmHWM:"))?;
+    let kibibytes: u64 = line.trim().strip_suffix("kB")?.trim().parse().ok()?;
+    Some(kibibytes * 1024)
+}
+
+fn await_readable(end: &OwnedFd, patience: Duration) {
+    let mut polled = libc::pollfd {
+        fd: end.as_raw_fd(),
+        events: libc::POLLIN,
+        revents: 0,
+    };
+    let patience = i32::try_from(patience.as_millis()).unwrap_or(i32::MAX);
+    // SAFETY: one valid entry is passed, with its count. An error is an end of waiting: the process is asked next.
+    unsafe { libc::poll(&raw mut polled, 1, patience) };
+}
+
+/// How often a program is asked whether it has ended where the kernel does not tell.
+const COARSE: Duration = Duration::from_millis(1);
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn ended(script: &str) -> Ended {
+        let mut program =
+            Program::start(Command::new("sh").args(["-c", script])).expect("there is a shell");
+        loop {
+            if let Some(ended) = program.wait(Duration::from_millis(5)).expect("it is told") {
+                return ended;
+            }
+        }
+    }
+
+    #[test]
+    fn the_end_is_told_with_status_and_memory() {
+        let ended = ended("sleep 0.05; exit 7");
+        assert_eq!(ended.status.code(), Some(7));
+        assert!(ended.duration >= Duration::from_millis(50), "{ended:?}");
+        assert!(ended.memory > Some(ByteCount::from_bytes(500_000)), "{ended:?}");
+    }
+
+    #[test]
+    fn memory_of_what_a_shell_waits_for_is_told() {
+        // 200 MB, of which all is written to.
+        let ended = ended("head -c 200000000 /dev/zero | tail -c 200000000 > /dev/null; :");
+        assert!(ended.memory > Some(ByteCount::from_bytes(150_000_000)), "{ended:?}");
+    }
+
+    #[test]
+    fn what_is_killed_is_gone_with_its_children() {
+        let (mut end, writer) = io::pipe().expect("a pipe");
+        let mut command = Command::new("sh");
+        command.args(["-c", "sleep 60 & wait"]).stdout(writer);
+        let mut program = Program::start(&mut command).expect("there is a shell");
+        drop(command);
+        let waited = program.wait(Duration::from_millis(50)).expect("it is told");
+        assert!(waited.is_none(), "{waited:?}");
+        program.kill();
+        // Nobody holds the pipe any more: not the shell, not what it started.
+        assert_eq!(io::copy(&mut end, &mut io::sink()).expect("it ends"), 0);
+    }
+}

@@ -1,0 +1,83 @@
+//! A program that was run with several settings, to find the best of them.
+
+use crate::{ByteCount, Distribution};
+use std::sync::Arc;
+use std::time::Duration;
+
+/// What one run of the program brought.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct ProgramRun {
+    /// From its start to its end: what whoever started it waited for.
+    pub duration: Duration,
+    /// From the first byte to the last on its connections: without the start of the program itself. Absent when it made no connection
+    /// that carried a byte.
+    pub connected: Option<Duration>,
+    /// Connections it made.
+    pub connections: u64,
+    /// Their turns.
+    pub turns: u64,
+    /// Their payload bytes, client-to-server and server-to-client.
+    pub payload_bytes: [u64; 2],
+    /// Their packets, likewise, acknowledgements among them; absent where they cannot be counted.
+    pub packets: Option<[u64; 2]>,
+    /// Most memory that one of its processes had; absent where it cannot be told.
+    pub client_memory: Option<ByteCount>,
+    /// Most memory that the server's processes of its connections had of their own, as it was seen while the program ran; absent
+    /// where the server is not on this host or was not seen.
+    pub server_memory: Option<ByteCount>,
+}
+
+impl ProgramRun {
+    /// What tells two settings apart on the wire: connections, turns, and payload bytes each way.
+    pub const fn traffic(&self) -> (u64, u64, [u64; 2]) {
+        (self.connections, self.turns, self.payload_bytes)
+    }
+
+    /// Bytes of a packet, with its headers, in the mean: payload and [`HEADER_BYTES`] a packet. Absent without packets.
+    pub fn mean_packet(&self) -> Option<ByteCount> {
+        let packets: u64 = self.packets?.iter().sum();
+        let payload: u64 = self.payload_bytes.iter().sum();
+        payload
+            .checked_div(packets)
+            .map(|payload| ByteCount::from_bytes(payload + HEADER_BYTES))
+    }
+}
+
+/// Headers of a packet as Linux sends it over Ethernet and IPv4: 14 of Ethernet, 20 of IP, 20 of TCP and 12 of its timestamps.
+pub const HEADER_BYTES: u64 = 66;
+
+/// One setting at one distance, all runs together.
+#[derive(Debug, Clone, PartialEq)]
+pub struct ProgramTuned {
+    /// The setting: `FET_BUF_SIZE=4096`, several with a space between.
+    pub setting: Arc<str>,
+    /// The link in its text form; absent for the distance that is there.
+    pub link: Option<Arc<str>>,
+    /// Spread of the durations of the runs that succeeded.
+    pub spread: Distribution,
+    /// The same from the first byte to the last.
+    pub connected: Distribution,
+    /// Runs that ended with another status than 0: they are in no figure.
+    pub failed: u32,
+    /// The run of the median duration; absent when none succeeded.
+    pub typical: Option<ProgramRun>,
+}
+
+/// Which setting is best at one distance.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ProgramBest {
+    /// The link; absent for the distance that is there.
+    pub link: Option<Arc<str>>,
+    /// The smallest setting (of words: the first named) whose median is within 5 % of the best.
+    pub setting: Arc<str>,
+    /// Its median.
+    pub duration: Duration,
+    /// The least median of all.
+    pub best: Duration,
+    /// The setting with the greatest median.
+    pub worst_setting: Arc<str>,
+    /// That median: what is at stake.
+    pub worst: Duration,
+    /// Whether every run with the setting was faster than every run with the worst one. Otherwise the difference may be chance.
+    pub told_apart: bool,
+}

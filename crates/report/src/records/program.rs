@@ -1,0 +1,128 @@
+//! Records of tuning a program: `program`, `program_best`, `program_unchanged`.
+
+use super::{SCHEMA, nanos};
+use model::{ByteCount, ProgramBest, ProgramRun, ProgramTuned};
+use serde::Serialize;
+use std::sync::Arc;
+
+/// A program with one setting at one distance.
+#[derive(Serialize)]
+#[serde(tag = "type", rename = "program")]
+pub(super) struct ProgramRecord<'a> {
+    schema: u32,
+    setting: &'a str,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    link: Option<&'a str>,
+    runs: u64,
+    failed: u32,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    p50_ns: Option<u64>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    min_ns: Option<u64>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    max_ns: Option<u64>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    connected_ns: Option<u64>,
+    #[serde(flatten)]
+    counts: Option<Counts>,
+}
+
+/// Of the run of the median duration.
+#[derive(Serialize)]
+struct Counts {
+    connections: u64,
+    turns: u64,
+    client_payload_bytes: u64,
+    server_payload_bytes: u64,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    client_packets: Option<u64>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    server_packets: Option<u64>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    mean_packet_bytes: Option<u64>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    client_memory_bytes: Option<u64>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    server_memory_bytes: Option<u64>,
+}
+
+impl Counts {
+    fn of(run: &ProgramRun) -> Self {
+        let [client_payload_bytes, server_payload_bytes] = run.payload_bytes;
+        Self {
+            connections: run.connections,
+            turns: run.turns,
+            client_payload_bytes,
+            server_payload_bytes,
+            client_packets: run.packets.map(|[client, _]| client),
+            server_packets: run.packets.map(|[_, server]| server),
+            mean_packet_bytes: run.mean_packet().map(ByteCount::as_bytes),
+            client_memory_bytes: run.client_memory.map(ByteCount::as_bytes),
+            server_memory_bytes: run.server_memory.map(ByteCount::as_bytes),
+        }
+    }
+}
+
+impl<'a> ProgramRecord<'a> {
+    pub(super) fn of(tuned: &'a ProgramTuned) -> Self {
+        Self {
+            schema: SCHEMA,
+            setting: &tuned.setting,
+            link: tuned.link.as_deref(),
+            runs: tuned.spread.count,
+            failed: tuned.failed,
+            p50_ns: tuned.spread.p50.map(nanos),
+            min_ns: tuned.spread.min.map(nanos),
+            max_ns: tuned.spread.max.map(nanos),
+            connected_ns: tuned.connected.p50.map(nanos),
+            counts: tuned.typical.as_ref().map(Counts::of),
+        }
+    }
+}
+
+/// The best setting of a distance.
+#[derive(Serialize)]
+#[serde(tag = "type", rename = "program_best")]
+pub(super) struct BestRecord<'a> {
+    schema: u32,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    link: Option<&'a str>,
+    setting: &'a str,
+    p50_ns: u64,
+    best_ns: u64,
+    worst_setting: &'a str,
+    worst_ns: u64,
+    told_apart: bool,
+}
+
+impl<'a> BestRecord<'a> {
+    pub(super) fn of(best: &'a ProgramBest) -> Self {
+        Self {
+            schema: SCHEMA,
+            link: best.link.as_deref(),
+            setting: &best.setting,
+            p50_ns: nanos(best.duration),
+            best_ns: nanos(best.best),
+            worst_setting: &best.worst_setting,
+            worst_ns: nanos(best.worst),
+            told_apart: best.told_apart,
+        }
+    }
+}
+
+/// Settings between which nothing differed on the wire.
+#[derive(Serialize)]
+#[serde(tag = "type", rename = "program_unchanged")]
+pub(super) struct UnchangedRecord<'a> {
+    schema: u32,
+    settings: Vec<&'a str>,
+}
+
+impl<'a> UnchangedRecord<'a> {
+    pub(super) fn of(settings: &'a [Arc<str>]) -> Self {
+        Self {
+            schema: SCHEMA,
+            settings: settings.iter().map(AsRef::as_ref).collect(),
+        }
+    }
+}

@@ -1,0 +1,163 @@
+//! A program run with several settings.
+
+use super::style::{Ink, Style};
+use super::table::Table;
+use super::{DASH, counted, duration_or_dash, escape::printable};
+use model::{ByteCount, ProgramBest, ProgramRun, ProgramTuned, Warning, format_duration};
+use std::fmt::Write;
+use std::sync::Arc;
+use std::time::Duration;
+
+/// What tuning a program has to say.
+#[derive(Debug, Clone, PartialEq, Default)]
+pub struct ProgramReport {
+    /// The program, without its arguments.
+    pub program: String,
+    /// `host:port` of the server.
+    pub server: String,
+    /// Rounds that were asked for.
+    pub rounds: u32,
+    /// Each setting at each distance; the settings of a distance are neighbours, those of the distance that is there come first.
+    pub tuned: Vec<ProgramTuned>,
+    /// The best of each distance.
+    pub best: Vec<ProgramBest>,
+    /// Settings between which nothing differed on the wire.
+    pub unchanged: Vec<Vec<Arc<str>>>,
+    /// What a reader of the figures must know.
+    pub warnings: Vec<Warning>,
+}
+
+impl ProgramReport {
+    /// Runs that ended with another status than 0.
+    pub fn failed(&self) -> u64 {
+        self.tuned.iter().map(|tuned| u64::from(tuned.failed)).sum()
+    }
+
+    /// The distances, as they come.
+    fn links(&self) -> Vec<Option<Arc<str>>> {
+        let mut links: Vec<Option<Arc<str>>> = Vec::new();
+        for tuned in &self.tuned {
+            if !links.contains(&tuned.link) {
+                links.push(tuned.link.clone());
+            }
+        }
+        links
+    }
+}
+
+/// The view of a program's tuning: a table a distance, then what is best.
+pub fn program_view(report: &ProgramReport, style: &Style) -> String {
+    let mut out = String::new();
+    let heading = format!(
+        "{} on {}: {} of each setting",
+        printable(&report.program),
+        printable(&report.server),
+        counted(report.rounds.into(), "run")
+    );
+    let _ = writeln!(out, "{}", style.paint(Ink::Heading, &heading));
+    for link in report.links() {
+        distance(report, link.as_ref(), style, &mut out);
+    }
+    let mut faint = |text: &str| {
+        let _ = writeln!(out, "  {}", style.paint(Ink::Faint, text));
+    };
+    faint("time, connected: medians, of the whole program and of first to last byte on its connections; low, high: of time");
+    faint("turns to memory: of the run of the median time");
+    best(report, style, &mut out);
+    for settings in &report.unchanged {
+        let names: Vec<&str> = settings.iter().map(AsRef::as_ref).collect();
+        let text = format!(
+            "{}: the setting changed nothing on the wire: the same turns, the same bytes both ways",
+            printable(&names.join(", "))
+        );
+        let _ = writeln!(out, "{}", style.paint(Ink::Warning, &text));
+    }
+    for warning in &report.warnings {
+        let text = format!("warning: {}", printable(&warning.text));
+        let _ = writeln!(out, "{}", style.paint(Ink::Warning, &text));
+    }
+    out
+}
+
+fn distance(report: &ProgramReport, link: Option<&Arc<str>>, style: &Style, out: &mut String) {
+    let place = link.map_or_else(|| "as it is here".to_owned(), |link| format!("over {link}"));
+    let _ = writeln!(out, "\n{}", style.paint(Ink::Heading, &place));
+    let mut table = Table::new([
+        "setting",
+        "time",
+        "low",
+        "high",
+        "connected",
+        "turns",
+        "packets",
+        "mean packet",
+        "bytes",
+        "client",
+        "server",
+        "failed",
+    ]);
+    for tuned in report.tuned.iter().filter(|tuned| tuned.link.as_ref() == link) {
+        table.row(cells(tuned));
+    }
+    table.render(style, out);
+}
+
+fn cells(tuned: &ProgramTuned) -> [String; 12] {
+    let typical = tuned.typical.as_ref();
+    let told = |tell: &dyn Fn(&ProgramRun) -> Option<String>| {
+        typical.and_then(tell).unwrap_or_else(|| DASH.to_owned())
+    };
+    let memory = |memory: Option<ByteCount>| memory.map(|memory| memory.to_string());
+    [
+        tuned.setting.to_string(),
+        duration_or_dash(tuned.spread.p50),
+        duration_or_dash(tuned.spread.min),
+        duration_or_dash(tuned.spread.max),
+        duration_or_dash(tuned.connected.p50),
+        told(&|run| Some(run.turns.to_string())),
+        told(&|run| run.packets.map(|[up, down]| (up + down).to_string())),
+        told(&|run| run.mean_packet().map(|size| size.to_string())),
+        told(&|run| Some(ByteCount::from_bytes(run.payload_bytes.iter().sum()).to_string())),
+        told(&|run| memory(run.client_memory)),
+        told(&|run| memory(run.server_memory)),
+        match tuned.failed {
+            0 => DASH.to_owned(),
+            failed => failed.to_string(),
+        },
+    ]
+}
+
+fn best(report: &ProgramReport, style: &Style, out: &mut String) {
+    for best in &report.best {
+        let place = best.link.as_deref().unwrap_or("as it is here");
+        let text = format!("best, {place}: {}", printable(&best.setting));
+        let _ = writeln!(out, "{}", style.paint(Ink::Heading, &text));
+        let _ = writeln!(out, "  {}", stake(best));
+    }
+}
+
+/// What the other settings would cost, and whether that can be told.
+fn stake(best: &ProgramBest) -> String {
+    if best.setting == best.worst_setting {
+        return "no other setting was run to its end, or none is slower".to_owned();
+    }
+    let took = format!(
+        "{}; {} took {}, {} times as long",
+        format_duration(best.duration),
+        printable(&best.worst_setting),
+        format_duration(best.worst),
+        times(best.worst, best.duration)
+    );
+    match best.told_apart {
+        true => took,
+        false => format!("{took}; but single runs of both took equally long: the difference may be chance, --runs tells more"),
+    }
+}
+
+fn times(longer: Duration, shorter: Duration) -> String {
+    let ratio = longer.as_secs_f64() / shorter.as_secs_f64().max(1e-9);
+    match ratio {
+        ratio if ratio < 10.0 => format!("{ratio:.2}"),
+        ratio => format!("{ratio:.0}"),
+    }
+}
