@@ -14,7 +14,7 @@ pub struct Program {
     /// Tells the moment of its end; absent where the kernel has no such thing (before Linux 5.3).
     end: Option<OwnedFd>,
     began: Instant,
-    /// Most memory that the process itself was seen with.
+    /// Most memory that one of its processes was seen with.
     seen: u64,
 }
 
@@ -25,8 +25,9 @@ pub struct Ended {
     pub status: ExitStatus,
     /// From its start to its end.
     pub duration: Duration,
-    /// Most memory (resident) that one of its processes had at once: the program itself or one that it waited for. Those of a
-    /// program of several processes are not added up. Absent where it cannot be told.
+    /// Most memory (resident) that one of its processes had at once: the program itself or one that it started. Those of a
+    /// program of several processes are not added up. Less than longwire itself has it is what was seen whenever the program
+    /// was looked at. Absent where it cannot be told.
     pub memory: Option<ByteCount>,
 }
 
@@ -66,7 +67,7 @@ impl Program {
     /// # Errors
     /// When the system does not tell.
     pub fn wait(&mut self, patience: Duration) -> io::Result<Option<Ended>> {
-        self.seen = self.seen.max(peak_memory(self.child.id()).unwrap_or(0));
+        self.seen = self.seen.max(tree_memory(self.child.id(), DEEPEST));
         match &self.end {
             Some(end) => await_readable(end, patience),
             None => thread::sleep(patience.min(COARSE)),
@@ -106,12 +107,27 @@ impl Program {
     }
 
     /// The kernel counts what longwire had when it started the program as the program's: its figure is believed where it is
-    /// more than that, else what was seen of the program itself.
+    /// more than that, else what was seen of the program's processes.
     fn memory(&self, told: u64) -> Option<ByteCount> {
         let own = peak_memory(std::process::id()).unwrap_or(u64::MAX);
         let memory = if told > own { told } else { self.seen };
         (memory > 0).then(|| ByteCount::from_bytes(memory))
     }
+}
+
+/// Most memory (resident) that one of a process and its descendants has had, in bytes; 0 when none could be looked at.
+fn tree_memory(process: u32, depth: u8) -> u64 {
+    let own = peak_memory(process).unwrap_or(0);
+    if depth == 0 {
+        return own;
+    }
+    let children = fs::read_to_string(format!("/proc/{process}/task/{process}/children")).unwrap_or_default();
+    let children = children
+        .split_ascii_whitespace()
+        .filter_map(|child| child.parse().ok());
+    children
+        .map(|child| tree_memory(child, depth - 1))
+        .fold(own, u64::max)
 }
 
 /// Most memory (resident) that a process has had, in bytes.
@@ -133,6 +149,9 @@ fn await_readable(end: &OwnedFd, patience: Duration) {
     unsafe { libc::poll(&raw mut polled, 1, patience) };
 }
 
+/// How many generations of processes are looked at: shells, a wrapper, the program.
+const DEEPEST: u8 = 4;
+
 /// How often a program is asked whether it has ended where the kernel does not tell.
 const COARSE: Duration = Duration::from_millis(1);
 
@@ -141,8 +160,7 @@ mod tests {
     use super::*;
 
     fn ended(script: &str) -> Ended {
-        let mut program =
-            Program::start(Command::new("sh").args(["-c", script])).expect("there is a shell");
+        let mut program = Program::start(Command::new("sh").args(["-c", script])).expect("there is a shell");
         loop {
             if let Some(ended) = program.wait(Duration::from_millis(5)).expect("it is told") {
                 return ended;
@@ -162,7 +180,10 @@ mod tests {
     fn memory_of_what_a_shell_waits_for_is_told() {
         // 200 MB, of which all is written to.
         let ended = ended("head -c 200000000 /dev/zero | tail -c 200000000 > /dev/null; :");
-        assert!(ended.memory > Some(ByteCount::from_bytes(150_000_000)), "{ended:?}");
+        assert!(
+            ended.memory > Some(ByteCount::from_bytes(150_000_000)),
+            "{ended:?}"
+        );
     }
 
     #[test]

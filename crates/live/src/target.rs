@@ -136,7 +136,9 @@ impl Target {
     /// When the parameter is about the way to the server, which is longwire's.
     pub fn with_parameter(&self, name: &str, value: Option<&str>) -> Result<Self, TargetError> {
         if url::is_about_route(name) {
-            return Err(TargetError::ParameterOfRoute { name: name.to_owned() });
+            return Err(TargetError::ParameterOfRoute {
+                name: name.to_owned(),
+            });
         }
         let spelling = match &self.spelling {
             Spelling::Url(parts) => Spelling::Url(parts.with_parameter(name, value)),

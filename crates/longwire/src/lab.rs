@@ -4,7 +4,7 @@
 
 pub mod config;
 pub mod observed;
-mod order;
+pub(crate) mod order;
 pub mod outcome;
 pub mod page;
 pub mod plan;

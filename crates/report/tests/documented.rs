@@ -122,8 +122,9 @@ fn written() -> Vec<String> {
 }
 
 /// What instruments that ask on their own write.
-fn written_of_samples() -> [String; 8] {
+fn written_of_samples() -> [String; 9] {
     [
+        samples::line(|writer| writer.program(&samples::program())),
         samples::line(|writer| {
             writer.summary(&model::Summary {
                 turns: 1_005,

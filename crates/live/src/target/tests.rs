@@ -277,5 +277,8 @@ fn a_parameter_is_set_for_the_application_alone() {
     );
     let target = Target::parse("postgres://db1/shop").expect("a target");
     assert!(target.with_parameter("sslmode", Some("require")).is_err());
-    assert_eq!(target.with_parameter("x", Some("1")).expect("it may").tls, TlsMode::Disable);
+    assert_eq!(
+        target.with_parameter("x", Some("1")).expect("it may").tls,
+        TlsMode::Disable
+    );
 }

@@ -24,20 +24,13 @@ impl Child {
         relay: Endpoint,
         stdout_is_ours: bool,
     ) -> Result<Self> {
-        let url = target.url_through(relay);
-        let mut words = command.iter().map(|word| replaced(word, relay, &url));
-        let program = words.next().context("no command is given behind --")?;
-        let mut child = Command::new(&program);
-        child.args(words).envs(environment(target, relay, &url));
-        if target.tls == TlsMode::Disable && std::env::var_os("PGSSLMODE").is_none() {
-            child.env("PGSSLMODE", "disable");
-        }
+        let mut child = prepare(command, target, relay)?;
         if stdout_is_ours {
             child.stdout(Stdio::from(std::io::stderr()));
         }
         let process = child
             .spawn()
-            .with_context(|| format!("could not start {}", program.display()))?;
+            .with_context(|| format!("could not start {}", child.get_program().display()))?;
         Ok(Self { process })
     }
 
@@ -55,6 +48,22 @@ impl Child {
             Err(_) => Some(Status::Negative),
         }
     }
+}
+
+/// `command`, told in its arguments and its environment to connect to `relay`.
+///
+/// # Errors
+/// When there is none.
+pub fn prepare(command: &[OsString], target: &Target, relay: Endpoint) -> Result<Command> {
+    let url = target.url_through(relay);
+    let mut words = command.iter().map(|word| replaced(word, relay, &url));
+    let program = words.next().context("no command is given behind --")?;
+    let mut child = Command::new(&program);
+    child.args(words).envs(environment(target, relay, &url));
+    if target.tls == TlsMode::Disable && std::env::var_os("PGSSLMODE").is_none() {
+        child.env("PGSSLMODE", "disable");
+    }
+    Ok(child)
 }
 
 fn exit_code(status: ExitStatus) -> u8 {

@@ -61,7 +61,9 @@ pub fn program_view(report: &ProgramReport, style: &Style) -> String {
     let mut faint = |text: &str| {
         let _ = writeln!(out, "  {}", style.paint(Ink::Faint, text));
     };
-    faint("time, connected: medians, of the whole program and of first to last byte on its connections; low, high: of time");
+    faint(
+        "time, connected: medians, of the whole program and of first to last byte on its connections; low, high: of time",
+    );
     faint("turns to memory: of the run of the median time");
     best(report, style, &mut out);
     for settings in &report.unchanged {
@@ -128,6 +130,13 @@ fn cells(tuned: &ProgramTuned) -> [String; 12] {
 }
 
 fn best(report: &ProgramReport, style: &Style, out: &mut String) {
+    if report.best.is_empty() {
+        let _ = writeln!(
+            out,
+            "{}",
+            style.paint(Ink::Warning, "no run ended with status 0: nothing can be said")
+        );
+    }
     for best in &report.best {
         let place = best.link.as_deref().unwrap_or("as it is here");
         let text = format!("best, {place}: {}", printable(&best.setting));
@@ -138,8 +147,11 @@ fn best(report: &ProgramReport, style: &Style, out: &mut String) {
 
 /// What the other settings would cost, and whether that can be told.
 fn stake(best: &ProgramBest) -> String {
-    if best.setting == best.worst_setting {
-        return "no other setting was run to its end, or none is slower".to_owned();
+    if best.worst <= best.best + best.best / 20 {
+        return format!(
+            "{}; all settings are within 5 % of each other: it makes no difference",
+            format_duration(best.duration)
+        );
     }
     let took = format!(
         "{}; {} took {}, {} times as long",
@@ -150,7 +162,9 @@ fn stake(best: &ProgramBest) -> String {
     );
     match best.told_apart {
         true => took,
-        false => format!("{took}; but single runs of both took equally long: the difference may be chance, --runs tells more"),
+        false => format!(
+            "{took}; but single runs of both took equally long: the difference may be chance, --runs tells more"
+        ),
     }
 }
 

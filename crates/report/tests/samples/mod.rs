@@ -6,13 +6,14 @@ use model::{
     Advice, Asked, AtLevel, Attribution, BitRate, BoundBy, BreakEven, BulkOutcome, ByteCount, Conditions,
     ConnectionId, ConnectionOutcome, DatabaseLinkOutcome, Decoding, Direction, Distribution, EchoOutcome,
     Endpoint, Exchange, Finding, FindingKind, Interval, LevelAdvice, LinkDirectionOutcome, LinkOutcome,
-    Measured, Operation, OperationGroup, OperationKind, OperationStep, Phase, Prediction, Protocol,
-    RoundTripSource, RowTrain, Sample, SampleTotals, Saving, Share, SplitBase, SplitOutcome, SplitPrediction,
-    StatementOutcome, Step, Summary, Timestamp, Totals, TransactionState, TunnelTotals, TunnelWay, Warning,
+    Measured, Operation, OperationGroup, OperationKind, OperationStep, Phase, Prediction, ProgramBest,
+    ProgramRun, ProgramTuned, Protocol, RoundTripSource, RowTrain, Sample, SampleTotals, Saving, Share,
+    SplitBase, SplitOutcome, SplitPrediction, StatementOutcome, Step, Summary, Timestamp, Totals,
+    TransactionState, TunnelTotals, TunnelWay, Warning,
 };
 use report::text::{
     DemoOutcome, ExplainOutcome, ExplainedExchange, LoadFailure, LoadInterval, LoadReport, LoadScript,
-    LoadWork,
+    LoadWork, ProgramReport,
 };
 use report::{JsonWriter, ReadOutcome};
 use std::net::Ipv4Addr;
@@ -837,5 +838,74 @@ pub fn load_report() -> LoadReport {
             count: 3,
         }],
         statements: Vec::new(),
+    }
+}
+
+/// A program that fetches 2,000 rows, ten at a time and a thousand at a time.
+pub fn program() -> ProgramReport {
+    let millis = |millis| Some(Duration::from_millis(millis));
+    let spread = |[min, p50, max]: [u64; 3]| Distribution {
+        count: 5,
+        min: millis(min),
+        max: millis(max),
+        mean: millis(p50),
+        p50: millis(p50),
+        ..Distribution::default()
+    };
+    let tuned = |setting: &str, spans, connected, run: ProgramRun| ProgramTuned {
+        setting: setting.into(),
+        link: Some("rtt=10ms".into()),
+        spread: spread(spans),
+        connected: spread(connected),
+        failed: 0,
+        typical: Some(run),
+    };
+    ProgramReport {
+        program: "java".to_owned(),
+        server: "10.0.0.2:5432".to_owned(),
+        rounds: 5,
+        tuned: vec![
+            tuned(
+                "URL:defaultRowFetchSize=10",
+                [2391, 2420, 2467],
+                [2090, 2104, 2120],
+                ProgramRun {
+                    duration: Duration::from_millis(2420),
+                    connected: millis(2104),
+                    connections: 1,
+                    turns: 206,
+                    payload_bytes: [9_120, 131_020],
+                    packets: Some([214, 233]),
+                    client_memory: Some(ByteCount::from_bytes(61_200_000)),
+                    server_memory: Some(ByteCount::from_bytes(1_310_720)),
+                },
+            ),
+            tuned(
+                "URL:defaultRowFetchSize=1000",
+                [391, 402, 420],
+                [88, 90, 93],
+                ProgramRun {
+                    duration: Duration::from_millis(402),
+                    connected: millis(90),
+                    connections: 1,
+                    turns: 8,
+                    payload_bytes: [812, 126_400],
+                    packets: Some([30, 96]),
+                    client_memory: Some(ByteCount::from_bytes(62_100_000)),
+                    server_memory: None,
+                },
+            ),
+        ],
+        best: vec![ProgramBest {
+            link: Some("rtt=10ms".into()),
+            setting: "URL:defaultRowFetchSize=1000".into(),
+            duration: Duration::from_millis(402),
+            best: Duration::from_millis(398),
+            worst_setting: "URL:defaultRowFetchSize=10".into(),
+            worst: Duration::from_millis(2420),
+            told_apart: true,
+        }],
+        unchanged: vec![vec!["URL:ziplevel=0".into(), "URL:ziplevel=9".into()]],
+        warnings: Vec::new(),
     }
 }

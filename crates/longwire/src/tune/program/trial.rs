@@ -1,0 +1,197 @@
+//! One run of a program behind a relay.
+
+use super::setting::Setting;
+use crate::commands::{child, relaying};
+use crate::pipeline::outbox::Outboxes;
+use analysis::fact::Fact;
+use anyhow::{Context, Result};
+use link::LinkDescription;
+use live::program::{Ended, Program};
+use live::{Clock, RelayOptions, Target};
+use model::{ProgramRun, Timestamp};
+use std::ffi::OsString;
+use std::io::Read;
+use std::net::{Ipv4Addr, SocketAddr};
+use std::process::{ChildStderr, Stdio};
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
+
+/// What is run.
+pub struct Bench<'a> {
+    /// The database behind the relay.
+    pub target: Target,
+    /// The program and its arguments.
+    pub command: &'a [OsString],
+    /// Set when the user asks for the end.
+    pub stop: Arc<AtomicBool>,
+}
+
+/// How a run ended.
+pub enum Tried {
+    /// With status 0.
+    Succeeded(ProgramRun),
+    /// With another status; and what it wrote to its stderr.
+    Failed {
+        /// `status 3`, `signal 9`.
+        how: String,
+        /// Empty when it wrote nothing.
+        said: String,
+    },
+    /// The user asked for the end.
+    Interrupted,
+}
+
+impl Bench<'_> {
+    /// Runs the program once with `setting`, over `link`. What it writes to its stdout is dropped.
+    ///
+    /// # Errors
+    /// When the relay or the program cannot be started.
+    pub fn run(&self, setting: &Setting, link: Option<LinkDescription>) -> Result<Tried> {
+        let outboxes = Arc::new(Outboxes::new(false));
+        let options = RelayOptions {
+            listen: SocketAddr::from((Ipv4Addr::LOCALHOST, 0)),
+            target: self.target.clone(),
+            link,
+        };
+        let relay = live::relay::start(options, Clock::anchored_now(), outboxes.clone())?;
+        let target = setting.target(&self.target)?;
+        let mut command = child::prepare(self.command, &target, relaying::connect_to(&relay))?;
+        setting.put_into(&mut command);
+        command
+            .stdin(Stdio::null())
+            .stdout(Stdio::null())
+            .stderr(Stdio::piped());
+        let mut program = Program::start(&mut command)
+            .with_context(|| format!("could not start {}", command.get_program().display()))?;
+        let said = program.stderr().map(Said::of);
+        let mut seen = Seen::default();
+        let ended = loop {
+            if let Some(ended) = program.wait(LOOK)? {
+                break ended;
+            }
+            seen.take(&outboxes);
+            if self.stop.load(Ordering::Relaxed) {
+                program.kill();
+                relay.stop(Duration::ZERO);
+                return Ok(Tried::Interrupted);
+            }
+        };
+        relay.stop(relaying::last_bytes(link.as_ref()));
+        seen.take(&outboxes);
+        Ok(match ended.status.success() {
+            true => Tried::Succeeded(seen.run(&ended)),
+            false => Tried::Failed {
+                how: how(ended.status),
+                said: said.map(|said| said.told()).unwrap_or_default(),
+            },
+        })
+    }
+}
+
+fn how(status: std::process::ExitStatus) -> String {
+    use std::os::unix::process::ExitStatusExt;
+    match (status.code(), status.signal()) {
+        (Some(code), _) => format!("status {code}"),
+        (None, Some(signal)) => format!("signal {signal}"),
+        (None, None) => "an unknown status".to_owned(),
+    }
+}
+
+/// What passed on the connections of a run.
+#[derive(Default)]
+struct Seen {
+    run: ProgramRun,
+    uncounted: bool,
+    packets: [u64; 2],
+    first: Option<Timestamp>,
+    last: Option<Timestamp>,
+}
+
+impl Seen {
+    fn take(&mut self, outboxes: &Outboxes) {
+        for fact in outboxes.drain() {
+            self.fact(&fact);
+        }
+    }
+
+    fn fact(&mut self, fact: &Fact) {
+        match fact {
+            Fact::Exchange { exchange, .. } if exchange.request_bytes + exchange.reply_bytes > 0 => {
+                let first = self.first.map_or(exchange.at, |first| first.min(exchange.at));
+                self.first = Some(first);
+                self.last = self.last.max(Some(exchange.ended()));
+            }
+            Fact::Closed(outcome) => {
+                self.run.connections += 1;
+                self.run.turns += outcome.turns;
+                for (sum, bytes) in self
+                    .run
+                    .payload_bytes
+                    .iter_mut()
+                    .zip(outcome.totals.payload_bytes)
+                {
+                    *sum += bytes;
+                }
+                match outcome.totals.packets {
+                    Some(packets) => {
+                        for (sum, packets) in self.packets.iter_mut().zip(packets) {
+                            *sum += packets;
+                        }
+                    }
+                    None => self.uncounted = true,
+                }
+            }
+            Fact::Exchange { .. } | Fact::Opened { .. } | Fact::Started { .. } => {}
+        }
+    }
+
+    fn run(self, ended: &Ended) -> ProgramRun {
+        let counted = !self.uncounted && self.run.connections > 0;
+        ProgramRun {
+            duration: ended.duration,
+            connected: self.first.zip(self.last).map(|(first, last)| last.since(first)),
+            packets: counted.then_some(self.packets),
+            client_memory: ended.memory,
+            ..self.run
+        }
+    }
+}
+
+/// The end of what a program writes to its stderr: read on a thread of its own, so that it never waits.
+struct Said(Arc<Mutex<Vec<u8>>>);
+
+impl Said {
+    fn of(mut stderr: ChildStderr) -> Self {
+        let kept = Arc::new(Mutex::new(Vec::new()));
+        let shared = kept.clone();
+        std::thread::spawn(move || {
+            let mut bytes = [0; 1024];
+            while let Ok(count @ 1..) = stderr.read(&mut bytes) {
+                let mut kept = shared.lock().unwrap_or_else(PoisonError::into_inner);
+                kept.extend_from_slice(bytes.get(..count).unwrap_or_default());
+                let beyond = kept.len().saturating_sub(KEPT);
+                kept.drain(..beyond);
+            }
+        });
+        Self(kept)
+    }
+
+    /// Its first line and its last: one of them is what a message says, the other where.
+    fn told(&self) -> String {
+        let kept = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let text = String::from_utf8_lossy(&kept);
+        let mut lines = text.lines().map(str::trim).filter(|line| !line.is_empty());
+        match (lines.next(), lines.next_back()) {
+            (Some(first), Some(last)) => format!("{first} ... {last}"),
+            (Some(only), None) => only.to_owned(),
+            (None, _) => String::new(),
+        }
+    }
+}
+
+/// How often a running program is looked at.
+const LOOK: Duration = Duration::from_millis(20);
+
+/// Bytes of what it says that are kept.
+const KEPT: usize = 4096;
