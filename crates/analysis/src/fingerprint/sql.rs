@@ -8,6 +8,7 @@ use super::{Dialect, MAXIMUM_LENGTH};
 /// 1. `'...'`, `$tag$...$tag$`, numbers, `x'..'`, `$1`, `:1` become `?`; in the MySQL and Informix dialects `"..."` too.
 /// 2. A list of `?` in `in (...)` becomes `(?, ...)`; further rows of `values (...), (...)` become `...`.
 /// 3. Names keep their case, keywords lose it.
+/// 4. What follows `identified by`, and `replace` behind it, becomes `?`: Oracle's passwords are written as names are.
 pub(super) fn normalise(text: &[u8], dialect: Dialect, out: &mut Vec<u8>) {
     out.clear();
     let mut normaliser = Normaliser {
@@ -158,6 +159,10 @@ impl Normaliser<'_> {
     }
 
     fn quoted_name(&mut self, quote: u8) {
+        if self.expects_password() {
+            self.literal(quote, false);
+            return;
+        }
         self.blank();
         self.out.push(quote);
         self.at += 1;
@@ -224,11 +229,34 @@ impl Normaliser<'_> {
             self.literal(b'\'', escapes);
             return;
         }
+        if self.expects_password() && !is_form_of_password(word) {
+            self.rest_of_password();
+            self.placeholder();
+            return;
+        }
         self.blank();
         if is_keyword(word) {
             self.out.extend(word.iter().map(u8::to_ascii_lowercase));
         } else {
             self.out.extend_from_slice(word);
+        }
+    }
+
+    /// Whether a password written as a name comes next.
+    fn expects_password(&self) -> bool {
+        let out = self.out.trim_ascii_end();
+        ends_with(out, b"identified by")
+            || (ends_with(out, b"replace")
+                && ends_with(out[..out.len() - 7].trim_ascii_end(), b"identified by ?"))
+    }
+
+    /// Skips what a server would refuse in a name and a hasty person writes in a password.
+    fn rest_of_password(&mut self) {
+        while self
+            .peek(0)
+            .is_some_and(|byte| !byte.is_ascii_whitespace() && !matches!(byte, b';' | b',' | b')'))
+        {
+            self.at += 1;
         }
     }
 
@@ -292,6 +320,16 @@ fn matching_open(out: &[u8]) -> Option<usize> {
 
 const fn is_word(byte: u8) -> bool {
     byte.is_ascii_alphabetic() || byte == b'_' || byte == b'@' || byte >= 0x80
+}
+
+/// Words of `identified by values '...'` and `identified by password '...'`, whose secrets are literals.
+fn is_form_of_password(word: &[u8]) -> bool {
+    word.eq_ignore_ascii_case(b"values") || word.eq_ignore_ascii_case(b"password")
+}
+
+fn ends_with(text: &[u8], end: &[u8]) -> bool {
+    let start = text.len().checked_sub(end.len());
+    start.is_some_and(|start| text[start..].eq_ignore_ascii_case(end))
 }
 
 /// `e`, `x`, `b`, `n`, or a MySQL character set such as `_utf8`.

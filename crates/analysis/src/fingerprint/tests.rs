@@ -139,6 +139,35 @@ fn http_requests_keep_the_path_and_lose_the_values() {
     assert_eq!(&*fingerprints.http(b"GET", b"/index.php"), "GET /index.php");
 }
 
+/// Oracle's passwords are names, quoted or not.
+#[test]
+fn a_password_written_as_a_name_is_no_name() {
+    for (text, expected) in [
+        (
+            "create user app identified by Osprey default tablespace users",
+            "create user app identified by ? default tablespace users",
+        ),
+        (
+            "ALTER USER app IDENTIFIED BY \"Os prey\" REPLACE osprey;",
+            "ALTER user app IDENTIFIED by ? REPLACE ?",
+        ),
+        (
+            "alter user app identified by Os!pr#y1 account unlock",
+            "alter user app identified by ? account unlock",
+        ),
+        (
+            "create user app identified by values '1F'",
+            "create user app identified by values ?",
+        ),
+        (
+            "grant connect to app identified by osprey",
+            "grant connect to app identified by ?",
+        ),
+    ] {
+        assert_eq!(standard(text).to_lowercase(), expected.to_lowercase());
+    }
+}
+
 #[test]
 fn equal_fingerprints_share_one_allocation_and_their_number_is_bounded() {
     let mut fingerprints = Fingerprints::default();
