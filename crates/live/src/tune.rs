@@ -7,6 +7,7 @@
 //! before.
 
 mod error;
+pub mod jdbc;
 mod native;
 mod postgres;
 

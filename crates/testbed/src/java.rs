@@ -77,6 +77,43 @@ pub fn jars(coordinates: &[&str]) -> Vec<PathBuf> {
     wanted.iter().map(|artifact| artifact.file(&directory)).collect()
 }
 
+/// The jar of the JDBC bridge, built by Maven where it is older than its sources.
+///
+/// # Panics
+/// When Maven is missing or the sources do not compile: with its message.
+pub fn bridge() -> PathBuf {
+    let project = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../bridges/jdbc");
+    let jar = project.join("target/longwire-jdbc.jar");
+    let lock = File::create(jar_directory().join("bridge-lock")).and_then(|file| file.lock().map(|()| file));
+    let _lock = lock.unwrap_or_else(|error| panic!("{}: {error}", project.display()));
+    if is_older(
+        &jar,
+        &[project.join("src/longwire/jdbc"), project.join("pom.xml")],
+    ) {
+        let mut maven = Command::new(require("mvn"));
+        maven.args(["--quiet", "--batch-mode", "--file"]);
+        maven.arg(project.join("pom.xml")).arg("package");
+        run(maven);
+    }
+    jar
+}
+
+/// Whether `file` is not there, or older than one of `sources` or the files in them.
+fn is_older(file: &Path, sources: &[PathBuf]) -> bool {
+    let changed = |path: &Path| path.metadata().and_then(|about| about.modified()).ok();
+    let Some(made) = changed(file) else {
+        return true;
+    };
+    let within = |source: &PathBuf| {
+        let entries = std::fs::read_dir(source).into_iter().flatten().flatten();
+        entries.map(|entry| entry.path()).collect::<Vec<_>>()
+    };
+    let mut all = sources
+        .iter()
+        .flat_map(|source| [within(source), vec![source.clone()]].concat());
+    all.any(|source| changed(&source) > Some(made))
+}
+
 /// A jar by its Maven coordinate.
 struct Artifact<'a> {
     group: &'a str,

@@ -1,5 +1,6 @@
 //! Why a job could not be done.
 
+use crate::bridge::BridgeError;
 use crate::error::Blame;
 use crate::session::SessionError;
 
@@ -9,6 +10,9 @@ pub enum TuneError {
     /// Connecting or talking failed, or was ended from outside.
     #[error(transparent)]
     Session(#[from] SessionError),
+    /// The driver, or what leads to it, failed; or it was ended from outside.
+    #[error(transparent)]
+    Bridge(#[from] BridgeError),
     /// There is no workbench for such a target.
     #[error("there is nothing to tune with for {scheme}:// targets")]
     Scheme {
@@ -93,6 +97,7 @@ impl TuneError {
     pub const fn blame(&self) -> Blame {
         match self {
             Self::Session(error) => error.blame(),
+            Self::Bridge(error) => error.blame(),
             Self::NoScratch { .. }
             | Self::ScratchExists { .. }
             | Self::Like { .. }
@@ -111,6 +116,7 @@ impl TuneError {
     pub fn hint(&self) -> Option<String> {
         let hint = match self {
             Self::Session(error) => return error.hint(),
+            Self::Bridge(error) => return error.hint(),
             Self::Scheme { .. } => {
                 "a jdbc: URL with --driver goes through the driver of any database; --set tunes a program of your own"
             }
@@ -136,7 +142,10 @@ impl TuneError {
 
     /// Whether the run was ended from outside.
     pub const fn is_stop(&self) -> bool {
-        matches!(self, Self::Session(SessionError::Stopped))
+        matches!(
+            self,
+            Self::Session(SessionError::Stopped) | Self::Bridge(BridgeError::Stopped)
+        )
     }
 }
 

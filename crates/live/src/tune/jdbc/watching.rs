@@ -1,0 +1,135 @@
+//! A relay in front of a job, so that what passes is the wire's: the driver's bytes as they are.
+
+use crate::load::Watch;
+use crate::relay::{self, ObserverFactory, RelayOptions};
+use crate::session::SessionError;
+use crate::target::Target;
+use crate::tune::TuneError;
+use model::{ConnectionEvent, ConnectionId, Direction, Observer, Segment, Timestamp};
+use std::collections::HashMap;
+use std::net::{Ipv4Addr, SocketAddr};
+use std::sync::mpsc::{Sender, channel};
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
+
+/// Runs `job` with the address of a relay in front of `server`, a `tcp://` URL, and shows `watch` all that passes before it returns.
+pub(super) fn through<T>(
+    server: String,
+    watch: &Watch<'_>,
+    job: impl FnOnce(SocketAddr) -> T,
+) -> Result<T, TuneError> {
+    let refused = |error| TuneError::Session(SessionError::Connect(error));
+    let target = Target::parse(&server).map_err(|_| TuneError::Scheme { scheme: "jdbc" })?;
+    let (sender, seen) = channel();
+    let factory = Arc::new(Forwarding {
+        sender: Mutex::new(sender),
+    });
+    let options = RelayOptions {
+        listen: SocketAddr::from((Ipv4Addr::LOCALHOST, 0)),
+        target,
+        link: None,
+    };
+    let relay = relay::start(options, watch.clock, factory).map_err(refused)?;
+    // The relay's threads outlive no borrow: they tell this one, which has the observers.
+    std::thread::scope(|scope| {
+        scope.spawn(move || {
+            let mut observers: HashMap<ConnectionId, Box<dyn Observer + Send>> = HashMap::new();
+            for (id, event) in seen {
+                let observer = observers.entry(id).or_insert_with(|| watch.factory.observe(id));
+                observer.event(id, event.as_event());
+            }
+        });
+        let done = job(relay.local_addr());
+        relay.stop(GRACE);
+        Ok(done)
+    })
+}
+
+struct Forwarding {
+    sender: Mutex<Sender<(ConnectionId, Seen)>>,
+}
+
+impl ObserverFactory for Forwarding {
+    fn observe(&self, _id: ConnectionId) -> Box<dyn Observer + Send> {
+        let sender = self.sender.lock().unwrap_or_else(PoisonError::into_inner);
+        Box::new(Telling(sender.clone()))
+    }
+}
+
+struct Telling(Sender<(ConnectionId, Seen)>);
+
+impl Observer for Telling {
+    fn event(&mut self, connection: ConnectionId, event: ConnectionEvent<'_>) {
+        // Nobody listens any more only when the run was given up.
+        self.0.send((connection, Seen::of(event))).ok();
+    }
+}
+
+/// An event that may be kept.
+enum Seen {
+    Bytes {
+        direction: Direction,
+        at: Timestamp,
+        payload: Vec<u8>,
+        unseen: u64,
+        sender_idle: Option<Duration>,
+    },
+    Other(ConnectionEvent<'static>),
+}
+
+impl Seen {
+    fn of(event: ConnectionEvent<'_>) -> Self {
+        match event {
+            ConnectionEvent::Segment(segment) => Self::Bytes {
+                direction: segment.direction,
+                at: segment.at,
+                payload: segment.payload.to_vec(),
+                unseen: segment.unseen,
+                sender_idle: segment.sender_idle,
+            },
+            ConnectionEvent::Opened {
+                at,
+                client,
+                server,
+                sides_certain,
+            } => Self::Other(ConnectionEvent::Opened {
+                at,
+                client,
+                server,
+                sides_certain,
+            }),
+            ConnectionEvent::Handshake(handshake) => Self::Other(ConnectionEvent::Handshake(handshake)),
+            ConnectionEvent::RoundTrip { at, side, rtt } => {
+                Self::Other(ConnectionEvent::RoundTrip { at, side, rtt })
+            }
+            ConnectionEvent::Recovery { direction, from, to } => {
+                Self::Other(ConnectionEvent::Recovery { direction, from, to })
+            }
+            ConnectionEvent::Closed { at, how, totals } => {
+                Self::Other(ConnectionEvent::Closed { at, how, totals })
+            }
+        }
+    }
+
+    fn as_event(&self) -> ConnectionEvent<'_> {
+        match self {
+            Self::Bytes {
+                direction,
+                at,
+                payload,
+                unseen,
+                sender_idle,
+            } => ConnectionEvent::Segment(Segment {
+                direction: *direction,
+                at: *at,
+                payload,
+                unseen: *unseen,
+                sender_idle: *sender_idle,
+            }),
+            Self::Other(event) => *event,
+        }
+    }
+}
+
+/// For the driver's connection to be closed, which it was asked for.
+const GRACE: Duration = Duration::from_secs(2);
