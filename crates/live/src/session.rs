@@ -224,7 +224,6 @@ impl<'a> Session<'a> {
     }
 
     /// Whether the server takes `COM_STMT_BULK_EXECUTE` from this session: MariaDB, when [`SessionOptions::loading`] was said.
-    #[expect(dead_code, reason = "MySQL's workbench asks, the next step")]
     pub(crate) const fn takes_bulk(&self) -> bool {
         self.takes_bulk
     }

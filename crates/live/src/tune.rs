@@ -8,6 +8,7 @@
 
 mod error;
 pub mod jdbc;
+mod mysql;
 mod native;
 mod postgres;
 
@@ -16,6 +17,7 @@ pub use error::TuneError;
 use crate::load::Watch;
 use crate::target::{Scheme, Target};
 use model::{Job, TrialOutcome, Way};
+use mysql::MySql;
 use native::Native;
 use postgres::PostgreSql;
 use std::net::SocketAddr;
@@ -113,9 +115,8 @@ pub fn native<'a>(
         .collect();
     match target.scheme {
         Scheme::Postgres | Scheme::Kingbase => Ok(Box::new(Native::<PostgreSql>::new(target, scratch, stop))),
-        Scheme::Mysql
-        | Scheme::Mariadb
-        | Scheme::Redis
+        Scheme::Mysql | Scheme::Mariadb => Ok(Box::new(Native::<MySql>::new(target, scratch, stop))),
+        Scheme::Redis
         | Scheme::Http
         | Scheme::Tcp
         | Scheme::Oracle

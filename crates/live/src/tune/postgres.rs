@@ -5,16 +5,17 @@ mod messages;
 mod replies;
 mod select;
 mod update;
+mod ways;
 
 use super::AbsentWay;
 use super::TuneError;
 use super::native::memory::{ProcessMemory, is_here};
 use super::native::talk::Talk;
-use super::native::way::{KnobRow, Series, WayRow, Work};
+use super::native::way::{WayRow, Work};
 use super::native::{Control, Database, KEY};
 use crate::session::{Session, postgres};
-use model::Job;
 use replies::PostgresReplies;
+use ways::WAYS;
 
 /// PostgreSQL.
 pub(super) struct PostgreSql;
@@ -111,135 +112,6 @@ fn prepare(talk: &mut Conversation<'_>, name: &str, statement: &str) -> Result<(
     talk.replies.owe(1);
     talk.ask()
 }
-
-const WAYS: &[WayRow<PostgresReplies>] = &[
-    WayRow {
-        job: Job::Insert,
-        name: "row by row",
-        knob: None,
-        run: insert::row_by_row,
-    },
-    WayRow {
-        job: Job::Insert,
-        name: "prepared, row by row",
-        knob: None,
-        run: insert::prepared_row_by_row,
-    },
-    WayRow {
-        job: Job::Insert,
-        name: "multi-row statement",
-        knob: Some(KnobRow {
-            name: "rows a statement",
-            series: Series::Rows,
-            default: None,
-            spelling: "insert into ... values (...), (...) with {} rows; pgjdbc: reWriteBatchedInserts=true and \
-                       executeBatch() every {} rows",
-        }),
-        run: insert::multi_row,
-    },
-    WayRow {
-        job: Job::Insert,
-        name: "prepared batch",
-        knob: Some(KnobRow {
-            name: "rows a batch",
-            series: Series::Rows,
-            default: None,
-            spelling: "Bind and Execute of {} rows before a Sync; pgjdbc: executeBatch() every {} rows",
-        }),
-        run: insert::prepared_batch,
-    },
-    WayRow {
-        job: Job::Insert,
-        name: "pipeline",
-        knob: Some(KnobRow {
-            name: "depth",
-            series: Series::Depth,
-            default: None,
-            spelling: "{} statements under way, each with its Sync; libpq: PQenterPipelineMode",
-        }),
-        run: insert::pipeline,
-    },
-    WayRow {
-        job: Job::Insert,
-        name: "copy",
-        knob: Some(KnobRow {
-            name: "buffer",
-            series: Series::Buffer,
-            default: None,
-            spelling: "copy ... from stdin, {} bytes a CopyData; pgjdbc: CopyManager.copyIn(sql, reader, {}); libpq: \
-                       PQputCopyData",
-        }),
-        run: insert::copy,
-    },
-    WayRow {
-        job: Job::Select,
-        name: "whole result",
-        knob: None,
-        run: select::whole,
-    },
-    WayRow {
-        job: Job::Select,
-        name: "portal",
-        knob: Some(KnobRow {
-            name: "fetch size",
-            series: Series::Fetch,
-            default: None,
-            spelling: "Execute of at most {} rows; pgjdbc: defaultRowFetchSize={} and setAutoCommit(false)",
-        }),
-        run: select::portal,
-    },
-    WayRow {
-        job: Job::Select,
-        name: "cursor",
-        knob: Some(KnobRow {
-            name: "fetch size",
-            series: Series::Fetch,
-            default: None,
-            spelling: "declare ... cursor; fetch {} from ...; psycopg: a named cursor's itersize = {}; psql: FETCH_COUNT {}",
-        }),
-        run: select::cursor,
-    },
-    WayRow {
-        job: Job::Select,
-        name: "copy",
-        knob: None,
-        run: select::copy,
-    },
-    WayRow {
-        job: Job::Update,
-        name: "cursor, row by row",
-        knob: None,
-        run: update::row_by_row,
-    },
-    WayRow {
-        job: Job::Update,
-        name: "cursor, then by key",
-        knob: Some(KnobRow {
-            name: "fetch size",
-            series: Series::FetchForUpdate,
-            default: None,
-            spelling: "fetch {} from a cursor for update, then update ... where key = ... for each row",
-        }),
-        run: update::by_key,
-    },
-    WayRow {
-        job: Job::Update,
-        name: "cursor, then a batch",
-        knob: Some(KnobRow {
-            name: "rows a batch",
-            series: Series::FetchForUpdate,
-            default: None,
-            spelling: "fetch {} from a cursor for update, then their updates before one Sync; pgjdbc: executeBatch() every {} rows",
-        }),
-        run: update::batch,
-    },
-    WayRow {
-        job: Job::Update,
-        name: "one statement",
-        knob: None,
-        run: update::one_statement,
-    },
-];
 
 /// Of a statement: what is built in the client as a whole. The server takes 1 GB.
 const LONGEST_REQUEST: u64 = 64 << 20;

@@ -14,9 +14,8 @@ use std::time::{Duration, Instant};
 
 /// Reads replies as far as a job needs to know them; keeps no rows.
 pub(in crate::tune) trait Replies: Default {
-    /// What was asked since this was called last is on its way now. Gives how many requests were owed a reply before, and
-    /// whether there is one more.
-    fn said(&mut self) -> (u64, bool);
+    /// Requests that were asked so far.
+    fn asked(&self) -> u64;
     /// Bytes came.
     fn take(&mut self, bytes: &[u8]) -> Result<(), Refused>;
     /// Rows that came.
@@ -50,11 +49,9 @@ pub(in crate::tune) struct Talk<'a, R> {
     buffer: Box<[u8]>,
     passed: [u64; 2],
     turns: u64,
-    /// The next byte of the server ends a wait that was begun with no reply under way.
-    awaited: bool,
-    last_said: Instant,
-    last_came: Instant,
-    rtt: Option<Duration>,
+    /// Requests that had been asked when the last turn began.
+    asked_before_turn: u64,
+    last_passed: Instant,
     reply: u64,
     most_held: u64,
 }
@@ -78,41 +75,26 @@ impl<'a, R: Replies> Talk<'a, R> {
         if witness.is_none() {
             transport.socket().forget_stamps();
         }
-        let now = Instant::now();
         Self {
             replies: R::default(),
             out: Vec::new(),
             doing: "the job",
             holds_replies: false,
-            rtt: transport.socket().info().and_then(|figures| figures.min_rtt),
             transport,
             witness: witness.map(|witness| (witness, clock)),
             stop,
             buffer: vec![0; BUFFER].into_boxed_slice(),
             passed: [0; 2],
             turns: 0,
-            awaited: false,
-            last_said: now,
-            last_came: now,
+            asked_before_turn: 0,
+            last_passed: Instant::now(),
             reply: 0,
             most_held: 0,
         }
     }
 
     /// Sends what is in `out`.
-    ///
-    /// A turn begins here where no reply was owed; or where one was, but the client had waited for it a whole round trip
-    /// before it went on (its window was used up). So does `analysis::pairing` count.
     pub fn say(&mut self) -> Result<(), TuneError> {
-        let now = Instant::now();
-        let (owed_before, asks) = self.replies.said();
-        if asks {
-            let waited = self.last_came > self.last_said
-                && self
-                    .rtt
-                    .is_some_and(|rtt| now.saturating_duration_since(self.last_said) >= rtt);
-            self.awaited |= owed_before == 0 || waited;
-        }
         if let Some((witness, clock)) = &mut self.witness {
             witness.passed(Direction::ClientToServer, clock.now(), &self.out);
         }
@@ -122,7 +104,6 @@ impl<'a, R: Replies> Talk<'a, R> {
         let sent = self.send(&out);
         self.out = out;
         self.out.clear();
-        self.last_said = now;
         sent
     }
 
@@ -133,7 +114,16 @@ impl<'a, R: Replies> Talk<'a, R> {
     }
 
     /// Reads until at most `owed` requests are not answered.
+    ///
+    /// A turn is such a wait for the answer to a request that was asked after the last turn began: whatever was asked before that is
+    /// answered in the same round trip, at any distance. A window of requests is thus a turn each time all of it has gone by,
+    /// which a capture can tell only when the distance is longer than what the server takes.
     pub fn wait(&mut self, owed: u64) -> Result<(), TuneError> {
+        let asked = self.replies.asked();
+        if self.replies.owed() > owed && asked - owed > self.asked_before_turn {
+            self.turns += 1;
+            self.asked_before_turn = asked;
+        }
         while self.replies.owed() > owed {
             if !self.read()? {
                 self.pause(libc::POLLIN)?;
@@ -150,6 +140,9 @@ impl<'a, R: Replies> Talk<'a, R> {
                 Sent::Broken(reason) => return Err(broken(reason)),
             };
             self.passed[0] += taken as u64;
+            if taken > 0 {
+                self.last_passed = Instant::now();
+            }
             left = left.get(taken..).unwrap_or_default();
             if taken == 0 && !self.read()? {
                 self.pause(libc::POLLIN | libc::POLLOUT)?;
@@ -176,8 +169,7 @@ impl<'a, R: Replies> Talk<'a, R> {
             Received::End => return Err(SessionError::Closed.into()),
             Received::Broken(reason) => return Err(broken(reason)),
         };
-        self.last_came = Instant::now();
-        self.turns += u64::from(std::mem::take(&mut self.awaited));
+        self.last_passed = Instant::now();
         self.passed[1] += count as u64;
         let bytes = self.buffer.get(..count).unwrap_or_default();
         if let Some((witness, clock)) = &mut self.witness {
@@ -208,7 +200,7 @@ impl<'a, R: Replies> Talk<'a, R> {
         if self.stop.load(Ordering::Relaxed) {
             return Err(SessionError::Stopped.into());
         }
-        if self.last_came.max(self.last_said).elapsed() > PATIENCE {
+        if self.last_passed.elapsed() > PATIENCE {
             return Err(SessionError::TimedOut { after: PATIENCE }.into());
         }
         let mut entry = libc::pollfd {

@@ -49,7 +49,6 @@ pub(in crate::tune) struct Work<'w> {
     /// The setting; 1 where there is none.
     pub value: u64,
     /// Bytes that a request may have at most.
-    #[expect(dead_code, reason = "MySQL's workbench asks, the next step")]
     pub longest_request: u64,
 }
 

@@ -6,9 +6,8 @@ use crate::tune::native::talk::{Refused, Replies};
 /// What has come on a connection.
 #[derive(Debug, Default)]
 pub struct PostgresReplies {
-    owed: u64,
-    /// Of these, asked since it was said last.
-    fresh: u64,
+    asked: u64,
+    answered: u64,
     rows: u64,
     /// Whether a portal has more rows than were asked for.
     suspended: bool,
@@ -26,8 +25,7 @@ pub struct PostgresReplies {
 impl PostgresReplies {
     /// `requests` more are asked for, with what is said next.
     pub fn owe(&mut self, requests: u64) {
-        self.owed += requests;
-        self.fresh += requests;
+        self.asked += requests;
     }
 
     /// Whether the portal executed last has more rows.
@@ -71,7 +69,7 @@ impl PostgresReplies {
     fn end(&mut self) -> Result<(), Refused> {
         self.head_filled = 0;
         match self.head[0] {
-            b'Z' | b'G' => self.owed = self.owed.saturating_sub(1),
+            b'Z' | b'G' => self.answered += 1,
             b'D' => {
                 self.rows += 1;
                 if self.keeps_keys {
@@ -89,9 +87,8 @@ impl PostgresReplies {
 }
 
 impl Replies for PostgresReplies {
-    fn said(&mut self) -> (u64, bool) {
-        let fresh = std::mem::take(&mut self.fresh);
-        (self.owed.saturating_sub(fresh), fresh > 0)
+    fn asked(&self) -> u64 {
+        self.asked
     }
 
     fn rows(&self) -> u64 {
@@ -99,7 +96,7 @@ impl Replies for PostgresReplies {
     }
 
     fn owed(&self) -> u64 {
-        self.owed
+        self.asked.saturating_sub(self.answered)
     }
 
     fn take(&mut self, mut bytes: &[u8]) -> Result<(), Refused> {
@@ -170,7 +167,7 @@ mod tests {
             let mut replies = PostgresReplies::default();
             replies.keep_keys();
             replies.owe(2);
-            assert_eq!(replies.said(), (0, true));
+            assert_eq!((replies.asked(), replies.owed()), (2, 2));
             let (one, other) = REPLY.split_at(cut);
             replies.take(one).expect("no error");
             replies.take(other).expect("no error");
