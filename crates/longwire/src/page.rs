@@ -14,6 +14,7 @@ use model::{Advice, Conditions, LinkOutcome, Warning};
 use predict::{Computing, Target};
 use report::ReadOutcome;
 use report::html::{Grid, Page};
+use report::text::TuneReport;
 use std::fs::{File, OpenOptions};
 use std::io::{self, Seek, Write};
 use std::path::{Path, PathBuf};
@@ -109,6 +110,16 @@ impl PageFile {
     pub fn write_advice(self, advice: &Advice, conditions: &Conditions, warnings: &[Warning]) -> Result<()> {
         let mut html = Vec::new();
         let written = report::html::write_advice(advice, conditions, warnings, &mut html);
+        self.keep(written, &html).map(|path| tell(&path))
+    }
+
+    /// Writes the page of `tune`, and says on stderr where it is.
+    ///
+    /// # Errors
+    /// When the file does not take it.
+    pub fn write_tune(self, report: &TuneReport, conditions: &Conditions) -> Result<()> {
+        let mut html = Vec::new();
+        let written = report::html::write_tune(report, conditions, &mut html);
         self.keep(written, &html).map(|path| tell(&path))
     }
 

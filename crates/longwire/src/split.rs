@@ -8,6 +8,7 @@ mod distance;
 mod place;
 mod rounds;
 
+pub(crate) use distance::is_here;
 pub use distance::{Distance, Near, ask, packet_round_trip};
 pub use place::Place;
 pub use rounds::{Bench, Round, Visit};

@@ -1,5 +1,11 @@
 //! Tuning: which way to do a job, and with which setting.
 //!
-//! [`program`] tunes a program of the user's own.
+//! [`search`] decides what to run. [`program`] tunes a program of the user's own.
 
+pub mod campaign;
+mod curve;
+pub mod place;
 pub mod program;
+pub mod scratch;
+pub mod search;
+mod watched;

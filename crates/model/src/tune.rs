@@ -83,6 +83,29 @@ pub enum KnobUnit {
     Number,
 }
 
+impl KnobUnit {
+    /// A value in words: `100 rows`, `64 KiB`, `8`.
+    pub fn words(self, value: u64) -> String {
+        match self {
+            Self::Rows if value == 1 => "1 row".to_owned(),
+            Self::Rows => format!("{value} rows"),
+            Self::Bytes if value > 0 && value.is_multiple_of(MEBIBYTE) => format!("{} MiB", value / MEBIBYTE),
+            Self::Bytes if value > 0 && value.is_multiple_of(KIBIBYTE) => format!("{} KiB", value / KIBIBYTE),
+            Self::Bytes => ByteCount::from_bytes(value).to_string(),
+            Self::Number => value.to_string(),
+        }
+    }
+
+    /// The word for it in records.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Rows => "rows",
+            Self::Bytes => "bytes",
+            Self::Number => "number",
+        }
+    }
+}
+
 /// What one run of a way brought.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct TrialOutcome {
@@ -164,8 +187,36 @@ pub struct Recommendation {
     pub duration: Duration,
     /// Median duration of the best that was run.
     pub best: Duration,
-    /// Median duration of the slowest way that was run: what is at stake.
+    /// The way that is slowest with its best setting.
+    pub worst_way: Arc<str>,
+    /// What that takes: what is at stake.
     pub worst: Duration,
     /// Runs it took, and the runs that a full sweep would have taken.
     pub runs: [u32; 2],
 }
+
+impl Recommendation {
+    /// How many times as long the slowest way takes.
+    pub fn ratio(&self) -> f64 {
+        self.worst.as_secs_f64() / self.duration.as_secs_f64().max(1e-9)
+    }
+}
+
+impl Tuned {
+    /// What settings are compared by: the median; zero without a run.
+    pub fn median(&self) -> Duration {
+        self.spread.p50.unwrap_or_default()
+    }
+}
+
+impl TrialOutcome {
+    /// Wire bytes divided by packets, both directions together; absent where either was not counted.
+    pub fn mean_packet(&self) -> Option<ByteCount> {
+        let sum = |each: [u64; 2]| each.iter().sum::<u64>();
+        let bytes = sum(self.wire_bytes?).checked_div(sum(self.packets?))?;
+        Some(ByteCount::from_bytes(bytes))
+    }
+}
+
+const KIBIBYTE: u64 = 1 << 10;
+const MEBIBYTE: u64 = 1 << 20;

@@ -25,9 +25,11 @@ mod operations;
 mod predicted;
 mod scale;
 mod statements;
+mod tune;
 mod waterfall;
 
 pub use advice::write_advice;
+pub use tune::write_tune;
 
 use crate::text::{LabOutcome, ReadOutcome};
 use grid::View;

@@ -18,6 +18,7 @@ mod outcome;
 mod program;
 mod sample;
 mod split;
+mod tune;
 mod tunnel;
 mod words;
 

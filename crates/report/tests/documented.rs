@@ -122,8 +122,9 @@ fn written() -> Vec<String> {
 }
 
 /// What instruments that ask on their own write.
-fn written_of_samples() -> [String; 9] {
+fn written_of_samples() -> [String; 10] {
     [
+        samples::line(|writer| writer.tune(&samples::tune())),
         samples::line(|writer| writer.program(&samples::program())),
         samples::line(|writer| {
             writer.summary(&model::Summary {

@@ -1,14 +1,26 @@
 //! `longwire tune`: the best way and setting for bulk work on a database, or for a program, at each distance.
 
-use crate::output::Status;
+use crate::output::{self, Status};
+use crate::page::PageFile;
+use crate::password;
+use crate::tune::campaign::{self, Plan};
+use crate::tune::place::{self, Limits};
 use crate::tune::program::{self, Asked};
+use crate::tune::scratch::{self, Scratch};
+use crate::tune::search::Thoroughness;
 use anyhow::Result;
 use clap::Args as ClapArgs;
 use link::LinkDescription;
-use model::{Job, parse_duration};
+use live::Target;
+use live::tune::{Prepared, Shape, TuneError, Workbench};
+use model::{ByteCount, Conditions, Job, Summary, Warning, Way, format_duration, parse_duration};
+use report::JsonWriter;
+use report::text::{TuneDetail, TuneReport, tune_view};
 use std::ffi::OsString;
+use std::io::{self, IsTerminal, Write};
 use std::path::PathBuf;
-use std::time::Duration;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::{Duration, Instant};
 
 /// Find the fastest way to insert, select and update many rows, and the smallest setting that is as good as the best.
 ///
@@ -109,7 +121,193 @@ pub fn run(args: &Args) -> Result<Status> {
             html: args.html.as_deref(),
         });
     }
-    anyhow::bail!("tuning jobs is not there yet; --set ... -- COMMAND tunes a program")
+    let began = Instant::now();
+    let stop = output::stop_on_signals()?;
+    let target = password::completed(Target::parse(&args.target)?);
+    agree(args, &target)?;
+    let page = args.html.as_deref().map(PageFile::create).transpose()?;
+    let halt = AtomicBool::new(false);
+    let workbench = live::tune::native(&target, &scratch::suffix(), &halt)?;
+    let mut report = TuneReport {
+        server: target.server(),
+        rows: args.rows,
+        select_rows: args.select_rows,
+        row_bytes: args.like.is_none().then_some(args.row_bytes),
+        like: args.like.clone(),
+        ..TuneReport::default()
+    };
+    let fault = tune(args, &target, workbench, [&stop, &halt], &mut report)?;
+    let interrupted = stop.load(Ordering::Relaxed);
+    if interrupted {
+        let text = "the run was ended before everything was tried".to_owned();
+        report.warnings.push(Warning { text });
+    }
+    tell(args, &target, &report, began)?;
+    if let Some(page) = page {
+        page.write_tune(&report, &conditions(args, &target))?;
+    }
+    match fault {
+        _ if interrupted => Ok(Status::Interrupted),
+        Some(fault) => Err(fault.into()),
+        None if report.recommendations.is_empty() => Ok(Status::Negative),
+        None => Ok(Status::Done),
+    }
+}
+
+/// Makes the scratch schema, runs everything, removes it. Gives what went wrong after the first run.
+fn tune<'a>(
+    args: &Args,
+    target: &Target,
+    workbench: Box<dyn Workbench + 'a>,
+    [stop, halt]: [&'a AtomicBool; 2],
+    report: &mut TuneReport,
+) -> Result<Option<TuneError>> {
+    let (mut scratch, prepared) = Scratch::prepare(workbench, &args.shape())?;
+    output::note(&format!(
+        "working in the scratch schema {}, which is removed at the end",
+        prepared.scratch
+    ));
+    report.ways = args.chosen(&prepared)?;
+    report.product = prepared.server;
+    report.scratch = prepared.scratch;
+    let absent = prepared.absent.iter().filter(|way| args.jobs.contains(&way.job));
+    report.warnings.extend(absent.map(|way| Warning {
+        text: format!("no {} by {}: {}", way.job, way.name, way.reason),
+    }));
+    let plan = Plan {
+        target,
+        ways: report.ways.clone(),
+        links: &args.at,
+        predict: args.predict,
+        runs: args.runs,
+        thoroughness: match args.exhaustive {
+            true => Thoroughness::FullSweep,
+            false => Thoroughness::Search,
+        },
+        limits: Limits {
+            stop,
+            halt,
+            patience: args.patience,
+        },
+    };
+    let found = campaign::run(&plan, scratch.workbench(), &mut progress);
+    progress("");
+    let removed = scratch.remove();
+    let found = found?;
+    report.is_removed = removed.is_ok();
+    report.tuned = found.tuned;
+    report.recommendations = found.recommendations;
+    report.runs = found.runs;
+    report
+        .warnings
+        .extend(found.links.iter().flat_map(report::text::link_warnings));
+    report.links = found.links;
+    report.warnings.extend(found.warnings);
+    Ok(found.fault.or(removed.err()))
+}
+
+impl Args {
+    fn shape(&self) -> Shape {
+        Shape {
+            rows: self.rows,
+            select_rows: self.select_rows,
+            row_bytes: self.row_bytes,
+            like: self.like.clone(),
+        }
+    }
+
+    /// What was asked for besides the target, for the conditions.
+    fn words(&self) -> String {
+        let mut words = format!(
+            " --rows {} --select-rows {} --row-bytes {} --runs {} --patience {}",
+            self.rows,
+            self.select_rows,
+            self.row_bytes,
+            self.runs,
+            format_duration(self.patience)
+        );
+        let links = self.at.iter().map(|link| format!(" --at '{link}'"));
+        let like = self.like.iter().map(|table| format!(" --like {table}"));
+        let flags = [(self.predict, " --predict"), (self.exhaustive, " --exhaustive")];
+        let flags = flags.into_iter().filter(|(given, _)| *given);
+        words.extend(links.chain(like).chain(flags.map(|(_, flag)| flag.to_owned())));
+        words
+    }
+
+    /// Of the ways that there are, those asked for.
+    fn chosen(&self, prepared: &Prepared) -> Result<Vec<Way>> {
+        let of_jobs = || prepared.ways.iter().filter(|way| self.jobs.contains(&way.job));
+        for name in &self.ways {
+            if of_jobs().any(|way| *way.name == **name) {
+                continue;
+            }
+            let mut absent = prepared.absent.iter();
+            if let Some(absent) = absent.find(|absent| *absent.name == **name) {
+                anyhow::bail!("there is no way '{name}' here: {}", absent.reason);
+            }
+            let mut names: Vec<&str> = of_jobs().map(|way| &*way.name).collect();
+            names.dedup();
+            anyhow::bail!("there is no way '{name}' here; there are: {}", names.join(", "));
+        }
+        let is_asked = |way: &&Way| self.ways.is_empty() || self.ways.iter().any(|name| **name == *way.name);
+        Ok(of_jobs().filter(is_asked).cloned().collect())
+    }
+}
+
+/// Nobody else's server is written to unasked.
+fn agree(args: &Args, target: &Target) -> Result<()> {
+    if args.yes || place::is_here(target)? {
+        return Ok(());
+    }
+    let bytes = args.rows.max(args.select_rows) * u64::from(args.row_bytes);
+    anyhow::bail!(
+        "{} is not on this machine: tune would write tables of up to {} there again and again, in a scratch schema that it \
+         removes; say --yes if that is what you want",
+        target.server(),
+        ByteCount::from_bytes(bytes)
+    );
+}
+
+fn conditions(args: &Args, target: &Target) -> Conditions {
+    output::conditions(
+        format!("longwire tune {target}{}", args.words()),
+        "the monotonic clock of the client",
+        format!("clients of {}", target.server()),
+    )
+}
+
+fn tell(args: &Args, target: &Target, report: &TuneReport, began: Instant) -> Result<()> {
+    if !args.json {
+        let detail = match args.all {
+            true => TuneDetail::All,
+            false => TuneDetail::Best,
+        };
+        return Ok(output::print(&tune_view(report, detail, &output::style()))?);
+    }
+    output::warn(&report.warnings);
+    let mut records = JsonWriter::new(io::stdout().lock());
+    records.conditions(&conditions(args, target))?;
+    records.tune(report)?;
+    report.links.iter().try_for_each(|link| records.link(link))?;
+    let mut warnings = report.warnings.iter();
+    warnings.try_for_each(|warning| records.warning(warning))?;
+    records.summary(&Summary {
+        operations: report.runs.taken,
+        duration: began.elapsed(),
+        ..Summary::default()
+    })?;
+    Ok(records.flush()?)
+}
+
+/// What is going on, on one line of a terminal.
+fn progress(text: &str) {
+    let mut stderr = io::stderr().lock();
+    if stderr.is_terminal() {
+        let text = report::text::escape::printable(text);
+        // Nobody misses a line about progress.
+        let _ = write!(stderr, "\r\x1b[K{text}");
+        let _ = stderr.flush();
+    }
 }
 
 /// Beyond, one run would take hours.

@@ -169,7 +169,7 @@ fn mean(outcome: &EchoOutcome) -> Duration {
 }
 
 /// Whether an address is this machine's: its packets to there would leave from there.
-fn is_here(address: IpAddr) -> bool {
+pub(crate) fn is_here(address: IpAddr) -> bool {
     if address.is_loopback() {
         return true;
     }

@@ -16,8 +16,9 @@ use super::outcome::{
 use super::program::{BestRecord, ProgramRecord, UnchangedRecord};
 use super::sample::SampleRecord;
 use super::split::{ElsewhereRecord, SplitRecord};
+use super::tune::{RecommendationRecord, TunedRecord};
 use super::tunnel::{NoticeRecord, TunnelRecord, TunnelWayRecord};
-use crate::text::{LabOutcome, LabPoint, LabSlope, LoadInterval, LoadReport, ProgramReport};
+use crate::text::{LabOutcome, LabPoint, LabSlope, LoadInterval, LoadReport, ProgramReport, TuneReport};
 use model::{
     Advice, BulkOutcome, Conditions, ConnectionId, ConnectionOutcome, DatabaseLinkOutcome, Direction,
     EchoOutcome, Endpoint, Exchange, Finding, Leg, LinkOutcome, Operation, OperationStep, Prediction,
@@ -239,6 +240,18 @@ impl<W: Write> JsonWriter<W> {
     /// When `out` fails.
     pub fn elsewhere(&mut self, prediction: &SplitPrediction) -> io::Result<()> {
         self.write(&ElsewhereRecord::of(prediction))
+    }
+
+    /// What tuning found: every setting that was run or predicted, and what is recommended.
+    ///
+    /// # Errors
+    /// When `out` fails.
+    pub fn tune(&mut self, report: &TuneReport) -> io::Result<()> {
+        for tuned in &report.tuned {
+            self.write(&TunedRecord::of(report, tuned))?;
+        }
+        let mut all = report.recommendations.iter();
+        all.try_for_each(|one| self.write(&RecommendationRecord::of(one)))
     }
 
     /// What a tunnel would give: what was looked at, each level, and each level at each rate.

@@ -13,7 +13,7 @@ use model::{
 };
 use report::text::{
     DemoOutcome, ExplainOutcome, ExplainedExchange, LoadFailure, LoadInterval, LoadReport, LoadScript,
-    LoadWork, ProgramReport,
+    LoadWork, ProgramReport, TuneReport,
 };
 use report::{JsonWriter, ReadOutcome};
 use std::net::Ipv4Addr;
@@ -907,5 +907,70 @@ pub fn program() -> ProgramReport {
         }],
         unchanged: vec![vec!["URL:ziplevel=0".into(), "URL:ziplevel=9".into()]],
         warnings: Vec::new(),
+    }
+}
+
+/// Rows inserted in batches over a link, and what is recommended.
+pub fn tune() -> TuneReport {
+    let link: std::sync::Arc<str> = "rtt=10ms".into();
+    let spread = model::Distribution {
+        count: 5,
+        min: Some(micros(2_932_000)),
+        max: Some(micros(3_011_000)),
+        p50: Some(micros(2_950_000)),
+        ..model::Distribution::default()
+    };
+    let typical = model::TrialOutcome {
+        duration: micros(2_950_000),
+        rows: 32_000,
+        turns: Some(252),
+        packets: Some([7_420, 4_011]),
+        payload_bytes: Some([10_560_000, 9_800]),
+        wire_bytes: Some([11_049_720, 274_526]),
+        client_memory: Some(model::ByteCount::from_bytes(131_072)),
+        server_memory: Some(model::ByteCount::from_bytes(1_310_720)),
+    };
+    TuneReport {
+        server: "db1:5432".to_owned(),
+        product: Some("PostgreSQL 15.18".to_owned()),
+        scratch: "longwire_tune_5f2ac0de".to_owned(),
+        is_removed: true,
+        rows: 32_000,
+        select_rows: 117_158,
+        row_bytes: Some(322),
+        ways: vec![model::Way {
+            job: model::Job::Insert,
+            name: "multi-row statement".into(),
+            knob: Some(model::Knob {
+                name: "rows a statement".into(),
+                unit: model::KnobUnit::Rows,
+                values: vec![32, 64, 128],
+                default: None,
+                spelling: "values (...), (...): {} rows".into(),
+            }),
+        }],
+        tuned: vec![model::Tuned {
+            job: model::Job::Insert,
+            way: "multi-row statement".into(),
+            value: Some(128),
+            link: Some(std::sync::Arc::clone(&link)),
+            source: model::TrialSource::Emulated,
+            runs: 5,
+            spread,
+            typical,
+        }],
+        recommendations: vec![model::Recommendation {
+            job: model::Job::Insert,
+            link: Some(link),
+            way: "copy".into(),
+            value: Some(16_384),
+            spelling: "copy ... from stdin, 16384 bytes a CopyData".to_owned(),
+            duration: micros(190_000),
+            best: micros(187_000),
+            worst_way: "row by row".into(),
+            worst: micros(323_000_000),
+            runs: [31, 265],
+        }],
+        ..TuneReport::default()
     }
 }

@@ -1,0 +1,512 @@
+//! All jobs at all distances: runs what the search asks for and keeps what came out.
+
+use super::curve;
+use super::place::{Limits, Place, Unfinished};
+use super::search::{Search, Setting, Thoroughness};
+use super::watched::{self, Watched};
+use anyhow::Result;
+use link::LinkDescription;
+use live::Target;
+use live::tune::{TuneError, Workbench};
+use model::{
+    DistributionBuilder, Job, KnobUnit, LinkOutcome, Recommendation, TrialOutcome, TrialSource, Tuned,
+    Warning, Way, format_duration,
+};
+use report::text::TuneRuns;
+use std::collections::BTreeMap;
+use std::sync::Arc;
+use std::sync::atomic::Ordering;
+use std::time::Duration;
+
+/// What is to be found out.
+#[derive(Debug)]
+pub struct Plan<'a> {
+    /// The database.
+    pub target: &'a Target,
+    /// The ways, jobs together.
+    pub ways: Vec<Way>,
+    /// Links in front of the distance that is there.
+    pub links: &'a [LinkDescription],
+    /// Whether the links are predicted instead of emulated.
+    pub predict: bool,
+    /// Runs of each setting in question.
+    pub runs: u32,
+    /// Whether to run everything.
+    pub thoroughness: Thoroughness,
+    /// When runs end early.
+    pub limits: Limits<'a>,
+}
+
+/// What was found out.
+#[derive(Debug, Default)]
+pub struct Found {
+    /// Every setting that was run or predicted.
+    pub tuned: Vec<Tuned>,
+    /// One a job and distance.
+    pub recommendations: Vec<Recommendation>,
+    /// Emulated links, asked beside realised.
+    pub links: Vec<LinkOutcome>,
+    /// What did not go as it should.
+    pub warnings: Vec<Warning>,
+    /// Runs in all.
+    pub runs: TuneRuns,
+    /// What ended it early, if something did.
+    pub fault: Option<TuneError>,
+}
+
+/// Runs everything. `tell` is told what is going on, in a few words.
+///
+/// # Errors
+/// When no link can be emulated.
+pub fn run(plan: &Plan<'_>, workbench: &mut dyn Workbench, tell: &mut dyn FnMut(&str)) -> Result<Found> {
+    let mut found = Found::default();
+    for job in Job::ALL {
+        let ways: Vec<&Way> = plan.ways.iter().filter(|way| way.job == job).collect();
+        if ways.is_empty() {
+            continue;
+        }
+        let mut campaign = Campaign {
+            plan,
+            job,
+            ways,
+            workbench,
+            found: &mut found,
+            tell,
+            here: BTreeMap::new(),
+            watched: BTreeMap::new(),
+        };
+        match campaign.run()? {
+            Ended::Through => {}
+            Ended::Early => break,
+        }
+    }
+    Ok(found)
+}
+
+/// One job.
+struct Campaign<'a, 'p> {
+    plan: &'a Plan<'p>,
+    job: Job,
+    ways: Vec<&'a Way>,
+    workbench: &'a mut dyn Workbench,
+    found: &'a mut Found,
+    tell: &'a mut dyn FnMut(&str),
+    /// Runs at the distance that is there.
+    here: BTreeMap<Setting, TrialOutcome>,
+    watched: BTreeMap<Setting, Watched>,
+}
+
+/// How far a job came.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Ended {
+    /// To the end.
+    Through,
+    /// The user, or a fault, ended it.
+    Early,
+}
+
+/// All that was run or predicted of a job at one distance.
+struct Race {
+    search: Search,
+    outcomes: BTreeMap<Setting, Vec<TrialOutcome>>,
+    source: TrialSource,
+}
+
+impl Campaign<'_, '_> {
+    fn run(&mut self) -> Result<Ended> {
+        if self.warm_up() == Ended::Early {
+            return Ok(Ended::Early);
+        }
+        let mut here = self.race(self.plan.runs, TrialSource::Measured);
+        let ended = self.run_race(&mut here, &Place::here(), None);
+        for (setting, outcomes) in &here.outcomes {
+            let time = here.search.time(*setting).unwrap_or_default();
+            if let Some(typical) = typical(outcomes, time) {
+                self.here.insert(*setting, typical);
+            }
+        }
+        self.keep(&here, None);
+        if ended == Ended::Early || self.here.is_empty() {
+            return Ok(ended);
+        }
+        self.recommend(&here, None);
+        if self.plan.predict {
+            // Each setting watched once serves all links.
+            self.found.runs.full_sweep += self.settings().len() as u64;
+        }
+        for (number, link) in self.plan.links.iter().enumerate() {
+            if self.at(number, link)? == Ended::Early {
+                return Ok(Ended::Early);
+            }
+        }
+        Ok(Ended::Through)
+    }
+
+    /// The job over one link.
+    fn at(&mut self, number: usize, link: &LinkDescription) -> Result<Ended> {
+        let name: Arc<str> = link.to_string().into();
+        let mut race = self.race(self.plan.runs, TrialSource::Emulated);
+        self.expect(&mut race.search, link);
+        for setting in self.settings() {
+            let is_short = |guess: Duration| guess <= self.plan.limits.patience;
+            if !race.search.guess(setting).is_some_and(is_short) {
+                race.search.close(setting);
+            }
+        }
+        let ended = if self.plan.predict || race.search.is_closed_wholly() {
+            race = self.race(1, TrialSource::Predicted);
+            self.expect(&mut race.search, link);
+            self.predict_race(&mut race, number)
+        } else {
+            let place = Place::behind(link, self.plan.target)?;
+            let ended = self.run_race(&mut race, &place, Some(&name));
+            self.found.links.extend(place.outcome());
+            place.close();
+            ended
+        };
+        self.keep(&race, Some(&name));
+        if ended == Ended::Early || self.predict_rest(&race, number, &name) == Ended::Early {
+            return Ok(Ended::Early);
+        }
+        self.recommend(&race, Some(&name));
+        Ok(Ended::Through)
+    }
+
+    /// Tells a search what every setting takes over a link, roughly.
+    fn expect(&self, search: &mut Search, link: &LinkDescription) {
+        for setting in self.settings() {
+            if let Some(guess) = self.guess(setting, link) {
+                search.expect(setting, guess);
+            }
+        }
+    }
+
+    fn race(&self, runs: u32, source: TrialSource) -> Race {
+        let values: Vec<usize> = self.ways.iter().map(|way| values(way).len()).collect();
+        let thoroughness = match source {
+            TrialSource::Predicted => Thoroughness::Search,
+            TrialSource::Measured | TrialSource::Emulated => self.plan.thoroughness,
+        };
+        Race {
+            search: Search::new(&values, runs, thoroughness),
+            outcomes: BTreeMap::new(),
+            source,
+        }
+    }
+
+    /// One run that does not count: it fills the server's memory and starts its processes.
+    fn warm_up(&mut self) -> Ended {
+        let race = self.race(1, TrialSource::Measured);
+        let mut search = race.search;
+        // The last way of the list is as good as any; not the first, which goes row by row.
+        let last = self.ways.len().saturating_sub(1);
+        (0..last).for_each(|way| search.close(Setting { way, place: 0 }));
+        let Some(setting) = search.next_setting() else {
+            return Ended::Through;
+        };
+        self.found.runs.warm_ups += 1;
+        match self.trial(setting, &Place::here()) {
+            // What is wrong with it shows again when it counts.
+            Ok(_)
+            | Err(
+                Unfinished::TooLong
+                | Unfinished::Failed(TuneError::Statement { .. } | TuneError::Rows { .. }),
+            ) => Ended::Through,
+            Err(Unfinished::Stopped) => Ended::Early,
+            Err(Unfinished::Failed(error)) => self.broken(error),
+        }
+    }
+
+    /// Runs what the search asks for.
+    fn run_race(&mut self, race: &mut Race, place: &Place, link: Option<&str>) -> Ended {
+        while let Some(setting) = race.search.next_setting() {
+            if self.plan.limits.stop.load(Ordering::Relaxed) {
+                return Ended::Early;
+            }
+            let doing = format!(
+                "{} {}: run {} of at most {}, {}",
+                self.job,
+                link.unwrap_or("here"),
+                race.search.taken() + 1,
+                race.search.most(),
+                self.words(setting)
+            );
+            (self.tell)(&doing);
+            match self.trial(setting, place) {
+                Ok(outcome) => {
+                    race.search.ran(setting, outcome.duration);
+                    race.outcomes.entry(setting).or_default().push(outcome);
+                }
+                Err(unfinished) => {
+                    race.search.close(setting);
+                    if self.unfinished(setting, unfinished, link) == Ended::Early {
+                        return Ended::Early;
+                    }
+                }
+            }
+        }
+        self.count(race);
+        Ended::Through
+    }
+
+    /// Predicts what the search asks for.
+    fn predict_race(&mut self, race: &mut Race, link: usize) -> Ended {
+        while let Some(setting) = race.search.next_setting() {
+            match self.predicted(setting, link) {
+                Ok(Some(outcome)) => {
+                    race.search.ran(setting, outcome.duration);
+                    race.outcomes.entry(setting).or_default().push(outcome);
+                }
+                Ok(None) => race.search.close(setting),
+                Err(ended) => return ended,
+            }
+        }
+        Ended::Through
+    }
+
+    /// Predicts the best setting of each way of which nothing was run over this link.
+    fn predict_rest(&mut self, race: &Race, link: usize, name: &Arc<str>) -> Ended {
+        for way in 0..self.ways.len() {
+            if race.search.best_of(way).is_some() {
+                continue;
+            }
+            let Some(setting) = race.search.best_guess_of(way) else {
+                continue;
+            };
+            match self.predicted(setting, link) {
+                Ok(Some(outcome)) => {
+                    let times = [outcome.duration];
+                    let tuned = self.tuned(setting, &times, &[outcome], TrialSource::Predicted, Some(name));
+                    self.found.tuned.extend(tuned);
+                }
+                Ok(None) => {}
+                Err(ended) => return ended,
+            }
+        }
+        Ended::Through
+    }
+
+    /// What a setting would take over a link, by a replay of a run that was watched at the distance that is there; absent where
+    /// that run did not come to its end, or was not understood.
+    fn predicted(&mut self, setting: Setting, link: usize) -> Result<Option<TrialOutcome>, Ended> {
+        if self.plan.limits.stop.load(Ordering::Relaxed) {
+            return Err(Ended::Early);
+        }
+        if !self.watched.contains_key(&setting) {
+            let Some(way) = self.ways.get(setting.way).copied() else {
+                return Ok(None);
+            };
+            let doing = format!("{} here, watched: {}", self.job, self.words(setting));
+            (self.tell)(&doing);
+            let value = values(way).get(setting.place).copied().flatten();
+            let watched = watched::run(self.workbench, (way, value), self.plan.links, &self.plan.limits);
+            match watched {
+                Ok(watched) => {
+                    self.found.runs.watched += 1;
+                    self.watched.insert(setting, watched);
+                }
+                Err(unfinished) => {
+                    return match self.unfinished(setting, unfinished, None) {
+                        Ended::Early => Err(Ended::Early),
+                        Ended::Through => Ok(None),
+                    };
+                }
+            }
+        }
+        let Some(watched) = self.watched.get(&setting) else {
+            return Ok(None);
+        };
+        let base = self.here.get(&setting).unwrap_or(&watched.outcome);
+        Ok(watched.longer.get(link).map(|longer| TrialOutcome {
+            duration: base.duration + *longer,
+            turns: watched.outcome.turns.or(base.turns),
+            // Over a link packets are of another size than here.
+            packets: None,
+            wire_bytes: None,
+            ..base.clone()
+        }))
+    }
+
+    fn trial(&mut self, setting: Setting, place: &Place) -> Result<TrialOutcome, Unfinished> {
+        let Some(way) = self.ways.get(setting.way).copied() else {
+            return Err(Unfinished::Failed(TuneError::NotPrepared));
+        };
+        let value = values(way).get(setting.place).copied().flatten();
+        place.run(self.workbench, (way, value), None, &self.plan.limits)
+    }
+
+    /// Notes why a run did not come to its end.
+    fn unfinished(&mut self, setting: Setting, unfinished: Unfinished, link: Option<&str>) -> Ended {
+        let words = self.words(setting);
+        let at = link.unwrap_or("here");
+        let text = match unfinished {
+            Unfinished::Stopped => return Ended::Early,
+            Unfinished::TooLong => format!(
+                "{} {words} {at} was given up after {}: --patience gives it longer, --rows less to do",
+                self.job,
+                format_duration(self.plan.limits.patience)
+            ),
+            Unfinished::Failed(error @ (TuneError::Statement { .. } | TuneError::Rows { .. })) => {
+                format!("{} {words} {at} is left out: {error}", self.job)
+            }
+            Unfinished::Failed(error) => return self.broken(error),
+        };
+        self.found.warnings.push(Warning { text });
+        Ended::Through
+    }
+
+    fn broken(&mut self, error: TuneError) -> Ended {
+        self.found.fault.get_or_insert(error);
+        Ended::Early
+    }
+
+    /// Counts the runs of a race, and tells what it recommends.
+    fn keep(&mut self, race: &Race, link: Option<&Arc<str>>) {
+        for (setting, outcomes) in &race.outcomes {
+            let counted = race.search.counted(*setting);
+            let tuned = self.tuned(*setting, counted, outcomes, race.source, link);
+            self.found.tuned.extend(tuned);
+        }
+    }
+
+    fn count(&mut self, race: &Race) {
+        self.found.runs.taken += race.search.taken() as u64;
+        self.found.runs.full_sweep += race.search.full_sweep() as u64;
+    }
+
+    fn tuned(
+        &self,
+        setting: Setting,
+        times: &[Duration],
+        outcomes: &[TrialOutcome],
+        source: TrialSource,
+        link: Option<&Arc<str>>,
+    ) -> Option<Tuned> {
+        let way = self.ways.get(setting.way)?;
+        let mut spread = DistributionBuilder::new();
+        times.iter().for_each(|time| spread.add(*time));
+        Some(Tuned {
+            job: self.job,
+            way: Arc::clone(&way.name),
+            value: values(way).get(setting.place).copied().flatten(),
+            link: link.cloned(),
+            source,
+            runs: u32::try_from(times.len()).ok()?,
+            typical: typical(outcomes, spread.percentile(50)?)?,
+            spread: spread.distribution(),
+        })
+    }
+
+    /// What a setting takes over a link, roughly: as here, and its turns' round trips, and its bytes at the link's rate.
+    fn guess(&self, setting: Setting, link: &LinkDescription) -> Option<Duration> {
+        let way = self.ways.get(setting.way)?;
+        let values: Vec<u64> = values(way).iter().map(|value| value.unwrap_or(1)).collect();
+        let value = *values.get(setting.place)?;
+        let at = |figure: &dyn Fn(&TrialOutcome) -> Option<f64>, slope: f64| {
+            let figures = self
+                .here
+                .iter()
+                .filter_map(|(setting, outcome)| Some((*setting, figure(outcome)?)));
+            let known = curve::of_way(setting.way, &values, figures);
+            curve::at(value, &known, slope)
+        };
+        let rows = way.knob.as_ref().is_some_and(|knob| knob.unit == KnobUnit::Rows);
+        let time = at(&|outcome| Some(outcome.duration.as_secs_f64()), 0.0)?;
+        let turns = at(
+            &|outcome| Some(outcome.turns? as f64),
+            if rows { -1.0 } else { 0.0 },
+        );
+        let bytes = |way: usize| {
+            let bytes = at(&|outcome| Some(*outcome.payload_bytes?.get(way)? as f64), 0.0);
+            let rate = link.rate.get(way).copied().flatten();
+            let transfer = bytes.zip(rate).map(|(bytes, rate)| rate.time_for(bytes as u64));
+            transfer.unwrap_or_default()
+        };
+        let there = link.rtt.mul_f64(turns.unwrap_or_default().max(0.0)) + bytes(0) + bytes(1);
+        Some(Duration::try_from_secs_f64(time).ok()? + there)
+    }
+
+    fn settings(&self) -> Vec<Setting> {
+        let ways = self.ways.iter().enumerate();
+        let settings = ways.flat_map(|(number, way)| {
+            let places = 0..values(way).len();
+            places.map(move |place| Setting { way: number, place })
+        });
+        settings.collect()
+    }
+
+    /// Tells what a race recommends.
+    fn recommend(&mut self, race: &Race, link: Option<&Arc<str>>) {
+        let chosen = race.search.recommended();
+        let best = race.search.best().and_then(|best| race.search.time(best));
+        let (Some(chosen), Some(best)) = (chosen, best) else {
+            return;
+        };
+        let there = |tuned: &&Tuned| tuned.job == self.job && tuned.link.as_ref() == link;
+        let mut least: BTreeMap<Arc<str>, Duration> = BTreeMap::new();
+        for tuned in self.found.tuned.iter().filter(there) {
+            let time = least.entry(Arc::clone(&tuned.way)).or_insert(Duration::MAX);
+            *time = tuned.median().min(*time);
+        }
+        let worst = least.into_iter().max_by_key(|(_, time)| *time);
+        let Some(((worst_way, worst), way)) = worst.zip(self.ways.get(chosen.way)) else {
+            return;
+        };
+        let value = values(way).get(chosen.place).copied().flatten();
+        let [taken, full] = [race.search.taken(), race.search.full_sweep()];
+        self.found.recommendations.push(Recommendation {
+            job: self.job,
+            link: link.cloned(),
+            way: Arc::clone(&way.name),
+            value,
+            spelling: match (&way.knob, value) {
+                (Some(knob), Some(value)) => knob.spelling.replace("{}", &value.to_string()),
+                _ => way.name.to_string(),
+            },
+            duration: race.search.time(chosen).unwrap_or_default(),
+            best,
+            worst_way,
+            worst,
+            runs: [taken, full].map(|runs| u32::try_from(runs).unwrap_or(u32::MAX)),
+        });
+    }
+
+    fn words(&self, setting: Setting) -> String {
+        let way = self.ways.get(setting.way);
+        let value = way.and_then(|way| values(way).get(setting.place).copied().flatten());
+        let name = way.map_or("", |way| &way.name);
+        match value.zip(way.and_then(|way| way.knob.as_ref())) {
+            Some((value, knob)) => format!("{name}, {}", knob.unit.words(value)),
+            None => name.to_owned(),
+        }
+    }
+}
+
+/// What can be set, in order; one absent value for a way that has nothing to set.
+fn values(way: &Way) -> Vec<Option<u64>> {
+    match &way.knob {
+        Some(knob) => knob.values.iter().copied().map(Some).collect(),
+        None => vec![None],
+    }
+}
+
+/// The run of that duration, with what other runs of the same setting counted and it did not.
+fn typical(outcomes: &[TrialOutcome], median: Duration) -> Option<TrialOutcome> {
+    let nearest = outcomes
+        .iter()
+        .min_by_key(|outcome| outcome.duration.abs_diff(median))?;
+    let any = |figure: fn(&TrialOutcome) -> Option<[u64; 2]>| {
+        figure(nearest).or_else(|| outcomes.iter().find_map(figure))
+    };
+    Some(TrialOutcome {
+        turns: nearest
+            .turns
+            .or_else(|| outcomes.iter().find_map(|outcome| outcome.turns)),
+        packets: any(|outcome| outcome.packets),
+        payload_bytes: any(|outcome| outcome.payload_bytes),
+        wire_bytes: any(|outcome| outcome.wire_bytes),
+        client_memory: outcomes.iter().filter_map(|outcome| outcome.client_memory).max(),
+        server_memory: outcomes.iter().filter_map(|outcome| outcome.server_memory).max(),
+        ..nearest.clone()
+    })
+}

@@ -1,0 +1,58 @@
+//! The scratch schema: its name, who has to agree, and that it is removed whatever happens.
+
+use live::tune::{Prepared, Shape, TuneError, Workbench};
+use std::collections::hash_map::RandomState;
+use std::hash::{BuildHasher, Hasher};
+
+/// A workbench whose scratch schema is removed at the latest when this is dropped: after an error, and when a run panics.
+pub struct Scratch<'a> {
+    workbench: Box<dyn Workbench + 'a>,
+    cleaned: bool,
+}
+
+impl<'a> Scratch<'a> {
+    /// Makes the schema.
+    ///
+    /// # Errors
+    /// When the server refuses; what was made by then is removed.
+    pub fn prepare(workbench: Box<dyn Workbench + 'a>, shape: &Shape) -> Result<(Self, Prepared), TuneError> {
+        let mut scratch = Self {
+            workbench,
+            cleaned: false,
+        };
+        let prepared = scratch.workbench.prepare(shape)?;
+        Ok((scratch, prepared))
+    }
+
+    /// Who does the jobs.
+    pub fn workbench(&mut self) -> &mut dyn Workbench {
+        &mut *self.workbench
+    }
+
+    /// Removes the schema.
+    ///
+    /// # Errors
+    /// When the server refuses: the error names what is left, its hint the statement that removes it.
+    pub fn remove(mut self) -> Result<(), TuneError> {
+        self.cleaned = true;
+        self.workbench.clean_up()
+    }
+}
+
+impl Drop for Scratch<'_> {
+    fn drop(&mut self) {
+        if self.cleaned {
+            return;
+        }
+        if let Err(left) = self.workbench.clean_up() {
+            let hint = left.hint().unwrap_or_default();
+            crate::output::note(&format!("{left}; {hint}"));
+        }
+    }
+}
+
+/// Eight letters and digits that nobody else has: of the system's randomness, by which hash tables are seeded.
+pub fn suffix() -> String {
+    let random = RandomState::new().build_hasher().finish();
+    format!("{:08x}", random as u32)
+}

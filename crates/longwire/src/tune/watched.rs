@@ -1,0 +1,83 @@
+//! A run that is watched: what it would take over links, by its exchanges.
+
+use super::place::{Limits, Place, Unfinished};
+use crate::pipeline::outbox::Outboxes;
+use analysis::operations::rule::Rule;
+use analysis::operations::{Grouped, Operations};
+use link::LinkDescription;
+use live::Clock;
+use live::load::Watch;
+use live::tune::Workbench;
+use model::{Operation, TrialOutcome, Way};
+use predict::{Predictor, Target};
+use std::time::Duration;
+
+/// What a watched run told.
+#[derive(Debug, Clone)]
+pub struct Watched {
+    /// The run itself. It is slower than others: every byte is decoded meanwhile.
+    pub outcome: TrialOutcome,
+    /// For each link, how much longer it would have taken there, by a replay of its exchanges; empty when they were not
+    /// understood.
+    pub longer: Vec<Duration>,
+}
+
+/// Runs a job at the distance that is there, and replays it over `links`.
+///
+/// # Errors
+/// When it did not come to its end.
+pub fn run(
+    workbench: &mut dyn Workbench,
+    of: (&Way, Option<u64>),
+    links: &[LinkDescription],
+    limits: &Limits<'_>,
+) -> Result<Watched, Unfinished> {
+    let outboxes = Outboxes::new(false);
+    let watch = Watch {
+        clock: Clock::anchored_now(),
+        factory: &outboxes,
+    };
+    let mut outcome = Place::here().run(workbench, of, Some(watch), limits)?;
+    let job = job(&outboxes);
+    if !job.is_empty() {
+        outcome.turns = Some(job.iter().map(|part| u64::from(part.turns)).sum());
+    }
+    let longer = longer(&job, links);
+    Ok(Watched { outcome, longer })
+}
+
+/// The parts of the longest transaction: the job, whatever logging in and preparing took beside it.
+fn job(outboxes: &Outboxes) -> Vec<Operation> {
+    let mut operations = Operations::new(Rule::Transaction);
+    let mut parts: Vec<Operation> = Vec::new();
+    let mut keep = |grouped: Grouped| {
+        if let Grouped::Operation(operation) = grouped {
+            parts.push(operation);
+        }
+    };
+    for fact in outboxes.drain() {
+        operations.fact(fact, &mut keep);
+    }
+    operations.finish(&mut keep);
+    let whole = |id: u64| {
+        let of_it = parts.iter().filter(|part| part.id == id);
+        of_it.map(|part| part.duration).sum::<Duration>()
+    };
+    let longest = parts.iter().map(|part| part.id).max_by_key(|id| whole(*id));
+    parts.retain(|part| Some(part.id) == longest);
+    parts
+}
+
+fn longer(job: &[Operation], links: &[LinkDescription]) -> Vec<Duration> {
+    let here: Duration = job.iter().map(|part| part.duration).sum();
+    let targets = links.iter().map(|link| Target {
+        link: *link,
+        clients: 1,
+    });
+    let mut predictor = Predictor::new(targets.collect(), Box::new(|_| true));
+    job.iter().for_each(|part| predictor.add(part));
+    let there = predictor.finish().into_iter();
+    there
+        .map(|prediction| prediction.duration.saturating_sub(here))
+        .collect()
+}

@@ -1,0 +1,207 @@
+//! The page of `tune`: for each job what is recommended, the time over the settings as a drawing a distance, and the table.
+
+mod chart;
+
+use super::header;
+use super::markup::{DASH, Escaped, count, counted, small_print, time};
+use super::notes;
+use crate::text::{TuneReport, factor};
+use model::{ByteCount, Conditions, Job, Recommendation, TrialSource, Tuned, format_duration};
+use std::fmt::Write;
+use std::io;
+
+/// Writes it.
+///
+/// # Errors
+/// When `out` does not take it.
+pub fn write_tune(report: &TuneReport, conditions: &Conditions, out: &mut impl io::Write) -> io::Result<()> {
+    let mut html = String::with_capacity(1 << 16);
+    let title = format!("Bulk work on {}", report.server);
+    header::head(&title, &lead(report), &mut html);
+    html.push_str("</header>\n");
+    notes::warnings(&report.warnings, &mut html);
+    for job in Job::ALL {
+        if report.tuned.iter().any(|tuned| tuned.job == job) {
+            section(report, job, &mut html);
+        }
+    }
+    notes::conditions_of_run(conditions, &mut html);
+    header::end(None, &mut html);
+    out.write_all(html.as_bytes())?;
+    out.flush()
+}
+
+fn lead(report: &TuneReport) -> String {
+    let product = report
+        .product
+        .as_deref()
+        .map_or_else(String::new, |product| format!("{product}. "));
+    format!(
+        "{product}{}; a full sweep would have taken {}. Scratch schema {}{}.",
+        counted(report.runs.taken, "run"),
+        count(report.runs.full_sweep),
+        report.scratch,
+        if report.is_removed {
+            ", removed"
+        } else {
+            " is still there"
+        },
+    )
+}
+
+fn section(report: &TuneReport, job: Job, out: &mut String) {
+    let _ = write!(
+        out,
+        "<section aria-labelledby=\"h-{job}\">\n<h2 id=\"h-{job}\">{}</h2>\n",
+        Escaped(&capitalised(&report.work(job)))
+    );
+    for one in report.recommendations.iter().filter(|one| one.job == job) {
+        recommended(report, one, out);
+    }
+    for place in report.places(job) {
+        chart::draw(report, job, place, out);
+    }
+    small_print(
+        "Both axes are logarithmic; the setting is in each way's own unit. A dashed line is a way that has nothing to set. Full dots \
+         were run, open ones are predicted from the run here; the ring is what is recommended: the smallest setting within 5 % of \
+         the best.",
+        out,
+    );
+    table(report, job, out);
+    out.push_str("</section>\n");
+}
+
+fn recommended(report: &TuneReport, one: &Recommendation, out: &mut String) {
+    let setting = report
+        .setting(one.job, &one.way, one.value)
+        .map_or_else(String::new, |setting| format!(", {setting}"));
+    let stake = match one.worst_way == one.way {
+        true => String::new(),
+        false => format!(
+            "; {} takes {} times as long",
+            Escaped(&one.worst_way),
+            factor(one.ratio())
+        ),
+    };
+    let spelling = match one.spelling == *one.way {
+        true => String::new(),
+        false => format!(" <code>{}</code>", Escaped(&one.spelling)),
+    };
+    let _ = writeln!(
+        out,
+        "<p><b>{}: {}{setting}</b>, {}{stake}.{spelling}</p>",
+        Escaped(&place_words(one.link.as_deref())),
+        Escaped(&one.way),
+        time(one.duration),
+    );
+}
+
+fn table(report: &TuneReport, job: Job, out: &mut String) {
+    out.push_str("<table class=\"stack\">\n<thead><tr><th scope=\"col\">way</th>");
+    for heading in HEADINGS {
+        let _ = write!(out, "<th scope=\"col\" class=\"n\">{heading}</th>");
+    }
+    out.push_str("</tr></thead>\n");
+    for place in report.places(job) {
+        let _ = write!(
+            out,
+            "<tbody>\n<tr><th scope=\"rowgroup\" colspan=\"{}\" class=\"faint\">{}</th></tr>\n",
+            HEADINGS.len() + 1,
+            Escaped(&place_words(place))
+        );
+        for way in report.ways.iter().filter(|way| way.job == job) {
+            if let Some(tuned) = report.shown(way, place) {
+                row(report, tuned, out);
+            }
+        }
+        out.push_str("</tbody>\n");
+    }
+    out.push_str("</table>\n");
+    small_print(
+        "The best setting of each way, or the recommended one. Times are medians; turns, packets and bytes are of one run, both \
+         directions. Memory is what a run took beyond what was there before, in the client and in what serves its connection.",
+        out,
+    );
+}
+
+fn row(report: &TuneReport, tuned: &Tuned, out: &mut String) {
+    let typical = &tuned.typical;
+    let sum = |each: Option<[u64; 2]>| each.map(|each| each.iter().sum::<u64>());
+    let number = |number: Option<u64>| number.map_or_else(|| DASH.to_owned(), count);
+    let bytes = |bytes: Option<ByteCount>| bytes.map_or_else(|| DASH.to_owned(), |bytes| bytes.to_string());
+    let recommended = report.recommended(tuned.job, tuned.link.as_deref());
+    let is_chosen = recommended.is_some_and(|one| one.way == tuned.way && one.value == tuned.value);
+    let name = format!("{}", Escaped(&tuned.way));
+    let name = match is_chosen {
+        true => format!("<b>{name}</b> <span class=\"kind\">recommended</span>"),
+        false => name,
+    };
+    let best = recommended.map(|one| one.best.as_secs_f64().max(1e-9));
+    let cells = [
+        report
+            .setting(tuned.job, &tuned.way, tuned.value)
+            .unwrap_or_else(|| DASH.to_owned()),
+        format!("{}{}", time(tuned.median()), source_words(tuned.source)),
+        best.map_or_else(
+            || DASH.to_owned(),
+            |best| factor(tuned.median().as_secs_f64() / best),
+        ),
+        number(typical.turns),
+        number(sum(typical.packets)),
+        bytes(typical.mean_packet()),
+        bytes(sum(typical.payload_bytes).map(ByteCount::from_bytes)),
+        bytes(typical.client_memory),
+        bytes(typical.server_memory),
+    ];
+    let _ = write!(out, "<tr><th scope=\"row\">{name}</th>");
+    for (heading, cell) in HEADINGS.iter().zip(cells) {
+        let _ = write!(out, "<td class=\"n\" data-label=\"{heading}\">{cell}</td>");
+    }
+    out.push_str("</tr>\n");
+}
+
+const fn source_words(source: TrialSource) -> &'static str {
+    match source {
+        TrialSource::Measured | TrialSource::Emulated => "",
+        TrialSource::Predicted => "<small>predicted</small>",
+    }
+}
+
+fn place_words(link: Option<&str>) -> String {
+    link.map_or_else(|| "here".to_owned(), |link| format!("over {link}"))
+}
+
+fn capitalised(text: &str) -> String {
+    let mut letters = text.chars();
+    letters
+        .next()
+        .map(|first| first.to_uppercase().chain(letters).collect())
+        .unwrap_or_default()
+}
+
+/// A time in words of the drawing's labels.
+fn words(tuned: &Tuned, setting: Option<String>) -> String {
+    let setting = setting.map_or_else(String::new, |setting| format!(", {setting}"));
+    format!(
+        "{}{setting}: {}, {}, {}",
+        tuned.way,
+        format_duration(tuned.median()),
+        tuned.source.name(),
+        match tuned.typical.turns {
+            Some(turns) => counted(turns, "turn"),
+            None => "turns not counted".to_owned(),
+        }
+    )
+}
+
+const HEADINGS: [&str; 9] = [
+    "setting",
+    "time",
+    "times the best",
+    "turns",
+    "packets",
+    "mean packet",
+    "payload",
+    "client memory",
+    "server memory",
+];

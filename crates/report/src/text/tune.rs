@@ -1,0 +1,356 @@
+//! Which way and setting is best for each job at each distance.
+
+use super::escape::printable;
+use super::style::{Ink, Style};
+use super::table::Table;
+use super::{DASH, counted};
+use model::{ByteCount, Job, LinkOutcome, Recommendation, TrialSource, Tuned, Warning, Way, format_duration};
+use std::fmt::Write;
+
+/// What `tune` has to say.
+#[derive(Debug, Clone, PartialEq, Default)]
+pub struct TuneReport {
+    /// `host:port` of the server.
+    pub server: String,
+    /// Its product and version; absent where it does not say.
+    pub product: Option<String>,
+    /// Name of the scratch schema.
+    pub scratch: String,
+    /// What became of the scratch schema.
+    pub is_removed: bool,
+    /// Rows of an insert or update.
+    pub rows: u64,
+    /// Rows of a select.
+    pub select_rows: u64,
+    /// Bytes of a row; absent where rows are like those of a table.
+    pub row_bytes: Option<u32>,
+    /// The table that rows are like.
+    pub like: Option<String>,
+    /// The ways there are.
+    pub ways: Vec<Way>,
+    /// Everything that was run or predicted.
+    pub tuned: Vec<Tuned>,
+    /// One a job and distance.
+    pub recommendations: Vec<Recommendation>,
+    /// Emulated links, asked beside realised.
+    pub links: Vec<LinkOutcome>,
+    /// Runs in all.
+    pub runs: TuneRuns,
+    /// What a reader of the figures must know.
+    pub warnings: Vec<Warning>,
+}
+
+/// How much was run.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct TuneRuns {
+    /// Runs that counted.
+    pub taken: u64,
+    /// Those that every way with every setting would have taken.
+    pub full_sweep: u64,
+    /// Runs that were watched, for predictions.
+    pub watched: u64,
+    /// Runs before those that count.
+    pub warm_ups: u64,
+}
+
+/// Which settings a view shows.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum TuneDetail {
+    /// The best of each way.
+    Best,
+    /// All.
+    All,
+}
+
+impl TuneReport {
+    /// What a job works on, in words: `32000 rows of 322 bytes`.
+    pub fn work(&self, job: Job) -> String {
+        let rows = match job {
+            Job::Insert | Job::Update => self.rows,
+            Job::Select => self.select_rows,
+        };
+        let kind = match (&self.like, self.row_bytes) {
+            (Some(table), _) => format!(" like {}'s", printable(table)),
+            (None, Some(bytes)) => format!(" of {}", counted(bytes.into(), "byte")),
+            (None, None) => String::new(),
+        };
+        let transaction = match job {
+            Job::Insert => " in one transaction",
+            Job::Select => "",
+            Job::Update => " one by one in one transaction",
+        };
+        format!("{job} {}{kind}{transaction}", counted(rows, "row"))
+    }
+
+    /// The distances, the present one first.
+    pub fn places(&self, job: Job) -> Vec<Option<&str>> {
+        let mut places: Vec<Option<&str>> = Vec::new();
+        for tuned in self.tuned.iter().filter(|tuned| tuned.job == job) {
+            let place = tuned.link.as_deref();
+            if !places.contains(&place) {
+                places.push(place);
+            }
+        }
+        places
+    }
+
+    /// What was run or predicted of a way at a distance, by value.
+    pub fn of_way(&self, way: &Way, link: Option<&str>) -> Vec<&Tuned> {
+        let of_way =
+            |tuned: &&Tuned| tuned.job == way.job && tuned.way == way.name && tuned.link.as_deref() == link;
+        let mut all: Vec<&Tuned> = self.tuned.iter().filter(of_way).collect();
+        all.sort_by_key(|tuned| tuned.value);
+        all
+    }
+
+    /// What is recommended for a job at a distance.
+    pub fn recommended(&self, job: Job, link: Option<&str>) -> Option<&Recommendation> {
+        let mut all = self.recommendations.iter();
+        all.find(|one| one.job == job && one.link.as_deref() == link)
+    }
+
+    /// Of a way at a distance, what a row of the table tells: the recommended setting, or the best.
+    pub fn shown(&self, way: &Way, link: Option<&str>) -> Option<&Tuned> {
+        let all = self.of_way(way, link);
+        let chosen = self
+            .recommended(way.job, link)
+            .filter(|recommended| recommended.way == way.name)
+            .and_then(|recommended| all.iter().find(|tuned| tuned.value == recommended.value));
+        chosen
+            .or_else(|| all.iter().min_by_key(|tuned| tuned.median()))
+            .copied()
+    }
+
+    /// The setting of a way in words: `100 rows`; absent for a way that has none.
+    pub fn setting(&self, job: Job, way: &str, value: Option<u64>) -> Option<String> {
+        let way = self
+            .ways
+            .iter()
+            .find(|known| known.job == job && &*known.name == way)?;
+        Some(way.knob.as_ref()?.unit.words(value?))
+    }
+}
+
+/// The view of `tune`.
+pub fn tune_view(report: &TuneReport, detail: TuneDetail, style: &Style) -> String {
+    let mut out = String::new();
+    let product = report
+        .product
+        .as_deref()
+        .map_or_else(String::new, |product| format!("{}, ", printable(product)));
+    let state = match report.is_removed {
+        true => "removed",
+        false => "NOT REMOVED",
+    };
+    let heading = format!(
+        "tuned on {}: {product}scratch schema {} ({state})",
+        printable(&report.server),
+        printable(&report.scratch)
+    );
+    let _ = writeln!(out, "{}", style.paint(Ink::Heading, &heading));
+    for job in Job::ALL {
+        if report.tuned.iter().any(|tuned| tuned.job == job) {
+            job_view(report, job, detail, style, &mut out);
+        }
+    }
+    closing(report, style, &mut out);
+    out
+}
+
+fn job_view(report: &TuneReport, job: Job, detail: TuneDetail, style: &Style, out: &mut String) {
+    let _ = writeln!(out, "\n{}", style.paint(Ink::Heading, &report.work(job)));
+    let mut table = Table::new([
+        "way", "setting", "time", "x", "turns", "packets", "mean", "payload", "client", "server",
+    ]);
+    for place in report.places(job) {
+        table.row([format!("{}:", place_words(place))]);
+        for way in report.ways.iter().filter(|way| way.job == job) {
+            let shown: Vec<&Tuned> = match detail {
+                TuneDetail::Best => report.shown(way, place).into_iter().collect(),
+                TuneDetail::All => report.of_way(way, place),
+            };
+            shown
+                .into_iter()
+                .for_each(|tuned| table.row(cells(report, tuned)));
+        }
+    }
+    table.render(style, out);
+    legend(report, job, style, out);
+    charts(report, job, style, out);
+    recommended(report, job, style, out);
+}
+
+fn cells(report: &TuneReport, tuned: &Tuned) -> [String; 10] {
+    let recommended = report.recommended(tuned.job, tuned.link.as_deref());
+    let is_chosen = recommended.is_some_and(|one| one.way == tuned.way && one.value == tuned.value);
+    let best = recommended.map(|one| one.best.as_secs_f64());
+    let times = best.map(|best| tuned.median().as_secs_f64() / best.max(1e-9));
+    let typical = &tuned.typical;
+    let sum = |each: Option<[u64; 2]>| each.map(|each| each.iter().sum::<u64>());
+    let count = |count: Option<u64>| count.map_or_else(|| DASH.to_owned(), |count| count.to_string());
+    let bytes = |bytes: Option<ByteCount>| bytes.map_or_else(|| DASH.to_owned(), |bytes| bytes.to_string());
+    [
+        format!("{}{}", tuned.way, if is_chosen { " *" } else { "" }),
+        report
+            .setting(tuned.job, &tuned.way, tuned.value)
+            .unwrap_or_else(|| DASH.to_owned()),
+        format!("{}{}", mark(tuned.source), format_duration(tuned.median())),
+        times.map_or_else(|| DASH.to_owned(), factor),
+        count(typical.turns),
+        count(sum(typical.packets)),
+        bytes(typical.mean_packet()),
+        bytes(sum(typical.payload_bytes).map(ByteCount::from_bytes)),
+        bytes(typical.client_memory),
+        bytes(typical.server_memory),
+    ]
+}
+
+const fn mark(source: TrialSource) -> &'static str {
+    match source {
+        TrialSource::Measured | TrialSource::Emulated => "",
+        TrialSource::Predicted => "~",
+    }
+}
+
+/// `1.04`, `20.6`, `5200`: three digits that mean something.
+pub(crate) fn factor(times: f64) -> String {
+    match times {
+        times if times < 10.0 => format!("{times:.2}"),
+        times if times < 100.0 => format!("{times:.1}"),
+        times => format!("{times:.0}"),
+    }
+}
+
+/// The time over the values of a knob, a sign each, on a logarithmic scale: the lowest is the least. A dot is a value that was not
+/// run.
+fn sparkline(way: &Way, tuned: &[&Tuned]) -> String {
+    let Some(knob) = &way.knob else {
+        return String::new();
+    };
+    let time = |value: u64| {
+        let found = tuned.iter().find(|tuned| tuned.value == Some(value))?;
+        Some(found.median().as_secs_f64().max(1e-9).ln())
+    };
+    let times: Vec<Option<f64>> = knob.values.iter().map(|value| time(*value)).collect();
+    let known = || times.iter().flatten().copied();
+    let (least, most) = (
+        known().fold(f64::INFINITY, f64::min),
+        known().fold(f64::NEG_INFINITY, f64::max),
+    );
+    // A range below a factor of two is drawn as part of one: noise is no mountain.
+    let range = (most - least).max(std::f64::consts::LN_2);
+    let sign = |time: &Option<f64>| match time {
+        None => '·',
+        Some(time) => {
+            let height = ((time - least) / range * (SIGNS.len() - 1) as f64).round() as usize;
+            SIGNS.get(height).copied().unwrap_or('·')
+        }
+    };
+    times.iter().map(sign).collect()
+}
+
+/// Time over the setting, a line a way and a picture a distance.
+fn charts(report: &TuneReport, job: Job, style: &Style, out: &mut String) {
+    let places = report.places(job);
+    let mut table = Table::new(places.iter().fold(
+        vec!["time over the setting".to_owned(), "settings".to_owned()],
+        |mut headings, place| {
+            headings.push(place.unwrap_or("here").to_owned());
+            headings
+        },
+    ));
+    for way in report.ways.iter().filter(|way| way.job == job) {
+        let Some(knob) = way.knob.as_ref().filter(|knob| knob.values.len() > 1) else {
+            continue;
+        };
+        let ends = [knob.values.first(), knob.values.last()].map(|value| value.copied().unwrap_or_default());
+        let mut row = vec![
+            way.name.to_string(),
+            ends.map(|end| knob.unit.words(end)).join(" to "),
+        ];
+        row.extend(
+            places
+                .iter()
+                .map(|place| sparkline(way, &report.of_way(way, *place))),
+        );
+        table.row(row);
+    }
+    if table.len() > 0 {
+        out.push('\n');
+        table.render(style, out);
+        out.push('\n');
+    }
+}
+
+fn place_words(place: Option<&str>) -> String {
+    place.map_or_else(|| "here".to_owned(), |link| format!("over {link}"))
+}
+
+fn legend(report: &TuneReport, job: Job, style: &Style, out: &mut String) {
+    let has = |source: TrialSource| {
+        let mut all = report.tuned.iter();
+        all.any(|tuned| tuned.job == job && tuned.source == source)
+    };
+    let mut words = vec!["* recommended"];
+    if has(TrialSource::Predicted) {
+        words.push("~ predicted from the run here");
+    }
+    words.push("time: median; x: of the best; turns, packets, bytes: one run, both ways");
+    let _ = writeln!(out, "  {}", style.paint(Ink::Faint, &words.join("; ")));
+}
+
+fn recommended(report: &TuneReport, job: Job, style: &Style, out: &mut String) {
+    for one in report.recommendations.iter().filter(|one| one.job == job) {
+        let place = place_words(one.link.as_deref());
+        let heading = style.paint(Ink::Heading, &format!("recommended to {job} {place}:"));
+        let setting = report
+            .setting(job, &one.way, one.value)
+            .map_or_else(String::new, |setting| format!(", {setting}"));
+        let _ = writeln!(
+            out,
+            "{heading} {}{setting}, {}{}",
+            printable(&one.way),
+            format_duration(one.duration),
+            at_stake(one)
+        );
+        if one.spelling != *one.way {
+            let _ = writeln!(out, "  {}", printable(&one.spelling));
+        }
+    }
+}
+
+fn at_stake(one: &Recommendation) -> String {
+    if one.worst_way == one.way {
+        return String::new();
+    }
+    format!(
+        "; {} takes {} times as long",
+        printable(&one.worst_way),
+        factor(one.ratio())
+    )
+}
+
+fn closing(report: &TuneReport, style: &Style, out: &mut String) {
+    let TuneRuns {
+        taken,
+        full_sweep,
+        watched,
+        warm_ups,
+    } = report.runs;
+    let watched = match watched {
+        0 => String::new(),
+        count => format!(", {} for predictions", counted(count, "watched run")),
+    };
+    let _ = writeln!(
+        out,
+        "\n{}; a full sweep would have taken {full_sweep}. Not counted: {}{watched}.",
+        counted(taken, "run"),
+        counted(warm_ups, "warm-up run"),
+    );
+    for warning in &report.warnings {
+        let text = format!("warning: {}", printable(&warning.text));
+        let _ = writeln!(out, "{}", style.paint(Ink::Warning, &text));
+    }
+}
+
+const SIGNS: [char; 8] = ['▁', '▂', '▃', '▄', '▅', '▆', '▇', '█'];
