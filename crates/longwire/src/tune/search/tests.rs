@@ -208,7 +208,7 @@ fn guesses_spare_runs() {
     assert!(cost(&far, &search) <= GOOD);
     assert_eq!(search.count(Setting { way: 0, place: 0 }), 0);
     assert!(
-        search.taken() * 8 <= search.full_sweep(),
+        search.taken() * 5 <= search.full_sweep(),
         "{} of {}",
         search.taken(),
         search.full_sweep()
