@@ -8,6 +8,7 @@
 #![forbid(unsafe_code)]
 
 pub mod decoder;
+pub mod drda;
 pub mod framing;
 pub mod http;
 pub mod informix;

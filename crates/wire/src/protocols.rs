@@ -1,7 +1,7 @@
 //! The protocols there are, and how each is recognised. A new one is a folder and a row here.
 
 use crate::decoder::Decoder;
-use crate::{http, informix, mysql, postgres, redis, tls};
+use crate::{drda, http, informix, mysql, postgres, redis, tls};
 use model::{Direction, Protocol};
 
 /// How sure a look at the first bytes of one direction makes.
@@ -68,6 +68,12 @@ pub static PROTOCOLS: &[Row] = &[
         ports: &[9088, 9089, 1526, 1525],
         recognise: informix::recognise,
         decoder: || Box::new(informix::InformixDecoder::new()),
+    },
+    Row {
+        protocol: Protocol::Drda,
+        ports: &[50000, 1527, 446, 448],
+        recognise: drda::recognise,
+        decoder: || Box::new(drda::DrdaDecoder::new()),
     },
 ];
 

@@ -151,6 +151,69 @@ fn informix_messages_that_claim_much_hold_little() {
     }
 }
 
+/// A structure of DRDA that holds one object.
+fn drda(format: u8, correlation: u16, code: u16, body: &[u8]) -> Vec<u8> {
+    let length = u16::try_from(body.len() + 10).expect("short");
+    let mut out = length.to_be_bytes().to_vec();
+    out.extend_from_slice(&[0xD0, format]);
+    out.extend_from_slice(&correlation.to_be_bytes());
+    out.extend_from_slice(&(length - 6).to_be_bytes());
+    out.extend_from_slice(&code.to_be_bytes());
+    out.extend_from_slice(body);
+    out
+}
+
+#[test]
+fn drda_objects_that_claim_much_hold_little() {
+    let segments = |code: [u8; 2]| {
+        let head = [&b"\xff\xff\xd0\x03\0\x01\x80\x08"[..], &code, &[0x7f; 4]].concat();
+        let rest = [&b"\xff\xff"[..], &[b'x'; 0x7FFD]].concat();
+        [head, vec![b'x'; 0x7FFF - 14], rest.repeat(300)].concat()
+    };
+    let prepare = drda(0x51, 1, 0x200D, b"");
+    let sections = (0..20_000u32).flat_map(|number| {
+        let name = [&b"\0\x48\x21\x13"[..], &[b'x'; 64], &number.to_be_bytes()].concat();
+        drda(0x51, 1, 0x200B, &name)
+    });
+    let described = |section: u8| {
+        let name = [&b"\0\x05\x21\x13"[..], &[section]].concat();
+        let columns = [&[0xFF, 0x76, 0xD0][..], &[0x33, 0, 9].repeat(84)].concat();
+        (
+            drda(0x01, 1, 0x200C, &name),
+            drda(0x02, 1, 0x241A, &columns.repeat(30)),
+        )
+    };
+    let inputs = [
+        (
+            Direction::ClientToServer,
+            [prepare, segments([0x24, 0x14])].concat(),
+            BOUND,
+        ),
+        (Direction::ServerToClient, segments([0x24, 0x1B]), BOUND),
+        (Direction::ServerToClient, segments([0x24, 0x1A]), BOUND),
+        (Direction::ClientToServer, sections.collect(), 4 << 20),
+    ];
+    let login = drda(0x01, 1, 0x1041, b"");
+    for (place, (direction, input, bound)) in inputs.iter().enumerate() {
+        let most = most_held(|| {
+            let mut stream = Stream::new(50000);
+            feed_in_parts(&mut stream, Direction::ClientToServer, &login);
+            feed_in_parts(&mut stream, *direction, input);
+        });
+        assert!(most < *bound, "input {place}: {most} bytes held");
+    }
+    let most = most_held(|| {
+        let mut stream = Stream::new(50000);
+        feed_in_parts(&mut stream, Direction::ClientToServer, &login);
+        for section in 0..=255 {
+            let (open, description) = described(section);
+            feed_in_parts(&mut stream, Direction::ClientToServer, &open);
+            feed_in_parts(&mut stream, Direction::ServerToClient, &description);
+        }
+    });
+    assert!(most < 4 << 20, "descriptions: {most} bytes held");
+}
+
 #[test]
 fn steady_redis_traffic_allocates_nothing() {
     let mut stream = Stream::new(6379);

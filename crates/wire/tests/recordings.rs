@@ -236,6 +236,84 @@ fn postgres_is_decoded_from_any_segment_on() {
     }
 }
 
+/// Commands, replies, statements, rows and errors of a session of Derby's, as its program saw them: tables made, 200 rows
+/// inserted in one batch, ten looked up, all read, 25 changed, and one statement refused.
+#[test]
+fn drda_tells_what_the_program_did() {
+    let recordings = recordings();
+    for name in ["derbyclient10161-derby", "derbyclient10161-derby-fetch10"] {
+        let recording = find(&recordings, &format!("drda/{name}"));
+        let (seen, stream) = play(recording.server_port, &recording.segments);
+        assert_eq!(stream.decoding().opaque, None, "{name}");
+        let count = |what: &str| seen.iter().filter(|seen| seen.what.contains(what)).count();
+        let insert = seen.iter().find(|seen| seen.what.contains("insert into t_lw"));
+        let insert = insert
+            .and_then(|seen| seen.what.split([' ']).nth(2))
+            .expect("prepared");
+        let insert = format!("Execute {} ", insert.trim_start_matches('#'));
+        let batch: Vec<_> = seen.iter().filter(|seen| seen.what.contains(&insert)).collect();
+        assert_eq!(batch.len(), 200, "{name}: rows of the batch");
+        assert!(
+            batch.iter().all(|seen| seen.role == Role::RequestPart),
+            "{name}: one turn"
+        );
+        assert_eq!(count("Done 1 Open"), 210, "{name}: rows inserted, rows looked up");
+        assert_eq!(count("Done 200 Open"), 1, "{name}: all rows at once");
+        assert_eq!(count("Done 25 Open"), 1, "{name}: rows changed");
+        assert_eq!(count("Error 42X05 'SQLCODE -20001'"), 1, "{name}");
+    }
+}
+
+/// What tshark 4.0 counts of each code point (`tshark -Y "drda && !tcp.analysis.retransmission" -T fields -e
+/// drda.ddm.codepoint`), which looks at the first object of a structure, and the one that is a second one: all objects; statements' texts; commands that run one; commits and rollbacks.
+const OBJECTS: [(&str, [usize; 4]); 4] = [
+    ("derbyclient10161-derby", [762 + 1, 9, 202 + 12, 14 + 1]),
+    ("derbyclient10161-derby-fetch10", [754 + 1, 8, 201 + 12, 14 + 1]),
+    ("db2jcc1159-derby", [4, 0, 0, 0]),
+    ("db2jcc1159-derby-sm3", [8, 0, 0, 0]),
+];
+
+#[test]
+fn drda_objects_are_as_many_as_another_decoder_finds() {
+    let recordings = recordings();
+    for (name, counts) in OBJECTS {
+        let recording = find(&recordings, &format!("drda/{name}"));
+        let (seen, _) = play(recording.server_port, &recording.segments);
+        let count = |is: &dyn Fn(&str) -> bool| seen.iter().filter(|seen| is(&seen.what)).count();
+        let ends = |what: &str| what.contains("Statement 'commit'") || what.contains("Statement 'rollback'");
+        let text = |what: &str| what.contains(" Prepare #") || what.contains(" Statement '");
+        let found = [
+            seen.len(),
+            count(&|what| text(what) && !ends(what)),
+            count(&|what| what.contains(" Execute ")),
+            count(&ends),
+        ];
+        assert_eq!(found, counts, "{name}");
+    }
+}
+
+#[test]
+fn drda_is_decoded_from_any_segment_on() {
+    for recording in recordings() {
+        let folder = recording.path.parent().expect("a folder");
+        if !folder.ends_with("drda") {
+            continue;
+        }
+        for (place, first) in recording.segments.iter().enumerate() {
+            // A structure that goes on from the segment before cannot be told.
+            if first.bytes.get(2) != Some(&0xD0) {
+                continue;
+            }
+            let (seen, stream) = play(recording.server_port, &recording.segments[place..]);
+            let decoding = stream.decoding();
+            let context = format!("{} from segment {place}", recording.path.display());
+            assert_eq!(decoding.protocol, model::Protocol::Drda, "{context}");
+            assert_eq!(decoding.opaque, None, "{context}");
+            assert!(seen.iter().all(|seen| seen.role != Role::Opaque), "{context}");
+        }
+    }
+}
+
 /// An answer that is only the end of a group tells nothing; all else shows the protocol.
 #[test]
 fn informix_is_decoded_from_any_segment_on() {
@@ -261,6 +339,8 @@ fn a_hole_loses_no_more_than_its_turn() {
         "postgres/pgjdbc4274-pg15-trust",
         "kingbase/kb860-pg15-simple",
         "http/curl-keep-alive",
+        "informix/ifxjdbc-4.50.10-synthetic-server-fetbuf32767",
+        "drda/derbyclient10161-derby-fetch10",
     ] {
         let recording = find(&recordings, name);
         let (whole, _) = play(recording.server_port, &recording.segments);

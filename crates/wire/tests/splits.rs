@@ -228,7 +228,7 @@ proptest! {
     #[test]
     fn random_bytes_lose_nothing(
         chunks in prop::collection::vec((any::<bool>(), prop::collection::vec(any::<u8>(), 0..200)), 0..20),
-        port in prop::sample::select(vec![80u16, 443, 3306, 5432, 6379, 9088, 9999]),
+        port in prop::sample::select(vec![80u16, 443, 3306, 5432, 6379, 9088, 50000, 9999]),
         lengths in split(),
     ) {
         check(&"random", port, &segments(&chunks), &lengths);
@@ -259,7 +259,8 @@ fn likely_byte() -> impl Strategy<Value = u8> {
     ]
 }
 
-const BEGINNINGS: [&[u8]; 7] = [
+const BEGINNINGS: [&[u8]; 8] = [
+    b"\0\x0a\xd0\x41\0\x01\0\x04\x10\x41",
     b"*1\r\n$4\r\nPING\r\n",
     b"\0\0\0\x08\x04\xd2\x16\x2f",
     b"\0\0\0\x11\0\x03\0\0user\0me\0\0",

@@ -34,7 +34,10 @@ impl Session {
                 self.group.selected = Reader::new(body).u16_be();
                 Content::Other
             }
-            OPEN | EXECUTE if !self.group.commands => self.execute(),
+            BIND => Content::Bind {
+                values: (body.len() as u64 + 2 == lane.taken).then_some(body),
+            },
+            OPEN | EXECUTE if !self.group.commands => self.execute(Some(b"")),
             FETCH => self.fetch(Reader::new(body)),
             SCROLL_FETCH => {
                 let mut fields = Reader::new(body);
@@ -45,7 +48,7 @@ impl Session {
                 if let Some(number) = self.group.selected {
                     self.statements.release(number);
                 }
-                Content::Other
+                Content::Close
             }
             BEGIN => Content::Statement { text: b"begin work" },
             COMMIT => Content::Statement { text: b"commit work" },
@@ -68,7 +71,7 @@ impl Session {
         let code = lane.scan.code().unwrap_or_default();
         self.asks(lane, code);
         let content = if code == BIND {
-            self.execute()
+            self.execute(None)
         } else {
             Content::Other
         };
@@ -97,14 +100,14 @@ impl Session {
         self.group.complete = true;
     }
 
-    fn execute<'a>(&mut self) -> Content<'a> {
+    fn execute<'a>(&mut self, values: Option<&'a [u8]>) -> Content<'a> {
         self.group.runs = true;
         Content::Execute {
             statement: self.selected(),
             fetch_rows: None,
             fetch_bytes: None,
             sets: 1,
-            values: None,
+            values,
         }
     }
 

@@ -1,0 +1,150 @@
+//! What the client says.
+
+use super::codepoint::{
+    ACCRDB, ACCSEC, CLSQRY, CNTQRY, EXCSAT, EXCSQLIMM, EXCSQLSET, EXCSQLSTT, EXTNAM, NBRROW, OPNQRY,
+    PKGNAMCSN, PRPSQLSTT, QRYBLKSZ, QRYROWSET, RDBCMM, RDBRLLBCK, SECCHK, SQLDTA, SQLSTT, SRVRLSLV,
+    TYPDEFNAM,
+};
+use super::lane::Lane;
+use super::values::{Encoding, Parameters, readable, statement};
+use super::{Command, Due, Execution, MAXIMUM_DUE, Session, What, ebcdic, message};
+use crate::decoder::Sink;
+use model::{Content, Direction, Phase, Role};
+
+impl Session {
+    /// One whole object of the client.
+    pub(super) fn client(&mut self, lane: &Lane, sink: &mut Sink<'_>) {
+        let code = lane.code().unwrap_or_default();
+        let body = lane.body();
+        let is_command = code != SQLSTT && lane.structure().is_some_and(|it| !it.is_data());
+        if is_command {
+            self.commands(lane, code, body);
+        }
+        let phase = *self.phase.get_or_insert(Phase::Work);
+        let role = if !lane.ends_chain() {
+            Role::RequestPart
+        } else if lane.structure().is_some_and(|it| it.is_one_way()) {
+            Role::OneWay
+        } else {
+            self.owed = self.owed.saturating_add(1);
+            Role::Request
+        };
+        if lane.ends_chain() {
+            self.phase = None;
+        }
+        let section = self.command.section;
+        let limit = |code| Parameters::of(body).number(code).filter(|&limit| limit > 0);
+        let content = match (code, self.command.what) {
+            (TYPDEFNAM, _) => {
+                self.encodings[lane.direction.index()] = Encoding::named(body);
+                Content::Other
+            }
+            (EXCSAT, _) => self.introduction(body),
+            (SQLSTT, What::Prepare) => Content::Prepare {
+                statement: self.sections.prepare(section),
+                text: self.statement(body),
+            },
+            (SQLSTT, What::Immediate) => Content::Statement {
+                text: self.statement(body),
+            },
+            (EXCSQLSTT | OPNQRY, _) => {
+                self.execution = Some(Execution {
+                    statement: self.sections.statement(section),
+                    fetch_rows: limit(QRYROWSET),
+                    fetch_bytes: limit(QRYBLKSZ),
+                    sets: limit(NBRROW).unwrap_or(1),
+                });
+                self.execute(lane)
+            }
+            (SQLDTA, _) => self.execute(lane),
+            (CNTQRY, _) => Content::Fetch {
+                statement: self.sections.statement(section),
+                fetch_rows: limit(QRYROWSET),
+                fetch_bytes: limit(QRYBLKSZ),
+            },
+            (RDBCMM, _) => Content::Statement { text: b"commit" },
+            (RDBRLLBCK, _) => Content::Statement { text: b"rollback" },
+            _ => Content::Other,
+        };
+        sink(message(lane, role, phase, content));
+    }
+
+    /// Notes a command that is to be answered.
+    fn commands(&mut self, lane: &Lane, code: u16, body: &[u8]) {
+        let name = Parameters::of(body).find(PKGNAMCSN);
+        let section = name.and_then(|name| self.sections.named(name));
+        let what = match code {
+            PRPSQLSTT => What::Prepare,
+            EXCSQLIMM | EXCSQLSET => What::Immediate,
+            EXCSQLSTT | OPNQRY | CNTQRY => What::Run,
+            _ => What::Other,
+        };
+        if code == CLSQRY {
+            self.sections.close(section);
+        }
+        if code == ACCRDB
+            && let Some(name) = Parameters::of(body).find(TYPDEFNAM)
+        {
+            self.encodings[Direction::ClientToServer.index()] = Encoding::named(name);
+        }
+        self.command = Command { what, section };
+        let is_login = matches!(code, EXCSAT | ACCSEC | SECCHK | ACCRDB);
+        self.phase
+            .get_or_insert(if is_login { Phase::Login } else { Phase::Work });
+        if self.due.len() < MAXIMUM_DUE
+            && let Some(structure) = lane.structure()
+        {
+            self.due.push_back(Due {
+                correlation: structure.correlation,
+                command: self.command,
+                is_login,
+            });
+        }
+    }
+
+    /// An execution is told with its last data, so that it has its values.
+    fn execute<'a>(&mut self, lane: &'a Lane) -> Content<'a> {
+        let goes_on = lane.structure().is_some_and(|it| it.has_more_of_command());
+        let is_data = lane.code() == Some(SQLDTA);
+        if goes_on && !is_data && !lane.ends_chain() {
+            return Content::Other;
+        }
+        let Some(execution) = self.execution.take() else {
+            return Content::Other;
+        };
+        // Values that do not fit in their row come behind it, in objects of their own.
+        let whole = !is_data || (lane.is_whole() && !goes_on);
+        Content::Execute {
+            statement: execution.statement,
+            fetch_rows: execution.fetch_rows,
+            fetch_bytes: execution.fetch_bytes,
+            sets: execution.sets,
+            values: whole.then_some(if is_data { lane.body() } else { b"" }),
+        }
+    }
+
+    fn statement<'a>(&'a mut self, body: &'a [u8]) -> &'a [u8] {
+        let encoding = self.encodings[Direction::ClientToServer.index()];
+        readable(statement(body, encoding), encoding, &mut self.text)
+    }
+
+    /// The release of the client's driver, and the program's name; no host and no user.
+    fn introduction<'a>(&'a mut self, body: &[u8]) -> Content<'a> {
+        self.text.clear();
+        for code in [SRVRLSLV, EXTNAM] {
+            let mut text = String::new();
+            ebcdic::append(Parameters::of(body).find(code).unwrap_or_default(), &mut text);
+            let name = text.split(' ').next().unwrap_or_default();
+            if !self.text.is_empty() && !name.is_empty() {
+                self.text.push(' ');
+            }
+            self.text.push_str(name);
+        }
+        let text = self.text.as_bytes();
+        if text.is_empty() {
+            Content::Other
+        } else {
+            Content::Client { text }
+        }
+    }
+}

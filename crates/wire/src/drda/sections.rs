@@ -1,0 +1,86 @@
+//! Sections of packages: what a prepared statement, and its query, is known by.
+
+use super::rows::Walk;
+use model::StatementId;
+use std::collections::HashMap;
+
+/// The sections of one connection. Holds at most [`MAXIMUM_SECTIONS`]; others are not known.
+#[derive(Debug, Default)]
+pub(super) struct Sections {
+    by_name: HashMap<Box<[u8]>, u32>,
+    known: Vec<Section>,
+    prepared: u32,
+    open: usize,
+}
+
+#[derive(Debug, Default)]
+struct Section {
+    statement: Option<StatementId>,
+    walk: Option<Walk>,
+}
+
+impl Sections {
+    /// The number of the section with this name.
+    pub(super) fn named(&mut self, name: &[u8]) -> Option<u32> {
+        let name = name.get(name.len().saturating_sub(NAME)..).unwrap_or(name);
+        if let Some(&number) = self.by_name.get(name) {
+            return Some(number);
+        }
+        if self.known.len() >= MAXIMUM_SECTIONS {
+            return None;
+        }
+        let number = u32::try_from(self.known.len()).ok()?;
+        self.by_name.insert(name.into(), number);
+        self.known.push(Section::default());
+        Some(number)
+    }
+
+    /// A statement is prepared in `section`.
+    pub(super) fn prepare(&mut self, section: Option<u32>) -> StatementId {
+        let id = StatementId(self.prepared);
+        self.prepared = self.prepared.wrapping_add(1);
+        self.close(section);
+        if let Some(section) = self.get(section) {
+            section.statement = Some(id);
+        }
+        id
+    }
+
+    /// The statement in `section`.
+    pub(super) fn statement(&mut self, section: Option<u32>) -> Option<StatementId> {
+        self.get(section)?.statement
+    }
+
+    /// The query of `section` was described.
+    pub(super) fn describe(&mut self, section: Option<u32>, walk: Option<Walk>) {
+        self.close(section);
+        if self.open >= MAXIMUM_OPEN {
+            return;
+        }
+        let opened = walk.is_some();
+        if let Some(section) = self.get(section) {
+            section.walk = walk;
+            self.open += usize::from(opened);
+        }
+    }
+
+    /// The query of `section` is over.
+    pub(super) fn close(&mut self, section: Option<u32>) {
+        let closed = self.get(section).and_then(|section| section.walk.take());
+        self.open -= usize::from(closed.is_some());
+    }
+
+    pub(super) fn walk(&mut self, section: Option<u32>) -> Option<&mut Walk> {
+        self.get(section)?.walk.as_mut()
+    }
+
+    fn get(&mut self, section: Option<u32>) -> Option<&mut Section> {
+        self.known.get_mut(usize::try_from(section?).ok()?)
+    }
+}
+
+const MAXIMUM_SECTIONS: usize = 8192;
+/// Queries whose rows are counted at once.
+const MAXIMUM_OPEN: usize = 64;
+/// Last bytes of a section's name that tell it apart: collection, package, token and number.
+const NAME: usize = 64;
