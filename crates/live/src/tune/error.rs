@@ -24,7 +24,7 @@ pub enum TuneError {
     NoScratch {
         /// Its name.
         scratch: String,
-        /// The server's code: an SQLSTATE, or MySQL's number.
+        /// The server's code: an SQLSTATE, or MySQL's number and one.
         code: String,
         /// What it says, without what it quotes.
         text: String,
@@ -64,7 +64,7 @@ pub enum TuneError {
     Statement {
         /// What was being done.
         doing: String,
-        /// The server's code: an SQLSTATE, or MySQL's number.
+        /// The server's code: an SQLSTATE, or MySQL's number and one.
         code: String,
         /// What it says, without what it quotes.
         text: String,
@@ -151,7 +151,8 @@ impl TuneError {
 
 /// By SQLSTATE (PostgreSQL manual, appendix A) or MySQL's number.
 fn no_scratch_hint(code: &str) -> Option<String> {
-    let hint = match code {
+    // MySQL's number comes with an SQLSTATE that says less.
+    let hint = match code.split('/').next().unwrap_or(code) {
         "42501" => "the user needs it: grant create on database ... to ...",
         "1044" | "1045" | "1142" => "the user needs it: grant all on `longwire\\_tune\\_%`.* to ...",
         "25006" | "1290" | "1836" => "the server is read-only: tune against the primary, or a copy of it",

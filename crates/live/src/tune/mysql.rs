@@ -25,7 +25,7 @@ impl Database for MySql {
     type Replies = MysqlReplies;
     const WAYS: &'static [WayRow<MysqlReplies>] = WAYS;
     const GOODBYE: &'static [u8] = mysql::GOODBYE;
-    const TAKEN: &'static [&'static str] = &["1007"];
+    const TAKEN: &'static [&'static str] = &["1007/HY000"];
     const TRANSACTION: [&'static str; 2] = ["begin", "commit"];
 
     fn ask(talk: &mut Conversation<'_>, statement: &str) -> Result<(), TuneError> {

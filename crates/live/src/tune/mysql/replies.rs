@@ -259,11 +259,15 @@ fn refused(body: &[u8]) -> Refused {
     };
     let text = body.get(3..).unwrap_or_default();
     // `#` and an SQLSTATE come before the text.
-    let text = text
+    let (state, text) = text
         .strip_prefix(b"#")
-        .map_or(text, |rest| rest.get(5..).unwrap_or_default());
+        .and_then(|rest| rest.split_at_checked(5))
+        .unwrap_or((b"", text));
     Refused {
-        code: code.to_string(),
+        code: match state {
+            b"" => code.to_string(),
+            state => format!("{code}/{}", String::from_utf8_lossy(state)),
+        },
         text: without_values(text),
     }
 }
@@ -330,7 +334,7 @@ mod tests {
         let refused = MysqlReplies::default().take(&packet).expect_err("an error");
         assert_eq!(
             (refused.code.as_str(), refused.text.as_str()),
-            ("1062", "Duplicate entry '?' for key")
+            ("1062/23000", "Duplicate entry '?' for key")
         );
     }
 }
