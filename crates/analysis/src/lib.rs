@@ -7,6 +7,7 @@
 #![forbid(unsafe_code)]
 
 pub mod fact;
+pub mod findings;
 pub mod fingerprint;
 pub mod operations;
 pub mod overview;

@@ -1,0 +1,134 @@
+//! Findings: what is wasteful in the traffic, and what its remedy would save.
+//!
+//! [`Findings`] is given every fact and every operation. For each operation [`look`] lists the turns of its database connections;
+//! then the kinds look at it one after another, in the order of [`KINDS`], each in a file of its own. A kind notes what it
+//! found in the [`ledger`] and claims the turns it tells of: no later kind tells of them again, so that savings may be added.
+//! At the end the ledger drops what is too little to tell, or may be no waste at all, prices the rest, and names the remedy
+//! for the driver that was seen.
+//!
+//! What each kind means, and how it misleads: docs/findings.md.
+
+mod ack_stall;
+mod clients;
+mod codes;
+mod compression_not_asked;
+mod control_turns;
+mod ledger;
+mod listener_turn;
+mod look;
+mod loops;
+mod n_plus_one;
+mod no_compression;
+mod one_shot_prepare;
+mod reconnect;
+mod remedies;
+mod repeated_read;
+mod row_by_row;
+mod sequential;
+mod small_fetch;
+mod software;
+mod unrewritten_batch;
+mod window_limited;
+
+use crate::fact::Fact;
+use clients::Clients;
+use codes::Codes;
+use ledger::Ledger;
+use look::{Look, Turns};
+use model::{BitRate, Finding, Operation};
+use std::time::Duration;
+
+/// The distances at which savings are told.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct Distances {
+    /// Round trips; ascending.
+    pub rtts: Vec<Duration>,
+    /// Rate of the link, where it is known: what compression would save is told only then.
+    pub rate: Option<BitRate>,
+}
+
+/// Looks for waste in facts and operations as they come.
+///
+/// Memory: a few notes for each of at most [`clients::MOST_CONNECTIONS`] connections, [`codes::MOST_CODES`] fingerprints and
+/// [`ledger::MOST_ENTRIES`] findings, and the turns of one operation.
+#[derive(Debug)]
+pub struct Findings {
+    distances: Distances,
+    clients: Clients,
+    codes: Codes,
+    ledger: Ledger,
+    turns: Turns,
+}
+
+/// What was found.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct Found {
+    /// What costs most at the longest round trip asked first.
+    pub findings: Vec<Finding>,
+    /// Findings that there was no room for.
+    pub left_out: u64,
+}
+
+/// One kind's look at an operation.
+type Kind = fn(&mut Look<'_>);
+
+/// The kinds that look at operations, those first whose claim goes before that of others.
+const KINDS: [Kind; 11] = [
+    reconnect::look,
+    listener_turn::look,
+    row_by_row::look,
+    small_fetch::look,
+    n_plus_one::look,
+    repeated_read::look,
+    one_shot_prepare::look,
+    control_turns::look,
+    sequential::look,
+    ack_stall::look,
+    window_limited::look,
+];
+
+impl Findings {
+    /// Nothing found yet.
+    pub fn new(distances: Distances) -> Self {
+        Self {
+            distances,
+            clients: Clients::default(),
+            codes: Codes::default(),
+            ledger: Ledger::default(),
+            turns: Turns::default(),
+        }
+    }
+
+    /// Takes the next fact; before the operations that follow from it.
+    pub fn fact(&mut self, fact: &Fact) {
+        self.clients.fact(fact);
+        if let Fact::Closed(outcome) = fact {
+            compression_not_asked::look(outcome, &mut self.ledger);
+        }
+    }
+
+    /// Takes the next operation, or part of one.
+    pub fn operation(&mut self, operation: &Operation) {
+        self.turns.list(operation, &mut self.codes);
+        let mut look = Look {
+            operation,
+            turns: &mut self.turns,
+            clients: &self.clients,
+            ledger: &mut self.ledger,
+        };
+        for kind in KINDS {
+            kind(&mut look);
+        }
+        if let Some(rate) = self.distances.rate {
+            no_compression::look(&mut look, rate);
+        }
+    }
+
+    /// The run is over.
+    pub fn finish(self) -> Found {
+        self.ledger.finish(&self.clients, &self.distances.rtts)
+    }
+}
+
+#[cfg(test)]
+mod tests;

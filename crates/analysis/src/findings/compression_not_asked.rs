@@ -1,0 +1,35 @@
+//! A driver that can compress and did not ask for it.
+//!
+//! KingbaseES's JDBC driver asks in its start-up message (`comm_compress` of 8.6, `compress_level` of 9.0) when its property `zipLevel` is set. The
+//! property is case-sensitive: `ziplevel` is ignored without a word, and on the wire looks like no property at all. So all that can be told is that
+//! it did not ask.
+
+use super::ledger::{Ledger, Waste};
+use model::{ConnectionOutcome, FindingKind};
+use std::sync::Arc;
+
+pub(super) fn look(outcome: &ConnectionOutcome, ledger: &mut Ledger) {
+    let can_compress = outcome
+        .driver
+        .as_deref()
+        .is_some_and(|driver| driver.contains("Kingbase8 JDBC"));
+    let asked = outcome
+        .settings
+        .iter()
+        .any(|(name, value)| ASKING.contains(&&**name) && &**value != "0");
+    if can_compress && !asked {
+        let name: Arc<str> = format!("connection to {}", outcome.server).into();
+        let waste = Waste {
+            count: 1,
+            ..Waste::of(
+                FindingKind::CompressionNotAsked,
+                outcome.id,
+                outcome.decoding.protocol,
+            )
+        };
+        ledger.note_named(waste, &name, None);
+    }
+}
+
+/// Start-up parameters that ask for it.
+const ASKING: [&str; 2] = ["comm_compress", "compress_level"];

@@ -1,0 +1,219 @@
+//! What was found, summed over operations; at the end: what is enough to tell, what it costs, what to do.
+
+use super::clients::Clients;
+use super::loops::Evidence;
+use super::remedies;
+use super::software::Software;
+use super::{Found, unrewritten_batch};
+use model::{ConnectionId, Finding, FindingKind, Fingerprint, Operation, Protocol, Saving, Timestamp};
+use std::cmp::Reverse;
+use std::collections::HashMap;
+use std::sync::Arc;
+use std::time::Duration;
+
+/// Waste in one operation.
+#[derive(Debug, Clone)]
+pub(super) struct Waste {
+    pub(super) kind: FindingKind,
+    pub(super) fingerprint: Option<Fingerprint>,
+    pub(super) connection: ConnectionId,
+    pub(super) protocol: Protocol,
+    pub(super) dependent: Option<bool>,
+    pub(super) count: u64,
+    pub(super) turns: u64,
+    pub(super) saves_turns: u64,
+    /// Round trips saved that are no turns.
+    pub(super) saves_waits: u64,
+    /// Time saved whatever the distance.
+    pub(super) spares: Duration,
+    pub(super) evidence: Evidence,
+    /// A loop so tight that it may be a driver's own.
+    pub(super) may_be_drivers: bool,
+}
+
+impl Waste {
+    /// Of a kind on a connection, nothing counted yet.
+    pub(super) fn of(kind: FindingKind, connection: ConnectionId, protocol: Protocol) -> Self {
+        Self {
+            kind,
+            fingerprint: None,
+            connection,
+            protocol,
+            dependent: None,
+            count: 0,
+            turns: 0,
+            saves_turns: 0,
+            saves_waits: 0,
+            spares: Duration::ZERO,
+            evidence: Evidence::Sure,
+            may_be_drivers: false,
+        }
+    }
+}
+
+/// All waste by kind, statement and operation name.
+#[derive(Debug, Default)]
+pub(super) struct Ledger {
+    entries: HashMap<Key, Entry>,
+    left_out: u64,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+struct Key {
+    kind: FindingKind,
+    fingerprint: Option<Fingerprint>,
+    name: Arc<str>,
+}
+
+/// The sum of what was noted under one key.
+#[derive(Debug)]
+struct Entry {
+    first: Waste,
+    operations: u64,
+    last_operation: Option<u64>,
+    /// Until when operations with weak evidence went on.
+    weak_until: Timestamp,
+    /// All evidence is weak.
+    is_weak: bool,
+    /// Operations with weak evidence ran side by side: clients of a pool, perhaps.
+    is_side_by_side: bool,
+}
+
+/// Most findings kept apart.
+pub(super) const MOST_ENTRIES: usize = 4096;
+
+impl Ledger {
+    /// Notes waste of an operation.
+    pub(super) fn note(&mut self, waste: Waste, operation: &Operation) {
+        self.note_named(waste, &operation.name, Some(operation));
+    }
+
+    /// Notes waste that belongs to no operation under a name of its own.
+    pub(super) fn note_named(&mut self, waste: Waste, name: &Arc<str>, operation: Option<&Operation>) {
+        let key = Key {
+            kind: waste.kind,
+            fingerprint: waste.fingerprint.clone(),
+            name: name.clone(),
+        };
+        if self.entries.len() >= MOST_ENTRIES && !self.entries.contains_key(&key) {
+            self.left_out += 1;
+            return;
+        }
+        let entry = self.entries.entry(key);
+        let entry = entry
+            .and_modify(|entry| entry.add(&waste))
+            .or_insert_with(|| Entry {
+                is_weak: waste.evidence == Evidence::Weak,
+                first: waste,
+                operations: 0,
+                last_operation: None,
+                weak_until: Timestamp::default(),
+                is_side_by_side: false,
+            });
+        let id = operation.map(|operation| operation.id);
+        if id.is_none() || entry.last_operation != id {
+            entry.operations += 1;
+            if let Some(operation) = operation {
+                entry.is_side_by_side |= operation.at < entry.weak_until;
+                entry.weak_until = entry.weak_until.max(operation.at.after(operation.duration));
+            }
+        }
+        entry.last_operation = id;
+    }
+
+    /// What is enough to tell, priced; what costs most first.
+    pub(super) fn finish(self, clients: &Clients, rtts: &[Duration]) -> Found {
+        let entries = self.entries.into_iter();
+        let mut findings: Vec<Finding> = entries
+            .filter_map(|(key, entry)| finding(key, entry, clients, rtts))
+            .collect();
+        findings.sort_by(|one, other| order(one).cmp(&order(other)));
+        Found {
+            findings,
+            left_out: self.left_out,
+        }
+    }
+}
+
+impl Entry {
+    fn add(&mut self, waste: &Waste) {
+        let sum = &mut self.first;
+        sum.count += waste.count;
+        sum.turns += waste.turns;
+        sum.saves_turns += waste.saves_turns;
+        sum.saves_waits += waste.saves_waits;
+        sum.spares += waste.spares;
+        sum.may_be_drivers &= waste.may_be_drivers;
+        sum.dependent = sum.dependent.zip(waste.dependent).map(|(one, other)| one | other);
+        self.is_weak &= waste.evidence == Evidence::Weak;
+    }
+}
+
+fn order(finding: &Finding) -> (Reverse<Duration>, Reverse<u64>, FindingKind, Option<&str>, &str) {
+    (
+        Reverse(finding.most()),
+        Reverse(finding.count),
+        finding.kind,
+        finding.fingerprint.as_deref(),
+        &finding.operation_name,
+    )
+}
+
+fn finding(key: Key, entry: Entry, clients: &Clients, rtts: &[Duration]) -> Option<Finding> {
+    let sum = entry.first;
+    let introduced = clients.introduced(sum.connection);
+    let software = introduced.map_or(Software::of_protocol(sum.protocol), |introduced| {
+        introduced.software
+    });
+    if entry.is_weak && (entry.is_side_by_side || software == Software::LoadGenerator) {
+        return None;
+    }
+    if sum.count < least(key.kind) {
+        return None;
+    }
+    let kind = match key.kind {
+        FindingKind::RowByRow if sum.may_be_drivers && unrewritten_batch::is_usual_of(software) => {
+            FindingKind::UnrewrittenBatch
+        }
+        kind => kind,
+    };
+    let waits = u32::try_from(sum.saves_turns + sum.saves_waits).unwrap_or(u32::MAX);
+    Some(Finding {
+        remedy: remedies::of(kind, software, key.fingerprint.as_deref(), sum.dependent),
+        kind,
+        fingerprint: key.fingerprint,
+        operation_name: key.name,
+        operations: entry.operations,
+        dependent: sum.dependent,
+        count: sum.count,
+        turns: sum.turns,
+        saves_turns: sum.saves_turns,
+        savings: rtts
+            .iter()
+            .map(|&rtt| Saving {
+                rtt,
+                saves: rtt.saturating_mul(waits) + sum.spares,
+            })
+            .collect(),
+        driver: introduced.and_then(|introduced| introduced.driver.clone()),
+    })
+}
+
+/// How often a kind has to be seen to be told: what was seen once may not come again.
+const fn least(kind: FindingKind) -> u64 {
+    match kind {
+        FindingKind::NPlusOne
+        | FindingKind::RowByRow
+        | FindingKind::UnrewrittenBatch
+        | FindingKind::Reconnect
+        | FindingKind::ControlTurns
+        | FindingKind::Sequential
+        | FindingKind::AckStall => 5,
+        FindingKind::OneShotPrepare | FindingKind::RepeatedRead => 3,
+        FindingKind::SmallFetch => 2,
+        FindingKind::NoCompression
+        | FindingKind::WindowLimited
+        | FindingKind::ListenerTurn
+        | FindingKind::CompressionNotAsked => 1,
+    }
+}

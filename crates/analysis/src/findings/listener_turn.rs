@@ -1,0 +1,33 @@
+//! A listener that answers a connection with RESEND or REDIRECT: a turn more before the login.
+//!
+//! Oracle's connect takes one turn; each further exchange of the connect phase is one that the listener asked for. Not told of connections
+//! that [`super::reconnect`] claims whole.
+
+use super::ledger::Waste;
+use super::look::Look;
+use model::{ConnectionId, FindingKind, Phase, Protocol};
+
+pub(super) fn look(look: &mut Look<'_>) {
+    let mut connects: Vec<(ConnectionId, u64)> = Vec::new();
+    for step in &look.operation.steps {
+        let exchange = &step.exchange;
+        if step.protocol != Protocol::Oracle || exchange.phase != Phase::Connect || exchange.is_handshake() {
+            continue;
+        }
+        let place = connects.iter().rposition(|(id, _)| *id == exchange.connection);
+        match place {
+            Some(place) => connects[place].1 += u64::from(exchange.turns),
+            None => connects.push((exchange.connection, u64::from(exchange.turns))),
+        }
+    }
+    for (connection, turns) in connects {
+        if turns > 1 && !look.clients.is_reopened(connection) {
+            look.note(Waste {
+                count: turns - 1,
+                turns,
+                saves_turns: turns - 1,
+                ..Waste::of(FindingKind::ListenerTurn, connection, Protocol::Oracle)
+            });
+        }
+    }
+}

@@ -1,0 +1,200 @@
+//! The turns of one operation's database connections, as findings look at them.
+
+use super::clients::Clients;
+use super::codes::{Code, Codes};
+use super::ledger::{Ledger, Waste};
+use crate::verb::Verb;
+use model::{
+    ConnectionId, Exchange, FindingKind, Operation, OperationKind, OperationStep, Phase, TransactionState,
+};
+use std::ops::Range;
+use std::time::Duration;
+
+/// What a turn is spent on.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Task {
+    /// A statement runs.
+    Execute,
+    /// A statement is prepared, and does not run in the same turn.
+    Prepare,
+    /// Further rows are asked for.
+    Fetch,
+    /// Nothing that can be told: a ping, perhaps.
+    Nothing,
+}
+
+/// One turn (or an exchange of several) in the work of a database connection.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Turn {
+    /// Its step in the operation.
+    pub(super) step: usize,
+    pub(super) connection: ConnectionId,
+    pub(super) code: Option<Code>,
+    pub(super) task: Task,
+    /// One statement that reads or writes, alone, in one turn, without an error.
+    pub(super) is_plain: bool,
+    /// A transaction is open after it.
+    pub(super) is_open: bool,
+    /// Time of the client before it.
+    pub(super) gap: Duration,
+    /// A finding tells of it.
+    pub(super) is_claimed: bool,
+}
+
+impl Turn {
+    /// Whether two turns do the same.
+    pub(super) fn repeats(&self, other: &Self) -> bool {
+        self.task == other.task
+            && self.is_plain == other.is_plain
+            && self.code.is_some()
+            && self.code.map(|code| code.number) == other.code.map(|code| code.number)
+    }
+
+    pub(super) fn verb(&self) -> Option<Verb> {
+        self.code.map(|code| code.verb)
+    }
+
+    /// A plain statement of this verb that nobody has claimed.
+    pub(super) fn is_free(&self, verb: Verb) -> bool {
+        self.is_plain && !self.is_claimed && self.verb() == Some(verb)
+    }
+}
+
+/// The turns of an operation, connection by connection. Kept from operation to operation for its memory.
+#[derive(Debug, Default)]
+pub(super) struct Turns {
+    pub(super) all: Vec<Turn>,
+    /// The turns of each connection.
+    pub(super) lanes: Vec<Range<usize>>,
+}
+
+impl Turns {
+    /// Lists those of an operation.
+    pub(super) fn list(&mut self, operation: &Operation, codes: &mut Codes) {
+        self.all.clear();
+        self.lanes.clear();
+        for (index, step) in operation.steps.iter().enumerate() {
+            let exchange = &step.exchange;
+            if exchange.phase != Phase::Work || !step.protocol.is_database() {
+                continue;
+            }
+            if exchange.turns == 0 {
+                self.join(exchange);
+            } else {
+                self.all.push(turn(index, step, codes));
+            }
+        }
+        if operation.connections > 1 {
+            self.all.sort_by_key(|turn| turn.connection);
+        }
+        self.cut_lanes();
+    }
+
+    /// A statement that was sent without waiting makes the turn it belongs to one of several statements.
+    fn join(&mut self, exchange: &Exchange) {
+        if exchange.executions == 0 && exchange.asked.prepares == 0 && exchange.asked.fetches == 0 {
+            return;
+        }
+        let last = self
+            .all
+            .iter_mut()
+            .rev()
+            .find(|turn| turn.connection == exchange.connection);
+        if let Some(last) = last {
+            last.is_plain = false;
+        }
+    }
+
+    fn cut_lanes(&mut self) {
+        let mut from = 0;
+        for (index, turn) in self.all.iter().enumerate() {
+            let next = self.all.get(index + 1);
+            if next.is_none_or(|next| next.connection != turn.connection) {
+                self.lanes.push(from..index + 1);
+                from = index + 1;
+            }
+        }
+    }
+}
+
+fn turn(index: usize, step: &OperationStep, codes: &mut Codes) -> Turn {
+    let exchange = &step.exchange;
+    let asked = &exchange.asked;
+    let code = exchange
+        .fingerprint
+        .as_ref()
+        .and_then(|fingerprint| codes.of(fingerprint));
+    let task = match () {
+        () if exchange.executions > 0 => Task::Execute,
+        () if asked.fetches > 0 => Task::Fetch,
+        () if asked.prepares > 0 => Task::Prepare,
+        () => Task::Nothing,
+    };
+    let verb = code.map(|code| code.verb);
+    Turn {
+        step: index,
+        connection: exchange.connection,
+        code,
+        task,
+        is_plain: task == Task::Execute
+            && exchange.executions == 1
+            && exchange.turns == 1
+            && asked.sets <= 1
+            && asked.fetches == 0
+            && exchange.error.is_none()
+            && matches!(verb, Some(Verb::Read | Verb::Write)),
+        is_open: exchange.transaction == Some(TransactionState::Open),
+        gap: step.client_before,
+        is_claimed: false,
+    }
+}
+
+/// One operation, and where to note what is found in it.
+pub(super) struct Look<'a> {
+    pub(super) operation: &'a Operation,
+    pub(super) turns: &'a mut Turns,
+    pub(super) clients: &'a Clients,
+    pub(super) ledger: &'a mut Ledger,
+}
+
+impl Look<'_> {
+    /// Whether the operation is what somebody waits for as a whole, rather than all that a connection did.
+    pub(super) fn is_one_piece(&self) -> bool {
+        matches!(
+            self.operation.kind,
+            OperationKind::Http | OperationKind::Transaction
+        )
+    }
+
+    pub(super) fn exchange(&self, turn: usize) -> Option<&Exchange> {
+        let turn = self.turns.all.get(turn)?;
+        self.operation.steps.get(turn.step).map(|step| &step.exchange)
+    }
+
+    /// Claims a turn for a finding.
+    pub(super) fn claim(&mut self, turn: usize) {
+        if let Some(turn) = self.turns.all.get_mut(turn) {
+            turn.is_claimed = true;
+        }
+    }
+
+    /// Waste of a kind, of a turn's statement on its connection; nothing counted yet.
+    pub(super) fn waste(&self, kind: FindingKind, turn: usize) -> Option<Waste> {
+        let turn = self.turns.all.get(turn)?;
+        let step = self.operation.steps.get(turn.step)?;
+        Some(Waste {
+            fingerprint: step.exchange.fingerprint.clone(),
+            ..Waste::of(kind, turn.connection, step.protocol)
+        })
+    }
+
+    /// Notes waste in this operation.
+    pub(super) fn note(&mut self, waste: Waste) {
+        self.ledger.note(waste, self.operation);
+    }
+
+    /// The turns of the operation's connection with this number, from 0; absent past the last.
+    pub(super) fn lane(&self, number: usize) -> Option<Range<usize>> {
+        self.turns.lanes.get(number).cloned()
+    }
+}

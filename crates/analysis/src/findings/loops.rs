@@ -1,0 +1,142 @@
+//! Statements that follow each other in a circle: the loops of a program, as the wire shows them.
+//!
+//! A loop alone is no waste: pages that ask one statement each on a kept connection look the same. What makes it one:
+//! 1. Its operation is what somebody waits for (an HTTP request, a transaction), or all of it is in one transaction.
+//! 2. Or the statement before it replied as many rows as the loop goes round, and the client hardly paused.
+//! 3. Or the client hardly computed between the turns ([`TIGHT`]). That is weak evidence: a load generator does so too, and
+//!    so do many clients of one pool. The ledger drops it where such are seen.
+
+use super::look::{Look, Task, Turn};
+use crate::verb::Verb;
+use std::ops::Range;
+use std::time::Duration;
+
+/// Turns that repeat.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct Loop {
+    /// Its first turn.
+    pub(super) start: usize,
+    /// Turns of one round.
+    pub(super) period: usize,
+    /// How often it goes round.
+    pub(super) rounds: usize,
+}
+
+/// How sure it is that a loop is one.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Evidence {
+    /// By what it is part of.
+    Sure,
+    /// By the client's haste alone.
+    Weak,
+}
+
+/// Rounds from which on turns that repeat are a loop.
+pub(super) const LEAST_ROUNDS: usize = 5;
+
+/// Most turns of one round.
+const LONGEST_PERIOD: usize = 4;
+
+/// A client that computes no longer than this between turns goes round in a loop of its own.
+pub(super) const TIGHT: Duration = Duration::from_micros(300);
+
+/// A client that pauses longer than this between turns does not loop over a result.
+const LONGEST_PAUSE: Duration = Duration::from_millis(50);
+
+/// Most rows each, on average, that a statement replies or changes in a loop over single rows.
+const MOST_ROWS: u64 = 20;
+
+impl Loop {
+    /// The turns of its `place` in the round, one a round.
+    pub(super) fn turns(self, place: usize) -> impl Iterator<Item = usize> {
+        (0..self.rounds).map(move |round| self.start + round * self.period + place)
+    }
+
+    /// All its turns.
+    pub(super) fn all(self) -> Range<usize> {
+        self.start..self.start + self.rounds * self.period
+    }
+}
+
+/// The next loop in `turns` from `from` on; a transaction's end ends a loop too.
+pub(super) fn next(turns: &[Turn], from: usize, end: usize) -> Option<Loop> {
+    (from..end).find_map(|start| {
+        (1..=LONGEST_PERIOD).find_map(|period| {
+            let rounds = rounds(turns, start, end, period);
+            (rounds >= LEAST_ROUNDS).then_some(Loop {
+                start,
+                period,
+                rounds,
+            })
+        })
+    })
+}
+
+fn rounds(turns: &[Turn], start: usize, end: usize, period: usize) -> usize {
+    let may_loop = |turn: &Turn| turn.code.is_some_and(|code| code.bounds.is_none());
+    let first_round = turns.get(start..(start + period).min(end)).unwrap_or_default();
+    if first_round.len() < period || !first_round.iter().all(may_loop) {
+        return 0;
+    }
+    let same = (start + period..end)
+        .take_while(|&index| {
+            let (Some(now), Some(before)) = (turns.get(index), turns.get(index - period)) else {
+                return false;
+            };
+            may_loop(now) && now.repeats(before)
+        })
+        .count();
+    1 + same / period
+}
+
+/// Whether the loop is waste of a program's, and how sure that is.
+pub(super) fn evidence(look: &Look<'_>, found: Loop, lane_start: usize) -> Option<Evidence> {
+    let turns = look.turns.all.get(found.all())?;
+    if look.is_one_piece() || turns.iter().all(|turn| turn.is_open) {
+        return Some(Evidence::Sure);
+    }
+    let pause = median_gap(turns);
+    let rounds = found.rounds as u64;
+    let parent = parent_rows(look, found, lane_start);
+    if pause <= LONGEST_PAUSE && parent.is_some_and(|rows| rows.abs_diff(rounds) <= 1 + rounds / 10) {
+        return Some(Evidence::Sure);
+    }
+    (pause <= TIGHT).then_some(Evidence::Weak)
+}
+
+/// Rows of the read before the loop.
+fn parent_rows(look: &Look<'_>, found: Loop, lane_start: usize) -> Option<u64> {
+    let before = (lane_start..found.start).rev().find(|&index| {
+        look.turns
+            .all
+            .get(index)
+            .is_some_and(|turn| turn.task == Task::Execute)
+    })?;
+    let turn = look.turns.all.get(before)?;
+    let exchange = look.exchange(before)?;
+    (turn.verb() == Some(Verb::Read)).then_some(exchange.rows?)
+}
+
+/// The median of the client's time before each turn but the first.
+pub(super) fn median_gap(turns: &[Turn]) -> Duration {
+    let mut gaps: Vec<Duration> = turns.iter().skip(1).map(|turn| turn.gap).collect();
+    let middle = gaps.len() / 2;
+    if gaps.is_empty() {
+        return Duration::ZERO;
+    }
+    *gaps.select_nth_unstable(middle).1
+}
+
+/// Whether the turns reply or change few rows each.
+pub(super) fn has_few_rows(look: &Look<'_>, turns: impl Iterator<Item = usize>) -> bool {
+    let mut count = 0;
+    let mut rows = 0;
+    for turn in turns {
+        count += 1;
+        rows += look
+            .exchange(turn)
+            .and_then(|exchange| exchange.rows)
+            .unwrap_or(0);
+    }
+    rows <= MOST_ROWS * count
+}

@@ -1,0 +1,88 @@
+//! The same read again and again in an operation, for a row (or few) each.
+//!
+//! 1. A loop that reads few rows each round ([`loops`]) is one. Independent: nothing else runs between its rounds, so that no
+//!    round can need what another statement replied. Dependent: other statements run in every round.
+//! 2. In an operation that somebody waits for as a whole, [`loops::LEAST_ROUNDS`] reads with one fingerprint and few rows each are one
+//!    wherever they stand: dependent, as far as the wire can tell.
+//!
+//! Saved are all turns but one: the rows asked for at once.
+
+use super::ledger::Waste;
+use super::look::Look;
+use super::loops::{self, Evidence, Loop};
+use crate::verb::Verb;
+use model::FindingKind;
+use std::ops::Range;
+
+pub(super) fn look(look: &mut Look<'_>) {
+    let mut number = 0;
+    while let Some(lane) = look.lane(number) {
+        number += 1;
+        of_loops(look, &lane);
+        if look.is_one_piece() {
+            scattered(look, lane);
+        }
+    }
+}
+
+fn of_loops(look: &mut Look<'_>, lane: &Range<usize>) {
+    let mut from = lane.start;
+    while let Some(found) = loops::next(&look.turns.all, from, lane.end) {
+        from = found.all().end;
+        if let Some(evidence) = loops::evidence(look, found, lane.start) {
+            of_loop(look, found, evidence);
+        }
+    }
+}
+
+fn of_loop(look: &mut Look<'_>, found: Loop, evidence: Evidence) {
+    let executing = (0..found.period)
+        .filter(|place| look.turns.all[found.start + place].is_plain)
+        .count();
+    for place in 0..found.period {
+        let turns: Vec<usize> = found.turns(place).collect();
+        let are_reads = turns.iter().all(|&turn| look.turns.all[turn].is_free(Verb::Read));
+        if are_reads && loops::has_few_rows(look, turns.iter().copied()) {
+            note(look, &turns, executing > 1, evidence);
+        }
+    }
+}
+
+/// Reads of one fingerprint anywhere in the lane.
+fn scattered(look: &mut Look<'_>, lane: Range<usize>) {
+    let mut reads: Vec<(u32, usize)> = lane
+        .filter(|&turn| look.turns.all[turn].is_free(Verb::Read))
+        .filter_map(|turn| Some((look.turns.all[turn].code?.number, turn)))
+        .collect();
+    if reads.len() < loops::LEAST_ROUNDS {
+        return;
+    }
+    reads.sort_unstable();
+    for same in reads.chunk_by(|one, other| one.0 == other.0) {
+        let turns: Vec<usize> = same.iter().map(|&(_, turn)| turn).collect();
+        if turns.len() >= loops::LEAST_ROUNDS && loops::has_few_rows(look, turns.iter().copied()) {
+            note(look, &turns, true, Evidence::Sure);
+        }
+    }
+}
+
+fn note(look: &mut Look<'_>, turns: &[usize], dependent: bool, evidence: Evidence) {
+    let Some(waste) = turns
+        .first()
+        .and_then(|&turn| look.waste(FindingKind::NPlusOne, turn))
+    else {
+        return;
+    };
+    let count = turns.len() as u64;
+    for &turn in turns {
+        look.claim(turn);
+    }
+    look.note(Waste {
+        dependent: Some(dependent),
+        count,
+        turns: count,
+        saves_turns: count - 1,
+        evidence,
+        ..waste
+    });
+}

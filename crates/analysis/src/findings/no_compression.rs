@@ -1,0 +1,50 @@
+//! Much compressible data on a slow link.
+//!
+//! Claimed only where both are known: the link's rate, and how small the bytes become, measured while they passed (`--levels`). Saved is the
+//! time of the bytes on the link less that of the compressed ones and of compressing, at the level that saves most.
+
+use super::ledger::Waste;
+use super::look::Look;
+use super::loops::Evidence;
+use model::{BitRate, FindingKind};
+use std::collections::BTreeMap;
+use std::time::Duration;
+
+/// What is saved has to be this part of the time of the bytes as they are, at least.
+const LEAST_SHARE: u32 = 5;
+
+pub(super) fn look(look: &mut Look<'_>, rate: BitRate) {
+    let mut plain = Duration::ZERO;
+    let mut at_level: BTreeMap<u8, Duration> = BTreeMap::new();
+    let mut first = None;
+    let mut exchanges = 0;
+    for step in look
+        .operation
+        .steps
+        .iter()
+        .filter(|step| step.protocol.is_database())
+    {
+        let exchange = &step.exchange;
+        let Some(levels) = &exchange.levels else { continue };
+        exchanges += 1;
+        first.get_or_insert((exchange.connection, step.protocol));
+        plain += rate.time_for(exchange.request_bytes + exchange.reply_bytes);
+        for level in levels.iter() {
+            let bytes: u64 = level.tunnel_bytes.iter().sum();
+            let computing: Duration = level.compressing.iter().chain(&level.turning_back).sum();
+            *at_level.entry(level.level).or_default() += rate.time_for(bytes) + computing;
+        }
+    }
+    let (Some((connection, protocol)), Some(&best)) = (first, at_level.values().min()) else {
+        return;
+    };
+    let spares = plain.saturating_sub(best);
+    if spares * LEAST_SHARE >= plain && !spares.is_zero() {
+        look.note(Waste {
+            count: exchanges,
+            spares,
+            evidence: Evidence::Sure,
+            ..Waste::of(FindingKind::NoCompression, connection, protocol)
+        });
+    }
+}

@@ -1,0 +1,61 @@
+//! A connection made, and logged in, again and again.
+//!
+//! A connection counts when an earlier one of the same client host to the same server had been closed before it was opened, and it
+//! did little ([`MOST_WORK`]). Saved are all its turns of connect, tls and login: a pool keeps connections.
+
+use super::ledger::Waste;
+use super::look::Look;
+use model::{ConnectionId, FindingKind, Phase, Protocol};
+
+/// Turns of work that are worth a connection of their own.
+const MOST_WORK: u64 = 50;
+
+pub(super) fn look(look: &mut Look<'_>) {
+    let mut made: Vec<Made> = Vec::new();
+    let steps = look
+        .operation
+        .steps
+        .iter()
+        .filter(|step| step.protocol.is_database());
+    for step in steps {
+        let exchange = &step.exchange;
+        if !look.clients.is_reopened(exchange.connection) {
+            continue;
+        }
+        let place = made
+            .iter()
+            .rposition(|made| made.connection == exchange.connection);
+        match (place, exchange.phase) {
+            (Some(place), Phase::Work) => made[place].work += u64::from(exchange.turns),
+            (Some(place), Phase::Connect | Phase::Tls | Phase::Login) => {
+                made[place].setup += u64::from(exchange.turns);
+            }
+            (None, Phase::Connect | Phase::Tls | Phase::Login) if made.len() < MOST_MADE => made.push(Made {
+                connection: exchange.connection,
+                protocol: step.protocol,
+                setup: u64::from(exchange.turns),
+                work: 0,
+            }),
+            _ => {}
+        }
+    }
+    for made in made.iter().filter(|made| made.work <= MOST_WORK) {
+        look.note(Waste {
+            count: 1,
+            turns: made.setup,
+            saves_turns: made.setup,
+            ..Waste::of(FindingKind::Reconnect, made.connection, made.protocol)
+        });
+    }
+}
+
+/// A connection that was made in the operation.
+struct Made {
+    connection: ConnectionId,
+    protocol: Protocol,
+    setup: u64,
+    work: u64,
+}
+
+/// Connections of one operation that are looked at.
+const MOST_MADE: usize = 256;

@@ -1,0 +1,379 @@
+//! What to do about a finding, in the words of the driver that was seen.
+//!
+//! The first row of [`REMEDIES`] that fits counts: those for one software stand before those for all. Spellings of settings are those of the drivers'
+//! manuals; their case matters.
+
+use super::software::Software;
+use model::FindingKind;
+
+/// The remedy of a kind for a software. `dependent` chooses between the words for loops.
+pub(super) fn of(
+    kind: FindingKind,
+    software: Software,
+    fingerprint: Option<&str>,
+    dependent: Option<bool>,
+) -> String {
+    let case = case(kind, fingerprint, dependent);
+    let fits = |row: &&Row| row.kind == kind && row.case.is_none_or(|wanted| Some(wanted) == case);
+    let exact = REMEDIES
+        .iter()
+        .filter(fits)
+        .find(|row| row.software.contains(&software));
+    let general = || REMEDIES.iter().filter(fits).find(|row| row.software.is_empty());
+    exact
+        .or_else(general)
+        .map_or_else(String::new, |row| row.words.to_owned())
+}
+
+/// What kinds tell apart within themselves.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Case {
+    Independent,
+    Dependent,
+    Transaction,
+    Setting,
+    Trial,
+}
+
+fn case(kind: FindingKind, fingerprint: Option<&str>, dependent: Option<bool>) -> Option<Case> {
+    match (kind, fingerprint) {
+        (FindingKind::ControlTurns, None) => Some(Case::Transaction),
+        (FindingKind::ControlTurns, Some(text)) if text.starts_with("set ") => Some(Case::Setting),
+        (FindingKind::ControlTurns, Some(_)) => Some(Case::Trial),
+        _ => dependent.map(|dependent| match dependent {
+            true => Case::Dependent,
+            false => Case::Independent,
+        }),
+    }
+}
+
+/// One remedy.
+struct Row {
+    kind: FindingKind,
+    /// Whom it is for; empty for everybody.
+    software: &'static [Software],
+    /// Absent for all cases.
+    case: Option<Case>,
+    words: &'static str,
+}
+
+const fn row(kind: FindingKind, software: &'static [Software], words: &'static str) -> Row {
+    Row {
+        kind,
+        software,
+        case: None,
+        words,
+    }
+}
+
+const fn case_row(kind: FindingKind, case: Case, software: &'static [Software], words: &'static str) -> Row {
+    Row {
+        kind,
+        software,
+        case: Some(case),
+        words,
+    }
+}
+
+use FindingKind as Kind;
+use Software as For;
+
+const REMEDIES: &[Row] = &[
+    case_row(
+        Kind::NPlusOne,
+        Case::Independent,
+        &[For::Pgjdbc, For::Kingbase, For::Postgres],
+        "Ask once for all of them: a join with the statement before, or WHERE key = ANY (?) with an array of the keys.",
+    ),
+    case_row(
+        Kind::NPlusOne,
+        Case::Independent,
+        &[For::Redis],
+        "Ask once for all of them: MGET, HMGET, or a pipeline that sends all commands before it reads a reply.",
+    ),
+    case_row(
+        Kind::NPlusOne,
+        Case::Independent,
+        &[],
+        "Ask once for all of them: a join with the statement before, or WHERE key IN (...) with all keys (an ORM's eager or batch fetching).",
+    ),
+    case_row(
+        Kind::NPlusOne,
+        Case::Dependent,
+        &[],
+        "Asked in turn with other statements, it may need what these reply: join it to them, or collect the keys first and ask once for all.",
+    ),
+    row(
+        Kind::UnrewrittenBatch,
+        &[For::ConnectorJ],
+        "MySQL Connector/J sends each row of a batch as a statement of its own: add rewriteBatchedStatements=true to the URL. Where the rows are written \
+         by executeUpdate in a loop, use addBatch and executeBatch too.",
+    ),
+    row(
+        Kind::UnrewrittenBatch,
+        &[For::Informix],
+        "Informix's JDBC driver sends each row of a batch by itself unless IFX_USEPUT=1 makes it an insert cursor: add it to the URL.",
+    ),
+    row(
+        Kind::RowByRow,
+        &[For::Pgjdbc],
+        "Use addBatch and executeBatch, which pgjdbc sends without waiting for each row (reWriteBatchedInserts=true makes one statement of many rows); \
+         for many rows CopyManager.",
+    ),
+    row(
+        Kind::RowByRow,
+        &[For::Kingbase],
+        "Use addBatch and executeBatch, which the driver sends without waiting for each row; for many rows its CopyManager.",
+    ),
+    row(
+        Kind::RowByRow,
+        &[For::MariadbJdbc],
+        "Use addBatch and executeBatch: the driver sends a batch in bulk (useBulkStmts=true), or without waiting for each row.",
+    ),
+    row(
+        Kind::RowByRow,
+        &[For::ConnectorJ],
+        "Use addBatch and executeBatch with rewriteBatchedStatements=true in the URL.",
+    ),
+    row(
+        Kind::RowByRow,
+        &[For::PythonMysql],
+        "Use executemany with INSERT ... VALUES (%s, ...), which makes one statement of many rows; for many rows LOAD DATA.",
+    ),
+    row(
+        Kind::RowByRow,
+        &[For::Postgres],
+        "Insert many rows with one statement (INSERT ... VALUES (...), (...), or SELECT from unnest of arrays), send them in pipeline mode, or use COPY.",
+    ),
+    row(
+        Kind::RowByRow,
+        &[For::Mysql, For::Mysqlnd],
+        "Insert many rows with one statement: INSERT ... VALUES (...), (...); for many rows LOAD DATA.",
+    ),
+    row(
+        Kind::RowByRow,
+        &[For::Oracle],
+        "Send the rows as an array: addBatch and executeBatch of JDBC, executemany of Python.",
+    ),
+    row(
+        Kind::RowByRow,
+        &[For::Informix],
+        "Use an insert cursor (PUT), which fills FET_BUF_SIZE bytes before it sends; in JDBC a batch with IFX_USEPUT=1.",
+    ),
+    row(
+        Kind::RowByRow,
+        &[For::Redis],
+        "Send the commands in a pipeline, or several keys with one command (MSET, HSET with several fields).",
+    ),
+    row(
+        Kind::RowByRow,
+        &[],
+        "Write many rows with one statement, or give the driver a batch of them (addBatch, executemany).",
+    ),
+    row(
+        Kind::SmallFetch,
+        &[For::Pgjdbc, For::Kingbase],
+        "Raise the fetch size: setFetchSize on the statement, or defaultRowFetchSize in the URL; 0 fetches all rows at once. The rows of a fetch are held in \
+         memory together.",
+    ),
+    row(
+        Kind::SmallFetch,
+        &[For::ConnectorJ],
+        "Leave useCursorFetch=true away, so that all rows come with the first reply, or raise setFetchSize (defaultFetchSize in the URL). The rows of a fetch \
+         are held in memory together.",
+    ),
+    row(
+        Kind::SmallFetch,
+        &[For::MariadbJdbc],
+        "Raise setFetchSize (defaultFetchSize in the URL), or leave it 0: all rows come with the first reply.",
+    ),
+    row(
+        Kind::SmallFetch,
+        &[For::Informix],
+        "Raise FET_BUF_SIZE in the URL or the environment (32767; servers since 12.10 take more).",
+    ),
+    row(
+        Kind::SmallFetch,
+        &[For::Oracle],
+        "Raise the prefetch: setFetchSize or defaultRowPrefetch of JDBC, arraysize and prefetchrows of Python.",
+    ),
+    row(
+        Kind::SmallFetch,
+        &[For::Drda],
+        "Raise setFetchSize, or the block size of queries (queryDataSize), up to what the client can hold.",
+    ),
+    row(
+        Kind::SmallFetch,
+        &[For::Postgres],
+        "Fetch more rows at a time (FETCH with a larger count; itersize of a named cursor in Python), or leave the cursor away where the client can hold all.",
+    ),
+    row(
+        Kind::SmallFetch,
+        &[],
+        "Raise the driver's fetch size as far as the client can hold the rows.",
+    ),
+    row(
+        Kind::OneShotPrepare,
+        &[For::ConnectorJ],
+        "Keep prepared statements: cachePrepStmts=true beside useServerPrepStmts=true; or leave useServerPrepStmts away, and they take one turn.",
+    ),
+    row(
+        Kind::OneShotPrepare,
+        &[For::MariadbJdbc],
+        "Keep prepared statements (cachePrepStmts=true, prepStmtCacheSize), or leave useServerPrepStmts away, and they take one turn.",
+    ),
+    row(
+        Kind::OneShotPrepare,
+        &[For::Mysqlnd],
+        "Let PDO put the values in itself (PDO::ATTR_EMULATE_PREPARES => true), or prepare once and execute often.",
+    ),
+    row(
+        Kind::OneShotPrepare,
+        &[For::Postgres],
+        "Send statement and parameters together (PQexecParams, unnamed statements), or prepare once and execute often.",
+    ),
+    row(
+        Kind::OneShotPrepare,
+        &[],
+        "Run statements that are used once without preparing them, or keep them prepared and execute them often.",
+    ),
+    case_row(
+        Kind::ControlTurns,
+        Case::Transaction,
+        &[],
+        "A transaction of one statement needs no BEGIN and COMMIT: autocommit does it in one turn. Before several statements BEGIN can be sent together with the first \
+         of them.",
+    ),
+    case_row(
+        Kind::ControlTurns,
+        Case::Setting,
+        &[For::ConnectorJ],
+        "The same setting is made again and again: useLocalSessionState=true lets the driver leave out those that change nothing.",
+    ),
+    case_row(
+        Kind::ControlTurns,
+        Case::Setting,
+        &[],
+        "The same setting is made again and again: make it once for each connection, or as a default of the user or the database.",
+    ),
+    case_row(
+        Kind::ControlTurns,
+        Case::Trial,
+        &[],
+        "Connections are tried before each use: let the pool try only those that were idle for long (HikariCP does; elsewhere a validation interval, or no test on \
+         borrow), and retry on failure.",
+    ),
+    row(
+        Kind::Reconnect,
+        &[For::Mysqlnd],
+        "Keep connections: persistent ones (p: before the host in mysqli, PDO::ATTR_PERSISTENT), or a pooler beside the application.",
+    ),
+    row(
+        Kind::Reconnect,
+        &[For::Postgres, For::Pgjdbc, For::Kingbase],
+        "Keep connections in a pool: the application's own, or pgbouncer beside the application (not beside the database: the distance would remain).",
+    ),
+    row(
+        Kind::Reconnect,
+        &[],
+        "Keep connections in a pool of the application's, or beside it.",
+    ),
+    row(
+        Kind::RepeatedRead,
+        &[],
+        "Keep the answer for as long as the operation lasts: the same question was asked again with the same answer.",
+    ),
+    row(
+        Kind::Sequential,
+        &[For::Postgres],
+        "Send them together: pipeline mode of libpq and psycopg, or several statements in one text.",
+    ),
+    row(
+        Kind::Sequential,
+        &[For::Redis],
+        "Send them together in a pipeline.",
+    ),
+    row(
+        Kind::Sequential,
+        &[For::ConnectorJ, For::MariadbJdbc],
+        "Send them together (allowMultiQueries=true and several statements in one text), or on connections of their own at the same time.",
+    ),
+    row(
+        Kind::Sequential,
+        &[],
+        "None needs what another replies: send them together, as one statement, or on connections of their own at the same time.",
+    ),
+    row(
+        Kind::NoCompression,
+        &[For::ConnectorJ, For::MariadbJdbc],
+        "Compress: useCompression=true (MySQL) or useCompression (MariaDB) in the URL, or a tunnel that does.",
+    ),
+    row(
+        Kind::NoCompression,
+        &[For::Kingbase],
+        "Compress: zipLevel=6 in the URL, in exactly this case, where server and licence have it; or a tunnel.",
+    ),
+    row(
+        Kind::NoCompression,
+        &[For::Mysql, For::Mysqlnd, For::PythonMysql],
+        "Compress: --compression-algorithms, MYSQL_CLIENT_COMPRESS or compress=True, or a tunnel that does.",
+    ),
+    row(
+        Kind::NoCompression,
+        &[],
+        "Compress on the way: longwire tunnel, or what the database offers.",
+    ),
+    row(
+        Kind::AckStall,
+        &[],
+        "The client sends a request in two parts and the second waits for an acknowledgement: set TCP_NODELAY, or write the request at once.",
+    ),
+    row(
+        Kind::WindowLimited,
+        &[],
+        "The receiver lets only 64 KiB be on their way: remove a fixed receive buffer (SO_RCVBUF, tcpRcvBuf), and whatever between the two drops window scaling.",
+    ),
+    row(
+        Kind::ListenerTurn,
+        &[],
+        "The listener answers the first CONNECT with RESEND or REDIRECT: keep connections, or connect to where it sends the client (the SCAN's node, a dedicated handler).",
+    ),
+    row(
+        Kind::CompressionNotAsked,
+        &[],
+        "The driver can compress and did not ask for it. The property is zipLevel, in exactly this case: ziplevel is ignored without a word.",
+    ),
+];
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_kind_has_words_for_everybody() {
+        for kind in FindingKind::ALL {
+            let fingerprints = [None, Some("set x = ?"), Some("select ?")];
+            for fingerprint in fingerprints {
+                for dependent in [Some(true), Some(false)] {
+                    assert!(
+                        !of(kind, Software::Unknown, fingerprint, dependent).is_empty(),
+                        "{kind}"
+                    );
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn a_driver_hears_its_own_words() {
+        let words = of(
+            FindingKind::UnrewrittenBatch,
+            Software::ConnectorJ,
+            None,
+            Some(false),
+        );
+        assert!(words.contains("rewriteBatchedStatements=true"), "{words}");
+        let words = of(FindingKind::SmallFetch, Software::Pgjdbc, None, None);
+        assert!(words.contains("defaultRowFetchSize"), "{words}");
+    }
+}

@@ -1,0 +1,67 @@
+//! Rows written one by one: a loop ([`loops`]) in which a statement writes few rows each round.
+//!
+//! Saved are all turns but as many as it takes to send the rows [`MOST_AT_ONCE`] bytes at a time. Whether the loop is a program's or a
+//! driver's that was given a batch is decided at the end, when the driver is known ([`super::unrewritten_batch`]).
+
+use super::ledger::Waste;
+use super::look::Look;
+use super::loops::{self, Evidence, Loop};
+use crate::verb::Verb;
+use model::FindingKind;
+use std::ops::Range;
+
+/// What drivers send at once at most: the least of the usual limits of a statement (MariaDB's `max_allowed_packet`).
+const MOST_AT_ONCE: u64 = 16 << 20;
+
+pub(super) fn look(look: &mut Look<'_>) {
+    let mut number = 0;
+    while let Some(lane) = look.lane(number) {
+        number += 1;
+        of_lane(look, &lane);
+    }
+}
+
+fn of_lane(look: &mut Look<'_>, lane: &Range<usize>) {
+    let mut from = lane.start;
+    while let Some(found) = loops::next(&look.turns.all, from, lane.end) {
+        from = found.all().end;
+        if let Some(evidence) = loops::evidence(look, found, lane.start) {
+            for place in 0..found.period {
+                of_place(look, found, place, evidence);
+            }
+        }
+    }
+}
+
+fn of_place(look: &mut Look<'_>, found: Loop, place: usize, evidence: Evidence) {
+    let turns: Vec<usize> = found.turns(place).collect();
+    let are_writes = turns
+        .iter()
+        .all(|&turn| look.turns.all[turn].is_free(Verb::Write));
+    if !are_writes || !loops::has_few_rows(look, turns.iter().copied()) {
+        return;
+    }
+    let Some(waste) = look.waste(FindingKind::RowByRow, found.start + place) else {
+        return;
+    };
+    let bytes: u64 = turns
+        .iter()
+        .filter_map(|&turn| look.exchange(turn))
+        .map(|exchange| exchange.request_bytes)
+        .sum();
+    let is_alone = found.period == 1;
+    let pause = loops::median_gap(&look.turns.all[found.all()]);
+    let count = turns.len() as u64;
+    for &turn in &turns {
+        look.claim(turn);
+    }
+    look.note(Waste {
+        dependent: Some(!is_alone),
+        count,
+        turns: count,
+        saves_turns: count.saturating_sub(bytes.div_ceil(MOST_AT_ONCE).max(1)),
+        evidence,
+        may_be_drivers: is_alone && pause <= loops::TIGHT,
+        ..waste
+    });
+}

@@ -1,0 +1,100 @@
+//! A result fetched in more turns than its size asks for.
+//!
+//! A statement whose rows come in several turns: an execution that limits rows or bytes and the fetches behind it, or a declared cursor's
+//! `fetch` again and again. Saved are all turns but one for every [`LARGE_REPLY`] bytes; of Informix, whose buffers were long limited to 32,767
+//! bytes, one for each full buffer and one that finds the end.
+
+use super::ledger::Waste;
+use super::look::{Look, Task, Turn};
+use crate::verb::Verb;
+use model::{FindingKind, Protocol};
+
+/// What a client can well hold at once: a reply of so many bytes costs one turn.
+const LARGE_REPLY: u64 = 1 << 20;
+
+/// The largest buffer of Informix before 12.10.
+const INFORMIX_BUFFER: u64 = 32_767;
+
+/// Turns from which on a result is fetched piece by piece.
+const LEAST_TURNS: u64 = 3;
+
+pub(super) fn look(look: &mut Look<'_>) {
+    let mut number = 0;
+    while let Some(lane) = look.lane(number) {
+        number += 1;
+        let mut results: Vec<(u32, Vec<usize>)> = Vec::new();
+        for index in lane {
+            let turn = look.turns.all[index];
+            let Some(code) = turn.code else { continue };
+            let open = results.iter().position(|(number, _)| *number == code.number);
+            match (asks(look, &turn, index), open) {
+                (Asks::First, open) => {
+                    if let Some(place) = open {
+                        let (_, turns) = results.swap_remove(place);
+                        note(look, &turns);
+                    }
+                    if results.len() < MOST_OPEN {
+                        results.push((code.number, vec![index]));
+                    }
+                }
+                (Asks::More, Some(place)) => results[place].1.push(index),
+                (Asks::More, None) if results.len() < MOST_OPEN => results.push((code.number, vec![index])),
+                (Asks::More, None) | (Asks::Nothing, _) => {}
+            }
+        }
+        for (_, turns) in results {
+            note(look, &turns);
+        }
+    }
+}
+
+/// Results of one connection that may be under way at once.
+const MOST_OPEN: usize = 64;
+
+/// What a turn asks of a result.
+enum Asks {
+    First,
+    More,
+    Nothing,
+}
+
+fn asks(look: &Look<'_>, turn: &Turn, index: usize) -> Asks {
+    let limited = look
+        .exchange(index)
+        .is_some_and(|exchange| exchange.asked.fetch_rows.is_some() || exchange.asked.fetch_bytes.is_some());
+    match turn.task {
+        Task::Fetch => Asks::More,
+        Task::Execute if turn.verb() == Some(Verb::Fetch) => Asks::More,
+        Task::Execute if limited => Asks::First,
+        Task::Execute | Task::Prepare | Task::Nothing => Asks::Nothing,
+    }
+}
+
+fn note(look: &mut Look<'_>, turns: &[usize]) {
+    let count = turns.len() as u64;
+    let Some(waste) = turns
+        .first()
+        .and_then(|&turn| look.waste(FindingKind::SmallFetch, turn))
+    else {
+        return;
+    };
+    let exchanges = turns.iter().filter_map(|&turn| look.exchange(turn));
+    let bytes: u64 = exchanges.map(|exchange| exchange.reply_bytes).sum();
+    let needed = match waste.protocol {
+        Protocol::Informix => bytes.div_ceil(INFORMIX_BUFFER) + 1,
+        _ => bytes.div_ceil(LARGE_REPLY).max(1),
+    };
+    let saves_turns = count.saturating_sub(needed);
+    if count < LEAST_TURNS || saves_turns < 2 {
+        return;
+    }
+    for &turn in turns {
+        look.claim(turn);
+    }
+    look.note(Waste {
+        count,
+        turns: count,
+        saves_turns,
+        ..waste
+    });
+}

@@ -1,0 +1,57 @@
+//! Transfers that wait for the receiver's window instead of the link.
+//!
+//! A large reply that moves just under 64 KiB a round trip: the most that a receiver without window scaling lets a sender have on its way. Saved are
+//! the round trips beyond those that a growing window needs. Told only where the round trip was long enough to be what limited it.
+
+use super::ledger::Waste;
+use super::look::Look;
+use model::{FindingKind, Step};
+use std::ops::RangeInclusive;
+use std::time::Duration;
+
+/// Round trips below this limit no transfer.
+const LEAST_RTT: Duration = Duration::from_millis(2);
+
+/// Bytes from which on a reply is a transfer.
+const LEAST_BYTES: u64 = 512 * 1024;
+
+/// Bytes a round trip of a transfer that a window of 64 KiB limits.
+const WINDOW: RangeInclusive<u64> = 52_000..=66_000;
+
+/// What a connection sends in its first round trip.
+const FIRST_WINDOW: u64 = 14_600;
+
+pub(super) fn look(look: &mut Look<'_>) {
+    for index in 0..look.turns.all.len() {
+        let Some(exchange) = look.exchange(index) else {
+            continue;
+        };
+        if exchange.reply_bytes < LEAST_BYTES {
+            continue;
+        }
+        let waits: u64 = exchange.steps().filter_map(waits).sum();
+        if waits > 0
+            && let Some(waste) = look.waste(FindingKind::WindowLimited, index)
+        {
+            look.note(Waste {
+                count: 1,
+                turns: 0,
+                saves_waits: waits,
+                ..waste
+            });
+        }
+    }
+}
+
+/// Round trips that a step's reply took beyond what it needs.
+fn waits(step: &Step) -> Option<u64> {
+    let rtt = step.client_side_rtt? + step.server_side_rtt?;
+    let span = step.reply_ended?.since(step.reply_started?);
+    if rtt < LEAST_RTT || step.reply_bytes < LEAST_BYTES {
+        return None;
+    }
+    let rounds = u64::try_from(span.as_nanos().checked_div(rtt.as_nanos())?).ok()?;
+    let a_round = step.reply_bytes.checked_div(rounds)?;
+    let needed = u64::from((step.reply_bytes / FIRST_WINDOW).max(1).ilog2()) + 1;
+    WINDOW.contains(&a_round).then(|| rounds.saturating_sub(needed))
+}
