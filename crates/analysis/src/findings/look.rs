@@ -125,7 +125,7 @@ fn turn(index: usize, step: &OperationStep, codes: &mut Codes) -> Turn {
         .as_ref()
         .and_then(|fingerprint| codes.of(fingerprint));
     let task = match () {
-        () if exchange.executions > 0 => Task::Execute,
+        () if exchange.executions > 0 || asked.prepared_executions > 0 => Task::Execute,
         () if asked.fetches > 0 => Task::Fetch,
         () if asked.prepares > 0 => Task::Prepare,
         () => Task::Nothing,

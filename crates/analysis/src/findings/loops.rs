@@ -38,7 +38,7 @@ pub(super) const LEAST_ROUNDS: usize = 5;
 const LONGEST_PERIOD: usize = 4;
 
 /// A client that computes no longer than this between turns goes round in a loop of its own.
-pub(super) const TIGHT: Duration = Duration::from_micros(300);
+pub(super) const TIGHT: Duration = Duration::from_micros(500);
 
 /// A client that pauses longer than this between turns does not loop over a result.
 const LONGEST_PAUSE: Duration = Duration::from_millis(50);

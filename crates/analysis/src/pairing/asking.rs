@@ -47,6 +47,7 @@ impl PreparedStatements {
 pub(super) struct Asking {
     asked: Asked,
     digest: Digest,
+    reads: bool,
 }
 
 /// The digest of a question that is still being put.
@@ -111,8 +112,8 @@ impl Asking {
     pub(super) fn asked(&self) -> Asked {
         Asked {
             request_digest: match self.digest {
-                Digest::So(digest) => Some(digest),
-                Digest::Nothing | Digest::Untold => None,
+                Digest::So(digest) if self.reads => Some(digest),
+                Digest::So(_) | Digest::Nothing | Digest::Untold => None,
             },
             ..self.asked
         }
@@ -131,7 +132,10 @@ impl Asking {
     ) {
         let Some(key) = key else { return };
         match fingerprint.map(Verb::of) {
-            Some(Verb::Read) => self.fold(key, digest(key)),
+            Some(Verb::Read) => {
+                self.reads = true;
+                self.fold(key, digest(key));
+            }
             Some(Verb::Control) => {}
             Some(Verb::Write | Verb::Fetch | Verb::Other) | None => self.digest = Digest::Untold,
         }

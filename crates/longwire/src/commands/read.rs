@@ -48,6 +48,7 @@ pub fn run(args: &Args) -> Result<Status> {
             .map_or_else(Vec::new, |_| super::predict::distances(&PRICES)),
         json: args.reporting.json,
         exchanges: args.reporting.exchanges,
+        findings: Some(args.reporting.distances()),
         samples: page.as_ref().map(PageFile::samples),
         ..Wanted::default()
     };

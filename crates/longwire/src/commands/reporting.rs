@@ -1,8 +1,11 @@
 //! What `read` and `watch` report: the same flags for both.
 
 use crate::advise::squeeze::{How, Squeezing};
+use analysis::findings::Distances;
 use analysis::operations::rule::Rule;
+use model::{BitRate, parse_duration};
 use std::path::PathBuf;
+use std::time::Duration;
 
 /// What is reported.
 #[derive(Debug, Clone, clap::Args)]
@@ -10,6 +13,12 @@ pub struct Reporting {
     /// What an operation is: auto, connection, transaction, gap:50ms, http or whole.
     #[arg(long, default_value = "auto", value_name = "RULE")]
     pub operations: Rule,
+    /// Round trips at which findings are priced, with unit.
+    #[arg(long, default_value = "40ms", value_delimiter = ',', value_parser = parse_duration, value_name = "TIME,...")]
+    pub rtt: Vec<Duration>,
+    /// Rate of the link at which findings are priced: with --levels, what compression would save there.
+    #[arg(long, value_parser = BitRate::parse, value_name = "RATE")]
+    pub rate: Option<BitRate>,
     /// Write records (JSON Lines) instead of the view.
     #[arg(long)]
     pub json: bool,
@@ -29,6 +38,17 @@ pub struct Reporting {
 }
 
 impl Reporting {
+    /// At which distances findings are priced.
+    pub fn distances(&self) -> Distances {
+        let mut rtts = self.rtt.clone();
+        rtts.sort_unstable();
+        rtts.dedup();
+        Distances {
+            rtts,
+            rate: self.rate,
+        }
+    }
+
     /// What is to be found out of a tunnel, if anything.
     pub fn squeezing(&self) -> Option<Squeezing> {
         self.levels.then(|| Squeezing {

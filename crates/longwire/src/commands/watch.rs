@@ -131,6 +131,7 @@ impl Run {
             targets: super::predict::distances(prices),
             json: args.reporting.json,
             exchanges: args.reporting.exchanges,
+            findings: Some(args.reporting.distances()),
             samples: page.as_ref().map(PageFile::samples),
             ..Wanted::default()
         };

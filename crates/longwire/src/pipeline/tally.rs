@@ -4,6 +4,7 @@ use super::missing::Missing;
 use super::moved::{Choice, Moved};
 use crate::page::Samples;
 use analysis::fact::Fact;
+use analysis::findings::{Distances, Findings, Found};
 use analysis::operations::rule::Rule;
 use analysis::operations::{Grouped, Operations};
 use analysis::overview::Overview;
@@ -37,6 +38,8 @@ pub struct Wanted {
     pub json: bool,
     /// Whether those include one for each exchange.
     pub exchanges: bool,
+    /// At which distances the cost of findings is told; absent when none are looked for.
+    pub findings: Option<Distances>,
     /// Where some operations are kept for a page, when one is wanted.
     pub samples: Option<Samples>,
 }
@@ -56,6 +59,7 @@ pub struct Tally {
 struct Outlets {
     overview: Overview,
     predictor: Option<Predictor>,
+    findings: Option<Findings>,
     longest: Longest,
     samples: Option<Samples>,
     records: Option<JsonWriter<Stdout>>,
@@ -89,6 +93,7 @@ impl Tally {
             outlets: Outlets {
                 overview: Overview::default(),
                 predictor,
+                findings: wanted.findings.clone().map(Findings::new),
                 longest: Longest {
                     wanted: wanted.longest,
                     operation: None,
@@ -145,6 +150,9 @@ impl Tally {
     /// Takes the next fact. A fault of an output is kept and told by [`Tally::finish`].
     pub fn fact(&mut self, fact: Fact) {
         self.outlets.overview.fact(&fact);
+        if let Some(findings) = &mut self.outlets.findings {
+            findings.fact(&fact);
+        }
         if let Some(recording) = &mut self.recording {
             let written = write_fact(recording, &fact);
             self.outlets.note(written);
@@ -231,6 +239,8 @@ impl Tally {
         let mut totals = std::mem::take(&mut outlets.overview).finish();
         totals.summary.packets = packets;
         warnings.extend(missing.warnings());
+        let found = outlets.findings.take().map(Findings::finish).unwrap_or_default();
+        warnings.extend(no_room(&found));
         if outlets.predictor.is_some() && !moved.moves_any() && totals.summary.operations > 0 {
             warnings.push(Warning {
                 text: NOTHING_MOVED.to_owned(),
@@ -247,7 +257,7 @@ impl Tally {
                 .take()
                 .map(Predictor::finish)
                 .unwrap_or_default(),
-            findings: Vec::new(),
+            findings: found.findings,
             links: Vec::new(),
             summary: totals.summary,
         };
@@ -267,6 +277,16 @@ impl Tally {
     }
 }
 
+/// That there was no room for all findings.
+fn no_room(found: &Found) -> Option<Warning> {
+    (found.left_out > 0).then(|| Warning {
+        text: format!(
+            "too many different findings: {} more were left out; read fewer connections at a time",
+            found.left_out
+        ),
+    })
+}
+
 const NOTHING_MOVED: &str = "no connection was moved to the other link, so the predictions repeat the measurement; name the \
                              connections that move with --on";
 
@@ -281,6 +301,9 @@ impl Outlets {
                 self.longest.take(operation);
                 if let Some(samples) = &self.samples {
                     samples.take(operation);
+                }
+                if let Some(findings) = &mut self.findings {
+                    findings.operation(operation);
                 }
                 if let Some(predictor) = &mut self.predictor {
                     predictor.add(operation);
