@@ -115,6 +115,11 @@ const REMEDIES: &[Row] = &[
         "Informix's JDBC driver sends each row of a batch by itself unless IFX_USEPUT=1 makes it an insert cursor: add it to the URL.",
     ),
     row(
+        Kind::UnrewrittenBatch,
+        &[],
+        "The driver sends each row of a batch by itself: look for its setting that makes one statement of them.",
+    ),
+    row(
         Kind::RowByRow,
         &[For::Pgjdbc],
         "Use addBatch and executeBatch, which pgjdbc sends without waiting for each row (reWriteBatchedInserts=true makes one statement of many rows); \
