@@ -5,7 +5,8 @@
 //! 2. In an operation that somebody waits for as a whole, [`loops::LEAST_ROUNDS`] reads with one fingerprint and few rows each are one
 //!    wherever they stand: dependent, as far as the wire can tell.
 //!
-//! Saved are all turns but one: the rows asked for at once.
+//! Saved are all turns but one: the rows asked for at once. Not told of reads that all ask the very same: these are
+//! [`super::repeated_read`]'s.
 
 use super::ledger::Waste;
 use super::look::Look;
@@ -73,6 +74,9 @@ fn note(look: &mut Look<'_>, turns: &[usize], dependent: bool, evidence: Evidenc
     else {
         return;
     };
+    if ask_the_same(look, turns) {
+        return;
+    }
     let count = turns.len() as u64;
     for &turn in turns {
         look.claim(turn);
@@ -85,4 +89,14 @@ fn note(look: &mut Look<'_>, turns: &[usize], dependent: bool, evidence: Evidenc
         evidence,
         ..waste
     });
+}
+
+/// Whether all ask the very same, parameters included.
+fn ask_the_same(look: &Look<'_>, turns: &[usize]) -> bool {
+    let mut digests = turns.iter().map(|&turn| {
+        look.exchange(turn)
+            .and_then(|exchange| exchange.asked.request_digest)
+    });
+    let first = digests.next().flatten();
+    first.is_some() && digests.all(|digest| digest == first)
 }

@@ -1,1 +1,588 @@
+//! Each kind on operations made by hand: what it finds, what it claims, and what it leaves alone.
 
+use super::*;
+use model::{
+    Asked, AtLevel, Attribution, ConnectionId, ConnectionOutcome, Decoding, Endpoint, Exchange, FindingKind,
+    OperationKind, OperationStep, Phase, Protocol, Step, Timestamp, Totals, TransactionState,
+};
+use std::net::{IpAddr, Ipv4Addr};
+use std::sync::Arc;
+
+/// Exchanges of one operation, one after another.
+struct Made {
+    steps: Vec<OperationStep>,
+    now: Timestamp,
+    connection: u32,
+    protocol: Protocol,
+    open: bool,
+}
+
+const TURN: Duration = Duration::from_millis(1);
+const HASTE: Duration = Duration::from_micros(50);
+
+impl Made {
+    fn new(protocol: Protocol) -> Self {
+        Self {
+            steps: Vec::new(),
+            now: Timestamp::from_nanos(1_000_000_000),
+            connection: 0,
+            protocol,
+            open: false,
+        }
+    }
+
+    /// One exchange of one turn after the client's `gap`, changed by `change`.
+    fn exchange(&mut self, gap: Duration, change: impl FnOnce(&mut Exchange)) -> &mut Self {
+        let at = self.now.after(gap);
+        let first = Step {
+            request_started: at,
+            request_ended: at,
+            reply_started: Some(at.after(TURN)),
+            reply_ended: Some(at.after(TURN)),
+            request_bytes: 60,
+            reply_bytes: 100,
+            turn: true,
+            client_inside_request: Duration::ZERO,
+            server: Duration::ZERO,
+            server_inside_reply: Duration::ZERO,
+            client_side_rtt: Some(Duration::ZERO),
+            server_side_rtt: Some(TURN),
+            recovery: Duration::ZERO,
+        };
+        let mut exchange = Exchange {
+            connection: ConnectionId(self.connection),
+            phase: Phase::Work,
+            at,
+            turns: 1,
+            request_bytes: 60,
+            reply_bytes: 100,
+            request_messages: 1,
+            reply_messages: 1,
+            rows: Some(1),
+            executions: 1,
+            first,
+            more: Vec::new(),
+            fingerprint: None,
+            asked: Asked::default(),
+            transaction: Some(match self.open {
+                true => TransactionState::Open,
+                false => TransactionState::Idle,
+            }),
+            error: None,
+            literal: None,
+            levels: None,
+        };
+        change(&mut exchange);
+        self.now = at.after(TURN);
+        self.steps.push(OperationStep {
+            exchange,
+            protocol: self.protocol,
+            after: None,
+            after_start: false,
+            client_before: gap,
+            reply_after: None,
+        });
+        self
+    }
+
+    fn statement(&mut self, text: &str) -> &mut Self {
+        self.asks(text, HASTE, 1)
+    }
+
+    fn asks(&mut self, text: &str, gap: Duration, rows: u64) -> &mut Self {
+        match text {
+            "begin" => self.open = true,
+            "commit" => self.open = false,
+            _ => {}
+        }
+        self.exchange(gap, |exchange| {
+            exchange.fingerprint = Some(text.into());
+            exchange.rows = Some(rows);
+        })
+    }
+
+    fn operation(&self, kind: OperationKind) -> Operation {
+        Operation {
+            id: 0,
+            kind,
+            name: Arc::from("page"),
+            at: Timestamp::from_nanos(1_000_000_000),
+            duration: self.now.since(Timestamp::from_nanos(1_000_000_000)),
+            turns: self.steps.iter().map(|step| step.exchange.turns).sum(),
+            connections: 1,
+            attribution: Attribution::default(),
+            setup: Duration::ZERO,
+            client_after: Duration::ZERO,
+            continues: false,
+            steps: self.steps.clone(),
+        }
+    }
+
+    fn found(&self, kind: OperationKind, driver: Option<&str>) -> Vec<Finding> {
+        let mut findings = engine();
+        findings.fact(&Fact::Closed(outcome(0, self.protocol, driver)));
+        findings.operation(&self.operation(kind));
+        findings.finish().findings
+    }
+
+    /// Kinds, counts, turns saved.
+    fn told(&self, kind: OperationKind) -> Vec<(FindingKind, u64, u64)> {
+        self.found(kind, None)
+            .into_iter()
+            .map(|finding| (finding.kind, finding.count, finding.saves_turns))
+            .collect()
+    }
+}
+
+fn engine() -> Findings {
+    Findings::new(Distances {
+        rtts: vec![Duration::from_millis(10), Duration::from_millis(40)],
+        rate: None,
+    })
+}
+
+fn endpoint(port: u16) -> Endpoint {
+    Endpoint {
+        address: IpAddr::V4(Ipv4Addr::LOCALHOST),
+        port,
+    }
+}
+
+fn outcome(id: u32, protocol: Protocol, driver: Option<&str>) -> ConnectionOutcome {
+    ConnectionOutcome {
+        id: ConnectionId(id),
+        client: endpoint(40_000),
+        server: endpoint(5432),
+        at: Timestamp::default(),
+        duration: TURN,
+        decoding: Decoding {
+            protocol,
+            encrypted: false,
+            opaque: None,
+        },
+        server_version: None,
+        driver: driver.map(Arc::from),
+        settings: Vec::new(),
+        turns: 0,
+        exchanges: 0,
+        statements: 0,
+        rtt: None,
+        client_side_rtt: None,
+        server_side_rtt: None,
+        totals: Totals::default(),
+    }
+}
+
+const LOOKUP: &str = "select v from t where id = ?";
+const INSERT: &str = "insert into t values(?)";
+const THINKING: Duration = Duration::from_millis(80);
+
+use FindingKind as Kind;
+use OperationKind::{Connection, Http};
+
+#[test]
+fn a_loop_over_the_rows_of_the_read_before_is_n_plus_one() {
+    let mut made = Made::new(Protocol::Postgres);
+    made.asks("select id from t", HASTE, 20);
+    for _ in 0..20 {
+        made.asks(LOOKUP, Duration::from_millis(3), 1);
+    }
+    let findings = made.found(Connection, Some("PostgreSQL JDBC Driver"));
+    assert_eq!(findings.len(), 1, "{findings:?}");
+    let finding = &findings[0];
+    assert_eq!((finding.kind, finding.dependent), (Kind::NPlusOne, Some(false)));
+    assert_eq!((finding.count, finding.turns, finding.saves_turns), (20, 20, 19));
+    assert_eq!(finding.savings[1].saves, Duration::from_millis(40 * 19));
+    assert_eq!(finding.driver.as_deref(), Some("PostgreSQL JDBC Driver"));
+    assert!(finding.remedy.contains("ANY (?)"), "{}", finding.remedy);
+}
+
+#[test]
+fn two_reads_in_turn_are_dependent_and_each_is_told_apart() {
+    let mut made = Made::new(Protocol::Postgres);
+    for _ in 0..10 {
+        made.statement("select * from a where id = ?")
+            .statement("select * from b where a = ?");
+    }
+    let findings = made.found(Http, None);
+    let kinds: Vec<_> = findings
+        .iter()
+        .map(|finding| (finding.kind, finding.dependent, finding.saves_turns))
+        .collect();
+    assert_eq!(kinds, [(Kind::NPlusOne, Some(true), 9); 2]);
+}
+
+#[test]
+fn pages_on_a_kept_connection_are_no_loop() {
+    let mut made = Made::new(Protocol::Postgres);
+    for page in 0..200 {
+        made.asks(LOOKUP, Duration::from_millis(1 + page % 7), 1);
+    }
+    assert_eq!(made.told(Connection), []);
+    let mut made = Made::new(Protocol::Postgres);
+    made.asks(LOOKUP, THINKING, 1);
+    assert_eq!(made.told(Http), []);
+}
+
+#[test]
+fn reads_of_many_rows_are_no_n_plus_one() {
+    let mut made = Made::new(Protocol::Postgres);
+    for _ in 0..20 {
+        made.asks("select * from t where id > ? limit ?", HASTE, 1000);
+    }
+    assert_eq!(made.told(Http), []);
+}
+
+#[test]
+fn haste_alone_is_no_evidence_where_a_load_generator_asks_or_many_clients_do() {
+    let mut made = Made::new(Protocol::Postgres);
+    for _ in 0..50 {
+        made.statement(LOOKUP);
+    }
+    assert_eq!(made.told(Connection), [(Kind::NPlusOne, 50, 49)]);
+    assert_eq!(made.found(Connection, Some("pgbench")), []);
+    let mut findings = engine();
+    findings.operation(&made.operation(Connection));
+    findings.operation(&Operation {
+        id: 1,
+        ..made.operation(Connection)
+    });
+    assert_eq!(findings.finish().findings, []);
+}
+
+#[test]
+fn rows_written_one_by_one_are_a_batch_where_the_driver_makes_such_batches() {
+    let mut made = Made::new(Protocol::Mysql);
+    made.statement("begin");
+    for _ in 0..200 {
+        made.statement(INSERT);
+    }
+    made.statement("commit");
+    let kind = |driver| {
+        let findings = made.found(Connection, driver);
+        assert_eq!(findings.len(), 1, "{findings:?}");
+        assert_eq!((findings[0].count, findings[0].saves_turns), (200, 199));
+        findings[0].kind
+    };
+    assert_eq!(kind(None), Kind::RowByRow);
+    assert_eq!(kind(Some("MySQL Connector/J 9.1.0")), Kind::UnrewrittenBatch);
+    assert_eq!(kind(Some("MariaDB Connector/J 3.4.1")), Kind::RowByRow);
+}
+
+#[test]
+fn a_batch_of_more_bytes_than_go_at_once_keeps_more_turns() {
+    let mut made = Made::new(Protocol::Mysql);
+    made.open = true;
+    for _ in 0..20 {
+        made.exchange(HASTE, |exchange| {
+            exchange.fingerprint = Some(INSERT.into());
+            exchange.request_bytes = 2 << 20;
+        });
+    }
+    assert_eq!(made.told(Connection), [(Kind::RowByRow, 20, 17)]);
+}
+
+#[test]
+fn pipelined_statements_and_bulk_executions_are_no_waste() {
+    let mut made = Made::new(Protocol::Postgres);
+    made.open = true;
+    for _ in 0..50 {
+        made.statement(INSERT);
+        made.exchange(Duration::ZERO, |exchange| {
+            exchange.fingerprint = Some(INSERT.into());
+            exchange.turns = 0;
+        });
+    }
+    assert_eq!(made.told(Connection), []);
+    let mut made = Made::new(Protocol::Postgres);
+    for _ in 0..50 {
+        made.exchange(HASTE, |exchange| {
+            exchange.fingerprint = Some(INSERT.into());
+            exchange.executions = 100;
+        });
+    }
+    made.statement("copy t from stdin");
+    assert_eq!(made.told(Http), []);
+}
+
+#[test]
+fn a_result_in_small_pieces_could_come_in_one() {
+    let mut made = Made::new(Protocol::Postgres);
+    made.exchange(HASTE, |exchange| {
+        exchange.fingerprint = Some("select * from t".into());
+        exchange.asked.fetch_rows = Some(10);
+    });
+    for _ in 0..10 {
+        made.exchange(THINKING, |exchange| {
+            exchange.fingerprint = Some("select * from t".into());
+            exchange.executions = 0;
+            exchange.asked.fetches = 1;
+            exchange.asked.fetch_rows = Some(10);
+        });
+    }
+    assert_eq!(made.told(Connection), [(Kind::SmallFetch, 11, 10)]);
+}
+
+#[test]
+fn a_large_result_keeps_a_turn_for_each_mebibyte() {
+    let mut made = Made::new(Protocol::Postgres);
+    for _ in 0..10 {
+        made.exchange(HASTE, |exchange| {
+            exchange.fingerprint = Some("fetch ? from c".into());
+            exchange.reply_bytes = 1 << 19;
+        });
+    }
+    assert_eq!(made.told(Connection), [(Kind::SmallFetch, 10, 5)]);
+}
+
+fn prepare(made: &mut Made) {
+    made.exchange(HASTE, |exchange| {
+        exchange.fingerprint = Some(LOOKUP.into());
+        exchange.executions = 0;
+        exchange.asked.prepares = 1;
+    });
+}
+
+#[test]
+fn what_is_prepared_to_run_once_costs_a_turn_more() {
+    let mut made = Made::new(Protocol::Mysql);
+    for _ in 0..4 {
+        prepare(&mut made);
+        made.asks(LOOKUP, THINKING, 1);
+        made.exchange(HASTE, |exchange| {
+            exchange.turns = 0;
+            exchange.executions = 0;
+            exchange.asked.closes = 1;
+        });
+    }
+    assert_eq!(made.told(Connection), [(Kind::OneShotPrepare, 4, 4)]);
+    let mut made = Made::new(Protocol::Mysql);
+    prepare(&mut made);
+    for _ in 0..4 {
+        made.asks(LOOKUP, THINKING, 1);
+    }
+    assert_eq!(made.told(Connection), []);
+}
+
+#[test]
+fn a_transaction_around_one_statement_is_two_turns_too_many() {
+    let mut made = Made::new(Protocol::Postgres);
+    for _ in 0..10 {
+        made.statement("begin")
+            .statement("update t set v = ? where id = ?")
+            .statement("commit");
+    }
+    assert_eq!(made.told(Connection), [(Kind::ControlTurns, 20, 20)]);
+}
+
+#[test]
+fn a_transaction_of_several_statements_has_its_price_and_one_around_a_copy_too() {
+    let mut made = Made::new(Protocol::Postgres);
+    for _ in 0..50 {
+        made.statement("begin");
+        for table in ["a", "b", "c", "d", "e"] {
+            made.statement(&format!("update {table} set v = ? where id = ?"));
+        }
+        made.statement("commit");
+    }
+    assert_eq!(made.told(Connection), []);
+    let mut made = Made::new(Protocol::Postgres);
+    made.statement("begin")
+        .statement("copy t from stdin")
+        .statement("commit");
+    assert_eq!(made.told(Connection), []);
+}
+
+#[test]
+fn trials_of_connections_and_settings_made_again_are_turns_of_their_own() {
+    let mut made = Made::new(Protocol::Mysql);
+    for table in 0..6 {
+        made.asks("select ?", THINKING, 1)
+            .asks(&format!("select a from t{table} where b = ?"), HASTE, 1);
+        made.asks("set autocommit=?", HASTE, 0);
+    }
+    let told = made.told(Connection);
+    assert_eq!(told, [(Kind::ControlTurns, 6, 6), (Kind::ControlTurns, 5, 5)]);
+}
+
+#[test]
+fn the_same_question_with_the_same_answer_is_asked_once_too_often() {
+    let mut made = Made::new(Protocol::Postgres);
+    for number in 0..8 {
+        made.exchange(HASTE, |exchange| {
+            exchange.fingerprint = Some(LOOKUP.into());
+            exchange.asked.request_digest = Some(7);
+            exchange.reply_bytes = 100 + number / 7;
+        });
+    }
+    assert_eq!(made.told(Http), [(Kind::RepeatedRead, 6, 6)]);
+}
+
+#[test]
+fn different_constant_queries_without_a_pause_could_go_together() {
+    let mut made = Made::new(Protocol::Postgres);
+    for table in 0..6 {
+        made.statement(&format!("select count(*) from t{table}"));
+    }
+    assert_eq!(made.told(Connection), [(Kind::Sequential, 6, 5)]);
+    let mut made = Made::new(Protocol::Postgres);
+    for table in 0..6 {
+        made.statement(&format!("select v from t{table} where id = ?"));
+    }
+    assert_eq!(made.told(Http), []);
+}
+
+#[test]
+fn connections_made_anew_for_little_work_are_reconnects() {
+    let mut findings = engine();
+    for id in 0..7 {
+        let (client, server) = (endpoint(40_000), endpoint(5432));
+        findings.fact(&Fact::Opened {
+            connection: ConnectionId(id),
+            at: Timestamp::default(),
+            client,
+            server,
+        });
+        let mut made = Made::new(Protocol::Postgres);
+        made.connection = id;
+        for phase in [Phase::Connect, Phase::Login, Phase::Login, Phase::Work] {
+            made.exchange(HASTE, |exchange| {
+                exchange.phase = phase;
+                exchange.fingerprint = (phase == Phase::Work).then(|| LOOKUP.into());
+            });
+        }
+        findings.fact(&Fact::Closed(outcome(id, Protocol::Postgres, Some("psql"))));
+        findings.operation(&Operation {
+            id: u64::from(id),
+            ..made.operation(Connection)
+        });
+    }
+    let findings = findings.finish().findings;
+    assert_eq!(findings.len(), 1, "{findings:?}");
+    assert_eq!((findings[0].kind, findings[0].count), (Kind::Reconnect, 6));
+    assert_eq!((findings[0].saves_turns, findings[0].operations), (18, 6));
+}
+
+#[test]
+fn a_listener_that_asks_again_costs_a_turn() {
+    let mut made = Made::new(Protocol::Oracle);
+    for _ in 0..2 {
+        made.exchange(HASTE, |exchange| exchange.phase = Phase::Connect);
+    }
+    assert_eq!(made.told(Connection), [(Kind::ListenerTurn, 1, 1)]);
+}
+
+#[test]
+fn requests_that_wait_for_an_acknowledgement_stall() {
+    let mut made = Made::new(Protocol::Postgres);
+    for _ in 0..10 {
+        made.exchange(THINKING, |exchange| {
+            exchange.fingerprint = Some(LOOKUP.into());
+            exchange.first.request_ended = exchange.at.after(Duration::from_millis(41));
+        });
+    }
+    let findings = made.found(Connection, None);
+    assert_eq!((findings[0].kind, findings[0].saves_turns), (Kind::AckStall, 0));
+    assert_eq!(findings[0].savings[0].saves, Duration::from_millis(410));
+    assert_eq!(findings.len(), 1);
+}
+
+#[test]
+fn a_transfer_of_64_kib_a_round_trip_waits_for_the_window() {
+    let mut made = Made::new(Protocol::Postgres);
+    made.exchange(HASTE, |exchange| {
+        exchange.fingerprint = Some("select * from t".into());
+        exchange.rows = Some(100_000);
+        exchange.reply_bytes = 64 * 65_535;
+        let first = &mut exchange.first;
+        first.reply_bytes = exchange.reply_bytes;
+        first.server_side_rtt = Some(Duration::from_millis(10));
+        first.reply_ended = first.reply_started.map(|at| at.after(Duration::from_millis(640)));
+    });
+    let findings = made.found(Connection, None);
+    assert_eq!(
+        (findings[0].kind, findings[0].saves_turns),
+        (Kind::WindowLimited, 0)
+    );
+    assert_eq!(findings[0].savings[1].saves, Duration::from_millis(40 * 55));
+}
+
+#[test]
+fn compression_is_missed_only_where_rate_and_levels_are_known() {
+    let mut made = Made::new(Protocol::Postgres);
+    made.exchange(HASTE, |exchange| {
+        exchange.fingerprint = Some("select * from t".into());
+        exchange.reply_bytes = 1_000_000;
+        exchange.levels = Some(Arc::from([AtLevel {
+            level: 3,
+            tunnel_bytes: [60, 100_000],
+            compressing: [Duration::ZERO, Duration::from_millis(5)],
+            turning_back: [Duration::ZERO; 2],
+        }]));
+    });
+    assert_eq!(made.told(Connection), []);
+    let mut findings = Findings::new(Distances {
+        rtts: vec![TURN],
+        rate: BitRate::parse("8Mbit/s").ok(),
+    });
+    findings.operation(&made.operation(Connection));
+    let findings = findings.finish().findings;
+    assert_eq!(findings[0].kind, Kind::NoCompression);
+    let saves = findings[0].savings[0].saves;
+    assert!(saves.abs_diff(Duration::from_millis(895)) < TURN, "{saves:?}");
+}
+
+#[test]
+fn a_driver_that_can_compress_and_did_not_ask_is_told_how() {
+    let driver = Some("Kingbase8 JDBC Driver");
+    let mut findings = engine();
+    findings.fact(&Fact::Closed(outcome(0, Protocol::Postgres, driver)));
+    let mut asked = outcome(1, Protocol::Postgres, driver);
+    asked.settings = vec![("comm_compress".into(), "6".into())];
+    findings.fact(&Fact::Closed(asked));
+    let findings = findings.finish().findings;
+    assert_eq!(findings.len(), 1);
+    assert_eq!(
+        (findings[0].kind, findings[0].count),
+        (Kind::CompressionNotAsked, 1)
+    );
+    assert!(findings[0].remedy.contains("zipLevel"));
+}
+
+#[test]
+fn a_turn_is_claimed_once() {
+    let mut made = Made::new(Protocol::Postgres);
+    made.statement("begin");
+    for _ in 0..30 {
+        made.exchange(HASTE, |exchange| {
+            exchange.fingerprint = Some(LOOKUP.into());
+            exchange.asked.request_digest = Some(exchange.at.as_nanos() % 3);
+        });
+        made.statement(INSERT);
+    }
+    made.statement("commit");
+    for kind in [Connection, Http, OperationKind::Transaction, OperationKind::Whole] {
+        let findings = made.found(kind, None);
+        let claimed: u64 = findings.iter().map(|finding| finding.saves_turns).sum();
+        assert!(claimed < 62, "{findings:?}");
+        assert_eq!(findings.len(), 2, "{findings:?}");
+    }
+}
+
+#[test]
+fn findings_are_bounded_and_what_is_left_out_is_told() {
+    let mut findings = engine();
+    for name in 0..ledger::MOST_ENTRIES as u32 + 10 {
+        let mut made = Made::new(Protocol::Postgres);
+        for _ in 0..6 {
+            made.statement(LOOKUP);
+        }
+        findings.operation(&Operation {
+            id: u64::from(name),
+            name: Arc::from(format!("page {name}")),
+            ..made.operation(Http)
+        });
+    }
+    let found = findings.finish();
+    assert_eq!((found.findings.len(), found.left_out), (ledger::MOST_ENTRIES, 10));
+}
