@@ -16,8 +16,8 @@ pub struct Overview {
     connections: Vec<ConnectionOutcome>,
     statements: HashMap<Fingerprint, Statement>,
     groups: HashMap<(OperationKind, Arc<str>), Group>,
-    /// What has come so far of operations that come in parts: their time, by their number.
-    unfinished: HashMap<u64, Duration>,
+    /// What has come so far of operations that come in parts: their time and turns, by their number.
+    unfinished: HashMap<u64, (Duration, u64)>,
     durations: DistributionBuilder,
     summary: Summary,
     first: Option<Timestamp>,
@@ -135,8 +135,8 @@ impl Overview {
     pub fn operation(&mut self, operation: &Operation) {
         self.summary.attribution.add(&operation.attribution);
         self.summary.setup += operation.setup;
-        let before = self.unfinished.remove(&operation.id).unwrap_or_default();
-        let duration = before + operation.duration;
+        let (duration, turns) = self.unfinished.remove(&operation.id).unwrap_or_default();
+        let (duration, turns) = (duration + operation.duration, turns + u64::from(operation.turns));
         let key = (operation.kind, operation.name.clone());
         let key = if self.groups.len() >= MAXIMUM_GROUPS && !self.groups.contains_key(&key) {
             (operation.kind, Arc::from(OTHER_OPERATIONS))
@@ -151,10 +151,11 @@ impl Overview {
         group.group.attribution.add(&operation.attribution);
         group.group.setup += operation.setup;
         if operation.continues {
-            self.unfinished.insert(operation.id, duration);
+            self.unfinished.insert(operation.id, (duration, turns));
             return;
         }
         group.group.count += 1;
+        group.group.most_turns = group.group.most_turns.max(turns);
         group.durations.add(duration);
         self.durations.add(duration);
         self.summary.operations += 1;
@@ -218,6 +219,7 @@ impl Group {
             kind,
             count: 0,
             turns: 0,
+            most_turns: 0,
             spread: model::Distribution::default(),
             attribution: Attribution::default(),
             setup: Duration::ZERO,

@@ -1,6 +1,6 @@
 //! The command line: one row a command.
 
-use crate::commands::{echo, lab, link, load, ping, predict, read, relay, split, tune, tunnel, watch};
+use crate::commands::{check, echo, lab, link, load, ping, predict, read, relay, split, tune, tunnel, watch};
 use crate::output::Status;
 use clap::{Parser, Subcommand};
 
@@ -29,6 +29,7 @@ pub enum Command {
     Relay(relay::Args),
     Read(read::Args),
     Predict(predict::Args),
+    Check(check::Args),
     Link(link::Args),
     Lab(lab::Args),
     Load(load::Args),
@@ -52,6 +53,7 @@ impl Command {
             Self::Relay(args) => relay::run(&args),
             Self::Read(args) => read::run(&args),
             Self::Predict(args) => predict::run(&args),
+            Self::Check(args) => check::run(&args),
             Self::Link(args) => link::run(&args),
             Self::Lab(args) => lab::run(&args),
             Self::Load(args) => load::run(&args),

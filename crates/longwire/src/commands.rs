@@ -1,5 +1,6 @@
 //! One recipe a command: arguments in, one engine called, outcome out.
 
+pub mod check;
 pub mod child;
 #[cfg(feature = "demo")]
 pub mod demo;

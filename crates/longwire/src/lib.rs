@@ -5,6 +5,7 @@
 #![forbid(unsafe_code)]
 
 pub mod advise;
+pub mod check;
 pub mod cli;
 pub mod commands;
 pub mod failure;

@@ -9,6 +9,7 @@
 #![forbid(unsafe_code)]
 
 pub mod advice;
+pub mod check;
 pub mod connection_map;
 pub mod database_link;
 pub mod distribution;
@@ -31,6 +32,7 @@ pub mod tune;
 pub mod tunnel;
 
 pub use advice::{Advice, AtLevel, BreakEven, LevelAdvice, Price};
+pub use check::{Change, Found, Measure, Verdict};
 pub use connection_map::{ConnectionHasher, ConnectionMap};
 pub use database_link::DatabaseLinkOutcome;
 pub use distribution::DistributionBuilder;

@@ -133,6 +133,8 @@ pub struct OperationGroup {
     pub count: u64,
     /// Turns of all of them, the TCP handshakes included.
     pub turns: u64,
+    /// Turns of the one that had most.
+    pub most_turns: u64,
     /// Spread of their durations.
     pub spread: Distribution,
     /// Where their time went, summed.

@@ -5,6 +5,7 @@
 //! always a measured zero. Spans are nanoseconds, points in time nanoseconds since the Unix epoch.
 
 mod advice;
+mod check;
 mod connection;
 mod distance;
 mod echo;

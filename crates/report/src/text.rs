@@ -6,6 +6,7 @@
 //! Start reading at [`read`].
 
 pub mod advise;
+pub mod check;
 pub mod demo;
 pub mod echo;
 pub mod escape;
@@ -32,6 +33,7 @@ pub mod via;
 pub mod waterfall;
 
 pub use advise::advice_view;
+pub use check::{CheckReport, check_view, github_view, junit_view};
 pub use demo::{DemoOutcome, demo_view};
 pub use echo::{EchoReport, echo_view};
 pub use explain::{ExplainOutcome, ExplainedExchange, explain_view};

@@ -122,9 +122,10 @@ fn written() -> Vec<String> {
 }
 
 /// What instruments that ask on their own write.
-fn written_of_samples() -> [String; 10] {
+fn written_of_samples() -> [String; 11] {
     [
         samples::line(|writer| writer.tune(&samples::tune())),
+        samples::line(|writer| writer.check(&samples::checked())),
         samples::line(|writer| writer.program(&samples::program())),
         samples::line(|writer| {
             writer.summary(&model::Summary {

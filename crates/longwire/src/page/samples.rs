@@ -206,6 +206,7 @@ mod tests {
             kind: OperationKind::Burst,
             count: 1,
             turns: 1,
+            most_turns: 1,
             spread: model::Distribution {
                 p50: Some(Duration::from_millis(median)),
                 ..model::Distribution::default()

@@ -1,6 +1,7 @@
 //! Model values to records.
 
 use super::advice::{AdviceRecord, LevelRecord, PaysRecord};
+use super::check::{ChangeRecord, CheckRecord};
 use super::connection::{ConnectionRecord, OpenedRecord, StartedRecord};
 use super::distance::{DatabaseLinkRecord, RowsRecord};
 use super::echo::{BulkRecord, EchoRecord};
@@ -18,7 +19,9 @@ use super::sample::SampleRecord;
 use super::split::{ElsewhereRecord, SplitRecord};
 use super::tune::{RecommendationRecord, TunedRecord};
 use super::tunnel::{NoticeRecord, TunnelRecord, TunnelWayRecord};
-use crate::text::{LabOutcome, LabPoint, LabSlope, LoadInterval, LoadReport, ProgramReport, TuneReport};
+use crate::text::{
+    CheckReport, LabOutcome, LabPoint, LabSlope, LoadInterval, LoadReport, ProgramReport, TuneReport,
+};
 use model::{
     Advice, BulkOutcome, Conditions, ConnectionId, ConnectionOutcome, DatabaseLinkOutcome, Direction,
     EchoOutcome, Endpoint, Exchange, Finding, Leg, LinkOutcome, Operation, OperationStep, Prediction,
@@ -268,6 +271,20 @@ impl<W: Write> JsonWriter<W> {
                 .try_for_each(|record| self.write(&record))?;
         }
         Ok(())
+    }
+
+    /// Each budget of each name, and what has changed since the baseline.
+    ///
+    /// # Errors
+    /// When `out` fails.
+    pub fn check(&mut self, report: &CheckReport) -> io::Result<()> {
+        for verdict in &report.verdicts {
+            self.write(&CheckRecord::of(verdict))?;
+        }
+        report
+            .changes
+            .iter()
+            .try_for_each(|change| self.write(&ChangeRecord::of(change)))
     }
 
     /// What tuning a program brought: each setting at each distance, what is best, and what changed nothing.

@@ -3,17 +3,18 @@
 #![allow(dead_code, reason = "each test uses a part of it")]
 
 use model::{
-    Advice, Asked, AtLevel, Attribution, BitRate, BoundBy, BreakEven, BulkOutcome, ByteCount, Conditions,
-    ConnectionId, ConnectionOutcome, DatabaseLinkOutcome, Decoding, Direction, Distribution, EchoOutcome,
-    Endpoint, Exchange, Finding, FindingKind, Interval, LevelAdvice, LinkDirectionOutcome, LinkOutcome,
-    Measured, Operation, OperationGroup, OperationKind, OperationStep, Phase, Prediction, ProgramBest,
-    ProgramRun, ProgramTuned, Protocol, RoundTripSource, RowTrain, Sample, SampleTotals, Saving, Share,
-    SplitBase, SplitOutcome, SplitPrediction, StatementOutcome, Step, Summary, Timestamp, Totals,
-    TransactionState, TunnelTotals, TunnelWay, Warning,
+    Advice, Asked, AtLevel, Attribution, BitRate, BoundBy, BreakEven, BulkOutcome, ByteCount, Change,
+    Conditions, ConnectionId, ConnectionOutcome, DatabaseLinkOutcome, Decoding, Direction, Distribution,
+    EchoOutcome, Endpoint, Exchange, Finding, FindingKind, Found, Interval, LevelAdvice,
+    LinkDirectionOutcome, LinkOutcome, Measure, Measured, Operation, OperationGroup, OperationKind,
+    OperationStep, Phase, Prediction, ProgramBest, ProgramRun, ProgramTuned, Protocol, RoundTripSource,
+    RowTrain, Sample, SampleTotals, Saving, Share, SplitBase, SplitOutcome, SplitPrediction,
+    StatementOutcome, Step, Summary, Timestamp, Totals, TransactionState, TunnelTotals, TunnelWay, Verdict,
+    Warning,
 };
 use report::text::{
-    DemoOutcome, ExplainOutcome, ExplainedExchange, LoadFailure, LoadInterval, LoadReport, LoadScript,
-    LoadWork, ProgramReport, TuneReport,
+    CheckReport, DemoOutcome, ExplainOutcome, ExplainedExchange, LoadFailure, LoadInterval, LoadReport,
+    LoadScript, LoadWork, ProgramReport, TuneReport,
 };
 use report::{JsonWriter, ReadOutcome};
 use std::net::Ipv4Addr;
@@ -298,6 +299,7 @@ pub fn group(name: &str, kind: OperationKind, count: u64, turns: u64) -> Operati
         kind,
         count,
         turns,
+        most_turns: turns.checked_div(count).unwrap_or(0),
         spread: spread(count, turns / count * 10_400),
         attribution: attribution(
             count * 3_120,
@@ -972,5 +974,65 @@ pub fn tune() -> TuneReport {
             runs: [31, 265],
         }],
         ..TuneReport::default()
+    }
+}
+
+/// A page that asks for its articles one by one, against budgets of each kind.
+pub fn checked() -> CheckReport {
+    let statement = "SELECT name FROM article WHERE id = ?";
+    let verdict = |name: &str, measure: Measure, remedy: Option<String>| Verdict {
+        operation_name: name.into(),
+        measure,
+        remedy,
+    };
+    let predicted = |found| Measure::Predicted {
+        link: "rtt=40ms".into(),
+        allowed: Duration::from_millis(200),
+        found: Duration::from_millis(found),
+    };
+    let remedy = format!("n+1 ({statement}): Ask for all of them at once.");
+    CheckReport {
+        title: "app.pcap".to_owned(),
+        operations: vec![
+            group("GET /basket", OperationKind::Http, 3, 93),
+            group("GET /<a>&\"b\"\u{1b}[0m", OperationKind::Http, 1, 2),
+        ],
+        verdicts: vec![
+            verdict("GET /basket", predicted(1300), Some(remedy)),
+            verdict(
+                "GET /basket",
+                Measure::Forbidden {
+                    kind: FindingKind::NPlusOne,
+                    found: Some(Found {
+                        fingerprint: Some(statement.into()),
+                        count: 90,
+                        turns: 90,
+                        places: 2,
+                    }),
+                },
+                Some("Ask for all of them at once.".to_owned()),
+            ),
+            verdict(
+                "GET /<a>&\"b\"\u{1b}[0m",
+                Measure::Turns { allowed: 1, found: 2 },
+                None,
+            ),
+            verdict(
+                "GET /basket",
+                Measure::Turns {
+                    allowed: 40,
+                    found: 31,
+                },
+                None,
+            ),
+        ],
+        changes: vec![Change {
+            operation_name: "GET /basket".into(),
+            turns: [Some(4), Some(31)],
+            link: "rtt=40ms".into(),
+            predicted: [180, 1300].map(|millis| Some(Duration::from_millis(millis))),
+            new_findings: vec![(FindingKind::NPlusOne, Some(statement.into()))],
+        }],
+        warnings: Vec::new(),
     }
 }

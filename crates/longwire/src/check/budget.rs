@@ -1,0 +1,217 @@
+//! Budgets as they are written.
+
+use super::pattern::Pattern;
+use anyhow::{Context, Result, bail};
+use link::LinkDescription;
+use model::{FindingKind, format_duration, parse_duration};
+use std::fmt;
+use std::time::Duration;
+
+/// One budget, and the operations it is for.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Budget {
+    /// The names of the operations; absent for all that no other budget of the kind names.
+    pub names: Option<Pattern>,
+    /// What they may cost.
+    pub limit: Limit,
+}
+
+/// What operations may cost at most.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Limit {
+    /// Turns of each.
+    Turns(Most<u64>),
+    /// Predicted median over a link.
+    Predicted(Most<Duration>, Box<LinkDescription>),
+    /// No finding of this kind.
+    Forbid(FindingKind),
+}
+
+/// How much.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Most<T> {
+    /// So much.
+    Absolute(T),
+    /// So much more than in the baseline.
+    More(T),
+}
+
+impl Budget {
+    /// Reads `20`, `+2`, and `NAMES=20`.
+    ///
+    /// # Errors
+    /// When it is none of these.
+    pub fn turns(text: &str) -> Result<Self> {
+        let (names, text) = named(text);
+        let most = most(text, |text| text.parse().ok()).with_context(|| {
+            format!("'{text}' is no number of turns: write 20, +2 (more than in the baseline), or 'GET /checkout*=20'")
+        })?;
+        Ok(Self {
+            names,
+            limit: Limit::Turns(most),
+        })
+    }
+
+    /// Reads `200ms@40ms`, `+10ms@40ms`, `200ms@rtt=40ms rate=10mbit`, and `NAMES=200ms@40ms`.
+    ///
+    /// # Errors
+    /// When it is none of these.
+    pub fn predicted(text: &str) -> Result<Self> {
+        let Some((text, link)) = text.rsplit_once('@') else {
+            bail!("'{text}' names no distance: write 200ms@40ms, or '200ms@rtt=40ms rate=10mbit'");
+        };
+        let link = match parse_duration(link) {
+            Ok(rtt) => LinkDescription::with_rtt(rtt),
+            Err(fault) => match link.contains('=') {
+                true => link.parse().with_context(|| format!("'{link}' is no link"))?,
+                false => return Err(fault).context("the round trip behind @ is not understood"),
+            },
+        };
+        let (names, text) = named(text);
+        let most = most(text, |text| parse_duration(text).ok()).with_context(|| {
+            format!("'{text}' is no time: write it with its unit, 200ms@40ms or 'GET /checkout*=200ms@40ms'")
+        })?;
+        Ok(Self {
+            names,
+            limit: Limit::Predicted(most, Box::new(link)),
+        })
+    }
+
+    /// Reads `n+1,row-by-row` and `NAMES=n+1,row-by-row`: a budget for each kind.
+    ///
+    /// # Errors
+    /// When a kind is not known: with those that are.
+    pub fn forbid(text: &str) -> Result<Vec<Self>> {
+        let (names, kinds) = named(text);
+        kinds
+            .split(',')
+            .map(|word| {
+                let known = FindingKind::ALL.into_iter().find(|kind| kind.name() == word);
+                let Some(kind) = known else {
+                    bail!(
+                        "'{word}' is no kind of finding: use one or several of {}",
+                        kinds_known()
+                    );
+                };
+                Ok(Self {
+                    names: names.clone(),
+                    limit: Limit::Forbid(kind),
+                })
+            })
+            .collect()
+    }
+
+    /// Whether `other` is about the same figure: what one of them says, the other need not say.
+    pub fn is_like(&self, other: &Self) -> bool {
+        match (&self.limit, &other.limit) {
+            (Limit::Turns(_), Limit::Turns(_)) => true,
+            (Limit::Predicted(_, link), Limit::Predicted(_, other)) => link == other,
+            (Limit::Forbid(kind), Limit::Forbid(other)) => kind == other,
+            (Limit::Turns(_) | Limit::Predicted(..) | Limit::Forbid(_), _) => false,
+        }
+    }
+
+    /// Whether it counts from a baseline.
+    pub const fn is_relative(&self) -> bool {
+        matches!(
+            self.limit,
+            Limit::Turns(Most::More(_)) | Limit::Predicted(Most::More(_), _)
+        )
+    }
+
+    /// Whether it is for operations of this name.
+    pub fn is_for(&self, name: &str) -> bool {
+        self.names.as_ref().is_none_or(|names| names.matches(name))
+    }
+}
+
+/// As it would be written on the command line.
+impl fmt::Display for Budget {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let names = self
+            .names
+            .as_ref()
+            .map(|names| format!("{names}="))
+            .unwrap_or_default();
+        match &self.limit {
+            Limit::Turns(Most::Absolute(turns)) => write!(formatter, "--max-turns {names}{turns}"),
+            Limit::Turns(Most::More(turns)) => write!(formatter, "--max-turns {names}+{turns}"),
+            Limit::Predicted(Most::Absolute(span), link) => {
+                write!(
+                    formatter,
+                    "--max-predicted {names}{}@{link}",
+                    format_duration(*span)
+                )
+            }
+            Limit::Predicted(Most::More(span), link) => {
+                write!(
+                    formatter,
+                    "--max-predicted {names}+{}@{link}",
+                    format_duration(*span)
+                )
+            }
+            Limit::Forbid(kind) => write!(formatter, "--forbid {names}{kind}"),
+        }
+    }
+}
+
+/// Cuts `NAMES=` off. Names may have a `=` of their own: the last one counts.
+fn named(text: &str) -> (Option<Pattern>, &str) {
+    match text.rsplit_once('=') {
+        Some((names, value)) => (Some(Pattern::new(names)), value),
+        None => (None, text),
+    }
+}
+
+fn most<T>(text: &str, parse: impl Fn(&str) -> Option<T>) -> Option<Most<T>> {
+    match text.strip_prefix('+') {
+        Some(more) => parse(more).map(Most::More),
+        None => parse(text).map(Most::Absolute),
+    }
+}
+
+fn kinds_known() -> String {
+    FindingKind::ALL.map(FindingKind::name).join(", ")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn budgets_are_read_as_they_are_written() {
+        let shown = |budget: Result<Budget>| budget.expect("a budget").to_string();
+        assert_eq!(shown(Budget::turns("20")), "--max-turns 20");
+        assert_eq!(
+            shown(Budget::turns("GET /a?b=c*=+2")),
+            "--max-turns GET /a?b=c*=+2"
+        );
+        assert_eq!(
+            shown(Budget::predicted("200ms@40ms")),
+            "--max-predicted 200 ms@rtt=40ms"
+        );
+        assert_eq!(
+            shown(Budget::predicted("GET /*=1.5s@rtt=40ms rate=10mbit")),
+            "--max-predicted GET /*=1.50 s@rtt=40ms rate=10mbit"
+        );
+        let forbidden = Budget::forbid("POST *=n+1,row-by-row").expect("budgets");
+        let forbidden: Vec<String> = forbidden.iter().map(ToString::to_string).collect();
+        assert_eq!(forbidden, ["--forbid POST *=n+1", "--forbid POST *=row-by-row"]);
+    }
+
+    #[test]
+    fn what_is_not_understood_says_how_it_is_written() {
+        let refusal = |result: Result<Budget>| format!("{:#}", result.expect_err("refused"));
+        assert!(refusal(Budget::turns("many")).contains("write 20"));
+        assert!(refusal(Budget::turns("-1")).contains("no number of turns"));
+        assert!(refusal(Budget::predicted("200ms")).contains("200ms@40ms"));
+        assert!(refusal(Budget::predicted("200@40ms")).contains("unit"));
+        assert!(refusal(Budget::predicted("200ms@40")).contains("round trip behind @"));
+        assert!(refusal(Budget::predicted("200ms@rtt=40ms rat=1")).contains("no link"));
+        let unknown = format!("{:#}", Budget::forbid("n+2").expect_err("refused"));
+        assert!(
+            unknown.contains("n+1, row-by-row, unrewritten-batch"),
+            "{unknown}"
+        );
+    }
+}

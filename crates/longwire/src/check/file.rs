@@ -1,0 +1,152 @@
+//! Budgets in a file.
+
+use super::budget::Budget;
+use super::pattern::Pattern;
+use anyhow::{Context, Result};
+use serde::Deserialize;
+use std::path::Path;
+
+/// The file: budgets for all operations, then for those of some names.
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields, rename_all = "kebab-case")]
+struct File {
+    max_turns: Option<Number>,
+    #[serde(default)]
+    max_predicted: OneOrMore,
+    #[serde(default)]
+    forbid: OneOrMore,
+    #[serde(default)]
+    operation: Vec<Named>,
+}
+
+/// `[[operation]]`.
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields, rename_all = "kebab-case")]
+struct Named {
+    name: String,
+    max_turns: Option<Number>,
+    #[serde(default)]
+    max_predicted: OneOrMore,
+    #[serde(default)]
+    forbid: OneOrMore,
+}
+
+/// `20` or `"+2"`.
+#[derive(Debug, Deserialize)]
+#[serde(untagged)]
+enum Number {
+    Number(u64),
+    Text(String),
+}
+
+/// `"200ms@40ms"` or several in brackets.
+#[derive(Debug, Deserialize)]
+#[serde(untagged)]
+enum OneOrMore {
+    One(String),
+    More(Vec<String>),
+}
+
+impl Default for OneOrMore {
+    fn default() -> Self {
+        Self::More(Vec::new())
+    }
+}
+
+impl OneOrMore {
+    fn texts(self) -> Vec<String> {
+        match self {
+            Self::One(text) => vec![text],
+            Self::More(texts) => texts,
+        }
+    }
+}
+
+/// Reads the budgets of a file.
+///
+/// # Errors
+/// When it cannot be read, or says something that is no budget: with the place.
+pub fn read(path: &Path) -> Result<Vec<Budget>> {
+    let text = std::fs::read_to_string(path).with_context(|| format!("could not read {}", path.display()))?;
+    parse(&text).with_context(|| format!("{} holds no budgets that can be used", path.display()))
+}
+
+fn parse(text: &str) -> Result<Vec<Budget>> {
+    let file: File = toml::from_str(text)?;
+    let mut budgets = of(None, file.max_turns, file.max_predicted, file.forbid)?;
+    for named in file.operation {
+        let context = format!("in [[operation]] with the name '{}'", named.name);
+        let names = Pattern::new(&named.name);
+        let more = of(Some(&names), named.max_turns, named.max_predicted, named.forbid);
+        budgets.extend(more.context(context)?);
+    }
+    Ok(budgets)
+}
+
+fn of(
+    names: Option<&Pattern>,
+    turns: Option<Number>,
+    predicted: OneOrMore,
+    forbid: OneOrMore,
+) -> Result<Vec<Budget>> {
+    let mut budgets = Vec::new();
+    match turns {
+        Some(Number::Number(turns)) => budgets.push(Budget::turns(&turns.to_string())?),
+        Some(Number::Text(turns)) => budgets.push(Budget::turns(&turns)?),
+        None => {}
+    }
+    for text in predicted.texts() {
+        budgets.push(Budget::predicted(&text)?);
+    }
+    for text in forbid.texts() {
+        budgets.extend(Budget::forbid(&text)?);
+    }
+    for budget in &mut budgets {
+        budget.names = names.cloned();
+    }
+    Ok(budgets)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_file_is_read_in_its_order() {
+        let text = r#"
+            max-turns = 20
+            max-predicted = "200ms@40ms"
+            forbid = ["n+1", "row-by-row"]
+            [[operation]]
+            name = "GET /checkout*"
+            max-turns = "+2"
+            max-predicted = ["1s@40ms", "2s@rtt=40ms rate=10mbit"]
+        "#;
+        let budgets = parse(text).expect("budgets");
+        let shown: Vec<String> = budgets.iter().map(ToString::to_string).collect();
+        assert_eq!(
+            shown,
+            [
+                "--max-turns 20",
+                "--max-predicted 200 ms@rtt=40ms",
+                "--forbid n+1",
+                "--forbid row-by-row",
+                "--max-turns GET /checkout*=+2",
+                "--max-predicted GET /checkout*=1.00 s@rtt=40ms",
+                "--max-predicted GET /checkout*=2.00 s@rtt=40ms rate=10mbit",
+            ]
+        );
+    }
+
+    #[test]
+    fn what_is_wrong_is_told_with_its_place() {
+        let refusal = |text: &str| format!("{:#}", parse(text).expect_err("refused"));
+        assert!(refusal("max-turn = 20").contains("max-turns"));
+        assert!(refusal("[[operation]]\nmax-turns = 3").contains("name"));
+        let named = refusal("[[operation]]\nname = 'GET /'\nforbid = 'n+2'");
+        assert!(
+            named.contains("'GET /'") && named.contains("'n+2' is no kind"),
+            "{named}"
+        );
+    }
+}

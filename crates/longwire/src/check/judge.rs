@@ -1,0 +1,219 @@
+//! Budgets against what was read.
+
+use super::budget::{Budget, Limit, Most};
+use anyhow::{Result, bail, ensure};
+use link::LinkDescription;
+use model::{Change, Finding, FindingKind, Fingerprint, Found, Measure, Verdict};
+use report::ReadOutcome;
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
+use std::time::Duration;
+
+/// What was read, by the names of operations.
+#[derive(Debug, Default)]
+pub struct Figures {
+    /// Most turns of one operation of each name.
+    turns: BTreeMap<Arc<str>, u64>,
+    /// Predicted median of each name over each link.
+    predicted: BTreeMap<(Arc<str>, Arc<str>), Duration>,
+    findings: Vec<Finding>,
+}
+
+impl Figures {
+    /// Those of an outcome.
+    pub fn of(outcome: &ReadOutcome) -> Self {
+        let mut turns = BTreeMap::new();
+        for group in outcome.operations.iter().filter(|group| group.count > 0) {
+            let most: &mut u64 = turns.entry(group.name.clone()).or_default();
+            *most = group.most_turns.max(*most);
+        }
+        let predicted = outcome.predictions.iter().map(|prediction| {
+            let key = (prediction.operation_name.clone(), prediction.link.clone());
+            (key, prediction.duration)
+        });
+        Self {
+            turns,
+            predicted: predicted.collect(),
+            findings: outcome.findings.clone(),
+        }
+    }
+
+    fn predicted(&self, name: &Arc<str>, link: &Arc<str>) -> Option<Duration> {
+        self.predicted.get(&(name.clone(), link.clone())).copied()
+    }
+
+    fn findings<'a>(&'a self, name: &'a str) -> impl Iterator<Item = &'a Finding> {
+        self.findings
+            .iter()
+            .filter(move |finding| &*finding.operation_name == name)
+    }
+
+    /// What to do about turns of these operations: the remedy that leaves most of them out.
+    fn remedy(&self, name: &str) -> Option<String> {
+        let finding = self.findings(name).max_by_key(|finding| finding.saves_turns)?;
+        let of = finding
+            .fingerprint
+            .as_ref()
+            .map(|fingerprint| format!(" ({fingerprint})"));
+        Some(format!(
+            "{}{}: {}",
+            finding.kind,
+            of.unwrap_or_default(),
+            finding.remedy
+        ))
+    }
+}
+
+/// Holds every operation against the budgets that are for it. A budget that names operations takes the place of one that does
+/// not, and a later one that of an earlier.
+///
+/// # Errors
+/// When there are no operations, a budget is for none of them, or counts from a baseline that is not there.
+pub fn judge(budgets: &[Budget], now: &Figures, before: Option<&Figures>) -> Result<Vec<Verdict>> {
+    ensure!(
+        !now.turns.is_empty(),
+        "the files hold no operation: no budget can be broken; --operations says what is one"
+    );
+    if let Some(budget) = budgets.iter().find(|budget| budget.is_relative())
+        && before.is_none()
+    {
+        bail!("{budget} counts from a baseline: name one with --baseline");
+    }
+    for budget in budgets {
+        if !now.turns.keys().any(|name| budget.is_for(name)) {
+            bail!(
+                "{budget} is for no operation that was seen, so it could not be broken; there are {}",
+                listed(now)
+            );
+        }
+    }
+    let verdicts = now.turns.keys().flat_map(|name| {
+        budgets_of(budgets, name)
+            .into_iter()
+            .filter_map(move |budget| verdict(budget, name, now, before))
+    });
+    Ok(verdicts.collect())
+}
+
+fn listed(now: &Figures) -> String {
+    let names: Vec<String> = now
+        .turns
+        .keys()
+        .take(NAMES_TOLD)
+        .map(|name| format!("'{}'", report::text::escape::printable(name)))
+        .collect();
+    let more = match now.turns.len().saturating_sub(NAMES_TOLD) {
+        0 => String::new(),
+        more => format!(" and {more} more"),
+    };
+    format!("{}{more}", names.join(", "))
+}
+
+/// Names of operations in a message.
+const NAMES_TOLD: usize = 5;
+
+/// Of budgets for the same figure, the one that counts for `name`.
+fn budgets_of<'a>(budgets: &'a [Budget], name: &str) -> Vec<&'a Budget> {
+    let mut chosen: Vec<&Budget> = Vec::new();
+    for budget in budgets.iter().filter(|budget| budget.is_for(name)) {
+        match chosen.iter_mut().find(|other| other.is_like(budget)) {
+            Some(other) if budget.names.is_some() || other.names.is_none() => *other = budget,
+            Some(_) => {}
+            None => chosen.push(budget),
+        }
+    }
+    chosen
+}
+
+/// Absent where a budget counts from a baseline without such operations, or nothing could be predicted.
+fn verdict(budget: &Budget, name: &Arc<str>, now: &Figures, before: Option<&Figures>) -> Option<Verdict> {
+    let measure = match &budget.limit {
+        Limit::Turns(most) => Measure::Turns {
+            allowed: match most {
+                Most::Absolute(turns) => *turns,
+                Most::More(turns) => before?.turns.get(name)?.saturating_add(*turns),
+            },
+            found: *now.turns.get(name)?,
+        },
+        Limit::Predicted(most, link) => {
+            let link = text_of(link);
+            Measure::Predicted {
+                allowed: match most {
+                    Most::Absolute(span) => *span,
+                    Most::More(span) => before?.predicted(name, &link)?.saturating_add(*span),
+                },
+                found: now.predicted(name, &link)?,
+                link,
+            }
+        }
+        Limit::Forbid(kind) => Measure::Forbidden {
+            kind: *kind,
+            found: found(*kind, name, now),
+        },
+    };
+    let mut verdict = Verdict {
+        operation_name: name.clone(),
+        measure,
+        remedy: None,
+    };
+    if !verdict.kept() {
+        verdict.remedy = match &verdict.measure {
+            Measure::Turns { .. } | Measure::Predicted { .. } => now.remedy(name),
+            Measure::Forbidden { kind, .. } => worst(*kind, name, now).map(|finding| finding.remedy.clone()),
+        };
+    }
+    Some(verdict)
+}
+
+/// A link as predictions name it.
+pub fn text_of(link: &LinkDescription) -> Arc<str> {
+    link.to_string().into()
+}
+
+fn worst<'a>(kind: FindingKind, name: &'a str, now: &'a Figures) -> Option<&'a Finding> {
+    now.findings(name)
+        .filter(|finding| finding.kind == kind)
+        .max_by_key(|finding| (finding.turns, finding.count))
+}
+
+fn found(kind: FindingKind, name: &str, now: &Figures) -> Option<Found> {
+    let worst = worst(kind, name, now)?;
+    let places = now.findings(name).filter(|finding| finding.kind == kind).count();
+    Some(Found {
+        fingerprint: worst.fingerprint.clone(),
+        count: worst.count,
+        turns: worst.turns,
+        places: places as u64,
+    })
+}
+
+/// What has changed for each name that there is, or was; predicted times over `link`.
+pub fn changes(before: &Figures, now: &Figures, link: &LinkDescription) -> Vec<Change> {
+    let link = text_of(link);
+    let known: BTreeSet<(FindingKind, Option<&Fingerprint>, &str)> =
+        before.findings.iter().map(identity).collect();
+    let names: BTreeSet<&Arc<str>> = before.turns.keys().chain(now.turns.keys()).collect();
+    let change = |name: &Arc<str>| Change {
+        operation_name: name.clone(),
+        turns: [before, now].map(|figures| figures.turns.get(name).copied()),
+        link: link.clone(),
+        predicted: [before, now].map(|figures| figures.predicted(name, &link)),
+        new_findings: now
+            .findings(name)
+            .filter(|finding| !known.contains(&identity(finding)))
+            .map(|finding| (finding.kind, finding.fingerprint.clone()))
+            .collect(),
+    };
+    names.into_iter().map(change).collect()
+}
+
+fn identity(finding: &Finding) -> (FindingKind, Option<&Fingerprint>, &str) {
+    (
+        finding.kind,
+        finding.fingerprint.as_ref(),
+        &finding.operation_name,
+    )
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,154 @@
+use super::*;
+
+fn finding(kind: FindingKind, name: &str, fingerprint: &str, turns: u64) -> Finding {
+    Finding {
+        kind,
+        fingerprint: Some(fingerprint.into()),
+        operation_name: name.into(),
+        operations: 1,
+        count: turns,
+        turns,
+        saves_turns: turns - 1,
+        savings: Vec::new(),
+        dependent: None,
+        driver: None,
+        remedy: "Ask for all of them at once.".to_owned(),
+    }
+}
+
+/// `/basket` has 31 turns of which 30 are an N+1, `/` has 2.
+fn shop() -> Figures {
+    let link: Arc<str> = "rtt=40ms".into();
+    Figures {
+        turns: BTreeMap::from([("GET /".into(), 2), ("GET /basket".into(), 31)]),
+        predicted: BTreeMap::from([
+            (("GET /".into(), link.clone()), Duration::from_millis(90)),
+            (("GET /basket".into(), link), Duration::from_millis(1300)),
+        ]),
+        findings: vec![finding(FindingKind::NPlusOne, "GET /basket", "SELECT ?", 30)],
+    }
+}
+
+fn budgets(turns: &[&str], predicted: &[&str], forbidden: &[&str]) -> Vec<Budget> {
+    let turns = turns.iter().map(|text| Budget::turns(text).expect("turns"));
+    let predicted = predicted
+        .iter()
+        .map(|text| Budget::predicted(text).expect("a time"));
+    let forbidden = forbidden
+        .iter()
+        .flat_map(|text| Budget::forbid(text).expect("kinds"));
+    turns.chain(predicted).chain(forbidden).collect()
+}
+
+/// Name, budget and whether it is kept.
+fn told(budgets: &[Budget], before: Option<&Figures>) -> Vec<(String, &'static str, bool)> {
+    let verdicts = judge(budgets, &shop(), before).expect("a judgement");
+    verdicts
+        .iter()
+        .map(|verdict| {
+            (
+                verdict.operation_name.to_string(),
+                verdict.measure.name(),
+                verdict.kept(),
+            )
+        })
+        .collect()
+}
+
+#[test]
+fn each_budget_is_kept_or_broken_by_each_name() {
+    let told = told(&budgets(&["20"], &["200ms@40ms"], &["n+1,row-by-row"]), None);
+    let told: Vec<(&str, &str, bool)> = told
+        .iter()
+        .map(|(name, budget, kept)| (name.as_str(), *budget, *kept))
+        .collect();
+    assert_eq!(
+        told,
+        [
+            ("GET /", "max-turns", true),
+            ("GET /", "max-predicted", true),
+            ("GET /", "forbid", true),
+            ("GET /", "forbid", true),
+            ("GET /basket", "max-turns", false),
+            ("GET /basket", "max-predicted", false),
+            ("GET /basket", "forbid", false),
+            ("GET /basket", "forbid", true),
+        ]
+    );
+}
+
+#[test]
+fn what_is_broken_comes_with_the_remedy_of_its_finding() {
+    let verdicts = judge(&budgets(&["GET /basket=20"], &[], &[]), &shop(), None).expect("a judgement");
+    let [broken] = verdicts.try_into().expect("one");
+    assert_eq!(
+        broken.measure,
+        Measure::Turns {
+            allowed: 20,
+            found: 31
+        }
+    );
+    assert_eq!(
+        broken.remedy.as_deref(),
+        Some("n+1 (SELECT ?): Ask for all of them at once.")
+    );
+}
+
+#[test]
+fn a_named_budget_takes_the_place_of_the_one_for_all() {
+    let kept = |turns: &[&str]| told(&budgets(turns, &[], &[]), None).iter().all(|told| told.2);
+    assert!(!kept(&["20"]));
+    assert!(kept(&["20", "GET /b*=31"]));
+    assert!(kept(&["GET /b*=31", "20"]), "whatever the order");
+    assert!(
+        !kept(&["20", "GET /b*=31", "GET /bas*=30"]),
+        "the last one counts"
+    );
+}
+
+#[test]
+fn a_budget_that_cannot_be_broken_is_refused() {
+    let refusal =
+        |budgets: &[Budget], now: &Figures| judge(budgets, now, None).expect_err("refused").to_string();
+    let unmatched = refusal(&budgets(&["GET /chekout=3"], &[], &[]), &shop());
+    assert!(
+        unmatched.contains("'GET /', 'GET /basket'") && unmatched.contains("GET /chekout=3"),
+        "{unmatched}"
+    );
+    assert!(refusal(&budgets(&["3"], &[], &[]), &Figures::default()).contains("no operation"));
+    assert!(refusal(&budgets(&["+3"], &[], &[]), &shop()).contains("--baseline"));
+}
+
+#[test]
+fn budgets_may_count_from_a_baseline() {
+    let mut before = shop();
+    before.turns.insert("GET /basket".into(), 29);
+    let kept = |budgets: &[Budget]| told(budgets, Some(&before)).iter().all(|told| told.2);
+    assert!(kept(&budgets(&["+2"], &["+0ms@40ms"], &[])));
+    assert!(!kept(&budgets(&["+1"], &[], &[])));
+    before.turns.remove("GET /basket");
+    let told = told(&budgets(&["+0"], &[], &[]), Some(&before));
+    assert_eq!(
+        told.len(),
+        1,
+        "what is new has nothing to be counted from: {told:?}"
+    );
+}
+
+#[test]
+fn changes_tell_turns_times_and_new_findings() {
+    let mut before = shop();
+    before.findings.clear();
+    before.turns.remove("GET /");
+    before.turns.insert("GET /old".into(), 4);
+    let link = LinkDescription::with_rtt(Duration::from_millis(40));
+    let [home, basket, old] = changes(&before, &shop(), &link).try_into().expect("three names");
+    assert_eq!((&*home.operation_name, home.turns), ("GET /", [None, Some(2)]));
+    assert_eq!(basket.turns, [Some(31), Some(31)]);
+    assert_eq!(
+        basket.new_findings,
+        [(FindingKind::NPlusOne, Some("SELECT ?".into()))]
+    );
+    assert!(!basket.is_none());
+    assert_eq!((&*old.operation_name, old.turns), ("GET /old", [Some(4), None]));
+}

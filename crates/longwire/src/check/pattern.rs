@@ -1,0 +1,62 @@
+//! Names of operations with `*` for any text.
+
+use std::fmt;
+
+/// A name, or names that have parts in common: `GET /checkout*`. Upper and lower case are told apart.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Pattern(String);
+
+impl Pattern {
+    /// The pattern as it was written.
+    pub fn new(text: &str) -> Self {
+        Self(text.to_owned())
+    }
+
+    /// Whether it is the name of all of `name`.
+    pub fn matches(&self, name: &str) -> bool {
+        let mut parts = self.0.split('*');
+        let Some(rest) = name.strip_prefix(parts.next().unwrap_or_default()) else {
+            return false;
+        };
+        let Some(last) = parts.next_back() else {
+            return rest.is_empty();
+        };
+        let Some(mut rest) = rest.strip_suffix(last) else {
+            return false;
+        };
+        // Each part at its first place leaves most for those behind it.
+        parts.all(|part| match rest.split_once(part) {
+            Some((_, behind)) => {
+                rest = behind;
+                true
+            }
+            None => false,
+        })
+    }
+}
+
+impl fmt::Display for Pattern {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter.write_str(&self.0)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_star_is_any_text() {
+        let matches = |pattern: &str, name: &str| Pattern::new(pattern).matches(name);
+        assert!(matches("GET /checkout", "GET /checkout"));
+        assert!(!matches("GET /checkout", "GET /checkout/?"));
+        assert!(matches("GET /checkout*", "GET /checkout/?"));
+        assert!(matches("*", ""));
+        assert!(matches("*insert*t*", "batch insert into t"));
+        assert!(!matches("a*ba", "aba "));
+        assert!(!matches("ab*ba", "aba"), "no letter counts twice");
+        assert!(matches("*a*a*", "aa"));
+        assert!(!matches("*a*a*", "a"));
+        assert!(matches("a**b", "ab"));
+    }
+}

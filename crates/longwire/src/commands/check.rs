@@ -1,0 +1,204 @@
+//! `longwire check`: budgets for captures and recordings.
+
+use crate::check::budget::{Budget, Limit};
+use crate::check::file;
+use crate::check::judge::{self, Figures};
+use crate::input::{self, Reading};
+use crate::output::{self, Status};
+use crate::pipeline::tally::{Tally, Wanted};
+use analysis::operations::rule::Rule;
+use anyhow::{Context, Result, ensure};
+use clap::Args as ClapArgs;
+use link::LinkDescription;
+use model::{Summary, Warning};
+use predict::Target;
+use report::text::CheckReport;
+use report::{JsonWriter, ReadOutcome};
+use std::io;
+use std::path::PathBuf;
+use std::time::Duration;
+
+/// Hold captures or recordings against budgets: turns, predicted time, findings.
+///
+/// A budget is for every operation, or for those of some names: 'NAMES=BUDGET', with * for any text; that one then takes the place of
+/// the one for all. Status 0: all budgets are kept; 1: one is broken; 2: nothing could be checked, also when a budget names
+/// operations that there are none of.
+#[derive(Debug, ClapArgs)]
+#[command(
+    after_help = "Examples:\n  longwire check app.pcap --max-turns 20 --max-predicted 200ms@40ms --forbid n+1,row-by-row\n  \
+                        longwire check run.lwr --max-turns 20 --max-turns 'GET /checkout*=35' --junit longwire.xml\n  \
+                        longwire check run.lwr --baseline main.lwr --max-turns +0 --github\n  \
+                        longwire check run.lwr --budgets longwire.toml --operations transaction"
+)]
+pub struct Args {
+    /// Capture or recording files; `-` reads stdin.
+    #[arg(required = true, value_name = "FILE")]
+    pub files: Vec<PathBuf>,
+    /// Most turns of one operation: 20, or +2 more than in the baseline.
+    #[arg(long, value_parser = turns, value_name = "[NAMES=]TURNS")]
+    pub max_turns: Vec<Budget>,
+    /// Longest predicted median over a link: 200ms@40ms (a round trip), '200ms@rtt=40ms rate=10mbit', or +10ms@40ms more than
+    /// is predicted for the baseline.
+    #[arg(long, value_parser = predicted, value_name = "[NAMES=]TIME@LINK")]
+    pub max_predicted: Vec<Budget>,
+    /// No finding of these kinds: n+1, row-by-row, unrewritten-batch, ... (docs/findings.md).
+    #[arg(long, value_name = "[NAMES=]KIND,...")]
+    pub forbid: Vec<String>,
+    /// Budgets in a file; those of the command line come after them. See docs/check.md.
+    #[arg(long, value_name = "FILE")]
+    pub budgets: Option<PathBuf>,
+    /// Tell what has changed since this capture or recording.
+    #[arg(long, value_name = "FILE")]
+    pub baseline: Option<PathBuf>,
+    /// What an operation is: auto, connection, transaction, gap:50ms, http or whole.
+    #[arg(long, default_value = "auto", value_name = "RULE")]
+    pub operations: Rule,
+    /// Write a JUnit report too: one test case an operation's name.
+    #[arg(long, value_name = "FILE")]
+    pub junit: Option<PathBuf>,
+    /// Write broken budgets as annotations of a GitHub workflow too.
+    #[arg(long, conflicts_with = "json")]
+    pub github: bool,
+    /// Write records (JSON Lines) instead of the view.
+    #[arg(long)]
+    pub json: bool,
+}
+
+/// Runs it.
+///
+/// # Errors
+/// When a file cannot be read, or a budget cannot be held against what was read.
+pub fn run(args: &Args) -> Result<Status> {
+    let budgets = budgets(args)?;
+    let links = links(&budgets);
+    let now = read(&args.files, args.operations, &links)?;
+    let before = args
+        .baseline
+        .as_ref()
+        .map(|file| read(std::slice::from_ref(file), args.operations, &links))
+        .transpose()?;
+    let report = judged(args, &budgets, &links, now, before)?;
+    if let Some(path) = &args.junit {
+        std::fs::write(path, report::text::junit_view(&report))
+            .with_context(|| format!("could not write {}", path.display()))?;
+    }
+    tell(args, &report)?;
+    Ok(match report.broken().next() {
+        Some(_) => Status::Negative,
+        None => Status::Done,
+    })
+}
+
+fn turns(text: &str) -> Result<Budget, String> {
+    Budget::turns(text).map_err(|fault| format!("{fault:#}"))
+}
+
+fn predicted(text: &str) -> Result<Budget, String> {
+    Budget::predicted(text).map_err(|fault| format!("{fault:#}"))
+}
+
+/// Those of the file, then those of the command line.
+fn budgets(args: &Args) -> Result<Vec<Budget>> {
+    let mut budgets = args
+        .budgets
+        .as_deref()
+        .map(file::read)
+        .transpose()?
+        .unwrap_or_default();
+    budgets.extend(args.max_turns.iter().cloned());
+    budgets.extend(args.max_predicted.iter().cloned());
+    for text in &args.forbid {
+        budgets.extend(Budget::forbid(text)?);
+    }
+    ensure!(
+        !budgets.is_empty() || args.baseline.is_some(),
+        "nothing to check: give --max-turns, --max-predicted, --forbid, --budgets or --baseline"
+    );
+    Ok(budgets)
+}
+
+/// The links of budgets, and the usual one when there is none: changes are told for the first.
+fn links(budgets: &[Budget]) -> Vec<LinkDescription> {
+    let mut links: Vec<LinkDescription> = Vec::new();
+    for budget in budgets {
+        if let Limit::Predicted(_, link) = &budget.limit
+            && !links.contains(link)
+        {
+            links.push(**link);
+        }
+    }
+    if links.is_empty() {
+        links.push(LinkDescription::with_rtt(USUAL));
+    }
+    links
+}
+
+/// The round trip that changes are told for when no budget names one.
+const USUAL: Duration = Duration::from_millis(40);
+
+fn read(files: &[PathBuf], rule: Rule, links: &[LinkDescription]) -> Result<ReadOutcome> {
+    let wanted = Wanted {
+        rule,
+        targets: links
+            .iter()
+            .map(|link| Target {
+                link: *link,
+                clients: 1,
+            })
+            .collect(),
+        ..Wanted::default()
+    };
+    let mut tally = Tally::new(&wanted, input::conditions(files))?;
+    let input = input::read(files, Reading::default(), &mut |fact| tally.fact(fact))?;
+    let (outcome, _) = tally.finish(input.warnings, input.packets)?;
+    Ok(outcome)
+}
+
+fn judged(
+    args: &Args,
+    budgets: &[Budget],
+    links: &[LinkDescription],
+    now: ReadOutcome,
+    before: Option<ReadOutcome>,
+) -> Result<CheckReport> {
+    let figures = Figures::of(&now);
+    let earlier = before.as_ref().map(Figures::of);
+    let verdicts = judge::judge(budgets, &figures, earlier.as_ref())?;
+    let changes = earlier
+        .zip(links.first())
+        .map(|(earlier, link)| judge::changes(&earlier, &figures, link));
+    let of_baseline = before.into_iter().flat_map(|before| before.warnings);
+    let of_baseline = of_baseline.map(|warning| Warning {
+        text: format!("baseline: {}", warning.text),
+    });
+    Ok(CheckReport {
+        title: input::title(&args.files),
+        operations: now.operations,
+        verdicts,
+        changes: changes.unwrap_or_default(),
+        warnings: now.warnings.into_iter().chain(of_baseline).collect(),
+    })
+}
+
+fn tell(args: &Args, report: &CheckReport) -> Result<()> {
+    if !args.json {
+        let mut text = report::text::check_view(report, &output::style());
+        if args.github {
+            text.push_str(&report::text::github_view(report));
+        }
+        return Ok(output::print(&text)?);
+    }
+    output::warn(&report.warnings);
+    let mut records = JsonWriter::new(io::stdout().lock());
+    records.conditions(&input::conditions(&args.files))?;
+    records.check(report)?;
+    for warning in &report.warnings {
+        records.warning(warning)?;
+    }
+    records.summary(&Summary {
+        operations: report.operations.iter().map(|group| group.count).sum(),
+        turns: report.operations.iter().map(|group| group.turns).sum(),
+        ..Summary::default()
+    })?;
+    Ok(records.flush()?)
+}

@@ -1,0 +1,101 @@
+//! Budgets that operations were held against.
+
+use crate::{FindingKind, Fingerprint};
+use std::sync::Arc;
+use std::time::Duration;
+
+/// One budget of one operation's name, and what was found.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Verdict {
+    /// Name of the operations.
+    pub operation_name: Arc<str>,
+    /// What was allowed, and what was found.
+    pub measure: Measure,
+    /// What to do about it where a finding tells; only of budgets that are broken.
+    pub remedy: Option<String>,
+}
+
+impl Verdict {
+    /// Whether the budget is kept: what was found is at most what was allowed.
+    pub fn kept(&self) -> bool {
+        match &self.measure {
+            Measure::Turns { allowed, found } => found <= allowed,
+            Measure::Predicted { allowed, found, .. } => found <= allowed,
+            Measure::Forbidden { found, .. } => found.is_none(),
+        }
+    }
+}
+
+/// What a budget is about.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Measure {
+    /// Turns of one operation: of several of a name, of the one with most.
+    Turns {
+        /// The most there may be.
+        allowed: u64,
+        /// What was found.
+        found: u64,
+    },
+    /// Predicted median duration of the operations on a link.
+    Predicted {
+        /// The link in its text form.
+        link: Arc<str>,
+        /// The longest it may be.
+        allowed: Duration,
+        /// What is predicted.
+        found: Duration,
+    },
+    /// A kind of waste that there may not be.
+    Forbidden {
+        /// The kind.
+        kind: FindingKind,
+        /// Where it was found; absent when it was not.
+        found: Option<Found>,
+    },
+}
+
+impl Measure {
+    /// The word for it: the flag that sets such a budget.
+    pub const fn name(&self) -> &'static str {
+        match self {
+            Self::Turns { .. } => "max-turns",
+            Self::Predicted { .. } => "max-predicted",
+            Self::Forbidden { .. } => "forbid",
+        }
+    }
+}
+
+/// Waste that was found though it is forbidden: of several places, the one with most turns.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Found {
+    /// The statement; absent where it is about no single one.
+    pub fingerprint: Option<Fingerprint>,
+    /// How often it was seen.
+    pub count: u64,
+    /// Turns that it cost in all.
+    pub turns: u64,
+    /// Places it was found in: statements, or servers.
+    pub places: u64,
+}
+
+/// What has changed about the operations of a name since the baseline.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Change {
+    /// Their name.
+    pub operation_name: Arc<str>,
+    /// Most turns of one of them, before and now; absent where there was none of the name.
+    pub turns: [Option<u64>; 2],
+    /// The link of `predicted`, in its text form.
+    pub link: Arc<str>,
+    /// Predicted median duration, before and now; absent likewise.
+    pub predicted: [Option<Duration>; 2],
+    /// Findings that were not there before.
+    pub new_findings: Vec<(FindingKind, Option<Fingerprint>)>,
+}
+
+impl Change {
+    /// Whether anything that a user decides by has changed: turns, or findings. Predicted times vary with what was measured.
+    pub fn is_none(&self) -> bool {
+        self.turns[0] == self.turns[1] && self.new_findings.is_empty()
+    }
+}

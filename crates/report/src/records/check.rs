@@ -1,0 +1,131 @@
+//! Records of `check`: `check`, `change`.
+
+use super::{SCHEMA, nanos};
+use model::{Change, Found, Measure, Verdict};
+use serde::Serialize;
+
+/// One budget of one operation's name, and what was found.
+#[derive(Serialize)]
+#[serde(tag = "type", rename = "check")]
+pub(super) struct CheckRecord<'a> {
+    schema: u32,
+    operation_name: &'a str,
+    budget: &'static str,
+    kept: bool,
+    #[serde(flatten)]
+    figures: Figures<'a>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    remedy: Option<&'a str>,
+}
+
+#[derive(Serialize)]
+#[serde(untagged)]
+enum Figures<'a> {
+    Turns {
+        allowed_turns: u64,
+        turns: u64,
+    },
+    Predicted {
+        link: &'a str,
+        allowed_ns: u64,
+        predicted_ns: u64,
+    },
+    Forbidden {
+        kind: &'static str,
+        #[serde(flatten)]
+        found: Option<FoundFigures<'a>>,
+    },
+}
+
+#[derive(Serialize)]
+struct FoundFigures<'a> {
+    #[serde(skip_serializing_if = "Option::is_none")]
+    fingerprint: Option<&'a str>,
+    count: u64,
+    found_turns: u64,
+    places: u64,
+}
+
+impl<'a> FoundFigures<'a> {
+    fn of(found: &'a Found) -> Self {
+        Self {
+            fingerprint: found.fingerprint.as_deref(),
+            count: found.count,
+            found_turns: found.turns,
+            places: found.places,
+        }
+    }
+}
+
+impl<'a> CheckRecord<'a> {
+    pub(super) fn of(verdict: &'a Verdict) -> Self {
+        Self {
+            schema: SCHEMA,
+            operation_name: &verdict.operation_name,
+            budget: verdict.measure.name(),
+            kept: verdict.kept(),
+            figures: match &verdict.measure {
+                Measure::Turns { allowed, found } => Figures::Turns {
+                    allowed_turns: *allowed,
+                    turns: *found,
+                },
+                Measure::Predicted { link, allowed, found } => Figures::Predicted {
+                    link,
+                    allowed_ns: nanos(*allowed),
+                    predicted_ns: nanos(*found),
+                },
+                Measure::Forbidden { kind, found } => Figures::Forbidden {
+                    kind: kind.name(),
+                    found: found.as_ref().map(FoundFigures::of),
+                },
+            },
+            remedy: verdict.remedy.as_deref(),
+        }
+    }
+}
+
+/// What has changed about the operations of a name since the baseline.
+#[derive(Serialize)]
+#[serde(tag = "type", rename = "change")]
+pub(super) struct ChangeRecord<'a> {
+    schema: u32,
+    operation_name: &'a str,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    turns_before: Option<u64>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    turns: Option<u64>,
+    link: &'a str,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    predicted_before_ns: Option<u64>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    predicted_ns: Option<u64>,
+    new_findings: Vec<NewFinding<'a>>,
+}
+
+#[derive(Serialize)]
+struct NewFinding<'a> {
+    kind: &'static str,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    fingerprint: Option<&'a str>,
+}
+
+impl<'a> ChangeRecord<'a> {
+    pub(super) fn of(change: &'a Change) -> Self {
+        let [turns_before, turns] = change.turns;
+        let [predicted_before, predicted] = change.predicted;
+        let new_findings = change.new_findings.iter().map(|(kind, fingerprint)| NewFinding {
+            kind: kind.name(),
+            fingerprint: fingerprint.as_deref(),
+        });
+        Self {
+            schema: SCHEMA,
+            operation_name: &change.operation_name,
+            turns_before,
+            turns,
+            link: &change.link,
+            predicted_before_ns: predicted_before.map(nanos),
+            predicted_ns: predicted.map(nanos),
+            new_findings: new_findings.collect(),
+        }
+    }
+}

@@ -1,0 +1,59 @@
+//! Broken budgets as annotations of GitHub's workflows (`::error title=...::...`).
+
+use super::{CheckReport, sentence};
+use std::fmt::Write;
+
+/// A workflow command for each broken budget; GitHub shows ten of a step as annotations, and all in its log.
+pub fn github_view(report: &CheckReport) -> String {
+    let mut out = String::new();
+    for verdict in report.broken() {
+        let title = format!("longwire {}: {}", verdict.measure.name(), verdict.operation_name);
+        let remedy = verdict
+            .remedy
+            .as_ref()
+            .map(|remedy| format!("\n{remedy}"))
+            .unwrap_or_default();
+        let text = format!(
+            "{}: {}{remedy}",
+            verdict.operation_name,
+            sentence(&verdict.measure)
+        );
+        let _ = writeln!(out, "::error title={}::{}", property(&title), data(&text));
+    }
+    out
+}
+
+/// The text of a command, as the runner turns it back (`@actions/core`, `escapeData`). Other control characters would end up in
+/// a terminal: they become a replacement character.
+fn data(text: &str) -> String {
+    let mut escaped = String::with_capacity(text.len());
+    for letter in text.chars() {
+        match letter {
+            '%' => escaped.push_str("%25"),
+            '\r' => escaped.push_str("%0D"),
+            '\n' => escaped.push_str("%0A"),
+            letter if letter.is_control() => escaped.push(char::REPLACEMENT_CHARACTER),
+            letter => escaped.push(letter),
+        }
+    }
+    escaped
+}
+
+/// A property of a command, likewise (`escapeProperty`).
+fn property(text: &str) -> String {
+    data(text).replace(':', "%3A").replace(',', "%2C")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_would_end_a_command_is_escaped() {
+        assert_eq!(
+            data("100 %\r\n::error::x\u{1b}[0m"),
+            "100 %25%0D%0A::error::x\u{fffd}[0m"
+        );
+        assert_eq!(property("a:b,c%"), "a%3Ab%2Cc%25");
+    }
+}

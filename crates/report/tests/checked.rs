@@ -1,0 +1,76 @@
+//! Budgets in their three forms: the view, JUnit's XML, GitHub's commands. What names contain does not get out of its place.
+
+mod samples;
+
+use report::text::{check_view, github_view, junit_view};
+use std::io::Write;
+use std::process::{Command, Stdio};
+
+#[test]
+fn the_view_has_a_line_for_each_broken_budget_and_its_remedy() {
+    let text = check_view(&samples::checked(), &report::Style::default());
+    let lines: Vec<&str> = text.lines().collect();
+    assert_eq!(
+        lines[..5],
+        [
+            "GET /basket: max-predicted: 1.30 s at rtt=40ms, allowed are 200 ms",
+            "    n+1 (SELECT name FROM article WHERE id = ?): Ask for all of them at once.",
+            "GET /basket: forbid: n+1 of SELECT name FROM article WHERE id = ?, seen 90 times, 90 turns, and in 1 other place",
+            "    Ask for all of them at once.",
+            "GET /<a>&\"b\"\\u{1b}[0m: max-turns: 2 turns, allowed is 1",
+        ]
+    );
+    assert!(text.contains("new in GET /basket: n+1 of SELECT name"), "{text}");
+    assert!(
+        text.ends_with("app.pcap: 4 operations of 2 names; 3 budgets broken, 1 kept\n"),
+        "{text}"
+    );
+}
+
+#[test]
+fn a_parser_of_xml_reads_the_junit_report() {
+    let xml = junit_view(&samples::checked());
+    // Python's is a conforming parser (expat); what it found is printed for comparison.
+    let program = "import sys, xml.etree.ElementTree as tree\n\
+        root = tree.fromstring(sys.stdin.buffer.read())\n\
+        print(root.get('tests'), root.get('failures'))\n\
+        for case in root.iter('testcase'):\n    \
+        failures = case.findall('failure')\n    \
+        print(ascii(case.get('name')), len(failures), failures[0].get('type'))\n";
+    let mut python = Command::new("python3")
+        .args(["-c", program])
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped())
+        .spawn()
+        .expect("there is python3");
+    let mut stdin = python.stdin.take().expect("a pipe");
+    stdin.write_all(xml.as_bytes()).expect("it reads");
+    drop(stdin);
+    let output = python.wait_with_output().expect("it ends");
+    assert!(output.status.success(), "{xml}");
+    assert_eq!(
+        String::from_utf8_lossy(&output.stdout),
+        "2 2\n'GET /basket' 1 max-predicted\n'GET /<a>&\"b\"\\ufffd[0m' 1 max-turns\n"
+    );
+}
+
+#[test]
+fn each_annotation_is_one_line() {
+    let text = github_view(&samples::checked());
+    let lines: Vec<&str> = text.lines().collect();
+    assert_eq!(lines.len(), 3);
+    assert!(
+        lines
+            .iter()
+            .all(|line| line.starts_with("::error title=longwire "))
+    );
+    assert!(
+        lines[0].contains("title=longwire max-predicted%3A GET /basket::GET /basket: max-predicted: 1.30 s"),
+        "{text}"
+    );
+    assert!(
+        lines[0]
+            .ends_with("200 ms%0An+1 (SELECT name FROM article WHERE id = ?): Ask for all of them at once.")
+    );
+    assert!(!text.contains('\u{1b}'));
+}
