@@ -46,6 +46,7 @@ ping iputils-ping
 script bsdutils
 unshare util-linux
 setpriv util-linux
+python3 python3
 END
         ;;
         browser) cat <<'END'

@@ -99,9 +99,25 @@ fn triggers(members: &[Member], parents: &[Option<u32>]) -> Vec<Option<Trigger>>
         let pipelined = earlier.filter(|&earlier| {
             !member.exchange.first.turn && span::ended(&members[earlier as usize].exchange) > started
         });
+        let waited = earlier.filter(|&earlier| {
+            parents[earlier as usize] == parents[index] && turned_around(&members[earlier as usize], member)
+        });
+        if let Some(earlier) = waited {
+            last_ended.insert(parents[index], earlier);
+        }
         triggers.push(trigger(members, parents[index], pipelined, &last_ended, started));
     }
     triggers
+}
+
+/// Whether a client waited for the reply of `earlier`, which passed before it asked again on the same connection. The kernel's
+/// round trip to a client on this host is longer than it takes from reply to request: shifted to the client by it, the reply
+/// would come too late.
+fn turned_around(earlier: &Member, member: &Member) -> bool {
+    let last = earlier.exchange.more.last().unwrap_or(&earlier.exchange.first);
+    member.exchange.first.turn
+        && last.reply_ended.is_some_and(|ended| ended <= member.exchange.at)
+        && span::ended(&earlier.exchange) > span::started(&member.exchange)
 }
 
 fn trigger(

@@ -281,6 +281,22 @@ fn transactions_end_where_the_server_says_so() {
 }
 
 #[test]
+fn a_client_that_turns_around_within_its_round_trip_still_waited() {
+    let mut run = Run::new(Rule::Connection);
+    run.opened(0, host(1, 40_000), host(2, 5432));
+    // From reply to request in 5 us, where the kernel says that the client is 30 us away.
+    for number in 0..10 {
+        let mut quick = exchange(0, Phase::Work, number * 105, 0, 0);
+        quick.first.client_side_rtt = Some(micros(30));
+        run.exchange(quick, Protocol::Postgres);
+    }
+    run.closed(0);
+    let waited: Vec<Option<u32>> = run.grouped[0].steps.iter().map(|step| step.after).collect();
+    let each: Vec<Option<u32>> = (0..10_u32).map(|number| number.checked_sub(1)).collect();
+    assert_eq!(waited, each, "each waited for the one before it");
+}
+
+#[test]
 fn a_longer_pause_ends_a_burst() {
     let mut run = Run::new(Rule::Gap(Duration::from_millis(50)));
     run.opened(0, host(1, 40_000), host(2, 5432));

@@ -1,0 +1,196 @@
+//! `longwire check`: recordings of real traffic against budgets.
+
+use serde_json::Value;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Output, Stdio};
+use testbed::Postgres;
+
+fn longwire(arguments: &[&str]) -> Output {
+    let mut command = Command::new(assert_cmd::cargo::cargo_bin("longwire"));
+    command.args(arguments).stdin(Stdio::null());
+    command.output().expect("the binary starts")
+}
+
+fn stdout(output: &Output) -> String {
+    String::from_utf8_lossy(&output.stdout).into_owned()
+}
+
+fn stderr(output: &Output) -> String {
+    String::from_utf8_lossy(&output.stderr).into_owned()
+}
+
+/// Recordings of a page that looks up so many articles one by one, in one transaction.
+struct Recorded {
+    directory: tempfile::TempDir,
+    server: Postgres,
+}
+
+impl Recorded {
+    fn new() -> Self {
+        let server = Postgres::start();
+        server.sql("CREATE TABLE article AS SELECT i, 'name ' || i AS name FROM generate_series(1, 100) i");
+        Self {
+            directory: tempfile::tempdir().expect("a directory"),
+            server,
+        }
+    }
+
+    fn page(&self, name: &str, articles: u32) -> PathBuf {
+        let file = self.directory.path().join(name);
+        let lookups: String = (1..=articles)
+            .map(|article| format!("select name from article where i = {article};\n"))
+            .collect();
+        let script = self.directory.path().join("page.sql");
+        std::fs::write(&script, format!("begin;\n{lookups}commit;\n")).expect("it is written");
+        let watched = longwire(&[
+            "watch",
+            &self.server.url(),
+            "-q",
+            "-o",
+            &file.display().to_string(),
+            "--",
+            "psql",
+            "-X",
+            "-q",
+            "-o",
+            "/dev/null",
+            "-f",
+            &script.display().to_string(),
+        ]);
+        assert!(watched.status.success(), "{}", stderr(&watched));
+        file
+    }
+}
+
+/// `check` of `file` by transactions.
+fn check(file: &Path, arguments: &[&str]) -> Output {
+    let file = file.display().to_string();
+    let mut all = vec!["check", &*file, "--operations", "transaction"];
+    all.extend(arguments);
+    longwire(&all)
+}
+
+fn records(output: &Output, kind: &str) -> Vec<Value> {
+    stdout(output)
+        .lines()
+        .map(|line| serde_json::from_str::<Value>(line).expect("each line is a record"))
+        .filter(|record| record["type"] == kind)
+        .collect()
+}
+
+#[test]
+fn budgets_are_kept_or_broken_by_what_was_recorded() {
+    let recorded = Recorded::new();
+    let (short, long) = (recorded.page("short.lwr", 2), recorded.page("long.lwr", 30));
+    let told = |file: &Path, arguments: &[&str]| {
+        let output = check(file, arguments);
+        (output.status.code(), stdout(&output), stderr(&output))
+    };
+
+    let (status, text, errors) = told(&short, &["--max-turns", "5", "--max-predicted", "250ms@40ms"]);
+    assert_eq!(status, Some(0), "{text}{errors}");
+    assert!(text.contains("0 budgets broken, 4 kept"), "{text}");
+
+    let (status, text, _) = told(&long, &["--max-turns", "5", "--max-predicted", "250ms@40ms"]);
+    assert_eq!(status, Some(1));
+    assert!(text.contains("max-turns: 32 turns, allowed are 5"), "{text}");
+    assert!(
+        text.contains("max-predicted: 1.3") || text.contains("max-predicted: 1.2"),
+        "{text}"
+    );
+
+    // The general budget is for logging in; the page has one of its own.
+    let named = ["--max-turns", "5", "--max-turns", "begin*=32"];
+    assert_eq!(told(&long, &named).0, Some(0));
+
+    let baseline = short.display().to_string();
+    let (status, text, _) = told(&long, &["--baseline", &baseline, "--max-turns", "+27"]);
+    assert_eq!(status, Some(1), "{text}");
+    assert!(text.contains("max-turns: 32 turns, allowed are 31"), "{text}");
+    let since = check(&long, &["--baseline", &baseline, "--json"]);
+    assert_eq!(since.status.code(), Some(0), "a baseline alone only tells");
+    let changes = records(&since, "change");
+    let page = changes.iter().find(|change| change["operation_name"] == "begin");
+    let page = page.expect("the page is there");
+    assert_eq!((&page["turns_before"], &page["turns"]), (&4.into(), &32.into()));
+    let more = page["predicted_ns"].as_u64().expect("a time")
+        - page["predicted_before_ns"].as_u64().expect("a time");
+    assert!(
+        (1_000_000_000..1_400_000_000).contains(&more),
+        "28 turns of 40 ms: {page}"
+    );
+}
+
+#[test]
+fn reports_for_machines_say_the_same() {
+    let recorded = Recorded::new();
+    let file = recorded.page("page.lwr", 10);
+    let xml = recorded.directory.path().join("longwire.xml");
+    let junit = xml.display().to_string();
+    let output = check(&file, &["--max-turns", "begin=5", "--junit", &junit, "--github"]);
+    assert_eq!(output.status.code(), Some(1), "{}", stderr(&output));
+    let xml = std::fs::read_to_string(&xml).expect("it was written");
+    assert!(xml.contains("tests=\"2\" failures=\"1\""), "{xml}");
+    assert!(
+        xml.contains("<testcase classname=\"longwire.transaction\" name=\"begin\""),
+        "{xml}"
+    );
+    let text = stdout(&output);
+    assert!(
+        text.contains("::error title=longwire max-turns%3A begin::begin: max-turns: 12 turns, allowed are 5"),
+        "{text}"
+    );
+}
+
+#[test]
+fn budgets_in_a_file_come_before_those_of_the_command_line() {
+    let recorded = Recorded::new();
+    let file = recorded.page("page.lwr", 10);
+    let budgets = recorded.directory.path().join("longwire.toml");
+    std::fs::write(
+        &budgets,
+        "max-turns = 5\n[[operation]]\nname = 'begin'\nmax-turns = 12\n",
+    )
+    .expect("it is written");
+    let budgets = budgets.display().to_string();
+    assert_eq!(check(&file, &["--budgets", &budgets]).status.code(), Some(0));
+    let stricter = check(&file, &["--budgets", &budgets, "--max-turns", "begin=11"]);
+    assert_eq!(stricter.status.code(), Some(1));
+}
+
+#[test]
+fn what_cannot_be_checked_is_not_green() {
+    let recorded = Recorded::new();
+    let file = recorded.page("page.lwr", 2);
+    let refused = |arguments: &[&str], reason: &str| {
+        let output = check(&file, arguments);
+        assert_eq!(
+            output.status.code(),
+            Some(2),
+            "{arguments:?}: {}",
+            stdout(&output)
+        );
+        assert!(
+            stderr(&output).contains(reason),
+            "{arguments:?}: {}",
+            stderr(&output)
+        );
+    };
+    refused(&[], "nothing to check");
+    refused(
+        &["--max-turns", "GET /chekout=5"],
+        "is for no operation that was seen",
+    );
+    refused(&["--max-turns", "+2"], "--baseline");
+    refused(&["--max-turns", "many"], "no number of turns");
+    refused(&["--max-predicted", "200ms"], "200ms@40ms");
+    refused(&["--max-predicted", "200@40ms"], "unit");
+    refused(&["--forbid", "n+2"], "n+1, row-by-row");
+    refused(
+        &["--budgets", "/nonexistent.toml", "--max-turns", "5"],
+        "/nonexistent.toml",
+    );
+    refused(&["--baseline", "/nonexistent.lwr"], "/nonexistent.lwr");
+    let missing = longwire(&["check", "/nonexistent.lwr", "--max-turns", "5"]);
+    assert_eq!(missing.status.code(), Some(2));
+}
