@@ -1,0 +1,241 @@
+//! `longwire tune` as a user runs it, with real servers: what it recommends, and that it leaves nothing behind.
+
+use assert_cmd::Command;
+use serde_json::Value;
+use std::io::{BufRead, BufReader, Read};
+use std::process::{Output, Stdio};
+use std::time::Duration;
+use testbed::{MariaDb, Postgres};
+
+fn longwire(arguments: &[&str]) -> Command {
+    let mut command = Command::cargo_bin("longwire").expect("the binary is built");
+    command.args(arguments).timeout(Duration::from_secs(120));
+    command
+}
+
+/// The records of a run that went well.
+fn records(arguments: &[&str]) -> Vec<Value> {
+    let assert = longwire(arguments).arg("--json").assert().success();
+    let output = String::from_utf8(assert.get_output().stdout.clone()).expect("records are UTF-8");
+    let records = output
+        .lines()
+        .map(|line| serde_json::from_str(line).expect("a record is JSON"));
+    records.collect()
+}
+
+fn of<'a>(records: &'a [Value], kind: &str) -> Vec<&'a Value> {
+    records.iter().filter(|record| record["type"] == kind).collect()
+}
+
+fn refused(arguments: &[&str], words: &[&str]) -> Output {
+    let assert = longwire(arguments).assert().code(2);
+    let output = assert.get_output().clone();
+    let message = String::from_utf8_lossy(&output.stderr).into_owned();
+    assert!(output.stdout.is_empty(), "{message}");
+    for word in words {
+        assert!(message.contains(word), "'{word}' is missing in: {message}");
+    }
+    output
+}
+
+/// Schemas that a run left.
+fn left(server: &Postgres) -> String {
+    server.sql("select nspname from pg_namespace where nspname like 'longwire%'")
+}
+
+const SMALL: [&str; 6] = ["--rows", "200", "--select-rows", "300", "--runs", "3"];
+
+#[test]
+fn a_run_recommends_a_way_for_each_job_and_distance_and_leaves_nothing() {
+    let server = Postgres::start();
+    let url = server.url();
+    let arguments = [
+        &["tune", &url, "--jobs", "insert,select", "--at", "rtt=2ms"][..],
+        &SMALL,
+    ]
+    .concat();
+    let records = records(&arguments);
+    assert_eq!(records[0]["type"], "conditions");
+    assert_eq!(records[records.len() - 1]["type"], "summary");
+    let recommended = of(&records, "recommendation");
+    let places: Vec<_> = recommended
+        .iter()
+        .map(|one| (&one["job"], &one["link"]))
+        .collect();
+    assert_eq!(places.len(), 4, "{places:?}");
+    for one in &recommended {
+        let number = |key: &str| one[key].as_u64().expect("a number");
+        assert!(number("best_ns") <= number("duration_ns"));
+        assert!(number("duration_ns") * 100 <= number("best_ns") * 105, "{one}");
+        assert!(number("runs") * 4 <= number("full_sweep_runs"), "{one}");
+        assert!(one["spelling"].as_str().is_some_and(|text| !text.is_empty()));
+    }
+    let tuned = of(&records, "tuned");
+    let row_by_row = |source: &str| {
+        let found = tuned
+            .iter()
+            .find(|tuned| tuned["way"] == "row by row" && tuned["source"] == source);
+        *found.unwrap_or_else(|| panic!("row by row is not {source}"))
+    };
+    let here = row_by_row("measured");
+    assert_eq!(here["turns"], 202, "begin, each row, commit");
+    assert_eq!(here["rows"], 200);
+    let there = row_by_row("predicted");
+    let longer = there["duration_ns"].as_u64().expect("ns") - here["duration_ns"].as_u64().expect("ns");
+    assert!(
+        (400_000_000..=420_000_000).contains(&longer),
+        "202 turns of 2 ms: {longer}"
+    );
+    assert!(tuned.iter().any(|tuned| tuned["source"] == "emulated"));
+    assert_eq!(of(&records, "link").len(), 2);
+    assert_eq!(left(&server), "");
+}
+
+#[test]
+fn links_can_be_predicted_alone_and_a_page_be_written() {
+    let server = MariaDb::start();
+    let directory = tempfile::tempdir().expect("a directory");
+    let page = directory.path().join("tune.html");
+    let url = server.url();
+    let path = page.to_str().expect("UTF-8");
+    let arguments = [
+        &[
+            "tune",
+            &url,
+            "--predict",
+            "--at",
+            "rtt=10ms rate=100mbit",
+            "--html",
+            path,
+        ][..],
+        &SMALL,
+    ]
+    .concat();
+    let assert = longwire(&arguments).assert().success();
+    let view = String::from_utf8_lossy(&assert.get_output().stdout).into_owned();
+    for words in [
+        "recommended to insert here:",
+        "recommended to insert over rtt=10ms rate=100mbit:",
+        "recommended to update over",
+        "~ predicted from the run here",
+        "a full sweep would have taken",
+        "(removed)",
+    ] {
+        assert!(view.contains(words), "'{words}' is missing in: {view}");
+    }
+    let page = std::fs::read_to_string(page).expect("the page is there");
+    assert!(page.contains("class=\"ring\"") && page.ends_with("</html>\n"));
+    let left =
+        server.sql("select schema_name from information_schema.schemata where schema_name like 'longwire%'");
+    assert_eq!(left.trim(), "");
+}
+
+#[test]
+fn ctrl_c_removes_the_scratch_schema_and_sums_up() {
+    let server = Postgres::start();
+    let program = assert_cmd::cargo::cargo_bin("longwire");
+    let mut child = std::process::Command::new(program)
+        .args([
+            "tune",
+            &server.url(),
+            "--jobs",
+            "insert",
+            "--rows",
+            "20000",
+            "--ways",
+            "row by row",
+        ])
+        .args(["--runs", "1000", "--exhaustive"])
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn()
+        .expect("it starts");
+    let mut stderr = BufReader::new(child.stderr.take().expect("piped"));
+    let mut line = String::new();
+    stderr.read_line(&mut line).expect("it says where it works");
+    assert!(line.contains("scratch schema longwire_tune_"), "{line}");
+    assert_ne!(left(&server), "");
+    // Into the warm-up, or the first run.
+    std::thread::sleep(Duration::from_millis(300));
+    // SAFETY: the process is ours and was not waited for.
+    assert_eq!(unsafe { libc::kill(child.id() as i32, libc::SIGINT) }, 0);
+    let mut view = String::new();
+    child
+        .stdout
+        .take()
+        .expect("piped")
+        .read_to_string(&mut view)
+        .expect("text");
+    assert_eq!(child.wait().expect("it ends").code(), Some(130));
+    assert!(view.contains("was ended before everything was tried"), "{view}");
+    assert!(view.contains("(removed)"), "{view}");
+    assert_eq!(left(&server), "");
+}
+
+#[test]
+fn rows_like_those_of_a_table_are_taken_and_the_table_is_not_touched() {
+    let server = Postgres::start();
+    server.sql("create table article (id int, name text); insert into article select n, 'article ' || n from generate_series(1, 50) n");
+    let before =
+        server.sql("select md5(string_agg(a::text, '' order by id)), max(xmin::text) from article a");
+    let url = server.url();
+    let arguments = [
+        &[
+            "tune",
+            &url,
+            "--like",
+            "article",
+            "--jobs",
+            "insert",
+            "--ways",
+            "copy,row by row",
+        ][..],
+        &SMALL,
+    ]
+    .concat();
+    let records = records(&arguments);
+    assert_eq!(of(&records, "recommendation").len(), 1);
+    let after = server.sql("select md5(string_agg(a::text, '' order by id)), max(xmin::text) from article a");
+    assert_eq!(after, before);
+    refused(
+        &["tune", &url, "--like", "nothing_of_the_name"],
+        &["cannot be read", "hint:"],
+    );
+    assert_eq!(left(&server), "");
+}
+
+#[test]
+fn what_cannot_be_tuned_is_told() {
+    let server = Postgres::start();
+    let url = server.url();
+    refused(&["tune", &url, "--rows", "0"], &["'0'", "--rows"]);
+    refused(&["tune", &url, "--rows", "1000000000000"], &["--rows"]);
+    refused(&["tune", &url, "--jobs", "delete"], &["insert, select or update"]);
+    refused(
+        &[
+            "tune",
+            &url,
+            "--rows",
+            "10",
+            "--select-rows",
+            "10",
+            "--ways",
+            "magic",
+        ],
+        &["no way 'magic'", "row by row", "copy"],
+    );
+    refused(&["tune", "http://127.0.0.1:1/"], &["http://"]);
+    refused(&["tune", "postgres://127.0.0.1:1/x"], &["127.0.0.1:1"]);
+    // Documentation's own address: nobody connects to it, because nobody agreed.
+    refused(
+        &["tune", "postgres://192.0.2.1/x", "--rows", "10"],
+        &["192.0.2.1", "not on this machine", "--yes"],
+    );
+    server.sql("create role guest login password 'guest'; revoke create on database postgres from public");
+    let guest = format!("postgres://guest:guest@127.0.0.1:{}/postgres", server.port());
+    refused(
+        &["tune", &guest, "--rows", "10"],
+        &["42501", "grant create on database"],
+    );
+    assert_eq!(left(&server), "");
+}
