@@ -352,6 +352,7 @@ impl Search {
     /// Those in question meet, unless they all met already.
     fn begin_final(&mut self) {
         let mut question = self.in_question();
+        question.extend(self.challengers());
         if question.iter().all(|setting| self.finalists.contains(setting)) && self.is_judged() {
             return;
         }
@@ -378,6 +379,22 @@ impl Search {
                 tries.before.extend(last);
             }
         }
+    }
+
+    /// Who was not in the last final and looks better than its winner, or as good with a smaller value of the same way: its runs
+    /// are of another time.
+    fn challengers(&self) -> Vec<Setting> {
+        let (best, chosen) = (self.best(), self.recommended());
+        let Some((best, chosen)) = best.zip(chosen).filter(|_| self.is_judged()) else {
+            return Vec::new();
+        };
+        let bound = self.time(best);
+        let looks_better = |setting: &Setting| {
+            let is_smaller = setting.way == best.way && setting.place < chosen.place;
+            let factor = if is_smaller { GOOD } else { 1.0 };
+            !self.finalists.contains(setting) && is_within(self.time(*setting), bound, factor)
+        };
+        self.settings().filter(looks_better).collect()
     }
 
     /// Who fills the field: one who wins alone may have won by the machine's mood.

@@ -68,16 +68,19 @@ fn job(outboxes: &Outboxes) -> Vec<Operation> {
     parts
 }
 
+/// What a link adds: the replay over it less the replay over none, so that what a replay leaves out is in neither.
 fn longer(job: &[Operation], links: &[LinkDescription]) -> Vec<Duration> {
-    let here: Duration = job.iter().map(|part| part.duration).sum();
-    let targets = links.iter().map(|link| Target {
-        link: *link,
-        clients: 1,
-    });
+    let none = LinkDescription::with_rtt(Duration::ZERO);
+    let targets = [none].into_iter().chain(links.iter().copied());
+    let targets = targets.map(|link| Target { link, clients: 1 });
     let mut predictor = Predictor::new(targets.collect(), Box::new(|_| true));
     job.iter().for_each(|part| predictor.add(part));
-    let there = predictor.finish().into_iter();
-    there
-        .map(|prediction| prediction.duration.saturating_sub(here))
-        .collect()
+    let mut there = predictor
+        .finish()
+        .into_iter()
+        .map(|prediction| prediction.duration);
+    let Some(here) = there.next() else {
+        return Vec::new();
+    };
+    there.map(|duration| duration.saturating_sub(here)).collect()
 }
