@@ -315,7 +315,12 @@ impl Dialect {
             Scheme::Postgres | Scheme::Kingbase => Self::Postgres,
             Scheme::Mysql | Scheme::Mariadb => Self::Mysql,
             Scheme::Redis => Self::Redis,
-            Scheme::Http | Scheme::Tcp | Scheme::Oracle | Scheme::SqlServer | Scheme::Informix => Self::Other,
+            Scheme::Http
+            | Scheme::Tcp
+            | Scheme::Oracle
+            | Scheme::SqlServer
+            | Scheme::Informix
+            | Scheme::Drda => Self::Other,
         }
     }
 }

@@ -121,7 +121,8 @@ pub fn native<'a>(
         | Scheme::Tcp
         | Scheme::Oracle
         | Scheme::SqlServer
-        | Scheme::Informix => Err(TuneError::Scheme {
+        | Scheme::Informix
+        | Scheme::Drda => Err(TuneError::Scheme {
             scheme: target.scheme.name(),
         }),
     }

@@ -33,6 +33,7 @@ const fn has_login(scheme: Scheme) -> bool {
         | Scheme::Oracle
         | Scheme::SqlServer
         | Scheme::Redis
-        | Scheme::Informix => false,
+        | Scheme::Informix
+        | Scheme::Drda => false,
     }
 }

@@ -82,7 +82,8 @@ impl Quoting {
             | Scheme::Oracle
             | Scheme::SqlServer
             | Scheme::Redis
-            | Scheme::Informix => Self::Standard,
+            | Scheme::Informix
+            | Scheme::Drda => Self::Standard,
         }
     }
 }

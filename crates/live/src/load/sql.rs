@@ -106,7 +106,8 @@ impl Dialect {
             | Scheme::Oracle
             | Scheme::SqlServer
             | Scheme::Redis
-            | Scheme::Informix => Err(LoadError::Scheme {
+            | Scheme::Informix
+            | Scheme::Drda => Err(LoadError::Scheme {
                 scheme: target.scheme.name(),
             }),
         }

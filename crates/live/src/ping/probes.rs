@@ -91,7 +91,7 @@ pub(super) fn of<'a>(plan: &'a Plan, means: Means<'a>) -> Result<Box<dyn Probe +
         Scheme::Redis => Box::new(redis_ping::RedisPing::new(means, logs_in)),
         Scheme::Oracle => Box::new(oracle_listener::OracleListener::new(means, false)),
         Scheme::SqlServer => Box::new(sqlserver_prelogin::SqlServerPrelogin::new(means, logs_in)),
-        Scheme::Tcp | Scheme::Informix => Box::new(connecting::Connecting::new(means)),
+        Scheme::Tcp | Scheme::Informix | Scheme::Drda => Box::new(connecting::Connecting::new(means)),
     })
 }
 

@@ -45,9 +45,12 @@ impl Surroundings<'_> {
             Scheme::Postgres | Scheme::Kingbase => (("PGUSER", "PGPASSWORD"), "postgres"),
             Scheme::Mysql | Scheme::Mariadb => (("", "MYSQL_PWD"), "root"),
             Scheme::Redis => (("", "REDISCLI_AUTH"), "default"),
-            Scheme::Http | Scheme::Tcp | Scheme::Oracle | Scheme::SqlServer | Scheme::Informix => {
-                (("", ""), "")
-            }
+            Scheme::Http
+            | Scheme::Tcp
+            | Scheme::Oracle
+            | Scheme::SqlServer
+            | Scheme::Informix
+            | Scheme::Drda => (("", ""), ""),
         };
         let file = self.option_file(target);
         let variable = |name: &str| (!name.is_empty()).then(|| (self.variable)(name)).flatten();

@@ -112,4 +112,4 @@ impl TargetError {
 }
 
 const SCHEMES: &str = "postgres://, mysql://, mariadb://, kingbase://, oracle://, sqlserver://, redis://, \
-                       informix://, http:// or tcp://";
+                       informix://, drda://, http:// or tcp://";

@@ -26,6 +26,8 @@ pub enum Scheme {
     Redis,
     /// `informix://`: SQLI (onsoctcp).
     Informix,
+    /// `drda://`, `db2://`: DRDA, on Db2's port; Derby's is 1527.
+    Drda,
 }
 
 impl Scheme {
@@ -42,6 +44,7 @@ impl Scheme {
             ("sqlserver", false) => Self::SqlServer,
             ("redis", false) => Self::Redis,
             ("informix", false) => Self::Informix,
+            ("drda" | "db2", false) => Self::Drda,
             (_, true) => {
                 return Err(TargetError::UnknownJdbcScheme {
                     scheme: name.to_owned(),
@@ -69,6 +72,7 @@ impl Scheme {
             Self::SqlServer => "sqlserver",
             Self::Redis => "redis",
             Self::Informix => "informix",
+            Self::Drda => "drda",
         }
     }
 
@@ -80,6 +84,7 @@ impl Scheme {
             Self::Redis => Protocol::Redis,
             Self::Http => Protocol::Http,
             Self::Informix => Protocol::Informix,
+            Self::Drda => Protocol::Drda,
             Self::Tcp | Self::Oracle | Self::SqlServer => Protocol::Unknown,
         }
     }
@@ -100,6 +105,7 @@ impl Scheme {
             Self::SqlServer => Some(1433),
             Self::Redis => Some(6379),
             Self::Informix => Some(9088),
+            Self::Drda => Some(50_000),
         }
     }
 
@@ -114,7 +120,8 @@ impl Scheme {
             | Self::Oracle
             | Self::SqlServer
             | Self::Redis
-            | Self::Informix => Ok("localhost"),
+            | Self::Informix
+            | Self::Drda => Ok("localhost"),
         }
     }
 
@@ -133,7 +140,8 @@ impl Scheme {
             | Self::Oracle
             | Self::SqlServer
             | Self::Redis
-            | Self::Informix => None,
+            | Self::Informix
+            | Self::Drda => None,
         }
     }
 }

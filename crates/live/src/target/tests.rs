@@ -35,6 +35,8 @@ fn each_scheme_has_its_port_or_asks_for_one() {
         ("sqlserver://h", 1433),
         ("redis://h", 6379),
         ("informix://h", 9088),
+        ("drda://h", 50_000),
+        ("db2://h", 50_000),
         ("tcp://h:9", 9),
         ("POSTGRES://h:", 5432),
         ("jdbc:mysql://h/db", 3306),

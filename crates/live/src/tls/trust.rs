@@ -24,7 +24,8 @@ pub(crate) fn configure(target: &Target) -> Result<Option<Arc<ClientConfig>>, Li
         | Scheme::Oracle
         | Scheme::SqlServer
         | Scheme::Redis
-        | Scheme::Informix => {
+        | Scheme::Informix
+        | Scheme::Drda => {
             return Err(LiveError::TlsUnsupported {
                 scheme: target.scheme.name(),
             });
