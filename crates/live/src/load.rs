@@ -4,7 +4,7 @@
 //! server is asked less often. In an open loop ([`Plan::rate`]) operations are to begin at times of their own, and what they
 //! took is counted from these as well: what users see who do not wait for each other.
 //!
-//! A kind of load is a file and an implementation of [`Workload`]: [`http`], [`sql`], [`command`]. What they share is the
+//! A kind of load is a file and an implementation of [`Workload`]: [`http`], [`sql`], [`jdbc`], [`command`]. What they share is the
 //! engine: `engine.rs` has the picture. Threads inherit the network namespace of the one that calls [`run`].
 //!
 //! Start reading at [`run`].
@@ -15,6 +15,7 @@ mod control;
 mod engine;
 mod error;
 pub mod http;
+pub mod jdbc;
 mod rate;
 pub mod script;
 pub mod sql;

@@ -21,6 +21,7 @@ pub use pace::{Pace, PaceError};
 pub use prometheus::Prometheus;
 
 use crate::Clock;
+use crate::bridge::{BridgeOptions, Login};
 use crate::sandbox::block_all_signals;
 use crate::target::Target;
 use model::{Leg, Sample, Timestamp};
@@ -61,6 +62,23 @@ pub enum Question {
     NoLogin,
     /// An ICMP echo of the target's host.
     Icmp,
+    /// A statement by a JDBC driver, of a connection that stands or of a new one each time.
+    Driver(Box<DriverQuestion>),
+}
+
+/// What is asked through a JDBC driver.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct DriverQuestion {
+    /// The bridge to it.
+    pub bridge: BridgeOptions,
+    /// Whom it connects to.
+    pub login: Login,
+    /// The statement; absent for the least one that the database has.
+    pub sql: Option<String>,
+    /// Whether it is prepared once and then executed.
+    pub prepared: bool,
+    /// Whether each sample is a new connection, up to the statement's result.
+    pub connect: bool,
 }
 
 /// What happened.
@@ -135,7 +153,8 @@ pub fn run<E>(
 impl Plan {
     /// Of what the samples are: the target without its secrets.
     pub fn name(&self) -> String {
-        match self.question {
+        match &self.question {
+            Question::Driver(question) => question.login.url.to_string(),
             Question::Icmp => format!("icmp://{}", self.target.host),
             Question::NoLogin | Question::Connect | Question::Statement { .. } => self.target.to_string(),
         }

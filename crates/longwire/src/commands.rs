@@ -4,6 +4,7 @@ pub mod check;
 pub mod child;
 #[cfg(feature = "demo")]
 pub mod demo;
+pub mod driver;
 pub mod echo;
 pub mod lab;
 pub mod link;

@@ -34,6 +34,11 @@ fn hint(error: &anyhow::Error) -> Option<String> {
             .and_then(live::LiveError::hint)
             .or_else(|| {
                 cause
+                    .downcast_ref::<live::bridge::BridgeError>()
+                    .and_then(live::bridge::BridgeError::hint)
+            })
+            .or_else(|| {
+                cause
                     .downcast_ref::<live::ping::PingError>()
                     .and_then(live::ping::PingError::hint)
             })

@@ -1,7 +1,7 @@
 //! What the bridge is asked for, and what it answers.
 
 use super::JdbcUrl;
-use crate::target::Secret;
+use crate::target::{Credentials, Secret, Target};
 use std::sync::atomic::AtomicBool;
 use std::time::Duration;
 
@@ -15,7 +15,7 @@ pub struct Wait<'a> {
 }
 
 /// Whom to connect to, and as whom.
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Login {
     /// The URL as the driver gets it.
     pub url: JdbcUrl,
@@ -23,6 +23,38 @@ pub struct Login {
     pub properties: Vec<(String, Secret)>,
     /// The driver's class; absent where the drivers themselves say which takes the URL.
     pub class: Option<String>,
+}
+
+impl Login {
+    /// To `url` with these properties. Who logs in, and with what, where neither says, is as this process's environment has it:
+    /// `LONGWIRE_JDBC_USER` and `LONGWIRE_JDBC_PASSWORD`, else what the usual clients of the database would look at.
+    pub fn new(url: JdbcUrl, properties: Vec<(String, Secret)>, class: Option<String>) -> Self {
+        let variable = |name| std::env::var(name).ok().filter(|value| !value.is_empty());
+        let usual = Target::parse(url.reveal())
+            .map(|target| Credentials::of(&target))
+            .ok();
+        let mut login = Self {
+            url,
+            properties,
+            class,
+        };
+        let user = variable("LONGWIRE_JDBC_USER").or_else(|| usual.as_ref().map(|usual| usual.user.clone()));
+        if let Some(user) = user.filter(|_| !login.url.has_user()) {
+            login.add_missing("user", Secret::new(user));
+        }
+        let password = variable("LONGWIRE_JDBC_PASSWORD").map(Secret::new);
+        let password = password.or_else(|| usual.and_then(|usual| usual.password));
+        if let Some(password) = password.filter(|_| !login.url.has_password()) {
+            login.add_missing("password", password);
+        }
+        login
+    }
+
+    fn add_missing(&mut self, name: &str, value: Secret) {
+        if self.properties.iter().all(|(given, _)| given != name) {
+            self.properties.push((name.to_owned(), value));
+        }
+    }
 }
 
 /// A statement, run once or several times.

@@ -1,6 +1,7 @@
 //! JDBC's URLs, each driver's own: where host and port are in them, and what may be shown.
 
 use super::BridgeError;
+use crate::target::Target;
 use std::fmt;
 use std::net::SocketAddr;
 use std::ops::Range;
@@ -129,6 +130,24 @@ impl JdbcUrl {
     /// Whether the URL says who logs in.
     pub fn has_user(&self) -> bool {
         self.parameter("user").is_some() || self.userinfo().is_some_and(|info| !info.is_empty())
+    }
+
+    /// Whether the URL says with what.
+    pub fn has_password(&self) -> bool {
+        self.parameter("password").is_some() || self.userinfo().is_some_and(|info| info.contains([':', '/']))
+    }
+
+    /// The server as a target of longwire's own, of whatever protocol.
+    ///
+    /// # Errors
+    /// [`BridgeError::NoPlace`] when the URL has no host and port.
+    pub fn target(&self) -> Result<Target, BridgeError> {
+        let server = self
+            .server()
+            .and_then(|_| Target::parse(&format!("tcp://{}", self.server_text())).ok());
+        server.ok_or_else(|| BridgeError::NoPlace {
+            url: self.to_string(),
+        })
     }
 
     /// The whole text, for the driver and nobody else.

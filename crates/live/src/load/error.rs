@@ -1,5 +1,6 @@
 //! Why an operation, or a whole load, failed.
 
+use crate::bridge::BridgeError;
 use crate::error::{Blame, LiveError};
 use crate::session::SessionError;
 use std::time::Duration;
@@ -14,6 +15,9 @@ pub enum LoadError {
     /// No session, or the end of one.
     #[error(transparent)]
     Session(SessionError),
+    /// The JDBC driver, or what leads to it, failed.
+    #[error(transparent)]
+    Bridge(BridgeError),
     /// The operation took too long.
     #[error("server: no complete reply within {} s", after.as_secs_f64())]
     TimedOut {
@@ -105,6 +109,7 @@ impl LoadError {
     pub fn hint(&self) -> Option<String> {
         match self {
             Self::Session(error) => error.hint(),
+            Self::Bridge(error) => error.hint(),
             Self::Connect(error) => error.hint(),
             _ => None,
         }
@@ -115,6 +120,7 @@ impl LoadError {
         match self {
             Self::Connect(error) => error.blame(),
             Self::Session(error) => error.blame(),
+            Self::Bridge(error) => error.blame(),
             Self::TimedOut { .. }
             | Self::Closed
             | Self::Broken { .. }
@@ -147,6 +153,17 @@ impl From<SessionError> for LoadError {
             SessionError::Unexpected(error) => Self::Unexpected(error),
             SessionError::Stopped => Self::Stopped,
             other => Self::Session(other),
+        }
+    }
+}
+
+impl From<BridgeError> for LoadError {
+    /// What also ends operations of other kinds keeps its name.
+    fn from(error: BridgeError) -> Self {
+        match error {
+            BridgeError::TimedOut { after } => Self::TimedOut { after },
+            BridgeError::Stopped => Self::Stopped,
+            other => Self::Bridge(other),
         }
     }
 }

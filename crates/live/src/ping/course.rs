@@ -195,7 +195,7 @@ impl<T: Fn(Event) -> bool> Course<'_, T> {
                 at: answer.at,
                 duration: Some(answer.duration),
                 server: answer.server,
-                turns: Some(answer.turns),
+                turns: answer.turns,
                 kernel_rtt: answer.kernel_rtt,
                 error: answer.error.map(Into::into),
                 ..nothing

@@ -1,5 +1,6 @@
 //! Why a sample was lost, or a target cannot be asked.
 
+use crate::bridge::BridgeError;
 use crate::error::{LiveError, OsError};
 use crate::session::SessionError;
 use std::time::Duration;
@@ -34,6 +35,9 @@ pub enum PingError {
     /// The session failed in another way.
     #[error(transparent)]
     Session(SessionError),
+    /// The JDBC driver, or what leads to it, failed.
+    #[error(transparent)]
+    Bridge(BridgeError),
     /// A statement that no packet has room for.
     #[error("the statement is too long to be prepared")]
     StatementTooLong,
@@ -67,6 +71,7 @@ impl PingError {
                     .to_owned(),
             ),
             Self::Session(error) => error.hint(),
+            Self::Bridge(error) => error.hint(),
             Self::TimedOut { .. }
             | Self::Closed
             | Self::Broken { .. }
@@ -97,6 +102,16 @@ impl From<SessionError> for PingError {
             | SessionError::TooLong { .. }
             | SessionError::NoCompression
             | SessionError::NoSql => Self::Session(error),
+        }
+    }
+}
+
+impl From<BridgeError> for PingError {
+    fn from(error: BridgeError) -> Self {
+        match error {
+            BridgeError::TimedOut { after } => Self::TimedOut { after },
+            BridgeError::Stopped => Self::Stopped,
+            other => Self::Bridge(other),
         }
     }
 }

@@ -29,7 +29,8 @@ pub(super) struct Answer {
     pub(super) duration: Duration,
     /// Server time, where the server told it.
     pub(super) server: Option<Duration>,
-    pub(super) turns: u64,
+    /// Absent where somebody else's code asked, who does not tell.
+    pub(super) turns: Option<u64>,
     pub(super) kernel_rtt: Option<Duration>,
     pub(super) request_bytes: u64,
     pub(super) reply_bytes: u64,

@@ -2,6 +2,7 @@
 
 mod connecting;
 mod connection;
+mod driver;
 mod http;
 mod icmp;
 mod mysql_greeting;
@@ -64,6 +65,7 @@ pub(super) fn of<'a>(plan: &'a Plan, means: Means<'a>) -> Result<Box<dyn Probe +
     let logs_in = match &plan.question {
         Question::Icmp => return Ok(Box::new(icmp::Icmp::new(means))),
         Question::Connect => return Ok(Box::new(connection::Connection::new(means))),
+        Question::Driver(question) => return Ok(Box::new(driver::Driver::new(means, question))),
         Question::NoLogin => false,
         Question::Statement { sql, prepared } => {
             let is_sql = matches!(

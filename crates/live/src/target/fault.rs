@@ -87,7 +87,8 @@ impl TargetError {
             }
             Self::UnknownScheme { .. } => format!("use one of {SCHEMES}; tcp:// takes any other protocol"),
             Self::UnknownJdbcScheme { .. } => {
-                "jdbc:postgresql, jdbc:mysql, jdbc:mariadb and jdbc:kingbase8 are read; use tcp://host:port"
+                "jdbc:postgresql, jdbc:mysql, jdbc:mariadb and jdbc:kingbase8 are read; ping, load and tune go through any \
+                 driver with --driver; or use tcp://host:port"
                     .to_owned()
             }
             Self::NoHost { scheme } | Self::NoPort { scheme } => format!("write {scheme}://host:port"),

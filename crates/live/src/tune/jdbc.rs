@@ -13,7 +13,7 @@ use crate::bridge::{
     Bridge, BridgeConnection, BridgeError, BridgeOptions, Column, Execute, Executed, HowInserted, Insert,
     Login, Update, Wait,
 };
-use crate::target::Secret;
+use crate::target::{Secret, Target};
 use dialect::Tables;
 use model::{ByteCount, Job, TrialOutcome};
 use recipes::{Doing, Recipe};
@@ -294,15 +294,11 @@ impl<'a> JdbcBench<'a> {
     }
 
     /// What a relay of its own stands in front of.
-    fn behind(&self, address: Option<SocketAddr>) -> Result<String, TuneError> {
-        match (address, self.login.url.server()) {
-            (Some(address), _) => Ok(format!("tcp://{address}")),
-            (None, Some(_)) => Ok(format!("tcp://{}", self.login.url.server_text())),
-            (None, None) => Err(BridgeError::NoPlace {
-                url: self.login.url.to_string(),
-            }
-            .into()),
-        }
+    fn behind(&self, address: Option<SocketAddr>) -> Result<Target, TuneError> {
+        Ok(match address {
+            Some(address) => Target::parse(&format!("tcp://{address}")).map_err(|_| BridgeError::NotJdbc)?,
+            None => self.login.url.target()?,
+        })
     }
 
     /// Ends whatever is under way: with the process its connections go, and the locks of their transactions.

@@ -12,12 +12,14 @@ pub use arguments::Args;
 use crate::output::{self, Status};
 use crate::password;
 use anyhow::{Context, Result, bail};
+use live::load::Plan;
 use live::load::script::builtin::BUILTINS;
 use live::{Scheme, Target};
 use observed::Observed;
 use report::JsonWriter;
 use report::text::{LoadInterval, LoadReport, LoadStyle, LoadWork};
 use std::io::{self, StdoutLock, Write};
+use std::sync::atomic::AtomicBool;
 use std::time::Duration;
 use work::Work;
 
@@ -30,8 +32,14 @@ pub fn run(args: &Args) -> Result<Status> {
         return list_builtins();
     }
     let url = args.target()?;
-    let target = password::completed(Target::parse(url)?);
     let stop = output::stop_on_signals()?;
+    if args.driver.is_given() {
+        let plan = args.plan()?;
+        let (work, shown) = work::driver(args, url, &stop)?;
+        let clock = "System.nanoTime in Java, around the driver's calls";
+        return carry_out(args, &plan, &work, &shown, clock, &stop);
+    }
+    let target = password::completed(Target::parse(url)?);
     if args.initialise {
         return initialise::run(args, &target, &stop);
     }
@@ -42,14 +50,38 @@ pub fn run(args: &Args) -> Result<Status> {
             work::sql(args, &target, &stop)?
         }
         other => bail!(
-            "there is no load for {}:// targets: use postgres://, mysql://, mariadb:// or http://",
+            "there is no load for {}:// targets: use postgres://, mysql://, mariadb:// or http://, or a jdbc: URL with --driver",
             other.name()
         ),
     };
+    let shown = Shown {
+        target: target.to_string(),
+        server: target.server(),
+    };
+    let clock = "monotonic clock; kernel receive timestamps where the socket gives them";
+    carry_out(args, &plan, &work, &shown, clock, &stop)
+}
+
+/// How reports name whom they are about.
+pub struct Shown {
+    /// The target without secrets.
+    pub target: String,
+    /// Its host and port.
+    pub server: String,
+}
+
+fn carry_out(
+    args: &Args,
+    plan: &Plan,
+    work: &Work,
+    shown: &Shown,
+    clock: &'static str,
+    stop: &AtomicBool,
+) -> Result<Status> {
     let conditions = output::conditions(
-        args.command_line(&target),
-        "monotonic clock; kernel receive timestamps where the socket gives them",
-        format!("clients of {}", target.server()),
+        args.command_line(&shown.target),
+        clock,
+        format!("clients of {}", shown.server),
     );
     let conditions = model::Conditions {
         seed: Some(plan.seed),
@@ -58,10 +90,10 @@ pub fn run(args: &Args) -> Result<Status> {
     let mut told = Told::begin(args, &conditions)?;
     let progress = (args.progress > 0).then(|| Duration::from_secs(u64::from(args.progress)));
     let mut observed = Observed::begin(args, &conditions)?;
-    let ran = running::run(&work, &plan, progress, &stop, &mut observed, &mut |interval| {
+    let ran = running::run(work, plan, progress, stop, &mut observed, &mut |interval| {
         told.interval(interval)
     })?;
-    let mut report = outcome::report(&work, &plan, &ran, &target);
+    let mut report = outcome::report(work, plan, &ran, &shown.target);
     if let Some(observed) = observed {
         let (statements, warnings) = observed.finish()?;
         output::warn(&warnings);
@@ -69,7 +101,7 @@ pub fn run(args: &Args) -> Result<Status> {
             report.statements = statements;
         }
     }
-    told.end(&report, style(args, &work))?;
+    told.end(&report, style(args, work))?;
     Ok(if ran.interrupted {
         Status::Interrupted
     } else if report.failed > 0 || report.succeeded == 0 {

@@ -4,11 +4,12 @@ mod rows;
 mod telling;
 mod via;
 
+use crate::commands::driver::DriverArgs;
 use crate::output::{self, Status};
 use crate::password;
 use anyhow::{Result, bail};
 use clap::Args as ClapArgs;
-use live::ping::{Pace, Plan, Prometheus, Question};
+use live::ping::{DriverQuestion, Pace, Plan, Prometheus, Question};
 use live::{Clock, Target};
 use std::net::SocketAddr;
 use std::time::Duration;
@@ -27,6 +28,7 @@ use via::ViaArgs;
                         longwire ping postgres://app@db1/shop --prepared --statement 'select 1'\n  \
                         longwire ping postgres://db1/shop --rows 500\n  \
                         longwire ping --via postgres://db1/shop --link branch -c 40\n  \
+                        longwire ping jdbc:oracle:thin:@db1:1521/sales --driver ojdbc11.jar\n  \
                         longwire ping http://web1/ --prometheus 127.0.0.1:9187 --json > samples.jsonl")]
 pub struct Args {
     /// The servers: URLs, jdbc: URLs or libpq key=value strings; several are asked at once.
@@ -45,7 +47,7 @@ pub struct Args {
     #[arg(short = 'W', long, default_value = "5s", value_name = "DURATION", value_parser = model::parse_duration)]
     pub timeout: Duration,
     /// Ask what needs no credentials: the first message of the protocol, a TCP connection where there is none.
-    #[arg(long)]
+    #[arg(long, conflicts_with = "driver")]
     pub no_login: bool,
     /// Ask this instead of the least statement: PostgreSQL and MySQL. It is shown, and repeated as often as asked.
     #[arg(long, value_name = "SQL", conflicts_with = "no_login")]
@@ -54,11 +56,14 @@ pub struct Args {
     #[arg(long, conflicts_with = "no_login")]
     pub prepared: bool,
     /// One statement of N rows, each exactly one full packet: how they follow each other.
-    #[arg(long, value_name = "N", conflicts_with_all = ["no_login", "statement", "prepared", "icmp", "flood", "interval", "count", "prometheus", "via", "script", "connect"])]
+    #[arg(long, value_name = "N", conflicts_with_all = ["no_login", "statement", "prepared", "icmp", "flood", "interval", "count", "prometheus", "via", "script", "connect", "driver"])]
     pub rows: Option<u64>,
     /// From database to database.
     #[command(flatten)]
     pub via: ViaArgs,
+    /// Through a driver.
+    #[command(flatten)]
+    pub driver: DriverArgs,
     /// Open a new connection each time, up to the reply to its first query, and show where the time goes.
     #[arg(long, conflicts_with_all = ["no_login", "statement", "prepared"])]
     pub connect: bool,
@@ -117,20 +122,15 @@ fn plans(args: &Args) -> Result<Vec<Plan>> {
         count: args.count,
         timeout: args.timeout,
     };
-    let targets = args.targets.iter().map(|text| {
-        let target = Target::parse(text)?;
-        Ok(match args.no_login {
-            true => target,
-            false => password::completed(target),
-        })
-    });
-    let targets = targets.collect::<Result<Vec<Target>>>()?;
-    let mut plans: Vec<Plan> = targets
+    let asked = args.targets.iter().map(|text| asked(args, text));
+    let asked = asked.collect::<Result<Vec<(Target, Question)>>>()?;
+    let mut plans: Vec<Plan> = asked
         .iter()
-        .map(|target| plan(target.clone(), question(args), pace))
+        .map(|(target, question)| plan(target.clone(), question.clone(), pace))
         .collect();
     if args.icmp {
-        for target in targets.into_iter().filter(|target| target.socket.is_none()) {
+        let targets = asked.into_iter().map(|(target, _)| target);
+        for target in targets.filter(|target| target.socket.is_none()) {
             // Never a flood: hosts take one of ICMP for an attack.
             let beside = plan(target, Question::Icmp, Pace::every(args.interval)?);
             if plans.iter().all(|other| other.name() != beside.name()) {
@@ -139,6 +139,29 @@ fn plans(args: &Args) -> Result<Vec<Plan>> {
         }
     }
     Ok(plans)
+}
+
+/// Whom to ask, and what.
+fn asked(args: &Args, text: &str) -> Result<(Target, Question)> {
+    if args.driver.takes(text) {
+        let login = args.driver.login(text)?;
+        let question = DriverQuestion {
+            bridge: args.driver.options()?,
+            sql: args.statement.clone(),
+            prepared: args.prepared,
+            connect: args.connect,
+            login,
+        };
+        return Ok((question.login.url.target()?, Question::Driver(Box::new(question))));
+    }
+    if args.driver.is_given() && args.targets.len() == 1 {
+        return Err(live::bridge::BridgeError::NotJdbc.into());
+    }
+    let target = Target::parse(text)?;
+    Ok(match args.no_login {
+        true => (target, question(args)),
+        false => (password::completed(target), question(args)),
+    })
 }
 
 fn question(args: &Args) -> Question {

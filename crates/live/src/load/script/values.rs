@@ -191,6 +191,11 @@ impl Values {
         }
     }
 
+    /// A variable's value; absent when it has none.
+    pub fn value(&self, variable: usize) -> Option<&Value> {
+        self.values.get(variable)?.as_ref()
+    }
+
     /// Keeps one column of a row that `statement` gave and `keep` wants; null is null.
     pub fn keep(&mut self, keep: &Keep, column: &[u8], value: Option<&[u8]>) {
         let column = String::from_utf8_lossy(column);

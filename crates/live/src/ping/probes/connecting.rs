@@ -34,7 +34,7 @@ impl Probe for Connecting<'_> {
             at: connection.began(),
             duration: connection.handshake(),
             server: None,
-            turns: 1,
+            turns: Some(1),
             kernel_rtt: connection.kernel_rtt(),
             request_bytes: 0,
             reply_bytes: 0,

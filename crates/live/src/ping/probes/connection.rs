@@ -73,7 +73,7 @@ impl Probe for Connection<'_> {
             at: began,
             duration: ended.since(began),
             server: None,
-            turns: legs.iter().map(|leg| leg.turns).sum(),
+            turns: Some(legs.iter().map(|leg| leg.turns).sum()),
             kernel_rtt: kernel.and_then(|figures| figures.rtt),
             request_bytes: bytes(Direction::ClientToServer),
             reply_bytes: bytes(Direction::ServerToClient),

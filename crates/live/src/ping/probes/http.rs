@@ -67,7 +67,7 @@ impl Probe for Http<'_> {
             at,
             duration: arrived.since(at),
             server: head.server_time,
-            turns: 1,
+            turns: Some(1),
             kernel_rtt: connection.kernel_rtt(),
             request_bytes: self.request.len() as u64,
             reply_bytes: bytes.len() as u64,

@@ -108,7 +108,7 @@ impl Probe for Icmp<'_> {
                         at,
                         duration: arrived.since(at),
                         server: None,
-                        turns: 1,
+                        turns: Some(1),
                         kernel_rtt: None,
                         request_bytes: request.len() as u64,
                         reply_bytes: count as u64,

@@ -42,7 +42,7 @@ impl Probe for MysqlGreeting<'_> {
             at: connection.began(),
             duration: arrived.at.since(connection.began()),
             server: None,
-            turns: 2,
+            turns: Some(2),
             kernel_rtt: connection.kernel_rtt(),
             request_bytes: 0,
             reply_bytes: arrived.bytes.len() as u64,

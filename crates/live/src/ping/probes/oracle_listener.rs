@@ -48,7 +48,7 @@ impl<'a> OracleListener<'a> {
                         at,
                         duration: arrived.at.since(at),
                         server: None,
-                        turns,
+                        turns: Some(turns),
                         kernel_rtt: connection.kernel_rtt(),
                         request_bytes: turns * self.request.len() as u64,
                         reply_bytes,

@@ -51,7 +51,7 @@ impl Probe for OracleStatement<'_> {
             at: reply.sent_at,
             duration: reply.duration(),
             server: None,
-            turns: reply.turns,
+            turns: Some(reply.turns),
             kernel_rtt: session.kernel().and_then(|figures| figures.rtt),
             request_bytes: reply.request_bytes,
             reply_bytes: reply.reply_bytes,

@@ -50,7 +50,7 @@ impl Probe for PostgresRequest<'_> {
             at,
             duration: arrived.at.since(at),
             server: None,
-            turns: 1,
+            turns: Some(1),
             kernel_rtt: connection.kernel_rtt(),
             request_bytes: SSL_REQUEST.len() as u64,
             reply_bytes: arrived.bytes.len() as u64,

@@ -60,7 +60,7 @@ impl Probe for RedisPing<'_> {
             at: reply.sent_at,
             duration: reply.last_byte_at.since(reply.sent_at),
             server: None,
-            turns: reply.turns,
+            turns: Some(reply.turns),
             kernel_rtt: session.kernel().and_then(|figures| figures.rtt),
             request_bytes: reply.request_bytes,
             reply_bytes: reply.reply_bytes,

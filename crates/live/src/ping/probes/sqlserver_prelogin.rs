@@ -37,7 +37,7 @@ impl<'a> SqlServerPrelogin<'a> {
             at,
             duration: arrived.at.since(at),
             server: None,
-            turns: 1,
+            turns: Some(1),
             kernel_rtt: connection.kernel_rtt(),
             request_bytes: self.request.len() as u64,
             reply_bytes: arrived.bytes.len() as u64,

@@ -136,7 +136,7 @@ impl Probe for Statement<'_> {
             at: reply.sent_at,
             duration: reply.duration(),
             server,
-            turns: reply.turns,
+            turns: Some(reply.turns),
             kernel_rtt: kernel.and_then(|figures| figures.rtt),
             request_bytes: reply.request_bytes,
             reply_bytes: reply.reply_bytes,
@@ -177,7 +177,7 @@ fn told(scheme: Scheme, text: &str) -> Option<Duration> {
 }
 
 /// A statement for a line of text: cut, since it may be long. Literals stay: the user has just typed them.
-fn shown(sql: &str) -> String {
+pub(super) fn shown(sql: &str) -> String {
     match sql.char_indices().nth(SHOWN) {
         Some((end, _)) => format!("{}...", sql.get(..end).unwrap_or_default()),
         None => sql.to_owned(),

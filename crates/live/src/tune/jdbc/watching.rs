@@ -12,21 +12,20 @@ use std::sync::mpsc::{Sender, channel};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
-/// Runs `job` with the address of a relay in front of `server`, a `tcp://` URL, and shows `watch` all that passes before it returns.
+/// Runs `job` with the address of a relay in front of `server` and shows `watch` all that passes before it returns.
 pub(super) fn through<T>(
-    server: String,
+    server: Target,
     watch: &Watch<'_>,
     job: impl FnOnce(SocketAddr) -> T,
 ) -> Result<T, TuneError> {
     let refused = |error| TuneError::Session(SessionError::Connect(error));
-    let target = Target::parse(&server).map_err(|_| TuneError::Scheme { scheme: "jdbc" })?;
     let (sender, seen) = channel();
     let factory = Arc::new(Forwarding {
         sender: Mutex::new(sender),
     });
     let options = RelayOptions {
         listen: SocketAddr::from((Ipv4Addr::LOCALHOST, 0)),
-        target,
+        target: server,
         link: None,
     };
     let relay = relay::start(options, watch.clock, factory).map_err(refused)?;

@@ -1,9 +1,9 @@
 //! Arguments of `longwire load`, spelled as pgbench and ab spell them.
 
+use crate::commands::driver::DriverArgs;
 use crate::commands::scripts::Mode;
 use anyhow::{Context, Result, bail};
 use clap::{Args as ClapArgs, ValueEnum};
-use live::Target;
 use live::load::{Plan, Rate};
 use report::text::LoadStyle;
 use std::path::PathBuf;
@@ -20,6 +20,7 @@ use std::time::Duration;
                         longwire load -c 8 -T 30 -M prepared -b select-only postgres://app@db1/bench\n  \
                         longwire load -c 4 -t 1000 -f read.sql@9 -f write.sql mysql://app@db1/shop\n  \
                         longwire load --rate 200 --ramp 5s -T 60 -f page.sql -o run.lwr postgres://app@db1/shop\n  \
+                        longwire load jdbc:derby://db1/shop --driver derbyclient.jar:derbyshared.jar --sql 'values 1' -c 4 -T 10\n  \
                         longwire load http://web1/ -n 1000 -c 10 --summary jmeter"
 )]
 pub struct Args {
@@ -57,9 +58,15 @@ pub struct Args {
         value_name = "FILE[@WEIGHT]"
     )]
     pub scripts: Vec<String>,
+    /// A script that is this one statement; may be repeated.
+    #[arg(long = "sql", value_name = "SQL")]
+    pub statements: Vec<String>,
     /// Give a variable its value from the start.
     #[arg(short = 'D', long = "define", value_name = "NAME=VALUE")]
     pub definitions: Vec<String>,
+    /// Through a driver.
+    #[command(flatten)]
+    pub driver: DriverArgs,
     /// Clients at once.
     #[arg(short, long = "client", default_value_t = 1, value_name = "CLIENTS", value_parser = clap::value_parser!(u32).range(1..=i64::from(MOST_CLIENTS)))]
     pub clients: u32,
@@ -204,7 +211,7 @@ impl Args {
     }
 
     /// The command line without secrets: the target without its password, variables without their values.
-    pub fn command_line(&self, target: &Target) -> String {
+    pub fn command_line(&self, target: &str) -> String {
         let mut words = vec![format!("longwire load {target} -c {}", self.clients)];
         let mut add = |flag: &str, value: Option<String>| {
             words.extend(value.map(|value| format!("{flag} {value}")));
@@ -230,6 +237,9 @@ impl Args {
         }
         for script in &self.scripts {
             add("-f", Some(script.clone()));
+        }
+        for _ in &self.statements {
+            add("--sql", Some("?".to_owned()));
         }
         for flag in [
             (self.select_only, "-S"),

@@ -2,13 +2,12 @@
 
 use super::running::Ran;
 use super::work::Work;
-use live::Target;
 use live::load::Plan;
 use model::{SampleTotals, Summary};
 use report::text::{LoadFailure, LoadReport, LoadScript};
 
 /// What a report is made from.
-pub fn report(work: &Work, plan: &Plan, ran: &Ran, target: &Target) -> LoadReport {
+pub fn report(work: &Work, plan: &Plan, ran: &Ran, target: &str) -> LoadReport {
     let outcome = &ran.outcome;
     let measured = outcome.measured.as_ref();
     let spread = outcome
@@ -18,7 +17,7 @@ pub fn report(work: &Work, plan: &Plan, ran: &Ran, target: &Target) -> LoadRepor
     let succeeded = measured.map_or(0, |measured| measured.operations);
     let scripts = work.scripts.iter().zip(&outcome.scripts);
     LoadReport {
-        target: target.to_string(),
+        target: target.to_owned(),
         work: work.told.clone(),
         clients: plan.clients,
         threads: outcome.threads,

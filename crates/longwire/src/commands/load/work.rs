@@ -1,10 +1,12 @@
 //! What clients do, from the arguments.
 
-use super::Args;
+use super::{Args, Shown};
 use crate::commands::scripts::{builtin, weighted};
 use anyhow::{Context, Result, bail};
 use live::Target;
+use live::bridge::JdbcDialect;
 use live::load::http::HttpLoad;
+use live::load::jdbc::JdbcLoad;
 use live::load::script::builtin::Builtin;
 use live::load::script::{Quoting, Scripts};
 use live::load::sql::SqlLoad;
@@ -32,6 +34,7 @@ pub struct Work {
 pub fn http(args: &Args, url: &str, target: &Target, stop: &AtomicBool) -> Result<Work> {
     for (given, flag) in [
         (!args.scripts.is_empty(), "-f"),
+        (!args.statements.is_empty(), "--sql"),
         (!args.builtins.is_empty(), "-b"),
         (args.select_only, "-S"),
         (args.skip_some_updates, "-N"),
@@ -95,6 +98,60 @@ pub fn sql(args: &Args, target: &Target, stop: &AtomicBool) -> Result<Work> {
     })
 }
 
+/// Scripts in the database that a driver leads to, and how that is named.
+///
+/// # Errors
+/// When a script cannot be read or is wrong, or an option is for longwire's own clients.
+pub fn driver(args: &Args, url: &str, stop: &AtomicBool) -> Result<(Work, Shown)> {
+    for (given, flag) in [
+        (args.initialise, "-i"),
+        (args.no_keep_alive, "--no-keep-alive"),
+        (args.per_statement, "-r"),
+        (args.output.is_some(), "-o"),
+    ] {
+        if given {
+            bail!("{flag} is for longwire's own clients: through a driver there is only what it takes");
+        }
+    }
+    let login = args.driver.login(url)?;
+    let sources = sources(args)?;
+    let quoting = match login.url.dialect() {
+        JdbcDialect::Mysql | JdbcDialect::Mariadb => Quoting::Backslash,
+        _ => Quoting::Standard,
+    };
+    let mut scripts = Scripts::new(quoting);
+    for source in &sources {
+        scripts.add(&source.name, &source.text, source.weight)?;
+    }
+    let scale = args.scale.unwrap_or(1);
+    scripts.define("scale", &scale.to_string())?;
+    for (name, value) in args.defined()? {
+        scripts.define(name, value)?;
+    }
+    scripts.on_debug(Arc::new(|line| eprintln!("{line}")));
+    let shown = Shown {
+        target: login.url.to_string(),
+        server: login.url.server_text(),
+    };
+    let mode = args.mode;
+    let bridge = args.driver.start(stop)?;
+    let workload = JdbcLoad::new(bridge, login, scripts, mode.query_mode())?;
+    let work = Work {
+        workload: Box::new(workload.reconnecting(args.connect)),
+        told: LoadWork::Sql {
+            scripts: title(&sources),
+            scale: args.scale.map(|scale| scale.to_string()),
+            mode: mode.word(),
+            reconnect: args.connect,
+        },
+        scripts: sources
+            .iter()
+            .map(|source| (source.name.clone(), source.weight))
+            .collect(),
+    };
+    Ok((work, shown))
+}
+
 /// The text of a script, and where it is from.
 struct Source {
     name: String,
@@ -141,6 +198,14 @@ fn sources(args: &Args) -> Result<Vec<Source>> {
             name: file.to_owned(),
             text: read(file)?,
             weight,
+            builtin: false,
+        });
+    }
+    for text in &args.statements {
+        sources.push(Source {
+            name: "--sql".to_owned(),
+            text: text.clone(),
+            weight: 1,
             builtin: false,
         });
     }
