@@ -50,7 +50,7 @@ impl BridgeConnection {
             replies,
             dialect: login.url.dialect(),
             shown: login.url.to_string(),
-            secrets: login.url.secrets(),
+            secrets: login.secrets(),
         };
         let mut open = Writer::new(number, request::OPEN);
         open.text(login.class.as_deref());

@@ -1,6 +1,7 @@
 //! What the bridge is asked for, and what it answers.
 
 use super::JdbcUrl;
+use super::url::is_secret;
 use crate::target::{Credentials, Secret, Target};
 use std::sync::atomic::AtomicBool;
 use std::time::Duration;
@@ -48,6 +49,14 @@ impl Login {
             login.add_missing("password", password);
         }
         login
+    }
+
+    /// What an error's text must not repeat.
+    pub(super) fn secrets(&self) -> Vec<String> {
+        let mut secrets = self.url.secrets();
+        let properties = self.properties.iter().filter(|(name, _)| is_secret(name));
+        secrets.extend(properties.map(|(_, value)| value.reveal().to_owned()));
+        secrets
     }
 
     fn add_missing(&mut self, name: &str, value: Secret) {

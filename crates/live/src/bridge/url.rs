@@ -163,12 +163,7 @@ impl JdbcUrl {
                 .and_then(|info| info.split_once([':', '/']))
                 .map(|(_, password)| password.to_owned()),
         );
-        let parameters = self.parameters().filter(|(name, _)| {
-            let name = name.to_ascii_lowercase();
-            ["pass", "pwd", "secret", "key", "token"]
-                .iter()
-                .any(|word| name.contains(word))
-        });
+        let parameters = self.parameters().filter(|(name, _)| is_secret(name));
         secrets.extend(
             parameters
                 .filter_map(|(_, range)| self.text.get(range))
@@ -302,6 +297,14 @@ impl fmt::Debug for JdbcUrl {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         fmt::Display::fmt(self, formatter)
     }
+}
+
+/// Whether a parameter or property of this name has a value that nobody may see.
+pub(super) fn is_secret(name: &str) -> bool {
+    let name = name.to_ascii_lowercase();
+    ["pass", "pwd", "secret", "key", "token"]
+        .iter()
+        .any(|word| name.contains(word))
 }
 
 /// Where host and port are.

@@ -88,7 +88,7 @@ fn rows_are_changed(connection: &mut BridgeConnection, select: &str, ways: &[How
     }
 }
 
-fn works(connection: &mut BridgeConnection, table: &str, select: &str, ways: &[HowUpdated]) {
+pub fn works(connection: &mut BridgeConnection, table: &str, select: &str, ways: &[HowUpdated]) {
     connection.execute(&Execute::text(table), WAIT).unwrap();
     connection.set_autocommit(false, WAIT).unwrap();
     rows_go_in(connection);
@@ -117,7 +117,7 @@ fn works(connection: &mut BridgeConnection, table: &str, select: &str, ways: &[H
 
 const ALL: [HowUpdated; 3] = [HowUpdated::ByKey, HowUpdated::Batch, HowUpdated::InResult];
 const TABLE: &str = "create table t_lw (id int primary key, v varchar(40))";
-const FOR_UPDATE: &str = "select id, v from t_lw for update";
+pub const FOR_UPDATE: &str = "select id, v from t_lw for update";
 
 #[test]
 fn postgresqls_driver_works_and_its_overhead_is_told() {

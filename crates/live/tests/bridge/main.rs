@@ -1,7 +1,11 @@
 //! The JDBC bridge with real drivers and real servers: what it runs, what it counts, and what is said when something is wrong.
 #![allow(clippy::unwrap_used, reason = "helpers of tests are tests too")]
 
+mod derby;
 mod drivers;
+mod faults;
+mod informix;
+mod oracle;
 mod tuning;
 
 use live::bridge::{

@@ -137,7 +137,17 @@ final class Channel implements Runnable {
         statements.forget();
         Connection old = connection;
         connection = null;
-        if (old != null) {
+        if (old == null) {
+            return;
+        }
+        try {
+            old.close();
+        } catch (SQLException inTransaction) {
+            // Derby wants it ended first; others would only be asked once more.
+            if (!"25001".equals(inTransaction.getSQLState())) {
+                throw inTransaction;
+            }
+            old.rollback();
             old.close();
         }
     }
