@@ -3,8 +3,8 @@
 use crate::output;
 use anyhow::{Context, Result};
 use clap::Args as ClapArgs;
-use live::Secret;
 use live::bridge::{Bridge, BridgeOptions, DriverFiles, JdbcUrl, Login, Wait};
+use live::{Secret, Target};
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
@@ -50,6 +50,12 @@ impl DriverArgs {
             jar: self.bridge.clone(),
             ..BridgeOptions::new(drivers)
         })
+    }
+
+    /// How reports name `url`, which led to `target`.
+    pub fn shown(&self, url: &str, target: &Target) -> String {
+        let url = JdbcUrl::parse(url).ok().filter(|_| self.is_given());
+        url.map_or_else(|| target.to_string(), |url| url.to_string())
     }
 
     /// Starts the bridge, and tells what it adds itself.

@@ -1,5 +1,6 @@
 //! `longwire tune`: the best way and setting for bulk work on a database, or for a program, at each distance.
 
+use crate::commands::driver::DriverArgs;
 use crate::output::{self, Status};
 use crate::page::PageFile;
 use crate::password;
@@ -12,6 +13,7 @@ use anyhow::Result;
 use clap::Args as ClapArgs;
 use link::LinkDescription;
 use live::Target;
+use live::tune::jdbc::JdbcBench;
 use live::tune::{Prepared, Shape, TuneError, Workbench};
 use model::{ByteCount, Conditions, Job, Summary, Warning, Way, format_duration, parse_duration};
 use report::JsonWriter;
@@ -80,9 +82,9 @@ pub struct Args {
     /// Write to a server that is not on this machine: a scratch schema, whose rows load its disks and replicas.
     #[arg(long)]
     pub yes: bool,
-    /// Go through this JDBC driver: a jar, or group:artifact:version of the local Maven repository.
-    #[arg(long, value_name = "JAR|COORDINATE")]
-    pub driver: Option<String>,
+    /// Through a driver.
+    #[command(flatten)]
+    pub driver: DriverArgs,
     /// Settings of a program: NAME=VALUE,... of its environment, or URL:NAME=VALUE,... of its URL's parameters; may be repeated.
     #[arg(
         long,
@@ -123,11 +125,22 @@ pub fn run(args: &Args) -> Result<Status> {
     }
     let began = Instant::now();
     let stop = output::stop_on_signals()?;
-    let target = password::completed(Target::parse(&args.target)?);
+    let login = match args.driver.is_given() {
+        true => Some(args.driver.login(&args.target)?),
+        false => None,
+    };
+    let target = match &login {
+        Some(login) => login.url.target()?,
+        None => password::completed(Target::parse(&args.target)?),
+    };
     agree(args, &target)?;
     let page = args.html.as_deref().map(PageFile::create).transpose()?;
     let halt = AtomicBool::new(false);
-    let workbench = live::tune::native(&target, &scratch::suffix(), &halt)?;
+    let suffix = scratch::suffix();
+    let workbench: Box<dyn Workbench + '_> = match login {
+        Some(login) => Box::new(JdbcBench::new(args.driver.options()?, login, &suffix, &halt)),
+        None => live::tune::native(&target, &suffix, &halt)?,
+    };
     let mut report = TuneReport {
         server: target.server(),
         rows: args.rows,
@@ -270,8 +283,15 @@ fn agree(args: &Args, target: &Target) -> Result<()> {
 
 fn conditions(args: &Args, target: &Target) -> Conditions {
     output::conditions(
-        format!("longwire tune {target}{}", args.words()),
-        "the monotonic clock of the client",
+        format!(
+            "longwire tune {}{}",
+            args.driver.shown(&args.target, target),
+            args.words()
+        ),
+        match args.driver.is_given() {
+            true => "System.nanoTime in Java, around the driver's calls",
+            false => "the monotonic clock of the client",
+        },
         format!("clients of {}", target.server()),
     )
 }

@@ -166,7 +166,7 @@ fn selecting(dialect: JdbcDialect, shape: &Shape) -> Vec<Recipe> {
         });
         return recipes;
     }
-    recipes.push(plain(Job::Select, "the driver's own fetch size", Doing::Select));
+    recipes.push(plain(Job::Select, "driver default", Doing::Select));
     let (needs, spelling, default) = fetching(dialect);
     let way = plain(Job::Select, "fetch size", Doing::Select);
     recipes.push(Recipe {
