@@ -142,6 +142,9 @@ impl Decoder for PostgresDecoder {
     }
 
     fn restart(&mut self, direction: Direction) -> bool {
+        if self.session.shapes.is_compressed() {
+            return false;
+        }
         match direction {
             Direction::ClientToServer => self.client.restart(),
             Direction::ServerToClient => self.server.restart(),

@@ -166,31 +166,39 @@ fn messages_nobody_asked_for_are_notices() {
     assert_eq!(found, [Notice, Request, ReplyPart, ReplyPart, Reply, Notice]);
 }
 
-/// KingbaseES with a compressing driver: after the plain start-up, blocks of a length and compressed bytes.
+/// KingbaseES with compressing drivers 8.6 and 9.0: after the plain start-up, blocks of a length and compressed bytes. Some of
+/// them happen to begin as a message does.
 #[test]
 fn announced_compression_is_opaque_once_the_server_agrees() {
-    let startup = [
-        &b"\0\0\0\x20\0\x03\0\0user\0me\0"[..],
-        b"comm_compress\0",
-        b"6\0\0",
-    ]
-    .concat();
-    let startup = [&(startup.len() as u32).to_be_bytes(), &startup[4..]].concat();
+    let startup = |parameter: &[u8]| {
+        let body = [&b"\0\x03\0\0user\0me\0"[..], parameter, b"\0"].concat();
+        let length = u32::try_from(body.len() + 4).expect("short");
+        [&length.to_be_bytes()[..], &body].concat()
+    };
     let block = b"\0\0\0\x09\x78\x9c\x01\x02\x03".to_vec();
-    let all = [
-        (Direction::ClientToServer, startup.clone()),
-        (Direction::ServerToClient, block.clone()),
-        (Direction::ClientToServer, block.clone()),
-    ];
-    let (seen, stream) = play(54321, &segments(&all));
-    let reason = stream.decoding().opaque.expect("opaque");
-    assert!(reason.contains("compressed as announced"), "{reason}");
-    assert!(
-        seen.iter()
-            .rev()
-            .take(2)
-            .all(|seen| seen.role == Role::Opaque && seen.bytes == 9)
-    );
+    let like_a_message = b"Z\0\0\0\x05IQ\0\0".to_vec();
+    for parameter in [
+        &b"comm_compress\x006\x00"[..],
+        b"compress_level\x006\x00compress_min\x00128\x00compress_max\x0016777216\x00",
+    ] {
+        let mut all = vec![
+            (Direction::ClientToServer, startup(parameter)),
+            (Direction::ServerToClient, block.clone()),
+        ];
+        for _ in 0..3 {
+            all.push((Direction::ClientToServer, block.clone()));
+            all.push((Direction::ServerToClient, like_a_message.clone()));
+        }
+        let (seen, stream) = play(54321, &segments(&all));
+        let reason = stream.decoding().opaque.expect("opaque");
+        assert!(reason.contains("KingbaseES compression"), "{reason}");
+        let opaque = seen
+            .iter()
+            .filter(|seen| seen.role == Role::Opaque && seen.bytes == 9);
+        assert_eq!(opaque.count(), all.len() - 1, "a message for each block");
+        assert_eq!(stream.decoding().protocol, model::Protocol::Postgres);
+    }
+    let startup = startup(b"comm_compress\x006\x00");
     let refused = [
         (Direction::ClientToServer, startup),
         (Direction::ServerToClient, messages("!")),

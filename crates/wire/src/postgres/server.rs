@@ -14,6 +14,7 @@ impl Session {
         if frame.header.len() == ANSWER_HEADER {
             return self.answer(frame, sink);
         }
+        self.shapes.server_is_plain = true;
         let phase = self.phase;
         let mut content = Content::Other;
         let role = match frame.header.first() {

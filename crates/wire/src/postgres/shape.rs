@@ -24,6 +24,8 @@ pub(super) struct Shapes {
     pub(super) negotiating: bool,
     /// The client announced compression (KingbaseES): once the server agrees, nothing is readable.
     pub(super) compression_announced: bool,
+    /// The server has said something that is not compressed.
+    pub(super) server_is_plain: bool,
     /// GSSAPI encryption was agreed on.
     pub(super) gss_encrypted: bool,
 }
@@ -46,6 +48,11 @@ impl Shapes {
         } else {
             TAGGED_HEADER
         }
+    }
+
+    /// Whether what follows is in blocks of a length and compressed bytes, among which no message can be found.
+    pub(super) fn is_compressed(&self) -> bool {
+        self.compression_announced && !self.server_is_plain
     }
 
     /// What a client message's header announces.
@@ -129,7 +136,7 @@ impl Shapes {
         let found = if self.gss_encrypted {
             "bytes encrypted with GSSAPI".to_owned()
         } else if self.compression_announced {
-            "something else, probably compressed as announced at start-up".to_owned()
+            "something else: probably KingbaseES compression, announced at start-up".to_owned()
         } else {
             found.to_string()
         };
