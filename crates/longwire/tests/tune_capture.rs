@@ -1,0 +1,187 @@
+//! What a job of tuning counts itself, against a capture of the same run: turns as `longwire read` tells them, packets as they
+//! are in the file.
+#![allow(clippy::unwrap_used, reason = "helpers of tests are tests too")]
+
+use assert_cmd::Command;
+use etherparse::{SlicedPacket, TransportSlice};
+use live::Target;
+use live::tune::{self, Shape, Trial};
+use model::{TrialOutcome, Way};
+use serde_json::Value;
+use std::collections::HashMap;
+use std::path::Path;
+use std::sync::atomic::AtomicBool;
+use testbed::capture::CaptureFile;
+use testbed::{Capture, MariaDb, Postgres};
+
+/// One way with one setting, and what it told.
+type Told = (String, bool, TrialOutcome);
+
+#[test]
+fn turns_and_packets_of_postgresql_are_those_of_a_capture() {
+    let server = Postgres::start();
+    let (told, capture) = run_all(&server.url(), server.port());
+    compare(&told, &capture, server.port());
+}
+
+#[test]
+fn turns_and_packets_of_mariadb_are_those_of_a_capture() {
+    let server = MariaDb::start();
+    let (told, capture) = run_all(&server.url(), server.port());
+    compare(&told, &capture, server.port());
+}
+
+/// Runs every way under a capture.
+fn run_all(url: &str, port: u16) -> (Vec<Told>, CaptureFile) {
+    let stop = AtomicBool::new(false);
+    let mut bench = tune::native(&Target::parse(url).unwrap(), "captured", &stop).unwrap();
+    let shape = Shape {
+        rows: 301,
+        select_rows: 450,
+        row_bytes: 322,
+        like: None,
+    };
+    let prepared = bench.prepare(&shape).unwrap();
+    let capture = Capture::start(port);
+    let mut told = Vec::new();
+    for way in &prepared.ways {
+        for value in settings(way) {
+            let trial = Trial {
+                way,
+                value,
+                address: None,
+                watch: None,
+            };
+            let outcome = bench.run(&trial).unwrap();
+            // A capture cannot tell a window that is used up from a server that takes its time, where the distance is shorter.
+            let windowed = way.name.contains("pipeline") && value > Some(1);
+            told.push((format!("{} {} {value:?}", way.job, way.name), windowed, outcome));
+        }
+    }
+    let capture = capture.stop();
+    bench.clean_up().unwrap();
+    (told, capture)
+}
+
+fn settings(way: &Way) -> Vec<Option<u64>> {
+    let Some(knob) = &way.knob else {
+        return vec![None];
+    };
+    let values = [knob.values[0], knob.values[knob.values.len() / 2]];
+    values.into_iter().map(Some).collect()
+}
+
+/// A job as the capture has it.
+#[derive(Debug, Default)]
+struct Job {
+    turns: u64,
+    port: u16,
+    /// From its first byte to its last, since the epoch.
+    span_ns: (u64, u64),
+}
+
+fn compare(told: &[Told], capture: &CaptureFile, port: u16) {
+    let jobs = jobs(&capture.path());
+    assert_eq!(jobs.len(), told.len());
+    let packets = packets(&capture.path(), port);
+    for ((place, windowed, outcome), job) in told.iter().zip(jobs) {
+        let turns = outcome.turns.unwrap();
+        if *windowed {
+            assert!(turns <= job.turns, "{place}: {turns} of {}", job.turns);
+        } else {
+            assert_eq!(turns, job.turns, "{place}");
+        }
+        let seen = [0, 1].map(|way| {
+            let all = packets.get(&job.port).into_iter().flatten();
+            let in_span = all.filter(|packet| (job.span_ns.0..=job.span_ns.1).contains(&packet.0));
+            in_span.filter(|packet| packet.1 == way).count() as u64
+        });
+        let counted = outcome.packets.unwrap();
+        for way in [0, 1] {
+            // An acknowledgement at either end of the job may fall on the other side of it.
+            let apart = counted[way].abs_diff(seen[way]);
+            assert!(
+                apart <= 2 + seen[way] / 50,
+                "{place}: {counted:?} counted, {seen:?} seen"
+            );
+        }
+    }
+}
+
+/// The jobs in the order in which they were run: of each connection that begins a transaction, what lies between that and its end.
+fn jobs(capture: &Path) -> Vec<Job> {
+    let output = Command::cargo_bin("longwire")
+        .unwrap()
+        .args(["read", "--json", "--exchanges"])
+        .arg(capture)
+        .assert()
+        .success()
+        .get_output()
+        .clone();
+    let text = String::from_utf8(output.stdout).unwrap();
+    let records: Vec<Value> = text
+        .lines()
+        .map(|line| serde_json::from_str(line).unwrap())
+        .collect();
+    let ports: HashMap<u64, u16> = records
+        .iter()
+        .filter(|record| record["type"] == "connection")
+        .map(|record| {
+            let client = record["client"].as_str().unwrap();
+            let port = client.rsplit(':').next().unwrap().parse().unwrap();
+            (record["id"].as_u64().unwrap(), port)
+        })
+        .collect();
+    let mut open: HashMap<u64, Job> = HashMap::new();
+    let mut jobs = Vec::new();
+    for record in records.iter().filter(|record| record["type"] == "exchange") {
+        let connection = record["connection"].as_u64().unwrap();
+        let word = record["fingerprint"].as_str().unwrap_or_default().to_lowercase();
+        let at = record["at_ns"].as_u64().unwrap();
+        if word == "begin" {
+            open.insert(
+                connection,
+                Job {
+                    span_ns: (at, at),
+                    ..Job::default()
+                },
+            );
+        }
+        let Some(job) = open.get_mut(&connection) else {
+            continue;
+        };
+        job.turns += record["turns"].as_u64().unwrap();
+        if word == "commit" {
+            let part = |key: &str| record[key].as_u64().unwrap_or_default();
+            job.span_ns.1 = at + part("request_ns") + part("first_byte_ns") + part("reply_ns");
+            job.port = ports[&connection];
+            jobs.extend(open.remove(&connection));
+        }
+    }
+    jobs.sort_by_key(|job| job.span_ns.0);
+    jobs
+}
+
+/// By the client's port: when each packet passed, and which way.
+fn packets(capture: &Path, server: u16) -> HashMap<u16, Vec<(u64, usize)>> {
+    let bytes = std::fs::read(capture).unwrap();
+    let word = |at: usize| u64::from(u32::from_le_bytes(bytes[at..at + 4].try_into().unwrap()));
+    let mut packets: HashMap<u16, Vec<(u64, usize)>> = HashMap::new();
+    let mut at = 24;
+    while at + 16 <= bytes.len() {
+        let time = word(at) * 1_000_000_000 + word(at + 4);
+        let length = word(at + 8) as usize;
+        let packet = SlicedPacket::from_ethernet(&bytes[at + 16..at + 16 + length]).unwrap();
+        at += 16 + length;
+        if let Some(TransportSlice::Tcp(tcp)) = packet.transport {
+            let back = tcp.source_port() == server;
+            let client = if back {
+                tcp.destination_port()
+            } else {
+                tcp.source_port()
+            };
+            packets.entry(client).or_default().push((time, usize::from(back)));
+        }
+    }
+    packets
+}
