@@ -1,7 +1,7 @@
 //! The protocols there are, and how each is recognised. A new one is a folder and a row here.
 
 use crate::decoder::Decoder;
-use crate::{drda, http, informix, mysql, postgres, redis, tls};
+use crate::{drda, http, informix, mysql, postgres, redis, tls, tns};
 use model::{Direction, Protocol};
 
 /// How sure a look at the first bytes of one direction makes.
@@ -74,6 +74,12 @@ pub static PROTOCOLS: &[Row] = &[
         ports: &[50000, 1527, 446, 448],
         recognise: drda::recognise,
         decoder: || Box::new(drda::DrdaDecoder::new()),
+    },
+    Row {
+        protocol: Protocol::Oracle,
+        ports: &[1521, 1522],
+        recognise: tns::recognise,
+        decoder: || Box::new(tns::TnsDecoder::new()),
     },
 ];
 

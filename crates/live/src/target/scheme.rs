@@ -18,9 +18,9 @@ pub enum Scheme {
     Http,
     /// `tcp://`: any protocol, counted but not decoded unless its content is recognised.
     Tcp,
-    /// `oracle://`, carried as `tcp://`.
+    /// `oracle://`: Oracle Net and TTC.
     Oracle,
-    /// `sqlserver://`, carried as `tcp://`.
+    /// `sqlserver://`: TDS.
     SqlServer,
     /// `redis://`: RESP2 and RESP3.
     Redis,
@@ -85,7 +85,9 @@ impl Scheme {
             Self::Http => Protocol::Http,
             Self::Informix => Protocol::Informix,
             Self::Drda => Protocol::Drda,
-            Self::Tcp | Self::Oracle | Self::SqlServer => Protocol::Unknown,
+            Self::Oracle => Protocol::Oracle,
+            Self::SqlServer => Protocol::Tds,
+            Self::Tcp => Protocol::Unknown,
         }
     }
 

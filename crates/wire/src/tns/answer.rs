@@ -89,7 +89,7 @@ pub fn answer(bytes: &[u8]) -> Result<Option<Answer>, Fault> {
 fn next_packet<'a>(reader: &mut Reader<'a>) -> Result<Option<(u8, Reader<'a>)>, Fault> {
     let header = reader.rest();
     if let Some(&kind) = header.get(4)
-        && !(packet::CONNECT..=LAST_TYPE).contains(&kind)
+        && !(packet::CONNECT..=packet::LAST).contains(&kind)
     {
         return Err(Fault {
             expected: "a packet of Oracle Net",
@@ -135,7 +135,7 @@ fn accept(body: Reader<'_>) -> Result<Answer, Fault> {
     })
 }
 
-fn refusal(text: &str) -> Refusal {
+pub(super) fn refusal(text: &str) -> Refusal {
     let number = |name| find(text, name).and_then(|digits| digits.parse().ok());
     Refusal {
         error: number("ERR").or_else(|| number("CODE")),
@@ -160,7 +160,6 @@ fn short(expected: &'static str) -> Fault {
 
 /// Bytes of a packet's header: length, checksum, type, flags, checksum.
 const HEADER: usize = 8;
-const LAST_TYPE: u8 = 19;
 /// Place of the flags in the body of ACCEPT, and the one that matters.
 const ACCEPT_FLAGS: usize = 14;
 const ENCRYPTION_REQUIRED: u8 = 0x10;
