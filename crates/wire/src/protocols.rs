@@ -1,7 +1,7 @@
 //! The protocols there are, and how each is recognised. A new one is a folder and a row here.
 
 use crate::decoder::Decoder;
-use crate::{drda, http, informix, mysql, postgres, redis, tls, tns};
+use crate::{drda, http, informix, mysql, postgres, redis, tds, tls, tns};
 use model::{Direction, Protocol};
 
 /// How sure a look at the first bytes of one direction makes.
@@ -80,6 +80,12 @@ pub static PROTOCOLS: &[Row] = &[
         ports: &[1521, 1522],
         recognise: tns::recognise,
         decoder: || Box::new(tns::TnsDecoder::new()),
+    },
+    Row {
+        protocol: Protocol::Tds,
+        ports: &[1433],
+        recognise: tds::recognise,
+        decoder: || Box::new(tds::TdsDecoder::new()),
     },
 ];
 

@@ -1,13 +1,57 @@
-//! SQL Server's protocol (TDS), as far as PRELOGIN: what a ping needs that has no credentials.
+//! SQL Server's protocol (TDS 7.0 to 7.4).
 //!
-//! Source: MS-TDS, sections 2.2.3.1 (packets) and 2.2.6.5 (PRELOGIN). The request is checked against recorded bytes of python-tds,
-//! the answer against the specification's example. Not tried on a real server: see docs/protocols/tds.md.
+//! Source: MS-TDS (Microsoft, open specification), sections 2.2.3.1 (packets), 2.2.5 to 2.2.7 (messages, types, tokens). What was
+//! checked against what is in docs/protocols/tds.md. Not tried on a real server.
 //!
-//! Start with [`prelogin`], then hand all bytes received since to [`answer`].
+//! How packets become messages:
+//! 1. A client's message, up to the packet that ends it, is a request; one response is owed for it. A request of several calls
+//!    has as many messages, the first with all of its bytes.
+//! 2. Each token of a response is a message, and the last one the reply; a row is a row. A packet's header belongs to the token
+//!    it stands in or before.
+//! 3. An attention (the client asks the server to stop) is one way while a response is owed: that response ends where the server
+//!    says that it has stopped.
+//! 4. TLS inside PRELOGIN, TLS behind it and MARS are opaque. Where only the login is encrypted, what follows it is decoded.
+//!
+//! Nothing is told of a login but the name of the client's interface.
+//!
+//! Start reading at [`TdsDecoder`], then `calls` (requests) and `tokens` (responses). For a ping: [`prelogin`], then hand all bytes
+//! received since to [`answer`].
 
 mod answer;
+mod calls;
+mod decoder;
+mod login;
+mod signature;
+mod tokens;
+mod types;
+mod utf16;
 
 pub use answer::{Answer, Encryption, Version, answer};
+pub use decoder::TdsDecoder;
+pub use signature::recognise;
+
+/// Types of packets that only clients send, and all of those.
+mod kind {
+    pub(super) const BATCH: u8 = 0x01;
+    pub(super) const PROCEDURES: u8 = 0x03;
+    pub(super) const ATTENTION: u8 = 0x06;
+    pub(super) const BULK: u8 = 0x07;
+    pub(super) const FEDERATED: u8 = 0x08;
+    pub(super) const TRANSACTION: u8 = 0x0e;
+    pub(super) const LOGIN: u8 = 0x10;
+    pub(super) const SSPI: u8 = 0x11;
+    pub(super) const OF_CLIENT: [u8; 9] = [
+        BATCH,
+        PROCEDURES,
+        ATTENTION,
+        BULK,
+        FEDERATED,
+        TRANSACTION,
+        LOGIN,
+        SSPI,
+        super::PRELOGIN,
+    ];
+}
 
 /// Asks a server what it is. It answers with its version and whether it wants encryption, before anybody logs in.
 pub fn prelogin() -> Vec<u8> {

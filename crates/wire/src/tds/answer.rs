@@ -90,7 +90,7 @@ fn next_packet<'a>(reader: &mut Reader<'a>) -> Result<Option<(bool, &'a [u8])>, 
 }
 
 /// Reads the table of options: name, place, length, up to a name that is the end.
-fn options(message: &[u8]) -> Result<Answer, Fault> {
+pub(super) fn options(message: &[u8]) -> Result<Answer, Fault> {
     let mut table = Reader::new(message);
     let mut answer = Answer {
         version: None,

@@ -1,0 +1,31 @@
+//! SQL Server's texts: two bytes a unit, least significant first.
+
+/// `bytes` as UTF-8, at most [`LONGEST`] bytes of it; what is no character becomes U+FFFD, half a unit is left out.
+pub(super) fn text(bytes: &[u8]) -> String {
+    let units = bytes
+        .chunks_exact(2)
+        .filter_map(|pair| <[u8; 2]>::try_from(pair).ok());
+    let characters = char::decode_utf16(units.map(u16::from_le_bytes));
+    let mut out = String::new();
+    for character in characters {
+        if out.len() >= LONGEST {
+            break;
+        }
+        out.push(character.unwrap_or(char::REPLACEMENT_CHARACTER));
+    }
+    out
+}
+
+/// Longest text, in bytes of UTF-8, less a character.
+const LONGEST: usize = 64 * 1024;
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_no_character_is_replaced() {
+        assert_eq!(text(b"a\0\xe4\0\x3d\xd8\0\xde"), "a\u{e4}\u{1f600}");
+        assert_eq!(text(b"a\0\x3d\xd8b\0c"), "a\u{fffd}b");
+    }
+}
