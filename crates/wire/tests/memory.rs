@@ -214,6 +214,93 @@ fn drda_objects_that_claim_much_hold_little() {
     assert!(most < 4 << 20, "descriptions: {most} bytes held");
 }
 
+/// A packet of Oracle Net with a long length.
+fn oracle(flags: u16, body: &[u8]) -> Vec<u8> {
+    let length = u32::try_from(body.len() + 10).expect("short");
+    [
+        &length.to_be_bytes()[..],
+        &[6, 0, 0, 0],
+        &flags.to_be_bytes(),
+        body,
+    ]
+    .concat()
+}
+
+#[test]
+fn oracle_requests_without_an_end_hold_little() {
+    let claims = [
+        &(3u32 << 20).to_be_bytes()[..],
+        &[6, 0, 0, 0, 0, 0],
+        &vec![b'x'; 3 << 20],
+    ]
+    .concat();
+    let part = oracle(0, &[&[3, 94, 1][..], &[b'x'; 8000]].concat());
+    let rows = oracle(0, &[&[6][..], &[7; 8000]].concat());
+    let calls = oracle(0x0800, b"\x03\x0e\x05").repeat(70_000);
+    let inputs = [
+        (Direction::ClientToServer, claims, BOUND),
+        (Direction::ClientToServer, part.repeat(1000), BOUND + 128 * 1024),
+        (Direction::ServerToClient, rows.repeat(1000), BOUND),
+        (Direction::ClientToServer, calls, 8 << 20),
+    ];
+    for (place, (direction, input, bound)) in inputs.iter().enumerate() {
+        let most = most_held(|| {
+            let mut stream = Stream::new(1521);
+            let start = oracle(0, b"\x03\x0e\x05");
+            feed_in_parts(&mut stream, Direction::ClientToServer, &start);
+            feed_in_parts(&mut stream, *direction, input);
+        });
+        assert!(most < *bound, "input {place}: {most} bytes held");
+    }
+}
+
+/// A packet of TDS.
+fn tds(kind: u8, status: u8, body: &[u8]) -> Vec<u8> {
+    let length = u16::try_from(body.len() + 8).expect("short").to_be_bytes();
+    [&[kind, status][..], &length, &[0; 4], body].concat()
+}
+
+#[test]
+fn tds_messages_without_an_end_hold_little() {
+    let columns = [
+        &[0x81, 0, 0x75][..],
+        &[0, 0, 0, 0, 9, 0, 0x26, 4, 0].repeat(30_000),
+    ]
+    .concat();
+    let columns: Vec<u8> = columns.chunks(4000).flat_map(|part| tds(4, 0, part)).collect();
+    let value = [
+        &b"\x81\x01\0\0\0\0\0\x09\0\xe7\xff\xff\x09\x04\xd0\0\x34\0\xd1"[..],
+        &[0xfe; 8],
+        &[0xff; 4],
+    ]
+    .concat();
+    let long = [tds(4, 0, &value), tds(4, 0, &[b'x'; 4000]).repeat(1000)].concat();
+    let error = [tds(4, 0, b"\xaa\xff\xff"), tds(4, 0, &[b'x'; 4000]).repeat(1000)].concat();
+    let inputs = [
+        (
+            Direction::ClientToServer,
+            tds(1, 0, &[b'x'; 4000]).repeat(1000),
+            BOUND + 256 * 1024,
+        ),
+        (Direction::ServerToClient, columns, BOUND + 128 * 1024),
+        (Direction::ServerToClient, long, BOUND),
+        (Direction::ServerToClient, error, BOUND + 256 * 1024),
+        (
+            Direction::ClientToServer,
+            tds(1, 1, b"s\0").repeat(70_000),
+            8 << 20,
+        ),
+    ];
+    for (place, (direction, input, bound)) in inputs.iter().enumerate() {
+        let most = most_held(|| {
+            let mut stream = Stream::new(1433);
+            feed_in_parts(&mut stream, Direction::ClientToServer, &tds(1, 1, b"s\0"));
+            feed_in_parts(&mut stream, *direction, input);
+        });
+        assert!(most < *bound, "input {place}: {most} bytes held");
+    }
+}
+
 #[test]
 fn steady_redis_traffic_allocates_nothing() {
     let mut stream = Stream::new(6379);

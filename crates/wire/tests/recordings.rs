@@ -419,3 +419,47 @@ fn informix_fetches_show_the_size_of_the_buffer() {
         assert!(count("Work Row") >= 500, "{name}: rows");
     }
 }
+
+/// What a login of Oracle or SQL Server holds beside the names of program and driver is in no message: user, host, keys.
+#[test]
+fn logins_of_oracle_and_sql_server_are_not_told() {
+    let secrets = [
+        "scott", "secret-", "SESSKEY", "PASSWORD", "s3cret", "/opt", "Tiger",
+    ];
+    let folders = ["oracle", "tds"];
+    let mut count = 0;
+    for recording in recordings() {
+        let folder = recording.path.parent().expect("a folder");
+        if !folders.iter().any(|name| folder.ends_with(name)) {
+            continue;
+        }
+        count += 1;
+        let (seen, _) = play(recording.server_port, &recording.segments);
+        for message in &seen {
+            let told = secrets.iter().find(|secret| message.what.contains(**secret));
+            assert_eq!(told, None, "{}: {message:?}", recording.path.display());
+        }
+    }
+    assert!(count > 8, "{count} recordings");
+}
+
+/// Rows, and texts of batches, as tshark 4.0 finds them: `tshark -d tcp.port==14330,tds -T fields -e tds.query`, and rows of the
+/// ends of statements that count them (`tds.done.donerowcount64`, `tds.doneinproc.donerowcount64`).
+const OF_SQL_SERVER: [(&str, usize, u64); 3] = [
+    ("tds/freetds13-scripted", 6, 12),
+    ("tds/mssqljdbc128-scripted", 5, 41),
+    ("tds/mssqljdbc128-cursor-scripted", 0, 10),
+];
+
+#[test]
+fn batches_and_rows_are_as_many_as_another_decoder_finds() {
+    let recordings = recordings();
+    for (name, batches, rows) in OF_SQL_SERVER {
+        let (seen, _) = play(14330, &find(&recordings, name).segments);
+        let told = |what: &str| seen.iter().filter(|seen| seen.what.contains(what)).count();
+        assert_eq!(told(" Statement '"), batches, "{name}: batches");
+        let ends = seen.iter().filter_map(|seen| seen.what.split_once(" Done "));
+        let counted = ends.filter_map(|(_, rest)| rest.split(' ').next()?.parse::<u64>().ok());
+        assert_eq!(counted.sum::<u64>(), rows, "{name}: rows");
+    }
+}

@@ -6,6 +6,7 @@
 use super::types::{self, Of, shape, short_name};
 use super::utf16;
 use crate::reader::Reader;
+use std::ops::Range;
 
 /// One thing a request asks for.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -32,7 +33,16 @@ pub(super) enum Call {
         of: Handle,
         rows: Option<u32>,
     },
+    /// Gives up a prepared statement or a cursor.
+    Close,
     Other,
+}
+
+/// A call of a request, and where in it its parameters stand, less the text or the handle.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct Asked {
+    pub call: Call,
+    pub values: Range<usize>,
 }
 
 /// A number the server gave for a prepared statement or a cursor.
@@ -70,20 +80,23 @@ pub(super) fn transaction(request: &[u8]) -> Call {
 }
 
 /// The calls of a request, of which there are several when a client batches them.
-pub(super) fn procedures(request: &[u8]) -> Vec<Call> {
+pub(super) fn procedures(request: &[u8]) -> Vec<Asked> {
     let mut reader = Reader::new(behind_headers(request));
     let mut calls = Vec::new();
     while !reader.is_empty() && calls.len() < MOST_CALLS {
-        let Some((call, has_more)) = procedure(&mut reader) else {
+        let Some((asked, has_more)) = procedure(&mut reader, request.len()) else {
             break;
         };
-        calls.push(call);
+        calls.push(asked);
         if !has_more {
             break;
         }
     }
     if calls.is_empty() {
-        calls.push(Call::Other);
+        calls.push(Asked {
+            call: Call::Other,
+            values: 0..0,
+        });
     }
     calls
 }
@@ -102,17 +115,20 @@ fn headers(request: &[u8]) -> Option<&[u8]> {
     fits.then(|| request.get(all..)).flatten()
 }
 
-/// One call, and whether another follows. What is cut off leaves its later parameters out.
-fn procedure(reader: &mut Reader<'_>) -> Option<(Call, bool)> {
+/// One call of a request of `length` bytes, and whether another follows. What is cut off leaves its later parameters out.
+fn procedure(reader: &mut Reader<'_>, length: usize) -> Option<(Asked, bool)> {
     let name = match reader.u16_le()? {
         BY_NUMBER => Name::of_number(reader.u16_le()?),
         units => Name::of_text(utf16::text(reader.take(usize::from(units) * 2)?)),
     };
     reader.u16_le()?;
     let mut parameters = Vec::new();
+    let mut begin = length - reader.left();
+    let mut end = length;
     let mut has_more = false;
     while let Some(&next) = reader.rest().first() {
         if matches!(next, ANOTHER | ANOTHER_BEFORE | ANOTHER_NOT_EXECUTED) {
+            end = length - reader.left();
             reader.u8();
             has_more = true;
             break;
@@ -121,8 +137,13 @@ fn procedure(reader: &mut Reader<'_>) -> Option<(Call, bool)> {
             Some(parameter) => parameters.push(parameter),
             None => break,
         }
+        if parameters.len() <= name.before_values() {
+            begin = length - reader.left();
+        }
     }
-    Some((name.call(&parameters), has_more))
+    let values = begin..end;
+    let call = name.call(&parameters);
+    Some((Asked { call, values }, has_more))
 }
 
 /// A parameter, as far as it matters.
@@ -168,6 +189,7 @@ enum Name {
     Prepare,
     Execute,
     PrepareAndExecute,
+    Close,
     /// One of the above's kin that neither runs nor fetches.
     Service,
     Procedure(String),
@@ -181,6 +203,7 @@ impl Name {
             4 => Self::CursorExecute,
             5 => Self::CursorPrepareAndExecute,
             7 => Self::CursorFetch,
+            6 | 9 | 15 => Self::Close,
             10 => Self::ExecuteText,
             11 => Self::Prepare,
             12 => Self::Execute,
@@ -201,9 +224,8 @@ impl Name {
             "sp_prepare" => Self::Prepare,
             "sp_execute" => Self::Execute,
             "sp_prepexec" => Self::PrepareAndExecute,
-            "sp_cursor" | "sp_cursoroption" | "sp_cursorclose" | "sp_cursorunprepare" | "sp_unprepare" => {
-                Self::Service
-            }
+            "sp_cursorclose" | "sp_cursorunprepare" | "sp_unprepare" => Self::Close,
+            "sp_cursor" | "sp_cursoroption" => Self::Service,
             _ => Self::Procedure(name),
         }
     }
@@ -215,9 +237,23 @@ impl Name {
             Self::CursorOpen => place == 1,
             Self::Prepare | Self::PrepareAndExecute | Self::CursorPrepare => place == 2,
             Self::CursorPrepareAndExecute => place == 3,
-            Self::CursorExecute | Self::CursorFetch | Self::Execute | Self::Service | Self::Procedure(_) => {
-                false
-            }
+            Self::CursorExecute
+            | Self::CursorFetch
+            | Self::Execute
+            | Self::Close
+            | Self::Service
+            | Self::Procedure(_) => false,
+        }
+    }
+
+    /// How many parameters stand before those of the statement.
+    const fn before_values(&self) -> usize {
+        match self {
+            Self::ExecuteText | Self::Execute => 1,
+            Self::CursorOpen | Self::Prepare | Self::PrepareAndExecute | Self::CursorPrepare => 3,
+            Self::CursorPrepareAndExecute => 4,
+            Self::CursorExecute | Self::CursorFetch => 2,
+            Self::Close | Self::Service | Self::Procedure(_) => 0,
         }
     }
 
@@ -236,8 +272,8 @@ impl Name {
             });
         let prepared = || number(0).map(Handle::Prepared);
         let found = match self {
-            Self::Procedure(name) => Some(Call::Statement(format!("exec {name}"))),
-            Self::ExecuteText => text.map(Call::Statement),
+            Self::Procedure(name) => Some(text_with_values(format!("exec {name}"), !parameters.is_empty())),
+            Self::ExecuteText => text.map(|text| text_with_values(text, parameters.len() > 1)),
             Self::Prepare | Self::CursorPrepare => text.map(|text| Call::Prepare {
                 text,
                 returns: Returns::Prepared,
@@ -270,9 +306,23 @@ impl Name {
             Self::CursorFetch => number(0)
                 .map(Handle::Cursor)
                 .map(|of| Call::Fetch { of, rows: rows(3) }),
+            Self::Close => Some(Call::Close),
             Self::Service => None,
         };
         found.unwrap_or(Call::Other)
+    }
+}
+
+/// A text that runs at once; with parameters it is as if it were prepared.
+fn text_with_values(text: String, has_values: bool) -> Call {
+    if has_values {
+        Call::PrepareAndExecute {
+            text,
+            returns: Returns::Nothing,
+            rows: None,
+        }
+    } else {
+        Call::Statement(text)
     }
 }
 

@@ -183,17 +183,19 @@ impl Session {
     /// One whole request.
     fn request(&mut self, kind: u8, said: &[u8], frame: &Frame<'_>, sink: &mut Sink<'_>) {
         match kind {
-            kind::BATCH => self.call(&calls::batch(said), Role::Request, frame, sink),
-            kind::TRANSACTION => self.call(&calls::transaction(said), Role::Request, frame, sink),
+            kind::BATCH => self.call(&calls::batch(said), None, Role::Request, frame, sink),
+            kind::TRANSACTION => self.call(&calls::transaction(said), None, Role::Request, frame, sink),
             kind::PROCEDURES => {
                 let all = calls::procedures(said);
-                for (place, call) in all.iter().enumerate() {
+                for (place, asked) in all.iter().enumerate() {
                     let role = if place + 1 == all.len() {
                         Role::Request
                     } else {
                         Role::RequestPart
                     };
-                    self.call(call, role, frame, sink);
+                    let whole = said.len() < MAXIMUM_KEPT && !self.request.is_holed;
+                    let values = said.get(asked.values.clone()).filter(|_| whole);
+                    self.call(&asked.call, values, role, frame, sink);
                 }
             }
             kind::ATTENTION if self.owed.is_empty() => {
@@ -234,10 +236,18 @@ impl Session {
     }
 
     /// One call of a request; of several, the first returns handles, and all are owed one response.
-    fn call(&mut self, call: &Call, role: Role, frame: &Frame<'_>, sink: &mut Sink<'_>) {
+    fn call(
+        &mut self,
+        call: &Call,
+        values: Option<&[u8]>,
+        role: Role,
+        frame: &Frame<'_>,
+        sink: &mut Sink<'_>,
+    ) {
         let mut due = Due::of(Phase::Work);
         match call {
             Call::Other => self.tell(frame, role, Phase::Work, Content::Other, sink),
+            Call::Close => self.tell(frame, role, Phase::Work, Content::Close, sink),
             Call::Statement(text) => {
                 let text = text.as_bytes();
                 self.tell(frame, role, Phase::Work, Content::Statement { text }, sink);
@@ -265,14 +275,20 @@ impl Session {
                     Content::Prepare { statement, text },
                     sink,
                 );
-                self.tell(frame, role, Phase::Work, execute(Some(statement), *rows), sink);
+                self.tell(
+                    frame,
+                    role,
+                    Phase::Work,
+                    execute(Some(statement), *rows, values),
+                    sink,
+                );
             }
             Call::Execute { of, returns, rows } => {
                 let statement = self.handles.get(of).copied();
                 if let Some(statement) = statement {
                     due.returned(statement, *returns);
                 }
-                self.tell(frame, role, Phase::Work, execute(statement, *rows), sink);
+                self.tell(frame, role, Phase::Work, execute(statement, *rows, values), sink);
             }
             Call::Fetch { of, rows } => {
                 let content = Content::Fetch {
@@ -476,12 +492,13 @@ impl Session {
     }
 }
 
-fn execute(statement: Option<StatementId>, fetch_rows: Option<u32>) -> Content<'static> {
+fn execute(statement: Option<StatementId>, fetch_rows: Option<u32>, values: Option<&[u8]>) -> Content<'_> {
     Content::Execute {
         statement,
         fetch_rows,
         fetch_bytes: None,
         sets: 1,
+        values,
     }
 }
 

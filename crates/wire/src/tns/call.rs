@@ -40,6 +40,8 @@ pub(super) struct Execution {
     pub rows: Option<u32>,
     /// Sets of parameters.
     pub sets: u32,
+    /// How many of the request's last bytes hold the parameters, and what describes them.
+    pub values: usize,
 }
 
 /// Reads requests of one connection.
@@ -146,6 +148,7 @@ impl Calls {
             cursor,
             rows: (fetches && is_rows(count)).then_some(count),
             sets: if fetches { 1 } else { sets(count) },
+            values: fields.left(),
         })
     }
 }
@@ -168,12 +171,34 @@ fn execution(mut fields: Reader<'_>) -> Option<Execution> {
         true => find_text(fields.rest(), length).map(|(text, behind)| (Some(text), Reader::new(behind)))?,
         false => (None, Reader::new(&[])),
     };
-    let count = ub4(&mut behind).and_then(|_| ub4(&mut behind));
+    let values = if has_text { behind.left() } else { fields.left() };
+    let count = if has_text {
+        ub4(&mut behind).and_then(|_| ub4(&mut behind))
+    } else {
+        count_behind(fields.rest())
+    };
     Some(Execution {
         text,
         cursor,
         rows: (options & OPTION_FETCH != 0 && is_rows(rows)).then_some(rows),
         sets: sets(count.unwrap_or(1)),
+        values,
+    })
+}
+
+/// How often a cursor runs again, of which no text shows where the numbers are: they are where thirteen stand whose values
+/// they can be.
+fn count_behind(bytes: &[u8]) -> Option<u32> {
+    (0..bytes.len().min(FARTHEST_TEXT)).find_map(|place| {
+        let mut fields = Reader::new(bytes.get(place..)?);
+        let mut numbers = [0; NUMBERS_BEHIND as usize];
+        for number in &mut numbers {
+            *number = ub4(&mut fields)?;
+        }
+        let [0, count, 0, 0, 0, 0, 0, 0 | 1, 0, _, _, _, 0] = numbers else {
+            return None;
+        };
+        (count > 0).then_some(count)
     })
 }
 
@@ -279,6 +304,7 @@ fn bare(text: Vec<u8>) -> Execution {
         cursor: 0,
         rows: None,
         sets: 1,
+        values: 0,
     }
 }
 

@@ -264,7 +264,7 @@ impl Session {
                 self.owe(Due::of(Phase::Login, Asks::Services), goes_on);
                 sink(held.request(Role::Request, Phase::Login, Content::Other));
             }
-            Call::Execute(execution) => self.tell_execution(held, execution, goes_on, sink),
+            Call::Execute(execution) => self.tell_execution(held, (execution, said), goes_on, sink),
             Call::Fetch { cursor, rows } => {
                 let statement = self.cursors.get(&cursor).map(|cursor| cursor.statement);
                 self.owe(Due::rows(statement, cursor, false), goes_on);
@@ -311,7 +311,13 @@ impl Session {
         sink(held.request(Role::Request, phase, content));
     }
 
-    fn tell_execution(&mut self, held: &Held, execution: Execution, goes_on: bool, sink: &mut Sink<'_>) {
+    fn tell_execution(
+        &mut self,
+        held: &Held,
+        (execution, said): (Execution, &[u8]),
+        goes_on: bool,
+        sink: &mut Sink<'_>,
+    ) {
         let statement = match &execution.text {
             None => self.cursors.get(&execution.cursor).map(|cursor| cursor.statement),
             Some(text) => {
@@ -331,6 +337,7 @@ impl Session {
             fetch_rows: execution.rows,
             fetch_bytes: None,
             sets: execution.sets,
+            values: values(&execution, said),
         };
         let bytes = if execution.text.is_some() { 0 } else { held.bytes };
         sink(Message {
@@ -443,6 +450,12 @@ impl Session {
         }
         summary.rows.checked_sub(before)
     }
+}
+
+/// The parameters of an execution; absent where it is longer than what is kept, or where they cannot be told from the rest.
+fn values<'a>(execution: &Execution, said: &'a [u8]) -> Option<&'a [u8]> {
+    let at = said.len().checked_sub(execution.values)?;
+    (said.len() < MAXIMUM_KEPT && execution.values > 0).then(|| said.get(at..))?
 }
 
 fn tell_refusal(held: &Held, answered: &[u8], sink: &mut Sink<'_>) {

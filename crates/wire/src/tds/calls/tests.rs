@@ -32,6 +32,10 @@ fn number(value: Option<u32>, is_output: bool) -> Vec<u8> {
     [&[0, u8::from(is_output), 0x26, 4][..], &value].concat()
 }
 
+fn calls(request: &[u8]) -> Vec<Call> {
+    procedures(request).into_iter().map(|asked| asked.call).collect()
+}
+
 fn call(procedure: u16, parameters: &[Vec<u8>]) -> Vec<u8> {
     [
         &b"\xff\xff"[..],
@@ -72,7 +76,7 @@ fn prepared_statements_and_cursors_are_told_apart() {
             returns: Returns::Prepared,
             rows: None,
         };
-        assert_eq!(procedures(&[HEADERS, &prepare].concat()), [expected]);
+        assert_eq!(calls(&[HEADERS, &prepare].concat()), [expected]);
     }
     let execute = call(12, &[number(Some(3), false), number(Some(8), false)]);
     let expected = Call::Execute {
@@ -80,9 +84,9 @@ fn prepared_statements_and_cursors_are_told_apart() {
         returns: Returns::Nothing,
         rows: None,
     };
-    assert_eq!(procedures(&execute), std::slice::from_ref(&expected));
+    assert_eq!(calls(&execute), std::slice::from_ref(&expected));
     assert_eq!(
-        procedures(&[&execute[..], &[ANOTHER], &execute].concat()),
+        calls(&[&execute[..], &[ANOTHER], &execute].concat()),
         [expected.clone(), expected]
     );
     let fetch = call(
@@ -98,14 +102,26 @@ fn prepared_statements_and_cursors_are_told_apart() {
         of: Handle::Cursor(180),
         rows: Some(128),
     };
-    assert_eq!(procedures(&fetch), [expected]);
+    assert_eq!(calls(&fetch), [expected]);
 }
 
 #[test]
 fn a_procedure_is_called_by_its_name() {
     let name = units("dbo.stock");
     let bytes = [&[9, 0][..], &name, b"\0\0", &number(Some(1), false)].concat();
-    assert_eq!(procedures(&bytes), [Call::Statement("exec dbo.stock".to_owned())]);
-    assert_eq!(procedures(b"\xff\xff\x0a"), [Call::Other]);
-    assert_eq!(procedures(b""), [Call::Other]);
+    assert_eq!(
+        calls(&bytes),
+        [Call::PrepareAndExecute {
+            text: "exec dbo.stock".to_owned(),
+            returns: Returns::Nothing,
+            rows: None,
+        }]
+    );
+    let asked = procedures(&bytes);
+    assert_eq!(
+        asked.first().and_then(|asked| bytes.get(asked.values.clone())),
+        Some(&number(Some(1), false)[..])
+    );
+    assert_eq!(calls(b"\xff\xff\x0a"), [Call::Other]);
+    assert_eq!(calls(b""), [Call::Other]);
 }

@@ -22,6 +22,7 @@ fn expected() -> Execution {
         cursor: 0,
         rows: Some(2),
         sets: 1,
+        values: 8,
     }
 }
 
