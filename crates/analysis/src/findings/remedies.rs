@@ -245,6 +245,12 @@ const REMEDIES: &[Row] = &[
     case_row(
         Kind::ControlTurns,
         Case::Transaction,
+        &[For::Drda],
+        "In autocommit the driver commits each statement by a turn of its own: setAutoCommit(false), and one commit for several statements.",
+    ),
+    case_row(
+        Kind::ControlTurns,
+        Case::Transaction,
         &[],
         "A transaction of one statement needs no BEGIN and COMMIT: autocommit does it in one turn. Before several statements BEGIN can be sent together with the first \
          of them.",

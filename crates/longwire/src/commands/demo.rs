@@ -7,6 +7,7 @@ mod stage;
 use crate::output::{self, Status};
 use crate::page::Run;
 use crate::pipeline::tally::{Tally, Wanted};
+use analysis::findings::Distances;
 use analysis::operations::rule::Rule;
 use anyhow::{Result, ensure};
 use clap::Args as ClapArgs;
@@ -67,6 +68,10 @@ pub fn run(args: &Args) -> Result<Status> {
             (chatty.server, chatty.name.clone()),
             (joined.server, joined.name.clone()),
         ],
+        findings: Some(Distances {
+            rtts: DISTANCES.into_iter().filter(|rtt| !rtt.is_zero()).collect(),
+            rate: None,
+        }),
         json: args.json,
         samples: page.as_ref().map(crate::page::PageFile::samples),
         ..Wanted::default()

@@ -120,17 +120,16 @@ fn realised(demo: &DemoOutcome, style: &Style, out: &mut String) {
 
 fn finding(demo: &DemoOutcome, out: &mut String) {
     let pages = demo.pages.max(1) as u64;
-    let repeated = demo
-        .outcome
-        .statements
-        .iter()
-        .filter(|statement| statement.calls >= 2 * pages);
-    for statement in repeated {
+    for finding in &demo.outcome.findings {
+        let Some(fingerprint) = &finding.fingerprint else {
+            continue;
+        };
         let _ = writeln!(
             out,
-            "  N+1: this statement runs {} times a page, each time one turn:\n    {}",
-            statement.calls / pages,
-            printable(&statement.fingerprint)
+            "  {}: this statement runs {} times a page, each time one turn:\n    {}",
+            finding.kind,
+            finding.count / pages,
+            printable(fingerprint)
         );
     }
     if let Some(group) = group(demo, &demo.chatty) {

@@ -630,6 +630,15 @@ pub fn demo() -> DemoOutcome {
                 group(chatty, OperationKind::Connection, 40, 1_080),
                 group(joined, OperationKind::Connection, 40, 120),
             ],
+            findings: vec![Finding {
+                fingerprint: Some("SELECT name FROM author WHERE id = ?".into()),
+                operation_name: chatty.into(),
+                operations: 40,
+                count: 480,
+                turns: 480,
+                saves_turns: 440,
+                ..finding()
+            }],
             predictions,
             ..read_outcome()
         },
