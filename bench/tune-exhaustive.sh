@@ -1,0 +1,72 @@
+#!/bin/bash
+# tune-exhaustive.sh: whether what `longwire tune` recommends is within 5 % of the best of an exhaustive sweep.
+#
+# At the distance that is there and over links of 1, 10 and 40 ms, on PostgreSQL and MariaDB, with rows of three widths: first the search
+# (insert and select), then every way with every value, in turns. Both the recommended setting and the best are looked up in the sweep, so
+# that they were run at the same time; the least of many medians is lower than any true one, so the ratio is rather too large.
+# A setting that would take longer than the patience over a link is in neither (row by row over 40 ms).
+#
+# BENCH_RUNS (3) of each setting in the sweep, BENCH_PATIENCE (1s), BENCH_WIDTHS ("50 322 2000"), BENCH_LINKS ("1ms 10ms 40ms") change the run.
+# About 25 minutes; each sweep is ended after 8.
+set -euo pipefail
+cd "$(dirname "$0")/.."
+
+target=$(realpath -m "${CARGO_TARGET_DIR:-target}")
+longwire=$target/release/longwire
+runs=${BENCH_RUNS:-3}
+patience=${BENCH_PATIENCE:-1s}
+read -ra widths <<<"${BENCH_WIDTHS:-50 322 2000}"
+read -ra rtts <<<"${BENCH_LINKS:-1ms 10ms 40ms}"
+scratch=
+
+main() {
+    if [ -z "${TUNE_BENCH_SERVERS:-}" ]; then
+        cargo build --release --locked --package longwire
+        cargo build --locked --package testbed --example with_servers
+        TUNE_BENCH_SERVERS=1 exec "$target/debug/examples/with_servers" bench/tune-exhaustive.sh
+    fi
+    scratch=$(mktemp -d)
+    trap 'rm -rf "$scratch"' EXIT
+    results=measurements/$(date -u +%F)-$(nproc)cpu-linux-$(uname -r | cut -d- -f1)
+    mkdir -p "$results"
+    links=()
+    for rtt in "${rtts[@]}"; do links+=(--at "rtt=$rtt"); done
+    echo "about 25 minutes" >&2
+    {
+        echo "longwire $("$longwire" --version | cut -d' ' -f2), $(nproc) processors, load $(cut -d' ' -f1-3 /proc/loadavg), $(date -u +%FT%TZ)"
+        printf '%-11s %5s  %-7s %-9s  %-34s %-34s %6s  %s\n' database bytes job link recommended 'best of the sweep' ratio 'runs of sweep'
+        for width in "${widths[@]}"; do
+            database PostgreSQL "$width" "postgres://$PGUSER:$PGPASSWORD@127.0.0.1:$PGPORT/$PGDATABASE"
+            database MariaDB "$width" "mysql://$MYSQL_USER:$MYSQL_PWD@127.0.0.1:$MYSQL_TCP_PORT/$MYSQL_DATABASE"
+        done
+        awk '{ n++; if ($1 <= 1.05) good++; if ($1 > worst) worst = $1 }
+            END { if (n) printf "\n%d of %d within 5 %% of the best of the sweep, the worst %.3f times the best\n", good, n, worst }' "$scratch/ratios"
+    } | tee "$results/tune-exhaustive.txt"
+}
+
+# One database with rows of one width: about as many bytes at each width.
+database() {
+    local name=$1 width=$2 url=$3 rows
+    rows=$((600000 / width + 1000))
+    local shape=(--rows "$rows" --select-rows "$((rows * 3))" --row-bytes "$width" --jobs "insert,select" --patience "$patience")
+    if ! timeout 480 "$longwire" tune "$url" "${shape[@]}" "${links[@]}" --json >"$scratch/search" 2>"$scratch/err" ||
+        ! timeout 480 "$longwire" tune "$url" "${shape[@]}" "${links[@]}" --json --exhaustive --runs "$runs" >"$scratch/sweep" 2>"$scratch/err"; then
+        echo "$name, $width bytes: $(tail -1 "$scratch/err")"
+        return
+    fi
+    jq -n -r --arg name "$name" --arg width "$width" --slurpfile search "$scratch/search" --slurpfile sweep "$scratch/sweep" '
+        def setting: if .value then "\(.way), \(.value)" else .way end;
+        $search[] | select(.type == "recommendation") as $one
+        | [$sweep[] | select(.type == "tuned" and .source != "predicted" and .job == $one.job and .link == $one.link)] as $all
+        | ($all | min_by(.duration_ns)) as $best
+        | ($all | map(select(.way == $one.way and .value == $one.value)) | first) as $same
+        | select($best and $same)
+        | [$name, $width, $one.job, ($one.link // "here"), ($one | setting), ($best | setting),
+           ($same.duration_ns / $best.duration_ns), "\($one.runs) of \($one.full_sweep_runs)"] | @tsv' |
+        while IFS=$'\t' read -r name width job link recommended best ratio taken; do
+            echo "$ratio" >>"$scratch/ratios"
+            printf '%-11s %5s  %-7s %-9s  %-34s %-34s %6.3f  %s\n' "$name" "$width" "$job" "$link" "$recommended" "$best" "$ratio" "$taken"
+        done
+}
+
+main
