@@ -317,8 +317,10 @@ impl Campaign<'_, '_> {
             return Ok(None);
         };
         let base = self.here.get(&setting).unwrap_or(&watched.outcome);
+        // Whatever disturbs a run makes it longer: the watched one too is a bound.
+        let here = base.duration.min(watched.outcome.duration);
         Ok(watched.longer.get(link).map(|longer| TrialOutcome {
-            duration: base.duration + *longer,
+            duration: here + *longer,
             turns: watched.outcome.turns.or(base.turns),
             // Over a link packets are of another size than here.
             packets: None,

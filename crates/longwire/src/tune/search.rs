@@ -265,12 +265,13 @@ impl Search {
         self.worthy().into_iter().find_map(|way| self.refine(way))
     }
 
-    /// Ways that are not clearly worse than the best.
+    /// Ways that are not clearly worse than the best, and the winner's in any case.
     fn worthy(&self) -> Vec<usize> {
         let overall = self.least();
+        let winner = self.best().map(|best| best.way);
         let near = |way: &usize| {
             let best = self.best_of(*way).and_then(|best| self.low(best));
-            is_within(best, overall, WORTH_A_LOOK)
+            Some(*way) == winner || is_within(best, overall, WORTH_A_LOOK)
         };
         (0..self.ways.len()).filter(near).collect()
     }
