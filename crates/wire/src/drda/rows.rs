@@ -12,6 +12,8 @@ pub(super) struct Walk {
     skip: u32,
     /// The first of two bytes of a length.
     half: Option<u8>,
+    /// A row ends where nothing is left to skip.
+    ends: bool,
     /// Rows since the last [`Walk::take`].
     rows: u64,
     lost: bool,
@@ -77,6 +79,7 @@ impl Walk {
             place: Place::Outcome,
             skip: 0,
             half: None,
+            ends: false,
             rows: 0,
             lost: false,
         })
@@ -91,6 +94,7 @@ impl Walk {
             if self.skip > 0 {
                 return;
             }
+            self.rows += u64::from(std::mem::take(&mut self.ends));
             if self.steps_over_fixed() {
                 continue;
             }
@@ -182,7 +186,7 @@ impl Walk {
             Some(column) if column.nullable => Place::Indicator(at),
             Some(_) => Place::Value(at),
             None => {
-                self.rows += 1;
+                self.ends = true;
                 Place::Outcome
             }
         };
