@@ -5,6 +5,7 @@
 //! ([`talk`]), everything else (checks, putting back, the server's memory) another one, straight to the server.
 
 pub(super) mod content;
+pub(super) mod head;
 pub(super) mod memory;
 pub(super) mod talk;
 pub(super) mod text_rows;

@@ -28,24 +28,10 @@ pub fn statements(
     rows_a_statement: u64,
 ) -> Result<(), TuneError> {
     talk.doing = INSERTING;
-    let head = format!("insert into {}.{table} values ", work.scratch);
-    let mut row = Row::default();
-    let mut next = 1;
-    while next <= work.rows {
-        let end = next.saturating_add(rows_a_statement).min(work.rows + 1);
-        mysql::query(&mut talk.out, |text| {
-            text.extend_from_slice(head.as_bytes());
-            for key in next..end {
-                if key > next {
-                    text.push(b',');
-                }
-                work.content.write(key, &mut row);
-                literals(text, &row);
-            }
-        });
+    for keys in work.blocks(rows_a_statement) {
+        mysql::query(&mut talk.out, |text| work.insert(text, table, keys, literals));
         talk.replies.expect(Expected::Answer);
         talk.ask()?;
-        next = end;
     }
     Ok(())
 }
@@ -86,19 +72,16 @@ pub fn in_bulk(talk: &mut Conversation<'_>, work: &Work<'_>) -> Result<(), TuneE
     let statement = prepare_insert(talk, work)?;
     let columns = work.content.columns();
     let mut row = Row::default();
-    let mut next = 1;
-    while next <= work.rows {
-        let end = next.saturating_add(work.value).min(work.rows + 1);
+    for keys in work.blocks(work.value) {
         packet(&mut talk.out, 0, |body| {
             bulk(body, statement, columns);
-            for key in next..end {
+            for key in keys {
                 work.content.write(key, &mut row);
                 bulk_row(body, &row);
             }
         });
         talk.replies.expect(Expected::Answer);
         talk.ask()?;
-        next = end;
     }
     Ok(())
 }
@@ -121,21 +104,13 @@ pub fn load_data(talk: &mut Conversation<'_>, work: &Work<'_>) -> Result<(), Tun
     );
     query(talk, statement.as_bytes())?;
     let buffer = usize::try_from(work.value).unwrap_or(usize::MAX);
-    let mut row = Row::default();
-    let mut lines = Vec::new();
     // The server's wish was the first packet of its answer.
     let mut number = 2_u8;
-    for key in 1..=work.rows {
-        work.content.write(key, &mut row);
-        text_rows::line(&mut lines, &row);
-        let whole = lines.len() - lines.len() % buffer;
-        for piece in lines.get(..whole).unwrap_or_default().chunks(buffer) {
-            packet(&mut talk.out, number, |body| body.extend_from_slice(piece));
-            number = number.wrapping_add(1);
-            talk.say()?;
-        }
-        lines.drain(..whole);
-    }
+    let lines = text_rows::pieces(work, buffer, |piece| {
+        packet(&mut talk.out, number, |body| body.extend_from_slice(piece));
+        number = number.wrapping_add(1);
+        talk.say()
+    })?;
     if !lines.is_empty() {
         packet(&mut talk.out, number, |body| body.extend_from_slice(&lines));
         number = number.wrapping_add(1);

@@ -3,6 +3,7 @@
 //! Source: MySQL 8.4 source documentation, "Client/Server Protocol". Of a session without `CLIENT_DEPRECATE_EOF`.
 
 use crate::session::without_values;
+use crate::tune::native::head::Head;
 use crate::tune::native::talk::{Refused, Replies};
 use std::collections::VecDeque;
 
@@ -21,8 +22,7 @@ pub struct MysqlReplies {
     status: u16,
     keeps_keys: bool,
     keys: Vec<u64>,
-    head: [u8; HEAD],
-    head_filled: usize,
+    head: Head<HEAD>,
     /// Bytes of the packet under way, and how many of them are still to come.
     length: usize,
     left: usize,
@@ -96,7 +96,7 @@ impl MysqlReplies {
 
     /// The packet under way is complete.
     fn end(&mut self) -> Result<(), Refused> {
-        self.head_filled = 0;
+        self.head.clear();
         let continued = std::mem::replace(&mut self.continues, self.length == LONGEST_PACKET);
         if continued {
             return Ok(());
@@ -196,18 +196,12 @@ impl Replies for MysqlReplies {
 
     fn take(&mut self, mut bytes: &[u8]) -> Result<(), Refused> {
         while !bytes.is_empty() {
-            if self.head_filled < HEAD {
-                let count = bytes.len().min(HEAD - self.head_filled);
-                let (part, rest) = bytes.split_at(count);
-                if let Some(place) = self.head.get_mut(self.head_filled..self.head_filled + count) {
-                    place.copy_from_slice(part);
-                }
-                self.head_filled += count;
-                bytes = rest;
-                if self.head_filled < HEAD {
+            if !self.head.is_whole() {
+                bytes = self.head.take(bytes);
+                if !self.head.is_whole() {
                     return Ok(());
                 }
-                let [low, middle, high, _] = self.head;
+                let [low, middle, high, _] = self.head.bytes();
                 self.length = u32::from_le_bytes([low, middle, high, 0]) as usize;
                 self.left = self.length;
                 self.body.clear();

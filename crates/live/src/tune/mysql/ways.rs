@@ -11,126 +11,93 @@ pub const IN_BULK: &str = "bulk execute";
 pub const LOAD_DATA: &str = "load data";
 
 pub const WAYS: &[WayRow<MysqlReplies>] = &[
-    WayRow {
-        job: Job::Insert,
-        name: "row by row",
-        knob: None,
-        run: insert::row_by_row,
-    },
-    WayRow {
-        job: Job::Insert,
-        name: "prepared, row by row",
-        knob: None,
-        run: insert::prepared_row_by_row,
-    },
-    WayRow {
-        job: Job::Insert,
-        name: "multi-row statement",
-        knob: Some(KnobRow {
+    WayRow::plain(Job::Insert, "row by row", insert::row_by_row),
+    WayRow::plain(Job::Insert, "prepared, row by row", insert::prepared_row_by_row),
+    WayRow::set(
+        Job::Insert,
+        "multi-row statement",
+        KnobRow {
             name: "rows a statement",
             series: Series::Rows,
-            default: None,
             spelling: "insert into ... values (...), (...) with {} rows; MySQL Connector/J: \
                        rewriteBatchedStatements=true and executeBatch() every {} rows",
-        }),
-        run: insert::multi_row,
-    },
-    WayRow {
-        job: Job::Insert,
-        name: "pipeline",
-        knob: Some(KnobRow {
+        },
+        insert::multi_row,
+    ),
+    WayRow::set(
+        Job::Insert,
+        "pipeline",
+        KnobRow {
             name: "depth",
             series: Series::Depth,
-            default: None,
             spelling: "{} COM_STMT_EXECUTE under way; MariaDB Connector/J: executeBatch() every {} rows with \
                        useBulkStmts=false",
-        }),
-        run: insert::pipeline,
-    },
-    WayRow {
-        job: Job::Insert,
-        name: IN_BULK,
-        knob: Some(KnobRow {
+        },
+        insert::pipeline,
+    ),
+    WayRow::set(
+        Job::Insert,
+        IN_BULK,
+        KnobRow {
             name: "rows a request",
             series: Series::Rows,
-            default: None,
             spelling: "COM_STMT_BULK_EXECUTE of {} rows; MariaDB Connector/J: useBulkStmts=true and executeBatch() every \
                        {} rows; MariaDB Connector/C: STMT_ATTR_ARRAY_SIZE {}",
-        }),
-        run: insert::in_bulk,
-    },
-    WayRow {
-        job: Job::Insert,
-        name: LOAD_DATA,
-        knob: Some(KnobRow {
+        },
+        insert::in_bulk,
+    ),
+    WayRow::set(
+        Job::Insert,
+        LOAD_DATA,
+        KnobRow {
             name: "buffer",
             series: Series::Buffer,
-            default: None,
             spelling: "load data local infile ..., {} bytes a packet; Connector/J: allowLoadLocalInfile=true and \
                        setLocalInfileInputStream(...)",
-        }),
-        run: insert::load_data,
-    },
-    WayRow {
-        job: Job::Select,
-        name: "whole result",
-        knob: None,
-        run: select::whole,
-    },
-    WayRow {
-        job: Job::Select,
-        name: "cursor",
-        knob: Some(KnobRow {
+        },
+        insert::load_data,
+    ),
+    WayRow::plain(Job::Select, "whole result", select::whole),
+    WayRow::set(
+        Job::Select,
+        "cursor",
+        KnobRow {
             name: "fetch size",
             series: Series::Fetch,
-            default: None,
             spelling: "COM_STMT_FETCH of {} rows; MySQL Connector/J: useCursorFetch=true and defaultFetchSize={}",
-        }),
-        run: select::cursor,
-    },
-    WayRow {
-        job: Job::Update,
-        name: "read, then by key",
-        knob: None,
-        run: update::by_key,
-    },
-    WayRow {
-        job: Job::Update,
-        name: "cursor, then by key",
-        knob: Some(KnobRow {
+        },
+        select::cursor,
+    ),
+    WayRow::plain(Job::Update, "read, then by key", update::by_key),
+    WayRow::set(
+        Job::Update,
+        "cursor, then by key",
+        KnobRow {
             name: "fetch size",
             series: Series::FetchForUpdate,
-            default: None,
             spelling: "COM_STMT_FETCH of {} rows of a select ... for update, then update ... where key = ... for each row",
-        }),
-        run: update::cursor_by_key,
-    },
-    WayRow {
-        job: Job::Update,
-        name: "read, then a pipeline",
-        knob: Some(KnobRow {
+        },
+        update::cursor_by_key,
+    ),
+    WayRow::set(
+        Job::Update,
+        "read, then a pipeline",
+        KnobRow {
             name: "depth",
             series: Series::Depth,
-            default: None,
             spelling: "select ... for update, then {} updates under way",
-        }),
-        run: update::pipeline,
-    },
-    WayRow {
-        job: Job::Update,
-        name: "read, then by list",
-        knob: Some(KnobRow {
+        },
+        update::pipeline,
+    ),
+    WayRow::set(
+        Job::Update,
+        "read, then by list",
+        KnobRow {
             name: "rows a statement",
             series: Series::Rows,
-            default: None,
             spelling: "select ... for update, then update ... where key in (...) with {} keys",
-        }),
-        run: update::by_list,
-    },
-    WayRow {
-        job: Job::Update,
-        name: "one statement",
-        knob: None,
-        run: update::one_statement,
-    },
+        },
+        update::by_list,
+    ),
+    WayRow::plain(Job::Update, "one statement", update::one_statement),
 ];

@@ -1,9 +1,31 @@
 //! A row as a line of text: the form that PostgreSQL's COPY and MySQL's LOAD DATA have in common.
 
 use super::content::Row;
+use super::way::Work;
+use crate::tune::TuneError;
+
+/// All rows as lines, handed to `send` in pieces of exactly `size` bytes. Gives what is left at the end.
+pub(in crate::tune) fn pieces(
+    work: &Work<'_>,
+    size: usize,
+    mut send: impl FnMut(&[u8]) -> Result<(), TuneError>,
+) -> Result<Vec<u8>, TuneError> {
+    let mut row = Row::default();
+    let mut lines = Vec::new();
+    for key in 1..=work.rows {
+        work.content.write(key, &mut row);
+        line(&mut lines, &row);
+        let whole = lines.len() - lines.len() % size;
+        for piece in lines.get(..whole).unwrap_or_default().chunks(size) {
+            send(piece)?;
+        }
+        lines.drain(..whole);
+    }
+    Ok(lines)
+}
 
 /// Appends a line: values between tabs, `\N` for NULL, a backslash before what would end a value or a line.
-pub(in crate::tune) fn line(text: &mut Vec<u8>, row: &Row) {
+fn line(text: &mut Vec<u8>, row: &Row) {
     for (place, value) in row.values().enumerate() {
         if place > 0 {
             text.push(b'\t');

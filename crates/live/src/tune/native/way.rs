@@ -1,9 +1,10 @@
 //! The ways of a database as a list: each a function and what can be set of it.
 
-use super::content::Content;
+use super::content::{Content, Row};
 use super::talk::Talk;
 use crate::tune::{Shape, TuneError};
 use model::{Job, Knob, KnobUnit, Way};
+use std::ops::Range;
 
 /// One way.
 pub(in crate::tune) struct WayRow<R: 'static> {
@@ -11,14 +12,16 @@ pub(in crate::tune) struct WayRow<R: 'static> {
     pub name: &'static str,
     pub knob: Option<KnobRow>,
     /// Does the job, from the first statement of its transaction to the last.
-    pub run: fn(&mut Talk<'_, R>, &Work<'_>) -> Result<(), TuneError>,
+    pub run: Run<R>,
 }
+
+/// What does a job.
+pub(in crate::tune) type Run<R> = fn(&mut Talk<'_, R>, &Work<'_>) -> Result<(), TuneError>;
 
 /// What can be set of it.
 pub(in crate::tune) struct KnobRow {
     pub name: &'static str,
     pub series: Series,
-    pub default: Option<u64>,
     /// The form of the statement, and what usual drivers call it.
     pub spelling: &'static str,
 }
@@ -53,19 +56,71 @@ pub(in crate::tune) struct Work<'w> {
 }
 
 impl<R> WayRow<R> {
+    /// A way without anything to set.
+    pub const fn plain(job: Job, name: &'static str, run: Run<R>) -> Self {
+        Self {
+            job,
+            name,
+            knob: None,
+            run,
+        }
+    }
+
+    /// A way with something to set.
+    pub const fn set(job: Job, name: &'static str, knob: KnobRow, run: Run<R>) -> Self {
+        Self {
+            job,
+            name,
+            knob: Some(knob),
+            run,
+        }
+    }
+
     /// As it is told, for rows of `row_bytes` of which requests of `longest_request` may be made.
     pub fn way(&self, shape: &Shape, row_bytes: u64, longest_request: u64) -> Way {
         let knob = self.knob.as_ref().map(|knob| Knob {
             name: knob.name.into(),
             unit: knob.series.unit(),
             values: knob.series.values(shape, row_bytes, longest_request),
-            default: knob.default,
+            // A client that is told nothing sends and asks row by row, or for all: ways of their own here.
+            default: None,
             spelling: knob.spelling.into(),
         });
         Way {
             job: self.job,
             name: self.name.into(),
             knob,
+        }
+    }
+}
+
+impl Work<'_> {
+    /// The keys of all rows in blocks of `size`.
+    pub fn blocks(&self, size: u64) -> impl Iterator<Item = Range<u64>> {
+        let end = self.rows + 1;
+        let starts = std::iter::successors(Some(1_u64), move |start| start.checked_add(size));
+        starts
+            .take_while(move |start| *start < end)
+            .map(move |start| start..start.saturating_add(size).min(end))
+    }
+
+    /// Appends a statement that inserts the rows of `keys`; `literals` writes the values of one.
+    pub fn insert(
+        &self,
+        text: &mut Vec<u8>,
+        table: &str,
+        keys: Range<u64>,
+        literals: fn(&mut Vec<u8>, &Row),
+    ) {
+        let mut row = Row::default();
+        text.extend_from_slice(format!("insert into {}.{table} values ", self.scratch).as_bytes());
+        let first = keys.start;
+        for key in keys {
+            if key > first {
+                text.push(b',');
+            }
+            self.content.write(key, &mut row);
+            literals(text, &row);
         }
     }
 }

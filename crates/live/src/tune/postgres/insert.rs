@@ -22,24 +22,12 @@ pub fn multi_row(talk: &mut Conversation<'_>, work: &Work<'_>) -> Result<(), Tun
 
 fn statements(talk: &mut Conversation<'_>, work: &Work<'_>, rows_a_statement: u64) -> Result<(), TuneError> {
     talk.doing = INSERTING;
-    let head = format!("insert into {}.inserted values ", work.scratch);
-    let mut row = Row::default();
-    let mut next = 1;
-    while next <= work.rows {
-        let end = next.saturating_add(rows_a_statement).min(work.rows + 1);
+    for keys in work.blocks(rows_a_statement) {
         postgres::query(&mut talk.out, |text| {
-            text.extend_from_slice(head.as_bytes());
-            for key in next..end {
-                if key > next {
-                    text.push(b',');
-                }
-                work.content.write(key, &mut row);
-                literals(text, &row);
-            }
+            work.insert(text, "inserted", keys, literals)
         });
         talk.replies.owe(1);
         talk.ask()?;
-        next = end;
     }
     Ok(())
 }
@@ -57,10 +45,8 @@ pub fn prepared_batch(talk: &mut Conversation<'_>, work: &Work<'_>) -> Result<()
 fn batches(talk: &mut Conversation<'_>, work: &Work<'_>, rows_a_batch: u64) -> Result<(), TuneError> {
     prepare_insert(talk, work)?;
     let mut row = Row::default();
-    let mut next = 1;
-    while next <= work.rows {
-        let end = next.saturating_add(rows_a_batch).min(work.rows + 1);
-        for key in next..end {
+    for keys in work.blocks(rows_a_batch) {
+        for key in keys {
             insert(talk, work, key, &mut row);
             if talk.out.len() >= PIECE {
                 talk.say()?;
@@ -69,7 +55,6 @@ fn batches(talk: &mut Conversation<'_>, work: &Work<'_>, rows_a_batch: u64) -> R
         talk.out.extend_from_slice(SYNC);
         talk.replies.owe(1);
         talk.ask()?;
-        next = end;
     }
     Ok(())
 }
@@ -136,18 +121,10 @@ pub fn copy_into(
         talk,
         format!("copy {}.{table} from stdin", work.scratch).as_bytes(),
     )?;
-    let mut row = Row::default();
-    let mut lines = Vec::new();
-    for key in 1..=work.rows {
-        work.content.write(key, &mut row);
-        text_rows::line(&mut lines, &row);
-        let whole = lines.len() - lines.len() % buffer;
-        for piece in lines.get(..whole).unwrap_or_default().chunks(buffer) {
-            framed(&mut talk.out, b'd', |body| body.extend_from_slice(piece));
-            talk.say()?;
-        }
-        lines.drain(..whole);
-    }
+    let lines = text_rows::pieces(work, buffer, |piece| {
+        framed(&mut talk.out, b'd', |body| body.extend_from_slice(piece));
+        talk.say()
+    })?;
     if !lines.is_empty() {
         framed(&mut talk.out, b'd', |body| body.extend_from_slice(&lines));
     }

@@ -1,6 +1,7 @@
 //! PostgreSQL's replies: counted, not kept.
 
 use crate::session::without_values;
+use crate::tune::native::head::Head;
 use crate::tune::native::talk::{Refused, Replies};
 
 /// What has come on a connection.
@@ -14,8 +15,7 @@ pub struct PostgresReplies {
     /// Whether keys are read; and those that came.
     keeps_keys: bool,
     keys: Vec<u64>,
-    head: [u8; HEAD],
-    head_filled: usize,
+    head: Head<HEAD>,
     /// Bytes of the message under way that are still to come.
     left: usize,
     /// The beginning of the message under way, where it is looked at.
@@ -55,7 +55,7 @@ impl PostgresReplies {
 
     /// The header of a message is there.
     fn begin(&mut self) -> Result<(), Refused> {
-        let [_, length @ ..] = self.head;
+        let [_, length @ ..] = self.head.bytes();
         let length = u32::from_be_bytes(length) as usize;
         self.left = length.checked_sub(4).ok_or_else(|| Refused {
             code: "protocol".to_owned(),
@@ -67,8 +67,8 @@ impl PostgresReplies {
 
     /// The message under way is complete.
     fn end(&mut self) -> Result<(), Refused> {
-        self.head_filled = 0;
-        match self.head[0] {
+        self.head.clear();
+        match self.head.bytes()[0] {
             b'Z' | b'G' => self.answered += 1,
             b'D' => {
                 self.rows += 1;
@@ -101,21 +101,15 @@ impl Replies for PostgresReplies {
 
     fn take(&mut self, mut bytes: &[u8]) -> Result<(), Refused> {
         while !bytes.is_empty() {
-            if self.head_filled < HEAD {
-                let count = bytes.len().min(HEAD - self.head_filled);
-                let (part, rest) = bytes.split_at(count);
-                if let Some(place) = self.head.get_mut(self.head_filled..self.head_filled + count) {
-                    place.copy_from_slice(part);
-                }
-                self.head_filled += count;
-                bytes = rest;
-                if self.head_filled < HEAD {
+            if !self.head.is_whole() {
+                bytes = self.head.take(bytes);
+                if !self.head.is_whole() {
                     return Ok(());
                 }
                 self.begin()?;
             }
             let (part, rest) = bytes.split_at(bytes.len().min(self.left));
-            let room = self.wanted(self.head[0]).saturating_sub(self.body.len());
+            let room = self.wanted(self.head.bytes()[0]).saturating_sub(self.body.len());
             self.body
                 .extend_from_slice(part.get(..room.min(part.len())).unwrap_or_default());
             self.left -= part.len();
