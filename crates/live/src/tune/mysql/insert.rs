@@ -6,7 +6,6 @@ use super::{Conversation, prepare, query};
 use crate::session::mysql;
 use crate::tune::TuneError;
 use crate::tune::native::content::Row;
-use crate::tune::native::talk::Replies;
 use crate::tune::native::text_rows;
 use crate::tune::native::way::Work;
 
@@ -51,12 +50,7 @@ fn executed(talk: &mut Conversation<'_>, work: &Work<'_>, depth: u64) -> Result<
     let columns = work.content.columns();
     let mut row = Row::default();
     for key in 1..=work.rows {
-        if talk.replies.owed() >= depth {
-            if !talk.out.is_empty() {
-                talk.say()?;
-            }
-            talk.wait(depth - 1)?;
-        }
+        talk.make_room(depth)?;
         work.content.write(key, &mut row);
         execute(&mut talk.out, statement, &row, columns);
         talk.replies.expect(Expected::Answer);

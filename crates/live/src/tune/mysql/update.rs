@@ -80,12 +80,7 @@ fn read(talk: &mut Conversation<'_>, work: &Work<'_>) -> Result<Vec<u64>, TuneEr
 /// An update for each of `keys`, at most `depth` under way.
 fn update(talk: &mut Conversation<'_>, statement: u32, keys: &[u64], depth: u64) -> Result<(), TuneError> {
     for key in keys {
-        if talk.replies.owed() >= depth {
-            if !talk.out.is_empty() {
-                talk.say()?;
-            }
-            talk.wait(depth - 1)?;
-        }
+        talk.make_room(depth)?;
         execute_with_key(&mut talk.out, statement, *key);
         talk.replies.expect(Expected::Answer);
         if talk.out.len() >= PIECE {

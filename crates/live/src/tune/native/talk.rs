@@ -107,23 +107,38 @@ impl<'a, R: Replies> Talk<'a, R> {
         sent
     }
 
-    /// Sends what is in `out` and waits until nothing is owed any more.
+    /// Sends what is in `out` and waits until nothing is owed any more: a turn.
     pub fn ask(&mut self) -> Result<(), TuneError> {
         self.say()?;
+        self.needs(self.replies.asked());
         self.wait(0)
     }
 
-    /// Reads until at most `owed` requests are not answered.
-    ///
-    /// A turn is such a wait for the answer to a request that was asked after the last turn began: whatever was asked before that is
-    /// answered in the same round trip, at any distance. A window of requests is thus a turn each time all of it has gone by,
-    /// which a capture can tell only when the distance is longer than what the server takes.
-    pub fn wait(&mut self, owed: u64) -> Result<(), TuneError> {
+    /// Waits until one more request may be asked without that more than `depth` are under way; sends what is in `out` where it waits.
+    pub fn make_room(&mut self, depth: u64) -> Result<(), TuneError> {
         let asked = self.replies.asked();
-        if self.replies.owed() > owed && asked - owed > self.asked_before_turn {
-            self.turns += 1;
-            self.asked_before_turn = asked;
+        self.needs((asked + 1).saturating_sub(depth));
+        if self.replies.owed() < depth {
+            return Ok(());
         }
+        if !self.out.is_empty() {
+            self.say()?;
+        }
+        self.wait(depth - 1)
+    }
+
+    /// The client does not go on without the answer to the request `number`, from 1. That is a turn where it was asked after
+    /// the last turn began: what was asked before is answered in the same round trip, at any distance. So a window of requests is
+    /// a turn each time all of it has gone by, which a capture can tell only when the distance is longer than what the server takes.
+    fn needs(&mut self, number: u64) {
+        if number > self.asked_before_turn {
+            self.turns += 1;
+            self.asked_before_turn = self.replies.asked();
+        }
+    }
+
+    /// Reads until at most `owed` requests are not answered.
+    fn wait(&mut self, owed: u64) -> Result<(), TuneError> {
         while self.replies.owed() > owed {
             if !self.read()? {
                 self.pause(libc::POLLIN)?;

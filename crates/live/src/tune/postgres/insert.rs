@@ -6,7 +6,6 @@ use crate::session::postgres;
 use crate::session::postgres::framed;
 use crate::tune::TuneError;
 use crate::tune::native::content::Row;
-use crate::tune::native::talk::Replies;
 use crate::tune::native::text_rows;
 use crate::tune::native::way::Work;
 
@@ -64,12 +63,7 @@ pub fn pipeline(talk: &mut Conversation<'_>, work: &Work<'_>) -> Result<(), Tune
     prepare_insert(talk, work)?;
     let mut row = Row::default();
     for key in 1..=work.rows {
-        if talk.replies.owed() >= work.value {
-            if !talk.out.is_empty() {
-                talk.say()?;
-            }
-            talk.wait(work.value - 1)?;
-        }
+        talk.make_room(work.value)?;
         insert(talk, work, key, &mut row);
         talk.out.extend_from_slice(SYNC);
         talk.replies.owe(1);
