@@ -89,6 +89,26 @@ pub static PROTOCOLS: &[Row] = &[
     },
 ];
 
+/// What every `recognise` is held to: each sample gets its verdict, at some point and from there on.
+#[cfg(test)]
+pub(crate) fn assert_verdicts(
+    recognise: fn(Direction, &[u8]) -> Verdict,
+    samples: &[(Direction, &[u8], Verdict)],
+) {
+    for &(direction, bytes, expected) in samples {
+        let mut decided = false;
+        for end in 0..=bytes.len() {
+            let verdict = recognise(direction, &bytes[..end]);
+            assert!(
+                verdict == expected || (verdict == Verdict::More && !decided),
+                "{bytes:?} {end}: {verdict:?}"
+            );
+            decided = verdict != Verdict::More;
+        }
+        assert!(decided, "{bytes:?}");
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

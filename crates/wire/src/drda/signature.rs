@@ -62,6 +62,7 @@ const ANSWERS: [u16; 15] = [
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::protocols::assert_verdicts;
     use Direction::{ClientToServer, ServerToClient};
 
     #[test]
@@ -99,17 +100,6 @@ mod tests {
             ),
             (ServerToClient, b"SSH-2.0-OpenSSH\r\n", Verdict::Never),
         ];
-        for (direction, bytes, expected) in samples {
-            let mut decided = false;
-            for end in 0..=bytes.len() {
-                let verdict = recognise(direction, &bytes[..end]);
-                assert!(
-                    verdict == expected || (verdict == Verdict::More && !decided),
-                    "{bytes:?} {end}: {verdict:?}"
-                );
-                decided = verdict != Verdict::More;
-            }
-            assert!(decided, "{bytes:?}");
-        }
+        assert_verdicts(recognise, &samples);
     }
 }

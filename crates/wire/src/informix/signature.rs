@@ -109,6 +109,7 @@ const STATEMENT_SAMPLE: usize = 24;
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::protocols::assert_verdicts;
     use Direction::{ClientToServer, ServerToClient};
 
     #[test]
@@ -143,17 +144,6 @@ mod tests {
             (ServerToClient, b"\0\x0e\0\0\x7f\xff\xff\xff", Verdict::Never),
             (ServerToClient, b"SSH-2.0-OpenSSH\r\n", Verdict::Never),
         ];
-        for (direction, bytes, expected) in samples {
-            let mut decided = false;
-            for end in 0..=bytes.len() {
-                let verdict = recognise(direction, &bytes[..end]);
-                assert!(
-                    verdict == expected || (verdict == Verdict::More && !decided),
-                    "{bytes:?} {end}: {verdict:?}"
-                );
-                decided = verdict != Verdict::More;
-            }
-            assert!(decided, "{bytes:?}");
-        }
+        assert_verdicts(recognise, &samples);
     }
 }

@@ -111,6 +111,7 @@ const LINES: [&[u8]; 9] = [
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::protocols::assert_verdicts;
     use Direction::{ClientToServer, ServerToClient};
 
     #[test]
@@ -130,17 +131,6 @@ mod tests {
             (ServerToClient, b"%7\r\n$6\r\nserver\r\n", Verdict::Plausible),
             (ServerToClient, b">3\r\n$7\r\nmessage\r\n", Verdict::Plausible),
         ];
-        for (direction, bytes, expected) in samples {
-            let mut decided = false;
-            for end in 0..=bytes.len() {
-                let verdict = recognise(direction, &bytes[..end]);
-                assert!(
-                    verdict == expected || (verdict == Verdict::More && !decided),
-                    "{bytes:?} {end}: {verdict:?}"
-                );
-                decided = verdict != Verdict::More;
-            }
-            assert!(decided, "{bytes:?}");
-        }
+        assert_verdicts(recognise, &samples);
     }
 }
