@@ -1,5 +1,10 @@
 //! Budgets in their three forms: the view, JUnit's XML, GitHub's commands. What names contain does not get out of its place.
 
+#![allow(
+    clippy::disallowed_types,
+    reason = "a parser of XML that is not ours is another program"
+)]
+
 mod samples;
 
 use report::text::{check_view, github_view, junit_view};

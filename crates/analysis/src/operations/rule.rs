@@ -19,13 +19,15 @@ pub enum Rule {
     Gap(Duration),
     /// HTTP requests with the work they caused; nothing else.
     Http,
+    /// What lies between marks that the client makes: `SELECT 1 AS "longwire NAME"`.
+    Marked,
     /// All that was observed.
     Whole,
 }
 
 /// A text that is no rule.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-#[error("'{0}' is not a way to find operations: use auto, connection, transaction, gap:50ms, http or whole")]
+#[error("'{0}' is not a way to find operations: use auto, connection, transaction, gap:50ms, marked, http or whole")]
 pub struct ParseRuleError(String);
 
 impl FromStr for Rule {
@@ -37,6 +39,7 @@ impl FromStr for Rule {
             "connection" => Ok(Self::Connection),
             "transaction" => Ok(Self::Transaction),
             "http" => Ok(Self::Http),
+            "marked" => Ok(Self::Marked),
             "whole" => Ok(Self::Whole),
             _ => text
                 .strip_prefix("gap:")

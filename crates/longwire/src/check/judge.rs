@@ -38,6 +38,12 @@ impl Figures {
         }
     }
 
+    /// Names of operations, and of what findings are about beside them.
+    fn names(&self) -> BTreeSet<&Arc<str>> {
+        let found = self.findings.iter().map(|finding| &finding.operation_name);
+        self.turns.keys().chain(found).collect()
+    }
+
     fn predicted(&self, name: &Arc<str>, link: &Arc<str>) -> Option<Duration> {
         self.predicted.get(&(name.clone(), link.clone())).copied()
     }
@@ -79,15 +85,16 @@ pub fn judge(budgets: &[Budget], now: &Figures, before: Option<&Figures>) -> Res
     {
         bail!("{budget} counts from a baseline: name one with --baseline");
     }
+    let names = now.names();
     for budget in budgets {
-        if !now.turns.keys().any(|name| budget.is_for(name)) {
+        if !names.iter().any(|name| budget.is_for(name)) {
             bail!(
                 "{budget} is for no operation that was seen, so it could not be broken; there are {}",
                 listed(now)
             );
         }
     }
-    let verdicts = now.turns.keys().flat_map(|name| {
+    let verdicts = names.into_iter().flat_map(|name| {
         budgets_of(budgets, name)
             .into_iter()
             .filter_map(move |budget| verdict(budget, name, now, before))

@@ -6,6 +6,7 @@ use crate::check::judge::{self, Figures};
 use crate::input::{self, Reading};
 use crate::output::{self, Status};
 use crate::pipeline::tally::{Tally, Wanted};
+use analysis::findings::Distances;
 use analysis::operations::rule::Rule;
 use anyhow::{Context, Result, ensure};
 use clap::Args as ClapArgs;
@@ -14,6 +15,7 @@ use model::{Summary, Warning};
 use predict::Target;
 use report::text::CheckReport;
 use report::{JsonWriter, ReadOutcome};
+use std::collections::BTreeSet;
 use std::io;
 use std::path::PathBuf;
 use std::time::Duration;
@@ -146,6 +148,15 @@ fn read(files: &[PathBuf], rule: Rule, links: &[LinkDescription]) -> Result<Read
                 clients: 1,
             })
             .collect(),
+        findings: Some(Distances {
+            rtts: links
+                .iter()
+                .map(|link| link.rtt)
+                .collect::<BTreeSet<_>>()
+                .into_iter()
+                .collect(),
+            rate: links.iter().flat_map(|link| link.rate).flatten().min(),
+        }),
         ..Wanted::default()
     };
     let mut tally = Tally::new(&wanted, input::conditions(files))?;

@@ -3,63 +3,93 @@
 use super::{CheckReport, sentence};
 use model::{OperationGroup, Verdict};
 use std::fmt::Write;
+use std::time::Duration;
 
 /// The report in the XML that CI systems read: a failure for each name with a broken budget, all of which it lists.
 pub fn junit_view(report: &CheckReport) -> String {
-    let failures = report
-        .operations
-        .iter()
-        .filter(|group| broken(report, group).next().is_some())
-        .count();
-    let counts = format!(
-        "tests=\"{}\" failures=\"{failures}\" errors=\"0\"",
-        report.operations.len()
-    );
+    let cases = cases(report);
+    let failures = cases.iter().filter(|case| !case.broken.is_empty()).count();
+    let counts = format!("tests=\"{}\" failures=\"{failures}\" errors=\"0\"", cases.len());
     let mut out = String::from("<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n");
     let _ = writeln!(out, "<testsuites {counts}>");
     let name = escaped(&format!("longwire check {}", report.title));
     let _ = writeln!(out, "  <testsuite name=\"{name}\" {counts} skipped=\"0\">");
-    for group in &report.operations {
-        case(report, group, &mut out);
+    for case in &cases {
+        case.write(&mut out);
     }
     out.push_str("  </testsuite>\n</testsuites>\n");
     out
 }
 
-fn broken<'a>(report: &'a CheckReport, group: &'a OperationGroup) -> impl Iterator<Item = &'a Verdict> {
-    report
-        .broken()
-        .filter(|verdict| verdict.operation_name == group.name)
+/// One test case.
+struct Case<'a> {
+    class: &'static str,
+    name: &'a str,
+    time: Duration,
+    broken: Vec<&'a Verdict>,
 }
 
-fn case(report: &CheckReport, group: &OperationGroup, out: &mut String) {
-    let seconds = group.spread.p50.unwrap_or_default().as_secs_f64();
-    let _ = write!(
-        out,
-        "    <testcase classname=\"longwire.{}\" name=\"{}\" time=\"{seconds:.6}\"",
-        group.kind.name(),
-        escaped(&group.name)
-    );
-    let broken: Vec<&Verdict> = broken(report, group).collect();
-    if broken.is_empty() {
-        out.push_str("/>\n");
-        return;
-    }
-    let sentences: Vec<String> = broken.iter().map(|verdict| sentence(&verdict.measure)).collect();
-    let types: Vec<&str> = broken.iter().map(|verdict| verdict.measure.name()).collect();
-    let _ = write!(
-        out,
-        ">\n      <failure type=\"{}\" message=\"{}\">",
-        types.first().copied().unwrap_or_default(),
-        escaped(&sentences.join("; "))
-    );
-    for (verdict, sentence) in broken.iter().zip(&sentences) {
-        let _ = writeln!(out, "{}", escaped(sentence));
-        if let Some(remedy) = &verdict.remedy {
-            let _ = writeln!(out, "  {}", escaped(remedy));
+/// The operations' names, and behind them what a finding is about that is none of them.
+fn cases(report: &CheckReport) -> Vec<Case<'_>> {
+    let mut cases: Vec<Case<'_>> = report.operations.iter().map(Case::of).collect();
+    for verdict in report.broken() {
+        match cases
+            .iter_mut()
+            .find(|case| *case.name == *verdict.operation_name)
+        {
+            Some(case) => case.broken.push(verdict),
+            None => cases.push(Case {
+                class: "finding",
+                name: &verdict.operation_name,
+                time: Duration::ZERO,
+                broken: vec![verdict],
+            }),
         }
     }
-    out.push_str("</failure>\n    </testcase>\n");
+    cases
+}
+
+impl<'a> Case<'a> {
+    fn of(group: &'a OperationGroup) -> Self {
+        Self {
+            class: group.kind.name(),
+            name: &group.name,
+            time: group.spread.p50.unwrap_or_default(),
+            broken: Vec::new(),
+        }
+    }
+
+    fn write(&self, out: &mut String) {
+        let _ = write!(
+            out,
+            "    <testcase classname=\"longwire.{}\" name=\"{}\" time=\"{:.6}\"",
+            self.class,
+            escaped(self.name),
+            self.time.as_secs_f64()
+        );
+        let Some(first) = self.broken.first() else {
+            out.push_str("/>\n");
+            return;
+        };
+        let sentences: Vec<String> = self
+            .broken
+            .iter()
+            .map(|verdict| sentence(&verdict.measure))
+            .collect();
+        let _ = write!(
+            out,
+            ">\n      <failure type=\"{}\" message=\"{}\">",
+            first.measure.name(),
+            escaped(&sentences.join("; "))
+        );
+        for (verdict, sentence) in self.broken.iter().zip(&sentences) {
+            let _ = writeln!(out, "{}", escaped(sentence));
+            if let Some(remedy) = &verdict.remedy {
+                let _ = writeln!(out, "  {}", escaped(remedy));
+            }
+        }
+        out.push_str("</failure>\n    </testcase>\n");
+    }
 }
 
 /// Text for an attribute or an element. Characters that XML 1.0 has no place for (section 2.2) become a replacement character, as do
