@@ -5,6 +5,7 @@
 
 mod attribution;
 mod dependencies;
+mod mark;
 mod requests;
 pub mod rule;
 mod span;
@@ -43,6 +44,8 @@ pub struct Operations {
     groups: HashMap<Key, Group>,
     requests: Requests,
     names: HashMap<Endpoint, Arc<str>>,
+    /// The span that each client's host is in.
+    marks: HashMap<IpAddr, Arc<str>>,
     held: usize,
 }
 
@@ -93,6 +96,7 @@ impl Operations {
             groups: HashMap::new(),
             requests: Requests::default(),
             names: HashMap::new(),
+            marks: HashMap::new(),
             held: 0,
         }
     }
@@ -209,7 +213,27 @@ impl Operations {
                 }
                 self.add(key, OperationKind::Burst, member, out);
             }
+            Rule::Marked => self.by_mark(member, out),
             Rule::Whole => self.add(Key::All, OperationKind::Whole, member, out),
+        }
+    }
+
+    /// Marks are no part of what they name.
+    fn by_mark(&mut self, member: Member, out: &mut Sink<'_>) {
+        let host = member.client.address;
+        match mark::of(&member.exchange) {
+            Some(name) => {
+                self.close(Key::Host(host), out);
+                match name {
+                    "" => self.marks.remove(&host),
+                    name => self.marks.insert(host, Arc::from(name)),
+                };
+                out(Grouped::Alone(member.exchange, member.protocol));
+            }
+            None if self.marks.contains_key(&host) => {
+                self.add(Key::Host(host), OperationKind::Marked, member, out);
+            }
+            None => out(Grouped::Alone(member.exchange, member.protocol)),
         }
     }
 
@@ -268,10 +292,14 @@ impl Operations {
         };
         group.ended = group.ended.max(ended);
         if group.name.is_none() {
-            let given = self
-                .names
-                .get(&member.server)
-                .filter(|_| kind == OperationKind::Connection);
+            let given = match kind {
+                OperationKind::Connection => self.names.get(&member.server),
+                OperationKind::Marked => self.marks.get(&member.client.address),
+                OperationKind::Http
+                | OperationKind::Transaction
+                | OperationKind::Burst
+                | OperationKind::Whole => None,
+            };
             group.name = Some(given.cloned().unwrap_or_else(|| group_name(kind, &member)));
         }
         if kind == OperationKind::Transaction {
@@ -345,6 +373,7 @@ fn group_name(kind: OperationKind, member: &Member) -> Arc<str> {
         },
         OperationKind::Connection => Arc::from(format!("connection to {}", member.server)),
         OperationKind::Burst => Arc::from(format!("burst of {}", member.client.address)),
+        OperationKind::Marked => Arc::from("marked"),
         OperationKind::Whole => Arc::from("whole observation"),
         OperationKind::Http => match &member.exchange.fingerprint {
             Some(fingerprint) => fingerprint.clone(),

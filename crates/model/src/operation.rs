@@ -45,6 +45,8 @@ pub enum OperationKind {
     Connection,
     /// Exchanges that follow each other without a longer pause.
     Burst,
+    /// What lies between two marks of the client.
+    Marked,
     /// All that was observed.
     Whole,
 }
@@ -57,6 +59,7 @@ impl OperationKind {
             Self::Transaction => "transaction",
             Self::Connection => "connection",
             Self::Burst => "burst",
+            Self::Marked => "marked",
             Self::Whole => "whole",
         }
     }

@@ -27,7 +27,9 @@ pub enum Rule {
 
 /// A text that is no rule.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-#[error("'{0}' is not a way to find operations: use auto, connection, transaction, gap:50ms, marked, http or whole")]
+#[error(
+    "'{0}' is not a way to find operations: use auto, connection, transaction, gap:50ms, marked, http or whole"
+)]
 pub struct ParseRuleError(String);
 
 impl FromStr for Rule {
@@ -58,6 +60,7 @@ impl fmt::Display for Rule {
             Self::Transaction => formatter.write_str("transaction"),
             Self::Gap(span) => write!(formatter, "gap:{}ns", span.as_nanos()),
             Self::Http => formatter.write_str("http"),
+            Self::Marked => formatter.write_str("marked"),
             Self::Whole => formatter.write_str("whole"),
         }
     }
@@ -76,6 +79,7 @@ mod tests {
             Rule::Transaction,
             gap,
             Rule::Http,
+            Rule::Marked,
             Rule::Whole,
         ] {
             assert_eq!(rule.to_string().parse(), Ok(rule));

@@ -297,6 +297,35 @@ fn a_client_that_turns_around_within_its_round_trip_still_waited() {
 }
 
 #[test]
+fn marks_name_what_follows_on_any_connection_of_their_host() {
+    let mut run = Run::new(Rule::Marked);
+    run.opened(0, host(1, 40_000), host(2, 5432));
+    run.opened(1, host(1, 40_001), host(2, 5432));
+    let statements = [
+        (0, "select 1"),
+        (1, "SELECT ? AS \"longwire test_basket\""),
+        (0, "select ?"),
+        (0, "select ? as longwired"),
+        (1, "select ? as `longwire test checkout`;"),
+        (0, "select ?"),
+        (1, "SELECT ? AS longwire"),
+        (0, "select ?"),
+    ];
+    for (number, (connection, statement)) in (0..).zip(statements) {
+        let mut exchange = exchange(connection, Phase::Work, number * 1000, 10, 10);
+        exchange.fingerprint = Some(Arc::from(statement));
+        run.exchange(exchange, Protocol::Postgres);
+    }
+    let told: Vec<(&str, u32)> = run
+        .grouped
+        .iter()
+        .map(|operation| (&*operation.name, operation.turns))
+        .collect();
+    assert_eq!(told, [("test_basket", 2), ("test checkout", 1)]);
+    assert_eq!(run.alone, 5, "marks, and what is outside of spans");
+}
+
+#[test]
 fn a_longer_pause_ends_a_burst() {
     let mut run = Run::new(Rule::Gap(Duration::from_millis(50)));
     run.opened(0, host(1, 40_000), host(2, 5432));

@@ -52,7 +52,7 @@ pub struct Args {
     /// Tell what has changed since this capture or recording.
     #[arg(long, value_name = "FILE")]
     pub baseline: Option<PathBuf>,
-    /// What an operation is: auto, connection, transaction, gap:50ms, http or whole.
+    /// What an operation is: auto, connection, transaction, gap:50ms, marked, http or whole.
     #[arg(long, default_value = "auto", value_name = "RULE")]
     pub operations: Rule,
     /// Write a JUnit report too: one test case an operation's name.

@@ -58,7 +58,7 @@ pub struct Args {
     /// Connections that move: mysql, postgres, http, tls or HOST:PORT. All database connections when left out.
     #[arg(long, value_delimiter = ',', value_parser = Choice::parse, value_name = "WHICH,...")]
     pub on: Vec<Choice>,
-    /// What an operation is: auto, connection, transaction, gap:50ms, http or whole.
+    /// What an operation is: auto, connection, transaction, gap:50ms, marked, http or whole.
     #[arg(long, default_value = "auto", value_name = "RULE")]
     pub operations: Rule,
     /// Say what the prediction assumes, and how the longest operation was replayed.

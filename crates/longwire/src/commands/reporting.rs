@@ -10,7 +10,7 @@ use std::time::Duration;
 /// What is reported.
 #[derive(Debug, Clone, clap::Args)]
 pub struct Reporting {
-    /// What an operation is: auto, connection, transaction, gap:50ms, http or whole.
+    /// What an operation is: auto, connection, transaction, gap:50ms, marked, http or whole.
     #[arg(long, default_value = "auto", value_name = "RULE")]
     pub operations: Rule,
     /// Round trips at which findings are priced, with unit.

@@ -256,7 +256,7 @@ pub fn operation_word(workload: &Workload) -> &'static str {
         Some(Rule::Http) => "request",
         Some(Rule::Transaction) => "transaction",
         Some(Rule::Connection) => "connection",
-        Some(Rule::Auto | Rule::Gap(_) | Rule::Whole) => "operation",
+        Some(Rule::Auto | Rule::Gap(_) | Rule::Marked | Rule::Whole) => "operation",
     }
 }
 

@@ -56,7 +56,7 @@ pub struct Args {
     /// out.
     #[arg(long, value_delimiter = ',', value_parser = Choice::parse, value_name = "WHICH,...")]
     pub on: Vec<Choice>,
-    /// What an operation is: auto, connection, transaction, gap:50ms, http or whole. HTTP requests where there are any, else
+    /// What an operation is: auto, connection, transaction, gap:50ms, marked, http or whole. HTTP requests where there are any, else
     /// transactions, when left out.
     #[arg(long, value_name = "RULE")]
     pub operations: Option<Rule>,
