@@ -18,6 +18,10 @@ pub enum Dialect {
     Mysql,
     /// A literal, and braces hold comments (Informix, unless its `DELIMIDENT` is set: then names become `?`, too).
     Informix,
+    /// A name; `q'[...]'` is a literal and `:name` a parameter (Oracle).
+    Oracle,
+    /// A name, as `[...]` is; `@P1` is a parameter (SQL Server).
+    SqlServer,
     /// An argument of a Redis command, always a literal.
     Redis,
 }
@@ -65,7 +69,7 @@ impl Fingerprints {
         let mut scratch = std::mem::take(&mut self.scratch);
         match dialect {
             Dialect::Redis => redis::normalise(text, &mut scratch),
-            Dialect::Standard | Dialect::Mysql | Dialect::Informix => {
+            Dialect::Standard | Dialect::Mysql | Dialect::Informix | Dialect::Oracle | Dialect::SqlServer => {
                 sql::normalise(text, dialect, &mut scratch);
             }
         }

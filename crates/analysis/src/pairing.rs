@@ -237,6 +237,8 @@ impl Pairing {
             Protocol::Mysql => Dialect::Mysql,
             Protocol::Redis => Dialect::Redis,
             Protocol::Informix => Dialect::Informix,
+            Protocol::Oracle => Dialect::Oracle,
+            Protocol::Tds => Dialect::SqlServer,
             _ => Dialect::Standard,
         };
         match message.content {

@@ -7,6 +7,7 @@ use super::{Dialect, MAXIMUM_LENGTH};
 ///
 /// 1. `'...'`, `$tag$...$tag$`, numbers, `x'..'`, `$1`, `:1` become `?`; in the MySQL and Informix dialects `"..."` too.
 /// 2. A list of `?` in `in (...)` becomes `(?, ...)`; further rows of `values (...), (...)` become `...`.
+///    Oracle's `q'[...]'` and `:name`, and `@P1` of SQL Server's drivers, become `?` in their dialects.
 /// 3. Names keep their case, keywords lose it.
 /// 4. What follows `identified by`, and `replace` behind it, becomes `?`: Oracle's passwords are written as names are.
 pub(super) fn normalise(text: &[u8], dialect: Dialect, out: &mut Vec<u8>) {
@@ -52,6 +53,8 @@ impl Normaliser<'_> {
                 b'"' if self.dialect == Dialect::Informix => self.literal(byte, false),
                 b'{' if self.dialect == Dialect::Informix => self.skip_braces(),
                 b'"' | b'`' => self.quoted_name(byte),
+                b'[' if self.dialect == Dialect::SqlServer => self.quoted_name(b']'),
+                b':' if self.dialect == Dialect::Oracle && self.names_parameter() => self.parameter(),
                 b'$' => self.dollar(),
                 b'0'..=b'9' => self.number(),
                 b'.' if self.peek(1).is_some_and(|next| next.is_ascii_digit()) && !self.after_word() => {
@@ -164,7 +167,7 @@ impl Normaliser<'_> {
             return;
         }
         self.blank();
-        self.out.push(quote);
+        self.out.push(if quote == b']' { b'[' } else { quote });
         self.at += 1;
         while let Some(byte) = self.peek(0) {
             self.at += 1;
@@ -223,6 +226,14 @@ impl Normaliser<'_> {
             self.at += 1;
         }
         let word = &self.text[start..self.at];
+        if self.dialect == Dialect::Oracle && self.peek(0) == Some(b'\'') && is_own_quote(word) {
+            self.own_quoted();
+            return;
+        }
+        if self.dialect == Dialect::SqlServer && is_numbered_parameter(word) {
+            self.placeholder();
+            return;
+        }
         // e'..', x'..', b'..', n'..', _utf8'..': the prefix belongs to the literal.
         if self.peek(0) == Some(b'\'') && is_literal_prefix(word) {
             let escapes = self.dialect == Dialect::Mysql || word.eq_ignore_ascii_case(b"e");
@@ -258,6 +269,41 @@ impl Normaliser<'_> {
         {
             self.at += 1;
         }
+    }
+
+    /// Whether a colon begins a parameter: `:1`, `:name`, and no assignment.
+    fn names_parameter(&self) -> bool {
+        self.peek(1)
+            .is_some_and(|next| is_word(next) || next.is_ascii_digit())
+    }
+
+    fn parameter(&mut self) {
+        self.at += 1;
+        while self
+            .peek(0)
+            .is_some_and(|byte| is_word(byte) || byte.is_ascii_digit() || matches!(byte, b'$' | b'#'))
+        {
+            self.at += 1;
+        }
+        self.placeholder();
+    }
+
+    /// A literal between quotes of its own, `q'[...]'`: up to the closing one with an apostrophe behind it.
+    fn own_quoted(&mut self) {
+        self.at += 1;
+        let close = match self.peek(0) {
+            Some(b'[') => b']',
+            Some(b'{') => b'}',
+            Some(b'(') => b')',
+            Some(b'<') => b'>',
+            Some(other) => other,
+            None => return self.placeholder(),
+        };
+        self.at += 1;
+        let rest = self.text.get(self.at..).unwrap_or_default();
+        let end = rest.windows(2).position(|pair| pair == [close, b'\'']);
+        self.at += end.map_or(rest.len(), |end| end + 2);
+        self.placeholder();
     }
 
     /// Writes a `?`, or nothing when it lengthens a list of them inside `in (...)`.
@@ -330,6 +376,16 @@ fn is_form_of_password(word: &[u8]) -> bool {
 fn ends_with(text: &[u8], end: &[u8]) -> bool {
     let start = text.len().checked_sub(end.len());
     start.is_some_and(|start| text[start..].eq_ignore_ascii_case(end))
+}
+
+/// `q` or `nq` before a literal of Oracle's.
+const fn is_own_quote(word: &[u8]) -> bool {
+    matches!(word, [b'q' | b'Q'] | [b'n' | b'N', b'q' | b'Q'])
+}
+
+/// `@P1`, as drivers of SQL Server name parameters.
+fn is_numbered_parameter(word: &[u8]) -> bool {
+    matches!(word, [b'@', b'p' | b'P', digits @ ..] if !digits.is_empty() && digits.iter().all(u8::is_ascii_digit))
 }
 
 /// `e`, `x`, `b`, `n`, or a MySQL character set such as `_utf8`.

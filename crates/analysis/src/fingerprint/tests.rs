@@ -169,6 +169,55 @@ fn a_password_written_as_a_name_is_no_name() {
 }
 
 #[test]
+fn oracles_literals_and_parameters_are_none_of_the_text() {
+    let oracle = |text: &str| {
+        Fingerprints::default()
+            .statement(text.as_bytes(), Dialect::Oracle)
+            .to_string()
+    };
+    for (text, expected) in [
+        (
+            "select * from emp where id = :1 and name = :b_name",
+            "select * from emp where id = ? and name = ?",
+        ),
+        ("select q'[it's (a) secret]' from dual", "select ? from dual"),
+        (
+            "select nq'!it's!', N'b', Q'{x}y}' from \"My Table\"",
+            "select ?, ?, ? from \"My Table\"",
+        ),
+        ("select q'[no end", "select ?"),
+        ("select q'", "select ?"),
+        ("begin x := 5; end;", "begin x := ?; end"),
+        ("insert into t values (:1, :2)", "insert into t values (?, ?)"),
+    ] {
+        assert_eq!(oracle(text), expected);
+    }
+}
+
+#[test]
+fn sql_servers_names_stand_in_brackets() {
+    let server = |text: &str| {
+        Fingerprints::default()
+            .statement(text.as_bytes(), Dialect::SqlServer)
+            .to_string()
+    };
+    for (text, expected) in [
+        (
+            "select * from [order 1] where a = N'x' and b = @P0",
+            "select * from [order 1] where a = ? and b = ?",
+        ),
+        (
+            "select a from t where b in (@p1, @p2, @p3)",
+            "select a from t where b in (?, ...)",
+        ),
+        ("set @total = 5", "set @total = ?"),
+        ("select [no end", "select [no end"),
+    ] {
+        assert_eq!(server(text), expected);
+    }
+}
+
+#[test]
 fn equal_fingerprints_share_one_allocation_and_their_number_is_bounded() {
     let mut fingerprints = Fingerprints::default();
     let first = fingerprints.statement(b"select 1", Dialect::Standard);
@@ -181,10 +230,17 @@ fn equal_fingerprints_share_one_allocation_and_their_number_is_bounded() {
     assert!(fingerprints.known.len() <= MAXIMUM_FINGERPRINTS + 1);
 }
 
+const DIALECTS: [Dialect; 5] = [
+    Dialect::Standard,
+    Dialect::Mysql,
+    Dialect::Informix,
+    Dialect::Oracle,
+    Dialect::SqlServer,
+];
+
 proptest! {
     #[test]
-    fn any_bytes_end_in_a_bounded_text(text in proptest::collection::vec(any::<u8>(), 0..4096), dialect in any::<bool>()) {
-        let dialect = if dialect { Dialect::Mysql } else { Dialect::Standard };
+    fn any_bytes_end_in_a_bounded_text(text in proptest::collection::vec(any::<u8>(), 0..4096), dialect in proptest::sample::select(DIALECTS.to_vec())) {
         let fingerprint = Fingerprints::default().statement(&text, dialect);
         prop_assert!(fingerprint.len() <= 3 * (MAXIMUM_LENGTH + 4096));
     }
