@@ -2,7 +2,7 @@
 
 use super::software::Software;
 use crate::fact::Fact;
-use model::{ConnectionId, ConnectionMap, Endpoint};
+use model::{ConnectionId, ConnectionMap, Endpoint, Timestamp};
 use std::collections::HashMap;
 use std::net::IpAddr;
 use std::sync::Arc;
@@ -10,11 +10,14 @@ use std::sync::Arc;
 /// The connections of a run, bounded.
 #[derive(Debug, Default)]
 pub(super) struct Clients {
-    /// Of connections that were opened after another of the same two hosts was closed: nothing. Others are not in it.
-    reopened: ConnectionMap<()>,
-    pairs: HashMap<(IpAddr, Endpoint), bool>,
+    opened: ConnectionMap<(Pair, Timestamp)>,
+    /// When the first connection of a client host and a server ended.
+    first_ended: HashMap<Pair, Timestamp>,
     introduced: ConnectionMap<Introduced>,
 }
+
+/// A client's host and a server.
+type Pair = (IpAddr, Endpoint);
 
 /// How a client introduced itself, and what it is.
 #[derive(Debug, Clone)]
@@ -31,18 +34,21 @@ impl Clients {
         match fact {
             Fact::Opened {
                 connection,
+                at,
                 client,
                 server,
-                ..
             } => {
-                let closed_before = self.pairs.get(&(client.address, *server)) == Some(&true);
-                if closed_before && self.reopened.len() < MOST_CONNECTIONS {
-                    self.reopened.insert(*connection, ());
+                if self.opened.len() < MOST_CONNECTIONS {
+                    self.opened.insert(*connection, ((client.address, *server), *at));
                 }
             }
             Fact::Closed(outcome) => {
-                if self.pairs.len() < MOST_CONNECTIONS {
-                    self.pairs.insert((outcome.client.address, outcome.server), true);
+                let pair = (outcome.client.address, outcome.server);
+                let ended = outcome.at.after(outcome.duration);
+                if let Some(first) = self.first_ended.get_mut(&pair) {
+                    *first = ended.min(*first);
+                } else if self.first_ended.len() < MOST_CONNECTIONS {
+                    self.first_ended.insert(pair, ended);
                 }
                 if outcome.decoding.protocol.is_database() && self.introduced.len() < MOST_CONNECTIONS {
                     self.introduced.insert(
@@ -58,9 +64,12 @@ impl Clients {
         }
     }
 
-    /// Whether an earlier connection of the same client host to the same server had been closed before it was opened.
+    /// Whether an earlier connection of the same client host to the same server had ended before it was opened, as far as the end of
+    /// that is known by now: a capture tells it a little later.
     pub(super) fn is_reopened(&self, connection: ConnectionId) -> bool {
-        self.reopened.contains_key(&connection)
+        self.opened
+            .get(&connection)
+            .is_some_and(|(pair, at)| self.first_ended.get(pair).is_some_and(|ended| ended < at))
     }
 
     /// Who is on the client's side of a connection that is closed.

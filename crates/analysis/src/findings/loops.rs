@@ -58,8 +58,23 @@ impl Loop {
     }
 }
 
+/// Hands over every loop of every connection that is waste.
+pub(super) fn each(look: &mut Look<'_>, take: fn(&mut Look<'_>, Loop, Evidence)) {
+    let mut number = 0;
+    while let Some(lane) = look.lane(number) {
+        number += 1;
+        let mut from = lane.start;
+        while let Some(found) = next(&look.turns.all, from, lane.end) {
+            from = found.all().end;
+            if let Some(evidence) = evidence(look, found, lane.start) {
+                take(look, found, evidence);
+            }
+        }
+    }
+}
+
 /// The next loop in `turns` from `from` on; a transaction's end ends a loop too.
-pub(super) fn next(turns: &[Turn], from: usize, end: usize) -> Option<Loop> {
+fn next(turns: &[Turn], from: usize, end: usize) -> Option<Loop> {
     (from..end).find_map(|start| {
         (1..=LONGEST_PERIOD).find_map(|period| {
             let rounds = rounds(turns, start, end, period);
@@ -90,7 +105,7 @@ fn rounds(turns: &[Turn], start: usize, end: usize, period: usize) -> usize {
 }
 
 /// Whether the loop is waste of a program's, and how sure that is.
-pub(super) fn evidence(look: &Look<'_>, found: Loop, lane_start: usize) -> Option<Evidence> {
+fn evidence(look: &Look<'_>, found: Loop, lane_start: usize) -> Option<Evidence> {
     let turns = look.turns.all.get(found.all())?;
     if look.is_one_piece() || turns.iter().all(|turn| turn.is_open) {
         return Some(Evidence::Sure);

@@ -16,23 +16,14 @@ use model::FindingKind;
 use std::ops::Range;
 
 pub(super) fn look(look: &mut Look<'_>) {
+    loops::each(look, of_loop);
+    if !look.is_one_piece() {
+        return;
+    }
     let mut number = 0;
     while let Some(lane) = look.lane(number) {
         number += 1;
-        of_loops(look, &lane);
-        if look.is_one_piece() {
-            scattered(look, lane);
-        }
-    }
-}
-
-fn of_loops(look: &mut Look<'_>, lane: &Range<usize>) {
-    let mut from = lane.start;
-    while let Some(found) = loops::next(&look.turns.all, from, lane.end) {
-        from = found.all().end;
-        if let Some(evidence) = loops::evidence(look, found, lane.start) {
-            of_loop(look, found, evidence);
-        }
+        scattered(look, lane);
     }
 }
 

@@ -8,29 +8,16 @@ use super::look::Look;
 use super::loops::{self, Evidence, Loop};
 use crate::verb::Verb;
 use model::FindingKind;
-use std::ops::Range;
 
 /// What drivers send at once at most: the least of the usual limits of a statement (MariaDB's `max_allowed_packet`).
 const MOST_AT_ONCE: u64 = 16 << 20;
 
 pub(super) fn look(look: &mut Look<'_>) {
-    let mut number = 0;
-    while let Some(lane) = look.lane(number) {
-        number += 1;
-        of_lane(look, &lane);
-    }
-}
-
-fn of_lane(look: &mut Look<'_>, lane: &Range<usize>) {
-    let mut from = lane.start;
-    while let Some(found) = loops::next(&look.turns.all, from, lane.end) {
-        from = found.all().end;
-        if let Some(evidence) = loops::evidence(look, found, lane.start) {
-            for place in 0..found.period {
-                of_place(look, found, place, evidence);
-            }
+    loops::each(look, |look, found, evidence| {
+        for place in 0..found.period {
+            of_place(look, found, place, evidence);
         }
-    }
+    });
 }
 
 fn of_place(look: &mut Look<'_>, found: Loop, place: usize, evidence: Evidence) {

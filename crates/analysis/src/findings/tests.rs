@@ -439,7 +439,7 @@ fn connections_made_anew_for_little_work_are_reconnects() {
         let (client, server) = (endpoint(40_000), endpoint(5432));
         findings.fact(&Fact::Opened {
             connection: ConnectionId(id),
-            at: Timestamp::default(),
+            at: Timestamp::from_nanos(u64::from(id) * 1_000_000_000),
             client,
             server,
         });
@@ -451,7 +451,9 @@ fn connections_made_anew_for_little_work_are_reconnects() {
                 exchange.fingerprint = (phase == Phase::Work).then(|| LOOKUP.into());
             });
         }
-        findings.fact(&Fact::Closed(outcome(id, Protocol::Postgres, Some("psql"))));
+        let mut closed = outcome(id, Protocol::Postgres, Some("psql"));
+        closed.at = Timestamp::from_nanos(u64::from(id) * 1_000_000_000);
+        findings.fact(&Fact::Closed(closed));
         findings.operation(&Operation {
             id: u64::from(id),
             ..made.operation(Connection)
