@@ -1,4 +1,5 @@
 # make demo   builds longwire and shows its whole story; needs a C compiler and Rust
+# make jdbc   builds longwire-jdbc.jar, which JDBC drivers are reached through (ping, load, tune with --driver)
 # make test   all checks: formatting, lints, every test (real servers included), licences and advisories
 #
 # make lab-wordpress, lab-bulk, lab-pgbench, lab-compression   the labs of labs/, measured beside predicted; as root, or (but for
@@ -8,7 +9,7 @@
 
 export PATH := $(PATH):$(HOME)/.cargo/bin
 
-.PHONY: demo test bench-read lab-wordpress lab-bulk lab-pgbench lab-compression bench-link bench-echo bench-tunnel
+.PHONY: demo jdbc test bench-read lab-wordpress lab-bulk lab-pgbench lab-compression bench-link bench-echo bench-tunnel
 
 demo:
 	scripts/setup.sh demo
@@ -16,8 +17,13 @@ demo:
 	@echo
 	@"$${CARGO_TARGET_DIR:-target}"/release/longwire demo --html "$${CARGO_TARGET_DIR:-target}"/longwire-demo.html
 
+jdbc:
+	scripts/setup.sh jdbc
+	mvn --quiet --batch-mode --file bridges/jdbc/pom.xml package
+
 test:
 	scripts/setup.sh test
+	mvn --quiet --batch-mode --file bridges/jdbc/pom.xml package
 	cargo fmt --all --check
 	cargo clippy --workspace --all-targets --locked -- -D warnings
 	. scripts/capture-right.sh && cargo test --workspace --locked --no-fail-fast

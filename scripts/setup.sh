@@ -1,5 +1,5 @@
 #!/bin/sh
-# setup.sh demo|test|bench|lab|lab-wordpress|lab-compression: checks that what the build, the tests or the benchmarks need is here, and installs the
+# setup.sh demo|jdbc|test|bench|lab|lab-wordpress|lab-compression: checks that what the build, the tests or the benchmarks need is here, and installs the
 # Debian packages that are missing. Starts no service, touches none that runs.
 set -eu
 cd "$(dirname "$0")/.."
@@ -7,12 +7,13 @@ cd "$(dirname "$0")/.."
 main() {
     case "$1" in
         demo) install_missing build ;;
+        jdbc) install_missing java; return ;;
         test) install_missing build servers browser java ;;
         bench) install_missing build servers peers ssh ;;
         lab) install_missing build servers ;;
         lab-wordpress) install_missing build servers wordpress ;;
         lab-compression) install_missing build servers ssh ;;
-        *) echo "usage: scripts/setup.sh demo|test|bench|lab|lab-wordpress|lab-compression" >&2; exit 2 ;;
+        *) echo "usage: scripts/setup.sh demo|jdbc|test|bench|lab|lab-wordpress|lab-compression" >&2; exit 2 ;;
     esac
     require_rust "$1"
 }

@@ -242,13 +242,14 @@ impl Bridge {
 
     /// Why nothing comes any more. What was said on the way out is waited for a moment.
     fn died(&self) -> BridgeError {
-        let status = (0..REAPS).find_map(|_| {
-            let ended = self.child().try_wait();
-            if !matches!(ended, Ok(Some(_))) {
-                std::thread::sleep(REAP);
+        let mut status = None;
+        for _ in 0..REAPS {
+            status = self.child().try_wait().ok().flatten();
+            if status.is_some() && self.tail.is_over() {
+                break;
             }
-            ended.ok().flatten()
-        });
+            std::thread::sleep(REAP);
+        }
         BridgeError::Died {
             status: status.map_or_else(|| "its output was closed".to_owned(), |status| status.to_string()),
             said: self.tail.told(),

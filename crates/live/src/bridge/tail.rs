@@ -3,12 +3,14 @@
 use crate::session::without_values;
 use std::io::Read;
 use std::process::ChildStderr;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 
 /// The last of what was said.
 #[derive(Debug, Clone, Default)]
 pub(super) struct Tail {
     bytes: Arc<Mutex<Vec<u8>>>,
+    is_over: Arc<AtomicBool>,
 }
 
 impl Tail {
@@ -17,13 +19,19 @@ impl Tail {
         let mut buffer = [0; 4096];
         while let Ok(count) = stderr.read(&mut buffer) {
             if count == 0 {
-                return;
+                break;
             }
             let mut bytes = self.bytes.lock().unwrap_or_else(PoisonError::into_inner);
             bytes.extend(buffer.iter().take(count));
             let beyond = bytes.len().saturating_sub(KEPT);
             bytes.drain(..beyond);
         }
+        self.is_over.store(true, Ordering::Release);
+    }
+
+    /// Whether all was said.
+    pub(super) fn is_over(&self) -> bool {
+        self.is_over.load(Ordering::Acquire)
     }
 
     /// Whether `text` is in it.

@@ -197,11 +197,13 @@ impl<'a> JdbcBench<'a> {
         value: Option<u64>,
         address: Option<SocketAddr>,
         weigh: bool,
-    ) -> Result<Executed, TuneError> {
+        passed: &dyn Fn() -> [u64; 2],
+    ) -> Result<(Executed, [u64; 2]), TuneError> {
         let ready = self.prepared.as_ref().ok_or(TuneError::NotPrepared)?;
         let (shape, columns) = (ready.shape.clone(), ready.columns.clone());
         let mut connection = self.open(recipe, value, address)?;
         let wait = self.wait();
+        let before = passed();
         let done = match recipe.doing {
             Doing::Insert(how) => connection.insert(
                 &Insert {
@@ -236,8 +238,12 @@ impl<'a> JdbcBench<'a> {
                 connection.update(&update, wait)?
             }
         };
+        let after = passed();
         connection.close(wait)?;
-        Ok(done)
+        Ok((
+            done,
+            [0, 1].map(|way: usize| after[way].saturating_sub(before[way])),
+        ))
     }
 
     /// What the job brought is right, and the tables are as they were.
@@ -266,12 +272,13 @@ impl<'a> JdbcBench<'a> {
     }
 
     fn tried(&mut self, trial: &Trial<'_>, recipe: &Recipe) -> Result<TrialOutcome, TuneError> {
-        let done = match &trial.watch {
-            None => self.job(recipe, trial.value, trial.address, false)?,
+        let unseen = || [0; 2];
+        let (done, passed) = match &trial.watch {
+            None => self.job(recipe, trial.value, trial.address, false, &unseen)?,
             Some(watch) => {
                 let behind = self.behind(trial.address)?;
-                watching::through(behind, watch, |address| {
-                    self.job(recipe, trial.value, Some(address), false)
+                watching::through(behind, watch, |address, passed| {
+                    self.job(recipe, trial.value, Some(address), false, passed)
                 })??
             }
         };
@@ -279,7 +286,7 @@ impl<'a> JdbcBench<'a> {
         let weighed = trial.watch.is_some() && trial.address.is_none() && recipe.holds_rows();
         let heap = match weighed {
             true => {
-                let again = self.job(recipe, trial.value, None, true)?;
+                let (again, _) = self.job(recipe, trial.value, None, true, &unseen)?;
                 self.checked(recipe, &again)?;
                 again.heap
             }
@@ -288,6 +295,7 @@ impl<'a> JdbcBench<'a> {
         Ok(TrialOutcome {
             duration: done.duration,
             rows,
+            payload_bytes: trial.watch.is_some().then_some(passed),
             client_memory: heap.map(ByteCount::from_bytes),
             ..TrialOutcome::default()
         })

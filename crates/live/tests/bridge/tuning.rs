@@ -158,6 +158,15 @@ fn mysqls_driver_sends_a_batch_as_one_statement_or_row_by_row() {
         Some(40),
     );
     assert_eq!(apart - together, 58, "60 statements, and 2");
+    let fetch = way(&prepared, Job::Select, "fetch size");
+    let (small, often) = watched(&mut bench, fetch, Some(10));
+    let (_, seldom) = watched(&mut bench, fetch, Some(80));
+    assert!(
+        (8..=10).contains(&(often - seldom)),
+        "{often} and {seldom}: 10 fetches, and 2"
+    );
+    let [_, brought] = small.payload_bytes.unwrap();
+    assert!((32_200..40_000).contains(&brought), "{brought}");
     bench.clean_up().unwrap();
     let left = server.sql("show databases like 'longwire%'");
     assert_eq!(left.trim(), "");

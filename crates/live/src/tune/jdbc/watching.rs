@@ -12,11 +12,11 @@ use std::sync::mpsc::{Sender, channel};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
-/// Runs `job` with the address of a relay in front of `server` and shows `watch` all that passes before it returns.
+/// Runs `job` with the address of a relay, which also tells the payload bytes so far, in front of `server` and shows `watch` all that passes before it returns.
 pub(super) fn through<T>(
     server: Target,
     watch: &Watch<'_>,
-    job: impl FnOnce(SocketAddr) -> T,
+    job: impl FnOnce(SocketAddr, &dyn Fn() -> [u64; 2]) -> T,
 ) -> Result<T, TuneError> {
     let refused = |error| TuneError::Session(SessionError::Connect(error));
     let (sender, seen) = channel();
@@ -38,7 +38,12 @@ pub(super) fn through<T>(
                 observer.event(id, event.as_event());
             }
         });
-        let done = job(relay.local_addr());
+        let passed = || {
+            // What the driver has just been given the relay counts a moment later.
+            std::thread::sleep(A_MOMENT);
+            relay.counters().payload_bytes
+        };
+        let done = job(relay.local_addr(), &passed);
         relay.stop(GRACE);
         Ok(done)
     })
@@ -132,3 +137,4 @@ impl Seen {
 
 /// For the driver's connection to be closed, which it was asked for.
 const GRACE: Duration = Duration::from_secs(2);
+const A_MOMENT: Duration = Duration::from_millis(5);
