@@ -7,7 +7,7 @@
 # what was measured there.
 #
 # BENCH_ROWS (32000), BENCH_SELECT_ROWS (117158), BENCH_ROW_BYTES (322), BENCH_LINK (rtt=1ms) change the run. About 8 minutes, never more
-# than 25: whatever takes longer is ended.
+# than 40: each of the six runs is ended after six minutes.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
@@ -29,7 +29,7 @@ main() {
     trap 'rm -rf "$scratch"' EXIT
     results=measurements/$(date -u +%F)-$(nproc)cpu-linux-$(uname -r | cut -d- -f1)
     mkdir -p "$results"
-    echo "about 8 minutes, at most 25" >&2
+    echo "about 8 minutes, at most 40" >&2
     {
         echo "longwire $("$longwire" --version | cut -d' ' -f2), $(nproc) processors, load $(cut -d' ' -f1-3 /proc/loadavg), $(date -u +%FT%TZ)"
         database PostgreSQL "postgres://$PGUSER:$PGPASSWORD@127.0.0.1:$PGPORT/$PGDATABASE"

@@ -52,7 +52,7 @@ pub use progress::{Progress, progress_line};
 pub use read::{read_view, summary_line};
 pub use rows::rows_view;
 pub use split::{SplitReport, split_view};
-pub(crate) use tune::factor;
+pub(crate) use tune::{NO_DIFFERENCE, factor};
 pub use tune::{TuneDetail, TuneReport, TuneRuns, tune_view};
 pub use tunnel::tunnel_view;
 pub use tunnel_metrics::tunnel_metrics;

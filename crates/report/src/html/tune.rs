@@ -5,7 +5,7 @@ mod chart;
 use super::header;
 use super::markup::{DASH, Escaped, count, counted, small_print, time};
 use super::notes;
-use crate::text::{TuneReport, factor};
+use crate::text::{NO_DIFFERENCE, TuneReport, factor};
 use model::{ByteCount, Conditions, Job, Recommendation, TrialSource, Tuned, format_duration};
 use std::fmt::Write;
 use std::io;
@@ -75,7 +75,7 @@ fn recommended(report: &TuneReport, one: &Recommendation, out: &mut String) {
     let setting = report
         .setting(one.job, &one.way, one.value)
         .map_or_else(String::new, |setting| format!(", {setting}"));
-    let stake = match one.worst_way == one.way {
+    let stake = match one.worst_way == one.way || one.ratio() < NO_DIFFERENCE {
         true => String::new(),
         false => format!(
             "; {} takes {} times as long",

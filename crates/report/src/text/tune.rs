@@ -320,7 +320,7 @@ fn recommended(report: &TuneReport, job: Job, style: &Style, out: &mut String) {
 }
 
 fn at_stake(one: &Recommendation) -> String {
-    if one.worst_way == one.way {
+    if one.worst_way == one.way || one.ratio() < NO_DIFFERENCE {
         return String::new();
     }
     format!(
@@ -353,4 +353,6 @@ fn closing(report: &TuneReport, style: &Style, out: &mut String) {
     }
 }
 
+/// Below this nothing is at stake.
+pub(crate) const NO_DIFFERENCE: f64 = 1.05;
 const SIGNS: [char; 8] = ['▁', '▂', '▃', '▄', '▅', '▆', '▇', '█'];
