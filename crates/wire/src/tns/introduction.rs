@@ -20,6 +20,12 @@ pub(super) fn driver(login: &[u8]) -> Option<&[u8]> {
     (!name.is_empty() && !name.iter().any(|byte| matches!(byte, b'/' | b'\\'))).then_some(name)
 }
 
+/// Whether this is the step of a login that proves who the client is, in which drivers name themselves.
+pub(super) fn is_last(login: &[u8]) -> bool {
+    const KEY: &[u8] = b"AUTH_PASSWORD";
+    login.windows(KEY.len()).any(|window| window == KEY)
+}
+
 /// The server's version, as the answer to a login has it.
 pub(super) fn server_version(answer: &[u8]) -> Option<String> {
     let number = value(answer, b"AUTH_VERSION_NO")?;

@@ -42,6 +42,8 @@ pub(super) struct Session {
     calls: Calls,
     cursors: HashMap<u32, Cursor>,
     next_statement: u32,
+    /// What CONNECT names, in case the login names no driver.
+    program: Option<String>,
 }
 
 /// Packets that are not handed out yet.
@@ -244,20 +246,16 @@ impl Session {
 
     fn tell_request(&mut self, held: &Held, said: &[u8], goes_on: bool, sink: &mut Sink<'_>) {
         if held.kind == packet::CONNECT {
-            let program = introduction::program(said);
-            let content = program
-                .as_ref()
-                .map_or(Content::Other, |program| Content::Client {
-                    text: program.as_bytes(),
-                });
+            self.program = introduction::program(said);
             self.owe(Due::of(Phase::Connect, Asks::Connection), goes_on);
-            return sink(held.request(Role::Request, Phase::Connect, content));
+            return sink(held.request(Role::Request, Phase::Connect, Content::Other));
         }
         match self.calls.read(said) {
             Call::Login => {
                 self.owe(Due::of(Phase::Login, Asks::Login), goes_on);
-                let driver = introduction::driver(said);
-                let content = driver.map_or(Content::Other, |text| Content::Client { text });
+                let program = self.program.as_deref().filter(|_| introduction::is_last(said));
+                let client = introduction::driver(said).or(program.map(str::as_bytes));
+                let content = client.map_or(Content::Other, |text| Content::Client { text });
                 sink(held.request(Role::Request, Phase::Login, content));
             }
             Call::Services => {
