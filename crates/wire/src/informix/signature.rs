@@ -54,26 +54,32 @@ fn old_login(bytes: &[u8]) -> Verdict {
     }
 }
 
-/// A message that is not the end of a group, and another behind it.
+/// A message that is not the end of a group, and another behind it. Goes byte by byte, so that what is found does not depend
+/// on what else is there.
 fn middle(direction: Direction, bytes: &[u8]) -> Verdict {
+    let sample = bytes.get(..SAMPLE).unwrap_or(bytes);
     let mut scan = Scan::new(direction);
-    let mut input = Input::seen(Timestamp::default(), bytes.get(..SAMPLE).unwrap_or(bytes));
-    let mut known = 0;
-    loop {
-        let begun = input.bytes();
-        let ended = scan.advance(&mut input, Features::default());
-        if scan.kind() != Kind::Coded || !plausible(direction, &scan, begun) {
+    let (mut begun, mut before) = (0, 0);
+    for (place, byte) in sample.chunks(1).enumerate() {
+        let ended = scan.advance(&mut Input::seen(Timestamp::default(), byte), Features::default());
+        let message = sample.get(begun..=place).unwrap_or_default();
+        if scan.kind() != Kind::Coded || !plausible(direction, &scan, message) {
             return Verdict::Never;
         }
-        let code = scan.code();
-        known += u8::from(code.is_some_and(|code| code != EOT || known > 0));
-        match (known, code) {
-            (2.., _) => return Verdict::Plausible,
-            _ if ended => scan.ended(),
-            (1, Some(COMMAND | PREPARE)) if begun.len() >= STATEMENT_SAMPLE => return Verdict::Plausible,
-            _ if bytes.len() >= SAMPLE => return Verdict::Never,
-            _ => return Verdict::More,
+        let known = before + u8::from(scan.code().is_some_and(|code| code != EOT || before > 0));
+        let is_statement = matches!(scan.code(), Some(COMMAND | PREPARE));
+        if known > 1 || (is_statement && message.len() >= STATEMENT_SAMPLE) {
+            return Verdict::Plausible;
         }
+        if ended {
+            scan.ended();
+            (begun, before) = (place + 1, known);
+        }
+    }
+    if bytes.len() < SAMPLE {
+        Verdict::More
+    } else {
+        Verdict::Never
     }
 }
 
@@ -114,7 +120,7 @@ mod tests {
 
     #[test]
     fn verdicts_do_not_change_with_more_bytes() {
-        let samples: [(Direction, &[u8], Verdict); 12] = [
+        let samples: [(Direction, &[u8], Verdict); 13] = [
             (
                 ClientToServer,
                 b"\x01\x8d\x01\x3c\0\0\0\x64\0\x65\0\0",
@@ -141,6 +147,11 @@ mod tests {
             ),
             (ClientToServer, b"\0\0\0\x08\x04\xd2\x16\x2f", Verdict::Never),
             (ServerToClient, b"\0\x0c\xfa\xfa", Verdict::Never),
+            (
+                ClientToServer,
+                b"\0\x01\0\0\0\0\0\x12update t set v = 1\xfa\xfa",
+                Verdict::Plausible,
+            ),
             (ServerToClient, b"\0\x0e\0\0\x7f\xff\xff\xff", Verdict::Never),
             (ServerToClient, b"SSH-2.0-OpenSSH\r\n", Verdict::Never),
         ];
