@@ -22,9 +22,6 @@ pub struct ProgramRun {
     pub packets: Option<[u64; 2]>,
     /// Most memory that one of its processes had; absent where it cannot be told.
     pub client_memory: Option<ByteCount>,
-    /// Most memory that the server's processes of its connections had of their own, as it was seen while the program ran; absent
-    /// where the server is not on this host or was not seen.
-    pub server_memory: Option<ByteCount>,
 }
 
 impl ProgramRun {

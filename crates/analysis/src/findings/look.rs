@@ -162,7 +162,7 @@ impl Look<'_> {
     pub(super) fn is_one_piece(&self) -> bool {
         matches!(
             self.operation.kind,
-            OperationKind::Http | OperationKind::Transaction
+            OperationKind::Http | OperationKind::Transaction | OperationKind::Marked
         )
     }
 

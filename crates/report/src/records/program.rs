@@ -42,8 +42,6 @@ struct Counts {
     mean_packet_bytes: Option<u64>,
     #[serde(skip_serializing_if = "Option::is_none")]
     client_memory_bytes: Option<u64>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    server_memory_bytes: Option<u64>,
 }
 
 impl Counts {
@@ -58,7 +56,6 @@ impl Counts {
             server_packets: run.packets.map(|[_, server]| server),
             mean_packet_bytes: run.mean_packet().map(ByteCount::as_bytes),
             client_memory_bytes: run.client_memory.map(ByteCount::as_bytes),
-            server_memory_bytes: run.server_memory.map(ByteCount::as_bytes),
         }
     }
 }

@@ -94,8 +94,7 @@ fn distance(report: &ProgramReport, link: Option<&Arc<str>>, style: &Style, out:
         "packets",
         "mean packet",
         "bytes",
-        "client",
-        "server",
+        "memory",
         "failed",
     ]);
     for tuned in report.tuned.iter().filter(|tuned| tuned.link.as_ref() == link) {
@@ -104,12 +103,11 @@ fn distance(report: &ProgramReport, link: Option<&Arc<str>>, style: &Style, out:
     table.render(style, out);
 }
 
-fn cells(tuned: &ProgramTuned) -> [String; 12] {
+fn cells(tuned: &ProgramTuned) -> [String; 11] {
     let typical = tuned.typical.as_ref();
     let told = |tell: &dyn Fn(&ProgramRun) -> Option<String>| {
         typical.and_then(tell).unwrap_or_else(|| DASH.to_owned())
     };
-    let memory = |memory: Option<ByteCount>| memory.map(|memory| memory.to_string());
     [
         tuned.setting.to_string(),
         duration_or_dash(tuned.spread.p50),
@@ -120,8 +118,7 @@ fn cells(tuned: &ProgramTuned) -> [String; 12] {
         told(&|run| run.packets.map(|[up, down]| (up + down).to_string())),
         told(&|run| run.mean_packet().map(|size| size.to_string())),
         told(&|run| Some(ByteCount::from_bytes(run.payload_bytes.iter().sum()).to_string())),
-        told(&|run| memory(run.client_memory)),
-        told(&|run| memory(run.server_memory)),
+        told(&|run| run.client_memory.map(|memory| memory.to_string())),
         match tuned.failed {
             0 => DASH.to_owned(),
             failed => failed.to_string(),

@@ -888,7 +888,6 @@ pub fn program() -> ProgramReport {
                     payload_bytes: [9_120, 131_020],
                     packets: Some([214, 233]),
                     client_memory: Some(ByteCount::from_bytes(61_200_000)),
-                    server_memory: Some(ByteCount::from_bytes(1_310_720)),
                 },
             ),
             tuned(
@@ -903,7 +902,6 @@ pub fn program() -> ProgramReport {
                     payload_bytes: [812, 126_400],
                     packets: Some([30, 96]),
                     client_memory: Some(ByteCount::from_bytes(62_100_000)),
-                    server_memory: None,
                 },
             ),
         ],
