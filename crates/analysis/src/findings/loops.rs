@@ -110,7 +110,7 @@ fn evidence(look: &Look<'_>, found: Loop, lane_start: usize) -> Option<Evidence>
     if look.is_one_piece() || turns.iter().all(|turn| turn.is_open) {
         return Some(Evidence::Sure);
     }
-    let pause = median_gap(turns);
+    let pause = median_pause(turns, found.period);
     let rounds = found.rounds as u64;
     let parent = parent_rows(look, found, lane_start);
     if pause <= LONGEST_PAUSE && parent.is_some_and(|rows| rows.abs_diff(rounds) <= 1 + rounds / 10) {
@@ -132,14 +132,18 @@ fn parent_rows(look: &Look<'_>, found: Loop, lane_start: usize) -> Option<u64> {
     (turn.verb() == Some(Verb::Read)).then_some(exchange.rows?)
 }
 
-/// The median of the client's time before each turn but the first.
-pub(super) fn median_gap(turns: &[Turn]) -> Duration {
-    let mut gaps: Vec<Duration> = turns.iter().skip(1).map(|turn| turn.gap).collect();
-    let middle = gaps.len() / 2;
-    if gaps.is_empty() {
+/// The client's longest time before a turn in each round but the first, the median over the rounds. The longest, because a round that
+/// ends with thinking is no haste however quick its other turns are.
+pub(super) fn median_pause(turns: &[Turn], period: usize) -> Duration {
+    let rounds = turns.chunks(period).skip(1);
+    let mut pauses: Vec<Duration> = rounds
+        .map(|round| round.iter().map(|turn| turn.gap).max().unwrap_or_default())
+        .collect();
+    let middle = pauses.len() / 2;
+    if pauses.is_empty() {
         return Duration::ZERO;
     }
-    *gaps.select_nth_unstable(middle).1
+    *pauses.select_nth_unstable(middle).1
 }
 
 /// Whether the turns reply or change few rows each.

@@ -37,7 +37,7 @@ fn of_place(look: &mut Look<'_>, found: Loop, place: usize, evidence: Evidence) 
         .map(|exchange| exchange.request_bytes)
         .sum();
     let is_alone = found.period == 1;
-    let pause = loops::median_gap(&look.turns.all[found.all()]);
+    let pause = loops::median_pause(&look.turns.all[found.all()], found.period);
     let count = turns.len() as u64;
     for &turn in &turns {
         look.claim(turn);

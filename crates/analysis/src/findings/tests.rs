@@ -225,6 +225,16 @@ fn pages_on_a_kept_connection_are_no_loop() {
 }
 
 #[test]
+fn pages_that_prepare_and_ask_and_then_pause_are_no_loop() {
+    let mut made = Made::new(Protocol::Mysql);
+    for _ in 0..40 {
+        made.asks(LOOKUP, THINKING, 1)
+            .asks("select w from u where id = ?", HASTE, 1);
+    }
+    assert_eq!(made.told(Connection), []);
+}
+
+#[test]
 fn reads_of_many_rows_are_no_n_plus_one() {
     let mut made = Made::new(Protocol::Postgres);
     for _ in 0..20 {
