@@ -2,22 +2,30 @@
 
 use super::software::Software;
 use crate::fact::Fact;
-use model::{ConnectionId, ConnectionMap, Endpoint, Timestamp};
+use model::{ConnectionId, ConnectionMap, Endpoint, Phase, Timestamp};
 use std::collections::HashMap;
 use std::net::IpAddr;
 use std::sync::Arc;
+use std::time::Duration;
 
 /// The connections of a run, bounded.
 #[derive(Debug, Default)]
 pub(super) struct Clients {
-    opened: ConnectionMap<(Pair, Timestamp)>,
-    /// When the first connection of a client host and a server ended.
-    first_ended: HashMap<Pair, Timestamp>,
+    opened: ConnectionMap<Opened>,
+    /// Which connection between the two was over first, and when.
+    over: HashMap<Pair, (Timestamp, ConnectionId)>,
     introduced: ConnectionMap<Introduced>,
 }
 
 /// A client's host and a server.
 type Pair = (IpAddr, Endpoint);
+
+/// A connection's beginning.
+#[derive(Debug, Clone, Copy)]
+struct Opened {
+    at: Timestamp,
+    pair: Pair,
+}
 
 /// How a client introduced itself, and what it is.
 #[derive(Debug, Clone)]
@@ -25,6 +33,9 @@ pub(super) struct Introduced {
     pub(super) driver: Option<Arc<str>>,
     pub(super) software: Software,
 }
+
+/// How much later than the next beginning a relay on a busy machine may see an end.
+const SLACK: Duration = Duration::from_millis(5);
 
 /// Most connections of which anything is kept.
 pub(super) const MOST_CONNECTIONS: usize = 65_536;
@@ -39,17 +50,21 @@ impl Clients {
                 server,
             } => {
                 if self.opened.len() < MOST_CONNECTIONS {
-                    self.opened.insert(*connection, ((client.address, *server), *at));
+                    let pair = (client.address, *server);
+                    self.opened.insert(*connection, Opened { at: *at, pair });
+                }
+            }
+            Fact::Exchange { exchange, .. } => {
+                // A client that says goodbye is done; that the server closes is seen a round trip later.
+                if exchange.phase == Phase::Close
+                    && let Some(opened) = self.opened.get(&exchange.connection)
+                {
+                    self.note_over(opened.pair, exchange.at, exchange.connection);
                 }
             }
             Fact::Closed(outcome) => {
                 let pair = (outcome.client.address, outcome.server);
-                let ended = outcome.at.after(outcome.duration);
-                if let Some(first) = self.first_ended.get_mut(&pair) {
-                    *first = ended.min(*first);
-                } else if self.first_ended.len() < MOST_CONNECTIONS {
-                    self.first_ended.insert(pair, ended);
-                }
+                self.note_over(pair, outcome.at.after(outcome.duration), outcome.id);
                 if outcome.decoding.protocol.is_database() && self.introduced.len() < MOST_CONNECTIONS {
                     self.introduced.insert(
                         outcome.id,
@@ -60,16 +75,26 @@ impl Clients {
                     );
                 }
             }
-            Fact::Started { .. } | Fact::Exchange { .. } => {}
+            Fact::Started { .. } => {}
         }
     }
 
-    /// Whether an earlier connection of the same client host to the same server had ended before it was opened, as far as the end of
-    /// that is known by now: a capture tells it a little later.
+    fn note_over(&mut self, pair: Pair, at: Timestamp, connection: ConnectionId) {
+        if self.over.len() < MOST_CONNECTIONS || self.over.contains_key(&pair) {
+            let first = self.over.entry(pair).or_insert((at, connection));
+            if at < first.0 {
+                *first = (at, connection);
+            }
+        }
+    }
+
+    /// Whether an earlier connection of the same client host to the same server was over before it was opened.
     pub(super) fn is_reopened(&self, connection: ConnectionId) -> bool {
-        self.opened
-            .get(&connection)
-            .is_some_and(|(pair, at)| self.first_ended.get(pair).is_some_and(|ended| ended < at))
+        let Some(opened) = self.opened.get(&connection) else {
+            return false;
+        };
+        let over = self.over.get(&opened.pair);
+        over.is_some_and(|&(over, first)| first != connection && over <= opened.at.after(SLACK))
     }
 
     /// Who is on the client's side of a connection that is closed.

@@ -8,9 +8,13 @@ use super::look::Look;
 use super::loops::{self, Evidence, Loop};
 use crate::verb::Verb;
 use model::FindingKind;
+use std::time::Duration;
 
 /// What drivers send at once at most: the least of the usual limits of a statement (MariaDB's `max_allowed_packet`).
 const MOST_AT_ONCE: u64 = 16 << 20;
+
+/// A driver that sends a batch row by row pauses no longer than this between them, on a busy machine and while it collects garbage too.
+const DRIVERS_PAUSE: Duration = Duration::from_millis(5);
 
 pub(super) fn look(look: &mut Look<'_>) {
     loops::each(look, |look, found, evidence| {
@@ -48,7 +52,7 @@ fn of_place(look: &mut Look<'_>, found: Loop, place: usize, evidence: Evidence) 
         turns: count,
         saves_turns: count.saturating_sub(bytes.div_ceil(MOST_AT_ONCE).max(1)),
         evidence,
-        may_be_drivers: is_alone && pause <= loops::TIGHT,
+        may_be_drivers: is_alone && pause <= DRIVERS_PAUSE,
         ..waste
     });
 }

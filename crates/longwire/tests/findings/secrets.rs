@@ -4,8 +4,9 @@ mod conversations;
 mod forms;
 mod real;
 
-use crate::{done, longwire};
+use crate::{done, longwire, of_type, records};
 use conversations::Conversation;
+use serde_json::Value;
 use std::fmt::Write as _;
 use std::io::{Read, Write};
 use std::net::{TcpListener, TcpStream};
@@ -71,6 +72,14 @@ fn no_password_of_a_login_message_reaches_an_output() {
             passed.contains(&format!("as {form} in")),
             "nobody said it as {form}: {passed}"
         );
+    }
+    let read = records(&done(longwire(&["read", "--json"]).arg(capture.path())));
+    for protocol in [
+        "postgres", "mysql", "redis", "oracle", "informix", "drda", "tds", "http",
+    ] {
+        let connections = of_type(&read, "connection");
+        let is_of_it = |connection: &Value| connection["protocol"] == protocol;
+        assert!(connections.iter().any(is_of_it), "nobody spoke {protocol}");
     }
     for keep in [false, true] {
         let place = Place::new(folder.path(), "capture", keep);
@@ -176,7 +185,8 @@ impl Place {
             ("watch's messages".to_owned(), output.stderr),
         ];
         seen.push(("watch's page".to_owned(), read(&self.page)));
-        seen.push(("the recording".to_owned(), read(&self.recording)));
+        let recording = zstd::decode_all(&read(&self.recording)[..]).expect("it is whole");
+        seen.push(("the recording".to_owned(), recording));
         seen.extend(self.outputs_of_read(Path::new(&self.recording)));
         seen
     }

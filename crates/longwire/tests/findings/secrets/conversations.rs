@@ -34,7 +34,7 @@ pub fn all() -> Vec<Conversation> {
         },
         Conversation {
             name: "DRDA SECCHK in EBCDIC",
-            scheme: "tcp",
+            scheme: "drda",
             steps: drda(&PASSWORD.bytes().map(ebcdic).collect::<Vec<_>>()),
         },
         Conversation {
