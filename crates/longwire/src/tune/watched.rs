@@ -39,7 +39,8 @@ pub fn run(
     };
     let mut outcome = Place::here().run(workbench, of, Some(watch), limits)?;
     let job = job(&outboxes);
-    if !job.is_empty() {
+    // Who counted them itself knows what was under way when; pairing sees a wait for the server wherever it had one.
+    if outcome.turns.is_none() && !job.is_empty() {
         outcome.turns = Some(job.iter().map(|part| u64::from(part.turns)).sum());
     }
     let longer = longer(&job, links);
