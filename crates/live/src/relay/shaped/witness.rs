@@ -67,10 +67,11 @@ impl Witness {
     ) {
         let at = self.not_before(Direction::ClientToServer, self.passed_at(arrived));
         self.show_until(at);
-        if let Some(from) = recovered_since {
+        let from = recovered_since.map(|from| self.passed_at(from));
+        if let Some(from) = from.filter(|from| took_time(*from, at)) {
             self.tell(ConnectionEvent::Recovery {
                 direction: Direction::ClientToServer,
-                from: self.passed_at(from),
+                from,
                 to: at,
             });
         }
@@ -91,7 +92,7 @@ impl Witness {
     ) -> bool {
         let at = self.not_before(Direction::ServerToClient, at);
         let was_empty = self.held.is_empty();
-        if let Some(from) = recovered_since {
+        if let Some(from) = recovered_since.filter(|from| took_time(*from, at)) {
             self.held.push_back(Held {
                 at,
                 what: What::Recovery { from },
@@ -156,6 +157,11 @@ impl Witness {
     pub(super) fn begin(&mut self, at: Timestamp) {
         self.last = [at; 2];
     }
+}
+
+/// What was sent again may arrive before the lost packet was due, which waited in a longer queue: nothing waited for that.
+fn took_time(from: Timestamp, to: Timestamp) -> bool {
+    from < to
 }
 
 #[cfg(test)]
