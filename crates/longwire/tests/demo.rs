@@ -80,7 +80,7 @@ fn the_story_names_the_finding_proves_the_remedy_and_leaves_a_page_again_and_aga
     for _ in 0..2 {
         let (text, _) = demo(directory.path(), &[]);
         for words in [
-            "N+1",
+            "n+1: this statement",
             "select name from authors where id = ?",
             "proved over an emulated link",
             "at 40.0 ms, measured:",

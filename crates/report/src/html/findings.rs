@@ -50,7 +50,7 @@ fn row(finding: &Finding, out: &mut String) {
             let _ = write!(out, "{}", Escaped(&finding.operation_name));
         }
     }
-    let _ = write!(out, "<br><small>{}</small></th>", Escaped(&finding.remedy));
+    let _ = write!(out, "<div><small>{}</small></div></th>", Escaped(&finding.remedy));
     for saving in &finding.savings {
         let saves = match saving.saves.is_zero() {
             true => DASH.to_owned(),
