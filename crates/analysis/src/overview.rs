@@ -119,6 +119,10 @@ impl Overview {
         let outcome = &mut statement.outcome;
         outcome.calls += u64::from(exchange.executions);
         outcome.turns += u64::from(exchange.turns);
+        let asked = &exchange.asked;
+        outcome.fetches += u64::from(asked.fetches);
+        outcome.fetch_rows = asked.fetch_rows.filter(|&rows| rows > 0).or(outcome.fetch_rows);
+        outcome.fetch_bytes = asked.fetch_bytes.or(outcome.fetch_bytes);
         outcome.request_bytes += exchange.request_bytes;
         outcome.reply_bytes += exchange.reply_bytes;
         outcome.total += waited.total;
@@ -191,6 +195,9 @@ impl Statement {
             fingerprint,
             calls: 0,
             turns: 0,
+            fetches: 0,
+            fetch_rows: None,
+            fetch_bytes: None,
             rows: None,
             request_bytes: 0,
             reply_bytes: 0,

@@ -104,6 +104,13 @@ pub struct StatementOutcome {
     pub calls: u64,
     /// Turns they cost.
     pub turns: u64,
+    /// Messages that asked for rows of a result in parts (of an execution that asks for its first rows in a message of its own,
+    /// that one too).
+    pub fetches: u64,
+    /// Rows that the last of them asked for at most, or of an execution; absent where the client asks for all, or in bytes.
+    pub fetch_rows: Option<u32>,
+    /// Bytes of rows, likewise (Informix's FET_BUF_SIZE, DRDA's QRYBLKSZ).
+    pub fetch_bytes: Option<u32>,
     /// Rows returned or affected; absent where the protocol did not tell.
     pub rows: Option<u64>,
     /// Payload bytes of the requests.

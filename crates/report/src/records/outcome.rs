@@ -93,6 +93,11 @@ pub(super) struct StatementRecord<'a> {
     fingerprint: &'a str,
     calls: u64,
     turns: u64,
+    fetches: u64,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    fetch_rows: Option<u32>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    fetch_bytes: Option<u32>,
     #[serde(skip_serializing_if = "Option::is_none")]
     rows: Option<u64>,
     request_bytes: u64,
@@ -112,6 +117,9 @@ impl<'a> StatementRecord<'a> {
             fingerprint: &statement.fingerprint,
             calls: statement.calls,
             turns: statement.turns,
+            fetches: statement.fetches,
+            fetch_rows: statement.fetch_rows,
+            fetch_bytes: statement.fetch_bytes,
             rows: statement.rows,
             request_bytes: statement.request_bytes,
             reply_bytes: statement.reply_bytes,

@@ -178,7 +178,9 @@ fn statements_table(statements: &[StatementOutcome]) -> Table {
     statements.sort_by_key(|statement| Reverse((statement.turns, statement.total)));
     statements.truncate(SHOWN_ROWS);
     let with_errors = statements.iter().any(|statement| statement.errors > 0);
+    let with_fetches = statements.iter().any(|statement| statement.fetches > 0);
     let mut headings = vec!["statements by turns", "turns", "calls"];
+    headings.extend(with_fetches.then_some("fetches"));
     headings.extend(with_errors.then_some("errors"));
     headings.extend(["time", "network", "server", "p50", "p99", "rows", "bytes"]);
     let mut table = Table::new(headings);
@@ -189,6 +191,7 @@ fn statements_table(statements: &[StatementOutcome]) -> Table {
             statement.turns.to_string(),
             statement.calls.to_string(),
         ];
+        cells.extend(with_fetches.then(|| fetches(statement)));
         cells.extend(with_errors.then(|| statement.errors.to_string()));
         cells.extend([
             format_duration(statement.total),
@@ -202,6 +205,17 @@ fn statements_table(statements: &[StatementOutcome]) -> Table {
         table.row(cells);
     }
     table
+}
+
+/// How many fetches there were, and what the last one asked for at most.
+fn fetches(statement: &StatementOutcome) -> String {
+    let count = statement.fetches;
+    match (statement.fetch_rows, statement.fetch_bytes) {
+        _ if count == 0 => count.to_string(),
+        (Some(rows), _) => format!("{count} of {rows} rows"),
+        (None, Some(bytes)) => format!("{count} of {bytes} B"),
+        (None, None) => count.to_string(),
+    }
 }
 
 fn connections_table(connections: &[ConnectionOutcome]) -> Table {

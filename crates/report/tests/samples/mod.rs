@@ -282,6 +282,9 @@ pub fn statement(fingerprint: &str, calls: u64, turns: u64) -> StatementOutcome 
         fingerprint: fingerprint.into(),
         calls,
         turns,
+        fetches: 0,
+        fetch_rows: Some(100),
+        fetch_bytes: Some(32_767),
         rows: Some(calls * 2),
         request_bytes: calls * 66,
         reply_bytes: calls * 1_812,
@@ -931,6 +934,7 @@ pub fn tune() -> TuneReport {
     };
     let typical = model::TrialOutcome {
         duration: micros(2_950_000),
+        span: None,
         rows: 32_000,
         turns: Some(252),
         packets: Some([7_420, 4_011]),
