@@ -1,6 +1,6 @@
 //! Tuning: one job done in every way that a driver offers, with every setting, at every distance.
 
-use crate::{ByteCount, Distribution, ParseQuantityError};
+use crate::{ByteCount, Distribution, ParseQuantityError, Timestamp};
 use std::fmt;
 use std::str::FromStr;
 use std::sync::Arc;
@@ -111,6 +111,9 @@ impl KnobUnit {
 pub struct TrialOutcome {
     /// From the job's first byte (of its transaction) to its last, by the clock nearest to the work: the client's own.
     pub duration: Duration,
+    /// When the job began and ended, on the timeline of whoever watched it; absent when nobody did, or where it shows in what was
+    /// seen.
+    pub span: Option<[Timestamp; 2]>,
     /// Rows inserted, fetched or updated, counted at the end.
     pub rows: u64,
     /// Turns of the job; absent where they were not counted in this run.

@@ -21,6 +21,7 @@ use std::net::SocketAddr;
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 use std::time::Duration;
+use watching::Passed;
 
 /// A workbench of a driver's. Its scratch schema is `longwire_tune_` and a suffix; where a user has but one schema, its tables begin so.
 pub struct JdbcBench<'a> {
@@ -197,8 +198,8 @@ impl<'a> JdbcBench<'a> {
         value: Option<u64>,
         address: Option<SocketAddr>,
         weigh: bool,
-        passed: &dyn Fn() -> [u64; 2],
-    ) -> Result<(Executed, [u64; 2]), TuneError> {
+        passed: &dyn Fn() -> Passed,
+    ) -> Result<(Executed, [Passed; 2]), TuneError> {
         let ready = self.prepared.as_ref().ok_or(TuneError::NotPrepared)?;
         let (shape, columns) = (ready.shape.clone(), ready.columns.clone());
         let mut connection = self.open(recipe, value, address)?;
@@ -240,10 +241,7 @@ impl<'a> JdbcBench<'a> {
         };
         let after = passed();
         connection.close(wait)?;
-        Ok((
-            done,
-            [0, 1].map(|way: usize| after[way].saturating_sub(before[way])),
-        ))
+        Ok((done, [before, after]))
     }
 
     /// What the job brought is right, and the tables are as they were.
@@ -272,8 +270,8 @@ impl<'a> JdbcBench<'a> {
     }
 
     fn tried(&mut self, trial: &Trial<'_>, recipe: &Recipe) -> Result<TrialOutcome, TuneError> {
-        let unseen = || [0; 2];
-        let (done, passed) = match &trial.watch {
+        let unseen = Passed::default;
+        let (done, [before, after]) = match &trial.watch {
             None => self.job(recipe, trial.value, trial.address, false, &unseen)?,
             Some(watch) => {
                 let behind = self.behind(trial.address)?;
@@ -294,9 +292,10 @@ impl<'a> JdbcBench<'a> {
         };
         Ok(TrialOutcome {
             duration: done.duration,
+            span: trial.watch.is_some().then_some([before.at, after.at]),
             rows,
-            payload_bytes: trial.watch.is_some().then_some(passed),
-            client_memory: heap.map(ByteCount::from_bytes),
+            payload_bytes: trial.watch.is_some().then(|| after.bytes_since(before)),
+            client_memory: heap.filter(|bytes| *bytes > 0).map(ByteCount::from_bytes),
             ..TrialOutcome::default()
         })
     }

@@ -13,7 +13,7 @@ use model::{
     Warning, Way, format_duration,
 };
 use report::text::TuneRuns;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 use std::time::Duration;
@@ -118,7 +118,10 @@ impl Campaign<'_, '_> {
             return Ok(Ended::Early);
         }
         let mut here = self.race(self.plan.runs, TrialSource::Measured);
-        let ended = self.run_race(&mut here, &Place::here(), None);
+        let mut ended = self.run_race(&mut here, &Place::here(), None);
+        if ended == Ended::Through {
+            ended = self.count_turns(&mut here);
+        }
         for (setting, outcomes) in &here.outcomes {
             let time = here.search.time(*setting).unwrap_or_default();
             if let Some(typical) = typical(outcomes, time) {
@@ -140,6 +143,33 @@ impl Campaign<'_, '_> {
             }
         }
         Ok(Ended::Through)
+    }
+
+    /// Has the best setting of each way, and what is recommended, watched where the workbench cannot count by itself (a
+    /// driver's): what is told of it, and guessed of other values, rests on turns and bytes.
+    fn count_turns(&mut self, race: &mut Race) -> Ended {
+        let best = (0..self.ways.len()).filter_map(|way| race.search.best_of(way));
+        let told: BTreeSet<Setting> = best.chain(race.search.recommended()).collect();
+        for setting in told {
+            let Some(outcomes) = race.outcomes.get_mut(&setting) else {
+                continue;
+            };
+            if outcomes.iter().any(|outcome| outcome.turns.is_some()) {
+                continue;
+            }
+            match self.watch(setting) {
+                Ok(Some(watched)) => {
+                    for outcome in outcomes {
+                        outcome.turns = watched.outcome.turns;
+                        outcome.payload_bytes = watched.outcome.payload_bytes;
+                        outcome.client_memory = watched.outcome.client_memory;
+                    }
+                }
+                Ok(None) => {}
+                Err(ended) => return ended,
+            }
+        }
+        Ended::Through
     }
 
     /// The job over one link.
@@ -292,6 +322,25 @@ impl Campaign<'_, '_> {
         if self.plan.limits.stop.load(Ordering::Relaxed) {
             return Err(Ended::Early);
         }
+        let here = self.here.get(&setting).cloned();
+        let Some(watched) = self.watch(setting)? else {
+            return Ok(None);
+        };
+        let base = here.as_ref().unwrap_or(&watched.outcome);
+        // Whatever disturbs a run makes it longer: the watched one too is a bound.
+        let here = base.duration.min(watched.outcome.duration);
+        Ok(watched.longer.get(link).map(|longer| TrialOutcome {
+            duration: here + *longer,
+            turns: watched.outcome.turns.or(base.turns),
+            // Over a link packets are of another size than here.
+            packets: None,
+            wire_bytes: None,
+            ..base.clone()
+        }))
+    }
+
+    /// A run at the distance that is there with somebody watching, made once; absent where it did not come to its end.
+    fn watch(&mut self, setting: Setting) -> Result<Option<&Watched>, Ended> {
         if !self.watched.contains_key(&setting) {
             let Some(way) = self.ways.get(setting.way).copied() else {
                 return Ok(None);
@@ -313,20 +362,7 @@ impl Campaign<'_, '_> {
                 }
             }
         }
-        let Some(watched) = self.watched.get(&setting) else {
-            return Ok(None);
-        };
-        let base = self.here.get(&setting).unwrap_or(&watched.outcome);
-        // Whatever disturbs a run makes it longer: the watched one too is a bound.
-        let here = base.duration.min(watched.outcome.duration);
-        Ok(watched.longer.get(link).map(|longer| TrialOutcome {
-            duration: here + *longer,
-            turns: watched.outcome.turns.or(base.turns),
-            // Over a link packets are of another size than here.
-            packets: None,
-            wire_bytes: None,
-            ..base.clone()
-        }))
+        Ok(self.watched.get(&setting))
     }
 
     fn trial(&mut self, setting: Setting, place: &Place) -> Result<TrialOutcome, Unfinished> {

@@ -2,13 +2,14 @@
 
 use super::place::{Limits, Place, Unfinished};
 use crate::pipeline::outbox::Outboxes;
+use analysis::fact::Fact;
 use analysis::operations::rule::Rule;
 use analysis::operations::{Grouped, Operations};
 use link::LinkDescription;
 use live::Clock;
 use live::load::Watch;
 use live::tune::Workbench;
-use model::{Operation, TrialOutcome, Way};
+use model::{Operation, Timestamp, TrialOutcome, Way};
 use predict::{Predictor, Target};
 use std::time::Duration;
 
@@ -38,13 +39,35 @@ pub fn run(
         factory: &outboxes,
     };
     let mut outcome = Place::here().run(workbench, of, Some(watch), limits)?;
-    let job = job(&outboxes);
+    let job = match outcome.span {
+        Some(span) => within(&outboxes, span),
+        None => job(&outboxes),
+    };
     // Who counted them itself knows what was under way when; pairing sees a wait for the server wherever it had one.
     if outcome.turns.is_none() && !job.is_empty() {
         outcome.turns = Some(job.iter().map(|part| u64::from(part.turns)).sum());
     }
     let longer = longer(&job, links);
     Ok(Watched { outcome, longer })
+}
+
+/// What began in the job's own time, as one operation: of drivers, whose transactions not every server tells.
+fn within(outboxes: &Outboxes, [from, to]: [Timestamp; 2]) -> Vec<Operation> {
+    let mut parts = Vec::new();
+    let mut operations = Operations::new(Rule::Whole);
+    let mut keep = |grouped: Grouped| {
+        if let Grouped::Operation(operation) = grouped {
+            parts.push(operation);
+        }
+    };
+    for fact in outboxes.drain() {
+        let outside = matches!(&fact, Fact::Exchange { exchange, .. } if !(from..=to).contains(&exchange.at));
+        if !outside {
+            operations.fact(fact, &mut keep);
+        }
+    }
+    operations.finish(&mut keep);
+    parts
 }
 
 /// The parts of the longest transaction: the job, whatever logging in and preparing took beside it.

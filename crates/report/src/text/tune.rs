@@ -47,7 +47,7 @@ pub struct TuneRuns {
     pub taken: u64,
     /// Those that every way with every setting would have taken.
     pub full_sweep: u64,
-    /// Runs that were watched, for predictions.
+    /// Runs that were watched: for predictions, and to count turns.
     pub watched: u64,
     /// Runs before those that count.
     pub warm_ups: u64,
@@ -339,7 +339,7 @@ fn closing(report: &TuneReport, style: &Style, out: &mut String) {
     } = report.runs;
     let watched = match watched {
         0 => String::new(),
-        count => format!(", {} for predictions", counted(count, "watched run")),
+        count => format!(", {}", counted(count, "watched run")),
     };
     let _ = writeln!(
         out,

@@ -12,11 +12,11 @@ use std::sync::mpsc::{Sender, channel};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
-/// Runs `job` with the address of a relay, which also tells the payload bytes so far, in front of `server` and shows `watch` all that passes before it returns.
+/// Runs `job` with the address of a relay, which also tells what passed so far, in front of `server` and shows `watch` all that passes before it returns.
 pub(super) fn through<T>(
     server: Target,
     watch: &Watch<'_>,
-    job: impl FnOnce(SocketAddr, &dyn Fn() -> [u64; 2]) -> T,
+    job: impl FnOnce(SocketAddr, &dyn Fn() -> Passed) -> T,
 ) -> Result<T, TuneError> {
     let refused = |error| TuneError::Session(SessionError::Connect(error));
     let (sender, seen) = channel();
@@ -41,12 +41,32 @@ pub(super) fn through<T>(
         let passed = || {
             // What the driver has just been given the relay counts a moment later.
             std::thread::sleep(A_MOMENT);
-            relay.counters().payload_bytes
+            Passed {
+                at: watch.clock.now(),
+                payload_bytes: relay.counters().payload_bytes,
+            }
         };
         let done = job(relay.local_addr(), &passed);
         relay.stop(GRACE);
         Ok(done)
     })
+}
+
+/// What passed by some time.
+#[derive(Debug, Clone, Copy, Default)]
+pub(super) struct Passed {
+    /// That time.
+    pub(super) at: Timestamp,
+    payload_bytes: [u64; 2],
+}
+
+impl Passed {
+    /// Payload bytes each way from `earlier` on.
+    pub(super) fn bytes_since(self, earlier: Self) -> [u64; 2] {
+        let [up, down] = self.payload_bytes;
+        let [up_before, down_before] = earlier.payload_bytes;
+        [up.saturating_sub(up_before), down.saturating_sub(down_before)]
+    }
 }
 
 struct Forwarding {

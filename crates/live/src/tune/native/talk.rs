@@ -264,6 +264,8 @@ impl<'a, R: Replies> Talk<'a, R> {
         });
         TrialOutcome {
             duration: after.at.saturating_duration_since(before.at),
+            // It begins its transactions with BEGIN, which shows.
+            span: None,
             rows: 0,
             turns: Some(after.turns - before.turns),
             packets,
