@@ -9,7 +9,7 @@
 
 export PATH := $(PATH):$(HOME)/.cargo/bin
 
-.PHONY: demo jdbc test bench-read lab-wordpress lab-bulk lab-pgbench lab-compression bench-link bench-echo bench-tunnel
+.PHONY: demo jdbc test bench-read lab-wordpress lab-bulk lab-pgbench lab-compression bench-link bench-echo bench-tunnel bench-tune
 
 demo:
 	scripts/setup.sh demo
@@ -65,3 +65,8 @@ bench-echo:
 bench-tunnel:
 	scripts/setup.sh bench
 	bench/tunnel.sh
+
+bench-tune:
+	scripts/setup.sh bench
+	bench/tune.sh
+	bench/tune-exhaustive.sh

@@ -80,6 +80,7 @@ pt-query-digest percona-toolkit
 qperf qperf
 sockperf sockperf
 wrk wrk
+jq jq
 ab apache2-utils
 END
         ;;
