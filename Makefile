@@ -9,7 +9,7 @@
 
 export PATH := $(PATH):$(HOME)/.cargo/bin
 
-.PHONY: demo jdbc test bench-read lab-wordpress lab-bulk lab-pgbench lab-compression bench-link bench-echo bench-tunnel bench-tune
+.PHONY: demo jdbc test bench-read lab-wordpress lab-bulk lab-pgbench lab-compression bench-link bench-echo bench-tunnel bench-tune bench-predictions
 
 demo:
 	scripts/setup.sh demo
@@ -70,3 +70,7 @@ bench-tune:
 	scripts/setup.sh bench
 	bench/tune.sh
 	bench/tune-exhaustive.sh
+
+bench-predictions:
+	scripts/setup.sh stacks
+	bench/predictions.sh

@@ -1,5 +1,5 @@
 #!/bin/sh
-# setup.sh demo|jdbc|test|bench|lab|lab-wordpress|lab-compression: checks that what the build, the tests or the benchmarks need is here, and installs the
+# setup.sh demo|jdbc|test|bench|stacks|lab|lab-wordpress|lab-compression: checks that what the build, the tests or the benchmarks need is here, and installs the
 # Debian packages that are missing. Starts no service, touches none that runs.
 set -eu
 cd "$(dirname "$0")/.."
@@ -10,10 +10,11 @@ main() {
         jdbc) install_missing java; return ;;
         test) install_missing build servers browser java ;;
         bench) install_missing build servers peers ssh ;;
+        stacks) install_missing build servers java languages ;;
         lab) install_missing build servers ;;
         lab-wordpress) install_missing build servers wordpress ;;
         lab-compression) install_missing build servers ssh ;;
-        *) echo "usage: scripts/setup.sh demo|jdbc|test|bench|lab|lab-wordpress|lab-compression" >&2; exit 2 ;;
+        *) echo "usage: scripts/setup.sh demo|jdbc|test|bench|stacks|lab|lab-wordpress|lab-compression" >&2; exit 2 ;;
     esac
     require_rust "$1"
 }
@@ -59,6 +60,14 @@ END
         java) cat <<'END'
 javac default-jdk-headless
 mvn maven
+END
+        ;;
+        languages) cat <<'END'
+/usr/lib/python3*/ensurepip python3-venv
+openssl openssl
+node nodejs
+npm npm
+go golang-go
 END
         ;;
         wordpress) cat <<'END'

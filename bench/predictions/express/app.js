@@ -1,0 +1,38 @@
+// Node: Express, pg with a pool of eight connections.
+const express = require('express');
+const { Pool } = require('pg');
+
+const ssl = process.env.PGSSLMODE === 'require' ? { rejectUnauthorized: false } : false;
+const pool = new Pool({ max: 8, ssl, idleTimeoutMillis: 0 });
+const app = express();
+const item = () => 1 + Math.floor(Math.random() * 1000);
+const lookUp = async (sql, number) =>
+  (await sql.query('select id, name, stars from items where id = $1', [number])).rows[0];
+
+app.all('/one', async (_request, response) => response.json([await lookUp(pool, item())]));
+
+app.all('/eight', async (_request, response) => {
+  const rows = [];
+  for (let n = 0; n < 8; n++) rows.push(await lookUp(pool, item()));
+  response.json(rows);
+});
+
+app.all('/parallel', async (_request, response) =>
+  response.json(await Promise.all([1, 2, 3, 4].map(() => lookUp(pool, item())))));
+
+app.all('/transaction', async (_request, response) => {
+  const number = item();
+  const client = await pool.connect();
+  try {
+    await client.query('begin');
+    const row = await lookUp(client, number);
+    await client.query('update items set stars = stars + 1 where id = $1', [number]);
+    await client.query('insert into visits (item) values ($1)', [number]);
+    await client.query('commit');
+    response.json([row]);
+  } finally {
+    client.release();
+  }
+});
+
+app.listen(process.env.PORT, '127.0.0.1');

@@ -1,0 +1,100 @@
+// Go: net/http and a pgx pool of eight connections.
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"log"
+	"math/rand/v2"
+	"net/http"
+	"os"
+	"sync"
+
+	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgxpool"
+)
+
+type row struct {
+	ID    int    `json:"id"`
+	Name  string `json:"name"`
+	Stars int    `json:"stars"`
+}
+
+type querier interface {
+	QueryRow(ctx context.Context, sql string, arguments ...any) pgx.Row
+}
+
+var pool *pgxpool.Pool
+
+func item() int { return 1 + rand.IntN(1000) }
+
+func lookUp(ctx context.Context, sql querier, number int) (found row, err error) {
+	query := "select id, name, stars from items where id = $1"
+	err = sql.QueryRow(ctx, query, number).Scan(&found.ID, &found.Name, &found.Stars)
+	return found, err
+}
+
+func one(ctx context.Context) ([]row, error) {
+	found, err := lookUp(ctx, pool, item())
+	return []row{found}, err
+}
+
+func eight(ctx context.Context) ([]row, error) {
+	rows := make([]row, 8)
+	for n := range rows {
+		var err error
+		if rows[n], err = lookUp(ctx, pool, item()); err != nil {
+			return nil, err
+		}
+	}
+	return rows, nil
+}
+
+func parallel(ctx context.Context) ([]row, error) {
+	rows, errs := make([]row, 4), make([]error, 4)
+	var all sync.WaitGroup
+	for n := range rows {
+		all.Go(func() { rows[n], errs[n] = lookUp(ctx, pool, item()) })
+	}
+	all.Wait()
+	for _, err := range errs {
+		if err != nil {
+			return nil, err
+		}
+	}
+	return rows, nil
+}
+
+func transaction(ctx context.Context) ([]row, error) {
+	number, found := item(), row{}
+	err := pgx.BeginFunc(ctx, pool, func(tx pgx.Tx) (err error) {
+		if found, err = lookUp(ctx, tx, number); err != nil {
+			return err
+		}
+		if _, err = tx.Exec(ctx, "update items set stars = stars + 1 where id = $1", number); err != nil {
+			return err
+		}
+		_, err = tx.Exec(ctx, "insert into visits (item) values ($1)", number)
+		return err
+	})
+	return []row{found}, err
+}
+
+func main() {
+	var err error
+	if pool, err = pgxpool.New(context.Background(), "pool_max_conns=8 sslmode="+os.Getenv("PGSSLMODE")); err != nil {
+		log.Fatal(err)
+	}
+	pages := map[string]func(context.Context) ([]row, error){"one": one, "eight": eight, "parallel": parallel, "transaction": transaction}
+	for name, page := range pages {
+		http.HandleFunc("/"+name, func(response http.ResponseWriter, request *http.Request) {
+			rows, err := page(request.Context())
+			if err != nil {
+				http.Error(response, err.Error(), http.StatusInternalServerError)
+				return
+			}
+			json.NewEncoder(response).Encode(rows)
+		})
+	}
+	log.Fatal(http.ListenAndServe("127.0.0.1:"+os.Getenv("PORT"), nil))
+}
