@@ -159,6 +159,9 @@ impl Flow {
             return;
         }
         let acknowledged = data.place(head.acknowledgement);
+        if data.tentative && acknowledged > data.next {
+            data.settle_start(acknowledged);
+        }
         if acknowledged > data.next + BELIEVED_AHEAD {
             return;
         }
@@ -199,6 +202,9 @@ impl Flow {
         let near = self.least[side_index(side_of(direction))];
         let (sender, receiver) = pair(&mut self.halves, direction);
         let start = sender.place(head.payload_sequence());
+        if sender.tentative {
+            sender.settle_start(start);
+        }
         let end = start + u64::from(head.length);
         if start == sender.next && !sender.has_gap() {
             let idle = idle::before(sender, receiver, head, near);
@@ -253,6 +259,15 @@ impl Flow {
         let late = half
             .missed_since(start)
             .is_some_and(|since| at.since(since) >= soon);
+        let packet = if packet.head.may_be_probe() {
+            // A keep-alive behind bytes that were not captured: its byte is none of the stream's.
+            &Packet {
+                payload: &[],
+                ..*packet
+            }
+        } else {
+            packet
+        };
         if !half.take_early(packet, start, out) {
             half.repeat(self.id, &packet.head, start, out);
         } else if late {

@@ -1,6 +1,6 @@
 //! What is missing from a direction: bytes that came ahead of their turn wait, a gap is closed or given up.
 
-use crate::half::{Half, Output};
+use crate::half::{Half, LATEST, Output};
 use crate::pending::Chunk;
 use crate::tcp::Packet;
 use model::{ConnectionId, Timestamp};
@@ -64,24 +64,30 @@ impl Half {
             }
         }
         let before = self.charge();
-        self.drain(id, Some(head.at), out);
+        self.drain(id, Closed::At(head.at), out);
         since.filter(|_| self.charge() < before)
     }
 
     /// Gives up what is missing before `place`: it passed, but is not in the capture. Bytes that wait behind a gap
-    /// passed when they were seen, so a gap before them had passed by then; otherwise it had by `at`.
+    /// passed when they were seen, so a gap before them had passed by then; otherwise it had by `at`. What passed
+    /// after `at` keeps waiting: [`Half::drain_passed`].
     pub fn give_up(&mut self, id: ConnectionId, place: u64, at: Timestamp, out: &mut Output<'_>) {
         let place = self.fin.map_or(place, |fin| place.min(fin));
+        self.drain(id, Closed::Never { place, at }, out);
         while self.next < place {
             let waiting = self.pending.as_ref().and_then(|pending| pending.first_start());
-            let (until, at) = match waiting {
+            let (until, missed) = match waiting {
                 Some(start) if start < place => (start, self.missed_since(start).unwrap_or(at)),
                 _ => (place, at),
             };
-            self.deliver(id, at, &[], until - self.next, None, out);
-            self.drain(id, None, out);
+            self.deliver(id, missed, &[], until - self.next, None, out);
+            self.drain(id, Closed::Never { place, at }, out);
         }
-        self.drain(id, None, out);
+    }
+
+    /// Delivers what has its turn and had passed by `at`.
+    pub fn drain_passed(&mut self, id: ConnectionId, at: Timestamp, out: &mut Output<'_>) {
+        self.drain(id, Closed::Never { place: self.next, at }, out);
     }
 
     /// Settles the first gap: gives it up when the bytes behind it are believable, drops those otherwise.
@@ -107,6 +113,7 @@ impl Half {
             .max(self.acked.max(self.next) + BELIEVABLE);
         if !other_seen || start <= reach {
             self.give_up(id, start, at, out);
+            self.drain_passed(id, LATEST, out);
         } else {
             out.memory = out.memory.saturating_sub(self.charge());
             out.tally.misplaced += 1;
@@ -120,17 +127,22 @@ impl Half {
         self.pending.as_ref().map_or(0, |pending| pending.charge())
     }
 
-    /// Delivers what has its turn now. `at` is when the gap before it was closed; without it the gap was only in the
-    /// capture, and each chunk has its own time.
-    fn drain(&mut self, id: ConnectionId, at: Option<Timestamp>, out: &mut Output<'_>) {
-        while let Some(chunk) = self.take_pending(out) {
-            self.deliver_chunk(id, at, &chunk, out);
+    /// Delivers what has its turn now.
+    fn drain(&mut self, id: ConnectionId, closed: Closed, out: &mut Output<'_>) {
+        while let Some(chunk) = self.take_pending(closed, out) {
+            self.deliver_chunk(id, closed, &chunk, out);
         }
         self.pass_fin();
     }
 
-    fn take_pending(&mut self, out: &mut Output<'_>) -> Option<Chunk> {
+    fn take_pending(&mut self, closed: Closed, out: &mut Output<'_>) -> Option<Chunk> {
         let pending = self.pending.as_mut()?;
+        if let Closed::Never { place, at } = closed
+            && pending.first_start()? >= place
+            && pending.passed_behind(0)? > at
+        {
+            return None;
+        }
         let before = pending.charge();
         let chunk = pending.take_at(self.next);
         out.memory = out.memory.saturating_sub(before - pending.charge());
@@ -140,27 +152,28 @@ impl Half {
         chunk
     }
 
-    fn deliver_chunk(
-        &mut self,
-        id: ConnectionId,
-        at: Option<Timestamp>,
-        chunk: &Chunk,
-        out: &mut Output<'_>,
-    ) {
+    fn deliver_chunk(&mut self, id: ConnectionId, closed: Closed, chunk: &Chunk, out: &mut Output<'_>) {
+        let at = match closed {
+            Closed::At(at) => at,
+            Closed::Never { .. } => chunk.at,
+        };
         let old = self.next.saturating_sub(chunk.start);
         let fresh = chunk.length.saturating_sub(old);
         if fresh > 0 {
             let bytes = chunk.bytes.get(old as usize..).unwrap_or_default();
-            self.deliver(
-                id,
-                at.unwrap_or(chunk.at),
-                bytes,
-                fresh,
-                Some(Duration::ZERO),
-                out,
-            );
+            self.deliver(id, at, bytes, fresh, Some(Duration::ZERO), out);
         }
     }
+}
+
+/// Since when bytes behind a gap have their turn.
+#[derive(Debug, Clone, Copy)]
+enum Closed {
+    /// Since the gap was closed.
+    At(Timestamp),
+    /// The gap is only in the capture, so each chunk has had its turn since it passed. Those that begin before `place`, and
+    /// those that had passed by `at`, are delivered.
+    Never { place: u64, at: Timestamp },
 }
 
 /// How far beyond the last acknowledgement bytes may lie when the window is not known.

@@ -40,6 +40,8 @@ pub(crate) struct Half {
     pub direction: Direction,
     /// Whether `next` is known.
     pub started: bool,
+    /// Whether a packet without payload began it, which may have been a keep-alive: one place before the next byte.
+    pub tentative: bool,
     /// Place of the first byte.
     pub first: u64,
     /// Place of the next byte in order.
@@ -91,6 +93,7 @@ impl Half {
         Self {
             direction,
             started: false,
+            tentative: false,
             first: 0,
             next: 0,
             acked: 0,
@@ -130,14 +133,30 @@ impl Half {
     }
 
     /// Begins the stream in the middle, with the first packet seen. Bytes the other side had acknowledged before
-    /// are old: a keep-alive probe or a retransmission.
+    /// are old: a keep-alive probe or a retransmission. So is a single byte that nobody pushed.
     pub fn start_midway(&mut self, head: &Head) {
         let end = head.sequence.wrapping_add(head.length);
         match self.claimed {
             Some(claimed) if claimed.wrapping_sub(end) < MAX_OLD => self.start(claimed),
-            _ => self.start(head.sequence),
+            _ if head.may_be_probe() && head.length == 1 => self.start(end),
+            _ => {
+                self.start(head.sequence);
+                self.tentative = head.may_be_probe() && self.claimed.is_none();
+            }
         }
         self.recent.add(head);
+    }
+
+    /// Takes the place of the first byte that passes, or is acknowledged, where only the packet before it said where the
+    /// stream goes on: when it is one further, that packet was a keep-alive.
+    #[cold]
+    pub fn settle_start(&mut self, place: u64) {
+        self.tentative = false;
+        if place == self.next + 1 {
+            self.first = place;
+            self.next = place;
+            self.acked = place;
+        }
     }
 
     /// Place of a sequence number: the nearest one to `next`.
@@ -278,6 +297,8 @@ impl Half {
     }
 }
 
+/// A moment after all others.
+pub(crate) const LATEST: Timestamp = Timestamp::from_nanos(u64::MAX);
 /// Where place 0 would be, so that bytes before the first one seen have places too.
 const ORIGIN: u64 = 1 << 40;
 /// Half of the sequence space: what is nearer counts as old, what is farther as new.

@@ -1,7 +1,7 @@
 //! Packets that acknowledge what was not seen: the capture lost it, or shows packets out of order.
 
 use crate::flow::{Flow, LARGEST_WINDOW};
-use crate::half::Output;
+use crate::half::{LATEST, Output};
 use crate::tcp::{ACK, Head, Packet, RST, SYN, SynOptions};
 use model::{Direction, Timestamp};
 use std::collections::VecDeque;
@@ -61,7 +61,8 @@ impl Hold {
 
 impl Flow {
     /// Whether a packet acknowledges bytes of the other direction that were not seen in order. A single place
-    /// beyond the end is a FIN that was not captured, as long as nothing waits behind it.
+    /// beyond the end is a FIN that was not captured, as long as nothing waits behind it and the side that
+    /// acknowledges it says nothing more.
     #[inline]
     pub fn acknowledges_unknown(&self, direction: Direction, head: &Head) -> bool {
         let data = &self.halves[direction.reverse().index()];
@@ -71,7 +72,9 @@ impl Flow {
         let acknowledged = data.place(head.acknowledgement);
         acknowledged > data.next
             && acknowledged - data.next <= LARGEST_WINDOW
-            && (acknowledged > data.next + 1 || data.has_gap())
+            && (acknowledged > data.next + 1
+                || data.has_gap()
+                || (head.length > 0 && !data.fin_passed && !data.tentative))
     }
 
     /// Takes a packet while others are held.
@@ -101,15 +104,19 @@ impl Flow {
     pub fn release(&mut self, at: Timestamp, out: &mut Output<'_>) {
         let Some(mut hold) = self.hold.take() else { return };
         let over = hold.is_over(at);
+        let (id, other) = (self.id, hold.direction.reverse().index());
         while let Some(head) = hold.front().copied() {
+            if over {
+                self.halves[other].drain_passed(id, head.at, out);
+            }
             if self.acknowledges_unknown(hold.direction, &head) {
                 if !over {
                     self.hold = Some(hold);
                     return;
                 }
                 if !hold.progressed {
-                    let data = &mut self.halves[hold.direction.reverse().index()];
-                    data.give_up(self.id, data.place(head.acknowledgement), head.at, out);
+                    let data = &mut self.halves[other];
+                    data.give_up(id, data.place(head.acknowledgement), head.at, out);
                 }
             }
             let Some((head, payload, charge)) = hold.pop() else {
@@ -126,6 +133,7 @@ impl Flow {
                 out,
             );
         }
+        self.halves[other].drain_passed(id, LATEST, out);
     }
 }
 

@@ -129,6 +129,12 @@ impl Head {
         self.flags & flags != 0
     }
 
+    /// Whether a keep-alive probe looks like it: no byte or one, not pushed (RFC 9293 section 3.8.4).
+    #[inline]
+    pub fn may_be_probe(&self) -> bool {
+        self.length <= 1 && self.flags == ACK
+    }
+
     /// Sequence number of its first payload byte.
     #[inline]
     pub fn payload_sequence(&self) -> u32 {

@@ -1,0 +1,124 @@
+//! Bytes that the capturing host lost: told where they passed, and nothing behind them changes its place.
+
+mod support;
+
+use model::Direction::{ClientToServer, ServerToClient};
+use support::build::{self, Tcp, tcp};
+use support::{Told, read_bytes};
+
+fn one(packets: &[Tcp]) -> Told {
+    let (mut told, _) = read_bytes(&build::capture_of(packets)).expect("a capture");
+    assert_eq!(told.len(), 1, "{told:?}");
+    told.remove(0)
+}
+
+/// Who sent what, unseen bytes as `?`, in the order in which it was told.
+fn order(told: &Told) -> Vec<String> {
+    let text = |piece: &support::Piece| {
+        let who = if piece.direction == ClientToServer {
+            "C "
+        } else {
+            "S "
+        };
+        who.to_owned() + &String::from_utf8_lossy(&piece.payload) + &"?".repeat(piece.unseen as usize)
+    };
+    told.segments.iter().map(text).collect()
+}
+
+/// Questions and answers without a pause, 100 us each.
+fn dialogue() -> Vec<Tcp> {
+    let mut packets = build::handshake();
+    for turn in 0..6u32 {
+        let at = 1_000 + 200 * u64::from(turn);
+        let (ask, answer) = (1001 + 4 * turn, 5001 + 3 * turn);
+        packets.push(tcp(at, true, "PA", ask, answer).with(format!("ask{turn}").as_bytes()));
+        packets.push(tcp(at + 100, false, "PA", answer, ask + 4).with(format!("re{turn}").as_bytes()));
+    }
+    packets
+}
+
+#[test]
+fn a_lost_request_is_told_before_its_reply_and_after_nothing_else() {
+    let mut packets = dialogue();
+    let mut expected = order(&one(&packets));
+    assert_eq!(packets.remove(5).payload, b"ask1");
+    expected[2] = "C ????".to_owned();
+    assert_eq!(order(&one(&packets)), expected);
+}
+
+#[test]
+fn a_lost_reply_is_told_before_the_next_request() {
+    let mut packets = dialogue();
+    let mut expected = order(&one(&packets));
+    assert_eq!(packets.remove(6).payload, b"re1");
+    expected[3] = "S ???".to_owned();
+    assert_eq!(order(&one(&packets)), expected);
+}
+
+#[test]
+fn a_lost_reply_of_one_byte_is_told_before_the_next_request() {
+    let mut packets = build::handshake();
+    packets.push(tcp(1_000, true, "PA", 1001, 5001).with(b"tls?"));
+    packets.push(tcp(1_200, true, "PA", 1005, 5002).with(b"then so"));
+    packets.push(tcp(1_400, false, "PA", 5002, 1012).with(b"yes"));
+    packets.push(tcp(1_600, true, "PA", 1012, 5005).with(b"bye"));
+    assert_eq!(
+        order(&one(&packets)),
+        ["C tls?", "S ?", "C then so", "S yes", "C bye"]
+    );
+}
+
+#[test]
+fn a_lost_fin_is_no_byte() {
+    let mut packets = dialogue();
+    packets.push(tcp(9_000, true, "A", 1025, 5020));
+    packets.push(tcp(9_100, true, "FA", 1025, 5020));
+    let told = one(&packets);
+    assert_eq!(told.totals().unseen_bytes, [0, 0]);
+}
+
+#[test]
+fn a_keep_alive_as_the_first_packet_is_no_payload() {
+    for probe in [&b""[..], b"\0"] {
+        let mut packets: Vec<Tcp> = dialogue().split_off(3);
+        packets.insert(0, tcp(0, true, "A", 1000, 5001).with(probe));
+        packets.insert(1, tcp(20, false, "A", 5001, 1001));
+        let told = one(&packets);
+        assert_eq!(told.stream(ClientToServer), b"ask0ask1ask2ask3ask4ask5");
+        assert_eq!(told.stream(ServerToClient), b"re0re1re2re3re4re5");
+        assert_eq!(told.totals().unseen_bytes, [0, 0]);
+        assert_eq!(order(&told), order(&one(&dialogue())));
+    }
+}
+
+#[test]
+fn a_keep_alive_of_the_server_as_the_first_packet_is_no_payload() {
+    for probe in [&b""[..], b"\0"] {
+        let mut packets: Vec<Tcp> = dialogue().split_off(3);
+        packets.insert(0, tcp(0, false, "A", 5000, 1001).with(probe));
+        let told = one(&packets);
+        assert_eq!(order(&told), order(&one(&dialogue())));
+    }
+}
+
+#[test]
+fn a_keep_alive_between_requests_is_no_payload() {
+    for probe in [&b""[..], b"\0"] {
+        let mut packets = dialogue();
+        packets.insert(7, tcp(1_350, true, "A", 1008, 5007).with(probe));
+        packets.insert(8, tcp(1_360, false, "A", 5007, 1009));
+        let told = one(&packets);
+        assert_eq!(order(&told), order(&one(&dialogue())));
+        assert_eq!(told.totals().retransmitted_packets, Some(0));
+    }
+}
+
+#[test]
+fn a_keep_alive_behind_lost_bytes_brings_none_of_its_own() {
+    let mut packets = dialogue();
+    assert_eq!(packets.remove(14).payload, b"re5");
+    assert_eq!(packets.remove(13).payload, b"ask5");
+    packets.push(tcp(9_000, true, "A", 1024, 5019).with(b"\0"));
+    packets.push(tcp(9_100, false, "A", 5019, 1025));
+    assert_eq!(one(&packets).stream(ClientToServer), b"ask0ask1ask2ask3ask4????");
+}
