@@ -30,7 +30,8 @@ pub enum Grouped {
     Alone(Exchange, Protocol),
 }
 
-/// Receives what was grouped, operations in order of their end.
+/// Receives what was grouped, operations in order of their end; but a request whose last exchange with a database is opaque comes when that is
+/// known ([`Fact::Begun`]).
 pub type Sink<'s> = dyn FnMut(Grouped) + 's;
 
 /// Groups facts into operations.
@@ -131,6 +132,13 @@ impl Operations {
                     self.requests.started(id, connection, endpoints, at, handshake);
                 }
             }
+            Fact::Begun { connection, at } => {
+                if matches!(self.rule, Rule::Auto | Rule::Http)
+                    && let Some(&endpoints) = self.connections.get(&connection)
+                {
+                    self.requests.begun(connection, endpoints, at);
+                }
+            }
             Fact::Exchange { exchange, protocol } => {
                 if let Some(&(client, server)) = self.connections.get(&exchange.connection) {
                     self.identified(
@@ -158,7 +166,7 @@ impl Operations {
                 };
                 self.close(Key::Connection(outcome.id), &mut honest);
                 self.close(Key::Setup(outcome.id), &mut honest);
-                self.requests.closed(outcome.id);
+                self.requests.closed(outcome.id, out);
                 self.connections.remove(&outcome.id);
             }
         }
@@ -166,6 +174,7 @@ impl Operations {
 
     /// The observation is over: hands out what is under way.
     pub fn finish(mut self, out: &mut Sink<'_>) {
+        self.requests.finish(out);
         let mut keys: Vec<(u64, Key)> = self.groups.iter().map(|(key, group)| (group.id, *key)).collect();
         keys.sort_by_key(|(id, _)| *id);
         for (_, key) in keys {

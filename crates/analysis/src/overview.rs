@@ -63,7 +63,7 @@ impl Overview {
     pub fn fact(&mut self, fact: &Fact) {
         match fact {
             Fact::Opened { at, .. } => self.saw(*at),
-            Fact::Started { .. } => {}
+            Fact::Started { .. } | Fact::Begun { .. } => {}
             Fact::Exchange { exchange, .. } => {
                 self.saw(exchange.at);
                 self.saw(exchange.ended());

@@ -306,6 +306,10 @@ impl Pairing {
         }
         if self.queue.is_empty() {
             self.open(message);
+            out(Fact::Begun {
+                connection: self.connection,
+                at: message.started,
+            });
         }
         let Some(back) = self.queue.back_mut() else { return };
         back.opaque = true;

@@ -260,6 +260,10 @@ fn recording(
                 connection: renumber(connection),
                 at,
             }),
+            Record::Begun { connection, at } => facts(Fact::Begun {
+                connection: renumber(connection),
+                at,
+            }),
             Record::Exchange {
                 mut exchange,
                 protocol,

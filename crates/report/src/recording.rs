@@ -1,7 +1,7 @@
 //! Recordings: the record stream, compressed with Zstandard.
 //!
 //! A recording is JSON Lines in Zstandard frames and nothing else: `zstdcat run.lwr` shows it. It holds
-//! `conditions`, then `opened`, `started`, `exchange`, `connection` and `warning` records as things happened, then
+//! `conditions`, then `opened`, `started`, `begun`, `exchange`, `connection` and `warning` records as things happened, then
 //! `summary`.
 
 use crate::records::writer::JsonWriter;
@@ -72,6 +72,14 @@ impl<W: Write> RecordingWriter<W> {
     /// When `out` fails.
     pub fn started(&mut self, connection: ConnectionId, at: Timestamp) -> io::Result<()> {
         self.records.started(connection, at)
+    }
+
+    /// Opaque bytes have begun an exchange that is told much later.
+    ///
+    /// # Errors
+    /// When `out` fails.
+    pub fn begun(&mut self, connection: ConnectionId, at: Timestamp) -> io::Result<()> {
+        self.records.begun(connection, at)
     }
 
     /// An exchange is complete.

@@ -63,6 +63,12 @@ fn written() -> Vec<String> {
             )
         }),
         line(|writer| writer.started(connection().id, Timestamp::from_nanos(1_790_000_000_052_000_000))),
+        line(|writer| {
+            writer.begun(
+                model::ConnectionId(4),
+                Timestamp::from_nanos(1_790_000_000_060_000_000),
+            )
+        }),
         line(|writer| writer.step(&operation_step(), 17)),
         line(|writer| writer.exchange(&copy(), Protocol::Postgres, None)),
         line(|writer| writer.connection(&connection())),

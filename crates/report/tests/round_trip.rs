@@ -97,6 +97,7 @@ fn write<W: Write>(record: &Record, writer: &mut JsonWriter<W>) {
             server,
         } => writer.opened(*connection, *at, *client, *server),
         Record::Started { connection, at } => writer.started(*connection, *at),
+        Record::Begun { connection, at } => writer.begun(*connection, *at),
         Record::Exchange {
             exchange,
             protocol,
@@ -131,7 +132,8 @@ fn record() -> impl Strategy<Value = Record> {
                 }
             }
         ),
-        (connection, at).prop_map(|(connection, at)| Record::Started { connection, at }),
+        (connection.clone(), at.clone()).prop_map(|(connection, at)| Record::Started { connection, at }),
+        (connection, at).prop_map(|(connection, at)| Record::Begun { connection, at }),
         (exchange(), protocol(), option::of(any::<u64>())).prop_map(|(exchange, protocol, operation)| {
             Record::Exchange {
                 exchange,

@@ -75,7 +75,7 @@ impl Clients {
                     );
                 }
             }
-            Fact::Started { .. } => {}
+            Fact::Started { .. } | Fact::Begun { .. } => {}
         }
     }
 

@@ -395,6 +395,77 @@ fn a_handshake_takes_the_protocol_of_what_follows() {
     assert_eq!(operations[0].setup, micros(100));
 }
 
+/// Two requests of 10 ms, each with two opaque exchanges, of which the second is told when the page is answered.
+fn run_with_opaque_exchanges(last_reply: u64) -> Run {
+    let mut run = Run::new(Rule::Auto);
+    run.opened(0, host(1, 40_000), host(2, 80));
+    run.opened(1, host(2, 50_000), host(3, 5432));
+    for request in [0, 20_000] {
+        run.fact(Fact::Started {
+            connection: ConnectionId(0),
+            at: at(request),
+        });
+        for (number, reply) in [(0, 10), (1, last_reply)] {
+            let from = request + 1_000 + number * 4_000;
+            run.fact(Fact::Begun {
+                connection: ConnectionId(1),
+                at: at(from),
+            });
+            if number == 1 {
+                let mut page = exchange(0, Phase::Work, request, 9_000, 900);
+                page.fingerprint = Some(Arc::from("GET /page"));
+                run.exchange(page, Protocol::Http);
+            }
+            run.exchange(exchange(1, Phase::Work, from, 400, reply), Protocol::Tls);
+        }
+    }
+    run
+}
+
+#[test]
+fn the_last_opaque_exchange_of_a_request_is_its_own_although_it_is_told_later() {
+    let (operations, alone) = run_with_opaque_exchanges(10).finish();
+    assert_eq!((operations.len(), alone), (2, 0));
+    for operation in &operations {
+        assert_eq!((&*operation.name, operation.turns), ("GET /page", 3));
+        assert_eq!(operation.duration, micros(10_000));
+    }
+}
+
+#[test]
+fn an_opaque_reply_that_goes_on_behind_the_page_is_none_of_it() {
+    let (operations, _) = run_with_opaque_exchanges(60_000).finish();
+    let pages: Vec<_> = operations
+        .iter()
+        .filter(|operation| operation.kind == OperationKind::Http)
+        .map(|operation| (operation.turns, operation.duration))
+        .collect();
+    assert_eq!(pages, [(2, micros(10_000)); 2]);
+}
+
+#[test]
+fn a_request_whose_opaque_exchange_is_never_told_comes_at_the_end() {
+    let mut run = Run::new(Rule::Http);
+    run.opened(0, host(1, 40_000), host(2, 80));
+    run.opened(1, host(2, 50_000), host(3, 5432));
+    run.opened(2, host(2, 50_001), host(3, 5432));
+    run.fact(Fact::Started {
+        connection: ConnectionId(0),
+        at: at(0),
+    });
+    for connection in [1, 2] {
+        run.fact(Fact::Begun {
+            connection: ConnectionId(connection),
+            at: at(10),
+        });
+    }
+    run.exchange(exchange(0, Phase::Work, 0, 9_000, 900), Protocol::Http);
+    run.closed(1);
+    assert!(run.grouped.is_empty(), "another connection may still tell");
+    let (operations, _) = run.finish();
+    assert_eq!(operations.len(), 1);
+}
+
 /// Exchanges as a chaotic capture may give them: overlapping, nested, of zero length, with any round trips.
 fn any_member() -> impl Strategy<Value = (u32, u64, u64, u64, u64, u64, bool, u8)> {
     (

@@ -87,7 +87,7 @@ impl Conversation {
             match fact {
                 Fact::Exchange { exchange, .. } => exchanges.push(exchange),
                 Fact::Closed(outcome) => closed = Some(outcome),
-                Fact::Opened { .. } | Fact::Started { .. } => {}
+                Fact::Opened { .. } | Fact::Started { .. } | Fact::Begun { .. } => {}
             }
         }
         (exchanges, closed.expect("closed() hands out the connection"))
@@ -207,6 +207,25 @@ fn a_server_that_speaks_first_costs_a_turn() {
     assert_eq!(exchanges[1].phase, Phase::Connect);
     // The client's ACK passed at 10 ms; 8 ms of the wait are the way there and back.
     assert_eq!(exchanges[1].first.server, Duration::from_millis(2));
+}
+
+#[test]
+fn opaque_bytes_tell_when_they_begin_what_is_told_later() {
+    let mut conversation = Conversation::new();
+    for time in [20, 60, 100] {
+        conversation.client(Role::Opaque, time);
+        conversation.client(Role::Opaque, time + 1);
+        conversation.server(Role::Opaque, time + 20);
+    }
+    let told = |fact: &Fact| match fact {
+        Fact::Begun { at, .. } => Some(*at),
+        _ => None,
+    };
+    let begun: Vec<_> = conversation.facts.iter().filter_map(told).collect();
+    let (exchanges, _) = conversation.finish();
+    assert!(exchanges[0].is_handshake());
+    let began: Vec<_> = exchanges[1..].iter().map(|exchange| exchange.at).collect();
+    assert_eq!(begun, began);
 }
 
 #[test]

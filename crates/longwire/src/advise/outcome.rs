@@ -179,7 +179,7 @@ impl Seen {
                     seen.connections[0] += 1;
                     seen.connections[1] += u64::from(outcome.decoding.encrypted);
                 }
-                Fact::Closed(_) | Fact::Started { .. } | Fact::Exchange { .. } => {}
+                Fact::Closed(_) | Fact::Started { .. } | Fact::Begun { .. } | Fact::Exchange { .. } => {}
             }
             operations.fact(fact, &mut |grouped| seen.take(grouped));
         }

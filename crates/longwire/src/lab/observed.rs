@@ -203,7 +203,7 @@ impl<'a> Groups<'a> {
                 self.of.insert(*connection, window.unwrap_or(0));
                 *connection
             }
-            Fact::Started { connection, .. } => *connection,
+            Fact::Started { connection, .. } | Fact::Begun { connection, .. } => *connection,
             Fact::Exchange { exchange, .. } => exchange.connection,
             Fact::Closed(outcome) => outcome.id,
         };

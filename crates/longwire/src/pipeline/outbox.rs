@@ -180,7 +180,7 @@ fn post(outbox: &Outbox, posted: Posted) {
 fn time_of(posted: &Posted) -> Timestamp {
     match posted {
         Posted::Payload(payload) => payload.at,
-        Posted::Fact(Fact::Opened { at, .. } | Fact::Started { at, .. }) => *at,
+        Posted::Fact(Fact::Opened { at, .. } | Fact::Started { at, .. } | Fact::Begun { at, .. }) => *at,
         Posted::Fact(Fact::Exchange { exchange, .. }) => exchange.ended(),
         Posted::Fact(Fact::Closed(outcome)) => outcome.at.after(outcome.duration),
     }

@@ -171,7 +171,7 @@ impl Tally {
                         .write(|records| records.opened(*connection, *at, *client, *server));
                 }
             }
-            Fact::Started { .. } => {}
+            Fact::Started { .. } | Fact::Begun { .. } => {}
             Fact::Exchange { exchange, .. } => {
                 self.missing.exchange(exchange);
                 self.since_progress.add(exchange);
@@ -388,6 +388,7 @@ fn write_fact(recording: &mut RecordingWriter<File>, fact: &Fact) -> io::Result<
             server,
         } => recording.opened(*connection, *at, *client, *server),
         Fact::Started { connection, at } => recording.started(*connection, *at),
+        Fact::Begun { connection, at } => recording.begun(*connection, *at),
         Fact::Exchange { exchange, protocol } => recording.exchange(exchange, *protocol),
         Fact::Closed(outcome) => recording.connection(outcome),
     }

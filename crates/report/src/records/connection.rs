@@ -1,4 +1,4 @@
-//! The records of a connection's life: `opened`, `started`, `connection`.
+//! The records of a connection's life: `opened`, `started`, `begun`, `connection`.
 
 use super::words::{endpoint, protocol};
 use super::{SCHEMA, Text, UnknownValue, nanos};
@@ -51,6 +51,25 @@ pub(super) struct StartedRecord {
 }
 
 impl StartedRecord {
+    pub(super) fn of(connection: ConnectionId, at: Timestamp) -> Self {
+        Self {
+            schema: SCHEMA,
+            connection: connection.0,
+            at_ns: at.as_nanos(),
+        }
+    }
+}
+
+/// Opaque bytes have begun an exchange that is told much later.
+#[derive(Serialize, Deserialize)]
+#[serde(tag = "type", rename = "begun")]
+pub(super) struct BegunRecord {
+    schema: u32,
+    pub(super) connection: u32,
+    pub(super) at_ns: u64,
+}
+
+impl BegunRecord {
     pub(super) fn of(connection: ConnectionId, at: Timestamp) -> Self {
         Self {
             schema: SCHEMA,

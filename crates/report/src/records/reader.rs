@@ -1,6 +1,6 @@
 //! Records back to model values.
 
-use super::connection::{ConnectionRecord, OpenedRecord, StartedRecord};
+use super::connection::{BegunRecord, ConnectionRecord, OpenedRecord, StartedRecord};
 use super::exchange::ExchangeRecord;
 use super::outcome::{ConditionsRecord, SummaryRecord, WarningRecord};
 use super::{Interner, SCHEMA, Text, UnknownValue};
@@ -34,6 +34,13 @@ pub enum Record {
         /// On which connection.
         connection: ConnectionId,
         /// When its last byte passed.
+        at: Timestamp,
+    },
+    /// Opaque bytes have begun an exchange that is told much later.
+    Begun {
+        /// On which connection.
+        connection: ConnectionId,
+        /// The exchange's own time.
         at: Timestamp,
     },
     /// One exchange.
@@ -202,6 +209,12 @@ fn parse(line: &[u8], number: u64, shared: &mut Interner) -> Result<Record, Reco
         "opened" => known(line, number, opened),
         "started" => known(line, number, |record: StartedRecord| {
             Ok(Record::Started {
+                connection: ConnectionId(record.connection),
+                at: Timestamp::from_nanos(record.at_ns),
+            })
+        }),
+        "begun" => known(line, number, |record: BegunRecord| {
+            Ok(Record::Begun {
                 connection: ConnectionId(record.connection),
                 at: Timestamp::from_nanos(record.at_ns),
             })

@@ -2,7 +2,7 @@
 
 use super::advice::{AdviceRecord, LevelRecord, PaysRecord};
 use super::check::{ChangeRecord, CheckRecord};
-use super::connection::{ConnectionRecord, OpenedRecord, StartedRecord};
+use super::connection::{BegunRecord, ConnectionRecord, OpenedRecord, StartedRecord};
 use super::distance::{DatabaseLinkRecord, RowsRecord};
 use super::echo::{BulkRecord, EchoRecord};
 use super::exchange::ExchangeRecord;
@@ -74,6 +74,14 @@ impl<W: Write> JsonWriter<W> {
     /// When `out` fails.
     pub fn started(&mut self, connection: ConnectionId, at: Timestamp) -> io::Result<()> {
         self.write(&StartedRecord::of(connection, at))
+    }
+
+    /// Opaque bytes have begun an exchange that is told much later (recordings only).
+    ///
+    /// # Errors
+    /// When `out` fails.
+    pub fn begun(&mut self, connection: ConnectionId, at: Timestamp) -> io::Result<()> {
+        self.write(&BegunRecord::of(connection, at))
     }
 
     /// One exchange, and the operation it belongs to where that is known.

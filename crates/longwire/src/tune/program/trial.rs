@@ -142,7 +142,7 @@ impl Seen {
                     None => self.uncounted = true,
                 }
             }
-            Fact::Exchange { .. } | Fact::Opened { .. } | Fact::Started { .. } => {}
+            Fact::Exchange { .. } | Fact::Opened { .. } | Fact::Started { .. } | Fact::Begun { .. } => {}
         }
     }
 
