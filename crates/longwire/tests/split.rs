@@ -103,6 +103,13 @@ fn parts_sum_to_the_transaction_and_a_link_is_predicted_and_measured() {
             number("network_high_ns") <= number("transaction_high_ns"),
             "{split}"
         );
+        let parts =
+            ["client_ns", "network_ns", "server_ns"].map(|key| split[key].as_u64().expect("a number"));
+        assert_eq!(
+            Some(parts.iter().sum()),
+            split["transaction_ns"].as_u64(),
+            "the parts shown are one round's: {split}"
+        );
     }
     for place in of(&records, "elsewhere") {
         let transaction = Duration::from_nanos(place["transaction_ns"].as_u64().expect("a number"));

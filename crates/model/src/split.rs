@@ -9,7 +9,8 @@ use std::time::Duration;
 /// The true median lies between these in 1 - 2^(1-n) of such runs of n rounds (order statistics): 15 of 16 for five rounds.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Interval {
-    /// Median of the rounds; of an even number the lower one.
+    /// Median of the rounds; of an even number the lower one. Of the parts of a transaction: the figure of the round whose
+    /// transaction is the median.
     pub median: Duration,
     /// Least.
     pub low: Duration,
@@ -29,6 +30,15 @@ impl Interval {
             low: *rounds.first()?,
             high: *rounds.last()?,
             rounds: u32::try_from(rounds.len()).ok()?,
+        })
+    }
+
+    /// The same with the figure of one round as the median: of several figures whose medians are all taken from the round in
+    /// the middle of one of them, so that what adds up in a round adds up here.
+    pub fn around(median: Duration, rounds: impl IntoIterator<Item = Duration>) -> Option<Self> {
+        Some(Self {
+            median,
+            ..Self::of(rounds)?
         })
     }
 }
@@ -75,7 +85,8 @@ pub struct SplitOutcome {
     pub round_trip: Interval,
     /// Where that comes from.
     pub source: RoundTripSource,
-    /// Clients divided by transactions a second: the parts below sum to it round by round.
+    /// Clients divided by transactions a second. The medians of the parts below are those of the round that this median comes
+    /// from, and sum to it to the nanosecond.
     pub transaction: Interval,
     /// The client's own part.
     pub client: Interval,

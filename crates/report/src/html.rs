@@ -62,8 +62,10 @@ pub struct Grid {
     /// For each operation name every round trip with every rate and number of clients; the most time-consuming name
     /// first. A name with gaps is left out.
     pub predictions: Vec<Prediction>,
-    /// How many operations of these names were seen; fewer may have been replayed.
+    /// How many operations of these names were seen.
     pub seen: u64,
+    /// How many of them were replayed: once each, under however many names (a lab has one for each link that changes).
+    pub replayed: u64,
     /// Operation names seen that are not in the grid.
     pub names_left_out: u64,
     /// Which connections move to the predicted link, in words: `all database connections`.

@@ -8,6 +8,7 @@
 
 #![forbid(unsafe_code)]
 
+mod accuracy;
 pub mod error;
 pub mod html;
 pub mod recording;

@@ -217,6 +217,37 @@ fn without_a_grid_the_asked_links_carry_the_curve() {
 }
 
 #[test]
+fn the_median_of_four_errors_lies_between_the_two_in_the_middle() {
+    let sample = full();
+    let off_by = |permille: u64| {
+        let predicted = prediction("GET /article/?", 10, 27.0, None);
+        let middle = predicted.duration.as_micros() as u64 * 1_000 / (1_000 + permille);
+        model::Prediction {
+            measured: Some(samples::measured(9, middle)),
+            ..predicted
+        }
+    };
+    let outcome = ReadOutcome {
+        predictions: [57, 4, 54, 8].map(off_by).to_vec(),
+        ..sample.outcome.clone()
+    };
+    let text = html(&Page {
+        outcome: &outcome,
+        ..sample.page()
+    });
+    let verdict = "Over 4 points the median error is <b>3.1 %</b>, the worst 5.7 %";
+    assert!(text.contains(verdict), "{text}");
+}
+
+#[test]
+fn a_lab_that_replays_its_operations_once_for_each_link_does_not_count_them_twice() {
+    let mut sample = full();
+    (sample.grid.seen, sample.grid.replayed) = (100, 100);
+    let text = html(&sample.page());
+    assert!(text.contains("100 of 100 operations"), "{text}");
+}
+
+#[test]
 fn a_name_with_gaps_in_the_grid_is_left_out() {
     let mut sample = full();
     sample

@@ -127,8 +127,12 @@ fn grid(plan: &Plan, basis: &Basis<'_>) -> Grid {
             ..prediction
         }));
     }
+    let replayed = predictions
+        .first()
+        .map_or(0, |prediction: &Prediction| prediction.operations);
     Grid {
         predictions,
+        replayed,
         seen: basis.observed.counted(&basis.lab.workload).count() as u64,
         names_left_out: 0,
         moved: "the connections of one link".to_owned(),

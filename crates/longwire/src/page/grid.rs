@@ -39,6 +39,7 @@ pub fn replay(samples: &Samples, groups: &[OperationGroup], moved: &Moved, asked
     for operation in &operations {
         predictor.add(operation);
     }
+    let replayed = operations.iter().filter(|operation| !operation.continues).count() as u64;
     let mut predictions = predictor.finish();
     let order = by_time(groups);
     predictions.sort_by_key(|prediction| {
@@ -49,6 +50,7 @@ pub fn replay(samples: &Samples, groups: &[OperationGroup], moved: &Moved, asked
     Some(Grid {
         predictions,
         seen,
+        replayed,
         names_left_out: (groups.len() as u64).saturating_sub(names),
         moved: moved.words(),
         measured_rtt: measured_rtt(&operations, moved),

@@ -485,7 +485,7 @@ impl Campaign<'_, '_> {
     /// Tells what a race recommends.
     fn recommend(&mut self, race: &Race, link: Option<&Arc<str>>) {
         let chosen = race.search.recommended();
-        let best = race.search.best().and_then(|best| race.search.time(best));
+        let best = race.search.best().and_then(|best| race.search.reported(best));
         let (Some(chosen), Some(best)) = (chosen, best) else {
             return;
         };
@@ -510,7 +510,7 @@ impl Campaign<'_, '_> {
                 (Some(knob), Some(value)) => knob.spelling.replace("{}", &value.to_string()),
                 _ => way.name.to_string(),
             },
-            duration: race.search.time(chosen).unwrap_or_default(),
+            duration: race.search.reported(chosen).unwrap_or_default(),
             best,
             worst_way,
             worst,

@@ -53,6 +53,17 @@ pub struct Search {
     rounds: usize,
 }
 
+/// Which settings are compared with each other.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Field {
+    /// Those of the last final, by their medians in it.
+    Final,
+    /// All that ran, by the minimum of their runs: before a final.
+    Seen,
+    /// All that ran, by the medians that are reported.
+    All,
+}
+
 /// What is known of a setting.
 #[derive(Debug, Clone, Default)]
 struct Tries {
@@ -148,23 +159,56 @@ impl Search {
         self.next_in_final()
     }
 
-    /// The setting with the least time: of the last final, once everybody ran in it.
+    /// The setting with the least time: of the last final, once everybody ran in it. Where no runs are left and a setting
+    /// outside that final still looks better than its winner, of all: what is recommended never stands next to a better one.
     pub fn best(&self) -> Option<Setting> {
-        let timed = |setting: Setting| Some((self.time(setting)?, setting));
-        let best = match self.is_judged() {
-            true => self.finalists.iter().copied().filter_map(timed).min(),
-            false => self.settings().filter_map(timed).min(),
-        };
-        best.map(|(_, setting)| setting)
+        self.best_among(self.field())
     }
 
     /// The smallest value within 5 % of the best, in the best's way.
     pub fn recommended(&self) -> Option<Setting> {
-        let best = self.best()?;
-        let bound = self.time(best);
+        self.recommended_among(self.field())
+    }
+
+    /// Which settings are compared.
+    fn field(&self) -> Field {
+        let another_final = self.most().saturating_sub(self.taken) >= 2 * self.runs.min(FEWEST);
+        match self.is_judged() {
+            true if another_final || !self.is_outdone() => Field::Final,
+            true => Field::All,
+            false => Field::Seen,
+        }
+    }
+
+    /// Whether the report would show something better than the winner of the last final, or as good and smaller.
+    fn is_outdone(&self) -> bool {
+        let final_one = self.recommended_among(Field::Final);
+        final_one != self.recommended_among(Field::All)
+    }
+
+    /// What a setting is compared by.
+    fn time_in(&self, field: Field, setting: Setting) -> Option<Duration> {
+        match field {
+            Field::Final | Field::Seen => self.time(setting),
+            Field::All => self.reported(setting),
+        }
+    }
+
+    fn best_among(&self, field: Field) -> Option<Setting> {
+        let timed = |setting: Setting| Some((self.time_in(field, setting)?, setting));
+        let best = match field {
+            Field::Final => self.finalists.iter().copied().filter_map(timed).min(),
+            Field::Seen | Field::All => self.settings().filter_map(timed).min(),
+        };
+        best.map(|(_, setting)| setting)
+    }
+
+    fn recommended_among(&self, field: Field) -> Option<Setting> {
+        let best = self.best_among(field)?;
+        let bound = self.time_in(field, best);
         self.of_way(best.way)
-            .filter(|setting| !self.is_judged() || self.finalists.contains(setting))
-            .find(|setting| is_within(self.time(*setting), bound, GOOD))
+            .filter(|setting| field != Field::Final || self.finalists.contains(setting))
+            .find(|setting| is_within(self.time_in(field, *setting), bound, GOOD))
     }
 
     /// The runs that count of a setting: those of its last final, else all.
@@ -180,10 +224,12 @@ impl Search {
     /// before the first.
     pub fn time(&self, setting: Setting) -> Option<Duration> {
         let tries = self.tries(setting)?;
-        let mut times = tries.in_final.clone();
-        times.sort_unstable();
-        let median = times.len().checked_sub(1).and_then(|last| times.get(last / 2));
-        median.copied().or_else(|| self.low(setting))
+        median(&tries.in_final).or_else(|| self.low(setting))
+    }
+
+    /// The reported median of a setting's runs that count.
+    pub fn reported(&self, setting: Setting) -> Option<Duration> {
+        median(self.counted(setting))
     }
 
     /// The least run of a setting; absent before the first.
@@ -385,7 +431,8 @@ impl Search {
     /// Who was not in the last final and looks better than its winner, or as good with a smaller value of the same way: its runs
     /// are of another time.
     fn challengers(&self) -> Vec<Setting> {
-        let (best, chosen) = (self.best(), self.recommended());
+        let best = self.best_among(Field::Final);
+        let chosen = self.recommended_among(Field::Final);
         let Some((best, chosen)) = best.zip(chosen).filter(|_| self.is_judged()) else {
             return Vec::new();
         };
@@ -490,6 +537,13 @@ impl Search {
     fn is_closed(&self, setting: Setting) -> bool {
         self.tries(setting).is_none_or(|tries| tries.closed)
     }
+}
+
+/// Of an even number the lower one.
+fn median(times: &[Duration]) -> Option<Duration> {
+    let mut times = times.to_vec();
+    times.sort_unstable();
+    times.get(times.len().checked_sub(1)? / 2).copied()
 }
 
 fn is_within(time: Option<Duration>, of: Option<Duration>, factor: f64) -> bool {

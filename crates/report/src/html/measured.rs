@@ -2,6 +2,7 @@
 
 use super::markup::{DASH, Escaped, count, counted, cut, number, small_print, time};
 use super::predicted::rate_words;
+use crate::accuracy::{Accuracy, is_within_bounds};
 use model::Prediction;
 use std::fmt::Write;
 
@@ -44,25 +45,17 @@ pub fn section(predictions: &[Prediction], out: &mut String) {
 
 /// How far off, over all points.
 fn verdict(rows: &[&Prediction]) -> String {
-    let mut errors: Vec<f64> = rows.iter().filter_map(|row| row.error()).map(f64::abs).collect();
-    errors.sort_by(f64::total_cmp);
-    let (Some(median), Some(worst)) = (errors.get(errors.len().saturating_sub(1) / 2), errors.last()) else {
+    let Some(accuracy) = Accuracy::of(rows.iter().copied().enumerate()) else {
         return String::new();
     };
-    let inside = rows.iter().filter(|row| is_inside(row)).count();
     format!(
-        "<p>Over {} the median error is <b>{:.1} %</b>, the worst {:.1} %; {inside} of {} measured medians lie between low and high.</p>\n",
-        counted(rows.len() as u64, "point"),
-        median * 100.0,
-        worst * 100.0,
-        rows.len()
+        "<p>Over {} the median error is <b>{:.1} %</b>, the worst {:.1} %; {} of {} measured medians lie between low and high.</p>\n",
+        counted(accuracy.points as u64, "point"),
+        accuracy.median * 100.0,
+        accuracy.worst.abs() * 100.0,
+        accuracy.within_bounds,
+        accuracy.points
     )
-}
-
-fn is_inside(row: &Prediction) -> bool {
-    row.measured
-        .as_ref()
-        .is_some_and(|measured| row.low <= measured.duration && measured.duration <= row.high)
 }
 
 fn table_row(row: &Prediction, out: &mut String) {
@@ -79,7 +72,7 @@ fn table_row(row: &Prediction, out: &mut String) {
         || DASH.to_owned(),
         |error| format!("{:+.1} %", error * 100.0).replace('-', "−"),
     );
-    let outside = if is_inside(row) {
+    let outside = if is_within_bounds(row) {
         ""
     } else {
         " <span class=\"kind bad\">outside</span>"

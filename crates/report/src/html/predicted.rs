@@ -311,9 +311,7 @@ fn asked(predictions: &[Prediction], view: Option<&View>, out: &mut String) {
 fn small(grid: Option<&Grid>) -> String {
     let mut text = String::new();
     if let Some(grid) = grid {
-        let replayed: u64 = first_of_each_name(&grid.predictions)
-            .map(|prediction| prediction.operations)
-            .sum();
+        let replayed = grid.replayed;
         if replayed > 0 {
             let _ = write!(
                 text,
@@ -343,15 +341,6 @@ fn small(grid: Option<&Grid>) -> String {
          meant to hold the median of 9 in 10 runs with as many operations; single operations vary more. Network here means the moved connections' link and what did not move.",
     );
     text
-}
-
-fn first_of_each_name(predictions: &[Prediction]) -> impl Iterator<Item = &Prediction> {
-    let first = predictions.first();
-    predictions.iter().filter(move |prediction| {
-        first.is_some_and(|first| {
-            (prediction.rtt, prediction.rate, prediction.clients) == (first.rtt, first.rate, first.clients)
-        })
-    })
 }
 
 const SHOWN_RTTS: [Duration; 6] = [

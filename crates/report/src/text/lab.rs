@@ -4,6 +4,7 @@ use super::prediction::{bound_words, error_text, number};
 use super::style::{Ink, Style};
 use super::table::Table;
 use super::{DASH, counted, duration_or_dash, lab_comparison, lab_comparison::LabTimes};
+use crate::accuracy::Accuracy;
 use model::{
     ByteCount, Conditions, DistributionBuilder, LinkOutcome, Measured, Prediction, Warning, format_duration,
 };
@@ -129,7 +130,7 @@ pub struct LabDrift {
 pub struct LabErrors {
     /// Points that were both measured and predicted, without those at which nothing differs from what was captured.
     pub points: usize,
-    /// Median of the errors' sizes, as a share of what was measured.
+    /// Median of the errors' sizes, as a share of what was measured; of an even number the mean of the two in the middle.
     pub median: f64,
     /// The largest error, with its sign: above 0 is predicted too long.
     pub worst: f64,
@@ -142,18 +143,19 @@ pub struct LabErrors {
 impl LabOutcome {
     /// The errors of the predictions; absent when no point was both measured and predicted.
     pub fn errors(&self) -> Option<LabErrors> {
-        let mut errors: Vec<(usize, f64)> = self.points.iter().enumerate().filter_map(error).collect();
-        errors.sort_by(|one, other| one.1.abs().total_cmp(&other.1.abs()));
-        let &(worst_point, worst) = errors.last()?;
-        let within = errors
+        let counted = self
+            .points
             .iter()
-            .filter(|(index, _)| within_bounds(&self.points[*index]));
+            .enumerate()
+            .filter(|(_, point)| !point.is_baseline);
+        let accuracy =
+            Accuracy::of(counted.filter_map(|(index, point)| Some((index, point.prediction.as_ref()?))))?;
         Some(LabErrors {
-            points: errors.len(),
-            median: errors[(errors.len() - 1) / 2].1.abs(),
-            worst,
-            worst_point,
-            within_bounds: within.count(),
+            points: accuracy.points,
+            median: accuracy.median,
+            worst: accuracy.worst,
+            worst_point: accuracy.worst_index,
+            within_bounds: accuracy.within_bounds,
         })
     }
 
@@ -187,22 +189,6 @@ impl LabOutcome {
 
 fn share_beyond(later: Duration, first: Duration) -> f64 {
     later.as_secs_f64() / first.as_secs_f64().max(1e-12) - 1.0
-}
-
-fn error((index, point): (usize, &LabPoint)) -> Option<(usize, f64)> {
-    if point.is_baseline {
-        return None;
-    }
-    let error = point.prediction.as_ref()?.error()?;
-    Some((index, error))
-}
-
-fn within_bounds(point: &LabPoint) -> bool {
-    let Some(prediction) = &point.prediction else {
-        return false;
-    };
-    let measured = prediction.measured.as_ref();
-    measured.is_some_and(|measured| (prediction.low..=prediction.high).contains(&measured.duration))
 }
 
 /// The view of `lab run`.

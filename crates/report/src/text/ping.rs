@@ -118,7 +118,7 @@ pub fn ping_summary(outcome: &PingOutcome) -> String {
     }
     let _ = writeln!(out, ", in {}", model::format_duration(outcome.elapsed));
     if let Some(first) = samples.first {
-        let _ = writeln!(out, "first call  {}, in no other line", milliseconds(first));
+        let _ = writeln!(out, "first call  {}, in no figure below", milliseconds(first));
     }
     spread(&mut out, "time", &samples.time, totals.mdev);
     if samples.round_trip.count > 0 && samples.round_trip != samples.time {

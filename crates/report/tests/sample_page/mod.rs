@@ -70,6 +70,7 @@ pub fn full() -> Sample {
         grid: Grid {
             predictions,
             seen: 1_200,
+            replayed: 250,
             names_left_out: 0,
             moved: "all database connections".to_owned(),
             measured_rtt: Some(micros(40)),

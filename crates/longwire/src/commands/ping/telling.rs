@@ -262,8 +262,12 @@ impl Told {
         self.cautions.push(caution);
     }
 
-    /// The legs of the connection whose opening took the median time.
+    /// The legs of the connection whose opening took the median time; the first call's only where there is no other: it is in
+    /// no figure of the summary either.
     fn typical(&mut self) -> Option<Vec<Leg>> {
+        if self.waterfalls.len() > 1 {
+            self.waterfalls.remove(0);
+        }
         let took = |legs: &Vec<Leg>| legs.iter().map(|leg| leg.duration).sum::<Duration>();
         self.waterfalls.sort_by_key(took);
         self.waterfalls

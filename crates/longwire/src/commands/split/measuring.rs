@@ -87,7 +87,8 @@ impl Measured {
     }
 
     fn point(&self, clients: u32, source: RoundTripSource) -> Option<SplitOutcome> {
-        let visits: Vec<(&Visit, Near)> = self.visits(clients).collect();
+        let mut visits: Vec<(&Visit, Near)> = self.visits(clients).collect();
+        visits.sort_by_key(|(visit, _)| visit.transaction);
         let split: Vec<Shares> = visits
             .iter()
             .map(|(visit, near)| {
@@ -96,16 +97,19 @@ impl Measured {
                 shares(visit.transaction, visit.turns, near.round_trip, client)
             })
             .collect();
-        let of = |part: fn(&Shares) -> Duration| Interval::of(split.iter().map(part));
-        let (middle, _) = visits.get(visits.len() / 2)?;
+        // All medians are those of one round: each part's own median would be another round's, and they would not add up.
+        let middle = visits.len().checked_sub(1)? / 2;
+        let (visit, near) = visits[middle];
+        let of =
+            |part: fn(&Shares) -> Duration| Interval::around(part(&split[middle]), split.iter().map(part));
         Some(SplitOutcome {
             clients,
             transactions: visits.iter().map(|(visit, _)| visit.transactions).sum(),
             errors: visits.iter().map(|(visit, _)| visit.errors).sum(),
-            spread: middle.spread,
-            turns: middle.turns,
-            payload_bytes: middle.payload_bytes,
-            round_trip: Interval::of(visits.iter().map(|(_, near)| near.round_trip))?,
+            spread: visit.spread,
+            turns: visit.turns,
+            payload_bytes: visit.payload_bytes,
+            round_trip: Interval::around(near.round_trip, visits.iter().map(|(_, near)| near.round_trip))?,
             source,
             transaction: Interval::of(visits.iter().map(|(visit, _)| visit.transaction))?,
             client: of(|shares| shares.client)?,

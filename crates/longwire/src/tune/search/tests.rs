@@ -175,6 +175,30 @@ fn noise_and_drift_seldom_decide() {
 }
 
 #[test]
+fn nothing_that_is_reported_is_better_than_what_is_recommended() {
+    for seed in 0..400 {
+        let machine = Machine {
+            scatter: 1.0,
+            drift: 0.4,
+            pace: 9.0,
+            seed,
+        };
+        let search = searched(&insert(), machine);
+        let chosen = search.recommended().expect("something was run");
+        let bound = search.reported(chosen).expect("it was run").as_secs_f64();
+        for setting in search.settings() {
+            let Some(time) = search.reported(setting) else {
+                continue;
+            };
+            assert!(
+                bound <= time.as_secs_f64() * GOOD + 1e-9,
+                "seed {seed}: {chosen:?} takes {bound}, {setting:?} next to it {time:?}"
+            );
+        }
+    }
+}
+
+#[test]
 fn what_takes_long_runs_once() {
     let search = searched(&insert(), QUIET);
     assert_eq!(search.count(Setting { way: 0, place: 0 }), 1);
