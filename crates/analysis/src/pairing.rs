@@ -16,6 +16,7 @@
 
 mod asking;
 mod building;
+mod doubt;
 mod introduction;
 mod waits;
 
@@ -24,6 +25,7 @@ use crate::fingerprint::{Dialect, Fingerprints};
 use crate::round_trip::RoundTrip;
 use asking::PreparedStatements;
 use building::{Building, Progress};
+use doubt::Answers;
 use introduction::Introduction;
 use model::{
     ConnectionId, ConnectionOutcome, Content, Decoding, Direction, Endpoint, Exchange, Fingerprint,
@@ -45,6 +47,12 @@ pub struct Pairing {
     last_seen: Timestamp,
     handshake_ended: Option<Timestamp>,
     queue: VecDeque<Building>,
+    /// Replies behind lost bytes, until it shows whose they are.
+    answers: Answers,
+    /// Who spoke last.
+    speaker: Option<Direction>,
+    /// Whether this client sends requests before it has the replies to earlier ones.
+    pipelines: bool,
     previous_reply_ended: Timestamp,
     /// When the last message of each direction ended ([`Direction::index`]).
     last_message: [Timestamp; 2],
@@ -86,6 +94,9 @@ impl Pairing {
             last_seen: at,
             handshake_ended: None,
             queue: VecDeque::new(),
+            answers: Answers::default(),
+            speaker: None,
+            pipelines: false,
             previous_reply_ended: at,
             last_message: [at; 2],
             payload_seen: false,
@@ -163,8 +174,11 @@ impl Pairing {
         fingerprints: &mut Fingerprints,
         out: &mut Sink<'_>,
     ) {
+        if message.direction == Direction::ClientToServer && self.speaker == Some(Direction::ServerToClient) {
+            self.client_goes_on(message, protocol, out);
+        }
         match (message.direction, message.role) {
-            (Direction::ClientToServer, Role::Opaque) => self.opaque_request(message, protocol, out),
+            (Direction::ClientToServer, Role::Opaque) => self.opaque_request(message),
             (Direction::ClientToServer, Role::OneWay) => self.one_way(message, protocol, fingerprints, out),
             (Direction::ClientToServer, role) => self.request(message, role, protocol, fingerprints, out),
             (Direction::ServerToClient, Role::Opaque) => self.opaque_reply(message),
@@ -173,6 +187,9 @@ impl Pairing {
             (Direction::ServerToClient, role) => self.reply(message, role, protocol, out),
         }
         self.payload_seen = true;
+        if message.role != Role::Notice {
+            self.speaker = Some(message.direction);
+        }
         self.last_message[message.direction.index()] = message.ended;
     }
 
@@ -184,7 +201,6 @@ impl Pairing {
         fingerprints: &mut Fingerprints,
         out: &mut Sink<'_>,
     ) {
-        self.close_answered_opaque(protocol, out);
         if self.queue.len() >= MAXIMUM_OWED {
             self.finish_front(protocol, out);
         }
@@ -282,7 +298,6 @@ impl Pairing {
         fingerprints: &mut Fingerprints,
         out: &mut Sink<'_>,
     ) {
-        self.close_answered_opaque(protocol, out);
         let fingerprint = self.read_request(message, fingerprints);
         let mut building = Building::new(self.connection, message, false);
         building.asking.take(
@@ -300,11 +315,14 @@ impl Pairing {
         self.complete(building, protocol, out);
     }
 
-    fn opaque_request(&mut self, message: &Message<'_>, protocol: Protocol, out: &mut Sink<'_>) {
-        if self.queue.front().is_some_and(Building::has_reply) {
-            self.finish_all(protocol, out);
-        }
-        if self.queue.is_empty() {
+    /// Client bytes of which nothing is known: a request of their own, more of one that is being written, or more of
+    /// what was opaque before.
+    fn opaque_request(&mut self, message: &Message<'_>) {
+        let joins = self
+            .queue
+            .back()
+            .is_some_and(|back| back.progress == Progress::Writing || (back.lost && !back.has_reply()));
+        if !joins {
             self.open(message);
             out(Fact::Begun {
                 connection: self.connection,
@@ -312,20 +330,24 @@ impl Pairing {
             });
         }
         let Some(back) = self.queue.back_mut() else { return };
-        back.opaque = true;
         let idle = self.waits.take_client_idle(back.step.request_started);
+        back.lost = true;
         back.add_request(message, Role::Opaque, idle);
     }
 
+    /// Server bytes of which nothing is known.
     fn opaque_reply(&mut self, message: &Message<'_>) {
         if self.queue.is_empty() {
             self.open_unasked(message);
+        }
+        if self.answers.take_more(message) {
+            return;
         }
         let (server, client) = (self.server_side.current(), self.client_side.current());
         let Some(front) = self.queue.front_mut() else {
             return;
         };
-        front.opaque = true;
+        front.lost = true;
         front.add_reply(
             message,
             server,
@@ -343,6 +365,9 @@ impl Pairing {
             self.open_unasked(message);
         }
         self.read_reply(message);
+        if self.is_in_doubt() {
+            return self.answer_in_doubt(message, role);
+        }
         let (server, client) = (self.server_side.current(), self.client_side.current());
         let Some(front) = self.queue.front_mut() else {
             return;
@@ -366,7 +391,7 @@ impl Pairing {
     fn goes_on(&mut self, message: &Message<'_>) -> bool {
         let plain = matches!(message.content, Content::Row | Content::Other) && !self.waits.server_was_idle();
         match self.queue.front_mut() {
-            Some(front) if plain && front.has_reply() => {
+            Some(front) if plain && front.has_reply() && !front.lost => {
                 front.add_more(message);
                 true
             }
@@ -387,6 +412,10 @@ impl Pairing {
 
     fn notice(&mut self, message: &Message<'_>) {
         self.read_reply(message);
+        if self.is_in_doubt() {
+            // To a request that was lost the decoder knows no reply.
+            return self.answer_in_doubt(message, Role::ReplyPart);
+        }
         if let Some(front) = self.queue.front_mut().filter(|front| front.has_reply()) {
             front.exchange.reply_bytes += message.bytes;
             front.step.reply_bytes += message.bytes;
@@ -441,20 +470,6 @@ impl Pairing {
         }
     }
 
-    /// Which of several owed replies opaque bytes belong to cannot be told: once the client goes on, all are answered.
-    fn close_answered_opaque(&mut self, protocol: Protocol, out: &mut Sink<'_>) {
-        let front = self.queue.front();
-        if front.is_some_and(|front| front.opaque && front.has_reply()) {
-            self.finish_all(protocol, out);
-        }
-    }
-
-    fn finish_all(&mut self, protocol: Protocol, out: &mut Sink<'_>) {
-        while !self.queue.is_empty() {
-            self.finish_front(protocol, out);
-        }
-    }
-
     fn finish_front(&mut self, protocol: Protocol, out: &mut Sink<'_>) {
         if let Some(front) = self.queue.pop_front() {
             self.complete(front, protocol, out);
@@ -481,6 +496,7 @@ impl Pairing {
 
     /// The connection ended: hands out what was not complete, then the connection itself.
     pub fn closed(mut self, at: Timestamp, totals: Totals, decoding: Decoding, out: &mut Sink<'_>) {
+        self.settle_doubt(decoding.protocol, out);
         while let Some(front) = self.queue.front_mut() {
             if front.progress != Progress::Writing && !front.has_reply() && totals.seen[1] {
                 front.exchange.error.get_or_insert_with(|| Arc::from(NO_REPLY));

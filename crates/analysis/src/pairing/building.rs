@@ -44,7 +44,8 @@ pub(super) struct Building {
     pub(super) exchange: Exchange,
     pub(super) step: Step,
     pub(super) progress: Progress,
-    pub(super) opaque: bool,
+    /// Some of its bytes are opaque, so that what it says is not known, nor how many requests and replies they are.
+    pub(super) lost: bool,
     pub(super) asking: Asking,
     weight: Weight,
     rows_of_statement: u64,
@@ -58,7 +59,7 @@ impl Building {
             exchange: exchange(connection, message.phase, message.started, step),
             step,
             progress: Progress::Writing,
-            opaque: false,
+            lost: false,
             asking: Asking::default(),
             weight: Weight::Nothing,
             rows_of_statement: 0,
@@ -126,6 +127,32 @@ impl Building {
         self.read(message);
     }
 
+    /// Adds a reply that was put together apart, because it was not known whose it is.
+    pub(super) fn add_answer(&mut self, answer: Building, previous_reply_ended: Timestamp, waits: &Waits) {
+        let step = &mut self.step;
+        let started = answer.step.reply_started.unwrap_or(answer.step.request_started);
+        if step.reply_started.is_none() {
+            step.reply_started = Some(started);
+            step.server_side_rtt = answer.step.server_side_rtt;
+            step.client_side_rtt = answer.step.client_side_rtt;
+            step.server = server_before_reply(step, started, previous_reply_ended, waits);
+        }
+        step.reply_ended = answer.step.reply_ended;
+        step.reply_bytes += answer.step.reply_bytes;
+        step.server += answer.step.server_inside_reply;
+        step.server_inside_reply += answer.step.server_inside_reply;
+        self.lost |= answer.lost;
+        self.rows_of_statement += answer.rows_of_statement;
+        let (exchange, found) = (&mut self.exchange, answer.exchange);
+        exchange.reply_bytes += found.reply_bytes;
+        exchange.reply_messages += found.reply_messages;
+        exchange.transaction = found.transaction.or(exchange.transaction);
+        exchange.error = exchange.error.take().or(found.error);
+        if let Some(rows) = found.rows {
+            *exchange.rows.get_or_insert(0) += rows;
+        }
+    }
+
     fn read(&mut self, message: &Message<'_>) {
         match message.content {
             Content::Row => self.rows_of_statement += 1,
@@ -160,6 +187,9 @@ impl Building {
     pub(super) fn finish(mut self, waits: &mut Waits) -> Exchange {
         if self.rows_of_statement > 0 {
             *self.exchange.rows.get_or_insert(0) += self.rows_of_statement;
+        }
+        if self.lost {
+            self.exchange.rows = None;
         }
         self.exchange.asked = self.asking.asked();
         let done = self.complete_step(waits);

@@ -1,0 +1,131 @@
+//! Replies behind bytes that nobody saw, or that could not be decoded: whose they are.
+//!
+//! How many requests or replies such bytes hold is not known, so what follows could answer any of the requests that are
+//! owed. The replies wait until the client goes on after it had to wait: by then all that was owed has come, and the last
+//! reply answers the last request. What is left over belongs to the exchange that lost its bytes.
+
+use super::Pairing;
+use super::building::{Building, Progress};
+use super::waits::Waits;
+use crate::fact::Sink;
+use model::{ConnectionId, Message, Protocol, Role};
+use std::collections::VecDeque;
+
+/// Replies whose requests are not known yet, oldest first.
+#[derive(Debug, Default)]
+pub(super) struct Answers {
+    replies: VecDeque<Building>,
+    /// The last of them goes on.
+    is_open: bool,
+}
+
+/// Most replies that wait. Beyond them they are taken as those of the oldest requests.
+const MAXIMUM_ANSWERS: usize = 1024;
+
+impl Answers {
+    /// Adds opaque bytes to the reply that is under way, if one is.
+    pub(super) fn take_more(&mut self, message: &Message<'_>) -> bool {
+        let Some(last) = self.replies.back_mut().filter(|_| self.is_open) else {
+            return false;
+        };
+        last.lost = true;
+        last.add_more(message);
+        true
+    }
+
+    fn add(
+        &mut self,
+        connection: ConnectionId,
+        message: &Message<'_>,
+        is_last: bool,
+        waits: &mut Waits,
+    ) -> &mut Building {
+        if !self.is_open {
+            let mut reply = Building::new(connection, message, false);
+            reply.step.reply_started = Some(message.started);
+            self.replies.push_back(reply);
+        }
+        self.is_open = !is_last;
+        let newest = self.replies.len() - 1;
+        let reply = &mut self.replies[newest];
+        reply.step.server_inside_reply += waits.take_server_idle(message.started);
+        reply.add_more(message);
+        reply
+    }
+}
+
+impl Pairing {
+    /// Whether the oldest owed reply lost bytes, so that what comes may answer another request.
+    pub(super) fn is_in_doubt(&self) -> bool {
+        self.queue.front().is_some_and(|front| front.lost)
+    }
+
+    /// The client speaks after the server.
+    pub(super) fn client_goes_on(&mut self, message: &Message<'_>, protocol: Protocol, out: &mut Sink<'_>) {
+        if self.is_in_doubt() {
+            let had_to_wait = !self.pipelines || self.waited_before(message);
+            if had_to_wait {
+                self.settle_doubt(protocol, out);
+            }
+        } else {
+            let front = self.queue.front();
+            self.pipelines |= front.is_some_and(|front| front.progress == Progress::Awaiting);
+        }
+    }
+
+    /// A message of a reply, of which it is not known whose it is.
+    pub(super) fn answer_in_doubt(&mut self, message: &Message<'_>, role: Role) {
+        let alone = self.queue.len() == 1;
+        let (server, client) = (self.server_side.current(), self.client_side.current());
+        let reply = self
+            .answers
+            .add(self.connection, message, role == Role::Reply, &mut self.waits);
+        reply.step.server_side_rtt = reply.step.server_side_rtt.or(server);
+        reply.step.client_side_rtt = reply.step.client_side_rtt.or(client);
+        if role == Role::ReplyPause && alone {
+            self.give_answers(1);
+            if let Some(front) = self.queue.front_mut() {
+                front.progress = Progress::Paused;
+            }
+        }
+        if self.answers.replies.len() > MAXIMUM_ANSWERS {
+            self.give_answers(1);
+        }
+    }
+
+    /// All replies that were owed have come: gives each to its request, and hands these out.
+    pub(super) fn settle_doubt(&mut self, protocol: Protocol, out: &mut Sink<'_>) {
+        if !self.is_in_doubt() {
+            return;
+        }
+        let writing = self.queue.iter().skip(1);
+        let writing = writing
+            .filter(|building| building.progress == Progress::Writing)
+            .count();
+        let behind = self.queue.len() - 1 - writing;
+        let surplus = self.answers.replies.len().saturating_sub(behind);
+        self.give_answers(surplus);
+        let unanswered = behind.saturating_sub(self.answers.replies.len());
+        for _ in 0..=unanswered {
+            self.finish_front(protocol, out);
+        }
+        while !self.answers.replies.is_empty() {
+            self.give_answers(1);
+            self.finish_front(protocol, out);
+        }
+        self.answers.is_open = false;
+    }
+
+    /// Gives the oldest `count` replies to the oldest request.
+    fn give_answers(&mut self, count: usize) {
+        let previous_reply_ended = self.previous_reply_ended;
+        for _ in 0..count {
+            let (Some(front), Some(reply)) = (self.queue.front_mut(), self.answers.replies.pop_front())
+            else {
+                break;
+            };
+            front.add_answer(reply, previous_reply_ended, &self.waits);
+        }
+        self.answers.is_open &= !self.answers.replies.is_empty();
+    }
+}
