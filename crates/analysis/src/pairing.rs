@@ -178,7 +178,7 @@ impl Pairing {
             self.client_goes_on(message, protocol, out);
         }
         match (message.direction, message.role) {
-            (Direction::ClientToServer, Role::Opaque) => self.opaque_request(message),
+            (Direction::ClientToServer, Role::Opaque) => self.opaque_request(message, out),
             (Direction::ClientToServer, Role::OneWay) => self.one_way(message, protocol, fingerprints, out),
             (Direction::ClientToServer, role) => self.request(message, role, protocol, fingerprints, out),
             (Direction::ServerToClient, Role::Opaque) => self.opaque_reply(message),
@@ -187,7 +187,7 @@ impl Pairing {
             (Direction::ServerToClient, role) => self.reply(message, role, protocol, out),
         }
         self.payload_seen = true;
-        if message.role != Role::Notice {
+        if message.role != Role::Notice || self.is_in_doubt() {
             self.speaker = Some(message.direction);
         }
         self.last_message[message.direction.index()] = message.ended;
@@ -317,7 +317,7 @@ impl Pairing {
 
     /// Client bytes of which nothing is known: a request of their own, more of one that is being written, or more of
     /// what was opaque before.
-    fn opaque_request(&mut self, message: &Message<'_>) {
+    fn opaque_request(&mut self, message: &Message<'_>, out: &mut Sink<'_>) {
         let joins = self
             .queue
             .back()

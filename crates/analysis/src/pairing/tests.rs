@@ -356,3 +356,108 @@ fn an_opaque_reply_to_pipelined_requests_answers_all_of_them() {
     assert_eq!(outcome.turns, 3);
     assert_eq!(exchanges.len(), 5);
 }
+
+/// Tells of each exchange its bytes and its rows.
+fn told(exchanges: &[Exchange]) -> Vec<(u64, u64, Option<u64>)> {
+    let of = |exchange: &Exchange| (exchange.request_bytes, exchange.reply_bytes, exchange.rows);
+    exchanges[1..].iter().map(of).collect()
+}
+
+const DONE: Content<'_> = Content::Done {
+    rows: Some(1),
+    transaction: None,
+};
+
+#[test]
+fn a_lost_reply_among_several_shifts_none_of_the_others() {
+    let mut conversation = Conversation::new();
+    for time in 0..5 {
+        conversation.client(Role::Request, 20 + time);
+    }
+    for time in 0..5 {
+        let (role, content) = if time == 1 {
+            (Role::Opaque, Content::Other)
+        } else {
+            (Role::Reply, DONE)
+        };
+        conversation.says(Direction::ServerToClient, role, (40 + time, 40 + time), content);
+    }
+    conversation.client(Role::Request, 60);
+    conversation.says(Direction::ServerToClient, Role::Reply, (80, 80), DONE);
+    let (exchanges, outcome) = conversation.finish();
+    let whole = (100, 100, Some(1));
+    assert_eq!(
+        told(&exchanges),
+        [whole, (100, 100, None), whole, whole, whole, whole]
+    );
+    assert_eq!(outcome.turns, 3);
+}
+
+#[test]
+fn a_lost_request_among_several_takes_the_reply_left_over() {
+    let mut conversation = Conversation::new();
+    for time in 0..5 {
+        let role = if time == 2 { Role::Opaque } else { Role::Request };
+        conversation.client(role, 20 + time);
+    }
+    for time in 0..5 {
+        conversation.says(
+            Direction::ServerToClient,
+            Role::Reply,
+            (40 + time, 40 + time),
+            DONE,
+        );
+    }
+    conversation.client(Role::Request, 60);
+    conversation.says(Direction::ServerToClient, Role::Reply, (80, 80), DONE);
+    let (exchanges, outcome) = conversation.finish();
+    let whole = (100, 100, Some(1));
+    assert_eq!(
+        told(&exchanges),
+        [whole, whole, (100, 100, None), whole, whole, whole]
+    );
+    assert_eq!(outcome.turns, 3);
+}
+
+#[test]
+fn what_answers_a_lost_request_is_its_reply_though_the_decoder_expects_none() {
+    let mut conversation = Conversation::new();
+    conversation.client(Role::Opaque, 20);
+    conversation.server(Role::Notice, 40);
+    conversation.client(Role::Request, 60);
+    conversation.says(Direction::ServerToClient, Role::Reply, (80, 80), DONE);
+    let (exchanges, outcome) = conversation.finish();
+    assert_eq!(told(&exchanges), [(100, 100, None), (100, 100, Some(1))]);
+    assert_eq!(outcome.turns, 3);
+}
+
+#[test]
+fn a_client_that_asks_on_while_replies_come_settles_nothing_before_it_waits() {
+    let mut conversation = Conversation::new();
+    conversation.client(Role::Request, 20);
+    conversation.client(Role::Request, 28);
+    conversation.says(Direction::ServerToClient, Role::Reply, (30, 30), DONE);
+    for time in 0..4 {
+        conversation.client(Role::Request, 32 + time * 4);
+        let (role, content) = if time == 1 {
+            (Role::Opaque, Content::Other)
+        } else {
+            (Role::Reply, DONE)
+        };
+        conversation.says(
+            Direction::ServerToClient,
+            role,
+            (34 + time * 4, 34 + time * 4),
+            content,
+        );
+    }
+    conversation.says(Direction::ServerToClient, Role::Reply, (56, 56), DONE);
+    conversation.client(Role::Request, 80);
+    conversation.says(Direction::ServerToClient, Role::Reply, (100, 100), DONE);
+    let (exchanges, _) = conversation.finish();
+    let whole = (100, 100, Some(1));
+    assert_eq!(
+        told(&exchanges),
+        [whole, whole, (100, 100, None), whole, whole, whole, whole]
+    );
+}
