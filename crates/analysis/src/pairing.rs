@@ -1,7 +1,7 @@
 //! Messages of one connection to exchanges, by the neutral role of each message.
 //!
 //! Calling order: [`Pairing::new`]; then what the observation point saw, in order: [`Pairing::handshake`],
-//! [`Pairing::round_trip`], [`Pairing::recovery`], [`Pairing::segment`] before the messages of that segment, and
+//! [`Pairing::round_trip`], [`Pairing::assumed_round_trip`], [`Pairing::recovery`], [`Pairing::segment`] before the messages of that segment, and
 //! [`Pairing::message`]; [`Pairing::closed`] once, last.
 //!
 //! How turns are counted:
@@ -29,7 +29,7 @@ use doubt::Answers;
 use introduction::Introduction;
 use model::{
     ConnectionId, ConnectionOutcome, Content, Decoding, Direction, Endpoint, Exchange, Fingerprint,
-    Handshake, Message, Phase, Protocol, Role, Side, Step, Timestamp, Totals,
+    Handshake, Message, Phase, Protocol, Role, RttSource, Side, Step, Timestamp, Totals,
 };
 use std::collections::VecDeque;
 use std::hash::RandomState;
@@ -61,6 +61,7 @@ pub struct Pairing {
     introduction: Introduction,
     client_side: RoundTrip,
     server_side: RoundTrip,
+    rtt_source: Option<RttSource>,
     waits: Waits,
     server_version: Option<String>,
     turns: u64,
@@ -104,6 +105,7 @@ impl Pairing {
             introduction: Introduction::default(),
             client_side: RoundTrip::default(),
             server_side: RoundTrip::default(),
+            rtt_source: None,
             waits: Waits::default(),
             server_version: None,
             turns: 0,
@@ -129,6 +131,7 @@ impl Pairing {
             .sample(handshake.ack, handshake.ack.since(handshake.syn_ack));
         self.server_side
             .sample(handshake.syn_ack, handshake.syn_ack.since(handshake.syn));
+        self.rtt_source = Some(RttSource::Measured);
         let step = Step {
             request_started: self.opened,
             request_ended: handshake.syn,
@@ -149,7 +152,23 @@ impl Pairing {
     pub fn round_trip(&mut self, at: Timestamp, side: Side, rtt: Duration) {
         match side {
             Side::Client => self.client_side.sample(at, rtt),
-            Side::Server => self.server_side.sample(at, rtt),
+            Side::Server => {
+                self.server_side.sample(at, rtt);
+                self.rtt_source = Some(RttSource::Measured);
+            }
+        }
+    }
+
+    /// A round trip of one side that something else than this connection tells.
+    pub fn assumed_round_trip(&mut self, at: Timestamp, side: Side, rtt: Duration, source: RttSource) {
+        match side {
+            Side::Client => self.client_side.sample(at, rtt),
+            Side::Server => {
+                self.server_side.sample(at, rtt);
+                if self.rtt_source != Some(RttSource::Measured) {
+                    self.rtt_source = Some(source);
+                }
+            }
         }
     }
 
@@ -522,6 +541,7 @@ impl Pairing {
                 .map(|(client, server)| client + server),
             client_side_rtt,
             server_side_rtt,
+            rtt_source: self.rtt_source,
             totals,
         }));
     }

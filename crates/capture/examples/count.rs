@@ -31,6 +31,7 @@ impl Observer for Count {
             ConnectionEvent::RoundTrip { .. } => self.round_trips += 1,
             ConnectionEvent::Recovery { .. } => self.recoveries += 1,
             ConnectionEvent::Opened { .. }
+            | ConnectionEvent::AssumedRoundTrip { .. }
             | ConnectionEvent::Handshake(_)
             | ConnectionEvent::Closed { .. } => {}
         }

@@ -2,6 +2,7 @@
 
 use crate::half::{Half, Output};
 use crate::hold::Hold;
+use crate::hosts::{Estimate, Place};
 use crate::idle;
 use crate::opening::Opening;
 use crate::round_trip::{self, Pair};
@@ -25,7 +26,11 @@ pub(crate) struct Flow {
     pub opening: Opening,
     pub halves: [Half; 2],
     /// Least round trip per side so far.
-    least: [Option<Duration>; 2],
+    pub least: [Option<Duration>; 2],
+    /// Where its hosts are noted.
+    pub place: Option<Place>,
+    /// What was told of each side for want of a sample of its own.
+    pub borrowed: [Option<Estimate>; 2],
     pub hold: Option<Box<Hold>>,
 }
 
@@ -45,6 +50,8 @@ impl Flow {
                 Half::new(Direction::ServerToClient),
             ],
             least: [None; 2],
+            place: None,
+            borrowed: [None; 2],
             hold: None,
         }
     }
@@ -127,6 +134,7 @@ impl Flow {
             self.complete_handshake(head.at, out);
         }
         if head.has(ACK) {
+            self.keep_alive(direction, head, out);
             self.acknowledge(direction, head, out);
         }
         if head.length > 0 || head.has(FIN) {
@@ -142,10 +150,35 @@ impl Flow {
         }
     }
 
+    /// Whether the connection was open before its first packet was seen.
+    #[inline]
+    pub fn is_midway(&self) -> bool {
+        self.halves[0].isn.is_none() && self.halves[1].isn.is_none()
+    }
+
+    /// Least round trip of a side so far; what its hosts tell as long as there is none.
+    #[inline]
+    pub fn least(&self, side: Side) -> Option<Duration> {
+        let index = side_index(side);
+        let borrowed = self.borrowed[index].map(|estimate| estimate.rtt);
+        self.least[index].or(borrowed)
+    }
+
+    /// Whether a pair of payload and acknowledgement is a sample of the round trip of a side. As long as there is none of this
+    /// connection, an answer with payload is not: it tightens what is told of the hosts.
+    #[inline]
+    pub fn is_sample(&self, pair: &Pair, side: Side, full_size: u32) -> bool {
+        (pair.pure || self.least[side_index(side)].is_some())
+            && round_trip::is_sample(pair, self.least(side), full_size)
+    }
+
     /// Tells a round trip.
     pub fn sample(&mut self, side: Side, at: Timestamp, rtt: Duration, out: &mut Output<'_>) {
         let least = &mut self.least[side_index(side)];
         *least = Some(least.map_or(rtt, |least| least.min(rtt)));
+        if let Some(place) = self.place {
+            out.hosts.sampled(place, side, rtt);
+        }
         out.observer
             .event(self.id, ConnectionEvent::RoundTrip { at, side, rtt });
     }
@@ -153,6 +186,7 @@ impl Flow {
     /// Takes what a packet says of the other direction's bytes.
     #[inline]
     fn acknowledge(&mut self, direction: Direction, head: &Head, out: &mut Output<'_>) {
+        let hosts = self.place.filter(|_| self.is_midway());
         let (acker, data) = pair(&mut self.halves, direction);
         if !data.started {
             data.claimed = Some(head.acknowledgement);
@@ -190,7 +224,11 @@ impl Flow {
             exact: flight.end == acknowledged,
         };
         let side = side_of(direction);
-        if round_trip::is_sample(&pair, self.least[side_index(side)], data.full_size()) {
+        if let Some(place) = hosts {
+            out.hosts.answered(place, side, pair.span);
+        }
+        let full_size = data.full_size();
+        if self.is_sample(&pair, side, full_size) {
             self.sample(side, head.at, pair.span, out);
         }
     }
@@ -199,7 +237,10 @@ impl Flow {
     #[inline]
     fn data(&mut self, direction: Direction, packet: &Packet<'_>, out: &mut Output<'_>) {
         let head = &packet.head;
-        let near = self.least[side_index(side_of(direction))];
+        if let Some(place) = self.place.filter(|_| self.is_midway()) {
+            self.borrow_round_trips(place, head.at, out);
+        }
+        let near = self.least(side_of(direction));
         let (sender, receiver) = pair(&mut self.halves, direction);
         let start = sender.place(head.payload_sequence());
         if sender.tentative {
@@ -338,7 +379,7 @@ fn pair(halves: &mut [Half; 2], direction: Direction) -> (&mut Half, &mut Half) 
 
 /// The side a direction comes from.
 #[inline]
-fn side_of(direction: Direction) -> Side {
+pub(crate) fn side_of(direction: Direction) -> Side {
     match direction {
         Direction::ClientToServer => Side::Client,
         Direction::ServerToClient => Side::Server,
@@ -346,7 +387,7 @@ fn side_of(direction: Direction) -> Side {
 }
 
 #[inline]
-fn side_index(side: Side) -> usize {
+pub(crate) fn side_index(side: Side) -> usize {
     match side {
         Side::Client => 0,
         Side::Server => 1,

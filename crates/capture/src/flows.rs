@@ -2,7 +2,9 @@
 
 use crate::flow::Flow;
 use crate::half::{Output, Tally};
+use crate::hosts::Hosts;
 use crate::key::{Key, KeyHasher};
+use crate::settle::Settling;
 use crate::sides::Servers;
 use crate::tcp::{ACK, Head, Packet, SYN, SynOptions};
 use model::{ConnectionEvent, ConnectionId, Endpoint, Observer, Timestamp};
@@ -48,7 +50,8 @@ impl<'o> Flows<'o> {
     pub fn new(sources: usize, observer: &'o mut dyn Observer) -> Self {
         Self {
             out: Output {
-                observer,
+                observer: Settling::new(observer),
+                hosts: Hosts::default(),
                 memory: 0,
                 tally: Tally::default(),
             },
@@ -156,6 +159,7 @@ impl<'o> Flows<'o> {
 
     /// Ends all connections.
     pub fn finish(&mut self) {
+        self.out.observer.release(&self.out.hosts);
         let mut left: Vec<(ConnectionId, u32)> = (0u32..)
             .zip(&self.slots)
             .filter_map(|(slot, flow)| flow.as_ref().map(|flow| (flow.id, slot)))
@@ -175,6 +179,9 @@ impl<'o> Flows<'o> {
         self.last_at = self.last_at.max(at);
         if at > self.due {
             self.attend(at);
+        }
+        if self.out.observer.is_holding() {
+            self.out.observer.attend(at, &self.out.hosts);
         }
     }
 
@@ -259,7 +266,19 @@ impl<'o> Flows<'o> {
         let id = ConnectionId(self.opened);
         self.opened = self.opened.saturating_add(1);
         let (certain, from_client) = self.judge_sides(head);
-        let slot = self.keep(key, Flow::new(id, source, from_client == from_low, head.at));
+        let mut flow = Flow::new(id, source, from_client == from_low, head.at);
+        let (client_host, server_host) = if from_client {
+            (head.source, head.destination)
+        } else {
+            (head.destination, head.source)
+        };
+        flow.place = self.out.hosts.place(client_host, server_host);
+        if let Some(place) = flow.place.filter(|_| !certain)
+            && (self.out.hosts.wait_once(place) || self.out.observer.is_holding())
+        {
+            self.out.observer.wait_for(id, place, head.at);
+        }
+        let slot = self.keep(key, flow);
         let from = Endpoint {
             address: head.source.into(),
             port: head.source_port,

@@ -3,15 +3,20 @@
 use crate::duplicate::Recent;
 use crate::edges::Edges;
 use crate::flights::Flights;
+use crate::hosts::Hosts;
+use crate::keep_alive::Probe;
 use crate::pending::Pending;
+use crate::settle::Settling;
 use crate::tcp::{Head, Packet, SynOptions};
-use model::{ConnectionEvent, ConnectionId, Direction, Observer, Segment, Timestamp};
+use model::{ConnectionEvent, ConnectionId, Direction, Segment, Timestamp};
 use std::time::Duration;
 
 /// Where events go, and what all connections share.
 pub(crate) struct Output<'o> {
     /// Who takes the events.
-    pub observer: &'o mut dyn Observer,
+    pub observer: Settling<'o>,
+    /// How far hosts are.
+    pub hosts: Hosts,
     /// Memory that bytes waiting for their turn take on all connections.
     pub memory: usize,
     /// What becomes warnings.
@@ -80,6 +85,8 @@ pub(crate) struct Half {
     /// End of the last recovery told.
     recovered: Timestamp,
     pub recent: Recent,
+    /// A keep-alive probe that was not answered yet.
+    pub probe: Option<Probe>,
     emitted: Timestamp,
     pub packets: u64,
     pub wire_bytes: u64,
@@ -115,6 +122,7 @@ impl Half {
             repeated_at: Timestamp::default(),
             recovered: Timestamp::default(),
             recent: Recent::default(),
+            probe: None,
             emitted: Timestamp::default(),
             packets: 0,
             wire_bytes: 0,

@@ -1,6 +1,6 @@
 //! TCP headers (RFC 9293).
 
-use crate::formats::{Record, u16_at};
+use crate::formats::{Record, u16_at, u32_at};
 use crate::ip::{Address, Datagram};
 use model::Timestamp;
 
@@ -31,6 +31,8 @@ pub(crate) struct Head {
     pub identification: u32,
     /// TCP checksum, to tell a packet captured twice from a retransmission.
     pub checksum: u16,
+    /// Its timestamp and the one that it repeats (RFC 7323), of a packet with at most one byte of payload.
+    pub timestamps: Option<(u32, u32)>,
     /// The interface it was captured on, where the capture tells.
     pub interface: u32,
     /// Packets it took: more than one when the IP packet was fragmented.
@@ -94,6 +96,7 @@ pub(crate) fn read<'a>(
     }
     let payload_length = u32::try_from(length.checked_sub(header_length)?).ok()?;
     let flags = header[13];
+    let options = bytes.get(20..header_length.min(bytes.len())).unwrap_or_default();
     let four = |at: usize| u32::from_be_bytes([header[at], header[at + 1], header[at + 2], header[at + 3]]);
     let two = |at: usize| u16::from_be_bytes([header[at], header[at + 1]]);
     let head = Head {
@@ -109,13 +112,18 @@ pub(crate) fn read<'a>(
         length: payload_length,
         identification: envelope.identification,
         checksum: two(16),
+        timestamps: if payload_length <= 1 {
+            timestamps(options)
+        } else {
+            None
+        },
         interface: envelope.interface,
         packets: envelope.packets,
         wire_bytes: envelope.wire_bytes,
     };
     let payload = bytes.get(header_length..).unwrap_or_default();
     let options = if flags & SYN != 0 {
-        SynOptions::read(bytes.get(20..header_length.min(bytes.len())).unwrap_or_default())
+        SynOptions::read(options)
     } else {
         SynOptions::default()
     };
@@ -143,32 +151,48 @@ impl Head {
 }
 
 impl SynOptions {
-    fn read(mut options: &[u8]) -> Self {
+    fn read(options: &[u8]) -> Self {
         let mut found = Self::default();
-        while let [kind, rest @ ..] = options {
-            if *kind == 0 {
-                break;
-            }
-            if *kind == 1 {
-                options = rest;
-                continue;
-            }
-            let Some(size) = rest
-                .first()
-                .map(|size| usize::from(*size))
-                .filter(|size| *size >= 2)
-            else {
-                break;
-            };
-            match kind {
-                2 => found.mss = u16_at(options, 2, true),
-                3 => found.window_shift = options.get(2).map(|shift| (*shift).min(MAX_SHIFT)),
-                8 => found.timestamps = true,
-                _ => {}
-            }
-            options = options.get(size..).unwrap_or_default();
-        }
+        each_option(options, |kind, option| match kind {
+            2 => found.mss = u16_at(option, 2, true),
+            3 => found.window_shift = option.get(2).map(|shift| (*shift).min(MAX_SHIFT)),
+            TIMESTAMPS => found.timestamps = true,
+            _ => {}
+        });
         found
+    }
+}
+
+/// A packet's timestamp and the one that it repeats.
+fn timestamps(options: &[u8]) -> Option<(u32, u32)> {
+    let mut found = None;
+    each_option(options, |kind, option| {
+        if kind == TIMESTAMPS {
+            found = u32_at(option, 2, true).zip(u32_at(option, 6, true));
+        }
+    });
+    found
+}
+
+/// Hands out the kind and the bytes of each option, from the byte of its kind on.
+fn each_option(mut options: &[u8], mut take: impl FnMut(u8, &[u8])) {
+    while let [kind, rest @ ..] = options {
+        if *kind == 0 {
+            break;
+        }
+        if *kind == 1 {
+            options = rest;
+            continue;
+        }
+        let Some(size) = rest
+            .first()
+            .map(|size| usize::from(*size))
+            .filter(|size| *size >= 2)
+        else {
+            break;
+        };
+        take(*kind, options);
+        options = options.get(size..).unwrap_or_default();
     }
 }
 
@@ -176,5 +200,7 @@ pub(crate) const FIN: u8 = 0x01;
 pub(crate) const SYN: u8 = 0x02;
 pub(crate) const RST: u8 = 0x04;
 pub(crate) const ACK: u8 = 0x10;
+/// Kind of the timestamps option (RFC 7323 section 3.2).
+const TIMESTAMPS: u8 = 8;
 /// Largest window shift (RFC 7323 section 2.3).
 const MAX_SHIFT: u8 = 14;

@@ -4,7 +4,7 @@
 mod support;
 
 use model::Direction::{ClientToServer, ServerToClient};
-use model::Side;
+use model::{RttSource, Side};
 use std::time::Duration;
 use support::build::{self, Tcp, tcp};
 use support::{Told, read_bytes, read_flawless};
@@ -330,4 +330,68 @@ fn a_capture_at_the_client_in_the_middle_and_at_the_server_agree() {
         );
         assert_eq!(server_idle(&told), Some(us(3_000)));
     }
+}
+
+/// A connection that was open before the capture: two exchanges, each acknowledged by the next packet only.
+fn midway() -> Vec<Tcp> {
+    vec![
+        tcp(1_000, true, "PA", 1001, 5001).with(b"select"),
+        tcp(1_900, false, "PA", 5001, 1007).with(b"row"),
+        tcp(2_000, true, "PA", 1007, 5004).with(b"select"),
+        tcp(2_700, false, "PA", 5004, 1013).with(b"row"),
+        tcp(2_800, true, "PA", 1013, 5007).with(b"select"),
+        tcp(3_900, false, "PA", 5007, 1019).with(b"row"),
+    ]
+}
+
+#[test]
+fn a_connection_open_before_has_the_fastest_answer_between_its_hosts_from_its_first_request_on() {
+    let told = read_bytes(&build::capture_of(&midway()))
+        .expect("a capture")
+        .0
+        .remove(0);
+    assert!(told.round_trips.is_empty(), "{:?}", told.round_trips);
+    assert_eq!(
+        told.assumed[0],
+        (Side::Server, us(700), RttSource::FastestReply),
+        "told before the first request: {:?}",
+        told.assumed
+    );
+    assert!(told.assumed.iter().all(|(side, ..)| *side == Side::Server));
+}
+
+#[test]
+fn a_connection_open_before_has_the_round_trip_of_another_between_its_hosts() {
+    let mut frames: Vec<_> = midway().iter().map(Tcp::frame).collect();
+    for packet in build::handshake() {
+        let later = Tcp {
+            at_us: packet.at_us + 4_000,
+            ..packet
+        };
+        frames.push(later.frame_between("10.0.0.1:40001", "10.0.0.2:6379"));
+    }
+    let told = read_bytes(&build::pcap(build::PLAIN, &frames))
+        .expect("a capture")
+        .0
+        .remove(0);
+    assert_eq!(
+        told.assumed[..2],
+        [
+            (Side::Client, us(100), RttSource::SameHosts),
+            (Side::Server, us(300), RttSource::SameHosts),
+        ]
+    );
+}
+
+#[test]
+fn the_answer_to_a_keep_alive_is_a_round_trip() {
+    let mut packets = midway();
+    packets.push(tcp(30_000, true, "A", 1019, 5010));
+    packets.push(tcp(100_000, true, "A", 1018, 5010));
+    packets.push(tcp(100_400, false, "A", 5010, 1019));
+    let told = read_bytes(&build::capture_of(&packets))
+        .expect("a capture")
+        .0
+        .remove(0);
+    assert_eq!(rtts(&told, Side::Server), [400]);
 }

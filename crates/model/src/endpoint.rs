@@ -67,3 +67,36 @@ pub enum Side {
     /// Between the observation point and the server.
     Server,
 }
+
+/// How the round trip of a connection is known, best first.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum RttSource {
+    /// The connection itself showed it: its handshake, acknowledgements without payload, the kernel.
+    Measured,
+    /// Another connection between the same hosts showed it.
+    SameHosts,
+    /// Both ends are one machine: there is no distance.
+    Loopback,
+    /// It is no longer than the fastest reply between the same hosts, and taken to be as long.
+    FastestReply,
+}
+
+impl RttSource {
+    /// All of them.
+    pub const ALL: [Self; 4] = [
+        Self::Measured,
+        Self::SameHosts,
+        Self::Loopback,
+        Self::FastestReply,
+    ];
+
+    /// Its name in records.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Measured => "measured",
+            Self::SameHosts => "same-hosts",
+            Self::Loopback => "loopback",
+            Self::FastestReply => "fastest-reply",
+        }
+    }
+}

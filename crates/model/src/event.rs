@@ -2,7 +2,7 @@
 //!
 //! A capture file and a live relay produce the same events, so that one decoder and one analysis serve both.
 
-use crate::{ConnectionId, Direction, Endpoint, Side, Timestamp};
+use crate::{ConnectionId, Direction, Endpoint, RttSource, Side, Timestamp};
 use std::time::Duration;
 
 /// Takes what an observation point sees, in the order in which it saw it.
@@ -42,6 +42,18 @@ pub enum ConnectionEvent<'a> {
         side: Side,
         /// The round trip; never negative, zero when below the clock's resolution.
         rtt: Duration,
+    },
+    /// A round trip of one side that was not measured on this connection but follows from something else. It holds until a
+    /// measured one, or the next of these, is shorter.
+    AssumedRoundTrip {
+        /// Since when it is known.
+        at: Timestamp,
+        /// Which part of the path it covers.
+        side: Side,
+        /// The round trip; not shorter than the true one, but on loopback, where it is none.
+        rtt: Duration,
+        /// What it follows from.
+        source: RttSource,
     },
     /// Time during which the bytes of one direction waited for a retransmission.
     Recovery {

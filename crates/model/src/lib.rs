@@ -37,7 +37,7 @@ pub use connection_map::{ConnectionHasher, ConnectionMap};
 pub use database_link::DatabaseLinkOutcome;
 pub use distribution::DistributionBuilder;
 pub use echo::{BulkOutcome, EchoOutcome};
-pub use endpoint::{ConnectionId, Direction, Endpoint, Side};
+pub use endpoint::{ConnectionId, Direction, Endpoint, RttSource, Side};
 pub use event::{Closing, ConnectionEvent, Handshake, Observer, Segment, Totals};
 pub use exchange::{Asked, Exchange, Fingerprint, Step};
 pub use finding::{Finding, FindingKind, Saving};

@@ -1,8 +1,8 @@
 //! Outcomes: what a command has to say, before it is text or records.
 
 use crate::{
-    Attribution, BitRate, ConnectionId, Decoding, Endpoint, Fingerprint, OperationKind, SampleTotals,
-    Timestamp, Totals,
+    Attribution, BitRate, ConnectionId, Decoding, Endpoint, Fingerprint, OperationKind, RttSource,
+    SampleTotals, Timestamp, Totals,
 };
 use std::sync::Arc;
 use std::time::Duration;
@@ -69,6 +69,8 @@ pub struct ConnectionOutcome {
     pub client_side_rtt: Option<Duration>,
     /// Least round trip between observation point and server seen.
     pub server_side_rtt: Option<Duration>,
+    /// How the round trip between observation point and server is known; absent when it is not.
+    pub rtt_source: Option<RttSource>,
     /// Bytes and packets.
     pub totals: Totals,
 }

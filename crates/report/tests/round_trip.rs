@@ -2,8 +2,8 @@
 
 use model::{
     Asked, AtLevel, Attribution, Conditions, ConnectionId, ConnectionOutcome, Decoding, Distribution,
-    Endpoint, Exchange, Phase, Protocol, SampleTotals, Step, Summary, Timestamp, Totals, TransactionState,
-    Warning,
+    Endpoint, Exchange, Phase, Protocol, RttSource, SampleTotals, Step, Summary, Timestamp, Totals,
+    TransactionState, Warning,
 };
 use proptest::collection::vec;
 use proptest::option;
@@ -353,7 +353,12 @@ fn connection_outcome() -> impl Strategy<Value = ConnectionOutcome> {
             proptest::collection::btree_map(text(), text(), 0..3),
         ),
         (any::<u64>(), any::<u64>(), any::<u64>()),
-        (rtt(), rtt(), rtt()),
+        (
+            rtt(),
+            rtt(),
+            rtt(),
+            option::of(proptest::sample::select(&RttSource::ALL[..])),
+        ),
     )
         .prop_map(
             |(who, (decoding, server_version, totals), (driver, settings), counts, rtts)| ConnectionOutcome {
@@ -375,6 +380,7 @@ fn connection_outcome() -> impl Strategy<Value = ConnectionOutcome> {
                 rtt: rtts.0,
                 client_side_rtt: rtts.1,
                 server_side_rtt: rtts.2,
+                rtt_source: rtts.3,
                 totals,
             },
         )

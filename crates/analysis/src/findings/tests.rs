@@ -169,6 +169,7 @@ fn outcome(id: u32, protocol: Protocol, driver: Option<&str>) -> ConnectionOutco
         rtt: None,
         client_side_rtt: None,
         server_side_rtt: None,
+        rtt_source: None,
         totals: Totals::default(),
     }
 }

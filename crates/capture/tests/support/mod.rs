@@ -6,7 +6,8 @@ pub mod build;
 
 use capture::{Error, Report, Source};
 use model::{
-    Closing, ConnectionEvent, ConnectionId, Direction, Endpoint, Handshake, Observer, Side, Timestamp, Totals,
+    Closing, ConnectionEvent, ConnectionId, Direction, Endpoint, Handshake, Observer, RttSource, Side,
+    Timestamp, Totals,
 };
 use std::collections::BTreeMap;
 use std::path::PathBuf;
@@ -22,6 +23,7 @@ pub struct Told {
     pub handshake: Option<Handshake>,
     pub segments: Vec<Piece>,
     pub round_trips: Vec<(Side, Duration)>,
+    pub assumed: Vec<(Side, Duration, RttSource)>,
     pub recoveries: Vec<(Direction, Timestamp, Timestamp)>,
     pub closed: Option<(Timestamp, Closing, Totals)>,
 }
@@ -98,6 +100,7 @@ impl Observer for Recorder {
                 handshake: None,
                 segments: Vec::new(),
                 round_trips: Vec::new(),
+                assumed: Vec::new(),
                 recoveries: Vec::new(),
                 closed: None,
             };
@@ -132,6 +135,9 @@ impl Observer for Recorder {
                 });
             }
             ConnectionEvent::RoundTrip { side, rtt, .. } => told.round_trips.push((side, rtt)),
+            ConnectionEvent::AssumedRoundTrip {
+                side, rtt, source, ..
+            } => told.assumed.push((side, rtt, source)),
             ConnectionEvent::Recovery { direction, from, to } => {
                 assert!(from < to);
                 told.recoveries.push((direction, from, to));

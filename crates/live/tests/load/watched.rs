@@ -70,7 +70,9 @@ impl Observer for Watcher {
                     });
                 seen.replies += replies;
             }
-            ConnectionEvent::RoundTrip { .. } | ConnectionEvent::Recovery { .. } => {}
+            ConnectionEvent::RoundTrip { .. }
+            | ConnectionEvent::AssumedRoundTrip { .. }
+            | ConnectionEvent::Recovery { .. } => {}
             ConnectionEvent::Closed { totals, .. } => {
                 assert_eq!(totals.payload_bytes, seen.payload);
                 seen.closed = true;

@@ -86,6 +86,14 @@ impl Connection {
             ConnectionEvent::Segment(segment) => self.segment(&segment, fingerprints, out),
             ConnectionEvent::Handshake(handshake) => self.pairing.handshake(handshake, out),
             ConnectionEvent::RoundTrip { at, side, rtt } => self.pairing.round_trip(at, side, rtt),
+            ConnectionEvent::AssumedRoundTrip {
+                at,
+                side,
+                rtt,
+                source,
+            } => {
+                self.pairing.assumed_round_trip(at, side, rtt, source);
+            }
             ConnectionEvent::Recovery { from, to, .. } => self.pairing.recovery(from, to),
             ConnectionEvent::Opened { .. } | ConnectionEvent::Closed { .. } => {}
         }

@@ -1,7 +1,9 @@
 //! What a run could not see, for the warnings beside its figures.
 
 use analysis::pairing::NO_REPLY;
-use model::{ConnectionOutcome, Exchange, Protocol, Warning};
+use model::{ConnectionOutcome, Exchange, Protocol, RttSource, Warning, format_duration};
+
+use std::time::Duration;
 
 /// What could not be seen.
 #[derive(Debug, Default)]
@@ -10,6 +12,39 @@ pub(super) struct Missing {
     damaged: u64,
     reason: Option<String>,
     unanswered: u64,
+    /// Connections without a round trip of their own, by what it was taken from.
+    same_hosts: u64,
+    loopback: u64,
+    fastest_reply: Bounded,
+}
+
+/// Connections whose round trip is a bound.
+#[derive(Debug, Default)]
+struct Bounded {
+    connections: u64,
+    shortest: Option<Duration>,
+    longest: Option<Duration>,
+}
+
+impl Bounded {
+    fn take(&mut self, rtt: Option<Duration>) {
+        self.connections += 1;
+        self.shortest = [self.shortest, rtt].into_iter().flatten().min();
+        self.longest = self.longest.max(rtt);
+    }
+
+    /// The bounds, in words.
+    fn range(&self) -> String {
+        let (shortest, longest) = (
+            self.shortest.unwrap_or_default(),
+            self.longest.unwrap_or_default(),
+        );
+        if shortest == longest {
+            format_duration(longest)
+        } else {
+            format!("{} to {}", format_duration(shortest), format_duration(longest))
+        }
+    }
 }
 
 impl Missing {
@@ -20,6 +55,12 @@ impl Missing {
 
     /// Takes a connection that has ended.
     pub(super) fn connection(&mut self, outcome: &ConnectionOutcome) {
+        match outcome.rtt_source {
+            Some(RttSource::SameHosts) => self.same_hosts += 1,
+            Some(RttSource::Loopback) => self.loopback += 1,
+            Some(RttSource::FastestReply) => self.fastest_reply.take(outcome.server_side_rtt),
+            Some(RttSource::Measured) | None => {}
+        }
         let decoding = &outcome.decoding;
         if decoding.encrypted {
             self.encrypted += 1;
@@ -56,7 +97,25 @@ impl Missing {
              figure",
             self.unanswered
         );
+        let same_hosts = format!(
+            "{} without a round trip of their own: that of other connections between the same hosts is taken",
+            connections(self.same_hosts)
+        );
+        let loopback = format!(
+            "{} without a round trip of their own over loopback: none is taken, all of a wait is the server's",
+            connections(self.loopback)
+        );
+        let bounded = format!(
+            "{} without a round trip of their own: that of the fastest reply between the same hosts is taken ({}), so that \
+             the network's part is the longest and the server's the shortest there can be; begin the capture before a \
+             connection is opened between these hosts",
+            connections(self.fastest_reply.connections),
+            self.fastest_reply.range()
+        );
         [
+            when(self.same_hosts, same_hosts),
+            when(self.loopback, loopback),
+            when(self.fastest_reply.connections, bounded),
             when(self.encrypted, encrypted),
             when(self.damaged, damaged),
             when(self.unanswered, unanswered),

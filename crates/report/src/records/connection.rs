@@ -1,6 +1,6 @@
 //! The records of a connection's life: `opened`, `started`, `begun`, `connection`.
 
-use super::words::{endpoint, protocol};
+use super::words::{endpoint, protocol, rtt_source};
 use super::{SCHEMA, Text, UnknownValue, nanos};
 use model::{ConnectionId, ConnectionOutcome, Decoding, Endpoint, Timestamp, Totals};
 use serde::{Deserialize, Serialize};
@@ -112,6 +112,8 @@ pub(super) struct ConnectionRecord<'a> {
     client_side_rtt_ns: Option<u64>,
     #[serde(skip_serializing_if = "Option::is_none")]
     server_side_rtt_ns: Option<u64>,
+    #[serde(skip_serializing_if = "Option::is_none", default, borrow)]
+    rtt_source: Option<Text<'a>>,
     client_seen: bool,
     server_seen: bool,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -164,6 +166,7 @@ impl<'a> ConnectionRecord<'a> {
             rtt_ns: connection.rtt.map(nanos),
             client_side_rtt_ns: connection.client_side_rtt.map(nanos),
             server_side_rtt_ns: connection.server_side_rtt.map(nanos),
+            rtt_source: connection.rtt_source.map(|source| source.name().into()),
             client_seen,
             server_seen,
             client_payload_bytes,
@@ -203,6 +206,7 @@ impl<'a> ConnectionRecord<'a> {
             rtt: self.rtt_ns.map(Duration::from_nanos),
             client_side_rtt: self.client_side_rtt_ns.map(Duration::from_nanos),
             server_side_rtt: self.server_side_rtt_ns.map(Duration::from_nanos),
+            rtt_source: self.rtt_source.map(|word| rtt_source(&word.0)).transpose()?,
             totals: Totals {
                 payload_bytes: [
                     self.client_payload_bytes.unwrap_or(0),

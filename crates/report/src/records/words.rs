@@ -1,7 +1,7 @@
 //! The words of records for the model's closed sets.
 
 use super::UnknownValue;
-use model::{Endpoint, Phase, Protocol, TransactionState};
+use model::{Endpoint, Phase, Protocol, RttSource, TransactionState};
 use std::net::SocketAddr;
 
 pub(super) fn phase(word: &str) -> Result<Phase, UnknownValue> {
@@ -15,6 +15,13 @@ pub(super) fn phase(word: &str) -> Result<Phase, UnknownValue> {
     ALL.into_iter()
         .find(|phase| phase.name() == word)
         .ok_or_else(|| UnknownValue::new("phase", word))
+}
+
+pub(super) fn rtt_source(word: &str) -> Result<RttSource, UnknownValue> {
+    RttSource::ALL
+        .into_iter()
+        .find(|source| source.name() == word)
+        .ok_or_else(|| UnknownValue::new("rtt_source", word))
 }
 
 pub(super) fn protocol(word: &str) -> Result<Protocol, UnknownValue> {

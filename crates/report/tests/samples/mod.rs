@@ -8,7 +8,7 @@ use model::{
     EchoOutcome, Endpoint, Exchange, Finding, FindingKind, Found, Interval, LevelAdvice,
     LinkDirectionOutcome, LinkOutcome, Measure, Measured, Operation, OperationGroup, OperationKind,
     OperationStep, Phase, Prediction, ProgramBest, ProgramRun, ProgramTuned, Protocol, RoundTripSource,
-    RowTrain, Sample, SampleTotals, Saving, Share, SplitBase, SplitOutcome, SplitPrediction,
+    RowTrain, RttSource, Sample, SampleTotals, Saving, Share, SplitBase, SplitOutcome, SplitPrediction,
     StatementOutcome, Step, Summary, Timestamp, Totals, TransactionState, TunnelTotals, TunnelWay, Verdict,
     Warning,
 };
@@ -67,6 +67,7 @@ pub fn connection() -> ConnectionOutcome {
         rtt: Some(micros(10_040)),
         client_side_rtt: Some(micros(31)),
         server_side_rtt: Some(micros(10_009)),
+        rtt_source: Some(RttSource::Measured),
         totals: Totals {
             payload_bytes: [19_402, 401_118],
             packets: Some([236, 512]),
@@ -96,6 +97,7 @@ pub fn opaque_connection() -> ConnectionOutcome {
         rtt: None,
         client_side_rtt: None,
         server_side_rtt: None,
+        rtt_source: None,
         totals: Totals {
             payload_bytes: [1_833, 0],
             packets: None,

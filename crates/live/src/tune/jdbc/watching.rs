@@ -126,6 +126,17 @@ impl Seen {
             ConnectionEvent::RoundTrip { at, side, rtt } => {
                 Self::Other(ConnectionEvent::RoundTrip { at, side, rtt })
             }
+            ConnectionEvent::AssumedRoundTrip {
+                at,
+                side,
+                rtt,
+                source,
+            } => Self::Other(ConnectionEvent::AssumedRoundTrip {
+                at,
+                side,
+                rtt,
+                source,
+            }),
             ConnectionEvent::Recovery { direction, from, to } => {
                 Self::Other(ConnectionEvent::Recovery { direction, from, to })
             }

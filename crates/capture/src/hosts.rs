@@ -1,0 +1,258 @@
+//! How far hosts are from the observation point: what their connections showed, for those that show nothing themselves.
+//!
+//! A connection that was open before the capture has no handshake, and while its acknowledgements ride on replies no
+//! round trip of its own. Its hosts have one all the same.
+
+use crate::flow::{Flow, side_index};
+use crate::half::Output;
+use crate::ip::Address;
+use crate::key::KeyHasher;
+use model::{ConnectionEvent, RttSource, Side, Timestamp};
+use std::collections::HashMap;
+use std::hash::BuildHasherDefault;
+use std::net::IpAddr;
+use std::time::Duration;
+
+/// All pairs of hosts.
+#[derive(Default)]
+pub(crate) struct Hosts {
+    /// The lower and the higher address of each pair, and its number.
+    numbers: HashMap<(Address, Address), u32, BuildHasherDefault<KeyHasher>>,
+    pairs: Vec<Pair>,
+}
+
+/// Two hosts that have connections with each other.
+struct Pair {
+    /// Whether both are this machine.
+    loopback: bool,
+    /// Whether events were held back for it.
+    awaited: bool,
+    /// What is known of the lower address, and of the higher one.
+    known: [Known; 2],
+}
+
+/// What is known of the round trip between the observation point and one host.
+#[derive(Debug, Clone, Copy, Default)]
+struct Known {
+    /// The shortest sample of any connection.
+    sampled: Option<Duration>,
+    /// The shortest time from payload to any acknowledgement of it.
+    fastest: Option<Duration>,
+    /// How many such times there were.
+    answers: u32,
+}
+
+/// Where in [`Hosts`] the two sides of a connection are.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Place {
+    pair: u32,
+    client_is_high: bool,
+}
+
+/// A round trip that was not measured on the connection itself.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Estimate {
+    pub rtt: Duration,
+    pub source: RttSource,
+}
+
+impl Hosts {
+    /// The place of a connection between two hosts; absent when there are too many pairs.
+    pub fn place(&mut self, client: Address, server: Address) -> Option<Place> {
+        let client_is_high = client.bits > server.bits;
+        let (low, high) = if client_is_high {
+            (server, client)
+        } else {
+            (client, server)
+        };
+        let pair = match self.numbers.get(&(low, high)) {
+            Some(number) => *number,
+            None if self.pairs.len() >= MAX_PAIRS => return None,
+            None => {
+                let number = self.pairs.len() as u32;
+                self.numbers.insert((low, high), number);
+                self.pairs.push(Pair {
+                    loopback: is_loopback(low, high),
+                    awaited: false,
+                    known: [Known::default(); 2],
+                });
+                number
+            }
+        };
+        Some(Place { pair, client_is_high })
+    }
+
+    /// A connection showed a round trip of one side.
+    pub fn sampled(&mut self, place: Place, side: Side, rtt: Duration) {
+        let known = self.known_mut(place, side);
+        known.sampled = shorter(known.sampled, rtt);
+    }
+
+    /// Payload to one side was acknowledged, by whatever packet, so long after it passed.
+    pub fn answered(&mut self, place: Place, side: Side, span: Duration) {
+        let known = self.known_mut(place, side);
+        known.fastest = shorter(known.fastest, span);
+        known.answers = known.answers.saturating_add(1);
+    }
+
+    /// The round trip to one side of a connection, as far as its hosts tell. The first condition that holds decides:
+    ///
+    /// 1. Another connection between them showed one: that, or a faster answer.
+    /// 2. Both are this machine: none.
+    /// 3. To the server: no longer than the fastest answer. A server answers at once when it can, so that many answers
+    ///    come near the round trip; a client may think for any time, and its fastest answer would tell nothing.
+    pub fn estimate(&self, place: Place, side: Side) -> Option<Estimate> {
+        let pair = &self.pairs[place.pair as usize];
+        let known = pair.known[place.index(side)];
+        let (rtt, source) = match (known.sampled, known.fastest, side) {
+            (Some(sampled), fastest, _) => (
+                fastest.map_or(sampled, |fastest| fastest.min(sampled)),
+                RttSource::SameHosts,
+            ),
+            (None, ..) if pair.loopback => (Duration::ZERO, RttSource::Loopback),
+            (None, Some(fastest), Side::Server) => (fastest, RttSource::FastestReply),
+            (None, ..) => return None,
+        };
+        Some(Estimate { rtt, source })
+    }
+
+    /// Whether waiting for more would hardly change the estimate of the server's side.
+    pub fn is_settled(&self, place: Place) -> bool {
+        let pair = &self.pairs[place.pair as usize];
+        let known = pair.known[place.index(Side::Server)];
+        pair.loopback || known.sampled.is_some() || known.answers >= ENOUGH_ANSWERS
+    }
+
+    /// Whether it is worth waiting for the hosts of a connection: nobody did before, and they are not known.
+    pub fn wait_once(&mut self, place: Place) -> bool {
+        let wait = !self.is_settled(place);
+        !std::mem::replace(&mut self.pairs[place.pair as usize].awaited, true) && wait
+    }
+
+    fn known_mut(&mut self, place: Place, side: Side) -> &mut Known {
+        &mut self.pairs[place.pair as usize].known[place.index(side)]
+    }
+}
+
+impl Place {
+    fn index(self, side: Side) -> usize {
+        usize::from((side == Side::Client) == self.client_is_high)
+    }
+}
+
+impl Flow {
+    /// Tells what the hosts of a connection that was open before tell of its round trips, when that changed and the
+    /// connection itself shows nothing shorter.
+    pub fn borrow_round_trips(&mut self, place: Place, at: Timestamp, out: &mut Output<'_>) {
+        for side in [Side::Client, Side::Server] {
+            let index = side_index(side);
+            let Some(estimate) = out.hosts.estimate(place, side) else {
+                continue;
+            };
+            let own = self.least[index].is_some_and(|own| own <= estimate.rtt);
+            if !own && self.borrowed[index] != Some(estimate) {
+                self.borrowed[index] = Some(estimate);
+                out.observer.event(self.id, estimate.event(side, at));
+            }
+        }
+    }
+}
+
+impl Estimate {
+    /// It, as it is told.
+    pub fn event(self, side: Side, at: Timestamp) -> ConnectionEvent<'static> {
+        ConnectionEvent::AssumedRoundTrip {
+            at,
+            side,
+            rtt: self.rtt,
+            source: self.source,
+        }
+    }
+
+    /// What the hosts of a connection tell of each side: to be told of connection `id` at `at`.
+    pub fn all(hosts: &Hosts, place: Place, at: Timestamp) -> impl Iterator<Item = ConnectionEvent<'static>> {
+        [Side::Client, Side::Server]
+            .into_iter()
+            .filter_map(move |side| Some(hosts.estimate(place, side)?.event(side, at)))
+    }
+}
+
+fn shorter(known: Option<Duration>, span: Duration) -> Option<Duration> {
+    Some(known.map_or(span, |known| known.min(span)))
+}
+
+fn is_loopback(low: Address, high: Address) -> bool {
+    low == high || (IpAddr::from(low).is_loopback() && IpAddr::from(high).is_loopback())
+}
+
+/// Pairs of hosts remembered: about 6 MB.
+const MAX_PAIRS: usize = 65_536;
+/// Answers whose fastest is taken for the round trip, when nothing else tells it.
+const ENOUGH_ANSWERS: u32 = 100;
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn address(bits: u128) -> Address {
+        Address { bits, six: false }
+    }
+
+    fn us(count: u64) -> Duration {
+        Duration::from_micros(count)
+    }
+
+    #[test]
+    fn each_side_has_its_own_round_trip_whichever_address_is_the_lower() {
+        for (client, server) in [(10, 20), (20, 10)] {
+            let mut hosts = Hosts::default();
+            let place = hosts.place(address(client), address(server)).expect("room");
+            hosts.sampled(place, Side::Client, us(5));
+            hosts.sampled(place, Side::Server, us(900));
+            let reverse = hosts.place(address(server), address(client)).expect("room");
+            let rtt = |place, side| hosts.estimate(place, side).map(|estimate| estimate.rtt);
+            assert_eq!(rtt(place, Side::Client), Some(us(5)));
+            assert_eq!(rtt(place, Side::Server), Some(us(900)));
+            assert_eq!(rtt(reverse, Side::Client), Some(us(900)));
+        }
+    }
+
+    #[test]
+    fn a_fastest_answer_bounds_the_servers_side_only() {
+        let mut hosts = Hosts::default();
+        let place = hosts.place(address(1), address(2)).expect("room");
+        hosts.answered(place, Side::Server, us(400));
+        hosts.answered(place, Side::Server, us(300));
+        hosts.answered(place, Side::Client, us(200));
+        assert!(!hosts.is_settled(place));
+        assert_eq!(
+            hosts.estimate(place, Side::Server),
+            Some(Estimate {
+                rtt: us(300),
+                source: RttSource::FastestReply
+            })
+        );
+        assert_eq!(hosts.estimate(place, Side::Client), None);
+        hosts.sampled(place, Side::Server, us(350));
+        assert!(hosts.is_settled(place));
+        assert_eq!(
+            hosts.estimate(place, Side::Server),
+            Some(Estimate {
+                rtt: us(300),
+                source: RttSource::SameHosts
+            })
+        );
+    }
+
+    #[test]
+    fn loopback_has_no_distance_but_what_was_seen() {
+        let mut hosts = Hosts::default();
+        let home = address(u128::from(u32::from_be_bytes([127, 0, 0, 1])));
+        let place = hosts.place(home, home).expect("room");
+        hosts.answered(place, Side::Server, us(60));
+        let estimate = hosts.estimate(place, Side::Server).expect("known");
+        assert_eq!((estimate.rtt, estimate.source), (us(0), RttSource::Loopback));
+        let away = hosts.place(address(9), home).expect("room");
+        assert_eq!(hosts.estimate(away, Side::Server), None);
+    }
+}

@@ -1,0 +1,65 @@
+//! Keep-alives: a probe and its answer, which no application delays.
+
+use crate::flow::{Flow, side_of};
+use crate::half::{Half, Output};
+use crate::round_trip::Pair;
+use crate::tcp::{FIN, Head, RST, SYN};
+use model::{Direction, Timestamp};
+
+/// A keep-alive probe that passed.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Probe {
+    at: Timestamp,
+    /// Its timestamp, where it has one.
+    stamp: Option<u32>,
+}
+
+/// Whether a packet is a keep-alive probe (RFC 9293 section 3.8.4): at most one byte, at the place before the next one, when
+/// all is acknowledged.
+fn is_probe(half: &Half, head: &Head) -> bool {
+    head.length <= 1
+        && !head.has(SYN | FIN | RST)
+        && half.started
+        && half.acked >= half.next
+        && half.place(head.sequence) + 1 == half.next
+}
+
+impl Flow {
+    /// Takes a packet that may be a keep-alive probe or the answer to one: a host answers at once.
+    ///
+    /// A packet without payload that acknowledges all is the answer, and where both have timestamps it repeats the probe's
+    /// (RFC 7323 section 4): one that crossed the probe does not. Any other packet from there ends the wait.
+    #[inline]
+    pub fn keep_alive(&mut self, direction: Direction, head: &Head, out: &mut Output<'_>) {
+        if head.length > 1 {
+            self.halves[direction.reverse().index()].probe = None;
+            return;
+        }
+        if is_probe(&self.halves[direction.index()], head) {
+            let stamp = head.timestamps.map(|(own, _)| own);
+            self.halves[direction.index()].probe = Some(Probe { at: head.at, stamp });
+            return;
+        }
+        let probed = &mut self.halves[direction.reverse().index()];
+        let Some(probe) = probed.probe.take() else { return };
+        let repeats = match (probe.stamp, head.timestamps) {
+            (Some(stamp), Some((_, echoed))) => stamp == echoed,
+            _ => true,
+        };
+        let all = probed.place(head.acknowledgement) == probed.next;
+        if !(repeats && all && head.length == 0) || head.has(SYN | FIN | RST) || head.at < probe.at {
+            return;
+        }
+        let pair = Pair {
+            span: head.at.since(probe.at),
+            pure: true,
+            covered: 0,
+            exact: true,
+        };
+        let full_size = probed.full_size();
+        let side = side_of(direction);
+        if self.is_sample(&pair, side, full_size) {
+            self.sample(side, head.at, pair.span, out);
+        }
+    }
+}

@@ -1,0 +1,179 @@
+//! Events held back until it is known how far the hosts of a connection are that was open before the capture.
+//!
+//! Whoever takes the events needs the round trip with the first of them. So while the hosts of such a connection are new,
+//! all events wait, in their order, until a round trip between these hosts was seen, or enough answers. The wait is short and
+//! bounded, in time of the capture and in memory; then what is known has to do. Each pair of hosts is waited for once.
+
+use crate::hosts::{Estimate, Hosts, Place};
+use model::{ConnectionEvent, ConnectionId, Direction, Observer, Segment, Timestamp};
+use std::collections::HashMap;
+use std::ops::Range;
+use std::time::Duration;
+
+/// Takes events and hands them on, at once or a little later.
+pub(crate) struct Settling<'o> {
+    observer: &'o mut dyn Observer,
+    held: Option<Box<Held>>,
+}
+
+/// What is held.
+#[derive(Default)]
+struct Held {
+    until: Timestamp,
+    events: Vec<(ConnectionId, Kept)>,
+    payload: Vec<u8>,
+    /// Connections whose hosts are not known well enough.
+    awaited: HashMap<ConnectionId, Place>,
+}
+
+/// An event without a borrow.
+enum Kept {
+    Segment {
+        direction: Direction,
+        at: Timestamp,
+        payload: Range<usize>,
+        unseen: u64,
+        sender_idle: Option<Duration>,
+    },
+    Other(ConnectionEvent<'static>),
+}
+
+impl<'o> Settling<'o> {
+    /// Holds nothing yet.
+    pub fn new(observer: &'o mut dyn Observer) -> Self {
+        Self { observer, held: None }
+    }
+
+    /// Hands an event on, or holds it.
+    #[inline]
+    pub fn event(&mut self, id: ConnectionId, event: ConnectionEvent<'_>) {
+        match &mut self.held {
+            None => self.observer.event(id, event),
+            Some(held) => held.push(id, event),
+        }
+    }
+
+    /// Whether events are held.
+    #[inline]
+    pub fn is_holding(&self) -> bool {
+        self.held.is_some()
+    }
+
+    /// From now on events are held: the hosts of connection `id`, about to be opened at `at`, are not known.
+    pub fn wait_for(&mut self, id: ConnectionId, place: Place, at: Timestamp) {
+        let held = self.held.get_or_insert_with(|| {
+            Box::new(Held {
+                until: at.after(PATIENCE),
+                ..Held::default()
+            })
+        });
+        held.awaited.insert(id, place);
+    }
+
+    /// Hands everything on when it is time to.
+    #[cold]
+    pub fn attend(&mut self, at: Timestamp, hosts: &Hosts) {
+        let over = self.held.as_ref().is_some_and(|held| {
+            at > held.until
+                || held.events.len() >= MAX_EVENTS
+                || held.payload.len() >= MAX_PAYLOAD
+                || held.awaited.values().all(|place| hosts.is_settled(*place))
+        });
+        if over {
+            self.release(hosts);
+        }
+    }
+
+    /// Hands everything on.
+    pub fn release(&mut self, hosts: &Hosts) {
+        let Some(held) = self.held.take() else { return };
+        let Held {
+            events,
+            payload,
+            awaited,
+            ..
+        } = *held;
+        for (id, kept) in events {
+            let event = match kept {
+                Kept::Other(event) => event,
+                Kept::Segment {
+                    direction,
+                    at,
+                    payload: range,
+                    unseen,
+                    sender_idle,
+                } => ConnectionEvent::Segment(Segment {
+                    direction,
+                    at,
+                    payload: payload.get(range).unwrap_or_default(),
+                    unseen,
+                    sender_idle,
+                }),
+            };
+            self.observer.event(id, event);
+            if let (ConnectionEvent::Opened { at, .. }, Some(place)) = (event, awaited.get(&id)) {
+                for estimate in Estimate::all(hosts, *place, at) {
+                    self.observer.event(id, estimate);
+                }
+            }
+        }
+    }
+}
+
+impl Held {
+    fn push(&mut self, id: ConnectionId, event: ConnectionEvent<'_>) {
+        let kept = match event {
+            ConnectionEvent::Segment(segment) => {
+                let from = self.payload.len();
+                self.payload.extend_from_slice(segment.payload);
+                Kept::Segment {
+                    direction: segment.direction,
+                    at: segment.at,
+                    payload: from..self.payload.len(),
+                    unseen: segment.unseen,
+                    sender_idle: segment.sender_idle,
+                }
+            }
+            ConnectionEvent::Opened {
+                at,
+                client,
+                server,
+                sides_certain,
+            } => Kept::Other(ConnectionEvent::Opened {
+                at,
+                client,
+                server,
+                sides_certain,
+            }),
+            ConnectionEvent::Handshake(handshake) => Kept::Other(ConnectionEvent::Handshake(handshake)),
+            ConnectionEvent::RoundTrip { at, side, rtt } => {
+                Kept::Other(ConnectionEvent::RoundTrip { at, side, rtt })
+            }
+            ConnectionEvent::AssumedRoundTrip {
+                at,
+                side,
+                rtt,
+                source,
+            } => Kept::Other(ConnectionEvent::AssumedRoundTrip {
+                at,
+                side,
+                rtt,
+                source,
+            }),
+            ConnectionEvent::Recovery { direction, from, to } => {
+                Kept::Other(ConnectionEvent::Recovery { direction, from, to })
+            }
+            ConnectionEvent::Closed { at, how, totals } => {
+                Kept::Other(ConnectionEvent::Closed { at, how, totals })
+            }
+        };
+        self.events.push((id, kept));
+    }
+}
+
+/// How long events are held, on the capture's clock.
+const PATIENCE: Duration = Duration::from_secs(10);
+/// Events held at most: about 10 MB.
+const MAX_EVENTS: usize = 65_536;
+/// Payload held at most, checked after each packet.
+const MAX_PAYLOAD: usize = 16 << 20;
