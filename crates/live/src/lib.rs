@@ -6,8 +6,10 @@
 //!
 //! Start reading at [`relay`].
 
+pub mod application;
 pub mod bridge;
 pub mod clock;
+mod crowd;
 pub mod echo;
 pub mod error;
 pub mod load;
@@ -15,6 +17,7 @@ pub mod metrics;
 pub mod network;
 pub mod ping;
 mod poller;
+mod process_tree;
 mod processor;
 pub mod program;
 mod punctual;

@@ -75,14 +75,27 @@ impl Program {
         self.reap(libc::WNOHANG)
     }
 
+    /// Ends it and all of its process group: asks, gives it [`GRACE`], and asks no more.
+    pub fn end(self) {
+        self.signal(libc::SIGTERM);
+        if let Some(end) = &self.end {
+            await_readable(end, GRACE);
+        }
+        self.kill();
+    }
+
     /// Ends it and all of its process group, without asking.
     pub fn kill(mut self) {
-        if let Ok(group) = i32::try_from(self.child.id()) {
-            // SAFETY: no pointers; the group is that of a child not yet waited for, so the number is still its own.
-            unsafe { libc::kill(-group, libc::SIGKILL) };
-        }
+        self.signal(libc::SIGKILL);
         // It was killed: there is nothing to learn of it.
         let _ = self.reap(0);
+    }
+
+    fn signal(&self, signal: libc::c_int) {
+        if let Ok(group) = i32::try_from(self.child.id()) {
+            // SAFETY: no pointers; the group is that of a child not yet waited for, so the number is still its own.
+            unsafe { libc::kill(-group, signal) };
+        }
     }
 
     fn reap(&mut self, options: libc::c_int) -> io::Result<Option<Ended>> {
@@ -152,6 +165,9 @@ fn await_readable(end: &OwnedFd, patience: Duration) {
 /// How many generations of processes are looked at: shells, a wrapper, the program.
 const DEEPEST: u8 = 4;
 
+/// How long a program has to end by itself once it was told to.
+const GRACE: Duration = Duration::from_secs(5);
+
 /// How often a program is asked whether it has ended where the kernel does not tell.
 const COARSE: Duration = Duration::from_millis(1);
 
@@ -184,6 +200,22 @@ mod tests {
             ended.memory > Some(ByteCount::from_bytes(150_000_000)),
             "{ended:?}"
         );
+    }
+
+    #[test]
+    fn one_that_is_told_to_end_has_time_for_it() {
+        let (mut out, writer) = io::pipe().expect("a pipe");
+        let mut command = Command::new("sh");
+        let script = "trap 'sleep 0.1; echo saved; exit' TERM; echo ready; while :; do sleep 0.02; done";
+        command.args(["-c", script]).stdout(writer);
+        let program = Program::start(&mut command).expect("there is a shell");
+        drop(command);
+        let mut ready = [0; 6];
+        io::Read::read_exact(&mut out, &mut ready).expect("it says so");
+        program.end();
+        let mut rest = String::new();
+        io::Read::read_to_string(&mut out, &mut rest).expect("it ends");
+        assert_eq!(rest, "saved\n");
     }
 
     #[test]

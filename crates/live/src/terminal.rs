@@ -1,14 +1,27 @@
-//! Asking for a password at the terminal, without showing it.
+//! Asking for a password at the terminal, without showing it; and whether a line can be written without waiting.
 
 use crate::target::Secret;
 use std::fs::{File, OpenOptions};
 use std::io::{Read, Write};
 use std::mem::MaybeUninit;
-use std::os::fd::AsRawFd;
+use std::os::fd::{AsRawFd, BorrowedFd};
 
 /// Whether this process has a terminal that a person sits at.
 pub fn is_there() -> bool {
     terminal().is_some()
+}
+
+/// Whether a write of a line to `out` would not have to wait: a file, a terminal, or a pipe with room. What is broken takes it,
+/// and fails.
+pub fn takes_a_line(out: BorrowedFd<'_>) -> bool {
+    let mut entry = libc::pollfd {
+        fd: out.as_raw_fd(),
+        events: libc::POLLOUT,
+        revents: 0,
+    };
+    // SAFETY: one valid entry.
+    unsafe { libc::poll(&raw mut entry, 1, 0) };
+    entry.revents & (libc::POLLOUT | libc::POLLERR | libc::POLLHUP | libc::POLLNVAL) != 0
 }
 
 /// Asks with `prompt` at the process's terminal, whatever its input and output are, and reads a line that is not shown.

@@ -8,6 +8,7 @@ pub mod advise;
 pub mod check;
 pub mod cli;
 pub mod commands;
+pub mod delivery;
 pub mod failure;
 pub mod input;
 pub mod lab;

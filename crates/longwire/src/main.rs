@@ -1,12 +1,12 @@
 //! What distance costs your database: measured, explained, predicted, proved and cut.
 
 use clap::Parser;
-use longwire::{cli, failure};
+use longwire::{cli, failure, output};
 use std::process::ExitCode;
 
 fn main() -> ExitCode {
     let arguments = cli::Cli::parse();
-    match arguments.command.run() {
+    match output::survive_file_limit().and_then(|()| arguments.command.run()) {
         Ok(status) => status.into(),
         Err(error) => failure::report(&error),
     }

@@ -3,11 +3,11 @@
 use anyhow::{Context, Result};
 use model::{Conditions, Warning};
 use report::{Colour, Style};
-use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
+use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM, SIGXFSZ};
 use std::io::{self, IsTerminal, Write};
 use std::process::ExitCode;
 use std::sync::Arc;
-use std::sync::atomic::AtomicBool;
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 
 /// How a command that ran ended.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -18,6 +18,8 @@ pub enum Status {
     Negative,
     /// The user ended it; the summary was printed.
     Interrupted,
+    /// It did what was asked, and not all that it was to write could be written.
+    OutputLost,
     /// The command that it ran ended with this status.
     Child(u8),
 }
@@ -27,6 +29,7 @@ impl From<Status> for ExitCode {
         match status {
             Status::Done => Self::SUCCESS,
             Status::Negative => Self::from(1),
+            Status::OutputLost => Self::from(2),
             Status::Interrupted => Self::from(130),
             Status::Child(code) => Self::from(code),
         }
@@ -71,6 +74,47 @@ pub fn stop_on_signals() -> Result<Arc<AtomicBool>> {
         signal_hook::flag::register(signal, stop.clone()).context("could not watch for Ctrl-C")?;
     }
     Ok(stop)
+}
+
+/// As [`stop_on_signals`], for a command that passes the signals on.
+#[derive(Debug, Clone)]
+pub struct Asked(Arc<AtomicUsize>);
+
+impl Asked {
+    /// Watches for them.
+    ///
+    /// # Errors
+    /// When the system refuses the handlers.
+    pub fn on_signals() -> Result<Self> {
+        let asked = Arc::new(AtomicUsize::new(NO_SIGNAL));
+        for signal in [SIGINT, SIGTERM, SIGHUP] {
+            let number = usize::try_from(signal).unwrap_or(NO_SIGNAL);
+            signal_hook::flag::register_usize(signal, asked.clone(), number)
+                .context("could not watch for Ctrl-C")?;
+        }
+        Ok(Self(asked))
+    }
+
+    /// The last signal that came since this was called before.
+    pub fn take(&self) -> Option<i32> {
+        match self.0.swap(NO_SIGNAL, Ordering::Relaxed) {
+            NO_SIGNAL => None,
+            signal => i32::try_from(signal).ok(),
+        }
+    }
+}
+
+const NO_SIGNAL: usize = 0;
+
+/// A file that may grow no further (`ulimit -f`) is a fault of writing it, and not the end of this process.
+///
+/// # Errors
+/// When the system refuses the handler.
+pub fn survive_file_limit() -> Result<()> {
+    // A handler, so that programs started from here have the system's own again.
+    let failed = "could not watch for SIGXFSZ";
+    signal_hook::flag::register(SIGXFSZ, Arc::default()).context(failed)?;
+    Ok(())
 }
 
 /// Writes a sentence on how this run goes to stderr.

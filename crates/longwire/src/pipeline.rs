@@ -7,4 +7,6 @@ pub mod decode;
 mod missing;
 pub mod moved;
 pub mod outbox;
+pub mod outlet;
+mod sink;
 pub mod tally;

@@ -2,15 +2,17 @@
 
 use crate::output::Status;
 use anyhow::{Context, Result};
+use live::application::Application;
 use live::{Scheme, Target, TlsMode};
 use model::Endpoint;
 use std::ffi::{OsStr, OsString};
 use std::os::unix::process::ExitStatusExt;
 use std::process::{Command, ExitStatus, Stdio};
 
-/// A running command, pointed at the relay.
+/// A running command, pointed at the relay. It is never left behind: dropped, it is ended.
 pub struct Child {
-    process: std::process::Child,
+    application: Application,
+    asked: bool,
 }
 
 impl Child {
@@ -28,22 +30,23 @@ impl Child {
         if stdout_is_ours {
             child.stdout(Stdio::from(std::io::stderr()));
         }
-        let process = child
-            .spawn()
+        let application = Application::start(&mut child)
             .with_context(|| format!("could not start {}", child.get_program().display()))?;
-        Ok(Self { process })
+        Ok(Self {
+            application,
+            asked: false,
+        })
     }
 
-    /// How the command ended; absent while it runs. `stop` asks it to end.
-    pub fn ended(&mut self, stop: bool) -> Option<Status> {
-        match self.process.try_wait() {
+    /// How the command ended; absent while it runs. A signal asks it to end, and it has time for it.
+    pub fn ended(&mut self, asked: Option<i32>) -> Option<Status> {
+        if let Some(signal) = asked {
+            self.asked = true;
+            self.application.end(signal);
+        }
+        match self.application.ended() {
+            Ok(Some(_)) if self.asked => Some(Status::Interrupted),
             Ok(Some(status)) => Some(Status::Child(exit_code(status))),
-            Ok(None) if stop => {
-                // A terminal sends Ctrl-C to the command too; a signal sent to longwire alone has to be passed on.
-                let _ = self.process.kill();
-                let _ = self.process.wait();
-                Some(Status::Interrupted)
-            }
             Ok(None) => None,
             Err(_) => Some(Status::Negative),
         }

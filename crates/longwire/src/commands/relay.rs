@@ -2,8 +2,9 @@
 
 use super::child::Child;
 use super::relaying::{self, announce, connect_to};
-use crate::output::{self, Status};
-use anyhow::{Context, Result};
+use crate::delivery::Delivery;
+use crate::output::{self, Asked, Status};
+use anyhow::Result;
 use clap::Args as ClapArgs;
 use link::LinkDescription;
 use live::{Clock, Counters, ObserverFactory, RelayOptions, Target};
@@ -13,7 +14,6 @@ use std::ffi::OsString;
 use std::io::{self, Write};
 use std::net::SocketAddr;
 use std::sync::Arc;
-use std::sync::atomic::Ordering;
 use std::time::{Duration, Instant};
 
 /// Relay connections to a server as if a link lay between: delay, rate, queue, loss, jitter, outages.
@@ -55,7 +55,8 @@ pub fn run(args: &Args) -> Result<Status> {
     let target = Target::parse(&args.target)?;
     relaying::check(&target, args.link.as_ref())?;
     live::probe(&target, REACH)?;
-    let stop = output::stop_on_signals()?;
+    let asked = Asked::on_signals()?;
+    let delivery = Delivery::default();
     let options = RelayOptions {
         listen: args.listen,
         target: target.clone(),
@@ -64,11 +65,11 @@ pub fn run(args: &Args) -> Result<Status> {
     let began = Instant::now();
     let relay = live::relay::start(options, Clock::anchored_now(), Arc::new(Nobody))?;
     let status = if args.command.is_empty() {
-        announce(&target, &relay, args.link.as_ref())?;
-        until(|| stop.load(Ordering::Relaxed).then_some(Status::Interrupted))
+        announce(&delivery, &target, &relay, args.link.as_ref());
+        until(|| asked.take().map(|_| Status::Interrupted))
     } else {
         let mut child = Child::start(&args.command, &target, connect_to(&relay), args.json)?;
-        until(|| child.ended(stop.load(Ordering::Relaxed)))
+        until(|| child.ended(asked.take()))
     };
     let grace = match status {
         Status::Interrupted => Duration::ZERO,
@@ -77,14 +78,16 @@ pub fn run(args: &Args) -> Result<Status> {
     let counters = relay.stop(grace);
     let warnings = relaying::warnings(&counters);
     output::warn(&warnings);
-    match &counters.link {
-        Some(link) => relaying::tell_link(link)?,
-        None => tell_counts(&counters)?,
-    }
+    let told = match &counters.link {
+        Some(link) => relaying::tell_link(link),
+        None => tell_counts(&counters),
+    };
+    delivery.of("what passed is", told);
     if args.json {
-        write_records(args, &target, &counters, began.elapsed(), &warnings).context(NOT_WRITTEN)?;
+        let written = write_records(args, &target, &counters, began.elapsed(), &warnings);
+        delivery.of("the records on stdout are", written);
     }
-    Ok(status)
+    Ok(delivery.status(status))
 }
 
 fn until(mut ended: impl FnMut() -> Option<Status>) -> Status {
@@ -147,8 +150,6 @@ impl ObserverFactory for Nobody {
 impl Observer for Nobody {
     fn event(&mut self, _: ConnectionId, _: ConnectionEvent<'_>) {}
 }
-
-const NOT_WRITTEN: &str = "could not write all records";
 
 /// How long the server may take to accept a connection before the run is refused.
 const REACH: Duration = Duration::from_secs(10);

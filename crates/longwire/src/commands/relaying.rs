@@ -1,5 +1,6 @@
 //! What `watch` and `relay` have in common: where clients connect, and the emulated link.
 
+use crate::delivery::Delivery;
 use anyhow::Result;
 use link::LinkDescription;
 use live::{Counters, LiveError, Relay, Target, TlsMode};
@@ -39,17 +40,13 @@ pub fn last_bytes(link: Option<&LinkDescription>) -> Duration {
 }
 
 /// Says where clients connect, and over what link.
-///
-/// # Errors
-/// When stderr does not take it.
-pub fn announce(target: &Target, relay: &Relay, link: Option<&LinkDescription>) -> io::Result<()> {
+pub fn announce(delivery: &Delivery, target: &Target, relay: &Relay, link: Option<&LinkDescription>) {
     let over = link.map_or_else(String::new, |link| format!(" over {link}"));
-    writeln!(
-        io::stderr().lock(),
-        "longwire: relaying {} to {}{over}; Ctrl-C ends and sums up",
+    delivery.say(&format!(
+        "relaying {} to {}{over}; Ctrl-C ends and sums up",
         connect_to(relay),
         target.server()
-    )
+    ));
 }
 
 /// The conditions of a run with an emulated link.

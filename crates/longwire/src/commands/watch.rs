@@ -5,20 +5,19 @@ use super::relaying::{self, announce, connect_to};
 use super::reporting::Reporting;
 use crate::advise::source;
 use crate::advise::squeeze::Squeezer;
-use crate::output::{self, Status};
+use crate::delivery::Delivery;
+use crate::output::{self, Asked, Status};
 use crate::page::{PRICES, PageFile};
-use crate::pipeline::outbox::Outboxes;
+use crate::pipeline::outbox::{Outboxes, Posted};
 use crate::pipeline::tally::{Tally, Wanted};
 use anyhow::Result;
 use clap::Args as ClapArgs;
 use link::LinkDescription;
 use live::{Clock, Counters, Relay, RelayOptions, Target};
 use std::ffi::OsString;
-use std::io::{self, Write};
 use std::net::SocketAddr;
 use std::path::PathBuf;
 use std::sync::Arc;
-use std::sync::atomic::Ordering;
 use std::time::{Duration, Instant};
 
 /// Relay an application's database traffic and measure it while the application runs.
@@ -65,7 +64,7 @@ pub fn run(args: &Args) -> Result<Status> {
     let target = Target::parse(&args.target)?;
     relaying::check(&target, args.link.as_ref())?;
     live::probe(&target, REACH)?;
-    let stop = output::stop_on_signals()?;
+    let asked = Asked::on_signals()?;
     let mut outboxes = Outboxes::new(args.reporting.keep_literals);
     if args.reporting.levels {
         outboxes = outboxes.with_payload();
@@ -78,28 +77,24 @@ pub fn run(args: &Args) -> Result<Status> {
     };
     let relay = live::relay::start(options, Clock::anchored_now(), outboxes.clone())?;
     let mut run = Run::new(args, &target, outboxes)?;
-    let (status, grace) = if args.command.is_empty() {
-        announce(&target, &relay, args.link.as_ref())?;
-        run.until(&relay, || {
-            stop.load(Ordering::Relaxed).then_some(Status::Interrupted)
+    let delivery = run.delivery.clone();
+    let status = if args.command.is_empty() {
+        announce(&delivery, &target, &relay, args.link.as_ref());
+        run.until(&relay, |wanted| match asked.take() {
+            Some(_) => Some(Status::Interrupted),
+            None => (!wanted && relay.counters().open == 0).then_some(Status::Done),
         })
     } else {
         let mut child = Child::start(&args.command, &target, connect_to(&relay), args.reporting.json)?;
-        run.until(&relay, || child.ended(stop.load(Ordering::Relaxed)))
-    }
-    .map(|status| {
-        (
-            status,
-            if status == Status::Interrupted {
-                Duration::ZERO
-            } else {
-                relaying::last_bytes(args.link.as_ref())
-            },
-        )
-    })?;
+        run.until(&relay, |_| child.ended(asked.take()))
+    };
+    let grace = match status {
+        Status::Interrupted => Duration::ZERO,
+        _ => relaying::last_bytes(args.link.as_ref()),
+    };
     let counters = relay.stop(grace);
     run.finish(args, &counters)?;
-    Ok(status)
+    Ok(delivery.status(status))
 }
 
 /// How long the server may take to accept a connection before the run is refused.
@@ -120,11 +115,15 @@ struct Run {
     quiet: bool,
     asked: Vec<predict::Target>,
     page: Option<PageFile>,
+    delivery: Delivery,
+    /// What made it give up on levels.
+    fault: Option<anyhow::Error>,
 }
 
 impl Run {
     fn new(args: &Args, target: &Target, outboxes: Arc<Outboxes>) -> Result<Self> {
         let page = args.reporting.html.as_deref().map(PageFile::create).transpose()?;
+        let delivery = Delivery::default();
         let prices = if page.is_some() { &PRICES[..] } else { &PRICE };
         let wanted = Wanted {
             rule: args.reporting.operations,
@@ -133,6 +132,7 @@ impl Run {
             exchanges: args.reporting.exchanges,
             findings: Some(args.reporting.distances()),
             samples: page.as_ref().map(PageFile::samples),
+            delivery: Some(delivery.clone()),
             ..Wanted::default()
         };
         let conditions = output::conditions(
@@ -153,63 +153,62 @@ impl Run {
             quiet: args.quiet,
             asked: wanted.targets,
             page,
+            delivery,
+            fault: None,
         })
     }
 
-    /// Collects until `ended` says how.
-    fn until(&mut self, relay: &Relay, mut ended: impl FnMut() -> Option<Status>) -> Result<Status> {
+    /// Collects until `ended` says how; it is told whether anybody wants more. Nothing that goes wrong with an output is an end.
+    fn until(&mut self, relay: &Relay, mut ended: impl FnMut(bool) -> Option<Status>) -> Status {
         let mut line = Instant::now();
         loop {
-            if let Some(status) = ended() {
-                return Ok(status);
+            if let Some(status) = ended(!self.tally.is_over()) {
+                return status;
             }
             std::thread::sleep(COLLECT);
-            self.collect()?;
+            self.collect();
             let interval = line.elapsed();
             if interval >= PROGRESS {
                 line = Instant::now();
-                self.progress(relay.counters().open, interval)?;
-            }
-            if self.tally.is_over() {
-                return Ok(Status::Done);
+                self.progress(relay.counters().open, interval);
             }
         }
     }
 
-    fn collect(&mut self) -> Result<()> {
+    fn collect(&mut self) {
         let tally = &mut self.tally;
-        match &mut self.squeezer {
-            Some(squeezer) => squeezer.take(self.outboxes.drain_all(), &mut |fact| tally.fact(fact))?,
-            None => self
-                .outboxes
-                .drain()
-                .into_iter()
-                .for_each(|fact| tally.fact(fact)),
+        let posted = self.outboxes.drain_all();
+        let Some(squeezer) = &mut self.squeezer else {
+            return posted.into_iter().for_each(|posted| match posted {
+                Posted::Fact(fact) => tally.fact(fact),
+                Posted::Payload(_) => {}
+            });
+        };
+        if let Err(fault) = squeezer.take(posted, &mut |fact| tally.fact(fact)) {
+            self.squeezer = None;
+            self.fault = Some(fault);
         }
-        Ok(())
     }
 
-    fn progress(&mut self, open_connections: u64, interval: Duration) -> Result<()> {
-        self.tally.checkpoint()?;
+    fn progress(&mut self, open_connections: u64, interval: Duration) {
+        let written = self.tally.checkpoint();
+        self.delivery.of("the recording is", written);
         let progress = self
             .tally
             .progress(self.began.elapsed(), interval, open_connections);
         if !self.quiet && progress.exchanges > 0 {
-            writeln!(
-                io::stderr().lock(),
-                "longwire: {}",
-                report::text::progress_line(&progress)
-            )?;
+            self.delivery.say(&report::text::progress_line(&progress));
         }
-        Ok(())
     }
 
     fn finish(mut self, args: &Args, counters: &Counters) -> Result<()> {
-        self.collect()?;
+        self.collect();
         let mut warnings = relaying::warnings(counters);
         if let Some(squeezer) = self.squeezer.take() {
-            let squeezed = squeezer.finish(&mut |fact| self.tally.fact(fact))?;
-            warnings.extend(source::missed(&squeezed));
+            match squeezer.finish(&mut |fact| self.tally.fact(fact)) {
+                Ok(squeezed) => warnings.extend(source::missed(&squeezed)),
+                Err(fault) => self.fault = Some(fault),
+            }
         }
         if let Some(link) = &counters.link {
             self.tally.link(link);
@@ -219,22 +218,26 @@ impl Run {
         if args.reporting.json {
             output::warn(&outcome.warnings);
         } else {
-            output::print(&report::text::read_view(&outcome, &output::style()))?;
+            let printed = output::print(&report::text::read_view(&outcome, &output::style()));
+            self.delivery.of("the view on stdout is", printed);
         }
         if let Some(page) = self.page {
-            page.write(&crate::page::Run {
+            let written = page.write(&crate::page::Run {
                 title: &outcome.conditions.observation_point,
                 outcome: &outcome,
                 moved: &moved,
                 asked: &self.asked,
                 computing: predict::Computing::default(),
                 links: counters.link.as_slice(),
-            })?;
+            });
+            self.delivery
+                .of("the page is", written.map_err(|fault| format!("{fault:#}")));
         }
         if let Some(link) = &counters.link {
-            relaying::tell_link(link)?;
+            self.delivery
+                .of("what the link did is", relaying::tell_link(link));
         }
-        Ok(())
+        self.fault.map_or(Ok(()), Err)
     }
 }
 

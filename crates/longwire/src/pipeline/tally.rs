@@ -2,6 +2,9 @@
 
 use super::missing::Missing;
 use super::moved::{Choice, Moved};
+use super::outlet::Outlet;
+use super::sink::Sink;
+use crate::delivery::Delivery;
 use crate::page::Samples;
 use analysis::fact::Fact;
 use analysis::findings::{Distances, Findings, Found};
@@ -14,7 +17,7 @@ use predict::{Computing, Predictor, Target};
 use report::text::Progress;
 use report::{JsonWriter, ReadOutcome, RecordingWriter};
 use std::fs::File;
-use std::io::{self, StdoutLock};
+use std::io;
 use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
@@ -42,6 +45,8 @@ pub struct Wanted {
     pub findings: Option<Distances>,
     /// Where some operations are kept for a page, when one is wanted.
     pub samples: Option<Samples>,
+    /// Of a run that goes on without its outputs: where is noted that one was given up. Nothing waits for them then.
+    pub delivery: Option<Delivery>,
 }
 
 /// Sums up a run as its facts come.
@@ -49,7 +54,7 @@ pub struct Tally {
     operations: Operations,
     outlets: Outlets,
     moved: Moved,
-    recording: Option<RecordingWriter<File>>,
+    recording: Option<Recording>,
     since_progress: SinceProgress,
     missing: Missing,
     conditions: Conditions,
@@ -62,13 +67,21 @@ struct Outlets {
     findings: Option<Findings>,
     longest: Longest,
     samples: Option<Samples>,
-    records: Option<JsonWriter<Stdout>>,
+    records: Option<JsonWriter<Sink>>,
+    /// What the records are written to, where nothing waits for it.
+    outlet: Option<Outlet>,
+    delivery: Option<Delivery>,
     exchanges: bool,
     /// The first fault of an output: told at the end, nothing is written after it.
     fault: Option<io::Error>,
 }
 
-type Stdout = io::BufWriter<StdoutLock<'static>>;
+/// A recording under way.
+struct Recording {
+    writer: RecordingWriter<Sink>,
+    /// What it is written to, where nothing waits for it.
+    outlet: Option<Outlet>,
+}
 
 impl Tally {
     /// Begins; writes the conditions when records are wanted.
@@ -77,10 +90,13 @@ impl Tally {
     /// When stdout does not take them.
     pub fn new(wanted: &Wanted, conditions: Conditions) -> Result<Self> {
         let moved = Moved::new(wanted.moved.clone());
-        let mut records = None;
+        let (mut records, mut outlet) = (None, None);
         if wanted.json {
-            let stdout = io::BufWriter::with_capacity(1 << 16, io::stdout().lock());
-            let writer = records.insert(JsonWriter::new(stdout));
+            if wanted.delivery.is_some() {
+                outlet = Some(Outlet::stdout().context(NOT_WRITTEN)?);
+            }
+            let sink = outlet.clone().map_or_else(Sink::stdout, Sink::Outlet);
+            let writer = records.insert(JsonWriter::new(sink));
             writer.conditions(&conditions).context(NOT_WRITTEN)?;
         }
         let predictor = (!wanted.targets.is_empty()).then(|| {
@@ -100,6 +116,8 @@ impl Tally {
                 },
                 samples: wanted.samples.clone(),
                 records,
+                outlet,
+                delivery: wanted.delivery.clone(),
                 exchanges: wanted.exchanges,
                 fault: None,
             },
@@ -116,9 +134,18 @@ impl Tally {
     /// # Errors
     /// When the file cannot be created.
     pub fn record(&mut self, path: &Path) -> Result<()> {
-        let file = File::create(path).with_context(|| format!("could not create {}", path.display()))?;
-        let recording = RecordingWriter::new(file, &self.conditions);
-        self.recording = Some(recording.with_context(|| format!("could not write {}", path.display()))?);
+        let not_created = || format!("could not create {}", path.display());
+        let outlet = match self.outlets.delivery {
+            Some(_) => Some(Outlet::create(path).with_context(not_created)?),
+            None => None,
+        };
+        let sink = match &outlet {
+            Some(outlet) => Sink::Outlet(outlet.clone()),
+            None => Sink::File(File::create(path).with_context(not_created)?),
+        };
+        let writer = RecordingWriter::new(sink, &self.conditions);
+        let writer = writer.with_context(|| format!("could not write {}", path.display()))?;
+        self.recording = Some(Recording { writer, outlet });
         Ok(())
     }
 
@@ -128,7 +155,11 @@ impl Tally {
     /// When the file does not take it.
     pub fn checkpoint(&mut self) -> Result<()> {
         if let Some(recording) = &mut self.recording {
-            recording.checkpoint().context("could not write the recording")?;
+            let written = recording.writer.checkpoint();
+            match &self.outlets.delivery {
+                Some(_) => self.recorded(written),
+                None => written.context("could not write the recording")?,
+            }
         }
         self.outlets.write(JsonWriter::flush);
         Ok(())
@@ -154,8 +185,8 @@ impl Tally {
             findings.fact(&fact);
         }
         if let Some(recording) = &mut self.recording {
-            let written = write_fact(recording, &fact);
-            self.outlets.note(written);
+            let written = write_fact(&mut recording.writer, &fact);
+            self.recorded(written);
         }
         let mut closed = None;
         match &fact {
@@ -188,14 +219,33 @@ impl Tally {
         }
     }
 
+    /// Notes what became of a write to the recording.
+    fn recorded(&mut self, written: io::Result<()>) {
+        match (&self.outlets.delivery, written) {
+            (Some(delivery), Err(fault)) => {
+                delivery.gave_up("the recording is", fault);
+                self.recording = None;
+            }
+            (_, written) => self.outlets.note(written),
+        }
+    }
+
     /// Writes the record of an emulated link.
     pub fn link(&mut self, link: &LinkOutcome) {
         self.outlets.write(|records| records.link(link));
     }
 
-    /// Whether an output is gone: nobody wants the rest.
+    /// Whether an output is gone, and nobody wants the rest; of a run that goes on without its outputs, whether all that were asked
+    /// for are gone.
     pub fn is_over(&self) -> bool {
-        self.outlets.fault.is_some()
+        let outlets = &self.outlets;
+        match &outlets.delivery {
+            None => outlets.fault.is_some(),
+            Some(_) => {
+                let records_lost = outlets.outlet.is_some() && outlets.records.is_none();
+                records_lost && self.recording.is_none() && outlets.samples.is_none()
+            }
+        }
     }
 
     /// Which connections the prediction moves.
@@ -263,12 +313,15 @@ impl Tally {
         };
         amend(&mut outcome);
         outlets.write(|records| write_outcome(records, &outcome));
-        if let Some(mut recording) = recording {
-            let warned = outcome
-                .warnings
-                .iter()
-                .try_for_each(|warning| recording.warning(warning));
-            outlets.note(warned.and_then(|()| recording.finish(&outcome.summary).map(drop)));
+        if let Some(recording) = recording {
+            let written = recording.finish(&outcome);
+            match &outlets.delivery {
+                Some(delivery) => delivery.of("the recording is", written),
+                None => outlets.note(written),
+            }
+        }
+        if let (Some(outlet), Some(_)) = (outlets.outlet.take(), &outlets.records) {
+            outlets.note(outlet.finish());
         }
         match outlets.fault {
             Some(fault) => Err(anyhow::Error::new(fault).context(NOT_WRITTEN)),
@@ -325,7 +378,7 @@ impl Outlets {
         }
     }
 
-    fn write(&mut self, write: impl FnOnce(&mut JsonWriter<Stdout>) -> io::Result<()>) {
+    fn write(&mut self, write: impl FnOnce(&mut JsonWriter<Sink>) -> io::Result<()>) {
         if self.fault.is_none()
             && let Some(records) = &mut self.records
         {
@@ -334,9 +387,17 @@ impl Outlets {
         }
     }
 
+    /// Notes what became of a write of records; a fault is the end of them.
     fn note(&mut self, written: io::Result<()>) {
-        if let Err(fault) = written {
-            self.fault.get_or_insert(fault);
+        let Err(fault) = written else { return };
+        match &self.delivery {
+            Some(delivery) => {
+                delivery.gave_up("the records on stdout are", fault);
+                self.records = None;
+            }
+            None => {
+                self.fault.get_or_insert(fault);
+            }
         }
     }
 }
@@ -379,7 +440,19 @@ impl SinceProgress {
     }
 }
 
-fn write_fact(recording: &mut RecordingWriter<File>, fact: &Fact) -> io::Result<()> {
+impl Recording {
+    /// Completes it.
+    fn finish(mut self, outcome: &ReadOutcome) -> io::Result<()> {
+        outcome
+            .warnings
+            .iter()
+            .try_for_each(|warning| self.writer.warning(warning))?;
+        self.writer.finish(&outcome.summary)?;
+        self.outlet.map_or(Ok(()), |outlet| outlet.finish())
+    }
+}
+
+fn write_fact(recording: &mut RecordingWriter<Sink>, fact: &Fact) -> io::Result<()> {
     match fact {
         Fact::Opened {
             connection,
@@ -395,7 +468,7 @@ fn write_fact(recording: &mut RecordingWriter<File>, fact: &Fact) -> io::Result<
 }
 
 /// The records that can only be written at the end.
-fn write_outcome(records: &mut JsonWriter<Stdout>, outcome: &ReadOutcome) -> io::Result<()> {
+fn write_outcome(records: &mut JsonWriter<Sink>, outcome: &ReadOutcome) -> io::Result<()> {
     outcome
         .statements
         .iter()

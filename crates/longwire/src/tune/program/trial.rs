@@ -72,7 +72,7 @@ impl Bench<'_> {
             }
             seen.take(&outboxes);
             if self.stop.load(Ordering::Relaxed) {
-                program.kill();
+                program.end();
                 relay.stop(Duration::ZERO);
                 return Ok(Tried::Interrupted);
             }

@@ -1,0 +1,84 @@
+use super::*;
+use std::io::{BufRead, BufReader, Read};
+use std::os::unix::process::ExitStatusExt;
+use std::process::Stdio;
+
+fn started(script: &str) -> (Application, BufReader<std::process::ChildStdout>) {
+    let mut command = Command::new("sh");
+    command
+        .args(["-c", script])
+        .stdin(Stdio::null())
+        .stdout(Stdio::piped());
+    let mut application = Application::start(&mut command).expect("there is a shell");
+    let out = application.child.stdout.take().expect("its output is ours");
+    (application, BufReader::new(out))
+}
+
+fn line(out: &mut impl BufRead) -> String {
+    let mut line = String::new();
+    out.read_line(&mut line).expect("it says something");
+    line
+}
+
+fn end_of(application: &mut Application) -> ExitStatus {
+    loop {
+        if let Some(status) = application.ended().expect("it is told") {
+            return status;
+        }
+        thread::sleep(LOOK);
+    }
+}
+
+#[test]
+fn it_has_time_to_end_by_itself() {
+    let script = "trap 'sleep 0.2; echo saved; exit 3' INT; echo ready; while :; do sleep 0.05; done";
+    for apart in [true, false] {
+        let (mut application, mut out) = started(script);
+        application.apart &= apart;
+        assert_eq!(line(&mut out), "ready\n");
+        application.end(if application.apart {
+            libc::SIGINT
+        } else {
+            libc::SIGTERM
+        });
+        if application.apart {
+            assert_eq!(end_of(&mut application).code(), Some(3));
+            assert_eq!(line(&mut out), "saved\n");
+        } else {
+            assert_eq!(end_of(&mut application).signal(), Some(libc::SIGTERM));
+        }
+    }
+}
+
+#[test]
+fn what_it_started_ends_with_it() {
+    for apart in [true, false] {
+        let (mut application, mut out) = started("sh -c 'sleep 600 & echo ready; wait' & wait");
+        application.apart &= apart;
+        assert_eq!(line(&mut out), "ready\n");
+        application.end(libc::SIGTERM);
+        assert_eq!(end_of(&mut application).signal(), Some(libc::SIGTERM));
+        let mut rest = String::new();
+        // The pipe's end: nobody holds it any more.
+        assert_eq!(out.read_to_string(&mut rest).expect("it ends"), 0);
+    }
+}
+
+#[test]
+fn who_does_not_listen_is_killed_when_told_twice() {
+    let (mut application, mut out) = started("trap '' INT TERM; echo ready; while :; do sleep 0.05; done");
+    assert_eq!(line(&mut out), "ready\n");
+    application.end(libc::SIGINT);
+    thread::sleep(TWICE);
+    assert!(application.ended().expect("it is told").is_none());
+    application.end(libc::SIGINT);
+    assert_eq!(end_of(&mut application).signal(), Some(libc::SIGKILL));
+}
+
+#[test]
+fn one_that_is_forgotten_is_ended() {
+    let (application, mut out) = started("echo ready; sleep 600");
+    assert_eq!(line(&mut out), "ready\n");
+    drop(application);
+    assert_eq!(out.read_to_string(&mut String::new()).expect("it ends"), 0);
+}

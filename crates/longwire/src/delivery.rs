@@ -1,0 +1,53 @@
+//! Whether what a run was to write was written, where the run goes on without it: an application is behind it.
+
+use crate::output::Status;
+use std::cell::Cell;
+use std::io::{self, Write};
+use std::os::fd::AsFd;
+use std::rc::Rc;
+
+/// What became of the outputs of a run; clones are of the same run.
+#[derive(Debug, Clone, Default)]
+pub struct Delivery {
+    lost: Rc<Cell<bool>>,
+}
+
+impl Delivery {
+    /// `what` is given up because of `error`: says so, where somebody can still be told.
+    pub fn gave_up(&self, what: &str, error: impl std::fmt::Display) {
+        self.lost.set(true);
+        self.say(&format!("warning: {what} given up: {error}"));
+    }
+
+    /// Writes a line to stderr, unless that would have to wait. A stderr that is gone is an output lost.
+    pub fn say(&self, text: &str) {
+        let mut stderr = io::stderr().lock();
+        if !live::terminal::takes_a_line(stderr.as_fd()) {
+            return;
+        }
+        let text = report::text::escape::printable(text);
+        if writeln!(stderr, "longwire: {text}").is_err() {
+            self.lost.set(true);
+        }
+    }
+
+    /// Notes what became of `what`.
+    pub fn of<E: std::fmt::Display>(&self, what: &str, written: Result<(), E>) {
+        if let Err(error) = written {
+            self.gave_up(what, error);
+        }
+    }
+
+    /// Whether an output was lost.
+    pub fn is_lost(&self) -> bool {
+        self.lost.get()
+    }
+
+    /// The status of a run that ended with `status`: a failure of the command stays one, all else does not hide a loss.
+    pub fn status(&self, status: Status) -> Status {
+        match status {
+            Status::Done | Status::Interrupted | Status::Child(0) if self.lost.get() => Status::OutputLost,
+            status => status,
+        }
+    }
+}

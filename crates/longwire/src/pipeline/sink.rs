@@ -1,0 +1,40 @@
+//! What records are written to.
+
+use super::outlet::Outlet;
+use std::fs::File;
+use std::io::{self, BufWriter, StdoutLock, Write};
+
+/// Where records go.
+pub enum Sink {
+    /// To stdout, as fast as it takes them.
+    Stdout(BufWriter<StdoutLock<'static>>),
+    /// To a file.
+    File(File),
+    /// To either, by a run that waits for neither.
+    Outlet(Outlet),
+}
+
+impl Sink {
+    /// Stdout, waiting for it.
+    pub fn stdout() -> Self {
+        Self::Stdout(BufWriter::with_capacity(1 << 16, io::stdout().lock()))
+    }
+}
+
+impl Write for Sink {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        match self {
+            Self::Stdout(out) => out.write(bytes),
+            Self::File(out) => out.write(bytes),
+            Self::Outlet(out) => out.write(bytes),
+        }
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        match self {
+            Self::Stdout(out) => out.flush(),
+            Self::File(out) => out.flush(),
+            Self::Outlet(out) => out.flush(),
+        }
+    }
+}
