@@ -13,6 +13,7 @@
 mod answering;
 mod bulk;
 mod client;
+mod door;
 mod error;
 mod greeting;
 mod listener;

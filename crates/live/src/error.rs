@@ -222,6 +222,12 @@ pub enum LiveError {
         /// `host:port` as given.
         server: String,
     },
+    /// Too many clients are on their way to agreeing on TLS.
+    #[error("too many clients of {server} connect at once without logging in")]
+    Crowded {
+        /// `host:port` as given.
+        server: String,
+    },
     /// The file of trusted certificates cannot be used.
     #[error("could not read certificates from {path}: {reason}")]
     RootCertificates {
@@ -275,7 +281,7 @@ impl LiveError {
             | Self::TlsFailed { .. }
             | Self::ServerLeft { .. } => Blame::Server,
             Self::ConnectTimedOut { .. } | Self::ConnectFailed { .. } => Blame::Link,
-            Self::ClientLeft { .. } => Blame::Client,
+            Self::ClientLeft { .. } | Self::Crowded { .. } => Blame::Client,
         }
     }
 
@@ -335,6 +341,7 @@ impl LiveError {
             | Self::TlsFailed { .. }
             | Self::ServerLeft { .. }
             | Self::ClientLeft { .. }
+            | Self::Crowded { .. }
             | Self::RootCertificates { .. } => return None,
         };
         Some(hint)

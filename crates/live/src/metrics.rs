@@ -1,6 +1,6 @@
 //! Figures for Prometheus: its text format 0.0.4 over HTTP.
 //!
-//! One thread answers one request after another: a scrape a few seconds is all that is to come.
+//! One thread answers one request after another, each within a second in all: a scrape a few seconds is all that is to come.
 
 use crate::error::{LiveError, OsError};
 use crate::relay;
@@ -10,7 +10,7 @@ use std::net::{SocketAddr, TcpListener, TcpStream};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread::JoinHandle;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 /// Serves a page at `http://ADDRESS/metrics`, until it is dropped.
 #[derive(Debug)]
@@ -74,13 +74,15 @@ fn serve(listener: &TcpListener, over: &AtomicBool, page: &dyn Fn() -> String) {
     }
 }
 
-fn answer(mut stream: TcpStream, page: &dyn Fn() -> String) -> io::Result<()> {
-    stream.set_read_timeout(Some(PATIENCE))?;
-    stream.set_write_timeout(Some(PATIENCE))?;
+fn answer(stream: TcpStream, page: &dyn Fn() -> String) -> io::Result<()> {
+    let mut talk = Talk {
+        stream,
+        until: Instant::now() + PATIENCE,
+    };
     let mut request = Vec::new();
     let mut part = [0; 1024];
     while !request.windows(4).any(|end| end == b"\r\n\r\n") && request.len() < LONGEST_REQUEST {
-        match stream.read(&mut part)? {
+        match talk.read(&mut part)? {
             0 => return Ok(()),
             count => request.extend_from_slice(part.get(..count).unwrap_or_default()),
         }
@@ -91,11 +93,45 @@ fn answer(mut stream: TcpStream, page: &dyn Fn() -> String) -> io::Result<()> {
     } else {
         ("404 Not Found", "the figures are at /metrics\n".to_owned())
     };
-    write!(
-        stream,
+    let reply = format!(
         "HTTP/1.1 {status}\r\nContent-Type: text/plain; version=0.0.4\r\nContent-Length: {}\r\nConnection: close\r\n\r\n{body}",
         body.len()
-    )
+    );
+    talk.write_all(reply.as_bytes())
+}
+
+/// A connection that has so long in all, however slowly its bytes come and go.
+struct Talk {
+    stream: TcpStream,
+    until: Instant,
+}
+
+impl Talk {
+    fn left(&self) -> io::Result<Option<Duration>> {
+        let left = self.until.saturating_duration_since(Instant::now());
+        if left.is_zero() {
+            return Err(io::ErrorKind::TimedOut.into());
+        }
+        Ok(Some(left))
+    }
+}
+
+impl Read for Talk {
+    fn read(&mut self, bytes: &mut [u8]) -> io::Result<usize> {
+        self.stream.set_read_timeout(self.left()?)?;
+        self.stream.read(bytes)
+    }
+}
+
+impl Write for Talk {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        self.stream.set_write_timeout(self.left()?)?;
+        self.stream.write(bytes)
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        self.stream.flush()
+    }
 }
 
 const PATIENCE: Duration = Duration::from_secs(1);

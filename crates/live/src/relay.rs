@@ -30,6 +30,7 @@ mod journal;
 pub(crate) mod negotiation;
 mod sequence;
 mod shaped;
+mod talks;
 
 mod worker;
 

@@ -89,13 +89,29 @@ fn every_size_and_number_of_streams_is_answered() {
         spin: true,
         ..plan(16, 16, 1)
     };
+    let outcome = echo::measure(&echo, &spinning, &RUNS).expect("replies");
     assert!(
-        echo::measure(&echo, &spinning, &RUNS)
-            .expect("replies")
-            .spread
-            .count
-            > 10
+        outcome.spread.count > 10 && !outcome.spin,
+        "the listener was not told to: {outcome:?}"
     );
+}
+
+#[test]
+fn a_listener_that_may_spins_where_it_is_asked_to() {
+    let stand = Stand::new(ListenerOptions {
+        spin: true,
+        ..ListenerOptions::default()
+    });
+    let echo = stand.connect();
+    assert!(echo.spins());
+    for streams in [1, 5] {
+        let spinning = Plan {
+            spin: true,
+            ..plan(16, 16, streams)
+        };
+        let outcome = echo::measure(&echo, &spinning, &RUNS).expect("replies");
+        assert!(outcome.spread.count > 10 && outcome.spin, "{outcome:?}");
+    }
 }
 
 #[test]

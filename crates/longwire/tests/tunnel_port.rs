@@ -241,7 +241,7 @@ fn among_strangers_the_right_near_end_gets_in() {
 }
 
 #[test]
-fn ends_that_do_not_fit_say_so_and_end() {
+fn ends_that_do_not_fit_say_so_and_go_on() {
     let directory = keys();
     let to = ["--to", "127.0.0.1:1"].as_slice();
     let far = Running::start(&directory, &[&FAR, to].concat());
@@ -275,8 +275,16 @@ fn ends_that_do_not_fit_say_so_and_end() {
             "--psk-file",
         ),
     ] {
-        let near = ["near", "--listen", "127.0.0.1:0", "--to", at];
-        refused(&directory, &[&near, keys].concat(), line, hint);
+        let near = ["near", "--to", at];
+        let mut near = Running::start(&directory, &[&near, keys].concat());
+        near.hears(line);
+        near.hears("longwire: hint: ");
+        assert!(
+            near.heard.iter().any(|said| said.contains(hint)),
+            "{:#?}",
+            near.heard
+        );
+        near.end(&directory);
     }
     for end in [far, shared, plain] {
         let output = end.end(&directory);
@@ -299,12 +307,10 @@ fn an_end_of_another_version_is_refused_with_one_line() {
             std::io::copy(&mut stream, &mut std::io::sink()).ok();
         }
     });
-    refused(
-        &directory,
-        &["near", "--listen", "127.0.0.1:0", "--to", &to],
-        "speaks version 99",
-        "same version",
-    );
+    let mut near = Running::start(&directory, &["near", "--to", &to]);
+    near.hears("speaks version 99");
+    near.hears("same version");
+    near.end(&directory);
 }
 
 #[test]

@@ -51,6 +51,14 @@ const LEAST_UNSENT: usize = 4 * 1024;
 const ENOUGH_TIME: Duration = Duration::from_millis(10);
 /// Frames that only answer the other end's; who sends that many without reading is not a tunnel.
 const MOST_UNSENT: usize = 1024 * 1024;
+/// CREDITs of a stream: so many, and one for so many bytes that were sent of it. An end gives back half a window at a time, or what
+/// was left of one.
+const FREE_CREDITS: u64 = 64;
+const BYTES_A_CREDIT: u64 = 256;
+/// Frames without bytes that may be on their way when a stream ends.
+const LATE_FRAMES: u64 = 1024;
+/// Questions whether this end is there, between two calls of [`Lane::time_passed`].
+const MOST_PINGS: u32 = 32;
 /// Chunks below it are not worth a codec's trouble.
 pub const TINY: usize = 128;
 
@@ -81,6 +89,12 @@ pub enum LaneError {
     /// It asks without reading the answers.
     #[error("does not read what it is answered")]
     Flood,
+    /// It sends without end what serves no stream.
+    #[error("floods the lane with {what}")]
+    Useless {
+        /// Which frames.
+        what: &'static str,
+    },
     /// A chunk cannot be turned back.
     #[error("sent what cannot be turned back: {0}")]
     Chunk(CompressError),
@@ -152,6 +166,11 @@ pub struct Lane {
     drain: Drain,
     /// What windows have beyond the base, in all.
     grown: usize,
+    /// Streams that are over, and what came of them since: frames without bytes, and bytes.
+    over: u64,
+    late_frames: u64,
+    late_bytes: u64,
+    pings: u32,
     /// What left on it. Whoever times the codec and the lane's socket adds that.
     pub out: TunnelWay,
     /// What came over it, likewise.
@@ -187,6 +206,10 @@ impl Lane {
             schedule: Schedule::default(),
             drain: Drain::default(),
             grown: 0,
+            over: 0,
+            late_frames: 0,
+            late_bytes: 0,
+            pings: 0,
             out: TunnelWay::default(),
             came: TunnelWay::default(),
         };
@@ -300,6 +323,7 @@ impl Lane {
         let sending = &mut stream.sending;
         sending.worth.went(tries, chunk.len(), bytes);
         sending.credit = sending.credit.saturating_sub(chunk.len());
+        sending.sent += chunk.len() as u64;
         sending.readable = !drained;
         let header = ChunkHeader {
             stream: id,
@@ -376,6 +400,11 @@ impl Lane {
     /// Asks the other end to answer.
     pub fn ping(&mut self) {
         self.write(Control::Ping);
+    }
+
+    /// A while has passed, 100 ms or more: what is bounded in such a span may come again.
+    pub fn time_passed(&mut self) {
+        self.pings = 0;
     }
 
     /// Says that the lane will be closed.
@@ -502,6 +531,7 @@ impl Lane {
             None => false,
             Some(stream) => {
                 self.grown -= stream.receiving.window - BASE_WINDOW;
+                self.over += 1;
                 true
             }
         }

@@ -520,6 +520,68 @@ fn who_breaks_the_protocol_is_told_of() {
     }
 }
 
+/// What becomes of a far end that is sent the same frame again and again.
+fn flooded(frame: &[u8], ended: bool) -> (usize, String) {
+    let mut pair = Pair::new(Level::OFF, Isolation::None);
+    let id = pair.open();
+    pair.settle();
+    if ended {
+        pair.sides[0].lane.reset(id, ResetReason::Broken);
+        pair.sides[0].sockets.remove(&id);
+        pair.settle();
+    }
+    let lane = &mut pair.sides[1].lane;
+    for count in 0..10_000 {
+        lane.space()[..frame.len()].copy_from_slice(frame);
+        lane.filled(frame.len());
+        loop {
+            match lane.next() {
+                Ok(None) => break,
+                Ok(Some(_)) => {}
+                Err(error) => return (count, error.to_string()),
+            }
+        }
+        // It reads what it is answered.
+        let answered = lane.unsent().len();
+        lane.sent(answered);
+    }
+    panic!("it goes on for ever: {frame:?}");
+}
+
+#[test]
+fn who_floods_a_lane_with_frames_that_serve_no_stream_is_turned_out() {
+    let credit = [6, 0, 0, 4, 0, 0, 0, 1, 0, 0, 0, 1];
+    let cases: [(&[u8], bool, &str); 6] = [
+        (&credit, false, "floods the lane with CREDIT"),
+        (
+            &[6, 0, 0, 4, 0, 0, 0, 1, 0, 0, 0, 0],
+            false,
+            "floods the lane with CREDIT",
+        ),
+        (
+            &credit,
+            true,
+            "floods the lane with frames of streams that are over",
+        ),
+        (
+            &[4, 0, 0, 0, 0, 0, 0, 1],
+            true,
+            "floods the lane with frames of streams that are over",
+        ),
+        (&[7, 0, 0, 0, 0, 0, 0, 0], false, "floods the lane with PING"),
+        (&[8, 0, 0, 0, 0, 0, 0, 0], false, "floods the lane with PONG"),
+    ];
+    for (frame, ended, says) in cases {
+        let (count, said) = flooded(frame, ended);
+        assert_eq!(said, says);
+        assert!(count <= 1024, "{says}: after {count}");
+    }
+    let data = [[3, 0, 0x80, 0, 0, 0, 0, 1].as_slice(), &[0; 0x8000]].concat();
+    let (count, said) = flooded(&data, true);
+    assert_eq!(said, "floods the lane with bytes of streams that are over");
+    assert!(count <= 256, "after {count}");
+}
+
 #[test]
 fn strangers_and_other_versions_are_told_apart_at_once() {
     let first = |bytes: &[u8]| {

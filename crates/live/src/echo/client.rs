@@ -26,6 +26,7 @@ pub struct Echo {
     account: TcpStream,
     /// Processors of the other side.
     processors: u32,
+    spins: bool,
 }
 
 impl Echo {
@@ -47,7 +48,13 @@ impl Echo {
             target: target.clone(),
             account,
             processors: answer.processors,
+            spins: answer.spins,
         })
+    }
+
+    /// Whether the other side looks for messages where it is asked to ([`Plan::spin`]).
+    pub const fn spins(&self) -> bool {
+        self.spins
     }
 
     /// Processors that the other side's process may use.
@@ -106,7 +113,10 @@ pub fn measure(echo: &Echo, plan: &Plan, stop: &AtomicBool) -> Result<EchoOutcom
 pub fn floor(plan: &Plan, stop: &AtomicBool) -> Result<Option<Duration>, EchoError> {
     let listener = Listener::bind(
         SocketAddr::from((Ipv4Addr::LOCALHOST, 0)),
-        ListenerOptions::default(),
+        ListenerOptions {
+            spin: plan.spin,
+            ..ListenerOptions::default()
+        },
     )?;
     let target = Target::parse(&format!("tcp://{}", listener.address()))?;
     let ended = AtomicBool::new(false);
@@ -232,7 +242,7 @@ fn outcome(
         request_bytes: plan.request.into(),
         reply_bytes: plan.reply.into(),
         streams: plan.streams,
-        spin: plan.spin,
+        spin: plan.spin && echo.spins,
         per_second: times.count() as f64 / elapsed.as_secs_f64().max(f64::MIN_POSITIVE),
         spread: times.distribution(),
         elapsed,

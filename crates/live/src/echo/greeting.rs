@@ -5,7 +5,7 @@
 //! | 0-7 | `longwire` | `longwire` |
 //! | 8-9 | version, 1 | version, 1 |
 //! | 10 | what the connection is for: 1 account, 2 echo, 3 bytes to the listener, 4 bytes from it | verdict: 0 accepted, else why not |
-//! | 11 | 1: look, do not sleep | 0 |
+//! | 11 | 1: look, do not sleep | 1: looks for messages where it is asked to |
 //! | 12-15 | payload bytes of a request | most payload bytes of a message |
 //! | 16-19 | payload bytes of a reply | most streams of a client |
 //! | 20-23 | streams of this client | processors |
@@ -66,6 +66,8 @@ pub(super) struct Answer {
     pub(super) most_bytes: u32,
     pub(super) most_streams: u32,
     pub(super) processors: u32,
+    /// Whether the listener looks for messages where it is asked to.
+    pub(super) spins: bool,
 }
 
 /// Why a greeting is none.
@@ -123,11 +125,11 @@ impl Answer {
             Verdict::Purpose => 5,
         };
         let words = [self.most_bytes, self.most_streams, self.processors];
-        encode(self.version, [verdict, 0], words, 0)
+        encode(self.version, [verdict, u8::from(self.spins)], words, 0)
     }
 
     pub(super) fn decode(bytes: &[u8; LENGTH]) -> Result<Self, NoGreeting> {
-        let ([verdict, _], [most_bytes, most_streams, processors], _) = decode(bytes)?;
+        let ([verdict, spins], [most_bytes, most_streams, processors], _) = decode(bytes)?;
         let verdict = match verdict {
             0 => Verdict::Accepted,
             1 => Verdict::OtherVersion,
@@ -143,6 +145,7 @@ impl Answer {
             most_bytes,
             most_streams,
             processors,
+            spins: spins != 0,
         })
     }
 }
@@ -217,6 +220,7 @@ mod tests {
                 most_bytes: 1 << 26,
                 most_streams: 1024,
                 processors: 2,
+                spins: verdict == Verdict::Busy,
             };
             assert_eq!(Answer::decode(&answer.encode()), Ok(answer));
         }

@@ -1,16 +1,16 @@
 //! The side that answers.
 
 use super::answering::{self, Guest};
-use super::greeting::{Answer, Hello, LENGTH, NoGreeting, Purpose, VERSION, Verdict};
+use super::door::Door;
+use super::greeting::{Answer, Hello, Purpose, VERSION, Verdict};
 use super::pool::{Arrival, Gone, Pool};
-use super::{EchoError, GREETING, MOST_BYTES, MOST_STREAMS};
+use super::{EchoError, MOST_BYTES, MOST_STREAMS};
 use crate::error::LiveError;
 use crate::relay;
 use std::collections::HashMap;
-use std::io::{ErrorKind, Read, Write};
+use std::io::{ErrorKind, Read};
 use std::net::{Shutdown, SocketAddr, TcpListener, TcpStream};
-use std::os::fd::AsRawFd;
-use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 use std::time::{Duration, Instant};
 
@@ -21,6 +21,8 @@ pub struct ListenerOptions {
     pub once: bool,
     /// Connections on which nothing happens for so long are closed.
     pub idle: Duration,
+    /// Whether clients may have it look for messages instead of sleeping until they come: that takes a processor.
+    pub spin: bool,
 }
 
 impl Default for ListenerOptions {
@@ -28,6 +30,7 @@ impl Default for ListenerOptions {
         Self {
             once: false,
             idle: Duration::from_secs(120),
+            spin: false,
         }
     }
 }
@@ -35,7 +38,8 @@ impl Default for ListenerOptions {
 /// Answers clients of any number, at once and one after another, until it is told to end.
 ///
 /// At most [`Listener::MOST_CONNECTIONS`] connections; those that do not greet within 5 seconds, or on which nothing happens,
-/// are closed. Memory is one thread (or a share of one) and 0.5 MiB a connection, whatever sizes a client names.
+/// are closed. Memory is 0.5 MiB a connection, whatever sizes a client names; threads are at most [`MOST_THREADS`] and one a
+/// processor. Who has not greeted has none.
 #[derive(Debug)]
 pub struct Listener {
     socket: TcpListener,
@@ -52,6 +56,9 @@ pub(super) struct Site {
     /// Clients that have their account open now, and those that ever had.
     clients: AtomicU32,
     served: AtomicU64,
+    /// Threads that serve a connection each.
+    threads: AtomicUsize,
+    spin: bool,
     pool: OnceLock<Option<Pool>>,
 }
 
@@ -71,6 +78,8 @@ impl Listener {
             next: AtomicU64::new(0),
             clients: AtomicU32::new(0),
             served: AtomicU64::new(0),
+            threads: AtomicUsize::new(0),
+            spin: options.spin,
             pool: OnceLock::new(),
         });
         Ok(Self {
@@ -92,12 +101,13 @@ impl Listener {
     /// # Errors
     /// When the system does not let it wait for connections.
     pub fn serve(&self, stop: &AtomicBool) -> Result<u64, EchoError> {
+        let mut door = Door::open(&self.socket)?;
         let mut look = Instant::now();
         let mut known = HashMap::new();
         while !stop.load(Ordering::Relaxed) && !self.is_done() {
-            if wait_for(&self.socket, LOOK) {
-                self.accept();
-            }
+            door.attend(LOOK, &mut |hello| self.site.judge(hello), &mut |socket, hello| {
+                self.site.welcome(socket, hello);
+            });
             if look.elapsed() >= self.options.idle / 4 {
                 look = Instant::now();
                 self.site.close_idle(&mut known, self.options.idle);
@@ -113,20 +123,6 @@ impl Listener {
         self.options.once
             && self.site.served.load(Ordering::Relaxed) > 0
             && self.site.clients.load(Ordering::Relaxed) == 0
-    }
-
-    fn accept(&self) {
-        loop {
-            match self.socket.accept() {
-                Ok((socket, _)) => self.site.welcome(socket),
-                Err(error) if error.kind() == ErrorKind::WouldBlock => return,
-                Err(_) => {
-                    // A connection that broke while it waited, or no descriptors left: others may end meanwhile.
-                    std::thread::sleep(Duration::from_millis(20));
-                    return;
-                }
-            }
-        }
     }
 }
 
@@ -156,53 +152,68 @@ impl Site {
         self.guests().remove(&number);
     }
 
-    /// Greets a new connection on a thread of its own.
-    fn welcome(self: &Arc<Self>, socket: TcpStream) {
-        // On some systems an accepted socket is as its listener: not blocking.
-        if socket.set_nonblocking(false).is_err() || socket.set_nodelay(true).is_err() {
-            return;
+    /// What a client that says this is answered.
+    fn judge(&self, hello: &Hello) -> Answer {
+        let verdict = match judge(hello) {
+            Verdict::Accepted if !self.has_room(hello) => Verdict::Busy,
+            verdict => verdict,
+        };
+        Answer {
+            spins: self.spin,
+            ..answer(verdict)
         }
+    }
+
+    fn has_room(&self, hello: &Hello) -> bool {
+        let threads = self.threads.load(Ordering::Relaxed);
+        let needs_thread = hello.purpose != Purpose::Echo;
+        self.guests().len() < Listener::MOST_CONNECTIONS && (threads < MOST_THREADS || !needs_thread)
+    }
+
+    /// Serves a connection that was greeted.
+    fn welcome(self: &Arc<Self>, socket: TcpStream, hello: Hello) {
+        let hello = Hello {
+            spin: hello.spin && self.spin,
+            ..hello
+        };
         let guest = Arc::new(Guest {
             socket: Arc::new(socket),
             progress: AtomicU64::new(0),
         });
-        let mut guests = self.guests();
-        let busy = guests.len() >= Listener::MOST_CONNECTIONS;
-        if busy {
-            drop(guests);
-            let _ = guest.socket.set_nonblocking(true);
-            let _ = (&*guest.socket).write(&answer(Verdict::Busy).encode());
-            return;
-        }
         let number = self.next.fetch_add(1, Ordering::Relaxed);
-        guests.insert(number, Arc::clone(&guest));
-        drop(guests);
+        self.guests().insert(number, Arc::clone(&guest));
         let gone = Gone {
             site: Arc::clone(self),
             number,
         };
+        let few =
+            hello.streams as usize <= processors() && self.threads.load(Ordering::Relaxed) < MOST_THREADS;
+        if hello.purpose == Purpose::Echo && !few {
+            if let Some(pool) = self.pool.get_or_init(|| Pool::start(processors()).ok()) {
+                pool.take(Arrival { guest, hello, gone });
+            }
+            return;
+        }
+        if guest.socket.set_nonblocking(false).is_err() {
+            return;
+        }
+        self.threads.fetch_add(1, Ordering::Relaxed);
+        let busy = Busy(Arc::clone(self));
         let thread = std::thread::Builder::new().stack_size(STACK);
         // Where no thread can be had, `gone` is dropped with the closure and the connection closed.
-        let _ = thread.spawn(move || gone.site.clone().attend(&guest, gone));
+        let _ = thread.spawn(move || {
+            gone.site.serve(&guest, &hello);
+            drop((gone, busy));
+        });
     }
 
-    /// Greets and serves one connection.
-    fn attend(&self, guest: &Arc<Guest>, gone: Gone) {
-        let Some(hello) = greet(&guest.socket) else { return };
+    /// Serves one connection to its end.
+    fn serve(&self, guest: &Guest, hello: &Hello) {
         match hello.purpose {
             Purpose::Account => answering::account(guest, self),
-            Purpose::Sink => answering::sink(guest, &hello),
+            Purpose::Sink => answering::sink(guest, hello),
             Purpose::Source => answering::source(guest),
-            Purpose::Echo if hello.streams as usize <= processors() => answering::echo(guest, &hello),
-            Purpose::Echo => {
-                if let Some(pool) = self.pool.get_or_init(|| Pool::start(processors()).ok()) {
-                    pool.take(Arrival {
-                        guest: Arc::clone(guest),
-                        hello,
-                        gone,
-                    });
-                }
-            }
+            Purpose::Echo => answering::echo(guest, hello),
         }
     }
 
@@ -222,20 +233,13 @@ impl Site {
     }
 }
 
-/// Reads the client's greeting and answers it; absent when the client is refused, or is none.
-fn greet(socket: &TcpStream) -> Option<Hello> {
-    let mut bytes = [0; LENGTH];
-    read_within(socket, &mut bytes, GREETING).ok()?;
-    let hello = Hello::decode(&bytes);
-    let verdict = match &hello {
-        Err(NoGreeting::Foreign) => return None,
-        Err(NoGreeting::Version(_)) => Verdict::OtherVersion,
-        Err(NoGreeting::Unknown) => Verdict::Purpose,
-        Ok(hello) => judge(hello),
-    };
-    let mut socket = socket;
-    socket.write_all(&answer(verdict).encode()).ok()?;
-    hello.ok().filter(|_| verdict == Verdict::Accepted)
+/// One of the threads that serve a connection each; given back when dropped.
+struct Busy(Arc<Site>);
+
+impl Drop for Busy {
+    fn drop(&mut self) {
+        self.0.threads.fetch_sub(1, Ordering::Relaxed);
+    }
 }
 
 fn judge(hello: &Hello) -> Verdict {
@@ -248,13 +252,14 @@ fn judge(hello: &Hello) -> Verdict {
     }
 }
 
-fn answer(verdict: Verdict) -> Answer {
+pub(super) fn answer(verdict: Verdict) -> Answer {
     Answer {
         version: VERSION,
         verdict,
         most_bytes: MOST_BYTES,
         most_streams: MOST_STREAMS,
         processors: u32::try_from(processors()).unwrap_or(u32::MAX),
+        spins: false,
     }
 }
 
@@ -287,19 +292,9 @@ pub(super) fn processors() -> usize {
     std::thread::available_parallelism().map_or(1, std::num::NonZero::get)
 }
 
-/// Whether the socket has something within `longest`.
-fn wait_for(socket: &TcpListener, longest: Duration) -> bool {
-    let mut entry = libc::pollfd {
-        fd: socket.as_raw_fd(),
-        events: libc::POLLIN,
-        revents: 0,
-    };
-    let millis = i32::try_from(longest.as_millis()).unwrap_or(i32::MAX);
-    // SAFETY: one valid entry. An interruption by a signal means that nothing is there.
-    unsafe { libc::poll(&raw mut entry, 1, millis) > 0 }
-}
-
 /// How often is looked whether to end.
 const LOOK: Duration = Duration::from_millis(100);
+/// Threads that serve a connection each, of all clients.
+const MOST_THREADS: usize = 128;
 /// The stack of a thread that answers: its buffers are elsewhere.
 const STACK: usize = 128 * 1024;

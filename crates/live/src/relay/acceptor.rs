@@ -1,6 +1,7 @@
 //! The thread that accepts clients and hands each to the worker with the fewest connections.
 
 use super::negotiation;
+use super::talks::{Talk, Talks};
 use super::worker::{Arrival, Mailbox};
 use super::{Course, Shared, spawn};
 use crate::error::{LiveError, OsError};
@@ -54,6 +55,7 @@ impl Acceptor {
 fn accept_all(listener: &TcpListener, poller: &Poller, shared: &Arc<Shared>, mailboxes: &[Arc<Mailbox>]) {
     let mut ready = ReadyList::new();
     let mut pause = None;
+    let talks = Arc::new(Talks::default());
     while shared.course() == Course::Running {
         poller.wait(&mut ready, pause);
         pause = loop {
@@ -62,7 +64,7 @@ fn accept_all(listener: &TcpListener, poller: &Poller, shared: &Arc<Shared>, mai
                     let at = shared.clock.now();
                     shared.tally.accepted();
                     match Socket::adopt(stream) {
-                        Ok(client) => deliver(client, at, shared, mailboxes),
+                        Ok(client) => deliver(client, at, shared, mailboxes, &talks),
                         Err(reason) => {
                             shared.tally.failed(LiveError::System {
                                 operation: "set up a socket",
@@ -93,27 +95,51 @@ fn pause_after(error: &std::io::Error, shared: &Shared) -> Option<Duration> {
     }
 }
 
-fn deliver(client: Socket, at: Timestamp, shared: &Arc<Shared>, mailboxes: &[Arc<Mailbox>]) {
+fn deliver(
+    client: Socket,
+    at: Timestamp,
+    shared: &Arc<Shared>,
+    mailboxes: &[Arc<Mailbox>],
+    talks: &Arc<Talks>,
+) {
     let Some(mailbox) = mailboxes.iter().min_by_key(|mailbox| mailbox.load()) else {
         return;
     };
     mailbox.expect();
     match &shared.tls {
         None => mailbox.deliver(Arrival::Client(client, at)),
-        Some(config) => negotiate(client, config.clone(), shared.clone(), mailbox.clone()),
+        Some(config) => match talks.begin(&client) {
+            Some(talk) => negotiate(client, config.clone(), shared.clone(), mailbox.clone(), talk),
+            None => {
+                client.reset();
+                shared.tally.failed(LiveError::Crowded {
+                    server: shared.target.server(),
+                });
+                mailbox.unexpect();
+            }
+        },
     }
 }
 
 /// Agreeing on TLS is a conversation of several turns: it has a thread of its own, which ends when bytes can pass.
-fn negotiate(client: Socket, config: Arc<ClientConfig>, shared: Arc<Shared>, mailbox: Arc<Mailbox>) {
+fn negotiate(
+    client: Socket,
+    config: Arc<ClientConfig>,
+    shared: Arc<Shared>,
+    mailbox: Arc<Mailbox>,
+    talk: Talk,
+) {
     let started = spawn("relay-tls".to_owned(), {
         let (shared, mailbox) = (shared.clone(), mailbox.clone());
-        move || match negotiation::negotiate(client, config, &shared) {
-            Ok(pair) => mailbox.deliver(Arrival::Ready(Box::new(pair))),
-            Err(error) => {
-                shared.tally.failed(error);
-                mailbox.unexpect();
+        move || {
+            match negotiation::negotiate(client, config, &shared) {
+                Ok(pair) => mailbox.deliver(Arrival::Ready(Box::new(pair))),
+                Err(error) => {
+                    shared.tally.failed(error);
+                    mailbox.unexpect();
+                }
             }
+            drop(talk);
         }
     });
     if let Err(error) = started {

@@ -1,7 +1,7 @@
 //! Agreeing on TLS with the server for a client that stays plain.
 //!
-//! Runs on a thread of its own, blocking, each wait bounded by [`PATIENCE`]; what the client sees of it is kept and
-//! shown to the observer later. In PostgreSQL's protocol the client does not take part, and its own request for TLS is
+//! Runs on a thread of its own, blocking, each of the server's steps and all of the client's together bounded by [`PATIENCE`];
+//! what the client sees of it is kept and shown to the observer later. In PostgreSQL's protocol the client does not take part, and its own request for TLS is
 //! declined. In MySQL's the server's greeting must pass first: the client sees it without the offer of TLS, and its
 //! reply is what longwire's request for TLS is made of.
 
@@ -19,9 +19,9 @@ use rustls::ClientConfig;
 use std::io::{Read, Write};
 use std::net::TcpStream;
 use std::sync::Arc;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
-/// How long either side may take for its next step.
+/// How long the server may take for its next step, and the client for all of its own.
 const PATIENCE: Duration = Duration::from_secs(10);
 
 /// Connects to the server, agrees on TLS and brings the client up to where bytes can pass unchanged (or, of a MySQL
@@ -45,6 +45,7 @@ pub(super) fn negotiate(
     server.set_patience(Some(PATIENCE)).map_err(system)?;
     let mut talk = Talk {
         client: &client,
+        until: Instant::now() + PATIENCE,
         shared,
         early: Vec::new(),
     };
@@ -79,14 +80,17 @@ pub(super) fn negotiate(
 /// The conversation, and what the client saw of it.
 struct Talk<'a> {
     client: &'a Socket,
+    /// When the client must be done.
+    until: Instant,
     shared: &'a Shared,
     early: Vec<Early>,
 }
 
 impl Talk<'_> {
-    /// PostgreSQL manual, sections 55.2.10 (SSLRequest) and 55.2.11 (GSSENCRequest): the client's are declined.
+    /// PostgreSQL manual, sections 55.2.10 (SSLRequest) and 55.2.11 (GSSENCRequest): the client's are declined, one of each.
     fn postgres(&mut self, server: Socket, config: Arc<ClientConfig>) -> Result<TlsSocket, LiveError> {
         let mut tls = postgres_tls(server, config, &self.shared.target)?;
+        let mut declined = Vec::new();
         loop {
             let mut first = [0; 8];
             self.read_client(&mut first)?;
@@ -96,6 +100,10 @@ impl Talk<'_> {
                 self.send_tls(&mut tls, &first)?;
                 return Ok(tls);
             }
+            if declined.contains(&first) {
+                return Err(self.client_left());
+            }
+            declined.push(first);
             self.send_client(b"N")?;
             self.keep(Direction::ServerToClient, at, b"N".to_vec());
         }
@@ -136,10 +144,17 @@ impl Talk<'_> {
     }
 
     fn read_client(&self, bytes: &mut [u8]) -> Result<(), LiveError> {
-        self.client
-            .stream()
-            .read_exact(bytes)
-            .map_err(|_| self.client_left())
+        let mut rest = bytes;
+        while !rest.is_empty() {
+            let left = self.until.saturating_duration_since(Instant::now());
+            let waits = !left.is_zero() && self.client.set_patience(Some(left)).is_ok();
+            let count = match self.client.stream().read(rest) {
+                Ok(count @ 1..) if waits => count,
+                _ => return Err(self.client_left()),
+            };
+            rest = rest.get_mut(count..).unwrap_or_default();
+        }
+        Ok(())
     }
 
     fn send_client(&self, bytes: &[u8]) -> Result<(), LiveError> {

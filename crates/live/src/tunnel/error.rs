@@ -143,6 +143,11 @@ impl TunnelError {
         }
     }
 
+    /// Whether nobody but whoever started this end can help: no answer of the other end's is part of it.
+    pub const fn is_own(&self) -> bool {
+        matches!(self, Self::Key(_) | Self::BadAddress { .. })
+    }
+
     /// What to do next; absent where the text says all.
     pub fn hint(&self) -> Option<String> {
         match self {

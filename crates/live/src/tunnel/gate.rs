@@ -1,13 +1,14 @@
 //! The far end's door: listens, lets those in who prove who they are, and turns the others away.
 //!
 //! One thread serves all that are at the door. Nobody has more than the deadline in all, whatever dribbles in; there is room for
-//! a bounded number at once, and whoever comes to a full door pushes out the one that has waited longest of the address with the
-//! most there, so that a crowd from one place does not keep others out.
+//! a bounded number at once, and whoever comes to a full door pushes out the one that has waited longest of the place (an address,
+//! or a /64 of IPv6) with the most there, so that a crowd from one place does not keep others out.
 
 mod journal;
 
 use super::handshake::{PeerFault, Porter, Visitor};
 use super::keys::Security;
+use crate::crowd;
 use crate::error::{LiveError, OsError};
 use crate::poller::{Bell, Poller, ReadyList};
 use crate::relay;
@@ -15,9 +16,8 @@ use crate::sandbox::block_all_signals;
 use crate::socket::Socket;
 use crate::transport::Transport;
 use journal::Journal;
-use std::cmp::Reverse;
 use std::collections::BTreeMap;
-use std::net::{IpAddr, SocketAddr, TcpListener, TcpStream};
+use std::net::{SocketAddr, TcpListener, TcpStream};
 use std::os::fd::AsFd;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
@@ -188,6 +188,16 @@ struct Door {
     journal: Journal,
 }
 
+/// How far accepting came at one address.
+enum Accepted {
+    /// Nobody waits any more.
+    All,
+    /// As many as are let in before they are looked at.
+    Some,
+    /// The system lets no more in for now.
+    Refused,
+}
+
 /// One that is at the door.
 struct Guest {
     visitor: Visitor,
@@ -230,23 +240,36 @@ impl Door {
         Some(next.saturating_duration_since(now))
     }
 
-    /// Accepts those who wait, not more than fit at the door before looking at them; gives when to go on with it.
+    /// Accepts those who wait, not more than fit at the door before looking at them; gives when to go on with it, where some may
+    /// still wait.
     fn accept(&mut self) -> Option<Duration> {
+        let mut again = None;
         for place in 0..self.listeners.len() {
-            for _ in 0..self.limits.visitors {
-                match self.listeners.get(place)?.accept() {
-                    Ok((stream, peer)) => self.receive(stream, peer),
-                    Err(error) => match OsError::of(&error) {
-                        OsError(libc::EAGAIN) => break,
-                        OsError(libc::EINTR | libc::ECONNABORTED | libc::EPROTO) => {}
-                        // No descriptors: they wait in the kernel's queue until some are free.
-                        _ => return Some(PAUSE),
-                    },
-                }
+            match self.accept_at(place) {
+                Accepted::All => {}
+                Accepted::Some => again = Some(Duration::ZERO),
+                Accepted::Refused => return Some(PAUSE),
             }
         }
-        // Whether all were accepted shows in the next round.
-        (self.visitors.len() >= self.limits.visitors).then_some(Duration::ZERO)
+        again
+    }
+
+    fn accept_at(&mut self, place: usize) -> Accepted {
+        for _ in 0..self.limits.visitors {
+            let Some(listener) = self.listeners.get(place) else {
+                return Accepted::All;
+            };
+            match listener.accept() {
+                Ok((stream, peer)) => self.receive(stream, peer),
+                Err(error) => match OsError::of(&error) {
+                    OsError(libc::EAGAIN) => return Accepted::All,
+                    OsError(libc::EINTR | libc::ECONNABORTED | libc::EPROTO) => {}
+                    // No descriptors: they wait in the kernel's queue until some are free.
+                    _ => return Accepted::Refused,
+                },
+            }
+        }
+        Accepted::Some
     }
 
     fn receive(&mut self, stream: TcpStream, peer: SocketAddr) {
@@ -270,14 +293,10 @@ impl Door {
         self.visitors.insert(number, Guest { visitor, peer, until });
     }
 
-    /// Sends away the one that has waited longest of the address with the most at the door.
+    /// Sends away the one that has waited longest of the place with the most at the door.
     fn make_room(&mut self, now: Instant) {
-        let mut crowds = BTreeMap::<IpAddr, (usize, Reverse<u64>)>::new();
-        for (number, guest) in &self.visitors {
-            let crowd = crowds.entry(guest.peer.ip()).or_insert((0, Reverse(*number)));
-            crowd.0 += 1;
-        }
-        let oldest = crowds.into_values().max().map(|(_, Reverse(number))| number);
+        let visitors = self.visitors.iter();
+        let oldest = crowd::oldest_of_most(visitors.map(|(number, guest)| (*number, guest.peer.ip())));
         if let Some(guest) = oldest.and_then(|number| self.visitors.remove(&number)) {
             let most = self.limits.visitors;
             self.refuse(guest.peer, PeerFault::Crowded { most }, now);

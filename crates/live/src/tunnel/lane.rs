@@ -144,6 +144,7 @@ impl Carrier {
             let now = self.tally.now();
             if now.since(self.looked_after) >= CHECK_OFTEN {
                 self.looked_after = now;
+                self.lane.time_passed();
                 self.look_after(now)?;
             }
             self.publish();

@@ -50,8 +50,8 @@ pub struct Args {
     /// How long each combination is measured.
     #[arg(short = 'T', long = "time", default_value = "2s", value_parser = parse_duration, value_name = "TIME")]
     pub time: Duration,
-    /// Look for messages instead of sleeping until they come, on both sides: the wire without wake-ups. Takes a processor
-    /// each.
+    /// Look for messages instead of sleeping until they come: the wire without wake-ups. Takes a processor. With --listen: do so
+    /// for clients that ask for it.
     #[arg(long, conflicts_with = "bulk")]
     pub spin: bool,
     /// Measure the rate each way instead, with round trips before and beside it.
@@ -69,15 +69,16 @@ pub struct Args {
 pub fn run(args: &Args) -> Result<Status> {
     let stop = output::stop_on_signals()?;
     match (&args.listen, &args.address) {
-        (Some(listen), _) => answer(listen, args.once, &stop),
+        (Some(listen), _) => answer(args, listen, &stop),
         (None, address) => ask(args, address.as_deref().unwrap_or_default(), &stop),
     }
 }
 
 /// The side that answers.
-fn answer(listen: &str, once: bool, stop: &AtomicBool) -> Result<Status> {
+fn answer(args: &Args, listen: &str, stop: &AtomicBool) -> Result<Status> {
     let options = ListenerOptions {
-        once,
+        once: args.once,
+        spin: args.spin,
         ..ListenerOptions::default()
     };
     let listener = Listener::bind(listening_address(listen)?, options)?;
@@ -115,6 +116,9 @@ fn ask(args: &Args, address: &str, stop: &AtomicBool) -> Result<Status> {
         bulks: Vec::new(),
         warnings: Vec::new(),
     };
+    if args.spin && !echo.spins() {
+        report.warn(SLEEPS);
+    }
     let ended = match args.bulk {
         true => fill(args, &echo, &first, &mut report, stop),
         false => trips(&echo, &plans, &mut report, stop),
@@ -299,6 +303,7 @@ fn listening_address(text: &str) -> Result<SocketAddr> {
         .with_context(|| format!("'{text}' is not an address to listen on"))
 }
 
+const SLEEPS: &str = "the listener sleeps until messages come: its wake-ups are in the round trips; start it with --listen ... --spin";
 const MOST_COMBINATIONS: usize = 1000;
 const SHORTEST: Duration = Duration::from_millis(10);
 

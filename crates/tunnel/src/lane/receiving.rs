@@ -1,7 +1,10 @@
 //! What comes over a lane: from frames to events.
 
 use super::stream::{Place, Stream};
-use super::{BASE_WINDOW, Event, Lane, LaneError, MOST_STREAMS, MOST_UNSENT, MOST_WINDOW, Seen};
+use super::{
+    BASE_WINDOW, BYTES_A_CREDIT, Event, FREE_CREDITS, LATE_FRAMES, Lane, LaneError, MOST_PINGS, MOST_STREAMS,
+    MOST_UNSENT, MOST_WINDOW, Seen,
+};
 use crate::Coding;
 use crate::frame::{self, Control, End, Frame, ResetReason, StreamId};
 use std::ops::Range;
@@ -64,7 +67,7 @@ impl Lane {
             self.came.stored_chunks += 1;
         }
         let Some(stream) = self.known(id)? else {
-            return Ok(Seen::Handled);
+            return self.late_bytes(count).map(|()| Seen::Handled);
         };
         let receiving = &mut stream.receiving;
         if receiving.finished || count > receiving.credit {
@@ -105,15 +108,17 @@ impl Lane {
                     self.remove(id);
                     return Ok(Seen::Event(Event::Reset(id, reason)));
                 }
+                self.late_frame()?;
             }
             Control::Credit(id, amount) => self.credited(id, amount)?,
             Control::Ping => {
                 if self.unsent().len() > MOST_UNSENT {
                     return Err(LaneError::Flood);
                 }
+                self.pinged("PING")?;
                 self.write(Control::Pong);
             }
-            Control::Pong => {}
+            Control::Pong => self.pinged("PONG")?,
             Control::Goodbye(reason) => return Err(LaneError::Goodbye(reason)),
         }
         Ok(Seen::Handled)
@@ -129,6 +134,7 @@ impl Lane {
                 return Err(LaneError::Flood);
             }
             self.write(Control::Reset(id, ResetReason::Full));
+            self.over += 1;
             return Ok(Seen::Handled);
         }
         self.streams.insert(id, Stream::new(BASE_WINDOW));
@@ -137,7 +143,7 @@ impl Lane {
 
     fn finished(&mut self, id: StreamId) -> Result<Seen, LaneError> {
         let Some(stream) = self.known(id)? else {
-            return Ok(Seen::Handled);
+            return self.late_frame().map(|()| Seen::Handled);
         };
         if stream.receiving.finished {
             return Err(LaneError::OutOfPlace { what: "a second FIN" });
@@ -149,10 +155,15 @@ impl Lane {
 
     fn credited(&mut self, id: StreamId, amount: u32) -> Result<(), LaneError> {
         let Some(stream) = self.known(id)? else {
-            return Ok(());
+            return self.late_frame();
         };
         let sending = &mut stream.sending;
         let amount = usize::try_from(amount).unwrap_or(usize::MAX);
+        // A little at a time would have this end read, compress and send a little at a time.
+        sending.credits += 1;
+        if sending.credits > FREE_CREDITS + sending.sent / BYTES_A_CREDIT {
+            return Err(LaneError::Useless { what: "CREDIT" });
+        }
         sending.credit = sending.credit.saturating_add(amount);
         if sending.credit > MOST_WINDOW {
             return Err(LaneError::OutOfPlace { what: "a CREDIT" });
@@ -162,6 +173,35 @@ impl Lane {
             self.schedule.goes_on(id);
         }
         Ok(())
+    }
+
+    /// A frame about a stream that is over here: the other end may not know it yet.
+    fn late_frame(&mut self) -> Result<(), LaneError> {
+        self.late_frames += 1;
+        if self.late_frames > self.over.saturating_mul(LATE_FRAMES) {
+            let what = "frames of streams that are over";
+            return Err(LaneError::Useless { what });
+        }
+        Ok(())
+    }
+
+    /// Bytes of one, likewise.
+    fn late_bytes(&mut self, count: usize) -> Result<(), LaneError> {
+        // One is counted for the chunk, which may be empty.
+        self.late_bytes += count as u64 + 1;
+        if self.late_bytes > self.over.saturating_mul(2 * MOST_WINDOW as u64) {
+            let what = "bytes of streams that are over";
+            return Err(LaneError::Useless { what });
+        }
+        Ok(())
+    }
+
+    fn pinged(&mut self, what: &'static str) -> Result<(), LaneError> {
+        self.pings += 1;
+        match self.pings > MOST_PINGS {
+            true => Err(LaneError::Useless { what }),
+            false => Ok(()),
+        }
     }
 
     /// The stream of this number, absent when it is over.

@@ -18,6 +18,10 @@ pub(super) struct Stream {
 pub(super) struct Sending {
     /// Bytes that may be sent.
     pub credit: usize,
+    /// How often credit came.
+    pub credits: u64,
+    /// Bytes sent.
+    pub sent: u64,
     pub place: Place,
     /// Whether its socket may have something to read.
     pub readable: bool,
@@ -58,6 +62,8 @@ impl Stream {
         Self {
             sending: Sending {
                 credit: window,
+                credits: 0,
+                sent: 0,
                 place: Place::Idle,
                 readable: false,
                 finished: false,

@@ -55,7 +55,11 @@ impl Keeper {
                 Ok(true) => pause = FIRST_PAUSE,
                 Ok(false) => self.rest(&mut pause),
                 Err(reason) => {
+                    let lasting = reason.is_lasting();
                     self.shared.tally.tell(&Notice::NoLane { reason });
+                    if lasting {
+                        pause = LASTING_PAUSE;
+                    }
                     self.rest(&mut pause);
                 }
             }
@@ -132,3 +136,5 @@ impl Keeper {
 
 const FIRST_PAUSE: Duration = Duration::from_millis(20);
 const MOST_PAUSE: Duration = Duration::from_millis(250);
+/// Where somebody has to do something first, at one of the ends.
+const LASTING_PAUSE: Duration = Duration::from_secs(1);

@@ -48,10 +48,10 @@ impl Told {
         Ok((notify, told))
     }
 
-    /// Goes on until the user ends it, or its first contact with the other end shows that it never can.
+    /// Goes on until the user ends it, whatever the other end, or whoever is in its place, says.
     ///
     /// # Errors
-    /// The latter; or when stdout does not take the records.
+    /// When this end's own keys do not suffice; or when stdout does not take the records.
     pub(super) fn attend<R: Running + 'static>(
         mut self,
         running: R,
@@ -96,14 +96,10 @@ impl Told {
 
     /// Tells what happens until it is time to end.
     fn listen(&mut self) -> Result<()> {
-        let mut met = false;
         while !self.stop.load(Ordering::Relaxed) {
             match self.notices.recv_timeout(LOOK) {
-                Ok(Notice::NoLane { reason }) if !met && reason.is_lasting() => return Err(reason.into()),
-                Ok(notice) => {
-                    met |= matches!(notice, Notice::LaneUp { .. });
-                    self.tell(&notice)?;
-                }
+                Ok(Notice::NoLane { reason }) if reason.is_own() => return Err(reason.into()),
+                Ok(notice) => self.tell(&notice)?,
                 Err(RecvTimeoutError::Timeout) => {}
                 Err(RecvTimeoutError::Disconnected) => break,
             }
@@ -114,6 +110,11 @@ impl Told {
     fn tell(&mut self, notice: &Notice) -> Result<()> {
         let text = notice.to_string();
         output::note(&text);
+        if let Notice::NoLane { reason } = notice
+            && let Some(hint) = reason.hint()
+        {
+            output::note(&format!("hint: {hint}"));
+        }
         if let Some(records) = &mut self.records {
             records.notice(self.clock.now(), &text).context(NOT_WRITTEN)?;
             // Who reads them follows what happens.
