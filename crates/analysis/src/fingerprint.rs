@@ -6,8 +6,8 @@ mod redis;
 mod sql;
 
 use model::Fingerprint;
-use std::collections::HashMap;
-use std::sync::Arc;
+use std::collections::HashSet;
+use std::sync::{Arc, Mutex, PoisonError};
 
 /// How a statement's text is written: above all, what a double-quoted text is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -26,13 +26,39 @@ pub enum Dialect {
     Redis,
 }
 
-/// Makes fingerprints and shares one allocation between equal ones.
+/// Fingerprints that are told apart in a run; clones are of the same run.
 ///
 /// Memory is bounded: past [`MAXIMUM_FINGERPRINTS`] different fingerprints further ones all get the name
 /// [`OTHER_STATEMENTS`].
+#[derive(Debug, Clone, Default)]
+pub struct KnownFingerprints(Arc<Mutex<HashSet<Fingerprint>>>);
+
+impl KnownFingerprints {
+    /// One shared allocation for equal texts.
+    pub fn intern(&self, text: &str) -> Fingerprint {
+        // What a thread that panicked has left is as good as it was.
+        let mut known = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(known) = known.get(text) {
+            return known.clone();
+        }
+        // A recording may hold texts that no fingerprint of ours is as long as.
+        let text = match known.len() {
+            ..MAXIMUM_FINGERPRINTS if text.len() <= 2 * MAXIMUM_LENGTH => text,
+            _ => OTHER_STATEMENTS,
+        };
+        if let Some(known) = known.get(text) {
+            return known.clone();
+        }
+        let fingerprint: Fingerprint = Arc::from(text);
+        known.insert(fingerprint.clone());
+        fingerprint
+    }
+}
+
+/// Makes fingerprints and shares one allocation between equal ones.
 #[derive(Debug)]
 pub struct Fingerprints {
-    known: HashMap<Arc<str>, ()>,
+    known: KnownFingerprints,
     recent: Vec<Option<Recent>>,
     scratch: Vec<u8>,
 }
@@ -47,15 +73,20 @@ struct Recent {
 
 impl Default for Fingerprints {
     fn default() -> Self {
-        Self {
-            known: HashMap::new(),
-            recent: vec![None; RECENT_TEXTS],
-            scratch: Vec::new(),
-        }
+        Self::among(KnownFingerprints::default())
     }
 }
 
 impl Fingerprints {
+    /// Makes those of a run of which others make some too.
+    pub fn among(known: KnownFingerprints) -> Self {
+        Self {
+            known,
+            recent: vec![None; RECENT_TEXTS],
+            scratch: Vec::new(),
+        }
+    }
+
     /// The fingerprint of a statement's text.
     pub fn statement(&mut self, text: &[u8], dialect: Dialect) -> Fingerprint {
         let hash = hash(text) ^ (dialect as u64);
@@ -95,15 +126,7 @@ impl Fingerprints {
 
     /// One shared allocation for equal texts.
     pub fn intern(&mut self, text: &str) -> Fingerprint {
-        if let Some((known, ())) = self.known.get_key_value(text) {
-            return known.clone();
-        }
-        if self.known.len() >= MAXIMUM_FINGERPRINTS && text != OTHER_STATEMENTS {
-            return self.intern(OTHER_STATEMENTS);
-        }
-        let fingerprint: Fingerprint = Arc::from(text);
-        self.known.insert(fingerprint.clone(), ());
-        fingerprint
+        self.known.intern(text)
     }
 }
 

@@ -1,6 +1,7 @@
 //! What all exchanges and operations of a run amount to: statements, operations by name, totals.
 
 use crate::fact::Fact;
+use crate::fingerprint::{MAXIMUM_FINGERPRINTS, OTHER_STATEMENTS};
 use model::{
     Attribution, ConnectionOutcome, DistributionBuilder, Exchange, Fingerprint, Operation, OperationGroup,
     OperationKind, StatementOutcome, Step, Summary, Timestamp,
@@ -9,12 +10,13 @@ use std::collections::HashMap;
 use std::sync::Arc;
 use std::time::Duration;
 
-/// Sums up a run. Memory is bounded by the number of fingerprints and operation names, both bounded themselves, and
-/// by [`MAXIMUM_CONNECTIONS`].
+/// Sums up a run. Memory is bounded by [`MAXIMUM_FINGERPRINTS`], [`MAXIMUM_GROUPS`] and [`MAXIMUM_CONNECTIONS`].
 #[derive(Debug, Default)]
 pub struct Overview {
     connections: Vec<ConnectionOutcome>,
     statements: HashMap<Fingerprint, Statement>,
+    /// The name of those beyond [`MAXIMUM_FINGERPRINTS`].
+    other: OtherStatements,
     groups: HashMap<(OperationKind, Arc<str>), Group>,
     /// What has come so far of operations that come in parts: their time and turns, by their number.
     unfinished: HashMap<u64, (Duration, u64)>,
@@ -22,6 +24,15 @@ pub struct Overview {
     summary: Summary,
     first: Option<Timestamp>,
     last: Option<Timestamp>,
+}
+
+#[derive(Debug)]
+struct OtherStatements(Fingerprint);
+
+impl Default for OtherStatements {
+    fn default() -> Self {
+        Self(Arc::from(OTHER_STATEMENTS))
+    }
 }
 
 /// Most connections kept one by one: those with most turns. All are counted.
@@ -111,10 +122,16 @@ impl Overview {
         let waited = waited(exchange);
         let statement = match self.statements.get_mut(fingerprint) {
             Some(statement) => statement,
-            None => self
-                .statements
-                .entry(fingerprint.clone())
-                .or_insert_with(|| Statement::new(fingerprint.clone())),
+            None => {
+                // Of recordings and of several connections more may come than one decoder tells apart.
+                let fingerprint = match self.statements.len() {
+                    ..MAXIMUM_FINGERPRINTS => fingerprint.clone(),
+                    _ => self.other.0.clone(),
+                };
+                self.statements
+                    .entry(fingerprint.clone())
+                    .or_insert_with(|| Statement::new(fingerprint))
+            }
         };
         let outcome = &mut statement.outcome;
         outcome.calls += u64::from(exchange.executions);

@@ -18,6 +18,7 @@ mod asking;
 mod building;
 mod doubt;
 mod introduction;
+mod owed;
 mod waits;
 
 use crate::fact::{Fact, Sink};
@@ -31,6 +32,7 @@ use model::{
     ConnectionId, ConnectionOutcome, Content, Decoding, Direction, Endpoint, Exchange, Fingerprint,
     Handshake, Message, Phase, Protocol, Role, RttSource, Side, Step, Timestamp, Totals,
 };
+pub use owed::{MAXIMUM_OWED, MAXIMUM_OWED_IN_ALL, OwedInAll};
 use std::collections::VecDeque;
 use std::hash::RandomState;
 use std::sync::Arc;
@@ -53,6 +55,7 @@ pub struct Pairing {
     speaker: Option<Direction>,
     /// Whether this client sends requests before it has the replies to earlier ones.
     pipelines: bool,
+    owed: owed::Share,
     previous_reply_ended: Timestamp,
     /// When the last message of each direction ended ([`Direction::index`]).
     last_message: [Timestamp; 2],
@@ -74,10 +77,6 @@ pub struct Pairing {
 /// Most prepared statements remembered on one connection; executions of others have no fingerprint.
 pub const MAXIMUM_PREPARED: usize = 10_000;
 
-/// Most requests that may be owed a reply on one connection. A client that sends more has its oldest ones closed as
-/// unanswered: no real one does, garbage may.
-pub const MAXIMUM_OWED: usize = 100_000;
-
 impl Pairing {
     /// Begins a connection that was first seen at `at`.
     pub fn new(
@@ -98,6 +97,7 @@ impl Pairing {
             answers: Answers::default(),
             speaker: None,
             pipelines: false,
+            owed: owed::Share::default(),
             previous_reply_ended: at,
             last_message: [at; 2],
             payload_seen: false,
@@ -120,6 +120,13 @@ impl Pairing {
     #[must_use]
     pub fn with_digests(mut self, key: RandomState) -> Self {
         self.digests = Some(key);
+        self
+    }
+
+    /// Counts what is owed along with the other connections of the run.
+    #[must_use]
+    pub fn with_owed(mut self, all: OwedInAll) -> Self {
+        self.owed = owed::Share::of(all);
         self
     }
 
@@ -205,6 +212,7 @@ impl Pairing {
             (Direction::ServerToClient, Role::Greeting) => self.greeting(message, protocol, out),
             (Direction::ServerToClient, role) => self.reply(message, role, protocol, out),
         }
+        self.owed.count(self.queue.len());
         self.payload_seen = true;
         if message.role != Role::Notice || self.is_in_doubt() {
             self.speaker = Some(message.direction);
@@ -220,7 +228,7 @@ impl Pairing {
         fingerprints: &mut Fingerprints,
         out: &mut Sink<'_>,
     ) {
-        if self.queue.len() >= MAXIMUM_OWED {
+        while self.queue.len() >= self.owed.most() {
             self.finish_front(protocol, out);
         }
         match self.queue.back().map(|back| back.progress) {

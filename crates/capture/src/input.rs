@@ -1,11 +1,12 @@
-//! The bytes of one source: a file mapped window by window, or any reader behind a buffer.
+//! The bytes of one source: a file, window by window, or any reader behind a buffer.
 //!
 //! Both look the same to a format: [`Input::peek`] shows what lies ahead without copying it, [`Input::consume`]
-//! moves on. Resident memory stays at one window or buffer, whatever the size of the file.
+//! moves on. Resident memory stays at one window or buffer, whatever the size of the file. Files are read and not mapped: one
+//! that another process shortens meanwhile is a fault, and not the end of this process.
 
-use memmap2::{Mmap, MmapOptions};
 use std::fs::File;
-use std::io::{self, Read};
+use std::io::{self, ErrorKind, Read};
+use std::os::unix::fs::FileExt;
 
 /// A cursor over the bytes of one source.
 pub(crate) struct Input<'a> {
@@ -17,9 +18,11 @@ pub(crate) struct Input<'a> {
 }
 
 enum Backing<'a> {
-    Mapped {
+    File {
         file: File,
-        window: Option<Mmap>,
+        window: Vec<u8>,
+        /// The file's length as it was last seen.
+        length: u64,
     },
     Buffered {
         reader: Box<dyn Read + 'a>,
@@ -29,9 +32,13 @@ enum Backing<'a> {
 }
 
 impl<'a> Input<'a> {
-    /// A regular file, mapped.
-    pub fn mapped(file: File) -> Self {
-        Self::new(Backing::Mapped { file, window: None })
+    /// A regular file.
+    pub fn of_file(file: File) -> Self {
+        Self::new(Backing::File {
+            file,
+            window: Vec::new(),
+            length: 0,
+        })
     }
 
     /// Anything that can be read once.
@@ -67,7 +74,7 @@ impl<'a> Input<'a> {
     #[inline]
     pub fn bytes(&self) -> &[u8] {
         let whole: &[u8] = match &self.backing {
-            Backing::Mapped { window, .. } => window.as_deref().unwrap_or_default(),
+            Backing::File { window, .. } => window,
             Backing::Buffered { buffer, .. } => buffer,
         };
         whole.get(self.start..self.end).unwrap_or_default()
@@ -109,11 +116,8 @@ impl<'a> Input<'a> {
     #[cold]
     fn refill(&mut self, count: usize) {
         let outcome = match &mut self.backing {
-            Backing::Mapped { file, window } => {
-                map_window(file, self.position, count).map(|(mapping, start, end)| {
-                    *window = mapping;
-                    (start, end)
-                })
+            Backing::File { file, window, length } => {
+                read_window(file, window, length, (self.start, self.end), self.position, count)
             }
             Backing::Buffered {
                 reader,
@@ -138,29 +142,43 @@ struct Refill {
     cause: io::Error,
 }
 
-/// Maps the part of the file that begins at the page of `position`. The length of the file is asked anew for each
-/// window, so a capture that is still being written is read as far as it goes.
-fn map_window(file: &File, position: u64, count: usize) -> Result<(Option<Mmap>, usize, usize), Refill> {
-    let failed = |cause| Refill {
-        start: 0,
-        end: 0,
-        cause,
-    };
-    let length = file.metadata().map_err(failed)?.len();
-    let from = position - position % PAGE;
-    let start = (position - from) as usize;
-    let wanted = (WINDOW.max(start + count)) as u64;
-    let mapped = length.saturating_sub(from).min(wanted) as usize;
-    if mapped <= start {
-        return Ok((None, 0, 0));
+/// Moves what is left to the front of the window and reads on behind it. The length of the file is asked anew for each window, so
+/// a capture that is still being written is read as far as it goes.
+fn read_window(
+    file: &File,
+    window: &mut Vec<u8>,
+    length: &mut u64,
+    (start, end): (usize, usize),
+    position: u64,
+    count: usize,
+) -> Result<(usize, usize), Refill> {
+    window.copy_within(start..end, 0);
+    let end = end - start;
+    let failed = |end, cause| Refill { start: 0, end, cause };
+    let now = file.metadata().map_err(|cause| failed(end, cause))?.len();
+    let before = std::mem::replace(length, now);
+    if now < before {
+        return Err(failed(end, shortened(before, now)));
     }
-    // SAFETY: the mapping is read-only and private, and lies within the file's length of a moment ago. Should
-    // another process shorten the file while a window is mapped, the operating system ends this process with
-    // SIGBUS; a mapping cannot prevent that, and no wrong byte can be read.
-    let mapping = unsafe { MmapOptions::new().offset(from).len(mapped).populate().map(file) };
-    mapping
-        .map(|mapping| (Some(mapping), start, mapped))
-        .map_err(failed)
+    let wanted = (WINDOW.max(count) as u64).min(now.saturating_sub(position)) as usize;
+    if window.len() < wanted {
+        window.resize(wanted, 0);
+    }
+    let mut end = end;
+    while let Some(room) = window.get_mut(end..wanted).filter(|room| !room.is_empty()) {
+        match file.read_at(room, position + end as u64) {
+            Ok(0) => return Err(failed(end, shortened(now, position + end as u64))),
+            Ok(read) => end += read,
+            Err(cause) if cause.kind() == ErrorKind::Interrupted => {}
+            Err(cause) => return Err(failed(end, cause)),
+        }
+    }
+    Ok((0, end))
+}
+
+fn shortened(before: u64, now: u64) -> io::Error {
+    let text = format!("the file became shorter while it was read: {before} bytes, then {now}");
+    io::Error::new(ErrorKind::UnexpectedEof, text)
 }
 
 /// Moves what is left to the front of the buffer and reads until `count` bytes are there. The buffer grows only
@@ -192,14 +210,12 @@ fn fill_buffer(
     Ok((0, end))
 }
 
-/// Bytes mapped at a time: small enough to stay in the cache of the processor and of no weight in resident memory,
-/// large enough that mapping costs nothing.
-const WINDOW: usize = 4 << 20;
+/// Bytes of a file read at a time: small enough to stay in the cache of the processor and of no weight in resident memory, large
+/// enough that calls of the system cost nothing.
+const WINDOW: usize = 1 << 20;
 /// Bytes asked of a reader at first.
 const LEAST_STEP: usize = 16 << 10;
 /// Bytes asked of a reader at a time, later.
 const READ_STEP: usize = 256 << 10;
 /// Bytes skipped at a time.
 const SKIP_STEP: usize = 64 << 10;
-/// A multiple of every page size in use (4, 16 and 64 KiB): offsets of mappings must be one.
-const PAGE: u64 = 64 << 10;

@@ -170,7 +170,7 @@ const SILENCE: Duration = Duration::from_secs(10);
 
 type Opened<'a> = (String, Option<&'static Compression>, Input<'a>);
 
-/// A regular file is mapped; a compressed one is read through, and so is a pipe or a device.
+/// A regular file is read window by window; a compressed one is read through, and so is a pipe or a device.
 fn open_file<'a>(path: &Path) -> Result<Opened<'a>, Error> {
     let name = path.display().to_string();
     let opened = File::open(path).and_then(|file| file.metadata().map(|metadata| (file, metadata)));
@@ -182,11 +182,11 @@ fn open_file<'a>(path: &Path) -> Result<Opened<'a>, Error> {
         return open_stream(name, Box::new(file));
     }
     let mut input = match file.try_clone() {
-        Ok(copy) => Input::mapped(copy),
+        Ok(copy) => Input::of_file(copy),
         Err(cause) => return Err(Error::Open { name, cause }),
     };
     let magic = input.peek(4).first_chunk::<4>().copied();
-    // A file system without mappings still reads.
+    // What can be read only in order still is.
     if input.take_fault().is_some() {
         return open_stream(name, Box::new(file));
     }

@@ -19,7 +19,7 @@ fn original() -> (Vec<u8>, Vec<Frame>, Vec<String>) {
 }
 
 #[test]
-fn a_mapped_file_and_a_stream_give_the_same() {
+fn a_file_and_a_stream_give_the_same() {
     let (_, _, expected) = original();
     let path = data_path("redis-six-connections.pcap");
     let (told, report) = read_sources(vec![Source::File(&path)]).expect("a capture");
@@ -42,8 +42,8 @@ fn a_mapped_file_and_a_stream_give_the_same() {
     );
 }
 
-#[test]
-fn a_file_of_many_windows_gives_what_a_stream_gives() {
+/// A file of 14 MB.
+fn many() -> Vec<u8> {
     let frames = build::frames(&data("redis-six-connections.pcap"));
     let mut many = Vec::new();
     for round in 0..80u64 {
@@ -54,15 +54,47 @@ fn a_file_of_many_windows_gives_what_a_stream_gives() {
             frame
         }));
     }
-    let bytes = build::pcap(PLAIN, &many);
+    build::pcap(PLAIN, &many)
+}
+
+/// Cuts the file that is read when the first thing in it is told.
+struct Shorten(Option<std::fs::File>);
+
+impl model::Observer for Shorten {
+    fn event(&mut self, _: model::ConnectionId, _: model::ConnectionEvent<'_>) {
+        if let Some(file) = self.0.take() {
+            file.set_len(100).expect("it can be cut");
+        }
+    }
+}
+
+#[test]
+fn a_file_that_shrinks_while_it_is_read_is_told_and_ends_nothing_else() {
+    let mut file = tempfile::NamedTempFile::new().expect("file");
+    file.write_all(&many()).expect("written");
+    let mut observer = Shorten(Some(file.reopen().expect("it can be opened again")));
+    let report = capture::read(vec![Source::File(file.path())], &mut observer).expect("a capture");
+    let warnings: Vec<_> = report.warnings.iter().map(|warning| &*warning.text).collect();
+    assert!(
+        warnings
+            .iter()
+            .any(|text| text.contains("became shorter while it was read")),
+        "{warnings:?}"
+    );
+    assert!(report.packets < 81 * 80, "{}", report.packets);
+}
+
+#[test]
+fn a_file_of_many_windows_gives_what_a_stream_gives() {
+    let bytes = many();
     assert!(bytes.len() > 14_000_000);
     let mut file = tempfile::NamedTempFile::new().expect("file");
     file.write_all(&bytes).expect("written");
-    let (mapped, report) = read_sources(vec![Source::File(file.path())]).expect("a capture");
+    let (whole, report) = read_sources(vec![Source::File(file.path())]).expect("a capture");
     assert_eq!((report.packets, report.connections), (81 * 80, 6 * 80));
     assert_eq!(report.warnings, []);
     assert!(
-        shape(&mapped) == shape(&read_flawless(&bytes)),
+        shape(&whole) == shape(&read_flawless(&bytes)),
         "the same, too long to show"
     );
 }

@@ -4,6 +4,7 @@ use crate::advise::squeeze::{Squeezed, Squeezer, Squeezing};
 use crate::output;
 use crate::pipeline::decode::Connections;
 use analysis::fact::Fact;
+use analysis::fingerprint::KnownFingerprints;
 use anyhow::{Context, Result, bail};
 use model::{Conditions, ConnectionEvent, ConnectionId, Observer, Warning};
 use report::{Record, RecordReader};
@@ -102,9 +103,10 @@ fn decode(
 ) -> Result<Input> {
     let mut input = Input::default();
     let mut next_id = 0;
+    let known = KnownFingerprints::default();
     if !captures.is_empty() {
         let mut observer = Decoding {
-            connections: Connections::new(reading.keep_literals),
+            connections: Connections::new(reading.keep_literals).with_fingerprints(known.clone()),
             squeezer: reading.squeezing.map(Squeezer::new),
             facts,
             next_id: &mut next_id,
@@ -116,7 +118,7 @@ fn decode(
         input.packets = Some(report.packets);
     }
     for (name, reader) in recordings {
-        recording(&name, reader, &mut next_id, facts, &mut input)?;
+        recording(&name, reader, (&mut next_id, &known), facts, &mut input)?;
     }
     Ok(input)
 }
@@ -148,7 +150,7 @@ fn open(path: &Path) -> Result<Opened<'_>> {
         path.to_str().unwrap_or("a file with an unprintable name"),
         Box::new(file),
     )? {
-        // A regular file is better mapped into memory than read.
+        // A regular file is read in large windows.
         Opened::Capture(_) if kind.is_file() => Ok(Opened::Capture(capture::Source::File(path))),
         opened => Ok(opened),
     }
@@ -211,11 +213,11 @@ impl Observer for Decoding<'_> {
     }
 }
 
-/// Reads one recording; its connections get numbers behind those seen before.
+/// Reads one recording; its connections get numbers behind those seen before, its statements are told apart among all.
 fn recording(
     name: &str,
     reader: Box<dyn BufRead + Send>,
-    next_id: &mut u32,
+    (next_id, known): (&mut u32, &KnownFingerprints),
     facts: &mut dyn FnMut(Fact),
     input: &mut Input,
 ) -> Result<()> {
@@ -271,6 +273,7 @@ fn recording(
             } => {
                 exchanges += 1;
                 exchange.connection = renumber(exchange.connection);
+                exchange.fingerprint = exchange.fingerprint.map(|text| known.intern(&text));
                 facts(Fact::Exchange { exchange, protocol });
             }
             Record::Connection(mut outcome) => {

@@ -227,7 +227,25 @@ fn equal_fingerprints_share_one_allocation_and_their_number_is_bounded() {
         fingerprints.intern(&format!("name{number}"));
     }
     assert_eq!(&*fingerprints.intern("one more"), OTHER_STATEMENTS);
-    assert!(fingerprints.known.len() <= MAXIMUM_FINGERPRINTS + 1);
+    let count = |fingerprints: &Fingerprints| fingerprints.known.0.lock().unwrap().len();
+    assert_eq!(count(&fingerprints), MAXIMUM_FINGERPRINTS + 1);
+    // The bound is of the run, not of each connection.
+    let mut others = Fingerprints::among(fingerprints.known.clone());
+    assert_eq!(
+        &*others.statement(b"select a from b", Dialect::Standard),
+        OTHER_STATEMENTS
+    );
+    assert!(Arc::ptr_eq(
+        &others.statement(b"select 3", Dialect::Standard),
+        &first
+    ));
+    assert_eq!(count(&others), MAXIMUM_FINGERPRINTS + 1);
+}
+
+#[test]
+fn a_text_that_no_statement_is_as_long_as_is_not_kept() {
+    let known = KnownFingerprints::default();
+    assert_eq!(&*known.intern(&"x".repeat(1 << 20)), OTHER_STATEMENTS);
 }
 
 const DIALECTS: [Dialect; 5] = [

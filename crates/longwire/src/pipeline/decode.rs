@@ -1,8 +1,8 @@
 //! Events of connections to facts: the decoders and the pairing of each connection.
 
 use analysis::fact::{Fact, Sink};
-use analysis::fingerprint::Fingerprints;
-use analysis::pairing::Pairing;
+use analysis::fingerprint::{Fingerprints, KnownFingerprints};
+use analysis::pairing::{OwedInAll, Pairing};
 use model::{ConnectionEvent, ConnectionId, ConnectionMap, Message, Protocol, Segment};
 use std::hash::RandomState;
 use wire::Stream;
@@ -14,6 +14,7 @@ pub struct Connections {
     fingerprints: Fingerprints,
     keep_literals: bool,
     digests: RandomState,
+    owed: OwedInAll,
 }
 
 impl Connections {
@@ -24,6 +25,7 @@ impl Connections {
             fingerprints: Fingerprints::default(),
             keep_literals,
             digests: RandomState::new(),
+            owed: OwedInAll::default(),
         }
     }
 
@@ -33,14 +35,28 @@ impl Connections {
         Self { digests, ..self }
     }
 
+    /// The same with fingerprints that others of the run make too: the bound on how many are told apart is of the run.
+    #[must_use]
+    pub fn with_fingerprints(self, known: KnownFingerprints) -> Self {
+        let fingerprints = Fingerprints::among(known);
+        Self { fingerprints, ..self }
+    }
+
+    /// The same with a bound on what is owed a reply that others of the run share.
+    #[must_use]
+    pub fn with_owed(self, owed: OwedInAll) -> Self {
+        Self { owed, ..self }
+    }
+
     /// Takes what an observation point saw; hands out the facts that follow from it.
     pub fn event(&mut self, id: ConnectionId, event: ConnectionEvent<'_>, out: &mut Sink<'_>) {
         if let ConnectionEvent::Opened {
             at, client, server, ..
         } = event
         {
-            let pairing =
-                Pairing::new(id, at, client, server, self.keep_literals).with_digests(self.digests.clone());
+            let pairing = Pairing::new(id, at, client, server, self.keep_literals)
+                .with_digests(self.digests.clone())
+                .with_owed(self.owed.clone());
             let stream = Stream::new(server.port);
             self.open.insert(
                 id,

@@ -5,6 +5,8 @@
 
 use super::decode::Connections;
 use analysis::fact::Fact;
+use analysis::fingerprint::KnownFingerprints;
+use analysis::pairing::OwedInAll;
 use live::ObserverFactory;
 use model::{ConnectionEvent, ConnectionId, Direction, Observer, Segment, Timestamp};
 use std::hash::RandomState;
@@ -18,6 +20,9 @@ pub struct Outboxes {
     keep_literals: bool,
     /// One key for the whole run.
     digests: RandomState,
+    /// One set for the whole run.
+    fingerprints: KnownFingerprints,
+    owed: OwedInAll,
     /// Bytes of payload in the boxes, where it is kept.
     payload: Option<Arc<AtomicU64>>,
 }
@@ -121,7 +126,10 @@ impl ObserverFactory for Outboxes {
             .unwrap_or_else(PoisonError::into_inner)
             .push(outbox.clone());
         Box::new(Posting {
-            connections: Connections::new(self.keep_literals).with_digests(self.digests.clone()),
+            connections: Connections::new(self.keep_literals)
+                .with_digests(self.digests.clone())
+                .with_fingerprints(self.fingerprints.clone())
+                .with_owed(self.owed.clone()),
             outbox,
             payload: self.payload.clone(),
         })

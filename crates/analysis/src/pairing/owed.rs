@@ -1,0 +1,58 @@
+//! How many requests are owed a reply: on one connection, and on all of a run.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+
+/// Most requests that may be owed a reply on one connection. A client that sends more has its oldest ones closed as
+/// unanswered: no real one does, garbage may.
+pub const MAXIMUM_OWED: usize = 100_000;
+
+/// Most of all connections of a run together, as far as each may not have [`ALWAYS_OWED`]. Each takes 0.9 KB.
+pub const MAXIMUM_OWED_IN_ALL: usize = 200_000;
+
+/// What a connection may always be owed, however much the others are.
+const ALWAYS_OWED: usize = 128;
+
+/// Requests that are owed a reply on all connections of a run; clones are of the same run.
+#[derive(Debug, Clone, Default)]
+pub struct OwedInAll(Arc<AtomicUsize>);
+
+/// One connection's part of them.
+#[derive(Debug, Default)]
+pub(super) struct Share {
+    all: OwedInAll,
+    /// What is counted in `all`: never [`STEP`] away from what is owed.
+    counted: usize,
+}
+
+impl Share {
+    pub(super) fn of(all: OwedInAll) -> Self {
+        Self { all, counted: 0 }
+    }
+
+    /// So many are owed on this connection now.
+    pub(super) fn count(&mut self, owed: usize) {
+        if owed.abs_diff(self.counted) >= STEP {
+            self.all.0.fetch_add(owed, Ordering::Relaxed);
+            self.all.0.fetch_sub(self.counted, Ordering::Relaxed);
+            self.counted = owed;
+        }
+    }
+
+    /// How many may be.
+    pub(super) fn most(&self) -> usize {
+        match self.all.0.load(Ordering::Relaxed) {
+            ..MAXIMUM_OWED_IN_ALL => MAXIMUM_OWED,
+            _ => ALWAYS_OWED,
+        }
+    }
+}
+
+impl Drop for Share {
+    fn drop(&mut self) {
+        self.all.0.fetch_sub(self.counted, Ordering::Relaxed);
+    }
+}
+
+/// Connections count in steps, so that they seldom meet.
+const STEP: usize = 64;
