@@ -20,6 +20,9 @@ demo:
 jdbc:
 	scripts/setup.sh jdbc
 	mvn --quiet --batch-mode --file bridges/jdbc/pom.xml package
+	for kind in debug release; do \
+	    mkdir -p "$${CARGO_TARGET_DIR:-target}/$$kind" && cp bridges/jdbc/target/longwire-jdbc.jar "$${CARGO_TARGET_DIR:-target}/$$kind/" || exit 1; \
+	done
 
 test:
 	scripts/setup.sh test

@@ -6,6 +6,7 @@ pub mod config;
 pub mod observed;
 pub(crate) mod order;
 pub mod outcome;
+pub(crate) mod own_directory;
 pub mod page;
 pub mod plan;
 pub mod prediction;

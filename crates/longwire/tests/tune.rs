@@ -172,6 +172,38 @@ fn ctrl_c_removes_the_scratch_schema_and_sums_up() {
 }
 
 #[test]
+fn a_clean_up_that_fails_is_told_whatever_else_failed() {
+    let mut server = Postgres::start();
+    let mut child = std::process::Command::new(assert_cmd::cargo::cargo_bin("longwire"))
+        .args(["tune", &server.url(), "--jobs", "insert", "--rows", "100000"])
+        .stdin(Stdio::null())
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn()
+        .expect("it starts");
+    let mut stderr = BufReader::new(child.stderr.take().expect("piped"));
+    let mut said = String::new();
+    stderr.read_line(&mut said).expect("it says where it works");
+    let scratch = said
+        .split_ascii_whitespace()
+        .find(|word| word.starts_with("longwire_tune_"));
+    let scratch = scratch.expect("its name").trim_end_matches(',').to_owned();
+    std::thread::sleep(Duration::from_millis(300));
+    server.kill();
+    let mut view = String::new();
+    child
+        .stdout
+        .take()
+        .expect("piped")
+        .read_to_string(&mut view)
+        .expect("text");
+    stderr.read_to_string(&mut said).expect("text");
+    assert_eq!(child.wait().expect("it ends").code(), Some(2));
+    let told = format!("the scratch schema {scratch} is left on the server");
+    assert!(view.contains(&told) || said.contains(&told), "{view}{said}");
+}
+
+#[test]
 fn rows_like_those_of_a_table_are_taken_and_the_table_is_not_touched() {
     let server = Postgres::start();
     server.sql("create table article (id int, name text); insert into article select n, 'article ' || n from generate_series(1, 50) n");

@@ -159,7 +159,7 @@ impl BridgeError {
             }
             Self::DriverTooNew { .. } => "point JAVA_HOME at a newer Java, or take an older version of the driver".to_owned(),
             Self::NoJar { .. } => {
-                "build it with `make jdbc` in longwire's sources, and name it with --bridge FILE or LONGWIRE_JDBC_BRIDGE".to_owned()
+                "build it with `make jdbc` in longwire's sources; put it there, or name it with --bridge FILE or LONGWIRE_JDBC_BRIDGE".to_owned()
             }
             Self::NotFetched { coordinate, .. } => {
                 format!("fetch it: mvn dependency:get -Dtransitive=false -Dartifact={coordinate}")

@@ -3,8 +3,8 @@
 use super::BridgeError;
 use std::path::{Path, PathBuf};
 
-/// `given`; else the file that `LONGWIRE_JDBC_BRIDGE` names; else the first that is there: beside this program, where packages
-/// put what programs share, and where `make jdbc` leaves it in the sources that this program was built in.
+/// `given`; else the file that `LONGWIRE_JDBC_BRIDGE` names; else the one beside this program, and no other: what is in it is run,
+/// and who may write elsewhere need not be who installed this program.
 pub(super) fn find(given: Option<&Path>) -> Result<PathBuf, BridgeError> {
     let named = given.map(Path::to_owned).or_else(|| {
         std::env::var_os(VARIABLE)
@@ -15,44 +15,32 @@ pub(super) fn find(given: Option<&Path>) -> Result<PathBuf, BridgeError> {
         super::driver::check(&path)?;
         return Ok(path);
     }
-    let program = std::env::current_exe().unwrap_or_default();
-    let places = places(&program);
-    places
-        .iter()
-        .find(|place| place.is_file())
-        .cloned()
-        .ok_or_else(|| BridgeError::NoJar {
-            looked: in_words(&places),
-        })
-}
-
-fn places(program: &Path) -> Vec<PathBuf> {
-    let mut places = Vec::new();
-    if let Some(directory) = program.parent() {
-        places.push(directory.join(NAME));
-        places.push(directory.with_file_name("share").join("longwire").join(NAME));
+    let place = beside(&std::env::current_exe().unwrap_or_default());
+    match place.is_file() {
+        true => Ok(place),
+        false => Err(BridgeError::NoJar {
+            looked: place.display().to_string(),
+        }),
     }
-    // target/release/longwire, or target/debug/deps/test: the sources are above.
-    places.extend(
-        program
-            .ancestors()
-            .skip(2)
-            .take(SOURCES_ABOVE)
-            .map(|above| above.join("bridges/jdbc/target").join(NAME)),
-    );
-    places
 }
 
-fn in_words(places: &[PathBuf]) -> String {
-    let mut shown: Vec<String> = places
-        .iter()
-        .take(2)
-        .map(|place| place.display().to_string())
-        .collect();
-    shown.push("bridges/jdbc/target above it".to_owned());
-    shown.join(", ")
+fn beside(program: &Path) -> PathBuf {
+    program.with_file_name(NAME)
 }
 
 const NAME: &str = "longwire-jdbc.jar";
 const VARIABLE: &str = "LONGWIRE_JDBC_BRIDGE";
-const SOURCES_ABOVE: usize = 3;
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_jar_is_looked_for_beside_the_program_alone() {
+        let program = Path::new("/srv/longwire/target/release/longwire");
+        assert_eq!(
+            beside(program),
+            Path::new("/srv/longwire/target/release/longwire-jdbc.jar")
+        );
+    }
+}

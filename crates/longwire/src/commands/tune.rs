@@ -206,8 +206,20 @@ fn tune<'a>(
     let found = campaign::run(&plan, scratch.workbench(), &mut progress);
     progress("");
     let removed = scratch.remove();
-    let found = found?;
     report.is_removed = removed.is_ok();
+    if let Err(left) = &removed {
+        // Whatever else went wrong: somebody has to remove it by hand.
+        report.warnings.push(Warning {
+            text: scratch::left(left),
+        });
+    }
+    let (found, left) = match (found, removed.err()) {
+        (Ok(found), left) => (found, left),
+        (Err(fault), left) => {
+            left.iter().for_each(|left| output::note(&scratch::left(left)));
+            return Err(fault);
+        }
+    };
     report.tuned = found.tuned;
     report.recommendations = found.recommendations;
     report.runs = found.runs;
@@ -216,7 +228,7 @@ fn tune<'a>(
         .extend(found.links.iter().flat_map(report::text::link_warnings));
     report.links = found.links;
     report.warnings.extend(found.warnings);
-    Ok(found.fault.or(removed.err()))
+    Ok(found.fault.or(left))
 }
 
 impl Args {

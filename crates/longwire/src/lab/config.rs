@@ -368,6 +368,8 @@ fn name(file: File<'_>, given: Option<(&str, &Place)>) -> Result<String, ConfigE
         None => Ok(file
             .path
             .file_stem()
+            // `...toml`
+            .filter(|stem| *stem != ".." && *stem != ".")
             .map_or_else(|| "lab".to_owned(), |stem| stem.to_string_lossy().into_owned())),
         Some((name, place)) => {
             check_name(file, name, place)?;

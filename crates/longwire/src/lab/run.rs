@@ -3,6 +3,7 @@
 use super::config::{Amount, Lab, LabFile, WorkloadKind};
 use super::observed::Observed;
 use super::order::shuffled;
+use super::own_directory;
 use super::plan::{Baseline, Plan, Point};
 use super::prediction::predict;
 use super::progress::Progress;
@@ -10,7 +11,7 @@ use super::services::{self, RunningServices};
 use super::store::{Captured, Kept, Store};
 use super::wiring::Wiring;
 use super::workload;
-use anyhow::{Context, Result, bail};
+use anyhow::{Result, bail};
 use live::Sandbox;
 use live::load::{Control, ErrorCount, LoadError, LoadOutcome};
 use model::{ByteCount, LinkOutcome, Measured, Prediction, Timestamp};
@@ -384,8 +385,7 @@ impl<'a> Run<'a> {
         if !is_timed_by_capture(lab) {
             return self.load(ground, lab, amount, what);
         }
-        let scratch = self.store.directory().join("point");
-        std::fs::create_dir_all(&scratch).with_context(|| format!("could not make {}", scratch.display()))?;
+        let scratch = self.store.scratch()?;
         let files: Vec<PathBuf> = (0..lab.links.len())
             .map(|link| scratch.join(format!("link-{}.pcap", link + 1)))
             .collect();
@@ -397,8 +397,7 @@ impl<'a> Run<'a> {
             windows,
         };
         let ran = by_capture(ran, lab, &files, &captured)?;
-        std::fs::remove_dir_all(&scratch)
-            .with_context(|| format!("could not remove {}", scratch.display()))?;
+        own_directory::remove(&scratch)?;
         Ok(Ok(ran))
     }
 

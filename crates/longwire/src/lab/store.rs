@@ -1,6 +1,7 @@
 //! What is kept of a lab's runs: a file for each point and each baseline, so that a rerun goes on where one ended.
 
 use super::observed::Addresses;
+use super::own_directory;
 use anyhow::{Context, Result, bail};
 use model::{
     BitRate, ByteCount, Distribution, DistributionBuilder, LinkDirectionOutcome, LinkOutcome, Measured,
@@ -43,10 +44,10 @@ pub struct Captured {
 }
 
 impl Store {
-    /// Opens `directory`, and makes it when it is not there; with `fresh`, empties it of what longwire keeps there.
+    /// Opens `directory`, and makes it when it is not there; with `fresh`, empties it of what longwire made there.
     ///
     /// # Errors
-    /// When it cannot be made or written, or another run uses it.
+    /// When it cannot be made or written, or another run uses it; when what is to be removed is somebody else's.
     pub fn open(directory: &Path, fresh: bool) -> Result<Self> {
         let doing = || format!("could not make the lab's directory {}", directory.display());
         fs::create_dir_all(directory).with_context(doing)?;
@@ -63,10 +64,10 @@ impl Store {
         };
         for kept in [POINTS, BASELINES] {
             let kept = store.directory.join(kept);
-            if fresh && kept.exists() {
-                fs::remove_dir_all(&kept).with_context(|| format!("could not remove {}", kept.display()))?;
+            if fresh && fs::symlink_metadata(&kept).is_ok() {
+                own_directory::remove(&kept)?;
             }
-            fs::create_dir_all(&kept).with_context(doing)?;
+            own_directory::make(&kept).with_context(doing)?;
         }
         Ok(store)
     }
@@ -112,6 +113,19 @@ impl Store {
             .collect()
     }
 
+    /// A directory for captures that are read at once, to be removed by [`own_directory::remove`].
+    ///
+    /// # Errors
+    /// When it cannot be made, or something of somebody else's is in its place.
+    pub fn scratch(&self) -> Result<PathBuf> {
+        let scratch = self.directory.join(SCRATCH);
+        if fs::symlink_metadata(&scratch).is_ok() {
+            own_directory::remove(&scratch)?;
+        }
+        own_directory::make(&scratch).with_context(|| format!("could not make {}", scratch.display()))?;
+        Ok(scratch)
+    }
+
     /// Makes the directory for a baseline's captures.
     ///
     /// # Errors
@@ -134,6 +148,7 @@ impl Store {
 
 const POINTS: &str = "points";
 const BASELINES: &str = "baselines";
+const SCRATCH: &str = "point";
 const MEASURED: &str = "measured.json";
 
 /// A name for an identity: 64-bit FNV-1a.

@@ -45,9 +45,16 @@ impl Drop for Scratch<'_> {
             return;
         }
         if let Err(left) = self.workbench.clean_up() {
-            let hint = left.hint().unwrap_or_default();
-            crate::output::note(&format!("{left}; {hint}"));
+            crate::output::note(&self::left(&left));
         }
+    }
+}
+
+/// What is left, and how to remove it.
+pub fn left(fault: &TuneError) -> String {
+    match fault.hint() {
+        Some(hint) => format!("{fault}; {hint}"),
+        None => fault.to_string(),
     }
 }
 

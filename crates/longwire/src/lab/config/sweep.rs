@@ -29,7 +29,7 @@ impl Axis {
     }
 }
 
-/// Most points of one lab.
+/// Most points of one lab, of all its sweeps together.
 const MOST_POINTS: usize = 10_000;
 
 /// Takes the sweeps out of the file's tree.
@@ -43,7 +43,7 @@ pub fn read(file: File<'_>, root: &mut Table) -> Result<Vec<Sweep>, ConfigError>
         Value::Table(_) => vec![entry.node],
         _ => Vec::new(),
     };
-    let mut sweeps = Vec::new();
+    let (mut sweeps, mut all) = (Vec::new(), 0_usize);
     for node in &tables {
         let Value::Table(table) = &node.value else {
             return Err(not_a_table(file, &node.place));
@@ -53,9 +53,11 @@ pub fn read(file: File<'_>, root: &mut Table) -> Result<Vec<Sweep>, ConfigError>
         let points = axes.iter().try_fold(1_usize, |points, axis: &Axis| {
             points.checked_mul(axis.values.len())
         });
-        if points.is_none_or(|points| points > MOST_POINTS) {
-            let what =
-                format!("this sweep has more than {MOST_POINTS} points: give its settings fewer values");
+        all = all.saturating_add(points.unwrap_or(usize::MAX));
+        if all > MOST_POINTS {
+            let what = format!(
+                "with this sweep there are more than {MOST_POINTS} points: give its settings fewer values"
+            );
             return Err(file.error(&node.place, what));
         }
         sweeps.push(Sweep { axes });

@@ -1,8 +1,9 @@
 //! Where services keep their files while a lab runs.
 
+use crate::lab::own_directory;
 use anyhow::{Context, Result, bail};
 use std::fs;
-use std::os::unix::fs::{DirBuilderExt, MetadataExt, PermissionsExt};
+use std::os::unix::fs::{DirBuilderExt, PermissionsExt};
 use std::path::{Path, PathBuf};
 
 /// A directory that every account may enter, with a path short enough for Unix sockets in it; gone when dropped. What a
@@ -25,12 +26,13 @@ impl ServiceDirectory {
         }
         let mut last = None;
         for attempt in 0..ATTEMPTS {
-            let path = std::env::temp_dir().join(format!("longwire-{}-{attempt}", std::process::id()));
+            let path = std::env::temp_dir().join(format!("{NAME}{}-{attempt}", std::process::id()));
             match fs::DirBuilder::new().mode(0o711).create(&path) {
                 Ok(()) => {
                     let made = Self { path, note };
                     // The process's mask does not decide who may enter.
                     fs::set_permissions(&made.path, fs::Permissions::from_mode(0o711))
+                        .and_then(|()| own_directory::mark(&made.path))
                         .and_then(|()| fs::write(&made.note, made.path.display().to_string()))
                         .with_context(|| format!("could not note {}", made.path.display()))?;
                     return Ok(made);
@@ -57,20 +59,48 @@ impl Drop for ServiceDirectory {
     }
 }
 
-/// Removes a directory that a run of this user made; nothing else, and no link.
+/// Removes a directory that a run of this user made: of this kind of name, in this place, with the marker in it.
 fn remove_own(path: &Path) {
-    let is_ours = |metadata: fs::Metadata| {
-        let own = fs::metadata("/proc/self").map(|own| own.uid());
-        metadata.is_dir() && own.is_ok_and(|own| own == metadata.uid())
-    };
-    let is_named_so = path
-        .file_name()
-        .is_some_and(|name| name.to_string_lossy().starts_with("longwire-"));
-    if is_named_so && fs::symlink_metadata(path).is_ok_and(is_ours) {
+    let name = path.file_name().unwrap_or_default().to_string_lossy();
+    let numbers = name.strip_prefix(NAME).and_then(|rest| rest.split_once('-'));
+    let is_number = |text: &str| !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit());
+    let is_named_so = numbers.is_some_and(|(process, attempt)| is_number(process) && is_number(attempt));
+    if is_named_so && path.parent() == Some(&std::env::temp_dir()) {
         // Best effort: a file that cannot be removed stays in the system's directory for such files.
-        fs::remove_dir_all(path).ok();
+        own_directory::remove(path).ok();
     }
 }
 
+/// Before the numbers of the process and of the attempt.
+const NAME: &str = "longwire-";
 const NOTE: &str = "services";
 const ATTEMPTS: u32 = 100;
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_note_removes_nothing_but_such_a_directory() {
+        let home = tempfile::tempdir().expect("a directory");
+        let outside = home.path().join("longwire-1-1");
+        let named = std::env::temp_dir().join(format!("longwire-work-{}", std::process::id()));
+        let unmarked = std::env::temp_dir().join(format!("longwire-{}-7777", std::process::id()));
+        for directory in [&outside, &named, &unmarked] {
+            fs::create_dir(directory).expect("it can be made");
+        }
+        own_directory::mark(&outside).expect("it can be written");
+        own_directory::mark(&named).expect("it can be written");
+        for directory in [&outside, &named, &unmarked] {
+            fs::write(home.path().join(NOTE), directory.display().to_string()).expect("it can be written");
+            let made = ServiceDirectory::make(home.path()).expect("it can be made");
+            let path = made.path.clone();
+            drop(made);
+            assert!(!path.exists(), "what was made is removed");
+            assert!(directory.exists(), "{} is another's", directory.display());
+        }
+        for directory in [&named, &unmarked] {
+            fs::remove_dir_all(directory).expect("it is the test's");
+        }
+    }
+}
