@@ -1,0 +1,130 @@
+//! What files and connections may cost: memory, by what is kept of them.
+
+use super::process::longwire;
+use analysis::fact::Fact;
+use analysis::pairing::{MAXIMUM_OWED, MAXIMUM_OWED_IN_ALL};
+use longwire::pipeline::decode::Connections;
+use model::{Closing, ConnectionEvent, ConnectionId, Direction, Endpoint, Segment, Timestamp, Totals};
+use std::io::Write;
+use std::net::{IpAddr, Ipv4Addr};
+
+/// One record of an exchange, as a capture of the tests gives it, up to its fingerprint and from there on.
+fn exchange() -> (String, String) {
+    let capture = concat!(
+        env!("CARGO_MANIFEST_DIR"),
+        "/tests/data/captures/pgjdbc4274-pg15-trust.pcap"
+    );
+    let output = longwire(&["read", "--json", "--exchanges", capture])
+        .output()
+        .expect("it starts");
+    let text = String::from_utf8(output.stdout).expect("it is text");
+    let line = text
+        .lines()
+        .find(|line| line.contains("\"type\":\"exchange\"") && line.contains("\"fingerprint\":\""))
+        .expect("there is a statement");
+    let (before, rest) = line.split_once("\"fingerprint\":\"").expect("it is there");
+    let (_, after) = rest.split_once('"').expect("it ends");
+    (format!("{before}\"fingerprint\":\""), format!("\"{after}"))
+}
+
+#[test]
+fn statements_of_a_recording_are_bounded_over_the_whole_run() {
+    let folder = tempfile::tempdir().expect("a directory");
+    let (before, after) = exchange();
+    let paths: Vec<String> = [0, 1]
+        .into_iter()
+        .map(|file| {
+            let path = folder.path().join(format!("many{file}.lwr"));
+            let out = std::fs::File::create(&path).expect("it can be made");
+            let mut out = zstd::Encoder::new(out, 1).expect("an encoder");
+            for number in 0..15_000 {
+                writeln!(out, "{before}select x from t{file}_{number}{after}").expect("it is written");
+            }
+            // Nor is a text kept that no statement is as long as.
+            let long = "x".repeat(1 << 20);
+            writeln!(out, "{before}select {long} from t{after}").expect("it is written");
+            out.finish().expect("it is written");
+            path.display().to_string()
+        })
+        .collect();
+    let output = longwire(&["read", "--json", &paths[0], &paths[1]])
+        .output()
+        .expect("it starts");
+    assert!(output.status.success());
+    let text = String::from_utf8(output.stdout).expect("it is text");
+    let statements = || {
+        text.lines()
+            .filter(|line| line.contains("\"type\":\"statement\""))
+    };
+    // 20,000, and what the others are counted under.
+    assert_eq!(statements().count(), 20_001);
+    let other = statements().find(|line| line.contains("\"(other statements)\""));
+    let other: serde_json::Value = serde_json::from_str(other.expect("it is there")).expect("a record");
+    assert_eq!(other["calls"], 10_002, "all are counted");
+}
+
+fn endpoint(port: u16) -> Endpoint {
+    Endpoint {
+        address: IpAddr::V4(Ipv4Addr::LOCALHOST),
+        port,
+    }
+}
+
+#[test]
+fn what_is_owed_a_reply_is_bounded_over_all_connections() {
+    let mut connections = Connections::new(false);
+    let (mut handed_out, mut now) = (0, 0);
+    let clients: Vec<ConnectionId> = (0..4).map(ConnectionId).collect();
+    let mut event = |id: ConnectionId, event: ConnectionEvent<'_>| {
+        connections.event(id, event, &mut |fact| {
+            handed_out += usize::from(matches!(fact, Fact::Exchange { .. }));
+        });
+        handed_out
+    };
+    let mut pass = |id: ConnectionId,
+                    direction: Direction,
+                    payload: &[u8],
+                    event: &mut dyn FnMut(ConnectionId, ConnectionEvent<'_>) -> usize| {
+        now += 1000;
+        let segment = Segment {
+            direction,
+            at: Timestamp::from_nanos(now),
+            payload,
+            unseen: 0,
+            sender_idle: None,
+        };
+        event(id, ConnectionEvent::Segment(segment))
+    };
+    let (up, down) = (Direction::ClientToServer, Direction::ServerToClient);
+    let query = b"Q\0\0\0\x0dselect 1\0".repeat(100);
+    let mut done = 0;
+    for &id in &clients {
+        let opened = ConnectionEvent::Opened {
+            at: Timestamp::from_nanos(0),
+            client: endpoint(40_000),
+            server: endpoint(5432),
+            sides_certain: true,
+        };
+        event(id, opened);
+        pass(id, up, b"\0\0\0\x10\0\x03\0\0user\0a\0\0", &mut event);
+        pass(id, down, b"R\0\0\0\x08\0\0\0\0Z\0\0\0\x05I", &mut event);
+        for _ in 0..MAXIMUM_OWED / 100 + 5 {
+            done = pass(id, up, &query, &mut event);
+        }
+    }
+    let asked = clients.len() * (MAXIMUM_OWED + 500);
+    let held = asked + clients.len() - done;
+    assert!(
+        (MAXIMUM_OWED..=MAXIMUM_OWED_IN_ALL + 1000).contains(&held),
+        "{held} of {asked} are held"
+    );
+    for &id in &clients {
+        let closed = ConnectionEvent::Closed {
+            at: Timestamp::from_nanos(1 << 40),
+            how: Closing::Unfinished,
+            totals: Totals::default(),
+        };
+        done = event(id, closed);
+    }
+    assert!(done >= asked, "each is told in the end: {done} of {asked}");
+}
