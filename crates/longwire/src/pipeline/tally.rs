@@ -143,9 +143,13 @@ impl Tally {
             Some(outlet) => Sink::Outlet(outlet.clone()),
             None => Sink::File(File::create(path).with_context(not_created)?),
         };
-        let writer = RecordingWriter::new(sink, &self.conditions);
-        let writer = writer.with_context(|| format!("could not write {}", path.display()))?;
-        self.recording = Some(Recording { writer, outlet });
+        match (RecordingWriter::new(sink, &self.conditions), &self.outlets.delivery) {
+            (Ok(writer), _) => self.recording = Some(Recording { writer, outlet }),
+            (Err(fault), Some(delivery)) => delivery.gave_up("the recording is", fault),
+            (Err(fault), None) => {
+                return Err(fault).with_context(|| format!("could not write {}", path.display()));
+            }
+        }
         Ok(())
     }
 

@@ -1,7 +1,7 @@
 //! The binary as a process, and what it costs.
 
 use std::fs;
-use std::io::{BufRead, BufReader, Read};
+use std::io::{BufRead, BufReader};
 use std::process::{Child, Command, ExitStatus, Stdio};
 use std::time::{Duration, Instant};
 
@@ -66,16 +66,6 @@ impl Process {
             assert!(Instant::now() < until, "it does not end within {longest:?}");
             std::thread::sleep(Duration::from_millis(10));
         }
-    }
-
-    /// What it has written to stderr, once it has ended.
-    pub fn said(&mut self) -> String {
-        let mut text = String::new();
-        let stderr = self.0.stderr.take().expect("it was asked for");
-        BufReader::new(stderr)
-            .read_to_string(&mut text)
-            .expect("it is text");
-        text
     }
 
     /// Processor time that it uses in `window`, as a share of one core.
