@@ -7,8 +7,8 @@
 # database's connections to links of 5 and 20 ms, and the truth is the program run behind `longwire link`, its client beside it. Captures
 # and truth alternate; the next round visits them the other way round.
 #
-# Arguments go to bench/predictions/run.py: --stacks, --pages, --rtts, --clients, --operations, --rounds; --again predicts once more from the
-# captures that are there. About a minute a stack and round. Needs root (tcpdump, namespaces) and an idle machine; scripts/setup.sh stacks
+# Arguments go to bench/predictions/run.py: --stacks, --pages, --rtts, --clients, --operations, --rounds; what was measured before
+# is kept (--fresh measures it anew), --again only predicts once more. About a minute a stack and round. Needs root (tcpdump, namespaces) and an idle machine; scripts/setup.sh stacks
 # installs the rest. Libraries come from PyPI, npm, Maven Central and the Go module proxy.
 set -euo pipefail
 cd "$(dirname "$0")/.."

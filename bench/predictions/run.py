@@ -25,9 +25,10 @@ def main():
     for stack in settings.stacks:
         stacks.prepare(stack.removesuffix("+tls"), settings.keep)
     output = settings.keep / "runs"
-    if not settings.again:
+    if settings.fresh:
         shutil.rmtree(output, ignore_errors=True)
-        output.mkdir()
+    output.mkdir(exist_ok=True)
+    if not settings.again:
         with postgres(settings.keep / "postgres"):
             for number in range(settings.rounds):
                 for stack in settings.stacks:
@@ -44,10 +45,13 @@ def arguments():
     parser.add_argument("--rtts", nargs="+", default=["5ms", "20ms"])
     parser.add_argument("--clients", nargs="+", type=int, default=[1, 4])
     parser.add_argument("--operations", type=int, default=60, help="of each client")
+    parser.add_argument("--seconds", type=float, default=1e9, help="begins no further visit after so long; run it again for the rest")
     parser.add_argument("--rounds", type=int, default=1)
+    parser.add_argument("--fresh", action="store_true", help="measure everything anew; else what is there is kept and the rest added")
     parser.add_argument("--again", action="store_true", help="predict again from the captures that are there")
     parser.add_argument("--explain", nargs="*", default=[], help="further arguments of predict")
     settings = parser.parse_args()
+    settings.end = time.monotonic() + settings.seconds
     settings.keep, settings.longwire = settings.keep.resolve(), settings.longwire.resolve()
     return settings
 
@@ -94,7 +98,9 @@ def visit(settings, output, number, stack):
         places = ["0ms", *settings.rtts]
         for rtt in places if number % 2 == 0 else reversed(places):
             name = output / f"{stack}-{clients}-{rtt}-{number}"
-            words = [sys.executable, HERE / "drive.py", stack.removesuffix("+tls"), settings.keep, f"{name}.json", clients,
+            if Path(f"{name}.json").exists() or time.monotonic() > settings.end:
+                continue
+            words = [sys.executable, "-B", HERE / "drive.py", stack.removesuffix("+tls"), settings.keep, f"{name}.json", clients,
                      settings.operations, *settings.pages]
             environment = os.environ | {"PGHOST": "127.0.0.1", "PGPORT": str(POSTGRES_PORT), "PGUSER": "postgres",
                                         "PGDATABASE": "postgres", "PGSSLMODE": "require" if stack.endswith("+tls") else "disable"}
@@ -132,7 +138,8 @@ def report(settings, output):
     for stack in settings.stacks:
         for clients in settings.clients:
             for number in range(settings.rounds):
-                if (output / f"{stack}-{clients}-0ms-{number}.pcap").exists():
+                places = ["0ms", *settings.rtts]
+                if all((output / f"{stack}-{clients}-{rtt}-{number}.json").exists() for rtt in places):
                     rows += compare(settings, output, stack, clients, number)
     summarise("all", rows)
     for key in ["stack", "page", "clients", "rtt"]:

@@ -11,7 +11,7 @@ pub use samples::Samples;
 use crate::pipeline::moved::Moved;
 use anyhow::{Context, Result};
 use model::{Advice, Conditions, LinkOutcome, Warning};
-use predict::{Computing, Target};
+use predict::{Computing, Target, WakeUp};
 use report::ReadOutcome;
 use report::html::{Grid, Page};
 use report::text::TuneReport;
@@ -42,6 +42,8 @@ pub struct Run<'a> {
     /// Cores that clients or servers share in the predictions. Where they do, the sliders move over the links asked for
     /// alone: how busy the cores were cannot be told from samples.
     pub computing: Computing,
+    /// Whether predictions allow for client and server waking up.
+    pub wake_up: WakeUp,
     /// Emulated links of the run.
     pub links: &'a [LinkOutcome],
 }
@@ -81,7 +83,7 @@ impl PageFile {
     pub fn store(self, run: &Run<'_>) -> Result<PathBuf> {
         let groups = &run.outcome.operations;
         let grid: Option<Grid> = match run.computing == Computing::default() {
-            true => grid::replay(&self.samples, groups, run.moved, run.asked),
+            true => grid::replay(&self.samples, groups, run.moved, run.asked, run.wake_up),
             false => None,
         };
         let example = self.samples.example(groups);

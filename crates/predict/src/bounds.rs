@@ -1,5 +1,6 @@
 //! Between which bounds the median of a run is expected.
 
+use crate::wake_up::{FEWER, MORE};
 use model::{Attribution, DistributionBuilder};
 use std::time::Duration;
 
@@ -10,6 +11,8 @@ pub struct Evidence<'a> {
     pub operations: u64,
     /// Turns of one, on the moved connections.
     pub turns: f64,
+    /// The part of one that is the allowance for waking up, in seconds.
+    pub waking: f64,
     /// Whether the link loses packets at random.
     pub is_lossy: bool,
     /// Where the predicted time goes, summed over all replays.
@@ -19,22 +22,25 @@ pub struct Evidence<'a> {
 impl Evidence<'_> {
     /// The bounds of the median in a run of as many operations as were measured; absent without `durations`.
     ///
-    /// Three things keep it from being the predicted one, independently of each other, so that their squares add up:
+    /// Four things keep it from being the predicted one, independently of each other, so that their squares add up:
     /// - Which operations the two runs happened to consist of: so far apart are the order statistics that hold the median of
     ///   as many draws nine times in ten, in both runs.
     /// - The model: [`MODEL_ERROR`] of the network's time, and [`LOSS_ERROR`] of transfers over a link that loses packets.
     /// - Client and server, which take other times in another run: [`COMPUTING_ERROR`] of theirs, more where few operations
-    ///   tell how they vary, and [`TURN_ERROR`] a turn. Upwards [`WAKING`] a turn more: whoever waits longer sleeps deeper.
+    ///   tell how they vary, and [`TURN_ERROR`] a turn.
+    /// - The allowance for waking up, which is assumed: [`FEWER`] of it less, [`MORE`] of it more.
     pub fn bounds(&self, durations: &mut DistributionBuilder) -> Option<(Duration, Duration)> {
         let ranks = self.ranks();
         let median = durations.percentile(50)?;
         let [below, above] = [durations.percentile(ranks.0)?, durations.percentile(ranks.1)?];
-        let margin = |drawn: Duration, a_turn: f64| {
-            let other = self.other_errors(median.as_secs_f64(), a_turn);
+        let margin = |drawn: Duration, of_waking: f64| {
+            let other = self
+                .other_errors(median.as_secs_f64())
+                .hypot(self.waking * of_waking);
             Duration::from_secs_f64(drawn.as_secs_f64().hypot(other).min(LONGEST))
         };
-        let low = margin(median.saturating_sub(below), TURN_ERROR);
-        let high = margin(above.saturating_sub(median), TURN_ERROR + WAKING);
+        let low = margin(median.saturating_sub(below), FEWER);
+        let high = margin(above.saturating_sub(median), MORE);
         Some((median.saturating_sub(low), median.saturating_add(high)))
     }
 
@@ -48,7 +54,7 @@ impl Evidence<'_> {
     }
 
     /// Errors of model, client and server, in seconds.
-    fn other_errors(&self, median: f64, a_turn: f64) -> f64 {
+    fn other_errors(&self, median: f64) -> f64 {
         let total = self.attribution.total().as_secs_f64().max(1e-9);
         let computing = self.attribution.client + self.attribution.server + self.attribution.unknown;
         let share = computing.as_secs_f64() / total;
@@ -57,7 +63,7 @@ impl Evidence<'_> {
         let windows = if self.is_lossy { LOSS_ERROR * transfer } else { 0.0 };
         let model = median * ((1.0 - share) * MODEL_ERROR).hypot(windows);
         let computing = median * share * COMPUTING_ERROR.hypot(unknown);
-        model.hypot(computing).hypot(self.turns.max(0.0) * a_turn)
+        model.hypot(computing).hypot(self.turns.max(0.0) * TURN_ERROR)
     }
 }
 
@@ -67,8 +73,6 @@ const MODEL_ERROR: f64 = 0.02;
 const LOSS_ERROR: f64 = 0.25;
 /// Seconds.
 const TURN_ERROR: f64 = 30e-6;
-/// Seconds.
-const WAKING: f64 = 200e-6;
 const COMPUTING_ERROR: f64 = 0.15;
 const UNKNOWN_VARIATION: f64 = 0.5;
 /// A margin of a year is no margin.

@@ -4,6 +4,7 @@ use crate::kept::Kept;
 use crate::path;
 use crate::predictor::{Target, Whole};
 use crate::run::{BEGIN, Computing, Progress, Run};
+use crate::wake_up::WakeUp;
 use link::LinkDescription;
 use std::time::Duration;
 
@@ -29,8 +30,9 @@ pub fn closed_loop(
     kept: &Kept,
     pause: u64,
     computing: Computing,
+    wake_up: WakeUp,
 ) -> Done {
-    let mut crowd = Crowd::new(target, links, kept, pause, computing);
+    let mut crowd = Crowd::new(target, links, kept, pause, computing, wake_up);
     let wanted = wanted(target, kept);
     let mut done = Done {
         operations: Vec::new(),
@@ -101,9 +103,10 @@ impl<'a> Crowd<'a> {
         kept: &'a Kept,
         pause: u64,
         computing: Computing,
+        wake_up: WakeUp,
     ) -> Self {
         let mut crowd = Self {
-            run: Run::new(links, target.clients, computing),
+            run: Run::new(links, target.clients, computing).with_wake_up(wake_up),
             links,
             kept,
             pause,
@@ -151,10 +154,9 @@ impl<'a> Crowd<'a> {
         let operation = &self.kept.operations()[this.operation];
         let plan = &operation.parts[this.part].plan;
         let (begin, times) = self.run.times(client);
-        let (duration, attribution) =
-            path::along(plan, begin, times, self.run.client_after(client), self.links);
-        this.before.add(duration, &attribution, plan.turns_moved);
-        let end = begin.saturating_add(duration.as_nanos() as u64);
+        let along = path::along(plan, begin, times, self.run.client_after(client), self.links);
+        this.before.add(&along, plan.turns_moved);
+        let end = begin.saturating_add(along.duration.as_nanos() as u64);
         this.part += 1;
         if this.part < operation.parts.len() {
             self.go_on(client, end);

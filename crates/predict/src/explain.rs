@@ -3,6 +3,7 @@
 use crate::predictor::Target;
 use crate::replay::{Replayed, StepTimes, replay};
 use crate::run::Computing;
+use crate::wake_up::{COLD_FACTOR, FEWER, HALF_COLD, MORE, MOST, WakeUp};
 use model::{ConnectionId, Fingerprint, Operation, OperationStep, Phase};
 use std::borrow::Cow;
 
@@ -54,9 +55,10 @@ pub fn explain(
     operation: &Operation,
     target: &Target,
     computing: Computing,
+    wake_up: WakeUp,
     moved: &dyn Fn(&OperationStep) -> bool,
 ) -> Explanation {
-    let replayed = replay(operation, target, moved);
+    let replayed = replay(operation, target, wake_up, moved);
     let steps = operation
         .steps
         .iter()
@@ -73,7 +75,8 @@ pub fn explain(
             times: *times,
         })
         .collect();
-    let mut assumptions = ASSUMPTIONS.to_vec();
+    let mut assumptions = vec![waking(wake_up)];
+    assumptions.extend_from_slice(ASSUMPTIONS);
     if target.clients > 1 || computing != Computing::default() {
         assumptions.push(cores(computing));
         assumptions.extend_from_slice(OF_SEVERAL);
@@ -87,10 +90,6 @@ pub fn explain(
 
 /// Everything the model takes for granted.
 pub const ASSUMPTIONS: &[Assumption] = &[
-    Assumption {
-        text: Cow::Borrowed("Client and server take the same time as measured, whatever the distance."),
-        source: "the measurement",
-    },
     Assumption {
         text: Cow::Borrowed(
             "Each exchange begins when what it waited for in the measurement is there; the application does not change its ways.",
@@ -184,6 +183,28 @@ pub const OF_SEVERAL: &[Assumption] = &[
         source: "not visible on the wire",
     },
 ];
+
+/// How client and server compute elsewhere, in a sentence.
+fn waking(wake_up: WakeUp) -> Assumption {
+    match wake_up {
+        WakeUp::None => Assumption {
+            text: "Client and server take the same time as measured, whatever the distance.".into(),
+            source: "the measurement",
+        },
+        WakeUp::Assumed => Assumption {
+            text: format!(
+                "Client and server take the time measured, and longer after they have rested longer than then: up to {COLD_FACTOR} times as long \
+                 again, never more than {} ms each time, half of it after a rest of {} ms. The bounds allow for {} to {} times that.",
+                MOST.as_millis(),
+                HALF_COLD.as_millis(),
+                1.0 - FEWER,
+                1.0 + MORE
+            )
+            .into(),
+            source: "assumed, from measurements of other programs: docs/prediction.md#waking-up; --wake-up none leaves it out",
+        },
+    }
+}
 
 /// The cores of a target, in a sentence.
 fn cores(computing: Computing) -> Assumption {

@@ -20,6 +20,7 @@ pub mod predictor;
 pub mod replay;
 mod run;
 pub mod split;
+mod wake_up;
 
 /// How senders are taken to behave, by the name Linux has for it: docs/prediction.md. Its default on most systems.
 pub const CONGESTION_CONTROL: &str = "cubic";
@@ -28,3 +29,4 @@ pub use explain::{Assumption, ExplainedStep, Explanation, explain};
 pub use predictor::{Moved, Predictor, Target};
 pub use replay::{Replayed, StepTimes, replay};
 pub use run::Computing;
+pub use wake_up::WakeUp;

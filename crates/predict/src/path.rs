@@ -6,15 +6,20 @@ use link::LinkDescription;
 use model::{Attribution, Direction};
 use std::time::Duration;
 
+/// An operation's duration and where it went.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct Along {
+    /// From its begin to its end.
+    pub duration: Duration,
+    /// Sums to it.
+    pub attribution: Attribution,
+    /// The part of client and server that is the allowance for waking up.
+    pub waking: Duration,
+}
+
 /// The operation's duration and where it went: the chain of waits that ends last, each nanosecond once.
 /// `after` is what the client does after its last reply.
-pub fn along(
-    plan: &Plan,
-    begin: u64,
-    times: &[Times],
-    after: u64,
-    links: &[LinkDescription],
-) -> (Duration, Attribution) {
+pub fn along(plan: &Plan, begin: u64, times: &[Times], after: u64, links: &[LinkDescription]) -> Along {
     let mut parts = Parts {
         begin,
         ..Parts::default()
@@ -30,8 +35,11 @@ pub fn along(
         let Some((node, point)) = at else { break };
         at = parts.step_back(plan, times, links, node, point);
     }
-    let attribution = parts.attribution();
-    (Duration::from_nanos(end.saturating_add(after)), attribution)
+    Along {
+        duration: Duration::from_nanos(end.saturating_add(after)),
+        attribution: parts.attribution(),
+        waking: Duration::from_nanos(parts.waking),
+    }
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -53,6 +61,7 @@ struct Parts {
     transfer: u64,
     recovery: u64,
     unknown: u64,
+    waking: u64,
 }
 
 fn one_ways(link: &LinkDescription) -> [u64; 2] {
@@ -85,6 +94,7 @@ impl Parts {
                 Some((node, Point::Started))
             }
             Point::Started => {
+                self.waking += when.waking[0];
                 if what.after == NONE {
                     self.client += when.started.saturating_sub(self.begin);
                     return None;
@@ -114,6 +124,7 @@ impl Parts {
             (when.arrived, (node, Point::Arrived))
         };
         let wait = when.replied - since;
+        self.waking += when.waking[1];
         let unknown = what.unknown.min(wait);
         self.unknown += unknown;
         self.server += wait - unknown;

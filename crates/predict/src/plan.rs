@@ -1,6 +1,7 @@
 //! An operation made ready for replay: its steps as a flat list with what each waits for.
 
 use crate::load::Work;
+use crate::wake_up::set_rests;
 use link::LinkDescription;
 use model::{ConnectionId, Operation, OperationStep, Step, Timestamp};
 use std::collections::HashMap;
@@ -53,6 +54,10 @@ pub struct Node {
     pub server_inside: u64,
     /// When the client's time before the request, and the server's before the reply, ended in the measurement.
     pub computed_at: [u64; 2],
+    /// How long its client had rested before `client_before`, and its server before `server_before`, in the measurement.
+    pub rested: [u64; 2],
+    /// Round trip of its connection in the measurement.
+    pub round_trip: u64,
     /// Measured wait of which the network's part is unknown; kept as it is.
     pub unknown: u64,
     /// The node it waits for, or [`NONE`].
@@ -171,6 +176,7 @@ impl Plan {
         }
         plan.set_reply_waits(operation);
         plan.link_dependents();
+        set_rests(&mut plan, operation);
         plan
     }
 
@@ -327,6 +333,10 @@ fn node(
             step.reply_started.unwrap_or(step.request_ended),
         ]
         .map(Timestamp::as_nanos),
+        rested: [0; 2],
+        round_trip: nanos(
+            step.client_side_rtt.unwrap_or_default() + step.server_side_rtt.unwrap_or_default(),
+        ),
         unknown: nanos(unknown),
         after,
         after_what,

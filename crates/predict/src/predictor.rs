@@ -5,10 +5,11 @@ use crate::connections::Connections;
 use crate::crowd;
 use crate::kept::{Kept, Pauses};
 use crate::load::Load;
-use crate::path;
+use crate::path::{self, Along};
 use crate::plan::Plan;
 use crate::replay::run_alone;
 use crate::run::{BEGIN, Computing};
+use crate::wake_up::WakeUp;
 use link::LinkDescription;
 use model::{Attribution, BoundBy, DistributionBuilder, Operation, OperationStep, Prediction};
 use std::collections::HashMap;
@@ -35,6 +36,7 @@ pub struct Predictor {
     links: Vec<Vec<LinkDescription>>,
     moved: Box<Moved>,
     computing: Computing,
+    wake_up: WakeUp,
     /// Place of each name in `names`.
     places: HashMap<Arc<str>, usize>,
     names: Vec<Named>,
@@ -69,6 +71,8 @@ pub struct Whole {
     pub attribution: Attribution,
     /// Turns of its moved exchanges.
     pub turns: u64,
+    /// The part of it that is the allowance for waking up.
+    pub waking: Duration,
 }
 
 /// Replays of all operations of one name on one target.
@@ -77,6 +81,7 @@ struct Sum {
     durations: DistributionBuilder,
     attribution: Attribution,
     turns: u64,
+    waking: Duration,
     /// How long a crowd was at it; absent for operations replayed alone.
     elapsed: Option<Duration>,
 }
@@ -104,6 +109,7 @@ impl Predictor {
             links,
             moved,
             computing: Computing::default(),
+            wake_up: WakeUp::None,
             places: HashMap::new(),
             names: Vec::new(),
             ended: 0,
@@ -117,6 +123,12 @@ impl Predictor {
     #[must_use]
     pub fn with_computing(self, computing: Computing) -> Self {
         Self { computing, ..self }
+    }
+
+    /// The same, with or without an allowance for who rests longer between two messages than measured; without at first.
+    #[must_use]
+    pub fn with_wake_up(self, wake_up: WakeUp) -> Self {
+        Self { wake_up, ..self }
     }
 
     /// Replays one operation, or one part of a long one ([`Operation::continues`]), on every target. Connections keep
@@ -200,11 +212,11 @@ impl Predictor {
                 } else {
                     flows.clone()
                 };
-                let (times, flows) = run_alone(plan, &links, before.into_iter());
-                let (duration, attribution) = path::along(plan, BEGIN, &times, plan.client_after, &links);
-                whole.add(duration, &attribution, plan.turns_moved);
+                let (times, flows) = run_alone(plan, &links, self.wake_up, before.into_iter());
+                let along = path::along(plan, BEGIN, &times, plan.client_after, &links);
+                whole.add(&along, plan.turns_moved);
                 if number == 0 {
-                    connections.put(&plan.connections, flows, operation, duration);
+                    connections.put(&plan.connections, flows, operation, along.duration);
                 }
             }
         }
@@ -228,7 +240,9 @@ impl Predictor {
                 .enumerate()
                 .filter(|(index, _)| !alone[*index])
             {
-                let done = crowd::closed_loop(target, &self.links[index], &named.kept, pause, self.computing);
+                let links = &self.links[index];
+                let done =
+                    crowd::closed_loop(target, links, &named.kept, pause, self.computing, self.wake_up);
                 let sum = &mut named.sums[index];
                 done.operations.iter().for_each(|whole| sum.add(whole));
                 sum.elapsed = Some(done.elapsed);
@@ -277,9 +291,10 @@ impl Named {
 
 impl Whole {
     /// Adds one part more.
-    pub fn add(&mut self, duration: Duration, attribution: &Attribution, turns: u64) {
-        self.duration += duration;
-        self.attribution.add(attribution);
+    pub fn add(&mut self, along: &Along, turns: u64) {
+        self.duration += along.duration;
+        self.attribution.add(&along.attribution);
+        self.waking += along.waking;
         self.turns += turns;
     }
 }
@@ -289,6 +304,7 @@ impl Sum {
         self.durations.add(whole.duration);
         self.attribution.add(&whole.attribution);
         self.turns += whole.turns;
+        self.waking += whole.waking;
     }
 
     fn prediction(mut self, name: &Arc<str>, operations: u64, target: &Target) -> Option<Prediction> {
@@ -298,6 +314,7 @@ impl Sum {
         let evidence = Evidence {
             operations,
             turns,
+            waking: self.waking.as_secs_f64() / replays as f64,
             is_lossy: target.link.loss.is_some(),
             attribution: &self.attribution,
         };

@@ -4,6 +4,7 @@ use crate::path;
 use crate::plan::Plan;
 use crate::predictor::Target;
 use crate::run::{BEGIN, Computing, Progress, Run, Times};
+use crate::wake_up::WakeUp;
 use link::LinkDescription;
 use link::tcp::Flow;
 use model::{Attribution, Operation, OperationStep};
@@ -33,16 +34,21 @@ pub struct StepTimes {
 
 /// Replays `operation` on `target`; `moved` tells which exchanges' connections move to the target's link. All
 /// others keep their measured times.
-pub fn replay(operation: &Operation, target: &Target, moved: &dyn Fn(&OperationStep) -> bool) -> Replayed {
+pub fn replay(
+    operation: &Operation,
+    target: &Target,
+    wake_up: WakeUp,
+    moved: &dyn Fn(&OperationStep) -> bool,
+) -> Replayed {
     let plan = Plan::new(operation, &|step| moved(step).then_some(0));
-    let (times, _) = run_alone(&plan, &[target.link], std::iter::empty());
+    let (times, _) = run_alone(&plan, &[target.link], wake_up, std::iter::empty());
     let steps = (0..operation.steps.len())
         .map(|index| step_times(&plan, &times, index))
         .collect();
-    let (duration, attribution) = path::along(&plan, BEGIN, &times, plan.client_after, &[target.link]);
+    let along = path::along(&plan, BEGIN, &times, plan.client_after, &[target.link]);
     Replayed {
-        duration,
-        attribution,
+        duration: along.duration,
+        attribution: along.attribution,
         turns_moved: plan.turns_moved,
         steps,
     }
@@ -53,9 +59,10 @@ pub fn replay(operation: &Operation, target: &Target, moved: &dyn Fn(&OperationS
 pub fn run_alone(
     plan: &Plan,
     links: &[LinkDescription],
+    wake_up: WakeUp,
     before: impl Iterator<Item = Option<[Flow; 2]>>,
 ) -> (Vec<Times>, Vec<Flow>) {
-    let mut run = Run::new(links, 1, Computing::default());
+    let mut run = Run::new(links, 1, Computing::default()).with_wake_up(wake_up);
     let before = before.chain(std::iter::repeat_with(|| None));
     let connections = plan
         .connections

@@ -4,7 +4,8 @@ mod beyond;
 mod shared_cores;
 
 use crate::links::Links;
-use crate::plan::{After, NONE, Node, Passage, Plan};
+use crate::plan::{After, NONE, Node, Passage, Plan, nanos};
+use crate::wake_up::WakeUp;
 use beyond::{SIMULATED_BYTES, beyond_simulated};
 use link::LinkDescription;
 use link::network::Happening;
@@ -24,6 +25,8 @@ pub struct Times {
     pub replied: u64,
     /// The last byte of the reply is at the client.
     pub completed: u64,
+    /// What of the client's computing before the request, and of the server's before the reply, is the allowance for waking up.
+    pub waking: [u64; 2],
 }
 
 /// What a replay wants to be woken for.
@@ -76,6 +79,7 @@ pub struct Run<'a> {
     clients: Vec<Client<'a>>,
     /// Of the clients, and of the servers.
     computing: [Option<SharedCores<Wake>>; 2],
+    wake_up: WakeUp,
     /// A client whose plan has come to its end, to be told.
     finished: Option<u32>,
     /// Whether a reply had to be let go, see [`Run::release_stuck`].
@@ -135,9 +139,16 @@ impl<'a> Run<'a> {
             network: Links::new(links, BEGIN),
             clients: Vec::with_capacity(clients as usize),
             computing: [shared(computing.client), shared(computing.server)],
+            wake_up: WakeUp::None,
             finished: None,
             was_stuck: false,
         }
+    }
+
+    /// The same, with an allowance for who rests longer than measured.
+    #[must_use]
+    pub fn with_wake_up(self, wake_up: WakeUp) -> Self {
+        Self { wake_up, ..self }
     }
 
     /// Adds a connection to a link, with the flows it had before, if any; gives its number.
@@ -168,6 +179,7 @@ impl<'a> Run<'a> {
             arrived: NEVER,
             replied: NEVER,
             completed: NEVER,
+            waking: [0; 2],
         };
         let this = &mut self.clients[client as usize];
         (this.plan, this.connections, this.begin) = (plan, connections, at);
@@ -320,7 +332,37 @@ impl<'a> Run<'a> {
     fn start_after_computing(&mut self, id: u64) {
         let what = self.node(id);
         let whose = usize::from(what.by_server);
-        self.compute(whose, what.client_before, Wake::Node(id, Due::Start));
+        let longer = match what.after_what {
+            After::Completion if what.after != NONE => self.longer(self.beside(id, what.after)),
+            After::RequestSent => 0,
+            After::Completion | After::RequestArrived => self.longer(id),
+        };
+        let waking = self.wake_up.allowance(what.client_before, what.rested[0], longer);
+        self.times_of(id).waking[0] = waking;
+        let work = what.client_before.saturating_add(waking);
+        self.compute(whose, work, Wake::Node(id, Due::Start));
+    }
+
+    /// How much longer than measured both sides rest while they wait for each other on the connection of `id`.
+    fn longer(&self, id: u64) -> u64 {
+        let what = self.node(id);
+        match what.passage {
+            Passage::Measured { .. } => 0,
+            Passage::Handshake | Passage::Moved => {
+                nanos(self.link_of(id).rtt).saturating_sub(what.round_trip)
+            }
+        }
+    }
+
+    /// The server's allowance before the reply: it has waited for the request, or for the last call that it made itself.
+    fn server_waking(&self, id: u64) -> u64 {
+        let what = self.node(id);
+        let waited_for = match what.reply_after {
+            NONE => id,
+            call => self.beside(id, call),
+        };
+        let longer = self.longer(waited_for);
+        self.wake_up.allowance(what.server_before, what.rested[1], longer)
     }
 
     /// Wakes when `work` is done: by a core of its own, or by those that all share.
@@ -456,14 +498,17 @@ impl<'a> Run<'a> {
     fn prepare_reply(&mut self, id: u64) {
         let what = self.node(id);
         let by_kernel = what.passage == Passage::Handshake || what.server_before == 0;
+        let waking = if by_kernel { 0 } else { self.server_waking(id) };
+        self.times_of(id).waking[1] = waking;
+        let work = what.server_before.saturating_add(waking);
         if by_kernel || self.computing[1].is_none() {
-            let wait = what.server_before.saturating_add(what.unknown);
+            let wait = work.saturating_add(what.unknown);
             self.network.wake_at(
                 self.network.now().saturating_add(wait),
                 Wake::Node(id, Due::Reply),
             );
         } else {
-            self.compute(1, what.server_before, Wake::Node(id, Due::Reply));
+            self.compute(1, work, Wake::Node(id, Due::Reply));
         }
     }
 

@@ -15,7 +15,7 @@ mod made;
 use link::{DelayLine, LinkDescription};
 use made::{Made, in_sequence};
 use model::{Direction, Timestamp};
-use predict::{Target, replay};
+use predict::{Target, WakeUp, replay};
 use proptest::prelude::*;
 use smoltcp::iface::{Config, Interface, SocketHandle, SocketSet};
 use smoltcp::phy::{Device, DeviceCapabilities, Medium, RxToken, TxToken};
@@ -202,6 +202,7 @@ fn by_model(link: &LinkDescription, request: usize, reply: usize) -> Duration {
             link: *link,
             clients: 1,
         },
+        WakeUp::None,
         &|_| true,
     )
     .duration

@@ -9,7 +9,7 @@ mod made;
 use link::{LinkDescription, TCP_HEADER_BYTES};
 use made::{Made, in_sequence};
 use model::{Operation, Prediction};
-use predict::{Predictor, Target, replay};
+use predict::{Predictor, Target, WakeUp, replay};
 use std::time::Duration;
 
 const UNBOUNDED_QUEUE: &str = include_str!("data/linux-tcp-6.18.txt");
@@ -126,7 +126,7 @@ fn compare(connection: &Connection, floor: Duration) -> Vec<Compared> {
         link: connection.link,
         clients: 1,
     };
-    let replayed = replay(&operation, &target, &|_| true);
+    let replayed = replay(&operation, &target, WakeUp::None, &|_| true);
     let predicted = replayed
         .steps
         .iter()

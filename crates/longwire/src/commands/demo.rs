@@ -99,6 +99,7 @@ pub fn run(args: &Args) -> Result<Status> {
             moved: &moved,
             asked: &wanted.targets,
             computing: wanted.computing,
+            wake_up: wanted.wake_up,
             links: &outcome.links,
         },
     );

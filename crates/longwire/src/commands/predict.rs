@@ -11,7 +11,7 @@ use anyhow::Result;
 use clap::Args as ClapArgs;
 use link::LinkDescription;
 use model::{Operation, OperationStep, parse_duration};
-use predict::{Assumption, Computing, Target};
+use predict::{Assumption, Computing, Target, WakeUp};
 use report::ReadOutcome;
 use report::text::{ExplainOutcome, ExplainedExchange};
 use std::path::PathBuf;
@@ -55,6 +55,9 @@ pub struct Args {
     /// Cores that all clients compute on, likewise.
     #[arg(long, value_parser = clap::value_parser!(u32).range(1..=MOST_CORES), value_name = "COUNT")]
     pub client_cores: Option<u32>,
+    /// Whether to allow for client and server being slower after they have rested longer than measured.
+    #[arg(long, value_enum, default_value = "assumed", value_name = "WHAT")]
+    pub wake_up: WakeUpChoice,
     /// Connections that move: mysql, postgres, http, tls or HOST:PORT. All database connections when left out.
     #[arg(long, value_delimiter = ',', value_parser = Choice::parse, value_name = "WHICH,...")]
     pub on: Vec<Choice>,
@@ -79,6 +82,15 @@ pub struct Args {
     pub html: Option<PathBuf>,
 }
 
+/// What to allow for client and server waking up.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
+pub enum WakeUpChoice {
+    /// A figure that measurements of other programs gave; see --explain.
+    Assumed,
+    /// Nothing: they take as long as measured.
+    None,
+}
+
 /// Runs it.
 ///
 /// # Errors
@@ -99,6 +111,7 @@ pub fn run(args: &Args) -> Result<Status> {
         rule: args.operations,
         targets: targets(&links::links(&args.rtt, &args.rate, &args.link), &args.clients),
         computing: computing(args),
+        wake_up: wake_up(args),
         moved: args.on.clone(),
         json: args.json,
         longest: args.explain,
@@ -131,7 +144,7 @@ pub fn run(args: &Args) -> Result<Status> {
             text.push_str(&report::text::cores_line(cores));
         }
         if let (Some(longest), Some(target)) = (longest, wanted.targets.last()) {
-            let explained = explain(&longest, target, wanted.computing, &|step| moved.moves(step));
+            let explained = explain(&longest, target, &wanted, &|step| moved.moves(step));
             text.push_str(&report::text::explain_view(&explained, &style));
         }
         text.extend(outcome.links.iter().map(report::text::link_line));
@@ -145,6 +158,7 @@ pub fn run(args: &Args) -> Result<Status> {
             moved: &moved,
             asked: &wanted.targets,
             computing: wanted.computing,
+            wake_up: wanted.wake_up,
             links: &outcome.links,
         })?;
     }
@@ -169,10 +183,10 @@ fn prove(outcome: &mut ReadOutcome, claim: &Claim<'_>, ground: &Ground, stop: &A
 fn explain(
     operation: &Operation,
     target: &Target,
-    computing: Computing,
+    wanted: &Wanted,
     moved: &dyn Fn(&OperationStep) -> bool,
 ) -> ExplainOutcome {
-    let explanation = predict::explain(operation, target, computing, moved);
+    let explanation = predict::explain(operation, target, wanted.computing, wanted.wake_up, moved);
     let steps = explanation.steps.iter().map(|step| ExplainedExchange {
         name: match &step.fingerprint {
             Some(fingerprint) => fingerprint.to_string(),
@@ -223,6 +237,14 @@ fn computing(args: &Args) -> Computing {
     Computing {
         client: args.client_cores.or(usual.client),
         server: args.server_cores.or(usual.server),
+    }
+}
+
+/// What is asked for; a replay over sockets waits where client and server computed, so that what it is to prove allows for nothing.
+fn wake_up(args: &Args) -> WakeUp {
+    match (args.wake_up, args.verify) {
+        (WakeUpChoice::None, _) | (_, true) => WakeUp::None,
+        (WakeUpChoice::Assumed, false) => WakeUp::Assumed,
     }
 }
 

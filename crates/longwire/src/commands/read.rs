@@ -72,6 +72,7 @@ pub fn run(args: &Args) -> Result<Status> {
             moved: &moved,
             asked: &wanted.targets,
             computing: predict::Computing::default(),
+            wake_up: predict::WakeUp::default(),
             links: &[],
         })?;
     }

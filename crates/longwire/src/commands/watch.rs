@@ -228,6 +228,7 @@ impl Run {
                 moved: &moved,
                 asked: &self.asked,
                 computing: predict::Computing::default(),
+                wake_up: predict::WakeUp::default(),
                 links: counters.link.as_slice(),
             });
             self.delivery

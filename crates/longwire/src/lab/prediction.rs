@@ -5,7 +5,7 @@ use super::observed::{Observed, operation_word};
 use super::plan::{Point, is_at_rest};
 use link::LinkDescription;
 use model::{ConnectionId, DistributionBuilder, Measured, Operation, Prediction};
-use predict::{Moved, Predictor, Target};
+use predict::{Moved, Predictor, Target, WakeUp};
 use std::collections::HashMap;
 use std::rc::Rc;
 use std::time::Duration;
@@ -25,7 +25,8 @@ pub fn predict(observed: &Observed, measured: &Measured, points: &[&Point]) -> V
     }
     for (changed, members) in groups {
         let targets = members.iter().map(|&index| target(&points[index].lab, &changed));
-        let mut predictor = Predictor::over_links(targets.collect(), moved(&links, changed));
+        let mut predictor =
+            Predictor::over_links(targets.collect(), moved(&links, changed)).with_wake_up(WakeUp::Assumed);
         if first.lab.workload.clients > 1 {
             predictor = predictor.with_computing(crate::commands::predict::on_this_system());
         }

@@ -4,12 +4,18 @@ use super::samples::{Samples, by_time};
 use crate::pipeline::moved::Moved;
 use link::LinkDescription;
 use model::{BitRate, Operation, OperationGroup};
-use predict::{Predictor, Target};
+use predict::{Predictor, Target, WakeUp};
 use report::html::Grid;
 use std::time::Duration;
 
 /// Predicts for every link of the grid; absent when nothing was kept to replay.
-pub fn replay(samples: &Samples, groups: &[OperationGroup], moved: &Moved, asked: &[Target]) -> Option<Grid> {
+pub fn replay(
+    samples: &Samples,
+    groups: &[OperationGroup],
+    moved: &Moved,
+    asked: &[Target],
+    wake_up: WakeUp,
+) -> Option<Grid> {
     let mut operations: Vec<Operation> = Vec::new();
     let mut seen = 0;
     let mut budget = MOST_EXCHANGES;
@@ -35,7 +41,8 @@ pub fn replay(samples: &Samples, groups: &[OperationGroup], moved: &Moved, asked
     // Connections keep their windows from operation to operation: these come in the order of their begins.
     operations.sort_by_key(|operation| operation.at);
     let mover = moved.clone();
-    let mut predictor = Predictor::new(targets(asked), Box::new(move |step| mover.moves(step)));
+    let mut predictor =
+        Predictor::new(targets(asked), Box::new(move |step| mover.moves(step))).with_wake_up(wake_up);
     for operation in &operations {
         predictor.add(operation);
     }

@@ -13,7 +13,7 @@ use analysis::operations::{Grouped, Operations};
 use analysis::overview::Overview;
 use anyhow::{Context, Result};
 use model::{Conditions, Endpoint, Exchange, LinkOutcome, Operation, Share, Warning};
-use predict::{Computing, Predictor, Target};
+use predict::{Computing, Predictor, Target, WakeUp};
 use report::text::Progress;
 use report::{JsonWriter, ReadOutcome, RecordingWriter};
 use std::fs::File;
@@ -31,6 +31,8 @@ pub struct Wanted {
     pub targets: Vec<Target>,
     /// Cores that the clients, or the servers, of the prediction share.
     pub computing: Computing,
+    /// Whether the prediction allows for client and server waking up.
+    pub wake_up: WakeUp,
     /// Which connections move there.
     pub moved: Vec<Choice>,
     /// Whether to keep the longest operation, with its exchanges.
@@ -103,6 +105,7 @@ impl Tally {
             let moved = moved.clone();
             Predictor::new(wanted.targets.clone(), Box::new(move |step| moved.moves(step)))
                 .with_computing(wanted.computing)
+                .with_wake_up(wanted.wake_up)
         });
         Ok(Self {
             operations: Operations::new(wanted.rule).with_names(wanted.names.iter().cloned()),

@@ -3,7 +3,7 @@
 use super::Claim;
 use live::replay::Script;
 use model::{Operation, OperationGroup, Prediction, Warning, format_duration};
-use predict::Target;
+use predict::{Target, WakeUp};
 use report::ReadOutcome;
 use std::sync::Arc;
 use std::time::Duration;
@@ -96,7 +96,7 @@ fn choice(
         clients: 1,
         ..*target
     };
-    let predicted = |operation: &Operation| predict::replay(operation, &alone, &moved).duration;
+    let predicted = |operation: &Operation| predict::replay(operation, &alone, WakeUp::None, &moved).duration;
     let mut candidates: Vec<(Duration, &Operation)> = operations
         .iter()
         .map(|operation| (predicted(operation), *operation))

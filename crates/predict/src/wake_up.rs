@@ -1,0 +1,109 @@
+//! What it costs to compute after a longer rest than in the measurement.
+//!
+//! Over a longer link client and server rest longer between two messages. Meanwhile their processor has slept, and others have used its
+//! caches: the same work takes longer than at no distance, where one message follows the other at once. How much longer depends on
+//! how long it takes at all, because what has to be loaded again is what the work touches: docs/prediction.md#waking-up.
+
+use crate::plan::{After, NONE, Plan, nanos};
+use model::{Operation, Step, Timestamp};
+use std::time::Duration;
+
+/// Whether a prediction allows for it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum WakeUp {
+    /// By the assumed figures of this module.
+    #[default]
+    Assumed,
+    /// Client and server compute as fast as measured, however long they have rested.
+    None,
+}
+
+impl WakeUp {
+    /// How much longer than measured `work` takes for who rests `longer` before it than the `rested` of the measurement. Nanoseconds.
+    pub fn allowance(self, work: u64, rested: u64, longer: u64) -> u64 {
+        match self {
+            Self::None => 0,
+            Self::Assumed => {
+                let colder = coldness(rested.saturating_add(longer)) - coldness(rested);
+                (colder * most_for(work)) as u64
+            }
+        }
+    }
+}
+
+/// Fills in how long clients and servers had rested before they computed, as far as the operation shows it: who comes first on a connection
+/// is taken not to have rested, as where one operation follows the other.
+pub fn set_rests(plan: &mut Plan, operation: &Operation) {
+    let parts = operation.steps.iter().flat_map(|step| step.exchange.steps());
+    let mut replied: Vec<Option<Timestamp>> = vec![None; plan.connections.len()];
+    let mut waits = Vec::with_capacity(plan.nodes.len());
+    for (node, part) in plan.nodes.iter_mut().zip(parts) {
+        let before = &mut replied[node.connection as usize];
+        let to_server = part.server_side_rtt.unwrap_or_default();
+        node.rested[1] = before.map_or(0, |before| nanos(part.request_started.since(before) + to_server));
+        *before = part.reply_ended.or(*before);
+        waits.push(nanos(wait_of_client(part)));
+    }
+    for node in &mut plan.nodes {
+        if node.after != NONE && node.after_what == After::Completion {
+            node.rested[0] = waits[node.after as usize];
+        }
+        if node.reply_after != NONE {
+            node.rested[1] = waits[node.reply_after as usize];
+        }
+    }
+}
+
+fn wait_of_client(part: &Step) -> Duration {
+    let seen = part
+        .reply_started
+        .map(|started| started.since(part.request_ended));
+    seen.unwrap_or_default() + part.client_side_rtt.unwrap_or_default()
+}
+
+/// How cold caches are after so long a rest: 0 is as hot as they get, 1 is as cold.
+fn coldness(rested: u64) -> f64 {
+    let rested = rested as f64;
+    rested / (rested + HALF_COLD.as_nanos() as f64)
+}
+
+/// What `work` takes longer when all is cold, in nanoseconds.
+fn most_for(work: u64) -> f64 {
+    let (work, most) = (work as f64 * COLD_FACTOR, MOST.as_nanos() as f64);
+    work * most / (work + most)
+}
+
+/// The rest after which half of what can be lost is lost.
+pub const HALF_COLD: Duration = Duration::from_micros(6_000);
+/// Short work takes so much longer, in multiples of itself, when all is cold.
+pub const COLD_FACTOR: f64 = 3.5;
+/// However long the work, it does not take longer by more than this: then all that it needs is loaded.
+pub const MOST: Duration = Duration::from_millis(2);
+
+/// How much less, and how much more, than that it may be, as shares of it: nine in ten programs.
+pub const FEWER: f64 = 0.6;
+/// See [`FEWER`].
+pub const MORE: f64 = 1.0;
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const MS: u64 = 1_000_000;
+
+    #[test]
+    fn who_rests_no_longer_needs_no_longer() {
+        assert_eq!(WakeUp::Assumed.allowance(MS, 5 * MS, 0), 0);
+        assert_eq!(WakeUp::Assumed.allowance(0, 0, 20 * MS), 0);
+        assert_eq!(WakeUp::None.allowance(MS, 0, 20 * MS), 0);
+    }
+
+    #[test]
+    fn the_allowance_grows_with_the_rest_and_with_the_work_up_to_a_limit() {
+        let of = |work, rested, longer| WakeUp::Assumed.allowance(work, rested, longer);
+        assert!(of(100_000, 0, 5 * MS) < of(100_000, 0, 20 * MS));
+        assert!(of(100_000, 0, 20 * MS) < of(200_000, 0, 20 * MS));
+        assert!(of(100_000, 20 * MS, 20 * MS) < of(100_000, 0, 20 * MS) / 4);
+        assert!(of(u64::MAX, 0, u64::MAX) <= MOST.as_nanos() as u64);
+    }
+}
