@@ -56,6 +56,8 @@ pub struct Pairing {
     /// Whether this client sends requests before it has the replies to earlier ones.
     pipelines: bool,
     owed: owed::Share,
+    /// Bytes of the shortest reply to work so far.
+    shortest_reply: u64,
     previous_reply_ended: Timestamp,
     /// When the last message of each direction ended ([`Direction::index`]).
     last_message: [Timestamp; 2],
@@ -98,6 +100,7 @@ impl Pairing {
             speaker: None,
             pipelines: false,
             owed: owed::Share::default(),
+            shortest_reply: u64::MAX,
             previous_reply_ended: at,
             last_message: [at; 2],
             payload_seen: false,
@@ -212,7 +215,7 @@ impl Pairing {
             (Direction::ServerToClient, Role::Greeting) => self.greeting(message, protocol, out),
             (Direction::ServerToClient, role) => self.reply(message, role, protocol, out),
         }
-        self.owed.count(self.queue.len());
+        self.owed.count(self.queue.len() + self.answers.count());
         self.payload_seen = true;
         if message.role != Role::Notice || self.is_in_doubt() {
             self.speaker = Some(message.direction);
@@ -375,6 +378,7 @@ impl Pairing {
             return;
         };
         front.lost = true;
+        front.lost_reply_bytes += message.bytes;
         front.add_reply(
             message,
             server,
@@ -515,6 +519,9 @@ impl Pairing {
     fn emit(&mut self, exchange: Exchange, protocol: Protocol, out: &mut Sink<'_>) {
         self.turns += u64::from(exchange.turns);
         self.exchanges += 1;
+        if exchange.phase == Phase::Work && exchange.reply_messages > 0 {
+            self.shortest_reply = self.shortest_reply.min(exchange.reply_bytes);
+        }
         if exchange.turns > 0 || exchange.reply_bytes > 0 {
             self.previous_reply_ended = exchange.ended();
         }

@@ -1,6 +1,7 @@
 //! What every protocol decoder does.
 
 use crate::framing::Input;
+use crate::resume::Found;
 use model::{Direction, Message, Timestamp};
 
 /// Receives messages as they complete. The message borrows from the decoder: keep what is needed, not the message.
@@ -67,6 +68,24 @@ pub trait Decoder {
     /// the protocol can do that; where it cannot, the direction stays opaque.
     fn restart(&mut self, direction: Direction) -> bool {
         let _ = direction;
+        false
+    }
+
+    /// Where in `bytes` a message of `direction` begins, behind bytes that were lost. `whole` says that no more comes before the
+    /// other side speaks. Absent where a protocol has no way to tell: then a message may only begin where the search does.
+    fn find(&self, direction: Direction, bytes: &[u8], whole: bool) -> Option<Found> {
+        let _ = (direction, bytes, whole);
+        None
+    }
+
+    /// The place in `direction` is lost, because bytes were not captured: what was being said there is over, and how many
+    /// messages were lost is not known. Its bytes are opaque until it is restarted.
+    fn lose(&mut self, direction: Direction) {
+        let _ = direction;
+    }
+
+    /// Whether a reply is owed, as far as the decoder knows that.
+    fn owes(&self) -> bool {
         false
     }
 

@@ -28,6 +28,7 @@ pub use signature::recognise;
 
 use crate::decoder::{DecodeError, Decoder, Sink};
 use crate::framing::Input;
+use crate::resume::{Found, find};
 use lane::{Lane, Object};
 use model::{Content, Direction, Message, Phase, Protocol, Role, StatementId};
 use sections::Sections;
@@ -147,6 +148,14 @@ impl Decoder for DrdaDecoder {
     fn restart(&mut self, direction: Direction) -> bool {
         self.lanes[direction.index()].restart();
         true
+    }
+
+    fn find(&self, _: Direction, bytes: &[u8], whole: bool) -> Option<Found> {
+        Some(find(bytes, whole, |bytes, _| lane::shape(bytes)))
+    }
+
+    fn owes(&self) -> bool {
+        self.session.owed > 0
     }
 
     fn forget_owed(&mut self) {

@@ -19,6 +19,8 @@ pub use signature::recognise;
 
 use crate::decoder::{DecodeError, Decoder, Sink};
 use crate::framing::{Fault, Input};
+use crate::protocols::Verdict;
+use crate::resume::Found;
 use body::Body;
 use head::{Method, Request, Response};
 use model::{Content, Direction, Message, Phase, Protocol, Role, Timestamp};
@@ -271,6 +273,32 @@ impl Decoder for HttpDecoder {
             ..Lane::default()
         };
         true
+    }
+
+    fn find(&self, direction: Direction, bytes: &[u8], whole: bool) -> Option<Found> {
+        if !whole {
+            return Some(Found::More);
+        }
+        let begins = |&from: &usize| {
+            let starts_line = from == 0
+                || bytes.get(from - 1) == Some(&b'\n')
+                || bytes.get(from..from + 5) == Some(b"HTTP/");
+            starts_line
+                && signature::recognise(direction, bytes.get(from..).unwrap_or_default()) == Verdict::Certain
+        };
+        Some((0..bytes.len()).find(begins).map_or(Found::Nowhere, Found::At))
+    }
+
+    fn lose(&mut self, direction: Direction) {
+        let lane = &mut self.lanes[direction.index()];
+        *lane = Lane {
+            offset: lane.offset,
+            ..Lane::default()
+        };
+    }
+
+    fn owes(&self) -> bool {
+        self.waiting.len() > 1 || (self.waiting.len() == 1 && self.lanes[0].body.is_none())
     }
 
     fn forget_owed(&mut self) {

@@ -17,6 +17,7 @@ pub mod postgres;
 pub mod protocols;
 pub mod reader;
 pub mod redis;
+pub mod resume;
 pub mod rows;
 pub mod stream;
 pub mod tds;

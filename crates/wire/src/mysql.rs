@@ -22,6 +22,7 @@ mod login;
 mod preparation;
 mod reply;
 mod request;
+mod resume;
 mod rows;
 mod signature;
 mod statements;
@@ -29,6 +30,7 @@ mod values;
 
 use crate::decoder::{DecodeError, Decoder, Sink};
 use crate::framing::{Fault, Input};
+use crate::resume::Found;
 use blocks::Blocks;
 use conversation::Conversation;
 use lane::{Lane, Meter, Passage};
@@ -43,9 +45,9 @@ pub use signature::recognise;
 /// shares of one block sum to it exactly, also when a message spans blocks. A compressed block's messages are
 /// handed out when the block is complete.
 ///
-/// Where the place in the protocol is lost without a fault of the peers (bytes that were not captured, an observation
-/// that begins in the middle of a reply), messages are opaque until the two sides, which take turns, show a new
-/// beginning: the server's next byte after a whole command, the client's next byte after the server has spoken.
+/// Where the place in the protocol is lost because the observation begins in the middle of a reply, messages are opaque until
+/// the two sides, which take turns, show a new beginning: the server's next byte after a whole command, the client's next byte
+/// after the server has spoken. Behind bytes that were not captured the sequence numbers show one: `resume`.
 #[derive(Debug, Default)]
 pub struct MysqlDecoder {
     conversation: Conversation,
@@ -195,14 +197,13 @@ impl MysqlDecoder {
         let is_lost = if self.conversation.is_at_start() {
             direction == Direction::ServerToClient
         } else {
-            self.conversation.is_logged_in()
-                && (has_hole || self.place[index] == Place::Resumed(self.handed[index]))
+            self.conversation.is_logged_in() && self.place[index] == Place::Resumed(self.handed[index])
         };
-        if !is_lost {
-            return Err(self.error(direction, fault));
+        if is_lost && !has_hole {
+            self.lose(direction, sink);
+            return Ok(());
         }
-        self.lose(direction, sink);
-        Ok(())
+        Err(self.error(direction, fault))
     }
 
     /// Forgets the place in `direction`. Without the client's commands the server's replies cannot be told apart.
@@ -279,6 +280,42 @@ impl Decoder for MysqlDecoder {
 
     fn tls_follows(&self) -> bool {
         self.conversation.tls_follows()
+    }
+
+    fn find(&self, direction: Direction, bytes: &[u8], whole: bool) -> Option<Found> {
+        if direction == Direction::ServerToClient && !self.conversation.owes() {
+            return Some(Found::Nowhere);
+        }
+        Some(if self.conversation.is_compressed() {
+            resume::find_block(direction, bytes, whole)
+        } else {
+            resume::find_frame(direction, bytes, whole)
+        })
+    }
+
+    fn restart(&mut self, direction: Direction) -> bool {
+        let index = direction.index();
+        self.handed[index] = self.taken[index];
+        self.place[index] = Place::Known;
+        self.blocks[index] = Blocks::default();
+        self.lanes[index].abandon();
+        self.conversation.resume(direction);
+        true
+    }
+
+    fn lose(&mut self, direction: Direction) {
+        if !self.conversation.is_at_start() {
+            self.conversation.lose(direction);
+        }
+    }
+
+    fn owes(&self) -> bool {
+        self.conversation.owes()
+    }
+
+    fn forget_owed(&mut self) {
+        self.conversation.lose_replies();
+        self.conversation.lose_file();
     }
 }
 

@@ -27,6 +27,7 @@ pub use signature::recognise;
 
 use crate::decoder::{DecodeError, Decoder, Sink};
 use crate::framing::{Frame, Framer, Input};
+use crate::resume::{Found, find};
 use model::{Content, Direction, Message, Phase, Protocol, Role};
 use owed::Owed;
 use prepared::Prepared;
@@ -53,6 +54,8 @@ struct Session {
     copy: Copying,
     /// After an error the server answers nothing until the client's next `Sync`.
     skipping: bool,
+    /// Bytes were lost since the server was last ready.
+    doubt: bool,
     tls_follows: bool,
 }
 
@@ -83,6 +86,7 @@ impl PostgresDecoder {
                 prepared: Prepared::default(),
                 copy: Copying::No,
                 skipping: false,
+                doubt: false,
                 tls_follows: false,
             },
         }
@@ -111,6 +115,9 @@ impl Decoder for PostgresDecoder {
             let first = input.bytes().first().copied();
             let shapes = &session.shapes;
             match direction {
+                Direction::ClientToServer if first == Some(CLIENT_HELLO) && session.awaits_tls(framer) => {
+                    session.tls_follows = true;
+                }
                 Direction::ClientToServer => {
                     let header = shapes.client_header(first);
                     let Some(frame) = framer.next(&mut input, header, |header| shapes.client(header))? else {
@@ -152,11 +159,30 @@ impl Decoder for PostgresDecoder {
         true
     }
 
+    fn find(&self, direction: Direction, bytes: &[u8], whole: bool) -> Option<Found> {
+        Some(find(bytes, whole, |bytes, _| shape::at(direction, bytes)))
+    }
+
+    fn lose(&mut self, _: Direction) {
+        self.session.doubt = true;
+    }
+
+    fn owes(&self) -> bool {
+        self.session.owed.has_request() && self.session.copy == Copying::No
+    }
+
     fn forget_owed(&mut self) {
         self.session.owed = Owed::default();
         self.session.copy = Copying::No;
         self.session.skipping = false;
         self.session.shapes.negotiating = false;
+    }
+}
+
+impl Session {
+    /// Whether the client may go on with TLS: it has asked for it and begun nothing else. The answer may be lost, or late.
+    fn awaits_tls(&self, client: &Framer) -> bool {
+        self.shapes.encryption_asked && !self.shapes.started && client.pending() == 0
     }
 }
 
@@ -181,3 +207,6 @@ fn message<'a>(
 }
 
 const NAME: &str = "postgres";
+
+/// First byte of TLS's greeting; no message of this protocol has it as its tag.
+const CLIENT_HELLO: u8 = 22;

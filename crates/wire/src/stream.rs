@@ -45,6 +45,10 @@ pub struct Stream {
     row: Option<&'static Row>,
     /// The search for a message, in the direction that is speaking and was lost.
     search: Option<Search>,
+    /// Bytes were lost since the client last had to wait: the decoder may expect replies that were among them.
+    doubt: bool,
+    /// Whether this client sends requests before it has the replies to earlier ones.
+    pipelines: bool,
 }
 
 enum State {
@@ -83,6 +87,8 @@ impl Stream {
             speaker: None,
             row: None,
             search: None,
+            doubt: false,
+            pipelines: false,
         }
     }
 
@@ -102,7 +108,7 @@ impl Stream {
             let chosen = choose(held.openings(), self.server_port, true);
             self.settle(chosen.flatten(), sink);
         }
-        self.search_failed(sink);
+        self.conclude_search(sink);
         if let State::Decoding(decoder) = &mut self.state {
             let (handed_out, opaque) = (&mut self.handed_out, self.opaque);
             decoder.finish(&mut |message| {
@@ -137,7 +143,7 @@ impl Stream {
             return;
         }
         if self.speaker.replace(direction) != Some(direction) {
-            self.turn(direction, sink);
+            self.turn(direction, input.at(), sink);
         }
         self.last[direction.index()] = input.at();
         match &mut self.state {
@@ -221,6 +227,9 @@ impl Stream {
             unseen => decoder.skip(input.at(), direction, unseen, &mut counting),
         };
         let switches = result.is_ok() && decoder.tls_follows();
+        if result.is_err() && input.unseen_count() > 0 {
+            decoder.lose(direction);
+        }
         if waiting == 0 || self.handed_out[lane] != before {
             self.began[lane] = input.at();
         }
@@ -233,6 +242,7 @@ impl Stream {
 
     fn give_up(&mut self, direction: Direction, error: DecodeError, at: Timestamp, sink: &mut Sink<'_>) {
         self.opaque[direction.index()] = true;
+        self.doubt = true;
         if self.reason.is_none() || self.encrypted {
             let offset = self.handed_out[direction.index()];
             self.reason = Some(DecodeError { offset, ..error }.to_string());

@@ -19,6 +19,7 @@ pub use signature::recognise;
 use crate::decoder::{DecodeError, Decoder, Sink};
 use crate::framing::{Fault, Frame, Framer, Input, Plan};
 use crate::reader::Reader;
+use crate::resume::{Found, Shape, find};
 use hello::{ServerHello, server_hello};
 use model::{Content, Direction, Message, Phase, Protocol, Role, Timestamp};
 
@@ -122,6 +123,38 @@ impl Decoder for TlsDecoder {
 
     fn finish(&mut self, sink: &mut Sink<'_>) {
         self.handshake.release(Role::Reply, sink);
+    }
+
+    fn find(&self, _: Direction, bytes: &[u8], whole: bool) -> Option<Found> {
+        Some(find(bytes, whole, |bytes, _| match bytes.get(..RECORD_HEADER) {
+            None if matches!(
+                bytes,
+                [CHANGE_CIPHER..=HEARTBEAT] | [CHANGE_CIPHER..=HEARTBEAT, 3, ..]
+            ) =>
+            {
+                Shape::Cut
+            }
+            None => Shape::Wrong,
+            Some(header) => match plan(header) {
+                Ok(plan) if header.get(2) <= Some(&LATEST_VERSION) && plan.body > 0 => {
+                    Shape::Sure(RECORD_HEADER + usize::try_from(plan.body).unwrap_or(usize::MAX))
+                }
+                Ok(_) | Err(_) => Shape::Wrong,
+            },
+        }))
+    }
+
+    /// What was lost of a handshake may have been its end.
+    fn lose(&mut self, _: Direction) {
+        self.handshake.stage = Stage::Done;
+    }
+
+    fn restart(&mut self, direction: Direction) -> bool {
+        match direction {
+            Direction::ClientToServer => self.client.restart(),
+            Direction::ServerToClient => self.server.restart(),
+        }
+        true
     }
 }
 
@@ -308,6 +341,9 @@ const ALERT: u8 = 21;
 const HANDSHAKE: u8 = 22;
 const DATA: u8 = 23;
 const HEARTBEAT: u8 = 24;
+
+/// TLS 1.2's, which records of TLS 1.3 have too.
+const LATEST_VERSION: u8 = 3;
 
 /// 2^14 bytes, and 2048 that encryption up to TLS 1.2 may add (RFC 5246 section 6.2.3).
 const MAXIMUM_RECORD: u16 = 16 * 1024 + 2048;

@@ -120,6 +120,12 @@ impl Script {
         self
     }
 
+    /// The handshake response, or the OK behind it, was not captured.
+    fn lose_login(&mut self, client: bool) {
+        let segment = &mut self.0[if client { 1 } else { 2 }];
+        segment.hole = std::mem::take(&mut segment.bytes).len() as u64;
+    }
+
     /// Plays the script whole and byte by byte (large segments in larger pieces), which must give the same; gives
     /// role and content of each message.
     fn told(&self) -> Vec<String> {
@@ -495,7 +501,7 @@ fn a_hole_in_a_reply_is_opaque_until_the_next_reply() {
 }
 
 #[test]
-fn a_hole_in_the_requests_is_opaque_until_the_server_has_spoken() {
+fn a_hole_in_the_requests_is_opaque_and_is_answered() {
     let script = Script::logged_in(PROTOCOL_41, 0)
         .bytes(Direction::ClientToServer, b"\x10\0\0".to_vec())
         .hole(Direction::ClientToServer, 17)
@@ -508,11 +514,78 @@ fn a_hole_in_the_requests_is_opaque_until_the_server_has_spoken() {
         [
             "Opaque Work",
             "Opaque Work",
-            "Opaque Work",
+            "Reply Work Done 0 Idle",
             "Request Work Statement 'do 1'",
             "Reply Work Done 0 Idle",
         ]
     );
+}
+
+#[test]
+fn a_lost_number_of_a_statement_is_the_next_one_that_is_used() {
+    let script = Script::logged_in(PROTOCOL_41, 0)
+        .c(0, b"\x16select 1")
+        .s(1, b"\0\x01\0\0\0\0\0\0\0\0\0\0")
+        .c(0, b"\x16select 2")
+        .hole(Direction::ServerToClient, 16)
+        .c(0, b"\x17\x02\0\0\0\0\x01\0\0\0")
+        .s(1, OK)
+        .c(0, b"\x17\x01\0\0\0\0\x01\0\0\0")
+        .s(1, OK);
+    let told = script.told_after_login();
+    let executions: Vec<&String> = told.iter().filter(|line| line.contains("Execute")).collect();
+    assert_eq!(
+        executions,
+        [
+            "Request Work Execute 1 rows unknown sets 1",
+            "Request Work Execute 0 rows unknown sets 1"
+        ]
+    );
+}
+
+#[test]
+fn a_lost_reply_of_a_pipeline_leaves_the_others() {
+    let script = Script::logged_in(PROTOCOL_41, 0)
+        .c(0, b"\x03do 1")
+        .c(0, b"\x03do 2")
+        .c(0, b"\x03do 3")
+        .s(1, OK)
+        .hole(Direction::ServerToClient, 11)
+        .s(1, OK)
+        .c(0, b"\x03select 1")
+        .s(1, &[1])
+        .s(2, DEFINITION)
+        .s(3, EOF)
+        .s(4, b"\x01a")
+        .s(5, EOF);
+    assert_eq!(
+        script.told_after_login()[3..],
+        [
+            "Reply Work Done 0 Idle",
+            "Opaque Work",
+            "Reply Work Done 0 Idle",
+            "Request Work Statement 'select 1'",
+            "ReplyPart Work",
+            "ReplyPart Work",
+            "ReplyPart Work",
+            "ReplyPart Work Row",
+            "Reply Work Done 1 Idle",
+        ]
+    );
+}
+
+#[test]
+fn a_lost_login_is_over_with_the_first_command() {
+    for client in [true, false] {
+        let mut script = Script::logged_in(PROTOCOL_41, 0);
+        script.lose_login(client);
+        let told = script.c(0, b"\x03do 1").s(1, OK).told();
+        assert_eq!(
+            told[told.len() - 2..],
+            ["Request Work Statement 'do 1'", "Reply Work Done 0 Idle"],
+            "{told:?}"
+        );
+    }
 }
 
 /// Where the client begins to speak with a command: its segments with sequence number 0 behind one of the server's.

@@ -46,6 +46,8 @@ pub(super) struct Building {
     pub(super) progress: Progress,
     /// Some of its bytes are opaque, so that what it says is not known, nor how many requests and replies they are.
     pub(super) lost: bool,
+    /// Opaque bytes of its reply.
+    pub(super) lost_reply_bytes: u64,
     pub(super) asking: Asking,
     weight: Weight,
     rows_of_statement: u64,
@@ -60,6 +62,7 @@ impl Building {
             step,
             progress: Progress::Writing,
             lost: false,
+            lost_reply_bytes: 0,
             asking: Asking::default(),
             weight: Weight::Nothing,
             rows_of_statement: 0,

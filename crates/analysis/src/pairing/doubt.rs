@@ -19,10 +19,15 @@ pub(super) struct Answers {
     is_open: bool,
 }
 
-/// Most replies that wait. Beyond them they are taken as those of the oldest requests.
+/// Most replies that wait. Beyond them the oldest are taken as part of the reply that lost bytes.
 const MAXIMUM_ANSWERS: usize = 1024;
 
 impl Answers {
+    /// How many wait.
+    pub(super) fn count(&self) -> usize {
+        self.replies.len()
+    }
+
     /// Adds opaque bytes to the reply that is under way, if one is.
     pub(super) fn take_more(&mut self, message: &Message<'_>) -> bool {
         let Some(last) = self.replies.back_mut().filter(|_| self.is_open) else {
@@ -63,14 +68,28 @@ impl Pairing {
     /// The client speaks after the server.
     pub(super) fn client_goes_on(&mut self, message: &Message<'_>, protocol: Protocol, out: &mut Sink<'_>) {
         if self.is_in_doubt() {
-            let had_to_wait = !self.pipelines || self.waited_before(message);
-            if had_to_wait {
+            let open = self
+                .queue
+                .iter()
+                .filter(|building| building.progress != Progress::Writing);
+            let unanswered = open.count().saturating_sub(self.answers.replies.len()) as u64;
+            let is_more_than_lost = unanswered > self.replies_lost();
+            self.pipelines |= is_more_than_lost;
+            if !self.pipelines || self.waited_before(message) {
                 self.settle_doubt(protocol, out);
             }
         } else {
             let front = self.queue.front();
             self.pipelines |= front.is_some_and(|front| front.progress == Progress::Awaiting);
         }
+    }
+
+    /// As many replies as the lost bytes of the oldest owed one can have been, together with it.
+    fn replies_lost(&self) -> u64 {
+        let front = self.queue.front();
+        let bytes = front.map_or(0, |front| front.lost_reply_bytes);
+        let shortest = self.shortest_reply.min(bytes).max(1);
+        bytes.div_ceil(shortest)
     }
 
     /// A message of a reply, of which it is not known whose it is.
@@ -88,7 +107,7 @@ impl Pairing {
                 front.progress = Progress::Paused;
             }
         }
-        if self.answers.replies.len() > MAXIMUM_ANSWERS {
+        if self.answers.count() > MAXIMUM_ANSWERS.min(self.owed.most()) {
             self.give_answers(1);
         }
     }

@@ -4,6 +4,7 @@ use super::MAXIMUM_TEXT;
 use super::codepoint::{ACCSEC, EXTDTA, QRYDSC, QRYDTA, SECCHK, SQLDTA, SQLDTARD, SQLSTT};
 use crate::decoder::DecodeError;
 use crate::framing::Input;
+use crate::resume::Shape;
 use model::{Direction, Timestamp};
 
 /// One direction.
@@ -343,6 +344,18 @@ impl Lane {
             found,
         }
     }
+}
+
+/// What may stand at the beginning of `bytes`: the header of a structure and of its first object.
+pub(super) fn shape(bytes: &[u8]) -> Shape {
+    let &[high, low, magic, format, ..] = bytes else {
+        return Shape::Cut;
+    };
+    let length = u16::from_be_bytes([high, low]);
+    if magic != MAGIC || !is_format(format) || length & CONTINUED != 0 || length < HEADER + 4 {
+        return Shape::Wrong;
+    }
+    Shape::Sure(usize::from(length))
 }
 
 /// How much of an object is looked at: nothing of secrets and rows; of parameters, as much as tells whether the same was

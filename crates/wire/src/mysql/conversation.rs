@@ -1,7 +1,7 @@
 //! What client and server say to each other: which reply each command gets, and how far it has come.
 
 use super::bulk::SetCounter;
-use super::capabilities::Capabilities;
+use super::capabilities::{COMPRESS, COMPRESS_ZSTD, Capabilities};
 use super::lane::{Interest, Opening, Unit};
 use super::statements::Statements;
 use crate::decoder::Sink;
@@ -133,9 +133,60 @@ impl Conversation {
         !self.owed.is_empty()
     }
 
+    /// Bytes of `direction` were not captured, and with them the place. A login that they were part of has succeeded, as far as can
+    /// be told; one more request is owed a reply when the client's were lost.
+    pub fn lose(&mut self, direction: Direction) {
+        let was_login = !self.is_logged_in();
+        self.stage = Stage::Work;
+        self.progress = Progress::Start;
+        self.late_eof = None;
+        self.rows = 0;
+        match direction {
+            Direction::ClientToServer => {
+                if was_login {
+                    self.capabilities = Capabilities::ALL;
+                }
+                self.sends_file = false;
+                self.owe(Owed::Results);
+            }
+            Direction::ServerToClient if was_login => {
+                self.has_compression = self.capabilities.has(COMPRESS | COMPRESS_ZSTD);
+                self.owed.clear();
+            }
+            Direction::ServerToClient => {}
+        }
+    }
+
+    /// The reply that begins behind lost bytes is not one to requests that are answered otherwise.
+    pub(super) fn skip_answered_otherwise(&mut self, unit: &Unit<'_>) {
+        while let Some(owed) = self.owed.front() {
+            let fits = match (owed, unit.opening.first) {
+                (_, Some(0xff)) => true,
+                (Owed::Preparation(_), first) => first == Some(0x00) && unit.length >= PREPARED,
+                (Owed::Single, first) => matches!(first, Some(0x00 | 0xfe)),
+                (
+                    Owed::Login | Owed::Text | Owed::Results | Owed::Rows | Owed::Definitions | Owed::Events,
+                    _,
+                ) => true,
+            };
+            if fits || self.owed.len() == 1 {
+                break;
+            }
+            self.lose_reply();
+        }
+    }
+
+    fn lose_reply(&mut self) {
+        if let Some(Owed::Preparation(statement)) = self.owed.pop_front() {
+            self.statements.unanswered(statement);
+        }
+    }
+
     /// What the server still sends for the requests so far cannot be told apart.
     pub fn lose_replies(&mut self) {
-        self.owed.clear();
+        while !self.owed.is_empty() {
+            self.lose_reply();
+        }
         self.too_many_owed = false;
         self.progress = Progress::Start;
         self.late_eof = None;
@@ -237,5 +288,7 @@ impl<'a> Part<'a> {
     }
 }
 
+/// Bytes of the answer to a preparation, at least.
+const PREPARED: u64 = 9;
 /// Replies that may be owed at once; a pipelined batch of statements owes one for each.
 const MAX_OWED: usize = 65_536;

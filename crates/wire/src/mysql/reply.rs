@@ -74,6 +74,9 @@ impl Conversation {
         if resumes && unit.opening.sequence != 1 && !self.has_compression {
             return Err(wrong_byte("the beginning of a reply", unit.opening.first));
         }
+        if resumes {
+            self.skip_answered_otherwise(unit);
+        }
         if let Some(sequence) = self.late_eof.take()
             && sequence == unit.opening.sequence
             && is_plain_eof(unit)

@@ -137,7 +137,9 @@ impl Conversation {
                 }
             }
             STMT_EXECUTE => {
-                let statement = self.statements.find(fields.u32_le().ok_or_else(incomplete)?);
+                let statement = self
+                    .statements
+                    .find_or_number(fields.u32_le().ok_or_else(incomplete)?);
                 let has_cursor = fields.u8().ok_or_else(incomplete)? & CURSOR_FLAGS != 0;
                 Content::Execute {
                     statement: statement.map(|statement| statement.id),
@@ -148,7 +150,9 @@ impl Conversation {
                 }
             }
             STMT_BULK_EXECUTE => {
-                let statement = self.statements.find(fields.u32_le().ok_or_else(incomplete)?);
+                let statement = self
+                    .statements
+                    .find_or_number(fields.u32_le().ok_or_else(incomplete)?);
                 Content::Execute {
                     statement: statement.map(|statement| statement.id),
                     fetch_rows: None,
@@ -158,7 +162,9 @@ impl Conversation {
                 }
             }
             STMT_FETCH => {
-                let statement = self.statements.find(fields.u32_le().ok_or_else(incomplete)?);
+                let statement = self
+                    .statements
+                    .find_or_number(fields.u32_le().ok_or_else(incomplete)?);
                 Content::Fetch {
                     statement: statement.map(|statement| statement.id),
                     fetch_rows: Some(fields.u32_le().ok_or_else(incomplete)?),

@@ -1,7 +1,7 @@
 //! Prepared statements of a connection: the server's numbers for them, which it may use again, and ours.
 
 use model::StatementId;
-use std::collections::HashMap;
+use std::collections::{HashMap, VecDeque};
 
 /// A prepared statement.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -17,6 +17,10 @@ pub(super) struct Statements {
     known: HashMap<u32, Statement>,
     next: u32,
     last: Option<Statement>,
+    /// The highest number that the server has given.
+    highest: u32,
+    /// Statements whose numbers were not seen, oldest first.
+    unnumbered: VecDeque<Statement>,
 }
 
 impl Statements {
@@ -31,6 +35,30 @@ impl Statements {
         id
     }
 
+    /// The server's answer to the preparation of `id` was not seen.
+    pub fn unanswered(&mut self, id: StatementId) {
+        let known = self.last.filter(|last| last.id == id);
+        let parameters = known.and_then(|last| last.parameters);
+        if self.unnumbered.len() < MAX_UNNUMBERED {
+            self.unnumbered.push_back(Statement { id, parameters });
+        }
+    }
+
+    /// The statement a command names by `number`. Numbers go up: a new one, higher than all that were seen, is that of
+    /// the statement whose number was not seen.
+    pub fn find_or_number(&mut self, number: u32) -> Option<Statement> {
+        let found = self.find(number);
+        if found.is_some() || number <= self.highest || number == LAST_PREPARED {
+            return found;
+        }
+        let statement = self.unnumbered.pop_front()?;
+        self.highest = number;
+        if self.known.len() < MAX_STATEMENTS {
+            self.known.insert(number, statement);
+        }
+        Some(statement)
+    }
+
     /// The server has prepared `id` and calls it `number`.
     pub fn prepared(&mut self, id: StatementId, number: u32, parameters: u16) {
         let statement = Statement {
@@ -40,6 +68,7 @@ impl Statements {
         if self.last.is_some_and(|last| last.id == id) {
             self.last = Some(statement);
         }
+        self.highest = self.highest.max(number);
         if self.known.len() < MAX_STATEMENTS || self.known.contains_key(&number) {
             self.known.insert(number, statement);
         }
@@ -61,6 +90,7 @@ impl Statements {
     /// The session was reset, and its statements with it.
     pub fn forget(&mut self) {
         self.known.clear();
+        self.unnumbered.clear();
         self.last = None;
     }
 }
@@ -112,6 +142,7 @@ fn after_comment(text: &[u8]) -> &[u8] {
 }
 
 const MAX_STATEMENTS: usize = 16_384;
+const MAX_UNNUMBERED: usize = 64;
 const LAST_PREPARED: u32 = u32::MAX;
 
 #[cfg(test)]

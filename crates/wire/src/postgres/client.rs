@@ -51,6 +51,7 @@ impl Session {
             Some(b'p') => self.request(Due::Leg),
             Some(b'd') => match self.copy {
                 Copying::In { .. } => Role::RequestPart,
+                Copying::No if self.doubt => self.copies_already(),
                 Copying::No | Copying::Both => Role::OneWay,
             },
             Some(b'c' | b'f') => self.copy_ends(),
@@ -84,6 +85,14 @@ impl Session {
             return Role::RequestPart;
         }
         self.request(Due::Sync)
+    }
+
+    /// The server's word to begin with the data was lost.
+    fn copies_already(&mut self) -> Role {
+        self.copy = Copying::In {
+            extended: self.owed.front() == Some(Due::Execute),
+        };
+        Role::RequestPart
     }
 
     fn copy_ends(&mut self) -> Role {

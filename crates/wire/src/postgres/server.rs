@@ -84,6 +84,7 @@ impl Session {
         self.answer_with_nothing(unanswered, frame, sink);
         self.phase = Phase::Work;
         self.copy = Copying::No;
+        self.doubt = false;
         if content == Content::Ready(TransactionState::Idle) && self.owed.is_empty() {
             self.prepared.close_portals();
         }

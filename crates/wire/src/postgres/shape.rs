@@ -2,6 +2,8 @@
 
 use crate::framing::{Fault, Plan};
 use crate::reader::Reader;
+use crate::resume::Shape;
+use model::Direction;
 
 /// Largest message longwire believes, in bytes: PostgreSQL itself allocates no more than 1 GiB for one.
 pub const MAXIMUM_MESSAGE: u32 = 1 << 30;
@@ -22,6 +24,8 @@ pub(super) struct Shapes {
     pub(super) started: bool,
     /// The server owes the one-byte answer to a request for encryption.
     pub(super) negotiating: bool,
+    /// The client has asked for encryption.
+    pub(super) encryption_asked: bool,
     /// The client announced compression (KingbaseES): once the server agrees, nothing is readable.
     pub(super) compression_announced: bool,
     /// The server has said something that is not compressed.
@@ -143,6 +147,64 @@ impl Shapes {
         Fault { expected, found }
     }
 }
+
+/// What may stand at the beginning of `bytes`, of which nothing is known but the direction.
+pub(super) fn at(direction: Direction, bytes: &[u8]) -> Shape {
+    let shapes = Shapes::default();
+    let tag = bytes.first().copied().unwrap_or_default();
+    if direction == Direction::ClientToServer && tag == 0 {
+        let Some(header) = bytes.get(..STARTUP_HEADER) else {
+            return Shape::Cut;
+        };
+        return shapes.client(header).map_or(Shape::Wrong, |plan| {
+            Shape::Sure(STARTUP_HEADER + usize::try_from(plan.body).unwrap_or(usize::MAX))
+        });
+    }
+    let (tags, planned) = match direction {
+        Direction::ClientToServer => (
+            CLIENT_TAGS,
+            bytes.get(..TAGGED_HEADER).map(|header| shapes.client(header)),
+        ),
+        Direction::ServerToClient => (
+            SERVER_TAGS,
+            bytes.get(..TAGGED_HEADER).map(|header| shapes.server(header)),
+        ),
+    };
+    let body = match planned {
+        _ if !tags.contains(&tag) => return Shape::Wrong,
+        None => return Shape::Cut,
+        Some(Err(_)) => return Shape::Wrong,
+        Some(Ok(plan)) if plan.body > LIKELY => return Shape::Wrong,
+        Some(Ok(plan)) => usize::try_from(plan.body).unwrap_or(usize::MAX),
+    };
+    let rest = bytes.get(TAGGED_HEADER..).unwrap_or_default();
+    let mut reader = Reader::new(rest);
+    let total = TAGGED_HEADER + body;
+    match (direction, tag) {
+        (Direction::ServerToClient, b'Z') => match rest.first() {
+            None => Shape::Cut,
+            Some(b'I' | b'T' | b'E') => Shape::Sure(total),
+            Some(_) => Shape::Wrong,
+        },
+        (Direction::ServerToClient, b'D') => match reader.u16_be() {
+            None => Shape::Cut,
+            Some(columns) if body >= 2 + usize::from(columns) * 4 => Shape::Likely(total),
+            Some(_) => Shape::Wrong,
+        },
+        (Direction::ClientToServer, b'Q') => match rest.get(..body) {
+            None => Shape::Likely(total),
+            Some([text @ .., 0]) if !text.contains(&0) => Shape::Sure(total),
+            Some(_) => Shape::Wrong,
+        },
+        (Direction::ClientToServer | Direction::ServerToClient, _) => Shape::Likely(total),
+    }
+}
+
+const CLIENT_TAGS: &[u8] = b"QPBDECSHXFdcfp";
+const SERVER_TAGS: &[u8] = b"RSKZTDCEN123ntsIcAGHWdVv";
+
+/// Longest body believed where any byte could be taken for a tag.
+const LIKELY: u64 = 64 << 20;
 
 /// Request for TLS: no version, no parameters.
 pub(super) const SSL_REQUEST: u32 = 80_877_103;

@@ -19,6 +19,7 @@ impl Session {
             Some(SSL_REQUEST | GSSENC_REQUEST) => {
                 self.owed.push(Due::Leg);
                 self.shapes.negotiating = true;
+                self.shapes.encryption_asked = true;
                 self.phase = Phase::Login;
                 sink(message(frame, client, Role::Request, Phase::Tls, Content::Other));
             }

@@ -1,14 +1,16 @@
 //! Finding a lost direction again: where it begins to speak after the other one, or goes on behind bytes that nobody
-//! saw, a message may begin.
+//! saw, a message may begin; behind lost bytes also further on.
 
 use super::{State, Stream};
 use crate::decoder::Sink;
 use crate::framing::Input;
 use crate::protocols::Verdict;
+use crate::resume::Found;
 use crate::stream::MAXIMUM_HELD;
 use model::{Direction, Timestamp};
+use std::time::Duration;
 
-/// The first bytes since a lost direction began to speak, until they tell whether a message begins.
+/// The first bytes since a lost direction began to speak, until they tell where a message begins.
 #[derive(Debug)]
 pub(super) struct Search {
     direction: Direction,
@@ -19,15 +21,27 @@ pub(super) struct Search {
 
 impl Stream {
     /// `direction` begins to speak.
-    pub(super) fn turn(&mut self, direction: Direction, sink: &mut Sink<'_>) {
-        self.search_failed(sink);
-        if let State::Decoding(decoder) = &mut self.state
-            && direction == Direction::ClientToServer
-            && self.opaque != [false; 2]
-        {
-            decoder.forget_owed();
+    pub(super) fn turn(&mut self, direction: Direction, at: Timestamp, sink: &mut Sink<'_>) {
+        self.conclude_search(sink);
+        if direction == Direction::ClientToServer {
+            self.forget_what_was_owed(at);
         }
         self.seek(direction);
+    }
+
+    /// The client goes on: when it has waited for all it was owed, what the decoder still expects was lost.
+    fn forget_what_was_owed(&mut self, at: Timestamp) {
+        let paused = at.since(self.last[Direction::ServerToClient.index()]) >= PAUSE;
+        let State::Decoding(decoder) = &mut self.state else {
+            return;
+        };
+        let lost = self.doubt || self.opaque != [false; 2];
+        if !lost {
+            self.pipelines |= decoder.owes();
+        } else if !self.pipelines || paused || self.opaque != [false; 2] {
+            decoder.forget_owed();
+            self.doubt = false;
+        }
     }
 
     /// Where `direction` goes on, a message may begin: looks for it, if the direction was lost.
@@ -42,32 +56,84 @@ impl Stream {
     }
 
     /// More of what a lost direction says.
-    pub(super) fn search(&mut self, direction: Direction, input: Input<'_>, sink: &mut Sink<'_>) {
-        let (Some(row), Some(search)) = (self.row, &mut self.search) else {
-            return self.pass(direction, input, sink);
-        };
-        let before = search.bytes.len();
-        let room = MAXIMUM_HELD.saturating_sub(before);
-        let part = input.bytes().get(..room).unwrap_or(input.bytes());
-        search.bytes.extend_from_slice(part);
-        let verdict = (row.recognise)(direction, &search.bytes);
-        let full = part.len() < input.bytes().len() || input.unseen_count() > 0;
-        if verdict == Verdict::More && !full {
-            search.joins(input);
-            return;
-        }
-        search.bytes.truncate(before);
-        let found = matches!(verdict, Verdict::Certain | Verdict::Plausible) && self.restart(direction);
-        if !found {
-            self.search_failed(sink);
-            return self.pass(direction, input, sink);
-        }
-        if let Some(search) = self.search.take() {
-            for (at, bytes) in search.pieces() {
-                self.take(direction, Input::seen(at, bytes), sink);
+    pub(super) fn search(&mut self, direction: Direction, mut input: Input<'_>, sink: &mut Sink<'_>) {
+        while self.search.is_some() && !input.bytes().is_empty() {
+            let Some(search) = &mut self.search else { break };
+            let room = MAXIMUM_HELD.saturating_sub(search.bytes.len());
+            search.add(input.at(), input.take(room));
+            let is_full = search.bytes.len() == MAXIMUM_HELD;
+            self.look(is_full, sink);
+            if is_full && self.search.is_none() {
+                self.seek(direction);
             }
         }
-        self.take(direction, input, sink);
+        if input.unseen_count() > 0 {
+            self.conclude_search(sink);
+        }
+        if !input.is_empty() {
+            self.go_on(direction, input, sink);
+        }
+    }
+
+    /// Decodes `input`, unless the direction is lost.
+    fn go_on(&mut self, direction: Direction, input: Input<'_>, sink: &mut Sink<'_>) {
+        if self.opaque[direction.index()] {
+            self.pass(direction, input, sink);
+        } else {
+            self.decode(direction, input, sink);
+        }
+    }
+
+    /// No more bytes come before the other side speaks: what was held back has to do.
+    pub(super) fn conclude_search(&mut self, sink: &mut Sink<'_>) {
+        self.look(true, sink);
+    }
+
+    /// Looks for a message in what was held back. `whole` says that no more comes.
+    fn look(&mut self, whole: bool, sink: &mut Sink<'_>) {
+        let Some(search) = &self.search else { return };
+        let found = self.place(search, whole);
+        if found == Found::More && !whole {
+            return;
+        }
+        let Some(search) = self.search.take() else { return };
+        let from = match found {
+            Found::At(from) if self.restart(search.direction) => from,
+            Found::At(_) | Found::More | Found::Nowhere => search.bytes.len(),
+        };
+        self.hand_over(&search, from, sink);
+    }
+
+    fn place(&self, search: &Search, whole: bool) -> Found {
+        let (Some(row), State::Decoding(decoder)) = (self.row, &self.state) else {
+            return Found::Nowhere;
+        };
+        if search.bytes.is_empty() {
+            return Found::More;
+        }
+        if let Some(found) = decoder.find(search.direction, &search.bytes, whole) {
+            return found;
+        }
+        match (row.recognise)(search.direction, &search.bytes) {
+            Verdict::Certain | Verdict::Plausible => Found::At(0),
+            Verdict::More => Found::More,
+            Verdict::Never => Found::Nowhere,
+        }
+    }
+
+    /// What was held back is opaque up to `from`, and decoded behind it.
+    fn hand_over(&mut self, search: &Search, from: usize, sink: &mut Sink<'_>) {
+        let mut opaque = from;
+        for (at, bytes) in search.pieces() {
+            let (before, behind) = bytes.split_at(opaque.min(bytes.len()));
+            opaque -= before.len();
+            if !before.is_empty() {
+                self.pass(search.direction, Input::seen(at, before), sink);
+            }
+            if !behind.is_empty() {
+                self.go_on(search.direction, Input::seen(at, behind), sink);
+            }
+        }
     }
 
     fn restart(&mut self, direction: Direction) -> bool {
@@ -84,23 +150,14 @@ impl Stream {
         }
         true
     }
-
-    /// No message begins there: what was held back is opaque too.
-    pub(super) fn search_failed(&mut self, sink: &mut Sink<'_>) {
-        if let Some(search) = self.search.take() {
-            let lane = search.direction.index();
-            let began = search.pieces.first().map_or(self.last[lane], |piece| piece.0);
-            self.given[lane] = self.given[lane].saturating_add(search.bytes.len() as u64);
-            self.hand_out_opaque(search.direction, began, self.last[lane], sink);
-        }
-    }
 }
 
 impl Search {
-    fn joins(&mut self, input: Input<'_>) {
+    fn add(&mut self, at: Timestamp, bytes: &[u8]) {
+        self.bytes.extend_from_slice(bytes);
         match self.pieces.last_mut() {
-            Some((at, length)) if *at == input.at() => *length += input.bytes().len(),
-            _ => self.pieces.push((input.at(), input.bytes().len())),
+            Some((last, length)) if *last == at => *length += bytes.len(),
+            _ => self.pieces.push((at, bytes.len())),
         }
     }
 
@@ -113,3 +170,6 @@ impl Search {
         })
     }
 }
+
+/// A client with several requests under way that says nothing for so long after its server has waited for all of them.
+const PAUSE: Duration = Duration::from_millis(1);

@@ -8,6 +8,7 @@ use super::tokens::{Done, Token, Tokens};
 use super::{HEADER, LAST_PACKET, PRELOGIN, RESPONSE, kind};
 use crate::decoder::{DecodeError, Decoder, Sink};
 use crate::framing::{Fault, Frame, Framer, Input, Plan};
+use crate::resume::{Found, Shape, find};
 use model::{Content, Direction, Message, Phase, Protocol, Role, StatementId, Timestamp, TransactionState};
 use std::collections::{HashMap, VecDeque};
 
@@ -118,11 +119,30 @@ impl Decoder for TdsDecoder {
         true
     }
 
+    fn find(&self, direction: Direction, bytes: &[u8], whole: bool) -> Option<Found> {
+        Some(find(bytes, whole, |bytes, _| match bytes.get(..HEADER) {
+            None => Shape::Cut,
+            Some(header) => match plan(direction, header) {
+                Ok(plan) if header.get(7) == Some(&0) && header.get(1) <= Some(&HIGHEST_STATUS) => {
+                    Shape::Sure(HEADER + usize::try_from(plan.body).unwrap_or(usize::MAX))
+                }
+                Ok(_) | Err(_) => Shape::Wrong,
+            },
+        }))
+    }
+
+    fn owes(&self) -> bool {
+        !self.session.owed.is_empty()
+    }
+
     fn forget_owed(&mut self) {
         self.session.owed.clear();
         self.session.stops = false;
     }
 }
+
+/// Of a header's second byte: all bits that mean something.
+const HIGHEST_STATUS: u8 = 0x1f;
 
 fn plan(direction: Direction, header: &[u8]) -> Result<Plan, Fault> {
     let &[kind, _, high, low, ..] = header else {

@@ -5,6 +5,7 @@ use super::session::{Packet, Session};
 use super::signature::MAXIMUM_PACKET;
 use crate::decoder::{DecodeError, Decoder, Sink};
 use crate::framing::{Fault, Framer, Input, Plan};
+use crate::resume::{Found, Shape, find};
 use model::{Direction, Timestamp};
 
 /// Decodes one Oracle Net connection, from its beginning or from the middle.
@@ -125,6 +126,23 @@ impl Decoder for TnsDecoder {
         }
         self.framers[direction.index()] = framer(direction);
         true
+    }
+
+    fn find(&self, _: Direction, bytes: &[u8], whole: bool) -> Option<Found> {
+        let long = self.session.has_long_lengths();
+        Some(find(bytes, whole, |bytes, _| match bytes.get(..HEADER) {
+            None => Shape::Cut,
+            Some(header) => match plan(header, long) {
+                Ok(plan) if header.get(6..) == Some(&[0, 0]) => {
+                    Shape::Sure(HEADER + usize::try_from(plan.body).unwrap_or(usize::MAX))
+                }
+                Ok(_) | Err(_) => Shape::Wrong,
+            },
+        }))
+    }
+
+    fn owes(&self) -> bool {
+        self.session.owes()
     }
 
     fn forget_owed(&mut self) {

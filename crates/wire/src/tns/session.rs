@@ -103,6 +103,11 @@ impl Session {
         }
     }
 
+    /// Whether a reply is owed that nothing was seen of.
+    pub(super) fn owes(&self) -> bool {
+        self.owed.len() > usize::from(self.reply.packets > 0)
+    }
+
     pub(super) fn forget_owed(&mut self) {
         self.owed.clear();
         self.paused = false;

@@ -1,0 +1,72 @@
+//! Behind bytes that were not captured: where a command or a reply begins. Sequence numbers tell: a command has 0, its reply begins
+//! with 1, and what goes on has the next one.
+
+use super::signature::is_plausible_command;
+use crate::reader::Reader;
+use crate::resume::{Found, Shape, find};
+use model::Direction;
+
+/// The first place where a command, or a reply, begins.
+pub(super) fn find_frame(direction: Direction, bytes: &[u8], whole: bool) -> Found {
+    find(bytes, whole, |bytes, before| {
+        let mut reader = Reader::new(bytes);
+        let (Some(length), Some(sequence)) = (reader.u24_le(), reader.u8()) else {
+            return Shape::Cut;
+        };
+        let next = before
+            .and_then(|before| before.get(3))
+            .map(|last| last.wrapping_add(1));
+        let begins = match (direction, sequence) {
+            (Direction::ClientToServer, 0) => is_plausible_command(reader.rest(), u64::from(length)),
+            (Direction::ServerToClient, 1) => begins_reply(length, reader.rest().first().copied()),
+            (Direction::ClientToServer | Direction::ServerToClient, _) => false,
+        };
+        match begins || next == Some(sequence) {
+            true => Shape::Likely(4 + length as usize),
+            false => Shape::Wrong,
+        }
+    })
+}
+
+/// The same among the blocks of the compressed protocol.
+pub(super) fn find_block(direction: Direction, bytes: &[u8], whole: bool) -> Found {
+    find(bytes, whole, |bytes, before| {
+        let mut reader = Reader::new(bytes);
+        let (Some(length), Some(sequence), Some(claimed)) = (reader.u24_le(), reader.u8(), reader.u24_le())
+        else {
+            return Shape::Cut;
+        };
+        let next = before
+            .and_then(|before| before.get(3))
+            .map(|last| last.wrapping_add(1));
+        let first = match direction {
+            Direction::ClientToServer => 0,
+            Direction::ServerToClient => 1,
+        };
+        let follows = sequence == first || next == Some(sequence);
+        let total = 7 + length as usize;
+        match (claimed, reader.rest().first()) {
+            _ if !follows || length == 0 => Shape::Wrong,
+            (_, None) => Shape::Cut,
+            (0, Some(_)) => Shape::Likely(total),
+            (1.., Some(&(ZLIB | ZSTD))) => Shape::Sure(total),
+            (1.., Some(_)) => Shape::Wrong,
+        }
+    })
+}
+
+/// Whether a reply's first message can be this long and begin so: OK, an error, an EOF, LOCAL INFILE, or a column count.
+fn begins_reply(length: u32, first: Option<u8>) -> bool {
+    match first {
+        None => false,
+        Some(0x00) => length >= 7,
+        Some(0xff) => length >= 3,
+        Some(0xfe) => length < 9,
+        Some(0xfb) => true,
+        Some(_) => length <= 9,
+    }
+}
+
+/// First byte of a zlib stream with the usual window, and of a Zstandard frame.
+const ZLIB: u8 = 0x78;
+const ZSTD: u8 = 0x28;
