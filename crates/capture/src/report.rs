@@ -48,6 +48,8 @@ pub struct FileFacts {
     pub first_at: Option<Timestamp>,
     /// When its last one passed.
     pub last_at: Option<Timestamp>,
+    /// What is missing of it as a file: it was cut short, or is damaged. Empty when it is whole. Also among the warnings.
+    pub faults: Vec<String>,
 }
 
 /// Sums up a run.
@@ -57,13 +59,20 @@ pub(crate) fn conclude(readers: &mut [Reader<'_>], flows: &Flows<'_>, lost_fragm
         ..Report::default()
     };
     for (reader, foreign) in readers.iter_mut().zip(flows.foreign()) {
-        let facts = facts(reader);
+        let mut facts = facts(reader);
+        let fault = reader.take_fault();
+        facts.faults = byte_warnings(reader, fault);
+        let texts = facts
+            .faults
+            .iter()
+            .cloned()
+            .chain(frame_warnings(reader, *foreign));
+        report.warnings.extend(texts.map(|text| Warning { text }));
         report.packets += facts.packets;
         report.wire_bytes += facts.wire_bytes;
         report.first_at = [report.first_at, facts.first_at].into_iter().flatten().min();
         report.last_at = report.last_at.max(facts.last_at);
         report.files.push(facts);
-        report.warnings.extend(source_warnings(reader, *foreign));
     }
     report.warnings.extend(connection_warnings(flows, lost_fragments));
     report
@@ -84,16 +93,8 @@ fn facts(reader: &Reader<'_>) -> FileFacts {
         tcp_packets: reader.tally.tcp,
         first_at: reader.tally.first_at,
         last_at: reader.tally.last_at,
+        faults: Vec::new(),
     }
-}
-
-fn source_warnings(reader: &mut Reader<'_>, foreign: u64) -> Vec<Warning> {
-    let fault = reader.take_fault();
-    let reader = &*reader;
-    let texts = byte_warnings(reader, fault)
-        .into_iter()
-        .chain(frame_warnings(reader, foreign));
-    texts.map(|text| Warning { text }).collect()
 }
 
 /// What is wrong with the file as a file.

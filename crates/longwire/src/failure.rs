@@ -1,6 +1,7 @@
 //! How a command that could not run says so: one line, and what to do next when that is known.
 
 use crate::advise::outcome::AdviseError;
+use report::text::escape::message;
 use std::io::{self, Write};
 use std::process::ExitCode;
 
@@ -12,14 +13,15 @@ pub fn report(error: &anyhow::Error) -> ExitCode {
         return ExitCode::SUCCESS;
     }
     let mut stderr = io::stderr().lock();
-    let _ = writeln!(stderr, "longwire: {error:#}");
+    let _ = writeln!(stderr, "longwire: {}", message(&format!("{error:#}")));
     if let Some(hint) = hint(error) {
-        let _ = writeln!(stderr, "hint: {hint}");
+        let _ = writeln!(stderr, "hint: {}", message(&hint));
     }
     ExitCode::from(2)
 }
 
-fn is_broken_pipe(error: &anyhow::Error) -> bool {
+/// Whether it is that whoever read our output has left.
+pub fn is_broken_pipe(error: &anyhow::Error) -> bool {
     error.chain().any(|cause| {
         cause
             .downcast_ref::<io::Error>()

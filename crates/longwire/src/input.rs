@@ -18,10 +18,20 @@ use std::sync::mpsc;
 pub struct Input {
     /// What is missing, what was assumed.
     pub warnings: Vec<Warning>,
+    /// Why files hold less than was seen: one was cut short or damaged. Empty when all are whole.
+    pub faults: Vec<String>,
     /// Packets of all captures; absent when there was none.
     pub packets: Option<u64>,
     /// What was compressed of the captures; absent where that was not asked, or there was none.
     pub squeezed: Option<Squeezed>,
+}
+
+impl Input {
+    /// Tells that something is missing of what was seen.
+    fn damaged(&mut self, text: String) {
+        self.faults.push(text.clone());
+        self.warnings.push(Warning { text });
+    }
 }
 
 /// How captures are read.
@@ -115,6 +125,9 @@ fn decode(
         let report = capture::read(captures, &mut observer)?;
         input.squeezed = observer.finish()?;
         input.warnings.extend(report.warnings);
+        input
+            .faults
+            .extend(report.files.into_iter().flat_map(|file| file.faults));
         input.packets = Some(report.packets);
     }
     for (name, reader) in recordings {
@@ -227,9 +240,10 @@ fn recording(
         *next_id = (*next_id).max(id.0.saturating_add(1));
         id
     };
-    let records = RecordReader::new(reader).with_context(|| format!("could not read {name}"))?;
+    let mut records = RecordReader::new(reader).with_context(|| format!("could not read {name}"))?;
     let (mut seen, mut exchanges, mut told) = (0_u64, 0_u64, 0_u64);
-    for record in records {
+    let (mut totals, faults) = (None, input.faults.len());
+    while let Some(record) = records.next() {
         let record = match record {
             Ok(record) => record,
             Err(fault) if seen == 0 => {
@@ -238,8 +252,9 @@ fn recording(
                 );
             }
             Err(fault) => {
-                let text = format!("{name} is damaged, what comes before is reported: {fault}");
-                input.warnings.push(Warning { text });
+                input.damaged(format!(
+                    "{name} is damaged, what comes before is reported: {fault}"
+                ));
                 break;
             }
         };
@@ -281,18 +296,27 @@ fn recording(
                 outcome.id = renumber(outcome.id);
                 facts(Fact::Closed(outcome));
             }
-            Record::Warning(warning) => input.warnings.push(Warning {
-                text: format!("{name}: {}", warning.text),
-            }),
-            Record::Conditions(_) | Record::Summary(_) | Record::Other { .. } => {}
+            Record::Warning(warning) => {
+                let text = format!("{name}: {}", warning.text);
+                match records.is_cut() {
+                    true => input.damaged(text),
+                    false => input.warnings.push(Warning { text }),
+                }
+            }
+            Record::Summary(summary) => totals = Some(summary),
+            Record::Conditions(_) | Record::Other { .. } => {}
         }
     }
+    if totals.is_none() && input.faults.len() == faults {
+        input.damaged(format!(
+            "{name} has no summary at its end: the run that wrote it, or its copy, was cut short; what came before is reported"
+        ));
+    }
     if exchanges < told {
-        let text = format!(
+        input.damaged(format!(
             "{name} holds {exchanges} of {told} exchanges: operations and statements are those of the exchanges it \
              holds; write it with --exchanges, or with `watch -o`"
-        );
-        input.warnings.push(Warning { text });
+        ));
     }
     Ok(())
 }

@@ -16,6 +16,7 @@ pub mod output;
 pub mod page;
 pub mod password;
 pub mod pipeline;
+pub mod private_file;
 pub mod split;
 pub mod tune;
 pub mod verify;

@@ -51,11 +51,24 @@ pub fn style() -> Style {
     style
 }
 
-/// Writes a finished view to stdout.
+/// Writes a finished view to stdout: whatever it shows, a terminal or a CI obeys none of it.
 ///
 /// # Errors
 /// When stdout does not take it.
 pub fn print(text: &str) -> io::Result<()> {
+    let text = report::text::escape::inert(text);
+    write(if text.is_empty() { "\n" } else { &text })
+}
+
+/// Writes lines to stdout as they are: those that a CI is to obey.
+///
+/// # Errors
+/// When stdout does not take it.
+pub fn print_commands(text: &str) -> io::Result<()> {
+    if text.is_empty() { Ok(()) } else { write(text) }
+}
+
+fn write(text: &str) -> io::Result<()> {
     let mut stdout = io::stdout().lock();
     stdout.write_all(text.as_bytes())?;
     if !text.ends_with('\n') {
@@ -119,7 +132,7 @@ pub fn survive_file_limit() -> Result<()> {
 
 /// Writes a sentence on how this run goes to stderr.
 pub fn note(text: &str) {
-    let text = report::text::escape::printable(text);
+    let text = report::text::escape::message(text);
     let _ = writeln!(io::stderr().lock(), "longwire: {text}");
 }
 

@@ -9,13 +9,14 @@ mod samples;
 pub use samples::Samples;
 
 use crate::pipeline::moved::Moved;
+use crate::private_file;
 use anyhow::{Context, Result};
 use model::{Advice, Conditions, LinkOutcome, Warning};
 use predict::{Computing, Target, WakeUp};
 use report::ReadOutcome;
 use report::html::{Grid, Page};
 use report::text::TuneReport;
-use std::fs::{File, OpenOptions};
+use std::fs::File;
 use std::io::{self, Seek, Write};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
@@ -54,8 +55,7 @@ impl PageFile {
     /// # Errors
     /// When it cannot be created or written.
     pub fn create(path: &Path) -> Result<Self> {
-        let mut options = OpenOptions::new();
-        let file = options.write(true).create(true).truncate(false).open(path);
+        let file = private_file::open(path);
         Ok(Self {
             path: path.to_owned(),
             file: file.with_context(|| format!("could not create the page {}", path.display()))?,
@@ -142,7 +142,7 @@ impl PageFile {
 }
 
 fn tell(path: &Path) {
-    writeln!(io::stderr().lock(), "longwire: the page is in {}", path.display()).ok();
+    crate::output::note(&format!("the page is in {}", path.display()));
 }
 
 /// Round trips at which a page tells the price of all operations, not of samples.

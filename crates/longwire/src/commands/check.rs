@@ -3,12 +3,13 @@
 use crate::check::budget::{Budget, Limit};
 use crate::check::file;
 use crate::check::judge::{self, Figures};
+use crate::failure;
 use crate::input::{self, Reading};
 use crate::output::{self, Status};
 use crate::pipeline::tally::{Tally, Wanted};
 use analysis::findings::Distances;
 use analysis::operations::rule::Rule;
-use anyhow::{Context, Result, ensure};
+use anyhow::{Context, Result, bail, ensure};
 use clap::Args as ClapArgs;
 use link::LinkDescription;
 use model::{Summary, Warning};
@@ -84,7 +85,11 @@ pub fn run(args: &Args) -> Result<Status> {
         std::fs::write(path, report::text::junit_view(&report))
             .with_context(|| format!("could not write {}", path.display()))?;
     }
-    tell(args, &report)?;
+    match tell(args, &report) {
+        // Whoever read the output has left: the answer is the same.
+        Err(error) if failure::is_broken_pipe(&error) => {}
+        told => told?,
+    }
     Ok(match report.broken().next() {
         Some(_) => Status::Negative,
         None => Status::Done,
@@ -161,6 +166,9 @@ fn read(files: &[PathBuf], rule: Rule, links: &[LinkDescription]) -> Result<Read
     };
     let mut tally = Tally::new(&wanted, input::conditions(files))?;
     let input = input::read(files, Reading::default(), &mut |fact| tally.fact(fact))?;
+    if let Some(fault) = input.faults.first() {
+        bail!("nothing can be checked: {fault}");
+    }
     let (outcome, _) = tally.finish(input.warnings, input.packets)?;
     Ok(outcome)
 }
@@ -193,11 +201,11 @@ fn judged(
 
 fn tell(args: &Args, report: &CheckReport) -> Result<()> {
     if !args.json {
-        let mut text = report::text::check_view(report, &output::style());
+        output::print(&report::text::check_view(report, &output::style()))?;
         if args.github {
-            text.push_str(&report::text::github_view(report));
+            output::print_commands(&report::text::github_view(report))?;
         }
-        return Ok(output::print(&text)?);
+        return Ok(());
     }
     output::warn(&report.warnings);
     let mut records = JsonWriter::new(io::stdout().lock());

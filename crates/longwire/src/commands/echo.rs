@@ -220,6 +220,7 @@ fn plans(args: &Args) -> Result<Vec<Plan>> {
 fn progress(text: &str) {
     let mut stderr = io::stderr().lock();
     if stderr.is_terminal() {
+        let text = report::text::escape::printable(text);
         let _ = write!(stderr, "\r\x1b[K{text}");
         let _ = stderr.flush();
     }

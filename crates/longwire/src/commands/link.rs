@@ -3,6 +3,7 @@
 mod shell;
 
 use crate::output::{self, Status};
+use crate::private_file;
 use anyhow::{Context, Result};
 use clap::Args as ClapArgs;
 use link::LinkDescription;
@@ -10,7 +11,6 @@ use live::{Entered, Forward, HostId, LinkId, Network, Sandbox};
 use model::{LinkOutcome, Summary};
 use report::JsonWriter;
 use std::ffi::OsString;
-use std::fs::File;
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -137,10 +137,7 @@ fn could_not_start(command: &Command, error: &io::Error) -> Status {
         io::ErrorKind::NotFound => (127, "no such program".to_owned()),
         _ => (126, error.to_string()),
     };
-    let _ = writeln!(
-        io::stderr().lock(),
-        "longwire: could not start {program}: {reason}"
-    );
+    output::note(&format!("could not start {program}: {reason}"));
     Status::Child(status)
 }
 
@@ -162,7 +159,7 @@ fn records(path: &Path) -> Result<Records> {
     let out: Box<dyn Write> = if path == Path::new("-") {
         Box::new(io::stdout())
     } else {
-        Box::new(File::create(path).with_context(|| format!("could not write {}", path.display()))?)
+        Box::new(private_file::create(path).with_context(|| format!("could not write {}", path.display()))?)
     };
     Ok(JsonWriter::new(out))
 }

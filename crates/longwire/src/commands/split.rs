@@ -102,6 +102,7 @@ fn tell(args: &Args, bench: &Bench, report: &SplitReport, began: Instant) -> Res
 fn progress(text: &str) {
     let mut stderr = io::stderr().lock();
     if stderr.is_terminal() {
+        let text = report::text::escape::printable(text);
         let _ = write!(stderr, "\r\x1b[K{text}");
         let _ = stderr.flush();
     }

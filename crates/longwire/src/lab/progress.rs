@@ -1,7 +1,7 @@
 //! How far a lab's run is: a bar with the time left on a terminal, a line for each point elsewhere. On stderr.
 
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
-use std::io::{self, IsTerminal, Write};
+use std::io::{self, IsTerminal};
 use std::sync::Mutex;
 use std::time::{Duration, Instant};
 
@@ -84,6 +84,7 @@ impl Progress {
         let now = left.now.map_or(Duration::ZERO, |(begun, expected)| {
             expected.saturating_sub(begun.elapsed())
         });
+        let what = report::text::escape::printable(what);
         bar.set_message(format!("{what}, {} left", minutes(left.waiting + now)));
     }
 
@@ -121,8 +122,7 @@ impl Default for Progress {
 }
 
 fn line(text: &str) {
-    // Whoever closed stderr does not want to know.
-    let _ = writeln!(io::stderr().lock(), "longwire: {text}");
+    crate::output::note(text);
 }
 
 /// `12 s`, `3 min 20 s`: what is left is not known better.

@@ -2,6 +2,7 @@
 
 use super::observed::Addresses;
 use super::own_directory;
+use crate::private_file;
 use anyhow::{Context, Result, bail};
 use model::{
     BitRate, ByteCount, Distribution, DistributionBuilder, LinkDirectionOutcome, LinkOutcome, Measured,
@@ -264,7 +265,7 @@ fn save(path: &Path, identity: &str, kept: &Kept) -> Result<()> {
     let text = serde_json::to_string_pretty(&stored).context("could not put a point into JSON")?;
     let beside = path.with_extension("partial");
     let write = || {
-        let mut file = File::create(&beside)?;
+        let mut file = private_file::create(&beside)?;
         file.write_all(text.as_bytes())?;
         file.sync_all()?;
         fs::rename(&beside, path)

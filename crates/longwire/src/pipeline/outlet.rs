@@ -80,7 +80,7 @@ impl Outlet {
             let path = path.to_owned();
             return Self::start(move || OpenOptions::new().write(true).open(path));
         }
-        let file = File::create(path)?;
+        let file = crate::private_file::create(path)?;
         Self::start(move || Ok(file))
     }
 

@@ -6,6 +6,7 @@ use super::outlet::Outlet;
 use super::sink::Sink;
 use crate::delivery::Delivery;
 use crate::page::Samples;
+use crate::private_file;
 use analysis::fact::Fact;
 use analysis::findings::{Distances, Findings, Found};
 use analysis::operations::rule::Rule;
@@ -144,7 +145,7 @@ impl Tally {
         };
         let sink = match &outlet {
             Some(outlet) => Sink::Outlet(outlet.clone()),
-            None => Sink::File(File::create(path).with_context(not_created)?),
+            None => Sink::File(private_file::create(path).with_context(not_created)?),
         };
         match (RecordingWriter::new(sink, &self.conditions), &self.outlets.delivery) {
             (Ok(writer), _) => self.recording = Some(Recording { writer, outlet }),

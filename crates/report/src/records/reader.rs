@@ -76,6 +76,7 @@ pub struct RecordReader<R: BufRead> {
     number: u64,
     shared: Interner,
     done: bool,
+    cut: bool,
 }
 
 impl<R: BufRead> RecordReader<R> {
@@ -90,7 +91,13 @@ impl<R: BufRead> RecordReader<R> {
             number: 0,
             shared: Interner::default(),
             done: false,
+            cut: false,
         })
+    }
+
+    /// Whether the stream ended in the middle of a record.
+    pub fn is_cut(&self) -> bool {
+        self.cut
     }
 
     fn next_record(&mut self) -> Option<Result<Record, RecordError>> {
@@ -130,7 +137,8 @@ impl<R: BufRead> RecordReader<R> {
         }
     }
 
-    fn cut_short(&self) -> Record {
+    fn cut_short(&mut self) -> Record {
+        self.cut = true;
         let text = format!(
             "the records end in the middle, after line {}: the run that wrote them, or its copy, was cut short; \
              what came before is complete",

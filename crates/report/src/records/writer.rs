@@ -19,6 +19,7 @@ use super::sample::SampleRecord;
 use super::split::{ElsewhereRecord, SplitRecord};
 use super::tune::{RecommendationRecord, TunedRecord};
 use super::tunnel::{NoticeRecord, TunnelRecord, TunnelWayRecord};
+use crate::text::escape::{begins_a_command, is_dangerous};
 use crate::text::{
     CheckReport, LabOutcome, LabPoint, LabSlope, LoadInterval, LoadReport, ProgramReport, TuneReport,
 };
@@ -29,6 +30,8 @@ use model::{
     TunnelTotals, Warning,
 };
 use serde::Serialize;
+use serde_json::Serializer;
+use serde_json::ser::Formatter;
 use std::io::{self, BufWriter, Write};
 
 /// Writes records, one JSON object a line. Buffered: what must be seen now needs [`JsonWriter::flush`].
@@ -395,8 +398,32 @@ impl<W: Write> JsonWriter<W> {
     }
 
     fn write(&mut self, record: &impl Serialize) -> io::Result<()> {
-        serde_json::to_writer(&mut self.out, record)?;
+        record.serialize(&mut Serializer::with_formatter(&mut self.out, Inert))?;
         self.out.write_all(b"\n")
+    }
+}
+
+/// JSON without line breaks in which a terminal finds nothing to obey: what JSON itself does not escape of it (controls from
+/// U+007F on, bidirectional and invisible characters) and what a CI obeys (`##[`) is written as `\u....`, which any reader reads as the same text.
+struct Inert;
+
+impl Formatter for Inert {
+    fn write_string_fragment<W: Write + ?Sized>(&mut self, out: &mut W, fragment: &str) -> io::Result<()> {
+        if fragment.bytes().all(|byte| byte < 0x7f) && !fragment.contains("##") {
+            return out.write_all(fragment.as_bytes());
+        }
+        for (at, character) in fragment.char_indices() {
+            let (before, rest) = fragment.split_at(at);
+            let is_command = before.ends_with('#') && begins_a_command(rest);
+            if is_command || is_dangerous(character) {
+                for unit in character.encode_utf16(&mut [0; 2]) {
+                    write!(out, "\\u{unit:04x}")?;
+                }
+            } else {
+                out.write_all(character.encode_utf8(&mut [0; 4]).as_bytes())?;
+            }
+        }
+        Ok(())
     }
 }
 

@@ -19,6 +19,73 @@ pub fn printable(text: &str) -> Cow<'_, str> {
     Cow::Owned(shown)
 }
 
+/// A finished view as it may reach a terminal or the log of a CI: its lines and the colours of [`super::style`] stay.
+///
+/// 1. Whatever else a terminal could obey is escaped, should a text have come past [`printable`].
+/// 2. A CI obeys lines of its log: GitHub's runner those that begin with `::` behind blanks (`::error::`, `::add-mask::`) and any
+///    with `##[command]` in it; Azure and TeamCity the latter with a word (`##vso[`, `##teamcity[`). The second of such
+///    two characters is escaped.
+pub fn inert(view: &str) -> String {
+    let mut shown = String::with_capacity(view.len() + 16);
+    for line in view.split_inclusive('\n') {
+        inert_line(line, &mut shown);
+    }
+    shown
+}
+
+fn inert_line(line: &str, shown: &mut String) {
+    let (line, end) = line.strip_suffix('\n').map_or((line, ""), |line| (line, "\n"));
+    let begin = shown.len();
+    let mut rest = line;
+    while let Some(character) = rest.chars().next() {
+        let colour = colour_length(rest);
+        let taken = if colour > 0 { colour } else { character.len_utf8() };
+        let is_command = match character {
+            ':' => shown[begin..].trim_start() == ":",
+            '#' => shown.ends_with('#') && begins_a_command(rest),
+            _ => false,
+        };
+        if is_command || (colour == 0 && is_dangerous(character)) {
+            shown.extend(character.escape_unicode());
+        } else {
+            shown.push_str(&rest[..taken]);
+        }
+        rest = &rest[taken..];
+    }
+    shown.push_str(end);
+}
+
+/// Whether `rest`, behind a `#`, makes a command of it: another one, letters if any, and a bracket.
+pub(crate) fn begins_a_command(rest: &str) -> bool {
+    rest.strip_prefix('#').is_some_and(|rest| {
+        rest.trim_start_matches(|letter: char| letter.is_ascii_alphanumeric())
+            .starts_with('[')
+    })
+}
+
+/// Length of the colour that `text` begins with: `ESC [ digits m`; 0 when it begins with none.
+fn colour_length(text: &str) -> usize {
+    let Some(code) = text.strip_prefix("\u{1b}[") else {
+        return 0;
+    };
+    let digits = code.bytes().take_while(u8::is_ascii_digit).count();
+    match code.as_bytes().get(digits) {
+        Some(b'm') => 2 + digits + 1,
+        _ => 0,
+    }
+}
+
+/// An error for a terminal: in further lines (the end of a server's log) each is marked, so that none passes for one of ours.
+pub fn message(error: &str) -> String {
+    let mut lines = error.trim_end().split('\n');
+    let mut shown = inert(&printable(lines.next().unwrap_or_default()));
+    for line in lines {
+        shown.push_str("\n  | ");
+        shown.push_str(&inert(&printable(line)));
+    }
+    shown
+}
+
 /// Columns that `text` takes on a terminal: two for East Asian wide characters and emoji, none for combining marks.
 pub fn columns(text: &str) -> usize {
     text.chars().map(columns_of).sum()
@@ -66,7 +133,8 @@ pub fn cut_front(text: &str, width: usize) -> Cow<'_, str> {
     ))
 }
 
-fn is_dangerous(character: char) -> bool {
+/// Whether a terminal could obey it, or show others elsewhere because of it.
+pub(crate) fn is_dangerous(character: char) -> bool {
     character.is_control()
         || matches!(
             character,
@@ -115,6 +183,28 @@ mod tests {
         assert_eq!(printable("\u{9b}31m\u{7f}"), "\\u{9b}31m\\u{7f}");
         assert_eq!(printable("a\u{202e}b\u{200b}c"), "a\\u{202e}b\\u{200b}c");
         assert!(matches!(printable("größe 表 = ?"), Cow::Borrowed("größe 表 = ?")));
+    }
+
+    #[test]
+    fn no_line_of_a_view_is_a_command_of_a_terminal_or_a_ci() {
+        let view = "\u{1b}[1mread\u{1b}[0m ::x\n  ::error::a\u{1b}[2Jb\n::add-mask::c\r\n\u{a0}##[group]d ##vso[x] ##temp\n";
+        assert_eq!(
+            inert(view),
+            "\u{1b}[1mread\u{1b}[0m ::x\n  :\\u{3a}error::a\\u{1b}[2Jb\n:\\u{3a}add-mask::c\\u{d}\n\u{a0}#\\u{23}[group]d \
+             #\\u{23}vso[x] ##temp\n"
+        );
+        assert_eq!(
+            inert("\u{1b}[1m::error::x\u{1b}[0m"),
+            "\u{1b}[1m::error::x\u{1b}[0m"
+        );
+    }
+
+    #[test]
+    fn an_error_of_a_server_forges_no_line() {
+        assert_eq!(
+            message("refused: no\nlongwire: all is well\r\n::error::x\n"),
+            "refused: no\n  | longwire: all is well\\r\n  | :\\u{3a}error::x"
+        );
     }
 
     #[test]

@@ -1,5 +1,6 @@
 //! A lab's outcome: measured beside predicted, what each link costs, how far off the predictions were.
 
+use super::escape::printable;
 use super::prediction::{bound_words, error_text, number};
 use super::style::{Ink, Style};
 use super::table::Table;
@@ -195,18 +196,16 @@ fn share_beyond(later: Duration, first: Duration) -> f64 {
 pub fn lab_view(outcome: &LabOutcome, style: &Style) -> String {
     let done = outcome.points.iter().filter(|point| point.measured.is_some());
     let (done, all) = (done.count(), outcome.points.len());
+    let (name, operation) = (printable(&outcome.name), printable(&outcome.operation));
     let heading = if done < all {
-        format!("Lab {}: {done} of {}", outcome.name, counted(all as u64, "point"))
+        format!("Lab {name}: {done} of {}", counted(all as u64, "point"))
     } else {
-        format!("Lab {}: {}", outcome.name, counted(all as u64, "point"))
+        format!("Lab {name}: {}", counted(all as u64, "point"))
     };
     let heading = if outcome.is_comparison() {
-        format!("{heading}, time of one {}", outcome.operation)
+        format!("{heading}, time of one {operation}")
     } else {
-        format!(
-            "{heading}, time of one {}, measured beside predicted",
-            outcome.operation
-        )
+        format!("{heading}, time of one {operation}, measured beside predicted")
     };
     let mut out = style.paint(Ink::Heading, &heading);
     out.push('\n');
@@ -227,7 +226,7 @@ pub fn lab_view(outcome: &LabOutcome, style: &Style) -> String {
         out.push_str(&errors_line(outcome, &errors));
     }
     for warning in &outcome.warnings {
-        let text = format!("warning: {}", super::escape::printable(&warning.text));
+        let text = format!("warning: {}", printable(&warning.text));
         let _ = writeln!(out, "{}", style.paint(Ink::Warning, &text));
     }
     out
@@ -357,7 +356,7 @@ pub(super) fn short(setting: &str) -> String {
 fn beside_words(beside: &[(String, String)]) -> String {
     let words: Vec<String> = beside
         .iter()
-        .map(|(setting, value)| format!("{} {value}", short(setting)))
+        .map(|(setting, value)| printable(&format!("{} {value}", short(setting))).into_owned())
         .collect();
     if words.is_empty() {
         String::new()
@@ -369,7 +368,7 @@ fn beside_words(beside: &[(String, String)]) -> String {
 fn slope_line(slope: &LabSlope, operation: &str) -> String {
     let mut line = format!(
         "Each ms of {} rtt{} adds {} ms to a {operation}",
-        slope.link,
+        printable(&slope.link),
         beside_words(&slope.beside),
         ratio(slope.measured),
     );

@@ -1,6 +1,7 @@
 //! A lab whose variants are compared: for each place of the sweep the columns of JMeter's aggregate report, and what every
 //! operation cost processors and link.
 
+use super::escape::printable;
 use super::lab::{LabOutcome, LabPoint, LabRound, short};
 use super::prediction::{error_text, number};
 use super::style::{Ink, Style};
@@ -66,7 +67,7 @@ pub(super) fn tables(outcome: &LabOutcome, style: &Style) -> String {
     let mut withheld = false;
     for (place, points) in places(outcome) {
         if !place.is_empty() {
-            let _ = writeln!(out, "\n{}", style.paint(Ink::Heading, &place));
+            let _ = writeln!(out, "\n{}", style.paint(Ink::Heading, &printable(&place)));
         }
         let durations = durations(&points);
         durations.render(style, &mut out);

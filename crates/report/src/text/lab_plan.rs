@@ -1,6 +1,7 @@
 //! What a lab would run.
 
 use super::counted;
+use super::escape::printable;
 use super::style::{Ink, Style};
 use super::table::Table;
 use std::fmt::Write;
@@ -28,15 +29,17 @@ pub struct LabOutline {
 
 /// The view of `lab check`: what stands where, and the points of the sweep.
 pub fn lab_plan_view(outline: &LabOutline, style: &Style) -> String {
-    let mut out = style.paint(Ink::Heading, &format!("Lab {}", outline.name));
+    let mut out = style.paint(Ink::Heading, &format!("Lab {}", printable(&outline.name)));
     out.push('\n');
     for (name, [a, b]) in &outline.links {
-        let _ = writeln!(out, "  link      {name}: {a} to {b}");
+        let line = format!("  link      {name}: {a} to {b}");
+        let _ = writeln!(out, "{}", printable(&line));
     }
     for [name, kind, host] in &outline.services {
-        let _ = writeln!(out, "  service   {name}: {kind} on {host}");
+        let line = format!("  service   {name}: {kind} on {host}");
+        let _ = writeln!(out, "{}", printable(&line));
     }
-    let _ = writeln!(out, "  workload  {}", outline.workload);
+    let _ = writeln!(out, "  workload  {}", printable(&outline.workload));
     let _ = writeln!(
         out,
         "  measured  {}, {}, after {} without distance\n",

@@ -2,6 +2,7 @@
 
 use super::escape::{columns, cut, printable};
 use super::style::{Ink, Style};
+use std::borrow::Cow;
 use std::fmt::Write;
 
 /// A table whose first column is text, cut to the width, and whose others are short and aligned right. When the
@@ -14,18 +15,14 @@ pub(super) struct Table {
 impl Table {
     pub(super) fn new<H: Into<String>>(headings: impl IntoIterator<Item = H>) -> Self {
         Self {
-            headings: headings.into_iter().map(Into::into).collect(),
+            headings: headings.into_iter().map(shown).collect(),
             rows: Vec::new(),
         }
     }
 
-    /// Adds a row: the first cell may come from the wire, it is made printable here.
+    /// Adds a row: cells may come from the wire or from a file, they are made printable here.
     pub(super) fn row<C: Into<String>>(&mut self, cells: impl IntoIterator<Item = C>) {
-        let mut cells: Vec<String> = cells.into_iter().map(Into::into).collect();
-        if let Some(first) = cells.first_mut() {
-            *first = printable(first).into_owned();
-        }
-        self.rows.push(cells);
+        self.rows.push(cells.into_iter().map(shown).collect());
     }
 
     pub(super) fn len(&self) -> usize {
@@ -75,6 +72,14 @@ impl Table {
             *text = (*text).min(left);
         }
         widths
+    }
+}
+
+fn shown(text: impl Into<String>) -> String {
+    let text = text.into();
+    match printable(&text) {
+        Cow::Borrowed(_) => text,
+        Cow::Owned(printable) => printable,
     }
 }
 

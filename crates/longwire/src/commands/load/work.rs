@@ -80,7 +80,9 @@ pub fn sql(args: &Args, target: &Target, stop: &AtomicBool) -> Result<Work> {
     for (name, value) in args.defined()? {
         scripts.define(name, value)?;
     }
-    scripts.on_debug(Arc::new(|line| eprintln!("{line}")));
+    scripts.on_debug(Arc::new(|line| {
+        eprintln!("{}", report::text::escape::message(line))
+    }));
     let scale =
         (args.scale.is_some() || sources.iter().any(|source| source.builtin)).then(|| scale.to_string());
     Ok(Work {
@@ -128,7 +130,9 @@ pub fn driver(args: &Args, url: &str, stop: &AtomicBool) -> Result<(Work, Shown)
     for (name, value) in args.defined()? {
         scripts.define(name, value)?;
     }
-    scripts.on_debug(Arc::new(|line| eprintln!("{line}")));
+    scripts.on_debug(Arc::new(|line| {
+        eprintln!("{}", report::text::escape::message(line))
+    }));
     let shown = Shown {
         target: login.url.to_string(),
         server: login.url.server_text(),

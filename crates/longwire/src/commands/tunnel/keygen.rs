@@ -25,17 +25,18 @@ pub(super) struct Args {
 /// Runs it.
 pub(super) fn run(args: &Args) -> Result<Status> {
     let file = &args.file;
+    let shown = report::text::escape::printable(file);
     let text = if args.psk {
         keys::generate_shared_key_file(file)?;
         format!(
-            "{file}: a pre-shared key. Copy it to the other end by a way that keeps it secret, and start both ends with\n  \
-             --psk-file {file}\n"
+            "{shown}: a pre-shared key. Copy it to the other end by a way that keeps it secret, and start both ends with\n  \
+             --psk-file {shown}\n"
         )
     } else {
         let fingerprint = keys::generate_key_files(file)?;
         format!(
-            "{file}: this end's secret key; it stays here: --key {file}\n\
-             {file}.pub: its public key, for the other end: --peer {file}.pub\n\
+            "{shown}: this end's secret key; it stays here: --key {shown}\n\
+             {shown}.pub: its public key, for the other end: --peer {shown}.pub\n\
              {fingerprint}: its fingerprint, instead of that file: --peer {fingerprint}\n"
         )
     };
