@@ -211,7 +211,7 @@ impl Pairing {
             (Direction::ClientToServer, Role::OneWay) => self.one_way(message, protocol, fingerprints, out),
             (Direction::ClientToServer, role) => self.request(message, role, protocol, fingerprints, out),
             (Direction::ServerToClient, Role::Opaque) => self.opaque_reply(message),
-            (Direction::ServerToClient, Role::Notice) => self.notice(message),
+            (Direction::ServerToClient, Role::Notice) => self.notice(message, protocol, out),
             (Direction::ServerToClient, Role::Greeting) => self.greeting(message, protocol, out),
             (Direction::ServerToClient, role) => self.reply(message, role, protocol, out),
         }
@@ -299,7 +299,8 @@ impl Pairing {
                 let fingerprint = fingerprints.statement(text, dialect);
                 self.prepared
                     .remember(statement, text, &fingerprint, self.digests.as_ref());
-                Some((Some(fingerprint), Weight::Prepared, 0))
+                let weight = Weight::of_prepared(&fingerprint);
+                Some((Some(fingerprint), weight, 0))
             }
             Content::Execute { statement, sets, .. } => {
                 let prepared = self.prepared.find(statement);
@@ -441,17 +442,37 @@ impl Pairing {
         self.reply(message, Role::Reply, protocol, out);
     }
 
-    fn notice(&mut self, message: &Message<'_>) {
+    fn notice(&mut self, message: &Message<'_>, protocol: Protocol, out: &mut Sink<'_>) {
         self.read_reply(message);
         if self.is_in_doubt() {
             // To a request that was lost the decoder knows no reply.
             return self.answer_in_doubt(message, Role::ReplyPart);
+        }
+        let is_asked = self.queue.front().is_some_and(Building::has_reply);
+        if matches!(message.content, Content::Error { .. }) && !is_asked {
+            return self.unasked_error(message, protocol, out);
         }
         if let Some(front) = self.queue.front_mut().filter(|front| front.has_reply()) {
             front.exchange.reply_bytes += message.bytes;
             front.step.reply_bytes += message.bytes;
             front.exchange.reply_messages += 1;
         }
+    }
+
+    /// Why the server ends the connection, or goes on without the client: an exchange of its own, without a request and a turn.
+    fn unasked_error(&mut self, message: &Message<'_>, protocol: Protocol, out: &mut Sink<'_>) {
+        let mut building = Building::new(self.connection, message, false);
+        building.exchange.phase = Phase::Close;
+        let (server, client) = (self.server_side.current(), self.client_side.current());
+        building.add_reply(
+            message,
+            server,
+            client,
+            self.previous_reply_ended,
+            &mut self.waits,
+        );
+        building.step.server = Duration::ZERO;
+        self.complete(building, protocol, out);
     }
 
     fn read_reply(&mut self, message: &Message<'_>) {
@@ -532,7 +553,8 @@ impl Pairing {
     pub fn closed(mut self, at: Timestamp, totals: Totals, decoding: Decoding, out: &mut Sink<'_>) {
         self.settle_doubt(decoding.protocol, out);
         while let Some(front) = self.queue.front_mut() {
-            if front.progress != Progress::Writing && !front.has_reply() && totals.seen[1] {
+            let is_owed = front.progress != Progress::Writing && !front.has_reply() && totals.seen[1];
+            if is_owed {
                 front.exchange.error.get_or_insert_with(|| Arc::from(NO_REPLY));
             }
             self.finish_front(decoding.protocol, out);

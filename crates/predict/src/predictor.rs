@@ -82,6 +82,8 @@ struct Sum {
     attribution: Attribution,
     turns: u64,
     waking: Duration,
+    /// Operations that waited for nothing and took no time: messages that nobody answers.
+    idle: u64,
     /// How long a crowd was at it; absent for operations replayed alone.
     elapsed: Option<Duration>,
 }
@@ -301,6 +303,10 @@ impl Whole {
 
 impl Sum {
     fn add(&mut self, whole: &Whole) {
+        if whole.turns == 0 && whole.duration.is_zero() {
+            self.idle += 1;
+            return;
+        }
         self.durations.add(whole.duration);
         self.attribution.add(&whole.attribution);
         self.turns += whole.turns;
@@ -308,6 +314,10 @@ impl Sum {
     }
 
     fn prediction(mut self, name: &Arc<str>, operations: u64, target: &Target) -> Option<Prediction> {
+        // Beside operations that wait they would only pull the median to 0.
+        if self.durations.count() == 0 && self.idle > 0 {
+            self.durations.add(Duration::ZERO);
+        }
         let duration = self.durations.percentile(50)?;
         let replays = self.durations.count();
         let turns = self.turns as f64 / replays as f64;

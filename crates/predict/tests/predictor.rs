@@ -209,3 +209,19 @@ fn connections_move_to_several_links_at_once() {
     assert_eq!(durations[1], 30 * MS + staying);
     assert_eq!(durations[2], 30 * MS + serialised + staying);
 }
+
+#[test]
+fn messages_that_nobody_answers_do_not_pull_a_median_to_nothing_beside_turns() {
+    let mut predictor = predictor(&["rtt=10ms"]);
+    let farewell = Operation {
+        steps: Vec::new(),
+        ..named("one", &[])
+    };
+    predictor.add(&named("one", &[Made::query(10, 10)]));
+    for _ in 0..3 {
+        predictor.add(&farewell);
+    }
+    let prediction = &predictor.finish()[0];
+    assert_eq!((prediction.duration, prediction.turns), (10 * MS, 1.0));
+    assert_eq!(prediction.operations, 4);
+}

@@ -25,6 +25,8 @@ type Pair = (IpAddr, Endpoint);
 struct Opened {
     at: Timestamp,
     pair: Pair,
+    /// Its handshake or login failed.
+    is_refused: bool,
 }
 
 /// How a client introduced itself, and what it is.
@@ -51,10 +53,23 @@ impl Clients {
             } => {
                 if self.opened.len() < MOST_CONNECTIONS {
                     let pair = (client.address, *server);
-                    self.opened.insert(*connection, Opened { at: *at, pair });
+                    self.opened.insert(
+                        *connection,
+                        Opened {
+                            at: *at,
+                            pair,
+                            is_refused: false,
+                        },
+                    );
                 }
             }
             Fact::Exchange { exchange, .. } => {
+                if exchange.error.is_some()
+                    && matches!(exchange.phase, Phase::Connect | Phase::Tls | Phase::Login)
+                    && let Some(opened) = self.opened.get_mut(&exchange.connection)
+                {
+                    opened.is_refused = true;
+                }
                 // A client that says goodbye is done; that the server closes is seen a round trip later.
                 if exchange.phase == Phase::Close
                     && let Some(opened) = self.opened.get(&exchange.connection)
@@ -80,6 +95,13 @@ impl Clients {
     }
 
     fn note_over(&mut self, pair: Pair, at: Timestamp, connection: ConnectionId) {
+        if self
+            .opened
+            .get(&connection)
+            .is_some_and(|opened| opened.is_refused)
+        {
+            return;
+        }
         if self.over.len() < MOST_CONNECTIONS || self.over.contains_key(&pair) {
             let first = self.over.entry(pair).or_insert((at, connection));
             if at < first.0 {

@@ -72,15 +72,17 @@ impl Codes {
 impl Code {
     fn new(number: u32, fingerprint: &str) -> Self {
         let mut words = fingerprint.split([' ', ';']);
+        let verb = Verb::of(fingerprint);
         let bounds = match (words.next(), words.next()) {
-            (Some("begin"), _) | (Some("start"), Some("transaction")) => Some(Bound::Begin),
+            _ if verb != Verb::Control => None,
+            (Some("begin" | "start"), _) => Some(Bound::Begin),
             (Some("rollback"), Some("to")) => None,
             (Some("commit" | "end" | "rollback"), _) => Some(Bound::End),
             _ => None,
         };
         Self {
             number,
-            verb: Verb::of(fingerprint),
+            verb,
             bounds,
             is_trial: matches!(
                 fingerprint,

@@ -35,8 +35,9 @@ pub(super) fn look(look: &mut Look<'_>) {
         for turn in settings.into_iter().chain(trials) {
             let fingerprint = look
                 .exchange(turn)
-                .and_then(|exchange| exchange.fingerprint.clone());
-            note(look, &[turn], 1, fingerprint);
+                .and_then(|exchange| exchange.fingerprint.clone())
+                .unwrap_or_else(|| PING.into());
+            note(look, &[turn], 1, Some(fingerprint));
         }
     }
 }
@@ -117,6 +118,9 @@ fn trials(look: &Look<'_>, lane: Range<usize>) -> Vec<usize> {
     lane.filter(|&index| is_trial(index) && index + 1 < end && !is_trial(index + 1))
         .collect()
 }
+
+/// What a turn is called that tries the connection by a message of the protocol's own.
+const PING: &str = "(ping)";
 
 /// Bytes of a request that asks for nothing, at most.
 const LONGEST_PING: u64 = 16;

@@ -1,7 +1,7 @@
 //! A connection made, and logged in, again and again.
 //!
 //! A connection counts when an earlier one of the same client host to the same server had been closed before it was opened, and it
-//! did little ([`MOST_WORK`]). Saved are all its turns of connect, tls and login: a pool keeps connections.
+//! did little ([`MOST_WORK`]). Connections that were refused, themselves or before, do not count. Saved are all its turns of connect, tls and login: a pool keeps connections.
 
 use super::ledger::Waste;
 use super::look::Look;
@@ -29,17 +29,22 @@ pub(super) fn look(look: &mut Look<'_>) {
             (Some(place), Phase::Work) => made[place].work += u64::from(exchange.turns),
             (Some(place), Phase::Connect | Phase::Tls | Phase::Login) => {
                 made[place].setup += u64::from(exchange.turns);
+                made[place].is_refused |= exchange.error.is_some();
             }
             (None, Phase::Connect | Phase::Tls | Phase::Login) if made.len() < MOST_MADE => made.push(Made {
                 connection: exchange.connection,
                 protocol: step.protocol,
                 setup: u64::from(exchange.turns),
                 work: 0,
+                is_refused: exchange.error.is_some(),
             }),
             _ => {}
         }
     }
-    for made in made.iter().filter(|made| made.work <= MOST_WORK) {
+    for made in made
+        .iter()
+        .filter(|made| made.work <= MOST_WORK && !made.is_refused)
+    {
         look.note(Waste {
             count: 1,
             turns: made.setup,
@@ -55,6 +60,8 @@ struct Made {
     protocol: Protocol,
     setup: u64,
     work: u64,
+    /// The server let nobody in: a pool would have nothing to keep.
+    is_refused: bool,
 }
 
 /// Connections of one operation that are looked at.

@@ -2,7 +2,7 @@
 //!
 //! Equal are statements with all their parameters ([`model::Asked::request_digest`]) whose answers have as many rows and bytes. Saved is each but the
 //! first. On a connection that is kept, two equal questions may come from two pages: there only what is asked without a
-//! pause ([`loops::TIGHT`]), or in one transaction, counts.
+//! pause ([`loops::TIGHT`]), or in one transaction, counts. What is asked again after a pause of [`POLLS`] waits for another answer.
 
 use super::ledger::Waste;
 use super::look::{Look, Turn};
@@ -10,6 +10,7 @@ use super::loops::{self, Evidence};
 use crate::verb::Verb;
 use model::FindingKind;
 use std::collections::HashMap;
+use std::time::Duration;
 
 pub(super) fn look(look: &mut Look<'_>) {
     let candidates = look.turns.all.iter().filter(|turn| is_candidate(turn));
@@ -20,6 +21,9 @@ pub(super) fn look(look: &mut Look<'_>) {
     let mut answers: HashMap<u64, (u64, Option<u64>)> = HashMap::new();
     for index in 0..look.turns.all.len() {
         let turn = look.turns.all[index];
+        if turn.gap >= POLLS {
+            answers.clear();
+        }
         let Some(exchange) = look.exchange(index) else {
             continue;
         };
@@ -48,6 +52,9 @@ pub(super) fn look(look: &mut Look<'_>) {
         }
     }
 }
+
+/// A program that pauses so long polls: a cache would keep the change from it that it waits for.
+const POLLS: Duration = Duration::from_millis(500);
 
 fn is_candidate(turn: &Turn) -> bool {
     turn.is_free(Verb::Read) && turn.code.is_some_and(|code| code.has_source)

@@ -416,6 +416,59 @@ fn trials_of_connections_and_settings_made_again_are_turns_of_their_own() {
     assert_eq!(told, [(Kind::ControlTurns, 6, 6), (Kind::ControlTurns, 5, 5)]);
 }
 
+/// A message that only asks whether the server is there: COM_PING, an empty query.
+#[test]
+fn a_ping_before_each_statement_is_told_as_a_ping() {
+    let mut made = Made::new(Protocol::Mysql);
+    for table in 0..6 {
+        made.exchange(THINKING, |exchange| {
+            exchange.executions = 0;
+            exchange.request_bytes = 5;
+        });
+        made.asks(&format!("select a from t{table} where b = ?"), HASTE, 1);
+    }
+    let findings = made.found(Connection, None);
+    assert_eq!(findings.len(), 1, "{findings:?}");
+    assert_eq!((findings[0].kind, findings[0].count), (Kind::ControlTurns, 6));
+    assert_eq!(findings[0].fingerprint.as_deref(), Some("(ping)"));
+    assert!(!findings[0].remedy.contains("BEGIN"), "{}", findings[0].remedy);
+}
+
+#[test]
+fn a_block_of_statements_is_no_begin_without_an_end() {
+    let mut made = Made::new(Protocol::Oracle);
+    for _ in 0..12 {
+        made.statement("begin pack.run(?); end").statement("commit");
+    }
+    let told = made.told(Connection);
+    assert!(
+        !told.iter().any(|(kind, ..)| *kind == Kind::ControlTurns),
+        "{told:?}"
+    );
+}
+
+#[test]
+fn a_poll_with_pauses_is_no_repeated_read() {
+    for pause in [Duration::from_secs(1), Duration::from_secs(30)] {
+        let mut made = Made::new(Protocol::Postgres);
+        for _ in 0..8 {
+            for (digest, gap) in [(7, pause), (8, Duration::ZERO)] {
+                made.exchange(gap, |exchange| {
+                    exchange.fingerprint = Some(format!("select v from t{digest}").into());
+                    exchange.asked.request_digest = Some(digest);
+                });
+            }
+        }
+        for kind in [Http, Connection] {
+            let told = made.told(kind);
+            assert!(
+                !told.iter().any(|(kind, ..)| *kind == Kind::RepeatedRead),
+                "{told:?}"
+            );
+        }
+    }
+}
+
 #[test]
 fn the_same_question_with_the_same_answer_is_asked_once_too_often() {
     let mut made = Made::new(Protocol::Postgres);
@@ -474,6 +527,43 @@ fn connections_made_anew_for_little_work_are_reconnects() {
     assert_eq!(findings.len(), 1, "{findings:?}");
     assert_eq!((findings[0].kind, findings[0].count), (Kind::Reconnect, 6));
     assert_eq!((findings[0].saves_turns, findings[0].operations), (18, 6));
+}
+
+#[test]
+fn logins_that_were_refused_are_no_reconnects() {
+    let mut findings = engine();
+    for id in 0..7 {
+        let begun = Timestamp::from_nanos(u64::from(id) * 1_000_000_000);
+        findings.fact(&Fact::Opened {
+            connection: ConnectionId(id),
+            at: begun,
+            client: endpoint(40_000),
+            server: endpoint(5432),
+        });
+        let mut made = Made::new(Protocol::Postgres);
+        made.connection = id;
+        for phase in [Phase::Connect, Phase::Login] {
+            made.exchange(HASTE, |exchange| {
+                exchange.phase = phase;
+                exchange.error = (phase == Phase::Login && id < 6).then(|| "28P01".into());
+            });
+        }
+        for step in &made.steps {
+            findings.fact(&Fact::Exchange {
+                exchange: step.exchange.clone(),
+                protocol: Protocol::Postgres,
+            });
+        }
+        let mut closed = outcome(id, Protocol::Postgres, Some("psql"));
+        closed.at = begun;
+        findings.fact(&Fact::Closed(closed));
+        findings.operation(&Operation {
+            id: u64::from(id),
+            ..made.operation(Connection)
+        });
+    }
+    let findings = findings.finish().findings;
+    assert!(findings.is_empty(), "{findings:?}");
 }
 
 #[test]

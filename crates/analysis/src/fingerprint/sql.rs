@@ -9,26 +9,67 @@ use super::{Dialect, MAXIMUM_LENGTH};
 /// 2. A list of `?` in `in (...)` becomes `(?, ...)`; further rows of `values (...), (...)` become `...`.
 ///    Oracle's `q'[...]'` and `:name`, and `@P1` of SQL Server's drivers, become `?` in their dialects.
 /// 3. Names keep their case, keywords lose it.
-/// 4. What follows `identified by`, and `replace` behind it, becomes `?`: Oracle's passwords are written as names are.
+/// 4. What follows `identified by`, and `replace` behind it, becomes `?`, as does each further one behind a comma (GRANT): Oracle's
+///    passwords are written as names are. So does what follows `using`, `new` and `confirm` of a CONNECT, and `using` of an `identified via`.
+/// 5. The value of a setting with a dot in its name (`set app.token = ...`) becomes `?`, with all that is behind it.
+/// 6. Whether a backslash escapes a quote is a setting of the server's (`NO_BACKSLASH_ESCAPES`, `standard_conforming_strings`). Where it matters,
+///    the text is read in the way in which its literals end, and where they should; where that does not tell, nothing is shown from there on.
 pub(super) fn normalise(text: &[u8], dialect: Dialect, out: &mut Vec<u8>) {
+    let usual = read(text, dialect, dialect == Dialect::Mysql, out);
+    if let Some(doubt) = usual.doubt {
+        let mut other = Vec::new();
+        let unusual = read(text, dialect, dialect != Dialect::Mysql, &mut other);
+        let is_uncut = text.len() < SHORTEST_CUT;
+        match (usual.is_whole, unusual.is_whole) {
+            _ if *out == other => {}
+            (true, false) if is_uncut => {}
+            (false, true) if is_uncut => *out = other,
+            _ => {
+                out.truncate(doubt);
+                out.extend_from_slice(b"...");
+            }
+        }
+    }
+    while matches!(out.last(), Some(b' ' | b';')) {
+        out.pop();
+    }
+}
+
+/// A text so long may have been cut, in a literal too.
+const SHORTEST_CUT: usize = 4096;
+
+/// What came of reading a text with backslashes that escape, or that do not.
+struct Reading {
+    /// Length of what was written when it first mattered; absent when it did not.
+    doubt: Option<usize>,
+    /// Every literal ended, none in the middle of a word, and all of the text was read.
+    is_whole: bool,
+}
+
+fn read(text: &[u8], dialect: Dialect, backslash_escapes: bool, out: &mut Vec<u8>) -> Reading {
     out.clear();
     let mut normaliser = Normaliser {
         text,
         at: 0,
         dialect,
+        backslash_escapes,
+        reading: Reading {
+            doubt: None,
+            is_whole: true,
+        },
         out,
         pending_blank: false,
     };
     normaliser.run();
-    while matches!(out.last(), Some(b' ' | b';')) {
-        out.pop();
-    }
+    normaliser.reading
 }
 
 struct Normaliser<'a> {
     text: &'a [u8],
     at: usize,
     dialect: Dialect,
+    backslash_escapes: bool,
+    reading: Reading,
     out: &'a mut Vec<u8>,
     pending_blank: bool,
 }
@@ -38,6 +79,7 @@ impl Normaliser<'_> {
         while let Some(byte) = self.peek(0) {
             if self.out.len() > MAXIMUM_LENGTH {
                 self.out.extend_from_slice(b"...");
+                self.reading.is_whole = false;
                 return;
             }
             match byte {
@@ -48,9 +90,10 @@ impl Normaliser<'_> {
                 b'-' if self.peek(1) == Some(b'-') => self.skip_line(),
                 b'#' if self.dialect == Dialect::Mysql => self.skip_line(),
                 b'/' if self.peek(1) == Some(b'*') => self.skip_comment(),
-                b'\'' => self.literal(byte, self.dialect == Dialect::Mysql),
-                b'"' if self.dialect == Dialect::Mysql => self.literal(byte, true),
-                b'"' if self.dialect == Dialect::Informix => self.literal(byte, false),
+                b'\'' => self.literal(byte, None),
+                b'"' if matches!(self.dialect, Dialect::Mysql | Dialect::Informix) => {
+                    self.literal(byte, None)
+                }
                 b'{' if self.dialect == Dialect::Informix => self.skip_braces(),
                 b'"' | b'`' => self.quoted_name(byte),
                 b'[' if self.dialect == Dialect::SqlServer => self.quoted_name(b']'),
@@ -76,6 +119,11 @@ impl Normaliser<'_> {
                     self.blank();
                     self.out.push(byte);
                     self.at += 1;
+                    if byte == b'=' {
+                        self.leave_out_setting();
+                    }
+                    // Only a literal has one.
+                    self.reading.is_whole &= byte != b'\\';
                 }
             }
         }
@@ -144,26 +192,73 @@ impl Normaliser<'_> {
         self.pending_blank = true;
     }
 
-    fn literal(&mut self, quote: u8, backslash_escapes: bool) {
+    /// A literal from its quote on. `escapes` says whether a backslash escapes in it; absent where that is a setting of the server's.
+    fn literal(&mut self, quote: u8, escapes: Option<bool>) {
         self.at += 1;
+        let mut backslashes = 0_usize;
+        let mut is_doubtful = false;
+        let mut is_closed = false;
         while let Some(byte) = self.peek(0) {
             self.at += 1;
-            if byte == b'\\' && backslash_escapes {
-                self.at += 1;
-            } else if byte == quote {
-                if self.peek(0) == Some(quote) {
-                    self.at += 1;
-                } else {
-                    break;
-                }
+            let is_escaped = backslashes % 2 == 1;
+            backslashes = if byte == b'\\' { backslashes + 1 } else { 0 };
+            if byte != quote {
+                continue;
             }
+            is_doubtful |= is_escaped && escapes.is_none();
+            if is_escaped && escapes.unwrap_or(self.backslash_escapes) {
+                continue;
+            }
+            if self.peek(0) != Some(quote) {
+                is_closed = true;
+                break;
+            }
+            self.at += 1;
         }
+        // A word hard behind a literal is most likely the rest of it.
+        self.reading.is_whole &= is_closed && !self.peek(0).is_some_and(is_word);
         self.placeholder();
+        if is_doubtful {
+            self.reading.doubt.get_or_insert(self.out.len());
+        }
+    }
+
+    /// Leaves out the value of a setting with a dot in its name, and what is behind it.
+    fn leave_out_setting(&mut self) {
+        if self.names_own_setting() {
+            self.at = self.text.len();
+            self.out.push(b' ');
+            self.placeholder();
+        }
+    }
+
+    /// Whether what was written ends in `set a.b =` or `set a.b to`, of a SET, or an ALTER that ends in one.
+    fn names_own_setting(&self) -> bool {
+        let begin = self
+            .out
+            .iter()
+            .rposition(|&byte| byte == b';')
+            .map_or(0, |at| at + 1);
+        let statement = self.out[begin..].trim_ascii();
+        let mut words = statement
+            .split(|byte| matches!(byte, b' ' | b'='))
+            .filter(|word| !word.is_empty());
+        let first = words.next().unwrap_or_default();
+        if ![&b"set"[..], b"alter"].contains(&first) {
+            return false;
+        }
+        let mut words = words.rev().filter(|word| !word.eq_ignore_ascii_case(b"to"));
+        let (Some(name), before) = (words.next(), words.next()) else {
+            return false;
+        };
+        let is_set = [&b"set"[..], b"local", b"session"]
+            .contains(&before.unwrap_or(b"set").to_ascii_lowercase().as_slice());
+        is_set && name.contains(&b'.') && !name.starts_with(b"@")
     }
 
     fn quoted_name(&mut self, quote: u8) {
         if self.expects_password() {
-            self.literal(quote, false);
+            self.literal(quote, Some(false));
             return;
         }
         self.blank();
@@ -236,8 +331,8 @@ impl Normaliser<'_> {
         }
         // e'..', x'..', b'..', n'..', _utf8'..': the prefix belongs to the literal.
         if self.peek(0) == Some(b'\'') && is_literal_prefix(word) {
-            let escapes = self.dialect == Dialect::Mysql || word.eq_ignore_ascii_case(b"e");
-            self.literal(b'\'', escapes);
+            let escapes = word.eq_ignore_ascii_case(b"e") && self.dialect == Dialect::Standard;
+            self.literal(b'\'', escapes.then_some(true));
             return;
         }
         if self.expects_password() && !is_form_of_password(word) {
@@ -251,14 +346,42 @@ impl Normaliser<'_> {
         } else {
             self.out.extend_from_slice(word);
         }
+        if word.eq_ignore_ascii_case(b"to") {
+            self.leave_out_setting();
+        }
     }
 
     /// Whether a password written as a name comes next.
     fn expects_password(&self) -> bool {
-        let out = self.out.trim_ascii_end();
-        ends_with(out, b"identified by")
-            || (ends_with(out, b"replace")
-                && ends_with(out[..out.len() - 7].trim_ascii_end(), b"identified by ?"))
+        let mut out = self.out.trim_ascii_end();
+        // Further ones of a GRANT to several.
+        while let Some(before) = out.strip_suffix(b"?,") {
+            out = before.trim_ascii_end();
+        }
+        match last_word(out) {
+            word if word.eq_ignore_ascii_case(b"by") => ends_with(out, b"identified by"),
+            word if word.eq_ignore_ascii_case(b"replace") => {
+                ends_with(out[..out.len() - word.len()].trim_ascii_end(), b"identified by ?")
+            }
+            word if word.eq_ignore_ascii_case(b"using") => {
+                self.begins_with(b"connect") || contains(out, b"identified")
+            }
+            word if word.eq_ignore_ascii_case(b"new") || word.eq_ignore_ascii_case(b"confirm") => {
+                self.begins_with(b"connect")
+            }
+            _ => false,
+        }
+    }
+
+    /// Whether the statement under way begins with a word.
+    fn begins_with(&self, word: &[u8]) -> bool {
+        let begin = self
+            .out
+            .iter()
+            .rposition(|&byte| byte == b';')
+            .map_or(0, |at| at + 1);
+        let statement = self.out[begin..].trim_ascii_start();
+        statement.len() >= word.len() && statement[..word.len()].eq_ignore_ascii_case(word)
     }
 
     /// Skips what a server would refuse in a name and a hasty person writes in a password.
@@ -376,6 +499,21 @@ fn is_form_of_password(word: &[u8]) -> bool {
 fn ends_with(text: &[u8], end: &[u8]) -> bool {
     let start = text.len().checked_sub(end.len());
     start.is_some_and(|start| text[start..].eq_ignore_ascii_case(end))
+}
+
+/// The letters that `text` ends in.
+fn last_word(text: &[u8]) -> &[u8] {
+    let letters = text
+        .iter()
+        .rev()
+        .take_while(|byte| byte.is_ascii_alphabetic())
+        .count();
+    &text[text.len() - letters..]
+}
+
+fn contains(text: &[u8], word: &[u8]) -> bool {
+    text.windows(word.len())
+        .any(|window| window.eq_ignore_ascii_case(word))
 }
 
 /// `q` or `nq` before a literal of Oracle's.

@@ -139,6 +139,146 @@ fn http_requests_keep_the_path_and_lose_the_values() {
     assert_eq!(&*fingerprints.http(b"GET", b"/index.php"), "GET /index.php");
 }
 
+#[test]
+fn what_lets_somebody_in_is_no_name_of_an_http_request() {
+    let mut fingerprints = Fingerprints::default();
+    for (target, expected) in [
+        ("/reset/aB3dE5fG7hJ9kL", "/reset/?"),
+        ("/invite/XK7P2Q", "/invite/?"),
+        ("/t/dGhpc0lzQVRva2VuQmFzZTY0", "/t/?"),
+        ("/t/kQvXbzRtLmPwaeTy", "/t/?"),
+        (
+            "/auth/eyJhbGciOiJIUzI1NiJ9.eyJzdWIiOiIxMjM0In0.dozjgNryP4J3jVmNHl0w5N",
+            "/auth/?",
+        ),
+        ("/cart;jsessionid=1A2B3C4D?x=1", "/cart;jsessionid=??x=?"),
+        ("/cart;JSESSIONID=kestrel/items", "/cart;JSESSIONID=?/items"),
+        ("/login?SECRETTOKEN", "/login??"),
+        ("/login?Kestrel7", "/login??"),
+        ("/login?a=1&kQvXbzRtLmPwaeTy=2", "/login?a=?&?=?"),
+        ("/users/mallory@example.org/orders", "/users/?/orders"),
+        ("/users/mallory%40example.org", "/users/?"),
+        ("/search/J%C3%B6rg%20M", "/search/?"),
+        ("http://mallory:osprey@shop/x", "http://?/x"),
+        ("/download/3f9c2a71.js", "/download/?"),
+    ] {
+        let name = fingerprints.http(b"GET", target.as_bytes());
+        assert_eq!(&*name, format!("GET {expected}"), "{target}");
+    }
+}
+
+#[test]
+fn words_of_a_program_stay_in_the_name_of_an_http_request() {
+    let mut fingerprints = Fingerprints::default();
+    for target in [
+        "/",
+        "/api/v1/products",
+        "/api/v1beta2/getUserById",
+        "/oauth2/authorize",
+        "/wp-content/themes/twentytwentyfour/style.css",
+        "/xmlrpc.php",
+        "/wp-includes/js/jquery/jquery-migrate.min.js",
+        "/2024/06/hello-world",
+        "/internationalization/getCustomerOrderHistory",
+        "/x86_64/utf8",
+        "/_search",
+        "/orders?reload",
+    ] {
+        let name = fingerprints.http(b"GET", target.as_bytes());
+        let digits_alone = target.replace("2024", "?").replace("06", "?");
+        assert_eq!(&*name, format!("GET {digits_alone}"));
+    }
+    let name = fingerprints.http(b"GET", b"/list?filter%5Bname%5D=a&sort[by]=b");
+    assert_eq!(&*name, "GET /list?filter%5Bname%5D=?&sort[by]=?");
+}
+
+/// NO_BACKSLASH_ESCAPES of MySQL, standard_conforming_strings=off of PostgreSQL: the text does not say which is set.
+#[test]
+fn whether_a_backslash_escapes_is_never_guessed_at_the_cost_of_a_literal() {
+    for (text, expected) in [
+        // Their literals end in one way only.
+        (
+            r"insert into t values ('it\'s', 1)",
+            "insert into t values (?, ?)",
+        ),
+        (
+            r"insert into t values ('C:\', 'kestrel', 'b')",
+            "insert into t values (?, ?, ?)",
+        ),
+        (r"select '\\', 'a\\\'b'", "select ?, ?"),
+        (r"select 'a\\', 'b'", "select ?, ?"),
+        (
+            r"insert into t values ('it\'s', a, 'that\'s', 1)",
+            "insert into t values (?, a, ?, ?)",
+        ),
+        // In both: nothing is shown behind the first.
+        (r"select 'a\' -- ', kestrel", "select ?..."),
+        // In neither: it was cut.
+        (r"select 'it\'s', 'kestrel", "select ?..."),
+    ] {
+        for read in [standard, mysql] {
+            assert_eq!(read(text), expected, "{text}");
+        }
+    }
+    // So long that it may have been cut.
+    let long = format!(r"select '{}', 'it\'s', kestrel", "a".repeat(5000));
+    assert_eq!(mysql(&long), "select ?, ?...");
+    assert_eq!(mysql(r#"select "it's \"kestrel\" " from t"#), "select ? from t");
+    assert_eq!(
+        standard(r"select E'it\'s', kestrel from t"),
+        "select ?, kestrel from t"
+    );
+}
+
+#[test]
+fn second_passwords_and_settings_of_applications_are_left_out() {
+    for (text, expected) in [
+        (
+            "grant connect to a, b identified by kestrel, osprey",
+            "grant connect to a, b identified by ?, ?",
+        ),
+        (
+            "grant connect to a, b identified by \"kes trel\", osprey with admin option",
+            "grant connect to a, b identified by ?, ? with admin option",
+        ),
+        (
+            "connect to shop user app using kestrel new osprey confirm osprey",
+            "connect to shop user app using ? new ? confirm ?",
+        ),
+        (
+            "create user a identified via pam using kestrel",
+            "create user a identified via pam using ?",
+        ),
+        ("set app.token = kestrel", "set app.token = ?"),
+        (
+            "SET LOCAL app.token TO kestrel, osprey",
+            "set LOCAL app.token to ?",
+        ),
+        (
+            "set session app.token=kestrel.osprey; select 1",
+            "set session app.token= ?",
+        ),
+        ("begin; set app.token = \"kestrel\"", "begin; set app.token = ?"),
+        (
+            "alter role app set app.token to kestrel",
+            "alter role app set app.token to ?",
+        ),
+        // No secrets of these.
+        ("set search_path to app, public", "set search_path to app, public"),
+        (
+            "update a join b on b.i=a.i set a.x = b.y where a.z = b.z",
+            "update a join b on b.i=a.i set a.x = b.y where a.z = b.z",
+        ),
+        ("execute stmt using @a, @b", "execute stmt using @a, @b"),
+        (
+            "merge into t using s on t.a=s.a",
+            "merge into t using s on t.a=s.a",
+        ),
+    ] {
+        assert_eq!(standard(text).to_lowercase(), expected.to_lowercase(), "{text}");
+    }
+}
+
 /// Oracle's passwords are names, quoted or not.
 #[test]
 fn a_password_written_as_a_name_is_no_name() {

@@ -30,6 +30,11 @@ pub(super) enum Weight {
 }
 
 impl Weight {
+    /// That of a statement that is prepared: no more than its execution will have.
+    pub(super) fn of_prepared(fingerprint: &str) -> Self {
+        Self::of_executed(fingerprint).min(Self::Prepared)
+    }
+
     pub(super) fn of_executed(fingerprint: &str) -> Self {
         match Verb::of(fingerprint) {
             Verb::Control => Self::Control,

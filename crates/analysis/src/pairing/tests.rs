@@ -1,5 +1,5 @@
 use super::*;
-use model::TransactionState;
+use model::{StatementId, TransactionState};
 use std::net::{IpAddr, Ipv4Addr};
 
 const SERVER_RTT: Duration = Duration::from_millis(8);
@@ -70,7 +70,19 @@ impl Conversation {
         self.says(Direction::ServerToClient, role, (time, time), Content::Other);
     }
 
-    fn finish(mut self) -> (Vec<Exchange>, ConnectionOutcome) {
+    fn finish(self) -> (Vec<Exchange>, ConnectionOutcome) {
+        self.finish_with(Totals::default())
+    }
+
+    /// The same, where packets of both directions were seen.
+    fn finish_seen(self) -> (Vec<Exchange>, ConnectionOutcome) {
+        self.finish_with(Totals {
+            seen: [true, true],
+            ..Totals::default()
+        })
+    }
+
+    fn finish_with(mut self, totals: Totals) -> (Vec<Exchange>, ConnectionOutcome) {
         let decoding = Decoding {
             protocol: Protocol::Postgres,
             encrypted: false,
@@ -78,9 +90,7 @@ impl Conversation {
         };
         let facts = &mut self.facts;
         self.pairing
-            .closed(at(1000), Totals::default(), decoding, &mut |fact| {
-                facts.push(fact)
-            });
+            .closed(at(1000), totals, decoding, &mut |fact| facts.push(fact));
         let mut exchanges = Vec::new();
         let mut closed = None;
         for fact in self.facts {
@@ -281,6 +291,74 @@ fn waits_inside_a_reply_are_server_time_when_the_sender_was_idle() {
     let step = conversation.finish().0[1].first;
     assert_eq!(step.server_inside_reply, Duration::from_millis(90));
     assert_eq!(step.server, Duration::from_millis(90));
+}
+
+/// MySQL's 1156, 1158 and 1159 come while the server waits for a request, or in the middle of one.
+#[test]
+fn an_error_that_nobody_asked_for_is_reported() {
+    let error = |code: &'static [u8]| Content::Error { code, text: b"" };
+    for writing in [false, true] {
+        let mut conversation = Conversation::new();
+        conversation.client(Role::Request, 30);
+        conversation.server(Role::Reply, 40);
+        if writing {
+            conversation.client(Role::RequestPart, 45);
+        }
+        conversation.says(Direction::ServerToClient, Role::Notice, (50, 50), error(b"1159"));
+        let (exchanges, outcome) = conversation.finish();
+        let told = exchanges.iter().find(|exchange| exchange.error.is_some());
+        let told = told.expect("the error is there");
+        assert_eq!(told.error.as_deref(), Some("1159"));
+        assert_eq!((told.phase, told.turns), (Phase::Close, 0));
+        assert_eq!((told.request_bytes, told.reply_bytes), (0, 100));
+        assert_eq!(outcome.turns, 2, "the handshake, and what was asked");
+    }
+}
+
+#[test]
+fn a_farewell_inside_tls_is_no_request_without_a_reply() {
+    let mut conversation = Conversation::new();
+    let client = Direction::ClientToServer;
+    conversation.says(client, Role::Opaque, (30, 30), Content::Other);
+    conversation.server(Role::Opaque, 40);
+    conversation.says(client, Role::Opaque, (50, 50), Content::Other);
+    let (exchanges, outcome) = conversation.finish_seen();
+    assert_eq!((exchanges.len(), outcome.turns), (3, 2));
+    assert!(
+        exchanges.iter().all(|exchange| exchange.error.is_none()),
+        "{exchanges:?}"
+    );
+}
+
+/// By the extended protocol, as PostgreSQL's JDBC driver sends them.
+#[test]
+fn a_prepared_begin_or_set_is_executed_too() {
+    let mut conversation = Conversation::new();
+    let client = Direction::ClientToServer;
+    let statement = StatementId(1);
+    for text in ["BEGIN", "SET search_path TO app"] {
+        let prepare = Content::Prepare {
+            statement,
+            text: text.as_bytes(),
+        };
+        conversation.says(client, Role::RequestPart, (20, 20), prepare);
+        let execute = Content::Execute {
+            statement: Some(statement),
+            fetch_rows: None,
+            fetch_bytes: None,
+            sets: 1,
+            values: None,
+        };
+        conversation.says(client, Role::RequestPart, (20, 20), execute);
+        conversation.client(Role::Request, 20);
+        conversation.server(Role::Reply, 30);
+    }
+    let (exchanges, _) = conversation.finish();
+    let told: Vec<_> = exchanges[1..]
+        .iter()
+        .map(|exchange| (exchange.fingerprint.as_deref(), exchange.executions))
+        .collect();
+    assert_eq!(told, [(Some("begin"), 1), (Some("set search_path to app"), 1)]);
 }
 
 #[test]

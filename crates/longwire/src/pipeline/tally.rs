@@ -147,7 +147,10 @@ impl Tally {
             Some(outlet) => Sink::Outlet(outlet.clone()),
             None => Sink::File(private_file::create(path).with_context(not_created)?),
         };
-        match (RecordingWriter::new(sink, &self.conditions), &self.outlets.delivery) {
+        match (
+            RecordingWriter::new(sink, &self.conditions),
+            &self.outlets.delivery,
+        ) {
             (Ok(writer), _) => self.recording = Some(Recording { writer, outlet }),
             (Err(fault), Some(delivery)) => delivery.gave_up("the recording is", fault),
             (Err(fault), None) => {

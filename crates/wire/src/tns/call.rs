@@ -99,7 +99,7 @@ impl Calls {
             COMMIT => Call::Commit,
             ROLLBACK => Call::Rollback,
             LOGOFF => Call::Logoff,
-            AUTH_ONE | AUTH_TWO => Call::Login,
+            AUTH_ONE | AUTH_TWO | VERSION => Call::Login,
             _ => Call::Other,
         }
     }
@@ -172,23 +172,59 @@ fn execution(mut fields: Reader<'_>) -> Option<Execution> {
         false => (None, Reader::new(&[])),
     };
     let values = if has_text { behind.left() } else { fields.left() };
-    let count = if has_text {
-        ub4(&mut behind).and_then(|_| ub4(&mut behind))
+    let rows = (options & OPTION_FETCH != 0 && is_rows(rows)).then_some(rows);
+    let behind = if has_text {
+        numbers(&mut behind).map(Behind::of)
     } else {
         count_behind(fields.rest())
     };
     Some(Execution {
         text,
         cursor,
-        rows: (options & OPTION_FETCH != 0 && is_rows(rows)).then_some(rows),
-        sets: sets(count.unwrap_or(1)),
+        // Of a query, such as a cursor that a procedure gave, the count is of rows and not of executions.
+        sets: match behind {
+            Some(Behind { is_query: true, .. }) | None => 1,
+            Some(Behind { count, .. }) if rows == Some(count) => 1,
+            Some(Behind { count, .. }) => sets(count),
+        },
+        rows,
         values,
     })
 }
 
+/// What the numbers behind an execution tell.
+struct Behind {
+    /// How often it runs, or how many rows are asked for.
+    count: u32,
+    is_query: bool,
+}
+
+impl Behind {
+    fn of(numbers: [u32; NUMBERS_BEHIND as usize]) -> Self {
+        let [_, count, _, _, _, _, _, kind, ..] = numbers;
+        Self {
+            count,
+            is_query: kind == 1,
+        }
+    }
+}
+
+/// The thirteen numbers; those that are cut off are 0.
+fn numbers(fields: &mut Reader<'_>) -> Option<[u32; NUMBERS_BEHIND as usize]> {
+    let mut numbers = [0; NUMBERS_BEHIND as usize];
+    for (place, number) in numbers.iter_mut().enumerate() {
+        match ub4(fields) {
+            Some(found) => *number = found,
+            None if place >= 2 => break,
+            None => return None,
+        }
+    }
+    Some(numbers)
+}
+
 /// How often a cursor runs again, of which no text shows where the numbers are: they are where thirteen stand whose values
 /// they can be.
-fn count_behind(bytes: &[u8]) -> Option<u32> {
+fn count_behind(bytes: &[u8]) -> Option<Behind> {
     (0..bytes.len().min(FARTHEST_TEXT)).find_map(|place| {
         let mut fields = Reader::new(bytes.get(place..)?);
         let mut numbers = [0; NUMBERS_BEHIND as usize];
@@ -198,7 +234,7 @@ fn count_behind(bytes: &[u8]) -> Option<u32> {
         let [0, count, 0, 0, 0, 0, 0, 0 | 1, 0, _, _, _, 0] = numbers else {
             return None;
         };
-        (count > 0).then_some(count)
+        (count > 0).then(|| Behind::of(numbers))
     })
 }
 
@@ -333,6 +369,8 @@ const COMMIT: u8 = 14;
 const ROLLBACK: u8 = 15;
 const EXECUTE_AGAIN_AND_FETCH: u8 = 78;
 const EXECUTE: u8 = 94;
+/// What drivers ask at the end of a login (JDBC thin up to 11.2).
+const VERSION: u8 = 59;
 const LARGE_OBJECT: u8 = 96;
 const AUTH_TWO: u8 = 115;
 const AUTH_ONE: u8 = 118;

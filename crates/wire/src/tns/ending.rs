@@ -28,19 +28,33 @@ pub(super) struct Summary<'a> {
     pub text: &'a [u8],
 }
 
-/// What the last bytes of a response say of its end; absent where none of the forms fits.
-pub(super) fn ending(tail: &[u8]) -> Option<Ending<'_>> {
-    let bare = tail.strip_suffix(&[END_OF_RESPONSE]);
-    bare.and_then(of_call).or_else(|| of_call(tail))
+/// Which summaries the two sides can have agreed on, by the version of the listener's ACCEPT.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub(super) enum Age {
+    /// 12.1 and later; also where it is not known.
+    #[default]
+    Since12,
+    /// 9.2 to 11.2: fields that later versions always write may be missing.
+    Before12,
 }
 
-fn of_call(tail: &[u8]) -> Option<Ending<'_>> {
+/// What the last bytes of a response say of its end; absent where none of the forms fits.
+pub(super) fn ending(tail: &[u8], age: Age) -> Option<Ending<'_>> {
+    let bare = tail.strip_suffix(&[END_OF_RESPONSE]);
+    bare.and_then(|bare| of_call(bare, age))
+        .or_else(|| of_call(tail, age))
+}
+
+fn of_call(tail: &[u8], age: Age) -> Option<Ending<'_>> {
+    let forms: &[Form] = match age {
+        Age::Since12 => &FORMS,
+        Age::Before12 => &OLD_FORMS,
+    };
     let places = (0..tail.len()).rev();
     let summary = places.clone().filter(|&place| tail.get(place) == Some(&SUMMARY));
     for place in summary.filter(|place| tail.len() - place > SHORTEST_SUMMARY) {
         let body = tail.get(place + 1..).unwrap_or_default();
-        let forms = [Form::Since20, Form::Since12, Form::Before];
-        if let Some(found) = forms.into_iter().find_map(|form| summarised(body, form)) {
+        if let Some(found) = forms.iter().find_map(|form| summarised(body, *form)) {
             return Some(found);
         }
     }
@@ -66,20 +80,59 @@ enum Form {
     Since20,
     Since12,
     Before,
+    /// Before, without some of its first fields, or with flags that are numbers.
+    Old(Old),
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+struct Old {
+    has_status: bool,
+    has_sequence: bool,
+    has_long_flags: bool,
+}
+
+const FORMS: [Form; 3] = [Form::Since20, Form::Since12, Form::Before];
+
+/// The fields of 10.1 to 11.2, those with most fields first. A status without a sequence looks as a sequence without a status, and is taken for one.
+const OLD_FORMS: [Form; 6] = [
+    Form::Before,
+    old(true, true, true),
+    old(false, true, true),
+    old(false, true, false),
+    old(false, false, true),
+    old(false, false, false),
+];
+
+const fn old(has_status: bool, has_sequence: bool, has_long_flags: bool) -> Form {
+    Form::Old(Old {
+        has_status,
+        has_sequence,
+        has_long_flags,
+    })
 }
 
 fn summarised(body: &[u8], form: Form) -> Option<Ending<'_>> {
     let mut reader = Reader::new(body);
     let fields = &mut reader;
-    let status = ub4(fields)?;
-    ub2(fields)?;
+    let has = match form {
+        Form::Old(has) => has,
+        Form::Since20 | Form::Since12 | Form::Before => Old {
+            has_status: true,
+            has_sequence: true,
+            has_long_flags: false,
+        },
+    };
+    let status = if has.has_status { ub4(fields)? } else { 0 };
+    if has.has_sequence {
+        ub2(fields)?;
+    }
     let row = ub4(fields)?;
     let brief = ub2(fields)?;
     ub2(fields)?;
     ub2(fields)?;
     let cursor = ub2(fields)?;
     ub2(fields)?;
-    fields.take(TYPE_AND_FLAGS)?;
+    type_and_flags(fields, has.has_long_flags)?;
     row_address(fields)?;
     ub4(fields)?;
     fields.take(NUMBERS_OF_CALL)?;
@@ -88,7 +141,7 @@ fn summarised(body: &[u8], form: Form) -> Option<Ending<'_>> {
     text(fields)?;
     batch_errors(fields)?;
     let (error, rows) = match form {
-        Form::Before => (u32::from(brief), u64::from(row)),
+        Form::Before | Form::Old(_) => (u32::from(brief), u64::from(row)),
         Form::Since12 | Form::Since20 => (ub4(fields)?, ub8(fields)?),
     };
     if form == Form::Since20 {
@@ -109,6 +162,20 @@ fn summarised(body: &[u8], form: Form) -> Option<Ending<'_>> {
             text,
         }),
     })
+}
+
+/// Type of the statement, whether it is fatal, flags, options of the cursor, parameter, warnings: a byte each, or the flags and the options as
+/// numbers.
+fn type_and_flags(fields: &mut Reader<'_>, long: bool) -> Option<()> {
+    if !long {
+        fields.take(TYPE_AND_FLAGS)?;
+        return Some(());
+    }
+    fields.take(2)?;
+    ub2(fields)?;
+    ub2(fields)?;
+    fields.take(2)?;
+    Some(())
 }
 
 /// The address of the last row: object, partition, block and row.
@@ -179,9 +246,8 @@ pub(super) const NO_MORE_ROWS: u32 = 1403;
 const SUMMARY: u8 = 4;
 const STATUS: u8 = 9;
 const END_OF_RESPONSE: u8 = 29;
-const SHORTEST_SUMMARY: usize = 24;
+const SHORTEST_SUMMARY: usize = 22;
 const LONGEST_STATUS: usize = 10;
-/// Type of statement, whether it is fatal, flags, options of the cursor, parameter, warnings.
 const TYPE_AND_FLAGS: usize = 6;
 /// Number of the statement and of the call.
 const NUMBERS_OF_CALL: usize = 2;
@@ -206,7 +272,7 @@ mod tests {
     #[test]
     fn recorded_ends_are_understood() {
         let found = bytes(END_OF_FETCH);
-        let end = ending(&found).expect("a summary");
+        let end = ending(&found, Age::Since12).expect("a summary");
         let summary = end.summary.expect("a summary");
         assert_eq!(
             (end.status, summary.cursor, summary.error, summary.rows),
@@ -215,7 +281,7 @@ mod tests {
         assert_eq!(summary.text, b"ORA-01403: no data found\n");
 
         let found = bytes(LOGGED_IN);
-        let end = ending(&found).expect("a summary");
+        let end = ending(&found, Age::Since12).expect("a summary");
         assert_eq!(
             (end.status, end.summary.map(|summary| summary.error)),
             (1, Some(0))
@@ -226,7 +292,7 @@ mod tests {
     fn a_status_alone_tells_of_the_transaction() {
         let end = |status, tail| {
             assert_eq!(
-                ending(tail),
+                ending(tail, Age::Since12),
                 Some(Ending {
                     status,
                     summary: None
@@ -235,8 +301,50 @@ mod tests {
         };
         end(3, b"\x09\x01\x03\x01\x0a\x1d");
         end(1, b"\x17\x05\x00\x09\x01\x01\x02\x01\x0a");
-        assert_eq!(ending(b"\x01\x02\x03"), None);
-        assert_eq!(ending(b""), None);
+        assert_eq!(ending(b"\x01\x02\x03", Age::Since12), None);
+        assert_eq!(ending(b"", Age::Before12), None);
+    }
+
+    /// A summary of 10.2 or 11.2, by hand: cursor 3, rows 42, no error or ORA-01403, with the fields that the two sides agreed on.
+    fn old_summary(has: Old, error: bool) -> Vec<u8> {
+        let mut out = vec![0x15, 7, 4];
+        out.extend_from_slice(if has.has_status { b"\x01\x05" } else { b"" });
+        out.extend_from_slice(if has.has_sequence { b"\x02\x01\x11" } else { b"" });
+        out.extend_from_slice(b"\x01\x2a");
+        out.extend_from_slice(if error { b"\x02\x05\x7b" } else { b"\0" });
+        out.extend_from_slice(b"\0\0\x01\x03\0");
+        out.extend_from_slice(if has.has_long_flags {
+            b"\x03\0\x01\x20\0\0\0"
+        } else {
+            b"\x03\0\x20\0\0\0"
+        });
+        out.extend_from_slice(b"\0\0\0\0\0\0\0\0\0\0\0\0\0\0");
+        if error {
+            out.extend_from_slice(b"\x19ORA-01403: no data found\n");
+        }
+        out
+    }
+
+    #[test]
+    fn summaries_of_10_2_and_11_2_tell_rows_and_the_cursor() {
+        for form in OLD_FORMS {
+            let has = match form {
+                Form::Old(has) => has,
+                _ => Old {
+                    has_status: true,
+                    has_sequence: true,
+                    has_long_flags: false,
+                },
+            };
+            for error in [false, true] {
+                let found = old_summary(has, error);
+                let end = ending(&found, Age::Before12).unwrap_or_else(|| panic!("{has:?}"));
+                let summary = end.summary.expect("a summary");
+                assert_eq!((summary.cursor, summary.rows), (3, 42), "{has:?}");
+                assert_eq!(summary.error, if error { 1403 } else { 0 }, "{has:?}");
+                assert_eq!(end.status, if has.has_status { 5 } else { 0 });
+            }
+        }
     }
 
     #[test]

@@ -20,6 +20,14 @@ pub(super) fn driver(login: &[u8]) -> Option<&[u8]> {
     (!name.is_empty() && !name.iter().any(|byte| matches!(byte, b'/' | b'\\'))).then_some(name)
 }
 
+/// The program a login names, without its path and its host: what drivers before 12c tell of themselves (`JDBC Thin Client`).
+pub(super) fn program_of_login(login: &[u8]) -> Option<String> {
+    let name = String::from_utf8_lossy(value(login, b"AUTH_PROGRAM_NM")?).into_owned();
+    let name = name.rsplit(['/', '\\']).next()?;
+    let name = name.split('@').next()?.trim();
+    (!name.is_empty()).then(|| name.to_owned())
+}
+
 /// Whether this is the step of a login that proves who the client is, in which drivers name themselves.
 pub(super) fn is_last(login: &[u8]) -> bool {
     const KEY: &[u8] = b"AUTH_PASSWORD";
@@ -93,6 +101,15 @@ mod tests {
         let answer = b"\x01\x0f\x0fAUTH_VERSION_NO\x01\x09\x09301989888\0";
         assert_eq!(server_version(answer).as_deref(), Some("18.0.0.0.0"));
         assert_eq!(server_version(b"AUTH_VERSION_NO\x01\x09\x0930"), None);
+    }
+
+    #[test]
+    fn a_login_of_old_names_its_program() {
+        let login = b"\x03\x76\x02\x01\x01\x05\x0f\x0fAUTH_PROGRAM_NM\x01\x10\x10JDBC Thin Client\0";
+        assert_eq!(program_of_login(login).as_deref(), Some("JDBC Thin Client"));
+        let login = b"\x01\x0f\x0fAUTH_PROGRAM_NM\x01\x1b\x1bC:\\bin\\sqlplus@web1 (TNS V1)\0";
+        assert_eq!(program_of_login(login).as_deref(), Some("sqlplus"));
+        assert_eq!(program_of_login(b"AUTH_TERMINAL"), None);
     }
 
     #[test]

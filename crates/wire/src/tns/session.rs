@@ -3,7 +3,7 @@
 use super::answer::refusal;
 use super::call::{Call, Calls, Execution};
 use super::decoder::{MAXIMUM_KEPT, NEVER, fault};
-use super::ending::{Ending, NO_MORE_ROWS, Summary, TRANSACTION, ending, named_error};
+use super::ending::{Age, Ending, NO_MORE_ROWS, Summary, TRANSACTION, ending, named_error};
 use super::{introduction, packet};
 use crate::decoder::Sink;
 use crate::framing::Fault;
@@ -26,6 +26,7 @@ pub(super) struct Packet<'a> {
 #[derive(Debug, Default)]
 pub(super) struct Session {
     long_lengths: bool,
+    age: Age,
     encrypted: bool,
     /// The server has marked the end of a response.
     marks_ends: bool,
@@ -203,10 +204,15 @@ impl Session {
             sink(held.message(Direction::ServerToClient, role, self.phase(), Content::Other));
         }
         if packet.kind == packet::ACCEPT && !packet.is_holed {
-            self.long_lengths = packet
+            let version = packet
                 .body
                 .first_chunk()
-                .is_some_and(|&version| u16::from_be_bytes(version) >= VERSION_WITH_LONG_LENGTHS);
+                .map(|&version| u16::from_be_bytes(version));
+            self.long_lengths = version.is_some_and(|version| version >= VERSION_WITH_LONG_LENGTHS);
+            self.age = match version {
+                Some(version) if version < VERSION_WITH_LONG_LENGTHS => Age::Before12,
+                Some(_) | None => Age::Since12,
+            };
         }
         self.reply.add(packet);
         self.answer(match packet.kind {
@@ -258,6 +264,7 @@ impl Session {
         match self.calls.read(said) {
             Call::Login => {
                 self.owe(Due::of(Phase::Login, Asks::Login), goes_on);
+                self.program = introduction::program_of_login(said).or(self.program.take());
                 let program = self.program.as_deref().filter(|_| introduction::is_last(said));
                 let client = introduction::driver(said).or(program.map(str::as_bytes));
                 let content = client.map_or(Content::Other, |text| Content::Client { text });
@@ -396,7 +403,7 @@ impl Session {
     fn tell_ending(&mut self, held: &Held, due: Due, answered: &[u8], sink: &mut Sink<'_>) {
         let reply =
             |content: Content<'_>, sink: &mut Sink<'_>| sink(held.reply(Role::Reply, due.phase, content));
-        let end = ending(answered);
+        let end = ending(answered, self.age);
         let failed = match end {
             Some(Ending { summary, .. }) => summary
                 .filter(|summary| !matches!(summary.error, 0 | NO_MORE_ROWS))

@@ -45,6 +45,26 @@ fn piggybacks_stand_before_a_call() {
     assert_eq!(Calls::default().read(commit), Call::Commit);
 }
 
+/// A cursor that a procedure gave, asked for 100 rows: the numbers behind it say "query", and their count is the rows.
+#[test]
+fn executions_of_a_cursor_are_not_the_rows_asked_for() {
+    let request = |count: u8, is_query: u8| {
+        let mut out = b"\x03\x5e\x07\x02\x80\x40\x01\x05\0\0\x01\x01\x0d\0\0\0\x01\x64".to_vec();
+        out.extend_from_slice(&[0; 21]);
+        out.extend_from_slice(&[0, 1, count, 0, 0, 0, 0, 0]);
+        out.extend_from_slice(if is_query == 1 { &[1, 1] } else { &[0] });
+        out.extend_from_slice(&[0; 5]);
+        out
+    };
+    for (count, is_query, sets) in [(100, 1, 1), (50, 1, 1), (100, 0, 1), (50, 0, 50)] {
+        let Call::Execute(execution) = Calls::default().read(&request(count, is_query)) else {
+            panic!("an execution");
+        };
+        assert_eq!((execution.cursor, execution.rows), (5, Some(100)));
+        assert_eq!(execution.sets, sets, "{count} {is_query}");
+    }
+}
+
 #[test]
 fn a_fetch_tells_cursor_and_rows() {
     let fetch = Call::Fetch { cursor: 7, rows: 100 };
