@@ -7,12 +7,13 @@
 //! A capture is taken as it is: cut, damaged, reordered, duplicated, one-sided, begun in the middle. What is there
 //! is told, what is missing is counted and warned of; only a source that is no capture at all is an error.
 //!
-//! The way of a packet: `source` (`input`, `compression`, `formats`) -> `links` -> `ip` (`fragments`) -> `tcp` ->
+//! The way of a packet: `source` (`input`, `compression`, `formats`) -> `links` -> `ip` (`encapsulations`, `fragments`) -> `tcp` ->
 //! `flows` -> `flow` -> `half`. Start reading at [`read`], then `flow`.
 
 mod compression;
 mod duplicate;
 mod edges;
+mod encapsulations;
 mod error;
 mod flights;
 mod flow;
@@ -76,6 +77,21 @@ pub fn read(sources: Vec<Source<'_>>, observer: &mut dyn Observer) -> Result<Rep
     Ok(report::conclude(&mut readers, &flows, fragments.lost))
 }
 
+/// The TCP packet inside a packet that carries others, one level deep; or the name of what was not opened.
+fn opened<'a>(datagram: &ip::Datagram<'a>) -> Result<ip::Datagram<'a>, Option<&'static str>> {
+    let inside = encapsulations::inside(datagram).ok_or(None)?;
+    let inner = inside.packet.and_then(|packet| {
+        let before = datagram.payload.len() - packet.len();
+        ip::read(packet, datagram.length.saturating_sub(before))
+    });
+    match inner {
+        Some(inner) if inner.protocol == ip::TCP => Ok(inner),
+        // Another protocol inside, such as UDP: nothing is missing.
+        Some(inner) => Err(encapsulations::inside(&inner).map(|deeper| deeper.name)),
+        None => Err(Some(inside.name)),
+    }
+}
+
 /// The source whose next packet passed first, and that packet.
 #[inline]
 fn earliest(readers: &[Reader<'_>]) -> Option<(usize, Record)> {
@@ -111,9 +127,18 @@ fn dispatch(
         reader.tally.headless += u64::from(record.captured < record.wire as usize);
         return;
     };
-    if datagram.protocol != ip::TCP {
-        return;
-    }
+    let datagram = match datagram.protocol {
+        ip::TCP => datagram,
+        _ => match opened(&datagram) {
+            Ok(inner) => inner,
+            Err(name) => {
+                if let Some(name) = name {
+                    reader.tally.count_unopened(name);
+                }
+                return;
+            }
+        },
+    };
     let envelope = tcp::Envelope::of(record, found.interface, &datagram);
     let seen = if datagram.fragment.is_some() {
         let Some(whole) = fragments.add(record.at, &datagram, record.wire) else {

@@ -73,7 +73,8 @@ pub(crate) fn find(number: u16) -> Option<&'static Link> {
     LINKS.iter().find(|link| link.numbers.contains(&number))
 }
 
-fn ethernet(frame: &[u8]) -> Option<Found<'_>> {
+/// An Ethernet frame, by itself or carried in another packet.
+pub(crate) fn ethernet(frame: &[u8]) -> Option<Found<'_>> {
     network(u16_at(frame, 12, true)?, frame.get(14..)?)
 }
 
@@ -104,7 +105,29 @@ fn loopback(frame: &[u8]) -> Option<Found<'_>> {
     (known(false) || known(true)).then_some(Found { packet, interface: 0 })
 }
 
-/// What follows an EtherType, through any VLAN tags.
+/// What follows a stack of MPLS labels (RFC 3032): it is not said, so that the first four bits have to tell. A pseudowire carries Ethernet frames
+/// behind a control word that begins with 0 (RFC 4448), or without one.
+pub(crate) fn mpls(mut labels: &[u8]) -> Option<Found<'_>> {
+    for _ in 0..MAX_TAGS {
+        let is_last = labels.get(2)? & 1 != 0;
+        labels = labels.get(4..)?;
+        if !is_last {
+            continue;
+        }
+        let plain = |frame: &'_ [u8]| matches!(u16_at(frame, 12, true), Some(IPV4 | IPV6 | 0x8100 | 0x88a8));
+        return match labels.first()? >> 4 {
+            4 | 6 => Some(Found {
+                packet: labels,
+                interface: 0,
+            }),
+            0 => labels.get(4..).filter(|frame| plain(frame)).and_then(ethernet),
+            _ => Some(labels).filter(|frame| plain(frame)).and_then(ethernet),
+        };
+    }
+    None
+}
+
+/// What follows an EtherType, through any VLAN tags, MPLS labels and PPPoE (RFC 2516).
 #[inline]
 fn network(mut ether_type: u16, mut rest: &[u8]) -> Option<Found<'_>> {
     for _ in 0..MAX_TAGS {
@@ -119,13 +142,22 @@ fn network(mut ether_type: u16, mut rest: &[u8]) -> Option<Found<'_>> {
                 ether_type = u16_at(rest, 2, true)?;
                 rest = rest.get(4..)?;
             }
+            0x8847 | 0x8848 => return mpls(rest),
+            0x8864 if matches!(u16_at(rest, 6, true), Some(0x0021 | 0x0057)) => {
+                return Some(Found {
+                    packet: rest.get(8..)?,
+                    interface: 0,
+                });
+            }
             _ => return None,
         }
     }
     None
 }
 
-const IPV4: u16 = 0x0800;
-const IPV6: u16 = 0x86dd;
+pub(crate) const IPV4: u16 = 0x0800;
+pub(crate) const IPV6: u16 = 0x86dd;
+/// EtherTypes of MPLS: for one receiver, for several.
+pub(crate) const MPLS: [u16; 2] = [0x8847, 0x8848];
 /// VLAN tags passed at most; two are usual for QinQ.
 const MAX_TAGS: usize = 8;

@@ -143,6 +143,12 @@ fn frame_warnings(reader: &Reader<'_>, foreign: u64) -> Vec<String> {
             tally.unknown_link
         ));
     }
+    for (what, count) in &tally.encapsulated {
+        texts.push(format!(
+            "'{name}' has {count} packets in {what} that could not be opened: connections in them are missing; capture where they are \
+             not carried in other packets"
+        ));
+    }
     if tally.headless > 0 {
         texts.push(format!(
             "'{name}' has {} TCP packets without a whole TCP header; capture with a larger snap length (tcpdump -s 0)",
@@ -155,7 +161,7 @@ fn frame_warnings(reader: &Reader<'_>, foreign: u64) -> Vec<String> {
              observation points have two clocks"
         ));
     }
-    if tally.tcp == 0 && tally.packets > 0 {
+    if tally.tcp == 0 && tally.packets > 0 && tally.encapsulated.is_empty() {
         texts.push(format!(
             "'{name}' has no TCP packet; check the interface and the filter of the capture"
         ));

@@ -50,10 +50,22 @@ pub(crate) struct FrameTally {
     pub tcp: u64,
     /// Frames of a link layer that longwire does not know.
     pub unknown_link: u64,
+    /// Packets that carry others and were not opened, by what carries them.
+    pub encapsulated: Vec<(&'static str, u64)>,
     /// Packets whose time fits neither the one before nor the one after.
     pub wild_times: u64,
     /// Frames cut before the end of their TCP header, or with an impossible one.
     pub headless: u64,
+}
+
+impl FrameTally {
+    /// Counts a packet that carries another and was not opened.
+    pub fn count_unopened(&mut self, name: &'static str) {
+        match self.encapsulated.iter_mut().find(|(known, _)| *known == name) {
+            Some((_, count)) => *count += 1,
+            None => self.encapsulated.push((name, 1)),
+        }
+    }
 }
 
 impl<'a> Reader<'a> {
