@@ -6,7 +6,7 @@ mod support;
 
 use model::Direction::{ClientToServer, ServerToClient};
 use std::process::Command;
-use support::build::{self, Frame, NANO, PcapKind, Tcp, tcp};
+use support::build::{self, Frame, NANO, Tcp, tcp};
 use support::{read_bytes, read_flawless};
 
 fn conversation() -> Vec<Tcp> {
@@ -43,7 +43,11 @@ fn over_ethernet(kind: u16, payload: &[u8]) -> Vec<u8> {
 
 /// The conversation, each frame wrapped.
 fn wrapped(wrap: &dyn Fn(&[u8]) -> Vec<u8>) -> Vec<u8> {
-    let frames: Vec<Frame> = conversation()
+    build::pcap(NANO, &frames(wrap))
+}
+
+fn frames(wrap: &dyn Fn(&[u8]) -> Vec<u8>) -> Vec<Frame> {
+    conversation()
         .iter()
         .map(|packet| {
             let frame = packet.frame();
@@ -54,8 +58,7 @@ fn wrapped(wrap: &dyn Fn(&[u8]) -> Vec<u8>) -> Vec<u8> {
                 at: frame.at,
             }
         })
-        .collect();
-    build::pcap(PcapKind { ..NANO }, &frames)
+        .collect()
 }
 
 type Wrap = Box<dyn Fn(&[u8]) -> Vec<u8>>;
@@ -182,29 +185,28 @@ fn what_a_tunnel_carries_is_read_one_level_deep() {
 #[test]
 fn tunnels_are_those_that_tshark_sees() {
     // A pseudowire's Ethernet is shown by tshark only where it was told of the label.
-    for (name, wrap) in wraps()
+    let shown: Vec<_> = wraps()
         .into_iter()
         .filter(|(name, _)| !name.contains("pseudowire"))
-    {
-        let mut file = tempfile::NamedTempFile::new().expect("file");
-        std::io::Write::write_all(&mut file, &wrapped(&wrap)).expect("written");
-        let output = Command::new("tshark")
-            // Ports that tshark has to be told.
-            .args(["-n", "-d", "udp.port==6635,mpls", "-d", "udp.port==8472,vxlan"])
-            .arg("-r")
-            .arg(file.path())
-            .args(["-Y", "tcp.len > 0", "-T", "fields", "-e", "tcp.payload"])
-            .output()
-            .expect("tshark runs: it is installed by `make test`, or by `apt install tshark`");
-        let payloads = String::from_utf8_lossy(&output.stdout).into_owned();
-        let hexadecimal = |text: &str| text.bytes().map(|byte| format!("{byte:02x}")).collect::<String>();
-        let expected = format!("{}\n{}\n", hexadecimal("select 1"), hexadecimal("one"));
-        assert_eq!(
-            payloads,
-            expected,
-            "{name}: {}",
-            String::from_utf8_lossy(&output.stderr)
-        );
+        .collect();
+    let frames: Vec<Frame> = shown.iter().flat_map(|(_, wrap)| frames(wrap)).collect();
+    let mut file = tempfile::NamedTempFile::new().expect("file");
+    std::io::Write::write_all(&mut file, &build::pcap(NANO, &frames)).expect("written");
+    let output = Command::new("tshark")
+        // Ports that tshark has to be told.
+        .args(["-n", "-d", "udp.port==6635,mpls", "-d", "udp.port==8472,vxlan"])
+        .arg("-r")
+        .arg(file.path())
+        .args(["-Y", "tcp.len > 0", "-T", "fields", "-e", "tcp.payload"])
+        .output()
+        .expect("tshark runs: it is installed by `make test`, or by `apt install tshark`");
+    let payloads = String::from_utf8_lossy(&output.stdout).into_owned();
+    let payloads: Vec<&str> = payloads.lines().collect();
+    let hexadecimal = |text: &str| text.bytes().map(|byte| format!("{byte:02x}")).collect::<String>();
+    let expected = [hexadecimal("select 1"), hexadecimal("one")];
+    assert_eq!(payloads.len(), 2 * shown.len());
+    for ((name, _), payloads) in shown.iter().zip(payloads.chunks(2)) {
+        assert_eq!(payloads, expected, "{name}");
     }
 }
 
