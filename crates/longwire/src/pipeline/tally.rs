@@ -17,7 +17,6 @@ use model::{Conditions, Endpoint, Exchange, LinkOutcome, Operation, Share, Warni
 use predict::{Computing, Predictor, Target, WakeUp};
 use report::text::Progress;
 use report::{JsonWriter, ReadOutcome, RecordingWriter};
-use std::fs::File;
 use std::io;
 use std::path::Path;
 use std::sync::Arc;
