@@ -49,6 +49,7 @@ script bsdutils
 unshare util-linux
 setpriv util-linux
 python3 python3
+/usr/lib/python3*/ensurepip python3-venv
 END
         ;;
         browser) cat <<'END'

@@ -1,5 +1,5 @@
 //! Real servers for tests: PostgreSQL, MariaDB and Redis on private ports and in private directories, and captures of
-//! what they say; a browser; and Java programs with JDBC drivers.
+//! what they say; a browser; Java programs with JDBC drivers, and Python with packages.
 //!
 //! A server is ready when its `start` returns and gone when its value is dropped, also when the test panics; when
 //! the test process is killed, the kernel ends the server. Everything here panics with a message that says what is
@@ -14,6 +14,7 @@ pub mod java;
 pub mod mariadb;
 pub mod postgres;
 pub mod process;
+pub mod python;
 pub mod redis;
 
 pub use browser::Browser;

@@ -1,0 +1,74 @@
+//! The `conftest.py` of docs/check.md, with pytest itself: what a test does is its own, and what its fixtures do is not.
+
+use serde_json::Value;
+use std::path::Path;
+use std::process::{Command, Stdio};
+use testbed::{Postgres, python};
+
+/// The first block of code behind `heading` in docs/check.md.
+fn documented(heading: &str) -> String {
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/check.md");
+    let text = std::fs::read_to_string(path).expect("the page is there");
+    let (_, behind) = text.split_once(heading).expect("the heading is there");
+    let (_, code) = behind.split_once("```python\n").expect("code is behind it");
+    let (code, _) = code.split_once("```").expect("it ends");
+    code.to_owned()
+}
+
+fn longwire() -> Command {
+    let mut command = Command::new(assert_cmd::cargo::cargo_bin("longwire"));
+    command.stdin(Stdio::null());
+    command
+}
+
+#[test]
+fn turns_of_fixtures_are_not_those_of_a_test() {
+    let programs = python::environment(&["pytest==8.4.2", "psycopg[binary]==3.2.13"]);
+    let server = Postgres::start();
+    server.sql("CREATE TABLE article AS SELECT i, 'name ' || i AS name FROM generate_series(1, 100) i");
+    let folder = tempfile::tempdir().expect("a directory");
+    let tests = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/data/pytest/test_shop.py");
+    std::fs::copy(tests, folder.path().join("test_shop.py")).expect("it is copied");
+    std::fs::write(folder.path().join("conftest.py"), documented("### pytest")).expect("it is written");
+    let recording = folder.path().join("tests.lwr");
+    let watched = longwire()
+        .args(["watch", &server.url(), "-q", "-o"])
+        .arg(&recording)
+        .arg("--")
+        .arg(programs.join("pytest"))
+        .args(["-q", "-p", "no:cacheprovider"])
+        .current_dir(folder.path())
+        .output()
+        .expect("the binary starts");
+    let said = String::from_utf8_lossy(&watched.stderr) + String::from_utf8_lossy(&watched.stdout);
+    assert!(watched.status.success(), "{said}");
+    let checked = longwire()
+        .arg("check")
+        .arg(&recording)
+        .args(["--operations", "marked", "--max-turns", "0", "--json"])
+        .output()
+        .expect("the binary starts");
+    let text = String::from_utf8_lossy(&checked.stdout).into_owned();
+    let turns: Vec<(String, u64)> = text
+        .lines()
+        .map(|line| serde_json::from_str::<Value>(line).expect("each line is a record"))
+        .filter(|record| record["type"] == "check")
+        .map(|record| {
+            let name = record["operation_name"].as_str().expect("a name").to_owned();
+            (name, record["turns"].as_u64().expect("its turns"))
+        })
+        .collect();
+    let of = |test: &str| (format!("test_shop.py::{test}"), 1);
+    let expected = [
+        (format!("test_shop.py::{}", "test_basket"), 24),
+        of("test_count"),
+        of("test_that_fails"),
+    ];
+    assert_eq!(turns, expected, "{text}");
+    let outside = Command::new(programs.join("pytest"))
+        .args(["-q", "--collect-only", "-p", "no:cacheprovider"])
+        .current_dir(folder.path())
+        .output()
+        .expect("pytest starts");
+    assert!(outside.status.success(), "the page's file does nothing without longwire");
+}
