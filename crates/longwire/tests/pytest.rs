@@ -70,5 +70,8 @@ fn turns_of_fixtures_are_not_those_of_a_test() {
         .current_dir(folder.path())
         .output()
         .expect("pytest starts");
-    assert!(outside.status.success(), "the page's file does nothing without longwire");
+    assert!(
+        outside.status.success(),
+        "the page's file does nothing without longwire"
+    );
 }
