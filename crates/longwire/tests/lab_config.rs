@@ -269,6 +269,20 @@ fn points_may_be_measured_more_often_and_longer_than_others() {
 }
 
 #[test]
+fn points_are_bounded_over_all_sweeps() {
+    let numbers = |from: usize| {
+        (from..from + 6000)
+            .map(|n| n.to_string())
+            .collect::<Vec<_>>()
+            .join(", ")
+    };
+    let sweep = |from| format!("\n[[sweep]]\nworkload.clients = [{}]\n", numbers(from));
+    let text = &GOOD[..GOOD.find("[[sweep]]").expect("sweeps")];
+    let error = parse(&format!("{text}{}{}", sweep(1), sweep(6001))).expect_err("12,000 points");
+    assert!(error.to_string().contains("more than 10000 points"), "{error}");
+}
+
+#[test]
 fn without_a_sweep_there_is_one_point() {
     let text = &GOOD[..GOOD.find("[[sweep]]").expect("sweeps")];
     let (_, plan) = parse(text).expect("a lab");

@@ -6,6 +6,8 @@ use super::config::{ALL_LINKS, ConfigError, Lab, LabFile, LabLink, Service, Swee
 use anyhow::{Result, bail};
 use link::LinkDescription;
 use report::text::LabOutline;
+use std::collections::HashMap;
+use std::hash::{DefaultHasher, Hash, Hasher};
 use std::time::Duration;
 
 /// The points of a lab.
@@ -70,13 +72,14 @@ impl Plan {
                 plan.settings.push(setting);
             }
         }
+        let mut known = Known::default();
         for sweep in &file.sweeps {
             for combination in combinations(sweep) {
-                plan.add(file, file.with(&combination)?, &combination);
+                plan.add(&mut known, file, file.with(&combination)?, &combination);
             }
         }
         if file.sweeps.is_empty() {
-            plan.add(file, file.lab.clone(), &[]);
+            plan.add(&mut known, file, file.lab.clone(), &[]);
         }
         plan.compare(file);
         Ok(plan)
@@ -87,7 +90,11 @@ impl Plan {
         let Some(column) = self.settings.iter().position(|setting| setting == VARIANT) else {
             return;
         };
-        let values: Vec<Vec<String>> = self.points.iter().map(|point| point.values.clone()).collect();
+        // Of several with the same values the first.
+        let points = self.points.iter().enumerate().rev();
+        let places: HashMap<Vec<String>, usize> = points
+            .map(|(place, point)| (point.values.clone(), place))
+            .collect();
         for point in &mut self.points {
             let variant = file
                 .variants
@@ -98,7 +105,7 @@ impl Plan {
             };
             let mut sought = point.values.clone();
             sought[column].clone_from(against);
-            point.against = values.iter().position(|values| *values == sought);
+            point.against = places.get(&sought).copied();
         }
     }
 
@@ -180,8 +187,10 @@ impl Plan {
         }
     }
 
-    fn add(&mut self, file: &LabFile, lab: Lab, combination: &[(Vec<String>, Node)]) {
-        if self.points.iter().any(|point| point.lab == lab) {
+    fn add(&mut self, known: &mut Known, file: &LabFile, lab: Lab, combination: &[(Vec<String>, Node)]) {
+        let place = self.points.len();
+        let is_same = |place: usize| self.points.get(place).is_some_and(|point| point.lab == lab);
+        if known.points.find(&lab, place, is_same) != place {
             return;
         }
         let values = self.settings.iter().map(|setting| {
@@ -192,7 +201,7 @@ impl Plan {
         });
         let values = values.collect();
         let mut at_rest = without_distance(&lab);
-        let stage = self.stage_of(&at_rest);
+        let stage = self.stage_of(known, &at_rest);
         // How much is measured at a point is no matter of its baseline.
         at_rest.measure = file.lab.measure.clone();
         if let Some(operations) = at_rest.measure.baseline_operations {
@@ -201,7 +210,7 @@ impl Plan {
         let predicted = file
             .variant(combination)
             .is_none_or(|variant: &Variant| variant.predict);
-        let baseline = predicted.then(|| self.baseline_of(at_rest, stage));
+        let baseline = predicted.then(|| self.baseline_of(known, at_rest, stage));
         self.points.push(Point {
             stage,
             baseline,
@@ -212,22 +221,57 @@ impl Plan {
     }
 
     /// The stage on which the services of `lab` run.
-    fn stage_of(&mut self, lab: &Lab) -> usize {
+    fn stage_of(&mut self, known: &mut Known, lab: &Lab) -> usize {
         // The mtu is that of the hosts' devices, which stay as long as the services run.
         let mtus = |lab: &Lab| lab.links.iter().map(|link| link.link.mtu).collect::<Vec<_>>();
-        let same = |stage: &Stage| stage.lab.services == lab.services && mtus(&stage.lab) == mtus(lab);
-        self.stages.iter().position(same).unwrap_or_else(|| {
+        let new = self.stages.len();
+        let place = known.stages.find(&(&lab.services, mtus(lab)), new, |place| {
+            let stage = self.stages.get(place);
+            stage.is_some_and(|stage| stage.lab.services == lab.services && mtus(&stage.lab) == mtus(lab))
+        });
+        if place == new {
             self.stages.push(Stage { lab: lab.clone() });
-            self.stages.len() - 1
-        })
+        }
+        place
     }
 
-    fn baseline_of(&mut self, lab: Lab, stage: usize) -> usize {
-        let known = self.baselines.iter().position(|baseline| baseline.lab == lab);
-        known.unwrap_or_else(|| {
+    fn baseline_of(&mut self, known: &mut Known, lab: Lab, stage: usize) -> usize {
+        let new = self.baselines.len();
+        let place = known.baselines.find(&lab, new, |place| {
+            self.baselines
+                .get(place)
+                .is_some_and(|baseline| baseline.lab == lab)
+        });
+        if place == new {
             self.baselines.push(Baseline { stage, lab });
-            self.baselines.len() - 1
-        })
+        }
+        place
+    }
+}
+
+/// Where what is planned so far stands.
+#[derive(Default)]
+struct Known {
+    points: Places,
+    stages: Places,
+    baselines: Places,
+}
+
+/// Places of values by a hash of their text: thousands of points need not each be compared with all others.
+#[derive(Default)]
+struct Places(HashMap<u64, Vec<usize>>);
+
+impl Places {
+    /// Where such a value stands; noted as `new` when it stands nowhere.
+    fn find(&mut self, value: &impl std::fmt::Debug, new: usize, is_same: impl Fn(usize) -> bool) -> usize {
+        let mut hasher = DefaultHasher::new();
+        format!("{value:?}").hash(&mut hasher);
+        let places = self.0.entry(hasher.finish()).or_default();
+        if let Some(place) = places.iter().find(|place| is_same(**place)) {
+            return *place;
+        }
+        places.push(new);
+        new
     }
 }
 

@@ -483,6 +483,21 @@ mod tests {
     }
 
     #[test]
+    fn a_fresh_start_removes_nothing_of_somebody_else_s() {
+        let directory = tempfile::tempdir().expect("a directory");
+        let thesis = directory.path().join(POINTS).join("thesis");
+        fs::create_dir(directory.path().join(POINTS)).expect("it can be made");
+        fs::write(&thesis, "").expect("it can be written");
+        drop(Store::open(directory.path(), false).expect("a store"));
+        let error = Store::open(directory.path(), true).expect_err("it is not longwire's");
+        assert!(error.to_string().contains("longwire did not make it"), "{error}");
+        assert!(thesis.exists());
+        fs::create_dir(directory.path().join(SCRATCH)).expect("it can be made");
+        let store = Store::open(directory.path(), false).expect("a store");
+        store.scratch().expect_err("it is not longwire's");
+    }
+
+    #[test]
     fn a_file_that_was_cut_short_is_no_point() {
         let directory = tempfile::tempdir().expect("a directory");
         let store = Store::open(directory.path(), false).expect("a store");
