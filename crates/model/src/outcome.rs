@@ -167,6 +167,9 @@ pub struct Prediction {
     pub link: Arc<str>,
     /// Clients at once, each with one operation after another.
     pub clients: u32,
+    /// How many requests the server works on at once, where that is limited: inferred from the measurement, or given. The clients then
+    /// carry out all operations as they were mixed when measured.
+    pub workers: Option<u32>,
     /// Predicted median duration.
     pub duration: Duration,
     /// Lower bound of the median: in 9 of 10 runs on such a link with as many operations as were replayed, the median

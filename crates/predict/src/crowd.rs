@@ -1,6 +1,6 @@
 //! Several clients at once over one link, each with one operation after another.
 
-use crate::kept::Kept;
+use crate::kept::{Kept, Recorded};
 use crate::path;
 use crate::predictor::{Target, Whole};
 use crate::run::{BEGIN, Computing, Progress, Run};
@@ -11,13 +11,66 @@ use std::time::Duration;
 /// What clients in a closed loop got done.
 #[derive(Debug, Clone)]
 pub struct Done {
-    /// The operations that ended while it was measured.
-    pub operations: Vec<Whole>,
+    /// The operations that ended while it was measured, each with the number of its name.
+    pub operations: Vec<(usize, Whole)>,
     /// How long it was measured.
     pub elapsed: Duration,
 }
 
-/// Lets the clients of `target` carry out the operations of `kept`, each one after another, with `pause` between them.
+/// What the clients carry out: operations of one name, or of several as they were mixed in the measurement.
+#[derive(Debug, Default)]
+pub struct Mix<'a> {
+    operations: Vec<Mixed<'a>>,
+    names: usize,
+}
+
+#[derive(Debug)]
+struct Mixed<'a> {
+    name: usize,
+    /// Before it, in nanoseconds.
+    pause: u64,
+    recorded: &'a Recorded,
+}
+
+impl<'a> Mix<'a> {
+    /// Adds the operations of the name with this number, with `pause` before each.
+    pub fn add(&mut self, name: usize, kept: &'a Kept, pause: u64) {
+        let operations = kept.operations().iter();
+        self.operations.extend(operations.map(|recorded| Mixed {
+            name,
+            pause,
+            recorded,
+        }));
+        self.names += 1;
+        if self.names > 1 {
+            self.operations.sort_by_key(|mixed| mixed.recorded.began());
+        }
+    }
+
+    /// Whether there is nothing to carry out.
+    pub fn is_empty(&self) -> bool {
+        self.operations.is_empty()
+    }
+
+    /// Nodes and packets of an operation, mean.
+    fn mean_cost(&self) -> usize {
+        let costs = self.operations.iter().map(|mixed| mixed.recorded.cost());
+        costs.sum::<usize>() / self.operations.len().max(1)
+    }
+}
+
+/// How the clients' surroundings are.
+#[derive(Debug, Clone, Copy)]
+pub struct Surroundings {
+    /// Cores that are shared.
+    pub computing: Computing,
+    /// What is allowed for longer rests.
+    pub wake_up: WakeUp,
+    /// How many requests the server works on at once, if that is limited.
+    pub workers: Option<u32>,
+}
+
+/// Lets the clients of `target` carry out the operations of `mix`, each one after another.
 ///
 /// - Each client has connections of its own. They keep their windows from operation to operation.
 /// - The first client begins with the first operation, the others evenly spread over all; each goes on with the one that
@@ -27,13 +80,11 @@ pub struct Done {
 pub fn closed_loop(
     target: &Target,
     links: &[LinkDescription],
-    kept: &Kept,
-    pause: u64,
-    computing: Computing,
-    wake_up: WakeUp,
+    mix: &Mix<'_>,
+    surroundings: Surroundings,
 ) -> Done {
-    let mut crowd = Crowd::new(target, links, kept, pause, computing, wake_up);
-    let wanted = wanted(target, kept);
+    let mut crowd = Crowd::new(target, links, mix, surroundings);
+    let wanted = wanted(target, mix);
     let mut done = Done {
         operations: Vec::new(),
         elapsed: Duration::ZERO,
@@ -70,18 +121,17 @@ pub fn closed_loop(
 
 /// How many operations are counted: twenty a client, as far as they can be replayed in about a second; never fewer than
 /// three a client.
-fn wanted(target: &Target, kept: &Kept) -> usize {
+fn wanted(target: &Target, mix: &Mix<'_>) -> usize {
     let least = 3 * target.clients as usize;
-    let cost = kept.mean_cost().max(1);
-    let many = (20 * target.clients as usize).max(LEAST_OPERATIONS);
+    let cost = mix.mean_cost().max(1);
+    let many = (20 * target.clients as usize).max(LEAST_OPERATIONS) * mix.names;
     many.min(MOST_COST / cost).max(least)
 }
 
 struct Crowd<'a> {
     run: Run<'a>,
     links: &'a [LinkDescription],
-    kept: &'a Kept,
-    pause: u64,
+    mix: &'a Mix<'a>,
     clients: Vec<Client>,
 }
 
@@ -100,19 +150,19 @@ impl<'a> Crowd<'a> {
     fn new(
         target: &Target,
         links: &'a [LinkDescription],
-        kept: &'a Kept,
-        pause: u64,
-        computing: Computing,
-        wake_up: WakeUp,
+        mix: &'a Mix<'a>,
+        surroundings: Surroundings,
     ) -> Self {
+        let run = Run::new(links, target.clients, surroundings.computing);
         let mut crowd = Self {
-            run: Run::new(links, target.clients, computing).with_wake_up(wake_up),
+            run: run
+                .with_wake_up(surroundings.wake_up)
+                .with_workers(surroundings.workers),
             links,
-            kept,
-            pause,
+            mix,
             clients: Vec::new(),
         };
-        let (clients, operations) = (target.clients as usize, kept.operations().len());
+        let (clients, operations) = (target.clients as usize, mix.operations.len());
         for client in 0..clients {
             crowd.clients.push(Client {
                 operation: client * operations / clients,
@@ -122,9 +172,9 @@ impl<'a> Crowd<'a> {
                 operations: 0,
             });
             // Spread over the first operation: clients of a real crowd do not begin at once either.
-            let at = BEGIN + kept.first_duration() * client as u64 / clients as u64;
+            let at = BEGIN + mix.operations[0].recorded.measured() * client as u64 / clients as u64;
             let connections = crowd.connections(client);
-            let plan = &kept.operations()[crowd.clients[client].operation].parts[0].plan;
+            let plan = &mix.operations[crowd.clients[client].operation].recorded.parts[0].plan;
             crowd.run.add_client(plan, connections, at);
         }
         crowd
@@ -133,7 +183,7 @@ impl<'a> Crowd<'a> {
     /// The numbers in the network of the connections that the present part of the client's operation uses.
     fn connections(&mut self, client: usize) -> Vec<u32> {
         let this = &mut self.clients[client];
-        let part = &self.kept.operations()[this.operation].parts[this.part];
+        let part = &self.mix.operations[this.operation].recorded.parts[this.part];
         let places = part.places.iter().zip(&part.plan.links);
         let numbers = places.map(|(&(place, opened), &link)| {
             while this.connections.len() <= place {
@@ -149,9 +199,13 @@ impl<'a> Crowd<'a> {
     }
 
     /// The client has come to the end of a plan and goes on. Gives the operation that this ended, and when.
-    fn finished(&mut self, client: u32) -> Option<(Whole, u64)> {
+    fn finished(&mut self, client: u32) -> Option<((usize, Whole), u64)> {
         let this = &mut self.clients[client as usize];
-        let operation = &self.kept.operations()[this.operation];
+        let Mixed {
+            name,
+            recorded: operation,
+            ..
+        } = &self.mix.operations[this.operation];
         let plan = &operation.parts[this.part].plan;
         let (begin, times) = self.run.times(client);
         let along = path::along(plan, begin, times, self.run.client_after(client), self.links);
@@ -163,17 +217,18 @@ impl<'a> Crowd<'a> {
             return None;
         }
         this.part = 0;
-        this.operation = (this.operation + 1) % self.kept.operations().len();
+        this.operation = (this.operation + 1) % self.mix.operations.len();
+        let pause = self.mix.operations[this.operation].pause;
         this.operations += 1;
         let whole = std::mem::take(&mut this.before);
-        self.go_on(client, end.saturating_add(self.pause));
-        Some((whole, end))
+        self.go_on(client, end.saturating_add(pause));
+        Some(((*name, whole), end))
     }
 
     fn go_on(&mut self, client: u32, at: u64) {
         let connections = self.connections(client as usize);
         let this = &self.clients[client as usize];
-        let plan = &self.kept.operations()[this.operation].parts[this.part].plan;
+        let plan = &self.mix.operations[this.operation].recorded.parts[this.part].plan;
         self.run.begin(client, plan, connections, at.max(self.run.now()));
     }
 }

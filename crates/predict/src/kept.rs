@@ -70,19 +70,19 @@ impl Kept {
 
     /// Takes out of the computing that was measured the time in which it waited for cores.
     pub fn keep_work_only(&mut self, work: &[Option<Work>; 2]) {
+        self.plans().for_each(|plan| plan.keep_work_only(work));
+    }
+
+    /// Whether its operations are requests whose server makes calls of its own.
+    pub fn needs_workers(&self) -> bool {
+        let first = self.operations.first().and_then(|one| one.parts.first());
+        first.is_some_and(|part| part.plan.request != NONE)
+    }
+
+    /// The plans of all operations.
+    pub fn plans(&mut self) -> impl Iterator<Item = &mut Plan> {
         let parts = self.operations.iter_mut().flat_map(|one| &mut one.parts);
-        parts.for_each(|part| part.plan.keep_work_only(work));
-    }
-
-    /// Nodes and packets of an operation, mean.
-    pub fn mean_cost(&self) -> usize {
-        let costs = self.operations.iter().map(Recorded::cost);
-        costs.sum::<usize>() / self.operations.len().max(1)
-    }
-
-    /// Nanoseconds that the first operation took when it was measured.
-    pub fn first_duration(&self) -> u64 {
-        self.operations.first().map_or(0, Recorded::measured)
+        parts.map(|part| &mut part.plan)
     }
 
     /// Every second one goes.
@@ -114,15 +114,23 @@ impl Recorded {
         self.parts.iter().map(|part| part.plan.nodes.len()).sum()
     }
 
-    fn cost(&self) -> usize {
+    /// Its nodes and packets.
+    pub fn cost(&self) -> usize {
         let nodes = self.parts.iter().flat_map(|part| &part.plan.nodes);
         nodes
             .map(|node| 4 + ((node.request_bytes + node.reply_bytes) / BYTES_A_PACKET) as usize)
             .sum()
     }
 
-    fn measured(&self) -> u64 {
+    /// Nanoseconds that it took when it was measured.
+    pub fn measured(&self) -> u64 {
         self.parts.iter().map(|part| part.plan.measured).sum()
+    }
+
+    /// When it began, in the measurement.
+    pub fn began(&self) -> u64 {
+        let first = self.parts.first().and_then(|part| part.plan.nodes.first());
+        first.map_or(0, |node| node.computed_at[0])
     }
 }
 

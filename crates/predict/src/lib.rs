@@ -21,6 +21,7 @@ pub mod replay;
 mod run;
 pub mod split;
 mod wake_up;
+mod workers;
 
 /// How senders are taken to behave, by the name Linux has for it: docs/prediction.md. Its default on most systems.
 pub const CONGESTION_CONTROL: &str = "cubic";
@@ -30,3 +31,4 @@ pub use predictor::{Moved, Predictor, Target};
 pub use replay::{Replayed, StepTimes, replay};
 pub use run::Computing;
 pub use wake_up::WakeUp;
+pub use workers::Workers;

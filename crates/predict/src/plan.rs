@@ -23,6 +23,8 @@ pub struct Plan {
     pub links: Vec<u32>,
     /// Nodes that wait for nothing, in order.
     pub roots: Vec<u32>,
+    /// The request that its server answers with calls of its own (the outermost), or [`NONE`].
+    pub request: u32,
     /// Client time after the last completion.
     pub client_after: u64,
     /// When the last reply was there, in the measurement: from then on `client_after` counts.
@@ -150,6 +152,7 @@ impl Plan {
             connections: Vec::new(),
             links: Vec::new(),
             roots: Vec::new(),
+            request: NONE,
             client_after: nanos(operation.client_after),
             replied_at: operation
                 .steps
@@ -177,6 +180,12 @@ impl Plan {
         plan.set_reply_waits(operation);
         plan.link_dependents();
         set_rests(&mut plan, operation);
+        let answers = |node: &Node| node.reply_after != NONE && !node.by_server;
+        plan.request = plan
+            .nodes
+            .iter()
+            .position(answers)
+            .map_or(NONE, |node| node as u32);
         plan
     }
 

@@ -2,7 +2,7 @@
 
 use crate::bounds::Evidence;
 use crate::connections::Connections;
-use crate::crowd;
+use crate::crowd::{self, Done, Mix, Surroundings};
 use crate::kept::{Kept, Pauses};
 use crate::load::Load;
 use crate::path::{self, Along};
@@ -10,6 +10,7 @@ use crate::plan::Plan;
 use crate::replay::run_alone;
 use crate::run::{BEGIN, Computing};
 use crate::wake_up::WakeUp;
+use crate::workers::{Requests, Workers};
 use link::LinkDescription;
 use model::{Attribution, BoundBy, DistributionBuilder, Operation, OperationStep, Prediction};
 use std::collections::HashMap;
@@ -48,6 +49,8 @@ pub struct Predictor {
     connections: Vec<Connections>,
     load: Load,
     pauses: Pauses,
+    workers: Workers,
+    requests: Requests,
 }
 
 /// All operations of one name.
@@ -84,6 +87,8 @@ struct Sum {
     waking: Duration,
     /// Operations that waited for nothing and took no time: messages that nobody answers.
     idle: u64,
+    /// Requests that the server works on at once, where that is limited.
+    workers: Option<u32>,
     /// How long a crowd was at it; absent for operations replayed alone.
     elapsed: Option<Duration>,
 }
@@ -118,6 +123,8 @@ impl Predictor {
             unfinished: HashMap::new(),
             load: Load::default(),
             pauses: Pauses::default(),
+            workers: Workers::Inferred,
+            requests: Requests::default(),
         }
     }
 
@@ -131,6 +138,12 @@ impl Predictor {
     #[must_use]
     pub fn with_wake_up(self, wake_up: WakeUp) -> Self {
         Self { wake_up, ..self }
+    }
+
+    /// The same, with a server that works on so many requests at once; as many as the measurement shows at first.
+    #[must_use]
+    pub fn with_workers(self, workers: Workers) -> Self {
+        Self { workers, ..self }
     }
 
     /// Replays one operation, or one part of a long one ([`Operation::continues`]), on every target. Connections keep
@@ -147,6 +160,7 @@ impl Predictor {
         }
         if self.meet_others() {
             self.load.add(&plan);
+            self.requests.add(&plan);
             let named = &mut self.names[place];
             self.pauses.add(operation, &mut named.pauses);
             named.kept.add(operation, plan);
@@ -231,23 +245,61 @@ impl Predictor {
             return;
         }
         let cores = [self.computing.client, self.computing.server];
+        let limit = self.requests.limit(self.workers);
+        if let Some(limit) = &limit {
+            self.load = Load::default();
+            for plan in self.names.iter_mut().flat_map(|named| named.kept.plans()) {
+                limit.take_out(plan);
+                self.load.add(plan);
+            }
+        }
         let work = [0, 1].map(|whose| cores[whose].map(|cores| self.load.work(whose, cores)));
-        let alone: Vec<bool> = self.targets.iter().map(|target| self.is_alone(target)).collect();
         for named in &mut self.names {
             named.kept.keep_work_only(&work);
-            let pause = named.pause();
-            for (index, target) in self
-                .targets
-                .iter()
-                .enumerate()
-                .filter(|(index, _)| !alone[*index])
-            {
-                let links = &self.links[index];
-                let done =
-                    crowd::closed_loop(target, links, &named.kept, pause, self.computing, self.wake_up);
-                let sum = &mut named.sums[index];
-                done.operations.iter().for_each(|whole| sum.add(whole));
-                sum.elapsed = Some(done.elapsed);
+        }
+        for index in 0..self.targets.len() {
+            let clients = self.targets[index].clients;
+            if !self.is_alone(&self.targets[index]) {
+                let workers = limit.as_ref().map(|limit| limit.workers);
+                let surroundings = Surroundings {
+                    computing: self.computing,
+                    wake_up: self.wake_up,
+                    workers: workers.filter(|workers| *workers < clients),
+                };
+                self.let_meet_on(index, surroundings);
+            }
+        }
+    }
+
+    /// The clients of one target: those of each name among themselves; where they have to wait for each other's workers, those of all names
+    /// whose operations need one, as they were mixed in the measurement.
+    fn let_meet_on(&mut self, target: usize, surroundings: Surroundings) {
+        let pauses: Vec<u64> = self.names.iter_mut().map(Named::pause).collect();
+        let mut done = Vec::new();
+        let mut mixed = Mix::default();
+        let meet =
+            |mix: &Mix<'_>| crowd::closed_loop(&self.targets[target], &self.links[target], mix, surroundings);
+        for (name, named) in self.names.iter().enumerate() {
+            if surroundings.workers.is_some() && named.kept.needs_workers() {
+                mixed.add(name, &named.kept, pauses[name]);
+            } else if !named.kept.operations().is_empty() {
+                let mut own = Mix::default();
+                own.add(name, &named.kept, pauses[name]);
+                done.push(meet(&own));
+            }
+        }
+        if !mixed.is_empty() {
+            done.push(meet(&mixed));
+        }
+        for named in &mut self.names {
+            let workers = surroundings.workers.filter(|_| named.kept.needs_workers());
+            named.sums[target].workers = workers;
+        }
+        for Done { operations, elapsed } in done {
+            for (name, whole) in operations {
+                let sum = &mut self.names[name].sums[target];
+                sum.add(&whole);
+                sum.elapsed = Some(elapsed);
             }
         }
     }
@@ -340,6 +392,7 @@ impl Sum {
             rate: target.link.rate,
             link: target.link.to_string().into(),
             clients: target.clients,
+            workers: self.workers,
             duration,
             low,
             high,

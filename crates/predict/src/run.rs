@@ -80,6 +80,8 @@ pub struct Run<'a> {
     /// Of the clients, and of the servers.
     computing: [Option<SharedCores<Wake>>; 2],
     wake_up: WakeUp,
+    /// Workers of the server that nobody has, and the requests that wait for one; absent where there are as many as needed.
+    workers: Option<(u32, VecDeque<u64>)>,
     /// A client whose plan has come to its end, to be told.
     finished: Option<u32>,
     /// Whether a reply had to be let go, see [`Run::release_stuck`].
@@ -140,6 +142,7 @@ impl<'a> Run<'a> {
             clients: Vec::with_capacity(clients as usize),
             computing: [shared(computing.client), shared(computing.server)],
             wake_up: WakeUp::None,
+            workers: None,
             finished: None,
             was_stuck: false,
         }
@@ -149,6 +152,13 @@ impl<'a> Run<'a> {
     #[must_use]
     pub fn with_wake_up(self, wake_up: WakeUp) -> Self {
         Self { wake_up, ..self }
+    }
+
+    /// The same, with a server that works on so many requests at once which need calls of its own.
+    #[must_use]
+    pub fn with_workers(self, workers: Option<u32>) -> Self {
+        let workers = workers.map(|workers| (workers.max(1), VecDeque::new()));
+        Self { workers, ..self }
     }
 
     /// Adds a connection to a link, with the flows it had before, if any; gives its number.
@@ -463,6 +473,36 @@ impl<'a> Run<'a> {
     fn request_arrived(&mut self, id: u64) {
         let now = self.network.now();
         self.times_of(id).arrived = now;
+        if self.needs_worker(id)
+            && let Some((free, waiting)) = &mut self.workers
+        {
+            if *free == 0 {
+                waiting.push_back(id);
+                return;
+            }
+            *free -= 1;
+        }
+        self.work_on(id);
+    }
+
+    /// Whether a worker of the server is busy with it until it is answered.
+    fn needs_worker(&self, id: u64) -> bool {
+        let (client, node) = Self::parts(id);
+        self.workers.is_some() && self.clients[client].plan.request == node as u32
+    }
+
+    /// A worker has answered and takes the next request.
+    fn next_for_worker(&mut self) {
+        let Some((free, waiting)) = &mut self.workers else {
+            return;
+        };
+        match waiting.pop_front() {
+            Some(next) => self.work_on(next),
+            None => *free += 1,
+        }
+    }
+
+    fn work_on(&mut self, id: u64) {
         self.release(id, After::RequestArrived);
         let what = self.node(id);
         if !what.has_reply {
@@ -522,6 +562,9 @@ impl<'a> Run<'a> {
         let (what, connection) = (self.node(id), self.connection(id));
         let now = self.network.now();
         self.times_of(id).replied = now;
+        if self.needs_worker(id) {
+            self.next_for_worker();
+        }
         let inside = self.inside_reply(what.server_inside);
         match what.passage {
             Passage::Measured { reply, .. } => {

@@ -11,7 +11,7 @@ use anyhow::Result;
 use clap::Args as ClapArgs;
 use link::LinkDescription;
 use model::{Operation, OperationStep, parse_duration};
-use predict::{Assumption, Computing, Target, WakeUp};
+use predict::{Assumption, Computing, Target, WakeUp, Workers};
 use report::ReadOutcome;
 use report::text::{ExplainOutcome, ExplainedExchange};
 use std::path::PathBuf;
@@ -55,6 +55,10 @@ pub struct Args {
     /// Cores that all clients compute on, likewise.
     #[arg(long, value_parser = clap::value_parser!(u32).range(1..=MOST_CORES), value_name = "COUNT")]
     pub client_cores: Option<u32>,
+    /// Requests that a server works on at once, whose pages ask the database: a count, "all" (whatever comes), or "inferred" from how
+    /// requests waited in the measurement. Matters with several clients.
+    #[arg(long, default_value = "inferred", value_parser = parse_workers, value_name = "COUNT")]
+    pub workers: Workers,
     /// Whether to allow for client and server being slower after they have rested longer than measured.
     #[arg(long, value_enum, default_value = "assumed", value_name = "WHAT")]
     pub wake_up: WakeUpChoice,
@@ -112,6 +116,7 @@ pub fn run(args: &Args) -> Result<Status> {
         targets: targets(&links::links(&args.rtt, &args.rate, &args.link), &args.clients),
         computing: computing(args),
         wake_up: wake_up(args),
+        workers: args.workers,
         moved: args.on.clone(),
         json: args.json,
         longest: args.explain,
@@ -237,6 +242,17 @@ fn computing(args: &Args) -> Computing {
     Computing {
         client: args.client_cores.or(usual.client),
         server: args.server_cores.or(usual.server),
+    }
+}
+
+fn parse_workers(text: &str) -> Result<Workers, String> {
+    match text {
+        "inferred" => Ok(Workers::Inferred),
+        "all" => Ok(Workers::Unlimited),
+        count => match count.parse() {
+            Ok(count) if count > 0 => Ok(Workers::Count(count)),
+            _ => Err("a number from 1 on, inferred, or all".to_owned()),
+        },
     }
 }
 

@@ -14,7 +14,7 @@ use analysis::operations::{Grouped, Operations};
 use analysis::overview::Overview;
 use anyhow::{Context, Result};
 use model::{Conditions, Endpoint, Exchange, LinkOutcome, Operation, Share, Warning};
-use predict::{Computing, Predictor, Target, WakeUp};
+use predict::{Computing, Predictor, Target, WakeUp, Workers};
 use report::text::Progress;
 use report::{JsonWriter, ReadOutcome, RecordingWriter};
 use std::io;
@@ -33,6 +33,8 @@ pub struct Wanted {
     pub computing: Computing,
     /// Whether the prediction allows for client and server waking up.
     pub wake_up: WakeUp,
+    /// How many requests the server of the prediction works on at once.
+    pub workers: Workers,
     /// Which connections move there.
     pub moved: Vec<Choice>,
     /// Whether to keep the longest operation, with its exchanges.
@@ -106,6 +108,7 @@ impl Tally {
             Predictor::new(wanted.targets.clone(), Box::new(move |step| moved.moves(step)))
                 .with_computing(wanted.computing)
                 .with_wake_up(wanted.wake_up)
+                .with_workers(wanted.workers)
         });
         Ok(Self {
             operations: Operations::new(wanted.rule).with_names(wanted.names.iter().cloned()),

@@ -186,6 +186,8 @@ pub(super) struct PredictionRecord<'a> {
     request_rate_bits_per_second: Option<u64>,
     link: &'a str,
     clients: u32,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    workers: Option<u32>,
     duration_ns: u64,
     low_ns: u64,
     high_ns: u64,
@@ -242,6 +244,7 @@ impl<'a> PredictionRecord<'a> {
             request_rate_bits_per_second: prediction.rate[0].map(model::BitRate::as_bits_per_second),
             link: &prediction.link,
             clients: prediction.clients,
+            workers: prediction.workers,
             duration_ns: nanos(prediction.duration),
             low_ns: nanos(prediction.low),
             high_ns: nanos(prediction.high),

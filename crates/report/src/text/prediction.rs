@@ -45,7 +45,19 @@ pub fn prediction_view(predictions: &[Prediction], style: &Style) -> String {
         let _ = writeln!(out, "  {}", style.paint(Ink::Faint, WITHHELD));
     }
     let _ = write!(out, "\n{}", cost_line(predictions));
+    out.push_str(&workers_line(predictions));
     out
+}
+
+/// How many requests the server works on at once, where that limits the clients.
+fn workers_line(predictions: &[Prediction]) -> String {
+    let workers = predictions.iter().find_map(|prediction| prediction.workers);
+    workers.map_or_else(String::new, |workers| {
+        format!(
+            "The server works on {} at once, the others wait, in the measurement and there: --workers. The clients ask for all pages as they were mixed.\n",
+            counted(workers.into(), "request")
+        )
+    })
 }
 
 /// Which cores clients and servers are taken to have, each absent where they have as many as they need: a line below

@@ -329,6 +329,7 @@ pub fn prediction(name: &str, rtt_millis: u64, turns: f64, rate: Option<&str>) -
             None => format!("rtt={rtt_millis}ms").into(),
         },
         clients: 1,
+        workers: None,
         duration: micros(middle),
         low: micros(middle * 9 / 10),
         high: micros(middle * 11 / 10),

@@ -1,0 +1,153 @@
+//! Servers that work on so many requests at once as they have workers, and let others wait.
+//!
+//! A request that finds all workers busy sends its first statement when one of those before it has been answered. On a longer link
+//! workers are busy for longer, and others wait longer: a wait is no computing that stays as it was, but is made anew in the replay.
+//! What limits need not be processes: threads, or connections of a pool that a request holds from its first statement on, show the same.
+
+use crate::plan::{After, NONE, Node, Plan};
+
+/// How many requests a server works on at once.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum Workers {
+    /// As many as the measurement shows, if it shows a limit.
+    #[default]
+    Inferred,
+    /// So many.
+    Count(u32),
+    /// All that come.
+    Unlimited,
+}
+
+/// When requests came, when they were worked on, and when they were answered. Nanoseconds.
+#[derive(Debug, Default)]
+pub struct Requests {
+    spans: Vec<Span>,
+}
+
+#[derive(Debug, Clone, Copy)]
+struct Span {
+    arrived: u64,
+    began: u64,
+    ended: u64,
+}
+
+/// What limited the requests that were measured.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Limit {
+    /// How many were worked on at once.
+    pub workers: u32,
+    /// When requests came, and how long they waited for a worker; sorted.
+    waits: Vec<(u64, u64)>,
+}
+
+impl Requests {
+    /// Counts the request of `plan`, if it is one that made calls of its own.
+    pub fn add(&mut self, plan: &Plan) {
+        if self.spans.len() < MOST_REQUESTS
+            && let Some((arrived, began)) = first_call(plan)
+        {
+            let ended = plan.replied_at;
+            self.spans.push(Span {
+                arrived,
+                began,
+                ended,
+            });
+        }
+    }
+
+    /// What limited them; absent where nothing shows a limit.
+    ///
+    /// There are as many workers as requests were worked on at once at most, each from its first call to its answer. With them, in the order in
+    /// which requests came, one in [`ONE_WAITED_IN`] must have waited for a worker; and all of these but one in [`ONE_DID_NOT_IN`] must indeed have
+    /// made their first call after that worker was free: who has workers enough does not wait for others to be answered.
+    pub fn limit(&self, wanted: Workers) -> Option<Limit> {
+        let workers = match wanted {
+            Workers::Unlimited => return None,
+            Workers::Count(workers) => workers.max(1),
+            Workers::Inferred => self.most_at_once()?,
+        };
+        let mut spans = self.spans.clone();
+        spans.sort_unstable_by_key(|span| (span.arrived, span.began));
+        let mut ended: Vec<u64> = spans.iter().map(|span| span.ended).collect();
+        ended.sort_unstable();
+        let free = spans.iter().enumerate().map(|(number, span)| {
+            let before = number.checked_sub(workers as usize);
+            before.map_or(span.arrived, |before| ended[before].max(span.arrived))
+        });
+        let free: Vec<u64> = free.collect();
+        if wanted == Workers::Inferred {
+            let waited = || {
+                spans
+                    .iter()
+                    .zip(&free)
+                    .filter(|(span, free)| **free > span.arrived)
+            };
+            let (waited, too_early) = (
+                waited().count(),
+                waited().filter(|(span, free)| span.began < **free).count(),
+            );
+            if waited < LEAST_WAITED
+                || waited * ONE_WAITED_IN < spans.len()
+                || too_early * ONE_DID_NOT_IN > waited
+            {
+                return None;
+            }
+        }
+        let waits = spans.iter().zip(free);
+        let waits = waits.map(|(span, free)| (span.arrived, free.min(span.began) - span.arrived));
+        Some(Limit {
+            workers,
+            waits: waits.collect(),
+        })
+    }
+
+    fn most_at_once(&self) -> Option<u32> {
+        let spans = self.spans.iter();
+        let mut changes: Vec<(u64, i32)> = spans
+            .flat_map(|span| [(span.began, 1), (span.ended, -1)])
+            .collect();
+        changes.sort_unstable();
+        let (mut at_once, mut most) = (0_i32, 0);
+        for (_, change) in changes {
+            at_once += change;
+            most = most.max(at_once);
+        }
+        u32::try_from(most).ok().filter(|most| *most > 0)
+    }
+}
+
+impl Limit {
+    /// Takes out of the plan the time in which its request waited for a worker.
+    pub fn take_out(&self, plan: &mut Plan) {
+        let Some((arrived, _)) = first_call(plan) else {
+            return;
+        };
+        let place = self.waits.partition_point(|(other, _)| *other < arrived);
+        let Some((_, waited)) = self.waits.get(place).filter(|(other, _)| *other == arrived) else {
+            return;
+        };
+        for index in 0..plan.nodes.len() {
+            if is_first_call(plan, &plan.nodes[index]) {
+                let before = &mut plan.nodes[index].client_before;
+                *before = before.saturating_sub(*waited);
+            }
+        }
+    }
+}
+
+/// When the request of the plan had reached its server, and when that made its first call, in the measurement.
+fn first_call(plan: &Plan) -> Option<(u64, u64)> {
+    let first = plan.nodes.iter().filter(|node| is_first_call(plan, node));
+    let first = first.min_by_key(|node| node.computed_at[0])?;
+    let began = first.computed_at[0];
+    Some((began.saturating_sub(first.client_before), began))
+}
+
+fn is_first_call(plan: &Plan, node: &Node) -> bool {
+    plan.request != NONE && node.after == plan.request && node.after_what == After::RequestArrived
+}
+
+const LEAST_WAITED: usize = 10;
+const ONE_WAITED_IN: usize = 10;
+const ONE_DID_NOT_IN: usize = 20;
+const MOST_REQUESTS: usize = 1_000_000;
