@@ -17,6 +17,8 @@ import stacks
 HERE = Path(__file__).resolve().parent
 PAGES = ["one", "eight", "parallel", "transaction"]
 POSTGRES_PORT = 20985
+# After which tcpdump has been handed what the kernel still kept for it.
+CAPTURE_SECONDS = 1.6
 
 
 def main():
@@ -117,7 +119,7 @@ def captured(file, words, environment):
     sniffer.stderr.readline()
     try:
         quietly(words, environment)
-        time.sleep(0.3)
+        time.sleep(CAPTURE_SECONDS)
     finally:
         sniffer.send_signal(signal.SIGINT)
         complaints = sniffer.communicate()[1]

@@ -56,7 +56,7 @@ pub struct Args {
     #[arg(long, value_parser = clap::value_parser!(u32).range(1..=MOST_CORES), value_name = "COUNT")]
     pub client_cores: Option<u32>,
     /// Requests that a server works on at once, whose pages ask the database: a count, "all" (whatever comes), or "inferred" from how
-    /// requests waited in the measurement. Matters with several clients.
+    /// requests waited in the measurement. Matters with several clients, and not to what --verify replays.
     #[arg(long, default_value = "inferred", value_parser = parse_workers, value_name = "COUNT")]
     pub workers: Workers,
     /// Whether to allow for client and server being slower after they have rested longer than measured.
@@ -116,7 +116,7 @@ pub fn run(args: &Args) -> Result<Status> {
         targets: targets(&links::links(&args.rtt, &args.rate, &args.link), &args.clients),
         computing: computing(args),
         wake_up: wake_up(args),
-        workers: args.workers,
+        workers: if args.verify { Workers::Unlimited } else { args.workers },
         moved: args.on.clone(),
         json: args.json,
         longest: args.explain,
