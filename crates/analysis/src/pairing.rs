@@ -444,8 +444,8 @@ impl Pairing {
 
     fn notice(&mut self, message: &Message<'_>, protocol: Protocol, out: &mut Sink<'_>) {
         self.read_reply(message);
-        if self.is_in_doubt() {
-            // To a request that was lost the decoder knows no reply.
+        if self.is_in_doubt() && message.phase != Phase::Close {
+            // To a request that was lost the decoder knows no reply. A farewell (an alert of TLS) is none.
             return self.answer_in_doubt(message, Role::ReplyPart);
         }
         let is_asked = self.queue.front().is_some_and(Building::has_reply);

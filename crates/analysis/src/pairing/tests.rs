@@ -42,6 +42,17 @@ impl Conversation {
     }
 
     fn says(&mut self, direction: Direction, role: Role, times: (u64, u64), content: Content<'_>) {
+        self.says_in(Phase::Work, direction, role, times, content);
+    }
+
+    fn says_in(
+        &mut self,
+        phase: Phase,
+        direction: Direction,
+        role: Role,
+        times: (u64, u64),
+        content: Content<'_>,
+    ) {
         let message = Message {
             protocol: Protocol::Postgres,
             direction,
@@ -49,7 +60,7 @@ impl Conversation {
             ended: at(times.1),
             bytes: 100,
             role,
-            phase: Phase::Work,
+            phase,
             content,
         };
         self.pairing.segment(direction, message.ended, None);
@@ -322,8 +333,12 @@ fn a_farewell_inside_tls_is_no_request_without_a_reply() {
     conversation.says(client, Role::Opaque, (30, 30), Content::Other);
     conversation.server(Role::Opaque, 40);
     conversation.says(client, Role::Opaque, (50, 50), Content::Other);
+    // Both sides' close_notify.
+    for (direction, role) in [(client, Role::OneWay), (Direction::ServerToClient, Role::Notice)] {
+        conversation.says_in(Phase::Close, direction, role, (60, 60), Content::Other);
+    }
     let (exchanges, outcome) = conversation.finish_seen();
-    assert_eq!((exchanges.len(), outcome.turns), (3, 2));
+    assert_eq!((exchanges.len(), outcome.turns), (4, 2));
     assert!(
         exchanges.iter().all(|exchange| exchange.error.is_none()),
         "{exchanges:?}"
