@@ -45,7 +45,7 @@ pub use message::{Content, Decoding, Message, Phase, Protocol, Role, StatementId
 pub use operation::{Attribution, Operation, OperationKind, OperationStep};
 pub use outcome::{
     BoundBy, Conditions, ConnectionOutcome, Distribution, LinkDirectionOutcome, LinkOutcome, Measured,
-    OperationGroup, Prediction, StatementOutcome, Summary, Warning,
+    OperationGroup, Order, OrderKind, Prediction, StatementOutcome, Summary, Warning,
 };
 pub use program::{ProgramBest, ProgramRun, ProgramTuned};
 pub use quantity::{BitRate, ByteCount, ParseQuantityError, Share, format_duration, parse_duration};

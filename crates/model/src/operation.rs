@@ -78,12 +78,17 @@ pub struct OperationStep {
     /// (having reached its client): true for a pipelined request, and for a call that a server makes on behalf of
     /// a request it received.
     pub after_start: bool,
+    /// Indices of further steps that must be complete too before this one begins. Empty in an operation as it was measured; a
+    /// prediction fills it where queries ran at once and something waited for all of them.
+    pub also_after: Vec<u32>,
     /// Client time between what it waited for and its own first byte, seen at the client of this exchange.
     pub client_before: Duration,
     /// For an exchange whose server made calls of its own (an HTTP request with database work inside): index of the
     /// last of them, which its reply waited for. Its own `server` time is then the time of that server's own
     /// computing only: the time from that step's end to the first byte of the reply.
     pub reply_after: Option<u32>,
+    /// Indices of further steps that its reply waits for. Empty in an operation as it was measured.
+    pub reply_also_after: Vec<u32>,
 }
 
 /// Where an operation's wall time went. The parts exclude each other and sum to the duration to the nanosecond.

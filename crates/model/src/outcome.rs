@@ -181,8 +181,14 @@ pub struct Prediction {
     pub spread: Distribution,
     /// Operations per second at that number of clients.
     pub per_second: f64,
-    /// Turns per operation on the moved connections, mean.
+    /// Turns per operation on the moved connections, mean. Turns on several connections at once are all counted.
     pub turns: f64,
+    /// Milliseconds that one more millisecond of round trip adds to an operation: the slope of its predicted duration. Less than
+    /// `turns` where several connections wait at once, more where transfers take further round trips.
+    pub slope: f64,
+    /// Whether exchanges on several connections waited for each other; absent where an operation never has more than one
+    /// connection to a server.
+    pub order: Option<Order>,
     /// What takes most of the predicted time.
     pub bound_by: BoundBy,
     /// Where the predicted time goes, summed over the operations.
@@ -198,6 +204,39 @@ impl Prediction {
     pub fn error(&self) -> Option<f64> {
         let measured = self.measured.as_ref()?.duration.as_secs_f64();
         (measured > 0.0).then(|| self.duration.as_secs_f64() / measured - 1.0)
+    }
+}
+
+/// Whether an operation's exchanges on several connections waited for each other, and what shows it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Order {
+    /// What the prediction takes for true.
+    pub kind: OrderKind,
+    /// Operations with several connections that were looked at.
+    pub looked_at: u64,
+    /// Of these, operations in which a request was sent on one connection before the reply on another was there.
+    pub at_once: u64,
+}
+
+/// Whether exchanges on several connections waited for each other.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum OrderKind {
+    /// Each waited for the one before it.
+    InSequence,
+    /// Some were sent at once.
+    AtOnce,
+    /// Too little was seen to tell: `low` is with all of these at once, `high` with all of them in sequence.
+    Open,
+}
+
+impl OrderKind {
+    /// The word for it in records.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::InSequence => "in_sequence",
+            Self::AtOnce => "at_once",
+            Self::Open => "open",
+        }
     }
 }
 

@@ -27,7 +27,14 @@ impl Connections {
     /// The flows that an operation beginning at `at` finds, their times moved so that the measured pause before it
     /// lies directly before [`BEGIN`].
     pub fn take(&mut self, id: ConnectionId, at: Timestamp) -> Option<[Flow; 2]> {
-        let mut left = self.left.remove(&id)?;
+        let flows = self.look(id, at)?;
+        self.left.remove(&id);
+        Some(flows)
+    }
+
+    /// The same; they stay as they are for another operation.
+    pub fn look(&self, id: ConnectionId, at: Timestamp) -> Option<[Flow; 2]> {
+        let mut left = self.left.get(&id)?.clone();
         let begin = left
             .replayed_end
             .saturating_add(nanos(at.since(left.measured_end)));

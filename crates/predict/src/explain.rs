@@ -97,6 +97,12 @@ pub const ASSUMPTIONS: &[Assumption] = &[
         source: "the measurement",
     },
     Assumption {
+        text: Cow::Borrowed(
+            "Exchanges of one operation on several connections wait for each other, unless operations of its name show that they do not.",
+        ),
+        source: "all operations of the name: docs/prediction.md, What ran at once",
+    },
+    Assumption {
         text: Cow::Borrowed("The moved connections share the link with each other and with nobody else."),
         source: "the link as asked for",
     },

@@ -7,6 +7,7 @@
 #![forbid(unsafe_code)]
 
 mod bounds;
+pub mod concurrency;
 mod connections;
 mod cores;
 mod crowd;
@@ -26,6 +27,7 @@ mod workers;
 /// How senders are taken to behave, by the name Linux has for it: docs/prediction.md. Its default on most systems.
 pub const CONGESTION_CONTROL: &str = "cubic";
 
+pub use concurrency::Concurrency;
 pub use explain::{Assumption, ExplainedStep, Explanation, explain};
 pub use predictor::{Moved, Predictor, Target};
 pub use replay::{Replayed, StepTimes, replay};

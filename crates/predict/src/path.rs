@@ -87,7 +87,7 @@ impl Parts {
             }
             Point::Completed => {
                 self.reply(what, when);
-                Some(self.before_reply(what, when, times, node))
+                Some(self.before_reply(plan, when, times, node))
             }
             Point::Arrived => {
                 self.request(what, when);
@@ -105,23 +105,33 @@ impl Parts {
                     After::RequestSent => (before.started, Point::Started),
                     After::RequestArrived => (before.arrived, Point::Arrived),
                 };
+                let others = plan
+                    .joins
+                    .of(node)
+                    .map(|other| (times[other as usize].completed, other));
+                let latest = others.filter(|(completed, _)| *completed != NEVER).max();
+                let (since, after, point) = match latest {
+                    Some((completed, other)) if completed > since => (completed, other, Point::Completed),
+                    _ => (since, what.after, point),
+                };
                 self.client += when.started.saturating_sub(since);
-                Some((what.after, point))
+                Some((after, point))
             }
         }
     }
 
     /// What the first byte of the reply waited for: the request, or the last call the server made itself.
-    fn before_reply(&mut self, what: &Node, when: Times, times: &[Times], node: u32) -> (u32, Point) {
-        let inner = if what.reply_after == NONE {
-            NEVER
-        } else {
-            times[what.reply_after as usize].completed
-        };
-        let (since, next) = if inner != NEVER && inner > when.arrived && inner <= when.replied {
-            (inner, (what.reply_after, Point::Completed))
-        } else {
-            (when.arrived, (node, Point::Arrived))
+    fn before_reply(&mut self, plan: &Plan, when: Times, times: &[Times], node: u32) -> (u32, Point) {
+        let what = &plan.nodes[node as usize];
+        let first = (what.reply_after != NONE).then_some(what.reply_after);
+        let calls = first.into_iter().chain(plan.reply_joins.of(node));
+        let inner = calls
+            .map(|call| (times[call as usize].completed, call))
+            .filter(|(completed, _)| *completed > when.arrived && *completed <= when.replied)
+            .max();
+        let (since, next) = match inner {
+            Some((completed, call)) => (completed, (call, Point::Completed)),
+            None => (when.arrived, (node, Point::Arrived)),
         };
         let wait = when.replied - since;
         self.waking += when.waking[1];

@@ -23,6 +23,10 @@ pub struct Plan {
     pub links: Vec<u32>,
     /// Nodes that wait for nothing, in order.
     pub roots: Vec<u32>,
+    /// What nodes wait for besides their [`Node::after`], to be complete.
+    pub joins: Joins,
+    /// What replies wait for besides their [`Node::reply_after`].
+    pub reply_joins: Joins,
     /// The request that its server answers with calls of its own (the outermost), or [`NONE`].
     pub request: u32,
     /// Client time after the last completion.
@@ -110,6 +114,43 @@ impl Node {
     }
 }
 
+/// Further nodes that nodes wait for.
+#[derive(Debug, Default)]
+pub struct Joins {
+    /// Who waits and for which, sorted by who waits.
+    by_waiter: Vec<(u32, u32)>,
+    /// Which is waited for and by whom, sorted by which.
+    by_waited: Vec<(u32, u32)>,
+}
+
+impl Joins {
+    fn new(mut pairs: Vec<(u32, u32)>) -> Self {
+        pairs.sort_unstable();
+        let mut by_waited: Vec<_> = pairs.iter().map(|(waiter, waited)| (*waited, *waiter)).collect();
+        by_waited.sort_unstable();
+        Self {
+            by_waiter: pairs,
+            by_waited,
+        }
+    }
+
+    /// The nodes that this one waits for.
+    pub fn of(&self, waiter: u32) -> impl Iterator<Item = u32> + '_ {
+        of(&self.by_waiter, waiter)
+    }
+
+    /// The nodes that wait for this one.
+    pub fn waiters(&self, waited: u32) -> impl Iterator<Item = u32> + '_ {
+        of(&self.by_waited, waited)
+    }
+}
+
+fn of(pairs: &[(u32, u32)], one: u32) -> impl Iterator<Item = u32> + '_ {
+    let from = pairs.partition_point(|(first, _)| *first < one);
+    let pairs = pairs[from..].iter().take_while(move |(first, _)| *first == one);
+    pairs.map(|(_, second)| *second)
+}
+
 /// What of the node before it a node waits for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum After {
@@ -152,6 +193,8 @@ impl Plan {
             connections: Vec::new(),
             links: Vec::new(),
             roots: Vec::new(),
+            joins: Joins::default(),
+            reply_joins: Joins::default(),
             request: NONE,
             client_after: nanos(operation.client_after),
             replied_at: operation
@@ -178,6 +221,7 @@ impl Plan {
             plan.add(index, step, connection, link.is_some());
         }
         plan.set_reply_waits(operation);
+        plan.set_joins(operation);
         plan.link_dependents();
         set_rests(&mut plan, operation);
         let answers = |node: &Node| node.reply_after != NONE && !node.by_server;
@@ -213,6 +257,7 @@ impl Plan {
         for node in &mut self.nodes {
             (node.reply_after, node.first_reply_waiter, node.next_reply_waiter) = (NONE, NONE, NONE);
         }
+        self.reply_joins = Joins::default();
     }
 
     /// Takes out of the computing that was measured the time in which it waited for cores: `work` of clients, and of
@@ -288,6 +333,19 @@ impl Plan {
                 self.nodes[last as usize].reply_after = waited_for;
             }
         }
+    }
+
+    fn set_joins(&mut self, operation: &Operation) {
+        let (mut joins, mut reply_joins) = (Vec::new(), Vec::new());
+        for (index, step) in operation.steps.iter().enumerate() {
+            let earlier = step.also_after.iter().filter(|other| (**other as usize) < index);
+            joins.extend(earlier.map(|other| (self.first_nodes[index], self.last_node(*other as usize))));
+            let others = step.reply_also_after.iter().map(|other| *other as usize);
+            let others = others.filter(|other| *other < operation.steps.len() && *other != index);
+            reply_joins.extend(others.map(|other| (self.last_node(index), self.last_node(other))));
+        }
+        self.joins = Joins::new(joins);
+        self.reply_joins = Joins::new(reply_joins);
     }
 
     /// Turns "waits for" around. Backwards, so that each list is in the operation's order.

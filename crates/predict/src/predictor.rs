@@ -1,6 +1,7 @@
 //! Predictions per operation name and target, from many replays.
 
 use crate::bounds::Evidence;
+use crate::concurrency::{Concurrency, Ordered};
 use crate::connections::Connections;
 use crate::crowd::{self, Done, Mix, Surroundings};
 use crate::kept::{Kept, Pauses};
@@ -12,7 +13,9 @@ use crate::run::{BEGIN, Computing};
 use crate::wake_up::WakeUp;
 use crate::workers::{Requests, Workers};
 use link::LinkDescription;
-use model::{Attribution, BoundBy, DistributionBuilder, Operation, OperationStep, Prediction};
+use model::{
+    Attribution, BoundBy, DistributionBuilder, Operation, OperationStep, Order, OrderKind, Prediction,
+};
 use std::collections::HashMap;
 use std::sync::Arc;
 use std::time::Duration;
@@ -43,6 +46,10 @@ pub struct Predictor {
     names: Vec<Named>,
     /// How many operations have come to their end.
     ended: u64,
+    /// Operations that wait until enough is known of what waited for what, and how many steps they have.
+    waiting: Vec<Operation>,
+    waiting_steps: usize,
+    concurrency: Concurrency,
     /// Operations of which parts have come and more will, by their number; per target.
     unfinished: HashMap<u64, Vec<Vec<Whole>>>,
     /// What earlier operations left of their connections; per target.
@@ -61,6 +68,9 @@ struct Named {
     first_ended: Option<u64>,
     /// Per target.
     sums: Vec<Sum>,
+    /// The same by one client alone of operations whose order is open: as expected, with everything at once that may be, and
+    /// with everything in sequence.
+    open_sums: [Vec<DistributionBuilder>; 3],
     kept: Kept,
     pauses: DistributionBuilder,
 }
@@ -120,6 +130,9 @@ impl Predictor {
             places: HashMap::new(),
             names: Vec::new(),
             ended: 0,
+            waiting: Vec::new(),
+            waiting_steps: 0,
+            concurrency: Concurrency::default(),
             unfinished: HashMap::new(),
             load: Load::default(),
             pauses: Pauses::default(),
@@ -146,11 +159,33 @@ impl Predictor {
         Self { workers, ..self }
     }
 
-    /// Replays one operation, or one part of a long one ([`Operation::continues`]), on every target. Connections keep
+    /// Takes one operation, or one part of a long one ([`Operation::continues`]), to be replayed on every target. Connections keep
     /// their windows from operation to operation: add these in the order of their begins.
     pub fn add(&mut self, operation: &Operation) {
+        self.waiting_steps += operation.steps.len();
+        self.waiting.push(operation.clone());
+        if self.waiting_steps >= MOST_WAITING_STEPS || self.waiting.len() >= MOST_WAITING {
+            self.replay_waiting();
+        }
+    }
+
+    /// Learns from all operations that wait what waited for what in them, and replays them.
+    fn replay_waiting(&mut self) {
+        let operations = std::mem::take(&mut self.waiting);
+        self.waiting_steps = 0;
+        self.concurrency.learn(&operations);
+        self.concurrency.conclude(&operations);
+        for operation in &operations {
+            let ordered = self.concurrency.ordered(operation);
+            self.replay(operation, &ordered);
+        }
+    }
+
+    fn replay(&mut self, measured: &Operation, ordered: &Ordered) {
+        let operation = ordered.expected.as_ref().unwrap_or(measured);
         let plan = Plan::new(operation, &self.moved);
         let place = self.place(&operation.name);
+        self.replay_open(measured, ordered, place);
         let wholes = self.replay_alone(operation, &plan, place);
         if operation.continues {
             self.unfinished.insert(operation.id, wholes);
@@ -167,24 +202,51 @@ impl Predictor {
         }
     }
 
+    /// Where the order is open: replays the operation with all at once that may be, and with all in sequence.
+    fn replay_open(&mut self, measured: &Operation, ordered: &Ordered, place: usize) {
+        if ordered.at_once.is_none() && ordered.in_sequence.is_none() {
+            return;
+        }
+        let expected = ordered.expected.as_ref().unwrap_or(measured);
+        let at_once = ordered.at_once.as_ref().unwrap_or(expected);
+        let in_sequence = ordered.in_sequence.as_ref().unwrap_or(expected);
+        for (index, operation) in [expected, at_once, in_sequence].into_iter().enumerate() {
+            let plan = Plan::new(operation, &self.moved);
+            for target in 0..self.targets.len() {
+                let links = &self.links[target];
+                let connections = &self.connections[target];
+                let flows = plan
+                    .connections
+                    .iter()
+                    .map(|id| connections.look(*id, operation.at));
+                let (times, _) = run_alone(&plan, links, self.wake_up, flows);
+                let along = path::along(&plan, BEGIN, &times, plan.client_after, links);
+                self.names[place].open_sums[index][target].add(along.duration);
+            }
+        }
+    }
+
     /// The predictions: by name in the order in which their first operations ended, then by target in the order given. Parts of
     /// operations whose end never came are left out.
-    pub fn finish(mut self) -> Vec<Prediction> {
+    pub fn finish(self) -> Vec<Prediction> {
+        self.finish_with_knowledge().0
+    }
+
+    /// The same, and what is known of the order in which operations did what they did.
+    pub fn finish_with_knowledge(mut self) -> (Vec<Prediction>, Concurrency) {
+        self.replay_waiting();
         self.let_them_meet();
         self.names.sort_by_key(|named| named.first_ended);
         let mut predictions = Vec::with_capacity(self.names.len() * self.targets.len());
-        for Named {
-            name,
-            operations,
-            sums,
-            ..
-        } in self.names
-        {
-            for (target, sum) in self.targets.iter().zip(sums) {
-                predictions.extend(sum.prediction(&name, operations, target));
+        for mut named in std::mem::take(&mut self.names) {
+            let order = self.concurrency.order(&named.name);
+            let before = predictions.len();
+            for (index, target) in self.targets.iter().enumerate() {
+                predictions.extend(named.prediction(index, target, order));
             }
+            set_slopes(&mut predictions[before..]);
         }
-        predictions
+        (predictions, self.concurrency)
     }
 
     /// Whether operations of this target are replayed one by one, as they come.
@@ -315,6 +377,7 @@ impl Predictor {
             operations: 0,
             first_ended: None,
             sums: vec![Sum::default(); self.targets.len()],
+            open_sums: [(); 3].map(|()| vec![DistributionBuilder::new(); self.targets.len()]),
             kept: Kept::default(),
             pauses: DistributionBuilder::new(),
         });
@@ -329,6 +392,23 @@ impl Named {
         for (sum, wholes) in self.sums.iter_mut().zip(wholes) {
             wholes.iter().for_each(|whole| sum.add(whole));
         }
+    }
+
+    /// On a target. Where the order is open the bounds hold both answers.
+    fn prediction(&mut self, index: usize, target: &Target, order: Option<Order>) -> Option<Prediction> {
+        let sum = std::mem::take(&mut self.sums[index]);
+        let mut prediction = sum.prediction(&self.name, self.operations, target)?;
+        prediction.order = order;
+        let mut open = self.open_sums.iter_mut();
+        let mut next = || open.next()?[index].percentile(50);
+        if order.is_some_and(|order| order.kind == OrderKind::Open)
+            && let (Some(expected), Some(at_once), Some(in_sequence)) = (next(), next(), next())
+        {
+            let share = |other: Duration| other.as_secs_f64() / expected.as_secs_f64().max(1e-9);
+            prediction.low = prediction.low.mul_f64(share(at_once).min(1.0));
+            prediction.high = prediction.high.mul_f64(share(in_sequence).max(1.0));
+        }
+        Some(prediction)
     }
 
     /// What a client does between two operations: the median of what was measured, if that is the time of a program
@@ -365,6 +445,12 @@ impl Sum {
         self.waking += whole.waking;
     }
 
+    /// Round trips on the path that the duration follows, mean; absent on a link without distance.
+    fn on_path(&self, replays: u64, rtt: Duration) -> Option<f64> {
+        let round_trips = self.attribution.round_trip.as_secs_f64() / replays as f64;
+        (!rtt.is_zero()).then(|| round_trips / rtt.as_secs_f64())
+    }
+
     fn prediction(mut self, name: &Arc<str>, operations: u64, target: &Target) -> Option<Prediction> {
         // Beside operations that wait they would only pull the median to 0.
         if self.durations.count() == 0 && self.idle > 0 {
@@ -399,11 +485,37 @@ impl Sum {
             spread: self.durations.distribution(),
             per_second,
             turns,
+            slope: self.on_path(replays, target.link.rtt).unwrap_or(turns),
+            order: None,
             bound_by: bound_by(&self.attribution),
             attribution: self.attribution,
             measured: None,
         })
     }
+}
+
+/// The slopes of one name's predictions: over those that differ in the round trip alone, from the nearest to the farthest. Where there is
+/// one only, it is left at the round trips on its path.
+fn set_slopes(predictions: &mut [Prediction]) {
+    let slopes: Vec<Option<f64>> = predictions.iter().map(|one| slope(one, predictions)).collect();
+    for (prediction, slope) in predictions.iter_mut().zip(slopes) {
+        prediction.slope = slope.unwrap_or(prediction.slope);
+    }
+}
+
+fn slope(one: &Prediction, all: &[Prediction]) -> Option<f64> {
+    let besides = |prediction: &Prediction| {
+        let link = prediction.link.split_whitespace();
+        let others: Vec<&str> = link.filter(|setting| !setting.starts_with("rtt=")).collect();
+        (prediction.clients, others.join(" "))
+    };
+    let own = besides(one);
+    let alike = || all.iter().filter(|other| besides(other) == own);
+    let nearest = alike().min_by_key(|other| other.rtt)?;
+    let farthest = alike().max_by_key(|other| other.rtt)?;
+    let apart = farthest.rtt.saturating_sub(nearest.rtt).as_secs_f64();
+    let longer = farthest.duration.as_secs_f64() - nearest.duration.as_secs_f64();
+    (apart > 0.0).then(|| longer / apart)
 }
 
 /// How often an operation is replayed, of whose name `before` came before: more than once where the link draws what
@@ -439,6 +551,9 @@ fn bound_by(attribution: &Attribution) -> BoundBy {
         .map_or(BoundBy::Client, |(kind, _)| kind)
 }
 
+/// Operations, and steps, that are looked at together before they are replayed: about 20 MB.
+const MOST_WAITING_STEPS: usize = 20_000;
+const MOST_WAITING: usize = 10_000;
 /// Longer pauses between operations are taken for a user's.
 const LONGEST_PAUSE: Duration = Duration::from_millis(1);
 const REPLAYS_OF_FIRST: u64 = 64;

@@ -554,8 +554,10 @@ impl<'a> Run<'a> {
 
     fn waits_for_others(&self, id: u64) -> bool {
         let reply_after = self.node(id).reply_after;
-        let (client, _) = Self::parts(id);
-        reply_after != NONE && self.clients[client].times[reply_after as usize].completed == NEVER
+        let (client, node) = Self::parts(id);
+        let Client { plan, times, .. } = &self.clients[client];
+        let is_missing = |node: u32| times[node as usize].completed == NEVER;
+        (reply_after != NONE && is_missing(reply_after)) || plan.reply_joins.of(node as u32).any(is_missing)
     }
 
     fn reply(&mut self, id: u64) {
@@ -619,22 +621,29 @@ impl<'a> Run<'a> {
         self.release(id, After::Completion);
         let mut waiter = what.first_reply_waiter;
         while waiter != NONE {
-            let beside = self.beside(id, waiter);
-            let what = self.node(beside);
-            let times = *self.times_of(beside);
-            match what.passage {
-                Passage::Measured { .. } if times.arrived != NEVER && times.replied == NEVER => {
-                    self.prepare_reply(beside);
-                }
-                Passage::Measured { .. } => {}
-                Passage::Handshake | Passage::Moved => self.serve_next(beside),
-            }
-            waiter = what.next_reply_waiter;
+            self.let_reply(self.beside(id, waiter));
+            waiter = self.node(self.beside(id, waiter)).next_reply_waiter;
         }
-        let (client, _) = Self::parts(id);
+        let (client, node) = Self::parts(id);
+        for waiter in self.clients[client].plan.reply_joins.waiters(node as u32) {
+            self.let_reply(self.beside(id, waiter));
+        }
         self.clients[client].unfinished -= 1;
         if self.clients[client].unfinished == 0 {
             self.replied_all(client as u32);
+        }
+    }
+
+    /// Something is there that the reply of `id` waits for.
+    fn let_reply(&mut self, id: u64) {
+        let times = *self.times_of(id);
+        match self.node(id).passage {
+            Passage::Measured { .. } => {
+                if times.arrived != NEVER && times.replied == NEVER && !self.waits_for_others(id) {
+                    self.prepare_reply(id);
+                }
+            }
+            Passage::Handshake | Passage::Moved => self.serve_next(id),
         }
     }
 
@@ -644,11 +653,38 @@ impl<'a> Run<'a> {
         while next != NONE {
             let dependent = self.beside(id, next);
             let node = self.node(dependent);
-            if node.after_what == what {
+            if node.after_what == what && !self.waits_to_start(dependent) {
                 self.start_after_computing(dependent);
             }
             next = node.next_dependent;
         }
+        if what == After::Completion {
+            let (client, node) = Self::parts(id);
+            for waiter in self.clients[client].plan.joins.waiters(node as u32) {
+                let waiter = self.beside(id, waiter);
+                if !self.waits_to_start(waiter) {
+                    self.start_after_computing(waiter);
+                }
+            }
+        }
+    }
+
+    /// Whether anything that the node waits for before it starts has not happened.
+    fn waits_to_start(&self, id: u64) -> bool {
+        let (client, node) = Self::parts(id);
+        let Client { plan, times, .. } = &self.clients[client];
+        let what = &plan.nodes[node];
+        let is_missing = |node: u32| times[node as usize].completed == NEVER;
+        let first_missing = what.after != NONE && {
+            let after = times[what.after as usize];
+            let happened = match what.after_what {
+                After::Completion => after.completed,
+                After::RequestSent => after.started,
+                After::RequestArrived => after.arrived,
+            };
+            happened == NEVER
+        };
+        first_missing || plan.joins.of(node as u32).any(is_missing)
     }
 
     /// A reply that waits for a step which waits for that reply (no observation can produce it, a damaged one can)

@@ -90,6 +90,7 @@ fn written() -> Vec<String> {
         line(|writer| {
             let mut prediction = prediction("GET /article/?", 40, 27.6, Some("10Mbit/s"));
             prediction.measured = Some(samples::measured(9, 1_102_371));
+            prediction.order = Some(samples::order(model::OrderKind::AtOnce));
             writer.prediction(&prediction)
         }),
         line(|writer| writer.finding(&samples::finding())),

@@ -3,7 +3,7 @@
 
 mod samples;
 
-use model::{ByteCount, DatabaseLinkOutcome, Prediction, RowTrain};
+use model::{ByteCount, DatabaseLinkOutcome, OrderKind, Prediction, RowTrain};
 use report::text::{
     LoadReport, LoadStyle, LoadWork, Progress, demo_view, explain_view, link_line, link_warnings,
     load_progress_line, load_view, prediction_view, progress_line, read_view, rows_view, summary_line,
@@ -23,7 +23,16 @@ fn views() -> Vec<(&'static str, String)> {
         })
         .collect();
     let several = [
-        samples::prediction("COMMIT", 10, 1.0, None),
+        Prediction {
+            order: Some(samples::order(OrderKind::AtOnce)),
+            slope: 0.25,
+            ..samples::prediction("COMMIT", 10, 1.0, None)
+        },
+        Prediction {
+            operation_name: "GET /open".into(),
+            order: Some(samples::order(OrderKind::Open)),
+            ..samples::prediction("GET /open", 10, 1.0, None)
+        },
         Prediction {
             clients: 64,
             ..samples::prediction("COMMIT", 10, 1.0, Some("10Mbit/s"))

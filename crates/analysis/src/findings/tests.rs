@@ -80,7 +80,9 @@ impl Made {
             after: None,
             after_start: false,
             client_before: gap,
+            also_after: Vec::new(),
             reply_after: None,
+            reply_also_after: Vec::new(),
         });
         self
     }

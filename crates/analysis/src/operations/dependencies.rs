@@ -37,7 +37,9 @@ pub(super) fn link(mut members: Vec<Member>) -> Linked {
             after: trigger.map(|trigger| trigger.step),
             after_start: trigger.is_some_and(|trigger| trigger.by_request),
             client_before: trigger.map(|trigger| trigger.client_before).unwrap_or_default(),
+            also_after: Vec::new(),
             reply_after: None,
+            reply_also_after: Vec::new(),
         })
         .collect();
     wait_for_children(&mut steps, &parents);

@@ -39,6 +39,7 @@ enum Wake {
 /// How far a node has come.
 #[derive(Debug, Clone, Copy, Default)]
 struct Progress {
+    started: bool,
     arrived: bool,
     replying: bool,
     completed: bool,
@@ -339,6 +340,9 @@ impl<'a> Run<'a> {
             Passage::Data(channel) => self.send(tag, channel, CLIENT)?,
             Passage::Timed([request, _]) => self.note_in(request + node.inside[CLIENT], Wake::Arrive(tag)),
         }
+        if let Some(progress) = self.progress(tag) {
+            progress.started = true;
+        }
         self.release(tag, After::RequestSent);
         if !node.has_reply {
             self.note_in(node.inside[CLIENT], Wake::Complete(tag));
@@ -414,11 +418,14 @@ impl<'a> Run<'a> {
 
     /// Whether the node's answer waits for another node.
     fn is_held(&mut self, tag: Tag) -> bool {
-        let Some(node) = self.script.nodes[tag.node as usize].reply_after else {
-            return false;
-        };
-        self.progress(Tag { node, ..tag })
-            .is_some_and(|progress| !progress.completed)
+        let script = self.script;
+        let mut waited_for = script.nodes[tag.node as usize].reply_after.iter();
+        waited_for.any(|node| !self.is_completed(Tag { node: *node, ..tag }))
+    }
+
+    /// Whether a node is through; one of an operation that is over is.
+    fn is_completed(&mut self, tag: Tag) -> bool {
+        self.progress(tag).is_none_or(|progress| progress.completed)
     }
 
     fn reply(&mut self, tag: Tag) -> Result<(), ReplayError> {
@@ -486,14 +493,43 @@ impl<'a> Run<'a> {
         }
     }
 
-    /// Starts the nodes that waited for `what` of this one.
+    /// Starts the nodes that waited for `what` of this one, and for nothing else any more.
     fn release(&mut self, tag: Tag, what: After) {
-        for &node in &self.script.nodes[tag.node as usize].dependents {
-            let dependent = &self.script.nodes[node as usize];
-            if dependent.after.is_some_and(|(_, after)| after == what) {
-                self.note_in(dependent.client_before, Wake::Start(Tag { node, ..tag }));
+        let script = self.script;
+        let node = &script.nodes[tag.node as usize];
+        let waited = |dependent: &&u32| {
+            let after = script.nodes[**dependent as usize].after;
+            after.is_some_and(|(_, after)| after == what)
+        };
+        let joined = node.joined_by.iter().filter(|_| what == After::Completion);
+        for &node in node.dependents.iter().filter(waited).chain(joined) {
+            let next = Tag { node, ..tag };
+            if self.may_start(next) {
+                self.note_in(script.nodes[node as usize].client_before, Wake::Start(next));
             }
         }
+    }
+
+    /// Whether all has happened that a node waits for before it starts.
+    fn may_start(&mut self, tag: Tag) -> bool {
+        let script = self.script;
+        let node = &script.nodes[tag.node as usize];
+        let first = match node.after {
+            None => true,
+            Some((node, what)) => {
+                let progress = self.progress(Tag { node, ..tag }).copied().unwrap_or_default();
+                match what {
+                    After::Completion => progress.completed,
+                    After::RequestSent => progress.started,
+                    After::RequestArrived => progress.arrived,
+                }
+            }
+        };
+        first
+            && node
+                .also_after
+                .iter()
+                .all(|node| self.is_completed(Tag { node: *node, ..tag }))
     }
 
     /// An operation is through: counts it, closes what it closed, and prepares the next.

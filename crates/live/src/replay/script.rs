@@ -30,12 +30,16 @@ pub(super) struct Node {
     /// Server time before the reply's first byte, and waits of which nobody knows whose they were.
     pub(super) server_before: Duration,
     pub(super) after: Option<(u32, After)>,
+    /// Further nodes that have to be complete.
+    pub(super) also_after: Vec<u32>,
     /// Client time between what it waits for and its request.
     pub(super) client_before: Duration,
-    /// The node its reply waits for.
-    pub(super) reply_after: Option<u32>,
+    /// The nodes its reply waits for.
+    pub(super) reply_after: Vec<u32>,
     /// Nodes that wait for this one to start, arrive or complete.
     pub(super) dependents: Vec<u32>,
+    /// Nodes that wait for this one to complete, besides what they wait for first.
+    pub(super) joined_by: Vec<u32>,
     /// Nodes whose reply waits for this one.
     pub(super) reply_waiters: Vec<u32>,
 }
@@ -182,11 +186,17 @@ impl Reader {
 
     fn finish(mut self, operation: &Operation) -> Result<Script, ReplayError> {
         for (index, step) in operation.steps.iter().enumerate() {
-            let waited_for = step.reply_after.map(|after| after as usize);
-            if let Some(inner) = waited_for.filter(|inner| *inner < self.first.len() && *inner != index) {
+            let waited_for = step.reply_after.iter().chain(&step.reply_also_after);
+            let waited_for = waited_for.map(|after| *after as usize);
+            for inner in waited_for.filter(|inner| *inner < self.first.len() && *inner != index) {
                 let (outer, inner) = (self.last(index), self.last(inner));
-                self.nodes[outer as usize].reply_after = Some(inner);
+                self.nodes[outer as usize].reply_after.push(inner);
                 self.nodes[inner as usize].reply_waiters.push(outer);
+            }
+            for other in step.also_after.iter().filter(|other| (**other as usize) < index) {
+                let (waiter, other) = (self.first[index], self.last(*other as usize));
+                self.nodes[waiter as usize].also_after.push(other);
+                self.nodes[other as usize].joined_by.push(waiter);
             }
         }
         let mut roots = Vec::new();
@@ -245,14 +255,18 @@ impl Script {
         let mut todo = self.roots.clone();
         while let Some(index) = todo.pop() {
             let node = &self.nodes[index as usize];
+            if node.also_after.iter().any(|other| !completed[*other as usize]) {
+                continue;
+            }
             if !std::mem::replace(&mut started[index as usize], true) {
                 todo.extend(self.dependents(index, false));
             }
-            let held = node.reply_after.is_some_and(|inner| !completed[inner as usize]);
+            let held = node.reply_after.iter().any(|inner| !completed[*inner as usize]);
             if held || std::mem::replace(&mut completed[index as usize], true) {
                 continue;
             }
             todo.extend(self.dependents(index, true));
+            todo.extend(self.joined(index, &started, &completed));
             let waiting = node.reply_waiters.iter().copied();
             todo.extend(waiting.filter(|waiter| started[*waiter as usize]));
         }
@@ -260,6 +274,17 @@ impl Script {
             Some(exchange) => Err(ReplayError::Circle { exchange }),
             None => Ok(()),
         }
+    }
+
+    /// The nodes joined by this one whose first condition is met.
+    fn joined(&self, of: u32, started: &[bool], completed: &[bool]) -> Vec<u32> {
+        let is_due = |waiter: &u32| match self.nodes[*waiter as usize].after {
+            None => true,
+            Some((after, After::Completion)) => completed[after as usize],
+            Some((after, _)) => started[after as usize],
+        };
+        let joined = self.nodes[of as usize].joined_by.iter().copied();
+        joined.filter(is_due).collect()
     }
 
     fn dependents(&self, of: u32, completion: bool) -> impl Iterator<Item = u32> + '_ {
@@ -308,8 +333,10 @@ fn node(
         server_before: before + unknown,
         after,
         client_before,
-        reply_after: None,
+        also_after: Vec::new(),
+        reply_after: Vec::new(),
         dependents: Vec::new(),
+        joined_by: Vec::new(),
         reply_waiters: Vec::new(),
     }
 }

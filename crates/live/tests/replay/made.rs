@@ -53,7 +53,9 @@ pub fn exchange(connection: u32, bytes: [u64; 2], after: Option<u32>) -> Operati
         after,
         after_start: false,
         client_before: Duration::ZERO,
+        also_after: Vec::new(),
         reply_after: None,
+        reply_also_after: Vec::new(),
     }
 }
 

@@ -1,6 +1,7 @@
 //! Operations kept while a run goes on, so that its page can show and replay some of each name.
 
 use model::{Operation, OperationGroup};
+use predict::Concurrency;
 use std::cell::RefCell;
 use std::collections::HashMap;
 use std::rc::Rc;
@@ -20,6 +21,8 @@ struct Kept {
     unfinished: HashMap<u64, Parts>,
     /// Exchanges held of all names.
     steps: usize,
+    /// What is known of the order of their exchanges, once the run is over.
+    concurrency: Concurrency,
 }
 
 /// An operation as its parts; usually one.
@@ -49,6 +52,16 @@ impl Samples {
     /// Takes the next operation, or part of one.
     pub fn take(&self, operation: &Operation) {
         self.0.borrow_mut().take(operation);
+    }
+
+    /// What all operations of the run tell about the order of their exchanges.
+    pub fn set_concurrency(&self, concurrency: Concurrency) {
+        self.0.borrow_mut().concurrency = concurrency;
+    }
+
+    /// The operation with what its exchanges wait for on a link with distance.
+    pub fn expected(&self, operation: &Operation) -> Operation {
+        self.0.borrow().concurrency.expected(operation)
     }
 
     /// The operations kept of `name`, in the order in which they came, each as its parts.

@@ -309,17 +309,23 @@ impl Tally {
                 text: NOTHING_MOVED.to_owned(),
             });
         }
+        let (predictions, concurrency) = outlets
+            .predictor
+            .take()
+            .map(Predictor::finish_with_knowledge)
+            .unwrap_or_default();
+        let longest = outlets.longest.operation.as_ref();
+        let longest = longest.map(|longest| concurrency.expected(longest));
+        if let Some(samples) = &outlets.samples {
+            samples.set_concurrency(concurrency);
+        }
         let mut outcome = ReadOutcome {
             conditions,
             connections: totals.connections,
             statements: totals.statements,
             operations: totals.operations,
             warnings,
-            predictions: outlets
-                .predictor
-                .take()
-                .map(Predictor::finish)
-                .unwrap_or_default(),
+            predictions,
             findings: found.findings,
             links: Vec::new(),
             summary: totals.summary,
@@ -338,7 +344,7 @@ impl Tally {
         }
         match outlets.fault {
             Some(fault) => Err(anyhow::Error::new(fault).context(NOT_WRITTEN)),
-            None => Ok((outcome, outlets.longest.operation)),
+            None => Ok((outcome, longest)),
         }
     }
 }

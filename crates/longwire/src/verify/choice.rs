@@ -97,9 +97,11 @@ fn choice(
         ..*target
     };
     let predicted = |operation: &Operation| predict::replay(operation, &alone, WakeUp::None, &moved).duration;
-    let mut candidates: Vec<(Duration, &Operation)> = operations
+    let operations = operations
         .iter()
-        .map(|operation| (predicted(operation), *operation))
+        .map(|operation| claim.samples.expected(operation));
+    let mut candidates: Vec<(Duration, Operation)> = operations
+        .map(|operation| (predicted(&operation), operation))
         .collect();
     candidates.sort_by_key(|(predicted, _)| *predicted);
     let (least, middle, most) = (
@@ -117,7 +119,7 @@ fn choice(
     let (predicted, operation) = candidates
         .into_iter()
         .min_by_key(|(predicted, _)| predicted.abs_diff(wanted))?;
-    let script = Script::new(operation, &moved).map_err(Refused::Script);
+    let script = Script::new(&operation, &moved).map_err(Refused::Script);
     Some(script.map(|script| Choice {
         prediction,
         name: Arc::clone(name),

@@ -117,7 +117,9 @@ pub fn operation_step(made: &Made, step: Step) -> OperationStep {
         after: None,
         after_start: false,
         client_before: made.client_before,
+        also_after: Vec::new(),
         reply_after: None,
+        reply_also_after: Vec::new(),
     }
 }
 

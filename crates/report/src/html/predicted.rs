@@ -3,7 +3,7 @@
 use super::grid::{Rates, Row, View};
 use super::markup::{Escaped, count, counted, cut, number, share, small_print, time, turns as turns_text};
 use super::{Grid, Page, attribution, curve};
-use model::{BitRate, BoundBy, Prediction};
+use model::{BitRate, BoundBy, OrderKind, Prediction};
 use std::fmt::Write;
 use std::time::Duration;
 
@@ -52,18 +52,28 @@ pub fn rate_words(rates: Rates) -> String {
 
 fn introduction(grid: Option<&Grid>, view: &View) -> String {
     let row = &view.rows[0];
-    let turns = row.cells.first().map_or(0.0, |cell| cell.turns);
+    let (turns, slope) = row
+        .cells
+        .first()
+        .map_or((0.0, 0.0), |cell| (cell.turns, cell.slope));
     let mut text = String::from("<p>");
     if turns > 0.0 {
         let _ = write!(
             text,
-            "Each millisecond of round trip adds about <b>{} ms</b> to <code>{}</code>: it waits for {} turns. ",
-            turns_text(turns),
+            "Each millisecond of round trip adds about <b>{} ms</b> to <code>{}</code>, which has {} turns. ",
+            turns_text(slope),
             Escaped(&cut(&row.name, LONGEST_NAME)),
             turns_text(turns)
         );
     } else {
         text.push_str("The most time-consuming operation waits for no turn on the connections that move. ");
+    }
+    match row.cells.first().and_then(|cell| cell.order).map(|order| order.kind) {
+        Some(OrderKind::AtOnce) => text.push_str("Some of these pass at once, on several connections. "),
+        Some(OrderKind::Open) => text.push_str(
+            "Whether some of these pass at once, on several connections, is open: low is with all that may, high with none. ",
+        ),
+        Some(OrderKind::InSequence) | None => {}
     }
     if let Some(grid) = grid.filter(|grid| !grid.moved.is_empty()) {
         let _ = write!(

@@ -195,6 +195,14 @@ pub(super) struct PredictionRecord<'a> {
     per_second: Option<f64>,
     #[serde(skip_serializing_if = "Option::is_none")]
     turns: Option<f64>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    slope: Option<f64>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    order: Option<&'static str>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    order_operations: Option<u64>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    order_seen_at_once: Option<u64>,
     bound_by: &'static str,
     #[serde(flatten)]
     parts: Parts,
@@ -250,6 +258,10 @@ impl<'a> PredictionRecord<'a> {
             high_ns: nanos(prediction.high),
             per_second: Some(prediction.per_second).filter(|number| number.is_finite()),
             turns: Some(prediction.turns).filter(|number| number.is_finite()),
+            slope: Some(prediction.slope).filter(|number| number.is_finite()),
+            order: prediction.order.map(|order| order.kind.name()),
+            order_operations: prediction.order.map(|order| order.looked_at),
+            order_seen_at_once: prediction.order.map(|order| order.at_once),
             bound_by: prediction.bound_by.name(),
             parts: Parts::of(&prediction.attribution),
             spread: Spread::of(&prediction.spread),

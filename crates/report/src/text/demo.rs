@@ -133,11 +133,12 @@ fn finding(demo: &DemoOutcome, out: &mut String) {
         );
     }
     if let Some(group) = group(demo, &demo.chatty) {
+        let slope = further_away(demo, &demo.chatty).map(|prediction| prediction.slope);
         let _ = writeln!(
             out,
             "  The page waits {:.0} times for its database: each ms of distance costs it {:.0} ms.",
             turns(group),
-            turns(group)
+            slope.last().unwrap_or(turns(group))
         );
     }
 }

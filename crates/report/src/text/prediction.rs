@@ -3,7 +3,7 @@
 use super::style::{Ink, Style};
 use super::table::Table;
 use super::{WITHHELD, counted, duration_or_dash};
-use model::{BitRate, BoundBy, Prediction, format_duration};
+use model::{BitRate, BoundBy, OrderKind, Prediction, format_duration};
 use std::fmt::Write;
 use std::sync::Arc;
 use std::time::Duration;
@@ -44,7 +44,7 @@ pub fn prediction_view(predictions: &[Prediction], style: &Style) -> String {
     if table.has_dash(style) {
         let _ = writeln!(out, "  {}", style.paint(Ink::Faint, WITHHELD));
     }
-    let _ = write!(out, "\n{}", cost_line(predictions));
+    let _ = write!(out, "\n{}{}", order_lines(predictions), cost_line(predictions));
     out.push_str(&workers_line(predictions));
     out
 }
@@ -187,22 +187,60 @@ fn cells(prediction: &Prediction, optional: Optional) -> Vec<String> {
     cells
 }
 
-/// What one more millisecond of round trip adds to the operation with most turns: its turns.
+/// What one more millisecond of round trip adds to the operation to which it adds most.
 fn cost_line(predictions: &[Prediction]) -> String {
     let dearest = predictions
         .iter()
-        .filter(|prediction| prediction.turns.is_finite())
-        .max_by(|a, b| a.turns.total_cmp(&b.turns));
+        .filter(|prediction| prediction.slope.is_finite())
+        .max_by(|a, b| a.slope.total_cmp(&b.slope));
     match dearest {
         Some(prediction) if prediction.turns > 0.0 => format!(
-            "Each millisecond of round trip adds about {:.1} ms to {}: it waits for {:.1} turns.\n",
-            prediction.turns,
+            "Each millisecond of round trip adds about {:.1} ms to {}: {}.\n",
+            prediction.slope,
             super::escape::printable(&prediction.operation_name),
-            prediction.turns
+            why_so_much(prediction)
         ),
         _ => "No operation waits for a turn on the moved connections: distance costs them nothing.\n"
             .to_owned(),
     }
+}
+
+/// Where the slope comes from: the turns, unless some of these pass at once or transfers take further round trips.
+fn why_so_much(prediction: &Prediction) -> String {
+    let turns = prediction.turns;
+    match prediction.slope / turns {
+        share if share < 1.0 - SAME => format!("of its {turns:.1} turns some pass at once"),
+        share if share > 1.0 + SAME => {
+            format!("it waits for {turns:.1} turns, and for round trips of transfers")
+        }
+        _ => format!("it waits for {turns:.1} turns"),
+    }
+}
+
+/// What is known of the order of exchanges on several connections: a line for each name of which there is something to say.
+fn order_lines(predictions: &[Prediction]) -> String {
+    let mut out = String::new();
+    for name in shown(&names(predictions)) {
+        let first = of_names(predictions, std::slice::from_ref(name)).next();
+        let Some((prediction, order)) = first.and_then(|first| Some((first, first.order?))) else {
+            continue;
+        };
+        let name = super::escape::printable(&prediction.operation_name);
+        let (seen, of) = (order.at_once, counted(order.looked_at, "operation"));
+        let _ = match order.kind {
+            OrderKind::InSequence => Ok(()),
+            OrderKind::AtOnce => writeln!(
+                out,
+                "{name} sends requests on several connections at once (seen in {seen} of {of}); they are predicted so."
+            ),
+            OrderKind::Open => writeln!(
+                out,
+                "{name} may send requests on several connections at once (seen in {seen} of {of}): low is with all of these at once, \
+                 high with all one after another."
+            ),
+        };
+    }
+    out
 }
 
 /// Operation names in the order of their first prediction.
@@ -285,5 +323,7 @@ pub(super) fn number(value: f64) -> String {
     }
 }
 
+/// A slope that is no farther than this from the turns, as a share, is called the turns.
+const SAME: f64 = 0.05;
 const SHOWN_NAMES: usize = 6;
 const SHOWN_PRICES: usize = 4;

@@ -135,7 +135,9 @@ pub fn web_page_of(calls: u64) -> Operation {
             protocol: Protocol::Http,
             after: None,
             client_before: Duration::ZERO,
+            also_after: Vec::new(),
             reply_after: Some(calls as u32),
+            reply_also_after: Vec::new(),
             ..operation_step()
         },
     );

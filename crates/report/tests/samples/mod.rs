@@ -7,8 +7,8 @@ use model::{
     Conditions, ConnectionId, ConnectionOutcome, DatabaseLinkOutcome, Decoding, Direction, Distribution,
     EchoOutcome, Endpoint, Exchange, Finding, FindingKind, Found, Interval, LevelAdvice,
     LinkDirectionOutcome, LinkOutcome, Measure, Measured, Operation, OperationGroup, OperationKind,
-    OperationStep, Phase, Prediction, ProgramBest, ProgramRun, ProgramTuned, Protocol, RoundTripSource,
-    RowTrain, RttSource, Sample, SampleTotals, Saving, Share, SplitBase, SplitOutcome, SplitPrediction,
+    OperationStep, Order, OrderKind, Phase, Prediction, ProgramBest, ProgramRun, ProgramTuned, Protocol,
+    RoundTripSource, RowTrain, RttSource, Sample, SampleTotals, Saving, Share, SplitBase, SplitOutcome, SplitPrediction,
     StatementOutcome, Step, Summary, Timestamp, Totals, TransactionState, TunnelTotals, TunnelWay, Verdict,
     Warning,
 };
@@ -261,7 +261,9 @@ pub fn operation_step() -> OperationStep {
         after: None,
         after_start: false,
         client_before: micros(118),
+        also_after: Vec::new(),
         reply_after: None,
+        reply_also_after: Vec::new(),
     }
 }
 
@@ -317,6 +319,14 @@ pub fn group(name: &str, kind: OperationKind, count: u64, turns: u64) -> Operati
     }
 }
 
+pub fn order(kind: OrderKind) -> Order {
+    Order {
+        kind,
+        looked_at: 250,
+        at_once: 118,
+    }
+}
+
 pub fn prediction(name: &str, rtt_millis: u64, turns: f64, rate: Option<&str>) -> Prediction {
     let middle = 9_892 + (turns * rtt_millis as f64 * 1000.0) as u64;
     Prediction {
@@ -336,6 +346,8 @@ pub fn prediction(name: &str, rtt_millis: u64, turns: f64, rate: Option<&str>) -
         spread: spread(250, middle),
         per_second: 1e6 / middle as f64,
         turns,
+        slope: turns,
+        order: None,
         bound_by: BoundBy::RoundTrips,
         attribution: attribution(780_000, 1_693_000, 67_500_000 * rtt_millis / 10, 100_000, 0),
         measured: None,

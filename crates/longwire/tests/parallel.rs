@@ -1,0 +1,173 @@
+//! Pages that ask several queries at once, predicted from captures without distance, against what they took behind a link:
+//! `data/parallel/README.md`.
+
+use assert_cmd::Command;
+use serde_json::Value;
+use std::path::{Path, PathBuf};
+
+fn data(name: &str) -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR"))
+        .join("tests/data/parallel")
+        .join(name)
+}
+
+struct Page {
+    capture: String,
+    name: String,
+    /// Milliseconds it took at 5 ms and at 20 ms.
+    measured: [f64; 2],
+}
+
+fn pages() -> Vec<Page> {
+    let text = std::fs::read_to_string(data("measured.tsv")).expect("measured.tsv is beside the captures");
+    let mut pages: Vec<Page> = Vec::new();
+    for line in text.lines().filter(|line| !line.starts_with('#')) {
+        let cells: Vec<&str> = line.split('\t').collect();
+        let place = usize::from(cells[2] == "20");
+        let at = pages
+            .iter()
+            .position(|page| page.capture == cells[0] && page.name == cells[1]);
+        let at = at.unwrap_or_else(|| {
+            pages.push(Page {
+                capture: cells[0].to_owned(),
+                name: cells[1].to_owned(),
+                measured: [0.0; 2],
+            });
+            pages.len() - 1
+        });
+        pages[at].measured[place] = cells[3].parse().expect("milliseconds");
+    }
+    assert!(pages.len() > 20, "measured.tsv lists the pages");
+    pages
+}
+
+fn predict(capture: &str, more: &[&str]) -> String {
+    let output = Command::cargo_bin("longwire")
+        .expect("the binary is built")
+        .args(["predict", "--rtt", "5ms,20ms"])
+        .args(more)
+        .arg(data(&format!("{capture}.pcap.gz")))
+        .assert()
+        .success()
+        .get_output()
+        .clone();
+    String::from_utf8(output.stdout).expect("UTF-8")
+}
+
+fn predictions(capture: &str) -> Vec<Value> {
+    let text = predict(capture, &["--json"]);
+    let records = text
+        .lines()
+        .map(|line| serde_json::from_str::<Value>(line).expect("a record"));
+    records.filter(|record| record["type"] == "prediction").collect()
+}
+
+fn of<'p>(predictions: &'p [Value], page: &str, rtt_ms: u64) -> &'p Value {
+    let name = format!("GET /{page}");
+    let is_it = |one: &&Value| one["operation_name"] == *name && one["rtt_ns"] == rtt_ms * 1_000_000;
+    predictions.iter().find(is_it).expect("the page is predicted")
+}
+
+fn number(record: &Value, key: &str) -> f64 {
+    record[key].as_f64().expect("a number")
+}
+
+/// Whether the page asks several queries at once.
+fn is_parallel(page: &str) -> bool {
+    ["gather", "all", "par", "threads", "mixed", "chains", "slow"]
+        .iter()
+        .any(|word| page.starts_with(word))
+}
+
+#[test]
+fn a_millisecond_costs_pages_with_queries_at_once_what_it_was_measured_to_cost() {
+    for capture in ["asyncpg", "go", "node", "psycopg", "sqlalchemy"] {
+        let predictions = predictions(capture);
+        for page in pages().iter().filter(|page| page.capture == capture) {
+            let at_20 = of(&predictions, &page.name, 20);
+            let measured = (page.measured[1] - page.measured[0]) / 15.0;
+            let error = number(at_20, "slope") / measured - 1.0;
+            assert!(
+                error.abs() < 0.1,
+                "{capture} {}: slope off by {error:.3}",
+                page.name
+            );
+            let error = number(at_20, "duration_ns") / 1e6 / page.measured[1] - 1.0;
+            assert!(
+                error.abs() < 0.1,
+                "{capture} {}: off by {error:.3} at 20 ms",
+                page.name
+            );
+        }
+    }
+}
+
+#[test]
+fn sequential_pages_on_several_connections_stay_sequential() {
+    for (capture, page, turns) in [
+        ("psycopg", "seq4", 12.0),
+        ("psycopg", "seq5", 15.0),
+        ("sqlalchemy", "seq4", 4.0),
+        ("sqlalchemy", "seq5mixed", 5.0),
+        ("sqlalchemy", "held", 6.0),
+        ("node", "nested", 6.0),
+    ] {
+        let predictions = predictions(capture);
+        let at_20 = of(&predictions, page, 20);
+        assert_eq!(at_20["order"], "in_sequence", "{capture} {page}");
+        let slope = number(at_20, "slope");
+        assert!((slope - turns).abs() < 0.05, "{capture} {page}: {slope}");
+        assert!(
+            number(at_20, "low_ns") > turns * 19e6,
+            "{capture} {page}: low holds too"
+        );
+    }
+}
+
+#[test]
+fn what_ran_at_once_is_told_in_every_output() {
+    for page in pages().iter().filter(|page| is_parallel(&page.name)) {
+        let predictions = predictions(&page.capture);
+        let order = &of(&predictions, &page.name, 20)["order"];
+        assert!(order == "at_once" || order == "open", "{}: {order}", page.name);
+    }
+    let text = predict("node", &["--explain"]);
+    assert!(
+        text.contains("GET /all4 sends requests on several connections at once (seen in"),
+        "{text}"
+    );
+    let text = predict("sqlalchemy", &[]);
+    assert!(
+        text.contains("GET /threads4 may send requests on several connections at once"),
+        "{text}"
+    );
+}
+
+#[test]
+fn each_millisecond_adds_the_slope_and_not_the_turns() {
+    for capture in ["asyncpg", "node"] {
+        let steepest = predictions(capture)
+            .iter()
+            .map(|prediction| {
+                (
+                    number(prediction, "slope"),
+                    prediction["operation_name"].to_string(),
+                )
+            })
+            .max_by(|one, other| one.0.total_cmp(&other.0))
+            .expect("predictions");
+        let text = predict(capture, &[]);
+        let line = format!(
+            "Each millisecond of round trip adds about {:.1} ms to {}",
+            steepest.0,
+            steepest.1.trim_matches('"')
+        );
+        assert!(text.contains(&line), "{line}: {text}");
+    }
+    let gathered = &predictions("asyncpg");
+    let gathered = of(gathered, "gather20", 20);
+    assert!(
+        (number(gathered, "turns"), number(gathered, "slope").round()) == (40.0, 10.0),
+        "{gathered}"
+    );
+}

@@ -1,0 +1,325 @@
+//! Which exchanges of a name's operations were seen at once.
+
+use super::family::{Class, Family, is_setup};
+use super::pools::Pools;
+use super::queue::Volley;
+use std::collections::HashMap;
+use std::time::Duration;
+
+/// What is known of one operation name.
+#[derive(Debug, Default)]
+pub struct Evidence {
+    classes: HashMap<Class, u32>,
+    /// By the keys of both.
+    pairs: HashMap<(Key, Key), Seen>,
+    /// Neighbours on different connections, by the classes of both.
+    neighbours: HashMap<(u32, u32), Seen>,
+    /// How often the steps of a class looked served by a pool, and how often not.
+    served: HashMap<Class, [u32; 2]>,
+    operations: u64,
+    at_once: u64,
+    /// Operations some of whose verdicts were open.
+    pub open: u64,
+    /// Operations of which some steps did not wait for each other.
+    pub some_at_once: u64,
+}
+
+/// A step: its class, and how many of that class came before it in its operation.
+type Key = (u32, u32);
+
+/// How often two steps on different connections were seen, and how often the second did not wait for the first.
+#[derive(Debug, Default, Clone, Copy)]
+struct Seen {
+    alone: u32,
+    /// Sent before the reply was there.
+    overlapped: u32,
+    /// Sent sooner after it than anybody reacts.
+    too_soon: u32,
+    /// The same in operations that ran beside others.
+    crowded: u32,
+    overlapped_crowded: u32,
+    /// Whether the uses of their connections once crossed: [`crosses`].
+    crossed: bool,
+}
+
+/// Whether a step waited for an earlier one on another connection.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Verdict {
+    /// It did not.
+    Together,
+    /// It did.
+    Waited,
+    /// Nobody can tell.
+    Open {
+        /// Whether it is the more likely that it did not.
+        likely_at_once: bool,
+    },
+}
+
+/// The verdicts on every two steps of a family.
+#[derive(Debug)]
+pub struct Verdicts<'f> {
+    family: &'f Family<'f>,
+    size: usize,
+    /// Row by row, of the earlier step.
+    all: Vec<Verdict>,
+}
+
+impl Evidence {
+    /// Learns from an operation. `alone` tells whether it ran beside no other; who asks less than `floor` after a reply
+    /// has not read it.
+    pub fn learn(&mut self, families: &[Family<'_>], alone: bool, floor: Duration, pools: &Pools) {
+        self.operations += 1;
+        let mut any = false;
+        for family in families.iter().filter(|family| family.is_told()) {
+            let width = pools.supply(family.connections()).width;
+            for volley in Volley::all(family) {
+                if let Some(served) = volley.looks_served(family, width) {
+                    self.served.entry(volley.class).or_default()[usize::from(!served)] += 1;
+                }
+            }
+            let keys: Vec<Key> = self.known_keys(family);
+            let uses = family.uses();
+            let count = keys.len();
+            for later in 1..count {
+                for earlier in 0..later {
+                    if family.connection(earlier) == family.connection(later) {
+                        continue;
+                    }
+                    let crossed = crosses(uses[earlier], uses[later]);
+                    let both_open = is_setup(family.exchange(earlier)) && is_setup(family.exchange(later));
+                    let gap = match crossed && both_open {
+                        true => Gap::Overlapped,
+                        false => Gap::between(family, earlier, later, floor),
+                    };
+                    any |= gap == Gap::Overlapped;
+                    let pair = (keys[earlier], keys[later]);
+                    let seen = self.pairs.entry(pair).or_default();
+                    seen.add(gap, alone);
+                    seen.crossed |= alone && crossed;
+                    if earlier + 1 == later {
+                        let classes = (pair.0.0, pair.1.0);
+                        self.neighbours.entry(classes).or_default().add(gap, alone);
+                    }
+                }
+            }
+        }
+        self.at_once += u64::from(any);
+    }
+
+    /// Operations that were looked at, and of these the ones in which some were seen at once.
+    pub fn operations(&self) -> (u64, u64) {
+        (self.operations, self.at_once)
+    }
+
+    /// Whether steps of the class mostly look served by a pool.
+    pub fn is_served(&self, class: &Class) -> bool {
+        self.served.get(class).is_some_and(|[served, not]| served > not)
+    }
+
+    /// How many pairs are known.
+    pub fn pairs(&self) -> usize {
+        self.pairs.len()
+    }
+
+    /// What is known of every two of these.
+    pub fn verdicts<'f>(&self, family: &'f Family<'f>, pools: &Pools) -> Verdicts<'f> {
+        let keys = self.keys(family);
+        let size = keys.len();
+        let mut all = vec![Verdict::Waited; size * size];
+        for later in 1..size {
+            for earlier in 0..later {
+                if family.connection(earlier) != family.connection(later) {
+                    all[earlier * size + later] = self.verdict(family, &keys, earlier, later, pools);
+                }
+            }
+        }
+        let mut verdicts = Verdicts { family, size, all };
+        verdicts.complete_volleys(&keys);
+        verdicts
+    }
+
+    fn verdict(
+        &self,
+        family: &Family<'_>,
+        keys: &[Option<Key>],
+        earlier: usize,
+        later: usize,
+        pools: &Pools,
+    ) -> Verdict {
+        let unknown = Verdict::Open {
+            likely_at_once: false,
+        };
+        let (Some(first), Some(second)) = (keys[earlier], keys[later]) else {
+            return unknown;
+        };
+        let seen = self.pairs.get(&(first, second)).copied().unwrap_or_default();
+        if seen.is_together() {
+            return Verdict::Together;
+        }
+        if was_in_use(family, earlier, later, pools) {
+            return Verdict::Together;
+        }
+        if seen.crossed {
+            return Verdict::Open { likely_at_once: true };
+        }
+        let neighbours = self.neighbours.get(&(first.0, second.0));
+        let never = neighbours.is_some_and(|seen| !seen.is_together() && seen.count() >= ENOUGH);
+        if seen.count() >= ENOUGH || never {
+            return Verdict::Waited;
+        }
+        unknown
+    }
+
+    fn known_keys(&mut self, family: &Family<'_>) -> Vec<Key> {
+        for place in 0..family.members.len() {
+            let next = self.classes.len() as u32;
+            self.classes.entry(family.class(place)).or_insert(next);
+        }
+        self.keys(family).into_iter().flatten().collect()
+    }
+
+    /// The keys of the steps of a family; absent for what no operation before had.
+    fn keys(&self, family: &Family<'_>) -> Vec<Option<Key>> {
+        let mut counts: HashMap<u32, u32> = HashMap::new();
+        let keys = (0..family.members.len()).map(|place| {
+            let class = *self.classes.get(&family.class(place))?;
+            let count = counts.entry(class).or_default();
+            *count += 1;
+            Some((class, *count))
+        });
+        keys.collect()
+    }
+}
+
+/// Whether two uses of connections overlap without one lying within the other: nobody who does one thing after another leaves
+/// the outer one first.
+fn crosses(one: (usize, usize), other: (usize, usize)) -> bool {
+    let (first, second) = (one.min(other), one.max(other));
+    first.0 < second.0 && second.0 < first.1 && first.1 < second.1
+}
+
+/// Whether the connection of `earlier` was in use when `later` took another one, although its reply was there: its pool gives
+/// out what was returned last, it was the last to be used, and it is not used again, as by somebody who holds on to it.
+fn was_in_use(family: &Family<'_>, earlier: usize, later: usize, pools: &Pools) -> bool {
+    let connection = family.connection(earlier);
+    let uses_again = (later..family.members.len()).any(|place| family.connection(place) == connection);
+    let begun = family.before_on_connection(later).is_some();
+    let last = (0..later).max_by_key(|place| family.exchange(*place).ended());
+    !uses_again && !begun && last == Some(earlier) && pools.gives_last(connection)
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Gap {
+    Overlapped,
+    TooSoon,
+    Waited,
+}
+
+impl Gap {
+    fn between(family: &Family<'_>, earlier: usize, later: usize, floor: Duration) -> Self {
+        let (reply, request) = (family.exchange(earlier).ended(), family.exchange(later).at);
+        if request < reply {
+            Self::Overlapped
+        } else if request.since(reply) < floor {
+            Self::TooSoon
+        } else {
+            Self::Waited
+        }
+    }
+}
+
+impl Seen {
+    fn add(&mut self, gap: Gap, alone: bool) {
+        if alone {
+            self.alone += 1;
+            self.overlapped += u32::from(gap == Gap::Overlapped);
+            self.too_soon += u32::from(gap == Gap::TooSoon);
+        } else {
+            self.crowded += 1;
+            self.overlapped_crowded += u32::from(gap == Gap::Overlapped);
+        }
+    }
+
+    fn count(&self) -> u64 {
+        u64::from(self.alone) + u64::from(self.crowded)
+    }
+
+    /// Of operations that were alone once is enough, unless it was only too soon; of others one in three.
+    fn is_together(&self) -> bool {
+        self.overlapped > 0
+            || (self.too_soon > 0 && self.too_soon * 10 >= self.alone)
+            || (self.alone == 0 && self.overlapped_crowded * 3 >= self.crowded.max(1))
+    }
+}
+
+impl Verdicts<'_> {
+    /// On two places of the family.
+    pub fn of(&self, earlier: usize, later: usize) -> Verdict {
+        self.all[earlier * self.size + later]
+    }
+
+    /// Of every step and the one before it, where these are on different connections.
+    pub fn neighbours(&self) -> Vec<Verdict> {
+        let different = |later: &usize| self.family.connection(later - 1) != self.family.connection(*later);
+        let places = (1..self.size).filter(different);
+        places.map(|later| self.of(later - 1, later)).collect()
+    }
+
+    /// Whether some step does not wait for an earlier one on another connection, by `waits`.
+    pub fn any_at_once(&self, waits: &dyn Fn(usize, usize) -> bool) -> bool {
+        (1..self.size).any(|later| {
+            (0..later).any(|earlier| {
+                self.family.connection(earlier) != self.family.connection(later) && !waits(earlier, later)
+            })
+        })
+    }
+
+    /// Steps of one class in a row, each on a connection of its own, of which two were together: all were, most likely.
+    fn complete_volleys(&mut self, keys: &[Option<Key>]) {
+        let mut volleys: HashMap<u32, Vec<usize>> = HashMap::new();
+        let mut complete: Vec<Vec<usize>> = Vec::new();
+        for (place, key) in keys.iter().enumerate() {
+            let Some((class, _)) = key else { continue };
+            let volley = volleys.entry(*class).or_default();
+            let connection = self.family.connection(place);
+            if volley
+                .iter()
+                .any(|other| self.family.connection(*other) == connection)
+            {
+                complete.push(std::mem::take(volley));
+            }
+            volley.push(place);
+        }
+        complete.extend(volleys.into_values());
+        for volley in complete {
+            self.complete_volley(&volley);
+        }
+    }
+
+    /// Where some two across a place in the row were together, all two across it were. Across the other places it is open.
+    fn complete_volley(&mut self, volley: &[usize]) {
+        let together = |cut: usize| {
+            let (before, after) = volley.split_at(cut);
+            let mut pairs = before
+                .iter()
+                .flat_map(|earlier| after.iter().map(move |later| (*earlier, *later)));
+            pairs.any(|(earlier, later)| self.of(earlier, later) == Verdict::Together)
+        };
+        let crossed: Vec<bool> = (0..volley.len()).map(|cut| cut > 0 && together(cut)).collect();
+        if !crossed.contains(&true) {
+            return;
+        }
+        for (count, later) in volley.iter().enumerate() {
+            for (place, earlier) in volley[..count].iter().enumerate() {
+                self.all[earlier * self.size + later] = match crossed[place + 1..=count].contains(&false) {
+                    false => Verdict::Together,
+                    true => Verdict::Open { likely_at_once: true },
+                };
+            }
+        }
+    }
+}
+
+/// How often two must have been seen, and never at once, to say that the second waited.
+pub const ENOUGH: u64 = 5;

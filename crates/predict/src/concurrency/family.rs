@@ -1,0 +1,174 @@
+//! Exchanges made on behalf of the same thing: the children of one request, or what an operation does itself.
+
+use model::{ConnectionId, Exchange, Fingerprint, Operation, OperationStep, Phase, TransactionState};
+use std::collections::{HashMap, HashSet};
+use std::time::Duration;
+
+/// Steps of an operation with the same parent, in the order of their begins.
+#[derive(Debug)]
+pub struct Family<'a> {
+    operation: &'a Operation,
+    /// The step whose request made its server do these; absent for what the operation's own client did.
+    pub parent: Option<u32>,
+    /// Indices of the steps.
+    pub members: Vec<u32>,
+    connections: usize,
+}
+
+/// What a step is, whichever operation it is in.
+pub type Class = (Phase, Option<Fingerprint>);
+
+/// The families of an operation.
+pub fn of(operation: &Operation) -> Vec<Family<'_>> {
+    let mut parents: Vec<Option<u32>> = Vec::with_capacity(operation.steps.len());
+    let mut places: HashMap<Option<u32>, usize> = HashMap::new();
+    let mut families: Vec<Family<'_>> = Vec::new();
+    for (index, step) in operation.steps.iter().enumerate() {
+        let parent = match step.after.filter(|after| (*after as usize) < index) {
+            None => None,
+            Some(after) if step.after_start && !same_connection(operation, after, step) => Some(after),
+            Some(after) => parents[after as usize],
+        };
+        parents.push(parent);
+        let place = *places.entry(parent).or_insert_with(|| {
+            families.push(Family {
+                operation,
+                parent,
+                members: Vec::new(),
+                connections: 0,
+            });
+            families.len() - 1
+        });
+        families[place].members.push(index as u32);
+    }
+    for family in &mut families {
+        let connections: HashSet<_> = family.steps().map(|step| step.exchange.connection).collect();
+        family.connections = connections.len();
+    }
+    families
+}
+
+fn same_connection(operation: &Operation, after: u32, step: &OperationStep) -> bool {
+    let after = operation.steps.get(after as usize);
+    after.is_some_and(|after| after.exchange.connection == step.exchange.connection)
+}
+
+impl<'a> Family<'a> {
+    /// Its steps in order.
+    pub fn steps(&self) -> impl Iterator<Item = &'a OperationStep> + '_ {
+        self.members
+            .iter()
+            .map(|index| &self.operation.steps[*index as usize])
+    }
+
+    /// The step at a place of the family.
+    pub fn step(&self, place: usize) -> &'a OperationStep {
+        &self.operation.steps[self.members[place] as usize]
+    }
+
+    /// The exchange at a place of the family.
+    pub fn exchange(&self, place: usize) -> &'a Exchange {
+        &self.step(place).exchange
+    }
+
+    pub fn connection(&self, place: usize) -> ConnectionId {
+        self.exchange(place).connection
+    }
+
+    pub fn connections(&self) -> impl Iterator<Item = ConnectionId> + '_ {
+        self.steps().map(|step| step.exchange.connection)
+    }
+
+    /// What the step at a place is.
+    pub fn class(&self, place: usize) -> Class {
+        let exchange = self.exchange(place);
+        (exchange.phase, exchange.fingerprint.clone())
+    }
+
+    /// Whether more than one connection takes part.
+    pub fn has_several_connections(&self) -> bool {
+        self.connections > 1
+    }
+
+    /// Whether its order is looked into: it has several connections, and not too many steps to look at every two of them.
+    pub fn is_told(&self) -> bool {
+        self.has_several_connections() && self.members.len() <= MOST_MEMBERS && !self.operation.continues
+    }
+
+    /// Whether the step at a place was sent behind an earlier request of its connection, without waiting.
+    pub fn is_pipelined(&self, place: usize) -> bool {
+        let step = self.step(place);
+        step.after_start
+            && step
+                .after
+                .is_some_and(|after| same_connection(self.operation, after, step))
+    }
+
+    /// The place before `place` of the same connection.
+    pub fn before_on_connection(&self, place: usize) -> Option<usize> {
+        let connection = self.connection(place);
+        (0..place).rfind(|earlier| self.connection(*earlier) == connection)
+    }
+
+    /// For every place, the first and the last place of the use of its connection, as far as the wire shows one: opening it, a
+    /// transaction, or all up to the statement by which a pool takes a connection back.
+    pub fn uses(&self) -> Vec<(usize, usize)> {
+        let count = self.members.len();
+        let mut uses: Vec<(usize, usize)> = (0..count).map(|place| (place, place)).collect();
+        let returned: HashSet<ConnectionId> = (0..count)
+            .filter(|place| is_return(self.exchange(*place)))
+            .map(|place| self.connection(place))
+            .collect();
+        let mut under_way: HashMap<ConnectionId, Vec<usize>> = HashMap::new();
+        for place in 0..count {
+            let (exchange, connection) = (self.exchange(place), self.connection(place));
+            let places = under_way.entry(connection).or_default();
+            places.push(place);
+            let first = places[0];
+            for earlier in &*places {
+                uses[*earlier] = (first, place);
+            }
+            let is_open = matches!(
+                exchange.transaction,
+                Some(TransactionState::Open | TransactionState::Failed)
+            );
+            let goes_on = match returned.contains(&connection) {
+                true => !is_return(exchange),
+                false => is_open || is_setup(exchange),
+            };
+            if !goes_on {
+                places.clear();
+            }
+        }
+        uses
+    }
+
+    /// How long it took from a reply to the next request, where both were on one connection and nothing lay between.
+    pub fn turnarounds(&self) -> Vec<Duration> {
+        let mut times = Vec::new();
+        for place in 1..self.members.len() {
+            let (reply, next) = (self.exchange(place - 1).ended(), self.exchange(place));
+            if self.connection(place - 1) == next.connection && next.turns > 0 && reply <= next.at {
+                times.push(next.at.since(reply));
+            }
+        }
+        times
+    }
+}
+
+/// Whether it opens its connection.
+pub fn is_setup(exchange: &Exchange) -> bool {
+    matches!(exchange.phase, Phase::Connect | Phase::Tls | Phase::Login)
+}
+
+/// Whether it is a statement by which a pool cleans a connection that it takes back: asyncpg's, PgBouncer's and others'.
+fn is_return(exchange: &Exchange) -> bool {
+    let of_pool = |fingerprint: &Fingerprint| {
+        let text = fingerprint.to_ascii_lowercase();
+        text.starts_with("select pg_advisory_unlock_all()") || text.starts_with("discard all")
+    };
+    exchange.fingerprint.as_ref().is_some_and(of_pool)
+}
+
+/// Members of a family whose every two are looked at.
+pub const MOST_MEMBERS: usize = 256;

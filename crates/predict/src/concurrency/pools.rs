@@ -1,0 +1,128 @@
+//! Pools of connections: which belong together, how many are used at once, and which one a pool gives out.
+
+use super::family::Family;
+use super::queue::Supply;
+use model::{ConnectionId, Operation, Phase, Timestamp};
+use std::collections::{HashMap, HashSet};
+
+/// The pools of a run. Connections that were used in one family are of one pool.
+#[derive(Debug, Default)]
+pub struct Pools {
+    /// Each connection's pool, by way of another of its connections.
+    links: HashMap<ConnectionId, ConnectionId>,
+    pools: HashMap<ConnectionId, Pool>,
+}
+
+#[derive(Debug, Default, Clone)]
+struct Pool {
+    /// Most connections of one family.
+    width: usize,
+    /// When each was used last.
+    used: HashMap<ConnectionId, Timestamp>,
+    /// How often an operation that was alone began with a connection while others were idle too, how often that was
+    /// the one returned last, and which ones these were.
+    given: u32,
+    given_last: u32,
+    given_ones: HashSet<ConnectionId>,
+}
+
+impl Pools {
+    /// Learns from an operation; `alone` tells whether it ran beside no other.
+    pub fn learn(&mut self, operation: &Operation, families: &[Family<'_>], alone: bool) {
+        if operation.steps.len() > super::family::MOST_MEMBERS || self.links.len() > MOST_CONNECTIONS {
+            return;
+        }
+        for family in families {
+            let work = |place: &usize| family.exchange(*place).phase == Phase::Work;
+            let Some(first) = (0..family.members.len()).find(work) else {
+                continue;
+            };
+            let of_pool: HashSet<ConnectionId> = family.connections().collect();
+            let root = self.join(&of_pool, family.connection(first));
+            let pool = self.pools.entry(root).or_default();
+            pool.width = pool.width.max(of_pool.len());
+            if alone {
+                pool.gave(family.connection(first));
+            }
+            for step in family.steps() {
+                let used = pool.used.entry(step.exchange.connection).or_default();
+                *used = step.exchange.ended().max(*used);
+                if step.exchange.phase == Phase::Close {
+                    pool.used.remove(&step.exchange.connection);
+                }
+            }
+        }
+    }
+
+    /// What the pool of `connections` has to offer.
+    pub fn supply(&self, mut connections: impl Iterator<Item = ConnectionId>) -> Supply {
+        let pool = connections.next().and_then(|first| self.pool(first));
+        pool.map_or_else(Supply::default, |pool| {
+            let mut known: Vec<ConnectionId> = pool.used.keys().copied().collect();
+            known.sort_unstable();
+            Supply {
+                width: pool.width,
+                connections: known,
+            }
+        })
+    }
+
+    /// Whether the pool of that connection gives out the connection that was returned last.
+    pub fn gives_last(&self, connection: ConnectionId) -> bool {
+        self.pool(connection).is_some_and(|pool| {
+            pool.given >= ENOUGH && pool.given_ones.len() > 1 && pool.given_last * 10 >= pool.given * 9
+        })
+    }
+
+    fn pool(&self, connection: ConnectionId) -> Option<&Pool> {
+        self.pools.get(&self.root(connection))
+    }
+
+    fn root(&self, mut connection: ConnectionId) -> ConnectionId {
+        while let Some(next) = self.links.get(&connection).filter(|next| **next != connection) {
+            connection = *next;
+        }
+        connection
+    }
+
+    /// Makes one pool of the pools of these connections.
+    fn join(&mut self, connections: &HashSet<ConnectionId>, first: ConnectionId) -> ConnectionId {
+        let root = self.root(first);
+        self.links.insert(root, root);
+        for connection in connections {
+            let other = self.root(*connection);
+            if other == root {
+                continue;
+            }
+            self.links.insert(other, root);
+            self.links.insert(*connection, root);
+            if let Some(joined) = self.pools.remove(&other) {
+                let pool = self.pools.entry(root).or_default();
+                pool.width = pool.width.max(joined.width);
+                pool.used.extend(joined.used);
+                pool.given += joined.given;
+                pool.given_last += joined.given_last;
+                pool.given_ones.extend(joined.given_ones);
+            }
+        }
+        root
+    }
+}
+
+impl Pool {
+    fn gave(&mut self, connection: ConnectionId) {
+        let last = self.used.iter().max_by_key(|(_, used)| **used);
+        let Some((&last, _)) = last.filter(|_| self.used.len() > 1) else {
+            return;
+        };
+        self.given += 1;
+        if last == connection {
+            self.given_last += 1;
+            self.given_ones.insert(connection);
+        }
+    }
+}
+
+/// How often a pool must have been seen to give one out.
+const ENOUGH: u32 = 5;
+const MOST_CONNECTIONS: usize = 20_000;

@@ -1,0 +1,225 @@
+//! More of one statement at once than a pool has connections: the rest wait for a free one.
+
+use super::family::{Class, Family};
+use model::{ConnectionId, Phase};
+use std::collections::{HashMap, HashSet};
+
+/// The uses of connections by a volley of one statement.
+///
+/// A unit is one use: the statement and what follows it on its connection (a pool's reset, say). The units take the connections in
+/// turn, as they would when each took as long as the others: distance makes them alike. Over no distance one connection may be
+/// back so soon that it is used again and again.
+#[derive(Debug, Default)]
+pub struct Queue {
+    /// Of each place that belongs to a unit, the unit.
+    units: HashMap<usize, usize>,
+    /// The places of each unit.
+    places: Vec<Vec<usize>>,
+    /// The connection of each unit.
+    connections: Vec<ConnectionId>,
+    /// The unit that had it before, if any.
+    before: Vec<Option<usize>>,
+}
+
+/// What a family's pool has to offer.
+#[derive(Debug, Default)]
+pub struct Supply {
+    /// Most connections that were used at once.
+    pub width: usize,
+    /// All connections that are known.
+    pub connections: Vec<ConnectionId>,
+}
+
+/// The steps of one statement in a family.
+#[derive(Debug)]
+pub struct Volley {
+    /// What they are.
+    pub class: Class,
+    places: Vec<usize>,
+}
+
+impl Volley {
+    /// Those of a family, in the order of their begins.
+    pub fn all(family: &Family<'_>) -> Vec<Self> {
+        let mut volleys: Vec<Self> = Vec::new();
+        let mut by_class: HashMap<Class, usize> = HashMap::new();
+        for place in 0..family.members.len() {
+            let class = family.class(place);
+            if class.0 != Phase::Work || class.1.is_none() {
+                continue;
+            }
+            let at = *by_class.entry(class.clone()).or_insert_with(|| {
+                volleys.push(Self {
+                    class,
+                    places: Vec::new(),
+                });
+                volleys.len() - 1
+            });
+            volleys[at].places.push(place);
+        }
+        volleys
+    }
+
+    /// Whether it looks like one that a pool of that width served; absent when it has one step only.
+    ///
+    /// 1. Its first steps are on different connections, as many as the pool has.
+    /// 2. All connections take part alike: one that is idle while another is used again would have been taken.
+    pub fn looks_served(&self, family: &Family<'_>, width: usize) -> Option<bool> {
+        let served = width.min(self.places.len());
+        if served < 2 {
+            return None;
+        }
+        let first: HashSet<_> = self.places[..served]
+            .iter()
+            .map(|place| family.connection(*place))
+            .collect();
+        let mut uses: HashMap<ConnectionId, usize> = HashMap::new();
+        for place in &self.places {
+            *uses.entry(family.connection(*place)).or_default() += 1;
+        }
+        let (fewest, most) = (uses.values().min()?, uses.values().max()?);
+        Some(first.len() == served && fewest * 5 >= most * 2)
+    }
+
+    /// Whether a connection was used twice.
+    fn has_reuse(&self, family: &Family<'_>) -> bool {
+        let used: HashSet<_> = self
+            .places
+            .iter()
+            .map(|place| family.connection(*place))
+            .collect();
+        used.len() < self.places.len()
+    }
+
+    /// Whether at least half of its neighbours on different connections do not wait for each other.
+    fn is_at_once(&self, family: &Family<'_>, waits: &dyn Fn(usize, usize) -> bool) -> bool {
+        let neighbours = self.places.windows(2);
+        let neighbours = neighbours.filter(|pair| family.connection(pair[0]) != family.connection(pair[1]));
+        let (mut all, mut at_once) = (0, 0);
+        for pair in neighbours {
+            all += 1;
+            at_once += usize::from(!waits(pair[0], pair[1]));
+        }
+        all > 0 && at_once * 2 >= all
+    }
+}
+
+impl Queue {
+    /// The first volley of a family that had to queue, or used a connection again because it was back so soon; an empty one if
+    /// none. `is_served` tells of what statements the operations of the name mostly look served by a pool.
+    pub fn find(
+        family: &Family<'_>,
+        waits: &dyn Fn(usize, usize) -> bool,
+        supply: &Supply,
+        is_served: &dyn Fn(&Class) -> bool,
+    ) -> Self {
+        let queues = |volley: &&Volley| {
+            volley.has_reuse(family) && is_served(&volley.class) && volley.is_at_once(family, waits)
+        };
+        let volleys = Volley::all(family);
+        let queue = volleys.iter().find(queues);
+        queue.map_or_else(Self::default, |volley| {
+            Self::with_units(family, &volley.places, supply)
+        })
+    }
+
+    fn with_units(family: &Family<'_>, volley: &[usize], supply: &Supply) -> Self {
+        let starts: HashMap<usize, usize> = volley
+            .iter()
+            .enumerate()
+            .map(|(unit, place)| (*place, unit))
+            .collect();
+        let mut queue = Self {
+            places: vec![Vec::new(); volley.len()],
+            ..Self::default()
+        };
+        // What follows a statement of the volley before the next one of its connection: also behind the last ones.
+        let mut followers: HashSet<Class> = HashSet::new();
+        let mut under_way: HashMap<ConnectionId, (usize, Vec<usize>)> = HashMap::new();
+        for place in volley[0]..family.members.len() {
+            let connection = family.connection(place);
+            if let Some(unit) = starts.get(&place) {
+                if let Some((before, behind)) = under_way.insert(connection, (*unit, Vec::new())) {
+                    followers.extend(behind.iter().map(|place| family.class(*place)));
+                    queue.take(before, &behind);
+                }
+                queue.take(*unit, &[place]);
+            } else if let Some((_, behind)) = under_way.get_mut(&connection) {
+                behind.push(place);
+            }
+        }
+        for (unit, behind) in under_way.into_values() {
+            let known = behind
+                .iter()
+                .take_while(|place| followers.contains(&family.class(**place)));
+            let known: Vec<usize> = known.copied().collect();
+            queue.take(unit, &known);
+        }
+        queue.assign(family, volley, supply);
+        queue
+    }
+
+    /// Gives every unit a connection. The first ones get one each: their own, or one of the pool that is not used if another has
+    /// that. The others get, of those whose last unit was over when they began, the one that had fewest.
+    fn assign(&mut self, family: &Family<'_>, volley: &[usize], supply: &Supply) {
+        let used: HashSet<ConnectionId> = volley.iter().map(|place| family.connection(*place)).collect();
+        let spare = supply.connections.iter().filter(|one| !used.contains(one));
+        let mut spare = spare.take(supply.width.saturating_sub(used.len())).copied();
+        // Of each connection, the last unit and how many it had.
+        let mut last: Vec<(usize, usize)> = Vec::new();
+        for (unit, start) in volley.iter().enumerate() {
+            let own = family.connection(*start);
+            let own = Some(own).filter(|own| !self.connections.contains(own));
+            let not_begun = used.iter().filter(|one| !self.connections.contains(one)).count();
+            let another = own.or_else(|| (not_begun == 0).then(|| spare.next()).flatten());
+            if let Some(connection) = another {
+                last.push((unit, 1));
+                self.connections.push(connection);
+                self.before.push(None);
+                continue;
+            }
+            let is_over = |before: usize| self.places[before].iter().all(|place| place < start);
+            let slots = (0..last.len()).filter(|slot| is_over(last[*slot].0));
+            let slot = slots.min_by_key(|slot| (last[*slot].1, last[*slot].0));
+            let slot = slot.unwrap_or(unit % last.len());
+            let (before, had) = last[slot];
+            self.connections.push(self.connections[before]);
+            self.before.push(Some(before));
+            last[slot] = (unit, had + 1);
+        }
+    }
+
+    fn take(&mut self, unit: usize, places: &[usize]) {
+        self.places[unit].extend(places);
+        self.units.extend(places.iter().map(|place| (*place, unit)));
+    }
+
+    /// Whether both places belong to units.
+    pub fn has_both(&self, one: usize, other: usize) -> bool {
+        self.units.contains_key(&one) && self.units.contains_key(&other)
+    }
+
+    /// The connection that the place gets; absent when it belongs to no unit.
+    pub fn connection(&self, place: usize) -> Option<ConnectionId> {
+        self.connections.get(*self.units.get(&place)?).copied()
+    }
+
+    /// For the first place of a unit that has to queue: the last place, before it, of the unit whose connection it gets.
+    pub fn before(&self, place: usize) -> Option<usize> {
+        let unit = *self.units.get(&place)?;
+        let earlier = self.before[unit]?;
+        let is_first = self.places[unit].first() == Some(&place);
+        let places = self.places[earlier].iter().copied();
+        places.filter(|earlier| is_first && *earlier < place).max()
+    }
+
+    /// Whether the place begins a unit on a connection that it was not measured on, as the first there.
+    pub fn is_moved(&self, place: usize, measured: ConnectionId) -> bool {
+        let begins = |unit: &usize| self.before[*unit].is_none() && self.connections[*unit] != measured;
+        let unit = self
+            .units
+            .get(&place)
+            .filter(|unit| self.places[**unit].first() == Some(&place));
+        unit.is_some_and(begins)
+    }
+}
