@@ -133,7 +133,7 @@ fn what_ran_at_once_is_told_in_every_output() {
     }
     let text = predict("node", &["--explain"]);
     assert!(
-        text.contains("GET /all4 sends requests on several connections at once (seen in"),
+        text.contains("GET /all20 sends requests on several connections at once (seen in"),
         "{text}"
     );
     let text = predict("sqlalchemy", &[]);

@@ -9,7 +9,8 @@
 //! 4. A parent's reply waited for the child that ended last, all of it: that its first bytes may leave before the last
 //!    child is a difference of less than the time in which they were produced.
 //!
-//! This is causality by time: two siblings that follow each other without depending on each other look dependent.
+//! This is causality by time: two siblings that follow each other without depending on each other look dependent. What all
+//! operations of a name tell beyond that is in `predict::concurrency`.
 
 use super::span;
 use super::{Member, Timestamp};

@@ -63,22 +63,27 @@ impl Volley {
     /// Whether it looks like one that a pool of that width served; absent when it has one step only.
     ///
     /// 1. Its first steps are on different connections, as many as the pool has.
-    /// 2. All connections take part alike: one that is idle while another is used again would have been taken.
+    /// 2. Its last ones are not all on one connection: that would be somebody who goes on alone.
+    /// 3. All connections take part, alike or nearly so: one that is idle while another is used again would have been taken, but
+    ///    for an event loop that sees several replies at once.
     pub fn looks_served(&self, family: &Family<'_>, width: usize) -> Option<bool> {
         let served = width.min(self.places.len());
         if served < 2 {
             return None;
         }
-        let first: HashSet<_> = self.places[..served]
-            .iter()
-            .map(|place| family.connection(*place))
-            .collect();
+        let different = |places: &[usize]| {
+            let connections: HashSet<_> = places.iter().map(|place| family.connection(*place)).collect();
+            connections.len()
+        };
         let mut uses: HashMap<ConnectionId, usize> = HashMap::new();
         for place in &self.places {
             *uses.entry(family.connection(*place)).or_default() += 1;
         }
         let (fewest, most) = (uses.values().min()?, uses.values().max()?);
-        Some(first.len() == served && fewest * 5 >= most * 2)
+        let alike = fewest * 5 >= most * 2;
+        let nearly = *fewest > 1 && most * uses.len() * 5 <= self.places.len() * 11;
+        let last = &self.places[self.places.len() - served..];
+        Some(different(&self.places[..served]) == served && different(last) > 1 && (alike || nearly))
     }
 
     /// Whether a connection was used twice.

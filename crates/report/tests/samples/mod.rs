@@ -8,9 +8,9 @@ use model::{
     EchoOutcome, Endpoint, Exchange, Finding, FindingKind, Found, Interval, LevelAdvice,
     LinkDirectionOutcome, LinkOutcome, Measure, Measured, Operation, OperationGroup, OperationKind,
     OperationStep, Order, OrderKind, Phase, Prediction, ProgramBest, ProgramRun, ProgramTuned, Protocol,
-    RoundTripSource, RowTrain, RttSource, Sample, SampleTotals, Saving, Share, SplitBase, SplitOutcome, SplitPrediction,
-    StatementOutcome, Step, Summary, Timestamp, Totals, TransactionState, TunnelTotals, TunnelWay, Verdict,
-    Warning,
+    RoundTripSource, RowTrain, RttSource, Sample, SampleTotals, Saving, Share, SplitBase, SplitOutcome,
+    SplitPrediction, StatementOutcome, Step, Summary, Timestamp, Totals, TransactionState, TunnelTotals,
+    TunnelWay, Verdict, Warning,
 };
 use report::text::{
     CheckReport, DemoOutcome, ExplainOutcome, ExplainedExchange, LoadFailure, LoadInterval, LoadReport,
