@@ -86,10 +86,11 @@ fn a_millisecond_costs_pages_with_queries_at_once_what_it_was_measured_to_cost()
         for page in pages().iter().filter(|page| page.capture == capture) {
             let at_20 = of(&predictions, &page.name, 20);
             let measured = (page.measured[1] - page.measured[0]) / 15.0;
-            let error = number(at_20, "slope") / measured - 1.0;
+            // Medians of eight: half a millisecond a millisecond is 7.5 ms between the two, where threads wake up late.
+            let error = number(at_20, "slope") - measured;
             assert!(
-                error.abs() < 0.1,
-                "{capture} {}: slope off by {error:.3}",
+                error.abs() < f64::max(0.5, 0.1 * measured),
+                "{capture} {}: slope off by {error:.2}",
                 page.name
             );
             let error = number(at_20, "duration_ns") / 1e6 / page.measured[1] - 1.0;
