@@ -117,7 +117,11 @@ fn sequential_pages_on_several_connections_stay_sequential() {
         let at_20 = of(&predictions, page, 20);
         assert_eq!(at_20["order"], "in_sequence", "{capture} {page}");
         let slope = number(at_20, "slope");
-        assert!((slope - turns).abs() < 0.05, "{capture} {page}: {slope}");
+        // A little more than the turns: who rests longer wakes up more slowly.
+        assert!(
+            (turns - 0.05..turns * 1.04).contains(&slope),
+            "{capture} {page}: {slope}"
+        );
         assert!(
             number(at_20, "low_ns") > turns * 19e6,
             "{capture} {page}: low holds too"
