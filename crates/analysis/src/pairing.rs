@@ -363,6 +363,7 @@ impl Pairing {
         let Some(back) = self.queue.back_mut() else { return };
         let idle = self.waits.take_client_idle(back.step.request_started);
         back.lost = true;
+        back.lost_request = true;
         back.add_request(message, Role::Opaque, idle);
     }
 

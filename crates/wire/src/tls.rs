@@ -40,6 +40,8 @@ struct Handshake {
     server_changed_cipher: bool,
     /// Types of records are hidden once encrypted.
     version_13: bool,
+    /// Bytes of this direction were lost ([`Direction::index`]).
+    lost: [bool; 2],
     /// The last record of the server's flight so far: whether it ends the flight shows when somebody speaks next.
     held: Option<Record>,
 }
@@ -79,6 +81,7 @@ impl TlsDecoder {
                 client_changed_cipher: false,
                 server_changed_cipher: false,
                 version_13: false,
+                lost: [false; 2],
                 held: None,
             },
         }
@@ -144,9 +147,11 @@ impl Decoder for TlsDecoder {
         }))
     }
 
-    /// What was lost of a handshake may have been its end.
-    fn lose(&mut self, _: Direction) {
-        self.handshake.stage = Stage::Done;
+    fn lose(&mut self, direction: Direction) {
+        self.handshake.lost[direction.index()] = true;
+        if direction == Direction::ClientToServer {
+            self.handshake.lose_client_flight();
+        }
     }
 
     fn restart(&mut self, direction: Direction) -> bool {
@@ -159,8 +164,31 @@ impl Decoder for TlsDecoder {
 }
 
 impl Handshake {
+    /// What the client said of a handshake was lost: it has said all that the server waits for.
+    const fn lose_client_flight(&mut self) {
+        match self.stage {
+            Stage::Old => self.client_changed_cipher = true,
+            Stage::New | Stage::NewFinishing { .. } => self.stage = Stage::NewFinishing { finished: true },
+            Stage::Start | Stage::Greeted | Stage::Done => {}
+        }
+    }
+
+    /// What the server said of a handshake was lost: what the client says next shows what it was.
+    const fn infer_server_flight(&mut self, kind: u8) {
+        self.stage = match (self.stage, kind) {
+            (Stage::Greeted, HANDSHAKE) => Stage::Old,
+            (Stage::Greeted, CHANGE_CIPHER | DATA) => Stage::New,
+            (Stage::Old, DATA) => Stage::Done,
+            (stage, _) => stage,
+        };
+        self.version_13 |= matches!(self.stage, Stage::New);
+    }
+
     fn client(&mut self, kind: u8, frame: &Frame<'_>, sink: &mut Sink<'_>) {
         self.release(Role::Reply, sink);
+        if self.lost[Direction::ServerToClient.index()] {
+            self.infer_server_flight(kind);
+        }
         let role = match (self.stage, kind) {
             (Stage::Start | Stage::Greeted, HANDSHAKE) => self.client_hello(frame),
             (Stage::Greeted, CHANGE_CIPHER) => Role::RequestPart,
@@ -232,6 +260,9 @@ impl Handshake {
     }
 
     fn server(&mut self, kind: u8, frame: &Frame<'_>, sink: &mut Sink<'_>) {
+        if self.lost[Direction::ClientToServer.index()] {
+            self.release(Role::Reply, sink);
+        }
         if self.stage == Stage::Greeted && kind == HANDSHAKE {
             match server_hello(frame.body) {
                 Some(ServerHello::Retry) | None => {}

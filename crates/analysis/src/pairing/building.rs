@@ -51,6 +51,8 @@ pub(super) struct Building {
     pub(super) progress: Progress,
     /// Some of its bytes are opaque, so that what it says is not known, nor how many requests and replies they are.
     pub(super) lost: bool,
+    /// Its request has opaque bytes.
+    pub(super) lost_request: bool,
     /// Opaque bytes of its reply.
     pub(super) lost_reply_bytes: u64,
     pub(super) asking: Asking,
@@ -67,6 +69,7 @@ impl Building {
             step,
             progress: Progress::Writing,
             lost: false,
+            lost_request: false,
             lost_reply_bytes: 0,
             asking: Asking::default(),
             weight: Weight::Nothing,

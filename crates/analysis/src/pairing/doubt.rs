@@ -17,15 +17,30 @@ pub(super) struct Answers {
     replies: VecDeque<Building>,
     /// The last of them goes on.
     is_open: bool,
+    /// Requests without a reply when the client last went on, and how often it waited with as many.
+    unanswered: (u64, u32),
 }
 
 /// Most replies that wait. Beyond them the oldest are taken as part of the reply that lost bytes.
 const MAXIMUM_ANSWERS: usize = 1024;
 
+/// Bytes of a reply at least, before any was seen.
+const SHORTEST: u64 = 5;
+/// Waits after which no reply is expected any more.
+const WAITS_ENOUGH: u32 = 3;
+
 impl Answers {
     /// How many wait.
     pub(super) fn count(&self) -> usize {
         self.replies.len()
+    }
+
+    /// Whether the client has waited several times while as many requests had no reply: those get none.
+    fn persists(&mut self, unanswered: u64, waited: bool) -> bool {
+        let (before, times) = self.unanswered;
+        let times = if before == unanswered { times } else { 0 };
+        self.unanswered = (unanswered, times + u32::from(waited));
+        self.unanswered.1 >= WAITS_ENOUGH
     }
 
     /// Adds opaque bytes to the reply that is under way, if one is.
@@ -73,9 +88,11 @@ impl Pairing {
                 .iter()
                 .filter(|building| building.progress != Progress::Writing);
             let unanswered = open.count().saturating_sub(self.answers.replies.len()) as u64;
+            let waited = self.waited_before(message);
             let is_more_than_lost = unanswered > self.replies_lost();
+            let persists = self.answers.persists(unanswered, waited);
             self.pipelines |= is_more_than_lost;
-            if !self.pipelines || self.waited_before(message) {
+            if persists || (!is_more_than_lost && (waited || !self.pipelines)) {
                 self.settle_doubt(protocol, out);
             }
         } else {
@@ -84,12 +101,17 @@ impl Pairing {
         }
     }
 
-    /// As many replies as the lost bytes of the oldest owed one can have been, together with it.
+    /// As many requests as may have got no reply that was seen: as many replies as the lost bytes can have been, and
+    /// lost bytes of the client that were no request of their own.
     fn replies_lost(&self) -> u64 {
         let front = self.queue.front();
         let bytes = front.map_or(0, |front| front.lost_reply_bytes);
-        let shortest = self.shortest_reply.min(bytes).max(1);
-        bytes.div_ceil(shortest)
+        let shortest = match self.shortest_reply {
+            u64::MAX => SHORTEST,
+            known => known.min(bytes).max(1),
+        };
+        let fragments = self.queue.iter().filter(|building| building.lost_request);
+        bytes.div_ceil(shortest) + fragments.count() as u64
     }
 
     /// A message of a reply, of which it is not known whose it is.
@@ -132,7 +154,7 @@ impl Pairing {
             self.give_answers(1);
             self.finish_front(protocol, out);
         }
-        self.answers.is_open = false;
+        self.answers = Answers::default();
     }
 
     /// Gives the oldest `count` replies to the oldest request.

@@ -120,7 +120,7 @@ impl Session {
         }
     }
 
-    fn selected(&self) -> Option<StatementId> {
+    fn selected(&mut self) -> Option<StatementId> {
         self.statements.find(self.group.selected?)
     }
 

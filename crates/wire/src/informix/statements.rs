@@ -43,8 +43,11 @@ impl Statements {
     }
 
     /// Which one `number` means. There are drivers that do not repeat the server's number but say 0, and mean the one
-    /// that was prepared last.
-    pub(super) fn find(&self, number: u16) -> Option<StatementId> {
+    /// that was prepared last. A number that is new while one waits for its own is that one's: the description was lost.
+    pub(super) fn find(&mut self, number: u16) -> Option<StatementId> {
+        if self.unnumbered && number != 0 && !self.by_number.contains_key(&number) {
+            self.describe(number);
+        }
         let known = self.by_number.get(&number).copied();
         known.or(self.last.filter(|_| number == 0))
     }

@@ -42,6 +42,8 @@ pub(super) struct Session {
     owed: VecDeque<Due>,
     calls: Calls,
     cursors: HashMap<u32, Cursor>,
+    /// A statement whose cursor was not seen, because bytes were lost.
+    unnumbered: Option<StatementId>,
     next_statement: u32,
     /// What CONNECT names, in case the login names no driver.
     program: Option<String>,
@@ -110,6 +112,8 @@ impl Session {
     }
 
     pub(super) fn forget_owed(&mut self) {
+        let unnumbered = |due: &Due| due.statement.filter(|_| due.begins && due.cursor == 0);
+        self.unnumbered = self.owed.iter().rev().find_map(unnumbered).or(self.unnumbered);
         self.owed.clear();
         self.paused = false;
     }
@@ -276,7 +280,7 @@ impl Session {
             }
             Call::Execute(execution) => self.tell_execution(held, (execution, said), goes_on, sink),
             Call::Fetch { cursor, rows } => {
-                let statement = self.cursors.get(&cursor).map(|cursor| cursor.statement);
+                let statement = self.statement_of(cursor);
                 self.owe(Due::rows(statement, cursor, false), goes_on);
                 let content = Content::Fetch {
                     statement,
@@ -329,7 +333,7 @@ impl Session {
         sink: &mut Sink<'_>,
     ) {
         let statement = match &execution.text {
-            None => self.cursors.get(&execution.cursor).map(|cursor| cursor.statement),
+            None => self.statement_of(execution.cursor),
             Some(text) => {
                 let statement = StatementId(self.next_statement);
                 self.next_statement = self.next_statement.saturating_add(1);
@@ -354,6 +358,14 @@ impl Session {
             bytes,
             ..held.request(Role::Request, Phase::Work, content)
         });
+    }
+
+    /// The statement of a cursor. One that is new is that of the statement whose cursor was not seen.
+    fn statement_of(&mut self, cursor: u32) -> Option<StatementId> {
+        match self.cursors.get(&cursor) {
+            Some(cursor) => Some(cursor.statement),
+            None => self.unnumbered.take().filter(|_| cursor != 0),
+        }
     }
 
     /// A request that goes on with a paused reply is owed no other.
