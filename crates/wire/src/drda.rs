@@ -59,6 +59,8 @@ struct Session {
     due: VecDeque<Due>,
     /// Chains that are not answered.
     owed: u32,
+    /// Bytes of the client were lost since it last had to wait.
+    lost_request: bool,
     phase: Option<Phase>,
     /// A text that is put together to be told.
     text: String,
@@ -158,7 +160,12 @@ impl Decoder for DrdaDecoder {
         self.session.owed > 0
     }
 
+    fn lose(&mut self, direction: Direction) {
+        self.session.lost_request |= direction == Direction::ClientToServer;
+    }
+
     fn forget_owed(&mut self) {
+        self.session.lost_request = false;
         self.session.due.clear();
         self.session.owed = 0;
     }

@@ -11,6 +11,8 @@ pub(super) struct Sections {
     known: Vec<Section>,
     prepared: u32,
     open: usize,
+    /// A preparation was lost: the section that is used next may hold another statement than is known.
+    is_stale: bool,
 }
 
 #[derive(Debug, Default)]
@@ -46,8 +48,18 @@ impl Sections {
         id
     }
 
+    /// Something was prepared in a section that is not known.
+    pub(super) const fn prepared_unseen(&mut self) {
+        self.is_stale = true;
+    }
+
     /// The statement in `section`.
     pub(super) fn statement(&mut self, section: Option<u32>) -> Option<StatementId> {
+        if std::mem::take(&mut self.is_stale)
+            && let Some(section) = self.get(section)
+        {
+            section.statement = None;
+        }
         self.get(section)?.statement
     }
 

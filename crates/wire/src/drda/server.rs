@@ -44,7 +44,12 @@ impl Session {
                 Content::Other
             }
             ENDUOWRM => Content::Ready(TransactionState::Idle),
-            SQLCARD | SQLDARD => self.outcome(body, code, command),
+            SQLCARD | SQLDARD => {
+                if code == SQLDARD && self.lost_request && self.due.is_empty() {
+                    self.sections.prepared_unseen();
+                }
+                self.outcome(body, code, command)
+            }
             SQLERRRM | OPNQFLRM => Content::Other,
             _ => error(code, body),
         };

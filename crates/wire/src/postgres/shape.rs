@@ -174,7 +174,7 @@ pub(super) fn at(direction: Direction, bytes: &[u8]) -> Shape {
         _ if !tags.contains(&tag) => return Shape::Wrong,
         None => return Shape::Cut,
         Some(Err(_)) => return Shape::Wrong,
-        Some(Ok(plan)) if plan.body > LIKELY => return Shape::Wrong,
+        Some(Ok(plan)) if plan.body > likely(direction, tag) => return Shape::Wrong,
         Some(Ok(plan)) => usize::try_from(plan.body).unwrap_or(usize::MAX),
     };
     let rest = bytes.get(TAGGED_HEADER..).unwrap_or_default();
@@ -203,8 +203,14 @@ pub(super) fn at(direction: Direction, bytes: &[u8]) -> Shape {
 const CLIENT_TAGS: &[u8] = b"QPBDECSHXFdcfp";
 const SERVER_TAGS: &[u8] = b"RSKZTDCEN123ntsIcAGHWdVv";
 
-/// Longest body believed where any byte could be taken for a tag.
-const LIKELY: u64 = 64 << 20;
+/// Longest body believed where any byte could be taken for a tag: that of statements, values and rows, and of all else.
+const fn likely(direction: Direction, tag: u8) -> u64 {
+    match (direction, tag) {
+        (Direction::ClientToServer, b'Q' | b'P' | b'B' | b'F' | b'd') => 16 << 20,
+        (Direction::ServerToClient, b'D' | b'd' | b'V') => 16 << 20,
+        (Direction::ClientToServer | Direction::ServerToClient, _) => 64 << 10,
+    }
+}
 
 /// Request for TLS: no version, no parameters.
 pub(super) const SSL_REQUEST: u32 = 80_877_103;

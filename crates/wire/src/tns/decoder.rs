@@ -141,6 +141,10 @@ impl Decoder for TnsDecoder {
         }))
     }
 
+    fn lose(&mut self, _: Direction) {
+        self.session.lose();
+    }
+
     fn owes(&self) -> bool {
         self.session.owes()
     }

@@ -44,6 +44,8 @@ pub(super) struct Session {
     cursors: HashMap<u32, Cursor>,
     /// A statement whose cursor was not seen, because bytes were lost.
     unnumbered: Option<StatementId>,
+    /// Bytes were lost: a cursor that is not known may have told rows before.
+    lost: bool,
     next_statement: u32,
     /// What CONNECT names, in case the login names no driver.
     program: Option<String>,
@@ -85,7 +87,8 @@ enum Asks {
 
 #[derive(Debug, Clone, Copy)]
 struct Cursor {
-    statement: StatementId,
+    /// Absent where the bytes that named it were lost.
+    statement: Option<StatementId>,
     /// Rows the server has told of its execution so far.
     rows: u64,
 }
@@ -104,6 +107,11 @@ impl Session {
             Direction::ClientToServer => self.request.bytes,
             Direction::ServerToClient => self.reply.bytes,
         }
+    }
+
+    /// Bytes were lost.
+    pub(super) const fn lose(&mut self) {
+        self.lost = true;
     }
 
     /// Whether a reply is owed that nothing was seen of.
@@ -363,7 +371,7 @@ impl Session {
     /// The statement of a cursor. One that is new is that of the statement whose cursor was not seen.
     fn statement_of(&mut self, cursor: u32) -> Option<StatementId> {
         match self.cursors.get(&cursor) {
-            Some(cursor) => Some(cursor.statement),
+            Some(cursor) => cursor.statement,
             None => self.unnumbered.take().filter(|_| cursor != 0),
         }
     }
@@ -464,11 +472,15 @@ impl Session {
             u32::from(summary.cursor)
         };
         let known = self.cursors.get(&cursor).filter(|_| !due.begins);
+        let is_untold = known.is_none() && !due.begins && self.lost;
         let before = known.map_or(0, |cursor| cursor.rows);
         let has_room = self.cursors.len() < MAXIMUM_CURSORS || self.cursors.contains_key(&cursor);
-        if let Some(statement) = due.statement.filter(|_| cursor != 0 && has_room) {
-            let rows = summary.rows;
+        if cursor != 0 && has_room && (due.statement.is_some() || self.lost) {
+            let (statement, rows) = (due.statement, summary.rows);
             self.cursors.insert(cursor, Cursor { statement, rows });
+        }
+        if is_untold {
+            return None;
         }
         summary.rows.checked_sub(before)
     }
