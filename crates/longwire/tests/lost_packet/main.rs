@@ -20,7 +20,7 @@ use std::collections::BTreeMap;
 const FEW: usize = 3;
 
 /// Tries made with one capture at most, spread evenly.
-const MOST_TRIES: usize = 300;
+const MOST_TRIES: usize = 100;
 
 /// Tries of one protocol.
 #[derive(Default)]
