@@ -91,6 +91,7 @@ fn written() -> Vec<String> {
             let mut prediction = prediction("GET /article/?", 40, 27.6, Some("10Mbit/s"));
             prediction.measured = Some(samples::measured(9, 1_102_371));
             prediction.order = Some(samples::order(model::OrderKind::AtOnce));
+            (prediction.clients, prediction.workers) = (8, Some(4));
             writer.prediction(&prediction)
         }),
         line(|writer| writer.finding(&samples::finding())),
