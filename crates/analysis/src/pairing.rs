@@ -550,16 +550,25 @@ impl Pairing {
         out(Fact::Exchange { exchange, protocol });
     }
 
-    /// The connection ended: hands out what was not complete, then the connection itself.
-    pub fn closed(mut self, at: Timestamp, totals: Totals, decoding: Decoding, out: &mut Sink<'_>) {
-        self.settle_doubt(decoding.protocol, out);
+    /// The server says no more, as was seen at `at`: what it owes is over.
+    pub fn server_ended(&mut self, at: Timestamp, protocol: Protocol, out: &mut Sink<'_>) {
+        self.last_seen = self.last_seen.max(at);
+        self.finish_unanswered(true, protocol, out);
+    }
+
+    fn finish_unanswered(&mut self, server_seen: bool, protocol: Protocol, out: &mut Sink<'_>) {
+        self.settle_doubt(protocol, out);
         while let Some(front) = self.queue.front_mut() {
-            let is_owed = front.progress != Progress::Writing && !front.has_reply() && totals.seen[1];
-            if is_owed {
+            if front.progress != Progress::Writing && !front.has_reply() && server_seen {
                 front.exchange.error.get_or_insert_with(|| Arc::from(NO_REPLY));
             }
-            self.finish_front(decoding.protocol, out);
+            self.finish_front(protocol, out);
         }
+    }
+
+    /// The connection ended: hands out what was not complete, then the connection itself.
+    pub fn closed(mut self, at: Timestamp, totals: Totals, decoding: Decoding, out: &mut Sink<'_>) {
+        self.finish_unanswered(totals.seen[1], decoding.protocol, out);
         let (client_side_rtt, server_side_rtt) = (self.client_side.least(), self.server_side.least());
         out(Fact::Closed(ConnectionOutcome {
             id: self.connection,

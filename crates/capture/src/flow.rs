@@ -140,6 +140,13 @@ impl Flow {
         if head.length > 0 || head.has(FIN) {
             self.data(direction, packet, out);
         }
+        if self.halves[direction.index()].fin_passed {
+            self.halves[direction.index()].tell_end(self.id, head.at, out);
+        }
+        if head.has(RST) {
+            self.halves[0].tell_end(self.id, head.at, out);
+            self.halves[1].tell_end(self.id, head.at, out);
+        }
         if head.has(FIN | RST) && self.closing.is_none() {
             let how = if head.has(RST) {
                 Closing::Reset

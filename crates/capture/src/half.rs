@@ -73,6 +73,8 @@ pub(crate) struct Half {
     /// Place of a FIN that has not had its turn.
     pub fin: Option<u64>,
     pub fin_passed: bool,
+    /// It was told that nothing follows.
+    end_told: bool,
     pub flights: Flights,
     pub pending: Option<Box<Pending>>,
     /// When the last new payload passed, and how much.
@@ -115,6 +117,7 @@ impl Half {
             largest: 0,
             fin: None,
             fin_passed: false,
+            end_told: false,
             flights: Flights::default(),
             pending: None,
             sent: None,
@@ -254,6 +257,20 @@ impl Half {
             Some(fin) if fin < self.next => self.fin = None,
             _ => {}
         }
+    }
+
+    /// Tells that nothing follows, once.
+    #[cold]
+    pub fn tell_end(&mut self, id: ConnectionId, at: Timestamp, out: &mut Output<'_>) {
+        if std::mem::replace(&mut self.end_told, true) {
+            return;
+        }
+        self.emitted = self.emitted.max(at);
+        let event = ConnectionEvent::Ended {
+            at: self.emitted,
+            direction: self.direction,
+        };
+        out.observer.event(id, event);
     }
 
     /// Tells the next `length` bytes, of which `payload` was captured.

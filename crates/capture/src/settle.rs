@@ -163,6 +163,7 @@ impl Held {
             ConnectionEvent::Recovery { direction, from, to } => {
                 Kept::Other(ConnectionEvent::Recovery { direction, from, to })
             }
+            ConnectionEvent::Ended { at, direction } => Kept::Other(ConnectionEvent::Ended { at, direction }),
             ConnectionEvent::Closed { at, how, totals } => {
                 Kept::Other(ConnectionEvent::Closed { at, how, totals })
             }

@@ -358,7 +358,7 @@ impl Dialect {
 fn decoder(scheme: Scheme) -> Option<Box<dyn Decoder + Send>> {
     let protocol = scheme.protocol();
     let row = wire::PROTOCOLS.iter().find(|row| row.protocol == protocol)?;
-    Some((row.decoder)())
+    Some((row.decoder)([&[], &[]]))
 }
 
 const LEAVE_WITHIN: Duration = Duration::from_millis(200);

@@ -6,6 +6,7 @@
 pub mod decode;
 mod missing;
 pub mod moved;
+mod notes;
 pub mod outbox;
 pub mod outlet;
 mod sink;

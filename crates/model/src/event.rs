@@ -64,6 +64,14 @@ pub enum ConnectionEvent<'a> {
         /// When the missing bytes had passed.
         to: Timestamp,
     },
+    /// One direction ended: nothing follows in it. Told where the source sees it, before [`ConnectionEvent::Closed`], which may
+    /// come much later.
+    Ended {
+        /// When its FIN, or a RST of either side, had its turn.
+        at: Timestamp,
+        /// The direction.
+        direction: Direction,
+    },
     /// The connection ended, or the observation did.
     Closed {
         /// When: the first FIN or RST, or the end of the observation.
@@ -134,4 +142,20 @@ pub struct Totals {
     pub unseen_bytes: [u64; 2],
     /// Whether any packet of this direction was seen; false for the missing half of a one-sided capture.
     pub seen: [bool; 2],
+}
+
+impl Totals {
+    /// The same with client and server exchanged.
+    #[must_use]
+    pub fn reversed(self) -> Self {
+        let turned = |[first, second]: [u64; 2]| [second, first];
+        Self {
+            payload_bytes: turned(self.payload_bytes),
+            packets: self.packets.map(turned),
+            wire_bytes: self.wire_bytes.map(turned),
+            retransmitted_packets: self.retransmitted_packets,
+            unseen_bytes: turned(self.unseen_bytes),
+            seen: [self.seen[1], self.seen[0]],
+        }
+    }
 }

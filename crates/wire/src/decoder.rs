@@ -64,6 +64,12 @@ pub trait Decoder {
         false
     }
 
+    /// Whether something passed that the protocol does not have, though it was no error: a beginning that has it is probably
+    /// another protocol's.
+    fn has_doubts(&self) -> bool {
+        false
+    }
+
     /// Goes on after an error in `direction`: the next byte fed there is taken for the first of a message. Gives whether
     /// the protocol can do that; where it cannot, the direction stays opaque.
     fn restart(&mut self, direction: Direction) -> bool {
@@ -91,6 +97,12 @@ pub trait Decoder {
 
     /// The client begins a new turn while a direction is lost: what was owed before is over.
     fn forget_owed(&mut self) {}
+
+    /// Nothing follows in `direction`, as was seen at `at`: hands out a message that only the end completes (a body that lasts
+    /// until the close).
+    fn ends(&mut self, at: Timestamp, direction: Direction, sink: &mut Sink<'_>) {
+        let _ = (at, direction, sink);
+    }
 
     /// The connection ended: hands out a message that only the end completes (a body that lasts until the close).
     fn finish(&mut self, sink: &mut Sink<'_>) {

@@ -18,12 +18,14 @@ mod client;
 mod codepoint;
 mod ebcdic;
 mod lane;
+mod opening;
 mod rows;
 mod sections;
 mod server;
 mod signature;
 mod values;
 
+pub use opening::opens;
 pub use signature::recognise;
 
 use crate::decoder::{DecodeError, Decoder, Sink};

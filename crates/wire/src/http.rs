@@ -9,12 +9,15 @@
 //!    body sent without waiting for it is nobody's request.
 //! 3. A response that comes while its request's body is still being sent: what was sent so far is the request, the
 //!    rest is nobody's.
-//! 4. After `101 Switching Protocols` or a successful `CONNECT`, both directions are no longer HTTP.
+//! 4. A response without a length, and one that is cut off, ends with the server's FIN or with a reset.
+//! 5. After `101 Switching Protocols` or a successful `CONNECT`, both directions are no longer HTTP.
 
 mod body;
 mod head;
+mod opening;
 mod signature;
 
+pub use opening::opens;
 pub use signature::recognise;
 
 use crate::decoder::{DecodeError, Decoder, Sink};
@@ -305,9 +308,21 @@ impl Decoder for HttpDecoder {
         self.waiting.clear();
     }
 
+    fn ends(&mut self, at: Timestamp, direction: Direction, sink: &mut Sink<'_>) {
+        let lane = &mut self.lanes[direction.index()];
+        if direction == Direction::ServerToClient && lane.body.is_some() {
+            // Also one that was to be longer: nobody waits for the rest.
+            lane.last = lane.last.max(at);
+            if lane.taken == 0 {
+                lane.started = lane.last;
+            }
+            self.body_ends(direction, sink);
+        }
+    }
+
     fn finish(&mut self, sink: &mut Sink<'_>) {
         let server = &self.lanes[Direction::ServerToClient.index()];
-        if matches!(server.body, Some(Body::UntilClose)) && server.taken > 0 {
+        if matches!(server.body, Some(Body::UntilClose)) {
             self.body_ends(Direction::ServerToClient, sink);
         }
     }

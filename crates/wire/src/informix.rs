@@ -16,12 +16,14 @@
 
 mod client;
 mod login;
+mod opening;
 mod scan;
 mod server;
 mod shape;
 mod signature;
 mod statements;
 
+pub use opening::{burst, opens};
 pub use signature::recognise;
 
 use crate::decoder::{DecodeError, Decoder, Sink};
@@ -41,6 +43,8 @@ pub struct InformixDecoder {
     session: Session,
     /// Who spoke last.
     speaker: Option<Direction>,
+    /// A message ended where the other side spoke.
+    has_cut: bool,
 }
 
 /// One direction.
@@ -98,6 +102,7 @@ impl InformixDecoder {
             lanes: [Direction::ClientToServer, Direction::ServerToClient].map(Lane::new),
             session: Session::default(),
             speaker: None,
+            has_cut: false,
         }
     }
 }
@@ -204,6 +209,10 @@ impl Decoder for InformixDecoder {
         self.lanes[direction.index()].taken
     }
 
+    fn has_doubts(&self) -> bool {
+        self.has_cut
+    }
+
     fn finish(&mut self, sink: &mut Sink<'_>) {
         for direction in [Direction::ClientToServer, Direction::ServerToClient] {
             self.cut(direction, sink);
@@ -226,6 +235,7 @@ impl InformixDecoder {
     fn cut(&mut self, direction: Direction, sink: &mut Sink<'_>) {
         let lane = &mut self.lanes[direction.index()];
         if lane.taken > 0 {
+            self.has_cut = true;
             self.session.cut(lane, sink);
             lane.ended();
         }

@@ -23,6 +23,7 @@ pub mod stream;
 pub mod tds;
 pub mod tls;
 pub mod tns;
+mod verbs;
 
 pub use decoder::{DecodeError, Decoder, Sink};
 pub use protocols::PROTOCOLS;

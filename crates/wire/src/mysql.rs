@@ -19,6 +19,7 @@ mod conversation;
 mod endings;
 mod lane;
 mod login;
+mod opening;
 mod preparation;
 mod reply;
 mod request;
@@ -35,6 +36,7 @@ use blocks::Blocks;
 use conversation::Conversation;
 use lane::{Lane, Meter, Passage};
 use model::{Content, Direction, Message, Phase, Protocol, Role, Timestamp};
+pub use opening::opens;
 pub use rows::{text_results, text_rows};
 pub use signature::recognise;
 
@@ -59,6 +61,8 @@ pub struct MysqlDecoder {
     /// When the last byte of each direction passed.
     passed: [Timestamp; 2],
     place: [Place; 2],
+    /// The place was lost at least once.
+    has_lost: bool,
 }
 
 /// Whether it is known where in the protocol the next byte of a direction stands.
@@ -77,6 +81,15 @@ impl MysqlDecoder {
     /// A decoder that has seen nothing.
     pub fn new() -> Self {
         Self::default()
+    }
+
+    /// A decoder for a connection with these first bytes, of the client and of the server.
+    pub fn of(openings: [&[u8]; 2]) -> Self {
+        let mut decoder = Self::default();
+        if opening::is_compressed(openings) {
+            decoder.conversation.joins_compressed();
+        }
+        decoder
     }
 
     /// Lets `bytes` through the layers until they are used up.
@@ -208,6 +221,7 @@ impl MysqlDecoder {
 
     /// Forgets the place in `direction`. Without the client's commands the server's replies cannot be told apart.
     fn lose(&mut self, direction: Direction, sink: &mut Sink<'_>) {
+        self.has_lost = true;
         self.conversation.lose_replies();
         if direction == Direction::ClientToServer {
             self.conversation.lose_file();
@@ -316,6 +330,10 @@ impl Decoder for MysqlDecoder {
     fn forget_owed(&mut self) {
         self.conversation.lose_replies();
         self.conversation.lose_file();
+    }
+
+    fn has_doubts(&self) -> bool {
+        self.has_lost
     }
 }
 

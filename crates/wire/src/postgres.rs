@@ -13,6 +13,7 @@
 //! Start reading at [`PostgresDecoder`], then `client` and `server`, which hold one match over the messages each.
 
 mod client;
+mod opening;
 mod owed;
 mod prepared;
 mod rows;
@@ -21,6 +22,7 @@ mod shape;
 mod signature;
 mod startup;
 
+pub use opening::{answers, burst, opens};
 pub use rows::{text_results, text_rows};
 pub use shape::MAXIMUM_MESSAGE;
 pub use signature::recognise;

@@ -9,7 +9,7 @@ use model::{Direction, Protocol};
 pub enum Verdict {
     /// These bytes are this protocol's and nobody else's.
     Certain,
-    /// They could be this protocol's from the middle of a connection; the port may decide.
+    /// They could be this protocol's from the middle of a connection; what else passes has to agree.
     Plausible,
     /// More bytes are needed to tell.
     More,
@@ -24,11 +24,27 @@ pub struct Row {
     pub protocol: Protocol,
     /// Ports its servers usually listen on: a hint where the content is ambiguous, never more.
     pub ports: &'static [u16],
-    /// Looks at the first bytes that were seen in a direction. Its verdict on a longer prefix of the same bytes is the
+    /// Looks for a message where a direction that was lost goes on. Its verdict on a longer prefix of the same bytes is the
     /// same, unless it was [`Verdict::More`].
     pub recognise: fn(Direction, &[u8]) -> Verdict,
-    /// A decoder at the beginning of a connection.
-    pub decoder: fn() -> Box<dyn Decoder + Send>,
+    /// Looks at the first bytes that were seen in a direction, strictly: whole messages with all of their fields.
+    /// [`Verdict::Certain`] is kept for what no other protocol has, and, as [`Verdict::Plausible`] of a server, stays with
+    /// more bytes.
+    pub opens: fn(Direction, &[u8]) -> Verdict,
+    /// The same of the server's first bytes, knowing the client's.
+    pub answers: fn(&[u8], &[u8]) -> Verdict,
+    /// A first request names the protocol and its version in words, so that no answer is waited for: whose work a server does
+    /// for it has to be known while it does.
+    pub asks_alone: bool,
+    /// Whether a side can say just this before the other one speaks.
+    pub burst: fn(Direction, &[u8]) -> bool,
+    /// A decoder for a connection with these first bytes, of the client and of the server.
+    pub decoder: fn([&[u8]; 2]) -> Box<dyn Decoder + Send>,
+}
+
+/// Of protocols whose bursts need no look of their own.
+const fn any_burst(_: Direction, _: &[u8]) -> bool {
+    true
 }
 
 /// All of them, the surest signatures first.
@@ -37,55 +53,91 @@ pub static PROTOCOLS: &[Row] = &[
         protocol: Protocol::Http,
         ports: &[80, 8000, 8008, 8080],
         recognise: http::recognise,
-        decoder: || Box::new(http::HttpDecoder::new()),
+        opens: http::opens,
+        answers: |_, server| http::opens(Direction::ServerToClient, server),
+        asks_alone: true,
+        burst: any_burst,
+        decoder: |_| Box::new(http::HttpDecoder::new()),
     },
     Row {
         protocol: Protocol::Tls,
         ports: &[443, 8443],
         recognise: tls::recognise,
-        decoder: || Box::new(tls::TlsDecoder::new()),
+        opens: tls::opens,
+        answers: |_, server| tls::opens(Direction::ServerToClient, server),
+        asks_alone: false,
+        burst: any_burst,
+        decoder: |_| Box::new(tls::TlsDecoder::new()),
     },
     Row {
         protocol: Protocol::Postgres,
         ports: &[5432, 5433, 6432, 26257, 5439, 54321],
         recognise: postgres::recognise,
-        decoder: || Box::new(postgres::PostgresDecoder::new()),
+        opens: postgres::opens,
+        answers: postgres::answers,
+        asks_alone: false,
+        burst: postgres::burst,
+        decoder: |_| Box::new(postgres::PostgresDecoder::new()),
     },
     Row {
         protocol: Protocol::Mysql,
         ports: &[3306, 3307, 4000, 6033],
         recognise: mysql::recognise,
-        decoder: || Box::new(mysql::MysqlDecoder::new()),
+        opens: mysql::opens,
+        answers: |_, server| mysql::opens(Direction::ServerToClient, server),
+        asks_alone: false,
+        burst: any_burst,
+        decoder: |openings| Box::new(mysql::MysqlDecoder::of(openings)),
     },
     Row {
         protocol: Protocol::Redis,
         ports: &[6379, 6380, 7000, 26379],
         recognise: redis::recognise,
-        decoder: || Box::new(redis::RedisDecoder::new()),
+        opens: redis::opens,
+        answers: redis::answers,
+        asks_alone: false,
+        burst: any_burst,
+        decoder: |_| Box::new(redis::RedisDecoder::new()),
     },
     Row {
         protocol: Protocol::Informix,
         ports: &[9088, 9089, 1526, 1525],
         recognise: informix::recognise,
-        decoder: || Box::new(informix::InformixDecoder::new()),
+        opens: informix::opens,
+        answers: |_, server| informix::opens(Direction::ServerToClient, server),
+        asks_alone: false,
+        burst: informix::burst,
+        decoder: |_| Box::new(informix::InformixDecoder::new()),
     },
     Row {
         protocol: Protocol::Drda,
         ports: &[50000, 1527, 446, 448],
         recognise: drda::recognise,
-        decoder: || Box::new(drda::DrdaDecoder::new()),
+        opens: drda::opens,
+        answers: |_, server| drda::opens(Direction::ServerToClient, server),
+        asks_alone: false,
+        burst: any_burst,
+        decoder: |_| Box::new(drda::DrdaDecoder::new()),
     },
     Row {
         protocol: Protocol::Oracle,
         ports: &[1521, 1522],
         recognise: tns::recognise,
-        decoder: || Box::new(tns::TnsDecoder::new()),
+        opens: tns::opens,
+        answers: |_, server| tns::opens(Direction::ServerToClient, server),
+        asks_alone: false,
+        burst: any_burst,
+        decoder: |_| Box::new(tns::TnsDecoder::new()),
     },
     Row {
         protocol: Protocol::Tds,
         ports: &[1433],
         recognise: tds::recognise,
-        decoder: || Box::new(tds::TdsDecoder::new()),
+        opens: tds::opens,
+        answers: |_, server| tds::opens(Direction::ServerToClient, server),
+        asks_alone: false,
+        burst: any_burst,
+        decoder: |_| Box::new(tds::TdsDecoder::new()),
     },
 ];
 
@@ -130,6 +182,7 @@ mod tests {
         for row in PROTOCOLS {
             for direction in [Direction::ClientToServer, Direction::ServerToClient] {
                 assert_eq!((row.recognise)(direction, b""), Verdict::More, "{}", row.protocol);
+                assert_eq!((row.opens)(direction, b""), Verdict::More, "{}", row.protocol);
             }
         }
     }

@@ -15,6 +15,7 @@
 //! Start reading at [`RedisDecoder`], then `command` (what requests ask for) and `reply`. `scan` finds where values end.
 
 mod command;
+mod opening;
 mod owed;
 mod reply;
 mod request;
@@ -22,6 +23,7 @@ mod scan;
 mod signature;
 mod value;
 
+pub use opening::{answers, opens};
 pub use request::{PING, write_command};
 pub use signature::recognise;
 

@@ -4,7 +4,9 @@
 //! sum to what was fed and skipped in it once [`Stream::finish`] was called.
 
 mod detection;
+mod held;
 mod search;
+mod trial;
 
 pub use detection::MAXIMUM_HELD;
 
@@ -12,7 +14,8 @@ use crate::decoder::{DecodeError, Decoder, Sink};
 use crate::framing::Input;
 use crate::protocols::Row;
 use crate::tls::TlsDecoder;
-use detection::{Held, choose};
+use detection::{Choice, Circumstances};
+use held::Held;
 use model::{Content, Decoding, Direction, Message, Phase, Protocol, Role, Timestamp};
 use search::Search;
 
@@ -24,10 +27,13 @@ use search::Search;
 /// A direction that cannot be decoded is opaque from the message that failed on. When it begins to speak again after
 /// the other one, or goes on behind bytes nobody saw, and what it says looks like a message, it is decoded again.
 ///
-/// Until the protocol is known, up to [`MAXIMUM_HELD`] bytes wait; their messages keep the times at which they passed.
+/// Until both directions agree on a protocol, up to [`MAXIMUM_HELD`] bytes wait; their messages keep the times at which they
+/// passed. Whoever has to know what was found before the first message comes uses [`Stream::consider`] and [`Stream::release`].
 pub struct Stream {
-    server_port: u16,
+    of: Circumstances,
     state: State,
+    /// The side that was said to be the client is the server.
+    reversed: bool,
     protocol: Protocol,
     encrypted: bool,
     /// Per direction: bytes fed or skipped, bytes handed out, when the first byte not handed out passed, and whether
@@ -52,7 +58,8 @@ pub struct Stream {
 }
 
 enum State {
-    Undecided(Held),
+    Undecided(Box<Held>),
+    Decided(Box<Held>, Choice),
     Decoding(Box<dyn Decoder + Send>),
     Opaque,
 }
@@ -71,11 +78,28 @@ impl std::fmt::Debug for Stream {
 }
 
 impl Stream {
-    /// The beginning of a connection, or of what is seen of it, to a server that listens on `server_port`.
+    /// The beginning of a connection to a server that listens on `server_port`.
     pub fn new(server_port: u16) -> Self {
-        Self {
+        Self::of(Circumstances {
             server_port,
-            state: State::Undecided(Held::default()),
+            is_joined: false,
+        })
+    }
+
+    /// A connection that was under way when the observation began, to a server that seems to listen on `server_port`: which
+    /// side is the client is a guess, which what passes may refute ([`Stream::is_reversed`]).
+    pub fn joined(server_port: u16) -> Self {
+        Self::of(Circumstances {
+            server_port,
+            is_joined: true,
+        })
+    }
+
+    fn of(of: Circumstances) -> Self {
+        Self {
+            of,
+            state: State::Undecided(Box::default()),
+            reversed: false,
             protocol: Protocol::Unknown,
             encrypted: false,
             given: [0; 2],
@@ -94,20 +118,80 @@ impl Stream {
 
     /// Takes bytes that passed at `at`.
     pub fn feed(&mut self, at: Timestamp, direction: Direction, bytes: &[u8], sink: &mut Sink<'_>) {
-        self.take(direction, Input::seen(at, bytes), sink);
+        self.pass_on(direction, Input::seen(at, bytes), sink);
     }
 
     /// `count` bytes passed at `at` that nobody can show.
     pub fn skip(&mut self, at: Timestamp, direction: Direction, count: u64, sink: &mut Sink<'_>) {
-        self.take(direction, Input::unseen(at, count), sink);
+        self.pass_on(direction, Input::unseen(at, count), sink);
+    }
+
+    fn pass_on(&mut self, direction: Direction, input: Input<'_>, sink: &mut Sink<'_>) {
+        if self.is_undecided() {
+            self.hold(direction, input);
+            self.release(sink);
+        } else {
+            self.take(self.direction(direction), input, sink);
+        }
+    }
+
+    /// Takes what [`Stream::feed`] and [`Stream::skip`] would, while the protocol is not known, and hands nothing out. Whether
+    /// it has been decided: then comes [`Stream::release`].
+    pub fn consider(&mut self, at: Timestamp, direction: Direction, bytes: &[u8], unseen: u64) -> bool {
+        self.hold(direction, Input::seen(at, bytes));
+        match unseen {
+            0 => {}
+            unseen if self.is_undecided() => self.hold(direction, Input::unseen(at, unseen)),
+            unseen => self.hold_more(direction, Input::unseen(at, unseen)),
+        }
+        !self.is_undecided()
+    }
+
+    /// The connection ends: decides what it was, by what there is.
+    pub fn conclude(&mut self) {
+        if let State::Undecided(held) = &mut self.state {
+            let choice = held.conclude(self.of);
+            self.decide(choice);
+        }
+    }
+
+    /// Hands out what waited, if it has been decided what it is.
+    pub fn release(&mut self, sink: &mut Sink<'_>) {
+        self.settle(sink);
+    }
+
+    /// Whether nothing was decided yet, and all that passed waits.
+    pub fn is_undecided(&self) -> bool {
+        matches!(self.state, State::Undecided(_))
+    }
+
+    /// Whether the side that was said to be the client is the server: directions of messages are already turned.
+    pub fn is_reversed(&self) -> bool {
+        self.reversed
+    }
+
+    /// Nothing follows in `direction`, as was seen at `at`: a server that says no more has said what it is.
+    pub fn end(&mut self, at: Timestamp, direction: Direction, sink: &mut Sink<'_>) {
+        let direction = self.direction(direction);
+        if self.is_undecided() || self.opaque[direction.index()] {
+            return;
+        }
+        if let State::Decoding(decoder) = &mut self.state {
+            self.last[direction.index()] = at;
+            let (handed_out, opaque) = (&mut self.handed_out, self.opaque);
+            decoder.ends(at, direction, &mut |message| {
+                if !opaque[message.direction.index()] {
+                    count(handed_out, &message);
+                    sink(message);
+                }
+            });
+        }
     }
 
     /// The connection ended: hands out what is left. An unfinished message is handed out as opaque bytes.
     pub fn finish(&mut self, sink: &mut Sink<'_>) {
-        if let State::Undecided(held) = &self.state {
-            let chosen = choose(held.openings(), self.server_port, true);
-            self.settle(chosen.flatten(), sink);
-        }
+        self.conclude();
+        self.release(sink);
         self.conclude_search(sink);
         if let State::Decoding(decoder) = &mut self.state {
             let (handed_out, opaque) = (&mut self.handed_out, self.opaque);
@@ -150,13 +234,7 @@ impl Stream {
             State::Decoding(_) if !self.opaque[direction.index()] => self.decode(direction, input, sink),
             State::Decoding(_) if self.search.is_some() => self.search(direction, input, sink),
             State::Decoding(_) | State::Opaque => self.pass(direction, input, sink),
-            State::Undecided(held) => {
-                let chosen = held.look(direction, input, self.server_port);
-                if let Some(row) = chosen {
-                    self.settle(row, sink);
-                    self.take(direction, input, sink);
-                }
-            }
+            State::Undecided(_) | State::Decided(..) => {}
         }
         if input.unseen_count() > 0 {
             self.seek(direction);
@@ -170,41 +248,85 @@ impl Stream {
         self.hand_out_opaque(direction, input.at(), input.at(), sink);
     }
 
-    /// The protocol is `row`'s, or none of ours: what waited goes where it belongs.
-    fn settle(&mut self, row: Option<&'static Row>, sink: &mut Sink<'_>) {
-        self.row = row;
-        self.speaker = None;
-        let next = match row {
+    fn direction(&self, direction: Direction) -> Direction {
+        if self.reversed {
+            direction.reverse()
+        } else {
+            direction
+        }
+    }
+
+    fn hold(&mut self, direction: Direction, input: Input<'_>) {
+        if input.is_empty() {
+            return;
+        }
+        let State::Undecided(held) = &mut self.state else {
+            return;
+        };
+        if let Some(choice) = held.take(direction, input, self.of) {
+            self.decide(choice);
+        }
+    }
+
+    /// What belongs to what was decided by.
+    fn hold_more(&mut self, direction: Direction, input: Input<'_>) {
+        if let State::Decided(held, _) = &mut self.state {
+            held.window.push(direction, input);
+        }
+    }
+
+    fn decide(&mut self, choice: Choice) {
+        let State::Undecided(held) = &mut self.state else {
+            return;
+        };
+        let held = std::mem::take(held);
+        self.reversed = choice.reversed;
+        match choice.row {
             Some(row) => {
                 self.protocol = row.protocol;
                 self.encrypted = row.protocol == Protocol::Tls;
                 self.reason = self.encrypted.then(|| ENCRYPTED.to_owned());
-                State::Decoding((row.decoder)())
             }
-            None => {
-                self.reason = Some("the protocol is none that longwire decodes".to_owned());
-                State::Opaque
-            }
-        };
-        let State::Undecided(held) = std::mem::replace(&mut self.state, next) else {
+            None => self.reason = Some("the protocol is none that longwire decodes".to_owned()),
+        }
+        self.state = State::Decided(held, choice);
+    }
+
+    /// What waited goes where it belongs.
+    fn settle(&mut self, sink: &mut Sink<'_>) {
+        let State::Decided(held, choice) = &mut self.state else {
             return;
         };
-        let last = self.last;
-        let mut rest = held.bytes.each_ref().map(Vec::as_slice);
-        let mut begun = [false; 2];
-        for chunk in &held.chunks {
-            let lane = chunk.direction.index();
-            let (bytes, behind) = rest[lane].split_at(chunk.seen);
-            rest[lane] = behind;
-            begun[lane] |= !bytes.is_empty();
-            self.take(chunk.direction, Input::seen(chunk.at, bytes), sink);
-            if begun[lane] {
-                self.take(chunk.direction, Input::unseen(chunk.at, chunk.unseen), sink);
+        let (held, row) = (std::mem::take(held), choice.row);
+        self.row = row;
+        self.state = match row {
+            Some(row) => {
+                let mut openings = held.window.openings();
+                if self.reversed {
+                    openings.reverse();
+                }
+                State::Decoding((row.decoder)(openings))
+            }
+            None => State::Opaque,
+        };
+        for burst in &held.passed {
+            let direction = self.direction(burst.direction);
+            let lane = direction.index();
+            self.given[lane] = self.given[lane].saturating_add(burst.bytes);
+            self.last[lane] = burst.ended;
+            self.hand_out_opaque(direction, burst.started, burst.ended, sink);
+        }
+        let mut begun = false;
+        for (at, direction, bytes, unseen) in held.window.pieces() {
+            let direction = self.direction(direction);
+            begun |= !bytes.is_empty();
+            self.take(direction, Input::seen(at, bytes), sink);
+            if begun {
+                self.take(direction, Input::unseen(at, unseen), sink);
             } else {
-                self.pass(chunk.direction, Input::unseen(chunk.at, chunk.unseen), sink);
+                self.pass(direction, Input::unseen(at, unseen), sink);
             }
         }
-        self.last = last;
     }
 
     fn decode(&mut self, direction: Direction, input: Input<'_>, sink: &mut Sink<'_>) {

@@ -21,6 +21,7 @@ mod answer;
 mod calls;
 mod decoder;
 mod login;
+mod opening;
 mod signature;
 mod tokens;
 mod types;
@@ -28,6 +29,7 @@ mod utf16;
 
 pub use answer::{Answer, Encryption, Version, answer};
 pub use decoder::TdsDecoder;
+pub use opening::opens;
 pub use signature::recognise;
 
 /// Types of packets that only clients send, and all of those.

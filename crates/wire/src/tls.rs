@@ -12,8 +12,10 @@
 //!    which TLS 1.3 hides in a data record of 2 bytes (and so data of just 2 bytes are taken for one).
 
 mod hello;
+mod opening;
 mod signature;
 
+pub use opening::opens;
 pub use signature::recognise;
 
 use crate::decoder::{DecodeError, Decoder, Sink};

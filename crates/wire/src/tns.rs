@@ -24,12 +24,14 @@ mod descriptor;
 mod ending;
 mod introduction;
 mod number;
+mod opening;
 mod request;
 mod session;
 mod signature;
 
 pub use answer::{Answer, Refusal, Version, answer};
 pub use decoder::TnsDecoder;
+pub use opening::opens;
 pub use request::{connect_request, ping_request};
 pub use signature::recognise;
 

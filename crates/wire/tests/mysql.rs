@@ -5,7 +5,7 @@ mod streams;
 
 use model::{Direction, Role, Timestamp};
 use proptest::prelude::*;
-use streams::{Recording, Seen, Segment, play, recordings};
+use streams::{Recording, Seen, Segment, play, play_joined, recordings};
 
 /// Statement texts (`tshark -d tcp.port==33060,mysql -T fields -e mysql.query`, tshark 4.0) and alternations of client
 /// and server payload, per recording. tshark finds 21 statements with `rewritebatch-compress`: it does not inflate the
@@ -575,6 +575,32 @@ fn a_lost_reply_of_a_pipeline_leaves_the_others() {
 }
 
 #[test]
+fn an_eof_of_one_byte_ends_definitions_and_rows() {
+    let script = Script::logged_in(PROTOCOL_41, 0)
+        .c(0, b"\x03select 1")
+        .s(1, &[1])
+        .s(2, DEFINITION)
+        .s(3, &[0xfe])
+        .s(4, b"\x01a")
+        .s(5, &[0xfe])
+        .c(0, b"\x03do 1")
+        .s(1, OK);
+    assert_eq!(
+        script.told_after_login(),
+        [
+            "Request Work Statement 'select 1'",
+            "ReplyPart Work",
+            "ReplyPart Work",
+            "ReplyPart Work",
+            "ReplyPart Work Row",
+            "Reply Work Done 1 Idle",
+            "Request Work Statement 'do 1'",
+            "Reply Work Done 0 Idle",
+        ]
+    );
+}
+
+#[test]
 fn a_lost_login_is_over_with_the_first_command() {
     for client in [true, false] {
         let mut script = Script::logged_in(PROTOCOL_41, 0);
@@ -607,7 +633,7 @@ fn a_connection_seen_from_any_command_on_is_decoded() {
         }
         let (whole, _) = play(recording.server_port, &recording.segments);
         for place in commands(&recording) {
-            let (seen, stream) = play(3306, &recording.segments[place..]);
+            let (seen, stream) = play_joined(3306, &recording.segments[place..]);
             assert_eq!(stream.decoding().opaque, None, "{name} from segment {place}");
             let tail = &whole[whole.len() - seen.len()..];
             assert_eq!(
@@ -634,7 +660,7 @@ fn the_end_of_a_reply_whose_beginning_was_not_seen_is_opaque() {
     let first = commands(&recording)[3];
     let mut segments = recording.segments[first + 1..].to_vec();
     segments[0].bytes.drain(..3);
-    let (seen, stream) = play(3306, &segments);
+    let (seen, stream) = play_joined(3306, &segments);
     assert_eq!(stream.decoding().opaque, None);
     assert_eq!(seen[0].role, Role::Opaque);
     assert!(seen[1..].iter().all(|seen| seen.role != Role::Opaque));

@@ -7,7 +7,7 @@
 mod streams;
 
 use model::{Direction, Role};
-use streams::{Recording, Seen, play, recordings};
+use streams::{Recording, Seen, play, play_joined, recordings};
 
 #[test]
 #[expect(
@@ -226,7 +226,7 @@ fn postgres_is_decoded_from_any_segment_on() {
             .enumerate()
             .filter(|(_, first)| first.bytes.len() > 1)
         {
-            let (seen, stream) = play(recording.server_port, &recording.segments[place..]);
+            let (seen, stream) = play_joined(recording.server_port, &recording.segments[place..]);
             let decoding = stream.decoding();
             let context = format!("{} from segment {place}, {first:?}", recording.path.display());
             assert_eq!(decoding.protocol, model::Protocol::Postgres, "{context}");
@@ -304,7 +304,7 @@ fn drda_is_decoded_from_any_segment_on() {
             if first.bytes.get(2) != Some(&0xD0) {
                 continue;
             }
-            let (seen, stream) = play(recording.server_port, &recording.segments[place..]);
+            let (seen, stream) = play_joined(recording.server_port, &recording.segments[place..]);
             let decoding = stream.decoding();
             let context = format!("{} from segment {place}", recording.path.display());
             assert_eq!(decoding.protocol, model::Protocol::Drda, "{context}");
@@ -323,7 +323,7 @@ fn informix_is_decoded_from_any_segment_on() {
             continue;
         }
         for place in 0..recording.segments.len().saturating_sub(8) {
-            let (seen, stream) = play(recording.server_port, &recording.segments[place..]);
+            let (seen, stream) = play_joined(recording.server_port, &recording.segments[place..]);
             let context = format!("{} from segment {place}", recording.path.display());
             assert_eq!(stream.decoding().protocol, model::Protocol::Informix, "{context}");
             assert!(seen.iter().all(|seen| seen.role != Role::Opaque), "{context}");
@@ -389,7 +389,7 @@ fn passwords_are_never_handed_out() {
         };
         assert!(recording.segments.iter().any(on_the_wire), "{name}");
         for place in 0..recording.segments.len().min(8) {
-            let (seen, stream) = play(recording.server_port, &recording.segments[place..]);
+            let (seen, stream) = play_joined(recording.server_port, &recording.segments[place..]);
             let told = |seen: &Seen| seen.what.contains(password);
             assert!(!seen.iter().any(told), "{name} from segment {place}");
             let reason = stream.decoding().opaque.unwrap_or_default();

@@ -25,6 +25,8 @@ pub struct Told {
     pub round_trips: Vec<(Side, Duration)>,
     pub assumed: Vec<(Side, Duration, RttSource)>,
     pub recoveries: Vec<(Direction, Timestamp, Timestamp)>,
+    /// When which direction ended.
+    pub ended: Vec<(Timestamp, Direction)>,
     pub closed: Option<(Timestamp, Closing, Totals)>,
 }
 
@@ -102,6 +104,7 @@ impl Observer for Recorder {
                 round_trips: Vec::new(),
                 assumed: Vec::new(),
                 recoveries: Vec::new(),
+                ended: Vec::new(),
                 closed: None,
             };
             self.connections.insert(connection, told);
@@ -142,6 +145,7 @@ impl Observer for Recorder {
                 assert!(from < to);
                 told.recoveries.push((direction, from, to));
             }
+            ConnectionEvent::Ended { at, direction } => told.ended.push((at, direction)),
             ConnectionEvent::Closed { at, how, totals } => told.closed = Some((at, how, totals)),
         }
     }

@@ -72,7 +72,8 @@ impl Observer for Watcher {
             }
             ConnectionEvent::RoundTrip { .. }
             | ConnectionEvent::AssumedRoundTrip { .. }
-            | ConnectionEvent::Recovery { .. } => {}
+            | ConnectionEvent::Recovery { .. }
+            | ConnectionEvent::Ended { .. } => {}
             ConnectionEvent::Closed { totals, .. } => {
                 assert_eq!(totals.payload_bytes, seen.payload);
                 seen.closed = true;

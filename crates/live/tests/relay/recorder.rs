@@ -88,6 +88,7 @@ impl Observer for Writer {
             ConnectionEvent::RoundTrip { side, rtt, .. } => story.round_trips.push((side, rtt)),
             ConnectionEvent::AssumedRoundTrip { .. } => panic!("a relay measures"),
             ConnectionEvent::Recovery { from, to, .. } => assert!(from <= to, "{from:?} {to:?}"),
+            ConnectionEvent::Ended { .. } => {}
             ConnectionEvent::Closed { at, how, totals } => story.closed = Some((at, how, totals)),
         }
     }

@@ -1,9 +1,13 @@
 //! Events of connections to facts: the decoders and the pairing of each connection.
 
+use super::notes::{Note, Notes};
 use analysis::fact::{Fact, Sink};
 use analysis::fingerprint::{Fingerprints, KnownFingerprints};
 use analysis::pairing::{OwedInAll, Pairing};
-use model::{ConnectionEvent, ConnectionId, ConnectionMap, Message, Protocol, Segment};
+use model::{
+    ConnectionEvent, ConnectionId, ConnectionMap, Direction, Endpoint, Message, Protocol, Segment, Side,
+    Timestamp, Totals,
+};
 use std::hash::RandomState;
 use wire::Stream;
 
@@ -51,81 +55,242 @@ impl Connections {
     /// Takes what an observation point saw; hands out the facts that follow from it.
     pub fn event(&mut self, id: ConnectionId, event: ConnectionEvent<'_>, out: &mut Sink<'_>) {
         if let ConnectionEvent::Opened {
-            at, client, server, ..
+            at,
+            client,
+            server,
+            sides_certain,
         } = event
         {
-            let pairing = Pairing::new(id, at, client, server, self.keep_literals)
-                .with_digests(self.digests.clone())
-                .with_owed(self.owed.clone());
-            let stream = Stream::new(server.port);
-            self.open.insert(
-                id,
-                Connection {
-                    stream,
-                    pairing,
-                    protocol: Protocol::Unknown,
+            let opened = Opened { at, client, server };
+            let mut connection = Connection {
+                opened,
+                stream: if sides_certain {
+                    Stream::new(server.port)
+                } else {
+                    Stream::joined(server.port)
                 },
-            );
-            out(Fact::Opened {
-                connection: id,
-                at,
-                client,
-                server,
-            });
+                pairing: opened.pairing(id, self),
+                protocol: Protocol::Unknown,
+                notes: Notes::default(),
+                is_introduced: false,
+                is_settled: false,
+            };
+            if sides_certain {
+                connection.introduce(id, out);
+            }
+            self.open.insert(id, connection);
             return;
+        }
+        let is_closing = matches!(event, ConnectionEvent::Closed { .. });
+        if let Some(connection) = self
+            .open
+            .get_mut(&id)
+            .filter(|open| open.is_settled && !is_closing)
+        {
+            return connection.event(event, &mut self.fingerprints, out);
+        }
+        let Some(mut connection) = self.open.remove(&id) else {
+            return;
+        };
+        if let ConnectionEvent::Ended {
+            direction: Direction::ServerToClient,
+            ..
+        } = event
+            && connection.is_introduced
+        {
+            connection.stream.conclude();
+            self.settle(id, &mut connection, out);
         }
         if let ConnectionEvent::Closed { at, totals, .. } = event {
-            if let Some(mut connection) = self.open.remove(&id) {
-                connection.decode(&mut self.fingerprints, out, |stream, sink| stream.finish(sink));
-                let decoding = connection.stream.decoding();
-                connection.pairing.closed(at, totals, decoding, out);
-            }
+            connection.stream.conclude();
+            self.settle(id, &mut connection, out);
+            return connection.close(at, totals, &mut self.fingerprints, out);
+        }
+        connection.event(event, &mut self.fingerprints, out);
+        if !connection.stream.is_undecided() {
+            self.settle(id, &mut connection, out);
+        }
+        self.open.insert(id, connection);
+    }
+
+    /// What a connection is has been decided: its sides too, and what waited is handed out.
+    fn settle(&mut self, id: ConnectionId, connection: &mut Connection, out: &mut Sink<'_>) {
+        if std::mem::replace(&mut connection.is_settled, true) {
             return;
         }
-        if let Some(connection) = self.open.get_mut(&id) {
-            connection.event(event, &mut self.fingerprints, out);
+        if connection.stream.is_reversed() {
+            connection.opened = connection.opened.reversed();
+            connection.pairing = connection.opened.pairing(id, self);
+            connection.notes.reverse();
         }
+        connection.introduce(id, out);
+        connection.decode(&mut self.fingerprints, out, |stream, sink| stream.release(sink));
+    }
+}
+
+/// How a connection began, as far as is known.
+#[derive(Debug, Clone, Copy)]
+struct Opened {
+    at: Timestamp,
+    client: Endpoint,
+    server: Endpoint,
+}
+
+impl Opened {
+    fn reversed(self) -> Self {
+        Self {
+            client: self.server,
+            server: self.client,
+            ..self
+        }
+    }
+
+    fn pairing(self, id: ConnectionId, of: &Connections) -> Pairing {
+        Pairing::new(id, self.at, self.client, self.server, of.keep_literals)
+            .with_digests(of.digests.clone())
+            .with_owed(of.owed.clone())
     }
 }
 
 /// One connection under way.
 #[derive(Debug)]
 struct Connection {
+    opened: Opened,
     stream: Stream,
     pairing: Pairing,
     protocol: Protocol,
+    /// What was seen beside the payload while that waited.
+    notes: Notes,
+    /// It was told that there is the connection. One whose sides are a guess is told of when they are known.
+    is_introduced: bool,
+    /// What the connection is was decided, and what waited was handed out.
+    is_settled: bool,
 }
 
 impl Connection {
+    fn introduce(&mut self, connection: ConnectionId, out: &mut Sink<'_>) {
+        if std::mem::replace(&mut self.is_introduced, true) {
+            return;
+        }
+        let Opened { at, client, server } = self.opened;
+        out(Fact::Opened {
+            connection,
+            at,
+            client,
+            server,
+        });
+    }
+
     fn event(&mut self, event: ConnectionEvent<'_>, fingerprints: &mut Fingerprints, out: &mut Sink<'_>) {
         match event {
             ConnectionEvent::Segment(segment) => self.segment(&segment, fingerprints, out),
             ConnectionEvent::Handshake(handshake) => self.pairing.handshake(handshake, out),
-            ConnectionEvent::RoundTrip { at, side, rtt } => self.pairing.round_trip(at, side, rtt),
+            ConnectionEvent::RoundTrip { at, side, rtt } => {
+                let side = self.side(side);
+                self.note(Note::RoundTrip { at, side, rtt });
+            }
             ConnectionEvent::AssumedRoundTrip {
                 at,
                 side,
                 rtt,
                 source,
             } => {
-                self.pairing.assumed_round_trip(at, side, rtt, source);
+                let side = self.side(side);
+                self.note(Note::AssumedRoundTrip {
+                    at,
+                    side,
+                    rtt,
+                    source,
+                });
             }
-            ConnectionEvent::Recovery { from, to, .. } => self.pairing.recovery(from, to),
+            ConnectionEvent::Recovery { from, to, .. } => self.note(Note::Recovery { from, to }),
+            ConnectionEvent::Ended { at, direction } => {
+                let direction = self.direction(direction);
+                self.ended(at, direction, fingerprints, out);
+            }
             ConnectionEvent::Opened { .. } | ConnectionEvent::Closed { .. } => {}
         }
     }
 
+    /// A page that lasts until its connection is closed is over when its server says no more, and not when the connection is
+    /// forgotten; so is a request that gets no answer.
+    fn ended(
+        &mut self,
+        at: Timestamp,
+        direction: Direction,
+        fingerprints: &mut Fingerprints,
+        out: &mut Sink<'_>,
+    ) {
+        if direction == Direction::ClientToServer || self.stream.is_undecided() {
+            return;
+        }
+        // The stream turns directions by itself.
+        let as_seen = self.direction(direction);
+        self.decode(fingerprints, out, |stream, sink| stream.end(at, as_seen, sink));
+        if self.protocol == Protocol::Http {
+            self.pairing.server_ended(at, self.protocol, out);
+        }
+    }
+
+    /// Notes what bears on the messages that follow: at once, or, while earlier ones wait, when it is their turn.
+    fn note(&mut self, note: Note) {
+        if self.stream.is_undecided() {
+            self.notes.add(note);
+        } else {
+            note.tell(&mut self.pairing);
+        }
+    }
+
+    fn side(&self, side: Side) -> Side {
+        match (self.stream.is_reversed(), side) {
+            (false, side) => side,
+            (true, Side::Client) => Side::Server,
+            (true, Side::Server) => Side::Client,
+        }
+    }
+
+    fn direction(&self, direction: Direction) -> Direction {
+        if self.stream.is_reversed() {
+            direction.reverse()
+        } else {
+            direction
+        }
+    }
+
     fn segment(&mut self, segment: &Segment<'_>, fingerprints: &mut Fingerprints, out: &mut Sink<'_>) {
-        self.pairing
-            .segment(segment.direction, segment.at, segment.sender_idle);
+        self.note(Note::Segment {
+            direction: self.direction(segment.direction),
+            at: segment.at,
+            idle: segment.sender_idle,
+        });
+        if self.stream.is_undecided() {
+            self.stream
+                .consider(segment.at, segment.direction, segment.payload, segment.unseen);
+            return;
+        }
         self.decode(fingerprints, out, |stream, sink| {
             stream.feed(segment.at, segment.direction, segment.payload, sink);
             stream.skip(segment.at, segment.direction, segment.unseen, sink);
         });
     }
 
+    fn close(
+        mut self,
+        at: Timestamp,
+        mut totals: Totals,
+        fingerprints: &mut Fingerprints,
+        out: &mut Sink<'_>,
+    ) {
+        if self.stream.is_reversed() {
+            totals = totals.reversed();
+        }
+        self.decode(fingerprints, out, |stream, sink| stream.finish(sink));
+        let decoding = self.stream.decoding();
+        self.pairing.closed(at, totals, decoding, out);
+    }
+
     /// Runs the decoder. The bytes that tell the protocol are handed out before it can be asked for: what follows from
-    /// them is named afterwards.
+    /// them is named afterwards. Messages that waited are told with what was seen up to their end.
     fn decode(
         &mut self,
         fingerprints: &mut Fingerprints,
@@ -136,6 +301,8 @@ impl Connection {
             stream,
             pairing,
             protocol,
+            notes,
+            ..
         } = self;
         if *protocol != Protocol::Unknown {
             run(stream, &mut |message: Message<'_>| {
@@ -145,8 +312,10 @@ impl Connection {
         }
         let mut facts = Vec::new();
         run(stream, &mut |message: Message<'_>| {
+            notes.tell_until(message.ended, pairing);
             pairing.message(&message, *protocol, fingerprints, &mut |fact| facts.push(fact));
         });
+        notes.tell_all(pairing);
         *protocol = stream.protocol();
         for fact in facts {
             out(match fact {

@@ -118,6 +118,13 @@ impl Default for Conversation {
 }
 
 impl Conversation {
+    /// The observation began in the middle of a connection that compresses.
+    pub fn joins_compressed(&mut self) {
+        self.stage = Stage::Work;
+        self.capabilities = Capabilities::ALL;
+        self.has_compression = true;
+    }
+
     /// Whether neither a greeting nor a command was seen yet.
     pub fn is_at_start(&self) -> bool {
         self.stage == Stage::Start

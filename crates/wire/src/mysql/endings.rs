@@ -50,6 +50,10 @@ pub(super) struct EndFields {
 
 impl EndFields {
     pub fn read(head: &[u8]) -> Result<Self, Fault> {
+        // Of protocol 4.0, and of some replies of 4.1: an EOF that says nothing.
+        if head == [EOF] {
+            return Ok(Self { status: 0 });
+        }
         let status = if head.len() < 7 {
             head.get(3..5).and_then(|status| Reader::new(status).u16_le())
         } else {
@@ -122,7 +126,7 @@ pub(super) fn error_content<'a>(head: &'a [u8], code: &'a mut [u8; 11]) -> Conte
 }
 
 pub(super) fn is_plain_eof(unit: &Unit<'_>) -> bool {
-    unit.opening.first == Some(EOF) && unit.length == 5
+    unit.opening.first == Some(EOF) && matches!(unit.length, 1 | 5)
 }
 
 /// A row's first byte is 0xfe only for a first value of 16 MiB or more, which fills the frame.

@@ -249,6 +249,35 @@ pub(super) fn is_plausible(command: u8, length: u64, body: &[u8]) -> bool {
     }
 }
 
+/// Whether `command` is followed by a statement.
+pub(super) const fn has_text(command: u8) -> bool {
+    matches!(command, QUERY | STMT_PREPARE)
+}
+
+/// Whether no other protocol would have a whole message like this: leave, and an execution, most of whose fields are fixed.
+pub(super) fn is_sure(command: u8, fields: &[u8]) -> bool {
+    command == QUIT || (command == STMT_EXECUTE && has_fields(command, fields))
+}
+
+/// Whether these are whole fields of `command`.
+pub(super) fn has_fields(command: u8, fields: &[u8]) -> bool {
+    let is_text = |text: &[u8]| text.iter().all(|&byte| byte >= b' ');
+    match command {
+        // Of an execution: the statement, kinds of cursor, and always one iteration.
+        STMT_EXECUTE => {
+            fields.get(4).is_some_and(|&flags| flags < 16) && fields.get(5..9) == Some(&[1, 0, 0, 0])
+        }
+        INIT_DB => is_text(fields),
+        FIELD_LIST => {
+            let mut parts = fields.splitn(2, |&byte| byte == 0);
+            parts.next().is_some_and(is_text) && parts.next().is_some_and(is_text)
+        }
+        CHANGE_USER => fields.contains(&0),
+        SET_OPTION => matches!(fields, [0 | 1, 0]),
+        _ => true,
+    }
+}
+
 fn is_white_space(body: &[u8]) -> bool {
     body.first().is_some_and(u8::is_ascii_whitespace)
 }

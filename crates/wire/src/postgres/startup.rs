@@ -87,4 +87,4 @@ impl Session {
 }
 
 /// Start-up parameters with which KingbaseES drivers 8.6 and 9.0 announce compression.
-const COMPRESSION: [&[u8]; 2] = [b"comm_compress", b"compress_level"];
+pub(super) const COMPRESSION: [&[u8]; 2] = [b"comm_compress", b"compress_level"];

@@ -1,108 +1,191 @@
-//! Finding the protocol: what passes waits until the first bytes of either direction tell.
+//! Finding the protocol: what passes waits until the first messages of both directions agree on one.
+//!
+//! 1. The first bytes of one direction that only one protocol has, and an answer that this protocol has too, tell at once. (HTTP,
+//!    whose requests name it and its version, waits for no answer.)
+//! 2. First bytes that several protocols could have tell where a turn ends: a decoder is run over all that waits, and must
+//!    find whole messages, a request and its reply, and nothing that is not its protocol's.
+//! 3. Where the other direction is silent to the end, or beyond what may wait, only 1's first half counts, or a long row of
+//!    messages.
+//! 4. Nothing agrees: none of ours. On a connection that was joined in the middle the first burst may have begun in the middle of a
+//!    message: it is given up, and the next bursts are looked at.
+//!
+//! What follows bytes that nobody saw may be the middle of a message, and contradicts nothing.
+//!
+//! A port decides nothing; it only says which of several that agree comes first.
 
-use crate::framing::Input;
+use super::held::{Held, Window};
+use super::trial::{Outcome, trial};
 use crate::protocols::{PROTOCOLS, Row, Verdict};
 use model::{Direction, Timestamp};
 
-/// What waits until the protocol is known.
-#[derive(Debug, Default)]
-pub(super) struct Held {
-    pub(super) bytes: [Vec<u8>; 2],
-    /// Per direction: how many of `bytes` came before the first hole behind a seen byte.
-    whole: [Option<usize>; 2],
-    pub(super) chunks: Vec<Chunk>,
+/// What was found.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Choice {
+    /// The protocol; absent when it is none of ours.
+    pub(super) row: Option<&'static Row>,
+    /// The side that was taken for the client is the server.
+    pub(super) reversed: bool,
 }
 
-#[derive(Debug)]
-pub(super) struct Chunk {
-    pub(super) at: Timestamp,
-    pub(super) direction: Direction,
-    pub(super) seen: usize,
-    pub(super) unseen: u64,
+/// What a connection is before anything was seen of it.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Circumstances {
+    /// Where the server listens, if the sides are as they seem.
+    pub(super) server_port: u16,
+    /// It was under way when the observation began: which side is the client is a guess, and the first bytes may be of the middle
+    /// of a message.
+    pub(super) is_joined: bool,
+}
+
+/// Why it is looked.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Occasion {
+    /// More bytes have come.
+    More,
+    /// The other side begins to speak: what came is whole.
+    Turn,
+    /// No more may wait, or no more comes.
+    End,
+}
+
+/// One protocol, and which side would be its client.
+#[derive(Debug, Clone, Copy)]
+struct Candidate {
+    row: &'static Row,
+    reversed: bool,
+}
+
+/// What speaks for a candidate.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Standing {
+    /// Something contradicts.
+    Out,
+    /// Nothing contradicts.
+    Open,
+    /// Both sides agree.
+    Agreed,
 }
 
 impl Held {
-    /// The first bytes of each direction, without a hole.
-    pub(super) fn openings(&self) -> [&[u8]; 2] {
-        [0, 1].map(|lane| {
-            let bytes = &self.bytes[lane];
-            self.whole[lane]
-                .and_then(|whole| bytes.get(..whole))
-                .unwrap_or(bytes)
-        })
-    }
-
-    /// Decides, or holds `input` back and gives `None`.
-    pub(super) fn look(
-        &mut self,
-        direction: Direction,
-        input: Input<'_>,
-        server_port: u16,
-    ) -> Option<Option<&'static Row>> {
-        let lane = direction.index();
-        if input.unseen_count() > 0 && !self.bytes[lane].is_empty() {
-            self.whole[lane].get_or_insert(self.bytes[lane].len());
-        }
-        let joins = self.joins(direction, input);
-        let before = self.bytes[lane].len();
-        let room = MAXIMUM_HELD - self.bytes.iter().map(Vec::len).sum::<usize>();
-        let part = input.bytes().get(..room);
-        let full = part.is_some_and(|part| part.len() < input.bytes().len());
-        let full = full || (self.chunks.len() == MAXIMUM_CHUNKS && !joins);
-        self.bytes[lane].extend_from_slice(part.unwrap_or(input.bytes()));
-        let chosen = choose(self.openings(), server_port, full);
-        if chosen.is_some() {
-            self.bytes[lane].truncate(before);
-            return chosen;
-        }
-        match self.chunks.last_mut() {
-            Some(last) if joins => last.seen += input.bytes().len(),
-            _ => self.chunks.push(Chunk {
-                at: input.at(),
-                direction,
-                seen: input.bytes().len(),
-                unseen: input.unseen_count(),
-            }),
-        }
-        None
-    }
-
-    /// Whether `input` is more of what came last, at the same time.
-    fn joins(&self, direction: Direction, input: Input<'_>) -> bool {
-        let last = self.chunks.last();
-        last.is_some_and(|last| {
-            (last.direction, last.at) == (direction, input.at())
-                && last.unseen == 0
-                && input.unseen_count() == 0
-        })
-    }
-}
-
-/// The protocol that the first bytes of both directions show: `None` while more bytes could tell, `Some(None)` when it
-/// is none of ours. `now` forces a decision.
-pub(super) fn choose(openings: [&[u8]; 2], server_port: u16, now: bool) -> Option<Option<&'static Row>> {
-    let directions = [Direction::ClientToServer, Direction::ServerToClient];
-    let mut plausible: Option<&'static Row> = None;
-    let mut more = false;
-    for row in PROTOCOLS {
-        for (direction, opening) in directions.into_iter().zip(openings) {
-            match (row.recognise)(direction, opening) {
-                Verdict::Certain => return Some(Some(row)),
-                Verdict::Plausible if plausible.is_none() || row.ports.contains(&server_port) => {
-                    plausible = Some(row)
-                }
-                Verdict::More => more |= !opening.is_empty(),
-                Verdict::Plausible | Verdict::Never => {}
+    /// Looks at what waits; gives what was found, or nothing while more could tell.
+    pub(super) fn look(&mut self, of: Circumstances, occasion: Occasion) -> Option<Choice> {
+        loop {
+            let (agreed, open) = survey(&self.window, of, occasion);
+            if agreed.is_some() {
+                return agreed;
+            }
+            let gives_up = !open || occasion == Occasion::End || self.window.is_long();
+            if !gives_up {
+                return None;
+            }
+            let goes_on = of.is_joined && self.give_up_first();
+            if !goes_on {
+                return Some(Choice {
+                    row: None,
+                    reversed: false,
+                });
+            }
+            if self.window.is_empty() {
+                return None;
             }
         }
     }
-    let silent = openings.iter().any(|opening| opening.is_empty());
-    let waits = more || (silent && plausible.is_none());
-    (now || !waits).then_some(plausible)
+}
+
+/// What agrees, and whether anything still could.
+fn survey(window: &Window, of: Circumstances, occasion: Occasion) -> (Option<Choice>, bool) {
+    let mut open = false;
+    for candidate in candidates(of) {
+        match candidate.standing(window, occasion) {
+            Standing::Agreed => {
+                let choice = Choice {
+                    row: Some(candidate.row),
+                    reversed: candidate.reversed,
+                };
+                return (Some(choice), true);
+            }
+            Standing::Open => open = true,
+            Standing::Out => {}
+        }
+    }
+    (None, open)
+}
+
+/// The sides as they seem come first, and of those the protocol of the port.
+fn candidates(of: Circumstances) -> impl Iterator<Item = Candidate> {
+    let usual = move |row: &&'static Row| row.ports.contains(&of.server_port);
+    let ordered = PROTOCOLS
+        .iter()
+        .filter(usual)
+        .chain(PROTOCOLS.iter().filter(move |row| !usual(row)));
+    let as_they_seem = ordered.map(|row| Candidate { row, reversed: false });
+    let turned = PROTOCOLS.iter().filter(move |_| of.is_joined);
+    as_they_seem.chain(turned.map(|row| Candidate { row, reversed: true }))
+}
+
+impl Candidate {
+    fn standing(self, window: &Window, occasion: Occasion) -> Standing {
+        let [mut client, mut server] = window.openings();
+        if self.reversed {
+            std::mem::swap(&mut client, &mut server);
+        }
+        let holes = window.begins_with_hole();
+        let excused = |verdict: Verdict, hole: bool| match verdict {
+            Verdict::Never if hole => Verdict::Plausible,
+            verdict => verdict,
+        };
+        let [client_hole, server_hole] = if self.reversed {
+            [holes[1], holes[0]]
+        } else {
+            holes
+        };
+        let asked = (!client.is_empty()).then(|| (self.row.opens)(Direction::ClientToServer, client));
+        let answered = (!server.is_empty()).then(|| (self.row.answers)(client, server));
+        let asked = asked.map(|verdict| excused(verdict, client_hole));
+        let answered = answered.map(|verdict| excused(verdict, server_hole));
+        if [asked, answered].contains(&Some(Verdict::Never)) {
+            return Standing::Out;
+        }
+        let is_certain = [asked, answered].contains(&Some(Verdict::Certain));
+        let both =
+            [asked, answered].map(|verdict| matches!(verdict, Some(Verdict::Certain | Verdict::Plausible)));
+        let one = [asked, answered].contains(&None) && [asked, answered].contains(&Some(Verdict::Plausible));
+        match occasion {
+            _ if is_certain && both == [true, true] => Standing::Agreed,
+            _ if self.row.asks_alone && asked == Some(Verdict::Certain) && answered.is_none() => {
+                Standing::Agreed
+            }
+            Occasion::End if is_certain => Standing::Agreed,
+            Occasion::Turn | Occasion::End if both == [true, true] || (one && occasion == Occasion::End) => {
+                match trial(self.row, self.reversed, window, occasion) {
+                    Outcome::Contradicted => Standing::Out,
+                    Outcome::Nothing => Standing::Open,
+                    Outcome::Agreed => Standing::Agreed,
+                }
+            }
+            Occasion::More | Occasion::Turn | Occasion::End => Standing::Open,
+        }
+    }
+}
+
+impl Window {
+    /// Whether so many turns have passed that no more would tell.
+    fn is_long(&self) -> bool {
+        self.turns() > MOST_TURNS
+    }
+}
+
+/// A burst that was given up.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Passed {
+    pub(super) direction: Direction,
+    pub(super) started: Timestamp,
+    pub(super) ended: Timestamp,
+    pub(super) bytes: u64,
 }
 
 /// Most bytes held back, both directions together, while the protocol is not known.
 pub const MAXIMUM_HELD: usize = 16 * 1024;
 
-/// Most calls held back meanwhile.
-const MAXIMUM_CHUNKS: usize = 256;
+/// Changes of direction after which a protocol that nothing contradicts, but that nothing proves either, is given up.
+const MOST_TURNS: usize = 16;

@@ -4,6 +4,8 @@
 //! for who sent it, nanoseconds since the first segment, and the bytes in hexadecimal. `hole <count>` in place of the
 //! bytes stands for bytes that were not captured.
 
+#![allow(dead_code, reason = "each test uses some of it")]
+
 use model::{Content, Direction, Message, Role, Timestamp};
 use std::path::{Path, PathBuf};
 use wire::Stream;
@@ -26,13 +28,15 @@ pub struct Segment {
 
 /// All recordings, in the order of their paths.
 pub fn recordings() -> Vec<Recording> {
+    recordings_in(&Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/data"))
+}
+
+/// All recordings of a folder.
+pub fn recordings_in(folder: &Path) -> Vec<Recording> {
     let mut paths = Vec::new();
-    collect(
-        &Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/data"),
-        &mut paths,
-    );
+    collect(folder, &mut paths);
     paths.sort();
-    assert!(!paths.is_empty(), "no recordings in tests/data");
+    assert!(!paths.is_empty(), "no recordings in {}", folder.display());
     paths.into_iter().map(read).collect()
 }
 
@@ -103,7 +107,15 @@ fn from_hex(text: &str) -> Vec<u8> {
 
 /// Feeds segments to a new stream; gives its messages as [`Seen`]s, and the stream after its end.
 pub fn play(server_port: u16, segments: &[Segment]) -> (Vec<Seen>, Stream) {
-    let mut stream = Stream::new(server_port);
+    play_to(Stream::new(server_port), segments)
+}
+
+/// The same of a connection that was under way before its first segment.
+pub fn play_joined(server_port: u16, segments: &[Segment]) -> (Vec<Seen>, Stream) {
+    play_to(Stream::joined(server_port), segments)
+}
+
+fn play_to(mut stream: Stream, segments: &[Segment]) -> (Vec<Seen>, Stream) {
     let mut seen = Vec::new();
     let mut sink = |message: Message<'_>| seen.push(Seen::of(&message));
     for segment in segments {

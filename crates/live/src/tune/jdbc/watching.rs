@@ -140,6 +140,7 @@ impl Seen {
             ConnectionEvent::Recovery { direction, from, to } => {
                 Self::Other(ConnectionEvent::Recovery { direction, from, to })
             }
+            ConnectionEvent::Ended { at, direction } => Self::Other(ConnectionEvent::Ended { at, direction }),
             ConnectionEvent::Closed { at, how, totals } => {
                 Self::Other(ConnectionEvent::Closed { at, how, totals })
             }

@@ -1,0 +1,106 @@
+//! What was seen of a connection beside its payload, kept while its messages wait for their protocol.
+
+use analysis::pairing::Pairing;
+use model::{Direction, RttSource, Side, Timestamp};
+use std::collections::VecDeque;
+use std::time::Duration;
+
+/// One thing that was seen.
+#[derive(Debug, Clone, Copy)]
+pub(super) enum Note {
+    /// A measured round trip.
+    RoundTrip {
+        at: Timestamp,
+        side: Side,
+        rtt: Duration,
+    },
+    /// A round trip that follows from other things.
+    AssumedRoundTrip {
+        at: Timestamp,
+        side: Side,
+        rtt: Duration,
+        source: RttSource,
+    },
+    /// Bytes waited for a retransmission.
+    Recovery { from: Timestamp, to: Timestamp },
+    /// Payload passed.
+    Segment {
+        direction: Direction,
+        at: Timestamp,
+        idle: Option<Duration>,
+    },
+}
+
+/// Notes in the order in which they were made, at most [`MOST_NOTES`].
+#[derive(Debug, Default)]
+pub(super) struct Notes(VecDeque<Note>);
+
+impl Note {
+    fn at(&self) -> Timestamp {
+        match self {
+            Self::AssumedRoundTrip { at, .. }
+            | Self::RoundTrip { at, .. }
+            | Self::Segment { at, .. }
+            | Self::Recovery { to: at, .. } => *at,
+        }
+    }
+
+    /// Tells it.
+    pub(super) fn tell(self, pairing: &mut Pairing) {
+        match self {
+            Self::RoundTrip { at, side, rtt } => pairing.round_trip(at, side, rtt),
+            Self::AssumedRoundTrip {
+                at,
+                side,
+                rtt,
+                source,
+            } => pairing.assumed_round_trip(at, side, rtt, source),
+            Self::Recovery { from, to } => pairing.recovery(from, to),
+            Self::Segment { direction, at, idle } => pairing.segment(direction, at, idle),
+        }
+    }
+}
+
+impl Notes {
+    /// Keeps a note. Of very many the oldest round trips and segments are forgotten: newer ones say the same.
+    pub(super) fn add(&mut self, note: Note) {
+        if self.0.len() >= MOST_NOTES {
+            self.0.pop_front();
+        }
+        self.0.push_back(note);
+    }
+
+    /// Tells those of up to `at`.
+    pub(super) fn tell_until(&mut self, at: Timestamp, pairing: &mut Pairing) {
+        while let Some(note) = self.0.front().copied().filter(|note| note.at() <= at) {
+            self.0.pop_front();
+            note.tell(pairing);
+        }
+    }
+
+    /// Tells all.
+    pub(super) fn tell_all(&mut self, pairing: &mut Pairing) {
+        for note in self.0.drain(..) {
+            note.tell(pairing);
+        }
+    }
+
+    /// The sides are the other way round.
+    pub(super) fn reverse(&mut self) {
+        for note in &mut self.0 {
+            match note {
+                Note::RoundTrip { side, .. } | Note::AssumedRoundTrip { side, .. } => {
+                    *side = match side {
+                        Side::Client => Side::Server,
+                        Side::Server => Side::Client,
+                    }
+                }
+                Note::Segment { direction, .. } => *direction = direction.reverse(),
+                Note::Recovery { .. } => {}
+            }
+        }
+    }
+}
+
+/// Notes that wait.
+const MOST_NOTES: usize = 1024;

@@ -1,0 +1,35 @@
+//! How HTTP/1 begins, looked at strictly.
+
+use super::signature::recognise;
+use crate::protocols::Verdict;
+use model::Direction;
+
+/// What the first bytes seen in `direction` say.
+pub fn opens(direction: Direction, bytes: &[u8]) -> Verdict {
+    match direction {
+        Direction::ClientToServer => recognise(direction, bytes),
+        Direction::ServerToClient => status_line(bytes),
+    }
+}
+
+/// `HTTP/1.1 200`: version, and a number of three digits.
+fn status_line(bytes: &[u8]) -> Verdict {
+    let fits = |(place, &byte): (usize, &u8)| match place {
+        0..=6 => VERSION[place] == byte,
+        7 => matches!(byte, b'0' | b'1'),
+        8 => byte == b' ',
+        9 => (b'1'..=b'5').contains(&byte),
+        10 | 11 => byte.is_ascii_digit(),
+        _ => matches!(byte, b' ' | b'\r' | b'\n'),
+    };
+    if !bytes.iter().take(STATUS).enumerate().all(fits) {
+        Verdict::Never
+    } else if bytes.len() < STATUS {
+        Verdict::More
+    } else {
+        Verdict::Certain
+    }
+}
+
+const VERSION: &[u8; 7] = b"HTTP/1.";
+const STATUS: usize = 13;

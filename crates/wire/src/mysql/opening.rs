@@ -1,0 +1,381 @@
+//! How MySQL's protocol begins, looked at strictly: first messages that are whole and have all of their fields.
+
+use super::capabilities::PROTOCOL_41;
+use super::request;
+use crate::protocols::Verdict;
+use crate::reader::Reader;
+use crate::verbs::begins_statement;
+use model::Direction;
+
+/// What the first bytes seen in `direction` say.
+pub fn opens(direction: Direction, bytes: &[u8]) -> Verdict {
+    match (plain(direction, bytes), block(direction, bytes)) {
+        (Verdict::Never, verdict) => verdict,
+        (Verdict::More, Verdict::Plausible) => Verdict::Plausible,
+        (verdict, _) => verdict,
+    }
+}
+
+/// Whether the first bytes are of the compressed protocol.
+pub(super) fn is_compressed([client, server]: [&[u8]; 2]) -> bool {
+    let looks = |direction, bytes: &[u8]| {
+        !bytes.is_empty()
+            && plain(direction, bytes) == Verdict::Never
+            && block(direction, bytes) == Verdict::Plausible
+    };
+    looks(Direction::ClientToServer, client) || looks(Direction::ServerToClient, server)
+}
+
+fn plain(direction: Direction, bytes: &[u8]) -> Verdict {
+    let mut reader = Reader::new(bytes);
+    let (Some(length), Some(sequence)) = (reader.u24_le(), reader.u8()) else {
+        return Verdict::More;
+    };
+    let length = length as usize;
+    match (direction, sequence) {
+        (Direction::ClientToServer, 0) => command(length, reader.rest()),
+        (Direction::ClientToServer, 1) => response(length, reader),
+        (Direction::ServerToClient, 0) => greeting(length, reader.rest()),
+        (Direction::ServerToClient, 1) => reply(length, reader.rest()),
+        _ => Verdict::Never,
+    }
+}
+
+/// A block: its length, a number, the length of what it holds, and that, or what it is stored as.
+fn block(direction: Direction, bytes: &[u8]) -> Verdict {
+    let mut reader = Reader::new(bytes);
+    let (Some(length), Some(number), Some(claimed)) = (reader.u24_le(), reader.u8(), reader.u24_le()) else {
+        return Verdict::More;
+    };
+    let is_first = match direction {
+        Direction::ClientToServer => number == 0,
+        Direction::ServerToClient => (1..=MOST_BLOCKS).contains(&number),
+    };
+    if !is_first || length == 0 || (claimed > 0 && claimed < length) {
+        return Verdict::Never;
+    }
+    let content = reader.rest();
+    if claimed == 0 {
+        return stored(direction, length as usize, content);
+    }
+    let begins = match content {
+        [] | [0x78] | [0x28] | [0x28, 0xb5] | [0x28, 0xb5, 0x2f] => return Verdict::More,
+        [0x78, level, ..] => matches!(level, 0x01 | 0x5e | 0x9c | 0xda),
+        [0x28, 0xb5, 0x2f, 0xfd, ..] => true,
+        _ => false,
+    };
+    match content.get(..length as usize) {
+        _ if !begins => Verdict::Never,
+        Some(_) => Verdict::Plausible,
+        None => Verdict::More,
+    }
+}
+
+/// Messages to the end of the block, the first of which can be one.
+fn stored(direction: Direction, length: usize, content: &[u8]) -> Verdict {
+    match plain(direction, content.get(..length).unwrap_or(content)) {
+        Verdict::Never => return Verdict::Never,
+        Verdict::More if content.len() < length => return Verdict::More,
+        _ => {}
+    }
+    let Some(content) = content.get(..length) else {
+        return Verdict::More;
+    };
+    let mut reader = Reader::new(content);
+    while !reader.is_empty() {
+        let inner = reader.u24_le().and_then(|length| {
+            reader.u8()?;
+            reader.take(length as usize)
+        });
+        if inner.is_none() {
+            return Verdict::Never;
+        }
+    }
+    Verdict::Plausible
+}
+
+fn command(length: usize, body: &[u8]) -> Verdict {
+    let Some((&command, fields)) = body.split_first() else {
+        return if length == 0 {
+            Verdict::Never
+        } else {
+            Verdict::More
+        };
+    };
+    if !request::is_plausible(command, length as u64, fields) {
+        let is_short = body.len() < length.min(2);
+        return if is_short { Verdict::More } else { Verdict::Never };
+    }
+    if request::has_text(command) {
+        return text(length - 1, fields);
+    }
+    match body.get(1..length) {
+        Some(fields) if request::is_sure(command, fields) => Verdict::Certain,
+        Some(fields) if request::has_fields(command, fields) => Verdict::Plausible,
+        Some(_) => Verdict::Never,
+        None => Verdict::More,
+    }
+}
+
+/// A statement, behind attributes where there are some.
+fn text(length: usize, fields: &[u8]) -> Verdict {
+    let behind = |text: &[u8]| match *text {
+        [attributes @ 0..=8, sets @ 0..=8, ..] if attributes < 9 && sets < 9 => 2,
+        _ => 0,
+    };
+    let sample = fields.get(..length).unwrap_or(fields);
+    let sample = sample.get(..SAMPLE).unwrap_or(sample);
+    let text = sample.get(behind(sample)..).unwrap_or_default();
+    let is_text = text
+        .iter()
+        .all(|&byte| byte >= b' ' || byte.is_ascii_whitespace());
+    if sample.len() < length.min(SAMPLE) {
+        let may_have_attributes = sample.len() < 2 || behind(sample) > 0;
+        return if is_text || may_have_attributes {
+            Verdict::More
+        } else {
+            Verdict::Never
+        };
+    }
+    if begins_statement(text) {
+        Verdict::Certain
+    } else if !text.is_empty() && is_text {
+        Verdict::Plausible
+    } else {
+        Verdict::Never
+    }
+}
+
+/// Capabilities with protocol 4.1, longest message, character set, and 19 zeros.
+fn response(length: usize, mut body: Reader<'_>) -> Verdict {
+    if !(32..=LONGEST_RESPONSE).contains(&length) {
+        return Verdict::Never;
+    }
+    let (Some(flags), Some(fixed)) = (body.u32_le(), body.take(5 + 19)) else {
+        return Verdict::More;
+    };
+    let is_filled = fixed[5..].iter().all(|&byte| byte == 0);
+    if u64::from(flags) & PROTOCOL_41 != 0 && is_filled {
+        Verdict::Certain
+    } else {
+        Verdict::Never
+    }
+}
+
+/// The server's first message: a greeting, or the error that comes in its place.
+fn greeting(length: usize, body: &[u8]) -> Verdict {
+    match body.first() {
+        None => Verdict::More,
+        Some(&PROTOCOL_VERSION) if (SHORTEST_GREETING..=LONGEST_GREETING).contains(&length) => {
+            match body.get(..length) {
+                Some(body) if greeting_fields(body).is_some() => Verdict::Certain,
+                Some(_) => Verdict::Never,
+                None => begun_greeting(body),
+            }
+        }
+        Some(&ERROR) => error(length, body),
+        Some(_) => Verdict::Never,
+    }
+}
+
+fn begun_greeting(body: &[u8]) -> Verdict {
+    let version = body.get(1..).unwrap_or_default();
+    let fits = |(place, &byte): (usize, &u8)| match place {
+        0 => byte.is_ascii_digit(),
+        1 => byte.is_ascii_digit() || byte == b'.',
+        _ => true,
+    };
+    if version.iter().enumerate().take(2).all(fits) {
+        Verdict::More
+    } else {
+        Verdict::Never
+    }
+}
+
+/// The version as text, and behind it a connection's number, a challenge without zeros, a zero, and capabilities.
+fn greeting_fields(body: &[u8]) -> Option<()> {
+    let mut fields = Reader::new(body);
+    fields.u8()?;
+    let version = fields.cstr()?;
+    let is_version = version.first().is_some_and(u8::is_ascii_digit)
+        && version.contains(&b'.')
+        && version.iter().all(|byte| (b' '..=b'~').contains(byte));
+    fields.u32_le()?;
+    let challenge = fields.array::<8>()?;
+    let filler = fields.u8()?;
+    fields.u16_le()?;
+    (is_version && !challenge.contains(&0) && filler == 0).then_some(())
+}
+
+/// The first message of a reply.
+fn reply(length: usize, body: &[u8]) -> Verdict {
+    let Some(&first) = body.first() else {
+        return if length == 0 {
+            Verdict::Never
+        } else {
+            Verdict::More
+        };
+    };
+    match first {
+        ERROR => error(length, body),
+        OK | END | FILE => match body.get(..length) {
+            Some(body) if ends(body).is_some() => Verdict::Plausible,
+            Some(_) => Verdict::Never,
+            None if length <= LONGEST_OK => Verdict::More,
+            None => Verdict::Never,
+        },
+        _ if length <= LONGEST_COUNT => columns(length, body),
+        _ => statistics(length, body),
+    }
+}
+
+/// `Uptime: ...`, which nothing but `COM_STATISTICS` is answered with.
+fn statistics(length: usize, body: &[u8]) -> Verdict {
+    let head = body.get(..UPTIME.len().min(length)).unwrap_or(body);
+    if !UPTIME.starts_with(head) || length < UPTIME.len() {
+        Verdict::Never
+    } else if body.len() < length {
+        Verdict::More
+    } else {
+        Verdict::Plausible
+    }
+}
+
+/// How many columns there are, and behind it the first of them: `def`, or a row's end of it.
+fn columns(length: usize, body: &[u8]) -> Verdict {
+    let Some((count, behind)) = body.split_at_checked(length) else {
+        return Verdict::More;
+    };
+    let mut reader = Reader::new(count);
+    let count = reader
+        .lenenc_int()
+        .filter(|count| (1..=MOST_COLUMNS).contains(count));
+    let flag = reader.u8();
+    if count.is_none() || !reader.is_empty() || flag.is_some_and(|flag| flag > 1) {
+        return Verdict::Never;
+    }
+    let mut next = Reader::new(behind);
+    let (Some(length), Some(sequence)) = (next.u24_le(), next.u8()) else {
+        return Verdict::More;
+    };
+    if sequence != 2 || length == 0 {
+        return Verdict::Never;
+    }
+    if flag == Some(DEFINITIONS_KNOWN) {
+        return Verdict::Plausible;
+    }
+    match next.rest().get(..4) {
+        Some(CATALOG) => Verdict::Certain,
+        Some(_) => Verdict::Never,
+        None => Verdict::More,
+    }
+}
+
+/// An OK, an EOF, or the name of a file, whole.
+fn ends(body: &[u8]) -> Option<()> {
+    let mut fields = Reader::new(body);
+    match fields.u8()? {
+        OK if body.len() >= 7 => {
+            fields.lenenc_int()?;
+            fields.lenenc_int()?;
+            fields.u16_le()?;
+            fields.u16_le().map(drop)
+        }
+        END => matches!(body.len(), 1 | 5).then_some(()),
+        FILE => (body.len() > 1 && body[1..].iter().all(|&byte| byte >= b' ')).then_some(()),
+        _ => None,
+    }
+}
+
+/// A number there is, where the server has logged in a state behind it, and a text.
+fn error(length: usize, body: &[u8]) -> Verdict {
+    if !(SHORTEST_ERROR..=LONGEST_ERROR).contains(&length) {
+        return Verdict::Never;
+    }
+    let Some(body) = body.get(..length) else {
+        let number = body.get(1..3).and_then(|number| Reader::new(number).u16_le());
+        let fits = number.is_none_or(|number| ERRORS.contains(&number));
+        return if fits { Verdict::More } else { Verdict::Never };
+    };
+    let mut fields = Reader::new(body);
+    fields.u8();
+    let number = fields.u16_le().unwrap_or_default();
+    let text = match fields.rest() {
+        [b'#', state @ ..] if state.len() >= 5 && state[..5].iter().all(u8::is_ascii_alphanumeric) => {
+            &state[5..]
+        }
+        text => text,
+    };
+    let is_text = text
+        .iter()
+        .all(|&byte| byte >= b' ' || byte.is_ascii_whitespace());
+    if ERRORS.contains(&number) && is_text && text.len() >= SHORTEST_TEXT {
+        Verdict::Certain
+    } else {
+        Verdict::Never
+    }
+}
+
+const PROTOCOL_VERSION: u8 = 10;
+const OK: u8 = 0x00;
+const FILE: u8 = 0xfb;
+const END: u8 = 0xfe;
+const ERROR: u8 = 0xff;
+/// Numbers of the errors that servers send, all versions together.
+const ERRORS: std::ops::Range<u16> = 1000..5000;
+const SHORTEST_ERROR: usize = 3;
+const LONGEST_ERROR: usize = 1024;
+/// Shortest text of an error.
+const SHORTEST_TEXT: usize = 4;
+/// Shortest greeting: version text, connection number, challenge, capabilities.
+const SHORTEST_GREETING: usize = 20;
+const LONGEST_GREETING: usize = 512;
+/// A handshake response with its connection attributes, of which servers accept 64 KiB.
+const LONGEST_RESPONSE: usize = 70_000;
+const LONGEST_OK: usize = 4096;
+/// A count of columns, and a flag.
+const LONGEST_COUNT: usize = 4;
+const MOST_COLUMNS: u64 = 4096;
+/// Behind a count of columns: their definitions were sent before (MariaDB).
+const DEFINITIONS_KNOWN: u8 = 0;
+/// What a column's definition begins with.
+const CATALOG: &[u8] = b"\x03def";
+const UPTIME: &[u8] = b"Uptime: ";
+/// Most numbers of a server's first block.
+const MOST_BLOCKS: u8 = 4;
+/// Bytes of a long statement that are looked at.
+const SAMPLE: usize = 256;
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use Direction::{ClientToServer, ServerToClient};
+
+    #[test]
+    fn first_messages_need_their_fields() {
+        assert_eq!(opens(ClientToServer, b"\x09\0\0\0\x03select 1"), Verdict::Certain);
+        assert_eq!(opens(ClientToServer, b"\x01\0\0\0\x0e"), Verdict::Plausible);
+        assert_eq!(
+            opens(ServerToClient, b"\x07\0\0\x01\0\0\0\x02\0\0\0"),
+            Verdict::Plausible
+        );
+        assert_eq!(
+            opens(ServerToClient, b"\x01\0\0\x01\x01\x27\0\0\x02\x03def"),
+            Verdict::Certain
+        );
+        let mongo = b"\x3a\0\0\0\x03\0\0\0\0\0\0\0\xd4\x07\0\0\0\0\0\0admin.$cmd\0\0\0\0\0\xff\xff\xff\xff\x13\0\0\0\x10ismaster\0\x01\0\0\0\0";
+        assert_eq!(
+            opens(ClientToServer, &[&mongo[..], mongo].concat()),
+            Verdict::Never
+        );
+        assert_eq!(opens(ServerToClient, mongo), Verdict::Never);
+    }
+
+    #[test]
+    fn blocks_of_the_compressed_protocol_are_known() {
+        let stored = b"\x05\0\0\0\0\0\0\x01\0\0\0\x0e";
+        assert_eq!(opens(ClientToServer, stored), Verdict::Plausible);
+        assert!(is_compressed([stored, b""]));
+        assert!(!is_compressed([b"\x01\0\0\0\x0e", b""]));
+    }
+}

@@ -1,0 +1,523 @@
+//! How Redis's protocol begins, looked at strictly.
+
+use crate::protocols::Verdict;
+use model::Direction;
+
+/// What the first bytes seen in `direction` say.
+pub fn opens(direction: Direction, bytes: &[u8]) -> Verdict {
+    match (direction, bytes.first()) {
+        (_, None) => Verdict::More,
+        (Direction::ClientToServer, Some(b'*')) => array(bytes),
+        (Direction::ClientToServer, Some(_)) => lines(bytes),
+        (Direction::ServerToClient, Some(_)) => reply(bytes),
+    }
+}
+
+/// What the server's first bytes say. To a request in letters, which other protocols have too, only what is Redis's own is an
+/// answer.
+pub fn answers(client: &[u8], answer: &[u8]) -> Verdict {
+    if matches!(client.first(), None | Some(b'*')) {
+        return opens(Direction::ServerToClient, answer);
+    }
+    let word = word(client).unwrap_or(client);
+    let is_status = answer.starts_with(b"+");
+    if is_status && !ANSWERED_OK.iter().any(|known| known.eq_ignore_ascii_case(word)) {
+        return known(answer, &[b"+PONG\r\n", b"+QUEUED\r\n"]);
+    }
+    if is_status {
+        return known(answer, &[b"+OK\r\n"]);
+    }
+    opens(Direction::ServerToClient, answer)
+}
+
+/// An array of strings, the first of which is a command.
+fn array(bytes: &[u8]) -> Verdict {
+    let (count, behind) = match number(bytes) {
+        Ok((count, rest)) if count > 0 => (count, rest),
+        Ok(_) => return Verdict::Never,
+        Err(verdict) => return verdict,
+    };
+    match behind.first() {
+        None => return Verdict::More,
+        Some(b'$') => {}
+        Some(_) => return Verdict::Never,
+    }
+    let (length, rest) = match number(behind) {
+        Ok((length @ 1..=LONGEST_WORD, rest)) => (length as usize, rest),
+        Ok(_) => return Verdict::Never,
+        Err(verdict) => return verdict,
+    };
+    let is_name = |word: &[u8]| {
+        word.first().is_some_and(u8::is_ascii_alphabetic)
+            && word
+                .iter()
+                .all(|&byte| byte.is_ascii_alphanumeric() || matches!(byte, b'.' | b'_' | b'-' | b'|'))
+    };
+    match (rest.get(..length), rest.get(length..)) {
+        (Some(word), Some([b'\r', b'\n', rest @ ..])) if is_name(word) => match strings(rest, count - 1) {
+            Verdict::Certain if !is_command(word) => Verdict::Plausible,
+            verdict => verdict,
+        },
+        (Some(word), Some([] | [b'\r'])) if is_name(word) => Verdict::More,
+        (None, _) if rest.is_empty() || is_name(rest) => Verdict::More,
+        _ => Verdict::Never,
+    }
+}
+
+/// Whether `count` strings follow, as far as [`LONGEST_LOOK`] goes.
+fn strings(bytes: &[u8], count: i64) -> Verdict {
+    let mut rest = bytes.get(..LONGEST_LOOK).unwrap_or(bytes);
+    let is_cut = rest.len() < bytes.len() || rest.len() == LONGEST_LOOK;
+    for _ in 0..count {
+        let read = match rest.first() {
+            Some(b'$') => number(rest),
+            Some(_) => Err(Verdict::Never),
+            None => Err(Verdict::More),
+        };
+        let behind = match read {
+            Ok((length @ 0.., text)) => usize::try_from(length)
+                .ok()
+                .and_then(|length| text.get(length.checked_add(2)?..)),
+            Err(Verdict::More) => None,
+            Ok(_) | Err(_) => return Verdict::Never,
+        };
+        match behind {
+            Some(behind) => rest = behind,
+            None if is_cut => return Verdict::Certain,
+            None => return Verdict::More,
+        }
+    }
+    Verdict::Certain
+}
+
+/// Requests of one line each, whose first words are commands; arrays may follow.
+fn lines(bytes: &[u8]) -> Verdict {
+    let array = bytes.windows(2).position(|two| two == b"\n*");
+    let bytes = array.map_or(bytes, |array| &bytes[..=array]);
+    let whole = bytes
+        .iter()
+        .rposition(|&byte| byte == b'\n')
+        .map_or(0, |end| end + 1);
+    let (whole, rest) = bytes.split_at(whole);
+    let known = |line: &[u8]| {
+        let line = line.trim_ascii_end();
+        line.is_empty() || (is_printable(line) && is_command(word(line).unwrap_or(line)))
+    };
+    if !whole.split_inclusive(|&byte| byte == b'\n').all(known) {
+        return Verdict::Never;
+    }
+    match word(rest) {
+        Some(word) if !word.is_empty() && !is_command(word) => return Verdict::Never,
+        None if !may_become_command(rest) => return Verdict::Never,
+        _ => {}
+    }
+    if whole.trim_ascii().is_empty() {
+        if rest.len() > LONGEST_LINE {
+            Verdict::Never
+        } else {
+            Verdict::More
+        }
+    } else {
+        Verdict::Plausible
+    }
+}
+
+fn is_printable(line: &[u8]) -> bool {
+    line.iter().all(|&byte| byte >= b' ' || byte == b'\t')
+}
+
+/// The first word of a line, if it has ended.
+fn word(line: &[u8]) -> Option<&[u8]> {
+    let end = line
+        .iter()
+        .position(|byte| matches!(byte, b' ' | b'\r' | b'\n'))?;
+    line.get(..end)
+}
+
+fn reply(bytes: &[u8]) -> Verdict {
+    let plausible = |read: Result<(i64, &[u8]), Verdict>, least: i64| match read {
+        Ok((number, _)) if number >= least => Verdict::Plausible,
+        Ok(_) => Verdict::Never,
+        Err(verdict) => verdict,
+    };
+    match bytes[0] {
+        b'$' | b'*' => plausible(number(bytes), -1),
+        b'%' | b'~' | b'>' | b'!' | b'=' | b'|' => plausible(number(bytes), 0),
+        b':' => plausible(number(bytes), i64::MIN),
+        b'+' => line(bytes, |text| !text.is_empty() && is_printable(text)),
+        b'-' => line(bytes, is_error),
+        b'_' => line(bytes, <[u8]>::is_empty),
+        b'#' => line(bytes, |text| matches!(text, b"t" | b"f")),
+        b',' | b'(' => line(bytes, |text| {
+            !text.is_empty()
+                && text
+                    .iter()
+                    .all(|byte| byte.is_ascii_alphanumeric() || b"+-.".contains(byte))
+        }),
+        _ => Verdict::Never,
+    }
+}
+
+/// A word in capitals, and a text.
+fn is_error(text: &[u8]) -> bool {
+    let word = text.split(|&byte| byte == b' ').next().unwrap_or_default();
+    word.len() > 1 && word.iter().all(u8::is_ascii_uppercase) && is_printable(text)
+}
+
+fn line(bytes: &[u8], fits: fn(&[u8]) -> bool) -> Verdict {
+    let text = bytes.get(1..).unwrap_or_default();
+    match text.iter().position(|&byte| byte == b'\r') {
+        Some(end) => match (text.get(..end), text.get(end + 1)) {
+            (Some(text), Some(b'\n')) if fits(text) => Verdict::Plausible,
+            (Some(text), None) if fits(text) => Verdict::More,
+            _ => Verdict::Never,
+        },
+        None if text.len() > LONGEST_LINE || !is_printable(text) => Verdict::Never,
+        None => Verdict::More,
+    }
+}
+
+/// The number of the first line, and what follows that.
+fn number(bytes: &[u8]) -> Result<(i64, &[u8]), Verdict> {
+    let behind = bytes.get(1..).unwrap_or_default();
+    let (is_negative, digits) = match behind.first() {
+        Some(b'-') => (true, &behind[1..]),
+        _ => (false, behind),
+    };
+    let length = digits.iter().take_while(|byte| byte.is_ascii_digit()).count();
+    let (digits, rest) = digits.split_at(length);
+    if length > MOST_DIGITS {
+        return Err(Verdict::Never);
+    }
+    match rest {
+        [] => Err(Verdict::More),
+        [b'\r'] if length > 0 => Err(Verdict::More),
+        [b'\r', b'\n', rest @ ..] if length > 0 => {
+            let value = digits
+                .iter()
+                .fold(0i64, |sum, digit| sum * 10 + i64::from(digit - b'0'));
+            Ok((if is_negative { -value } else { value }, rest))
+        }
+        _ => Err(Verdict::Never),
+    }
+}
+
+/// Whether the first line is one of these, or may become it.
+fn known(bytes: &[u8], lines: &[&[u8]]) -> Verdict {
+    if lines.iter().any(|line| bytes.starts_with(line)) {
+        Verdict::Plausible
+    } else if lines.iter().any(|line| line.starts_with(bytes)) {
+        Verdict::More
+    } else {
+        Verdict::Never
+    }
+}
+
+fn is_command(word: &[u8]) -> bool {
+    COMMANDS
+        .iter()
+        .any(|known| known.as_bytes().eq_ignore_ascii_case(word))
+}
+
+fn may_become_command(beginning: &[u8]) -> bool {
+    COMMANDS.iter().any(|known| {
+        let head = known.as_bytes().get(..beginning.len());
+        head.is_some_and(|head| head.eq_ignore_ascii_case(beginning))
+    })
+}
+
+/// Commands in letters that other protocols with commands in letters (POP3, FTP, SMTP) do not answer with `+OK`.
+const ANSWERED_OK: [&[u8]; 10] = [
+    b"SET",
+    b"MSET",
+    b"SELECT",
+    b"CONFIG",
+    b"CLIENT",
+    b"FLUSHALL",
+    b"FLUSHDB",
+    b"MULTI",
+    b"RESTORE",
+    b"WATCH",
+];
+const LONGEST_WORD: i64 = 32;
+/// Bytes of a request's arguments that are looked at.
+const LONGEST_LOOK: usize = 512;
+const LONGEST_LINE: usize = 1024;
+const MOST_DIGITS: usize = 18;
+/// Commands of Redis 7, as its manual lists them.
+const COMMANDS: [&str; 245] = [
+    "ACL",
+    "APPEND",
+    "ASKING",
+    "AUTH",
+    "BGREWRITEAOF",
+    "BGSAVE",
+    "BITCOUNT",
+    "BITFIELD",
+    "BITFIELD_RO",
+    "BITOP",
+    "BITPOS",
+    "BLMOVE",
+    "BLMPOP",
+    "BLPOP",
+    "BRPOP",
+    "BRPOPLPUSH",
+    "BZMPOP",
+    "BZPOPMAX",
+    "BZPOPMIN",
+    "CLIENT",
+    "CLUSTER",
+    "COMMAND",
+    "CONFIG",
+    "COPY",
+    "DBSIZE",
+    "DEBUG",
+    "DECR",
+    "DECRBY",
+    "DEL",
+    "DISCARD",
+    "DUMP",
+    "ECHO",
+    "EVAL",
+    "EVALSHA",
+    "EVALSHA_RO",
+    "EVAL_RO",
+    "EXEC",
+    "EXISTS",
+    "EXPIRE",
+    "EXPIREAT",
+    "EXPIRETIME",
+    "FAILOVER",
+    "FCALL",
+    "FCALL_RO",
+    "FLUSHALL",
+    "FLUSHDB",
+    "FUNCTION",
+    "GEOADD",
+    "GEODIST",
+    "GEOHASH",
+    "GEOPOS",
+    "GEORADIUS",
+    "GEORADIUSBYMEMBER",
+    "GEORADIUSBYMEMBER_RO",
+    "GEORADIUS_RO",
+    "GEOSEARCH",
+    "GEOSEARCHSTORE",
+    "GET",
+    "GETBIT",
+    "GETDEL",
+    "GETEX",
+    "GETRANGE",
+    "GETSET",
+    "HDEL",
+    "HELLO",
+    "HEXISTS",
+    "HEXPIRE",
+    "HGET",
+    "HGETALL",
+    "HINCRBY",
+    "HINCRBYFLOAT",
+    "HKEYS",
+    "HLEN",
+    "HMGET",
+    "HMSET",
+    "HPERSIST",
+    "HRANDFIELD",
+    "HSCAN",
+    "HSET",
+    "HSETNX",
+    "HSTRLEN",
+    "HTTL",
+    "HVALS",
+    "INCR",
+    "INCRBY",
+    "INCRBYFLOAT",
+    "INFO",
+    "KEYS",
+    "LASTSAVE",
+    "LATENCY",
+    "LCS",
+    "LINDEX",
+    "LINSERT",
+    "LLEN",
+    "LMOVE",
+    "LMPOP",
+    "LOLWUT",
+    "LPOP",
+    "LPOS",
+    "LPUSH",
+    "LPUSHX",
+    "LRANGE",
+    "LREM",
+    "LSET",
+    "LTRIM",
+    "MEMORY",
+    "MGET",
+    "MIGRATE",
+    "MODULE",
+    "MONITOR",
+    "MOVE",
+    "MSET",
+    "MSETNX",
+    "MULTI",
+    "OBJECT",
+    "PERSIST",
+    "PEXPIRE",
+    "PEXPIREAT",
+    "PEXPIRETIME",
+    "PFADD",
+    "PFCOUNT",
+    "PFDEBUG",
+    "PFMERGE",
+    "PFSELFTEST",
+    "PING",
+    "PSETEX",
+    "PSUBSCRIBE",
+    "PSYNC",
+    "PTTL",
+    "PUBLISH",
+    "PUBSUB",
+    "PUNSUBSCRIBE",
+    "QUIT",
+    "RANDOMKEY",
+    "READONLY",
+    "READWRITE",
+    "RENAME",
+    "RENAMENX",
+    "REPLCONF",
+    "REPLICAOF",
+    "RESET",
+    "RESTORE",
+    "RESTORE-ASKING",
+    "ROLE",
+    "RPOP",
+    "RPOPLPUSH",
+    "RPUSH",
+    "RPUSHX",
+    "SADD",
+    "SAVE",
+    "SCAN",
+    "SCARD",
+    "SCRIPT",
+    "SDIFF",
+    "SDIFFSTORE",
+    "SELECT",
+    "SENTINEL",
+    "SET",
+    "SETBIT",
+    "SETEX",
+    "SETNX",
+    "SETRANGE",
+    "SHUTDOWN",
+    "SINTER",
+    "SINTERCARD",
+    "SINTERSTORE",
+    "SISMEMBER",
+    "SLAVEOF",
+    "SLOWLOG",
+    "SMEMBERS",
+    "SMISMEMBER",
+    "SMOVE",
+    "SORT",
+    "SORT_RO",
+    "SPOP",
+    "SPUBLISH",
+    "SRANDMEMBER",
+    "SREM",
+    "SSCAN",
+    "SSUBSCRIBE",
+    "STRLEN",
+    "SUBSCRIBE",
+    "SUBSTR",
+    "SUNION",
+    "SUNIONSTORE",
+    "SUNSUBSCRIBE",
+    "SWAPDB",
+    "SYNC",
+    "TIME",
+    "TOUCH",
+    "TTL",
+    "TYPE",
+    "UNLINK",
+    "UNSUBSCRIBE",
+    "UNWATCH",
+    "WAIT",
+    "WAITAOF",
+    "WATCH",
+    "XACK",
+    "XADD",
+    "XAUTOCLAIM",
+    "XCLAIM",
+    "XDEL",
+    "XGROUP",
+    "XINFO",
+    "XLEN",
+    "XPENDING",
+    "XRANGE",
+    "XREAD",
+    "XREADGROUP",
+    "XREVRANGE",
+    "XSETID",
+    "XTRIM",
+    "ZADD",
+    "ZCARD",
+    "ZCOUNT",
+    "ZDIFF",
+    "ZDIFFSTORE",
+    "ZINCRBY",
+    "ZINTER",
+    "ZINTERCARD",
+    "ZINTERSTORE",
+    "ZLEXCOUNT",
+    "ZMPOP",
+    "ZMSCORE",
+    "ZPOPMAX",
+    "ZPOPMIN",
+    "ZRANDMEMBER",
+    "ZRANGE",
+    "ZRANGEBYLEX",
+    "ZRANGEBYSCORE",
+    "ZRANGESTORE",
+    "ZRANK",
+    "ZREM",
+    "ZREMRANGEBYLEX",
+    "ZREMRANGEBYRANK",
+    "ZREMRANGEBYSCORE",
+    "ZREVRANGE",
+    "ZREVRANGEBYLEX",
+    "ZREVRANGEBYSCORE",
+    "ZREVRANK",
+    "ZSCAN",
+    "ZSCORE",
+    "ZUNION",
+    "ZUNIONSTORE",
+];
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use Direction::{ClientToServer, ServerToClient};
+
+    #[test]
+    fn requests_begin_with_a_command() {
+        assert_eq!(opens(ClientToServer, b"*1\r\n$4\r\nPING\r\n"), Verdict::Certain);
+        assert_eq!(
+            opens(ClientToServer, b"*2\r\n$3\r\nfoo\r\n$3\r\nbar\r\n"),
+            Verdict::Plausible
+        );
+        assert_eq!(opens(ClientToServer, b"*1\r\n$4\r\nPI\0G\r\n"), Verdict::Never);
+        assert_eq!(opens(ClientToServer, b"ping\r\n"), Verdict::Plausible);
+        assert_eq!(opens(ClientToServer, b"USER anna\r\n"), Verdict::Never);
+        assert_eq!(opens(ServerToClient, b":-2\r\n"), Verdict::Plausible);
+        assert_eq!(opens(ServerToClient, b"*0\r\n"), Verdict::Plausible);
+        assert_eq!(opens(ServerToClient, b"* OK IMAP4rev1\r\n"), Verdict::Never);
+    }
+
+    #[test]
+    fn other_servers_of_lines_are_no_answer() {
+        assert_eq!(answers(b"QUIT\r\n", b"+OK\r\n"), Verdict::Never);
+        assert_eq!(answers(b"AUTH PLAIN\r\n", b"+OK\r\n"), Verdict::Never);
+        assert_eq!(answers(b"PING\r\n", b"+PONG\r\n"), Verdict::Plausible);
+        assert_eq!(answers(b"set a b\r\n", b"+OK\r\n"), Verdict::Plausible);
+    }
+}

@@ -1,0 +1,248 @@
+//! What waits until the protocol is known.
+
+use super::detection::{Choice, Circumstances, MAXIMUM_HELD, Occasion, Passed};
+use crate::framing::Input;
+use model::{Direction, Timestamp};
+
+/// What has passed of a connection whose protocol is not known.
+#[derive(Debug, Default)]
+pub(super) struct Held {
+    /// Bursts that were given up, oldest first: the beginnings of what was joined in the middle.
+    pub(super) passed: Vec<Passed>,
+    /// What is looked at.
+    pub(super) window: Window,
+    /// The direction whose burst was given up and goes on.
+    passing: Option<Direction>,
+}
+
+/// Bytes from the beginning of a burst on.
+#[derive(Debug, Default)]
+pub(super) struct Window {
+    bytes: [Vec<u8>; 2],
+    /// Per direction: how many of `bytes` came before the first hole behind a seen byte.
+    whole: [Option<usize>; 2],
+    chunks: Vec<Chunk>,
+    turns: usize,
+}
+
+#[derive(Debug, Clone, Copy)]
+struct Chunk {
+    at: Timestamp,
+    direction: Direction,
+    seen: usize,
+    unseen: u64,
+}
+
+impl Held {
+    /// Takes `input`; gives what was found, with all of `input` among what waits.
+    pub(super) fn take(
+        &mut self,
+        direction: Direction,
+        input: Input<'_>,
+        of: Circumstances,
+    ) -> Option<Choice> {
+        if self.passing == Some(direction) {
+            self.pass(direction, input);
+            return None;
+        }
+        self.passing = None;
+        let mut found = None;
+        if self.window.is_turn(direction) {
+            found = self.look(of, Occasion::Turn);
+            self.passing = None;
+        }
+        let room = MAXIMUM_HELD.saturating_sub(self.window.length());
+        let fits = input.bytes().len() <= room && self.window.has_room(direction, &input);
+        if found.is_some() || fits {
+            self.window.push(direction, input);
+            return found.or_else(|| self.look(of, Occasion::More));
+        }
+        let part = input.bytes().get(..room).unwrap_or(input.bytes());
+        let rest = input.bytes().get(part.len()..).unwrap_or_default();
+        self.window.push(direction, Input::seen(input.at(), part));
+        let found = self.look(of, Occasion::End);
+        if found.is_some() {
+            self.window.push(direction, Input::seen(input.at(), rest));
+            self.window
+                .push(direction, Input::unseen(input.at(), input.unseen_count()));
+            return found;
+        }
+        let left = match input.unseen_count() {
+            0 => Input::seen(input.at(), rest),
+            unseen => Input::unseen(input.at(), unseen),
+        };
+        if left.is_empty() {
+            return None;
+        }
+        self.take(direction, left, of)
+    }
+
+    /// No more comes.
+    pub(super) fn conclude(&mut self, of: Circumstances) -> Choice {
+        loop {
+            if let Some(found) = self.look(of, Occasion::End) {
+                return found;
+            }
+            if self.window.is_empty() {
+                return Choice {
+                    row: None,
+                    reversed: false,
+                };
+            }
+        }
+    }
+
+    /// Gives up the first burst of the window; false when too many were.
+    pub(super) fn give_up_first(&mut self) -> bool {
+        if self.passed.len() >= MOST_PASSED {
+            return false;
+        }
+        let Some((direction, burst)) = self.window.drop_first() else {
+            return false;
+        };
+        self.passed.push(burst);
+        if self.window.is_empty() {
+            self.passing = Some(direction);
+        }
+        true
+    }
+
+    fn pass(&mut self, direction: Direction, input: Input<'_>) {
+        if let Some(last) = self.passed.last_mut().filter(|last| last.direction == direction) {
+            last.ended = input.at();
+            last.bytes = last.bytes.saturating_add(input.length());
+        }
+    }
+}
+
+impl Window {
+    /// The first bytes of each direction, without a hole.
+    pub(super) fn openings(&self) -> [&[u8]; 2] {
+        [0, 1].map(|lane| {
+            let bytes = &self.bytes[lane];
+            self.whole[lane]
+                .and_then(|whole| bytes.get(..whole))
+                .unwrap_or(bytes)
+        })
+    }
+
+    /// Whether the first bytes of a direction were not seen.
+    pub(super) fn begins_with_hole(&self) -> [bool; 2] {
+        [Direction::ClientToServer, Direction::ServerToClient].map(|direction| {
+            let mut chunks = self.chunks.iter().filter(|chunk| chunk.direction == direction);
+            chunks
+                .next()
+                .is_some_and(|first| first.seen == 0 && first.unseen > 0)
+        })
+    }
+
+    pub(super) fn is_empty(&self) -> bool {
+        self.chunks.is_empty()
+    }
+
+    /// How often the direction has changed.
+    pub(super) fn turns(&self) -> usize {
+        self.turns
+    }
+
+    fn length(&self) -> usize {
+        self.bytes.iter().map(Vec::len).sum()
+    }
+
+    /// What waits, in its order: when, which way, the bytes, and how many behind them were not seen.
+    pub(super) fn pieces(&self) -> impl Iterator<Item = (Timestamp, Direction, &[u8], u64)> {
+        let mut rest = self.bytes.each_ref().map(Vec::as_slice);
+        self.chunks.iter().map(move |chunk| {
+            let lane = chunk.direction.index();
+            let (bytes, behind) = rest[lane].split_at(chunk.seen);
+            rest[lane] = behind;
+            (chunk.at, chunk.direction, bytes, chunk.unseen)
+        })
+    }
+
+    /// Whether `direction` begins to speak after the other one, and both have.
+    fn is_turn(&self, direction: Direction) -> bool {
+        self.chunks.last().is_some_and(|last| last.direction != direction)
+            && self.bytes.iter().all(|bytes| !bytes.is_empty())
+    }
+
+    fn has_room(&self, direction: Direction, input: &Input<'_>) -> bool {
+        self.chunks.len() < MAXIMUM_CHUNKS || self.joins(direction, input)
+    }
+
+    pub(super) fn push(&mut self, direction: Direction, input: Input<'_>) {
+        if input.is_empty() {
+            return;
+        }
+        let lane = direction.index();
+        if input.unseen_count() > 0 && !self.bytes[lane].is_empty() {
+            self.whole[lane].get_or_insert(self.bytes[lane].len());
+        }
+        let joins = self.joins(direction, &input);
+        self.bytes[lane].extend_from_slice(input.bytes());
+        let turns = self.chunks.last().is_some_and(|last| last.direction != direction);
+        self.turns += usize::from(turns);
+        match self.chunks.last_mut() {
+            Some(last) if joins => last.seen += input.bytes().len(),
+            _ => self.chunks.push(Chunk {
+                at: input.at(),
+                direction,
+                seen: input.bytes().len(),
+                unseen: input.unseen_count(),
+            }),
+        }
+    }
+
+    /// Whether `input` is more of what came last, at the same time.
+    fn joins(&self, direction: Direction, input: &Input<'_>) -> bool {
+        let last = self.chunks.last();
+        last.is_some_and(|last| {
+            (last.direction, last.at) == (direction, input.at())
+                && last.unseen == 0
+                && input.unseen_count() == 0
+        })
+    }
+
+    /// Takes the first burst out.
+    fn drop_first(&mut self) -> Option<(Direction, Passed)> {
+        let first = *self.chunks.first()?;
+        let count = self
+            .chunks
+            .iter()
+            .take_while(|chunk| chunk.direction == first.direction)
+            .count();
+        let burst: Vec<Chunk> = self.chunks.drain(..count).collect();
+        let seen: usize = burst.iter().map(|chunk| chunk.seen).sum();
+        let unseen: u64 = burst.iter().map(|chunk| chunk.unseen).sum();
+        let lane = first.direction.index();
+        self.bytes[lane].drain(..seen);
+        self.find_holes(first.direction);
+        self.turns = self.turns.saturating_sub(1);
+        let passed = Passed {
+            direction: first.direction,
+            started: first.at,
+            ended: burst.last().map_or(first.at, |last| last.at),
+            bytes: seen as u64 + unseen,
+        };
+        Some((first.direction, passed))
+    }
+
+    /// Where the first hole of a direction is now.
+    fn find_holes(&mut self, direction: Direction) {
+        let mut before = 0;
+        let chunks = self.chunks.iter().filter(|chunk| chunk.direction == direction);
+        self.whole[direction.index()] = None;
+        for chunk in chunks {
+            before += chunk.seen;
+            if chunk.unseen > 0 && before > 0 {
+                self.whole[direction.index()] = Some(before);
+                return;
+            }
+        }
+    }
+}
+
+/// Most calls held back.
+const MAXIMUM_CHUNKS: usize = 256;
+/// Most bursts given up before all is.
+const MOST_PASSED: usize = 16;

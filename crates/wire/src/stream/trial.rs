@@ -1,0 +1,136 @@
+//! Whether a decoder finds a conversation in what waits.
+
+use super::detection::Occasion;
+use super::held::Window;
+use crate::framing::Input;
+use crate::protocols::Row;
+use model::{Direction, Message, Protocol, Role};
+
+/// What came of it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Outcome {
+    /// There is something that the protocol does not have.
+    Contradicted,
+    /// There is no request with its reply.
+    Nothing,
+    /// A request, its reply, and nothing else.
+    Agreed,
+}
+
+/// What a decoder handed out.
+#[derive(Debug, Default)]
+struct Heard {
+    requests: u32,
+    replies: u32,
+    /// Messages of replies that had not ended.
+    parts: u32,
+    messages: [u32; 2],
+    opaque: bool,
+}
+
+/// Runs a decoder of `row` over what waits, up to the first hole.
+pub(super) fn trial(row: &Row, reversed: bool, window: &Window, occasion: Occasion) -> Outcome {
+    if !bursts_fit(row, reversed, window, occasion) {
+        return Outcome::Contradicted;
+    }
+    let mut openings = window.openings();
+    if reversed {
+        openings.reverse();
+    }
+    let mut decoder = (row.decoder)(openings);
+    let mut heard = Heard::default();
+    for (at, direction, bytes, unseen) in window.pieces() {
+        let direction = turned(direction, reversed);
+        let mut sink = |message: Message<'_>| heard.take(&message);
+        if !bytes.is_empty()
+            && decoder
+                .take(direction, Input::seen(at, bytes), &mut sink)
+                .is_err()
+        {
+            return Outcome::Contradicted;
+        }
+        if decoder.tls_follows() {
+            return Outcome::Agreed;
+        }
+        if unseen > 0 {
+            return heard.outcome(row.protocol, occasion);
+        }
+    }
+    let doubts = decoder.has_doubts();
+    decoder.finish(&mut |message| heard.take(&message));
+    let lanes = [Direction::ClientToServer, Direction::ServerToClient];
+    let is_cut = lanes.iter().any(|&lane| decoder.pending(lane) > 0);
+    if doubts || (is_cut && occasion == Occasion::Turn) {
+        return Outcome::Contradicted;
+    }
+    heard.outcome(row.protocol, occasion)
+}
+
+/// Whether every whole burst can be one of the protocol's.
+fn bursts_fit(row: &Row, reversed: bool, window: &Window, occasion: Occasion) -> bool {
+    let mut burst: Option<(Direction, Vec<u8>)> = None;
+    let fits = |burst: &(Direction, Vec<u8>)| (row.burst)(turned(burst.0, reversed), &burst.1);
+    for (_, direction, bytes, unseen) in window.pieces() {
+        if unseen > 0 {
+            return true;
+        }
+        match &mut burst {
+            Some((speaker, said)) if *speaker == direction => said.extend_from_slice(bytes),
+            _ => {
+                if burst.as_ref().is_some_and(|burst| !fits(burst)) {
+                    return false;
+                }
+                burst = Some((direction, bytes.to_vec()));
+            }
+        }
+    }
+    occasion == Occasion::End || burst.as_ref().is_none_or(fits)
+}
+
+fn turned(direction: Direction, reversed: bool) -> Direction {
+    if reversed { direction.reverse() } else { direction }
+}
+
+impl Heard {
+    fn take(&mut self, message: &Message<'_>) {
+        self.messages[message.direction.index()] += 1;
+        match message.role {
+            Role::Request => self.requests += 1,
+            Role::Reply | Role::ReplyPause | Role::Greeting => self.replies += 1,
+            Role::Opaque => self.opaque = true,
+            Role::ReplyPart => self.parts += 1,
+            Role::RequestPart | Role::OneWay | Role::Notice => {}
+        }
+    }
+
+    /// Records of TLS are opaque by their nature. A reply that is longer than what may wait has no end yet.
+    fn outcome(&self, protocol: Protocol, occasion: Occasion) -> Outcome {
+        let answers = match occasion {
+            Occasion::End => self.replies + self.parts,
+            Occasion::More | Occasion::Turn => self.replies,
+        };
+        if self.messages.contains(&0) {
+            let is_long = self.messages.iter().any(|&messages| messages >= MANY);
+            let fits = is_long && (!self.opaque || protocol == Protocol::Tls);
+            return if fits { Outcome::Agreed } else { Outcome::Nothing };
+        }
+        if self.opaque {
+            return if protocol == Protocol::Tls {
+                Outcome::Agreed
+            } else {
+                Outcome::Contradicted
+            };
+        }
+        let is_row = self.messages.iter().sum::<u32>() >= MANY_OF_BOTH;
+        if (self.requests > 0 && answers > 0) || (is_row && occasion == Occasion::End) {
+            Outcome::Agreed
+        } else {
+            Outcome::Nothing
+        }
+    }
+}
+
+/// Messages of one direction, one behind the other, that do without an answer.
+const MANY: u32 = 32;
+/// The same of both directions, where neither asks nor answers (replication).
+const MANY_OF_BOTH: u32 = 8;
