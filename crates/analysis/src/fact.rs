@@ -27,7 +27,7 @@ pub enum Fact {
         /// When its last byte passed.
         at: Timestamp,
     },
-    /// Opaque bytes of a client have begun an exchange. Nobody can tell where its reply ends before the client goes on or leaves:
+    /// Opaque bytes have begun an exchange, or are in its reply. Nobody can tell where its reply ends before the client goes on or leaves:
     /// the exchange itself is handed out then, which may be long after what it was for is over.
     Begun {
         /// The connection.

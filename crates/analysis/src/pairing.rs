@@ -210,7 +210,7 @@ impl Pairing {
             (Direction::ClientToServer, Role::Opaque) => self.opaque_request(message, out),
             (Direction::ClientToServer, Role::OneWay) => self.one_way(message, protocol, fingerprints, out),
             (Direction::ClientToServer, role) => self.request(message, role, protocol, fingerprints, out),
-            (Direction::ServerToClient, Role::Opaque) => self.opaque_reply(message),
+            (Direction::ServerToClient, Role::Opaque) => self.opaque_reply(message, out),
             (Direction::ServerToClient, Role::Notice) => self.notice(message, protocol, out),
             (Direction::ServerToClient, Role::Greeting) => self.greeting(message, protocol, out),
             (Direction::ServerToClient, role) => self.reply(message, role, protocol, out),
@@ -353,8 +353,11 @@ impl Pairing {
             .queue
             .back()
             .is_some_and(|back| back.progress == Progress::Writing || (back.lost && !back.has_reply()));
+        let begins = self.queue.is_empty();
         if !joins {
             self.open(message);
+        }
+        if begins {
             out(Fact::Begun {
                 connection: self.connection,
                 at: message.started,
@@ -368,7 +371,7 @@ impl Pairing {
     }
 
     /// Server bytes of which nothing is known.
-    fn opaque_reply(&mut self, message: &Message<'_>) {
+    fn opaque_reply(&mut self, message: &Message<'_>, out: &mut Sink<'_>) {
         if self.queue.is_empty() {
             self.open_unasked(message);
         }
@@ -376,9 +379,16 @@ impl Pairing {
             return;
         }
         let (server, client) = (self.server_side.current(), self.client_side.current());
+        let is_alone = self.queue.len() == 1;
         let Some(front) = self.queue.front_mut() else {
             return;
         };
+        if is_alone && !front.lost && front.exchange.request_bytes > 0 {
+            out(Fact::Begun {
+                connection: self.connection,
+                at: front.exchange.at,
+            });
+        }
         front.lost = true;
         front.lost_reply_bytes += message.bytes;
         front.add_reply(

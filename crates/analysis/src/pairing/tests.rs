@@ -554,3 +554,19 @@ fn a_client_that_asks_on_while_replies_come_settles_nothing_before_it_waits() {
         [whole, whole, (100, 100, None), whole, whole, whole, whole]
     );
 }
+
+#[test]
+fn a_reply_that_loses_bytes_tells_when_its_exchange_began() {
+    let mut conversation = Conversation::new();
+    conversation.client(Role::Request, 20);
+    conversation.server(Role::ReplyPart, 30);
+    conversation.server(Role::Opaque, 31);
+    conversation.server(Role::Reply, 32);
+    let begun = conversation
+        .facts
+        .iter()
+        .filter(|fact| matches!(fact, Fact::Begun { at: began, .. } if *began == at(20)));
+    assert_eq!(begun.count(), 1);
+    let (exchanges, _) = conversation.finish();
+    assert_eq!((exchanges[1].at, exchanges[1].reply_bytes), (at(20), 300));
+}
