@@ -5,6 +5,7 @@ use anyhow::{Result, bail, ensure};
 use link::LinkDescription;
 use model::{Change, Finding, FindingKind, Fingerprint, Found, Measure, Verdict};
 use report::ReadOutcome;
+use report::text::escape::printable;
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 use std::time::Duration;
@@ -74,7 +75,8 @@ impl Figures {
 /// not, and a later one that of an earlier.
 ///
 /// # Errors
-/// When there are no operations, a budget is for none of them, or counts from a baseline that is not there.
+/// When there are no operations, a budget is for none of them, counts from a baseline that is not there or has none of them, or is of a predicted
+/// time that there is none of.
 pub fn judge(budgets: &[Budget], now: &Figures, before: Option<&Figures>) -> Result<Vec<Verdict>> {
     ensure!(
         !now.turns.is_empty(),
@@ -94,12 +96,39 @@ pub fn judge(budgets: &[Budget], now: &Figures, before: Option<&Figures>) -> Res
             );
         }
     }
-    let verdicts = names.into_iter().flat_map(|name| {
-        budgets_of(budgets, name)
+    let verdicts: Vec<Verdict> = names
+        .into_iter()
+        .flat_map(|name| {
+            budgets_of(budgets, name)
+                .into_iter()
+                .filter_map(move |budget| verdict(budget, name, now, before))
+        })
+        .collect();
+    if let Some((budget, name)) = unpredicted(budgets, now) {
+        bail!(
+            "{budget}: '{}' could not be predicted, so it could not be broken",
+            printable(name)
+        );
+    }
+    ensure!(
+        budgets.is_empty() || !verdicts.is_empty(),
+        "the baseline has none of these operations, so no budget could be broken; there are {}",
+        listed(now)
+    );
+    Ok(verdicts)
+}
+
+/// A budget of predicted time, and operations it is for whose time there is none of.
+fn unpredicted<'a>(budgets: &'a [Budget], now: &'a Figures) -> Option<(&'a Budget, &'a Arc<str>)> {
+    now.turns.keys().find_map(|name| {
+        let missing = budgets_of(budgets, name)
             .into_iter()
-            .filter_map(move |budget| verdict(budget, name, now, before))
-    });
-    Ok(verdicts.collect())
+            .find(|budget| match &budget.limit {
+                Limit::Predicted(_, link) => now.predicted(name, &text_of(link)).is_none(),
+                Limit::Turns(_) | Limit::Forbid(_) => false,
+            });
+        missing.map(|budget| (budget, name))
+    })
 }
 
 fn listed(now: &Figures) -> String {
@@ -107,7 +136,7 @@ fn listed(now: &Figures) -> String {
         .turns
         .keys()
         .take(NAMES_TOLD)
-        .map(|name| format!("'{}'", report::text::escape::printable(name)))
+        .map(|name| format!("'{}'", printable(name)))
         .collect();
     let more = match now.turns.len().saturating_sub(NAMES_TOLD) {
         0 => String::new(),

@@ -116,7 +116,11 @@ pub fn run(args: &Args) -> Result<Status> {
         targets: targets(&links::links(&args.rtt, &args.rate, &args.link), &args.clients),
         computing: computing(args),
         wake_up: wake_up(args),
-        workers: if args.verify { Workers::Unlimited } else { args.workers },
+        workers: if args.verify {
+            Workers::Unlimited
+        } else {
+            args.workers
+        },
         moved: args.on.clone(),
         json: args.json,
         longest: args.explain,

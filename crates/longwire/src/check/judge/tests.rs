@@ -120,6 +120,28 @@ fn a_budget_that_cannot_be_broken_is_refused() {
 }
 
 #[test]
+fn a_budget_that_nothing_could_be_held_against_is_not_kept() {
+    let unpredicted = Figures {
+        predicted: BTreeMap::new(),
+        ..shop()
+    };
+    let fault = judge(&budgets(&[], &["200ms@40ms"], &[]), &unpredicted, None);
+    let fault = fault.expect_err("nothing was predicted").to_string();
+    assert!(fault.contains("'GET /' could not be predicted"), "{fault}");
+
+    let renamed = Figures {
+        turns: BTreeMap::from([("GET /shop".into(), 2)]),
+        ..Figures::default()
+    };
+    let fault = judge(&budgets(&["+0"], &[], &[]), &shop(), Some(&renamed));
+    let fault = fault.expect_err("nothing is the same").to_string();
+    assert!(
+        fault.contains("the baseline has none of these operations"),
+        "{fault}"
+    );
+}
+
+#[test]
 fn budgets_may_count_from_a_baseline() {
     let mut before = shop();
     before.turns.insert("GET /basket".into(), 29);
