@@ -1,6 +1,6 @@
 //! The port of `longwire echo --listen`: processor time and threads.
 
-use super::process::{Process, longwire};
+use super::process::{IDLE, Process, WINDOW, longwire};
 use std::io::{Read, Write};
 use std::net::{SocketAddr, TcpStream};
 use std::process::Stdio;
@@ -33,9 +33,9 @@ fn nobody_makes_the_listener_spin() {
         .into_iter()
         .map(|streams| greeted(address, streams))
         .collect();
-    let cores = listener.cores_used(Duration::from_secs(1));
+    let cores = listener.cores_used(WINDOW);
     assert!(
-        cores < 0.3,
+        cores < IDLE,
         "{cores:.2} cores for connections on which nothing happens"
     );
     drop(strangers);
@@ -50,8 +50,8 @@ fn who_says_nothing_has_no_thread() {
     std::thread::sleep(Duration::from_millis(300));
     let threads = listener.figure("Threads");
     assert!(threads < 50, "{threads} threads for {} connections", silent.len());
-    let cores = listener.cores_used(Duration::from_secs(1));
-    assert!(cores < 0.3, "{cores:.2} cores");
+    let cores = listener.cores_used(WINDOW);
+    assert!(cores < IDLE, "{cores:.2} cores");
     // Somebody who does speak is served all the same.
     greeted(address, 1);
 }

@@ -105,6 +105,12 @@ impl Drop for Process {
     }
 }
 
+/// How long it is looked what a process uses.
+pub const WINDOW: Duration = Duration::from_secs(2);
+
+/// Of a core: ten times what a process uses on which nothing happens, and half of what one that spins is left with by nine others.
+pub const IDLE: f64 = 0.05;
+
 /// Waits until `done`, which must be within ten seconds.
 #[track_caller]
 pub fn wait_until(mut done: impl FnMut() -> bool) {

@@ -1,6 +1,6 @@
 //! The ports of a tunnel: processor time, and that it stands whoever answers.
 
-use super::process::{Process, longwire};
+use super::process::{IDLE, Process, WINDOW, longwire};
 use std::io::{Read, Write};
 use std::net::{SocketAddr, TcpListener, TcpStream};
 use std::process::Stdio;
@@ -30,9 +30,9 @@ fn a_full_door_costs_no_processor() {
         .map(|_| TcpStream::connect(address).expect("it listens"))
         .collect();
     std::thread::sleep(Duration::from_millis(300));
-    let cores = far.cores_used(Duration::from_secs(2));
+    let cores = far.cores_used(WINDOW);
     assert!(
-        cores < 0.3,
+        cores < IDLE,
         "{cores:.2} cores for {} silent connections",
         silent.len()
     );
@@ -58,8 +58,8 @@ fn who_floods_a_lane_with_credit_is_turned_out() {
     while lane.write_all(&flood).is_ok() {
         assert!(Instant::now() < until, "it takes credit for ever");
     }
-    let cores = far.cores_used(Duration::from_secs(1));
-    assert!(cores < 0.3, "{cores:.2} cores");
+    let cores = far.cores_used(WINDOW);
+    assert!(cores < IDLE, "{cores:.2} cores");
 }
 
 #[test]
