@@ -81,6 +81,23 @@ fn connections_side_by_side_wait_together() {
 }
 
 #[test]
+fn what_waits_for_several_waits_for_the_slowest() {
+    let slow = served(exchange(0, [60, 200], Some(0)), millis(120));
+    let quick = served(exchange(1, [60, 200], Some(1)), millis(10));
+    let mut joined = served(exchange(1, [60, 200], Some(3)), millis(20));
+    joined.also_after = vec![2];
+    let whole = operation(vec![handshake(0, None), handshake(1, None), slow, quick, joined]);
+    takes(&whole, millis(140));
+
+    let mut page = served(exchange(2, [300, 5000], None), millis(15));
+    page.protocol = Protocol::Http;
+    (page.reply_after, page.reply_also_after) = (Some(1), vec![2]);
+    let first = at_start(served(exchange(0, [60, 200], Some(0)), millis(10)));
+    let second = at_start(served(exchange(1, [60, 200], Some(0)), millis(90)));
+    takes(&operation(vec![page, first, second]), millis(105));
+}
+
+#[test]
 fn a_server_that_speaks_first_greets_when_the_connection_is_there() {
     let greeting = served(exchange(0, [0, 90], Some(0)), millis(20));
     let login = served(exchange(0, [100, 11], Some(1)), millis(10));
