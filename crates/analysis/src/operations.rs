@@ -347,6 +347,12 @@ impl Operations {
             return;
         };
         self.held -= group.members.len();
+        if group.is_of_stragglers() {
+            for member in group.members {
+                out(Grouped::Alone(member.exchange, member.protocol));
+            }
+            return;
+        }
         let name = group.name.unwrap_or_else(|| Arc::from(group.kind.name()));
         out(Grouped::Operation(assemble(
             group.id,
@@ -365,6 +371,20 @@ impl Operations {
 }
 
 impl Group {
+    /// Whether all of it are messages after the last reply (`Terminate`, statements closed): nobody waits for these, so by
+    /// themselves they are no operation.
+    fn is_of_stragglers(&self) -> bool {
+        let nobody_waited = |member: &Member| {
+            let exchange = &member.exchange;
+            exchange.turns == 0
+                && exchange.reply_bytes == 0
+                && exchange.executions == 0
+                && exchange.request_messages > 0
+                && span::ended(exchange) <= span::started(exchange)
+        };
+        self.from.is_none() && self.members.iter().all(nobody_waited)
+    }
+
     /// A transaction is named by its first statement that is more than a prepare.
     fn rename(&mut self, member: &Member) {
         let named_by_work = self.members.iter().any(|member| member.exchange.executions > 0);

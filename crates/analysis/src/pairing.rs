@@ -169,9 +169,11 @@ impl Pairing {
         }
     }
 
-    /// A round trip of one side that something else than this connection tells.
+    /// A round trip of one side that something else than this connection tells. The client's fastest request after a reply is none:
+    /// it may have thought.
     pub fn assumed_round_trip(&mut self, at: Timestamp, side: Side, rtt: Duration, source: RttSource) {
         match side {
+            Side::Client if source == RttSource::FastestReply => {}
             Side::Client => self.client_side.sample(at, rtt),
             Side::Server => {
                 self.server_side.sample(at, rtt);

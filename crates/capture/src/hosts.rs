@@ -99,19 +99,18 @@ impl Hosts {
     ///
     /// 1. Another connection between them showed one: that, or a faster answer.
     /// 2. Both are this machine: none.
-    /// 3. To the server: no longer than the fastest answer. A server answers at once when it can, so that many answers
-    ///    come near the round trip; a client may think for any time, and its fastest answer would tell nothing.
+    /// 3. No longer than the fastest answer. That is told of both sides, since which one is the server may only show later.
     pub fn estimate(&self, place: Place, side: Side) -> Option<Estimate> {
         let pair = &self.pairs[place.pair as usize];
         let known = pair.known[place.index(side)];
-        let (rtt, source) = match (known.sampled, known.fastest, side) {
-            (Some(sampled), fastest, _) => (
+        let (rtt, source) = match (known.sampled, known.fastest) {
+            (Some(sampled), fastest) => (
                 fastest.map_or(sampled, |fastest| fastest.min(sampled)),
                 RttSource::SameHosts,
             ),
-            (None, ..) if pair.loopback => (Duration::ZERO, RttSource::Loopback),
-            (None, Some(fastest), Side::Server) => (fastest, RttSource::FastestReply),
-            (None, ..) => return None,
+            (None, _) if pair.loopback => (Duration::ZERO, RttSource::Loopback),
+            (None, Some(fastest)) => (fastest, RttSource::FastestReply),
+            (None, None) => return None,
         };
         Some(Estimate { rtt, source })
     }
@@ -218,12 +217,11 @@ mod tests {
     }
 
     #[test]
-    fn a_fastest_answer_bounds_the_servers_side_only() {
+    fn a_fastest_answer_bounds_until_a_sample_is_there() {
         let mut hosts = Hosts::default();
         let place = hosts.place(address(1), address(2)).expect("room");
         hosts.answered(place, Side::Server, us(400));
         hosts.answered(place, Side::Server, us(300));
-        hosts.answered(place, Side::Client, us(200));
         assert!(!hosts.is_settled(place));
         assert_eq!(
             hosts.estimate(place, Side::Server),
@@ -232,7 +230,6 @@ mod tests {
                 source: RttSource::FastestReply
             })
         );
-        assert_eq!(hosts.estimate(place, Side::Client), None);
         hosts.sampled(place, Side::Server, us(350));
         assert!(hosts.is_settled(place));
         assert_eq!(

@@ -3,7 +3,7 @@
 use crate::flows::Flows;
 use crate::links;
 use crate::source::Reader;
-use model::{Timestamp, Warning};
+use model::{Timestamp, Warning, counted};
 use std::io;
 
 /// What was read in all.
@@ -114,8 +114,9 @@ fn byte_warnings(reader: &Reader<'_>, fault: Option<io::Error>) -> Vec<String> {
     }
     if notes.damaged > 0 {
         texts.push(format!(
-            "'{name}' is damaged in {} places: {} bytes were skipped; copy the file anew if you can",
-            notes.damaged, notes.damaged_bytes
+            "'{name}' is damaged in {}: {} skipped; copy the file anew if you can",
+            counted(notes.damaged, "place", "places"),
+            counted(notes.damaged_bytes, "byte was", "bytes were")
         ));
     }
     if notes.given_up {
@@ -132,15 +133,15 @@ fn frame_warnings(reader: &Reader<'_>, foreign: u64) -> Vec<String> {
     let mut texts = Vec::new();
     if tally.wild_times > 0 {
         texts.push(format!(
-            "'{name}' has {} packets with an impossible time: they get the time of the packet after them",
-            tally.wild_times
+            "'{name}' has {} with an impossible time, for which that of the next packet is taken",
+            counted(tally.wild_times, "packet", "packets")
         ));
     }
     if tally.unknown_link > 0 {
         texts.push(format!(
-            "'{name}' has {} packets of a link layer that longwire does not know; capture on an Ethernet, loopback or \
+            "'{name}' has {} of a link layer that longwire does not know; capture on an Ethernet, loopback or \
              'any' interface",
-            tally.unknown_link
+            counted(tally.unknown_link, "packet", "packets")
         ));
     }
     for (what, count) in &tally.encapsulated {
@@ -151,8 +152,8 @@ fn frame_warnings(reader: &Reader<'_>, foreign: u64) -> Vec<String> {
     }
     if tally.headless > 0 {
         texts.push(format!(
-            "'{name}' has {} TCP packets without a whole TCP header; capture with a larger snap length (tcpdump -s 0)",
-            tally.headless
+            "'{name}' has {} without a whole TCP header; capture with a larger snap length (tcpdump -s 0)",
+            counted(tally.headless, "TCP packet", "TCP packets")
         ));
     }
     if foreign > 0 {
@@ -174,47 +175,56 @@ fn connection_warnings(flows: &Flows<'_>, lost_fragments: u64) -> Vec<Warning> {
     let mut texts = Vec::new();
     if tally.unseen > 0 {
         texts.push(format!(
-            "{} payload bytes passed but are not in the capture: statements in them are missing; capture with a larger \
+            "{} not in the capture: statements in them are missing; capture with a larger \
              snap length (tcpdump -s 0) and buffer (tcpdump -B 65536)",
-            tally.unseen
+            counted(
+                tally.unseen,
+                "payload byte passed but is",
+                "payload bytes passed but are"
+            )
         ));
     }
     if tally.midway > 0 {
         texts.push(format!(
-            "{} connections were open before the capture shows them: their handshakes, logins and earlier statements are \
-             missing; begin the capture before the connections",
-            tally.midway
+            "{} open before the capture began: handshakes, logins and earlier statements are missing; begin the capture \
+             before the connections",
+            counted(tally.midway, "connection was", "connections were")
         ));
     }
     if tally.one_sided > 0 {
         texts.push(format!(
-            "{} connections show one direction only: the other one's messages and all round trips are missing; capture \
+            "{} one direction only: the other one's messages and all round trips are missing; capture \
              where both directions pass",
-            tally.one_sided
+            counted(tally.one_sided, "connection shows", "connections show")
         ));
     }
     if tally.duplicates > 0 {
         texts.push(format!(
-            "{} packets were captured more than once: packet and wire byte counts include the copies; capture on one \
+            "{} captured more than once: packet and wire byte counts include the copies; capture on one \
              interface instead of 'any'",
-            tally.duplicates
+            counted(tally.duplicates, "packet was", "packets were")
         ));
     }
     if tally.misplaced > 0 {
         texts.push(format!(
-            "{} packets have impossible sequence numbers and are ignored",
-            tally.misplaced
+            "{} impossible sequence numbers: ignored",
+            counted(tally.misplaced, "packet has", "packets have")
         ));
     }
     if tally.overflows > 0 {
         texts.push(format!(
-            "{} gaps were given up because too much followed them",
-            tally.overflows
+            "{} given up because too much followed",
+            counted(tally.overflows, "gap was", "gaps were")
         ));
     }
     if lost_fragments > 0 {
         texts.push(format!(
-            "{lost_fragments} fragments of IP packets are ignored because their packets are not whole"
+            "{} ignored because their packets are not whole",
+            counted(
+                lost_fragments,
+                "fragment of an IP packet is",
+                "fragments of IP packets are"
+            )
         ));
     }
     texts.into_iter().map(|text| Warning { text }).collect()

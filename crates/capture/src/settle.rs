@@ -22,8 +22,10 @@ struct Held {
     until: Timestamp,
     events: Vec<(ConnectionId, Kept)>,
     payload: Vec<u8>,
-    /// Connections whose hosts are not known well enough.
+    /// Connections whose hosts were not known well enough.
     awaited: HashMap<ConnectionId, Place>,
+    /// The places of those whose hosts may still not be: what is known once stays known.
+    unsettled: Vec<Place>,
 }
 
 /// An event without a borrow.
@@ -68,18 +70,16 @@ impl<'o> Settling<'o> {
             })
         });
         held.awaited.insert(id, place);
+        held.unsettled.push(place);
     }
 
     /// Hands everything on when it is time to.
     #[cold]
     pub fn attend(&mut self, at: Timestamp, hosts: &Hosts) {
-        let over = self.held.as_ref().is_some_and(|held| {
-            at > held.until
-                || held.events.len() >= MAX_EVENTS
-                || held.payload.len() >= MAX_PAYLOAD
-                || held.awaited.values().all(|place| hosts.is_settled(*place))
-        });
-        if over {
+        let Some(held) = &mut self.held else { return };
+        while held.unsettled.pop_if(|place| hosts.is_settled(*place)).is_some() {}
+        let full = held.events.len() >= MAX_EVENTS || held.payload.len() >= MAX_PAYLOAD;
+        if full || at > held.until || held.unsettled.is_empty() {
             self.release(hosts);
         }
     }

@@ -106,7 +106,7 @@ fn a_damaged_pcapng_block_costs_that_block() {
             report
                 .warnings
                 .iter()
-                .any(|warning| warning.text.contains("is damaged in 1 places")),
+                .any(|warning| warning.text.contains("is damaged in 1 place")),
             "{report:?}"
         );
     }
@@ -164,7 +164,10 @@ fn one_direction_removed() {
             let [warning] = &report.warnings[..] else {
                 panic!("{report:?}")
             };
-            let expected_warning = format!("{} connections show one direction only", expected.len());
+            let expected_warning = match expected.len() {
+                1 => "1 connection shows one direction only".to_owned(),
+                several => format!("{several} connections show one direction only"),
+            };
             assert!(warning.text.starts_with(&expected_warning), "{report:?}");
             assert_eq!(told.len(), expected.len());
             for (half, whole) in told.iter().zip(&expected) {

@@ -217,7 +217,7 @@ fn midway_the_sides_are_guessed_and_said_to_be() {
     assert_eq!(told.how(), Closing::Unfinished);
     assert!(told.handshake.is_none());
     assert!(
-        warnings[0].starts_with("1 connections were open before the capture shows them"),
+        warnings[0].starts_with("1 connection was open before the capture began"),
         "{warnings:?}"
     );
     assert_eq!(warnings.len(), 1);
@@ -264,7 +264,7 @@ fn a_one_sided_capture_tells_its_side() {
         assert!(told.handshake.is_none());
         assert!(told.round_trips.is_empty());
         assert!(
-            warnings[0].starts_with("1 connections show one direction only"),
+            warnings[0].starts_with("1 connection shows one direction only"),
             "{warnings:?}"
         );
         assert_eq!(warnings.len(), 1);
@@ -418,7 +418,7 @@ fn too_much_behind_a_gap_gives_the_gap_up() {
     assert!(
         warnings
             .iter()
-            .any(|warning| warning.contains("gaps were given up")),
+            .any(|warning| warning.contains("given up because too much followed")),
         "{warnings:?}"
     );
 }

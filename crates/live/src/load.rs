@@ -28,7 +28,7 @@ pub use rate::{Rate, RateError};
 use crate::clock::Clock;
 use crate::relay::ObserverFactory;
 use engine::Ground;
-use model::{Distribution, DistributionBuilder, Measured};
+use model::{Distribution, DistributionBuilder, Measured, Timestamp};
 use std::sync::atomic::AtomicBool;
 use std::time::Duration;
 
@@ -144,6 +144,8 @@ pub struct Watch<'a> {
     pub clock: Clock,
     /// Makes the observer of each connection.
     pub factory: &'a dyn ObserverFactory,
+    /// Is told when each operation of the event loop's clients begins, before its first byte.
+    pub began: Option<&'a (dyn Fn(Timestamp) + Sync)>,
 }
 
 /// What came out of a run.

@@ -16,6 +16,7 @@ pub mod relay;
 pub mod relaying;
 pub mod reporting;
 pub mod scripts;
+pub mod seconds;
 pub mod split;
 pub mod tune;
 pub mod tunnel;

@@ -2,7 +2,7 @@
 
 use anyhow::{Context, Result};
 use model::{Conditions, Warning};
-use report::{Colour, Style};
+use report::{Colour, Extent, Style};
 use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM, SIGXFSZ};
 use std::io::{self, IsTerminal, Write};
 use std::process::ExitCode;
@@ -49,6 +49,14 @@ pub fn style() -> Style {
         }
     }
     style
+}
+
+/// The same, of all rows and columns where `all` are wanted.
+pub fn style_of(all: bool) -> Style {
+    Style {
+        extent: if all { Extent::All } else { Extent::First },
+        ..style()
+    }
 }
 
 /// Writes a finished view to stdout: whatever it shows, a terminal or a CI obeys none of it.

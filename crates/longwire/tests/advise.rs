@@ -146,6 +146,32 @@ fn server_capture_and_recording_agree_and_no_literal_leaves_memory() {
 }
 
 #[test]
+fn a_script_of_two_statements_is_one_operation_of_both() {
+    let server = Postgres::start();
+    let folder = tempfile::tempdir().expect("a private directory can be made");
+    let script = folder.path().join("two.sql");
+    std::fs::write(&script, "select 1;\nselect repeat('x', 500);\n").expect("it can be written");
+    let script = script.display().to_string();
+    let output = longwire(&[
+        "tunnel",
+        "advise",
+        &server.url(),
+        "-f",
+        &script,
+        "-n",
+        "5",
+        "--json",
+    ]);
+    let records = records(&output);
+    let advice = records
+        .iter()
+        .find(|record| record["type"] == "advice")
+        .expect("advice");
+    let figures = ["operations", "exchanges", "turns"].map(|key| advice[key].as_u64());
+    assert_eq!(figures, [Some(5), Some(10), Some(10)], "{advice}");
+}
+
+#[test]
 fn the_view_fits_a_screen_and_the_page_has_its_map() {
     let folder = tempfile::tempdir().expect("a private directory can be made");
     let page = folder.path().join("page.html").display().to_string();

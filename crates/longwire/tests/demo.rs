@@ -38,7 +38,7 @@ fn each_page_waits_once_a_statement_and_three_times_to_get_there_near_and_far() 
     let of_type = |name: &'static str| records.iter().filter(move |record| record["type"] == name);
     let turns = |name: &str| -> Vec<u64> {
         of_type("operation")
-            .filter(|operation| operation["name"] == name)
+            .filter(|operation| operation["operation_name"] == name)
             .map(|operation| operation["turns"].as_u64().expect("a number"))
             .collect()
     };

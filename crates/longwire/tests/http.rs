@@ -101,7 +101,7 @@ fn a_page_is_one_operation_with_the_database_work_it_caused() {
     let pages: Vec<&Value> = read.iter().filter(|record| record["kind"] == "http").collect();
     assert_eq!(pages.len(), PAGES);
     for page in &pages {
-        let name = page["name"].as_str().expect("a text");
+        let name = page["operation_name"].as_str().expect("a text");
         assert!(
             name == "GET /category/?" || name == "GET /category/??session=?",
             "{name}"

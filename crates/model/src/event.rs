@@ -44,7 +44,8 @@ pub enum ConnectionEvent<'a> {
         rtt: Duration,
     },
     /// A round trip of one side that was not measured on this connection but follows from something else. It holds until a
-    /// measured one, or the next of these, is shorter.
+    /// measured one, or the next of these, is shorter. [`RttSource::FastestReply`] is told of both sides; only of the server's
+    /// it says anything: a server answers at once when it can, a client may think for any time.
     AssumedRoundTrip {
         /// Since when it is known.
         at: Timestamp,

@@ -48,7 +48,7 @@ pub use outcome::{
     OperationGroup, Order, OrderKind, Prediction, StatementOutcome, Summary, Warning,
 };
 pub use program::{ProgramBest, ProgramRun, ProgramTuned};
-pub use quantity::{BitRate, ByteCount, ParseQuantityError, Share, format_duration, parse_duration};
+pub use quantity::{BitRate, ByteCount, ParseQuantityError, Share, counted, format_duration, parse_duration};
 pub use row_train::RowTrain;
 pub use sample::{Leg, Sample, SampleTotals};
 pub use split::{Interval, RoundTripSource, SplitBase, SplitOutcome, SplitPrediction};

@@ -197,6 +197,14 @@ pub fn parse_duration(text: &str) -> Result<Duration, ParseQuantityError> {
         .ok_or_else(error)
 }
 
+/// A number with its noun: `1 turn`, `27 turns`.
+pub fn counted(count: u64, singular: &str, plural: &str) -> String {
+    match count {
+        1 => format!("1 {singular}"),
+        _ => format!("{count} {plural}"),
+    }
+}
+
 /// A duration with three significant digits and the unit that suits it: `5.16 us`, `12.3 ms`, `1.09 s`.
 pub fn format_duration(span: Duration) -> String {
     let nanoseconds = span.as_nanos() as f64;

@@ -16,6 +16,7 @@ use link::LinkDescription;
 use model::{
     Attribution, BoundBy, DistributionBuilder, Operation, OperationStep, Order, OrderKind, Prediction,
 };
+use std::cmp::Reverse;
 use std::collections::HashMap;
 use std::sync::Arc;
 use std::time::Duration;
@@ -226,8 +227,8 @@ impl Predictor {
         }
     }
 
-    /// The predictions: by name in the order in which their first operations ended, then by target in the order given. Parts of
-    /// operations whose end never came are left out.
+    /// The predictions: by name, the one whose operations take longest in all first (over all targets; of equal ones the one
+    /// that ended first), then by target in the order given. Parts of operations whose end never came are left out.
     pub fn finish(self) -> Vec<Prediction> {
         self.finish_with_knowledge().0
     }
@@ -236,7 +237,8 @@ impl Predictor {
     pub fn finish_with_knowledge(mut self) -> (Vec<Prediction>, Concurrency) {
         self.replay_waiting();
         self.let_them_meet();
-        self.names.sort_by_key(|named| named.first_ended);
+        self.names
+            .sort_by_key(|named| (Reverse(named.cost()), named.first_ended));
         let mut predictions = Vec::with_capacity(self.names.len() * self.targets.len());
         for mut named in std::mem::take(&mut self.names) {
             let order = self.concurrency.order(&named.name);
@@ -409,6 +411,15 @@ impl Named {
             prediction.high = prediction.high.mul_f64(share(in_sequence).max(1.0));
         }
         Some(prediction)
+    }
+
+    /// Nanoseconds that all its operations would take, over all targets.
+    fn cost(&self) -> u128 {
+        let of_target = |sum: &Sum| {
+            let replays = u128::from(sum.durations.count() + sum.idle).max(1);
+            sum.attribution.total().as_nanos() * u128::from(self.operations) / replays
+        };
+        self.sums.iter().map(of_target).sum()
     }
 
     /// What a client does between two operations: the median of what was measured, if that is the time of a program

@@ -33,7 +33,7 @@ fn later(before: &Operation, pause: Duration, operation: &Operation) -> Operatio
 }
 
 #[test]
-fn names_keep_their_order_and_targets_theirs() {
+fn names_come_by_their_cost_and_targets_in_their_order() {
     let mut predictor = predictor(&["rtt=10ms", "rtt=40ms rate=10mbit"]);
     for name in ["b", "a", "b"] {
         predictor.add(&named(name, &[Made::query(10, 10), Made::query(10, 10)]));
@@ -158,7 +158,7 @@ fn parts_of_a_long_operation_are_one() {
         .iter()
         .map(|one| (one.operation_name.as_ref(), one.operations, one.duration))
         .collect();
-    assert_eq!(shown, [("short", 1, 33 * MS), ("long", 1, 66 * MS)]);
+    assert_eq!(shown, [("long", 1, 66 * MS), ("short", 1, 33 * MS)]);
 }
 
 #[test]
@@ -224,4 +224,20 @@ fn messages_that_nobody_answers_do_not_pull_a_median_to_nothing_beside_turns() {
     let prediction = &predictor.finish()[0];
     assert_eq!((prediction.duration, prediction.turns), (10 * MS, 1.0));
     assert_eq!(prediction.operations, 4);
+}
+
+#[test]
+fn the_name_that_costs_most_comes_first_however_late_it_was_seen() {
+    let small = named("small", &[Made::query(10, 10)]);
+    let dear = named("dear", &[Made::query(10, 10); 30]);
+    let mut predictor = predictor(&["rtt=1ms", "rtt=10ms"]);
+    for operation in [&small, &small, &dear] {
+        predictor.add(operation);
+    }
+    let names: Vec<_> = predictor
+        .finish()
+        .iter()
+        .map(|prediction| prediction.operation_name.to_string())
+        .collect();
+    assert_eq!(names, ["dear", "dear", "small", "small"]);
 }

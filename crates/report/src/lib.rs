@@ -20,4 +20,4 @@ pub use recording::{RecordingWriter, is_recording};
 pub use records::reader::{Record, RecordReader};
 pub use records::writer::JsonWriter;
 pub use text::ReadOutcome;
-pub use text::style::{Colour, Style};
+pub use text::style::{Colour, Extent, Style};

@@ -9,7 +9,7 @@ use report::text::{
     load_progress_line, load_view, prediction_view, progress_line, read_view, rows_view, summary_line,
     via_view,
 };
-use report::{Colour, ReadOutcome, Style};
+use report::{Colour, Extent, ReadOutcome, Style};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
@@ -102,7 +102,11 @@ fn views() -> Vec<(&'static str, String)> {
 }
 
 fn style(width: usize, colour: Colour) -> Style {
-    Style { width, colour }
+    Style {
+        width,
+        colour,
+        extent: Extent::First,
+    }
 }
 
 fn file(name: &str) -> PathBuf {
@@ -156,10 +160,31 @@ fn one_screen_whatever_was_seen() {
     }
     let shown = read_view(&outcome, &style(80, Colour::Plain));
     assert!(
-        shown.lines().count() <= 46 + 2 + 5 * 4 + 1,
+        shown.lines().count() <= 48 + 2 + 5 * 4 + 1,
         "{} lines:\n{shown}",
         shown.lines().count()
     );
+}
+
+#[test]
+fn all_that_was_predicted_is_in_the_table_that_shows_all() {
+    let predictions: Vec<_> = (0..40)
+        .map(|count| samples::prediction(&format!("operation {count}"), 10, 2.0, None))
+        .collect();
+    let usual = prediction_view(&predictions, &style(80, Colour::Plain));
+    assert!(
+        usual.contains("and 34 more operation names: --all lists all"),
+        "{usual}"
+    );
+    let all = Style {
+        extent: Extent::All,
+        ..style(80, Colour::Plain)
+    };
+    let shown = prediction_view(&predictions, &all);
+    for count in 0..40 {
+        assert!(shown.contains(&format!("operation {count} ")), "{shown}");
+    }
+    assert!(shown.contains("p99") && !shown.contains("--json"), "{shown}");
 }
 
 #[test]

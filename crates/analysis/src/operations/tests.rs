@@ -343,6 +343,29 @@ fn a_longer_pause_ends_a_burst() {
 }
 
 #[test]
+fn messages_after_the_last_reply_are_no_operation_of_no_duration() {
+    let mut terminate = exchange(1, Phase::Close, 900, 0, 0);
+    (terminate.turns, terminate.reply_bytes, terminate.executions) = (0, 0, 0);
+    (terminate.first.reply_started, terminate.first.reply_ended) = (None, None);
+    terminate.first.turn = false;
+    let mut run = Run::new(Rule::Auto);
+    run.opened(0, host(1, 40_000), host(2, 80));
+    run.opened(1, host(2, 50_000), host(3, 5432));
+    run.fact(Fact::Started {
+        connection: ConnectionId(0),
+        at: at(0),
+    });
+    run.exchange(exchange(1, Phase::Work, 100, 50, 0), Protocol::Postgres);
+    run.exchange(exchange(0, Phase::Work, 0, 500, 0), Protocol::Http);
+    run.exchange(terminate, Protocol::Postgres);
+    run.closed(1);
+    run.closed(0);
+    let (operations, alone) = run.finish();
+    let names: Vec<&str> = operations.iter().map(|operation| &*operation.name).collect();
+    assert_eq!((names.as_slice(), alone), (&["select ?"][..], 1));
+}
+
+#[test]
 fn a_very_long_operation_comes_in_parts_that_sum_to_it() {
     let mut run = Run::new(Rule::Connection);
     run.opened(0, host(1, 40_000), host(2, 5432));

@@ -67,6 +67,7 @@ fn watched(bench: &mut JdbcBench<'_>, way: &Way, value: Option<u64>) -> (TrialOu
         watch: Some(Watch {
             clock: Clock::anchored_now(),
             factory: &turns,
+            began: None,
         }),
     };
     let outcome = bench.run(&trial).unwrap();

@@ -87,6 +87,7 @@ fn watch(load: &dyn Workload, plan: &Plan) -> (LoadOutcome, Vec<Seen>) {
     let watch = Watch {
         clock: Clock::anchored_now(),
         factory: &factory,
+        began: None,
     };
     let outcome = load::run(load, plan, &Control::default(), Some(&watch)).unwrap();
     let seen = std::mem::take(&mut *factory.0.lock().unwrap());

@@ -10,8 +10,9 @@ use analysis::operations::{Grouped, Operations};
 use anyhow::{Context, Result};
 use model::{
     Advice, AtLevel, BitRate, BreakEven, Exchange, LevelAdvice, Operation, OperationStep, Phase, Price,
-    Share, Warning,
+    Share, Timestamp, Warning,
 };
+use std::cmp::Reverse;
 use std::time::Duration;
 use tunnel::Codec;
 
@@ -133,6 +134,77 @@ pub fn advise(traffic: Traffic, asked: &Asked) -> Result<(Advice, Vec<Warning>)>
     Ok((advice, warnings))
 }
 
+/// Facts to operations. Of traffic that longwire made an operation is one run of its script, of however many transactions, as
+/// nothing on the wire shows.
+struct Runs {
+    operations: Operations,
+    rule: Rule,
+    /// When runs begin, the next one last; empty where nothing tells.
+    begins: Vec<Timestamp>,
+    /// Whether the beginnings of runs are known: then logging in and leaving are of none.
+    by_run: bool,
+    /// Whether a run has begun.
+    in_run: bool,
+    /// The connections that are open.
+    opened: Vec<Fact>,
+}
+
+impl Runs {
+    fn new(traffic: &Traffic, asked: &Asked, usual: Rule) -> Self {
+        let by_run = asked.rule.is_none() && !traffic.has_http() && !traffic.begins.is_empty();
+        let rule = if by_run {
+            Rule::Whole
+        } else {
+            asked.rule.unwrap_or(usual)
+        };
+        let mut begins = if by_run {
+            traffic.begins.clone()
+        } else {
+            Vec::new()
+        };
+        begins.sort_unstable_by_key(|at| Reverse(*at));
+        Self {
+            operations: Operations::new(rule),
+            rule,
+            by_run,
+            in_run: !by_run,
+            begins,
+            opened: Vec::new(),
+        }
+    }
+
+    fn fact(&mut self, fact: Fact, out: &mut dyn FnMut(Grouped)) {
+        match &fact {
+            Fact::Exchange { exchange, .. } => {
+                self.begin(exchange.at, out);
+                if !self.in_run || (self.by_run && exchange.phase == Phase::Close) {
+                    return;
+                }
+            }
+            Fact::Opened { .. } => self.opened.push(fact.clone()),
+            _ => {}
+        }
+        self.operations.fact(fact, out);
+    }
+
+    /// Ends the run before when another one has begun by `at`.
+    fn begin(&mut self, at: Timestamp, out: &mut dyn FnMut(Grouped)) {
+        let mut begun = false;
+        while self.begins.last().is_some_and(|next| *next <= at) {
+            self.begins.pop();
+            begun = true;
+            self.in_run = true;
+        }
+        if begun {
+            let mut next = Operations::new(self.rule);
+            self.opened
+                .iter()
+                .for_each(|opened| next.fact(opened.clone(), out));
+            std::mem::replace(&mut self.operations, next).finish(out);
+        }
+    }
+}
+
 /// What was seen, by operation.
 struct Seen {
     source: String,
@@ -167,7 +239,7 @@ impl Seen {
             recording: traffic.squeezed.is_none(),
             known: Vec::new(),
         };
-        let mut operations = Operations::new(asked.rule.unwrap_or(usual));
+        let mut runs = Runs::new(&traffic, asked, usual);
         for fact in traffic.facts {
             match &fact {
                 Fact::Opened {
@@ -181,9 +253,9 @@ impl Seen {
                 }
                 Fact::Closed(_) | Fact::Started { .. } | Fact::Begun { .. } | Fact::Exchange { .. } => {}
             }
-            operations.fact(fact, &mut |grouped| seen.take(grouped));
+            runs.fact(fact, &mut |grouped| seen.take(grouped));
         }
-        operations.finish(&mut |grouped| seen.take(grouped));
+        runs.operations.finish(&mut |grouped| seen.take(grouped));
         seen
     }
 

@@ -8,9 +8,10 @@ use analysis::fact::Fact;
 use anyhow::{Context, Result, anyhow};
 use live::Clock;
 use live::load::{self, Control, LoadOutcome, Plan, Watch, Workload};
-use model::{ByteCount, Protocol, Warning};
+use model::{ByteCount, Protocol, Timestamp, Warning, counted};
 use std::path::PathBuf;
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
 use tunnel::Level;
 
@@ -25,6 +26,8 @@ pub struct Traffic {
     pub warnings: Vec<Warning>,
     /// Whether longwire made it: its pace then says nothing.
     pub made: bool,
+    /// When its operations began, where longwire made it.
+    pub begins: Vec<Timestamp>,
 }
 
 impl Traffic {
@@ -60,6 +63,7 @@ pub fn files(files: &[PathBuf], levels: Vec<Level>, moved: Vec<Choice>) -> Resul
         squeezed: input.squeezed,
         warnings,
         made: false,
+        begins: Vec::new(),
     })
 }
 
@@ -77,7 +81,14 @@ pub fn load(
     let outboxes = Outboxes::new(false).with_payload();
     let mut squeezer = Squeezer::new(squeezing(levels, moved));
     let mut facts = Vec::new();
-    let outcome = run(workload, plan, &outboxes, stop, &mut || {
+    let begins = Mutex::new(Vec::new());
+    let began = |at| begins.lock().unwrap_or_else(PoisonError::into_inner).push(at);
+    let watch = Watch {
+        clock: Clock::anchored_now(),
+        factory: &outboxes,
+        began: Some(&began),
+    };
+    let outcome = run(workload, plan, &watch, stop, &mut || {
         squeezer.take(outboxes.drain_all(), &mut |fact| facts.push(fact))
     })?;
     if let (None, [error, ..]) = (&outcome.measured, outcome.errors.as_slice()) {
@@ -87,32 +98,32 @@ pub fn load(
     let mut warnings = missed(&squeezed);
     let failed: u64 = outcome.errors.iter().map(|error| error.count).sum();
     warnings.extend((failed > 0).then(|| Warning {
-        text: format!("{failed} operations failed; they are among those looked at"),
+        text: format!(
+            "{} failed, among those looked at",
+            counted(failed, "operation", "operations")
+        ),
     }));
     Ok(Traffic {
         facts,
         squeezed: Some(squeezed),
         warnings,
         made: true,
+        begins: begins.into_inner().unwrap_or_else(PoisonError::into_inner),
     })
 }
 
 fn run(
     workload: &dyn Workload,
     plan: &Plan,
-    outboxes: &Outboxes,
+    watch: &Watch<'_>,
     stop: &AtomicBool,
     collect: &mut dyn FnMut() -> Result<()>,
 ) -> Result<LoadOutcome> {
     let control = Control::default();
-    let watch = Watch {
-        clock: Clock::anchored_now(),
-        factory: outboxes,
-    };
     let outcome = std::thread::scope(|scope| {
         let running = std::thread::Builder::new()
             .name("load".to_owned())
-            .spawn_scoped(scope, || load::run(workload, plan, &control, Some(&watch)))
+            .spawn_scoped(scope, || load::run(workload, plan, &control, Some(watch)))
             .context("could not start a thread for the operations")?;
         let mut collected = Ok(());
         while !running.is_finished() {

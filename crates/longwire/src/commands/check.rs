@@ -56,6 +56,9 @@ pub struct Args {
     /// What an operation is: auto, connection, transaction, gap:50ms, marked, http or whole.
     #[arg(long, default_value = "auto", value_name = "RULE")]
     pub operations: Rule,
+    /// All changes since the baseline, and all columns, in lines as long as they need to be.
+    #[arg(long, conflicts_with = "json")]
+    pub all: bool,
     /// Write a JUnit report too: one test case an operation's name.
     #[arg(long, value_name = "FILE")]
     pub junit: Option<PathBuf>,
@@ -201,7 +204,8 @@ fn judged(
 
 fn tell(args: &Args, report: &CheckReport) -> Result<()> {
     if !args.json {
-        output::print(&report::text::check_view(report, &output::style()))?;
+        let style = output::style_of(args.all);
+        output::print(&report::text::check_view(report, &style))?;
         if args.github {
             output::print_commands(&report::text::github_view(report))?;
         }

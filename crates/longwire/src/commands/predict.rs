@@ -78,6 +78,9 @@ pub struct Args {
     /// At which level the link is emulated: packet where namespaces can be had, else stream.
     #[arg(long, requires = "verify", value_name = "LEVEL")]
     pub level: Option<Level>,
+    /// All names and columns, in lines as long as they need to be.
+    #[arg(long, conflicts_with = "json")]
+    pub all: bool,
     /// Write records (JSON Lines) instead of the table.
     #[arg(long)]
     pub json: bool,
@@ -146,7 +149,7 @@ pub fn run(args: &Args) -> Result<Status> {
         }
     })?;
     if !args.json {
-        let style = output::style();
+        let style = output::style_of(args.all);
         let mut text = report::text::prediction_view(&outcome.predictions, &style);
         if wanted.computing != Computing::default() {
             let cores = [wanted.computing.client, wanted.computing.server];

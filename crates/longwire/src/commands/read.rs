@@ -63,7 +63,10 @@ pub fn run(args: &Args) -> Result<Status> {
     if args.reporting.json {
         output::warn(&outcome.warnings);
     } else {
-        output::print(&report::text::read_view(&outcome, &output::style()))?;
+        output::print(&report::text::read_view(
+            &outcome,
+            &output::style_of(args.reporting.all),
+        ))?;
     }
     if let Some(page) = page {
         page.write(&Run {

@@ -68,8 +68,8 @@ pub fn warnings(counters: &Counters) -> Vec<Warning> {
             .as_ref()
             .map_or_else(|| "no reason known".to_owned(), ToString::to_string);
         let text = format!(
-            "{} connections did not reach the server; the last: {reason}",
-            counters.failed
+            "{} did not reach the server; the last: {reason}",
+            model::counted(counters.failed, "connection", "connections")
         );
         warnings.push(Warning { text });
     }

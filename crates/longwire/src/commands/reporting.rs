@@ -19,6 +19,9 @@ pub struct Reporting {
     /// Rate of the link at which findings are priced: with --levels, what compression would save there.
     #[arg(long, value_parser = BitRate::parse, value_name = "RATE")]
     pub rate: Option<BitRate>,
+    /// All rows and columns of all tables, in lines as long as they need to be.
+    #[arg(long, conflicts_with = "json")]
+    pub all: bool,
     /// Write records (JSON Lines) instead of the view.
     #[arg(long)]
     pub json: bool,

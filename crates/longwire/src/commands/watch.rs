@@ -218,7 +218,8 @@ impl Run {
         if args.reporting.json {
             output::warn(&outcome.warnings);
         } else {
-            let printed = output::print(&report::text::read_view(&outcome, &output::style()));
+            let style = output::style_of(args.reporting.all);
+            let printed = output::print(&report::text::read_view(&outcome, &style));
             self.delivery.of("the view on stdout is", printed);
         }
         if let Some(page) = self.page {

@@ -1,7 +1,7 @@
 //! What a run could not see, for the warnings beside its figures.
 
 use analysis::pairing::NO_REPLY;
-use model::{ConnectionOutcome, Exchange, Protocol, RttSource, Warning, format_duration};
+use model::{ConnectionOutcome, Exchange, Protocol, RttSource, Warning, counted, format_duration};
 
 use std::time::Duration;
 
@@ -75,13 +75,7 @@ impl Missing {
     /// One warning for each kind of thing that is missing.
     pub(super) fn warnings(self) -> impl Iterator<Item = Warning> {
         let when = |count: u64, text: String| (count > 0).then_some(Warning { text });
-        let connections = |count: u64| {
-            if count == 1 {
-                "1 connection".to_owned()
-            } else {
-                format!("{count} connections")
-            }
-        };
+        let connections = |count: u64| counted(count, "connection", "connections");
         let encrypted = format!(
             "{} encrypted: turns, bytes and times are counted, statements are not seen; `longwire watch` with \
              sslmode=require in its TARGET encrypts by itself and sees them",
@@ -98,7 +92,8 @@ impl Missing {
             self.unanswered
         );
         let same_hosts = format!(
-            "{} without a round trip of their own: that of other connections between the same hosts is taken",
+            "{} without a round trip of their own: that of other connections between the same hosts is taken, where \
+             the client's side is not known none, as in a capture taken there",
             connections(self.same_hosts)
         );
         let loopback = format!(
@@ -107,7 +102,8 @@ impl Missing {
         );
         let bounded = format!(
             "{} without a round trip of their own: that of the fastest reply between the same hosts is taken ({}), so that \
-             the network's part is the longest and the server's the shortest there can be; begin the capture before a \
+             the network's part is the longest and the server's the shortest there can be, and for the client's side none, as in a \
+             capture taken there; begin the capture before a \
              connection is opened between these hosts",
             connections(self.fastest_reply.connections),
             self.fastest_reply.range()

@@ -37,6 +37,7 @@ pub fn run(
     let watch = Watch {
         clock: Clock::anchored_now(),
         factory: &outboxes,
+        began: None,
     };
     let mut outcome = Place::here().run(workbench, of, Some(watch), limits)?;
     let job = match outcome.span {
@@ -47,8 +48,18 @@ pub fn run(
     if outcome.turns.is_none() && !job.is_empty() {
         outcome.turns = Some(job.iter().map(|part| u64::from(part.turns)).sum());
     }
-    let longer = longer(&job, links);
+    let mut longer = longer(&job, links);
+    for (longer, link) in longer.iter_mut().zip(links) {
+        *longer = (*longer).max(turns_take(outcome.turns, link));
+    }
     Ok(Watched { outcome, longer })
+}
+
+/// The least that so many turns take longer over a link. A window of requests under way shows fewer waits at no distance than it has
+/// at one: replies are back before it is full.
+fn turns_take(turns: Option<u64>, link: &LinkDescription) -> Duration {
+    let turns = u32::try_from(turns.unwrap_or_default()).unwrap_or(u32::MAX);
+    link.rtt.saturating_mul(turns)
 }
 
 /// What began in the job's own time, as one operation: of drivers, whose transactions not every server tells.
@@ -107,4 +118,16 @@ fn longer(job: &[Operation], links: &[LinkDescription]) -> Vec<Duration> {
         return Vec::new();
     };
     there.map(|duration| duration.saturating_sub(here)).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn five_turns_take_five_round_trips_at_least() {
+        let link = LinkDescription::with_rtt(Duration::from_millis(5));
+        assert_eq!(turns_take(Some(5), &link), Duration::from_millis(25));
+        assert_eq!(turns_take(None, &link), Duration::ZERO);
+    }
 }

@@ -29,7 +29,7 @@ pub fn section(findings: &[Finding], out: &mut String) {
     let left_out = findings.len().saturating_sub(SHOWN) as u64;
     let more = match left_out {
         0 => String::new(),
-        _ => format!("And {}; --json lists all. ", counted(left_out, "more finding")),
+        _ => format!("And {}; --all lists all. ", counted(left_out, "more finding")),
     };
     small_print(
         &format!(

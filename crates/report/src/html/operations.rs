@@ -55,7 +55,7 @@ fn groups(groups: &[OperationGroup], out: &mut String) {
     out.push_str("</table>\n");
     if sorted.len() > SHOWN {
         let more = counted((sorted.len() - SHOWN) as u64, "more operation name");
-        small_print(&format!("And {more} with less time; --json lists all."), out);
+        small_print(&format!("And {more} with less time; --all lists all."), out);
     }
 }
 

@@ -310,7 +310,7 @@ fn asked(predictions: &[Prediction], view: Option<&View>, out: &mut String) {
         let more = rows.len() - SHOWN_ASKED;
         small_print(
             &format!(
-                "And {}; --json lists all.",
+                "And {}; --all lists all.",
                 counted(more as u64, "more prediction")
             ),
             out,

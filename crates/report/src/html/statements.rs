@@ -28,7 +28,7 @@ pub fn section(statements: &[StatementOutcome], out: &mut String) {
     let left_out = sorted.len().saturating_sub(SHOWN) as u64;
     let more = if left_out > 0 {
         format!(
-            "And {} with fewer turns; --json lists all. ",
+            "And {} with fewer turns; --all lists all. ",
             counted(left_out, "more statement")
         )
     } else {

@@ -138,7 +138,7 @@ fn changes(all: &[Change], style: &Style, out: &mut String) {
     ]);
     let turns = |turns: Option<u64>| turns.map_or_else(|| DASH.to_owned(), |turns| turns.to_string());
     let span = |span: Option<Duration>| duration_or_dash(span);
-    for change in changed.iter().take(SHOWN) {
+    for change in changed.iter().take(style.rows(SHOWN)) {
         table.row([
             change.operation_name.to_string(),
             turns(change.turns[0]),
@@ -157,9 +157,9 @@ fn changes(all: &[Change], style: &Style, out: &mut String) {
             let _ = writeln!(out, "  new in {name}: {kind}{}", of.unwrap_or_default());
         }
     }
-    let left_out = changed.len().saturating_sub(SHOWN);
+    let left_out = changed.len().saturating_sub(style.rows(SHOWN));
     if left_out > 0 {
-        let more = format!("and {left_out} more: --json lists all");
+        let more = format!("and {left_out} more: --all lists all");
         let _ = writeln!(out, "  {}", style.paint(Ink::Faint, &more));
     }
 }

@@ -68,7 +68,7 @@ pub fn explain_view(explained: &ExplainOutcome, style: &Style) -> String {
     let mut table = Table::new([
         "exchange", "begins", "takes", "turns", "request", "reply", "moved",
     ]);
-    for step in explained.steps.iter().take(SHOWN_STEPS) {
+    for step in explained.steps.iter().take(style.rows(SHOWN_STEPS)) {
         table.row([
             step.name.clone(),
             format_duration(step.started),
@@ -83,11 +83,15 @@ pub fn explain_view(explained: &ExplainOutcome, style: &Style) -> String {
     if let Some(more) = explained
         .steps
         .len()
-        .checked_sub(SHOWN_STEPS)
+        .checked_sub(style.rows(SHOWN_STEPS))
         .filter(|more| *more > 0)
     {
         let more = counted(more as u64, "more exchange");
-        let _ = writeln!(out, "  {}", style.paint(Ink::Faint, &format!("and {more}")));
+        let _ = writeln!(
+            out,
+            "  {}",
+            style.paint(Ink::Faint, &format!("and {more}: --all lists all"))
+        );
     }
     out
 }

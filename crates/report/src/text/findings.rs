@@ -16,7 +16,7 @@ pub fn findings_section(findings: &[Finding], style: &Style, out: &mut String) {
     }
     headings.extend(["turns saved".to_owned(), "seen".to_owned()]);
     let mut table = Table::new(headings);
-    for finding in findings.iter().take(SHOWN) {
+    for finding in findings.iter().take(style.rows(SHOWN)) {
         table.row(cells(finding));
     }
     let mut rendered = String::new();
@@ -28,9 +28,9 @@ pub fn findings_section(findings: &[Finding], style: &Style, out: &mut String) {
         let _ = writeln!(out, "{line}");
         remedy(finding, style, out);
     }
-    let left_out = findings.len().saturating_sub(SHOWN);
+    let left_out = findings.len().saturating_sub(style.rows(SHOWN));
     if left_out > 0 {
-        let more = format!("and {left_out} more: --json lists all");
+        let more = format!("and {left_out} more: --all lists all");
         let _ = writeln!(out, "  {}", style.paint(Ink::Faint, &more));
     }
 }

@@ -26,25 +26,26 @@ pub fn prediction_view(predictions: &[Prediction], style: &Style) -> String {
     };
     let mut table = Table::new(headings(optional));
     let names = names(predictions);
-    for prediction in of_names(predictions, shown(&names)) {
+    let shown = &names[..names.len().min(style.rows(SHOWN_NAMES))];
+    for prediction in of_names(predictions, shown) {
         table.row(cells(prediction, optional));
     }
     let mut out = style.paint(Ink::Heading, &heading(first, optional));
     out.push('\n');
     table.render(style, &mut out);
-    let left_out = names.len() - shown(&names).len();
+    let left_out = names.len() - shown.len();
     if left_out > 0 {
         let more = counted(left_out as u64, "more operation name");
         let _ = writeln!(
             out,
             "  {}",
-            style.paint(Ink::Faint, &format!("and {more}: --json lists all"))
+            style.paint(Ink::Faint, &format!("and {more}: --all lists all"))
         );
     }
     if table.has_dash(style) {
         let _ = writeln!(out, "  {}", style.paint(Ink::Faint, WITHHELD));
     }
-    let _ = write!(out, "\n{}{}", order_lines(predictions), cost_line(predictions));
+    let _ = write!(out, "\n{}{}", order_lines(predictions, shown), cost_line(predictions));
     out.push_str(&workers_line(predictions));
     out
 }
@@ -73,7 +74,7 @@ pub fn cores_line(cores: [Option<u32>; 2]) -> String {
 }
 
 /// One row an operation name, one column a link: what it would take there. Also tells how many names there are.
-pub(super) fn price_table(predictions: &[Prediction]) -> (Table, usize) {
+pub(super) fn price_table(predictions: &[Prediction], style: &Style) -> (Table, usize) {
     let mut links: Vec<(Duration, Rates)> = Vec::new();
     for prediction in predictions {
         let link = (prediction.rtt, prediction.rate);
@@ -86,7 +87,7 @@ pub(super) fn price_table(predictions: &[Prediction]) -> (Table, usize) {
     headings.extend(["turns", "bound by"].map(str::to_owned));
     let mut table = Table::new(headings);
     let names = names(predictions);
-    for name in names.iter().take(SHOWN_PRICES) {
+    for name in names.iter().take(style.rows(SHOWN_PRICES)) {
         let of_name = || {
             predictions
                 .iter()
@@ -218,9 +219,9 @@ fn why_so_much(prediction: &Prediction) -> String {
 }
 
 /// What is known of the order of exchanges on several connections: a line for each name of which there is something to say.
-fn order_lines(predictions: &[Prediction]) -> String {
+fn order_lines(predictions: &[Prediction], names: &[Arc<str>]) -> String {
     let mut out = String::new();
-    for name in shown(&names(predictions)) {
+    for name in names {
         let first = of_names(predictions, std::slice::from_ref(name)).next();
         let Some((prediction, order)) = first.and_then(|first| Some((first, first.order?))) else {
             continue;
@@ -252,10 +253,6 @@ fn names(predictions: &[Prediction]) -> Vec<Arc<str>> {
         }
     }
     names
-}
-
-fn shown(names: &[Arc<str>]) -> &[Arc<str>] {
-    &names[..names.len().min(SHOWN_NAMES)]
 }
 
 fn of_names<'a>(

@@ -15,7 +15,7 @@ use std::fmt::Write;
 use std::time::Duration;
 
 /// What was seen, where the time went, which operations, statements and connections it went to, what it would be
-/// elsewhere, what is wasted, what is missing; the last line sums it up. About 30 lines, at most 46 and those of five findings. Tables keep
+/// elsewhere, what is wasted, what is missing; the last line sums it up. About 30 lines, at most 48 and those of five findings. Tables keep
 /// within the style's width; warnings are never cut.
 pub fn read_view(outcome: &ReadOutcome, style: &Style) -> String {
     let summary = &outcome.summary;
@@ -26,8 +26,8 @@ pub fn read_view(outcome: &ReadOutcome, style: &Style) -> String {
     }
     let mut out = seen_lines(&outcome.conditions, summary, style);
     time_section(summary, style, &mut out);
-    let operations = operations_table(&outcome.operations);
-    let statements = statements_table(&outcome.statements);
+    let operations = operations_table(&outcome.operations, style);
+    let statements = statements_table(&outcome.statements, style);
     section(&operations, outcome.operations.len(), style, &mut out);
     section(&statements, outcome.statements.len(), style, &mut out);
     if operations.has_dash(style) || statements.has_dash(style) {
@@ -35,12 +35,12 @@ pub fn read_view(outcome: &ReadOutcome, style: &Style) -> String {
     }
     let seen = usize::try_from(summary.connections).unwrap_or(usize::MAX);
     section(
-        &connections_table(&outcome.connections),
+        &connections_table(&outcome.connections, style),
         seen.max(outcome.connections.len()),
         style,
         &mut out,
     );
-    let (prices, names) = price_table(&outcome.predictions);
+    let (prices, names) = price_table(&outcome.predictions, style);
     section(&prices, names, style, &mut out);
     findings_section(&outcome.findings, style, &mut out);
     warnings_section(&outcome.warnings, style, &mut out);
@@ -143,10 +143,10 @@ fn time_section(summary: &Summary, style: &Style, out: &mut String) {
     );
 }
 
-fn operations_table(groups: &[OperationGroup]) -> Table {
+fn operations_table(groups: &[OperationGroup], style: &Style) -> Table {
     let mut groups: Vec<&OperationGroup> = groups.iter().collect();
     groups.sort_by_key(|group| Reverse(group.attribution.total()));
-    groups.truncate(SHOWN_ROWS);
+    groups.truncate(style.rows(SHOWN_ROWS));
     let with_unknown = groups.iter().any(|group| !group.attribution.unknown.is_zero());
     let mut headings = vec!["operations by time", "count", "turns", "p50", "p99"];
     headings.extend(["network", "server", "client"]);
@@ -173,10 +173,10 @@ fn operations_table(groups: &[OperationGroup]) -> Table {
     table
 }
 
-fn statements_table(statements: &[StatementOutcome]) -> Table {
+fn statements_table(statements: &[StatementOutcome], style: &Style) -> Table {
     let mut statements: Vec<&StatementOutcome> = statements.iter().collect();
     statements.sort_by_key(|statement| Reverse((statement.turns, statement.total)));
-    statements.truncate(SHOWN_ROWS);
+    statements.truncate(style.rows(SHOWN_ROWS));
     let with_errors = statements.iter().any(|statement| statement.errors > 0);
     let with_fetches = statements.iter().any(|statement| statement.fetches > 0);
     let mut headings = vec!["statements by turns", "turns", "calls"];
@@ -218,7 +218,7 @@ fn fetches(statement: &StatementOutcome) -> String {
     }
 }
 
-fn connections_table(connections: &[ConnectionOutcome]) -> Table {
+fn connections_table(connections: &[ConnectionOutcome], style: &Style) -> Table {
     let mut connections: Vec<&ConnectionOutcome> = connections.iter().collect();
     connections.sort_by_key(|connection| (Reverse(connection.turns), connection.id));
     let mut table = Table::new([
@@ -231,7 +231,7 @@ fn connections_table(connections: &[ConnectionOutcome]) -> Table {
         "packets",
         "retransmitted",
     ]);
-    for connection in connections.into_iter().take(SHOWN_CONNECTIONS) {
+    for connection in connections.into_iter().take(style.rows(SHOWN_CONNECTIONS)) {
         let totals = &connection.totals;
         let payload = totals
             .payload_bytes
@@ -275,7 +275,7 @@ fn section(table: &Table, all: usize, style: &Style, out: &mut String) {
     table.render(style, out);
     let left_out = all.saturating_sub(table.len());
     if left_out > 0 {
-        let more = format!("and {left_out} more: --json lists all");
+        let more = format!("and {left_out} more: --all lists all");
         let _ = writeln!(out, "  {}", style.paint(Ink::Faint, &more));
     }
 }
@@ -284,7 +284,7 @@ fn warnings_section(warnings: &[Warning], style: &Style, out: &mut String) {
     if !warnings.is_empty() {
         out.push('\n');
     }
-    for warning in warnings.iter().take(SHOWN_WARNINGS) {
+    for warning in warnings.iter().take(style.rows(SHOWN_WARNINGS)) {
         let _ = writeln!(
             out,
             "{} {}",
@@ -292,11 +292,11 @@ fn warnings_section(warnings: &[Warning], style: &Style, out: &mut String) {
             printable(&warning.text)
         );
     }
-    let left_out = warnings.len().saturating_sub(SHOWN_WARNINGS);
+    let left_out = warnings.len().saturating_sub(style.rows(SHOWN_WARNINGS));
     if left_out > 0 {
         let _ = writeln!(
             out,
-            "and {}: --json lists all",
+            "and {}: --all lists all",
             counted(left_out as u64, "more warning")
         );
     }
@@ -336,4 +336,4 @@ const LONGEST_BAR: usize = 60;
 const LEAST_PLACE: usize = 24;
 const SHOWN_ROWS: usize = 5;
 const SHOWN_CONNECTIONS: usize = 3;
-const SHOWN_WARNINGS: usize = 2;
+const SHOWN_WARNINGS: usize = 4;

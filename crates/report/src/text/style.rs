@@ -7,6 +7,17 @@ pub struct Style {
     pub width: usize,
     /// Whether to colour.
     pub colour: Colour,
+    /// How much of the tables.
+    pub extent: Extent,
+}
+
+/// How much of its tables a view shows.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Extent {
+    /// The first rows of each, and the columns that fit into the width: one screen.
+    First,
+    /// All rows and all columns, in lines as long as they need to be.
+    All,
 }
 
 /// Whether a view is coloured. Colour repeats what the text says and never says more.
@@ -35,6 +46,22 @@ impl Style {
         self.width.max(LEAST_WIDTH)
     }
 
+    /// Columns that tables may use.
+    pub(super) fn table_columns(&self) -> usize {
+        match self.extent {
+            Extent::First => self.columns(),
+            Extent::All => ENDLESS,
+        }
+    }
+
+    /// How many rows to show where one screen has room for `usual`.
+    pub(super) fn rows(&self, usual: usize) -> usize {
+        match self.extent {
+            Extent::First => usual,
+            Extent::All => usize::MAX,
+        }
+    }
+
     /// `text` in the colour of `ink`.
     pub(super) fn paint(&self, ink: Ink, text: &str) -> String {
         let code = match (self.colour, ink) {
@@ -56,8 +83,11 @@ impl Default for Style {
         Self {
             width: 100,
             colour: Colour::Plain,
+            extent: Extent::First,
         }
     }
 }
 
 const LEAST_WIDTH: usize = 40;
+/// Columns that no row needs.
+const ENDLESS: usize = 1 << 20;

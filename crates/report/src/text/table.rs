@@ -31,7 +31,7 @@ impl Table {
 
     /// Whether any cell that fits into the width is withheld.
     pub(super) fn has_dash(&self, style: &Style) -> bool {
-        let shown = self.widths(style.columns() - INDENT.len()).len();
+        let shown = self.widths(style.table_columns() - INDENT.len()).len();
         self.rows
             .iter()
             .flat_map(|row| row.iter().take(shown))
@@ -40,7 +40,7 @@ impl Table {
 
     /// Writes heading and rows, each line indented by two columns.
     pub(super) fn render(&self, style: &Style, out: &mut String) {
-        let widths = self.widths(style.columns() - INDENT.len());
+        let widths = self.widths(style.table_columns() - INDENT.len());
         let heading = line(&self.headings, &widths);
         out.push_str(&style.paint(Ink::Heading, &heading));
         out.push('\n');
@@ -107,7 +107,7 @@ const LEAST_TEXT_PERCENT: usize = 35;
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::text::style::Colour;
+    use crate::text::style::{Colour, Extent};
 
     fn rendered(width: usize) -> String {
         let mut table = Table::new(["statement", "turns", "rows"]);
@@ -118,8 +118,12 @@ mod tests {
         ]);
         table.row(["commit", "1", "-"]);
         let mut out = String::new();
-        let colour = Colour::Plain;
-        table.render(&Style { width, colour }, &mut out);
+        let style = Style {
+            width,
+            colour: Colour::Plain,
+            extent: Extent::First,
+        };
+        table.render(&style, &mut out);
         out
     }
 

@@ -203,7 +203,7 @@ const MOST_BAR: usize = 60;
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::text::style::Colour;
+    use crate::text::style::{Colour, Extent};
 
     fn leg(name: &str, phase: Phase, millis: u64, turns: u64, remedy: Option<&str>) -> Leg {
         Leg {
@@ -241,6 +241,7 @@ mod tests {
         let style = Style {
             width: 80,
             colour: Colour::Plain,
+            extent: Extent::First,
         };
         assert_eq!(
             waterfall("postgres://app@db1:5432/shop", &legs(), &style),
@@ -271,6 +272,7 @@ A pool that keeps connections open pays these 6 turns once.
             let style = Style {
                 width,
                 colour: Colour::Plain,
+                extent: Extent::First,
             };
             let long = "x".repeat(200);
             let mut legs = legs();

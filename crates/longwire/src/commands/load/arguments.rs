@@ -2,6 +2,7 @@
 
 use crate::commands::driver::DriverArgs;
 use crate::commands::scripts::Mode;
+use crate::commands::seconds;
 use anyhow::{Context, Result, bail};
 use clap::{Args as ClapArgs, ValueEnum};
 use live::load::{Plan, Rate};
@@ -74,7 +75,7 @@ pub struct Args {
     #[arg(short, long = "jobs", value_name = "THREADS", value_parser = clap::value_parser!(u32).range(1..=1024))]
     pub jobs: Option<u32>,
     /// How long to run: seconds, or with a unit: 500ms, 2m. 10 seconds when neither this nor a number is given.
-    #[arg(short = 'T', long = "time", value_name = "TIME", value_parser = time)]
+    #[arg(short = 'T', long = "time", value_name = "TIME", value_parser = seconds::time)]
     pub time: Option<Duration>,
     /// Transactions of each client.
     #[arg(short, long, value_name = "NUMBER", value_parser = clap::value_parser!(u64).range(1..), conflicts_with = "time")]
@@ -95,10 +96,10 @@ pub struct Args {
     #[arg(short = 'R', long, value_name = "PER-SECOND")]
     pub rate: Option<Rate>,
     /// Clients join evenly over this time.
-    #[arg(long, default_value = "0s", value_name = "TIME", value_parser = with_unit)]
+    #[arg(long, default_value = "0s", value_name = "TIME", value_parser = seconds::with_unit)]
     pub ramp: Duration,
     /// An operation that takes longer has failed.
-    #[arg(long, default_value = "60s", value_name = "TIME", value_parser = with_unit)]
+    #[arg(long, default_value = "60s", value_name = "TIME", value_parser = seconds::with_unit)]
     pub timeout: Duration,
     /// What random values are drawn from: the same values as pgbench's with the same seed.
     #[arg(
@@ -257,28 +258,7 @@ fn number(text: &str) -> Option<u64> {
     text.parse().ok()
 }
 
-/// Seconds as pgbench has them, or with a unit.
-fn time(text: &str) -> Result<Duration, String> {
-    let time = match text.parse::<u64>() {
-        Ok(seconds) => Duration::from_secs(seconds),
-        Err(_) => with_unit(text)?,
-    };
-    if time.is_zero() || time > LONGEST {
-        return Err("use a time above 0, up to a year, such as 60 (seconds) or 500ms".to_owned());
-    }
-    Ok(time)
-}
-
-fn with_unit(text: &str) -> Result<Duration, String> {
-    let time = model::parse_duration(text).map_err(|error| error.to_string())?;
-    if time > LONGEST {
-        return Err("a time is at most a year".to_owned());
-    }
-    Ok(time)
-}
-
 /// Where neither a time nor a number is given.
 const USUAL_TIME: Duration = Duration::from_secs(10);
-const LONGEST: Duration = Duration::from_secs(365 * 24 * 3600);
 /// Ports and memory end before.
 const MOST_CLIENTS: u32 = 50_000;

@@ -35,6 +35,7 @@ pub fn run(
     let watch = outboxes.as_deref().map(|factory| load::Watch {
         clock: Clock::anchored_now(),
         factory,
+        began: None,
     });
     let (ended, end) = channel();
     let (outcome, told) = std::thread::scope(|scope| {

@@ -1,6 +1,7 @@
 //! What `split` is asked for.
 
 use crate::commands::scripts::{Mode, builtin, weighted};
+use crate::commands::seconds;
 use crate::password;
 use crate::split::Bench;
 use crate::verify::Level;
@@ -11,7 +12,6 @@ use live::load::script::{Quoting, Scripts};
 use live::load::sql::SqlLoad;
 use live::session::{Session, SessionOptions};
 use live::{Target, echo};
-use model::parse_duration;
 use std::net::IpAddr;
 use std::path::Path;
 use std::sync::atomic::AtomicBool;
@@ -55,9 +55,9 @@ pub struct Args {
     #[arg(short = 'M', long = "protocol", default_value = "simple", value_name = "MODE")]
     pub mode: Mode,
     /// How long a visit to one number of clients lasts; there are more numbers than asked for, and as many visits as rounds.
-    #[arg(short = 'T', long = "time", default_value = "1s", value_parser = parse_duration, value_name = "TIME")]
+    #[arg(short = 'T', long = "time", default_value = "1s", value_parser = seconds::time, value_name = "TIME")]
     pub visit: Duration,
-    /// Rounds, each of which visits everything; figures are their medians.
+    /// Rounds, each of which visits everything; figures are those of the round whose transaction is the median.
     #[arg(long, default_value = "5", value_parser = clap::value_parser!(u32).range(1..=1000), value_name = "COUNT")]
     pub rounds: u32,
     /// Where a longwire listens on the server's host (`longwire echo --listen`): HOST or HOST:PORT.

@@ -183,7 +183,8 @@ impl Measured {
         let errors: u64 = visits().map(|visit| visit.errors).sum();
         if let Some(error) = visits().find_map(|visit| visit.error.as_ref()) {
             texts.push(format!(
-                "{errors} transactions failed and are in no figure; the first: {error}"
+                "{} failed, in no figure; the first: {error}",
+                model::counted(errors, "transaction", "transactions")
             ));
         }
         if distance.source() == RoundTripSource::Kernel {

@@ -106,7 +106,9 @@ pub fn run(args: &Args) -> Result<Status> {
         rates: args.rate.clone(),
         rtt: args.rtt,
         price: args.price_per_gb,
-        rule: args.operations.or(traffic.made.then_some(Rule::Transaction)),
+        rule: args
+            .operations
+            .or((traffic.made && traffic.has_http()).then_some(Rule::Transaction)),
         moved,
     };
     let (advice, warnings) = outcome::advise(traffic, &asked)?;

@@ -44,6 +44,11 @@ impl<K: Kind> Driver<'_, '_, K> {
         slot.waited = false;
         slot.reused = slot.connection.is_some();
         self.request.clear();
+        if let Some(watch) = self.course.ground().watch
+            && let Some(began) = watch.began
+        {
+            began(watch.clock.now());
+        }
         let next = slot.machine.begin(&mut self.request);
         self.advance(index, next);
     }

@@ -2,6 +2,7 @@
 
 use crate::advise::source::{self, Traffic};
 use crate::commands::scripts::{Mode, builtin, weighted};
+use crate::commands::seconds;
 use crate::pipeline::moved::Choice;
 use anyhow::{Context, Result, bail};
 use clap::Args;
@@ -11,7 +12,7 @@ use live::load::sql::SqlLoad;
 use live::load::{Plan, Workload, tables};
 use live::session::{Session, SessionOptions};
 use live::{Scheme, Target};
-use model::{Protocol, parse_duration};
+use model::Protocol;
 use std::sync::atomic::AtomicBool;
 use std::time::Duration;
 use tunnel::Level;
@@ -36,8 +37,8 @@ pub struct Asking {
     /// A server: how statements are sent.
     #[arg(short = 'M', long = "protocol", value_name = "MODE")]
     pub mode: Option<Mode>,
-    /// A server: ends after so long, with unit [default: 5s].
-    #[arg(short = 'T', long = "time", value_parser = parse_duration, value_name = "TIME")]
+    /// A server: ends after so long, such as 5 (seconds) or 500ms [default: 5s].
+    #[arg(short = 'T', long = "time", value_parser = seconds::time, value_name = "TIME")]
     pub time: Option<Duration>,
     /// A server: ends after so many operations, or after the time.
     #[arg(short = 'n', long = "number", value_parser = clap::value_parser!(u64).range(1..), value_name = "COUNT")]
