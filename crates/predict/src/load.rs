@@ -21,6 +21,13 @@ impl Load {
         }
     }
 
+    /// Spans of servers begin later: so much as `by` says of their begin.
+    pub fn put_off_servers(&mut self, by: impl Fn(u64) -> u64) {
+        for (begin, end) in &mut self.spans[1] {
+            *begin = begin.saturating_add(by(*begin)).min(*end);
+        }
+    }
+
     /// The work that was done in the spans of `whose`, if `cores` did it and shared themselves evenly.
     pub fn work(&self, whose: usize, cores: u32) -> Work {
         let mut changes: Vec<(u64, i32)> = Vec::with_capacity(2 * self.spans[whose].len());

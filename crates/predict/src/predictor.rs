@@ -311,11 +311,9 @@ impl Predictor {
         let cores = [self.computing.client, self.computing.server];
         let limit = self.requests.limit(self.workers);
         if let Some(limit) = &limit {
-            self.load = Load::default();
-            for plan in self.names.iter_mut().flat_map(|named| named.kept.plans()) {
-                limit.take_out(plan);
-                self.load.add(plan);
-            }
+            self.load.put_off_servers(|arrived| limit.waited(arrived));
+            let kept = self.names.iter_mut().flat_map(|named| named.kept.plans());
+            kept.for_each(|plan| limit.take_out(plan));
         }
         let work = [0, 1].map(|whose| cores[whose].map(|cores| self.load.work(whose, cores)));
         for named in &mut self.names {

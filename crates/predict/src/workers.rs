@@ -117,19 +117,23 @@ impl Requests {
 }
 
 impl Limit {
+    /// How long the request that came then waited for a worker; zero where none came.
+    pub fn waited(&self, arrived: u64) -> u64 {
+        let place = self.waits.partition_point(|(other, _)| *other < arrived);
+        let found = self.waits.get(place).filter(|(other, _)| *other == arrived);
+        found.map_or(0, |(_, waited)| *waited)
+    }
+
     /// Takes out of the plan the time in which its request waited for a worker.
     pub fn take_out(&self, plan: &mut Plan) {
         let Some((arrived, _)) = first_call(plan) else {
             return;
         };
-        let place = self.waits.partition_point(|(other, _)| *other < arrived);
-        let Some((_, waited)) = self.waits.get(place).filter(|(other, _)| *other == arrived) else {
-            return;
-        };
+        let waited = self.waited(arrived);
         for index in 0..plan.nodes.len() {
             if is_first_call(plan, &plan.nodes[index]) {
                 let before = &mut plan.nodes[index].client_before;
-                *before = before.saturating_sub(*waited);
+                *before = before.saturating_sub(waited);
             }
         }
     }
