@@ -30,7 +30,7 @@ use doubt::Answers;
 use introduction::Introduction;
 use model::{
     ConnectionId, ConnectionOutcome, Content, Decoding, Direction, Endpoint, Exchange, Fingerprint,
-    Handshake, Message, Phase, Protocol, Role, RttSource, Side, Step, Timestamp, Totals,
+    Handshake, InStead, Message, Phase, Protocol, Role, RttSource, Side, Step, Timestamp, Totals,
 };
 pub use owed::{MAXIMUM_OWED, MAXIMUM_OWED_IN_ALL, OwedInAll};
 use std::collections::VecDeque;
@@ -156,6 +156,30 @@ impl Pairing {
         let exchange = building::exchange(self.connection, Phase::Connect, self.opened, step);
         self.previous_reply_ended = handshake.ack;
         self.emit(exchange, Protocol::Unknown, out);
+    }
+
+    /// The observation point made a round trip to the server in the client's stead.
+    pub fn in_stead(&mut self, trip: InStead, out: &mut Sink<'_>) {
+        self.last_seen = self.last_seen.max(trip.ended);
+        let rtt = self.server_side.current();
+        let [request_bytes, reply_bytes] = trip.payload_bytes;
+        let step = Step {
+            reply_started: Some(trip.came),
+            reply_ended: Some(trip.ended),
+            request_bytes,
+            reply_bytes,
+            turn: true,
+            server: trip
+                .came
+                .since(trip.asked)
+                .saturating_sub(rtt.unwrap_or_default()),
+            client_side_rtt: self.client_side.current(),
+            server_side_rtt: rtt,
+            ..building::empty_step(trip.asked)
+        };
+        let mut exchange = building::exchange(self.connection, Phase::Tls, trip.asked, step);
+        (exchange.request_bytes, exchange.reply_bytes) = (request_bytes, reply_bytes);
+        self.emit(exchange, Protocol::Tls, out);
     }
 
     /// A measured round trip of one side.

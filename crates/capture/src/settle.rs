@@ -146,6 +146,7 @@ impl Held {
                 sides_certain,
             }),
             ConnectionEvent::Handshake(handshake) => Kept::Other(ConnectionEvent::Handshake(handshake)),
+            ConnectionEvent::InStead(trip) => Kept::Other(ConnectionEvent::InStead(trip)),
             ConnectionEvent::RoundTrip { at, side, rtt } => {
                 Kept::Other(ConnectionEvent::RoundTrip { at, side, rtt })
             }

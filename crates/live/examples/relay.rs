@@ -28,6 +28,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
             listen,
             target,
             link: None,
+            tls: live::RelayTls::default(),
         },
         Clock::anchored_now(),
         Arc::new(Quietly),

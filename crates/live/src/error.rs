@@ -1,5 +1,9 @@
 //! What can go wrong in the world, and who is to blame.
 
+mod security;
+
+pub use security::SecurityFault;
+
 use std::fmt;
 use std::net::SocketAddr;
 use std::time::Duration;
@@ -196,6 +200,34 @@ pub enum LiveError {
         /// `host:port` as given.
         server: String,
     },
+    /// The server's certificate is signed by itself, and nobody trusted has said that it may.
+    #[error("the certificate of the server {server} is signed by itself: no authority vouches for it")]
+    SelfSigned {
+        /// `host:port` as given.
+        server: String,
+    },
+    /// The server's certificate is signed by an authority that has signed itself and is not among the trusted ones.
+    #[error(
+        "the certificate of the server {server} is signed by a self-signed root that is not trusted here"
+    )]
+    UntrustedRoot {
+        /// `host:port` as given.
+        server: String,
+    },
+    /// What is said of TLS contradicts itself, or asks for what longwire does not have.
+    #[error("{fault}")]
+    Security {
+        /// What is wrong.
+        fault: SecurityFault,
+    },
+    /// A client went when it was offered a login that is not bound to TLS.
+    #[error(
+        "a client of {server} left when it was offered SCRAM-SHA-256 without channel binding, which ends where TLS ends: at longwire"
+    )]
+    ClientWantsBinding {
+        /// `host:port` as given.
+        server: String,
+    },
     /// The server's certificate is for another name.
     #[error("the certificate of the server {server} is for another name")]
     NameMismatch {
@@ -270,6 +302,7 @@ impl LiveError {
             | Self::TlsUnsupported { .. }
             | Self::TlsThroughLink
             | Self::RootCertificates { .. }
+            | Self::Security { .. }
             | Self::UnixSocket { .. }
             | Self::NoSystemCertificates => Blame::Longwire,
             Self::Refused { .. }
@@ -277,12 +310,29 @@ impl LiveError {
             | Self::ServerWithoutTls { .. }
             | Self::CertificateExpired { .. }
             | Self::UnknownAuthority { .. }
+            | Self::SelfSigned { .. }
+            | Self::UntrustedRoot { .. }
             | Self::NameMismatch { .. }
             | Self::TlsFailed { .. }
             | Self::ServerLeft { .. } => Blame::Server,
             Self::ConnectTimedOut { .. } | Self::ConnectFailed { .. } => Blame::Link,
-            Self::ClientLeft { .. } | Self::Crowded { .. } => Blame::Client,
+            Self::ClientLeft { .. } | Self::ClientWantsBinding { .. } | Self::Crowded { .. } => Blame::Client,
         }
+    }
+
+    /// Whether TLS could not be agreed on with a server that was reached.
+    pub(crate) const fn is_about_tls(&self) -> bool {
+        matches!(
+            self,
+            Self::ServerWithoutTls { .. }
+                | Self::CertificateExpired { .. }
+                | Self::UnknownAuthority { .. }
+                | Self::SelfSigned { .. }
+                | Self::UntrustedRoot { .. }
+                | Self::NameMismatch { .. }
+                | Self::TlsFailed { .. }
+                | Self::ServerLeft { .. }
+        )
     }
 
     /// What to do next, in one line, where there is something.
@@ -308,7 +358,18 @@ impl LiveError {
             Self::ServerWithoutTls { .. } => {
                 "switch TLS on at the server, or say sslmode=disable in the target".to_owned()
             }
-            Self::UnknownAuthority { .. } => {
+            Self::Security { fault } => fault.hint(),
+            Self::SelfSigned { .. } => {
+                "name that certificate itself with sslrootcert=FILE in the target (MySQL: ssl-ca=FILE), or say sslmode=require to trust \
+                 whoever answers"
+                    .to_owned()
+            }
+            Self::ClientWantsBinding { .. } => {
+                "say channel_binding=prefer in the client, or sslmode=disable in longwire's target: the client's own TLS then passes \
+                 through, counted but not decoded"
+                    .to_owned()
+            }
+            Self::UnknownAuthority { .. } | Self::UntrustedRoot { .. } => {
                 "name the authority's certificate with sslrootcert=FILE in the target".to_owned()
             }
             Self::NameMismatch { .. } => {

@@ -39,7 +39,11 @@ pub mod tunnel;
 pub use clock::{Clock, thread_processor_time};
 pub use error::{Blame, LiveError, OsError};
 pub use network::{Forward, HostId, LinkId, Network};
-pub use relay::{Counters, ObserverFactory, Relay, RelayOptions};
-pub use resolve::probe;
+pub use relay::{Counters, ObserverFactory, Relay, RelayOptions, RelayTls};
+pub use resolve::{offers_tls, probe};
 pub use sandbox::{Entered, Sandbox};
-pub use target::{Credentials, Scheme, Secret, Target, TargetError, TlsMode};
+pub use target::credentials::allow_cleartext_passwords;
+pub use target::{
+    ChannelBinding, ClientTls, Credentials, Scheme, Secret, SecurityAsked, Target, TargetError, TlsMode,
+};
+pub use tls::Security;

@@ -13,9 +13,9 @@
 //! therefore at most one read ([`READ_LIMIT`], 256 KiB) each way, and nothing while both sides keep up; the
 //! kernel's socket buffers come on top. Urgent ("out-of-band") bytes stay in the stream, their urgency is lost.
 //!
-//! When the target asks for TLS, longwire speaks it to the server and the client stays plain (`negotiation.rs`): the
-//! one case in which the two sides do not carry the same bytes. A client that asks the server for TLS by itself is
-//! passed through; its bytes are ciphertext to the observer.
+//! When the target insists on TLS, longwire speaks it to the server and the client stays plain (`negotiation.rs`): the
+//! one case in which the two sides do not carry the same bytes. The observer is told of its round trips
+//! ([`model::InStead`]). A client that asks the server for TLS by itself is passed through; its bytes are ciphertext to the observer.
 //!
 //! With a link ([`RelayOptions::link`]) one thread shapes all connections instead: see `shaped.rs`.
 //!
@@ -40,7 +40,8 @@ use crate::clock::Clock;
 use crate::error::{LiveError, OsError};
 use crate::resolve;
 use crate::target::Target;
-use crate::tls;
+use crate::tls::security::is_postgres;
+use crate::tls::{self, Security};
 use acceptor::Acceptor;
 use counters::Tally;
 use link::LinkDescription;
@@ -69,8 +70,21 @@ pub struct RelayOptions {
     pub listen: SocketAddr,
     /// The server behind it. Its host is resolved once, at the start; every address is tried for every client.
     pub target: Target,
-    /// A link that all connections are to share; absent for none. The target must not ask for TLS then.
+    /// A link that all connections are to share; absent for none. The target must not insist on TLS then.
     pub link: Option<LinkDescription>,
+    /// What becomes of TLS.
+    pub tls: RelayTls,
+}
+
+/// Who speaks TLS to the server.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum RelayTls {
+    /// The relay where the target insists on it, and then clients are plain: their own request for it is declined. Otherwise the clients,
+    /// as they like.
+    #[default]
+    AsTheTargetInsists,
+    /// The relay for a PostgreSQL client that asks for none itself, where the server offers it. Who asks is passed through.
+    InTheClientsStead,
 }
 
 /// A running relay. Dropping it without [`Relay::stop`] leaves it running until the process ends.
@@ -93,6 +107,8 @@ pub(crate) struct Shared {
     pub(crate) clock: Clock,
     /// How to encrypt towards the server; absent for not at all.
     pub(crate) tls: Option<Arc<ClientConfig>>,
+    pub(crate) security: Security,
+    pub(crate) asked_tls: RelayTls,
     pub(crate) tally: Tally,
     next_id: AtomicU32,
     course: AtomicU8,
@@ -156,7 +172,15 @@ pub(crate) fn start_with_floor(
     factory: Arc<dyn ObserverFactory>,
     measure_floor: impl FnOnce(Clock) -> Option<Duration>,
 ) -> Result<Relay, LiveError> {
-    let tls = tls::configure(&options.target)?;
+    let security = Security::of(&options.target)?;
+    let encrypts = match options.tls {
+        RelayTls::AsTheTargetInsists => security.mode.insists(),
+        RelayTls::InTheClientsStead => is_postgres(options.target.scheme),
+    };
+    let tls = match encrypts {
+        true => tls::configure(&options.target, &security)?,
+        false => None,
+    };
     if tls.is_some() && options.link.is_some() {
         return Err(LiveError::TlsThroughLink);
     }
@@ -173,6 +197,8 @@ pub(crate) fn start_with_floor(
         factory,
         clock,
         tls,
+        security,
+        asked_tls: options.tls,
         tally: Tally::default(),
         next_id: AtomicU32::new(0),
         course: AtomicU8::new(0),

@@ -26,8 +26,8 @@ pub(crate) use error::without_values;
 pub use reply::{Reply, Rows};
 
 use crate::clock::Clock;
-use crate::target::{Credentials, Scheme, Target};
-use crate::tls;
+use crate::target::{Credentials, Scheme, Target, TlsMode};
+use crate::tls::{self, Security};
 use crate::transport::Transport;
 use legs::Legs;
 use line::Line;
@@ -88,6 +88,14 @@ impl<'a> SessionOptions<'a> {
             observer: None,
         }
     }
+
+    /// The same for another connection to the same server; absent where an observer watches, which sees one.
+    fn again(&self) -> Option<Self> {
+        self.observer.is_none().then(|| Self {
+            observer: None,
+            ..*self
+        })
+    }
 }
 
 /// What is said to a server of some protocol beyond what its decoder knows.
@@ -106,24 +114,46 @@ impl<'a> Session<'a> {
     /// # Errors
     /// Every [`SessionError`] but [`SessionError::TooLong`].
     pub fn open(target: &Target, options: SessionOptions<'a>) -> Result<Self, SessionError> {
-        // As libpq has it: what does not leave the machine is not encrypted.
-        let tls = match &target.socket {
-            Some(_) => None,
-            None => tls::configure(target)?,
-        };
+        let security = Security::of(target)?;
         let deadline = Deadline::after(options.timeout);
+        let again = options.again();
+        // As libpq has it: `allow` begins without.
+        let first = match security.mode {
+            TlsMode::Allow => security.with_mode(TlsMode::Disable),
+            _ => security.clone(),
+        };
+        match (Self::attempt(target, options, &first, &deadline), again) {
+            (Err(error), Some(again)) => match second(&security, &error) {
+                // A server that let nobody in by the first way has said more with that than with what follows.
+                Some(mode) => Self::attempt(target, again, &security.with_mode(mode), &deadline)
+                    .map_err(|later| if is_kept_out(&error) { error } else { later }),
+                None => Err(error),
+            },
+            (outcome, _) => outcome,
+        }
+    }
+
+    /// Opens it on one connection.
+    fn attempt(
+        target: &Target,
+        options: SessionOptions<'a>,
+        security: &Security,
+        deadline: &Deadline,
+    ) -> Result<Self, SessionError> {
+        let tls = tls::configure(target, security)?;
         let (compression, loading) = (options.compression, options.loading);
-        let (line, legs) = opening::connect(target, options, &deadline)?;
+        let (line, legs) = opening::connect(target, options, deadline)?;
         let credentials = Credentials::of(target);
         let opening = Opening {
             user: credentials.user,
             password: credentials.password,
             ignored: credentials.ignored,
             target,
+            security,
             line,
             decoder: decoder(target.scheme),
             legs,
-            deadline,
+            deadline: *deadline,
             version: None,
             process: None,
             tls,
@@ -353,6 +383,25 @@ impl Dialect {
         }
     }
 }
+
+/// How a connection is tried that failed for `error`, where libpq would try again: `prefer` without TLS when that could not be agreed on,
+/// or the server lets nobody in with it; `allow` with TLS when it lets nobody in without.
+fn second(security: &Security, error: &SessionError) -> Option<TlsMode> {
+    let kept_out = is_kept_out(error);
+    let without_tls = matches!(error, SessionError::Connect(error) if error.is_about_tls());
+    match security.mode {
+        TlsMode::Prefer if kept_out || without_tls => Some(TlsMode::Disable),
+        TlsMode::Allow if kept_out => Some(TlsMode::Require),
+        _ => None,
+    }
+}
+
+fn is_kept_out(error: &SessionError) -> bool {
+    matches!(error, SessionError::Login { code, .. } if code == NOT_LET_IN)
+}
+
+/// The SQLSTATE of a server whose pg_hba.conf has no line for such a connection.
+const NOT_LET_IN: &str = "28000";
 
 /// A decoder for the scheme's protocol, where there is one.
 fn decoder(scheme: Scheme) -> Option<Box<dyn Decoder + Send>> {

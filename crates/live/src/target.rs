@@ -8,13 +8,16 @@ mod conninfo;
 pub mod credentials;
 mod fault;
 mod scheme;
+mod security;
 mod url;
 
 pub use credentials::Credentials;
 pub use fault::TargetError;
 pub use scheme::Scheme;
+pub use security::{ChannelBinding, SecurityAsked, TlsMode};
 
 use model::Endpoint;
+use security::Words;
 use std::fmt;
 use std::path::PathBuf;
 
@@ -35,12 +38,10 @@ pub struct Target {
     pub password: Option<Secret>,
     /// The database, or the path of an `http://` URL without its first slash.
     pub database: Option<String>,
-    /// Whether the connection to the server is to be encrypted by longwire.
-    pub tls: TlsMode,
-    /// Whether TLS begins with the first byte instead of being asked for (`sslnegotiation=direct`).
-    pub tls_direct: bool,
-    /// File of trusted certificates (`sslrootcert`); the system's when absent.
-    pub root_certificates: Option<String>,
+    /// The name that the server's certificate is to be for, where it is not the host (`host` beside `hostaddr`).
+    pub certificate_name: Option<String>,
+    /// What the target says of TLS: [`crate::Security::of`] tells what is meant.
+    pub security: SecurityAsked,
     /// Whether a MySQL server may be asked for the key that the password is encrypted with where the connection is not
     /// (`allowPublicKeyRetrieval`, `get-server-public-key`): whoever sits in between could send its own.
     pub public_key_retrieval: bool,
@@ -48,20 +49,6 @@ pub struct Target {
     /// of level. `load` does; other instruments ask plainly whatever it says.
     pub compression: bool,
     spelling: Spelling,
-}
-
-/// Whether, and how carefully, longwire encrypts the connection to the server.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub enum TlsMode {
-    /// Not at all. A client that asks the server for TLS gets it, and longwire sees only ciphertext. `allow` and
-    /// `prefer` mean this too: they permit a plain connection, which can be decoded.
-    Disable,
-    /// Encrypted, to whoever answers.
-    Require,
-    /// Encrypted, and the certificate is signed by a trusted authority.
-    VerifyCa,
-    /// Encrypted, signed by a trusted authority, and for the host of the target.
-    VerifyFull,
 }
 
 /// A password. Shown as `***`.
@@ -84,6 +71,16 @@ impl fmt::Debug for Secret {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         formatter.write_str("***")
     }
+}
+
+/// What an application is told of TLS by the target that it is given.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum ClientTls {
+    /// What the target says itself: nothing, where it says nothing.
+    Own,
+    /// That it is to do without, since longwire encrypts in its stead. Nothing is added that a program might not know: only a parameter that
+    /// was there is changed, but in `jdbc:` URLs, whose drivers read nothing else.
+    LeftOut,
 }
 
 /// How the target was written: what [`Target::url_through`] writes back.
@@ -119,13 +116,11 @@ impl Target {
     }
 
     /// The same target in the same spelling, pointing at `endpoint` instead: what an application is given. User,
-    /// password, database and parameters are kept, so the text is as secret as the target. Parameters about TLS
-    /// are replaced by one that asks for none: longwire encrypts towards the server where the target asks for it,
-    /// and can decode the rest.
-    pub fn url_through(&self, endpoint: Endpoint) -> String {
+    /// password, database and parameters are kept, so the text is as secret as the target.
+    pub fn url_through(&self, endpoint: Endpoint, tls: ClientTls) -> String {
         match &self.spelling {
-            Spelling::Url(parts) => parts.through(self.scheme, &endpoint.to_string()),
-            Spelling::Conninfo(pairs) => pairs.through(endpoint),
+            Spelling::Url(parts) => parts.through(self.scheme, &endpoint.to_string(), tls),
+            Spelling::Conninfo(pairs) => pairs.through(endpoint, tls),
         }
     }
 
@@ -135,7 +130,7 @@ impl Target {
     /// # Errors
     /// When the parameter is about the way to the server, which is longwire's.
     pub fn with_parameter(&self, name: &str, value: Option<&str>) -> Result<Self, TargetError> {
-        if url::is_about_route(name) {
+        if url::is_about_route(name) || security::is_about_security(name) {
             return Err(TargetError::ParameterOfRoute {
                 name: name.to_owned(),
             });
@@ -162,7 +157,7 @@ impl Target {
             } else {
                 host
             },
-            port: match port.or(scheme.default_port()) {
+            port: match port.or_else(|| scheme.port_of(&parts.scheme)) {
                 Some(port) => port,
                 None => {
                     return Err(TargetError::NoPort {
@@ -174,9 +169,8 @@ impl Target {
             user,
             password: password.map(Secret),
             database: parts.database()?,
-            tls: TlsMode::Disable,
-            tls_direct: false,
-            root_certificates: None,
+            certificate_name: None,
+            security: SecurityAsked::default(),
             public_key_retrieval: false,
             compression: false,
             spelling: Spelling::Url(parts.clone()),
@@ -198,9 +192,8 @@ impl Target {
             user: None,
             password: None,
             database: None,
-            tls: TlsMode::Disable,
-            tls_direct: false,
-            root_certificates: None,
+            certificate_name: None,
+            security: SecurityAsked::default(),
             public_key_retrieval: false,
             compression: false,
             spelling: Spelling::Conninfo(pairs.clone()),
@@ -209,6 +202,7 @@ impl Target {
             target.set(name, value.to_owned(), false)?;
         }
         if let Some(address) = pairs.get("hostaddr") {
+            target.certificate_name = pairs.get("host").map(str::to_owned);
             target.set("host", address.to_owned(), false)?;
         }
         target.find_socket()?;
@@ -217,6 +211,9 @@ impl Target {
 
     /// One parameter of a URL's query or of a conninfo string. Those that do not concern longwire are left alone.
     fn set(&mut self, name: &str, value: String, jdbc: bool) -> Result<(), TargetError> {
+        if self.security.set(name, &value, self.words(jdbc))? {
+            return Ok(());
+        }
         match name.to_ascii_lowercase().replace(['-', '_'], "").as_str() {
             "host" if !value.is_empty() => self.host = url::single_host(&value)?.to_owned(),
             "socket" | "unixsocket" | "localsocket" if self.has_named_socket() && !value.is_empty() => {
@@ -226,27 +223,23 @@ impl Target {
             "user" => self.user = Some(value),
             "password" => self.password = Some(Secret(value)),
             "dbname" => self.database = Some(value),
-            "sslmode" => self.tls = tls_mode(name, &value)?,
-            // pgjdbc's `ssl=true` checks the name, libpq's and everybody else's does not.
-            "ssl"
-                if is_true(&value)
-                    && jdbc
-                    && self.scheme != Scheme::Mysql
-                    && self.scheme != Scheme::Mariadb =>
-            {
-                self.tls = self.tls.max(TlsMode::VerifyFull);
+            "allowpublickeyretrieval" | "getserverpublickey" => {
+                self.public_key_retrieval = security::is_true(&value)
             }
-            "ssl" | "usessl" | "requiressl" if is_true(&value) => self.tls = self.tls.max(TlsMode::Require),
-            "verifyservercertificate" if is_true(&value) => self.tls = self.tls.max(TlsMode::VerifyCa),
-            "sslnegotiation" => self.tls_direct = value == "direct",
-            "sslrootcert" | "sslca" | "serversslcert" if value != "system" => {
-                self.root_certificates = Some(value);
-            }
-            "allowpublickeyretrieval" | "getserverpublickey" => self.public_key_retrieval = is_true(&value),
-            "compress" | "usecompression" => self.compression = is_true(&value),
+            "compress" | "usecompression" => self.compression = security::is_true(&value),
             _ => {}
         }
         Ok(())
+    }
+
+    /// Whose parameters about TLS it has.
+    const fn words(&self, jdbc: bool) -> Words {
+        match self.scheme {
+            Scheme::Postgres | Scheme::Kingbase if jdbc => Words::PostgresJdbc,
+            Scheme::Postgres | Scheme::Kingbase => Words::Postgres,
+            Scheme::Mysql | Scheme::Mariadb => Words::Mysql,
+            _ => Words::Other,
+        }
     }
 
     /// Whether a parameter names the socket itself. In PostgreSQL's world the host is its directory.
@@ -291,25 +284,6 @@ impl fmt::Display for Target {
                 write!(formatter, "?host={}", directory.display())
             }
         }
-    }
-}
-
-fn is_true(value: &str) -> bool {
-    matches!(value.to_ascii_lowercase().as_str(), "true" | "1" | "yes" | "on")
-}
-
-/// libpq's `sslmode`, MySQL's `ssl-mode` (and Connector/J's `sslMode`) and MariaDB Connector/J's `sslMode`.
-fn tls_mode(name: &str, value: &str) -> Result<TlsMode, TargetError> {
-    match value.to_ascii_lowercase().replace('_', "-").as_str() {
-        "disable" | "disabled" | "allow" | "prefer" | "preferred" => Ok(TlsMode::Disable),
-        "require" | "required" | "trust" => Ok(TlsMode::Require),
-        "verify-ca" => Ok(TlsMode::VerifyCa),
-        "verify-full" | "verify-identity" => Ok(TlsMode::VerifyFull),
-        _ => Err(TargetError::BadParameter {
-            name: name.to_owned(),
-            value: value.to_owned(),
-            expected: "disable, require, verify-ca or verify-full",
-        }),
     }
 }
 

@@ -1,18 +1,22 @@
 //! TLS: a socket that encrypts, as the client or as the server of the session, and whom to trust as a database's client.
 
+pub(crate) mod der;
+mod identity;
+pub(crate) mod security;
 mod trust;
 
-use crate::clock::WallStamp;
+use crate::clock::{Clock, WallOffset, WallStamp};
 use crate::error::{LiveError, OsError};
 use crate::socket::{Received, Sent, Socket};
 use crate::target::Target;
-use model::Direction;
+use model::{Direction, InStead};
 use rustls::pki_types::{CertificateDer, ServerName};
 use rustls::{CertificateError, ClientConfig, ClientConnection, Connection, HandshakeKind};
 use std::io::{self, ErrorKind, IoSlice, Read, Write};
 use std::ops::Range;
 use std::sync::Arc;
 
+pub use security::Security;
 pub(crate) use trust::configure;
 
 /// A socket with a TLS session on it.
@@ -52,21 +56,32 @@ pub(crate) enum HandshakeFault {
 }
 
 impl TlsSocket {
-    /// Makes the TLS handshake on a socket that blocks.
+    /// Makes the TLS handshake on a socket that blocks, and tells each of its round trips.
     pub(crate) fn begin(
         socket: Socket,
         config: Arc<ClientConfig>,
         target: &Target,
-    ) -> Result<Self, LiveError> {
+        clock: Clock,
+    ) -> Result<(Self, Vec<InStead>), LiveError> {
         let mut tls = Self::unshaken(socket, config, target)?;
+        let mut trips: Vec<InStead> = Vec::new();
         loop {
-            match tls.shake(target)? {
+            let (asked, before) = (clock.now(), tls.passed);
+            let step = tls.shake(target)?;
+            let stamped = tls.stamp.map(|stamp| clock.place(stamp, WallOffset::now()));
+            let came = stamped.unwrap_or_else(|| clock.now()).max(asked);
+            let [sent, read] = [0, 1].map(|index| tls.passed[index] - before[index]);
+            match trips.last_mut().filter(|_| sent == 0) {
+                Some(trip) => trip.goes_on(came, read),
+                None => trips.push(InStead::asked(asked, came, [sent, read])),
+            }
+            match step {
                 Handshake::Onward => {}
                 // Reads have waited as long as the socket lets them.
                 Handshake::Waits => return Err(server_left(target)),
                 Handshake::Done => {
                     tls.flush();
-                    return Ok(tls);
+                    return Ok((tls, trips));
                 }
             }
         }
@@ -79,8 +94,13 @@ impl TlsSocket {
         target: &Target,
     ) -> Result<Self, LiveError> {
         let server = || target.server();
-        let name = ServerName::try_from(target.host.clone())
-            .map_err(|_| LiveError::NameMismatch { server: server() })?;
+        let name = ServerName::try_from(
+            target
+                .certificate_name
+                .clone()
+                .unwrap_or_else(|| target.host.clone()),
+        )
+        .map_err(|_| LiveError::NameMismatch { server: server() })?;
         let session = ClientConnection::new(config, name).map_err(|reason| LiveError::TlsFailed {
             server: server(),
             reason,
@@ -405,6 +425,14 @@ fn tls_failed(reason: rustls::Error, target: &Target) -> LiveError {
     let rustls::Error::InvalidCertificate(fault) = &reason else {
         return LiveError::TlsFailed { server, reason };
     };
+    if let CertificateError::Other(other) = fault
+        && let Some(why) = other.0.downcast_ref::<trust::Distrusted>()
+    {
+        return match why {
+            trust::Distrusted::SelfSigned => LiveError::SelfSigned { server },
+            trust::Distrusted::UntrustedRoot => LiveError::UntrustedRoot { server },
+        };
+    }
     match fault {
         CertificateError::Expired
         | CertificateError::ExpiredContext { .. }

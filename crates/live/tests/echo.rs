@@ -121,6 +121,7 @@ fn a_known_distance_is_measured() {
         listen: "127.0.0.1:0".parse().unwrap(),
         target: target(stand.address),
         link: Some("rtt=30ms".parse().expect("a link")),
+        tls: live::RelayTls::default(),
     };
     let relay = live::relay::start(options, Clock::anchored_now(), Arc::new(Nobody)).expect("a relay");
     let echo = Echo::connect(&target(relay.local_addr())).expect("it is greeted");
@@ -144,6 +145,7 @@ fn rates_are_measured_each_way_with_round_trips_beside() {
         listen: "127.0.0.1:0".parse().unwrap(),
         target: target(stand.address),
         link: Some("rtt=2ms rate=80mbit/40mbit queue=100kB".parse().expect("a link")),
+        tls: live::RelayTls::default(),
     };
     let relay = live::relay::start(options, Clock::anchored_now(), Arc::new(Nobody)).expect("a relay");
     let echo = Echo::connect(&target(relay.local_addr())).expect("it is greeted");

@@ -143,6 +143,7 @@ fn far(port: u16) -> Relay {
         listen: "127.0.0.1:0".parse().expect("an address"),
         target: Target::parse(&format!("tcp://127.0.0.1:{port}")).expect("a target"),
         link: Some("rtt=20ms".parse().expect("a link")),
+        tls: live::RelayTls::default(),
     };
     live::relay::start(options, Clock::anchored_now(), Arc::new(Unseen)).expect("the relay starts")
 }

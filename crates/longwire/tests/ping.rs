@@ -130,13 +130,20 @@ fn redis_is_as_far_as_its_link_with_a_password_or_without() {
     let server = Redis::start_with_password();
     let port = server.port();
     is_as_far_as(&through_link(5, port, &["--no-login", &server.url()]), 5, 1);
+    let wrong = format!("redis://:wrong@127.0.0.1:{port}");
+    let unsent = shown(&ends(longwire(&["ping", "-c", "1", &wrong]), 2));
+    assert!(
+        unsent.contains("not encrypted") && unsent.contains("--allow-cleartext-password"),
+        "{unsent}"
+    );
     let locked = longwire(&[
         "ping",
+        "--allow-cleartext-password",
         "-c",
         "1",
         "-i",
         "1ms",
-        &format!("redis://:wrong@127.0.0.1:{port}"),
+        &wrong,
     ]);
     let refused = shown(&ends(locked, 2));
     assert!(

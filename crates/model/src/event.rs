@@ -31,6 +31,8 @@ pub enum ConnectionEvent<'a> {
     },
     /// The TCP handshake was seen whole.
     Handshake(Handshake),
+    /// The observation point asked the server something in the client's stead.
+    InStead(InStead),
     /// Payload passed.
     Segment(Segment<'a>),
     /// A measured round trip between the observation point and one side, without delayed acknowledgements. The
@@ -94,6 +96,38 @@ pub struct Handshake {
     pub syn_ack: Timestamp,
     /// The client's first packet after it.
     pub ack: Timestamp,
+}
+
+/// One round trip that the observation point made to the server in the client's stead, to agree on TLS: a client that encrypts by itself
+/// makes the same.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct InStead {
+    /// When its request was sent.
+    pub asked: Timestamp,
+    /// When the first bytes of the reply came.
+    pub came: Timestamp,
+    /// When the last ones did.
+    pub ended: Timestamp,
+    /// Payload each way ([`Direction::index`]).
+    pub payload_bytes: [u64; 2],
+}
+
+impl InStead {
+    /// It was asked and answered.
+    pub const fn asked(asked: Timestamp, came: Timestamp, payload_bytes: [u64; 2]) -> Self {
+        Self {
+            asked,
+            came,
+            ended: came,
+            payload_bytes,
+        }
+    }
+
+    /// More of its reply came.
+    pub fn goes_on(&mut self, came: Timestamp, bytes: u64) {
+        self.ended = self.ended.max(came);
+        self.payload_bytes[1] += bytes;
+    }
 }
 
 /// Bytes of one direction with the time they passed the observation point.

@@ -250,6 +250,26 @@ fn opaque_bytes_tell_when_they_begin_what_is_told_later() {
 }
 
 #[test]
+fn what_was_asked_in_the_client_s_stead_is_a_turn_of_tls_before_the_login() {
+    let mut conversation = Conversation::new();
+    let mut trip = InStead::asked(at(14), at(40), [8, 1]);
+    trip.goes_on(at(45), 9);
+    let facts = &mut conversation.facts;
+    conversation.pairing.in_stead(trip, &mut |fact| facts.push(fact));
+    conversation.server(Role::Greeting, 60);
+    conversation.client(Role::Request, 80);
+    conversation.server(Role::Reply, 100);
+    let (exchanges, outcome) = conversation.finish();
+    let tls = &exchanges[1];
+    assert_eq!((tls.phase, tls.turns), (Phase::Tls, 1));
+    assert_eq!((tls.request_bytes, tls.reply_bytes), (8, 10));
+    assert_eq!(tls.first.server + SERVER_RTT, at(40).since(at(14)));
+    assert_eq!(tls.ended(), at(45));
+    let sum: u64 = exchanges.iter().map(|exchange| u64::from(exchange.turns)).sum();
+    assert_eq!(outcome.turns, sum);
+}
+
+#[test]
 fn opaque_bytes_make_a_turn_at_each_answer() {
     let mut conversation = Conversation::new();
     for start in [20, 40, 60] {

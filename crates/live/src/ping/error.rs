@@ -99,6 +99,7 @@ impl From<SessionError> for PingError {
             | SessionError::NotBuiltIn { .. }
             | SessionError::PasswordFileOpen { .. }
             | SessionError::PasswordUnprotected { .. }
+            | SessionError::NotBound
             | SessionError::TooLong { .. }
             | SessionError::NoCompression
             | SessionError::NoSql => Self::Session(error),

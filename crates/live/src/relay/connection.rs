@@ -9,7 +9,7 @@ use crate::socket::Socket;
 use crate::tcp_info::KernelFigures;
 use crate::transport::Transport;
 use model::{
-    Closing, ConnectionEvent, ConnectionId, Direction, Endpoint, Handshake, Observer, Segment, Side,
+    Closing, ConnectionEvent, ConnectionId, Direction, Endpoint, Handshake, InStead, Observer, Segment, Side,
     Timestamp, Totals,
 };
 use std::net::SocketAddr;
@@ -25,18 +25,23 @@ pub(super) struct ReadyPair {
     pub(super) connect_time: Duration,
     /// From when on bytes can pass.
     pub(super) at: Timestamp,
-    /// What passed while the server's side was being made ready, in order; none before `at`.
+    /// What was seen while the server's side was being made ready, in order; none before `at`.
     pub(super) early: Vec<Early>,
     /// Whether a MySQL login is under way in which the server counts one packet more than the client.
     pub(super) login_shifted: bool,
 }
 
-/// Bytes that passed while the server's side was being made ready.
+/// What was seen while the server's side was being made ready.
 #[derive(Debug)]
-pub(super) struct Early {
-    pub(super) direction: Direction,
-    pub(super) at: Timestamp,
-    pub(super) bytes: Vec<u8>,
+pub(super) enum Early {
+    /// Bytes passed.
+    Passed {
+        direction: Direction,
+        at: Timestamp,
+        bytes: Vec<u8>,
+    },
+    /// The relay asked the server something itself.
+    Asked(InStead),
 }
 
 /// An open connection. Its worker calls [`Connection::ready`] and [`Connection::resume_both`], shows it its journal
@@ -52,6 +57,8 @@ pub(super) struct Connection {
     last_words: Option<Direction>,
     next_sample: Timestamp,
     sample_interval: Duration,
+    /// Payload of what the relay asked the server itself.
+    in_stead: [u64; 2],
 }
 
 /// What is to become of a connection.
@@ -99,6 +106,7 @@ impl Connection {
             last_words: None,
             next_sample: ready.at.after(FIRST_SAMPLE_AFTER),
             sample_interval: FIRST_SAMPLE_AFTER,
+            in_stead: [0; 2],
         };
         let server_rtt = server_info
             .and_then(|info| info.min_rtt)
@@ -129,11 +137,19 @@ impl Connection {
     /// Shows and counts what passed while the server's side was being made ready.
     fn relate(&mut self, early: &[Early], shared: &Shared) {
         let mut batch = Batch::default();
-        for passed in early {
-            self.flow(passed.direction)
-                .passed_before(passed.at, passed.bytes.len());
-            batch.segment(passed.direction, passed.bytes.len(), None);
-            self.observe(passed.direction, passed.at, None, &passed.bytes);
+        for seen in early {
+            match seen {
+                Early::Passed { direction, at, bytes } => {
+                    self.flow(*direction).passed_before(*at, bytes.len());
+                    batch.segment(*direction, bytes.len(), None);
+                    self.observe(*direction, *at, None, bytes);
+                }
+                Early::Asked(trip) => {
+                    let sums = self.in_stead.iter_mut().zip(trip.payload_bytes);
+                    sums.for_each(|(sum, bytes)| *sum += bytes);
+                    self.tell(ConnectionEvent::InStead(*trip));
+                }
+            }
         }
         shared.tally.add(&mut batch);
     }
@@ -257,7 +273,11 @@ impl Connection {
         let packets = server.and_then(|info| Some([info.packets_out?.into(), info.packets_in?.into()]));
         let retransmitted =
             [client, server].map(|info| info.and_then(|info| info.retransmitted).map(u64::from));
-        let payload_bytes = [self.to_server.payload_bytes(), self.to_client.payload_bytes()];
+        let [up, down] = self.in_stead;
+        let payload_bytes = [
+            self.to_server.payload_bytes() + up,
+            self.to_client.payload_bytes() + down,
+        ];
         Totals {
             payload_bytes,
             packets,

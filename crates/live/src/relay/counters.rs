@@ -25,6 +25,8 @@ pub struct Counters {
     /// kernel's acceptance of it for sending, over segments that did not have to wait for the receiver. Absent
     /// before there was one. A figure near this is about the relay, not about the database.
     pub own_time: Option<Duration>,
+    /// Connections on which channel binding was taken out of the server's offer: TLS ends at the relay.
+    pub unbound: u64,
     /// The self-check of the emulated link, where there is one.
     pub link: Option<LinkOutcome>,
 }
@@ -38,6 +40,7 @@ pub(crate) struct Tally {
     last_error: Mutex<Option<LiveError>>,
     payload_bytes: [AtomicU64; 2],
     segments: AtomicU64,
+    unbound: AtomicU64,
     held: AtomicU64,
     held_nanoseconds: AtomicU64,
 }
@@ -84,6 +87,11 @@ impl Tally {
         self.fault(error);
     }
 
+    /// Channel binding was taken out of an offer.
+    pub(crate) fn unbound(&self) {
+        self.unbound.fetch_add(1, Ordering::Relaxed);
+    }
+
     /// Something went wrong that cost no connection.
     pub(crate) fn fault(&self, error: LiveError) {
         *self.last_error.lock().unwrap_or_else(PoisonError::into_inner) = Some(error);
@@ -122,6 +130,7 @@ impl Tally {
                 to_client.load(Ordering::Relaxed),
             ],
             segments: self.segments.load(Ordering::Relaxed),
+            unbound: self.unbound.load(Ordering::Relaxed),
             link: None,
             own_time: nanoseconds.checked_div(held).map(Duration::from_nanos),
         }

@@ -1,20 +1,24 @@
 //! Agreeing on TLS with the server for a client that stays plain.
 //!
-//! Runs on a thread of its own, blocking, each of the server's steps and all of the client's together bounded by [`PATIENCE`];
-//! what the client sees of it is kept and shown to the observer later. In PostgreSQL's protocol the client does not take part, and its own request for TLS is
-//! declined. In MySQL's the server's greeting must pass first: the client sees it without the offer of TLS, and its
-//! reply is what longwire's request for TLS is made of.
+//! Runs on a thread of its own, blocking, each of the server's steps and all of the client's together bounded by [`PATIENCE`] or [`SILENCE`]; what the client sees of it is kept and
+//! shown to the observer later, and what only the server sees is told as asked in the client's stead. In PostgreSQL's protocol the client
+//! does not take part: its own request for TLS is declined, or passed on and then all of it is the client's
+//! ([`RelayTls::InTheClientsStead`]). The server's offer of SCRAM-SHA-256-PLUS is taken out (`offer.rs`). In MySQL's protocol the server's
+//! greeting must pass first: the client sees it without the offer of TLS, and its reply is what longwire's request for TLS is made of.
 
-use super::Shared;
+mod offer;
+
 use super::connecting::CONNECT_LIMIT;
 use super::connection::{Early, ReadyPair};
+use super::{RelayTls, Shared};
+use crate::clock::Clock;
 use crate::error::LiveError;
 use crate::resolve;
 use crate::socket::Socket;
 use crate::target::{Scheme, Target};
-use crate::tls::TlsSocket;
+use crate::tls::{Security, TlsSocket};
 use crate::transport::Transport;
-use model::{Direction, Timestamp};
+use model::{Direction, InStead, Timestamp};
 use rustls::ClientConfig;
 use std::io::{Read, Write};
 use std::net::TcpStream;
@@ -23,6 +27,9 @@ use std::time::{Duration, Instant};
 
 /// How long the server may take for its next step, and the client for all of its own.
 const PATIENCE: Duration = Duration::from_secs(10);
+
+/// How long a client may be silent before its login, and the server before it answers that: as long as PostgreSQL itself waits for a login.
+const SILENCE: Duration = Duration::from_secs(60);
 
 /// Connects to the server, agrees on TLS and brings the client up to where bytes can pass unchanged (or, of a MySQL
 /// login, with changed sequence numbers).
@@ -50,28 +57,21 @@ pub(super) fn negotiate(
         early: Vec::new(),
     };
     let is_mysql = is_mysql(target);
-    let (tls, at) = if is_mysql {
-        (talk.mysql(server, config)?, connected_at)
+    let server = if is_mysql {
+        Transport::Tls(Box::new(talk.mysql(server, config)?))
     } else {
-        let tls = talk.postgres(server, config)?;
-        // The client has waited for TLS as for the connection: what it sends counts from here.
-        let at = talk
-            .early
-            .first()
-            .map_or_else(|| shared.clock.now(), |early| early.at);
-        (tls, at)
+        talk.postgres(server, config)?
     };
     let early = talk.early;
     client.set_patience(None).map_err(system)?;
-    tls.socket().set_patience(None).map_err(system)?;
+    server.socket().set_patience(None).map_err(system)?;
     let connect_time = connected_at.since(tried_at);
-    let server = Transport::Tls(Box::new(tls));
     Ok(ReadyPair {
         client,
         server,
         address,
         connect_time,
-        at,
+        at: connected_at,
         early,
         login_shifted: is_mysql,
     })
@@ -87,26 +87,57 @@ struct Talk<'a> {
 }
 
 impl Talk<'_> {
-    /// PostgreSQL manual, sections 55.2.10 (SSLRequest) and 55.2.11 (GSSENCRequest): the client's are declined, one of each.
-    fn postgres(&mut self, server: Socket, config: Arc<ClientConfig>) -> Result<TlsSocket, LiveError> {
-        let mut tls = postgres_tls(server, config, &self.shared.target)?;
+    /// PostgreSQL manual, sections 55.2.10 (SSLRequest) and 55.2.11 (GSSENCRequest): the client's are declined, or passed on with all that
+    /// follows.
+    fn postgres(&mut self, server: Socket, config: Arc<ClientConfig>) -> Result<Transport, LiveError> {
+        match self.shared.asked_tls {
+            RelayTls::AsTheTargetInsists => {
+                let server = self.postgres_server(server, config)?;
+                let first = self.first_but_requests()?;
+                self.start_up(first, server)
+            }
+            RelayTls::InTheClientsStead => {
+                self.until = Instant::now() + SILENCE;
+                let mut first = [0; 8];
+                self.read_client(&mut first)?;
+                if asks_for_encryption(first) || first[0] == TLS_RECORD {
+                    let at = self.now();
+                    send_to(&server, &first, &self.shared.target)?;
+                    self.keep(Direction::ClientToServer, at, first.to_vec());
+                    return Ok(Transport::Plain(server));
+                }
+                let server = self.postgres_server(server, config)?;
+                self.start_up(first, server)
+            }
+        }
+    }
+
+    /// The client's first bytes behind its requests for encryption, which are declined and not shown: what longwire asked in its stead is.
+    fn first_but_requests(&self) -> Result<[u8; 8], LiveError> {
         let mut declined = Vec::new();
         loop {
             let mut first = [0; 8];
             self.read_client(&mut first)?;
-            let at = self.now();
-            self.keep(Direction::ClientToServer, at, first.to_vec());
-            if first != SSL_REQUEST && first != GSSENC_REQUEST {
-                self.send_tls(&mut tls, &first)?;
-                return Ok(tls);
+            if !asks_for_encryption(first) {
+                return Ok(first);
             }
             if declined.contains(&first) {
                 return Err(self.client_left());
             }
             declined.push(first);
             self.send_client(b"N")?;
-            self.keep(Direction::ServerToClient, at, b"N".to_vec());
         }
+    }
+
+    fn postgres_server(&mut self, server: Socket, config: Arc<ClientConfig>) -> Result<Transport, LiveError> {
+        let shared = self.shared;
+        let (target, security) = (&shared.target, &shared.security);
+        let agreed = postgres_tls(server, config, target, security, shared.clock)?;
+        self.early.extend(agreed.trips.into_iter().map(Early::Asked));
+        Ok(match agreed.server {
+            Ok(tls) => Transport::Tls(Box::new(tls)),
+            Err(plain) => Transport::Plain(plain),
+        })
     }
 
     /// MySQL internals manual, "Connection Phase": greeting, SSLRequest, handshake response.
@@ -128,7 +159,8 @@ impl Talk<'_> {
         let shown = response.clone();
         let request = tls_request(&mut response).ok_or_else(|| self.client_left())?;
         send_to(&server, &request, &self.shared.target)?;
-        let mut tls = TlsSocket::begin(server, config, &self.shared.target)?;
+        let (mut tls, trips) = TlsSocket::begin(server, config, &self.shared.target, self.shared.clock)?;
+        self.early.extend(trips.into_iter().map(Early::Asked));
         let at = self.now();
         self.send_tls(&mut tls, &response)?;
         self.keep(Direction::ClientToServer, at, shown);
@@ -136,11 +168,20 @@ impl Talk<'_> {
     }
 
     fn keep(&mut self, direction: Direction, at: Timestamp, bytes: Vec<u8>) {
-        self.early.push(Early { direction, at, bytes });
+        self.early.push(Early::Passed { direction, at, bytes });
     }
 
     fn now(&self) -> Timestamp {
         self.shared.clock.now()
+    }
+
+    fn set_patience(&self, socket: &Socket, longest: Duration) -> Result<(), LiveError> {
+        socket
+            .set_patience(Some(longest))
+            .map_err(|reason| LiveError::System {
+                operation: "set up a socket",
+                reason,
+            })
     }
 
     fn read_client(&self, bytes: &mut [u8]) -> Result<(), LiveError> {
@@ -188,7 +229,13 @@ impl Talk<'_> {
 
 /// Agrees on TLS with a server that was just connected to and takes leave: tells a certificate that is not good enough
 /// before anybody relies on it.
-pub(crate) fn probe(stream: TcpStream, config: Arc<ClientConfig>, target: &Target) -> Result<(), LiveError> {
+pub(crate) fn probe(
+    stream: TcpStream,
+    config: Arc<ClientConfig>,
+    target: &Target,
+    security: &Security,
+) -> Result<(), LiveError> {
+    let clock = Clock::anchored_now();
     let system = |reason| LiveError::System {
         operation: "set up a socket",
         reason,
@@ -206,31 +253,70 @@ pub(crate) fn probe(stream: TcpStream, config: Arc<ClientConfig>, target: &Targe
         let mut request = [0; 36];
         [request[0], request[3], request[5]] = [32, 1, OFFERS_TLS | PROTOCOL_41];
         send_to(&server, &request, target)?;
-        TlsSocket::begin(server, config, target)?
+        TlsSocket::begin(server, config, target, clock)?.0
     } else {
-        postgres_tls(server, config, target)?
+        let without_tls = |_| LiveError::ServerWithoutTls {
+            server: target.server(),
+        };
+        postgres_tls(server, config, target, security, clock)?
+            .server
+            .map_err(without_tls)?
     };
     tls.finish();
     Ok(())
+}
+
+fn asks_for_encryption(first: [u8; 8]) -> bool {
+    first == SSL_REQUEST || first == GSSENC_REQUEST
 }
 
 fn is_mysql(target: &Target) -> bool {
     matches!(target.scheme, Scheme::Mysql | Scheme::Mariadb)
 }
 
+/// What became of TLS with a PostgreSQL server, and the round trips that it took.
+struct Agreed {
+    /// The plain socket where the server has no TLS and the target does not insist.
+    server: Result<TlsSocket, Socket>,
+    trips: Vec<InStead>,
+}
+
 /// PostgreSQL manual, section 55.2.10: asks for TLS, or begins with it where the target says so.
-fn postgres_tls(server: Socket, config: Arc<ClientConfig>, target: &Target) -> Result<TlsSocket, LiveError> {
-    if !target.tls_direct {
+fn postgres_tls(
+    server: Socket,
+    config: Arc<ClientConfig>,
+    target: &Target,
+    security: &Security,
+    clock: Clock,
+) -> Result<Agreed, LiveError> {
+    let mut trips = Vec::new();
+    if !security.direct {
+        let asked = clock.now();
         send_to(&server, &SSL_REQUEST, target)?;
         let mut answer = [0];
         read_from(&server, &mut answer, target)?;
-        if answer != *b"S" {
-            return Err(LiveError::ServerWithoutTls {
-                server: target.server(),
-            });
+        trips.push(InStead::asked(asked, clock.now(), [SSL_REQUEST.len() as u64, 1]));
+        match &answer {
+            b"S" => {}
+            b"N" if !security.mode.insists() => {
+                return Ok(Agreed {
+                    server: Err(server),
+                    trips,
+                });
+            }
+            _ => {
+                return Err(LiveError::ServerWithoutTls {
+                    server: target.server(),
+                });
+            }
         }
     }
-    TlsSocket::begin(server, config, target)
+    let (tls, handshake) = TlsSocket::begin(server, config, target, clock)?;
+    trips.extend(handshake);
+    Ok(Agreed {
+        server: Ok(tls),
+        trips,
+    })
 }
 
 fn read_from(server: &Socket, bytes: &mut [u8], target: &Target) -> Result<(), LiveError> {
@@ -300,6 +386,8 @@ pub(crate) fn tls_request(response: &mut [u8]) -> Option<[u8; 36]> {
 pub(crate) const SSL_REQUEST: [u8; 8] = [0, 0, 0, 8, 0x04, 0xd2, 0x16, 0x2f];
 /// Length 8, code 80877104.
 const GSSENC_REQUEST: [u8; 8] = [0, 0, 0, 8, 0x04, 0xd2, 0x16, 0x30];
+/// The first byte of a TLS handshake.
+const TLS_RECORD: u8 = 0x16;
 /// CLIENT_SSL, 0x0800, in the second byte of the capability flags.
 pub(crate) const OFFERS_TLS: u8 = 0x08;
 /// CLIENT_PROTOCOL_41, 0x0200, likewise.

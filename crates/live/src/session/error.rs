@@ -83,6 +83,11 @@ pub enum SessionError {
         /// The method.
         method: &'static str,
     },
+    /// The login was to be bound to the connection, and the server does not offer that.
+    #[error(
+        "the target asks for channel_binding=require, and the server offers no login that is bound to TLS"
+    )]
+    NotBound,
     /// A result is too large to be kept.
     #[error("server: the result has more than {limit} bytes")]
     TooLong {
@@ -119,6 +124,7 @@ impl SessionError {
             | Self::NotBuiltIn { .. }
             | Self::PasswordFileOpen { .. }
             | Self::PasswordUnprotected { .. }
+            | Self::NotBound
             | Self::TooLong { .. }
             | Self::NoSql
             | Self::Stopped => Blame::Longwire,
@@ -134,8 +140,17 @@ impl SessionError {
                 "give it in the target, in PGPASSWORD or MYSQL_PWD, or in ~/.pgpass or ~/.my.cnf"
             }
             Self::PasswordFileOpen { path } => return Some(format!("chmod 600 {path}")),
-            Self::PasswordUnprotected { .. } => {
+            Self::PasswordUnprotected {
+                method: "caching_sha2_password",
+            } => {
                 "say sslmode=require in the target, or allowPublicKeyRetrieval=true if you trust the way there"
+            }
+            Self::PasswordUnprotected { .. } => {
+                "say sslmode=require in the target where the server offers TLS, connect over its Unix socket, or let it be sent as it is with \
+                 --allow-cleartext-password"
+            }
+            Self::NotBound => {
+                "a server with TLS and passwords kept as SCRAM-SHA-256 offers it; or say channel_binding=prefer"
             }
             Self::NotTheProtocol { .. } | Self::Unexpected(_) => {
                 "does the target's scheme fit what listens on that port?"

@@ -76,8 +76,13 @@ pub(super) fn log_in<'o, 'a>(mut opening: Opening<'o, 'a>) -> Result<Opening<'o,
         .unwrap_or(Method::Native);
     let proof = method.answer(proving::password(&opening), &challenge.nonce);
     let mut response = framed(1, &login(&opening, method, &proof));
-    if let Some(config) = opening.tls.take() {
-        let request = tls_request(&mut response).filter(|_| offers[1] & OFFERS_TLS != 0);
+    let offered = offers[1] & OFFERS_TLS != 0;
+    if let Some(config) = opening
+        .tls
+        .take()
+        .filter(|_| offered || opening.security.mode.insists())
+    {
+        let request = tls_request(&mut response).filter(|_| offered);
         let request = request.ok_or_else(|| LiveError::ServerWithoutTls {
             server: opening.target.server(),
         })?;

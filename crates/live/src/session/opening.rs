@@ -7,7 +7,8 @@ use super::{SessionError, SessionOptions};
 use crate::error::{LiveError, OsError};
 use crate::resolve;
 use crate::socket::Socket;
-use crate::target::{Secret, Target};
+use crate::target::{Secret, Target, credentials};
+use crate::tls::Security;
 use crate::transport::Transport;
 use model::{Content, Direction, Phase, Timestamp};
 use rustls::ClientConfig;
@@ -21,6 +22,8 @@ use wire::Decoder;
 /// A session that is being opened: what a dialect's login works with.
 pub(super) struct Opening<'o, 'a> {
     pub target: &'o Target,
+    /// How it is encrypted.
+    pub security: &'o Security,
     pub line: Line<'a>,
     pub decoder: Option<Box<dyn Decoder + Send>>,
     pub legs: Legs,
@@ -67,6 +70,11 @@ impl Opening<'_, '_> {
     /// Whether nobody on the way can read what is said: it is encrypted, or does not leave this machine.
     pub fn is_private(&self) -> bool {
         self.target.socket.is_some() || matches!(self.line.transport(), Transport::Tls(_))
+    }
+
+    /// Whether a password may be sent as it is.
+    pub fn may_send_password(&self) -> bool {
+        self.is_private() || credentials::are_cleartext_passwords_allowed()
     }
 
     /// The error for a password that nobody told.

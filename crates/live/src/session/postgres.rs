@@ -2,14 +2,17 @@
 //!
 //! Source: PostgreSQL manual, chapter "Frontend/Backend Protocol".
 
+mod binding;
+
 use super::SessionError;
 use super::error::without_values;
 use super::opening::Opening;
 use crate::error::LiveError;
 use crate::relay::negotiation::SSL_REQUEST;
+use crate::target::ChannelBinding;
 use model::Phase;
 use postgres_protocol::authentication::md5_hash;
-use postgres_protocol::authentication::sasl::{ChannelBinding, SCRAM_SHA_256, ScramSha256};
+use postgres_protocol::authentication::sasl::ScramSha256;
 
 /// `Terminate`.
 pub const GOODBYE: &[u8] = b"X\0\0\0\x04";
@@ -26,10 +29,9 @@ pub fn query(request: &mut Vec<u8>, text: impl FnOnce(&mut Vec<u8>)) {
 
 /// Agrees on TLS where the target asks for it, and logs in.
 pub(super) fn log_in<'o, 'a>(mut opening: Opening<'o, 'a>) -> Result<Opening<'o, 'a>, SessionError> {
-    if let Some(config) = opening.tls.take() {
-        if !opening.target.tls_direct {
-            request_tls(&mut opening)?;
-        }
+    if let Some(config) = opening.tls.take()
+        && (opening.security.direct || request_tls(&mut opening)?)
+    {
         opening = opening.encrypted(config)?;
     }
     let start_up = start_up(&opening);
@@ -57,21 +59,30 @@ pub(super) fn log_in<'o, 'a>(mut opening: Opening<'o, 'a>) -> Result<Opening<'o,
     }
 }
 
-/// Asks for TLS; the server answers with one byte.
-fn request_tls(opening: &mut Opening<'_, '_>) -> Result<(), SessionError> {
+/// Asks for TLS; the server answers with one byte. False when it has none, and the target does not insist.
+fn request_tls(opening: &mut Opening<'_, '_>) -> Result<bool, SessionError> {
     opening.send_unshown(&SSL_REQUEST)?;
     let answer = opening.bytes_unshown(1)?;
     opening.leg("tls request", Phase::Tls);
-    opening.remedy(
-        1,
-        "sslnegotiation=direct: TLS begins without asking (client and server 17 or later)",
-    );
-    if answer == b"S" {
-        return Ok(());
+    match answer.as_slice() {
+        b"S" => {
+            opening.remedy(
+                1,
+                "sslnegotiation=direct: TLS begins without asking (client and server 17 or later)",
+            );
+            Ok(true)
+        }
+        b"N" if !opening.security.mode.insists() => {
+            opening.remedy(
+                1,
+                "sslmode=disable: this server has no TLS, and is asked for it on each connection",
+            );
+            Ok(false)
+        }
+        _ => Err(SessionError::Connect(LiveError::ServerWithoutTls {
+            server: opening.target.server(),
+        })),
     }
-    Err(SessionError::Connect(LiveError::ServerWithoutTls {
-        server: opening.target.server(),
-    }))
 }
 
 fn start_up(opening: &Opening<'_, '_>) -> Vec<u8> {
@@ -110,6 +121,10 @@ fn authenticate(
 ) -> Result<Option<&'static str>, SessionError> {
     let (kind, rest) = body.split_at_checked(4).ok_or_else(unknown)?;
     let kind = u32::from_be_bytes(kind.try_into().unwrap_or_default());
+    let is_scram = matches!(kind, 10..=12) || kind == 0 && scram.is_some();
+    if opening.security.channel_binding == ChannelBinding::Require && !is_scram {
+        return Err(SessionError::NotBound);
+    }
     if kind == 0 {
         return Ok(None);
     }
@@ -120,21 +135,19 @@ fn authenticate(
     let password = opening.password.clone().ok_or_else(|| opening.no_password())?;
     let password = password.reveal().as_bytes();
     let (leg, answer) = match (kind, scram) {
-        (3, _) => ("password", [password, b"\0"].concat()),
+        (3, _) if opening.may_send_password() => ("password", [password, b"\0"].concat()),
+        (3, _) => return Err(SessionError::PasswordUnprotected { method: "password" }),
         (5, _) => {
             let salt = rest.try_into().map_err(|_| unknown())?;
             let hash = md5_hash(opening.user.as_bytes(), password, salt);
             ("md5", [hash.as_bytes(), b"\0"].concat())
         }
-        (10, scram)
-            if rest
-                .split(|byte| *byte == 0)
-                .any(|name| name == SCRAM_SHA_256.as_bytes()) =>
-        {
-            let begun = scram.insert(ScramSha256::new(password, ChannelBinding::unsupported()));
+        (10, scram) => {
+            let (mechanism, binding) = binding::choose(opening, rest)?;
+            let begun = scram.insert(ScramSha256::new(password, binding));
             let first = begun.message();
             let length = (first.len() as u32).to_be_bytes();
-            let answer = [SCRAM_SHA_256.as_bytes(), b"\0", &length, first].concat();
+            let answer = [mechanism.as_bytes(), b"\0", &length, first].concat();
             ("scram-sha-256 first", answer)
         }
         (11, Some(begun)) => {

@@ -12,6 +12,9 @@ use wire::redis::write_command;
 /// it is not needed.
 pub(super) fn log_in<'o, 'a>(mut opening: Opening<'o, 'a>) -> Result<Opening<'o, 'a>, SessionError> {
     if let Some(password) = opening.password.clone() {
+        if !opening.may_send_password() {
+            return Err(SessionError::PasswordUnprotected { method: "AUTH" });
+        }
         let user = opening.user.clone();
         let mut words = vec![b"AUTH".as_slice()];
         // Servers before version 6 know one user, and no word for it.

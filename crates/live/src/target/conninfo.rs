@@ -1,6 +1,7 @@
 //! libpq's `key=value` strings (PostgreSQL manual, section 34.1.1.1).
 
-use super::{TargetError, url};
+use super::security::is_about_security;
+use super::{ClientTls, TargetError, url};
 use model::Endpoint;
 use std::fmt;
 
@@ -61,16 +62,21 @@ impl Pairs {
         Self(others.chain(set).collect())
     }
 
-    /// The same string with `endpoint` as host and port, and no TLS.
-    pub(super) fn through(&self, endpoint: Endpoint) -> String {
+    /// The same string with `endpoint` as host and port; with [`ClientTls::LeftOut`] it asks for no TLS if it said anything of it.
+    pub(super) fn through(&self, endpoint: Endpoint, tls: ClientTls) -> String {
         let mut words = vec![
             format!("host={}", endpoint.address),
             format!("port={}", endpoint.port),
         ];
+        let left_out = tls == ClientTls::LeftOut;
         for (key, value) in self.iter().filter(|(key, _)| !url::is_about_route(key)) {
-            words.push(format!("{key}={}", quoted(value)));
+            if !(left_out && is_about_security(key)) {
+                words.push(format!("{key}={}", quoted(value)));
+            }
         }
-        words.push("sslmode=disable".to_owned());
+        if left_out && self.iter().any(|(key, _)| is_about_security(key)) {
+            words.push("sslmode=disable".to_owned());
+        }
         words.join(" ")
     }
 }

@@ -10,6 +10,7 @@ use super::{Scheme, Secret, Target};
 use std::ffi::CStr;
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicBool, Ordering};
 
 /// Who logs in, and with what.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -32,6 +33,17 @@ impl Credentials {
         .complete(target)
     }
 }
+
+/// Lets this process send passwords as they are over connections that others may read: for whoever asked for that on its command line.
+pub fn allow_cleartext_passwords() {
+    CLEARTEXT.store(true, Ordering::Relaxed);
+}
+
+pub(crate) fn are_cleartext_passwords_allowed() -> bool {
+    CLEARTEXT.load(Ordering::Relaxed)
+}
+
+static CLEARTEXT: AtomicBool = AtomicBool::new(false);
 
 /// What is looked at.
 struct Surroundings<'a> {

@@ -6,11 +6,12 @@ use model::Protocol;
 /// What the server behind a target speaks, by the scheme of its URL.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Scheme {
-    /// `postgres://`, `postgresql://`, `jdbc:postgresql:`, and libpq's `key=value` strings.
+    /// `postgres://`, `postgresql://`, `jdbc:postgresql:`, libpq's `key=value` strings, and what frameworks write: `postgresql+asyncpg://`,
+    /// `postgis://`, `cockroachdb://`, `r2dbc:postgresql://`, ...
     Postgres,
     /// `kingbase://`, `jdbc:kingbase8:`: PostgreSQL's protocol on port 54321.
     Kingbase,
-    /// `mysql://`, `jdbc:mysql:`.
+    /// `mysql://`, `jdbc:mysql:`, and what frameworks write: `mysql2://`, `mysql+pymysql://`, ...
     Mysql,
     /// `mariadb://`, `jdbc:mariadb:`: MySQL's protocol.
     Mariadb,
@@ -33,10 +34,13 @@ pub enum Scheme {
 impl Scheme {
     /// The scheme of a URL that begins with `name://` or `jdbc:name:`.
     pub(super) fn named(name: &str, jdbc: bool) -> Result<Self, TargetError> {
-        let scheme = match (name.to_ascii_lowercase().as_str(), jdbc) {
+        let word = database_of(name);
+        let scheme = match (word.as_str(), jdbc) {
             ("postgres", false) | ("postgresql", _) => Self::Postgres,
+            (word, false) if POSTGRES_WORDS.contains(&word) => Self::Postgres,
             ("kingbase", false) | ("kingbase8", _) => Self::Kingbase,
             ("mysql", _) => Self::Mysql,
+            (word, false) if MYSQL_WORDS.contains(&word) => Self::Mysql,
             ("mariadb", _) => Self::Mariadb,
             ("http", false) => Self::Http,
             ("tcp", false) => Self::Tcp,
@@ -127,23 +131,70 @@ impl Scheme {
         }
     }
 
-    /// The parameter that tells a client of this scheme to leave TLS out, where every client of it understands
-    /// one; absent otherwise, since some clients refuse parameters they do not know.
+    /// The port where a URL with the scheme `name` has none.
+    pub(super) fn port_of(self, name: &str) -> Option<u16> {
+        match database_of(name).as_str() {
+            "cockroach" | "cockroachdb" | "crdb" => Some(26_257),
+            "redshift" => Some(5439),
+            _ => self.default_port(),
+        }
+    }
+
+    /// The parameter that tells a client of this scheme to leave TLS out, where its URLs are the only way to tell it and every client of
+    /// it understands one.
     pub(super) const fn no_tls_parameter(self, jdbc: bool) -> Option<&'static str> {
         match self {
-            Self::Postgres => Some("sslmode=disable"),
+            Self::Postgres if jdbc => Some("sslmode=disable"),
             Self::Mysql if jdbc => Some("sslMode=DISABLED"),
             Self::Mariadb if jdbc => Some("sslMode=disable"),
-            Self::Kingbase
-            | Self::Mysql
-            | Self::Mariadb
-            | Self::Http
-            | Self::Tcp
-            | Self::Oracle
-            | Self::SqlServer
-            | Self::Redis
-            | Self::Informix
-            | Self::Drda => None,
+            _ => None,
+        }
+    }
+
+    /// The value of such a parameter where it was there before.
+    pub(super) const fn no_tls_word(self, jdbc: bool) -> &'static str {
+        match self {
+            Self::Mysql => "DISABLED",
+            Self::Mariadb if !jdbc => "DISABLED",
+            _ => "disable",
         }
     }
 }
+
+/// The database that a URL's scheme names: `postgresql` of SQLAlchemy's `postgresql+asyncpg`.
+fn database_of(name: &str) -> String {
+    let name = name.to_ascii_lowercase();
+    name.split('+').next().unwrap_or_default().to_owned()
+}
+
+/// What frameworks call a server that speaks PostgreSQL's protocol: Django and its packages, Rails, SQLAlchemy, Laravel, Doctrine.
+const POSTGRES_WORDS: &[&str] = &[
+    "postgis",
+    "pgsql",
+    "psql",
+    "pg",
+    "pdo-pgsql",
+    "pdo_pgsql",
+    "postgresql-psycopg2",
+    "postgresql_psycopg2",
+    "timescale",
+    "timescaledb",
+    "timescalegis",
+    "cockroach",
+    "cockroachdb",
+    "crdb",
+    "redshift",
+];
+
+/// The same for MySQL's.
+const MYSQL_WORDS: &[&str] = &[
+    "mysql2",
+    "trilogy",
+    "mysqlgis",
+    "mysqli",
+    "mysql-connector",
+    "mysqlconnector",
+    "pdo-mysql",
+    "pdo_mysql",
+    "tidb",
+];

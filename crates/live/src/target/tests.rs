@@ -20,7 +20,7 @@ fn a_url_is_read_with_percent_sequences_decoded() {
     assert_eq!(target.user.as_deref(), Some("an@na"));
     assert_eq!(target.password.as_ref().map(Secret::reveal), Some("p:w/"));
     assert_eq!(target.database.as_deref(), Some("sh op"));
-    assert_eq!(target.tls, TlsMode::VerifyFull);
+    assert_eq!(target.security.mode, Some(TlsMode::VerifyFull));
 }
 
 #[test]
@@ -78,8 +78,8 @@ fn ipv6_addresses_keep_their_brackets_outside() {
         port: 7,
     };
     assert_eq!(
-        target.url_through(relay),
-        "postgres://u@[::1]:7/db?sslmode=disable"
+        target.url_through(relay, ClientTls::LeftOut),
+        "postgres://u@[::1]:7/db"
     );
 }
 
@@ -87,14 +87,23 @@ fn ipv6_addresses_keep_their_brackets_outside() {
 fn jdbc_parameters_carry_the_credentials() {
     let target = parsed("jdbc:postgresql://h/db?user=anna&password=pw&ssl=true");
     assert_eq!(target.user.as_deref(), Some("anna"));
-    assert_eq!(target.tls, TlsMode::VerifyFull);
-    assert_eq!(parsed("jdbc:mysql://h/db?useSSL=true").tls, TlsMode::Require);
+    assert_eq!(target.security.mode, Some(TlsMode::VerifyFull));
     assert_eq!(
-        parsed("jdbc:mysql://h/db?sslMode=VERIFY_IDENTITY").tls,
-        TlsMode::VerifyFull
+        parsed("jdbc:mysql://h/db?useSSL=true").security.mode,
+        Some(TlsMode::Require)
     );
-    assert_eq!(parsed("mysql://h/db?ssl-mode=REQUIRED").tls, TlsMode::Require);
-    assert_eq!(parsed("postgres://h/db?ssl=true").tls, TlsMode::Require);
+    assert_eq!(
+        parsed("jdbc:mysql://h/db?sslMode=VERIFY_IDENTITY").security.mode,
+        Some(TlsMode::VerifyFull)
+    );
+    assert_eq!(
+        parsed("mysql://h/db?ssl-mode=REQUIRED").security.mode,
+        Some(TlsMode::Require)
+    );
+    assert_eq!(
+        parsed("postgres://h/db?ssl=true").security.mode,
+        Some(TlsMode::Require)
+    );
 }
 
 #[test]
@@ -103,7 +112,7 @@ fn conninfo_strings_are_read_as_libpq_reads_them() {
         parsed(r"host = db1 port=6000 user=anna password='it\'s \\ here' dbname=shop sslmode=require");
     assert_eq!(target.server(), "db1:6000");
     assert_eq!(target.password.as_ref().map(Secret::reveal), Some(r"it's \ here"));
-    assert_eq!(target.tls, TlsMode::Require);
+    assert_eq!(target.security.mode, Some(TlsMode::Require));
     assert_eq!(parsed("host=name hostaddr=10.0.0.1").host, "10.0.0.1");
     assert!(matches!(
         Target::parse("host='open"),
@@ -142,7 +151,7 @@ fn unix_sockets_are_found_where_their_clients_look() {
 
 #[test]
 fn url_through_changes_only_the_way() {
-    let through = |text| parsed(text).url_through(relay());
+    let through = |text| parsed(text).url_through(relay(), ClientTls::LeftOut);
     assert_eq!(
         through("postgres://anna:p%3Aw@db1:6543/shop?application_name=x&sslmode=require&sslrootcert=/ca.pem"),
         "postgres://anna:p%3Aw@127.0.0.1:6000/shop?application_name=x&sslmode=disable"
@@ -159,6 +168,95 @@ fn url_through_changes_only_the_way() {
         through("host=db1 password='a b' dbname=shop sslmode=verify-full"),
         "host=127.0.0.1 port=6000 password='a b' dbname=shop sslmode=disable"
     );
+}
+
+#[test]
+fn a_program_is_told_nothing_of_tls_that_its_own_url_does_not_say() {
+    let own = |text: &str| parsed(text).url_through(relay(), ClientTls::Own);
+    let without = |text: &str| parsed(text).url_through(relay(), ClientTls::LeftOut);
+    for text in [
+        "postgres://u@127.0.0.1:6000/shop?application_name=x",
+        "postgresql+asyncpg://u@127.0.0.1:6000/shop",
+        "mysql+pymysql://u@127.0.0.1:6000/shop?charset=utf8",
+        "host=127.0.0.1 port=6000 user=u",
+    ] {
+        assert_eq!((own(text).as_str(), without(text).as_str()), (text, text));
+    }
+    let said = "postgres://u@127.0.0.1:6000/shop?sslmode=prefer&channel_binding=disable";
+    assert_eq!(own(said), said);
+    assert_eq!(without(said), "postgres://u@127.0.0.1:6000/shop?sslmode=disable");
+    assert_eq!(
+        without("mysql://u@127.0.0.1:6000/shop?ssl-mode=VERIFY_CA&ssl-ca=/x"),
+        "mysql://u@127.0.0.1:6000/shop?ssl-mode=DISABLED"
+    );
+    assert_eq!(
+        without("jdbc:postgresql://127.0.0.1:6000/shop?user=u"),
+        "jdbc:postgresql://127.0.0.1:6000/shop?user=u&sslmode=disable",
+        "its driver reads nothing else"
+    );
+}
+
+#[test]
+fn what_frameworks_write_is_a_target_and_comes_back_in_the_same_scheme() {
+    for (scheme, meant, port) in [
+        ("postgresql+asyncpg", Scheme::Postgres, 5432),
+        ("postgresql+psycopg", Scheme::Postgres, 5432),
+        ("postgresql+psycopg2", Scheme::Postgres, 5432),
+        ("postgresql+pg8000", Scheme::Postgres, 5432),
+        ("postgis", Scheme::Postgres, 5432),
+        ("pgsql", Scheme::Postgres, 5432),
+        ("psql", Scheme::Postgres, 5432),
+        ("pdo-pgsql", Scheme::Postgres, 5432),
+        ("timescalegis", Scheme::Postgres, 5432),
+        ("cockroachdb", Scheme::Postgres, 26_257),
+        ("cockroachdb+asyncpg", Scheme::Postgres, 26_257),
+        ("redshift", Scheme::Postgres, 5439),
+        ("r2dbc:postgresql", Scheme::Postgres, 5432),
+        ("r2dbc:pool:mysql", Scheme::Mysql, 3306),
+        ("mysql2", Scheme::Mysql, 3306),
+        ("trilogy", Scheme::Mysql, 3306),
+        ("mysqlgis", Scheme::Mysql, 3306),
+        ("mysql+pymysql", Scheme::Mysql, 3306),
+        ("mysql+aiomysql", Scheme::Mysql, 3306),
+        ("mysql-connector", Scheme::Mysql, 3306),
+        ("mariadb+mariadbconnector", Scheme::Mariadb, 3306),
+    ] {
+        let text = format!("{scheme}://anna:p%40w@db1/shop");
+        let target = parsed(&text);
+        assert_eq!((target.scheme, target.port), (meant, port), "{text}");
+        for tls in [ClientTls::Own, ClientTls::LeftOut] {
+            assert_eq!(
+                target.url_through(relay(), tls),
+                format!("{scheme}://anna:p%40w@127.0.0.1:6000/shop")
+            );
+        }
+    }
+    let mode = |text: &str| parsed(text).security.mode;
+    let prisma = "postgresql://u:p@h/d?schema=public&sslmode=require&sslaccept=strict";
+    assert_eq!(mode(prisma), Some(TlsMode::VerifyFull));
+    assert_eq!(
+        mode("postgresql+asyncpg://h/d?ssl=verify-full"),
+        Some(TlsMode::VerifyFull)
+    );
+    assert_eq!(
+        mode("postgres://h/d?sslmode=no-verify"),
+        Some(TlsMode::Require),
+        "node's"
+    );
+    assert_eq!(
+        mode(r#"mysql://h/d?ssl={"rejectUnauthorized":true}"#),
+        Some(TlsMode::VerifyFull)
+    );
+    assert_eq!(
+        mode("mysql+pymysql://h/d?ssl_ca=/x&ssl_verify_identity=true"),
+        Some(TlsMode::VerifyFull)
+    );
+    assert_eq!(
+        mode("mysql://h/d?tls=skip-verify"),
+        Some(TlsMode::Require),
+        "Go's"
+    );
+    assert_eq!(mode("jdbc:mysql://h/d?useSSL=false"), Some(TlsMode::Disable));
 }
 
 #[test]
@@ -257,7 +355,7 @@ fn a_parameter_is_set_for_the_application_alone() {
     let through = |text: &str, name: &str, value: Option<&str>| {
         let target = Target::parse(text).expect("a target");
         let target = target.with_parameter(name, value).expect("it may be set");
-        target.url_through(relay)
+        target.url_through(relay, ClientTls::LeftOut)
     };
     let jdbc = "jdbc:postgresql://db1/shop?user=app&defaultRowFetchSize=7&ApplicationName=x";
     assert_eq!(
@@ -275,12 +373,16 @@ fn a_parameter_is_set_for_the_application_alone() {
     );
     assert_eq!(
         through("host=db1 user=app", "options", Some("-c work_mem=1MB")),
-        "host=127.0.0.1 port=4000 user=app options='-c work_mem=1MB' sslmode=disable"
+        "host=127.0.0.1 port=4000 user=app options='-c work_mem=1MB'"
     );
     let target = Target::parse("postgres://db1/shop").expect("a target");
     assert!(target.with_parameter("sslmode", Some("require")).is_err());
     assert_eq!(
-        target.with_parameter("x", Some("1")).expect("it may").tls,
-        TlsMode::Disable
+        target
+            .with_parameter("x", Some("1"))
+            .expect("it may")
+            .security
+            .mode,
+        None
     );
 }

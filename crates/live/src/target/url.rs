@@ -1,12 +1,15 @@
 //! `scheme://user:password@host:port/path?name=value&...`, kept in parts as written.
 
-use super::{Scheme, TargetError};
+use super::security::is_about_security;
+use super::{ClientTls, Scheme, TargetError};
 
 /// The parts of a URL, still percent-encoded.
 #[derive(Clone, PartialEq, Eq)]
 pub(super) struct UrlParts {
     /// Whether it began with `jdbc:`.
     pub(super) jdbc: bool,
+    /// What came before the scheme: `jdbc:`, `r2dbc:`, `r2dbc:pool:`.
+    prefix: &'static str,
     pub(super) scheme: String,
     userinfo: Option<String>,
     authority: String,
@@ -29,15 +32,16 @@ impl std::fmt::Debug for UrlParts {
 impl UrlParts {
     /// Cuts the text at its delimiters. `jdbc:postgresql:database` (no slashes: this machine) is a URL too.
     pub(super) fn split(text: &str) -> Result<Self, TargetError> {
-        let (jdbc, text) = match text.strip_prefix("jdbc:") {
-            Some(rest) => (true, rest),
-            None => (false, text),
-        };
+        let stripped = PREFIXES
+            .iter()
+            .find_map(|prefix| Some((*prefix, text.strip_prefix(prefix)?)));
+        let (prefix, text) = stripped.unwrap_or(("", text));
+        let jdbc = prefix == "jdbc:";
         let (scheme, rest) = text.split_once(':').ok_or(TargetError::NotATarget)?;
         if scheme.is_empty()
             || !scheme
                 .bytes()
-                .all(|byte| byte.is_ascii_alphanumeric() || b"+-.".contains(&byte))
+                .all(|byte| byte.is_ascii_alphanumeric() || b"+-._".contains(&byte))
         {
             return Err(TargetError::NotATarget);
         }
@@ -61,6 +65,7 @@ impl UrlParts {
         };
         Ok(Self {
             jdbc,
+            prefix,
             scheme: scheme.to_owned(),
             userinfo,
             authority: authority.to_owned(),
@@ -116,10 +121,16 @@ impl UrlParts {
             .collect()
     }
 
-    /// The same URL with `endpoint` as its host and port, and no TLS.
-    pub(super) fn through(&self, scheme: Scheme, endpoint: &str) -> String {
-        let mut parameters: Vec<&str> = self.raw_parameters().filter(|raw| !is_about_route(raw)).collect();
-        parameters.extend(scheme.no_tls_parameter(self.jdbc));
+    /// The same URL with `endpoint` as its host and port.
+    pub(super) fn through(&self, scheme: Scheme, endpoint: &str, tls: ClientTls) -> String {
+        let mut parameters: Vec<String> = self
+            .raw_parameters()
+            .filter(|raw| !is_about_route(raw))
+            .map(str::to_owned)
+            .collect();
+        if tls == ClientTls::LeftOut {
+            self.leave_tls_out(scheme, &mut parameters);
+        }
         let query = if parameters.is_empty() {
             String::new()
         } else {
@@ -130,11 +141,28 @@ impl UrlParts {
             .as_ref()
             .map(|text| format!("{text}@"))
             .unwrap_or_default();
-        let prefix = if self.jdbc { "jdbc:" } else { "" };
         format!(
-            "{prefix}{}://{userinfo}{endpoint}{}{query}",
-            self.scheme, self.path
+            "{}{}://{userinfo}{endpoint}{}{query}",
+            self.prefix, self.scheme, self.path
         )
+    }
+
+    /// Has the parameters ask for no TLS: by the one that was there, or by one that every client of the URL understands.
+    fn leave_tls_out(&self, scheme: Scheme, parameters: &mut Vec<String>) {
+        let mut said = None;
+        parameters.retain(|raw| {
+            let name = raw.split('=').next().unwrap_or(raw);
+            let about = is_about_security(name);
+            if name.to_ascii_lowercase().replace(['-', '_'], "") == "sslmode" {
+                said.get_or_insert_with(|| name.to_owned());
+            }
+            !about
+        });
+        let known = scheme.no_tls_parameter(self.jdbc).map(str::to_owned);
+        parameters.extend(match said {
+            Some(name) => Some(format!("{name}={}", scheme.no_tls_word(self.jdbc))),
+            None => known,
+        });
     }
 
     /// The same URL with the parameter `name` set to `value`, where it stood before or at the end; without a value it is gone.
@@ -164,7 +192,7 @@ impl UrlParts {
     }
 }
 
-/// Whether a parameter says where the server is or how to encrypt the way there: what the relay changes.
+/// Whether a parameter says where the server is: what the relay changes.
 pub(super) fn is_about_route(parameter: &str) -> bool {
     let name = parameter
         .split('=')
@@ -174,20 +202,12 @@ pub(super) fn is_about_route(parameter: &str) -> bool {
     let name = name.replace(['-', '_'], "");
     matches!(
         name.as_str(),
-        "host"
-            | "hostaddr"
-            | "port"
-            | "socket"
-            | "unixsocket"
-            | "localsocket"
-            | "channelbinding"
-            | "gssencmode"
-            | "usessl"
-            | "requiressl"
-            | "verifyservercertificate"
-            | "serversslcert"
-    ) || name.starts_with("ssl")
+        "host" | "hostaddr" | "port" | "socket" | "unixsocket" | "localsocket"
+    )
 }
+
+/// What may come before a URL that is read as what follows.
+const PREFIXES: [&str; 3] = ["jdbc:", "r2dbc:pool:", "r2dbc:"];
 
 /// One host, or the directory of a server's socket; not a list.
 pub(super) fn single_host(host: &str) -> Result<&str, TargetError> {

@@ -48,6 +48,7 @@ impl Observer for Watcher {
         let mut seen = self.seen.lock().unwrap();
         assert!(!seen.closed);
         match event {
+            ConnectionEvent::InStead(_) => {}
             ConnectionEvent::Opened { sides_certain, .. } => {
                 assert!(sides_certain && !seen.opened);
                 seen.opened = true;

@@ -59,6 +59,110 @@ fn encrypted(config: Arc<ServerConfig>, stream: TcpStream) -> StreamOwned<Server
     StreamOwned::new(ServerConnection::new(config).expect("a session"), stream)
 }
 
+/// A server's certificate for `localhost` that has signed itself, as the file of authorities too.
+fn self_signed_identity() -> Identity {
+    let key = KeyPair::generate().expect("a key");
+    let mut server = CertificateParams::new(vec!["localhost".to_owned()]).expect("a name");
+    server.is_ca = IsCa::Ca(BasicConstraints::Unconstrained);
+    let certificate = server.self_signed(&key).expect("signs itself");
+    let mut file = tempfile::NamedTempFile::new().expect("a file");
+    file.write_all(certificate.pem().as_bytes()).expect("written");
+    let key = PrivateKeyDer::Pkcs8(PrivatePkcs8KeyDer::from(key.serialize_der()));
+    Identity {
+        config: Arc::new(
+            ServerConfig::builder_with_provider(Arc::new(rustls::crypto::ring::default_provider()))
+                .with_safe_default_protocol_versions()
+                .expect("versions")
+                .with_no_client_auth()
+                .with_single_cert(vec![certificate.der().clone()], key)
+                .expect("a certificate and its key"),
+        ),
+        authority: file,
+    }
+}
+
+/// The same server, which lets only clients in that show a certificate of its authority; and such a certificate with its key.
+fn identity_that_asks() -> (Identity, [tempfile::NamedTempFile; 2]) {
+    let mut identity = self_signed_identity();
+    let key = KeyPair::generate().expect("a key");
+    let mut params = CertificateParams::new(Vec::new()).expect("no names");
+    params.is_ca = IsCa::Ca(BasicConstraints::Unconstrained);
+    let authority = params.self_signed(&key).expect("signs itself");
+    let mut roots = rustls::RootCertStore::empty();
+    roots.add(authority.der().clone()).expect("an authority");
+    let client_key = KeyPair::generate().expect("a key");
+    let client = CertificateParams::new(Vec::new())
+        .expect("no names")
+        .signed_by(&client_key, &Issuer::new(params, key))
+        .expect("signed");
+    let files = [client.pem(), client_key.serialize_pem()].map(|text| {
+        let mut file = tempfile::NamedTempFile::new().expect("a file");
+        file.write_all(text.as_bytes()).expect("written");
+        file
+    });
+    let own_key = KeyPair::generate().expect("a key");
+    let own = CertificateParams::new(vec!["localhost".to_owned()])
+        .expect("a name")
+        .self_signed(&own_key)
+        .expect("signs itself");
+    let provider = Arc::new(rustls::crypto::ring::default_provider());
+    let verifier =
+        rustls::server::WebPkiClientVerifier::builder_with_provider(Arc::new(roots), provider.clone());
+    let config = ServerConfig::builder_with_provider(provider)
+        .with_safe_default_protocol_versions()
+        .expect("versions")
+        .with_client_cert_verifier(verifier.build().expect("a verifier"))
+        .with_single_cert(
+            vec![own.der().clone()],
+            PrivateKeyDer::Pkcs8(PrivatePkcs8KeyDer::from(own_key.serialize_der())),
+        )
+        .expect("a certificate and its key");
+    identity.config = Arc::new(config);
+    (identity, files)
+}
+
+#[test]
+fn a_self_signed_certificate_is_named_as_such_and_believed_when_it_is_named_itself() {
+    let (own, other) = (self_signed_identity(), identity("A", false));
+    let told = refusal(
+        "localhost",
+        &format!("sslmode=verify-full&{}", trusting(&other)),
+        &own,
+    );
+    assert!(matches!(told, LiveError::SelfSigned { .. }), "{told}");
+    assert!(told.to_string().contains("signed by itself"), "{told}");
+    exchange(
+        "localhost",
+        &format!("sslmode=verify-full&{}", trusting(&own)),
+        &own,
+    );
+    let told = refusal(
+        "127.0.0.1",
+        &format!("sslmode=verify-full&{}", trusting(&own)),
+        &own,
+    );
+    assert!(matches!(told, LiveError::NameMismatch { .. }), "{told}");
+}
+
+#[test]
+fn a_client_s_own_certificate_is_shown_to_a_server_that_asks() {
+    let (identity, [certificate, key]) = identity_that_asks();
+    let shown = format!(
+        "sslmode=require&sslcert={}&sslkey={}",
+        certificate.path().display(),
+        key.path().display()
+    );
+    exchange("localhost", &shown, &identity);
+    let open = std::os::unix::fs::PermissionsExt::from_mode(0o644);
+    std::fs::set_permissions(key.path(), open).expect("ours");
+    let target = Target::parse(&format!("postgres://localhost:1/?{shown}")).expect("valid");
+    let told = live::probe(&target, PATIENCE).expect_err("others may read the key");
+    assert!(told.to_string().contains("others may read it"), "{told}");
+}
+
+/// The answer of a server that lets everybody in.
+const LET_IN: &[u8] = b"R\0\0\0\x08\0\0\0\0";
+
 /// Serves one connection: answers the request for TLS, reads the start-up message and `length` bytes over TLS, sends
 /// them back, and takes leave.
 fn postgres_server(listener: TcpListener, config: Arc<ServerConfig>, length: usize) -> JoinHandle<()> {
@@ -74,6 +178,7 @@ fn postgres_server(listener: TcpListener, config: Arc<ServerConfig>, length: usi
             return; // The relay does not trust this certificate.
         }
         assert_eq!(startup, STARTUP);
+        stream.write_all(LET_IN).expect("taken");
         let mut bytes = vec![0; length];
         stream.read_exact(&mut bytes).expect("the client's bytes");
         stream.write_all(&bytes).expect("taken");
@@ -104,19 +209,32 @@ fn exchange(host: &str, parameters: &str, identity: &Identity) -> Story {
         });
         (&client).read_to_end(&mut reply).expect("an orderly end");
     });
-    assert!(reply == bytes, "other bytes came back");
+    assert!(reply == [LET_IN, &bytes].concat(), "other bytes came back");
     client.shutdown(Shutdown::Write).expect("open");
     server.join().expect("served");
     stand.until(|counters| counters.open == 0);
     let (counters, mut stories) = stand.stop();
     assert_eq!((counters.failed, counters.last_error), (0, None));
     let story = stories.remove(0);
-    assert!(story.bytes[0] == [&SSL_REQUEST[..], &STARTUP, bytes.as_slice()].concat());
-    assert!(story.bytes[1] == [&b"N"[..], bytes.as_slice()].concat());
+    // The client's own request, which was declined, is not shown: what longwire asked in its stead is.
+    assert!(story.bytes[0] == [&STARTUP[..], bytes.as_slice()].concat());
+    assert!(story.bytes[1] == reply);
+    assert_eq!(story.in_stead[0].payload_bytes, [8, 1], "the request for TLS");
+    assert_eq!(story.in_stead.len(), 2, "and a handshake of TLS 1.3");
+    let asked = |direction: usize| {
+        story
+            .in_stead
+            .iter()
+            .map(|trip| trip.payload_bytes[direction])
+            .sum::<u64>()
+    };
     assert_eq!(
         story.closed.expect("closed").2.payload_bytes,
-        story.bytes.clone().map(|bytes| bytes.len() as u64)
+        [0, 1].map(|direction| story.bytes[direction].len() as u64 + asked(direction))
     );
+    for trips in story.in_stead.windows(2) {
+        assert!(trips[0].ended <= trips[1].asked, "one after another");
+    }
     story
 }
 

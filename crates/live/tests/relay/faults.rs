@@ -12,6 +12,7 @@ fn start(listen: &str, target: &str) -> Result<live::Relay, LiveError> {
         listen: listen.parse().expect("valid"),
         target: Target::parse(target).expect("valid"),
         link: None,
+        tls: live::RelayTls::default(),
     };
     live::relay::start(options, Clock::anchored_now(), Arc::new(Recorder::default()))
 }

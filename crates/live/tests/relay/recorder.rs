@@ -2,7 +2,7 @@
 
 use live::ObserverFactory;
 use model::{
-    Closing, ConnectionEvent, ConnectionId, Direction, Handshake, Observer, Side, Timestamp, Totals,
+    Closing, ConnectionEvent, ConnectionId, Direction, Handshake, InStead, Observer, Side, Timestamp, Totals,
 };
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex};
@@ -13,6 +13,7 @@ use std::time::Duration;
 pub struct Story {
     pub opened: Option<Timestamp>,
     pub handshake: Option<Handshake>,
+    pub in_stead: Vec<InStead>,
     pub bytes: [Vec<u8>; 2],
     pub segments: Vec<Seen>,
     pub round_trips: Vec<(Side, Duration)>,
@@ -65,6 +66,7 @@ impl Observer for Writer {
             "{event:?}"
         );
         match event {
+            ConnectionEvent::InStead(trip) => story.in_stead.push(trip),
             ConnectionEvent::Opened { at, .. } => story.opened = Some(at),
             ConnectionEvent::Handshake(handshake) => story.handshake = Some(handshake),
             ConnectionEvent::Segment(segment) => {

@@ -428,6 +428,7 @@ fn a_target_with_tls_is_refused_together_with_a_link() {
         listen: "127.0.0.1:0".parse().expect("valid"),
         target: live::Target::parse("postgres://127.0.0.1/x?sslmode=require").expect("valid"),
         link: Some("rtt=1ms".parse().expect("a link")),
+        tls: live::RelayTls::default(),
     };
     let recorder = std::sync::Arc::new(crate::recorder::Recorder::default());
     let error = live::relay::start(options, live::Clock::anchored_now(), recorder).expect_err("refused");

@@ -35,6 +35,7 @@ fn start(target: &str, link: Option<link::LinkDescription>) -> Stand {
         listen: "127.0.0.1:0".parse().expect("valid"),
         target: Target::parse(target).expect("valid"),
         link,
+        tls: live::RelayTls::default(),
     };
     let relay = live::relay::start(options, Clock::anchored_now(), recorder.clone()).expect("relay starts");
     Stand { relay, recorder }

@@ -20,7 +20,7 @@ fn spoken_to(scheme: &str, said: Vec<u8>) -> (Option<SessionError>, Vec<u8>) {
         stream.read_to_end(&mut heard).ok();
         heard
     });
-    let url = format!("{scheme}://anna:the-password@127.0.0.1:{port}/3");
+    let url = format!("{scheme}://anna:the-password@127.0.0.1:{port}/3?sslmode=disable");
     let opened = open_within(&url, Duration::from_secs(5));
     let error = opened.map(drop).err();
     (error, server.join().unwrap())

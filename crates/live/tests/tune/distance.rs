@@ -28,6 +28,7 @@ pub fn far(port: u16) -> (Relay, SocketAddr) {
         listen: "127.0.0.1:0".parse().unwrap(),
         target: Target::parse(&format!("tcp://127.0.0.1:{port}")).unwrap(),
         link: Some("rtt=5ms".parse().unwrap()),
+        tls: live::RelayTls::default(),
     };
     let relay = live::relay::start(options, Clock::anchored_now(), Arc::new(Nobody)).unwrap();
     let address = relay.local_addr();

@@ -3,7 +3,7 @@
 use crate::output::Status;
 use anyhow::{Context, Result};
 use live::application::Application;
-use live::{Scheme, Target, TlsMode};
+use live::{ClientTls, Scheme, Target};
 use model::Endpoint;
 use std::ffi::{OsStr, OsString};
 use std::os::unix::process::ExitStatusExt;
@@ -24,9 +24,10 @@ impl Child {
         command: &[OsString],
         target: &Target,
         relay: Endpoint,
+        tls: ClientTls,
         stdout_is_ours: bool,
     ) -> Result<Self> {
-        let mut child = prepare(command, target, relay)?;
+        let mut child = prepare(command, target, relay, tls)?;
         if stdout_is_ours {
             child.stdout(Stdio::from(std::io::stderr()));
         }
@@ -53,20 +54,39 @@ impl Child {
     }
 }
 
-/// `command`, told in its arguments and its environment to connect to `relay`.
+/// `command`, told in its arguments and its environment to connect to `relay`, and what `tls` says of TLS.
 ///
 /// # Errors
 /// When there is none.
-pub fn prepare(command: &[OsString], target: &Target, relay: Endpoint) -> Result<Command> {
-    let url = target.url_through(relay);
+pub fn prepare(command: &[OsString], target: &Target, relay: Endpoint, tls: ClientTls) -> Result<Command> {
+    let url = target.url_through(relay, tls);
     let mut words = command.iter().map(|word| replaced(word, relay, &url));
     let program = words.next().context("no command is given behind --")?;
     let mut child = Command::new(&program);
     child.args(words).envs(environment(target, relay, &url));
-    if target.tls == TlsMode::Disable && std::env::var_os("PGSSLMODE").is_none() {
-        child.env("PGSSLMODE", "disable");
+    if matches!(target.scheme, Scheme::Postgres | Scheme::Kingbase) {
+        match (tls, target.security.mode) {
+            (ClientTls::LeftOut, _) => leave_tls_out(&mut child),
+            (ClientTls::Own, Some(mode)) => {
+                child.env("PGSSLMODE", mode.name());
+            }
+            (ClientTls::Own, None) => {}
+        }
     }
     Ok(child)
+}
+
+/// libpq refuses to do without TLS beside a variable that needs it.
+fn leave_tls_out(child: &mut Command) {
+    for name in [
+        "PGREQUIRESSL",
+        "PGSSLNEGOTIATION",
+        "PGCHANNELBINDING",
+        "PGSSLROOTCERT",
+    ] {
+        child.env_remove(name);
+    }
+    child.env("PGSSLMODE", "disable");
 }
 
 fn exit_code(status: ExitStatus) -> u8 {
@@ -112,7 +132,7 @@ fn environment(target: &Target, relay: Endpoint, url: &str) -> Vec<(&'static str
                 ("PGPASSWORD", password),
             ]
         }
-        Scheme::Mysql => vec![("MYSQL_PWD", password)],
+        Scheme::Mysql | Scheme::Mariadb => vec![("MYSQL_PWD", password)],
         _ => Vec::new(),
     };
     variables.extend(login.into_iter().filter_map(|(name, value)| Some((name, value?))));

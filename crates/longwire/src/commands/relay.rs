@@ -55,12 +55,14 @@ pub fn run(args: &Args) -> Result<Status> {
     let target = Target::parse(&args.target)?;
     relaying::check(&target, args.link.as_ref())?;
     live::probe(&target, REACH)?;
+    let tls = relaying::tls_as_asked(&target)?;
     let asked = Asked::on_signals()?;
     let delivery = Delivery::default();
     let options = RelayOptions {
         listen: args.listen,
         target: target.clone(),
         link: args.link,
+        tls: tls.relay,
     };
     let began = Instant::now();
     let relay = live::relay::start(options, Clock::anchored_now(), Arc::new(Nobody))?;
@@ -68,7 +70,7 @@ pub fn run(args: &Args) -> Result<Status> {
         announce(&delivery, &target, &relay, args.link.as_ref());
         until(|| asked.take().map(|_| Status::Interrupted))
     } else {
-        let mut child = Child::start(&args.command, &target, connect_to(&relay), args.json)?;
+        let mut child = Child::start(&args.command, &target, connect_to(&relay), tls.client, args.json)?;
         until(|| child.ended(asked.take()))
     };
     let grace = match status {

@@ -1,9 +1,10 @@
 //! What `watch` and `relay` have in common: where clients connect, and the emulated link.
 
 use crate::delivery::Delivery;
+use crate::output;
 use anyhow::Result;
 use link::LinkDescription;
-use live::{Counters, LiveError, Relay, Target, TlsMode};
+use live::{ClientTls, Counters, LiveError, Relay, RelayTls, Scheme, Security, Target, TlsMode};
 use model::{Conditions, Endpoint, LinkOutcome, Warning};
 use std::io::{self, Write};
 use std::net::{IpAddr, Ipv4Addr};
@@ -14,11 +15,69 @@ use std::time::Duration;
 /// # Errors
 /// When longwire would have to speak TLS on them.
 pub fn check(target: &Target, link: Option<&LinkDescription>) -> Result<()> {
-    if link.is_some() && target.tls != TlsMode::Disable {
+    if Security::of(target)?.mode.insists() && link.is_some() {
         return Err(LiveError::TlsThroughLink.into());
     }
     Ok(())
 }
+
+/// Who speaks TLS when a relay stands between a command and the server.
+#[derive(Debug, Clone, Copy)]
+pub struct TlsPlan {
+    /// What the relay does.
+    pub relay: RelayTls,
+    /// What the command is told.
+    pub client: ClientTls,
+}
+
+/// Who speaks TLS where statements need not be seen: longwire where the target insists on it, and else the command, as it likes.
+///
+/// # Errors
+/// When what is said of TLS cannot be done.
+pub fn tls_as_asked(target: &Target) -> Result<TlsPlan> {
+    Ok(TlsPlan {
+        relay: RelayTls::AsTheTargetInsists,
+        client: match Security::of(target)?.mode.insists() {
+            true => ClientTls::LeftOut,
+            false => ClientTls::Own,
+        },
+    })
+}
+
+/// Who speaks TLS where statements are to be seen, and says so: where a PostgreSQL server offers it, clients would take it, and nothing
+/// would be seen. So longwire speaks it for them. Asks the server, which costs a connection.
+///
+/// # Errors
+/// When what is said of TLS cannot be done, or the server cannot be reached.
+pub fn tls_to_be_seen(target: &Target, link: bool, longest: Duration) -> Result<TlsPlan> {
+    let asked = tls_as_asked(target)?;
+    let security = Security::of(target)?;
+    let is_postgres = matches!(target.scheme, Scheme::Postgres | Scheme::Kingbase);
+    let left_to_the_command = link && security.said;
+    if security.mode != TlsMode::Prefer || !is_postgres || left_to_the_command {
+        return Ok(asked);
+    }
+    if !live::offers_tls(target, longest)? {
+        return Ok(asked);
+    }
+    output::note(match link {
+        false => TAKEN_OVER,
+        true => LEFT_OUT,
+    });
+    Ok(TlsPlan {
+        relay: match link {
+            false => RelayTls::InTheClientsStead,
+            true => RelayTls::AsTheTargetInsists,
+        },
+        client: ClientTls::LeftOut,
+    })
+}
+
+const TAKEN_OVER: &str = "the server offers TLS: longwire speaks it for the command (which gets PGSSLMODE=disable), so that statements are seen, and \
+                          counts its turns, as libpq's clients have them; say sslmode=disable in the target for a command that does without TLS";
+const LEFT_OUT: &str = "the server offers TLS, which longwire cannot speak through an emulated link: the command is asked to do without (PGSSLMODE=disable), \
+                        so that statements are seen; each connection has 2 turns less than with TLS 1.3, 3 less where the key exchange is begun anew \
+                        or with TLS 1.2; say sslmode=prefer in the target to leave TLS to the command";
 
 /// The address an application on this host connects to: loopback when the relay listens on every address.
 pub fn connect_to(relay: &Relay) -> Endpoint {
@@ -59,6 +118,14 @@ pub fn with_link(conditions: Conditions, link: Option<&LinkDescription>) -> Cond
     }
 }
 
+/// An error; with what to do, where that is at the client, whose own message does not know of longwire.
+fn told(error: &LiveError) -> String {
+    match (error, error.hint()) {
+        (LiveError::ClientWantsBinding { .. }, Some(hint)) => format!("{error}: {hint}"),
+        _ => error.to_string(),
+    }
+}
+
 /// What a reader of the figures must know of a relay's run.
 pub fn warnings(counters: &Counters) -> Vec<Warning> {
     let mut warnings = Vec::new();
@@ -66,10 +133,20 @@ pub fn warnings(counters: &Counters) -> Vec<Warning> {
         let reason = counters
             .last_error
             .as_ref()
-            .map_or_else(|| "no reason known".to_owned(), ToString::to_string);
+            .map_or_else(|| "no reason known".to_owned(), told);
         let text = format!(
             "{} did not reach the server; the last: {reason}",
             model::counted(counters.failed, "connection", "connections")
+        );
+        warnings.push(Warning { text });
+    }
+    if counters.unbound > 0 {
+        let text = format!(
+            "{} without channel binding: longwire speaks TLS for the client, so SCRAM-SHA-256-PLUS was taken out of the server's offer",
+            match counters.unbound {
+                1 => "1 login".to_owned(),
+                logins => format!("{logins} logins"),
+            }
         );
         warnings.push(Warning { text });
     }

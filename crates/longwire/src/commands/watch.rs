@@ -64,6 +64,10 @@ pub fn run(args: &Args) -> Result<Status> {
     let target = Target::parse(&args.target)?;
     relaying::check(&target, args.link.as_ref())?;
     live::probe(&target, REACH)?;
+    let tls = match args.command.is_empty() {
+        true => relaying::tls_as_asked(&target)?,
+        false => relaying::tls_to_be_seen(&target, args.link.is_some(), REACH)?,
+    };
     let asked = Asked::on_signals()?;
     let mut outboxes = Outboxes::new(args.reporting.keep_literals);
     if args.reporting.levels {
@@ -74,6 +78,7 @@ pub fn run(args: &Args) -> Result<Status> {
         listen: args.listen,
         target: target.clone(),
         link: args.link,
+        tls: tls.relay,
     };
     let relay = live::relay::start(options, Clock::anchored_now(), outboxes.clone())?;
     let mut run = Run::new(args, &target, outboxes)?;
@@ -85,7 +90,13 @@ pub fn run(args: &Args) -> Result<Status> {
             None => (!wanted && relay.counters().open == 0).then_some(Status::Done),
         })
     } else {
-        let mut child = Child::start(&args.command, &target, connect_to(&relay), args.reporting.json)?;
+        let mut child = Child::start(
+            &args.command,
+            &target,
+            connect_to(&relay),
+            tls.client,
+            args.reporting.json,
+        )?;
         run.until(&relay, |_| child.ended(asked.take()))
     };
     let grace = match status {

@@ -185,6 +185,7 @@ impl Connection {
         match event {
             ConnectionEvent::Segment(segment) => self.segment(&segment, fingerprints, out),
             ConnectionEvent::Handshake(handshake) => self.pairing.handshake(handshake, out),
+            ConnectionEvent::InStead(trip) => self.pairing.in_stead(trip, out),
             ConnectionEvent::RoundTrip { at, side, rtt } => {
                 let side = self.side(side);
                 self.note(Note::RoundTrip { at, side, rtt });

@@ -109,6 +109,7 @@ fn relay(server: SocketAddr, link: &LinkDescription) -> Result<Relay> {
         listen: SocketAddr::from((Ipv4Addr::LOCALHOST, 0)),
         target: Target::parse(&format!("tcp://{server}")).context("the server's address")?,
         link: Some(*link),
+        tls: live::RelayTls::default(),
     };
     Ok(live::relay::start(
         options,

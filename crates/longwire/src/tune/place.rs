@@ -61,6 +61,7 @@ impl Place {
             listen: SocketAddr::from((Ipv4Addr::LOCALHOST, 0)),
             target: Target::parse(&server).context("the server's address")?,
             link: Some(*link),
+            tls: live::RelayTls::default(),
         };
         let relay = live::relay::start(options, Clock::anchored_now(), Arc::new(Unseen))?;
         Ok(Self { relay: Some(relay) })

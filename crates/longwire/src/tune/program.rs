@@ -62,6 +62,7 @@ pub fn run(asked: &Asked<'_>) -> Result<Status> {
     let all = announce(asked, settings.len())?;
     live::probe(&target, REACH)?;
     let bench = Bench {
+        tls: relaying::tls_to_be_seen(&target, !asked.at.is_empty(), REACH)?,
         target,
         command: asked.command,
         stop: output::stop_on_signals()?,

@@ -158,6 +158,7 @@ fn over_streams<T>(
         listen: SocketAddr::from((Ipv4Addr::LOCALHOST, 0)),
         target,
         link: Some(*link),
+        tls: live::RelayTls::default(),
     };
     let relay = live::relay::start(options, Clock::anchored_now(), Arc::new(Unseen))?;
     let address = relay.local_addr();

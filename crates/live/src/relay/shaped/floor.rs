@@ -30,6 +30,7 @@ fn through_a_link(server: SocketAddr, clock: Clock) -> Option<Duration> {
         listen: (Ipv4Addr::LOCALHOST, 0).into(),
         target: Target::parse(&format!("tcp://{server}")).ok()?,
         link: Some(LinkDescription::with_rtt(Duration::ZERO)),
+        tls: crate::relay::RelayTls::default(),
     };
     let relay = start_with_floor(options, clock, Arc::new(Nobody), |_| None).ok()?;
     let median = median_round_trip(relay.local_addr()).ok();

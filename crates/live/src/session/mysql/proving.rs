@@ -85,7 +85,7 @@ impl Proving {
         self.method = Method::named(&challenge.method).ok_or(SessionError::Authentication {
             method: challenge.method,
         })?;
-        if self.method == Method::Clear && !opening.is_private() {
+        if self.method == Method::Clear && !opening.may_send_password() {
             return Err(SessionError::PasswordUnprotected {
                 method: self.method.name(),
             });

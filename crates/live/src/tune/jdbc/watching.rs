@@ -27,6 +27,7 @@ pub(super) fn through<T>(
         listen: SocketAddr::from((Ipv4Addr::LOCALHOST, 0)),
         target: server,
         link: None,
+        tls: crate::relay::RelayTls::default(),
     };
     let relay = relay::start(options, watch.clock, factory).map_err(refused)?;
     // The relay's threads outlive no borrow: they tell this one, which has the observers.
@@ -123,6 +124,7 @@ impl Seen {
                 sides_certain,
             }),
             ConnectionEvent::Handshake(handshake) => Self::Other(ConnectionEvent::Handshake(handshake)),
+            ConnectionEvent::InStead(trip) => Self::Other(ConnectionEvent::InStead(trip)),
             ConnectionEvent::RoundTrip { at, side, rtt } => {
                 Self::Other(ConnectionEvent::RoundTrip { at, side, rtt })
             }

@@ -61,8 +61,12 @@ impl Proof {
     ) -> Result<()> {
         let options = RelayOptions {
             listen: SocketAddr::from((Ipv4Addr::LOCALHOST, 0)),
-            target: Target::parse(&format!("postgres://{}/shop", stages[0].address()))?,
+            target: Target::parse(&format!(
+                "postgres://{}/shop?sslmode=disable",
+                stages[0].address()
+            ))?,
             link: Some(LinkDescription::with_rtt(rtt)),
+            tls: live::RelayTls::default(),
         };
         let relay = live::relay::start(options, Clock::anchored_now(), Arc::new(Unseen))?;
         let mut took = [Vec::new(), Vec::new()];

@@ -25,12 +25,13 @@ impl Stage {
     pub fn set(variant: Variant, name: &str) -> Result<Self> {
         let database = Server::start()?;
         let address = database.address();
-        let target = Target::parse(&format!("postgres://{address}/shop"))?;
+        let target = Target::parse(&format!("postgres://{address}/shop?sslmode=disable"))?;
         let outboxes = Arc::new(Outboxes::new(false));
         let options = RelayOptions {
             listen: SocketAddr::from(([127, 0, 0, 1], 0)),
             target,
             link: None,
+            tls: live::RelayTls::default(),
         };
         let relay = live::relay::start(options, Clock::anchored_now(), outboxes.clone())
             .context("could not relay on loopback")?;

@@ -5,7 +5,7 @@ use crate::output::{self, Status};
 use crate::password;
 use anyhow::{Result, bail};
 use live::ping::rows::{RowsOptions, measure};
-use live::{Clock, Target};
+use live::{Clock, Security, Target, TlsMode};
 use model::{Summary, Warning};
 use report::JsonWriter;
 use std::io;
@@ -15,7 +15,11 @@ pub fn run(args: &Args, rows: u64) -> Result<Status> {
     let [target] = args.targets.as_slice() else {
         bail!("--rows takes one target: rows of several would share the client's packets and time");
     };
-    let target = password::completed(Target::parse(target)?);
+    let mut target = password::completed(Target::parse(target)?);
+    // Where TLS is only preferred: inside it rows are no packets.
+    if !Security::of(&target)?.mode.insists() {
+        target.security.mode = Some(TlsMode::Disable);
+    }
     let stop = output::stop_on_signals()?;
     let clock = Clock::anchored_now();
     let began = clock.now();

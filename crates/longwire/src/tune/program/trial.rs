@@ -1,6 +1,7 @@
 //! One run of a program behind a relay.
 
 use super::setting::Setting;
+use crate::commands::relaying::TlsPlan;
 use crate::commands::{child, relaying};
 use crate::pipeline::outbox::Outboxes;
 use analysis::fact::Fact;
@@ -21,6 +22,8 @@ use std::time::Duration;
 pub struct Bench<'a> {
     /// The database behind the relay.
     pub target: Target,
+    /// Who speaks TLS to it.
+    pub tls: TlsPlan,
     /// The program and its arguments.
     pub command: &'a [OsString],
     /// Set when the user asks for the end.
@@ -53,10 +56,16 @@ impl Bench<'_> {
             listen: SocketAddr::from((Ipv4Addr::LOCALHOST, 0)),
             target: self.target.clone(),
             link,
+            tls: self.tls.relay,
         };
         let relay = live::relay::start(options, Clock::anchored_now(), outboxes.clone())?;
         let target = setting.target(&self.target)?;
-        let mut command = child::prepare(self.command, &target, relaying::connect_to(&relay))?;
+        let mut command = child::prepare(
+            self.command,
+            &target,
+            relaying::connect_to(&relay),
+            self.tls.client,
+        )?;
         setting.put_into(&mut command);
         command
             .stdin(Stdio::null())

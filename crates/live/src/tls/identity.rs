@@ -1,0 +1,31 @@
+//! The client's own certificate and its key.
+
+use crate::error::SecurityFault;
+use rustls::pki_types::pem::PemObject;
+use rustls::pki_types::{CertificateDer, PrivateKeyDer};
+use std::os::unix::fs::{MetadataExt, PermissionsExt};
+use std::path::Path;
+
+/// Reads both from PEM files. As libpq has it: a key that others may read is refused, but root's may be read by a group.
+pub(super) fn read(
+    certificate: &Path,
+    key: &Path,
+) -> Result<(Vec<CertificateDer<'static>>, PrivateKeyDer<'static>), SecurityFault> {
+    let fault = |path: &Path, what| SecurityFault::Identity {
+        path: path.to_owned(),
+        what,
+    };
+    let chain = CertificateDer::pem_file_iter(certificate).and_then(Iterator::collect::<Result<Vec<_>, _>>);
+    let chain = chain.map_err(|_| fault(certificate, "cannot be read"))?;
+    if chain.is_empty() {
+        return Err(fault(certificate, "holds no certificate"));
+    }
+    let metadata = std::fs::metadata(key).map_err(|_| fault(key, "cannot be read"))?;
+    let open = if metadata.uid() == 0 { 0o037 } else { 0o077 };
+    if metadata.permissions().mode() & open != 0 {
+        return Err(SecurityFault::KeyOpen { key: key.to_owned() });
+    }
+    let secret =
+        PrivateKeyDer::from_pem_file(key).map_err(|_| fault(key, "holds no key, or one with a password"))?;
+    Ok((chain, secret))
+}
