@@ -78,7 +78,7 @@ impl Held {
             if !gives_up {
                 return None;
             }
-            let goes_on = of.is_joined && self.give_up_first();
+            let goes_on = (of.is_joined || self.lost) && self.give_up_first();
             if !goes_on {
                 return Some(Choice {
                     row: None,

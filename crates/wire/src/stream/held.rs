@@ -13,6 +13,8 @@ pub(super) struct Held {
     pub(super) window: Window,
     /// The direction whose burst was given up and goes on.
     passing: Option<Direction>,
+    /// Bytes were lost: as when it was joined in the middle, what is behind them may be the middle of a message.
+    pub(super) lost: bool,
 }
 
 /// Bytes from the beginning of a burst on.
@@ -41,6 +43,7 @@ impl Held {
         input: Input<'_>,
         of: Circumstances,
     ) -> Option<Choice> {
+        self.lost |= input.unseen_count() > 0;
         if self.passing == Some(direction) {
             self.pass(direction, input);
             return None;
