@@ -1,9 +1,5 @@
 //! Situations of DRDA that no recording has, written out from the specification.
 
-#[expect(
-    dead_code,
-    reason = "these conversations are written out, not read from files"
-)]
 mod streams;
 
 use model::{Direction, Timestamp};

@@ -1,9 +1,5 @@
 //! Situations of SQLI that no recording has, written out from what is described of it.
 
-#[expect(
-    dead_code,
-    reason = "these conversations are written out, not read from files"
-)]
 mod streams;
 
 use model::{Direction, Role, Timestamp};

@@ -1,9 +1,5 @@
 //! Bytes that were not captured: what is behind them in the connection is decoded again.
 
-#[expect(
-    dead_code,
-    reason = "these conversations are written out, not read from files"
-)]
 mod streams;
 
 use model::{Decoding, Direction, Role, Timestamp};

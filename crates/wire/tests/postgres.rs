@@ -1,9 +1,5 @@
 //! PostgreSQL situations that no recording holds, written out from the manual.
 
-#[expect(
-    dead_code,
-    reason = "these conversations are written out, not read from files"
-)]
 mod streams;
 
 use model::{Direction, Role, Timestamp};
