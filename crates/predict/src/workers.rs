@@ -5,6 +5,8 @@
 //! What limits need not be processes: threads, or connections of a pool that a request holds from its first statement on, show the same.
 
 use crate::plan::{After, NONE, Node, Plan};
+use model::ConnectionId;
+use std::collections::HashSet;
 
 /// How many requests a server works on at once.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -22,6 +24,8 @@ pub enum Workers {
 #[derive(Debug, Default)]
 pub struct Requests {
     spans: Vec<Span>,
+    /// The connections on which their server made calls.
+    connections: HashSet<ConnectionId>,
 }
 
 #[derive(Debug, Clone, Copy)]
@@ -47,6 +51,9 @@ impl Requests {
             && let Some((arrived, began)) = first_call(plan)
         {
             let ended = plan.replied_at;
+            let calls = plan.nodes.iter().filter(|node| node.by_server);
+            let connections = calls.map(|node| plan.connections[node.connection as usize]);
+            self.connections.extend(connections.take(MOST_CONNECTIONS));
             self.spans.push(Span {
                 arrived,
                 began,
@@ -57,15 +64,28 @@ impl Requests {
 
     /// What limited them; absent where nothing shows a limit.
     ///
-    /// There are as many workers as requests were worked on at once at most, each from its first call to its answer. With them, in the order in
+    /// No more requests are worked on than there are connections on which their server makes calls: where some had to wait for that, so many are the
+    /// workers. A capture may give a statement to the wrong request, so that only half of those need show it. Otherwise:
+    /// there are as many workers as requests were worked on at once at most, each from its first call to its answer. With them, in the order in
     /// which requests came, one in [`ONE_WAITED_IN`] must have waited for a worker; and all of these but one in [`ONE_DID_NOT_IN`] must indeed have
     /// made their first call after that worker was free: who has workers enough does not wait for others to be answered.
     pub fn limit(&self, wanted: Workers) -> Option<Limit> {
         let workers = match wanted {
             Workers::Unlimited => return None,
             Workers::Count(workers) => workers.max(1),
-            Workers::Inferred => self.most_at_once()?,
+            Workers::Inferred => {
+                let connections = u32::try_from(self.connections.len()).ok()?;
+                let most = self.most_at_once()?;
+                return self
+                    .limit_of(connections.clamp(1, most), Some(SOME_DID_NOT_IN))
+                    .or_else(|| self.limit_of(most, Some(ONE_DID_NOT_IN)));
+            }
         };
+        self.limit_of(workers, None)
+    }
+
+    /// The limit of so many workers; absent where more than one in `too_many` of those who should have waited did not.
+    fn limit_of(&self, workers: u32, too_many: Option<usize>) -> Option<Limit> {
         let mut spans = self.spans.clone();
         spans.sort_unstable_by_key(|span| (span.arrived, span.began));
         let mut ended: Vec<u64> = spans.iter().map(|span| span.ended).collect();
@@ -75,7 +95,7 @@ impl Requests {
             before.map_or(span.arrived, |before| ended[before].max(span.arrived))
         });
         let free: Vec<u64> = free.collect();
-        if wanted == Workers::Inferred {
+        if let Some(too_many) = too_many {
             let waited = || {
                 spans
                     .iter()
@@ -86,9 +106,7 @@ impl Requests {
                 waited().count(),
                 waited().filter(|(span, free)| span.began < **free).count(),
             );
-            if waited < LEAST_WAITED
-                || waited * ONE_WAITED_IN < spans.len()
-                || too_early * ONE_DID_NOT_IN > waited
+            if waited < LEAST_WAITED || waited * ONE_WAITED_IN < spans.len() || too_early * too_many > waited
             {
                 return None;
             }
@@ -154,4 +172,6 @@ fn is_first_call(plan: &Plan, node: &Node) -> bool {
 const LEAST_WAITED: usize = 10;
 const ONE_WAITED_IN: usize = 10;
 const ONE_DID_NOT_IN: usize = 20;
+const SOME_DID_NOT_IN: usize = 2;
+const MOST_CONNECTIONS: usize = 1000;
 const MOST_REQUESTS: usize = 1_000_000;

@@ -45,7 +45,12 @@ pub fn prediction_view(predictions: &[Prediction], style: &Style) -> String {
     if table.has_dash(style) {
         let _ = writeln!(out, "  {}", style.paint(Ink::Faint, WITHHELD));
     }
-    let _ = write!(out, "\n{}{}", order_lines(predictions, shown), cost_line(predictions));
+    let _ = write!(
+        out,
+        "\n{}{}",
+        order_lines(predictions, shown),
+        cost_line(predictions)
+    );
     out.push_str(&workers_line(predictions));
     out
 }
