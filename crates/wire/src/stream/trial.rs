@@ -28,7 +28,7 @@ struct Heard {
     opaque: bool,
 }
 
-/// Runs a decoder of `row` over what waits, up to the first hole.
+/// Runs a decoder of `row` over what waits, up to the first hole behind a seen byte.
 pub(super) fn trial(row: &Row, reversed: bool, window: &Window, occasion: Occasion) -> Outcome {
     if !bursts_fit(row, reversed, window, occasion) {
         return Outcome::Contradicted;
@@ -39,8 +39,10 @@ pub(super) fn trial(row: &Row, reversed: bool, window: &Window, occasion: Occasi
     }
     let mut decoder = (row.decoder)(openings);
     let mut heard = Heard::default();
+    let mut begun = [false; 2];
     for (at, direction, bytes, unseen) in window.pieces() {
         let direction = turned(direction, reversed);
+        begun[direction.index()] |= !bytes.is_empty();
         let mut sink = |message: Message<'_>| heard.take(&message);
         if !bytes.is_empty()
             && decoder
@@ -52,7 +54,7 @@ pub(super) fn trial(row: &Row, reversed: bool, window: &Window, occasion: Occasi
         if decoder.tls_follows() {
             return Outcome::Agreed;
         }
-        if unseen > 0 {
+        if unseen > 0 && begun[direction.index()] {
             return heard.outcome(row.protocol, occasion);
         }
     }
