@@ -33,6 +33,7 @@ impl Observer for Count {
             ConnectionEvent::Opened { .. }
             | ConnectionEvent::AssumedRoundTrip { .. }
             | ConnectionEvent::Handshake(_)
+            | ConnectionEvent::InStead(_)
             | ConnectionEvent::Ended { .. }
             | ConnectionEvent::Closed { .. } => {}
         }

@@ -19,9 +19,11 @@ struct Encapsulation {
     /// Number of the IP protocol, or destination port of UDP.
     numbers: &'static [u16],
     name: &'static str,
-    /// Finds the IP packet in the payload; `Err` with a better name, where it is known why there is none to be found.
-    open: fn(&[u8]) -> Result<Option<&[u8]>, &'static str>,
+    open: Open,
 }
+
+/// The IP packet in a payload, or a better name where it is known why there is none to be found.
+type Open = fn(&[u8]) -> Result<Option<&[u8]>, &'static str>;
 
 static OVER_IP: &[Encapsulation] = &[
     row(&[47], "GRE", gre),
@@ -37,11 +39,7 @@ static OVER_UDP: &[Encapsulation] = &[
     row(&[4500], "IPsec (encrypted)", ipsec_over_udp),
 ];
 
-const fn row(
-    numbers: &'static [u16],
-    name: &'static str,
-    open: fn(&[u8]) -> Result<Option<&[u8]>, &'static str>,
-) -> Encapsulation {
+const fn row(numbers: &'static [u16], name: &'static str, open: Open) -> Encapsulation {
     Encapsulation { numbers, name, open }
 }
 

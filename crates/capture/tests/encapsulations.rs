@@ -64,6 +64,7 @@ fn frames(wrap: &dyn Fn(&[u8]) -> Vec<u8>) -> Vec<Frame> {
 type Wrap = Box<dyn Fn(&[u8]) -> Vec<u8>>;
 
 /// Name, how an Ethernet frame is wrapped.
+#[expect(clippy::too_many_lines, reason = "a list")]
 fn wraps() -> Vec<(&'static str, Wrap)> {
     let gre = |flags: u16, kind: u16, head: Vec<u8>, skip: usize| -> Wrap {
         Box::new(move |frame: &[u8]| {

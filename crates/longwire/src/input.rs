@@ -226,6 +226,49 @@ impl Observer for Decoding<'_> {
     }
 }
 
+/// The fact that a record keeps; the record itself where it keeps none.
+fn fact_of(
+    record: Record,
+    renumber: &mut dyn FnMut(ConnectionId) -> ConnectionId,
+    known: &KnownFingerprints,
+) -> Result<Fact, Record> {
+    Ok(match record {
+        Record::Opened {
+            connection,
+            at,
+            client,
+            server,
+        } => Fact::Opened {
+            connection: renumber(connection),
+            at,
+            client,
+            server,
+        },
+        Record::Started { connection, at } => Fact::Started {
+            connection: renumber(connection),
+            at,
+        },
+        Record::Begun { connection, at } => Fact::Begun {
+            connection: renumber(connection),
+            at,
+        },
+        Record::Exchange {
+            mut exchange,
+            protocol,
+            ..
+        } => {
+            exchange.connection = renumber(exchange.connection);
+            exchange.fingerprint = exchange.fingerprint.map(|text| known.intern(&text));
+            Fact::Exchange { exchange, protocol }
+        }
+        Record::Connection(mut outcome) => {
+            outcome.id = renumber(outcome.id);
+            Fact::Closed(outcome)
+        }
+        record => return Err(record),
+    })
+}
+
 /// Reads one recording; its connections get numbers behind those seen before, its statements are told apart among all.
 fn recording(
     name: &str,
@@ -259,43 +302,19 @@ fn recording(
             }
         };
         seen += 1;
+        let record = match fact_of(record, &mut renumber, known) {
+            Ok(fact) => {
+                match &fact {
+                    Fact::Exchange { .. } => exchanges += 1,
+                    Fact::Closed(outcome) => told += outcome.exchanges,
+                    _ => {}
+                }
+                facts(fact);
+                continue;
+            }
+            Err(record) => record,
+        };
         match record {
-            Record::Opened {
-                connection,
-                at,
-                client,
-                server,
-            } => {
-                facts(Fact::Opened {
-                    connection: renumber(connection),
-                    at,
-                    client,
-                    server,
-                });
-            }
-            Record::Started { connection, at } => facts(Fact::Started {
-                connection: renumber(connection),
-                at,
-            }),
-            Record::Begun { connection, at } => facts(Fact::Begun {
-                connection: renumber(connection),
-                at,
-            }),
-            Record::Exchange {
-                mut exchange,
-                protocol,
-                ..
-            } => {
-                exchanges += 1;
-                exchange.connection = renumber(exchange.connection);
-                exchange.fingerprint = exchange.fingerprint.map(|text| known.intern(&text));
-                facts(Fact::Exchange { exchange, protocol });
-            }
-            Record::Connection(mut outcome) => {
-                told += outcome.exchanges;
-                outcome.id = renumber(outcome.id);
-                facts(Fact::Closed(outcome));
-            }
             Record::Warning(warning) => {
                 let text = format!("{name}: {}", warning.text);
                 match records.is_cut() {
@@ -304,7 +323,7 @@ fn recording(
                 }
             }
             Record::Summary(summary) => totals = Some(summary),
-            Record::Conditions(_) | Record::Other { .. } => {}
+            _ => {}
         }
     }
     if totals.is_none() && input.faults.len() == faults {

@@ -14,6 +14,7 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 /// Every view with the file it is kept in.
+#[expect(clippy::too_many_lines, reason = "a list")]
 fn views() -> Vec<(&'static str, String)> {
     let run = samples::read_outcome();
     let links: Vec<_> = [("GET /article/?", 27.6), ("PUT /basket", 29.0)]

@@ -114,6 +114,7 @@ impl Observer for Recorder {
         assert!(told.closed.is_none(), "closed last");
         match event {
             ConnectionEvent::Opened { .. } => unreachable!("handled above"),
+            ConnectionEvent::InStead(_) => unreachable!("only a relay asks in a client's stead"),
             ConnectionEvent::Handshake(handshake) => {
                 assert!(told.handshake.replace(handshake).is_none(), "one handshake");
                 assert!(handshake.syn <= handshake.syn_ack && handshake.syn_ack <= handshake.ack);

@@ -131,7 +131,7 @@ fn days_before(year: u64, month: u64) -> Option<u64> {
         .get(..usize::try_from(month.checked_sub(1)?).ok()?)?
         .iter()
         .sum();
-    let leap = year % 4 == 0 && (year % 100 != 0 || year % 400 == 0);
+    let leap = year.is_multiple_of(4) && (!year.is_multiple_of(100) || year.is_multiple_of(400));
     Some(years + months + u64::from(leap && month > 2))
 }
 
