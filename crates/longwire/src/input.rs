@@ -227,6 +227,7 @@ impl Observer for Decoding<'_> {
 }
 
 /// The fact that a record keeps; the record itself where it keeps none.
+#[expect(clippy::result_large_err, reason = "it is handed on at once, never up")]
 fn fact_of(
     record: Record,
     renumber: &mut dyn FnMut(ConnectionId) -> ConnectionId,
