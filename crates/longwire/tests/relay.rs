@@ -279,7 +279,7 @@ fn a_dead_server_ends_its_clients() {
     let (status, said) = relay.interrupt();
     assert_eq!(status, Some(130));
     assert!(
-        said.contains("1 connections did not reach the server") && said.contains("asked rtt=20ms"),
+        said.contains("1 connection did not reach the server") && said.contains("asked rtt=20ms"),
         "{said}"
     );
 }

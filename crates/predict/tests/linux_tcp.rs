@@ -296,7 +296,10 @@ fn predictions(connection: &Connection, floor: Duration) -> Vec<Prediction> {
     for (index, &(idle, request, reply)) in connection.exchanges.iter().enumerate() {
         last = add(index + 1, Some(&last), idle, Made::query(request, reply));
     }
-    predictor.finish()
+    // Those that cost most come first; here they are wanted in the order of the exchanges.
+    let mut predictions = predictor.finish();
+    predictions.sort_by_key(|prediction| prediction.operation_name.parse::<usize>().expect("a number"));
+    predictions
 }
 
 /// The share of exchanges whose measured median lies between the bounds, and half the distance of these, as a share of

@@ -304,16 +304,18 @@ impl Tally {
         warnings.extend(missing.warnings());
         let found = outlets.findings.take().map(Findings::finish).unwrap_or_default();
         warnings.extend(no_room(&found));
-        if outlets.predictor.is_some() && !moved.moves_any() && totals.summary.operations > 0 {
-            warnings.push(Warning {
-                text: NOTHING_MOVED.to_owned(),
-            });
-        }
+        let predicts = outlets.predictor.is_some();
         let (predictions, concurrency) = outlets
             .predictor
             .take()
             .map(Predictor::finish_with_knowledge)
             .unwrap_or_default();
+        // Known once all operations were replayed.
+        if predicts && !moved.moves_any() && totals.summary.operations > 0 {
+            warnings.push(Warning {
+                text: NOTHING_MOVED.to_owned(),
+            });
+        }
         let longest = outlets.longest.operation.as_ref();
         let longest = longest.map(|longest| concurrency.expected(longest));
         if let Some(samples) = &outlets.samples {

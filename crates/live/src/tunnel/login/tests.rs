@@ -88,7 +88,7 @@ fn tls_from_the_first_byte_is_told_apart() {
     let mut login = Login::new(None);
     login.pass(ClientToServer, &hello);
     assert_eq!(
-        login.pass(ServerToClient, &[22, 3, 3, 0, 4, 2, 0, 0, 0]),
+        login.pass(ServerToClient, &[22, 3, 3, 0, 6, 2, 0, 0, 2, 3, 3]),
         Part::Encrypted
     );
 }
