@@ -39,7 +39,7 @@ impl<'a> OracleSession<'a> {
     pub fn open(target: &Target, options: SessionOptions<'a>) -> Result<Self, SessionError> {
         let deadline = Deadline::after(options.timeout);
         // TLS towards Oracle is not had: this says so.
-        crate::tls::configure(target)?;
+        crate::tls::configure(target, &crate::Security::of(target)?)?;
         let (line, mut legs) = opening::connect(target, options, &deadline)?;
         let (mut driver, stream) = Driver::start(target, &deadline)?;
         let mut passage = Passage::new(line, stream)?;
