@@ -107,14 +107,24 @@ impl Decoder for TlsDecoder {
             Direction::ClientToServer => &mut self.client,
             Direction::ServerToClient => &mut self.server,
         };
-        while let Some(frame) = framer.next(&mut input, RECORD_HEADER, plan)? {
+        loop {
+            let frame = match framer.next(&mut input, RECORD_HEADER, plan) {
+                Ok(Some(frame)) => frame,
+                Ok(None) => return Ok(()),
+                Err(error) => {
+                    if direction == Direction::ServerToClient {
+                        // The place is lost: the record that waits to be known as the last one is.
+                        self.handshake.release(Role::Reply, sink);
+                    }
+                    return Err(error);
+                }
+            };
             let kind = frame.header.first().copied().unwrap_or(0);
             match direction {
                 Direction::ClientToServer => self.handshake.client(kind, &frame, sink),
                 Direction::ServerToClient => self.handshake.server(kind, &frame, sink),
             }
         }
-        Ok(())
     }
 
     fn pending(&self, direction: Direction) -> u64 {

@@ -250,3 +250,16 @@ fn records_of_tls_are_counted_behind_lost_ones() {
         [14, 1500, 6, 9, 9, 9, 9]
     );
 }
+
+#[test]
+fn a_record_that_waited_when_the_place_was_lost_is_handed_out_once() {
+    let client_hello = [&[22, 3, 1, 0, 200, 1, 0, 0, 196, 3, 3][..], &[7; 194]].concat();
+    let server_hello = [&[22, 3, 3, 0, 85, 2, 0, 0, 81, 3, 3][..], &[9; 79]].concat();
+    let behind = [&server_hello[..], b"no record", &[8; 42]].concat();
+    let application_data = [&[23, 3, 3, 0, 20][..], &[5; 20]].concat();
+    let script = Script::new(443).c(&client_hello).s(&behind).lost(CLIENT, 4_017);
+    // `play` holds what was handed out against what was fed.
+    script
+        .s(&[&[4; 30][..], &application_data, &application_data].concat())
+        .play();
+}
