@@ -22,8 +22,7 @@ use search::Search;
 /// Turns the payload of one connection into messages.
 ///
 /// Calling order: [`Stream::feed`] and [`Stream::skip`] in the order in which the bytes passed, [`Stream::finish`] once
-/// and last. How the bytes are split into calls changes nothing, except into how many messages opaque bytes
-/// are cut and, at a damaged beginning that is a protocol's only in part, whether it is named or stays opaque (found by fuzzing).
+/// and last. How the bytes are split into calls changes nothing, except into how many messages opaque bytes are cut.
 ///
 /// A direction that cannot be decoded is opaque from the message that failed on. When it begins to speak again after
 /// the other one, or goes on behind bytes nobody saw, and what it says looks like a message, it is decoded again.

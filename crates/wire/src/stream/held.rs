@@ -25,6 +25,8 @@ pub(super) struct Window {
     whole: [Option<usize>; 2],
     chunks: Vec<Chunk>,
     turns: usize,
+    /// Seen bytes of the burst that came last.
+    burst: usize,
 }
 
 #[derive(Debug, Clone, Copy)]
@@ -49,35 +51,57 @@ impl Held {
             return None;
         }
         self.passing = None;
-        let mut found = None;
         if self.window.is_turn(direction) {
-            found = self.look(of, Occasion::Turn);
+            let found = self.look(of, Occasion::Turn);
             self.passing = None;
+            if found.is_some() {
+                self.window.push(direction, input);
+                return found;
+            }
         }
-        let room = MAXIMUM_HELD.saturating_sub(self.window.length());
-        let fits = input.bytes().len() <= room && self.window.has_room(direction, &input);
-        if found.is_some() || fits {
-            self.window.push(direction, input);
-            return found.or_else(|| self.look(of, Occasion::More));
+        if input.unseen_count() > 0 {
+            return self.take_unseen(direction, input, of);
         }
-        let part = input.bytes().get(..room).unwrap_or(input.bytes());
-        let rest = input.bytes().get(part.len()..).unwrap_or_default();
-        self.window.push(direction, Input::seen(input.at(), part));
-        let found = self.look(of, Occasion::End);
-        if found.is_some() {
-            self.window.push(direction, Input::seen(input.at(), rest));
-            self.window
-                .push(direction, Input::unseen(input.at(), input.unseen_count()));
+        let (found, left) = self.take_part(direction, input, of);
+        if left.is_empty() {
             return found;
         }
-        let left = match input.unseen_count() {
-            0 => Input::seen(input.at(), rest),
-            unseen => Input::unseen(input.at(), unseen),
-        };
-        if left.is_empty() {
-            return None;
+        if found.is_some() {
+            self.window.push(direction, left);
+            return found;
         }
         self.take(direction, left, of)
+    }
+
+    /// Takes seen bytes up to where it is looked next; gives what was found and what is left.
+    fn take_part<'a>(
+        &mut self,
+        direction: Direction,
+        mut input: Input<'a>,
+        of: Circumstances,
+    ) -> (Option<Choice>, Input<'a>) {
+        let room = MAXIMUM_HELD.saturating_sub(self.window.length());
+        if room == 0 || !self.window.has_room(direction, &input) {
+            return (self.look(of, Occasion::End), input);
+        }
+        let wanted = self.window.until_looked_at(direction);
+        let part = input.take(wanted.min(room));
+        let is_looked_at = part.len() == wanted;
+        self.window.push(direction, Input::seen(input.at(), part));
+        let found = is_looked_at.then(|| self.look(of, Occasion::More)).flatten();
+        (found, input)
+    }
+    fn take_unseen(&mut self, direction: Direction, input: Input<'_>, of: Circumstances) -> Option<Choice> {
+        if !self.window.has_room(direction, &input) {
+            let found = self.look(of, Occasion::End);
+            if found.is_none() {
+                return self.take(direction, input, of);
+            }
+            self.window.push(direction, input);
+            return found;
+        }
+        self.window.push(direction, input);
+        self.look(of, Occasion::More)
     }
 
     /// No more comes.
@@ -169,6 +193,19 @@ impl Window {
             && self.bytes.iter().all(|bytes| !bytes.is_empty())
     }
 
+    /// How many more bytes of `direction` to wait for before it is looked again: at fixed lengths of the burst, so that what is found
+    /// does not depend on how the bytes were split into calls; often where a burst begins, which is where protocols differ.
+    fn until_looked_at(&self, direction: Direction) -> usize {
+        let goes_on = self.chunks.last().is_some_and(|last| last.direction == direction);
+        let burst = if goes_on { self.burst } else { 0 };
+        let step = match burst {
+            0..64 => 1,
+            64..1024 => 64,
+            _ => 1024,
+        };
+        step - burst % step
+    }
+
     fn has_room(&self, direction: Direction, input: &Input<'_>) -> bool {
         self.chunks.len() < MAXIMUM_CHUNKS || self.joins(direction, input)
     }
@@ -185,6 +222,10 @@ impl Window {
         self.bytes[lane].extend_from_slice(input.bytes());
         let turns = self.chunks.last().is_some_and(|last| last.direction != direction);
         self.turns += usize::from(turns);
+        if turns || self.chunks.is_empty() {
+            self.burst = 0;
+        }
+        self.burst += input.bytes().len();
         match self.chunks.last_mut() {
             Some(last) if joins => last.seen += input.bytes().len(),
             _ => self.chunks.push(Chunk {
