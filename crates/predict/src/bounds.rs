@@ -1,6 +1,6 @@
 //! Between which bounds the median of a run is expected.
 
-use crate::wake_up::{FEWER, MORE};
+use crate::wake_up::{FEWER, MORE, SLEEP};
 use model::{Attribution, DistributionBuilder};
 use std::time::Duration;
 
@@ -28,19 +28,18 @@ impl Evidence<'_> {
     /// - The model: [`MODEL_ERROR`] of the network's time, and [`LOSS_ERROR`] of transfers over a link that loses packets.
     /// - Client and server, which take other times in another run: [`COMPUTING_ERROR`] of theirs, more where few operations
     ///   tell how they vary, and [`TURN_ERROR`] a turn.
-    /// - The allowance for waking up, which is assumed: [`FEWER`] of it less, [`MORE`] of it more.
+    /// - The allowance for waking up, which is assumed: [`FEWER`] of it less, [`MORE`] of it and [`SLEEP`] a turn more.
     pub fn bounds(&self, durations: &mut DistributionBuilder) -> Option<(Duration, Duration)> {
         let ranks = self.ranks();
         let median = durations.percentile(50)?;
         let [below, above] = [durations.percentile(ranks.0)?, durations.percentile(ranks.1)?];
         let margin = |drawn: Duration, of_waking: f64| {
-            let other = self
-                .other_errors(median.as_secs_f64())
-                .hypot(self.waking * of_waking);
+            let other = self.other_errors(median.as_secs_f64()).hypot(of_waking);
             Duration::from_secs_f64(drawn.as_secs_f64().hypot(other).min(LONGEST))
         };
-        let low = margin(median.saturating_sub(below), FEWER);
-        let high = margin(above.saturating_sub(median), MORE);
+        let low = margin(median.saturating_sub(below), self.waking * FEWER);
+        let asleep = self.turns.max(0.0) * SLEEP.as_secs_f64();
+        let high = margin(above.saturating_sub(median), self.waking * MORE + asleep);
         Some((median.saturating_sub(low), median.saturating_add(high)))
     }
 

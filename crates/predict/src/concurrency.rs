@@ -173,7 +173,7 @@ impl Concurrency {
             };
             if verdicts.any_at_once(&waits) {
                 let supply = self.pools.supply(family.connections());
-                let queue = Queue::find(family, &waits, &supply, &|class| evidence.is_served(class));
+                let queue = Queue::find(family, &waits, &supply, evidence);
                 let operation = rewritten.get_or_insert_with(|| operation.clone());
                 rewrite::rewrite(operation, family, &waits, &queue);
             }

@@ -84,6 +84,9 @@ pub const MOST: Duration = Duration::from_millis(2);
 pub const FEWER: f64 = 0.6;
 /// See [`FEWER`].
 pub const MORE: f64 = 1.0;
+/// How much more it may be for every turn, however short the work: client, server and link each have a processor that sleeps deeper
+/// the longer nothing comes.
+pub const SLEEP: Duration = Duration::from_micros(150);
 
 #[cfg(test)]
 mod tests {

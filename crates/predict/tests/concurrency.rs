@@ -236,6 +236,62 @@ fn a_pool_that_gives_back_the_last_one_has_the_others_in_use() {
     assert_eq!((rounds_of(of("one by one")), rounds_of(of("at once"))), (2, 1));
 }
 
+/// The operation, begun so long after the first page did.
+fn begun_at(mut one: Operation, since: Duration) -> Operation {
+    let at = Timestamp::from_nanos(1_000_000_000_000).after(since);
+    let by = one.at.since(at);
+    one.at = at;
+    for step in &mut one.steps {
+        let first = &mut step.exchange.first;
+        first.request_started = first.request_started.before(by);
+        first.request_ended = first.request_ended.before(by);
+        first.reply_started = first.reply_started.map(|time| time.before(by));
+        first.reply_ended = first.reply_ended.map(|time| time.before(by));
+        step.exchange.at = step.exchange.at.before(by);
+    }
+    one
+}
+
+/// Four queries by as many threads, each with a connection of its own: over no distance a thread is often back for the next query
+/// before another one has begun.
+fn by_threads(number: u64) -> Operation {
+    let spread = [
+        (1, 100, 300, Q),
+        (2, 150, 350, Q),
+        (3, 200, 400, Q),
+        (4, 250, 450, Q),
+    ];
+    let three = [
+        (1, 100, 300, Q),
+        (2, 150, 350, Q),
+        (1, 320, 500, Q),
+        (3, 360, 520, Q),
+    ];
+    let two = [
+        (1, 100, 300, Q),
+        (2, 150, 350, Q),
+        (1, 320, 500, Q),
+        (2, 370, 520, Q),
+    ];
+    page("threads", number, [&spread, &three, &two][number as usize % 3])
+}
+
+#[test]
+fn a_thread_that_was_back_for_the_next_query_did_not_wait_for_its_own() {
+    let pages: Vec<Operation> = (0..9).map(by_threads).collect();
+    assert_eq!(rounds(&pages), 1);
+}
+
+#[test]
+fn beside_other_operations_a_connection_that_is_idle_is_not_taken_for_free() {
+    let crowded = |number| {
+        let one = by_threads(number);
+        begun_at(one, micros(200) * number as u32)
+    };
+    let pages: Vec<Operation> = (0..9).map(crowded).collect();
+    assert_eq!(rounds(&pages), 2);
+}
+
 #[test]
 fn operations_beside_others_are_no_proof_by_themselves() {
     // Who caused which exchange is a guess there: one overlap in ten operations is not believed.
@@ -246,19 +302,7 @@ fn operations_beside_others_are_no_proof_by_themselves() {
             number,
             &[(1, 100, 250, Q), (2, 400 - early, 600, "select b")],
         );
-        let at = Timestamp::from_nanos(1_000_000_000_000).after(micros(500) * number as u32);
-        let by = one.at.since(at);
-        let mut one = one;
-        one.at = at;
-        for step in &mut one.steps {
-            let first = &mut step.exchange.first;
-            first.request_started = first.request_started.before(by);
-            first.request_ended = first.request_ended.before(by);
-            first.reply_started = first.reply_started.map(|time| time.before(by));
-            first.reply_ended = first.reply_ended.map(|time| time.before(by));
-            step.exchange.at = step.exchange.at.before(by);
-        }
-        one
+        begun_at(one, micros(500) * number as u32)
     };
     let pages: Vec<Operation> = (0..10).map(beside).collect();
     assert_eq!(rounds(&pages), 2);

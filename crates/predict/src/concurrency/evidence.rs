@@ -17,6 +17,8 @@ pub struct Evidence {
     /// How often the steps of a class looked served by a pool, and how often not.
     served: HashMap<Class, [u32; 2]>,
     operations: u64,
+    /// Operations that ran beside no other.
+    alone: u64,
     at_once: u64,
     /// Operations some of whose verdicts were open.
     pub open: u64,
@@ -70,6 +72,7 @@ impl Evidence {
     /// has not read it.
     pub fn learn(&mut self, families: &[Family<'_>], alone: bool, floor: Duration, pools: &Pools) {
         self.operations += 1;
+        self.alone += u64::from(alone);
         let mut any = false;
         for family in families.iter().filter(|family| family.is_told()) {
             let width = pools.supply(family.connections()).width;
@@ -117,6 +120,11 @@ impl Evidence {
         self.served.get(class).is_some_and(|[served, not]| served > not)
     }
 
+    /// Whether most of the operations ran beside no other: only then is it certain whose exchanges these are.
+    pub fn is_of_operations_alone(&self) -> bool {
+        self.alone * 2 > self.operations
+    }
+
     /// How many pairs are known.
     pub fn pairs(&self) -> usize {
         self.pairs.len()
@@ -129,9 +137,10 @@ impl Evidence {
         let mut all = vec![Verdict::Waited; size * size];
         for later in 1..size {
             for earlier in 0..later {
-                if family.connection(earlier) != family.connection(later) {
-                    all[earlier * size + later] = self.verdict(family, &keys, earlier, later, pools);
-                }
+                all[earlier * size + later] = match family.connection(earlier) == family.connection(later) {
+                    true => self.verdict_elsewhere(&keys, earlier, later),
+                    false => self.verdict(family, &keys, earlier, later, pools),
+                };
             }
         }
         let mut verdicts = Verdicts { family, size, all };
@@ -169,6 +178,16 @@ impl Evidence {
             return Verdict::Waited;
         }
         unknown
+    }
+
+    /// On two steps of one connection: whether they waited for each other where they were on two.
+    fn verdict_elsewhere(&self, keys: &[Option<Key>], earlier: usize, later: usize) -> Verdict {
+        let pair = keys[earlier].zip(keys[later]);
+        let seen = pair.and_then(|pair| self.pairs.get(&pair));
+        match seen.is_some_and(Seen::is_together) {
+            true => Verdict::Together,
+            false => Verdict::Waited,
+        }
     }
 
     fn known_keys(&mut self, family: &Family<'_>) -> Vec<Key> {
@@ -254,7 +273,8 @@ impl Seen {
 }
 
 impl Verdicts<'_> {
-    /// On two places of the family.
+    /// On two places of the family. Of two on one connection: whether they waited for each other in operations where they were on
+    /// different ones.
     pub fn of(&self, earlier: usize, later: usize) -> Verdict {
         self.all[earlier * self.size + later]
     }

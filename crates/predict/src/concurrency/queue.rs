@@ -1,5 +1,6 @@
 //! More of one statement at once than a pool has connections: the rest wait for a free one.
 
+use super::evidence::Evidence;
 use super::family::{Class, Family};
 use model::{ConnectionId, Phase};
 use std::collections::{HashMap, HashSet};
@@ -96,6 +97,21 @@ impl Volley {
         used.len() < self.places.len()
     }
 
+    /// Whether at least half of the steps that use a connection again do not wait for the one before them there: in other operations
+    /// these were on different connections, and at once. Threads do so that each have a connection: the quickest takes the next
+    /// step, and over no distance it is back before another one has begun.
+    fn reuses_by_chance(&self, family: &Family<'_>, waits: &dyn Fn(usize, usize) -> bool) -> bool {
+        let mut last: HashMap<ConnectionId, usize> = HashMap::new();
+        let (mut all, mut by_chance) = (0, 0);
+        for place in &self.places {
+            if let Some(before) = last.insert(family.connection(*place), *place) {
+                all += 1;
+                by_chance += usize::from(!waits(before, *place));
+            }
+        }
+        all > 0 && by_chance * 2 >= all
+    }
+
     /// Whether at least half of its neighbours on different connections do not wait for each other.
     fn is_at_once(&self, family: &Family<'_>, waits: &dyn Fn(usize, usize) -> bool) -> bool {
         let neighbours = self.places.windows(2);
@@ -111,21 +127,23 @@ impl Volley {
 
 impl Queue {
     /// The first volley of a family that had to queue, or used a connection again because it was back so soon; an empty one if
-    /// none. `is_served` tells of what statements the operations of the name mostly look served by a pool.
+    /// none. `waits` answers for two steps on one connection too, by what other operations show of these two.
     pub fn find(
         family: &Family<'_>,
         waits: &dyn Fn(usize, usize) -> bool,
         supply: &Supply,
-        is_served: &dyn Fn(&Class) -> bool,
+        evidence: &Evidence,
     ) -> Self {
-        let queues = |volley: &&Volley| {
-            volley.has_reuse(family) && is_served(&volley.class) && volley.is_at_once(family, waits)
-        };
-        let volleys = Volley::all(family);
-        let queue = volleys.iter().find(queues);
-        queue.map_or_else(Self::default, |volley| {
-            Self::with_units(family, &volley.places, supply)
-        })
+        for volley in Volley::all(family) {
+            if !volley.has_reuse(family) || !volley.is_at_once(family, waits) {
+                continue;
+            }
+            let by_chance = evidence.is_of_operations_alone() && volley.reuses_by_chance(family, waits);
+            if by_chance || evidence.is_served(&volley.class) {
+                return Self::with_units(family, &volley.places, supply);
+            }
+        }
+        Self::default()
     }
 
     fn with_units(family: &Family<'_>, volley: &[usize], supply: &Supply) -> Self {
