@@ -30,7 +30,7 @@ test:
 	cargo fmt --all --check
 	cargo clippy --workspace --all-targets --locked -- -D warnings
 	. scripts/capture-right.sh && cargo test --workspace --locked --no-fail-fast
-	cargo test --package live --features oracle --lib --test oracle --locked
+	cargo test --package client --package probe --features oracle --lib --test oracle --locked
 	scripts/check-dependencies.sh
 
 bench-read:

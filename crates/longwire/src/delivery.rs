@@ -22,7 +22,7 @@ impl Delivery {
     /// Writes a line to stderr, unless that would have to wait. A stderr that is gone is an output lost.
     pub fn say(&self, text: &str) {
         let mut stderr = io::stderr().lock();
-        if !live::terminal::takes_a_line(stderr.as_fd()) {
+        if !sys::terminal::takes_a_line(stderr.as_fd()) {
             return;
         }
         let text = report::text::escape::printable(text);

@@ -32,63 +32,63 @@ pub fn is_broken_pipe(error: &anyhow::Error) -> bool {
 fn hint(error: &anyhow::Error) -> Option<String> {
     error.chain().find_map(|cause| {
         cause
-            .downcast_ref::<live::LiveError>()
-            .and_then(live::LiveError::hint)
+            .downcast_ref::<sys::LiveError>()
+            .and_then(sys::LiveError::hint)
             .or_else(|| {
                 cause
-                    .downcast_ref::<live::bridge::BridgeError>()
-                    .and_then(live::bridge::BridgeError::hint)
+                    .downcast_ref::<client::bridge::BridgeError>()
+                    .and_then(client::bridge::BridgeError::hint)
             })
             .or_else(|| {
                 cause
-                    .downcast_ref::<live::ping::PingError>()
-                    .and_then(live::ping::PingError::hint)
+                    .downcast_ref::<probe::ping::PingError>()
+                    .and_then(probe::ping::PingError::hint)
             })
             .or_else(|| {
                 cause
-                    .downcast_ref::<live::ping::rows::RowsError>()
-                    .and_then(live::ping::rows::RowsError::hint)
+                    .downcast_ref::<probe::ping::rows::RowsError>()
+                    .and_then(probe::ping::rows::RowsError::hint)
             })
             .or_else(|| {
                 cause
-                    .downcast_ref::<live::ping::via::ViaError>()
-                    .and_then(live::ping::via::ViaError::hint)
+                    .downcast_ref::<probe::ping::via::ViaError>()
+                    .and_then(probe::ping::via::ViaError::hint)
             })
             .or_else(|| {
                 cause
-                    .downcast_ref::<live::session::SessionError>()
-                    .and_then(live::session::SessionError::hint)
+                    .downcast_ref::<client::session::SessionError>()
+                    .and_then(client::session::SessionError::hint)
             })
             .or_else(|| {
                 cause
-                    .downcast_ref::<live::TargetError>()
-                    .and_then(live::TargetError::hint)
+                    .downcast_ref::<sys::TargetError>()
+                    .and_then(sys::TargetError::hint)
             })
             .or_else(|| {
                 cause
-                    .downcast_ref::<live::echo::EchoError>()
-                    .and_then(live::echo::EchoError::hint)
+                    .downcast_ref::<probe::echo::EchoError>()
+                    .and_then(probe::echo::EchoError::hint)
             })
             .or_else(|| cause.downcast_ref::<AdviseError>().map(AdviseError::hint))
             .or_else(|| {
                 cause
-                    .downcast_ref::<live::tune::TuneError>()
-                    .and_then(live::tune::TuneError::hint)
+                    .downcast_ref::<tune::TuneError>()
+                    .and_then(tune::TuneError::hint)
             })
             .or_else(|| {
                 cause
-                    .downcast_ref::<live::load::LoadError>()
-                    .and_then(live::load::LoadError::hint)
+                    .downcast_ref::<load::LoadError>()
+                    .and_then(load::LoadError::hint)
             })
             .or_else(|| {
                 cause
-                    .downcast_ref::<live::tunnel::TunnelError>()
-                    .and_then(live::tunnel::TunnelError::hint)
+                    .downcast_ref::<tunnel_io::TunnelError>()
+                    .and_then(tunnel_io::TunnelError::hint)
             })
             .or_else(|| {
                 cause
-                    .downcast_ref::<live::tunnel::keys::KeyError>()
-                    .and_then(live::tunnel::keys::KeyError::hint)
+                    .downcast_ref::<tunnel_io::keys::KeyError>()
+                    .and_then(tunnel_io::keys::KeyError::hint)
             })
     })
 }

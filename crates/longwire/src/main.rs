@@ -7,7 +7,7 @@ use std::process::ExitCode;
 fn main() -> ExitCode {
     let arguments = cli::Cli::parse();
     if arguments.allow_cleartext_password {
-        live::allow_cleartext_passwords();
+        sys::target::credentials::allow_cleartext_passwords();
     }
     match output::survive_file_limit().and_then(|()| arguments.command.run()) {
         Ok(status) => status.into(),

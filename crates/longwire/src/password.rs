@@ -1,8 +1,8 @@
 //! A password that only a person knows.
 
-use live::session::{Session, SessionError, SessionOptions};
-use live::{Credentials, Scheme, Target, terminal};
+use client::session::{Session, SessionError, SessionOptions};
 use std::sync::atomic::AtomicBool;
+use sys::{Credentials, Scheme, Target, terminal};
 
 /// The target, with the password asked for at the terminal where the server wants one and neither the target nor the
 /// environment nor a file tells it. To know whether it wants one, a connection is opened first, only where a person could

@@ -1,11 +1,13 @@
 //! `longwire ping --rows`, `--via` and `--script`: rows that are packets, and distances that are not the client's own.
 
-use live::{Clock, ObserverFactory, Relay, RelayOptions, Target};
+use model::ObserverFactory;
 use model::{ConnectionEvent, ConnectionId, Observer};
+use relay::{Relay, RelayOptions};
 use serde_json::Value;
 use std::path::Path;
 use std::process::{Command, Output, Stdio};
 use std::sync::Arc;
+use sys::{Clock, Target};
 use testbed::{MariaDb, Postgres};
 
 fn longwire() -> Command {
@@ -143,9 +145,9 @@ fn far(port: u16) -> Relay {
         listen: "127.0.0.1:0".parse().expect("an address"),
         target: Target::parse(&format!("tcp://127.0.0.1:{port}")).expect("a target"),
         link: Some("rtt=20ms".parse().expect("a link")),
-        tls: live::RelayTls::default(),
+        tls: relay::RelayTls::default(),
     };
-    live::relay::start(options, Clock::anchored_now(), Arc::new(Unseen)).expect("the relay starts")
+    relay::start(options, Clock::anchored_now(), Arc::new(Unseen)).expect("the relay starts")
 }
 
 /// Measures from the source at `url` by `link`, here and with the client 30 ms away. A machine that does other things for all

@@ -1,12 +1,12 @@
 //! Sessions against real servers, with a capture of the same connection: legs and turns are what is on the wire.
 
-use live::session::{Session, SessionOptions};
-use live::{Clock, Target};
+use client::session::{Session, SessionOptions};
 use model::{Leg, Phase};
 use serde_json::Value;
 use std::process::Command;
 use std::sync::atomic::AtomicBool;
 use std::time::Duration;
+use sys::{Clock, Target};
 use testbed::{Capture, MariaDb, Postgres, PostgresAuth, Redis};
 
 static NEVER: AtomicBool = AtomicBool::new(false);

@@ -4,15 +4,15 @@
 
 use assert_cmd::Command;
 use etherparse::{SlicedPacket, TransportSlice};
-use live::Target;
-use live::tune::{self, Shape, Trial};
 use model::{TrialOutcome, Way};
 use serde_json::Value;
 use std::collections::HashMap;
 use std::path::Path;
 use std::sync::atomic::AtomicBool;
+use sys::Target;
 use testbed::capture::CaptureFile;
 use testbed::{Capture, MariaDb, Postgres};
+use tune::{Shape, Trial};
 
 /// One way with one setting, and what it told.
 type Told = (String, bool, TrialOutcome);

@@ -194,3 +194,10 @@ impl Totals {
         }
     }
 }
+
+/// Makes the observer of each connection.
+pub trait ObserverFactory: Send + Sync {
+    /// The observer of the connection `id`. Called once for each connection that reached the server, on the thread
+    /// that will forward it, just before its first event; the observer stays on that thread.
+    fn observe(&self, id: ConnectionId) -> Box<dyn Observer + Send>;
+}

@@ -38,7 +38,7 @@ pub use database_link::DatabaseLinkOutcome;
 pub use distribution::DistributionBuilder;
 pub use echo::{BulkOutcome, EchoOutcome};
 pub use endpoint::{ConnectionId, Direction, Endpoint, RttSource, Side};
-pub use event::{Closing, ConnectionEvent, Handshake, InStead, Observer, Segment, Totals};
+pub use event::{Closing, ConnectionEvent, Handshake, InStead, Observer, ObserverFactory, Segment, Totals};
 pub use exchange::{Asked, Exchange, Fingerprint, Step};
 pub use finding::{Finding, FindingKind, Saving};
 pub use message::{Content, Decoding, Message, Phase, Protocol, Role, StatementId, TransactionState};

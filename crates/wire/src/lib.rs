@@ -22,6 +22,7 @@ pub mod rows;
 pub mod stream;
 pub mod tds;
 pub mod tls;
+pub mod tls_request;
 pub mod tns;
 mod verbs;
 

@@ -2,7 +2,7 @@
 
 use super::way::Cost;
 use anyhow::{Context, Result, ensure};
-use live::thread_processor_time;
+use sys::thread_processor_time;
 use tunnel::{Coding, Compressor, Decompressor, Level};
 
 /// One direction of a lane at one level: its sender's context and its receiver's.

@@ -6,13 +6,14 @@ use crate::pipeline::moved::Choice;
 use crate::pipeline::outbox::Outboxes;
 use analysis::fact::Fact;
 use anyhow::{Context, Result, anyhow};
-use live::Clock;
-use live::load::{self, Control, LoadOutcome, Plan, Watch, Workload};
+use client::Watch;
+use load::{Control, LoadOutcome, Plan, Workload};
 use model::{ByteCount, Protocol, Timestamp, Warning, counted};
 use std::path::PathBuf;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
+use sys::Clock;
 use tunnel::Level;
 
 /// Traffic, with what its exchanges would become.

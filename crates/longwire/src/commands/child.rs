@@ -2,12 +2,12 @@
 
 use crate::output::Status;
 use anyhow::{Context, Result};
-use live::application::Application;
-use live::{ClientTls, Scheme, Target};
 use model::Endpoint;
 use std::ffi::{OsStr, OsString};
 use std::os::unix::process::ExitStatusExt;
 use std::process::{Command, ExitStatus, Stdio};
+use sys::application::Application;
+use sys::{ClientTls, Scheme, Target};
 
 /// A running command, pointed at the relay. It is never left behind: dropped, it is ended.
 pub struct Child {

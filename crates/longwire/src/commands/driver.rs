@@ -3,11 +3,11 @@
 use crate::output;
 use anyhow::{Context, Result};
 use clap::Args as ClapArgs;
-use live::bridge::{Bridge, BridgeOptions, DriverFiles, JdbcUrl, Login, Wait};
-use live::{Secret, Target};
+use client::bridge::{Bridge, BridgeOptions, DriverFiles, JdbcUrl, Login, Wait};
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
+use sys::{Secret, Target};
 
 /// Which driver, and with what.
 #[derive(Debug, ClapArgs)]

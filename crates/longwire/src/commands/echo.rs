@@ -5,9 +5,9 @@ mod sweep;
 use crate::output::{self, Status};
 use anyhow::{Context, Result};
 use clap::Args as ClapArgs;
-use live::Target;
-use live::echo::{self, BulkPlan, Echo, EchoError, Listener, ListenerOptions, Plan};
 use model::{Direction, SampleTotals, Summary, Warning, format_duration, parse_duration};
+use probe::echo;
+use probe::echo::{BulkPlan, Echo, EchoError, Listener, ListenerOptions, Plan};
 use report::JsonWriter;
 use report::text::EchoReport;
 use std::io::{self, IsTerminal, Write};
@@ -15,6 +15,7 @@ use std::net::{IpAddr, Ipv4Addr, SocketAddr, ToSocketAddrs};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 use sweep::Sweep;
+use sys::Target;
 
 /// TCP round trips of messages of given sizes, and rates, between two longwires: the network without a database.
 ///

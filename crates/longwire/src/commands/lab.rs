@@ -9,8 +9,8 @@ use crate::output::{self, Status};
 use crate::page::PageFile;
 use anyhow::{Context, Result};
 use clap::{Args as ClapArgs, Subcommand};
-use live::Entered;
 use model::Summary;
+use netns::Entered;
 use report::JsonWriter;
 use report::text::LabOutcome;
 use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
@@ -100,7 +100,7 @@ pub fn run(args: &Args) -> Result<Status> {
 fn run_lab(args: &RunArgs) -> Result<Status> {
     let file = LabFile::read(&args.file)?;
     let plan = Plan::new(&file)?.only(&args.wanted)?;
-    let sandbox = match live::sandbox::enter()? {
+    let sandbox = match netns::sandbox::enter()? {
         Entered::Inside(sandbox) => sandbox,
         Entered::Finished(status) => return Ok(Status::Child(status)),
     };

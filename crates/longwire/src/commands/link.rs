@@ -7,8 +7,8 @@ use crate::private_file;
 use anyhow::{Context, Result};
 use clap::Args as ClapArgs;
 use link::LinkDescription;
-use live::{Entered, Forward, HostId, LinkId, Network, Sandbox};
 use model::{LinkOutcome, Summary};
+use netns::{Entered, Forward, HostId, LinkId, Network, Sandbox};
 use report::JsonWriter;
 use std::ffi::OsString;
 use std::io::{self, Write};
@@ -58,12 +58,12 @@ pub struct Args {
 /// # Errors
 /// When the system refuses the namespaces or devices, or a file cannot be written.
 pub fn run(args: &Args) -> Result<Status> {
-    let sandbox = match live::sandbox::enter()? {
+    let sandbox = match netns::sandbox::enter()? {
         Entered::Inside(sandbox) => sandbox,
         Entered::Finished(status) => return Ok(Status::Child(status)),
     };
     // Before any thread is started: they leave signals to the command.
-    let attended = live::sandbox::Attended::new();
+    let attended = netns::sandbox::Attended::new();
     let records = args.json.as_deref().map(records).transpose()?;
     let site = Site::build(&sandbox, args)?;
     let mut command = match args.command.split_first() {
@@ -126,7 +126,7 @@ impl Site {
             command.env("LONGWIRE_GATEWAY", address.to_string());
         }
         command.env("LONGWIRE_LINK", link.to_string());
-        command.env(live::network::DEPTH, live::network::depth_inside());
+        command.env(netns::network::DEPTH, netns::network::depth_inside());
     }
 }
 

@@ -12,15 +12,15 @@ pub use arguments::Args;
 use crate::output::{self, Status};
 use crate::password;
 use anyhow::{Context, Result, bail};
-use live::load::Plan;
-use live::load::script::builtin::BUILTINS;
-use live::{Scheme, Target};
+use load::Plan;
 use observed::Observed;
 use report::JsonWriter;
 use report::text::{LoadInterval, LoadReport, LoadStyle, LoadWork};
+use script::builtin::BUILTINS;
 use std::io::{self, StdoutLock, Write};
 use std::sync::atomic::AtomicBool;
 use std::time::Duration;
+use sys::{Scheme, Target};
 use work::Work;
 
 /// Runs it.

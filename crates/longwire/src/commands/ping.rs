@@ -9,10 +9,10 @@ use crate::output::{self, Status};
 use crate::password;
 use anyhow::{Result, bail};
 use clap::Args as ClapArgs;
-use live::ping::{DriverQuestion, Pace, Plan, Prometheus, Question};
-use live::{Clock, Target};
+use probe::ping::{DriverQuestion, Pace, Plan, Prometheus, Question};
 use std::net::SocketAddr;
 use std::time::Duration;
+use sys::{Clock, Target};
 use telling::Telling;
 use via::ViaArgs;
 
@@ -100,7 +100,7 @@ pub fn run(args: &Args) -> Result<Status> {
         .transpose()?;
     let stop = output::stop_on_signals()?;
     let mut telling = Telling::new(args, &names, metrics)?;
-    live::ping::run(&plans, Clock::anchored_now(), &stop, |number, event| {
+    probe::ping::run(&plans, Clock::anchored_now(), &stop, |number, event| {
         telling.event(number, event)
     })?;
     telling.finish(stop.load(std::sync::atomic::Ordering::Relaxed))
@@ -155,7 +155,7 @@ fn asked(args: &Args, text: &str) -> Result<(Target, Question)> {
         return Ok((question.login.url.target()?, Question::Driver(Box::new(question))));
     }
     if args.driver.is_given() && args.targets.len() == 1 {
-        return Err(live::bridge::BridgeError::NotJdbc.into());
+        return Err(client::bridge::BridgeError::NotJdbc.into());
     }
     let target = Target::parse(text)?;
     Ok(match args.no_login {

@@ -7,14 +7,16 @@ use crate::output::{self, Asked, Status};
 use anyhow::Result;
 use clap::Args as ClapArgs;
 use link::LinkDescription;
-use live::{Clock, Counters, ObserverFactory, RelayOptions, Target};
+use model::ObserverFactory;
 use model::{ConnectionEvent, ConnectionId, Observer, Summary};
+use relay::{Counters, RelayOptions};
 use report::JsonWriter;
 use std::ffi::OsString;
 use std::io::{self, Write};
 use std::net::SocketAddr;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
+use sys::{Clock, Target};
 
 /// Relay connections to a server as if a link lay between: delay, rate, queue, loss, jitter, outages.
 ///
@@ -54,7 +56,7 @@ pub struct Args {
 pub fn run(args: &Args) -> Result<Status> {
     let target = Target::parse(&args.target)?;
     relaying::check(&target, args.link.as_ref())?;
-    live::probe(&target, REACH)?;
+    relay::probe(&target, REACH)?;
     let tls = relaying::tls_as_asked(&target)?;
     let asked = Asked::on_signals()?;
     let delivery = Delivery::default();
@@ -65,7 +67,7 @@ pub fn run(args: &Args) -> Result<Status> {
         tls: tls.relay,
     };
     let began = Instant::now();
-    let relay = live::relay::start(options, Clock::anchored_now(), Arc::new(Nobody))?;
+    let relay = relay::start(options, Clock::anchored_now(), Arc::new(Nobody))?;
     let status = if args.command.is_empty() {
         announce(&delivery, &target, &relay, args.link.as_ref());
         until(|| asked.take().map(|_| Status::Interrupted))

@@ -4,11 +4,12 @@ use crate::delivery::Delivery;
 use crate::output;
 use anyhow::Result;
 use link::LinkDescription;
-use live::{ClientTls, Counters, LiveError, Relay, RelayTls, Scheme, Security, Target, TlsMode};
 use model::{Conditions, Endpoint, LinkOutcome, Warning};
+use relay::{Counters, Relay, RelayTls};
 use std::io::{self, Write};
 use std::net::{IpAddr, Ipv4Addr};
 use std::time::Duration;
+use sys::{ClientTls, LiveError, Scheme, Security, Target, TlsMode};
 
 /// Whether connections to the target can cross an emulated link.
 ///
@@ -57,7 +58,7 @@ pub fn tls_to_be_seen(target: &Target, link: bool, longest: Duration) -> Result<
     if security.mode != TlsMode::Prefer || !is_postgres || left_to_the_command {
         return Ok(asked);
     }
-    if !live::offers_tls(target, longest)? {
+    if !relay::offers_tls(target, longest)? {
         return Ok(asked);
     }
     output::note(match link {

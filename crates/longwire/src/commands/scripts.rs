@@ -2,8 +2,8 @@
 
 use anyhow::{Context, Result, anyhow};
 use clap::ValueEnum;
-use live::load::QueryMode;
-use live::load::script::builtin::{BUILTINS, Builtin};
+use load::QueryMode;
+use script::builtin::{BUILTINS, Builtin};
 
 /// How statements are sent.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
@@ -17,7 +17,7 @@ pub enum Mode {
 }
 
 impl Mode {
-    /// What `live` calls it.
+    /// What `script` calls it.
     pub fn query_mode(self) -> QueryMode {
         match self {
             Self::Simple => QueryMode::Simple,

@@ -9,8 +9,8 @@ pub use arguments::Args;
 use crate::output::{self, Status};
 use crate::split::{Bench, Distance};
 use anyhow::Result;
-use live::Entered;
 use model::{Conditions, Summary};
+use netns::Entered;
 use report::JsonWriter;
 use report::text::SplitReport;
 use std::io::{self, IsTerminal, Write};
@@ -109,7 +109,7 @@ fn progress(text: &str) {
 }
 
 /// Where the program goes on when it makes links of packets: inside a sandbox.
-fn entered(entered: Entered) -> Result<live::Sandbox, u8> {
+fn entered(entered: Entered) -> Result<netns::Sandbox, u8> {
     match entered {
         Entered::Inside(sandbox) => Ok(sandbox),
         Entered::Finished(status) => Err(status),

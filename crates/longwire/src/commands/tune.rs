@@ -12,9 +12,6 @@ use crate::tune::search::Thoroughness;
 use anyhow::Result;
 use clap::Args as ClapArgs;
 use link::LinkDescription;
-use live::Target;
-use live::tune::jdbc::JdbcBench;
-use live::tune::{Prepared, Shape, TuneError, Workbench};
 use model::{ByteCount, Conditions, Job, Summary, Warning, Way, format_duration, parse_duration};
 use report::JsonWriter;
 use report::text::{TuneDetail, TuneReport, tune_view};
@@ -23,6 +20,9 @@ use std::io::{self, IsTerminal, Write};
 use std::path::PathBuf;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
+use sys::Target;
+use tune::jdbc::JdbcBench;
+use tune::{Prepared, Shape, TuneError, Workbench};
 
 /// Find the fastest way to insert, select and update many rows, and the smallest setting that is as good as the best.
 ///
@@ -139,7 +139,7 @@ pub fn run(args: &Args) -> Result<Status> {
     let suffix = scratch::suffix();
     let workbench: Box<dyn Workbench + '_> = match login {
         Some(login) => Box::new(JdbcBench::new(args.driver.options()?, login, &suffix, &halt)),
-        None => live::tune::native(&target, &suffix, &halt)?,
+        None => tune::native(&target, &suffix, &halt)?,
     };
     let mut report = TuneReport {
         server: target.server(),

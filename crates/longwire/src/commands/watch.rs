@@ -13,12 +13,13 @@ use crate::pipeline::tally::{Tally, Wanted};
 use anyhow::Result;
 use clap::Args as ClapArgs;
 use link::LinkDescription;
-use live::{Clock, Counters, Relay, RelayOptions, Target};
+use relay::{Counters, Relay, RelayOptions};
 use std::ffi::OsString;
 use std::net::SocketAddr;
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
+use sys::{Clock, Target};
 
 /// Relay an application's database traffic and measure it while the application runs.
 ///
@@ -63,7 +64,7 @@ pub struct Args {
 pub fn run(args: &Args) -> Result<Status> {
     let target = Target::parse(&args.target)?;
     relaying::check(&target, args.link.as_ref())?;
-    live::probe(&target, REACH)?;
+    relay::probe(&target, REACH)?;
     let tls = match args.command.is_empty() {
         true => relaying::tls_as_asked(&target)?,
         false => relaying::tls_to_be_seen(&target, args.link.is_some(), REACH)?,
@@ -80,7 +81,7 @@ pub fn run(args: &Args) -> Result<Status> {
         link: args.link,
         tls: tls.relay,
     };
-    let relay = live::relay::start(options, Clock::anchored_now(), outboxes.clone())?;
+    let relay = relay::start(options, Clock::anchored_now(), outboxes.clone())?;
     let mut run = Run::new(args, &target, outboxes)?;
     let delivery = run.delivery.clone();
     let status = if args.command.is_empty() {

@@ -9,7 +9,7 @@ use super::config::{CommandLine, Lab, Ready, Service};
 use super::wiring::Wiring;
 use anyhow::{Context, Result, bail};
 use directory::ServiceDirectory;
-use live::network::{HostId, Network};
+use netns::network::{HostId, Network};
 
 use report::text::LabProcessor;
 use servers::command::CommandServer;
@@ -226,7 +226,7 @@ impl Starting<'_> {
             None => return Ok(None),
             Some(Ready::Port(port)) => Readiness::Port(*port),
             Some(Ready::Url(url)) => {
-                let target = live::Target::parse(url)?;
+                let target = sys::Target::parse(url)?;
                 let path = target.database.unwrap_or_default();
                 Readiness::Http {
                     port: target.port,

@@ -4,13 +4,14 @@ use super::config::Lab;
 use super::observed::Addresses;
 use super::plan::at_rest;
 use anyhow::{Context, Result, bail};
-use live::network::{HostId, LinkId, Network};
-use live::{LiveError, Sandbox};
+use netns::Sandbox;
+use netns::network::{HostId, LinkId, Network};
 use std::fmt::Write;
 use std::fs;
 use std::net::{IpAddr, Ipv4Addr};
 use std::path::{Path, PathBuf};
 use std::process::Command;
+use sys::LiveError;
 
 /// The hosts and links of a lab; gone when dropped.
 #[derive(Debug)]

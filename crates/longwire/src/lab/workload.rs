@@ -3,11 +3,11 @@
 use super::config::{Amount, CommandLine, Lab, WorkloadKind};
 use super::wiring::Wiring;
 use anyhow::{Context, Result};
-use live::Target;
-use live::load::script::{Quoting, Scripts};
-use live::load::{self, Control, LoadOutcome, Plan, QueryMode};
+use load::{Control, LoadOutcome, Plan, QueryMode};
+use script::Scripts;
 use std::net::SocketAddr;
 use std::process::Command;
+use sys::Target;
 
 /// Runs `amount` of `lab`'s workload.
 ///
@@ -39,7 +39,7 @@ pub fn run(lab: &Lab, amount: Amount, wiring: &Wiring, control: &Control) -> Res
             reconnect,
         } => {
             let target = Target::parse(target)?;
-            let quoting = Quoting::of(target.scheme);
+            let quoting = load::sql::quoting(target.scheme);
             let script = Scripts::of(statements.iter().map(String::as_str), quoting)?;
             let address = SocketAddr::new(wiring.address(&target.host), target.port);
             let sql = load::sql::SqlLoad::new(&target, script, QueryMode::Simple)?

@@ -7,7 +7,7 @@ use super::decode::Connections;
 use analysis::fact::Fact;
 use analysis::fingerprint::KnownFingerprints;
 use analysis::pairing::OwedInAll;
-use live::ObserverFactory;
+use model::ObserverFactory;
 use model::{ConnectionEvent, ConnectionId, Direction, Observer, Segment, Timestamp};
 use std::hash::RandomState;
 use std::sync::atomic::{AtomicU64, Ordering};

@@ -1,15 +1,15 @@
 //! The round trip to the server without the server's work.
 
 use anyhow::Result;
-use live::Target;
-use live::echo::{Echo, Listener, ListenerOptions, Plan};
-use live::session::{Session, SessionOptions};
+use client::session::{Session, SessionOptions};
 use model::{EchoOutcome, RoundTripSource};
+use probe::echo::{Echo, Listener, ListenerOptions, Plan};
 use std::net::{IpAddr, SocketAddr, UdpSocket};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread::JoinHandle;
 use std::time::Duration;
+use sys::Target;
 
 /// Tells round trips to the server's host.
 #[derive(Debug)]
@@ -156,7 +156,7 @@ pub fn ask(
         duration,
         spin: false,
     };
-    let outcome = live::echo::measure(echo, &plan, stop)?;
+    let outcome = probe::echo::measure(echo, &plan, stop)?;
     Ok(Near {
         round_trip: mean(&outcome),
         client_processor: outcome.client_processor_each().unwrap_or_default(),

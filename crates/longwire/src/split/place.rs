@@ -3,12 +3,14 @@
 use super::rounds::{Bench, Round};
 use anyhow::{Context, Result};
 use link::LinkDescription;
-use live::{Clock, Forward, HostId, LinkId, Network, Relay, RelayOptions, Sandbox, Target};
 use model::LinkOutcome;
+use netns::{Forward, HostId, LinkId, Network, Sandbox};
+use relay::{Relay, RelayOptions};
 use std::net::{Ipv4Addr, SocketAddr};
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 use std::time::Duration;
+use sys::{Clock, Target};
 
 /// Where clients are when the server is behind a link.
 #[derive(Debug)]
@@ -109,9 +111,9 @@ fn relay(server: SocketAddr, link: &LinkDescription) -> Result<Relay> {
         listen: SocketAddr::from((Ipv4Addr::LOCALHOST, 0)),
         target: Target::parse(&format!("tcp://{server}")).context("the server's address")?,
         link: Some(*link),
-        tls: live::RelayTls::default(),
+        tls: relay::RelayTls::default(),
     };
-    Ok(live::relay::start(
+    Ok(relay::start(
         options,
         Clock::anchored_now(),
         Arc::new(crate::verify::Unseen),

@@ -1,15 +1,15 @@
 //! Rounds: the workload at every number of clients, in a closed loop.
 
 use anyhow::{Context, Result};
-use live::Target;
-use live::load::script::Scripts;
-use live::load::sql::SqlLoad;
-use live::load::{Control, LoadOutcome, Plan, QueryMode};
+use load::sql::SqlLoad;
+use load::{Control, LoadOutcome, Plan, QueryMode};
 use model::{Distribution, Interval};
 use predict::split::Point;
+use script::Scripts;
 use std::net::SocketAddr;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
+use sys::Target;
 
 /// The workload, and how it is visited.
 #[derive(Debug)]
@@ -108,7 +108,7 @@ impl Bench {
                     std::thread::park_timeout(LOOK);
                 }
             });
-            let outcome = live::load::run(&load, &plan, &control, None);
+            let outcome = load::run(&load, &plan, &control, None);
             ended.store(true, Ordering::Relaxed);
             watching.thread().unpark();
             outcome

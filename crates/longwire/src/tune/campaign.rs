@@ -6,8 +6,6 @@ use super::search::{Search, Setting, Thoroughness};
 use super::watched::{self, Watched};
 use anyhow::Result;
 use link::LinkDescription;
-use live::Target;
-use live::tune::{TuneError, Workbench};
 use model::{
     DistributionBuilder, Job, KnobUnit, LinkOutcome, Recommendation, TrialOutcome, TrialSource, Tuned,
     Warning, Way, format_duration,
@@ -17,6 +15,8 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 use std::time::Duration;
+use sys::Target;
+use tune::{TuneError, Workbench};
 
 /// What is to be found out.
 #[derive(Debug)]

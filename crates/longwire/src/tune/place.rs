@@ -2,15 +2,16 @@
 
 use crate::verify::Unseen;
 use anyhow::{Context, Result};
+use client::Watch;
 use link::LinkDescription;
-use live::load::Watch;
-use live::tune::{Trial, TuneError, Workbench};
-use live::{Clock, Relay, RelayOptions, Target};
 use model::{LinkOutcome, TrialOutcome, Way};
+use relay::{Relay, RelayOptions};
 use std::net::{Ipv4Addr, SocketAddr, ToSocketAddrs};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
+use sys::{Clock, Target};
+use tune::{Trial, TuneError, Workbench};
 
 /// One distance.
 #[derive(Debug)]
@@ -61,9 +62,9 @@ impl Place {
             listen: SocketAddr::from((Ipv4Addr::LOCALHOST, 0)),
             target: Target::parse(&server).context("the server's address")?,
             link: Some(*link),
-            tls: live::RelayTls::default(),
+            tls: relay::RelayTls::default(),
         };
-        let relay = live::relay::start(options, Clock::anchored_now(), Arc::new(Unseen))?;
+        let relay = relay::start(options, Clock::anchored_now(), Arc::new(Unseen))?;
         Ok(Self { relay: Some(relay) })
     }
 

@@ -11,7 +11,6 @@ use crate::output::{self, Status};
 use anyhow::{Result, ensure};
 use compare::Cell;
 use link::LinkDescription;
-use live::Target;
 use model::{Summary, Warning, format_duration};
 use report::JsonWriter;
 use report::text::ProgramReport;
@@ -21,6 +20,7 @@ use std::io;
 use std::path::Path;
 use std::sync::atomic::Ordering;
 use std::time::{Duration, Instant};
+use sys::Target;
 use trial::{Bench, Tried};
 
 /// What is asked for.
@@ -60,7 +60,7 @@ pub fn run(asked: &Asked<'_>) -> Result<Status> {
         setting.target(&target)?;
     }
     let all = announce(asked, settings.len())?;
-    live::probe(&target, REACH)?;
+    relay::probe(&target, REACH)?;
     let bench = Bench {
         tls: relaying::tls_to_be_seen(&target, !asked.at.is_empty(), REACH)?,
         target,

@@ -1,8 +1,8 @@
 //! The scratch schema: its name, who has to agree, and that it is removed whatever happens.
 
-use live::tune::{Prepared, Shape, TuneError, Workbench};
 use std::collections::hash_map::RandomState;
 use std::hash::{BuildHasher, Hasher};
+use tune::{Prepared, Shape, TuneError, Workbench};
 
 /// A workbench whose scratch schema is removed at the latest when this is dropped: after an error, and when a run panics.
 pub struct Scratch<'a> {

@@ -5,13 +5,13 @@ use crate::pipeline::outbox::Outboxes;
 use analysis::fact::Fact;
 use analysis::operations::rule::Rule;
 use analysis::operations::{Grouped, Operations};
+use client::Watch;
 use link::LinkDescription;
-use live::Clock;
-use live::load::Watch;
-use live::tune::Workbench;
 use model::{Operation, Timestamp, TrialOutcome, Way};
 use predict::{Predictor, Target};
 use std::time::Duration;
+use sys::Clock;
+use tune::Workbench;
 
 /// What a watched run told.
 #[derive(Debug, Clone)]

@@ -1,9 +1,9 @@
 //! Which operations are replayed, and on which links.
 
 use super::Claim;
-use live::replay::Script;
 use model::{Operation, OperationGroup, Prediction, Warning, format_duration};
 use predict::{Target, WakeUp};
+use relay::replay::Script;
 use report::ReadOutcome;
 use std::sync::Arc;
 use std::time::Duration;
@@ -133,7 +133,7 @@ fn choice(
 #[derive(Debug, thiserror::Error)]
 enum Refused {
     #[error(transparent)]
-    Script(live::replay::ReplayError),
+    Script(relay::replay::ReplayError),
     #[error("its operations are not alike, so that one cannot stand for those of several clients")]
     Unlike,
 }

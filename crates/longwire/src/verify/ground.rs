@@ -2,14 +2,16 @@
 
 use anyhow::Result;
 use link::LinkDescription;
-use live::network::{HostId, LinkId, Network};
-use live::replay::{ClientSocket, Ends, ReplayError, client_socket};
-use live::sandbox::{self, Entered, Sandbox};
-use live::{Clock, LiveError, OsError, RelayOptions, Target};
 use model::{ConnectionEvent, ConnectionId, LinkOutcome, Observer};
+use netns::network::{HostId, LinkId, Network};
+use netns::sandbox;
+use netns::sandbox::{Entered, Sandbox};
+use relay::RelayOptions;
+use relay::replay::{ClientSocket, Ends, ReplayError, client_socket};
 use std::net::{Ipv4Addr, SocketAddr, TcpListener};
 use std::sync::Arc;
 use std::time::Duration;
+use sys::{Clock, LiveError, OsError, Target};
 
 /// At which level a link is emulated.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
@@ -158,9 +160,9 @@ fn over_streams<T>(
         listen: SocketAddr::from((Ipv4Addr::LOCALHOST, 0)),
         target,
         link: Some(*link),
-        tls: live::RelayTls::default(),
+        tls: relay::RelayTls::default(),
     };
-    let relay = live::relay::start(options, Clock::anchored_now(), Arc::new(Unseen))?;
+    let relay = relay::start(options, Clock::anchored_now(), Arc::new(Unseen))?;
     let address = relay.local_addr();
     let open = || client_socket(&address);
     let done = work(&ends(listener, address, true, &open));
@@ -211,7 +213,7 @@ fn refused(operation: &'static str) -> LiveError {
 #[derive(Debug)]
 pub struct Unseen;
 
-impl live::ObserverFactory for Unseen {
+impl model::ObserverFactory for Unseen {
     fn observe(&self, _: ConnectionId) -> Box<dyn Observer + Send> {
         Box::new(Self)
     }

@@ -1,7 +1,7 @@
 //! How often each operation is replayed, so that all of it takes a bounded time.
 
 use super::choice::{self, Choice};
-use live::replay::Course;
+use relay::replay::Course;
 use std::time::Duration;
 
 /// The choices that are still to be replayed, each with its number of rounds.

@@ -18,11 +18,11 @@ mod plan;
 mod play;
 mod table;
 
-use live::Entered;
+use netns::Entered;
 use plan::Plan;
 
 fn main() {
-    let sandbox = match live::sandbox::enter() {
+    let sandbox = match netns::sandbox::enter() {
         Ok(Entered::Inside(sandbox)) => sandbox,
         Ok(Entered::Finished(status)) => std::process::exit(i32::from(status)),
         Err(error) => {

@@ -6,7 +6,7 @@ use crate::pace::{Pace, measure, read_until};
 use crate::plan::Plan;
 use crate::table::{Watch, row};
 use link::LinkDescription;
-use live::{HostId, LinkId, Network, Sandbox};
+use netns::{HostId, LinkId, Network, Sandbox};
 use std::io::Result;
 use std::net::{IpAddr, Ipv4Addr, SocketAddr, TcpStream};
 use std::process::Command;

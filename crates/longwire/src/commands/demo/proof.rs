@@ -5,13 +5,14 @@ use crate::verify::{self, Unseen};
 use anyhow::{Result, ensure};
 use demo::{Application, Page};
 use link::LinkDescription;
-use live::{Clock, RelayOptions, Target};
 use model::{LinkOutcome, Measured, Warning, format_duration};
+use relay::RelayOptions;
 use std::io::{self, IsTerminal, Write};
 use std::net::{Ipv4Addr, SocketAddr};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
+use sys::{Clock, Target};
 
 /// What the application took over emulated links.
 #[derive(Debug, Default)]
@@ -66,9 +67,9 @@ impl Proof {
                 stages[0].address()
             ))?,
             link: Some(LinkDescription::with_rtt(rtt)),
-            tls: live::RelayTls::default(),
+            tls: relay::RelayTls::default(),
         };
-        let relay = live::relay::start(options, Clock::anchored_now(), Arc::new(Unseen))?;
+        let relay = relay::start(options, Clock::anchored_now(), Arc::new(Unseen))?;
         let mut took = [Vec::new(), Vec::new()];
         let fetched = fetch(relay.local_addr(), stages, pages, &mut took, stop);
         let link = relay.link_outcome();

@@ -4,18 +4,19 @@ use crate::pipeline::outbox::Outboxes;
 use crate::pipeline::tally::Tally;
 use anyhow::{Context, Result};
 use demo::{Application, Page, Server, Variant};
-use live::{Clock, RelayOptions, Target};
 use model::Endpoint;
+use relay::RelayOptions;
 use std::net::SocketAddr;
 use std::sync::Arc;
 use std::time::Duration;
+use sys::{Clock, Target};
 
 /// A server, a relay in front of it, and the application that uses them.
 pub struct Stage {
     pub variant: Variant,
     pub name: Arc<str>,
     pub server: Endpoint,
-    relay: live::Relay,
+    relay: relay::Relay,
     outboxes: Arc<Outboxes>,
     /// Stops when dropped.
     database: Server,
@@ -31,9 +32,9 @@ impl Stage {
             listen: SocketAddr::from(([127, 0, 0, 1], 0)),
             target,
             link: None,
-            tls: live::RelayTls::default(),
+            tls: relay::RelayTls::default(),
         };
-        let relay = live::relay::start(options, Clock::anchored_now(), outboxes.clone())
+        let relay = relay::start(options, Clock::anchored_now(), outboxes.clone())
             .context("could not relay on loopback")?;
         let server = Endpoint {
             address: address.ip(),

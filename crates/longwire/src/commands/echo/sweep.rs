@@ -1,7 +1,7 @@
 //! Numbers to sweep: `16`, `1,64`, `8..64:*2`, `100..500:+100`.
 
-use live::echo::{MOST_BYTES, MOST_STREAMS};
 use model::ByteCount;
+use probe::echo::{MOST_BYTES, MOST_STREAMS};
 
 /// The numbers, in order, at least one.
 #[derive(Debug, Clone, PartialEq, Eq)]

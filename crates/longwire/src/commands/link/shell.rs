@@ -23,7 +23,7 @@ pub(super) fn behind(link: &LinkDescription) -> Result<Command> {
         );
     }
     if Path::new(&shell).file_name().is_some_and(|name| name == "bash") {
-        let settings = live::sandbox::file_for_child(&format!(
+        let settings = netns::sandbox::file_for_child(&format!(
             "[ -f ~/.bashrc ] && . ~/.bashrc\nPS1='{mark}'\"${{PS1-\\$ }}\"\n"
         ))
         .context("could not make the settings of the shell")?;

@@ -5,7 +5,7 @@ use crate::commands::scripts::Mode;
 use crate::commands::seconds;
 use anyhow::{Context, Result, bail};
 use clap::{Args as ClapArgs, ValueEnum};
-use live::load::{Plan, Rate};
+use load::{Plan, Rate};
 use report::text::LoadStyle;
 use std::path::PathBuf;
 use std::time::Duration;

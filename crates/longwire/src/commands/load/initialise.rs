@@ -3,12 +3,13 @@
 use super::Args;
 use crate::output::{self, Status};
 use anyhow::{Context, Result, bail};
-use live::Target;
-use live::load::LoadError;
-use live::load::tables::{self, Making, Step};
+use load::LoadError;
+use load::tables;
+use load::tables::{Making, Step};
 use std::io::{self, IsTerminal, Write};
 use std::sync::atomic::AtomicBool;
 use std::time::{Duration, Instant};
+use sys::Target;
 
 /// Makes the tables.
 ///

@@ -2,7 +2,7 @@
 
 use super::running::Ran;
 use super::work::Work;
-use live::load::Plan;
+use load::Plan;
 use model::{SampleTotals, Summary};
 use report::text::{LoadFailure, LoadReport, LoadScript};
 
@@ -29,7 +29,7 @@ pub fn report(work: &Work, plan: &Plan, ran: &Ran, target: &str) -> LoadReport {
         } else {
             succeeded as f64 / outcome.elapsed.as_secs_f64()
         },
-        asked_per_second: plan.rate.map(live::load::Rate::as_per_second),
+        asked_per_second: plan.rate.map(load::Rate::as_per_second),
         spread,
         begun: outcome.intended.and(measured.map(|measured| measured.spread)),
         deviation: outcome.deviation,

@@ -3,12 +3,12 @@
 use super::observed::Observed;
 use super::work::Work;
 use anyhow::{Context, Result};
-use live::Clock;
-use live::load::{self, Control, LoadError, LoadOutcome, Plan, Progress};
+use load::{Control, LoadError, LoadOutcome, Plan, Progress};
 use report::text::LoadInterval;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, channel};
 use std::time::{Duration, Instant};
+use sys::Clock;
 
 /// A run that has ended.
 pub struct Ran {
@@ -32,7 +32,7 @@ pub fn run(
 ) -> Result<Ran> {
     let control = Control::default();
     let outboxes = observed.as_ref().map(Observed::outboxes);
-    let watch = outboxes.as_deref().map(|factory| load::Watch {
+    let watch = outboxes.as_deref().map(|factory| client::Watch {
         clock: Clock::anchored_now(),
         factory,
         began: None,

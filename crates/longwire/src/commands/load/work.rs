@@ -3,19 +3,19 @@
 use super::{Args, Shown};
 use crate::commands::scripts::{builtin, weighted};
 use anyhow::{Context, Result, bail};
-use live::Target;
-use live::bridge::JdbcDialect;
-use live::load::http::HttpLoad;
-use live::load::jdbc::JdbcLoad;
-use live::load::script::builtin::Builtin;
-use live::load::script::{Quoting, Scripts};
-use live::load::sql::SqlLoad;
-use live::load::{Workload, tables};
-use live::session::{Session, SessionOptions};
+use client::bridge::JdbcDialect;
+use client::session::{Session, SessionOptions};
+use load::http::HttpLoad;
+use load::jdbc::JdbcLoad;
+use load::sql::SqlLoad;
+use load::{Workload, tables};
 use report::text::LoadWork;
+use script::builtin::Builtin;
+use script::{Quoting, Scripts};
 use std::io::Read;
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
+use sys::Target;
 
 /// What clients do, and how a report calls it.
 pub struct Work {
@@ -66,7 +66,7 @@ pub fn sql(args: &Args, target: &Target, stop: &AtomicBool) -> Result<Work> {
         bail!("--no-keep-alive is for HTTP: -C is a connection for each transaction");
     }
     let sources = sources(args)?;
-    let mut scripts = Scripts::new(Quoting::of(target.scheme));
+    let mut scripts = Scripts::new(load::sql::quoting(target.scheme));
     for source in &sources {
         scripts.add(&source.name, &source.text, source.weight)?;
     }

@@ -4,11 +4,11 @@ use super::Args;
 use crate::output::{self, Status};
 use crate::password;
 use anyhow::{Result, bail};
-use live::ping::rows::{RowsOptions, measure};
-use live::{Clock, Security, Target, TlsMode};
 use model::{Summary, Warning};
+use probe::ping::rows::{RowsOptions, measure};
 use report::JsonWriter;
 use std::io;
+use sys::{Clock, Security, Target, TlsMode};
 
 /// Runs it, for the one target there may be.
 pub fn run(args: &Args, rows: u64) -> Result<Status> {

@@ -3,13 +3,13 @@
 use super::Args;
 use crate::output::{self, Status};
 use anyhow::Result;
-use live::Target;
-use live::ping::{Event, Opening, PingError, Prometheus};
 use model::{Distribution, Leg, Sample, SampleTally, SampleTotals, Summary, Warning};
+use probe::ping::{Event, Opening, PingError, Prometheus};
 use report::text::{PingOpening, PingOutcome, ping_line, ping_opening, ping_summary, ping_table, waterfall};
 use report::{JsonWriter, Style};
 use std::io::{self, IsTerminal, Write};
 use std::time::{Duration, Instant};
+use sys::Target;
 
 /// Where what happens is told: lines, a table that is drawn anew, or records.
 pub struct Telling {

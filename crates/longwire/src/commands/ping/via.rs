@@ -5,13 +5,14 @@ use crate::output::{self, Status};
 use crate::password;
 use anyhow::Result;
 use clap::Args as ClapArgs;
-use live::ping::via::{self, ViaOptions};
-use live::{Clock, Target};
 use model::{Conditions, DatabaseLinkOutcome, Sample, SampleTally, Summary};
+use probe::ping::via;
+use probe::ping::via::ViaOptions;
 use report::JsonWriter;
 use std::io::{self, Stdout};
 use std::sync::atomic::Ordering;
 use std::time::{Duration, Instant};
+use sys::{Clock, Target};
 
 /// What makes a ping one from database to database.
 #[derive(Debug, ClapArgs)]

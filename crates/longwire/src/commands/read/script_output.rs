@@ -2,8 +2,8 @@
 
 use crate::output::{self, Status};
 use anyhow::{Context, Result};
-use live::ping::via::oracle;
 use model::{DatabaseLinkOutcome, Summary};
+use probe::ping::via::oracle;
 use report::JsonWriter;
 use std::fs::File;
 use std::io::{self, Read};

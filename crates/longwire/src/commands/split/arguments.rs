@@ -7,15 +7,16 @@ use crate::split::Bench;
 use crate::verify::Level;
 use anyhow::{Context, Result};
 use clap::Args as ClapArgs;
+use client::session::{Session, SessionOptions};
 use link::LinkDescription;
-use live::load::script::{Quoting, Scripts};
-use live::load::sql::SqlLoad;
-use live::session::{Session, SessionOptions};
-use live::{Target, echo};
+use load::sql::SqlLoad;
+use probe::echo;
+use script::Scripts;
 use std::net::IpAddr;
 use std::path::Path;
 use std::sync::atomic::AtomicBool;
 use std::time::Duration;
+use sys::Target;
 
 /// Tell how much of a workload's time is the client's, the network's and the server's, and what its throughput would be
 /// elsewhere.
@@ -115,7 +116,7 @@ impl Args {
             model::format_duration(SHORTEST)
         );
         let target = password::completed(Target::parse(&self.target)?);
-        let mut scripts = Scripts::new(Quoting::of(target.scheme));
+        let mut scripts = Scripts::new(load::sql::quoting(target.scheme));
         self.add_to(&mut scripts)?;
         scripts.define("scale", &self.scale.to_string())?;
         let mode = self.mode.query_mode();

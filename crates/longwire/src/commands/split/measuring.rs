@@ -3,9 +3,9 @@
 use super::Args;
 use crate::split::{Bench, Distance, Near, Round, Visit};
 use anyhow::{Context, Result};
-use live::echo::Echo;
 use model::{Interval, RoundTripSource, SplitBase, SplitOutcome, SplitPrediction, Warning};
 use predict::split::{Elsewhere, Forecast, Shares, Workload, shares};
+use probe::echo::Echo;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
@@ -75,7 +75,7 @@ pub fn measure(args: &Args, bench: &Bench, distance: &Distance, stop: &AtomicBoo
 fn sizes(visit: &Visit) -> [u32; 2] {
     visit.payload_bytes.map(|bytes| {
         let each = (bytes / visit.turns.max(1.0)).round();
-        (each as u32).clamp(1, live::echo::MOST_BYTES)
+        (each as u32).clamp(1, probe::echo::MOST_BYTES)
     })
 }
 

@@ -1,8 +1,8 @@
 //! Addresses of a tunnel's ends, as they are written on the command line.
 
 use anyhow::{Context, Result, bail};
-use live::Target;
 use std::net::{IpAddr, Ipv4Addr, SocketAddr, ToSocketAddrs};
+use sys::Target;
 
 /// Where a far end listens unless it is told otherwise.
 pub(super) const FAR_PORT: u16 = 7718;

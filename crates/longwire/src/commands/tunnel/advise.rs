@@ -11,12 +11,12 @@ use crate::{input, password};
 use analysis::operations::rule::Rule;
 use anyhow::{Result, bail};
 use clap::Args as ClapArgs;
-use live::Target;
 use model::{Advice, BitRate, Conditions, Price, Summary, Warning, parse_duration};
 use report::JsonWriter;
 use std::io;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
+use sys::Target;
 use tunnel::Level;
 
 /// Tell whether a tunnel would pay: the traffic of a capture, a recording or a server, compressed at each level and predicted

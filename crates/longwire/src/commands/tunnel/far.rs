@@ -7,11 +7,11 @@ use super::security::{self, SecurityArgs};
 use crate::output::{self, Status};
 use anyhow::Result;
 use clap::Args as ClapArgs;
-use live::Clock;
-use live::tunnel::{Far, FarOptions};
 use model::TunnelTotals;
 use std::net::SocketAddr;
+use sys::Clock;
 use tunnel::LevelChoice;
+use tunnel_io::{Far, FarOptions};
 
 /// The end beside the database: lets near ends in, and connects to the database for each of their clients.
 ///

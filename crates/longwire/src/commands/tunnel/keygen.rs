@@ -3,7 +3,7 @@
 use crate::output::{self, Status};
 use anyhow::Result;
 use clap::Args as ClapArgs;
-use live::tunnel::keys;
+use tunnel_io::keys;
 
 /// Make a key for an end of a tunnel, or a pre-shared key for both.
 ///

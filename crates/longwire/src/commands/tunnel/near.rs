@@ -7,13 +7,13 @@ use super::security::{self, SecurityArgs};
 use crate::output::{self, Status};
 use anyhow::Result;
 use clap::Args as ClapArgs;
-use live::Clock;
-use live::tunnel::{Near, NearOptions};
 use model::{TunnelTotals, format_duration, parse_duration};
 use std::net::SocketAddr;
 use std::num::NonZeroUsize;
 use std::time::Duration;
+use sys::Clock;
 use tunnel::LevelChoice;
+use tunnel_io::{Near, NearOptions};
 
 /// The end beside the clients, which connect to it as if it were the database.
 ///

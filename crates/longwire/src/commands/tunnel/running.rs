@@ -2,9 +2,6 @@
 
 use crate::output::{self, Status};
 use anyhow::{Context, Result};
-use live::Clock;
-use live::metrics::MetricsServer;
-use live::tunnel::{Notice, Notify};
 use model::{Conditions, Summary, TunnelTotals};
 use report::JsonWriter;
 use report::text::{tunnel_metrics, tunnel_view};
@@ -14,6 +11,9 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, channel};
 use std::time::Duration;
+use sys::Clock;
+use sys::metrics::MetricsServer;
+use tunnel_io::{Notice, Notify};
 
 /// What an end does until it is stopped.
 pub(super) trait Running: Send + Sync {

@@ -2,8 +2,8 @@
 
 use anyhow::{Result, bail};
 use clap::Args as ClapArgs;
-use live::tunnel::Security;
-use live::tunnel::keys::{Fingerprint, SecretKey, SharedKey};
+use tunnel_io::Security;
+use tunnel_io::keys::{Fingerprint, SecretKey, SharedKey};
 
 /// Keys.
 #[derive(Debug, ClapArgs)]

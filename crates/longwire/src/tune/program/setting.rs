@@ -1,9 +1,9 @@
 //! `--set NAME=v1,v2 --set URL:name=v1,v2` to the settings that a program is run with.
 
 use anyhow::{Result, bail, ensure};
-use live::{Target, TargetError};
 use std::process::Command;
 use std::sync::Arc;
+use sys::{Target, TargetError};
 
 /// One value of everything that is set.
 #[derive(Debug, Clone, PartialEq, Eq)]

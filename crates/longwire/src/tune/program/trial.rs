@@ -7,9 +7,8 @@ use crate::pipeline::outbox::Outboxes;
 use analysis::fact::Fact;
 use anyhow::{Context, Result};
 use link::LinkDescription;
-use live::program::{Ended, Program};
-use live::{Clock, RelayOptions, Target};
 use model::{ProgramRun, Timestamp};
+use relay::RelayOptions;
 use std::ffi::OsString;
 use std::io::Read;
 use std::net::{Ipv4Addr, SocketAddr};
@@ -17,6 +16,8 @@ use std::process::{ChildStderr, Stdio};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
+use sys::program::{Ended, Program};
+use sys::{Clock, Target};
 
 /// What is run.
 pub struct Bench<'a> {
@@ -58,7 +59,7 @@ impl Bench<'_> {
             link,
             tls: self.tls.relay,
         };
-        let relay = live::relay::start(options, Clock::anchored_now(), outboxes.clone())?;
+        let relay = relay::start(options, Clock::anchored_now(), outboxes.clone())?;
         let target = setting.target(&self.target)?;
         let mut command = child::prepare(
             self.command,

@@ -6,15 +6,15 @@ use crate::commands::seconds;
 use crate::pipeline::moved::Choice;
 use anyhow::{Context, Result, bail};
 use clap::Args;
-use live::load::http::HttpLoad;
-use live::load::script::{Quoting, Scripts};
-use live::load::sql::SqlLoad;
-use live::load::{Plan, Workload, tables};
-use live::session::{Session, SessionOptions};
-use live::{Scheme, Target};
+use client::session::{Session, SessionOptions};
+use load::http::HttpLoad;
+use load::sql::SqlLoad;
+use load::{Plan, Workload, tables};
 use model::Protocol;
+use script::Scripts;
 use std::sync::atomic::AtomicBool;
 use std::time::Duration;
+use sys::{Scheme, Target};
 use tunnel::Level;
 
 /// What is asked of a server, and how often.
@@ -115,7 +115,7 @@ impl Asking {
     }
 
     fn statements(&self, target: &Target, stop: &AtomicBool) -> Result<Box<dyn Workload>> {
-        let mut scripts = Scripts::new(Quoting::of(target.scheme));
+        let mut scripts = Scripts::new(load::sql::quoting(target.scheme));
         let mut scaled = false;
         if !self.sql.is_empty() {
             let ended = self

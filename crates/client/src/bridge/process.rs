@@ -1,0 +1,361 @@
+//! The process: started, spoken to by many channels at once, ended.
+
+use super::connection::{BridgeConnection, Introduction};
+use super::frames::{Frame, Writer, reply, request};
+use super::request::{Executed, Login, Wait};
+use super::tail::Tail;
+use super::{BridgeError, DriverFiles, jar, java};
+use std::collections::HashMap;
+use std::ffi::OsString;
+use std::io::{BufReader, Write};
+use std::path::{Path, PathBuf};
+use std::process::{Child, ChildStdin, ChildStdout, Command, Stdio};
+use std::sync::atomic::{AtomicU32, Ordering};
+use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::thread::JoinHandle;
+use std::time::{Duration, Instant};
+use sys::error::OsError;
+
+/// What the bridge is started with.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct BridgeOptions {
+    /// The drivers.
+    pub drivers: DriverFiles,
+    /// The bridge's own jar; absent to look where it usually is.
+    pub jar: Option<PathBuf>,
+    /// How long starting Java may take.
+    pub timeout: Duration,
+}
+
+impl BridgeOptions {
+    /// With these drivers, and everything else as usual.
+    pub const fn new(drivers: DriverFiles) -> Self {
+        Self {
+            drivers,
+            jar: None,
+            timeout: USUAL_START,
+        }
+    }
+}
+
+/// What the bridge itself adds.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Overhead {
+    /// Median of what its clock shows around nothing: it is in every duration that it tells.
+    pub call: Duration,
+    /// Median of a request and its reply around nothing, seen from longwire: between two statements, and in no duration.
+    pub round_trip: Duration,
+}
+
+/// The helper process. It is gone when this is dropped.
+pub struct Bridge {
+    stdin: Mutex<Option<ChildStdin>>,
+    child: Mutex<Child>,
+    channels: Arc<Channels>,
+    tail: Tail,
+    threads: Vec<JoinHandle<()>>,
+    next_channel: AtomicU32,
+    java: String,
+}
+
+/// Where replies go, by channel; nowhere any more once the process has ended.
+#[derive(Default)]
+pub(super) struct Channels {
+    open: Mutex<Option<HashMap<u32, Sender<Frame>>>>,
+}
+
+impl std::fmt::Debug for Bridge {
+    fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        formatter
+            .debug_struct("Bridge")
+            .field("java", &self.java)
+            .finish_non_exhaustive()
+    }
+}
+
+impl Bridge {
+    /// Starts the process and agrees on the frames.
+    ///
+    /// # Errors
+    /// When there is no jar or no Java that can run it, or no answer in time.
+    pub fn start(
+        options: &BridgeOptions,
+        stop: &std::sync::atomic::AtomicBool,
+    ) -> Result<Arc<Self>, BridgeError> {
+        let jar = jar::find(options.jar.as_deref())?;
+        let program = java::find()?;
+        let mut child = command(&program, &jar, options.drivers.jars())
+            .spawn()
+            .map_err(|error| BridgeError::NotStarted {
+                java: program.display().to_string(),
+                reason: OsError::of(&error),
+            })?;
+        let channels = Arc::new(Channels {
+            open: Mutex::new(Some(HashMap::new())),
+        });
+        let tail = Tail::default();
+        let mut threads = Vec::new();
+        if let Some(stderr) = child.stderr.take() {
+            let tail = tail.clone();
+            threads.extend(thread("bridge stderr", move || tail.follow(stderr)));
+        }
+        if let Some(stdout) = child.stdout.take() {
+            let channels = channels.clone();
+            threads.extend(thread("bridge", move || channels.serve(stdout)));
+        }
+        let mut bridge = Self {
+            stdin: Mutex::new(child.stdin.take()),
+            child: Mutex::new(child),
+            channels,
+            tail,
+            threads,
+            next_channel: AtomicU32::new(1),
+            java: String::new(),
+        };
+        let wait = Wait {
+            timeout: options.timeout,
+            stop,
+        };
+        bridge.java = bridge
+            .hello(wait)
+            .map_err(|error| bridge.too_old(error, &program))?;
+        Ok(Arc::new(bridge))
+    }
+
+    /// Opens a connection.
+    ///
+    /// # Errors
+    /// When no driver takes the URL, or the driver or the server refuses.
+    pub fn connect(
+        self: &Arc<Self>,
+        login: &Login,
+        wait: Wait<'_>,
+    ) -> Result<(BridgeConnection, Introduction), BridgeError> {
+        BridgeConnection::open(self, login, wait)
+    }
+
+    /// Measures what it adds itself, which takes some milliseconds.
+    ///
+    /// # Errors
+    /// When the process is gone.
+    pub fn overhead(&self, wait: Wait<'_>) -> Result<Overhead, BridgeError> {
+        let (number, replies) = self.channel();
+        let ask = |times: u64| -> Result<(Executed, Duration), BridgeError> {
+            let mut request = Writer::new(number, request::OVERHEAD);
+            request.count(times);
+            let began = Instant::now();
+            self.send(request)?;
+            let done = super::connection::done(self, &replies, wait, &|error| error)?;
+            Ok((done, began.elapsed()))
+        };
+        // First in Java's interpreter, then compiled.
+        let mut call = ask(WARM)?.0.durations;
+        call.drain(..call.len() / 2);
+        let trips = (0..TRIPS).map(|_| ask(1).map(|(_, took)| took));
+        let mut trips = trips.collect::<Result<Vec<_>, _>>()?;
+        trips.drain(..trips.len() / 2);
+        self.send(Writer::new(number, request::CLOSE))?;
+        super::connection::done(self, &replies, wait, &|error| error)?;
+        self.channels.forget(number);
+        Ok(Overhead {
+            call: median(call),
+            round_trip: median(trips),
+        })
+    }
+
+    /// The version of Java.
+    pub fn java(&self) -> &str {
+        &self.java
+    }
+
+    /// The process, for whoever looks what it takes.
+    pub fn process_id(&self) -> u32 {
+        self.child().id()
+    }
+
+    /// A channel's number, and where its replies come.
+    pub(super) fn channel(&self) -> (u32, Receiver<Frame>) {
+        let number = self.next_channel.fetch_add(1, Ordering::Relaxed);
+        (number, self.channels.add(number))
+    }
+
+    pub(super) fn forget(&self, number: u32) {
+        self.channels.forget(number);
+    }
+
+    pub(super) fn send(&self, frame: Writer) -> Result<(), BridgeError> {
+        let bytes = frame.finish().ok_or(BridgeError::TooLong)?;
+        let mut stdin = self.stdin.lock().unwrap_or_else(PoisonError::into_inner);
+        let written = stdin.as_mut().map(|stdin| stdin.write_all(&bytes));
+        drop(stdin);
+        match written {
+            Some(Ok(())) => Ok(()),
+            Some(Err(_)) | None => Err(self.died()),
+        }
+    }
+
+    /// The next frame for whoever has `replies`.
+    pub(super) fn receive(&self, replies: &Receiver<Frame>, wait: Wait<'_>) -> Result<Frame, BridgeError> {
+        let began = Instant::now();
+        loop {
+            let left = wait.timeout.saturating_sub(began.elapsed());
+            match replies.recv_timeout(left.min(LOOK_UP)) {
+                Ok(frame) => return Ok(frame),
+                Err(RecvTimeoutError::Disconnected) => return Err(self.died()),
+                Err(RecvTimeoutError::Timeout) if wait.stop.load(Ordering::Relaxed) => {
+                    return Err(BridgeError::Stopped);
+                }
+                Err(RecvTimeoutError::Timeout) if left.is_zero() => {
+                    return Err(BridgeError::TimedOut { after: wait.timeout });
+                }
+                Err(RecvTimeoutError::Timeout) => {}
+            }
+        }
+    }
+
+    fn hello(&self, wait: Wait<'_>) -> Result<String, BridgeError> {
+        let replies = self.channels.add(0);
+        let mut hello = Writer::new(0, request::HELLO);
+        hello.number(VERSION);
+        self.send(hello)?;
+        let mut answer = self.receive(&replies, wait)?;
+        self.channels.forget(0);
+        if answer.kind != reply::HELLO || answer.number()? != VERSION {
+            return Err(BridgeError::Garbled);
+        }
+        Ok(answer.text()?.unwrap_or_default())
+    }
+
+    /// A Java that is too old says so on its way out.
+    fn too_old(&self, error: BridgeError, program: &Path) -> BridgeError {
+        if self.tail.says("UnsupportedClassVersionError") {
+            return BridgeError::JavaTooOld {
+                java: program.display().to_string(),
+            };
+        }
+        if self.tail.says("longwire speaks version") {
+            return BridgeError::Garbled;
+        }
+        error
+    }
+
+    /// Why nothing comes any more. What was said on the way out is waited for a moment.
+    fn died(&self) -> BridgeError {
+        let mut status = None;
+        for _ in 0..REAPS {
+            status = self.child().try_wait().ok().flatten();
+            if status.is_some() && self.tail.is_over() {
+                break;
+            }
+            std::thread::sleep(REAP);
+        }
+        BridgeError::Died {
+            status: status.map_or_else(|| "its output was closed".to_owned(), |status| status.to_string()),
+            said: self.tail.told(),
+        }
+    }
+
+    fn child(&self) -> MutexGuard<'_, Child> {
+        self.child.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl Drop for Bridge {
+    fn drop(&mut self) {
+        // The end of its input is its end.
+        self.stdin.lock().unwrap_or_else(PoisonError::into_inner).take();
+        let child = self.child.get_mut().unwrap_or_else(PoisonError::into_inner);
+        let gone = (0..REAPS).any(|_| {
+            let ended = matches!(child.try_wait(), Ok(Some(_)));
+            if !ended {
+                std::thread::sleep(REAP);
+            }
+            ended
+        });
+        if !gone {
+            // It may have gone meanwhile.
+            child.kill().ok();
+            child.wait().ok();
+        }
+        for thread in self.threads.drain(..) {
+            // They end with the pipes.
+            thread.join().ok();
+        }
+    }
+}
+
+impl Channels {
+    fn add(&self, number: u32) -> Receiver<Frame> {
+        let (sender, receiver) = channel();
+        // Without a process nothing is kept, and the receiver says so.
+        if let Some(open) = self.open().as_mut() {
+            open.insert(number, sender);
+        }
+        receiver
+    }
+
+    fn forget(&self, number: u32) {
+        if let Some(open) = self.open().as_mut() {
+            open.remove(&number);
+        }
+    }
+
+    /// Hands frames to whom they are for, until there are no more.
+    fn serve(&self, stdout: ChildStdout) {
+        let mut from = BufReader::with_capacity(64 * 1024, stdout);
+        while let Ok(Some(frame)) = Frame::read(&mut from) {
+            if let Some(open) = self.open().as_ref()
+                && let Some(receiver) = open.get(&frame.channel)
+            {
+                // Whoever asked may have given up.
+                receiver.send(frame).ok();
+            }
+        }
+        *self.open() = None;
+    }
+
+    fn open(&self) -> MutexGuard<'_, Option<HashMap<u32, Sender<Frame>>>> {
+        self.open.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// Nothing of the target is in it: what is in a command line everybody may read. Java's fastest start and least memory: many small
+/// objects of one thread are what the serial collector is for.
+fn command(java: &Path, jar: &Path, drivers: &[PathBuf]) -> Command {
+    let mut path = OsString::from(jar);
+    for driver in drivers {
+        path.push(":");
+        path.push(driver);
+    }
+    let mut command = Command::new(java);
+    command
+        .args(["-XX:+UseSerialGC", "-Xshare:auto", "-classpath"])
+        .arg(path)
+        .arg("longwire.jdbc.Bridge")
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped());
+    command
+}
+
+/// A system that refuses a thread shows in what then never comes.
+fn thread(name: &str, work: impl FnOnce() + Send + 'static) -> Option<JoinHandle<()>> {
+    std::thread::Builder::new().name(name.to_owned()).spawn(work).ok()
+}
+
+fn median(mut durations: Vec<Duration>) -> Duration {
+    durations.sort_unstable();
+    durations.get(durations.len() / 2).copied().unwrap_or_default()
+}
+
+/// Of the frames: `Bridge.VERSION`.
+const VERSION: i32 = 1;
+const USUAL_START: Duration = Duration::from_secs(30);
+const LOOK_UP: Duration = Duration::from_millis(50);
+/// How often, and with what pauses, a process that ends is looked after: half a second.
+const REAPS: u32 = 100;
+const REAP: Duration = Duration::from_millis(5);
+/// Enough for Java to compile the way to a statement.
+const WARM: u64 = 20_000;
+const TRIPS: u32 = 400;

@@ -1,0 +1,414 @@
+//! Sessions: a client's own connection to a server, connected, encrypted where the target asks for it, logged in where
+//! its protocol has a login. What instruments that ask on their own (`ping`, `load`, `split`) ask with.
+//!
+//! What is sent and what comes is shown to the same decoders that read captures, which tell when a reply is complete. Turns
+//! and bytes are counted on the socket, arrivals stamped by the kernel where it does that.
+//!
+//! A protocol that has a login, or a query, is a file and a row of [`Dialect`]. Start reading at [`Session::open`].
+
+mod deadline;
+mod error;
+mod legs;
+mod line;
+pub mod mysql;
+mod opening;
+#[cfg(feature = "oracle")]
+pub mod oracle;
+pub mod postgres;
+mod redis;
+mod reply;
+mod witness;
+
+pub use deadline::Deadline;
+pub use error::SessionError;
+pub use error::without_values;
+pub use reply::{Reply, Rows};
+pub use sys::tcp_info::KernelFigures;
+
+use legs::Legs;
+use line::Line;
+use model::{ConnectionId, Direction, Leg, Observer, Timestamp};
+use opening::Opening;
+use reply::Listening;
+use std::net::SocketAddr;
+use std::sync::atomic::AtomicBool;
+use std::time::Duration;
+use sys::clock::Clock;
+use sys::target::{Credentials, Scheme, Target, TlsMode};
+use sys::tls;
+use sys::tls::Security;
+use sys::transport::Transport;
+use wire::{Decoder, TextRows};
+pub use witness::Witness;
+
+/// An open session. After an error it is not to be used again: a reply may still be on its way.
+pub struct Session<'a> {
+    line: Line<'a>,
+    decoder: Option<Box<dyn Decoder + Send>>,
+    dialect: Dialect,
+    legs: Legs,
+    version: Option<String>,
+    process: Option<u32>,
+    takes_bulk: bool,
+}
+
+/// How a session is opened.
+pub struct SessionOptions<'a> {
+    /// How long connecting, encrypting and logging in may take together.
+    pub timeout: Duration,
+    /// Set to end waiting early, within a fifth of a second.
+    pub stop: &'a AtomicBool,
+    /// The timeline of all timestamps.
+    pub clock: Clock,
+    /// Where to connect instead of asking for the addresses of the target's host.
+    pub address: Option<SocketAddr>,
+    /// Whether to look again and again while waiting for a reply instead of sleeping: costs a processor, saves what waking
+    /// up takes.
+    pub spin: bool,
+    /// Whether a MySQL or MariaDB server is asked to compress. What is said to it then has to be in blocks
+    /// ([`mysql::in_blocks`]): [`Session::exchange`] is not for such a session.
+    pub compression: bool,
+    /// Whether a MySQL or MariaDB server is told that it may ask for data (`LOAD DATA LOCAL`), and a MariaDB server that rows may
+    /// come in bulk (`COM_STMT_BULK_EXECUTE`). Whoever says so has to answer such a request.
+    pub loading: bool,
+    /// Is shown every byte as a relay would show it, under this number.
+    pub observer: Option<(ConnectionId, Box<dyn Observer + Send>)>,
+}
+
+impl<'a> SessionOptions<'a> {
+    /// Ten seconds, the system's resolver, no spinning, a clock of its own.
+    pub fn new(stop: &'a AtomicBool) -> Self {
+        Self {
+            timeout: Duration::from_secs(10),
+            stop,
+            clock: Clock::anchored_now(),
+            address: None,
+            spin: false,
+            compression: false,
+            loading: false,
+            observer: None,
+        }
+    }
+
+    /// The same for another connection to the same server; absent where an observer watches, which sees one.
+    fn again(&self) -> Option<Self> {
+        self.observer.is_none().then(|| Self {
+            observer: None,
+            ..*self
+        })
+    }
+}
+
+/// What is said to a server of some protocol beyond what its decoder knows.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Dialect {
+    Postgres,
+    Mysql,
+    Redis,
+    /// No login and no query that longwire knows.
+    Other,
+}
+
+impl<'a> Session<'a> {
+    /// Connects to the target, agrees on TLS where it asks for that, and logs in where its protocol has a login.
+    ///
+    /// # Errors
+    /// Every [`SessionError`] but [`SessionError::TooLong`].
+    pub fn open(target: &Target, options: SessionOptions<'a>) -> Result<Self, SessionError> {
+        let security = Security::of(target)?;
+        let deadline = Deadline::after(options.timeout);
+        let again = options.again();
+        // As libpq has it: `allow` begins without.
+        let first = match security.mode {
+            TlsMode::Allow => security.with_mode(TlsMode::Disable),
+            _ => security.clone(),
+        };
+        match (Self::attempt(target, options, &first, &deadline), again) {
+            (Err(error), Some(again)) => match second(&security, &error) {
+                // A server that let nobody in by the first way has said more with that than with what follows.
+                Some(mode) => Self::attempt(target, again, &security.with_mode(mode), &deadline)
+                    .map_err(|later| if is_kept_out(&error) { error } else { later }),
+                None => Err(error),
+            },
+            (outcome, _) => outcome,
+        }
+    }
+
+    /// Opens it on one connection.
+    fn attempt(
+        target: &Target,
+        options: SessionOptions<'a>,
+        security: &Security,
+        deadline: &Deadline,
+    ) -> Result<Self, SessionError> {
+        let tls = tls::configure(target, security)?;
+        let (compression, loading) = (options.compression, options.loading);
+        let (line, legs) = opening::connect(target, options, deadline)?;
+        let credentials = Credentials::of(target);
+        let opening = Opening {
+            user: credentials.user,
+            password: credentials.password,
+            ignored: credentials.ignored,
+            target,
+            security,
+            line,
+            decoder: decoder(target.scheme),
+            legs,
+            deadline: *deadline,
+            version: None,
+            process: None,
+            tls,
+            compression,
+            loading,
+            takes_bulk: false,
+        };
+        let dialect = Dialect::of(target.scheme);
+        let opening = match dialect {
+            Dialect::Postgres => postgres::log_in(opening)?,
+            Dialect::Mysql => mysql::log_in(opening)?,
+            Dialect::Redis => redis::log_in(opening)?,
+            Dialect::Other => opening,
+        };
+        Ok(Self {
+            line: opening.line,
+            decoder: opening.decoder,
+            dialect,
+            legs: opening.legs,
+            version: opening.version,
+            process: opening.process,
+            takes_bulk: opening.takes_bulk,
+        })
+    }
+
+    /// Connects to the target and says nothing: for requests that need no login. TLS is not begun.
+    ///
+    /// # Errors
+    /// As [`Session::open`], without those of the login.
+    pub fn connect(target: &Target, options: SessionOptions<'a>) -> Result<Self, SessionError> {
+        let deadline = Deadline::after(options.timeout);
+        let (line, legs) = opening::connect(target, options, &deadline)?;
+        Ok(Self {
+            line,
+            decoder: decoder(target.scheme),
+            dialect: Dialect::Other,
+            legs,
+            version: None,
+            process: None,
+            takes_bulk: false,
+        })
+    }
+
+    /// The legs of opening it, one after another: their durations sum to [`Session::opening_time`] exactly.
+    pub fn legs(&self) -> &[Leg] {
+        self.legs.as_slice()
+    }
+
+    /// When opening it began, and when the last byte of that had come.
+    pub const fn opened(&self) -> (Timestamp, Timestamp) {
+        self.legs.span()
+    }
+
+    /// How long opening it took.
+    pub fn opening_time(&self) -> Duration {
+        self.legs.total()
+    }
+
+    /// Sends the bytes of one request, or of several that are sent together, and waits for the complete reply to all of
+    /// them. Where the protocol is not decoded, what comes first is taken for the reply. Data that the server asks for in
+    /// the middle of it (COPY, LOCAL INFILE) is refused.
+    ///
+    /// # Errors
+    /// [`SessionError::TimedOut`], [`SessionError::Closed`], [`SessionError::Broken`], [`SessionError::Unexpected`],
+    /// [`SessionError::Stopped`]. What the server answers, errors of statements among it, is in the reply.
+    pub fn exchange(&mut self, request: &[u8], timeout: Duration) -> Result<Reply, SessionError> {
+        self.converse(request, timeout, Listening::default())
+            .map(|(reply, _)| reply)
+    }
+
+    /// Runs the statements of `sql` in one simple query and keeps the rows of the last result.
+    ///
+    /// # Errors
+    /// As [`Session::exchange`]; [`SessionError::TooLong`] when the reply has more than [`Rows::LIMIT`] bytes,
+    /// [`SessionError::NoSql`] where there is no SQL.
+    pub fn query(&mut self, sql: &str, timeout: Duration) -> Result<Rows, SessionError> {
+        let mut request = Vec::new();
+        self.dialect
+            .query(&mut request, |text| text.extend_from_slice(sql.as_bytes()))?;
+        let (reply, kept) = self.converse(&request, timeout, Listening::keeping())?;
+        let read = self.dialect.text_rows(&kept);
+        Ok(Rows {
+            columns: read.columns,
+            rows: read.rows,
+            reply,
+        })
+    }
+
+    /// The server's product and version as it introduces itself.
+    pub fn server_version(&self) -> Option<&str> {
+        self.version.as_deref()
+    }
+
+    /// The server's own number of what serves this session: PostgreSQL's process, MySQL's and MariaDB's connection. Absent where
+    /// it does not tell.
+    pub const fn server_process(&self) -> Option<u32> {
+        self.process
+    }
+
+    /// Whether the server takes `COM_STMT_BULK_EXECUTE` from this session: MariaDB, when [`SessionOptions::loading`] was said.
+    pub const fn takes_bulk(&self) -> bool {
+        self.takes_bulk
+    }
+
+    /// The server's address; absent for a Unix-domain socket.
+    pub fn server(&self) -> Option<SocketAddr> {
+        self.line.transport().socket().peer().ok()
+    }
+
+    /// The kernel's own figures for the connection now; absent for a Unix-domain socket.
+    pub fn kernel(&self) -> Option<KernelFigures> {
+        self.line.transport().socket().info()
+    }
+
+    /// Its parts, for whoever waits for many at once.
+    pub fn take_apart(self) -> Parts {
+        let (transport, witness) = self.line.into_parts();
+        Parts {
+            transport,
+            decoder: self.decoder,
+            witness,
+        }
+    }
+
+    /// Takes leave, so that the server does not log a client that only hung up. Best effort.
+    pub fn close(mut self) {
+        let goodbye = match self.dialect {
+            Dialect::Postgres => postgres::GOODBYE,
+            Dialect::Mysql => mysql::GOODBYE,
+            Dialect::Redis | Dialect::Other => return,
+        };
+        // The work is done: whether the server hears it changes nothing.
+        self.line.send(goodbye, &Deadline::after(LEAVE_WITHIN)).ok();
+    }
+
+    fn converse(
+        &mut self,
+        request: &[u8],
+        timeout: Duration,
+        mut listening: Listening,
+    ) -> Result<(Reply, Vec<u8>), SessionError> {
+        let deadline = Deadline::after(timeout);
+        let before = self.line.passed();
+        let sent_at = self.say(request, &deadline, &mut listening)?;
+        while !listening.is_over() {
+            let came = self.line.receive(&deadline)?;
+            if came.is_empty() {
+                return listening.ended(self.decoder.as_deref_mut(), sent_at, before, &self.line);
+            }
+            listening.came(self.decoder.as_deref_mut(), came)?;
+            listening.stamp(self.line.arrived());
+            if listening.is_asked_for_data() {
+                self.say(self.dialect.refusal(), &deadline, &mut listening)?;
+                listening.goes_on();
+            }
+        }
+        Ok(listening.reply(sent_at, before, &self.line))
+    }
+
+    fn say(
+        &mut self,
+        bytes: &[u8],
+        deadline: &Deadline,
+        listening: &mut Listening,
+    ) -> Result<Timestamp, SessionError> {
+        let at = self.line.send(bytes, deadline)?;
+        if let Some(decoder) = &mut self.decoder {
+            decoder.feed(at, Direction::ClientToServer, bytes, &mut |message| {
+                listening.said(&message);
+            })?;
+        }
+        Ok(at)
+    }
+}
+
+/// What a session consists of, for an event loop.
+pub struct Parts {
+    /// Plain or encrypted.
+    pub transport: Transport,
+    /// It has seen the login; absent where the protocol is not decoded.
+    pub decoder: Option<Box<dyn Decoder + Send>>,
+    /// Tells the observer of the session, where there is one.
+    pub witness: Option<Witness>,
+}
+
+impl Dialect {
+    const fn of(scheme: Scheme) -> Self {
+        match scheme {
+            Scheme::Postgres | Scheme::Kingbase => Self::Postgres,
+            Scheme::Mysql | Scheme::Mariadb => Self::Mysql,
+            Scheme::Redis => Self::Redis,
+            Scheme::Http
+            | Scheme::Tcp
+            | Scheme::Oracle
+            | Scheme::SqlServer
+            | Scheme::Informix
+            | Scheme::Drda => Self::Other,
+        }
+    }
+}
+
+impl Dialect {
+    /// Appends the request that runs the statements that `text` writes.
+    fn query(self, request: &mut Vec<u8>, text: impl FnOnce(&mut Vec<u8>)) -> Result<(), SessionError> {
+        match self {
+            Self::Postgres => postgres::query(request, text),
+            Self::Mysql => mysql::query(request, text),
+            Self::Redis | Self::Other => return Err(SessionError::NoSql),
+        }
+        Ok(())
+    }
+
+    /// What is said instead of the data that the server asks for.
+    const fn refusal(self) -> &'static [u8] {
+        match self {
+            Self::Postgres => postgres::REFUSAL,
+            Self::Mysql => mysql::REFUSAL,
+            Self::Redis | Self::Other => &[],
+        }
+    }
+
+    fn text_rows(self, reply: &[u8]) -> TextRows {
+        match self {
+            Self::Postgres => wire::postgres::text_rows(reply),
+            Self::Mysql => wire::mysql::text_rows(reply),
+            Self::Redis | Self::Other => TextRows::default(),
+        }
+    }
+}
+
+/// How a connection is tried that failed for `error`, where libpq would try again: `prefer` without TLS when that could not be agreed on,
+/// or the server lets nobody in with it; `allow` with TLS when it lets nobody in without.
+fn second(security: &Security, error: &SessionError) -> Option<TlsMode> {
+    let kept_out = is_kept_out(error);
+    let without_tls = matches!(error, SessionError::Connect(error) if error.is_about_tls());
+    match security.mode {
+        TlsMode::Prefer if kept_out || without_tls => Some(TlsMode::Disable),
+        TlsMode::Allow if kept_out => Some(TlsMode::Require),
+        _ => None,
+    }
+}
+
+fn is_kept_out(error: &SessionError) -> bool {
+    matches!(error, SessionError::Login { code, .. } if code == NOT_LET_IN)
+}
+
+/// The SQLSTATE of a server whose pg_hba.conf has no line for such a connection.
+const NOT_LET_IN: &str = "28000";
+
+/// A decoder for the scheme's protocol, where there is one.
+fn decoder(scheme: Scheme) -> Option<Box<dyn Decoder + Send>> {
+    let protocol = scheme.protocol();
+    let row = wire::PROTOCOLS.iter().find(|row| row.protocol == protocol)?;
+    Some((row.decoder)([&[], &[]]))
+}
+
+const LEAVE_WITHIN: Duration = Duration::from_millis(200);

@@ -1,0 +1,264 @@
+//! Why a session could not be opened, or ended.
+
+use std::time::Duration;
+use sys::error::{Blame, LiveError, OsError};
+
+/// Why a session could not be opened, or ended. Texts hold no secret, no literal and no value: what a server quotes is
+/// replaced by `?`.
+#[derive(Debug, Clone, PartialEq, thiserror::Error)]
+pub enum SessionError {
+    /// No connection, or none that is encrypted as the target asks.
+    #[error(transparent)]
+    Connect(#[from] LiveError),
+    /// It took too long.
+    #[error("server: no complete reply within {} s", after.as_secs_f64())]
+    TimedOut {
+        /// How long was waited.
+        after: Duration,
+    },
+    /// The connection ended before the reply did.
+    #[error("server: the connection was closed before the reply was complete")]
+    Closed,
+    /// The connection broke.
+    #[error("server: the connection broke: {reason}")]
+    Broken {
+        /// What the operating system says.
+        reason: OsError,
+    },
+    /// The server refused the login.
+    #[error("server: login refused: {code} {text}")]
+    Login {
+        /// Its code: an SQLSTATE, or MySQL's number.
+        code: String,
+        /// What it says, without what it quotes.
+        text: String,
+    },
+    /// The server said something that its protocol does not have there.
+    #[error("server: {0}")]
+    Unexpected(#[from] wire::DecodeError),
+    /// What the server sends during the login is not its protocol's.
+    #[error("server: it does not speak {protocol} as far as the login goes: {found}")]
+    NotTheProtocol {
+        /// The protocol's name.
+        protocol: &'static str,
+        /// What is wrong.
+        found: &'static str,
+    },
+    /// The server wants to know who asks in a way longwire does not have.
+    #[error("longwire cannot log in by {method}")]
+    Authentication {
+        /// The server's word or number for it.
+        method: String,
+    },
+    /// The server asks for a password and there is none.
+    #[error("the server asks for a password and the target has none")]
+    NoPassword,
+    /// The listener sends clients to another address.
+    #[error("server: the listener sends clients elsewhere{}", to.as_deref().map(|to| format!(": to {to}")).unwrap_or_default())]
+    Redirected {
+        /// Where to, where it says so.
+        to: Option<String>,
+    },
+    /// Oracle's driver gave up for a reason of its own.
+    #[error("longwire: Oracle's driver: {text}")]
+    Driver {
+        /// What it says, without what it quotes.
+        text: String,
+    },
+    /// It takes what this longwire was built without.
+    #[error("longwire was built without the feature {feature}")]
+    NotBuiltIn {
+        /// The feature's name.
+        feature: &'static str,
+    },
+    /// The server asks for a password, and the file that may hold it was left alone.
+    #[error("the server asks for a password, and {path} is ignored: others may read it")]
+    PasswordFileOpen {
+        /// The file.
+        path: String,
+    },
+    /// The server wants the password itself over a connection that others may read.
+    #[error("the server asks for the password by {method}, and the connection is not encrypted")]
+    PasswordUnprotected {
+        /// The method.
+        method: &'static str,
+    },
+    /// The login was to be bound to the connection, and the server does not offer that.
+    #[error(
+        "the target asks for channel_binding=require, and the server offers no login that is bound to TLS"
+    )]
+    NotBound,
+    /// A result is too large to be kept.
+    #[error("server: the result has more than {limit} bytes")]
+    TooLong {
+        /// How many are kept.
+        limit: usize,
+    },
+    /// A statement was to be run where there is no SQL.
+    #[error("there is no SQL on connections to this target")]
+    NoSql,
+    /// The server was to compress, and does not offer it.
+    #[error("server: it does not offer to compress, as the target asks")]
+    NoCompression,
+    /// Waiting was ended from outside.
+    #[error("stopped")]
+    Stopped,
+}
+
+impl SessionError {
+    /// Who is to blame.
+    pub const fn blame(&self) -> Blame {
+        match self {
+            Self::Connect(error) => error.blame(),
+            Self::TimedOut { .. }
+            | Self::Closed
+            | Self::Broken { .. }
+            | Self::Login { .. }
+            | Self::Unexpected(_)
+            | Self::NotTheProtocol { .. }
+            | Self::NoCompression
+            | Self::Redirected { .. } => Blame::Server,
+            Self::Authentication { .. }
+            | Self::NoPassword
+            | Self::Driver { .. }
+            | Self::NotBuiltIn { .. }
+            | Self::PasswordFileOpen { .. }
+            | Self::PasswordUnprotected { .. }
+            | Self::NotBound
+            | Self::TooLong { .. }
+            | Self::NoSql
+            | Self::Stopped => Blame::Longwire,
+        }
+    }
+
+    /// What to do next, in one line, where there is something.
+    pub fn hint(&self) -> Option<String> {
+        let hint = match self {
+            Self::Connect(error) => return error.hint(),
+            Self::Login { code, .. } => login_hint(code)?,
+            Self::NoPassword => {
+                "give it in the target, in PGPASSWORD or MYSQL_PWD, or in ~/.pgpass or ~/.my.cnf"
+            }
+            Self::PasswordFileOpen { path } => return Some(format!("chmod 600 {path}")),
+            Self::PasswordUnprotected {
+                method: "caching_sha2_password",
+            } => {
+                "say sslmode=require in the target, or allowPublicKeyRetrieval=true if you trust the way there"
+            }
+            Self::PasswordUnprotected { .. } => {
+                "say sslmode=require in the target where the server offers TLS, connect over its Unix socket, or let it be sent as it is with \
+                 --allow-cleartext-password"
+            }
+            Self::NotBound => {
+                "a server with TLS and passwords kept as SCRAM-SHA-256 offers it; or say channel_binding=prefer"
+            }
+            Self::NotTheProtocol { .. } | Self::Unexpected(_) => {
+                "does the target's scheme fit what listens on that port?"
+            }
+            Self::TimedOut { .. } => "allow more time, or see whether the server is overloaded or locked",
+            Self::Closed => {
+                "the server's log says why: it may be restarting, or refuse this client's address"
+            }
+            Self::Authentication { .. } => {
+                "use an account with a password the server checks itself (SCRAM-SHA-256, md5, mysql_native_password)"
+            }
+            Self::NotBuiltIn { feature } => {
+                return Some(format!(
+                    "build it with `cargo build --release --features {feature}`; --no-login works without"
+                ));
+            }
+            Self::NoCompression => "leave compress=true out of the target",
+            Self::Redirected { .. } => "name the address it sends clients to in the target",
+            Self::Broken { .. }
+            | Self::Driver { .. }
+            | Self::TooLong { .. }
+            | Self::NoSql
+            | Self::Stopped => return None,
+        };
+        Some(hint.to_owned())
+    }
+}
+
+/// By SQLSTATE (PostgreSQL manual, appendix A) or MySQL's number.
+fn login_hint(code: &str) -> Option<&'static str> {
+    Some(match code {
+        "28P01" | "1045" | "1698" | "ORA-01017" | "WRONGPASS" => "check the user's name and password",
+        "28000" => "the server lets this user in from another address, by another method, or with TLS only",
+        "1130" | "1129" => "the server does not let this machine's address in",
+        "3D000" | "1049" => "check the name of the database: the target's path",
+        "ORA-12514" | "ORA-12505" => {
+            "check the name of the service, which is the target's path: `lsnrctl services` on the server lists them"
+        }
+        "ORA-28000" => "the account is locked",
+        "1044" => "the user has no right to this database",
+        "53300" | "1040" | "1203" => {
+            "the server has as many connections as it takes: try again, or use a pool"
+        }
+        "57P03" => "the server is starting up or shutting down: try again",
+        "1251" | "1524" => "the account uses a method of authentication the server or longwire does not have",
+        _ => return None,
+    })
+}
+
+/// A server's message without what it quotes: `relation "?" does not exist`. Numbers go too. At most 200 letters.
+///
+/// A quote begins behind anything but a letter (`doesn't`) and ends with the last one of its kind that has no letter
+/// behind it, since a value may hold quotes itself: better too much is hidden than a part of a value is told.
+pub fn without_values(text: &[u8]) -> String {
+    let text: String = String::from_utf8_lossy(text)
+        .chars()
+        .filter(|letter| !letter.is_control())
+        .collect();
+    let mut plain = String::new();
+    let mut rest = text.as_str();
+    while let Some(letter) = rest.chars().next() {
+        let behind = rest.get(letter.len_utf8()..).unwrap_or_default();
+        let begins = !plain.ends_with(char::is_alphanumeric);
+        rest = match letter {
+            '\'' | '"' | '`' if begins => {
+                plain.extend([letter, '?', letter]);
+                behind_quote(behind, letter)
+            }
+            '0'..='9' => {
+                plain.push('?');
+                behind.trim_start_matches(|next: char| next.is_ascii_digit() || next == '.')
+            }
+            other => {
+                plain.push(other);
+                behind
+            }
+        };
+    }
+    plain.chars().take(200).collect()
+}
+
+/// What follows the end of a quote; nothing where it has none.
+fn behind_quote(text: &str, quote: char) -> &str {
+    let ends = text.rmatch_indices(quote).find_map(|(at, _)| {
+        let behind = text.get(at + quote.len_utf8()..)?;
+        (!behind.starts_with(char::is_alphanumeric)).then_some(behind)
+    });
+    ends.unwrap_or_default()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::without_values;
+
+    #[test]
+    fn what_a_server_quotes_is_not_repeated() {
+        for (said, told) in [
+            (
+                "relation \"shop\" does not exist",
+                "relation \"?\" does not exist",
+            ),
+            ("Table 'test.shop' doesn't exist", "Table '?' doesn't exist"),
+            ("Duplicate entry 'it's' for key 'k'", "Duplicate entry '?'"),
+            ("Duplicate entry 'a' b' for key", "Duplicate entry '?' for key"),
+            ("value 12.50 out of range at 7", "value ? out of range at ?"),
+            ("unterminated 'secret", "unterminated '?'"),
+        ] {
+            assert_eq!(without_values(said.as_bytes()), told);
+        }
+    }
+}

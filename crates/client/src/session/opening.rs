@@ -1,0 +1,229 @@
+//! From a target to a line: DNS, TCP, and what a login is made with.
+
+use super::deadline::Deadline;
+use super::legs::Legs;
+use super::line::{LOOK_UP, Line, Passed, wait_for};
+use super::{SessionError, SessionOptions};
+use model::{Content, Direction, Phase, Timestamp};
+use rustls::ClientConfig;
+use std::net::{IpAddr, SocketAddr};
+use std::os::unix::net::UnixStream;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::sync::atomic::Ordering;
+use sys::error::{LiveError, OsError};
+use sys::resolve;
+use sys::socket::Socket;
+use sys::target::{Secret, Target, credentials};
+use sys::tls::Security;
+use sys::transport::Transport;
+use wire::Decoder;
+
+/// A session that is being opened: what a dialect's login works with.
+pub(super) struct Opening<'o, 'a> {
+    pub target: &'o Target,
+    /// How it is encrypted.
+    pub security: &'o Security,
+    pub line: Line<'a>,
+    pub decoder: Option<Box<dyn Decoder + Send>>,
+    pub legs: Legs,
+    pub deadline: Deadline,
+    /// As the server introduces itself.
+    pub version: Option<String>,
+    /// The server's number of what serves the session.
+    pub process: Option<u32>,
+    /// Who logs in.
+    pub user: String,
+    /// With what.
+    pub password: Option<Secret>,
+    /// A file of passwords that was left alone.
+    pub ignored: Option<PathBuf>,
+    /// How to encrypt, where the target asks for it.
+    pub tls: Option<Arc<ClientConfig>>,
+    /// Whether the server is asked to compress.
+    pub compression: bool,
+    /// Whether it is told that it may ask for data and be given rows in bulk.
+    pub loading: bool,
+    /// Whether it takes rows in bulk.
+    pub takes_bulk: bool,
+}
+
+impl Opening<'_, '_> {
+    /// The same opening, encrypted.
+    pub fn encrypted(self, config: Arc<ClientConfig>) -> Result<Self, SessionError> {
+        let line = self.line.encrypted(config, self.target, &self.deadline)?;
+        let mut opening = Self { line, ..self };
+        opening.leg("tls handshake", Phase::Tls);
+        let turns = opening.legs.as_slice().last().map_or(0, |leg| leg.turns);
+        if matches!(opening.line.transport(), Transport::Tls(tls) if tls.was_begun_anew()) {
+            opening.remedy(
+                1,
+                "the same key exchange first at both ends: PostgreSQL 18, or Groups = P-256:X25519 in the client's openssl.cnf",
+            );
+        } else if turns > 1 {
+            opening.remedy(turns - 1, "TLS 1.3 at both ends: its handshake takes 1 turn");
+        }
+        opening.own_work("tls computing", Phase::Tls);
+        Ok(opening)
+    }
+
+    /// Whether nobody on the way can read what is said: it is encrypted, or does not leave this machine.
+    pub fn is_private(&self) -> bool {
+        self.target.socket.is_some() || matches!(self.line.transport(), Transport::Tls(_))
+    }
+
+    /// Whether a password may be sent as it is.
+    pub fn may_send_password(&self) -> bool {
+        self.is_private() || credentials::are_cleartext_passwords_allowed()
+    }
+
+    /// The error for a password that nobody told.
+    pub fn no_password(&self) -> SessionError {
+        match &self.ignored {
+            None => SessionError::NoPassword,
+            Some(path) => SessionError::PasswordFileOpen {
+                path: path.display().to_string(),
+            },
+        }
+    }
+
+    /// Sends bytes that the decoder is not to know of.
+    pub fn send_unshown(&mut self, bytes: &[u8]) -> Result<(), SessionError> {
+        self.line.send(bytes, &self.deadline).map(|_| ())
+    }
+
+    /// The next `count` bytes of the server, of which the decoder is not to know.
+    pub fn bytes_unshown(&mut self, count: usize) -> Result<Vec<u8>, SessionError> {
+        // Also where they are there already: a server may keep the client busy with what it has sent at once.
+        self.deadline.left()?;
+        let mut bytes = Vec::new();
+        self.line.take(count, &mut bytes, &self.deadline)?;
+        Ok(bytes)
+    }
+
+    /// Sends a message of the login.
+    pub fn send(&mut self, bytes: &[u8]) -> Result<(), SessionError> {
+        self.send_unshown(bytes)?;
+        self.show(Direction::ClientToServer, bytes)
+    }
+
+    /// The next `count` bytes of the server.
+    pub fn bytes(&mut self, count: usize) -> Result<Vec<u8>, SessionError> {
+        let bytes = self.bytes_unshown(count)?;
+        self.show(Direction::ServerToClient, &bytes)?;
+        Ok(bytes)
+    }
+
+    /// A leg ends with the last bytes that came.
+    pub fn leg(&mut self, name: &str, phase: Phase) {
+        self.legs
+            .end(name, phase, self.line.arrived(), self.line.passed());
+    }
+
+    /// How the leg that ended last can be done with so many turns less.
+    pub fn remedy(&mut self, saves_turns: u64, text: &str) {
+        self.legs.remedy(saves_turns, text);
+    }
+
+    /// A leg in which only the client worked ends now.
+    pub fn own_work(&mut self, name: &str, phase: Phase) {
+        self.legs
+            .end(name, phase, self.line.clock().now(), self.line.passed());
+    }
+
+    /// Shows the decoder what passed: it has to know the login to follow what comes after it.
+    fn show(&mut self, direction: Direction, bytes: &[u8]) -> Result<(), SessionError> {
+        let Some(decoder) = &mut self.decoder else {
+            return Ok(());
+        };
+        let version = &mut self.version;
+        decoder.feed(Timestamp::default(), direction, bytes, &mut |message| {
+            if let Content::ServerVersion { text } = message.content {
+                *version = Some(String::from_utf8_lossy(text).into_owned());
+            }
+        })?;
+        Ok(())
+    }
+}
+
+/// Connects to the target, with the legs of that.
+pub(super) fn connect<'a>(
+    target: &Target,
+    options: SessionOptions<'a>,
+    deadline: &Deadline,
+) -> Result<(Line<'a>, Legs), SessionError> {
+    let mut legs = Legs::begin(options.clock.now());
+    if let Some(path) = &target.socket {
+        let socket = reach_local(path)?;
+        legs.end(
+            "unix socket",
+            Phase::Connect,
+            options.clock.now(),
+            Passed::default(),
+        );
+        return Ok((Line::new(socket, legs.span(), 0, options), legs));
+    }
+    let addresses = match options.address {
+        Some(address) => vec![address],
+        None => {
+            let addresses = resolve::addresses(target)?;
+            if target.host.parse::<IpAddr>().is_err() {
+                legs.end("dns", Phase::Connect, options.clock.now(), Passed::default());
+            }
+            addresses
+        }
+    };
+    let mut passed = Passed::default();
+    let mut last = SessionError::Connect(LiveError::NoSuchHost {
+        host: target.host.clone(),
+    });
+    for address in addresses {
+        match reach(target, address, &options, deadline) {
+            Ok(socket) => {
+                passed.turns += 1;
+                legs.end("tcp", Phase::Connect, options.clock.now(), passed);
+                return Ok((Line::new(socket, legs.span(), passed.turns, options), legs));
+            }
+            Err(error @ (SessionError::Stopped | SessionError::TimedOut { .. })) => return Err(error),
+            Err(error) => last = error,
+        }
+        passed.turns += 1;
+        let name = format!("tcp to {}, in vain", address.ip());
+        legs.end(&name, Phase::Connect, options.clock.now(), passed);
+        legs.remedy(1, "name the address that answers instead of the host");
+    }
+    Err(last)
+}
+
+/// Connects to a socket of this machine: there is no way there that could take time.
+fn reach_local(path: &Path) -> Result<Socket, SessionError> {
+    let connected = UnixStream::connect(path).map_err(|error| OsError::of(&error));
+    let socket = connected.and_then(Socket::adopt_local);
+    socket.map_err(|reason| {
+        SessionError::Connect(LiveError::SocketFailed {
+            socket: path.display().to_string(),
+            reason,
+        })
+    })
+}
+
+/// Connects to one address.
+fn reach(
+    target: &Target,
+    address: SocketAddr,
+    options: &SessionOptions<'_>,
+    deadline: &Deadline,
+) -> Result<Socket, SessionError> {
+    let failed = |reason| resolve::failed(target, address, reason);
+    let socket = Socket::connect(&address).map_err(failed)?;
+    while !socket.connected().map_err(failed)? {
+        let left = deadline
+            .left()
+            .map_err(|_| resolve::timed_out(target, address, deadline.timeout()))?;
+        if options.stop.load(Ordering::Relaxed) {
+            return Err(SessionError::Stopped);
+        }
+        wait_for(&socket, libc::POLLOUT, left.min(LOOK_UP));
+    }
+    Ok(socket)
+}

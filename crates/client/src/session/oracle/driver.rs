@@ -1,0 +1,174 @@
+//! The driver, in a thread of its own: it waits where nobody could end its waiting, but for the end of its connection.
+
+use super::super::deadline::Deadline;
+use super::super::line::LOOK_UP;
+use super::super::{SessionError, without_values};
+use std::io::Write;
+use std::net::{Ipv4Addr, TcpListener, TcpStream};
+use std::os::unix::net::UnixStream;
+use std::sync::mpsc;
+use std::time::Duration;
+use sys::error::OsError;
+use sys::signals::block_all_signals;
+use sys::target::Target;
+
+/// What the driver did last: the server's version when it has logged in, nothing when it has run a query.
+pub(super) type Outcome = Result<String, SessionError>;
+
+/// The driver's thread. Ends when this is dropped and its connection with it.
+#[derive(Debug)]
+pub(super) struct Driver {
+    asks: mpsc::Sender<String>,
+    outcomes: mpsc::Receiver<Outcome>,
+    /// Can be read when there is an outcome.
+    bell: UnixStream,
+}
+
+impl Driver {
+    /// Lets the driver log in, and gives the connection by which it does.
+    pub(super) fn start(target: &Target, deadline: &Deadline) -> Result<(Self, TcpStream), SessionError> {
+        let (user, password) = target
+            .user
+            .clone()
+            .zip(target.password.clone())
+            .ok_or(SessionError::NoPassword)?;
+        let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).map_err(local)?;
+        let port = listener.local_addr().map_err(local)?.port();
+        let service = target.database.as_deref().unwrap_or_default();
+        let config = oracledb::Config::default()
+            .set_credentials(&user, password.reveal())
+            .set_driver_name("longwire")
+            .set_connect_string(&descriptor(port, service))
+            .map_err(|error| failure(&error))?;
+        let driver = Self::in_a_thread(move |asked, tell| drive(config, asked, tell)).map_err(local)?;
+        let stream = driver.accept(&listener, deadline)?;
+        Ok((driver, stream))
+    }
+
+    fn in_a_thread(
+        run: impl FnOnce(&mpsc::Receiver<String>, &mut dyn FnMut(Outcome) -> bool) + Send + 'static,
+    ) -> std::io::Result<Self> {
+        let (asks, asked) = mpsc::channel();
+        let (tell, outcomes) = mpsc::channel();
+        let (bell, mut ring) = UnixStream::pair()?;
+        std::thread::Builder::new()
+            .name("longwire oracle".to_owned())
+            .spawn(move || {
+                block_all_signals();
+                run(&asked, &mut |outcome| {
+                    tell.send(outcome).is_ok() && ring.write_all(&[1]).is_ok()
+                });
+            })?;
+        Ok(Self { asks, outcomes, bell })
+    }
+
+    /// One that does as it is told.
+    #[cfg(test)]
+    pub(super) fn scripted(
+        run: impl FnOnce(&mpsc::Receiver<String>, &mut dyn FnMut(Outcome) -> bool) + Send + 'static,
+    ) -> Self {
+        Self::in_a_thread(run).expect("a thread")
+    }
+
+    /// Has it run a query of one row.
+    pub(super) fn ask(&mut self, sql: &str) -> Result<(), SessionError> {
+        self.asks.send(sql.to_owned()).map_err(|_| SessionError::Closed)
+    }
+
+    /// What it came to, once the bell can be read.
+    pub(super) fn outcome(&mut self) -> Option<Outcome> {
+        let outcome = self.outcomes.try_recv().ok()?;
+        // Rung once an outcome.
+        std::io::Read::read(&mut self.bell, &mut [0]).ok();
+        Some(outcome)
+    }
+
+    pub(super) const fn bell(&self) -> &UnixStream {
+        &self.bell
+    }
+
+    /// The driver's connection; it may also have failed before it made one.
+    fn accept(&self, listener: &TcpListener, deadline: &Deadline) -> Result<TcpStream, SessionError> {
+        listener.set_nonblocking(true).map_err(local)?;
+        loop {
+            if let Ok((stream, _)) = listener.accept() {
+                stream.set_nonblocking(false).map_err(local)?;
+                stream.set_nodelay(true).map_err(local)?;
+                return Ok(stream);
+            }
+            let wait = deadline.left()?.min(LOOK_UP).min(ACCEPT_AGAIN);
+            if let Ok(Err(error)) = self.outcomes.recv_timeout(wait) {
+                return Err(error);
+            }
+        }
+    }
+}
+
+/// How the driver reaches the service. Left to itself it sleeps for a second after each failure.
+fn descriptor(port: u16, service: &str) -> String {
+    format!(
+        "(DESCRIPTION=(RETRY_DELAY=0)(ADDRESS=(PROTOCOL=tcp)(HOST=127.0.0.1)(PORT={port}))(CONNECT_DATA=(SERVICE_NAME={service})))"
+    )
+}
+
+/// The thread: logs in, then runs what is asked for. `tell` is false when nobody hears it any more.
+fn drive(config: oracledb::Config, asked: &mpsc::Receiver<String>, tell: &mut dyn FnMut(Outcome) -> bool) {
+    let connection = match oracledb::connect(config) {
+        Ok(connection) => connection,
+        Err(error) => {
+            tell(Err(failure(&error)));
+            return;
+        }
+    };
+    let version = connection
+        .version()
+        .map(|version| format!("Oracle Database {version}"));
+    if !tell(version.map_err(|error| failure(&error))) {
+        return;
+    }
+    while let Ok(sql) = asked.recv() {
+        let outcome = match connection.query_row(&sql, &[]) {
+            Ok(_) => Ok(String::new()),
+            Err(error) => Err(failure(&error)),
+        };
+        if !tell(outcome) {
+            return;
+        }
+    }
+}
+
+/// The driver's error in our words.
+fn failure(error: &oracledb::Error) -> SessionError {
+    let refused = |code: usize, text: &str| SessionError::Login {
+        code: format!("ORA-{code:05}"),
+        text: text.to_owned(),
+    };
+    match error.kind() {
+        oracledb::ErrorKind::InvalidServiceName(..) => {
+            refused(12514, "the listener does not know the service")
+        }
+        oracledb::ErrorKind::InvalidSid(..) => refused(12505, "the listener does not know the SID"),
+        oracledb::ErrorKind::ListenerRefusedConnection(_, _, _, code) => {
+            refused(*code, "the listener refused the connection")
+        }
+        oracledb::ErrorKind::UnexpectedRefuse(_) => refused(0, "the listener refused and did not say why"),
+        oracledb::ErrorKind::DbError(error) => {
+            let said = error.message().lines().next().unwrap_or_default();
+            let text = said.split_once(": ").map_or(said, |(_, text)| text);
+            refused(error.code(), &without_values(text.as_bytes()))
+        }
+        oracledb::ErrorKind::DeadConnection | oracledb::ErrorKind::StreamOperation => SessionError::Closed,
+        _ => SessionError::Driver {
+            text: without_values(error.to_string().as_bytes()),
+        },
+    }
+}
+
+/// What this machine refuses.
+pub(super) fn local(error: std::io::Error) -> SessionError {
+    SessionError::Broken {
+        reason: OsError::of(&error),
+    }
+}
+
+const ACCEPT_AGAIN: Duration = Duration::from_millis(1);

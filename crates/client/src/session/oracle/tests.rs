@@ -1,0 +1,125 @@
+//! The passage between a scripted driver and a scripted server: what it counts, and what it calls the legs.
+
+use super::driver::{Driver, Outcome};
+use super::passage::Passage;
+use crate::session::deadline::Deadline;
+use crate::session::{SessionError, SessionOptions, opening};
+use std::io::{Read, Write};
+use std::net::{Ipv4Addr, SocketAddr, TcpListener, TcpStream};
+use std::sync::atomic::AtomicBool;
+use std::time::Duration;
+use sys::target::Target;
+
+fn listen() -> (TcpListener, SocketAddr) {
+    let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).expect("loopback has free ports");
+    let address = listener.local_addr().expect("a bound socket has an address");
+    (listener, address)
+}
+
+fn hear(stream: &mut TcpStream, count: usize) {
+    stream
+        .read_exact(&mut vec![0; count])
+        .expect("the other side speaks");
+}
+
+/// A CONNECT packet, and messages of a type and a function.
+fn packet(kind: u8, message: [u8; 2]) -> [u8; 12] {
+    [0, 12, 0, 0, kind, 0, 0, 0, 0, 0, message[0], message[1]]
+}
+
+/// What a listener that connects the client says.
+const ACCEPTED: &[u8] = b"\0\x0a\0\0\x02\0\0\0\x01\x3f";
+
+/// A server that answers each of the driver's packets with so many bytes, a moment later.
+fn server(answers: &'static [&'static [u8]]) -> SocketAddr {
+    let (listener, address) = listen();
+    std::thread::spawn(move || {
+        let (mut stream, _) = listener.accept().expect("the session connects");
+        for answer in answers {
+            hear(&mut stream, 12);
+            std::thread::sleep(Duration::from_millis(5));
+            let (first, rest) = answer.split_at(answer.len() / 2);
+            stream.write_all(first).expect("it listens");
+            stream.write_all(rest).expect("it listens");
+        }
+        hear(&mut stream, 1);
+    });
+    address
+}
+
+/// A driver that sends packets, reads so many bytes after each, and then has an outcome.
+fn driver(rounds: &'static [&'static [([u8; 2], usize)]], outcomes: Vec<Outcome>) -> (Driver, TcpStream) {
+    let (listener, address) = listen();
+    let driver = Driver::scripted(move |asked, tell| {
+        let mut stream = TcpStream::connect(address).expect("the passage listens");
+        let mut first = true;
+        for (round, outcome) in rounds.iter().zip(outcomes) {
+            for (message, answer) in *round {
+                let kind = if std::mem::take(&mut first) { 1 } else { 6 };
+                stream.write_all(&packet(kind, *message)).expect("it listens");
+                hear(&mut stream, *answer);
+            }
+            tell(outcome);
+            if asked.recv().is_err() {
+                return;
+            }
+        }
+    });
+    let (stream, _) = listener.accept().expect("the driver connects");
+    (driver, stream)
+}
+
+#[test]
+fn turns_bytes_and_legs_are_those_of_the_server() {
+    let address = server(&[ACCEPTED, b"ten bytes.", b"twenty bytes, twenty", b"four"]);
+    let target = Target::parse(&format!("oracle://{address}/x")).expect("a target");
+    let deadline = Deadline::after(Duration::from_secs(5));
+    let stop = AtomicBool::new(false);
+    let (line, mut legs) =
+        opening::connect(&target, SessionOptions::new(&stop), &deadline).expect("it listens");
+    let failed = SessionError::Login {
+        code: "ORA-00942".to_owned(),
+        text: "table or view does not exist".to_owned(),
+    };
+    let (mut driver, stream) = driver(
+        &[
+            &[([0, 0], 10), ([34, 0], 10)],
+            &[([3, 0x5e], 20), ([3, 5], 4)],
+            &[],
+        ],
+        vec![
+            Ok("Oracle Database 23.26".to_owned()),
+            Ok(String::new()),
+            Err(failed),
+        ],
+    );
+    let mut passage = Passage::new(line, stream).expect("a socket");
+    let version = passage
+        .carry(&mut driver, &mut legs, &deadline)
+        .expect("it is logged in");
+    assert_eq!(version, "Oracle Database 23.26");
+    let told: Vec<(&str, u64, [u64; 2])> = legs
+        .as_slice()
+        .iter()
+        .map(|leg| (&*leg.name, leg.turns, leg.payload_bytes))
+        .collect();
+    assert_eq!(
+        told,
+        [
+            ("tcp", 1, [0, 0]),
+            ("connect", 1, [12, 10]),
+            ("fast authentication", 1, [12, 10]),
+        ]
+    );
+    driver.ask("select 1 from dual").expect("it is there");
+    let reply = passage.exchange(&mut driver, &deadline).expect("it answers");
+    assert_eq!((reply.turns, reply.request_bytes, reply.reply_bytes), (2, 24, 24));
+    assert_eq!(reply.error, None);
+    assert!(reply.duration() >= Duration::from_millis(10), "{reply:?}");
+    assert!(reply.duration() < Duration::from_secs(2), "{reply:?}");
+    driver.ask("select 1 from nothing").expect("it is there");
+    let reply = passage.exchange(&mut driver, &deadline).expect("it answers");
+    assert_eq!((reply.turns, reply.request_bytes, reply.reply_bytes), (0, 0, 0));
+    let error = reply.error.expect("an error of the statement");
+    assert_eq!(error.0, "ORA-00942");
+}

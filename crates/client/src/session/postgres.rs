@@ -1,0 +1,246 @@
+//! PostgreSQL: login and simple queries.
+//!
+//! Source: PostgreSQL manual, chapter "Frontend/Backend Protocol".
+
+mod binding;
+
+use super::SessionError;
+use super::error::without_values;
+use super::opening::Opening;
+use model::Phase;
+use postgres_protocol::authentication::md5_hash;
+use postgres_protocol::authentication::sasl::ScramSha256;
+use sys::error::LiveError;
+use sys::target::ChannelBinding;
+use wire::tls_request::SSL_REQUEST;
+
+/// `Terminate`.
+pub const GOODBYE: &[u8] = b"X\0\0\0\x04";
+/// `CopyFail`: there is no data to copy.
+pub const REFUSAL: &[u8] = b"f\0\0\0\x05\0";
+
+/// Appends a `Query` message with the statement that `text` writes.
+pub fn query(request: &mut Vec<u8>, text: impl FnOnce(&mut Vec<u8>)) {
+    framed(request, b'Q', |body| {
+        text(body);
+        body.push(0);
+    });
+}
+
+/// Agrees on TLS where the target asks for it, and logs in.
+pub(super) fn log_in<'o, 'a>(mut opening: Opening<'o, 'a>) -> Result<Opening<'o, 'a>, SessionError> {
+    if let Some(config) = opening.tls.take()
+        && (opening.security.direct || request_tls(&mut opening)?)
+    {
+        opening = opening.encrypted(config)?;
+    }
+    let start_up = start_up(&opening);
+    opening.send(&start_up)?;
+    let mut leg = START_UP;
+    let mut scram = None;
+    loop {
+        let (tag, body) = message(&mut opening)?;
+        match tag {
+            b'R' => {
+                if let Some(next) = authenticate(&mut opening, &body, &mut scram, leg)? {
+                    leg = next;
+                }
+            }
+            b'E' => return Err(refused(&body)),
+            b'Z' => {
+                opening.leg(leg, Phase::Login);
+                tell_remedy(&mut opening, leg);
+                return Ok(opening);
+            }
+            b'K' => opening.process = body.first_chunk().map(|process| u32::from_be_bytes(*process)),
+            // Parameters, notices.
+            _ => {}
+        }
+    }
+}
+
+/// Asks for TLS; the server answers with one byte. False when it has none, and the target does not insist.
+fn request_tls(opening: &mut Opening<'_, '_>) -> Result<bool, SessionError> {
+    opening.send_unshown(&SSL_REQUEST)?;
+    let answer = opening.bytes_unshown(1)?;
+    opening.leg("tls request", Phase::Tls);
+    match answer.as_slice() {
+        b"S" => {
+            opening.remedy(
+                1,
+                "sslnegotiation=direct: TLS begins without asking (client and server 17 or later)",
+            );
+            Ok(true)
+        }
+        b"N" if !opening.security.mode.insists() => {
+            opening.remedy(
+                1,
+                "sslmode=disable: this server has no TLS, and is asked for it on each connection",
+            );
+            Ok(false)
+        }
+        _ => Err(SessionError::Connect(LiveError::ServerWithoutTls {
+            server: opening.target.server(),
+        })),
+    }
+}
+
+fn start_up(opening: &Opening<'_, '_>) -> Vec<u8> {
+    let user = opening.user.as_str();
+    let mut body = 196_608_u32.to_be_bytes().to_vec();
+    let database = opening
+        .target
+        .database
+        .as_deref()
+        .filter(|name| !name.is_empty())
+        .unwrap_or(user);
+    let parameters = [
+        ("user", user),
+        ("database", database),
+        ("application_name", "longwire"),
+    ];
+    for (name, value) in parameters {
+        for text in [name, value] {
+            body.extend_from_slice(text.as_bytes());
+            body.push(0);
+        }
+    }
+    body.push(0);
+    let mut message = (body.len() as u32 + 4).to_be_bytes().to_vec();
+    message.append(&mut body);
+    message
+}
+
+/// Answers a message of the authentication. Gives the name of the leg that the answer begins, when there is one: the leg
+/// `under_way` ends with the server's message then.
+fn authenticate(
+    opening: &mut Opening<'_, '_>,
+    body: &[u8],
+    scram: &mut Option<ScramSha256>,
+    under_way: &str,
+) -> Result<Option<&'static str>, SessionError> {
+    let (kind, rest) = body.split_at_checked(4).ok_or_else(unknown)?;
+    let kind = u32::from_be_bytes(kind.try_into().unwrap_or_default());
+    let is_scram = matches!(kind, 10..=12) || kind == 0 && scram.is_some();
+    if opening.security.channel_binding == ChannelBinding::Require && !is_scram {
+        return Err(SessionError::NotBound);
+    }
+    if kind == 0 {
+        return Ok(None);
+    }
+    if kind != 12 {
+        opening.leg(under_way, Phase::Login);
+        tell_remedy(opening, under_way);
+    }
+    let password = opening.password.clone().ok_or_else(|| opening.no_password())?;
+    let password = password.reveal().as_bytes();
+    let (leg, answer) = match (kind, scram) {
+        (3, _) if opening.may_send_password() => ("password", [password, b"\0"].concat()),
+        (3, _) => return Err(SessionError::PasswordUnprotected { method: "password" }),
+        (5, _) => {
+            let salt = rest.try_into().map_err(|_| unknown())?;
+            let hash = md5_hash(opening.user.as_bytes(), password, salt);
+            ("md5", [hash.as_bytes(), b"\0"].concat())
+        }
+        (10, scram) => {
+            let (mechanism, binding) = binding::choose(opening, rest)?;
+            let begun = scram.insert(ScramSha256::new(password, binding));
+            let first = begun.message();
+            let length = (first.len() as u32).to_be_bytes();
+            let answer = [mechanism.as_bytes(), b"\0", &length, first].concat();
+            ("scram-sha-256 first", answer)
+        }
+        (11, Some(begun)) => {
+            if !is_affordable(rest) {
+                return Err(unknown());
+            }
+            begun.update(rest).map_err(|_| unknown())?;
+            let answer = begun.message().to_vec();
+            opening.own_work("scram-sha-256 computing", Phase::Login);
+            ("scram-sha-256 final", answer)
+        }
+        // The server's proof, which it sends when it has accepted ours.
+        (12, Some(begun)) => {
+            begun.finish(rest).map_err(|_| unknown())?;
+            return Ok(None);
+        }
+        (other, _) => {
+            let method = format!("PostgreSQL's method {other}");
+            return Err(SessionError::Authentication { method });
+        }
+    };
+    let mut message = Vec::new();
+    framed(&mut message, b'p', |body| body.extend_from_slice(&answer));
+    opening.send(&message)?;
+    Ok(Some(leg))
+}
+
+/// Every leg of a password could be done without: a certificate is proved in the handshake of TLS, a Unix-domain socket
+/// tells who its peer is.
+fn tell_remedy(opening: &mut Opening<'_, '_>, leg: &str) {
+    if leg != START_UP {
+        opening.remedy(
+            1,
+            "a client certificate (cert in pg_hba.conf), or peer over a Unix socket",
+        );
+    }
+}
+
+/// Whether the server asks for no more rounds of hashing than anybody configures (PostgreSQL's `scram_iterations` is 4096
+/// unless changed): it is the client who does the work.
+fn is_affordable(challenge: &[u8]) -> bool {
+    let text = std::str::from_utf8(challenge).unwrap_or_default();
+    let rounds = text.split(',').find_map(|field| field.strip_prefix("i="));
+    rounds
+        .and_then(|digits| digits.parse::<u32>().ok())
+        .is_some_and(|rounds| rounds <= MOST_ROUNDS)
+}
+
+/// Appends a message with this tag and the body that `body` writes.
+pub fn framed(message: &mut Vec<u8>, tag: u8, body: impl FnOnce(&mut Vec<u8>)) {
+    let start = message.len();
+    message.extend_from_slice(&[tag, 0, 0, 0, 0]);
+    body(message);
+    let length = (message.len() - start - 1) as u32;
+    if let Some(field) = message.get_mut(start + 1..start + 5) {
+        field.copy_from_slice(&length.to_be_bytes());
+    }
+}
+
+/// The server's next message of the login: its tag and its body.
+fn message(opening: &mut Opening<'_, '_>) -> Result<(u8, Vec<u8>), SessionError> {
+    let head = opening.bytes(5)?;
+    let [tag, length @ ..] = head.as_slice() else {
+        return Err(SessionError::Closed);
+    };
+    let length = u32::from_be_bytes(length.try_into().unwrap_or_default());
+    if !(4..=LONGEST_MESSAGE).contains(&length) {
+        return Err(unknown());
+    }
+    Ok((*tag, opening.bytes(length as usize - 4)?))
+}
+
+fn refused(body: &[u8]) -> SessionError {
+    let field = |wanted: u8| {
+        body.split(|byte| *byte == 0)
+            .find_map(|field| field.strip_prefix(&[wanted]))
+            .unwrap_or_default()
+    };
+    SessionError::Login {
+        code: String::from_utf8_lossy(field(b'C')).into_owned(),
+        text: without_values(field(b'M')),
+    }
+}
+
+fn unknown() -> SessionError {
+    SessionError::NotTheProtocol {
+        protocol: "PostgreSQL",
+        found: "a message of another length or content",
+    }
+}
+
+const START_UP: &str = "startup";
+/// About half a second of hashing.
+const MOST_ROUNDS: u32 = 1_000_000;
+/// Of a message during login.
+const LONGEST_MESSAGE: u32 = 64 * 1024;

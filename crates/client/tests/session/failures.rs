@@ -1,0 +1,247 @@
+//! Why a session cannot be opened, and what is said then.
+
+use super::{WITHIN, open, open_within, refused};
+use client::session::{Session, SessionError, SessionOptions};
+use rcgen::{CertificateParams, KeyPair, date_time_ymd};
+use rustls::pki_types::{PrivateKeyDer, PrivatePkcs8KeyDer};
+use rustls::{ServerConfig, ServerConnection};
+use std::io::{Read, Write};
+use std::net::{Ipv4Addr, TcpListener};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::thread::spawn;
+use std::time::{Duration, Instant};
+use sys::{LiveError, Target};
+use testbed::{MariaDb, Postgres, PostgresAuth};
+
+fn code(error: &SessionError) -> &str {
+    match error {
+        SessionError::Login { code, .. } => code,
+        other => panic!("{other}"),
+    }
+}
+
+#[test]
+fn postgres_says_why() {
+    let server = Postgres::options().auth(PostgresAuth::ScramSha256).start();
+    let url = server.url();
+    let wrong = refused(&url.replace(Postgres::PASSWORD, "wrong-secret"));
+    assert_eq!(code(&wrong), "28P01");
+    assert_eq!(wrong.hint().unwrap(), "check the user's name and password");
+    assert!(!format!("{wrong} {wrong:?}").contains("wrong-secret"));
+    let missing = refused(&format!("{}/missing", url.trim_end_matches("/postgres")));
+    assert_eq!(code(&missing), "3D000");
+    assert_eq!(
+        missing.to_string(),
+        "server: login refused: 3D000 database \"?\" does not exist"
+    );
+    assert!(missing.hint().unwrap().contains("database"));
+    let plain = refused(&format!("{url}?sslmode=require"));
+    assert!(
+        matches!(plain, SessionError::Connect(LiveError::ServerWithoutTls { .. })),
+        "{plain}"
+    );
+    // Before version 17 it takes no TLS that was not asked for.
+    let direct = refused(&format!("{url}?sslmode=require&sslnegotiation=direct"));
+    assert!(
+        matches!(direct, SessionError::Connect(LiveError::ServerLeft { .. })),
+        "{direct}"
+    );
+    // It waits for the client to speak first, as the client waits for it.
+    let mariadb = open_within(
+        &url.replace("postgres://", "mysql://"),
+        Duration::from_millis(300),
+    );
+    let mariadb = mariadb.map(drop).unwrap_err();
+    assert!(
+        matches!(mariadb, SessionError::TimedOut { .. } | SessionError::Closed),
+        "{mariadb}"
+    );
+}
+
+#[test]
+fn mariadb_says_why() {
+    let server = MariaDb::start();
+    let url = server.url();
+    let wrong = refused(&url.replace(MariaDb::PASSWORD, "wrong-secret"));
+    assert_eq!(code(&wrong), "1045");
+    assert!(!format!("{wrong} {wrong:?}").contains("wrong-secret"));
+    assert_eq!(code(&refused(&url.replace("/test", "/missing"))), "1049");
+    let plain = refused(&format!("{url}?ssl-mode=REQUIRED"));
+    assert!(
+        matches!(plain, SessionError::Connect(LiveError::ServerWithoutTls { .. })),
+        "{plain}"
+    );
+    let postgres = refused(&url.replace("mysql://", "postgres://"));
+    assert!(
+        matches!(
+            postgres,
+            SessionError::NotTheProtocol { .. } | SessionError::Unexpected(_)
+        ),
+        "{postgres}"
+    );
+    assert!(postgres.hint().unwrap().contains("scheme"));
+}
+
+#[test]
+fn a_name_and_a_port_that_lead_nowhere_are_told() {
+    let nowhere = refused("postgres://anna@no-such-host.invalid/shop");
+    assert!(
+        matches!(nowhere, SessionError::Connect(LiveError::NoSuchHost { .. })),
+        "{nowhere}"
+    );
+    let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).unwrap();
+    let port = listener.local_addr().unwrap().port();
+    let silent = open_within(&format!("mysql://127.0.0.1:{port}/"), Duration::from_millis(300));
+    assert!(matches!(silent.map(|_| ()), Err(SessionError::TimedOut { .. })));
+    drop(listener);
+    let closed = refused(&format!("mysql://127.0.0.1:{port}/"));
+    assert!(
+        matches!(closed, SessionError::Connect(LiveError::Refused { .. })),
+        "{closed}"
+    );
+    let socket = refused("postgres:///shop?host=/no/such/directory");
+    assert!(
+        matches!(socket, SessionError::Connect(LiveError::SocketFailed { .. })),
+        "{socket}"
+    );
+    assert!(socket.hint().is_some());
+}
+
+#[test]
+fn waiting_ends_when_it_is_told_to() {
+    let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).unwrap();
+    let port = listener.local_addr().unwrap().port();
+    let stop = Arc::new(AtomicBool::new(false));
+    let ringing = stop.clone();
+    spawn(move || {
+        std::thread::sleep(Duration::from_millis(100));
+        ringing.store(true, Ordering::Relaxed);
+    });
+    let started = Instant::now();
+    let target = Target::parse(&format!("postgres://127.0.0.1:{port}/")).unwrap();
+    let opened = Session::open(&target, SessionOptions::new(&stop)).map(|_| ());
+    assert_eq!(opened, Err(SessionError::Stopped));
+    assert!(started.elapsed() < Duration::from_secs(5));
+}
+
+#[test]
+fn a_server_that_is_killed_is_told() {
+    let mut server = Postgres::start();
+    let mut session = open(&server.url()).unwrap();
+    session.query("select 1", WITHIN).unwrap();
+    server.kill();
+    std::thread::sleep(Duration::from_millis(200));
+    match session.query("select 1", WITHIN) {
+        Err(SessionError::Closed) => {}
+        Ok(rows) => assert!(rows.reply.error.is_some(), "{rows:?}"),
+        Err(other) => panic!("{other}"),
+    }
+    let again = refused(&server.url());
+    assert!(
+        matches!(again, SessionError::Connect(LiveError::Refused { .. })),
+        "{again}"
+    );
+}
+
+/// A certificate for `localhost`, and its key, for servers.
+fn identity(expired: bool) -> (ServerConfig, tempfile::NamedTempFile) {
+    let key = KeyPair::generate().unwrap();
+    let mut parameters = CertificateParams::new(vec!["localhost".to_owned()]).unwrap();
+    if expired {
+        parameters.not_before = date_time_ymd(2000, 1, 1);
+        parameters.not_after = date_time_ymd(2001, 1, 1);
+    }
+    let certificate = parameters.self_signed(&key).unwrap();
+    let mut file = tempfile::NamedTempFile::new().unwrap();
+    file.write_all(certificate.pem().as_bytes()).unwrap();
+    let key = PrivateKeyDer::Pkcs8(PrivatePkcs8KeyDer::from(key.serialize_der()));
+    let config = ServerConfig::builder_with_provider(Arc::new(rustls::crypto::ring::default_provider()))
+        .with_safe_default_protocol_versions()
+        .unwrap()
+        .with_no_client_auth()
+        .with_single_cert(vec![certificate.der().clone()], key)
+        .unwrap();
+    (config, file)
+}
+
+/// A server for one connection that agrees on TLS with a certificate of this time.
+fn encrypted_server(expired: bool) -> (u16, tempfile::NamedTempFile) {
+    let (config, file) = identity(expired);
+    let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).unwrap();
+    let port = listener.local_addr().unwrap().port();
+    spawn(move || {
+        let (mut stream, _) = listener.accept().unwrap();
+        stream.read_exact(&mut [0; 8]).unwrap();
+        stream.write_all(b"S").unwrap();
+        let mut session = ServerConnection::new(Arc::new(config)).unwrap();
+        // It ends with the client's alert.
+        session.complete_io(&mut stream).ok();
+    });
+    (port, file)
+}
+
+#[test]
+fn an_expired_certificate_is_told() {
+    let (port, authority) = encrypted_server(true);
+    let authority = authority.path().display();
+    let url = format!("postgres://anna@localhost:{port}/?sslmode=verify-full&sslrootcert={authority}");
+    let expired = refused(&url);
+    assert!(
+        matches!(
+            expired,
+            SessionError::Connect(LiveError::CertificateExpired { .. })
+        ),
+        "{expired}"
+    );
+}
+
+#[test]
+fn an_unknown_authority_is_told() {
+    let (port, _) = encrypted_server(false);
+    let (_, other) = encrypted_server(false);
+    let authority = other.path().display();
+    let url = format!("postgres://anna@localhost:{port}/?sslmode=verify-ca&sslrootcert={authority}");
+    let unknown = refused(&url);
+    assert!(matches!(unknown, SessionError::Connect(_)), "{unknown}");
+}
+
+/// A server as PostgreSQL 17 is: it takes TLS that was not asked for, by the name of its protocol, and lets everybody in.
+fn direct_server() -> (u16, tempfile::NamedTempFile) {
+    let (mut config, file) = identity(false);
+    config.alpn_protocols = vec![b"postgresql".to_vec()];
+    let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).unwrap();
+    let port = listener.local_addr().unwrap().port();
+    spawn(move || {
+        let (stream, _) = listener.accept().unwrap();
+        let session = ServerConnection::new(Arc::new(config)).unwrap();
+        let mut stream = rustls::StreamOwned::new(session, stream);
+        let mut length = [0; 4];
+        stream.read_exact(&mut length).unwrap();
+        let mut startup = vec![0; u32::from_be_bytes(length) as usize - 4];
+        stream.read_exact(&mut startup).unwrap();
+        assert_eq!(stream.conn.alpn_protocol(), Some(&b"postgresql"[..]));
+        stream.write_all(b"R\0\0\0\x08\0\0\0\0Z\0\0\0\x05I").unwrap();
+        stream.flush().unwrap();
+        stream.read_to_end(&mut Vec::new()).ok();
+    });
+    (port, file)
+}
+
+#[test]
+fn tls_that_is_not_asked_for_saves_a_turn() {
+    let (port, authority) = direct_server();
+    let authority = authority.path().display();
+    let url = format!(
+        "postgres://anna@localhost:{port}/?sslmode=verify-full&sslrootcert={authority}&sslnegotiation=direct"
+    );
+    let session = open(&url).unwrap();
+    let legs: Vec<_> = session
+        .legs()
+        .iter()
+        .map(|leg| (leg.name.to_string(), leg.turns))
+        .filter(|(name, turns)| *turns > 0 && !name.contains("in vain"))
+        .collect();
+    let expected = [("tcp", 1), ("tls handshake", 1), ("startup", 1)];
+    assert_eq!(legs, expected.map(|(name, turns)| (name.to_owned(), turns)));
+}

@@ -1,0 +1,78 @@
+//! Waiting for a child that may be killed meanwhile.
+
+use super::LoadError;
+use client::session::Deadline;
+use std::process::{Child, ExitStatus};
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::mpsc::{Receiver, RecvTimeoutError, sync_channel};
+use std::time::{Duration, Instant};
+use sys::error::OsError;
+
+/// Waits for `child`, which leads a process group of its own, and says how and when it ended. The group is killed at
+/// the deadline, or when the run is ended.
+///
+/// # Errors
+/// [`LoadError::TimedOut`], [`LoadError::Stopped`]; the child is gone then.
+pub fn wait(
+    mut child: Child,
+    deadline: &Deadline,
+    stop: &AtomicBool,
+) -> Result<(ExitStatus, Instant), LoadError> {
+    let id = child.id();
+    let (ended, at, killed) = std::thread::scope(|scope| {
+        // Nothing is ever sent: the sender is dropped when the child has ended.
+        let (over, is_over) = sync_channel::<()>(0);
+        let guard = scope.spawn(move || guard(id, deadline, stop, &is_over));
+        let ended = wait_without_reaping(id);
+        let at = Instant::now();
+        drop(over);
+        (ended, at, guard.join().unwrap_or(Err(LoadError::Stopped)))
+    });
+    // The child is reaped only now: while the guard could kill, its number was its own.
+    let status = child.wait().map_err(|error| LoadError::Broken {
+        reason: OsError::of(&error),
+    })?;
+    ended?;
+    killed?;
+    Ok((status, at))
+}
+
+/// Kills the group `id` at the deadline or when the run is ended, unless it is over before.
+fn guard(id: u32, deadline: &Deadline, stop: &AtomicBool, is_over: &Receiver<()>) -> Result<(), LoadError> {
+    loop {
+        let left = deadline.left();
+        let pause = left.as_ref().map_or(Duration::ZERO, |left| LOOK_UP.min(*left));
+        if is_over.recv_timeout(pause) == Err(RecvTimeoutError::Disconnected) {
+            return Ok(());
+        }
+        let stopped = stop.load(Ordering::Relaxed).then_some(LoadError::Stopped);
+        if let Some(reason) = left.err().map(LoadError::from).or(stopped) {
+            // SAFETY: kill takes two integers and touches no memory; the group's leader is not reaped before this
+            // thread has ended, so the number cannot belong to another group.
+            unsafe { libc::kill(-(id as i32), libc::SIGKILL) };
+            return Err(reason);
+        }
+    }
+}
+
+/// Waits until the child `id` has ended and leaves it to be reaped.
+fn wait_without_reaping(id: u32) -> Result<(), LoadError> {
+    loop {
+        // SAFETY: a zeroed siginfo_t is a valid one, and waitid writes no further than its end.
+        let result = unsafe {
+            let mut information: libc::siginfo_t = std::mem::zeroed();
+            libc::waitid(libc::P_PID, id, &mut information, libc::WEXITED | libc::WNOWAIT)
+        };
+        if result == 0 {
+            return Ok(());
+        }
+        let error = std::io::Error::last_os_error();
+        if error.kind() != std::io::ErrorKind::Interrupted {
+            return Err(LoadError::Broken {
+                reason: OsError::of(&error),
+            });
+        }
+    }
+}
+
+const LOOK_UP: Duration = Duration::from_millis(50);

@@ -1,0 +1,64 @@
+//! Command load: each run of a command is an operation.
+
+use super::child::wait;
+use super::engine::solo::{Client, Operated};
+use super::engine::{Ground, solo};
+use super::{Birth, LoadError, LoadOutcome, Workload};
+use client::session::Deadline;
+use std::os::unix::process::CommandExt;
+use std::process::{Command, Stdio};
+use std::time::Instant;
+use sys::error::OsError;
+
+/// Runs of a command, from its start to its end. What it prints is thrown away, unless `make` says otherwise. It has a
+/// process group of its own, which is killed when it takes too long or the run is ended.
+pub struct CommandLoad<'a> {
+    make: &'a (dyn Fn() -> Command + Sync),
+}
+
+impl<'a> CommandLoad<'a> {
+    /// Runs of what `make` gives.
+    pub fn new(make: &'a (dyn Fn() -> Command + Sync)) -> Self {
+        Self { make }
+    }
+}
+
+impl Workload for CommandLoad<'_> {}
+
+impl super::Runs for CommandLoad<'_> {
+    fn run(&self, ground: &Ground<'_>) -> Result<LoadOutcome, LoadError> {
+        solo::run(ground, 1, |birth| CommandClient { load: self, birth })
+    }
+}
+
+struct CommandClient<'a> {
+    load: &'a CommandLoad<'a>,
+    birth: Birth<'a>,
+}
+
+impl Client for CommandClient<'_> {
+    fn operate(&mut self) -> Result<Operated, LoadError> {
+        let mut command = (self.load.make)();
+        command
+            .stdin(Stdio::null())
+            .stdout(Stdio::null())
+            .stderr(Stdio::null())
+            .process_group(0);
+        let deadline = Deadline::after(self.birth.timeout);
+        let started = Instant::now();
+        let child = command.spawn().map_err(|error| LoadError::CommandNotStarted {
+            reason: OsError::of(&error),
+        })?;
+        let (status, ended) = wait(child, &deadline, self.birth.stop)?;
+        if status.success() {
+            Ok(Operated {
+                duration: ended.saturating_duration_since(started),
+                ..Operated::default()
+            })
+        } else {
+            Err(LoadError::Command {
+                status: status.to_string(),
+            })
+        }
+    }
+}

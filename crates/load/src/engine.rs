@@ -1,0 +1,91 @@
+//! The engine: what drives clients, whatever they do.
+//!
+//! Most clients are state machines ([`machine::Machine`]), many to a thread, each thread an event loop ([`driver`]): the
+//! [`crowd`]. Those that have to block (commands; a login in every operation) have a thread each: [`solo`]. Both take their
+//! operations from the same [`course`] and count them in the same [`tally`].
+
+mod arrivals;
+pub(crate) mod connection;
+mod course;
+pub(crate) mod crowd;
+mod driver;
+pub(crate) mod machine;
+mod processor;
+mod slot;
+pub(crate) mod solo;
+mod tally;
+
+use client::Watch;
+
+use super::{Birth, Control, LoadError, Plan};
+use model::ConnectionId;
+use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
+use std::time::Duration;
+
+/// What a run stands on.
+pub struct Ground<'a> {
+    pub(crate) plan: &'a Plan,
+    pub(crate) control: &'a Control,
+    pub(crate) watch: Option<&'a Watch<'a>>,
+    /// Connections so far.
+    connections: AtomicU32,
+}
+
+impl<'a> Ground<'a> {
+    pub(crate) const fn new(plan: &'a Plan, control: &'a Control, watch: Option<&'a Watch<'a>>) -> Self {
+        Self {
+            plan,
+            control,
+            watch,
+            connections: AtomicU32::new(0),
+        }
+    }
+
+    /// The number of the next connection.
+    pub(crate) fn next_id(&self) -> ConnectionId {
+        ConnectionId(self.connections.fetch_add(1, Ordering::Relaxed))
+    }
+
+    /// # Errors
+    /// [`LoadError::Stopped`].
+    pub(crate) fn check_stopped(&self) -> Result<(), LoadError> {
+        if self.control.is_stopped() {
+            Err(LoadError::Stopped)
+        } else {
+            Ok(())
+        }
+    }
+
+    /// How many clients there are.
+    fn clients(&self) -> u32 {
+        self.plan.clients.max(1)
+    }
+
+    /// What client `number` is told, which gives up when `stop` says so.
+    fn birth(&'a self, number: u32, stop: &'a AtomicBool) -> Birth<'a> {
+        Birth {
+            number,
+            clients: self.clients(),
+            seed: self.plan.seed,
+            timeout: self.plan.timeout,
+            stop,
+        }
+    }
+
+    /// As [`Ground::birth`], for a connection ahead of operations.
+    fn birth_ahead(&'a self, number: u32, stop: &'a AtomicBool) -> Birth<'a> {
+        Birth {
+            timeout: self.plan.timeout.max(LEAST_TO_CONNECT),
+            ..self.birth(number, stop)
+        }
+    }
+}
+
+/// A connection that is made ahead of operations may take so long whatever these may take.
+const LEAST_TO_CONNECT: Duration = Duration::from_secs(10);
+
+/// How long is waited before looking whether something took too long, or the run was ended.
+pub(crate) const LOOK_UP: Duration = Duration::from_millis(200);
+
+/// Between a failed operation and the next connection of that client, so that a server that refuses is not flooded.
+const PAUSE_AFTER_ERROR: Duration = Duration::from_millis(10);

@@ -1,0 +1,223 @@
+//! A thread's event loop over its clients: `turning` waits and does what is due, `operation` has what a client does,
+//! `replacing` what follows a failure.
+//!
+//! 1. A client that is ready is read, and whatever it then has to send is sent at once: one read and one send a turn. The
+//!    end of an operation is the moment right after the read that brought its last byte, and in a closed loop the begin of
+//!    the next.
+//! 2. A thread with one client that waits does so in the read itself: there is nobody else to look after.
+//! 3. Sleeping clients, those who join later and intended begins of an open loop are times in a heap, for which a timer
+//!    interrupts waiting.
+//! 4. A client whose operation failed gets another connection after a pause, made beside the loop: the others go on.
+
+mod eagerness;
+mod operation;
+mod replacing;
+mod turning;
+
+use super::arrivals::Arrivals;
+use super::course::Course;
+use super::machine::{Kind, Opened};
+use super::processor;
+use super::slot::{Slot, State};
+use super::tally::{Tally, own_rate};
+use crate::LoadError;
+use eagerness::Eagerness;
+use std::cmp::Reverse;
+use std::collections::{BinaryHeap, VecDeque};
+use std::os::fd::AsFd;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::mpsc::{Receiver, Sender, channel};
+use std::thread::Scope;
+use std::time::{Duration, Instant};
+use sys::poller::{Bell, Poller};
+use sys::timer::Timer;
+
+/// A thread's part of a run.
+pub(super) struct Driver<'scope, 'env, K: Kind> {
+    kind: &'env K,
+    course: &'env Course<'env>,
+    scope: &'scope Scope<'scope, 'env>,
+    slots: Vec<Slot<K::Machine<'env>>>,
+    /// Clients that are not over.
+    alive: usize,
+    poller: Poller,
+    timer: Timer,
+    timer_set_to: Option<Instant>,
+    wakes: BinaryHeap<Reverse<(Instant, usize)>>,
+    arrivals: Option<Arrivals>,
+    /// Open loop: clients that wait for something to do, the one that waits longest first.
+    idle: VecDeque<usize>,
+    bell: Arc<Bell>,
+    /// No operation begins any more: whoever still connects may stop that.
+    over: Arc<AtomicBool>,
+    replaced: (Sender<Replacement>, Receiver<Replacement>),
+    eagerness: Eagerness,
+    buffer: Box<[u8]>,
+    request: Vec<u8>,
+    tally: Tally,
+    phase: Phase,
+    /// When deadlines are looked at next.
+    next_check: Instant,
+    /// When no more operations begin.
+    end: Option<Instant>,
+}
+
+/// What of a run is under way.
+#[derive(Debug, Clone, PartialEq)]
+enum Phase {
+    /// Nothing counts; the first error is the thread's.
+    WarmUp {
+        failed: Option<LoadError>,
+    },
+    Counting,
+}
+
+/// A client that gets another connection.
+struct Replacement {
+    slot: usize,
+    opened: Result<Option<Opened>, LoadError>,
+}
+
+/// What a thread begins with.
+pub(super) struct Start<'env, K: Kind> {
+    pub kind: &'env K,
+    pub course: &'env Course<'env>,
+    /// Its clients: their numbers and connections.
+    pub clients: Vec<(u32, Option<Opened>)>,
+}
+
+impl<'scope, 'env, K: Kind> Driver<'scope, 'env, K> {
+    /// Runs the thread's clients until the end of the run. Takes part in the course's start exactly once.
+    pub fn run(start: Start<'env, K>, scope: &'scope Scope<'scope, 'env>) -> Result<Tally, LoadError> {
+        let course = start.course;
+        let mut driver = match Self::new(start, scope) {
+            Ok(driver) => driver,
+            Err(error) => {
+                course.start(false);
+                return Err(error);
+            }
+        };
+        let warm = driver.warm_up();
+        let started = course.start(warm.is_ok());
+        let end = match (warm, started) {
+            (Err(error), _) => Err(error),
+            // The error is told by the thread that had it.
+            (Ok(()), None) => Ok(()),
+            (Ok(()), Some(started)) => {
+                driver.count_from(started);
+                Ok(())
+            }
+        };
+        driver.over.store(true, Ordering::Relaxed);
+        driver.leave();
+        end.map(|()| driver.tally)
+    }
+
+    fn new(start: Start<'env, K>, scope: &'scope Scope<'scope, 'env>) -> Result<Self, LoadError> {
+        let poller = Poller::new()?;
+        let (timer, bell) = (Timer::new()?, Arc::new(Bell::new()?));
+        poller.watch(timer.as_fd(), TIMER)?;
+        poller.watch_bell(&bell, BELL)?;
+        let (slots, connections): (Vec<_>, Vec<_>) = start
+            .clients
+            .into_iter()
+            .map(|(number, opened)| {
+                let ground = start.course.ground();
+                let birth = ground.birth(number, &ground.control.stop);
+                (Slot::new(number, start.kind.machine(&birth)), opened)
+            })
+            .unzip();
+        let mut driver = Self {
+            kind: start.kind,
+            course: start.course,
+            scope,
+            alive: slots.len(),
+            slots,
+            poller,
+            timer,
+            timer_set_to: None,
+            wakes: BinaryHeap::new(),
+            arrivals: None,
+            idle: VecDeque::new(),
+            bell,
+            over: Arc::default(),
+            replaced: channel(),
+            eagerness: Eagerness::default(),
+            buffer: vec![0; BUFFER].into_boxed_slice(),
+            request: Vec::with_capacity(4096),
+            tally: Tally::new(start.course.control(), start.kind.scripts()),
+            phase: Phase::WarmUp { failed: None },
+            next_check: Instant::now(),
+            end: None,
+        };
+        for (index, opened) in connections.into_iter().enumerate() {
+            driver.adopt(index, opened)?;
+        }
+        Ok(driver)
+    }
+
+    /// Operations that do not count, each client its own.
+    fn warm_up(&mut self) -> Result<(), LoadError> {
+        if self.course.plan().warm_up > 0 {
+            for slot in &mut self.slots {
+                slot.left = Some(self.course.plan().warm_up);
+            }
+            let now = Instant::now();
+            for index in 0..self.slots.len() {
+                self.begin(index, now, Duration::ZERO);
+            }
+            self.turn_until_over();
+        }
+        self.course.check_stopped()?;
+        match std::mem::replace(&mut self.phase, Phase::Counting) {
+            Phase::WarmUp { failed: Some(error) } => Err(error),
+            Phase::WarmUp { failed: None } | Phase::Counting => Ok(()),
+        }
+    }
+
+    /// Operations that count.
+    fn count_from(&mut self, started: Instant) {
+        let plan = self.course.plan();
+        let used = processor::of_this_thread();
+        self.alive = self.slots.len();
+        self.end = self.course.end();
+        if let Some(rate) = plan.rate {
+            let (own, all) = (self.slots.len(), plan.clients as usize);
+            let number = self.slots.first().map_or(0, |slot| slot.number);
+            let seed = plan.seed ^ (u64::from(number) << 32);
+            self.arrivals = Some(Arrivals::new(rate, own, all, started, seed));
+        }
+        for index in 0..self.slots.len() {
+            let slot = &mut self.slots[index];
+            slot.left = plan.operations_per_client;
+            slot.joined = self.course.joins(slot.number, started);
+            slot.last = slot.joined;
+            slot.state = State::Idle;
+            if plan.ramp.is_zero() {
+                self.free(index, started);
+            } else {
+                let joins = slot.joined;
+                self.wake_at(index, joins);
+            }
+        }
+        self.turn_until_over();
+        if let (Some(arrivals), Some(end)) = (self.arrivals.take(), self.end) {
+            self.tally.not_begun += arrivals.before(end);
+        }
+        if plan.rate.is_none() {
+            let rates = self.slots.iter();
+            self.tally.per_second = rates
+                .map(|slot| own_rate(slot.count, slot.joined, slot.last))
+                .sum();
+        }
+        self.tally.cpu = processor::of_this_thread().since(used);
+    }
+}
+
+const TIMER: u64 = u64::MAX;
+const BELL: u64 = u64::MAX - 1;
+
+/// A time beyond what the clock can tell.
+const LONGEST: Duration = Duration::from_secs(365 * 24 * 3600);
+const BUFFER: usize = 64 * 1024;

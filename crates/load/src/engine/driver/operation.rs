@@ -1,0 +1,353 @@
+//! An operation of a client, from its begin to its end.
+
+use super::super::connection::{Connection, broken};
+use super::super::machine::{Afterwards, Kind, Machine, Next, Site};
+use super::super::slot::State;
+use super::{Driver, LONGEST, Phase};
+use crate::LoadError;
+use model::Direction;
+use std::os::fd::AsFd;
+use std::time::{Duration, Instant};
+use sys::error::{LiveError, OsError};
+use sys::socket::Received;
+
+impl<K: Kind> Driver<'_, '_, K> {
+    /// A client has nothing to do: gives it the next operation, if there is one now.
+    pub(super) fn free(&mut self, index: usize, now: Instant) {
+        let slot = &mut self.slots[index];
+        slot.state = State::Idle;
+        if slot.left == Some(0) {
+            return self.over(index);
+        }
+        if self.phase == Phase::Counting && self.course.plan().rate.is_some() {
+            self.idle.push_back(index);
+            self.begin_arrivals(now);
+        } else {
+            self.begin(index, now, Duration::ZERO);
+        }
+    }
+
+    /// Begins an operation `lag` later than intended, unless the client has none left.
+    pub(super) fn begin(&mut self, index: usize, now: Instant, lag: Duration) {
+        let slot = &mut self.slots[index];
+        let counting = self.phase == Phase::Counting;
+        let in_time = !counting || self.end.is_none_or(|end| now < end);
+        if !in_time || slot.left == Some(0) || (counting && !self.course.takes_one()) {
+            return self.over(index);
+        }
+        slot.left = slot.left.map(|left| left - 1);
+        slot.began = now;
+        slot.lag = lag;
+        slot.deadline = now
+            .checked_add(self.course.plan().timeout)
+            .unwrap_or(now + LONGEST);
+        slot.waited = false;
+        slot.reused = slot.connection.is_some();
+        self.request.clear();
+        if let Some(watch) = self.course.ground().watch
+            && let Some(began) = watch.began
+        {
+            began(watch.clock.now());
+        }
+        let next = slot.machine.begin(&mut self.request);
+        self.advance(index, next);
+    }
+
+    /// Does what the client's machine asks for next.
+    pub(super) fn advance(&mut self, index: usize, next: Result<Next, LoadError>) {
+        match next {
+            Ok(Next::Wait) => {}
+            Ok(Next::Send) => self.send(index),
+            Ok(Next::Sleep(pause)) => {
+                let slot = &mut self.slots[index];
+                slot.state = State::Sleeping;
+                let now = Instant::now();
+                self.wake_at(index, now.checked_add(pause).unwrap_or(now + LONGEST));
+            }
+            Ok(Next::Done) => self.done(index),
+            Ok(Next::AskAgain) if self.slots[index].reused && self.kind.site().is_some() => {
+                self.hang_up_quietly(index);
+                let slot = &mut self.slots[index];
+                slot.reused = false;
+                self.request.clear();
+                let next = slot.machine.begin(&mut self.request);
+                self.advance(index, next);
+            }
+            Ok(Next::AskAgain) => self.fail(index, &LoadError::Closed),
+            Err(error) => self.fail(index, &error),
+        }
+    }
+
+    /// Sends the request, over a new connection when there is none.
+    pub(super) fn send(&mut self, index: usize) {
+        let slot = &mut self.slots[index];
+        if slot.connection.is_none()
+            && let Err(error) = self.connect(index)
+        {
+            return self.fail(index, &error);
+        }
+        let slot = &mut self.slots[index];
+        let Some(connection) = &mut slot.connection else {
+            return;
+        };
+        slot.waited = true;
+        let sending = slot.machine.sending(&mut self.request);
+        if self.phase == Phase::Counting {
+            self.tally.turns += 1;
+            self.tally
+                .passed(Direction::ClientToServer, self.request.len() as u64);
+        }
+        if let Err(error) = sending {
+            return self.fail(index, &error);
+        }
+        if slot.state == State::Connecting && self.course.ground().watch.is_some() {
+            // What is seen first of a connection is that it is open.
+            connection.hold(&self.request);
+            self.request.clear();
+            return;
+        }
+        let sent = connection.send(&self.request);
+        self.request.clear();
+        match sent {
+            // A connection that is not open yet takes nothing.
+            Ok(()) if connection.has_unsent() && slot.state == State::Connecting => {}
+            Ok(()) => {
+                if slot.state == State::Connecting && self.slots.len() == 1 {
+                    self.make_patient();
+                }
+                self.slots[index].state = State::Waiting;
+            }
+            Err(LoadError::Closed) if slot.reused => self.ended(index),
+            Err(error) => {
+                let error = self.connect_error(index, error);
+                self.fail(index, &error);
+            }
+        }
+    }
+
+    pub(super) fn connect(&mut self, index: usize) -> Result<(), LoadError> {
+        let Some(site) = self.kind.site() else {
+            return Err(LoadError::Closed);
+        };
+        let slot = &mut self.slots[index];
+        slot.state = State::Connecting;
+        slot.connecting = Instant::now();
+        let begin = match self.course.ground().watch {
+            Some(_) => Connection::begin_stamped,
+            None => Connection::begin,
+        };
+        let connection = begin(&site.address).map_err(|reason| connect_failed(site, reason))?;
+        self.poller.watch(connection.socket().as_fd(), index as u64)?;
+        slot.machine.connected(None);
+        slot.connection = Some(connection);
+        if self.phase == Phase::Counting {
+            // The handshake.
+            self.tally.turns += 1;
+        }
+        Ok(())
+    }
+
+    /// There is room to send, or the connection is open now, or broken.
+    pub(super) fn writable(&mut self, index: usize) {
+        let slot = &mut self.slots[index];
+        let Some(connection) = &mut slot.connection else {
+            return;
+        };
+        if slot.state == State::Connecting {
+            match connection.socket().connected() {
+                Ok(true) => {}
+                Ok(false) => return,
+                Err(reason) => {
+                    let error = self.connect_error(index, LoadError::Broken { reason });
+                    return self.fail(index, &error);
+                }
+            }
+            if let Some(watch) = self.course.ground().watch {
+                connection.watched_by(watch, self.course.next_id(), slot.connecting.elapsed());
+            }
+            slot.state = State::Waiting;
+        }
+        if let Err(error) = connection.flush() {
+            self.fail(index, &error);
+        }
+    }
+
+    /// Reads what is there; false when there was nothing.
+    pub(super) fn readable(&mut self, index: usize, ending: bool) -> bool {
+        let mut looks = 0;
+        loop {
+            let slot = &mut self.slots[index];
+            let Some(connection) = &mut slot.connection else {
+                return true;
+            };
+            let patient = connection.is_patient();
+            match connection.receive(&mut self.buffer) {
+                Received::Bytes { count, emptied, .. } => {
+                    if looks > 0 {
+                        self.eagerness.paid();
+                    }
+                    self.came(index, count);
+                    // A patient read would wait for the next reply here, out of reach of whoever ends the run.
+                    if patient {
+                        return true;
+                    }
+                    if emptied && !ending {
+                        let waits = self.slots[index].state == State::Waiting;
+                        if !waits || looks == MOST_LOOKS || !self.eagerness.looks() {
+                            return true;
+                        }
+                        looks += 1;
+                    }
+                }
+                Received::Nothing => return looks > 0,
+                Received::End => {
+                    self.ended(index);
+                    return true;
+                }
+                Received::Broken(reason) => {
+                    match broken(reason) {
+                        LoadError::Closed => self.ended(index),
+                        error => self.fail(index, &error),
+                    }
+                    return true;
+                }
+            }
+        }
+    }
+
+    /// So many bytes came into the buffer.
+    pub(super) fn came(&mut self, index: usize, count: usize) {
+        let slot = &mut self.slots[index];
+        let bytes = self.buffer.get(..count).unwrap_or_default();
+        if self.phase == Phase::Counting && slot.state != State::Idle {
+            self.tally.passed(Direction::ServerToClient, count as u64);
+        }
+        let next = slot.machine.take(bytes, &mut self.request);
+        match slot.state {
+            State::Waiting => self.advance(index, next),
+            State::Idle if next.is_err() => self.lose(index),
+            // What nobody waits for is looked at and forgotten.
+            State::Idle
+            | State::Connecting
+            | State::Sleeping
+            | State::Ending
+            | State::Pausing
+            | State::Opening
+            | State::Over => {}
+        }
+    }
+
+    /// The server has closed the connection.
+    pub(super) fn ended(&mut self, index: usize) {
+        let slot = &mut self.slots[index];
+        match slot.state {
+            State::Waiting => {
+                let next = slot.machine.ended();
+                if next == Ok(Next::Done) {
+                    self.hang_up_quietly(index);
+                }
+                self.advance(index, next);
+            }
+            State::Ending => self.hang_up(index),
+            State::Idle => self.lose(index),
+            State::Connecting | State::Sleeping => self.fail(index, &LoadError::Closed),
+            State::Pausing | State::Opening | State::Over => self.hang_up_quietly(index),
+        }
+    }
+
+    pub(super) fn done(&mut self, index: usize) {
+        let now = Instant::now();
+        let slot = &mut self.slots[index];
+        if now >= slot.deadline {
+            let after = self.course.plan().timeout;
+            return self.fail(index, &LoadError::TimedOut { after });
+        }
+        if self.phase == Phase::Counting {
+            slot.count += 1;
+            slot.last = now;
+            let took = now.duration_since(slot.began);
+            let script = slot.machine.script();
+            let lag = self.course.plan().rate.map(|_| slot.lag);
+            self.tally.done(now, took, lag, script);
+        }
+        if slot.connection.is_some() && slot.machine.afterwards() == Afterwards::Ends {
+            slot.state = State::Ending;
+            slot.deadline = now + ENDING;
+        } else if slot.waited {
+            self.free(index, now);
+        } else {
+            // Nothing was asked of anybody: others get a turn before it begins again.
+            slot.state = State::Idle;
+            self.wake_at(index, now);
+        }
+    }
+
+    /// The connection is of no more use; the client goes on.
+    pub(super) fn hang_up(&mut self, index: usize) {
+        self.hang_up_quietly(index);
+        self.free(index, Instant::now());
+    }
+
+    pub(super) fn hang_up_quietly(&mut self, index: usize) {
+        if let Some(connection) = self.slots[index].connection.take() {
+            connection.close();
+        }
+    }
+
+    /// The operation under way has failed.
+    pub(super) fn fail(&mut self, index: usize, error: &LoadError) {
+        if let Some(connection) = self.slots[index].connection.take() {
+            connection.close();
+        }
+        if let Phase::WarmUp { failed } = &mut self.phase {
+            failed.get_or_insert_with(|| error.clone());
+            self.alive = 0;
+            return;
+        }
+        self.tally.failed(Instant::now(), error);
+        self.course.control().end_on_fault(error);
+        self.pause(index);
+    }
+
+    pub(super) fn over(&mut self, index: usize) {
+        let slot = &mut self.slots[index];
+        if slot.state != State::Over {
+            slot.state = State::Over;
+            self.alive = self.alive.saturating_sub(1);
+        }
+    }
+
+    pub(super) fn connect_error(&self, index: usize, error: LoadError) -> LoadError {
+        match (error, self.kind.site(), self.slots[index].state) {
+            (LoadError::Broken { reason }, Some(site), State::Connecting) => connect_failed(site, reason),
+            (error, _, _) => error,
+        }
+    }
+
+    /// Takes leave of the server, for all clients.
+    pub(super) fn leave(&mut self) {
+        for slot in &mut self.slots {
+            if let Some(connection) = slot.connection.take() {
+                connection.leave(self.kind.farewell());
+            }
+        }
+    }
+}
+
+fn connect_failed(site: Site<'_>, reason: OsError) -> LoadError {
+    let (server, address) = (site.server.to_owned(), site.address);
+    LoadError::Connect(match reason {
+        OsError(libc::ECONNREFUSED) => LiveError::Refused { server, address },
+        reason => LiveError::ConnectFailed {
+            server,
+            address,
+            reason,
+        },
+    })
+}
+
+/// Replies of one client that are taken by looking, before the others get their turn.
+const MOST_LOOKS: u32 = 16;
+
+/// How long a server may take to close a connection that it was asked to close.
+const ENDING: Duration = Duration::from_millis(100);

@@ -1,0 +1,112 @@
+//! Another connection for a client whose operation failed, or that lost its own.
+
+use super::super::PAUSE_AFTER_ERROR;
+use super::super::machine::{Afterwards, Kind, Machine, Opened};
+use super::super::slot::State;
+use super::{Driver, Replacement};
+use crate::LoadError;
+use std::cmp::Reverse;
+use std::os::fd::AsFd;
+use std::time::Instant;
+
+impl<'scope, 'env, K: Kind> Driver<'scope, 'env, K> {
+    /// The connection was lost between operations.
+    pub(super) fn lose(&mut self, index: usize) {
+        self.hang_up_quietly(index);
+        if self.kind.site().is_none() {
+            self.idle.retain(|idle| *idle != index);
+            self.pause(index);
+        }
+    }
+
+    pub(super) fn wake_at(&mut self, index: usize, at: Instant) {
+        self.slots[index].wake = Some(at);
+        self.wakes.push(Reverse((at, index)));
+    }
+
+    pub(super) fn pause(&mut self, index: usize) {
+        self.slots[index].state = State::Pausing;
+        self.wake_at(index, Instant::now() + PAUSE_AFTER_ERROR);
+    }
+
+    /// Gets the client another connection: beside the loop, where that takes waiting.
+    pub(super) fn replace(&mut self, index: usize) {
+        let now = Instant::now();
+        if self.end.is_some_and(|end| now >= end) {
+            return self.over(index);
+        }
+        if self.kind.site().is_some() {
+            return self.free(index, now);
+        }
+        let (kind, course) = (self.kind, self.course);
+        let (over, bell, sender) = (self.over.clone(), self.bell.clone(), self.replaced.0.clone());
+        let number = self.slots[index].number;
+        let made = std::thread::Builder::new()
+            .name(format!("client {number}"))
+            .spawn_scoped(self.scope, move || {
+                let birth = course.ground().birth_ahead(number, &over);
+                let opened = kind.open(&birth, course.ground().watch, &|| course.next_id());
+                // Nobody waits any more when the run is over.
+                sender.send(Replacement { slot: index, opened }).ok();
+                bell.ring();
+            });
+        self.slots[index].state = State::Opening;
+        if made.is_err() {
+            // As many threads as there may be are busy with it: later.
+            self.pause(index);
+        }
+    }
+
+    pub(super) fn take_replacements(&mut self) {
+        while let Ok(Replacement { slot: index, opened }) = self.replaced.1.try_recv() {
+            match opened {
+                Ok(opened) => {
+                    if let Err(error) = self.adopt(index, opened) {
+                        self.attempt_failed(index, &error);
+                    } else {
+                        self.free(index, Instant::now());
+                    }
+                }
+                Err(LoadError::Stopped) => self.over(index),
+                Err(error) => self.attempt_failed(index, &error),
+            }
+        }
+    }
+
+    /// Another connection could not be had: an operation that failed.
+    pub(super) fn attempt_failed(&mut self, index: usize, error: &LoadError) {
+        let in_time = self.end.is_none_or(|end| Instant::now() < end);
+        if in_time && self.course.takes_one() {
+            self.tally.failed(Instant::now(), error);
+            self.pause(index);
+        } else {
+            self.over(index);
+        }
+    }
+
+    pub(super) fn adopt(&mut self, index: usize, opened: Option<Opened>) -> Result<(), LoadError> {
+        if let Some(Opened {
+            connection, decoder, ..
+        }) = opened
+        {
+            self.poller.watch(connection.socket().as_fd(), index as u64)?;
+            let slot = &mut self.slots[index];
+            slot.machine.connected(decoder);
+            slot.connection = Some(connection);
+            self.make_patient();
+        }
+        Ok(())
+    }
+
+    /// One client alone, whose connection lasts, may wait in its own read.
+    pub(super) fn make_patient(&mut self) {
+        let patience = self.patience();
+        if let [only] = self.slots.as_mut_slice()
+            && only.machine.afterwards() == Afterwards::Kept
+            && let Some(connection) = &mut only.connection
+        {
+            // Where it cannot be, the poller waits.
+            connection.be_patient(patience).ok();
+        }
+    }
+}

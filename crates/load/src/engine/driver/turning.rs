@@ -1,0 +1,200 @@
+//! Waiting for what comes first, and doing what is due.
+
+use super::super::LOOK_UP;
+use super::super::arrivals::Arrivals;
+use super::super::connection::Connection;
+use super::super::machine::{Kind, Machine, Site};
+use super::super::slot::State;
+use super::{BELL, Driver, TIMER};
+use crate::LoadError;
+use std::cmp::Reverse;
+use std::time::{Duration, Instant};
+use sys::error::LiveError;
+use sys::poller::{Ready, ReadyList};
+
+impl<K: Kind> Driver<'_, '_, K> {
+    pub(super) fn turn_until_over(&mut self) {
+        let mut ready = ReadyList::new();
+        while self.alive > 0 && !self.course.control().is_stopped() {
+            let mut came = true;
+            if self.waits_in_read() {
+                came = self.readable(0, false);
+            } else {
+                let longest = self.prepare_to_wait();
+                self.poller.wait(&mut ready, longest);
+                for event in ready.iter() {
+                    self.event(event);
+                }
+            }
+            if !self.wakes.is_empty() || self.arrivals.is_some() {
+                self.be_on_time();
+            }
+            // Where one client has all the thread's attention, a look at the clock each turn would be one too many.
+            if !came || self.slots.len() > 1 || !self.waits_in_read() {
+                self.check_deadlines();
+            }
+        }
+    }
+
+    /// Whether the only client waits for a reply, in a read that is patient.
+    pub(super) fn waits_in_read(&self) -> bool {
+        match self.slots.as_slice() {
+            [only] => {
+                only.state == State::Waiting
+                    && only
+                        .connection
+                        .as_ref()
+                        .is_some_and(|connection| connection.is_patient() && !connection.has_unsent())
+            }
+            _ => false,
+        }
+    }
+
+    /// How long is waited before looking whether something took too long.
+    pub(super) fn patience(&self) -> Duration {
+        LOOK_UP
+            .min(self.course.plan().timeout)
+            .max(Duration::from_millis(1))
+    }
+
+    /// Sets the timer to what is due next; gives how long to wait at most.
+    pub(super) fn prepare_to_wait(&mut self) -> Option<Duration> {
+        let woken = self.wakes.peek().map(|Reverse((at, _))| *at);
+        let arrival = self
+            .arrivals
+            .as_ref()
+            .filter(|_| !self.idle.is_empty())
+            .map(Arrivals::next);
+        let due = woken.into_iter().chain(arrival).min();
+        let now = due.map(|_| Instant::now());
+        if let (Some(due), Some(now)) = (due, now) {
+            if due <= now {
+                return Some(Duration::ZERO);
+            }
+            if self.timer_set_to != Some(due) {
+                self.timer.set(Some(due.duration_since(now)));
+                self.timer_set_to = Some(due);
+            }
+        }
+        Some(self.patience())
+    }
+
+    pub(super) fn event(&mut self, event: Ready) {
+        match event.token {
+            TIMER => self.timer_set_to = None,
+            BELL => self.take_replacements(),
+            token => {
+                let index = usize::try_from(token).unwrap_or(usize::MAX);
+                let Some(slot) = self.slots.get_mut(index) else {
+                    return;
+                };
+                if event.writable() && slot.connection.as_ref().is_some_and(Connection::has_unsent)
+                    || slot.state == State::Connecting
+                {
+                    self.writable(index);
+                }
+                if event.readable() {
+                    self.readable(index, event.ending());
+                }
+            }
+        }
+    }
+
+    /// Begins what is due: clients whose time has come, intended operations for which a client is free.
+    pub(super) fn be_on_time(&mut self) {
+        let now = Instant::now();
+        while let Some(Reverse((at, index))) = self.wakes.peek().copied() {
+            if at > now {
+                break;
+            }
+            self.wakes.pop();
+            if self.slots[index].wake != Some(at) {
+                continue;
+            }
+            self.slots[index].wake = None;
+            match self.slots[index].state {
+                State::Idle => self.free(index, now),
+                State::Sleeping => {
+                    let next = self.slots[index].machine.wake(&mut self.request);
+                    self.advance(index, next);
+                }
+                State::Pausing => self.replace(index),
+                State::Connecting | State::Waiting | State::Ending | State::Opening | State::Over => {}
+            }
+        }
+        if self.arrivals.is_some() {
+            self.begin_arrivals(now);
+        }
+    }
+
+    pub(super) fn begin_arrivals(&mut self, now: Instant) {
+        if self.end.is_some_and(|end| now >= end) {
+            return self.release_idle();
+        }
+        while let Some(arrivals) = &mut self.arrivals {
+            let intended = arrivals.next();
+            if intended > now {
+                return;
+            }
+            let Some(index) = self.idle.pop_front() else {
+                return;
+            };
+            arrivals.advance();
+            self.begin(index, now, now.duration_since(intended));
+            if self.slots[index].state == State::Over {
+                // No operations are left, for nobody.
+                self.arrivals = None;
+                self.release_idle();
+            }
+        }
+    }
+
+    /// Clients that wait for something to do have no more.
+    pub(super) fn release_idle(&mut self) {
+        while let Some(index) = self.idle.pop_front() {
+            self.over(index);
+        }
+    }
+
+    pub(super) fn check_deadlines(&mut self) {
+        let now = Instant::now();
+        if now < self.next_check {
+            return;
+        }
+        self.next_check = now + self.patience() / 2;
+        for index in 0..self.slots.len() {
+            if self.slots[index].has_deadline() && now >= self.slots[index].deadline {
+                self.too_late(index);
+            }
+        }
+        if self.arrivals.is_none() && self.course.plan().rate.is_some() {
+            self.release_idle();
+        }
+    }
+
+    pub(super) fn too_late(&mut self, index: usize) {
+        let after = self.course.plan().timeout;
+        match self.slots[index].state {
+            State::Ending => self.hang_up(index),
+            State::Connecting => {
+                let error = match self.kind.site() {
+                    Some(Site { address, server }) => LoadError::Connect(LiveError::ConnectTimedOut {
+                        server: server.to_owned(),
+                        address,
+                        after,
+                    }),
+                    None => LoadError::TimedOut { after },
+                };
+                self.fail(index, &error);
+            }
+            State::Idle
+            | State::Waiting
+            | State::Sleeping
+            | State::Pausing
+            | State::Opening
+            | State::Over => {
+                self.fail(index, &LoadError::TimedOut { after });
+            }
+        }
+    }
+}

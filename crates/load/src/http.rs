@@ -1,0 +1,210 @@
+//! HTTP load: GET requests of one URL.
+
+use super::engine::machine::{Afterwards, Kind, Machine, Next, Opened, Site, session_options};
+use super::engine::{Ground, crowd};
+use super::{Birth, LoadError, LoadOutcome, Workload};
+use client::Watch;
+use client::session::{Session, SessionOptions};
+use model::{ConnectionId, Content, Direction, Message, Role, Timestamp};
+use std::net::SocketAddr;
+use sys::target::Target;
+use wire::Decoder;
+use wire::http::HttpDecoder;
+
+/// GET requests of one URL. A reply counts when its status is 200 to 299 and its body is complete; redirects are not
+/// followed, bodies are counted to their end and forgotten.
+///
+/// Kept connections that the server closes between requests are opened anew, and the request that found its connection closed
+/// is asked again: that is part of its duration.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct HttpLoad {
+    target: Target,
+    server: String,
+    address: SocketAddr,
+    request: Vec<u8>,
+    keep_alive: bool,
+}
+
+impl HttpLoad {
+    /// Requests of `url` (`http://host:port/path?query`), whose host is at `address`. With `keep_alive` a client's
+    /// requests share one connection, and a duration is that of a request; without it each has its own, and
+    /// connecting is part of it.
+    ///
+    /// # Errors
+    /// [`LoadError::NotHttp`].
+    pub fn new(url: &str, address: SocketAddr, keep_alive: bool) -> Result<Self, LoadError> {
+        let rest = url.strip_prefix("http://").ok_or(LoadError::NotHttp)?;
+        let rest = rest.split('#').next().unwrap_or_default();
+        let cut = rest.find(['/', '?']).unwrap_or(rest.len());
+        let (authority, path) = rest.split_at(cut);
+        let server = authority.rsplit('@').next().unwrap_or_default().to_owned();
+        let path = if path.starts_with('/') {
+            path.to_owned()
+        } else {
+            format!("/{path}")
+        };
+        if path.contains(|letter: char| letter.is_ascii_whitespace() || letter.is_control()) {
+            return Err(LoadError::NotHttp);
+        }
+        let target = Target::parse(&format!("http://{server}")).map_err(|_| LoadError::NotHttp)?;
+        let connection = if keep_alive { "keep-alive" } else { "close" };
+        // A default port is not part of the name (RFC 9110 section 4.2.3).
+        let host = server.strip_suffix(":80").unwrap_or(&server);
+        let request = format!(
+            "GET {path} HTTP/1.1\r\nHost: {host}\r\nUser-Agent: longwire/{}\r\nAccept: */*\r\n\
+             Connection: {connection}\r\n\r\n",
+            env!("CARGO_PKG_VERSION")
+        );
+        Ok(Self {
+            target,
+            server,
+            address,
+            request: request.into_bytes(),
+            keep_alive,
+        })
+    }
+}
+
+impl Workload for HttpLoad {}
+
+impl super::Runs for HttpLoad {
+    fn run(&self, ground: &Ground<'_>) -> Result<LoadOutcome, LoadError> {
+        crowd::run(self, ground)
+    }
+}
+
+impl Kind for HttpLoad {
+    type Machine<'k> = HttpMachine<'k>;
+
+    fn machine<'k>(&'k self, _: &Birth<'_>) -> HttpMachine<'k> {
+        HttpMachine {
+            load: self,
+            decoder: HttpDecoder::new(),
+            reply: Reply::default(),
+        }
+    }
+
+    fn open(
+        &self,
+        birth: &Birth<'_>,
+        watch: Option<&Watch<'_>>,
+        id: &dyn Fn() -> ConnectionId,
+    ) -> Result<Option<Opened>, LoadError> {
+        if !self.keep_alive {
+            return Ok(None);
+        }
+        let options = SessionOptions {
+            address: Some(self.address),
+            ..session_options(birth, watch, id)
+        };
+        let session = Session::open(&self.target, options)?;
+        Ok(Some(Opened::of(session, watch)))
+    }
+
+    fn site(&self) -> Option<Site<'_>> {
+        Some(Site {
+            address: self.address,
+            server: &self.server,
+        })
+    }
+
+    fn scripts(&self) -> usize {
+        1
+    }
+
+    fn farewell(&self) -> &'static [u8] {
+        &[]
+    }
+}
+
+/// An HTTP client: what it knows of the reply that is coming.
+pub(super) struct HttpMachine<'k> {
+    load: &'k HttpLoad,
+    decoder: HttpDecoder,
+    reply: Reply,
+}
+
+#[derive(Debug, Default)]
+struct Reply {
+    status: Option<u16>,
+    /// Bytes of it came.
+    begun: bool,
+    complete: bool,
+}
+
+impl Reply {
+    fn message(&mut self, message: &Message<'_>) {
+        if let Content::HttpResponse { status } = message.content {
+            self.status = Some(status);
+        }
+        self.complete |= message.role == Role::Reply;
+    }
+
+    fn next(&self) -> Result<Next, LoadError> {
+        match (self.complete, self.status) {
+            (false, _) => Ok(Next::Wait),
+            (true, Some(200..=299)) => Ok(Next::Done),
+            (true, Some(status)) => Err(LoadError::Status { status }),
+            (true, None) => Err(LoadError::Closed),
+        }
+    }
+}
+
+impl Machine for HttpMachine<'_> {
+    fn connected(&mut self, _: Option<Box<dyn Decoder + Send>>) {
+        self.decoder = HttpDecoder::new();
+    }
+
+    fn begin(&mut self, request: &mut Vec<u8>) -> Result<Next, LoadError> {
+        self.reply = Reply::default();
+        request.extend_from_slice(&self.load.request);
+        Ok(Next::Send)
+    }
+
+    fn sending(&mut self, request: &mut Vec<u8>) -> Result<(), LoadError> {
+        let to_server = Direction::ClientToServer;
+        self.decoder
+            .feed(Timestamp::default(), to_server, request, &mut |_| {})?;
+        Ok(())
+    }
+
+    fn wake(&mut self, _: &mut Vec<u8>) -> Result<Next, LoadError> {
+        Ok(Next::Wait)
+    }
+
+    fn take(&mut self, bytes: &[u8], _: &mut Vec<u8>) -> Result<Next, LoadError> {
+        let reply = &mut self.reply;
+        reply.begun = true;
+        self.decoder.feed(
+            Timestamp::default(),
+            Direction::ServerToClient,
+            bytes,
+            &mut |message| reply.message(&message),
+        )?;
+        self.reply.next()
+    }
+
+    fn ended(&mut self) -> Result<Next, LoadError> {
+        if !self.reply.begun {
+            return Ok(Next::AskAgain);
+        }
+        let reply = &mut self.reply;
+        self.decoder.finish(&mut |message| reply.message(&message));
+        match self.reply.next() {
+            Ok(Next::Wait) => Err(LoadError::Closed),
+            next => next,
+        }
+    }
+
+    fn script(&self) -> usize {
+        0
+    }
+
+    fn afterwards(&self) -> Afterwards {
+        if self.load.keep_alive {
+            Afterwards::Kept
+        } else {
+            Afterwards::Ends
+        }
+    }
+}

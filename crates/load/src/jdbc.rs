@@ -1,0 +1,262 @@
+//! SQL load through a JDBC driver: clients of any database that run scripts, each run an operation, each client a thread here and one
+//! in the bridge.
+
+use super::engine::solo::{Client, Operated};
+use super::engine::{Ground, LOOK_UP, solo};
+use super::{Birth, LoadError, LoadOutcome, QueryMode, Workload};
+use client::bridge::{
+    Bridge, BridgeConnection, BridgeError, Execute, Executed, HowRun, Login, Parameter, Wait,
+};
+use client::session::Deadline;
+use script::{Action, Keep, Scripts, Statement, Values};
+use script::{Placeholder, Scalar, Value};
+use std::collections::VecDeque;
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::{Duration, Instant};
+
+/// Scripts run by clients through a driver. A duration is the sum of what the driver's calls took, by Java's clock, and of the script's own
+/// pauses; with a connection for each operation, of opening it too. What the bridge adds between them is in none.
+#[derive(Debug)]
+pub struct JdbcLoad {
+    bridge: Arc<Bridge>,
+    login: Login,
+    scripts: Scripts,
+    mode: QueryMode,
+    reconnect: bool,
+}
+
+impl JdbcLoad {
+    /// `scripts` run by clients of the database that `login` leads to, their statements run as `mode` says: `Statement`,
+    /// `PreparedStatement` each time, or `PreparedStatement` kept.
+    ///
+    /// # Errors
+    /// [`LoadError::Script`] when the scripts do not go with the mode, [`LoadError::NoScript`] when there is none.
+    pub fn new(
+        bridge: Arc<Bridge>,
+        login: Login,
+        scripts: Scripts,
+        mode: QueryMode,
+    ) -> Result<Self, LoadError> {
+        if scripts.list().is_empty() {
+            return Err(LoadError::NoScript);
+        }
+        scripts.check(mode)?;
+        Ok(Self {
+            bridge,
+            login,
+            scripts,
+            mode,
+            reconnect: false,
+        })
+    }
+
+    /// The same with a connection of its own for each operation.
+    #[must_use]
+    pub fn reconnecting(self, reconnect: bool) -> Self {
+        Self { reconnect, ..self }
+    }
+}
+
+impl Workload for JdbcLoad {}
+
+impl super::Runs for JdbcLoad {
+    fn run(&self, ground: &Ground<'_>) -> Result<LoadOutcome, LoadError> {
+        let stop = &ground.control.stop;
+        let began = Instant::now();
+        let mut ready = VecDeque::new();
+        let clients = if self.reconnect {
+            1
+        } else {
+            ground.plan.clients.max(1)
+        };
+        for _ in 0..clients {
+            let wait = Wait {
+                timeout: ground.plan.timeout.max(LEAST_TO_CONNECT),
+                stop,
+            };
+            ready.push_back(self.bridge.connect(&self.login, wait)?.0);
+        }
+        let connecting = began.elapsed();
+        let ready = Mutex::new(ready);
+        let outcome = solo::run(ground, self.scripts.list().len(), |birth| {
+            let mut ready = ready.lock().unwrap_or_else(PoisonError::into_inner);
+            JdbcClient {
+                load: self,
+                connection: ready.pop_front().filter(|_| !self.reconnect),
+                values: self.scripts.values(birth.number, birth.clients, birth.seed),
+                ground,
+                birth,
+            }
+        });
+        outcome.map(|outcome| LoadOutcome {
+            connecting,
+            ..outcome
+        })
+    }
+}
+
+struct JdbcClient<'g> {
+    load: &'g JdbcLoad,
+    connection: Option<BridgeConnection>,
+    values: Values,
+    ground: &'g Ground<'g>,
+    birth: Birth<'g>,
+}
+
+impl JdbcClient<'_> {
+    fn wait(&self, deadline: &Deadline) -> Result<Wait<'_>, LoadError> {
+        Ok(Wait {
+            timeout: deadline.left()?,
+            stop: self.birth.stop,
+        })
+    }
+
+    /// The connection that stands, or a new one and what it took.
+    fn connection(&mut self, deadline: &Deadline) -> Result<(BridgeConnection, Duration), LoadError> {
+        if let Some(connection) = self.connection.take() {
+            return Ok((connection, Duration::ZERO));
+        }
+        let (connection, who) = self.load.bridge.connect(&self.load.login, self.wait(deadline)?)?;
+        Ok((connection, who.duration))
+    }
+
+    fn converse(
+        &mut self,
+        connection: &mut BridgeConnection,
+        deadline: &Deadline,
+    ) -> Result<Operated, LoadError> {
+        let scripts = &self.load.scripts;
+        let mut operated = Operated::default();
+        let Some(script) = self.values.choose(scripts) else {
+            return Err(LoadError::NoScript);
+        };
+        operated.script = scripts
+            .list()
+            .iter()
+            .position(|other| std::ptr::eq(other, script))
+            .unwrap_or_default();
+        let mut at = 0;
+        loop {
+            match self.values.next(script, &mut at)? {
+                Action::End => return Ok(operated),
+                Action::StartPipeline | Action::SyncPipeline | Action::EndPipeline => {
+                    return Err(LoadError::Pipeline);
+                }
+                Action::Sleep(pause) => {
+                    let slept = Instant::now();
+                    self.sleep(pause)?;
+                    operated.duration += slept.elapsed();
+                }
+                Action::Statement(statement) => {
+                    let executed = self.execute(connection, statement, deadline)?;
+                    operated.duration += executed.duration;
+                    if let Some(keep) = statement.keep() {
+                        self.keep(keep, statement, &executed)?;
+                    }
+                }
+            }
+        }
+    }
+
+    fn execute(
+        &self,
+        connection: &mut BridgeConnection,
+        statement: &Statement,
+        deadline: &Deadline,
+    ) -> Result<Executed, LoadError> {
+        let mut sql = Vec::new();
+        let parameters: Vec<Parameter> = match self.load.mode {
+            QueryMode::Simple => {
+                self.values.write(statement, &mut sql);
+                Vec::new()
+            }
+            QueryMode::Extended | QueryMode::Prepared => {
+                sql.extend(statement.prepared_text(Placeholder::Question).bytes());
+                statement
+                    .parameters()
+                    .map(|variable| self.parameter(variable))
+                    .collect()
+            }
+        };
+        let sql = String::from_utf8_lossy(&sql);
+        let execute = Execute {
+            how: match self.load.mode {
+                QueryMode::Simple => HowRun::Text,
+                QueryMode::Extended => HowRun::PreparedEachTime,
+                QueryMode::Prepared => HowRun::PreparedOnce,
+            },
+            parameters: &parameters,
+            keep: statement.keep().is_some(),
+            ..Execute::text(sql.trim_end_matches(';'))
+        };
+        connection
+            .execute(&execute, self.wait(deadline)?)
+            .map_err(|error| match error {
+                BridgeError::Sql { code, text } => LoadError::Statement {
+                    number: statement.number() + 1,
+                    code,
+                    text,
+                },
+                other => other.into(),
+            })
+    }
+
+    fn parameter(&self, variable: usize) -> Parameter {
+        match self.values.value(variable) {
+            None | Some(Value::Computed(Scalar::Null)) => Parameter::Null,
+            Some(Value::Computed(Scalar::Boolean(truth))) => Parameter::Truth(*truth),
+            Some(Value::Computed(Scalar::Integer(number))) => Parameter::Whole(*number),
+            Some(Value::Computed(Scalar::Double(number))) => Parameter::Fraction(*number),
+            Some(Value::Text(text)) => match text.parse() {
+                // What `-D` and `\gset` give are texts that mostly mean numbers.
+                Ok(number) => Parameter::Whole(number),
+                Err(_) => Parameter::Text(text.to_string()),
+            },
+        }
+    }
+
+    fn keep(&mut self, keep: &Keep, statement: &Statement, executed: &Executed) -> Result<(), LoadError> {
+        if matches!(keep, Keep::One { .. }) && executed.rows != 1 {
+            return Err(LoadError::NotOneRow {
+                number: statement.number() + 1,
+            });
+        }
+        for (column, value) in &executed.kept {
+            // Databases that fold names to capitals mean the same name.
+            let column = column.to_ascii_lowercase();
+            self.values
+                .keep(keep, column.as_bytes(), value.as_deref().map(str::as_bytes));
+        }
+        Ok(())
+    }
+
+    fn sleep(&self, pause: Duration) -> Result<(), LoadError> {
+        let mut left = pause;
+        while !left.is_zero() {
+            self.ground.check_stopped()?;
+            let part = left.min(LOOK_UP);
+            std::thread::sleep(part);
+            left -= part;
+        }
+        Ok(())
+    }
+}
+
+impl Client for JdbcClient<'_> {
+    /// After an error the connection is not used again.
+    fn operate(&mut self) -> Result<Operated, LoadError> {
+        let deadline = Deadline::after(self.birth.timeout);
+        let (mut connection, connecting) = self.connection(&deadline)?;
+        let mut operated = self.converse(&mut connection, &deadline)?;
+        if self.load.reconnect {
+            operated.duration += connecting;
+            connection.close(self.wait(&deadline)?)?;
+        } else {
+            self.connection = Some(connection);
+        }
+        Ok(operated)
+    }
+}
+
+/// A connection that is made ahead of operations may take so long whatever these may take.
+const LEAST_TO_CONNECT: Duration = Duration::from_secs(10);

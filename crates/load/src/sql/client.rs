@@ -1,0 +1,133 @@
+//! An SQL client that connects anew for each operation, in a thread of its own.
+
+use super::super::engine::connection::Connection;
+use super::super::engine::machine::{Kind, Machine, Next};
+use super::super::engine::solo::{Client, Operated};
+use super::super::engine::{Ground, LOOK_UP};
+use super::super::{Birth, LoadError};
+use super::SqlLoad;
+use super::machine::SqlMachine;
+use client::session::Deadline;
+use model::Direction;
+use std::time::{Duration, Instant};
+use sys::socket::Received;
+
+/// Connects, logs in, runs a script, takes leave: all of that is an operation.
+pub(super) struct Reconnecting<'g> {
+    load: &'g SqlLoad,
+    ground: &'g Ground<'g>,
+    birth: Birth<'g>,
+    machine: SqlMachine<'g>,
+    buffer: Box<[u8]>,
+    request: Vec<u8>,
+}
+
+impl<'g> Reconnecting<'g> {
+    pub fn new(load: &'g SqlLoad, birth: Birth<'g>, ground: &'g Ground<'g>) -> Self {
+        Self {
+            load,
+            ground,
+            birth,
+            machine: load.machine(&birth),
+            buffer: vec![0; BUFFER].into_boxed_slice(),
+            request: Vec::new(),
+        }
+    }
+
+    /// Runs the script over `connection` and gives when the last byte came.
+    fn converse(
+        &mut self,
+        connection: &mut Connection,
+        operated: &mut Operated,
+        deadline: &Deadline,
+    ) -> Result<Instant, LoadError> {
+        self.request.clear();
+        let mut last = Instant::now();
+        let mut next = self.machine.begin(&mut self.request)?;
+        loop {
+            next = match next {
+                Next::Send => {
+                    operated.turns += 1;
+                    self.machine.sending(&mut self.request)?;
+                    operated.passed(Direction::ClientToServer, self.request.len());
+                    connection.send(&self.request)?;
+                    self.request.clear();
+                    while connection.has_unsent() {
+                        self.look_up(deadline)?;
+                        connection.flush()?;
+                    }
+                    Next::Wait
+                }
+                Next::Wait => match connection.receive(&mut self.buffer) {
+                    Received::Bytes { count, .. } => {
+                        last = Instant::now();
+                        operated.passed(Direction::ServerToClient, count);
+                        let bytes = self.buffer.get(..count).unwrap_or_default();
+                        self.machine.take(bytes, &mut self.request)?
+                    }
+                    Received::Nothing => {
+                        self.look_up(deadline)?;
+                        Next::Wait
+                    }
+                    Received::End => self.machine.ended()?,
+                    Received::Broken(reason) => {
+                        return Err(super::super::engine::connection::broken(reason));
+                    }
+                },
+                Next::Sleep(pause) => {
+                    self.sleep(pause)?;
+                    last = Instant::now();
+                    self.machine.wake(&mut self.request)?
+                }
+                Next::Done => {
+                    deadline.left()?;
+                    return Ok(last);
+                }
+                Next::AskAgain => return Err(LoadError::Closed),
+            };
+        }
+    }
+
+    fn look_up(&self, deadline: &Deadline) -> Result<(), LoadError> {
+        self.ground.check_stopped()?;
+        deadline.left()?;
+        Ok(())
+    }
+
+    fn sleep(&self, pause: Duration) -> Result<(), LoadError> {
+        let mut left = pause;
+        while !left.is_zero() {
+            self.ground.check_stopped()?;
+            let part = left.min(LOOK_UP);
+            std::thread::sleep(part);
+            left -= part;
+        }
+        Ok(())
+    }
+}
+
+impl Client for Reconnecting<'_> {
+    fn operate(&mut self) -> Result<Operated, LoadError> {
+        let deadline = Deadline::after(self.birth.timeout);
+        let started = Instant::now();
+        let opened = self
+            .load
+            .open(&self.birth, self.ground.watch, &|| self.ground.next_id())?;
+        let mut operated = Operated::default();
+        let Some(opened) = opened else {
+            return Err(LoadError::Closed);
+        };
+        operated.turns = opened.turns;
+        operated.payload_bytes = opened.payload_bytes;
+        self.machine.connected(opened.decoder);
+        let mut connection = opened.connection;
+        connection.be_patient(LOOK_UP)?;
+        let last = self.converse(&mut connection, &mut operated, &deadline)?;
+        operated.duration = last.saturating_duration_since(started);
+        operated.script = self.machine.script();
+        connection.leave(self.load.farewell());
+        Ok(operated)
+    }
+}
+
+const BUFFER: usize = 64 * 1024;

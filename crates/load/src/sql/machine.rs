@@ -1,0 +1,392 @@
+//! An SQL client as a state machine.
+
+use super::super::engine::machine::{Afterwards, Machine, Next};
+use super::super::{Birth, LoadError, QueryMode};
+use super::prepared::Compiled;
+use super::{Dialect, SqlLoad, mysql, postgres};
+use client::session;
+use client::session::without_values;
+use model::{Content, Direction, Message, Role, Timestamp};
+use script::{Action, Keep, Script, Statement, Values};
+use wire::Decoder;
+
+/// A client: where it is in its script, and what it waits for.
+pub(crate) struct SqlMachine<'k> {
+    load: &'k SqlLoad,
+    decoder: Option<Box<dyn Decoder + Send>>,
+    values: Values,
+    /// The script that runs, and its place among the load's.
+    script: Option<(&'k Script, usize)>,
+    /// How far it is.
+    at: usize,
+    /// The statement that was sent last.
+    statement: Option<&'k Statement>,
+    /// What the server knows each statement by, on this connection.
+    prepared: Vec<Option<u32>>,
+    /// What MySQL need not know any more once the next request goes out.
+    closing: Option<u32>,
+    awaits: Awaits,
+    reply: Reply,
+    /// Inside a pipeline: what has been written of it.
+    pipeline: Option<Vec<u8>>,
+}
+
+/// What a reply is to.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Awaits {
+    /// A statement, or a pipeline.
+    Result,
+    /// MySQL: the preparation of the statement that is to run then.
+    Preparation,
+}
+
+/// What is known of the reply that is coming.
+#[derive(Debug, Default)]
+struct Reply {
+    /// Replies that are owed.
+    owed: u64,
+    /// Replies that are complete.
+    complete: u64,
+    /// The server waits for data instead of having answered.
+    paused: bool,
+    /// The first error: its code and its text without values.
+    error: Option<(String, String)>,
+    /// Its first bytes, or all of it, where they are needed.
+    bytes: Vec<u8>,
+    /// How many are.
+    wanted: usize,
+}
+
+impl<'k> SqlMachine<'k> {
+    pub fn new(load: &'k SqlLoad, birth: &Birth<'_>) -> Self {
+        Self {
+            load,
+            decoder: None,
+            values: load.scripts.values(birth.number, birth.clients, birth.seed),
+            script: None,
+            at: 0,
+            statement: None,
+            prepared: vec![None; load.statements.len()],
+            closing: None,
+            awaits: Awaits::Result,
+            reply: Reply::default(),
+            pipeline: None,
+        }
+    }
+
+    /// Which statement was sent last, from 1, among those of all scripts.
+    fn place(&self) -> usize {
+        self.statement.map_or(0, |statement| statement.number() + 1)
+    }
+
+    /// Goes on in the script until there is something to send.
+    fn go_on(&mut self, request: &mut Vec<u8>) -> Result<Next, LoadError> {
+        let Some((script, _)) = self.script else {
+            return Ok(Next::Done);
+        };
+        loop {
+            match self.values.next(script, &mut self.at)? {
+                Action::Sleep(pause) => return Ok(Next::Sleep(pause)),
+                Action::End => return Ok(Next::Done),
+                Action::StartPipeline if self.load.dialect == Dialect::Mysql => {
+                    return Err(LoadError::Pipeline);
+                }
+                Action::StartPipeline => self.pipeline = Some(Vec::new()),
+                Action::SyncPipeline => self.sync(),
+                Action::EndPipeline => {
+                    self.sync();
+                    request.append(&mut self.pipeline.take().unwrap_or_default());
+                    return Ok(Next::Send);
+                }
+                Action::Statement(statement) => {
+                    self.statement = Some(statement);
+                    if let Some(mut pipeline) = self.pipeline.take() {
+                        self.write(statement, &mut pipeline);
+                        self.pipeline = Some(pipeline);
+                    } else {
+                        return self.ask(statement, request);
+                    }
+                }
+            }
+        }
+    }
+
+    fn sync(&mut self) {
+        if let Some(pipeline) = &mut self.pipeline {
+            pipeline.extend_from_slice(postgres::SYNC);
+            self.reply.owed += 1;
+        }
+    }
+
+    /// Sends one statement by itself.
+    fn ask(&mut self, statement: &'k Statement, request: &mut Vec<u8>) -> Result<Next, LoadError> {
+        self.reply.owed = 1;
+        if statement.keep().is_some() {
+            self.reply.wanted = MOST_KEPT;
+        }
+        if let Some(closing) = self.closing.take() {
+            mysql::close(request, closing);
+        }
+        self.write(statement, request);
+        if self.load.dialect == Dialect::Postgres && self.load.mode != QueryMode::Simple {
+            request.extend_from_slice(postgres::SYNC);
+        }
+        Ok(Next::Send)
+    }
+
+    /// Appends what runs `statement`, or prepares it where that has to come first.
+    fn write(&mut self, statement: &'k Statement, request: &mut Vec<u8>) {
+        let load = self.load;
+        let Some(compiled) = load.statements.get(statement.number()) else {
+            return;
+        };
+        self.awaits = Awaits::Result;
+        match load.dialect {
+            Dialect::Postgres if load.mode == QueryMode::Prepared => {
+                self.prepare(statement, compiled, request)
+            }
+            Dialect::Postgres | Dialect::Mysql => {}
+        }
+        if let Some(fixed) = &compiled.fixed {
+            return request.extend_from_slice(fixed);
+        }
+        let values = &self.values;
+        match (load.dialect, load.mode) {
+            (Dialect::Postgres, QueryMode::Simple) => {
+                session::postgres::query(request, |text| values.write(statement, text));
+            }
+            (Dialect::Postgres, mode) => {
+                let name = if mode == QueryMode::Extended {
+                    postgres::parse(request, b"", &compiled.text);
+                    b""
+                } else {
+                    compiled.name.as_slice()
+                };
+                let count = u16::try_from(compiled.parameters.len()).unwrap_or(u16::MAX);
+                postgres::run(request, name, count, |place, text| {
+                    let variable = compiled.parameters.get(place);
+                    variable.is_some_and(|variable| values.parameter(*variable, text))
+                });
+            }
+            (Dialect::Mysql, mode) if mysql::is_sent_as_text(statement, mode) => {
+                session::mysql::query(request, |text| values.write(statement, text));
+            }
+            (Dialect::Mysql, _) => self.write_prepared(statement.number(), compiled, request),
+        }
+    }
+
+    /// PostgreSQL: prepares `statement` on its first use, in the same request.
+    fn prepare(&mut self, statement: &Statement, compiled: &Compiled, request: &mut Vec<u8>) {
+        if let Some(prepared) = self.prepared.get_mut(statement.number())
+            && prepared.is_none()
+        {
+            postgres::parse(request, &compiled.name, &compiled.text);
+            *prepared = Some(0);
+        }
+    }
+
+    /// MySQL: runs a statement by the number that the server has for it, or asks for that first.
+    fn write_prepared(&mut self, statement: usize, compiled: &Compiled, request: &mut Vec<u8>) {
+        match self.prepared.get(statement).copied().flatten() {
+            Some(number) => {
+                let values = &self.values;
+                mysql::execute(request, number, compiled.parameters.len(), |place, text| {
+                    let variable = compiled.parameters.get(place);
+                    variable.is_some_and(|variable| values.parameter(*variable, text))
+                });
+            }
+            None => {
+                self.awaits = Awaits::Preparation;
+                self.reply.wanted = mysql::NUMBER_WITHIN;
+                mysql::prepare(request, &compiled.text);
+            }
+        }
+    }
+
+    /// The reply is complete.
+    fn answered(&mut self, request: &mut Vec<u8>) -> Result<Next, LoadError> {
+        let mut reply = self.reply.take();
+        if let Some((code, text)) = reply.error {
+            return Err(LoadError::Statement {
+                number: self.place(),
+                code,
+                text,
+            });
+        }
+        match (self.awaits, self.statement) {
+            (Awaits::Preparation, Some(statement)) => {
+                let number = mysql::number(&reply.bytes).ok_or(LoadError::Closed)?;
+                if let Some(prepared) = self.prepared.get_mut(statement.number()) {
+                    *prepared = Some(number);
+                }
+                return self.ask(statement, request);
+            }
+            (Awaits::Result, Some(statement)) => {
+                if let Some(keep) = statement.keep() {
+                    self.keep(keep, &reply.bytes)?;
+                }
+                let forgets = self.load.dialect == Dialect::Mysql && self.load.mode == QueryMode::Extended;
+                if let Some(prepared) = self.prepared.get_mut(statement.number())
+                    && forgets
+                {
+                    self.closing = prepared.take();
+                }
+            }
+            (Awaits::Preparation | Awaits::Result, None) => {}
+        }
+        reply.bytes.clear();
+        self.reply.bytes = reply.bytes;
+        self.go_on(request)
+    }
+
+    /// Gives variables the values of a result.
+    fn keep(&mut self, keep: &Keep, reply: &[u8]) -> Result<(), LoadError> {
+        if reply.len() >= MOST_KEPT {
+            return Err(LoadError::KeptTooLong { number: self.place() });
+        }
+        let results = match self.load.dialect {
+            Dialect::Postgres => wire::postgres::text_results(reply),
+            Dialect::Mysql => wire::mysql::text_results(reply),
+        };
+        let results = match keep {
+            Keep::One { .. } => {
+                let last = results.last().filter(|result| result.rows.len() == 1);
+                std::slice::from_ref(last.ok_or(LoadError::NotOneRow { number: self.place() })?)
+            }
+            Keep::All { .. } => results.as_slice(),
+        };
+        for result in results {
+            let row = result.rows.last().map(Vec::as_slice).unwrap_or_default();
+            for (column, value) in result.columns.iter().zip(row) {
+                self.values.keep(keep, column.as_bytes(), value.as_deref());
+            }
+        }
+        Ok(())
+    }
+}
+
+impl Machine for SqlMachine<'_> {
+    fn connected(&mut self, decoder: Option<Box<dyn Decoder + Send>>) {
+        self.decoder = decoder;
+        self.prepared.fill(None);
+        self.closing = None;
+    }
+
+    fn begin(&mut self, request: &mut Vec<u8>) -> Result<Next, LoadError> {
+        let scripts = &self.load.scripts;
+        self.script = self.values.choose(scripts).map(|chosen| {
+            let place = scripts
+                .list()
+                .iter()
+                .position(|script| std::ptr::eq(script, chosen));
+            (chosen, place.unwrap_or_default())
+        });
+        self.at = 0;
+        self.statement = None;
+        self.pipeline = None;
+        self.reply.take();
+        self.go_on(request)
+    }
+
+    fn sending(&mut self, request: &mut Vec<u8>) -> Result<(), LoadError> {
+        if self.load.is_compressed() {
+            session::mysql::in_blocks(request);
+        }
+        if let Some(decoder) = &mut self.decoder {
+            decoder.feed(
+                Timestamp::default(),
+                Direction::ClientToServer,
+                request,
+                &mut |_| {},
+            )?;
+        }
+        Ok(())
+    }
+
+    fn wake(&mut self, request: &mut Vec<u8>) -> Result<Next, LoadError> {
+        self.go_on(request)
+    }
+
+    fn take(&mut self, bytes: &[u8], request: &mut Vec<u8>) -> Result<Next, LoadError> {
+        let Some(decoder) = &mut self.decoder else {
+            return Err(LoadError::Closed);
+        };
+        let reply = &mut self.reply;
+        reply.show(bytes);
+        decoder.feed(
+            Timestamp::default(),
+            Direction::ServerToClient,
+            bytes,
+            &mut |message| reply.message(&message),
+        )?;
+        if std::mem::take(&mut self.reply.paused) {
+            request.extend_from_slice(match self.load.dialect {
+                Dialect::Postgres => session::postgres::REFUSAL,
+                Dialect::Mysql => session::mysql::REFUSAL,
+            });
+            return Ok(Next::Send);
+        }
+        if self.reply.owed > 0 && self.reply.complete >= self.reply.owed {
+            self.answered(request)
+        } else {
+            Ok(Next::Wait)
+        }
+    }
+
+    fn ended(&mut self) -> Result<Next, LoadError> {
+        match self.reply.error.take() {
+            Some((code, text)) => Err(LoadError::Statement {
+                number: self.place(),
+                code,
+                text,
+            }),
+            None => Err(LoadError::Closed),
+        }
+    }
+
+    fn script(&self) -> usize {
+        self.script.map_or(0, |(_, place)| place)
+    }
+
+    fn afterwards(&self) -> Afterwards {
+        Afterwards::Kept
+    }
+}
+
+impl Reply {
+    /// Ends it, and gives what was known of it.
+    fn take(&mut self) -> Self {
+        std::mem::take(self)
+    }
+
+    /// Keeps of `bytes` what is wanted.
+    fn show(&mut self, bytes: &[u8]) {
+        let room = self.wanted.saturating_sub(self.bytes.len());
+        if room > 0 {
+            self.bytes.extend_from_slice(bytes.get(..room).unwrap_or(bytes));
+        }
+    }
+
+    fn message(&mut self, message: &Message<'_>) {
+        if let Content::Error { code, text } = message.content
+            && self.error.is_none()
+        {
+            let code = String::from_utf8_lossy(code).into_owned();
+            self.error = Some((code, without_values(text)));
+        }
+        match message.role {
+            Role::Reply => self.complete += 1,
+            Role::ReplyPause => self.paused = true,
+            Role::RequestPart
+            | Role::Request
+            | Role::OneWay
+            | Role::ReplyPart
+            | Role::Greeting
+            | Role::Notice
+            | Role::Opaque => {}
+        }
+    }
+}
+
+/// Bytes of a reply whose values are kept.
+const MOST_KEPT: usize = 16 * 1024 * 1024;

@@ -1,0 +1,31 @@
+//! Load against real servers: what is counted, how long it took, and what is said when it fails.
+#![allow(clippy::unwrap_used, reason = "helpers of tests are tests too")]
+
+mod command;
+mod http;
+mod modes;
+mod open_loop;
+mod sql;
+mod watched;
+
+use load::{Control, LoadError, LoadOutcome, Plan, Workload};
+
+fn plan(clients: u32, operations: u64) -> Plan {
+    Plan {
+        clients,
+        operations: Some(operations),
+        ..Plan::default()
+    }
+}
+
+fn run(workload: &dyn Workload, plan: &Plan) -> Result<LoadOutcome, LoadError> {
+    load::run(workload, plan, &Control::default(), None)
+}
+
+/// All operations of `plan` succeeded.
+fn assert_whole(outcome: &LoadOutcome, operations: u64) {
+    assert_eq!(outcome.errors, []);
+    let measured = outcome.measured.as_ref().expect("something was measured");
+    assert_eq!((measured.operations, measured.errors), (operations, 0));
+    assert_eq!(measured.spread.count, operations);
+}

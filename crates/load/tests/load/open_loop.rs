@@ -1,0 +1,124 @@
+//! When operations begin.
+
+use super::assert_whole;
+use load::sql::SqlLoad;
+use load::{Control, LoadError, LoadOutcome, Plan, QueryMode, Rate};
+use script::{Quoting, Scripts};
+use std::sync::atomic::Ordering;
+use std::time::{Duration, Instant};
+use sys::Target;
+use testbed::Postgres;
+
+fn load(server: &Postgres, statement: &str) -> SqlLoad {
+    let scripts = Scripts::of([statement], Quoting::Standard).unwrap();
+    SqlLoad::new(&Target::parse(&server.url()).unwrap(), scripts, QueryMode::Simple).unwrap()
+}
+
+fn run(load: &SqlLoad, plan: &Plan) -> Result<LoadOutcome, LoadError> {
+    load::run(load, plan, &Control::default(), None)
+}
+
+fn rated(clients: u32, rate: f64, duration: Duration) -> Plan {
+    Plan {
+        clients,
+        threads: Some(1),
+        duration: Some(duration),
+        rate: Some(Rate::per_second(rate).unwrap()),
+        ..Plan::default()
+    }
+}
+
+#[test]
+fn operations_begin_when_they_are_to_begin() {
+    let server = Postgres::start();
+    let plan = rated(8, 100.0, Duration::from_secs(2));
+    let outcome = run(&load(&server, "select 1"), &plan).unwrap();
+    let measured = outcome.measured.unwrap();
+    let begun = measured.operations + outcome.not_begun;
+    // 200 expected, standard deviation 14: the same for the same seed.
+    assert!((130..=270).contains(&begun), "{begun}");
+    let (intended, lag) = (outcome.intended.unwrap(), outcome.lag.unwrap());
+    assert_eq!(
+        (intended.count, lag.count),
+        (measured.operations, measured.operations)
+    );
+    assert!(intended.p50 >= measured.spread.p50);
+    // Every duration from the intended begin is one from the real begin and its lag.
+    let sum = |spread: &model::Distribution| spread.mean.unwrap().as_secs_f64();
+    let apart = sum(&intended) - sum(&measured.spread) - sum(&lag);
+    assert!(apart.abs() < 1e-6, "{apart}");
+    assert!(lag.p50 < Some(Duration::from_millis(20)), "{lag:?}");
+    let rate = measured.per_second;
+    assert!((measured.operations as f64 / outcome.elapsed.as_secs_f64() - rate).abs() < 1e-6);
+}
+
+#[test]
+fn what_a_slow_server_makes_others_wait_is_counted() {
+    let server = Postgres::start();
+    // 20 ms each by two clients is 100 a second; four times as many are to begin.
+    let plan = rated(2, 400.0, Duration::from_secs(1));
+    let outcome = run(&load(&server, "select pg_sleep(0.02)"), &plan).unwrap();
+    let measured = outcome.measured.unwrap();
+    assert!(
+        (10..=104).contains(&measured.operations),
+        "{}",
+        measured.operations
+    );
+    let total = measured.operations + outcome.not_begun;
+    assert!((300..=500).contains(&total), "{total}");
+    let (intended, lag) = (outcome.intended.unwrap(), outcome.lag.unwrap());
+    assert!(lag.max > Some(Duration::from_millis(300)), "{lag:?}");
+    assert!(
+        intended.p50.unwrap() > measured.duration + Duration::from_millis(100),
+        "{intended:?}"
+    );
+}
+
+#[test]
+fn clients_join_one_after_another() {
+    let server = Postgres::start();
+    let plan = Plan {
+        clients: 5,
+        threads: Some(2),
+        operations_per_client: Some(1),
+        ramp: Duration::from_millis(500),
+        ..Plan::default()
+    };
+    let outcome = run(&load(&server, "select 1"), &plan).unwrap();
+    assert_whole(&outcome, 5);
+    // The last of five joins after four fifths.
+    assert!(
+        outcome.elapsed >= Duration::from_millis(400),
+        "{:?}",
+        outcome.elapsed
+    );
+}
+
+#[test]
+fn a_run_is_ended_from_outside_and_what_was_done_counts() {
+    let server = Postgres::start();
+    let control = Control::default();
+    for (clients, statement) in [(1, "select pg_sleep(0.01)"), (4, "select pg_sleep(0.01)")] {
+        control.stop.store(false, Ordering::Relaxed);
+        let load = load(&server, statement);
+        let plan = Plan {
+            clients,
+            ..Plan::default()
+        };
+        let before = control.progress();
+        let (outcome, took) = std::thread::scope(|scope| {
+            let run = scope.spawn(|| load::run(&load, &plan, &control, None));
+            while control.progress().since(&before).done < 10 {
+                std::thread::sleep(Duration::from_millis(5));
+            }
+            let stopped = Instant::now();
+            control.stop.store(true, Ordering::Relaxed);
+            (run.join().unwrap().unwrap(), stopped.elapsed())
+        });
+        assert!(took < Duration::from_secs(5), "{took:?}");
+        let since = control.progress().since(&before);
+        let measured = outcome.measured.unwrap();
+        assert_eq!((measured.operations, outcome.errors), (since.done, vec![]));
+        assert!(since.mean() >= Some(Duration::from_millis(10)));
+    }
+}

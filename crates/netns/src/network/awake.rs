@@ -1,0 +1,158 @@
+//! Processors that stay awake while packets are on a link.
+//!
+//! A processor that has nothing to do sleeps, and takes 50 to 300 us to be itself again when a packet arrives (measured on
+//! virtual machines; an exchange straight over the loopback, after a pause, takes as much longer). An emulated link makes every host wait
+//! for every packet, so that each would pay this on each turn: it would be the machine's sleep that is measured, not the link. Threads of
+//! idle priority, which get only what nobody else wants, keep the processors from it.
+
+use model::Timestamp;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::thread::{JoinHandle, Thread};
+use std::time::Duration;
+use sys::clock::Clock;
+use sys::signals::block_all_signals;
+use sys::{LiveError, OsError};
+
+/// The threads, one a processor. They sleep until [`Awake::until`] says otherwise, and end when it is dropped.
+#[derive(Debug)]
+pub(super) struct Awake {
+    shared: Arc<Shared>,
+    threads: Vec<JoinHandle<()>>,
+}
+
+#[derive(Debug, Default)]
+struct Shared {
+    /// Nanoseconds on the clock; 0 ends the threads.
+    until: AtomicU64,
+    asleep: AtomicBool,
+}
+
+impl Awake {
+    /// Starts them, asleep. `clock` is that of the times given later.
+    pub(super) fn start(clock: Clock) -> Result<Self, LiveError> {
+        let shared = Arc::new(Shared {
+            until: AtomicU64::new(1),
+            asleep: AtomicBool::new(true),
+        });
+        let mut awake = Self {
+            shared,
+            threads: Vec::new(),
+        };
+        for processor in processors().into_iter().take(MOST_PROCESSORS) {
+            let shared = Arc::clone(&awake.shared);
+            let thread = std::thread::Builder::new()
+                .name("longwire awake".to_owned())
+                .spawn(move || {
+                    block_all_signals();
+                    if take_only_what_is_left(processor) {
+                        shared.look_busy(clock);
+                    }
+                })
+                .map_err(|error| LiveError::System {
+                    operation: "start a thread",
+                    reason: OsError::of(&error),
+                })?;
+            awake.threads.push(thread);
+        }
+        Ok(awake)
+    }
+
+    /// Keeps the processors awake until some time after `due`.
+    pub(super) fn until(&self, due: Timestamp) {
+        self.shared
+            .until
+            .store(due.after(LONGER).as_nanos(), Ordering::Relaxed);
+        if self.shared.asleep.load(Ordering::Relaxed) && self.shared.asleep.swap(false, Ordering::AcqRel) {
+            self.threads
+                .iter()
+                .map(JoinHandle::thread)
+                .for_each(Thread::unpark);
+        }
+    }
+}
+
+impl Drop for Awake {
+    fn drop(&mut self) {
+        self.shared.until.store(0, Ordering::Relaxed);
+        for thread in self.threads.drain(..) {
+            thread.thread().unpark();
+            thread.join().ok();
+        }
+    }
+}
+
+impl Shared {
+    fn look_busy(&self, clock: Clock) {
+        loop {
+            let until = self.until.load(Ordering::Relaxed);
+            if until == 0 {
+                return;
+            }
+            if clock.now().as_nanos() < until {
+                for _ in 0..LOOKS {
+                    std::hint::spin_loop();
+                }
+                // Under lazy preemption (Linux 6.13) a thread that only computes is not taken from the processor before the next
+                // tick, up to 4 ms later; one that leaves a system call is.
+                std::thread::yield_now();
+            } else {
+                self.asleep.store(true, Ordering::Release);
+                // Not for ever: what was stored between the look and here wakes nobody.
+                std::thread::park_timeout(NAP);
+            }
+        }
+    }
+}
+
+/// The processors that this process may use.
+fn processors() -> Vec<usize> {
+    // SAFETY: all-zero is a valid set; the kernel fills it.
+    let mut set: libc::cpu_set_t = unsafe { std::mem::zeroed() };
+    // SAFETY: the set is valid for its size.
+    let result = unsafe { libc::sched_getaffinity(0, size_of::<libc::cpu_set_t>(), &raw mut set) };
+    if result < 0 {
+        return Vec::new();
+    }
+    // SAFETY: numbers below the size of the set.
+    let has = |processor: &usize| unsafe { libc::CPU_ISSET(*processor, &set) };
+    (0..libc::CPU_SETSIZE as usize).filter(has).collect()
+}
+
+/// Binds this thread to `processor` at idle priority; says whether the system did both.
+fn take_only_what_is_left(processor: usize) -> bool {
+    // SAFETY: all-zero values are valid, the calls concern this thread alone.
+    unsafe {
+        let parameter: libc::sched_param = std::mem::zeroed();
+        let mut set: libc::cpu_set_t = std::mem::zeroed();
+        libc::CPU_SET(processor, &mut set);
+        libc::sched_setscheduler(0, libc::SCHED_IDLE, &raw const parameter) == 0
+            && libc::sched_setaffinity(0, size_of::<libc::cpu_set_t>(), &raw const set) == 0
+    }
+}
+
+/// How long after the last packet the hosts' answer to it is waited for.
+const LONGER: Duration = Duration::from_millis(20);
+/// A microsecond.
+const LOOKS: u32 = 20;
+const NAP: Duration = Duration::from_millis(50);
+/// Enough for the processes of a lab; all of a large machine would be too many.
+const MOST_PROCESSORS: usize = 8;
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn they_sleep_wake_and_end() {
+        let clock = Clock::anchored_now();
+        let awake = Awake::start(clock).unwrap();
+        assert!(!awake.threads.is_empty());
+        std::thread::sleep(NAP * 2);
+        assert!(awake.shared.asleep.load(Ordering::Relaxed));
+        awake.until(clock.now().after(Duration::from_secs(3600)));
+        std::thread::sleep(NAP * 2);
+        assert!(!awake.shared.asleep.load(Ordering::Relaxed));
+        drop(awake);
+    }
+}

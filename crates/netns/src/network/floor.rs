@@ -1,0 +1,104 @@
+//! What this machine adds to a round trip through a link without any delay.
+
+use std::io::{self, Read, Write};
+use std::net::{Ipv4Addr, SocketAddr, TcpListener, TcpStream, UdpSocket};
+use std::os::fd::{FromRawFd, OwnedFd};
+use std::time::{Duration, Instant};
+use sys::OsError;
+use sys::signals::block_all_signals;
+
+/// The time (lower quartile) of echoes that the kernel of `peer` answers, asked on a thread of the other host of a link without
+/// delay. Between them the machine rests, as it does between the packets of a link with delay. Absent where the system does not let
+/// this process ping.
+pub(super) fn measure(peer: Ipv4Addr) -> Option<Duration> {
+    let socket = ping_socket().ok()?;
+    socket.set_read_timeout(Some(PATIENCE)).ok()?;
+    socket.connect(SocketAddr::from((peer, 0))).ok()?;
+    let mut spans: Vec<Duration> = (0..ECHOES).filter_map(|_| echo(&socket)).collect();
+    spans.sort_unstable();
+    // The lower quartile: a machine that was busy for a moment is not its usual self.
+    spans.get(spans.len() / 4).copied()
+}
+
+/// What a link without delay and the gateway behind it add to an exchange over TCP with a server of this system: the median
+/// over them less the median of the same straight to the server. `connect` connects from inside to a port of this system.
+pub(super) fn measure_gateway(connect: impl FnOnce(u16) -> io::Result<TcpStream>) -> Option<Duration> {
+    let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).ok()?;
+    let port = listener.local_addr().ok()?.port();
+    let server = std::thread::spawn(move || {
+        block_all_signals();
+        // The two connections, in the order in which they are made; each until its end.
+        let accepted: Vec<TcpStream> = listener.incoming().take(2).flatten().collect();
+        std::thread::scope(|scope| {
+            for stream in accepted {
+                scope.spawn(move || mirror(stream));
+            }
+        });
+    });
+    let straight = TcpStream::connect((Ipv4Addr::LOCALHOST, port)).ok()?;
+    // When there is no way from inside the server must not wait for it.
+    let through = connect(port)
+        .or_else(|_| TcpStream::connect((Ipv4Addr::LOCALHOST, port)))
+        .ok()?;
+    let mut spans: [Vec<Duration>; 2] = Default::default();
+    for stream in [&straight, &through] {
+        stream.set_nodelay(true).ok()?;
+        stream.set_read_timeout(Some(PATIENCE)).ok()?;
+    }
+    for _ in 0..ECHOES / 2 {
+        spans[0].extend(exchange(&straight));
+        spans[1].extend(exchange(&through));
+    }
+    drop((straight, through));
+    server.join().ok()?;
+    let [straight, through] = spans.map(|mut spans| {
+        spans.sort_unstable();
+        spans.get(spans.len() / 2).copied()
+    });
+    Some(through?.saturating_sub(straight?))
+}
+
+fn mirror(mut stream: TcpStream) {
+    block_all_signals();
+    let mut byte = [0];
+    stream.set_nodelay(true).ok();
+    while stream.read(&mut byte).is_ok_and(|count| count > 0) && stream.write_all(&byte).is_ok() {}
+}
+
+fn exchange(mut stream: &TcpStream) -> Option<Duration> {
+    std::thread::sleep(REST * 2);
+    let begin = Instant::now();
+    stream.write_all(&[0]).ok()?;
+    stream.read_exact(&mut [0]).ok()?;
+    Some(begin.elapsed())
+}
+
+fn echo(socket: &UdpSocket) -> Option<Duration> {
+    std::thread::sleep(REST);
+    let begin = Instant::now();
+    // Type 8, code 0 (RFC 792); the kernel fills in identifier and checksum.
+    socket.send(&[8, 0, 0, 0, 0, 0, 0, 0]).ok()?;
+    socket.recv(&mut [0; 64]).ok()?;
+    Some(begin.elapsed())
+}
+
+/// A socket that sends ICMP echoes without privileges (`icmp(7)`); beyond its making it behaves as one of UDP.
+fn ping_socket() -> Result<UdpSocket, OsError> {
+    // SAFETY: integers; the result is checked before it is owned.
+    let fd = unsafe {
+        libc::socket(
+            libc::AF_INET,
+            libc::SOCK_DGRAM | libc::SOCK_CLOEXEC,
+            libc::IPPROTO_ICMP,
+        )
+    };
+    if fd < 0 {
+        return Err(OsError::last());
+    }
+    // SAFETY: a new descriptor that nobody else owns.
+    Ok(unsafe { OwnedFd::from_raw_fd(fd) }.into())
+}
+
+const ECHOES: u32 = 24;
+const REST: Duration = Duration::from_millis(1);
+const PATIENCE: Duration = Duration::from_millis(100);

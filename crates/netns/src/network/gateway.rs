@@ -1,0 +1,119 @@
+//! The way out of a network: a host that answers for every address of the outside.
+//!
+//! ```text
+//! process - kernel TCP - link -> gate: holds a SYN back -> desk: connects outside, then lets it pass
+//!                             -> kernel TCP of the gateway - desk: copies - connection of this process - outside
+//! ```
+//!
+//! No address is translated and no packet leaves the system: the desk accepts what the gateway's kernel was asked for,
+//! and has its own connection outside. Start reading at `desk`.
+
+mod answers;
+mod desk;
+pub(super) mod gate;
+mod names;
+mod pair;
+
+use super::addresses::Wire;
+use super::device::Device;
+use super::forwarder::{Order, Orders};
+use super::namespace::{self, Namespace};
+use super::{netlink, system};
+use desk::Desk;
+use gate::Gate;
+use std::net::Ipv4Addr;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::mpsc::sync_channel;
+use std::thread::JoinHandle;
+use sys::poller::Bell;
+use sys::{LiveError, OsError};
+
+/// A port of 127.0.0.1 that means the system's own, inside too.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Forward {
+    /// The port inside.
+    pub inside: u16,
+    /// The port of the system.
+    pub outside: u16,
+}
+
+/// What a gateway is made of.
+#[derive(Debug)]
+pub(super) struct Site {
+    pub(super) link: usize,
+    /// Of the gateway, on the link.
+    pub(super) address: Ipv4Addr,
+    pub(super) namespace: Namespace,
+    pub(super) device: Arc<Device>,
+    pub(super) orders: Orders,
+    pub(super) forwards: Vec<Forward>,
+}
+
+/// The thread of a gateway; ends when dropped.
+#[derive(Debug)]
+pub(super) struct Gateway {
+    over: Arc<AtomicBool>,
+    bell: Arc<Bell>,
+    thread: Option<JoinHandle<()>>,
+}
+
+impl Gateway {
+    pub(super) fn open(site: Site) -> Result<Self, LiveError> {
+        let bell = Arc::new(Bell::new()?);
+        let over = Arc::new(AtomicBool::new(false));
+        let (sender, held) = sync_channel(MOST_HELD);
+        let gate = Gate::new(site.address, sender, Arc::clone(&bell));
+        let (orders, link) = (site.orders.clone(), site.link);
+        let mut desk = Desk::new(site, held, &bell, Arc::clone(&over))?;
+        let thread = std::thread::Builder::new()
+            .name("longwire gateway".to_owned())
+            .spawn(move || desk.run())
+            .map_err(|error| system("start a thread")(OsError::of(&error)))?;
+        orders.give(Order::Gate(link, gate));
+        Ok(Self {
+            over,
+            bell,
+            thread: Some(thread),
+        })
+    }
+}
+
+impl Drop for Gateway {
+    fn drop(&mut self) {
+        self.over.store(true, Ordering::Release);
+        self.bell.ring();
+        if let Some(thread) = self.thread.take() {
+            thread.join().ok();
+        }
+    }
+}
+
+/// In the host inside: everything leaves by the link, connections to forwarded ports too.
+pub(super) fn prepare_inside(wire: &Wire, forwards: &[Forward]) -> Result<(), LiveError> {
+    netlink::add_default_route(&wire.device)?;
+    if forwards.is_empty() {
+        return Ok(());
+    }
+    let ports: Vec<u16> = forwards.iter().map(|forward| forward.inside).collect();
+    allow_loopback_on(&wire.device)?;
+    netlink::send_out_loopback_ports(&ports, &wire.device, wire.addresses[0])
+}
+
+/// In the gateway: every address is its own.
+pub(super) fn prepare_outside(wire: &Wire) -> Result<(), LiveError> {
+    allow_loopback_on(&wire.device)?;
+    netlink::own_every_address(wire.addresses[0], &wire.device)
+}
+
+/// Lets packets from and to 127.0.0.1 pass a device.
+fn allow_loopback_on(device: &str) -> Result<(), LiveError> {
+    for setting in ["route_localnet", "accept_local"] {
+        namespace::set(&format!("ipv4/conf/{device}/{setting}"), "1")
+            .map_err(|error| system("let 127.0.0.1 pass the link")(OsError::of(&error)))?;
+    }
+    Ok(())
+}
+
+/// Packets that the gate holds back at once; beyond, they are gone, and their senders repeat them.
+const MOST_HELD: usize = 4096;

@@ -1,0 +1,126 @@
+//! A host: a network namespace, held by a descriptor.
+
+use super::{device, system};
+use crate::sandbox::give_up_rights;
+use std::fs::File;
+use std::os::fd::{AsRawFd, OwnedFd};
+use std::os::unix::process::CommandExt;
+use std::process::Command;
+use std::sync::Arc;
+use sys::signals::block_all_signals;
+use sys::{LiveError, OsError};
+
+/// A network namespace; gone with its last descriptor and its last process.
+#[derive(Debug, Clone)]
+pub(super) struct Namespace(Arc<OwnedFd>);
+
+impl Namespace {
+    /// A new one with its loopback up.
+    pub(super) fn make() -> Result<Self, LiveError> {
+        std::thread::scope(|scope| {
+            let made = scope.spawn(|| {
+                block_all_signals();
+                // SAFETY: an integer; only the network of this thread, which ends here, changes.
+                if unsafe { libc::unshare(libc::CLONE_NEWNET) } < 0 {
+                    return Err(LiveError::NamespaceRefused {
+                        operation: "make a network namespace",
+                        reason: OsError::last(),
+                    });
+                }
+                let own = File::open("/proc/thread-self/ns/net")
+                    .map_err(|error| system("open a network namespace")(OsError::of(&error)))?;
+                device::raise_loopback()?;
+                settle();
+                Ok(Self(Arc::new(own.into())))
+            });
+            made.join().unwrap_or(Err(LiveError::System {
+                operation: "make a network namespace",
+                reason: OsError(libc::EAGAIN),
+            }))
+        })
+    }
+
+    /// Runs `work` on a thread of this namespace.
+    pub(super) fn within<T: Send>(&self, work: impl FnOnce() -> T + Send) -> T {
+        std::thread::scope(|scope| {
+            let thread = scope.spawn(|| {
+                block_all_signals();
+                if let Err(error) = enter(&self.0) {
+                    panic!("longwire could not enter the network namespace of a host: {error}");
+                }
+                work()
+            });
+            match thread.join() {
+                Ok(result) => result,
+                Err(panic) => std::panic::resume_unwind(panic),
+            }
+        })
+    }
+
+    /// Makes `command` start here, with the rights of its user and no more.
+    pub(super) fn make_home_of(&self, command: &mut Command) {
+        let namespace = Arc::clone(&self.0);
+        let home = move || {
+            enter(&namespace)?;
+            give_up_rights()
+        };
+        // SAFETY: between fork and exec it makes system calls only; it neither allocates nor locks.
+        unsafe { command.pre_exec(home) };
+    }
+}
+
+fn enter(namespace: &OwnedFd) -> std::io::Result<()> {
+    // SAFETY: an open descriptor and an integer; changes the network of this thread alone.
+    if unsafe { libc::setns(namespace.as_raw_fd(), libc::CLONE_NEWNET) } < 0 {
+        return Err(std::io::Error::last_os_error());
+    }
+    Ok(())
+}
+
+/// Settings of the present namespace that make it behave like a host of its own. Where the kernel lacks one, or does
+/// not let it be set, nothing but that is missing.
+fn settle() {
+    // SAFETY: takes nothing and cannot fail.
+    let group = unsafe { libc::getegid() };
+    let ping = if group == 0 {
+        "0 2147483647".to_owned()
+    } else {
+        format!("{group} {group}")
+    };
+    let settings = [
+        ("ipv4/ping_group_range", ping.as_str()),
+        ("ipv4/ip_unprivileged_port_start", "0"),
+        // Links carry IPv4. IPv6 would send packets of its own on them, which loss and counts would see; the loopback
+        // keeps it.
+        ("ipv6/conf/default/disable_ipv6", "1"),
+        // Set by some systems for the security of real networks; here the ways there and back are known.
+        ("ipv4/conf/all/rp_filter", "0"),
+        ("ipv4/conf/default/rp_filter", "0"),
+    ];
+    for (name, value) in settings {
+        set(name, value).ok();
+    }
+}
+
+/// Lets the present namespace forward packets between its links.
+pub(super) fn forward_packets() -> Result<(), LiveError> {
+    set("ipv4/ip_forward", "1").map_err(|error| system("let a host forward packets")(OsError::of(&error)))
+}
+
+/// Writes a setting of `/proc/sys/net` of the present namespace.
+pub(super) fn set(name: &str, value: &str) -> std::io::Result<()> {
+    std::fs::write(format!("/proc/sys/net/{name}"), value)
+}
+
+/// Packets that the present host sent on `device` and that it had no room for.
+pub(super) fn dropped_packets(device: &str) -> u64 {
+    let table = std::fs::read_to_string("/proc/thread-self/net/dev").unwrap_or_default();
+    let line = table
+        .lines()
+        .find_map(|line| line.trim().strip_prefix(device)?.strip_prefix(':'));
+    let dropped = line.and_then(|figures| figures.split_whitespace().nth(SENT_DROPPED));
+    dropped.and_then(|figure| figure.parse().ok()).unwrap_or(0)
+}
+
+/// The column of `/proc/net/dev`, the device's name not counted.
+const SENT_DROPPED: usize = 11;

@@ -1,0 +1,122 @@
+//! The first process of the sandbox's pid namespace.
+//!
+//! It runs between fork and exec, in a process with one thread: it prints nothing, and ends with `_exit` only.
+
+use super::outer::PASSED_ON;
+use super::process::{self, Again, HeldSignals};
+use super::rights;
+use std::os::fd::{AsRawFd, OwnedFd};
+use sys::OsError;
+
+/// What is done on the way to the inner program, in this order.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Stage {
+    Namespaces,
+    Identity,
+    Mounts,
+    Rights,
+    Start,
+}
+
+/// A stage and an error number.
+pub(super) const REPORT_BYTES: usize = 5;
+
+const STAGES: [(Stage, &str); 5] = [
+    (Stage::Namespaces, "make namespaces"),
+    (Stage::Identity, "set up a user namespace"),
+    (Stage::Mounts, "keep its mounts apart from the system's"),
+    (Stage::Rights, "keep its rights in the user namespace"),
+    (Stage::Start, "start itself again inside its namespaces"),
+];
+
+impl Stage {
+    /// What could not be done, as in "longwire could not ...".
+    pub(super) fn operation(self) -> &'static str {
+        STAGES
+            .iter()
+            .find(|(stage, _)| *stage == self)
+            .map_or("make namespaces", |(_, operation)| operation)
+    }
+
+    fn report(self, reason: OsError, to: &OwnedFd) -> ! {
+        let mut bytes = [self as u8, 0, 0, 0, 0];
+        bytes[1..].copy_from_slice(&reason.0.to_ne_bytes());
+        // SAFETY: five valid bytes. Nobody is left to be told when it fails.
+        unsafe { libc::write(to.as_raw_fd(), bytes.as_ptr().cast(), bytes.len()) };
+        process::exit_now(2)
+    }
+
+    pub(super) fn read(bytes: [u8; REPORT_BYTES]) -> (Self, OsError) {
+        let [stage, number @ ..] = bytes;
+        let stage = STAGES
+            .iter()
+            .find(|(known, _)| *known as u8 == stage)
+            .map_or(Self::Namespaces, |(known, _)| *known);
+        (stage, OsError(i32::from_ne_bytes(number)))
+    }
+}
+
+/// Sets the namespaces up (`ids`: of a new user namespace), starts the program, and takes in orphans until it ends.
+pub(super) fn run(
+    again: &Again,
+    ids: Option<(libc::uid_t, libc::gid_t)>,
+    held: &HeldSignals,
+    reports: &OwnedFd,
+    outer: &OwnedFd,
+) -> ! {
+    if let Some(ids) = ids
+        && let Err(error) = rights::keep_identity(ids)
+    {
+        Stage::Identity.report(OsError::of(&error), reports);
+    }
+    if let Err(reason) = rights::keep_mounts_here() {
+        Stage::Mounts.report(reason, reports);
+    }
+    // Refused where parts of the old one are hidden, as in containers: then that one stays.
+    let _ = rights::mount_proc();
+    if ids.is_some()
+        && let Err(reason) = rights::keep_rights_over_exec()
+    {
+        Stage::Rights.report(reason, reports);
+    }
+    if let Err(reason) = process::die_with_parent() {
+        Stage::Start.report(reason, reports);
+    }
+    // It may have died before that was asked for.
+    if process::is_hung_up(outer) {
+        process::exit_now(128 + libc::SIGKILL as u8);
+    }
+    match process::fork(0) {
+        Err(reason) => Stage::Start.report(reason, reports),
+        Ok(0) => {
+            held.release();
+            let reason = again.exec();
+            Stage::Start.report(reason, reports)
+        }
+        Ok(inner) => {
+            process::set_name(c"longwire init");
+            // The outer process reads until nobody can report any more; this one has nothing more to say.
+            // SAFETY: not used again in this process, which ends with `_exit` and drops nothing.
+            unsafe { libc::close(reports.as_raw_fd()) };
+            attend(inner)
+        }
+    }
+}
+
+/// Takes in what ends, passes on what the outer process sends, and ends with the inner process: the kernel then kills
+/// all that is left in the pid namespace.
+fn attend(inner: libc::pid_t) -> ! {
+    let held = HeldSignals::hold(&PASSED_ON);
+    loop {
+        let came = held.next();
+        if came.signal == libc::SIGCHLD {
+            while let Some((pid, status)) = process::reap(-1) {
+                if pid == inner {
+                    process::exit_now(status);
+                }
+            }
+        } else if came.was_sent && came.sender == 0 {
+            process::send(inner, came.signal);
+        }
+    }
+}

@@ -1,0 +1,37 @@
+//! Hosts and links with the kernel's own TCP. Runs itself again inside namespaces: see `netns::sandbox`.
+
+#![allow(
+    clippy::unwrap_used,
+    reason = "a test that runs itself is not known as one to the lint"
+)]
+
+mod shapes;
+
+use netns::{Entered, Sandbox};
+use std::panic::{AssertUnwindSafe, catch_unwind};
+
+/// A test: what it shows, and the function that does.
+type Test = (&'static str, fn(&Sandbox));
+
+fn main() {
+    let sandbox = match netns::sandbox::enter() {
+        Ok(Entered::Inside(sandbox)) => sandbox,
+        Ok(Entered::Finished(status)) => std::process::exit(i32::from(status)),
+        Err(error) => {
+            let hint = error.hint().unwrap_or_default();
+            panic!("{error}; {hint}");
+        }
+    };
+    let wanted: Vec<String> = std::env::args()
+        .skip(1)
+        .filter(|word| !word.starts_with('-'))
+        .collect();
+    let is_wanted = |name: &str| wanted.is_empty() || wanted.iter().any(|word| name.contains(word.as_str()));
+    let mut failed = 0;
+    for (name, test) in shapes::TESTS.iter().filter(|(name, _)| is_wanted(name)) {
+        let passed = catch_unwind(AssertUnwindSafe(|| test(&sandbox))).is_ok();
+        println!("test {name} ... {}", if passed { "ok" } else { "FAILED" });
+        failed += i32::from(!passed);
+    }
+    std::process::exit(failed.min(1));
+}

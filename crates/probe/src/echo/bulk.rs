@@ -1,0 +1,176 @@
+//! The rate of one direction, and round trips beside it.
+
+use super::answering::{BULK_PART, Counted};
+use super::client::{Echo, wait_until};
+use super::error::Ending;
+use super::greeting::{Hello, Purpose};
+use super::listener::read_within;
+use super::stream::{Filler, passing};
+use super::trips::{self, Course, Trips};
+use super::{BulkPlan, EchoError, Plan};
+use model::{BitRate, BulkOutcome, Direction, Distribution, DistributionBuilder};
+use std::io::{self, Read, Write};
+use std::net::{Shutdown, TcpStream};
+use std::os::fd::AsFd;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::{Duration, Instant};
+use sys::error::OsError;
+use sys::processor::{Of, processor_time};
+use sys::tcp_info::KernelFigures;
+
+/// Fills one direction for as long as planned, or until `stop` is set, with round trips before and beside it.
+///
+/// # Errors
+/// When a connection cannot be opened or breaks, or no round trip was completed.
+pub fn bulk(echo: &Echo, plan: &BulkPlan, stop: &AtomicBool) -> Result<BulkOutcome, EchoError> {
+    let idle_for = (plan.duration / 4).clamp(SHORTEST_IDLE, LONGEST_IDLE);
+    let idle = round_trips(echo, plan, &Course::new(idle_for), stop)?;
+    let skip = trips::warm_up(plan.duration) + FINDING_THE_RATE.min(plan.duration / 4);
+    let hello = Hello {
+        purpose: match plan.direction {
+            Direction::ClientToServer => Purpose::Sink,
+            Direction::ServerToClient => Purpose::Source,
+        },
+        spin: false,
+        request: 1,
+        reply: 1,
+        streams: 1,
+        skip,
+    };
+    let socket = Arc::new(echo.open(&hello)?);
+    let course = Course::after(skip, plan.duration);
+    let (before, own) = (echo.account(), processor_time(Of::Process));
+    let (moved, loaded) = std::thread::scope(|scope| {
+        let moving = scope.spawn(|| match plan.direction {
+            Direction::ClientToServer => fill(&socket, course.ends_at, stop),
+            Direction::ServerToClient => take(&socket, skip, course.ends_at, stop),
+        });
+        let loaded = round_trips(echo, plan, &course, stop);
+        (moving.join(), loaded)
+    });
+    let client_processor = processor_time(Of::Process).saturating_sub(own);
+    let after = echo.account();
+    let (bytes, elapsed) = moved
+        .unwrap_or(Err(Ending::Finished))
+        .map_err(|ending| echo.closed(ending))?;
+    let sends = plan.direction == Direction::ClientToServer;
+    Ok(BulkOutcome {
+        direction: plan.direction,
+        payload_bytes: bytes,
+        elapsed,
+        rate: rate(bytes, elapsed),
+        retransmitted: KernelFigures::of(socket.as_fd())
+            .filter(|_| sends)
+            .and_then(|info| info.retransmitted)
+            .map(u64::from),
+        idle,
+        loaded: loaded?,
+        client_processor,
+        server_processor: before
+            .zip(after)
+            .map(|(before, after)| after.processor.saturating_sub(before.processor)),
+    })
+}
+
+fn rate(bytes: u64, elapsed: Duration) -> Option<BitRate> {
+    let bits = u128::from(bytes) * 8 * 1_000_000_000;
+    let rate = bits.checked_div(elapsed.as_nanos())?;
+    BitRate::from_bits_per_second(u64::try_from(rate).ok()?)
+}
+
+/// Round trips of one stream over the course; none completed is an error before the bulk and an empty spread beside it.
+fn round_trips(
+    echo: &Echo,
+    plan: &BulkPlan,
+    course: &Course,
+    stop: &AtomicBool,
+) -> Result<Distribution, EchoError> {
+    let hello = Hello {
+        purpose: Purpose::Echo,
+        spin: false,
+        request: plan.request,
+        reply: plan.reply,
+        streams: 1,
+        skip: Duration::ZERO,
+    };
+    let socket = Arc::new(echo.open(&hello)?);
+    let plan = Plan {
+        request: plan.request,
+        reply: plan.reply,
+        streams: 1,
+        duration: plan.duration,
+        spin: false,
+    };
+    let trips = std::thread::scope(|scope| {
+        let asking = scope.spawn(|| trips::of_one(Arc::clone(&socket), &plan, course));
+        let ended = || stop.load(Ordering::Relaxed) || asking.is_finished();
+        wait_until(course.ends_at, &ended);
+        course.end();
+        let _ = socket.shutdown(Shutdown::Both);
+        asking.join().unwrap_or_default()
+    });
+    spread(trips).map_err(|ending| echo.closed(ending))
+}
+
+fn spread(trips: Trips) -> Result<Distribution, Ending> {
+    let mut times = trips.folded;
+    for nanos in trips.times {
+        times.add(Duration::from_nanos(nanos));
+    }
+    let times: &mut DistributionBuilder = &mut times;
+    match trips.broken {
+        Some(ending) => Err(ending),
+        None => Ok(times.distribution()),
+    }
+}
+
+/// Bytes that arrived and the time they took.
+type Moved = Result<(u64, Duration), Ending>;
+
+/// Sends until `end`, and asks the listener what arrived.
+fn fill(mut socket: &TcpStream, end: Instant, stop: &AtomicBool) -> Moved {
+    let broken = |error: io::Error| Ending::Broken(OsError::of(&error));
+    let filler = Filler::new(BULK_PART as u32);
+    socket.set_write_timeout(Some(LOOK)).map_err(broken)?;
+    while Instant::now() < end && !stop.load(Ordering::Relaxed) {
+        match socket.write(filler.out()) {
+            Ok(_) => {}
+            Err(error) if passing(&error) => {}
+            Err(error) => return Err(broken(error)),
+        }
+    }
+    socket.shutdown(Shutdown::Write).map_err(broken)?;
+    let mut result = [0; 16];
+    read_within(socket, &mut result, DRAINING).map_err(broken)?;
+    let (bytes, nanos) = result.split_at(8);
+    let number = |bytes: &[u8]| bytes.try_into().map_or(0, u64::from_be_bytes);
+    Ok((number(bytes), Duration::from_nanos(number(nanos))))
+}
+
+/// Takes what comes until `end`.
+fn take(mut socket: &TcpStream, skip: Duration, end: Instant, stop: &AtomicBool) -> Moved {
+    let broken = |error: io::Error| Ending::Broken(OsError::of(&error));
+    let mut room = vec![0; BULK_PART];
+    let mut counted = Counted::new(skip);
+    socket.set_read_timeout(Some(LOOK)).map_err(broken)?;
+    while Instant::now() < end && !stop.load(Ordering::Relaxed) {
+        match socket.read(&mut room) {
+            Ok(0) => return Err(Ending::Finished),
+            Ok(count) => counted.arrived(count),
+            Err(error) if passing(&error) => {}
+            Err(error) => return Err(broken(error)),
+        }
+    }
+    let _ = socket.shutdown(Shutdown::Both);
+    Ok(counted.result())
+}
+
+/// In which TCP finds the rate of most paths; not counted.
+const FINDING_THE_RATE: Duration = Duration::from_millis(700);
+const SHORTEST_IDLE: Duration = Duration::from_millis(300);
+const LONGEST_IDLE: Duration = Duration::from_secs(2);
+/// How often is looked whether to end.
+const LOOK: Duration = Duration::from_millis(100);
+/// How long what is on its way may take to arrive.
+const DRAINING: Duration = Duration::from_secs(60);

@@ -1,0 +1,328 @@
+//! The side that asks.
+
+use super::error::Ending;
+use super::greeting::{Answer, Hello, LENGTH, NoGreeting, Purpose, VERSION, Verdict};
+use super::listener::{Listener, ListenerOptions, processors, read_within};
+use super::trips::{Course, Trips};
+use super::usage::{self, Account, QUESTION};
+use super::{EchoError, GREETING, Plan, trips};
+use model::{DistributionBuilder, EchoOutcome};
+use std::io::{self, ErrorKind, Write};
+use std::net::{Ipv4Addr, Shutdown, SocketAddr, TcpStream};
+use std::os::fd::AsFd;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::thread::ScopedJoinHandle;
+use std::time::{Duration, Instant};
+use sys::error::OsError;
+use sys::resolve;
+use sys::target::Target;
+use sys::tcp_info::KernelFigures;
+
+/// A client of a longwire that listens.
+#[derive(Debug)]
+pub struct Echo {
+    target: Target,
+    account: TcpStream,
+    /// Processors of the other side.
+    processors: u32,
+    spins: bool,
+}
+
+impl Echo {
+    /// Connects and greets. `target` is a `tcp://` one.
+    ///
+    /// # Errors
+    /// When nobody listens there, or somebody else.
+    pub fn connect(target: &Target) -> Result<Self, EchoError> {
+        let hello = Hello {
+            purpose: Purpose::Account,
+            spin: false,
+            request: 1,
+            reply: 1,
+            streams: 1,
+            skip: Duration::ZERO,
+        };
+        let (account, answer) = open(target, &hello)?;
+        Ok(Self {
+            target: target.clone(),
+            account,
+            processors: answer.processors,
+            spins: answer.spins,
+        })
+    }
+
+    /// Whether the other side looks for messages where it is asked to ([`Plan::spin`]).
+    pub const fn spins(&self) -> bool {
+        self.spins
+    }
+
+    /// Processors that the other side's process may use.
+    pub const fn processors(&self) -> u32 {
+        self.processors
+    }
+
+    /// Whether the other side is on this machine: both then share its processors.
+    pub fn is_here(&self) -> bool {
+        match (self.account.local_addr(), self.account.peer_addr()) {
+            (Ok(local), Ok(peer)) => local.ip() == peer.ip(),
+            _ => false,
+        }
+    }
+
+    /// What the other side has used so far; absent where it does not say.
+    pub(super) fn account(&self) -> Option<Account> {
+        let mut bytes = [0; usage::LENGTH];
+        (&self.account).write_all(&[QUESTION]).ok()?;
+        read_within(&self.account, &mut bytes, GREETING).ok()?;
+        Some(Account::decode(&bytes))
+    }
+
+    pub(super) fn open(&self, hello: &Hello) -> Result<TcpStream, EchoError> {
+        open(&self.target, hello).map(|(socket, _)| socket)
+    }
+
+    pub(super) fn server(&self) -> String {
+        self.target.server()
+    }
+}
+
+/// Measures round trips as planned, or until `stop` is set.
+///
+/// # Errors
+/// When a stream cannot be opened, all of them break, or no round trip was completed.
+pub fn measure(echo: &Echo, plan: &Plan, stop: &AtomicBool) -> Result<EchoOutcome, EchoError> {
+    let sockets = open_streams(echo, plan)?;
+    let course = Course::new(plan.duration);
+    let (trips, accounts) = std::thread::scope(|scope| {
+        let workers = workers(scope, &sockets, plan, &course);
+        let accounts = attend(echo, &course, stop, &workers, &sockets);
+        let mut trips = Trips::default();
+        for worker in workers {
+            trips.add(worker.join().unwrap_or_default());
+        }
+        (trips, accounts)
+    });
+    outcome(echo, plan, trips, accounts, &sockets, stop)
+}
+
+/// What this machine adds by itself: the median round trip of such messages to a listener in this process.
+///
+/// # Errors
+/// When this machine cannot listen on loopback, or does not answer itself.
+pub fn floor(plan: &Plan, stop: &AtomicBool) -> Result<Option<Duration>, EchoError> {
+    let listener = Listener::bind(
+        SocketAddr::from((Ipv4Addr::LOCALHOST, 0)),
+        ListenerOptions {
+            spin: plan.spin,
+            ..ListenerOptions::default()
+        },
+    )?;
+    let target = Target::parse(&format!("tcp://{}", listener.address()))?;
+    let ended = AtomicBool::new(false);
+    std::thread::scope(|scope| {
+        let listening = scope.spawn(|| listener.serve(&ended));
+        let measured = Echo::connect(&target).and_then(|echo| {
+            let plan = Plan {
+                streams: 1,
+                duration: FLOOR,
+                ..*plan
+            };
+            measure(&echo, &plan, stop)
+        });
+        ended.store(true, Ordering::Relaxed);
+        let _ = listening.join();
+        Ok(measured?.spread.p50)
+    })
+}
+
+const FLOOR: Duration = Duration::from_millis(200);
+
+/// Two accounts of the other side: when counting began and when it ended.
+type Accounts = [Option<Account>; 2];
+type Worker<'scope> = ScopedJoinHandle<'scope, Trips>;
+
+fn open_streams(echo: &Echo, plan: &Plan) -> Result<Vec<Arc<TcpStream>>, EchoError> {
+    let hello = Hello {
+        purpose: Purpose::Echo,
+        spin: plan.spin,
+        request: plan.request,
+        reply: plan.reply,
+        streams: plan.streams,
+        skip: Duration::ZERO,
+    };
+    (0..plan.streams)
+        .map(|_| echo.open(&hello).map(Arc::new))
+        .collect()
+}
+
+/// Starts the threads: one a stream, or one a processor where there are more streams.
+fn workers<'scope>(
+    scope: &'scope std::thread::Scope<'scope, '_>,
+    sockets: &[Arc<TcpStream>],
+    plan: &Plan,
+    course: &'scope Course,
+) -> Vec<Worker<'scope>> {
+    let plan = *plan;
+    let threads = processors().min(sockets.len()).max(1);
+    let share = sockets.len().div_ceil(threads).max(1);
+    let start = |sockets: &[Arc<TcpStream>]| {
+        let sockets = sockets.to_vec();
+        scope.spawn(move || match <[_; 1]>::try_from(sockets) {
+            Ok([socket]) => trips::of_one(socket, &plan, course),
+            Err(sockets) => trips::of_many(&sockets, &plan, course),
+        })
+    };
+    sockets.chunks(share).map(start).collect()
+}
+
+/// Waits for the course to end, and asks for accounts when counting begins and ends.
+fn attend(
+    echo: &Echo,
+    course: &Course,
+    stop: &AtomicBool,
+    workers: &[Worker<'_>],
+    sockets: &[Arc<TcpStream>],
+) -> Accounts {
+    let ended = || stop.load(Ordering::Relaxed) || workers.iter().all(ScopedJoinHandle::is_finished);
+    wait_until(course.counts_from, &ended);
+    let before = echo.account();
+    wait_until(course.ends_at, &ended);
+    course.end();
+    let after = echo.account();
+    for socket in sockets {
+        let _ = socket.shutdown(Shutdown::Both);
+    }
+    [before, after]
+}
+
+/// Sleeps until `moment`, or until `ended`: looks every now and then, seldom enough to leave the processors alone.
+pub(super) fn wait_until(moment: Instant, ended: &dyn Fn() -> bool) {
+    loop {
+        let left = moment.saturating_duration_since(Instant::now());
+        if left.is_zero() || ended() {
+            return;
+        }
+        std::thread::sleep(left.min(LOOK));
+    }
+}
+
+const LOOK: Duration = Duration::from_millis(50);
+
+fn outcome(
+    echo: &Echo,
+    plan: &Plan,
+    trips: Trips,
+    [before, after]: Accounts,
+    sockets: &[Arc<TcpStream>],
+    stop: &AtomicBool,
+) -> Result<EchoOutcome, EchoError> {
+    let mut times = DistributionBuilder::new();
+    trips
+        .times
+        .iter()
+        .for_each(|nanos| times.add(Duration::from_nanos(*nanos)));
+    times.merge(trips.folded);
+    if times.count() == 0 {
+        return Err(match trips.broken {
+            _ if stop.load(Ordering::Relaxed) => EchoError::Stopped,
+            Some(reason) => echo.closed(reason),
+            None => EchoError::NoReply {
+                server: echo.server(),
+                after: plan.duration,
+            },
+        });
+    }
+    let infos: Vec<KernelFigures> = sockets
+        .iter()
+        .filter_map(|socket| KernelFigures::of(socket.as_fd()))
+        .collect();
+    let elapsed = trips.elapsed;
+    Ok(EchoOutcome {
+        request_bytes: plan.request.into(),
+        reply_bytes: plan.reply.into(),
+        streams: plan.streams,
+        spin: plan.spin && echo.spins,
+        per_second: times.count() as f64 / elapsed.as_secs_f64().max(f64::MIN_POSITIVE),
+        spread: times.distribution(),
+        elapsed,
+        client_processor: trips.processor,
+        server_processor: before
+            .zip(after)
+            .map(|(before, after)| after.processor.saturating_sub(before.processor)),
+        other_clients: before
+            .iter()
+            .chain(&after)
+            .map(|account| account.other_clients)
+            .max()
+            .unwrap_or(0),
+        kernel_rtt: infos.iter().filter_map(|info| info.min_rtt).min(),
+        retransmitted: infos
+            .iter()
+            .filter_map(|info| info.retransmitted)
+            .map(u64::from)
+            .sum(),
+        errors: trips.errors,
+    })
+}
+
+impl Echo {
+    pub(super) fn closed(&self, reason: Ending) -> EchoError {
+        EchoError::Closed {
+            server: self.server(),
+            reason,
+        }
+    }
+}
+
+/// Connects, greets, and reads the answer.
+fn open(target: &Target, hello: &Hello) -> Result<(TcpStream, Answer), EchoError> {
+    let addresses = resolve::addresses(target)?;
+    let mut socket = resolve::connect(target, &addresses, GREETING)?;
+    let server = || target.server();
+    let broken = |error: io::Error| match error.kind() {
+        ErrorKind::TimedOut => EchoError::Silent {
+            server: server(),
+            after: GREETING,
+        },
+        ErrorKind::UnexpectedEof => EchoError::Closed {
+            server: server(),
+            reason: Ending::Finished,
+        },
+        _ => EchoError::Closed {
+            server: server(),
+            reason: Ending::Broken(OsError::of(&error)),
+        },
+    };
+    socket.set_nodelay(true).map_err(broken)?;
+    socket.write_all(&hello.encode()).map_err(broken)?;
+    let mut bytes = [0; LENGTH];
+    read_within(&socket, &mut bytes, GREETING).map_err(broken)?;
+    let answer = Answer::decode(&bytes).map_err(|fault| match fault {
+        NoGreeting::Version(theirs) => EchoError::Version {
+            server: server(),
+            theirs,
+            ours: VERSION,
+        },
+        NoGreeting::Foreign | NoGreeting::Unknown => EchoError::Foreign { server: server() },
+    })?;
+    match answer.verdict {
+        Verdict::Accepted => Ok((socket, answer)),
+        verdict => Err(refusal(server(), verdict, &answer)),
+    }
+}
+
+fn refusal(server: String, verdict: Verdict, answer: &Answer) -> EchoError {
+    match verdict {
+        Verdict::Sizes => EchoError::Sizes {
+            server,
+            most: answer.most_bytes,
+        },
+        Verdict::Streams => EchoError::Streams {
+            server,
+            most: answer.most_streams,
+        },
+        Verdict::Busy => EchoError::Busy { server },
+        Verdict::Accepted | Verdict::OtherVersion | Verdict::Purpose => EchoError::Foreign { server },
+    }
+}

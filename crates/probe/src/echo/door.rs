@@ -1,0 +1,172 @@
+//! Those who have connected to the listener and not greeted: one thread, the listener's own, has them all.
+//!
+//! Nobody has more than the deadline in all. There is room for a bounded number; whoever comes to a full door pushes out the one
+//! that has waited longest of the place with the most there.
+
+use super::greeting::{Answer, Hello, LENGTH, NoGreeting, Verdict};
+use super::listener::answer;
+use super::{EchoError, GREETING};
+use std::collections::BTreeMap;
+use std::io::{ErrorKind, Read, Write};
+use std::net::{SocketAddr, TcpListener, TcpStream};
+use std::os::fd::AsFd;
+use std::time::{Duration, Instant};
+use sys::crowd;
+use sys::poller::{Poller, ReadyList};
+
+/// The door of a listener.
+pub(super) struct Door<'a> {
+    listener: &'a TcpListener,
+    poller: Poller,
+    ready: ReadyList,
+    /// By number, in the order in which they came.
+    newcomers: BTreeMap<u64, Newcomer>,
+    next: u64,
+}
+
+struct Newcomer {
+    socket: TcpStream,
+    peer: SocketAddr,
+    said: [u8; LENGTH],
+    count: usize,
+    until: Instant,
+}
+
+/// What a newcomer's bytes amount to.
+enum Came {
+    Part,
+    Whole,
+    Broken,
+}
+
+impl<'a> Door<'a> {
+    pub(super) fn open(listener: &'a TcpListener) -> Result<Self, EchoError> {
+        let poller = Poller::new()?;
+        poller.watch(listener.as_fd(), LISTENER)?;
+        Ok(Self {
+            listener,
+            poller,
+            ready: ReadyList::new(),
+            newcomers: BTreeMap::new(),
+            next: 0,
+        })
+    }
+
+    /// Waits for what comes, at most `longest`; those whom `judge` accepts are handed to `welcome`, as they are: not blocking.
+    pub(super) fn attend(
+        &mut self,
+        longest: Duration,
+        judge: &mut dyn FnMut(&Hello) -> Answer,
+        welcome: &mut dyn FnMut(TcpStream, Hello),
+    ) {
+        self.poller.wait(&mut self.ready, Some(longest));
+        let came: Vec<u64> = self.ready.iter().map(|event| event.token).collect();
+        for number in came.into_iter().filter(|number| *number != LISTENER) {
+            self.hear(number, judge, welcome);
+        }
+        self.accept();
+        let now = Instant::now();
+        // All have the same time, so that those who came first are the first to have used it up.
+        while self
+            .newcomers
+            .first_entry()
+            .is_some_and(|first| first.get().until <= now)
+        {
+            self.newcomers.pop_first();
+        }
+    }
+
+    fn accept(&mut self) {
+        for _ in 0..MOST_NEWCOMERS {
+            match self.listener.accept() {
+                Ok((socket, peer)) => self.receive(socket, peer),
+                Err(error) if error.kind() == ErrorKind::Interrupted => {}
+                // None left; or one that broke while it waited, or no descriptors: the next round tries again.
+                Err(_) => return,
+            }
+        }
+    }
+
+    fn receive(&mut self, socket: TcpStream, peer: SocketAddr) {
+        if socket.set_nonblocking(true).is_err() || socket.set_nodelay(true).is_err() {
+            return;
+        }
+        if self.newcomers.len() >= MOST_NEWCOMERS {
+            let newcomers = self.newcomers.iter();
+            let oldest = crowd::oldest_of_most(newcomers.map(|(number, one)| (*number, one.peer.ip())));
+            oldest.and_then(|number| self.newcomers.remove(&number));
+        }
+        let number = self.next;
+        self.next += 1;
+        if self.poller.watch(socket.as_fd(), number).is_ok() {
+            let newcomer = Newcomer {
+                socket,
+                peer,
+                said: [0; LENGTH],
+                count: 0,
+                until: Instant::now() + GREETING,
+            };
+            self.newcomers.insert(number, newcomer);
+        }
+    }
+
+    fn hear(
+        &mut self,
+        number: u64,
+        judge: &mut dyn FnMut(&Hello) -> Answer,
+        welcome: &mut dyn FnMut(TcpStream, Hello),
+    ) {
+        let Some(newcomer) = self.newcomers.get_mut(&number) else {
+            return;
+        };
+        let came = newcomer.hear();
+        if matches!(came, Came::Part) {
+            return;
+        }
+        let Some(newcomer) = self.newcomers.remove(&number) else {
+            return;
+        };
+        if matches!(came, Came::Broken) {
+            return;
+        }
+        let hello = Hello::decode(&newcomer.said);
+        let answer = match &hello {
+            Err(NoGreeting::Foreign) => return,
+            Err(NoGreeting::Version(_)) => answer(Verdict::OtherVersion),
+            Err(NoGreeting::Unknown) => answer(Verdict::Purpose),
+            Ok(hello) => judge(hello),
+        };
+        self.poller.forget(newcomer.socket.as_fd());
+        // 32 bytes on a connection that has carried none: the kernel takes them, or it is broken.
+        let told = (&newcomer.socket).write_all(&answer.encode()).is_ok();
+        if let Ok(hello) = hello
+            && told
+            && answer.verdict == Verdict::Accepted
+        {
+            welcome(newcomer.socket, hello);
+        }
+    }
+}
+
+impl Newcomer {
+    /// Reads what is there of the greeting, and nothing behind it.
+    fn hear(&mut self) -> Came {
+        loop {
+            let room = self.said.get_mut(self.count..).unwrap_or_default();
+            if room.is_empty() {
+                return Came::Whole;
+            }
+            match (&self.socket).read(room) {
+                Ok(0) => return Came::Broken,
+                Ok(count) => self.count += count,
+                Err(error) if error.kind() == ErrorKind::WouldBlock => return Came::Part,
+                Err(error) if error.kind() == ErrorKind::Interrupted => {}
+                Err(_) => return Came::Broken,
+            }
+        }
+    }
+}
+
+/// Connections that have not greeted, at once.
+const MOST_NEWCOMERS: usize = 256;
+const LISTENER: u64 = u64::MAX;

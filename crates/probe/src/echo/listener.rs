@@ -1,0 +1,301 @@
+//! The side that answers.
+
+use super::answering::{self, Guest};
+use super::door::Door;
+use super::greeting::{Answer, Hello, Purpose, VERSION, Verdict};
+use super::pool::{Arrival, Gone, Pool};
+use super::{EchoError, MOST_BYTES, MOST_STREAMS};
+use sys::error::LiveError;
+use sys::listening;
+
+use std::collections::HashMap;
+use std::io::{ErrorKind, Read};
+use std::net::{Shutdown, SocketAddr, TcpListener, TcpStream};
+use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
+use std::time::{Duration, Instant};
+
+/// How a listener behaves.
+#[derive(Debug, Clone, Copy)]
+pub struct ListenerOptions {
+    /// Ends when the first client has.
+    pub once: bool,
+    /// Connections on which nothing happens for so long are closed.
+    pub idle: Duration,
+    /// Whether clients may have it look for messages instead of sleeping until they come: that takes a processor.
+    pub spin: bool,
+}
+
+impl Default for ListenerOptions {
+    fn default() -> Self {
+        Self {
+            once: false,
+            idle: Duration::from_secs(120),
+            spin: false,
+        }
+    }
+}
+
+/// Answers clients of any number, at once and one after another, until it is told to end.
+///
+/// At most [`Listener::MOST_CONNECTIONS`] connections; those that do not greet within 5 seconds, or on which nothing happens,
+/// are closed. Memory is 0.5 MiB a connection, whatever sizes a client names; threads are at most [`MOST_THREADS`] and one a
+/// processor. Who has not greeted has none.
+#[derive(Debug)]
+pub struct Listener {
+    socket: TcpListener,
+    address: SocketAddr,
+    options: ListenerOptions,
+    site: Arc<Site>,
+}
+
+/// What all connections of a listener share.
+#[derive(Debug)]
+pub(super) struct Site {
+    guests: Mutex<HashMap<u64, Arc<Guest>>>,
+    next: AtomicU64,
+    /// Clients that have their account open now, and those that ever had.
+    clients: AtomicU32,
+    served: AtomicU64,
+    /// Threads that serve a connection each.
+    threads: AtomicUsize,
+    spin: bool,
+    pool: OnceLock<Option<Pool>>,
+}
+
+impl Listener {
+    /// Connections of all clients at once.
+    pub const MOST_CONNECTIONS: usize = 2048;
+
+    /// Listens on `address`.
+    ///
+    /// # Errors
+    /// When the port is taken, not permitted, or not this machine's.
+    pub fn bind(address: SocketAddr, options: ListenerOptions) -> Result<Self, LiveError> {
+        listening::raise_file_limit();
+        let (socket, address) = listening::listen(address)?;
+        let site = Arc::new(Site {
+            guests: Mutex::default(),
+            next: AtomicU64::new(0),
+            clients: AtomicU32::new(0),
+            served: AtomicU64::new(0),
+            threads: AtomicUsize::new(0),
+            spin: options.spin,
+            pool: OnceLock::new(),
+        });
+        Ok(Self {
+            socket,
+            address,
+            options,
+            site,
+        })
+    }
+
+    /// Where it listens.
+    pub const fn address(&self) -> SocketAddr {
+        self.address
+    }
+
+    /// Serves until `stop` is set, or until the first client has ended where that was asked for. Returns how many clients
+    /// it had.
+    ///
+    /// # Errors
+    /// When the system does not let it wait for connections.
+    pub fn serve(&self, stop: &AtomicBool) -> Result<u64, EchoError> {
+        let mut door = Door::open(&self.socket)?;
+        let mut look = Instant::now();
+        let mut known = HashMap::new();
+        while !stop.load(Ordering::Relaxed) && !self.is_done() {
+            door.attend(LOOK, &mut |hello| self.site.judge(hello), &mut |socket, hello| {
+                self.site.welcome(socket, hello);
+            });
+            if look.elapsed() >= self.options.idle / 4 {
+                look = Instant::now();
+                self.site.close_idle(&mut known, self.options.idle);
+            }
+        }
+        for guest in self.site.guests().values() {
+            let _ = guest.socket.shutdown(Shutdown::Both);
+        }
+        Ok(self.site.served.load(Ordering::Relaxed))
+    }
+
+    fn is_done(&self) -> bool {
+        self.options.once
+            && self.site.served.load(Ordering::Relaxed) > 0
+            && self.site.clients.load(Ordering::Relaxed) == 0
+    }
+}
+
+impl Site {
+    fn guests(&self) -> MutexGuard<'_, HashMap<u64, Arc<Guest>>> {
+        self.guests.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    pub(super) fn clients(&self) -> u32 {
+        self.clients.load(Ordering::Relaxed)
+    }
+
+    /// Counts a client for as long as the value lives.
+    pub(super) fn client(&self) -> impl Drop + '_ {
+        struct Leaving<'a>(&'a Site);
+        impl Drop for Leaving<'_> {
+            fn drop(&mut self) {
+                self.0.clients.fetch_sub(1, Ordering::Relaxed);
+            }
+        }
+        self.clients.fetch_add(1, Ordering::Relaxed);
+        self.served.fetch_add(1, Ordering::Relaxed);
+        Leaving(self)
+    }
+
+    pub(super) fn leave(&self, number: u64) {
+        self.guests().remove(&number);
+    }
+
+    /// What a client that says this is answered.
+    fn judge(&self, hello: &Hello) -> Answer {
+        let verdict = match judge(hello) {
+            Verdict::Accepted if !self.has_room(hello) => Verdict::Busy,
+            verdict => verdict,
+        };
+        Answer {
+            spins: self.spin,
+            ..answer(verdict)
+        }
+    }
+
+    fn has_room(&self, hello: &Hello) -> bool {
+        let threads = self.threads.load(Ordering::Relaxed);
+        let needs_thread = hello.purpose != Purpose::Echo;
+        self.guests().len() < Listener::MOST_CONNECTIONS && (threads < MOST_THREADS || !needs_thread)
+    }
+
+    /// Serves a connection that was greeted.
+    fn welcome(self: &Arc<Self>, socket: TcpStream, hello: Hello) {
+        let hello = Hello {
+            spin: hello.spin && self.spin,
+            ..hello
+        };
+        let guest = Arc::new(Guest {
+            socket: Arc::new(socket),
+            progress: AtomicU64::new(0),
+        });
+        let number = self.next.fetch_add(1, Ordering::Relaxed);
+        self.guests().insert(number, Arc::clone(&guest));
+        let gone = Gone {
+            site: Arc::clone(self),
+            number,
+        };
+        let few =
+            hello.streams as usize <= processors() && self.threads.load(Ordering::Relaxed) < MOST_THREADS;
+        if hello.purpose == Purpose::Echo && !few {
+            if let Some(pool) = self.pool.get_or_init(|| Pool::start(processors()).ok()) {
+                pool.take(Arrival { guest, hello, gone });
+            }
+            return;
+        }
+        if guest.socket.set_nonblocking(false).is_err() {
+            return;
+        }
+        self.threads.fetch_add(1, Ordering::Relaxed);
+        let busy = Busy(Arc::clone(self));
+        let thread = std::thread::Builder::new().stack_size(STACK);
+        // Where no thread can be had, `gone` is dropped with the closure and the connection closed.
+        let _ = thread.spawn(move || {
+            gone.site.serve(&guest, &hello);
+            drop((gone, busy));
+        });
+    }
+
+    /// Serves one connection to its end.
+    fn serve(&self, guest: &Guest, hello: &Hello) {
+        match hello.purpose {
+            Purpose::Account => answering::account(guest, self),
+            Purpose::Sink => answering::sink(guest, hello),
+            Purpose::Source => answering::source(guest),
+            Purpose::Echo => answering::echo(guest, hello),
+        }
+    }
+
+    /// Closes connections on which nothing has happened for `idle`. `known` holds what was seen of each, and when.
+    fn close_idle(&self, known: &mut HashMap<u64, (u64, Instant)>, idle: Duration) {
+        let guests = self.guests();
+        known.retain(|number, _| guests.contains_key(number));
+        for (number, guest) in guests.iter() {
+            let progress = guest.progress.load(Ordering::Relaxed);
+            let seen = known.entry(*number).or_insert((progress, Instant::now()));
+            if seen.0 != progress {
+                *seen = (progress, Instant::now());
+            } else if seen.1.elapsed() >= idle {
+                let _ = guest.socket.shutdown(Shutdown::Both);
+            }
+        }
+    }
+}
+
+/// One of the threads that serve a connection each; given back when dropped.
+struct Busy(Arc<Site>);
+
+impl Drop for Busy {
+    fn drop(&mut self) {
+        self.0.threads.fetch_sub(1, Ordering::Relaxed);
+    }
+}
+
+fn judge(hello: &Hello) -> Verdict {
+    let sizes = 1..=MOST_BYTES;
+    match hello.purpose {
+        Purpose::Account | Purpose::Sink | Purpose::Source => Verdict::Accepted,
+        Purpose::Echo if !sizes.contains(&hello.request) || !sizes.contains(&hello.reply) => Verdict::Sizes,
+        Purpose::Echo if !(1..=MOST_STREAMS).contains(&hello.streams) => Verdict::Streams,
+        Purpose::Echo => Verdict::Accepted,
+    }
+}
+
+pub(super) fn answer(verdict: Verdict) -> Answer {
+    Answer {
+        version: VERSION,
+        verdict,
+        most_bytes: MOST_BYTES,
+        most_streams: MOST_STREAMS,
+        processors: u32::try_from(processors()).unwrap_or(u32::MAX),
+        spins: false,
+    }
+}
+
+/// Fills `bytes` within `longest` in all, however slowly they come; afterwards the socket waits for ever again.
+pub(super) fn read_within(
+    socket: &TcpStream,
+    bytes: &mut [u8],
+    longest: Duration,
+) -> Result<(), std::io::Error> {
+    let deadline = Instant::now() + longest;
+    let (mut socket, mut rest) = (socket, bytes);
+    while !rest.is_empty() {
+        let left = deadline.saturating_duration_since(Instant::now());
+        if left.is_zero() {
+            return Err(ErrorKind::TimedOut.into());
+        }
+        socket.set_read_timeout(Some(left))?;
+        match socket.read(rest) {
+            Ok(0) => return Err(ErrorKind::UnexpectedEof.into()),
+            Ok(count) => rest = rest.get_mut(count..).unwrap_or_default(),
+            Err(error) if matches!(error.kind(), ErrorKind::WouldBlock | ErrorKind::Interrupted) => {}
+            Err(error) => return Err(error),
+        }
+    }
+    socket.set_read_timeout(None)
+}
+
+/// Processors that this process may use.
+pub(super) fn processors() -> usize {
+    std::thread::available_parallelism().map_or(1, std::num::NonZero::get)
+}
+
+/// How often is looked whether to end.
+const LOOK: Duration = Duration::from_millis(100);
+/// Threads that serve a connection each, of all clients.
+const MOST_THREADS: usize = 128;
+/// The stack of a thread that answers: its buffers are elsewhere.
+const STACK: usize = 128 * 1024;

@@ -1,0 +1,193 @@
+//! Many streams on few threads: one epoll loop a processor, for clients with more streams than there are processors.
+
+use super::answering::Guest;
+use super::error::Ending;
+use super::greeting::Hello;
+use super::stream::{Came, Filler, Stream};
+use std::os::fd::AsFd;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
+use sys::error::LiveError;
+use sys::poller::{Bell, Poller, ReadyList};
+
+/// The listener's loops, started when the first stream for them comes.
+#[derive(Debug)]
+pub(super) struct Pool {
+    hands: Vec<Arc<Hand>>,
+    next: AtomicUsize,
+}
+
+/// One loop, as others see it.
+#[derive(Debug)]
+struct Hand {
+    arrivals: Mutex<Vec<Arrival>>,
+    bell: Bell,
+    /// Set, with a ring, to end it.
+    stop: std::sync::atomic::AtomicBool,
+}
+
+/// A greeted stream.
+#[derive(Debug)]
+pub(super) struct Arrival {
+    pub(super) guest: Arc<Guest>,
+    pub(super) hello: Hello,
+    /// Called when the stream has ended.
+    pub(super) gone: Gone,
+}
+
+/// Leaves the listener's list when dropped.
+#[derive(Debug)]
+pub(super) struct Gone {
+    pub(super) site: Arc<super::listener::Site>,
+    pub(super) number: u64,
+}
+
+impl Drop for Gone {
+    fn drop(&mut self) {
+        self.site.leave(self.number);
+    }
+}
+
+impl Pool {
+    /// Starts `loops` of them.
+    pub(super) fn start(loops: usize) -> Result<Self, LiveError> {
+        let mut hands = Vec::new();
+        for _ in 0..loops.max(1) {
+            let hand = Arc::new(Hand {
+                arrivals: Mutex::default(),
+                bell: Bell::new()?,
+                stop: std::sync::atomic::AtomicBool::new(false),
+            });
+            let poller = Poller::new()?;
+            poller.watch_bell(&hand.bell, BELL)?;
+            let own = Arc::clone(&hand);
+            std::thread::spawn(move || Loop::new(poller, own).run());
+            hands.push(hand);
+        }
+        Ok(Self {
+            hands,
+            next: AtomicUsize::new(0),
+        })
+    }
+
+    /// Gives a stream to the next loop.
+    pub(super) fn take(&self, arrival: Arrival) {
+        let turn = self.next.fetch_add(1, Ordering::Relaxed);
+        if let Some(hand) = turn
+            .checked_rem(self.hands.len())
+            .and_then(|turn| self.hands.get(turn))
+        {
+            let mut arrivals = hand.arrivals.lock().unwrap_or_else(PoisonError::into_inner);
+            arrivals.push(arrival);
+            drop(arrivals);
+            hand.bell.ring();
+        }
+    }
+}
+
+impl Drop for Pool {
+    fn drop(&mut self) {
+        for hand in &self.hands {
+            hand.stop.store(true, Ordering::Relaxed);
+            hand.bell.ring();
+        }
+    }
+}
+
+/// One loop, as itself.
+struct Loop {
+    poller: Poller,
+    hand: Arc<Hand>,
+    seats: Vec<Option<Seat>>,
+    /// Streams whose clients want it to look instead of sleeping.
+    spinning: usize,
+    filler: Filler,
+}
+
+struct Seat {
+    stream: Stream,
+    guest: Arc<Guest>,
+    spin: bool,
+    _gone: Gone,
+}
+
+impl Loop {
+    fn new(poller: Poller, hand: Arc<Hand>) -> Self {
+        Self {
+            poller,
+            hand,
+            seats: Vec::new(),
+            spinning: 0,
+            filler: Filler::new(super::MOST_BYTES),
+        }
+    }
+
+    fn run(mut self) {
+        let mut ready = ReadyList::new();
+        while !self.hand.stop.load(Ordering::Relaxed) {
+            let longest = (self.spinning > 0).then_some(Duration::ZERO);
+            self.poller.wait(&mut ready, longest);
+            for event in ready.iter() {
+                if event.token == BELL {
+                    self.seat_arrivals();
+                } else if let Ok(place) = usize::try_from(event.token) {
+                    self.serve(place, event.readable());
+                }
+            }
+        }
+    }
+
+    fn seat_arrivals(&mut self) {
+        let arrivals =
+            std::mem::take(&mut *self.hand.arrivals.lock().unwrap_or_else(PoisonError::into_inner));
+        for Arrival { guest, hello, gone } in arrivals {
+            let stream = Stream::new(Arc::clone(&guest.socket), hello.reply, hello.request);
+            let free = self.seats.iter().position(Option::is_none);
+            let place = free.unwrap_or(self.seats.len());
+            let watched = guest.socket.set_nonblocking(true).is_ok()
+                && self.poller.watch(guest.socket.as_fd(), place as u64).is_ok();
+            if !watched {
+                continue;
+            }
+            self.spinning += usize::from(hello.spin);
+            let seat = Seat {
+                stream,
+                guest,
+                spin: hello.spin,
+                _gone: gone,
+            };
+            match self.seats.get_mut(place) {
+                Some(free) => *free = Some(seat),
+                None => self.seats.push(Some(seat)),
+            }
+        }
+    }
+
+    fn serve(&mut self, place: usize, readable: bool) {
+        let Some(Some(seat)) = self.seats.get_mut(place) else {
+            return;
+        };
+        if seat.answer(readable, &mut self.filler).is_err() {
+            self.spinning -= usize::from(seat.spin);
+            if let Some(seat) = self.seats.get_mut(place) {
+                *seat = None;
+            }
+        }
+    }
+}
+
+impl Seat {
+    fn answer(&mut self, readable: bool, filler: &mut Filler) -> Result<(), Ending> {
+        if self.stream.is_sending() && self.stream.send_on(filler)? == Came::Part {
+            return Ok(());
+        }
+        if readable && self.stream.receive(filler)? == Came::Whole {
+            self.stream.begin(filler)?;
+            self.guest.note_progress();
+        }
+        Ok(())
+    }
+}
+
+const BELL: u64 = u64::MAX;

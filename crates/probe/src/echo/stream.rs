@@ -1,0 +1,177 @@
+//! One stream: messages of a known size out and in, in parts where they are large.
+
+use super::error::Ending;
+use std::io::{self, ErrorKind, Read, Write};
+use std::net::TcpStream;
+use std::sync::Arc;
+use sys::error::OsError;
+
+/// Bytes that fill messages, and room to read them into. Contents are random once, so that nothing on the way compresses
+/// them; nobody looks at what arrives.
+#[derive(Debug)]
+pub(super) struct Filler {
+    out: Box<[u8]>,
+    into: Box<[u8]>,
+}
+
+impl Filler {
+    /// For messages of up to so many bytes; larger ones go in parts.
+    pub(super) fn new(largest: u32) -> Self {
+        let size = usize::try_from(largest).unwrap_or(PART).clamp(1, PART);
+        let mut state: u64 = 0x9e37_79b9_7f4a_7c15;
+        let random = std::iter::repeat_with(|| {
+            state ^= state << 13;
+            state ^= state >> 7;
+            state ^= state << 17;
+            (state >> 32) as u8
+        });
+        Self {
+            out: random.take(size).collect(),
+            into: vec![0; size].into_boxed_slice(),
+        }
+    }
+
+    pub(super) fn out(&self) -> &[u8] {
+        &self.out
+    }
+
+    pub(super) fn into(&mut self) -> &mut [u8] {
+        &mut self.into
+    }
+}
+
+/// Parts in which messages are sent and read: the memory of a thread, whatever the sizes asked for.
+const PART: usize = 256 * 1024;
+
+/// How far a call came.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Came {
+    /// The whole message.
+    Whole,
+    /// A part; more when the socket is ready again.
+    Part,
+}
+
+/// A connection whose two sides take turns: whole messages of `outgoing` bytes out, of `incoming` bytes in.
+#[derive(Debug)]
+pub(super) struct Stream {
+    socket: Arc<TcpStream>,
+    outgoing: u32,
+    incoming: u32,
+    to_send: u32,
+    to_receive: u32,
+}
+
+impl Stream {
+    pub(super) fn new(socket: Arc<TcpStream>, outgoing: u32, incoming: u32) -> Self {
+        Self {
+            socket,
+            outgoing,
+            incoming,
+            to_send: 0,
+            to_receive: incoming,
+        }
+    }
+
+    /// Whether bytes of a message begun wait to be sent.
+    pub(super) fn is_sending(&self) -> bool {
+        self.to_send > 0
+    }
+
+    /// Begins to send a message.
+    pub(super) fn begin(&mut self, filler: &Filler) -> Result<Came, Ending> {
+        self.to_send = self.outgoing;
+        self.send_on(filler)
+    }
+
+    /// Sends what is left of the message begun. On a blocking socket, all of it.
+    pub(super) fn send_on(&mut self, filler: &Filler) -> Result<Came, Ending> {
+        while self.to_send > 0 {
+            match (&*self.socket).write(part(filler.out(), self.to_send)) {
+                Ok(count) => self.to_send -= u32::try_from(count).unwrap_or(self.to_send),
+                Err(error) if passing(&error) => return Ok(Came::Part),
+                Err(error) => return Err(Ending::Broken(OsError::of(&error))),
+            }
+        }
+        Ok(Came::Whole)
+    }
+
+    /// Receives what is there of the message expected; then expects the next one. A blocking socket waits for something.
+    pub(super) fn receive(&mut self, filler: &mut Filler) -> Result<Came, Ending> {
+        loop {
+            let room = filler.into();
+            let size = room
+                .len()
+                .min(usize::try_from(self.to_receive).unwrap_or(room.len()));
+            match (&*self.socket).read(room.get_mut(..size).unwrap_or_default()) {
+                Ok(0) => return Err(Ending::Finished),
+                Ok(count) => self.to_receive -= u32::try_from(count).unwrap_or(self.to_receive),
+                Err(error) if passing(&error) => return Ok(Came::Part),
+                Err(error) => return Err(Ending::Broken(OsError::of(&error))),
+            }
+            if self.to_receive == 0 {
+                self.to_receive = self.incoming;
+                return Ok(Came::Whole);
+            }
+        }
+    }
+
+    /// Sends a whole message, waiting where it must: asleep on a blocking socket, else looking again and again.
+    pub(super) fn send_whole(&mut self, filler: &Filler) -> Result<(), Ending> {
+        let mut came = self.begin(filler)?;
+        while came == Came::Part {
+            std::hint::spin_loop();
+            came = self.send_on(filler)?;
+        }
+        Ok(())
+    }
+
+    /// Receives a whole message, likewise.
+    pub(super) fn receive_whole(&mut self, filler: &mut Filler) -> Result<(), Ending> {
+        while self.receive(filler)? == Came::Part {
+            std::hint::spin_loop();
+        }
+        Ok(())
+    }
+}
+
+fn part(bytes: &[u8], left: u32) -> &[u8] {
+    let size = bytes.len().min(usize::try_from(left).unwrap_or(bytes.len()));
+    bytes.get(..size).unwrap_or(bytes)
+}
+
+/// Nothing now, or a signal came: to be tried again.
+pub(super) fn passing(error: &io::Error) -> bool {
+    matches!(error.kind(), ErrorKind::WouldBlock | ErrorKind::Interrupted)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::net::TcpListener;
+
+    #[test]
+    fn large_messages_cross_in_parts_and_sizes_may_differ() {
+        let listener = TcpListener::bind("127.0.0.1:0").expect("bind");
+        let near = TcpStream::connect(listener.local_addr().expect("address")).expect("connect");
+        let (far, _) = listener.accept().expect("accept");
+        let (large, small) = (3 * PART as u32 + 17, 5);
+        let answering = std::thread::spawn(move || {
+            let mut filler = Filler::new(large);
+            let mut stream = Stream::new(Arc::new(far), small, large);
+            for _ in 0..3 {
+                stream.receive_whole(&mut filler).expect("a request");
+                stream.send_whole(&filler).expect("a reply");
+            }
+        });
+        near.set_nonblocking(true).expect("non-blocking");
+        let mut filler = Filler::new(large);
+        let mut stream = Stream::new(Arc::new(near), large, small);
+        for _ in 0..3 {
+            stream.send_whole(&filler).expect("sent");
+            stream.receive_whole(&mut filler).expect("received");
+        }
+        answering.join().expect("answered");
+        assert_eq!(stream.receive_whole(&mut filler), Err(Ending::Finished));
+    }
+}

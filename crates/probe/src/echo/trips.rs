@@ -1,0 +1,277 @@
+//! The measured path of the side that asks.
+
+use super::Plan;
+use super::error::Ending;
+use super::stream::{Came, Filler, Stream};
+use model::DistributionBuilder;
+use std::net::TcpStream;
+use std::os::fd::AsFd;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::{Duration, Instant};
+use sys::poller::{Poller, ReadyList};
+use sys::processor::{Of, processor_time};
+
+/// When round trips count.
+#[derive(Debug)]
+pub(super) struct Course {
+    pub(super) counts_from: Instant,
+    pub(super) ends_at: Instant,
+    ended: AtomicBool,
+}
+
+impl Course {
+    /// Counts for `duration`, after a warm-up.
+    pub(super) fn new(duration: Duration) -> Self {
+        Self::after(warm_up(duration), duration)
+    }
+
+    pub(super) fn after(warm_up: Duration, duration: Duration) -> Self {
+        let counts_from = Instant::now() + warm_up;
+        Self {
+            counts_from,
+            ends_at: counts_from + duration,
+            ended: AtomicBool::new(false),
+        }
+    }
+
+    /// Nothing counts any more. Whoever waits for a message is to be woken by closing its socket.
+    pub(super) fn end(&self) {
+        self.ended.store(true, Ordering::Relaxed);
+    }
+
+    fn is_over(&self, now: Instant) -> bool {
+        now >= self.ends_at || self.ended.load(Ordering::Relaxed)
+    }
+}
+
+/// Before round trips count: caches, the scheduler's choice of processors, and windows settle.
+pub(super) fn warm_up(duration: Duration) -> Duration {
+    (duration / 10).min(Duration::from_millis(300))
+}
+
+/// What a thread has measured.
+#[derive(Debug, Default)]
+pub(super) struct Trips {
+    /// Round trips in nanoseconds.
+    pub(super) times: Vec<u64>,
+    /// Earlier ones of a long run.
+    pub(super) folded: DistributionBuilder,
+    /// From the beginning of counting to the last round trip counted, or to the end.
+    pub(super) elapsed: Duration,
+    /// Processor time while they were counted.
+    pub(super) processor: Duration,
+    /// Streams that broke, and how the last of them did.
+    pub(super) errors: u64,
+    pub(super) broken: Option<Ending>,
+}
+
+impl Trips {
+    /// Adds what another thread measured at the same time.
+    pub(super) fn add(&mut self, mut other: Self) {
+        self.times.append(&mut other.times);
+        self.folded.merge(other.folded);
+        self.elapsed = self.elapsed.max(other.elapsed);
+        self.processor += other.processor;
+        self.errors += other.errors;
+        self.broken = self.broken.or(other.broken);
+    }
+}
+
+/// Counts what completes within the course.
+struct Counter<'a> {
+    course: &'a Course,
+    trips: Trips,
+    /// Processor time when counting began; absent before.
+    began: Option<Duration>,
+}
+
+impl<'a> Counter<'a> {
+    fn new(course: &'a Course) -> Self {
+        let trips = Trips {
+            times: Vec::with_capacity(KEPT),
+            ..Trips::default()
+        };
+        Self {
+            course,
+            trips,
+            began: None,
+        }
+    }
+
+    /// A round trip that began at `from` was completed. Tells whether the course goes on.
+    fn completed(&mut self, from: Instant, now: Instant) -> bool {
+        if self.course.is_over(now) {
+            return false;
+        }
+        if self.began.is_none() {
+            if now < self.course.counts_from {
+                return true;
+            }
+            self.began = Some(processor_time(Of::Thread));
+        }
+        if self.trips.times.len() == KEPT {
+            self.fold();
+        }
+        let nanos = now.saturating_duration_since(from).as_nanos();
+        self.trips.times.push(u64::try_from(nanos).unwrap_or(u64::MAX));
+        true
+    }
+
+    /// Once in half a million round trips; those under way meanwhile are that much longer.
+    #[cold]
+    fn fold(&mut self) {
+        let Trips { times, folded, .. } = &mut self.trips;
+        times
+            .drain(..)
+            .for_each(|nanos| folded.add(Duration::from_nanos(nanos)));
+    }
+
+    fn broke(&mut self, ending: Ending) {
+        // At the end of the course sockets are closed to wake who waits.
+        if !self.course.is_over(Instant::now()) {
+            self.trips.errors += 1;
+            self.trips.broken = Some(ending);
+        }
+    }
+
+    fn finish(mut self) -> Trips {
+        if let Some(began) = self.began {
+            self.trips.processor = processor_time(Of::Thread).saturating_sub(began);
+        }
+        let end = Instant::now().min(self.course.ends_at);
+        self.trips.elapsed = end.saturating_duration_since(self.course.counts_from);
+        self.trips
+    }
+}
+
+/// One stream on this thread: blocking, or looking where that was asked for.
+pub(super) fn of_one(socket: Arc<TcpStream>, plan: &Plan, course: &Course) -> Trips {
+    let mut counter = Counter::new(course);
+    let mut filler = Filler::new(plan.request.max(plan.reply));
+    if plan.spin
+        && let Err(error) = socket.set_nonblocking(true)
+    {
+        counter.broke(Ending::Broken(sys::error::OsError::of(&error)));
+        return counter.finish();
+    }
+    let mut stream = Stream::new(socket, plan.request, plan.reply);
+    let mut from = Instant::now();
+    loop {
+        let trip = stream
+            .send_whole(&filler)
+            .and_then(|()| stream.receive_whole(&mut filler));
+        let now = Instant::now();
+        if let Err(ending) = trip {
+            counter.broke(ending);
+            break;
+        }
+        if !counter.completed(from, now) {
+            break;
+        }
+        from = now;
+    }
+    counter.finish()
+}
+
+/// Many streams on this thread: each asks again as soon as it was answered.
+pub(super) fn of_many(sockets: &[Arc<TcpStream>], plan: &Plan, course: &Course) -> Trips {
+    let mut counter = Counter::new(course);
+    match Many::new(sockets, plan) {
+        Ok(mut many) => many.run(&mut counter),
+        Err(ending) => counter.broke(ending),
+    }
+    counter.finish()
+}
+
+struct Many {
+    poller: Poller,
+    /// Each with when its request was sent; absent once it broke.
+    streams: Vec<Option<(Stream, Instant)>>,
+    filler: Filler,
+    longest: Option<Duration>,
+}
+
+impl Many {
+    fn new(sockets: &[Arc<TcpStream>], plan: &Plan) -> Result<Self, Ending> {
+        let system = |error: &std::io::Error| Ending::Broken(sys::error::OsError::of(error));
+        let no_poller = |_| Ending::Broken(sys::error::OsError::last());
+        let poller = Poller::new().map_err(no_poller)?;
+        let mut streams = Vec::new();
+        for (place, socket) in sockets.iter().enumerate() {
+            socket.set_nonblocking(true).map_err(|error| system(&error))?;
+            poller.watch(socket.as_fd(), place as u64).map_err(no_poller)?;
+            let stream = Stream::new(Arc::clone(socket), plan.request, plan.reply);
+            streams.push(Some((stream, Instant::now())));
+        }
+        Ok(Self {
+            poller,
+            streams,
+            filler: Filler::new(plan.request.max(plan.reply)),
+            longest: plan.spin.then_some(Duration::ZERO),
+        })
+    }
+
+    fn run(&mut self, counter: &mut Counter<'_>) {
+        for stream in &mut self.streams {
+            if let Some((asking, from)) = stream {
+                *from = Instant::now();
+                if let Err(ending) = asking.begin(&self.filler) {
+                    counter.broke(ending);
+                    *stream = None;
+                }
+            }
+        }
+        let mut ready = ReadyList::new();
+        while self.streams.iter().any(Option::is_some) {
+            self.poller.wait(&mut ready, self.longest);
+            for event in ready.iter() {
+                let place = usize::try_from(event.token).unwrap_or(usize::MAX);
+                if !self.advance(place, event.readable(), counter) {
+                    return;
+                }
+            }
+        }
+    }
+
+    /// Moves one stream on; tells whether the course goes on.
+    fn advance(&mut self, place: usize, readable: bool, counter: &mut Counter<'_>) -> bool {
+        let Some(Some((stream, from))) = self.streams.get_mut(place) else {
+            return true;
+        };
+        match advance(stream, from, readable, &mut self.filler, counter) {
+            Ok(goes_on) => goes_on,
+            Err(ending) => {
+                counter.broke(ending);
+                if let Some(broken) = self.streams.get_mut(place) {
+                    *broken = None;
+                }
+                true
+            }
+        }
+    }
+}
+
+fn advance(
+    stream: &mut Stream,
+    from: &mut Instant,
+    readable: bool,
+    filler: &mut Filler,
+    counter: &mut Counter<'_>,
+) -> Result<bool, Ending> {
+    if stream.is_sending() && stream.send_on(filler)? == Came::Part {
+        return Ok(true);
+    }
+    if readable && stream.receive(filler)? == Came::Whole {
+        let now = Instant::now();
+        if !counter.completed(*from, now) {
+            return Ok(false);
+        }
+        *from = now;
+        stream.begin(filler)?;
+    }
+    Ok(true)
+}
+
+/// Round trips of a thread kept one by one: 4 MiB.
+const KEPT: usize = 512 * 1024;

@@ -1,0 +1,162 @@
+//! Ping: the same minimal exchange again and again, and how long each took.
+//!
+//! A thread a target. Each asks at its own pace over a connection of its own (or a new one each time, where a probe
+//! is about that), and in the pauses asks an echo of longwire's own the same way: what this machine adds. What happens is
+//! told as [`Event`]s, in the caller's thread. A kind of exchange is a file under `probes` and a row in `probes.rs`.
+//!
+//! Start reading at [`run`], then `course`.
+
+mod course;
+mod error;
+mod floor;
+mod pace;
+mod plain;
+mod probes;
+pub mod prometheus;
+pub mod rows;
+pub mod via;
+
+pub use error::PingError;
+pub use pace::{Pace, PaceError};
+pub use prometheus::Prometheus;
+
+use client::bridge::{BridgeOptions, Login};
+use model::{Leg, Sample, Timestamp};
+use std::net::SocketAddr;
+use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
+use std::sync::mpsc;
+use std::time::Duration;
+use sys::Clock;
+use sys::signals::block_all_signals;
+use sys::target::Target;
+
+/// What is to be asked of one target.
+#[derive(Debug, Clone)]
+pub struct Plan {
+    /// Whom.
+    pub target: Target,
+    /// What.
+    pub question: Question,
+    /// How often.
+    pub pace: Pace,
+    /// Ends after so many samples, first ones of a connection not counted.
+    pub count: Option<u64>,
+    /// A sample without a whole reply within this is lost.
+    pub timeout: Duration,
+}
+
+/// What is asked.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Question {
+    /// A statement in a session that is logged in; where longwire has no login, the same as without one.
+    Statement {
+        /// The statement; absent for the least one that also asks for the server's own time.
+        sql: Option<String>,
+        /// Whether it is prepared once and then executed.
+        prepared: bool,
+    },
+    /// A new connection, logged in, up to the reply to its first query.
+    Connect,
+    /// What needs no credentials: the first message of the protocol, or a TCP connection where there is none.
+    NoLogin,
+    /// An ICMP echo of the target's host.
+    Icmp,
+    /// A statement by a JDBC driver, of a connection that stands or of a new one each time.
+    Driver(Box<DriverQuestion>),
+}
+
+/// What is asked through a JDBC driver.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct DriverQuestion {
+    /// The bridge to it.
+    pub bridge: BridgeOptions,
+    /// Whom it connects to.
+    pub login: Login,
+    /// The statement; absent for the least one that the database has.
+    pub sql: Option<String>,
+    /// Whether it is prepared once and then executed.
+    pub prepared: bool,
+    /// Whether each sample is a new connection, up to the statement's result.
+    pub connect: bool,
+}
+
+/// What happened.
+#[derive(Debug, Clone)]
+pub enum Event {
+    /// A connection was made, or a probe without one is ready.
+    Opened(Opening),
+    /// A sample was taken, or lost.
+    Sample(Sample),
+    /// The sample that comes next was the opening of a connection.
+    Legs {
+        /// When it began.
+        at: Timestamp,
+        /// Its legs, which sum to the sample's duration.
+        legs: Vec<Leg>,
+    },
+    /// The echo of longwire's own was asked.
+    Floor(Duration),
+    /// What a reader of the figures must know.
+    Caution(&'static str),
+    /// This target cannot be asked at all; nothing more comes of it.
+    Failed(PingError),
+}
+
+/// A connection that was made.
+#[derive(Debug, Clone, Default)]
+pub struct Opening {
+    /// The server's address; absent for a Unix socket.
+    pub server: Option<SocketAddr>,
+    /// Its product and version, where it said so.
+    pub version: Option<String>,
+    /// What is asked, in a few words.
+    pub question: String,
+    /// What a reader of the figures must know from the start.
+    pub caution: Option<&'static str>,
+    /// What opening it took; none for a probe that connects each time.
+    pub legs: Vec<Leg>,
+}
+
+/// Asks as planned until all counts are reached or `stop` is set, which ends waiting within a moment. `tell` is called with the
+/// number of the plan and what happened there.
+///
+/// # Errors
+/// As `tell`; then nothing more is asked.
+pub fn run<E>(
+    plans: &[Plan],
+    clock: Clock,
+    stop: &AtomicBool,
+    mut tell: impl FnMut(usize, Event) -> Result<(), E>,
+) -> Result<(), E> {
+    let (sender, events) = mpsc::channel();
+    std::thread::scope(|scope| {
+        for (number, plan) in plans.iter().enumerate() {
+            let sender = sender.clone();
+            scope.spawn(move || {
+                block_all_signals();
+                let name: Arc<str> = plan.name().into();
+                course::run(plan, &name, clock, stop, |event| {
+                    sender.send((number, event)).is_ok()
+                });
+            });
+        }
+        drop(sender);
+        let told = events.iter().try_for_each(|(number, event)| tell(number, event));
+        if told.is_err() {
+            stop.store(true, std::sync::atomic::Ordering::Relaxed);
+        }
+        told
+    })
+}
+
+impl Plan {
+    /// Of what the samples are: the target without its secrets.
+    pub fn name(&self) -> String {
+        match &self.question {
+            Question::Driver(question) => question.login.url.to_string(),
+            Question::Icmp => format!("icmp://{}", self.target.host),
+            Question::NoLogin | Question::Connect | Question::Statement { .. } => self.target.to_string(),
+        }
+    }
+}

@@ -1,0 +1,101 @@
+//! The instrument's floor: the same kind of exchange with an echo of longwire's own.
+//!
+//! A sleeping processor takes 50 to 300 us to be itself again (measured on virtual machines), so the echo is asked over
+//! loopback at the same pace as the target, with the same numbers of bytes, and read the same way.
+
+use super::plain::{Complete, Means, Plain};
+use super::probes::Kind;
+use std::io::{Read, Write};
+use std::net::{Ipv4Addr, SocketAddr, TcpListener, TcpStream};
+use std::time::Duration;
+use sys::signals::block_all_signals;
+
+/// An echo, and a connection to it.
+pub(super) struct Echo<'a> {
+    kind: Kind,
+    means: Means<'a>,
+    address: SocketAddr,
+    connection: Plain<'a>,
+    request: Vec<u8>,
+    reply: usize,
+}
+
+impl<'a> Echo<'a> {
+    /// Starts one that answers `request` bytes with `reply` bytes. Absent where the system gives no socket or thread for
+    /// it: then there is no floor to tell.
+    pub(super) fn start(kind: Kind, means: Means<'a>, request: u64, reply: u64) -> Option<Self> {
+        let request = usize::try_from(request).ok()?.clamp(1, LONGEST);
+        let reply = usize::try_from(reply).ok()?.clamp(1, LONGEST);
+        let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).ok()?;
+        let address = listener.local_addr().ok()?;
+        let thread = std::thread::Builder::new().name("longwire echo".to_owned());
+        // It ends with the last connection, or with the first that it cannot accept.
+        thread
+            .spawn(move || {
+                block_all_signals();
+                while let Ok((stream, _)) = listener.accept() {
+                    if !answer(stream, request, reply) {
+                        return;
+                    }
+                }
+            })
+            .ok()?;
+        let connection = Plain::connect(means, address).ok()?;
+        Some(Self {
+            kind,
+            means,
+            address,
+            connection,
+            request: vec![GO_ON; request],
+            reply,
+        })
+    }
+
+    /// One exchange with it.
+    pub(super) fn ask(&mut self) -> Option<Duration> {
+        if self.kind == Kind::Connecting {
+            self.connection = Plain::connect(self.means, self.address).ok()?;
+            return Some(self.connection.handshake());
+        }
+        let at = self.connection.send(&self.request).ok()?;
+        let whole = |bytes: &[u8]| match bytes.len() >= self.reply {
+            true => Complete::Yes,
+            false => Complete::NotYet,
+        };
+        let arrived = self.connection.receive(whole).ok()?;
+        Some(arrived.at.since(at))
+    }
+}
+
+impl Drop for Echo<'_> {
+    fn drop(&mut self) {
+        // Its thread waits for bytes or for a connection: both must end it.
+        self.request.fill(END);
+        if self.connection.send(&self.request).is_err() {
+            TcpStream::connect(self.address)
+                .and_then(|mut stream| stream.write_all(&self.request))
+                .ok();
+        }
+    }
+}
+
+/// Answers until the connection ends; false when there will be no other.
+fn answer(mut stream: TcpStream, request: usize, reply: usize) -> bool {
+    stream.set_nodelay(true).ok();
+    let mut asked = vec![0; request];
+    let answer = vec![GO_ON; reply];
+    while stream.read_exact(&mut asked).is_ok() {
+        if asked.first() == Some(&END) {
+            return false;
+        }
+        if stream.write_all(&answer).is_err() {
+            break;
+        }
+    }
+    true
+}
+
+const GO_ON: u8 = 1;
+const END: u8 = 0;
+/// A reply that is longer is not a floor any more.
+const LONGEST: usize = 64 * 1024;

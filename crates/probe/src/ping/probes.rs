@@ -1,0 +1,142 @@
+//! The kinds of exchange: one file each, and what is asked of which target.
+
+mod connecting;
+mod connection;
+mod driver;
+mod http;
+mod icmp;
+mod mysql_greeting;
+mod oracle_listener;
+#[cfg(feature = "oracle")]
+mod oracle_statement;
+mod postgres_request;
+mod redis_ping;
+mod sqlserver_prelogin;
+mod statement;
+
+use super::plain::{Answer, Means};
+use super::{Opening, PingError, Plan, Question};
+use client::session::SessionError;
+use model::{Leg, Phase, Timestamp};
+use std::net::SocketAddr;
+use std::time::Duration;
+use sys::resolve;
+use sys::target::Scheme;
+
+/// An exchange that can be had again and again.
+pub(super) trait Probe {
+    /// Opens what lasts longer than one exchange.
+    fn open(&mut self) -> Result<Opening, PingError>;
+
+    /// One exchange. After an error the probe is closed and opened again.
+    fn ask(&mut self) -> Result<Answer, PingError>;
+
+    /// What a reader of the figures must know since the last exchange; told once.
+    fn caution(&mut self) -> Option<&'static str> {
+        None
+    }
+
+    /// When the last exchange began, and its legs, where it was the opening of a connection; told once.
+    fn legs(&mut self) -> Option<(Timestamp, Vec<Leg>)> {
+        None
+    }
+
+    /// Closes what is open.
+    fn close(&mut self) {}
+
+    /// What an echo that is to show the instrument's floor must do; absent where none can be like it.
+    fn kind(&self) -> Option<Kind> {
+        Some(Kind::Exchange)
+    }
+}
+
+/// What is timed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Kind {
+    /// A request and its reply on a connection that stands.
+    Exchange,
+    /// A TCP handshake.
+    Connecting,
+}
+
+/// The probe for a plan.
+pub(super) fn of<'a>(plan: &'a Plan, means: Means<'a>) -> Result<Box<dyn Probe + 'a>, PingError> {
+    let scheme = plan.target.scheme;
+    let logs_in = match &plan.question {
+        Question::Icmp => return Ok(Box::new(icmp::Icmp::new(means))),
+        Question::Connect => return Ok(Box::new(connection::Connection::new(means))),
+        Question::Driver(question) => return Ok(Box::new(driver::Driver::new(means, question))),
+        Question::NoLogin => false,
+        Question::Statement { sql, prepared } => {
+            let is_sql = matches!(
+                scheme,
+                Scheme::Postgres | Scheme::Kingbase | Scheme::Mysql | Scheme::Mariadb
+            );
+            if is_sql {
+                return Ok(Box::new(statement::Statement::new(
+                    means,
+                    sql.as_deref(),
+                    *prepared,
+                )));
+            } else if scheme == Scheme::Oracle && plan.target.password.is_some() {
+                return oracle(means, sql.as_deref(), *prepared);
+            } else if sql.is_some() || *prepared {
+                return Err(SessionError::NoSql.into());
+            }
+            true
+        }
+    };
+    Ok(match scheme {
+        Scheme::Postgres | Scheme::Kingbase => Box::new(postgres_request::PostgresRequest::new(means)),
+        Scheme::Mysql | Scheme::Mariadb => Box::new(mysql_greeting::MysqlGreeting::new(means)),
+        Scheme::Http => Box::new(http::Http::new(means)),
+        Scheme::Redis => Box::new(redis_ping::RedisPing::new(means, logs_in)),
+        Scheme::Oracle => Box::new(oracle_listener::OracleListener::new(means, false)),
+        Scheme::SqlServer => Box::new(sqlserver_prelogin::SqlServerPrelogin::new(means, logs_in)),
+        Scheme::Tcp | Scheme::Informix | Scheme::Drda => Box::new(connecting::Connecting::new(means)),
+    })
+}
+
+/// A statement on Oracle Database, where longwire was built to log in there.
+#[cfg(feature = "oracle")]
+fn oracle<'a>(means: Means<'a>, sql: Option<&str>, prepared: bool) -> Result<Box<dyn Probe + 'a>, PingError> {
+    // The driver prepares every statement.
+    let _ = prepared;
+    Ok(Box::new(oracle_statement::OracleStatement::new(means, sql)))
+}
+
+/// What can be asked of Oracle Database without logging in, and that there was to be a login.
+#[cfg(not(feature = "oracle"))]
+fn oracle<'a>(means: Means<'a>, sql: Option<&str>, prepared: bool) -> Result<Box<dyn Probe + 'a>, PingError> {
+    if sql.is_some() || prepared {
+        return Err(SessionError::NotBuiltIn { feature: "oracle" }.into());
+    }
+    Ok(Box::new(oracle_listener::OracleListener::new(means, true)))
+}
+
+/// The TCP handshake of a connection that is kept.
+fn tcp_leg(duration: Duration) -> Leg {
+    Leg {
+        name: "tcp".into(),
+        phase: Phase::Connect,
+        duration,
+        turns: 1,
+        payload_bytes: [0; 2],
+        remedy: None,
+        saves_turns: 0,
+    }
+}
+
+/// The first of the target's addresses that accepts a connection, which is closed again.
+fn reachable(means: Means<'_>) -> Result<SocketAddr, PingError> {
+    let addresses = resolve::addresses(means.target)?;
+    let mut last = PingError::TimedOut { after: means.timeout };
+    for address in addresses {
+        match super::plain::Plain::connect(means, address) {
+            Ok(_) => return Ok(address),
+            Err(PingError::Stopped) => return Err(PingError::Stopped),
+            Err(error) => last = error,
+        }
+    }
+    Err(last)
+}

@@ -1,0 +1,93 @@
+//! Opening a connection, with its legs, up to the end of its first query.
+
+use super::{Kind, Probe};
+use crate::ping::plain::{Answer, Means};
+use crate::ping::{Opening, PingError};
+use client::session::{Session, SessionError, SessionOptions};
+use model::{Direction, Leg, Phase, Timestamp};
+
+/// Everything from the name of the host to the last byte of the first query's reply, again and again; each connection is closed
+/// as its protocol has it.
+pub(super) struct Connection<'a> {
+    means: Means<'a>,
+    legs: Option<(Timestamp, Vec<Leg>)>,
+}
+
+impl<'a> Connection<'a> {
+    pub(super) fn new(means: Means<'a>) -> Self {
+        Self { means, legs: None }
+    }
+
+    fn session(&self) -> Result<Session<'a>, PingError> {
+        let options = SessionOptions {
+            timeout: self.means.timeout,
+            clock: self.means.clock,
+            ..SessionOptions::new(self.means.stop)
+        };
+        Ok(Session::open(self.means.target, options)?)
+    }
+}
+
+impl Probe for Connection<'_> {
+    fn open(&mut self) -> Result<Opening, PingError> {
+        let session = self.session()?;
+        let opening = Opening {
+            server: session.server(),
+            version: session.server_version().map(str::to_owned),
+            question: "a new connection each time, up to the reply to its first query".to_owned(),
+            ..Opening::default()
+        };
+        session.close();
+        Ok(opening)
+    }
+
+    fn ask(&mut self) -> Result<Answer, PingError> {
+        let mut session = self.session()?;
+        let (began, opened) = session.opened();
+        let mut legs = session.legs().to_vec();
+        let mut ended = opened;
+        let mut error = None;
+        match session.query("select 1", self.means.timeout) {
+            Ok(rows) => {
+                let reply = rows.reply;
+                ended = reply.last_byte_at.max(opened);
+                error = reply.error.map(|(code, text)| format!("server: {code} {text}"));
+                legs.push(Leg {
+                    name: "first query".into(),
+                    phase: Phase::Work,
+                    duration: ended.since(opened),
+                    turns: reply.turns,
+                    payload_bytes: [reply.request_bytes, reply.reply_bytes],
+                    remedy: None,
+                    saves_turns: 0,
+                });
+            }
+            // Where there is no SQL the connection is all there is.
+            Err(SessionError::NoSql) => {}
+            Err(error) => return Err(error.into()),
+        }
+        let kernel = session.kernel();
+        session.close();
+        let bytes = |direction| legs.iter().map(|leg| leg.payload(direction)).sum();
+        let answer = Answer {
+            at: began,
+            duration: ended.since(began),
+            server: None,
+            turns: Some(legs.iter().map(|leg| leg.turns).sum()),
+            kernel_rtt: kernel.and_then(|figures| figures.rtt),
+            request_bytes: bytes(Direction::ClientToServer),
+            reply_bytes: bytes(Direction::ServerToClient),
+            error,
+        };
+        self.legs = Some((began, legs));
+        Ok(answer)
+    }
+
+    fn legs(&mut self) -> Option<(Timestamp, Vec<Leg>)> {
+        self.legs.take()
+    }
+
+    fn kind(&self) -> Option<Kind> {
+        None
+    }
+}

@@ -1,0 +1,65 @@
+//! A statement on Oracle Database, in a session that its own driver has opened.
+
+use super::Probe;
+use crate::ping::plain::{Answer, Means};
+use crate::ping::{Opening, PingError};
+use client::session::SessionOptions;
+use client::session::oracle::OracleSession;
+
+/// `select 1 from dual`, or the user's own, again and again. The driver prepares it once and then executes it.
+pub(super) struct OracleStatement<'a> {
+    means: Means<'a>,
+    sql: String,
+    session: Option<OracleSession<'a>>,
+}
+
+impl<'a> OracleStatement<'a> {
+    pub(super) fn new(means: Means<'a>, sql: Option<&str>) -> Self {
+        Self {
+            means,
+            sql: sql.unwrap_or("select 1 from dual").to_owned(),
+            session: None,
+        }
+    }
+}
+
+impl Probe for OracleStatement<'_> {
+    fn open(&mut self) -> Result<Opening, PingError> {
+        let options = SessionOptions {
+            timeout: self.means.timeout,
+            clock: self.means.clock,
+            ..SessionOptions::new(self.means.stop)
+        };
+        let session = OracleSession::open(self.means.target, options)?;
+        let opening = Opening {
+            server: session.server(),
+            version: Some(session.server_version().to_owned()),
+            question: "a query, by Oracle's own driver".to_owned(),
+            caution: Some(
+                "longwire's login to Oracle was tried against a scripted listener only, never a database",
+            ),
+            legs: session.legs().to_vec(),
+        };
+        self.session = Some(session);
+        Ok(opening)
+    }
+
+    fn ask(&mut self) -> Result<Answer, PingError> {
+        let session = self.session.as_mut().ok_or(PingError::Closed)?;
+        let reply = session.query(&self.sql, self.means.timeout)?;
+        Ok(Answer {
+            at: reply.sent_at,
+            duration: reply.duration(),
+            server: None,
+            turns: Some(reply.turns),
+            kernel_rtt: session.kernel().and_then(|figures| figures.rtt),
+            request_bytes: reply.request_bytes,
+            reply_bytes: reply.reply_bytes,
+            error: reply.error.map(|(code, text)| format!("server: {code} {text}")),
+        })
+    }
+
+    fn close(&mut self) {
+        self.session = None;
+    }
+}

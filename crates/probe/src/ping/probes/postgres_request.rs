@@ -1,0 +1,63 @@
+//! PostgreSQL's SSLRequest: eight bytes, answered with one before any login.
+
+use super::{Probe, reachable};
+use crate::ping::pace::wait_until;
+use crate::ping::plain::{Answer, Complete, Means, Plain};
+use crate::ping::{Opening, PingError};
+use std::net::SocketAddr;
+use std::time::{Duration, Instant};
+use wire::tls_request::SSL_REQUEST;
+
+/// SSLRequest and its one byte, on a new connection each time: the server hears none but the first. The handshake is apart
+/// from it, and so is the server's making of a process for the connection, which is waited for before anything is asked: what is
+/// timed is one turn. Source: PostgreSQL manual, "SSL Session Encryption".
+pub(super) struct PostgresRequest<'a> {
+    means: Means<'a>,
+    address: Option<SocketAddr>,
+}
+
+impl<'a> PostgresRequest<'a> {
+    pub(super) fn new(means: Means<'a>) -> Self {
+        Self { means, address: None }
+    }
+}
+
+impl Probe for PostgresRequest<'_> {
+    fn open(&mut self) -> Result<Opening, PingError> {
+        let address = reachable(self.means)?;
+        self.address = Some(address);
+        Ok(Opening {
+            server: Some(address),
+            question: "SSLRequest on a new connection each time, connecting apart from it".to_owned(),
+            ..Opening::default()
+        })
+    }
+
+    fn ask(&mut self) -> Result<Answer, PingError> {
+        let connection = Plain::connect(self.means, self.address.ok_or(PingError::Closed)?)?;
+        if !wait_until(Instant::now() + FORK, self.means.stop) {
+            return Err(PingError::Stopped);
+        }
+        let at = connection.send(&SSL_REQUEST)?;
+        let arrived = connection.receive(|bytes| match bytes {
+            [] => Complete::NotYet,
+            // An old server, or one that has no room for another client, answers with an error message.
+            [b'S' | b'N' | b'E', ..] => Complete::Yes,
+            _ => Complete::Never("PostgreSQL's answer to SSLRequest"),
+        })?;
+        let refused = arrived.bytes.first() == Some(&b'E');
+        Ok(Answer {
+            at,
+            duration: arrived.at.since(at),
+            server: None,
+            turns: Some(1),
+            kernel_rtt: connection.kernel_rtt(),
+            request_bytes: SSL_REQUEST.len() as u64,
+            reply_bytes: arrived.bytes.len() as u64,
+            error: refused.then(|| "server: an error instead of an answer to SSLRequest".to_owned()),
+        })
+    }
+}
+
+/// What PostgreSQL may take to fork a process for a connection; it is not told when it has.
+const FORK: Duration = Duration::from_millis(20);

@@ -1,0 +1,74 @@
+//! Redis's own PING, on a connection that is kept.
+
+use super::Probe;
+use crate::ping::plain::{Answer, Means};
+use crate::ping::{Opening, PingError};
+use client::session::{Session, SessionError, SessionOptions};
+
+/// `PING`: answered by `+PONG`, or by `-NOAUTH` where a password is wanted first. Either is one turn. With a login, the
+/// password is proved before it, where the target has one.
+pub(super) struct RedisPing<'a> {
+    means: Means<'a>,
+    session: Option<Session<'a>>,
+    logs_in: bool,
+}
+
+impl<'a> RedisPing<'a> {
+    pub(super) fn new(means: Means<'a>, logs_in: bool) -> Self {
+        Self {
+            means,
+            session: None,
+            logs_in,
+        }
+    }
+}
+
+impl Probe for RedisPing<'_> {
+    fn open(&mut self) -> Result<Opening, PingError> {
+        let options = SessionOptions {
+            timeout: self.means.timeout,
+            clock: self.means.clock,
+            ..SessionOptions::new(self.means.stop)
+        };
+        let session = match self.logs_in {
+            true => Session::open(self.means.target, options)?,
+            false => Session::connect(self.means.target, options)?,
+        };
+        let opening = Opening {
+            server: session.server(),
+            version: session.server_version().map(str::to_owned),
+            question: "PING".to_owned(),
+            legs: session.legs().to_vec(),
+            ..Opening::default()
+        };
+        self.session = Some(session);
+        Ok(opening)
+    }
+
+    fn ask(&mut self) -> Result<Answer, PingError> {
+        let session = self.session.as_mut().ok_or(PingError::Closed)?;
+        let reply = match session.exchange(wire::redis::PING, self.means.timeout) {
+            Err(SessionError::Unexpected(_)) => {
+                return Err(PingError::Unexpected {
+                    expected: "Redis's answer to PING",
+                });
+            }
+            reply => reply?,
+        };
+        let error = reply.error.filter(|(code, _)| self.logs_in || code != "NOAUTH");
+        Ok(Answer {
+            at: reply.sent_at,
+            duration: reply.last_byte_at.since(reply.sent_at),
+            server: None,
+            turns: Some(reply.turns),
+            kernel_rtt: session.kernel().and_then(|figures| figures.rtt),
+            request_bytes: reply.request_bytes,
+            reply_bytes: reply.reply_bytes,
+            error: error.map(|(code, text)| format!("server: {code} {text}")),
+        })
+    }
+
+    fn close(&mut self) {
+        self.session = None;
+    }
+}

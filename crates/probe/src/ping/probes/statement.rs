@@ -1,0 +1,240 @@
+//! PostgreSQL and MySQL: a minimal statement in a session that is logged in.
+
+use super::Probe;
+use crate::ping::plain::{Answer, Means};
+use crate::ping::{Opening, PingError};
+use client::session::{Reply, Session, SessionOptions};
+use std::time::Duration;
+use sys::target::Scheme;
+
+/// One statement again and again. Without one of the user's own it asks the server how long it has been at it.
+pub(super) struct Statement<'a> {
+    means: Means<'a>,
+    session: Option<Session<'a>>,
+    asked: Asked,
+    /// Of a statement that is prepared: whether it is on this connection.
+    is_prepared: Option<bool>,
+    caution: Option<&'static str>,
+}
+
+/// What is asked.
+#[derive(PartialEq, Eq)]
+enum Asked {
+    /// The server's own time.
+    Time,
+    /// This text; its result does not matter.
+    Text(String),
+}
+
+impl<'a> Statement<'a> {
+    pub(super) fn new(means: Means<'a>, sql: Option<&str>, prepared: bool) -> Self {
+        let asked = match sql {
+            Some(sql) => Asked::Text(sql.to_owned()),
+            // The result of a prepared one is not looked at.
+            None if prepared => Asked::Text(NOTHING.to_owned()),
+            None => Asked::Time,
+        };
+        Self {
+            means,
+            session: None,
+            asked,
+            is_prepared: prepared.then_some(false),
+            caution: None,
+        }
+    }
+
+    fn text(&self) -> &str {
+        match &self.asked {
+            Asked::Time if is_mysql(self.means.target.scheme) => MYSQL_TIME,
+            Asked::Time => POSTGRES_TIME,
+            Asked::Text(sql) => sql,
+        }
+    }
+
+    /// A simple query, and the server time in its result.
+    fn query(&mut self) -> Result<(Reply, Option<Duration>), PingError> {
+        let sql = self.text().to_owned();
+        let session = self.session.as_mut().ok_or(PingError::Closed)?;
+        let mut rows = session.query(&sql, self.means.timeout)?;
+        if self.asked == Asked::Time && rows.reply.error.is_some() {
+            // It does not know this statement, as servers that only speak the same protocol may not.
+            self.asked = Asked::Text(NOTHING.to_owned());
+            self.caution =
+                Some("the server does not tell its own time: it is in the round trip; asked is `select 1`");
+            rows = session.query(NOTHING, self.means.timeout)?;
+        }
+        let told = match &self.asked {
+            Asked::Time => rows.first().and_then(|text| told(self.means.target.scheme, text)),
+            Asked::Text(_) => None,
+        };
+        Ok((rows.reply, told))
+    }
+
+    /// Executes the prepared statement; prepares it first where it is not, which costs what it costs.
+    fn execute(&mut self) -> Result<Reply, PingError> {
+        let scheme = self.means.target.scheme;
+        let requests = match is_mysql(scheme) {
+            true => mysql_requests(self.text()),
+            false => postgres_requests(self.text()),
+        };
+        let [prepare, execute] = requests.ok_or(PingError::StatementTooLong)?;
+        let session = self.session.as_mut().ok_or(PingError::Closed)?;
+        let mut prepared = None;
+        if self.is_prepared == Some(false) {
+            let reply = session.exchange(&prepare, self.means.timeout)?;
+            if reply.error.is_some() {
+                return Ok(reply);
+            }
+            self.is_prepared = Some(true);
+            prepared = Some(reply);
+        }
+        let executed = session.exchange(&execute, self.means.timeout)?;
+        Ok(match prepared {
+            None => executed,
+            Some(before) => Reply {
+                sent_at: before.sent_at,
+                turns: before.turns + executed.turns,
+                request_bytes: before.request_bytes + executed.request_bytes,
+                reply_bytes: before.reply_bytes + executed.reply_bytes,
+                ..executed
+            },
+        })
+    }
+}
+
+impl Probe for Statement<'_> {
+    fn open(&mut self) -> Result<Opening, PingError> {
+        let options = SessionOptions {
+            timeout: self.means.timeout,
+            clock: self.means.clock,
+            ..SessionOptions::new(self.means.stop)
+        };
+        let session = Session::open(self.means.target, options)?;
+        self.is_prepared = self.is_prepared.map(|_| false);
+        let how = match self.is_prepared {
+            Some(_) => "prepared: ",
+            None => "",
+        };
+        let opening = Opening {
+            server: session.server(),
+            version: session.server_version().map(str::to_owned),
+            question: format!("{how}{}", shown(self.text())),
+            legs: session.legs().to_vec(),
+            ..Opening::default()
+        };
+        self.session = Some(session);
+        Ok(opening)
+    }
+
+    fn ask(&mut self) -> Result<Answer, PingError> {
+        let (reply, server) = match self.is_prepared {
+            None => self.query()?,
+            Some(_) => (self.execute()?, None),
+        };
+        let kernel = self.session.as_ref().and_then(Session::kernel);
+        Ok(Answer {
+            at: reply.sent_at,
+            duration: reply.duration(),
+            server,
+            turns: Some(reply.turns),
+            kernel_rtt: kernel.and_then(|figures| figures.rtt),
+            request_bytes: reply.request_bytes,
+            reply_bytes: reply.reply_bytes,
+            error: reply.error.map(|(code, text)| format!("server: {code} {text}")),
+        })
+    }
+
+    fn caution(&mut self) -> Option<&'static str> {
+        self.caution.take()
+    }
+
+    fn close(&mut self) {
+        // It has failed: a server that is still there would wait for nothing polite.
+        self.session = None;
+    }
+}
+
+impl Drop for Statement<'_> {
+    fn drop(&mut self) {
+        if let Some(session) = self.session.take() {
+            session.close();
+        }
+    }
+}
+
+const fn is_mysql(scheme: Scheme) -> bool {
+    matches!(scheme, Scheme::Mysql | Scheme::Mariadb)
+}
+
+/// What the server told: PostgreSQL in seconds, MySQL in microseconds. Nothing at all is no time: MySQL with
+/// `--sysdate-is-now` says so, always.
+fn told(scheme: Scheme, text: &str) -> Option<Duration> {
+    let span = match is_mysql(scheme) {
+        true => Duration::from_micros(text.parse().ok()?),
+        false => Duration::try_from_secs_f64(text.parse().ok()?).ok()?,
+    };
+    Some(span).filter(|span| !span.is_zero())
+}
+
+/// A statement for a line of text: cut, since it may be long. Literals stay: the user has just typed them.
+pub(super) fn shown(sql: &str) -> String {
+    match sql.char_indices().nth(SHOWN) {
+        Some((end, _)) => format!("{}...", sql.get(..end).unwrap_or_default()),
+        None => sql.to_owned(),
+    }
+}
+
+/// Parse and Sync; then Bind, Execute and Sync: as libpq's PQprepare and PQexecPrepared say it. Source: PostgreSQL manual,
+/// "Message Formats".
+fn postgres_requests(sql: &str) -> Option<[Vec<u8>; 2]> {
+    let message = |kind: u8, body: &[u8]| {
+        let length = u32::try_from(body.len() + 4).ok()?;
+        Some([&[kind], &length.to_be_bytes()[..], body].concat())
+    };
+    let name = [NAME, b"\0"].concat();
+    let parse = message(b'P', &[&name, sql.as_bytes(), b"\0\0\0"].concat())?;
+    let sync = message(b'S', b"")?;
+    // The unnamed portal of the statement, no formats, no values, results as text.
+    let bind = message(b'B', &[b"\0", &name[..], &[0; 6]].concat())?;
+    let execute = message(b'E', &[0; 5])?;
+    Some([[parse, sync.clone()].concat(), [bind, execute, sync].concat()])
+}
+
+/// COM_STMT_PREPARE, then COM_STMT_EXECUTE of statement 1: the first of a connection has that number.
+fn mysql_requests(sql: &str) -> Option<[Vec<u8>; 2]> {
+    let packet = |body: &[u8]| {
+        let length = u32::try_from(body.len())
+            .ok()
+            .filter(|length| *length < 0xff_ffff)?;
+        let [low, middle, high, _] = length.to_le_bytes();
+        Some([&[low, middle, high, 0], body].concat())
+    };
+    let prepare = packet(&[b"\x16", sql.as_bytes()].concat())?;
+    // Statement 1, no cursor, one iteration.
+    let execute = packet(&[0x17, 1, 0, 0, 0, 0, 1, 0, 0, 0])?;
+    Some([prepare, execute])
+}
+
+/// From the arrival of the statement to this expression's evaluation, in seconds.
+const POSTGRES_TIME: &str = "select extract(epoch from clock_timestamp() - statement_timestamp())";
+/// The same in microseconds: now() is when the statement began, sysdate() when it is asked.
+const MYSQL_TIME: &str = "select timestampdiff(microsecond, now(6), sysdate(6))";
+const NOTHING: &str = "select 1";
+const NAME: &[u8] = b"longwire_ping";
+const SHOWN: usize = 120;
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn servers_tell_their_time_each_in_its_own_way() {
+        let told = |scheme, text| told(scheme, text).map(|span| span.as_micros());
+        assert_eq!(told(Scheme::Postgres, "0.000123"), Some(123));
+        assert_eq!(told(Scheme::Postgres, "1.2e-05"), Some(12));
+        assert_eq!(told(Scheme::Postgres, "-0.000123"), None);
+        assert_eq!(told(Scheme::Mariadb, "87"), Some(87));
+        assert_eq!(told(Scheme::Mariadb, "0"), None);
+        assert_eq!(told(Scheme::Mysql, "soon"), None);
+    }
+}

@@ -1,0 +1,253 @@
+//! Rows of one statement, a packet each.
+//!
+//! A server collects rows in a buffer of its own and sends that when it is full, so rows and packets have nothing to do with
+//! each other. Here the server is asked for each row with a request of its own, all of them sent ahead: it then sends every row by
+//! itself, and the client waits for none before it asks for the next. The row is as large as fits one packet, exactly: its
+//! size is found out with packets that came, and confirmed by the kernel's count of them.
+//!
+//! A packet is read by itself, so that its receive timestamp is its own.
+
+mod calibration;
+mod error;
+mod mysql;
+mod postgres;
+mod wire_line;
+
+pub use error::RowsError;
+
+use calibration::Calibrated;
+use client::session::{Session, SessionOptions};
+use model::{ByteCount, DistributionBuilder, RowTrain, Timestamp};
+use std::sync::atomic::AtomicBool;
+use std::time::Duration;
+use sys::clock::Clock;
+use sys::target::{Scheme, Target};
+use sys::transport::Transport;
+use wire_line::WireLine;
+
+/// Rows that can be asked for.
+pub const MOST_ROWS: u64 = 100_000;
+
+/// What is asked for.
+#[derive(Debug, Clone)]
+pub struct RowsOptions<'a> {
+    /// How many rows: 2 to [`MOST_ROWS`].
+    pub rows: u64,
+    /// How long opening the connection may take, and each wait for bytes.
+    pub timeout: Duration,
+    /// Set to end early.
+    pub stop: &'a AtomicBool,
+    /// The timeline of arrivals.
+    pub clock: Clock,
+}
+
+/// Asks the target for rows, each a packet of its own.
+///
+/// # Errors
+/// When the target's protocol has no such rows, the connection is encrypted or has no packets, or the server refuses.
+pub fn measure(target: &Target, options: &RowsOptions<'_>) -> Result<RowTrain, RowsError> {
+    let rows = options.rows;
+    if !(2..=MOST_ROWS).contains(&rows) {
+        return Err(RowsError::Count { rows });
+    }
+    let language = Language::of(target.scheme)?;
+    let mut session = Session::open(
+        target,
+        SessionOptions {
+            timeout: options.timeout,
+            clock: options.clock,
+            ..SessionOptions::new(options.stop)
+        },
+    )?;
+    let round_trip = least_round_trip(&mut session, options.timeout)?;
+    if session.kernel().is_none() {
+        return Err(RowsError::NoPackets);
+    }
+    let Transport::Plain(socket) = session.take_apart().transport else {
+        return Err(RowsError::Encrypted);
+    };
+    let mut line = WireLine::new(socket, options);
+    let calibrated = calibration::calibrate(&mut line, language)?;
+    let most = language.most_rows(calibrated.segment);
+    if rows > most {
+        return Err(RowsError::TooMany { rows, most });
+    }
+    let train = ask(&mut line, language, rows, calibrated.segment)?;
+    let kernel = line.kernel();
+    line.send_all(language.goodbye()).ok();
+    let pause = round_trip.unwrap_or_default() / 2;
+    Ok(outcome(&train, language, &calibrated, round_trip, kernel, pause))
+}
+
+/// The least of a few minimal statements.
+fn least_round_trip(session: &mut Session<'_>, timeout: Duration) -> Result<Option<Duration>, RowsError> {
+    let mut least = None;
+    for _ in 0..ROUND_TRIPS {
+        let duration = session.query("select 1", timeout)?.reply.duration();
+        least = Some(least.map_or(duration, |least: Duration| least.min(duration)));
+    }
+    Ok(least)
+}
+
+/// What rows cost in which protocol.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Language {
+    Postgres,
+    Mysql,
+}
+
+impl Language {
+    fn of(scheme: Scheme) -> Result<Self, RowsError> {
+        match scheme {
+            Scheme::Postgres | Scheme::Kingbase => Ok(Self::Postgres),
+            Scheme::Mysql | Scheme::Mariadb => Ok(Self::Mysql),
+            other => Err(RowsError::Scheme { scheme: other.name() }),
+        }
+    }
+
+    /// Asks for a reply larger than any packet, and reads it.
+    fn ask_for_much(self, line: &mut WireLine<'_>) -> Result<(), RowsError> {
+        match self {
+            Self::Postgres => postgres::ask_for_much(line, CALIBRATION),
+            Self::Mysql => mysql::ask_for_much(line, CALIBRATION),
+        }
+    }
+
+    /// Makes the statement of `rows` rows ready, each with `filler` bytes of value; gives the request for one row.
+    fn prepare(self, line: &mut WireLine<'_>, rows: u64, filler: usize) -> Result<Vec<u8>, RowsError> {
+        match self {
+            Self::Postgres => postgres::prepare(line, rows, filler),
+            Self::Mysql => mysql::prepare(line, rows, filler),
+        }
+    }
+
+    /// Ends the statement.
+    fn finish(self, line: &mut WireLine<'_>, request: &[u8]) -> Result<(), RowsError> {
+        match self {
+            Self::Postgres => postgres::finish(line),
+            Self::Mysql => mysql::finish(line, request),
+        }
+    }
+
+    /// Bytes of a row's packet that are not its value: framing, and the end mark behind the row.
+    const fn overhead(self) -> usize {
+        match self {
+            Self::Postgres => postgres::OVERHEAD,
+            Self::Mysql => mysql::OVERHEAD,
+        }
+    }
+
+    /// Says what is wrong with a row's packet.
+    fn check(self, packet: &[u8]) -> Result<(), RowsError> {
+        match self {
+            Self::Postgres => postgres::check(packet),
+            Self::Mysql => mysql::check(packet),
+        }
+    }
+
+    /// Reads the beginning of a packet: an error is shorter than the row it comes instead of.
+    fn refusal(self, begun: &[u8]) -> Option<RowsError> {
+        match self {
+            Self::Postgres => postgres::refusal(begun),
+            Self::Mysql => mysql::refusal(begun),
+        }
+    }
+
+    /// How many rows of a size the server is asked for at most: MySQL and MariaDB keep all of them in a table of their
+    /// own first.
+    fn most_rows(self, segment: usize) -> u64 {
+        match self {
+            Self::Postgres => MOST_ROWS,
+            Self::Mysql => MOST_ROWS.min(MOST_KEPT / segment.max(1) as u64),
+        }
+    }
+
+    const fn goodbye(self) -> &'static [u8] {
+        match self {
+            Self::Postgres => client::session::postgres::GOODBYE,
+            Self::Mysql => client::session::mysql::GOODBYE,
+        }
+    }
+}
+
+/// Rows that came.
+struct Train {
+    sent_at: Timestamp,
+    /// One a row, with whether the row before shares its stamp.
+    arrivals: Vec<(Timestamp, bool)>,
+    packets: Option<u64>,
+}
+
+/// Asks for `rows` rows of `segment` bytes each and reads them one by one.
+fn ask(line: &mut WireLine<'_>, language: Language, rows: u64, segment: usize) -> Result<Train, RowsError> {
+    let filler = segment.saturating_sub(language.overhead());
+    let request = language.prepare(line, rows, filler)?;
+    let before = line.data_packets();
+    let sent_at = line.begin_asking(&request, rows);
+    let mut arrivals = Vec::with_capacity(usize::try_from(rows).unwrap_or_default());
+    for _ in 0..rows {
+        arrivals.push(line.read_packet(segment, language)?);
+    }
+    let packets = before
+        .zip(line.data_packets())
+        .map(|(before, now)| now.wrapping_sub(before).into());
+    language.finish(line, &request)?;
+    Ok(Train {
+        sent_at,
+        arrivals,
+        packets,
+    })
+}
+
+fn outcome(
+    train: &Train,
+    language: Language,
+    calibrated: &Calibrated,
+    round_trip: Option<Duration>,
+    kernel: Option<client::session::KernelFigures>,
+    pause: Duration,
+) -> RowTrain {
+    let all: Vec<Duration> = train
+        .arrivals
+        .windows(2)
+        .filter_map(|pair| match pair {
+            [(one, _), (next, _)] => Some(next.since(*one)),
+            _ => None,
+        })
+        .collect();
+    let mut gaps = DistributionBuilder::new();
+    all.iter().for_each(|gap| gaps.add(*gap));
+    let gaps = gaps.distribution();
+    let pause = gaps.p50.map(|median| pause.max(median * 2));
+    let pauses = all
+        .iter()
+        .filter(|gap| pause.is_some_and(|pause| !pause.is_zero() && **gap >= pause));
+    let first = train.arrivals.first().map_or(train.sent_at, |(at, _)| *at);
+    let last = train.arrivals.last().map_or(train.sent_at, |(at, _)| *at);
+    let bytes = |count: usize| ByteCount::from_bytes(count as u64);
+    RowTrain {
+        rows: train.arrivals.len() as u64,
+        packets: train.packets,
+        segment: bytes(calibrated.segment),
+        filler: bytes(calibrated.segment.saturating_sub(language.overhead())),
+        largest_seen: bytes(calibrated.largest_seen),
+        own_segment: kernel
+            .and_then(|kernel| kernel.segment_size)
+            .map(|size| ByteCount::from_bytes(size.into())),
+        headers: bytes(calibrated.headers),
+        corrections: calibrated.corrections,
+        round_trip,
+        kernel_min_rtt: kernel.and_then(|kernel| kernel.min_rtt),
+        first_row: first.since(train.sent_at),
+        span: last.since(first),
+        pauses: pauses.count() as u64,
+        gaps,
+        shared_stamps: train.arrivals.iter().filter(|(_, shared)| *shared).count() as u64,
+    }
+}
+
+/// Bytes of the value by which the size of packets is found out: more than any packet holds, on loopback too.
+const CALIBRATION: usize = 128 * 1024;
+const ROUND_TRIPS: usize = 5;
+/// Bytes that a server is made to keep.
+const MOST_KEPT: u64 = 64 << 20;

@@ -1,0 +1,155 @@
+//! Why the way from one database to another could not be measured.
+
+use client::session::SessionError;
+use sys::error::Blame;
+
+/// Why the way from one database to another could not be measured. Texts hold no secret and no value.
+#[derive(Debug, Clone, PartialEq, thiserror::Error)]
+pub enum ViaError {
+    /// The connection to the source could not be made, or broke.
+    #[error(transparent)]
+    Session(#[from] SessionError),
+    /// Databases of this kind have no links that longwire measures.
+    #[error("longwire cannot measure database links of {scheme}:// sources")]
+    Scheme {
+        /// The source's scheme.
+        scheme: &'static str,
+    },
+    /// Oracle's links are measured by a script.
+    #[error("longwire measures Oracle's database links by a script")]
+    Oracle,
+    /// That is no name of an Oracle database link.
+    #[error("--link: a database link's name has letters, digits and _ $ # . @ only")]
+    LinkName,
+    /// A number of calls that says nothing, or is absurd.
+    #[error("{calls} calls: between 1 and 100000 can be asked for")]
+    Calls {
+        /// As asked for.
+        calls: u64,
+    },
+    /// The source does not know the link.
+    #[error("the source database has no foreign server '{link}'{}", listed(there))]
+    NoSuchLink {
+        /// As asked for.
+        link: String,
+        /// The foreign servers it has.
+        there: Vec<String>,
+    },
+    /// The link belongs to a wrapper that is neither of the two, and `dblink` is not installed.
+    #[error("the foreign server '{link}' uses {wrapper}, and the source database has no extension dblink")]
+    NoDblink {
+        /// As asked for.
+        link: String,
+        /// Its foreign-data wrapper.
+        wrapper: String,
+    },
+    /// The source is MySQL or an old MariaDB: it cannot time a call by itself.
+    #[error(
+        "the source database cannot time its own calls: that takes MariaDB 10.1 or later, and it is {version}"
+    )]
+    CannotTime {
+        /// What the source says of itself.
+        version: String,
+    },
+    /// No storage engine for links is there.
+    #[error("the source database has neither of the engines FEDERATED and CONNECT")]
+    NoEngine,
+    /// The table behind the link is too large: each call would fetch all of it.
+    #[error("the table of the link has about {rows} rows, and each call would fetch all of them")]
+    LargeTable {
+        /// As the far server estimates.
+        rows: u64,
+    },
+    /// The source is a MariaDB whose `SYSDATE` stands still inside a statement.
+    #[error("the source database runs with sysdate-is-now: its clock stands still while it makes a call")]
+    ClockStands,
+    /// No database is chosen in which a table could be made.
+    #[error("the source's URL names no database, and the link needs a table of its own for a while")]
+    NoDatabase,
+    /// The source answered a statement with an error.
+    #[error("the source database answered: {code} {text}")]
+    Statement {
+        /// Its code: an SQLSTATE, or MariaDB's number.
+        code: String,
+        /// What it says, without what it quotes.
+        text: String,
+    },
+    /// The source did not give back the spans it measured.
+    #[error("the source database did not give back the times it measured")]
+    NoSpans,
+}
+
+impl ViaError {
+    /// Who is to blame.
+    pub const fn blame(&self) -> Blame {
+        match self {
+            Self::Session(error) => error.blame(),
+            Self::Scheme { .. } | Self::Oracle | Self::LinkName | Self::Calls { .. } => Blame::Longwire,
+            Self::NoSuchLink { .. }
+            | Self::NoDblink { .. }
+            | Self::CannotTime { .. }
+            | Self::NoEngine
+            | Self::LargeTable { .. }
+            | Self::ClockStands
+            | Self::NoDatabase
+            | Self::Statement { .. }
+            | Self::NoSpans => Blame::Server,
+        }
+    }
+
+    /// What to do next, in one line, where there is something.
+    pub fn hint(&self) -> Option<String> {
+        let hint = match self {
+            Self::Session(error) => return error.hint(),
+            Self::Scheme { .. } => "links of PostgreSQL, MariaDB and Oracle can be measured",
+            Self::Oracle => {
+                "longwire ping --script oracle --link NAME prints it; longwire read FILE reads what it printed"
+            }
+            Self::NoSuchLink { .. } => {
+                "CREATE SERVER and CREATE USER MAPPING make one; \\des in psql lists those that are there"
+            }
+            Self::NoDblink { .. } => "CREATE EXTENSION dblink",
+            Self::CannotTime { .. } => "measure from the other side, or from a MariaDB beside it",
+            Self::NoEngine => "INSTALL SONAME 'ha_federatedx', or 'ha_connect'",
+            Self::LargeTable { .. } => "name a small table of the far database: --link SERVER/TABLE",
+            Self::ClockStands => "start it without --sysdate-is-now",
+            Self::NoDatabase => "name one in the URL: mariadb://user@host/DATABASE",
+            Self::Statement { code, .. } => statement_hint(code)?,
+            Self::NoSpans | Self::LinkName | Self::Calls { .. } => return None,
+        };
+        Some(hint.to_owned())
+    }
+
+    /// Whether it only says that the run was ended from outside.
+    pub(super) const fn is_stop(&self) -> bool {
+        matches!(self, Self::Session(SessionError::Stopped))
+    }
+}
+
+/// By SQLSTATE (PostgreSQL manual, appendix A) or MariaDB's number.
+fn statement_hint(code: &str) -> Option<&'static str> {
+    // MariaDB's number has an SQLSTATE behind it.
+    Some(match code.split('/').next().unwrap_or(code) {
+        "08001" | "08006" | "1158" | "1159" | "1160" | "1161" | "1429" | "1296" | "2003" | "10000" => {
+            "the source could not reach the far database: check the link's host, port and user mapping from there"
+        }
+        "42704" => "the user has no user mapping for that foreign server: CREATE USER MAPPING",
+        "42501" | "1142" | "1044" | "1227" => {
+            "the user lacks a right: USAGE on the foreign server and TEMPORARY on the database in PostgreSQL, \
+             CREATE TEMPORARY TABLES (for CONNECT: CREATE and DROP) in MariaDB"
+        }
+        "2F003" => "dblink lets users without superuser's rights use only links with a password",
+        "1" | "1105" | "1477" => {
+            "CREATE SERVER makes a link; the table mysql.servers lists those that are there"
+        }
+        "1431" | "1434" | "1939" => "the far database must have the table: --link SERVER/TABLE",
+        _ => return None,
+    })
+}
+
+fn listed(there: &[String]) -> String {
+    match there {
+        [] => " (it has none)".to_owned(),
+        names => format!(" (it has {})", names.join(", ")),
+    }
+}

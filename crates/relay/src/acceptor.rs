@@ -1,0 +1,149 @@
+//! The thread that accepts clients and hands each to the worker with the fewest connections.
+
+use super::negotiation;
+use super::talks::{Talk, Talks};
+use super::worker::{Arrival, Mailbox};
+use super::{Course, Shared, spawn};
+use model::Timestamp;
+use rustls::ClientConfig;
+use std::net::TcpListener;
+use std::os::fd::AsFd;
+use std::sync::Arc;
+use std::thread::JoinHandle;
+use std::time::Duration;
+use sys::error::{LiveError, OsError};
+use sys::poller::{Bell, Poller, ReadyList};
+use sys::socket::Socket;
+
+/// The accepting thread.
+#[derive(Debug)]
+pub(super) struct Acceptor {
+    bell: Arc<Bell>,
+    thread: JoinHandle<()>,
+}
+
+impl Acceptor {
+    pub(super) fn start(
+        listener: TcpListener,
+        shared: Arc<Shared>,
+        mailboxes: Vec<Arc<Mailbox>>,
+    ) -> Result<Self, LiveError> {
+        let bell = Arc::new(Bell::new()?);
+        let poller = Poller::new()?;
+        poller.watch(listener.as_fd(), 0)?;
+        poller.watch_bell(&bell, 1)?;
+        let thread = spawn("relay-accept".to_owned(), {
+            let bell = bell.clone();
+            move || {
+                accept_all(&listener, &poller, &shared, &mailboxes);
+                drop(bell);
+            }
+        })?;
+        Ok(Self { bell, thread })
+    }
+
+    pub(super) fn ring(&self) {
+        self.bell.ring();
+    }
+
+    pub(super) fn join(self: Acceptor) {
+        // It runs no foreign code and has nothing that panics; if it did, there is nothing left to stop.
+        self.thread.join().ok();
+    }
+}
+
+fn accept_all(listener: &TcpListener, poller: &Poller, shared: &Arc<Shared>, mailboxes: &[Arc<Mailbox>]) {
+    let mut ready = ReadyList::new();
+    let mut pause = None;
+    let talks = Arc::new(Talks::default());
+    while shared.course() == Course::Running {
+        poller.wait(&mut ready, pause);
+        pause = loop {
+            match listener.accept() {
+                Ok((stream, _)) => {
+                    let at = shared.clock.now();
+                    shared.tally.accepted();
+                    match Socket::adopt(stream) {
+                        Ok(client) => deliver(client, at, shared, mailboxes, &talks),
+                        Err(reason) => {
+                            shared.tally.failed(LiveError::System {
+                                operation: "set up a socket",
+                                reason,
+                            });
+                        }
+                    }
+                }
+                Err(error) => break pause_after(&error, shared),
+            }
+        };
+    }
+}
+
+/// Nothing more to accept, a client that left before it was accepted, or no descriptors left: then clients wait in
+/// the kernel's queue until some are free.
+fn pause_after(error: &std::io::Error, shared: &Shared) -> Option<Duration> {
+    match OsError::of(error) {
+        OsError(libc::EAGAIN) => None,
+        OsError(libc::EINTR | libc::ECONNABORTED | libc::EPROTO) => Some(Duration::ZERO),
+        reason => {
+            shared.tally.fault(LiveError::System {
+                operation: "accept a client",
+                reason,
+            });
+            Some(Duration::from_millis(20))
+        }
+    }
+}
+
+fn deliver(
+    client: Socket,
+    at: Timestamp,
+    shared: &Arc<Shared>,
+    mailboxes: &[Arc<Mailbox>],
+    talks: &Arc<Talks>,
+) {
+    let Some(mailbox) = mailboxes.iter().min_by_key(|mailbox| mailbox.load()) else {
+        return;
+    };
+    mailbox.expect();
+    match &shared.tls {
+        None => mailbox.deliver(Arrival::Client(client, at)),
+        Some(config) => match talks.begin(&client) {
+            Some(talk) => negotiate(client, config.clone(), shared.clone(), mailbox.clone(), talk),
+            None => {
+                client.reset();
+                shared.tally.failed(LiveError::Crowded {
+                    server: shared.target.server(),
+                });
+                mailbox.unexpect();
+            }
+        },
+    }
+}
+
+/// Agreeing on TLS is a conversation of several turns: it has a thread of its own, which ends when bytes can pass.
+fn negotiate(
+    client: Socket,
+    config: Arc<ClientConfig>,
+    shared: Arc<Shared>,
+    mailbox: Arc<Mailbox>,
+    talk: Talk,
+) {
+    let started = spawn("relay-tls".to_owned(), {
+        let (shared, mailbox) = (shared.clone(), mailbox.clone());
+        move || {
+            match negotiation::negotiate(client, config, &shared) {
+                Ok(pair) => mailbox.deliver(Arrival::Ready(Box::new(pair))),
+                Err(error) => {
+                    shared.tally.failed(error);
+                    mailbox.unexpect();
+                }
+            }
+            drop(talk);
+        }
+    });
+    if let Err(error) = started {
+        shared.tally.failed(error);
+        mailbox.unexpect();
+    }
+}

@@ -1,0 +1,138 @@
+//! What a relay has done so far.
+
+use model::{Direction, LinkOutcome};
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Mutex, PoisonError};
+use std::time::Duration;
+use sys::error::LiveError;
+
+/// What a relay has done so far.
+#[derive(Debug, Clone, PartialEq, Default)]
+pub struct Counters {
+    /// Connections accepted from clients.
+    pub accepted: u64,
+    /// Of these, open to the server now.
+    pub open: u64,
+    /// Of these, closed because the server could not be reached (or TLS with it failed).
+    pub failed: u64,
+    /// Why the last of those failed, or the last client could not be accepted.
+    pub last_error: Option<LiveError>,
+    /// Payload bytes forwarded, client-to-server and server-to-client.
+    pub payload_bytes: [u64; 2],
+    /// Segments forwarded.
+    pub segments: u64,
+    /// What the relay itself adds to a segment: mean time from the kernel's receipt of its last packet to the
+    /// kernel's acceptance of it for sending, over segments that did not have to wait for the receiver. Absent
+    /// before there was one. A figure near this is about the relay, not about the database.
+    pub own_time: Option<Duration>,
+    /// Connections on which channel binding was taken out of the server's offer: TLS ends at the relay.
+    pub unbound: u64,
+    /// The self-check of the emulated link, where there is one.
+    pub link: Option<LinkOutcome>,
+}
+
+/// The shared side of [`Counters`]. Workers add to it once a batch, not once a segment.
+#[derive(Debug, Default)]
+pub(crate) struct Tally {
+    accepted: AtomicU64,
+    open: AtomicU64,
+    failed: AtomicU64,
+    last_error: Mutex<Option<LiveError>>,
+    payload_bytes: [AtomicU64; 2],
+    segments: AtomicU64,
+    unbound: AtomicU64,
+    held: AtomicU64,
+    held_nanoseconds: AtomicU64,
+}
+
+/// What one worker has forwarded since it last reported.
+#[derive(Debug, Default)]
+pub(crate) struct Batch {
+    payload_bytes: [u64; 2],
+    segments: u64,
+    held: u64,
+    held_nanoseconds: u64,
+}
+
+impl Batch {
+    /// One segment went on; `own` is how long the relay held it, where that was its own doing.
+    pub(crate) fn segment(&mut self, direction: Direction, bytes: usize, own: Option<Duration>) {
+        if let Some(sum) = self.payload_bytes.get_mut(direction.index()) {
+            *sum += bytes as u64;
+        }
+        self.segments += 1;
+        if let Some(own) = own {
+            self.held += 1;
+            self.held_nanoseconds += u64::try_from(own.as_nanos()).unwrap_or(u64::MAX);
+        }
+    }
+}
+
+impl Tally {
+    pub(crate) fn accepted(&self) {
+        self.accepted.fetch_add(1, Ordering::Relaxed);
+    }
+
+    pub(crate) fn opened(&self) {
+        self.open.fetch_add(1, Ordering::Relaxed);
+    }
+
+    pub(crate) fn closed(&self) {
+        self.open.fetch_sub(1, Ordering::Relaxed);
+    }
+
+    /// A client was turned away because of `error`.
+    pub(crate) fn failed(&self, error: LiveError) {
+        self.failed.fetch_add(1, Ordering::Relaxed);
+        self.fault(error);
+    }
+
+    /// Channel binding was taken out of an offer.
+    pub(crate) fn unbound(&self) {
+        self.unbound.fetch_add(1, Ordering::Relaxed);
+    }
+
+    /// Something went wrong that cost no connection.
+    pub(crate) fn fault(&self, error: LiveError) {
+        *self.last_error.lock().unwrap_or_else(PoisonError::into_inner) = Some(error);
+    }
+
+    /// Takes over what a worker has counted.
+    pub(crate) fn add(&self, batch: &mut Batch) {
+        if batch.segments == 0 {
+            return;
+        }
+        for (sum, bytes) in self.payload_bytes.iter().zip(batch.payload_bytes) {
+            sum.fetch_add(bytes, Ordering::Relaxed);
+        }
+        self.segments.fetch_add(batch.segments, Ordering::Relaxed);
+        self.held.fetch_add(batch.held, Ordering::Relaxed);
+        self.held_nanoseconds
+            .fetch_add(batch.held_nanoseconds, Ordering::Relaxed);
+        *batch = Batch::default();
+    }
+
+    pub(crate) fn counters(&self) -> Counters {
+        let held = self.held.load(Ordering::Relaxed);
+        let nanoseconds = self.held_nanoseconds.load(Ordering::Relaxed);
+        let [to_server, to_client] = &self.payload_bytes;
+        Counters {
+            accepted: self.accepted.load(Ordering::Relaxed),
+            open: self.open.load(Ordering::Relaxed),
+            failed: self.failed.load(Ordering::Relaxed),
+            last_error: self
+                .last_error
+                .lock()
+                .unwrap_or_else(PoisonError::into_inner)
+                .clone(),
+            payload_bytes: [
+                to_server.load(Ordering::Relaxed),
+                to_client.load(Ordering::Relaxed),
+            ],
+            segments: self.segments.load(Ordering::Relaxed),
+            unbound: self.unbound.load(Ordering::Relaxed),
+            link: None,
+            own_time: nanoseconds.checked_div(held).map(Duration::from_nanos),
+        }
+    }
+}

@@ -1,0 +1,312 @@
+//! A relay in front of a server: forwards first, observes after.
+//!
+//! ```text
+//! acceptor thread --connection--> worker threads (one per core, an epoll loop each)
+//!                                   read -> send on the other socket -> journal -> observer
+//! ```
+//! A connection belongs to one worker for life: both directions, its observer and its buffers. So its events are
+//! in order without a lock, and a decoder shares nothing. Bytes are read into the worker's one buffer, sent at
+//! once, and shown to the observer only after everything that was ready has been sent.
+//!
+//! What passes through: every byte in order, the end of one direction (half-close), resets, and back-pressure: a
+//! direction whose receiver takes less is not read further until it has taken all. Memory for a connection is
+//! therefore at most one read ([`READ_LIMIT`], 256 KiB) each way, and nothing while both sides keep up; the
+//! kernel's socket buffers come on top. Urgent ("out-of-band") bytes stay in the stream, their urgency is lost.
+//!
+//! When the target insists on TLS, longwire speaks it to the server and the client stays plain (`negotiation.rs`): the
+//! one case in which the two sides do not carry the same bytes. The observer is told of its round trips
+//! ([`model::InStead`]). A client that asks the server for TLS by itself is passed through; its bytes are ciphertext to the observer.
+//!
+//! With a link ([`RelayOptions::link`]) one thread shapes all connections instead: see `shaped.rs`.
+//!
+//! Start reading at `worker.rs`, then `connection.rs`.
+
+mod acceptor;
+mod connecting;
+mod connection;
+mod counters;
+mod flow;
+mod journal;
+mod negotiation;
+mod probe;
+pub mod replay;
+mod sequence;
+mod shaped;
+mod talks;
+
+mod worker;
+
+pub use counters::Counters;
+pub use probe::{offers_tls, probe};
+
+use acceptor::Acceptor;
+use counters::Tally;
+use link::LinkDescription;
+use model::{ConnectionId, LinkOutcome, ObserverFactory};
+use rustls::ClientConfig;
+use shaped::{Check, Shaper};
+use std::net::SocketAddr;
+use std::sync::atomic::{AtomicU8, AtomicU32, Ordering};
+use std::sync::{Arc, mpsc};
+use std::thread::JoinHandle;
+use std::time::{Duration, Instant};
+use sys::clock::Clock;
+use sys::error::LiveError;
+use sys::listening::{listen, raise_file_limit};
+use sys::resolve;
+use sys::target::Target;
+use sys::threads::spawn;
+use sys::tls;
+use sys::tls::Security;
+use sys::tls::security::is_postgres;
+use worker::{Mailbox, Worker};
+
+/// What a relay is to do.
+#[derive(Debug, Clone)]
+pub struct RelayOptions {
+    /// Where clients connect; port 0 for any free port.
+    pub listen: SocketAddr,
+    /// The server behind it. Its host is resolved once, at the start; every address is tried for every client.
+    pub target: Target,
+    /// A link that all connections are to share; absent for none. The target must not insist on TLS then.
+    pub link: Option<LinkDescription>,
+    /// What becomes of TLS.
+    pub tls: RelayTls,
+}
+
+/// Who speaks TLS to the server.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum RelayTls {
+    /// The relay where the target insists on it, and then clients are plain: their own request for it is declined. Otherwise the clients,
+    /// as they like.
+    #[default]
+    AsTheTargetInsists,
+    /// The relay for a PostgreSQL client that asks for none itself, where the server offers it. Who asks is passed through.
+    InTheClientsStead,
+}
+
+/// A running relay. Dropping it without [`Relay::stop`] leaves it running until the process ends.
+#[derive(Debug)]
+pub struct Relay {
+    local_address: SocketAddr,
+    shared: Arc<Shared>,
+    mailboxes: Vec<Arc<Mailbox>>,
+    acceptor: Acceptor,
+    workers: Vec<JoinHandle<()>>,
+    check: Option<Arc<Check>>,
+    done: mpsc::Receiver<()>,
+}
+
+/// What all threads of a relay know.
+pub(crate) struct Shared {
+    pub(crate) target: Target,
+    pub(crate) addresses: Vec<SocketAddr>,
+    pub(crate) factory: Arc<dyn ObserverFactory>,
+    pub(crate) clock: Clock,
+    /// How to encrypt towards the server; absent for not at all.
+    pub(crate) tls: Option<Arc<ClientConfig>>,
+    pub(crate) security: Security,
+    pub(crate) asked_tls: RelayTls,
+    pub(crate) tally: Tally,
+    next_id: AtomicU32,
+    course: AtomicU8,
+}
+
+impl std::fmt::Debug for Shared {
+    fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        formatter
+            .debug_struct("Shared")
+            .field("target", &self.target)
+            .finish_non_exhaustive()
+    }
+}
+
+/// How far a relay is from its end.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Course {
+    /// Accepts and forwards.
+    Running,
+    /// Accepts nothing new, lets connections finish.
+    Leaving,
+    /// Closes what is left.
+    Ending,
+}
+
+impl Shared {
+    pub(crate) fn course(&self) -> Course {
+        match self.course.load(Ordering::Acquire) {
+            0 => Course::Running,
+            1 => Course::Leaving,
+            _ => Course::Ending,
+        }
+    }
+
+    pub(crate) fn next_id(&self) -> ConnectionId {
+        ConnectionId(self.next_id.fetch_add(1, Ordering::Relaxed))
+    }
+}
+
+/// Starts a relay: it listens when this returns. `clock` is the timeline of all its observations. With a link, first measures
+/// what this machine adds to a round trip, which takes some 30 ms.
+///
+/// Raises the process's limit of open files to what it may have: the relay takes two for each connection.
+///
+/// # Errors
+/// When the target's host has no address, the listening address cannot be had, or the system refuses threads or
+/// descriptors; when the target asks for TLS and a link is asked for. That nobody answers at the target's address is
+/// not an error here, see [`probe`].
+pub fn start(
+    options: RelayOptions,
+    clock: Clock,
+    factory: Arc<dyn ObserverFactory>,
+) -> Result<Relay, LiveError> {
+    start_with_floor(options, clock, factory, shaped::measure_floor)
+}
+
+/// As [`start`], with another way to measure the floor.
+pub(crate) fn start_with_floor(
+    options: RelayOptions,
+    clock: Clock,
+    factory: Arc<dyn ObserverFactory>,
+    measure_floor: impl FnOnce(Clock) -> Option<Duration>,
+) -> Result<Relay, LiveError> {
+    let security = Security::of(&options.target)?;
+    let encrypts = match options.tls {
+        RelayTls::AsTheTargetInsists => security.mode.insists(),
+        RelayTls::InTheClientsStead => is_postgres(options.target.scheme),
+    };
+    let tls = match encrypts {
+        true => tls::configure(&options.target, &security)?,
+        false => None,
+    };
+    if tls.is_some() && options.link.is_some() {
+        return Err(LiveError::TlsThroughLink);
+    }
+    let addresses = resolve::addresses(&options.target)?;
+    let (listener, local_address) = listen(options.listen)?;
+    raise_file_limit();
+    let check = options.link.map(|link| {
+        let name = format!("clients-{}", options.target.server());
+        Arc::new(Check::new(link, name, measure_floor(clock)))
+    });
+    let shared = Arc::new(Shared {
+        target: options.target,
+        addresses,
+        factory,
+        clock,
+        tls,
+        security,
+        asked_tls: options.tls,
+        tally: Tally::default(),
+        next_id: AtomicU32::new(0),
+        course: AtomicU8::new(0),
+    });
+    let (finished, done) = mpsc::channel();
+    let crew = match options.link.zip(check.clone()) {
+        Some((link, check)) => vec![start_shaper(&shared, link, check, finished)?],
+        None => (0..worker_count())
+            .map(|number| start_worker(number, &shared, finished.clone()))
+            .collect::<Result<_, _>>()?,
+    };
+    let (mailboxes, workers): (Vec<_>, Vec<_>) = crew.into_iter().unzip();
+    let acceptor = Acceptor::start(listener, shared.clone(), mailboxes.clone())?;
+    Ok(Relay {
+        local_address,
+        shared,
+        mailboxes,
+        acceptor,
+        workers,
+        check,
+        done,
+    })
+}
+
+/// A thread of a relay and where it gets its connections from.
+type Hand = (Arc<Mailbox>, JoinHandle<()>);
+
+fn start_worker(number: usize, shared: &Arc<Shared>, finished: mpsc::Sender<()>) -> Result<Hand, LiveError> {
+    let mailbox = Arc::new(Mailbox::new()?);
+    let worker = Worker::new(shared.clone(), mailbox.clone())?;
+    let thread = spawn(format!("relay-{number}"), move || {
+        worker.run();
+        // Nobody waits any more when the relay was dropped.
+        finished.send(()).ok();
+    })?;
+    Ok((mailbox, thread))
+}
+
+fn start_shaper(
+    shared: &Arc<Shared>,
+    link: LinkDescription,
+    check: Arc<Check>,
+    finished: mpsc::Sender<()>,
+) -> Result<Hand, LiveError> {
+    let mailbox = Arc::new(Mailbox::new()?);
+    let shaper = Shaper::new(shared.clone(), mailbox.clone(), link, check)?;
+    let thread = spawn("relay-link".to_owned(), move || {
+        shaper.run();
+        // As above.
+        finished.send(()).ok();
+    })?;
+    Ok((mailbox, thread))
+}
+
+impl Relay {
+    /// Where clients connect, with the port that was chosen.
+    pub fn local_addr(&self) -> SocketAddr {
+        self.local_address
+    }
+
+    /// What has passed so far. Counts of different workers are not taken at the same instant.
+    pub fn counters(&self) -> Counters {
+        Counters {
+            link: self.link_outcome(),
+            ..self.shared.tally.counters()
+        }
+    }
+
+    /// The self-check of the emulated link so far; absent without a link.
+    pub fn link_outcome(&self) -> Option<LinkOutcome> {
+        self.check.as_deref().map(Check::outcome)
+    }
+
+    /// Stops accepting, waits at most `grace` for open connections to end by themselves, and closes the rest
+    /// (their observers see [`model::Closing::Unfinished`]). Every observer has had its last event when this
+    /// returns. Returns the final counts.
+    pub fn stop(self, grace: Duration) -> Counters {
+        self.steer(Course::Leaving);
+        self.acceptor.join();
+        let deadline = Instant::now() + grace;
+        let mut running = self.workers.len();
+        while running > 0 {
+            let left = deadline.saturating_duration_since(Instant::now());
+            match self.done.recv_timeout(left) {
+                Ok(()) => running -= 1,
+                Err(_) => break,
+            }
+        }
+        self.shared.course.store(2, Ordering::Release);
+        self.mailboxes.iter().for_each(|mailbox| mailbox.ring());
+        for worker in self.workers {
+            // A worker ends by panic only through a defect in an observer; its connections are closed then.
+            worker.join().ok();
+        }
+        Counters {
+            link: self.check.as_deref().map(Check::outcome),
+            ..self.shared.tally.counters()
+        }
+    }
+
+    fn steer(&self, course: Course) {
+        self.shared.course.store(course as u8, Ordering::Release);
+        self.acceptor.ring();
+        self.mailboxes.iter().for_each(|mailbox| mailbox.ring());
+    }
+}
+
+/// The most bytes one read takes, and so the most that waits for a slow receiver in one direction.
+pub const READ_LIMIT: usize = 256 * 1024;
+
+fn worker_count() -> usize {
+    std::thread::available_parallelism().map_or(1, usize::from)
+}

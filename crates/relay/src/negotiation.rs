@@ -1,0 +1,360 @@
+//! Agreeing on TLS with the server for a client that stays plain.
+//!
+//! Runs on a thread of its own, blocking, each of the server's steps and all of the client's together bounded by [`PATIENCE`] or [`SILENCE`]; what the client sees of it is kept and
+//! shown to the observer later, and what only the server sees is told as asked in the client's stead. In PostgreSQL's protocol the client
+//! does not take part: its own request for TLS is declined, or passed on and then all of it is the client's
+//! ([`RelayTls::InTheClientsStead`]). The server's offer of SCRAM-SHA-256-PLUS is taken out (`offer.rs`). In MySQL's protocol the server's
+//! greeting must pass first: the client sees it without the offer of TLS, and its reply is what longwire's request for TLS is made of.
+
+mod offer;
+
+use super::connecting::CONNECT_LIMIT;
+use super::connection::{Early, ReadyPair};
+use super::{RelayTls, Shared};
+use model::{Direction, InStead, Timestamp};
+use rustls::ClientConfig;
+use std::io::{Read, Write};
+use std::net::TcpStream;
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+use sys::clock::Clock;
+use sys::error::LiveError;
+use sys::resolve;
+use sys::socket::Socket;
+use sys::target::{Scheme, Target};
+use sys::tls::{Security, TlsSocket};
+use sys::transport::Transport;
+use wire::tls_request::{FIRST_TLS_REQUEST, OFFERS_TLS, SSL_REQUEST, lower_capabilities, tls_request};
+
+/// How long the server may take for its next step, and the client for all of its own.
+const PATIENCE: Duration = Duration::from_secs(10);
+
+/// How long a client may be silent before its login, and the server before it answers that: as long as PostgreSQL itself waits for a login.
+const SILENCE: Duration = Duration::from_secs(60);
+
+/// Connects to the server, agrees on TLS and brings the client up to where bytes can pass unchanged (or, of a MySQL
+/// login, with changed sequence numbers).
+pub(super) fn negotiate(
+    client: Socket,
+    config: Arc<ClientConfig>,
+    shared: &Shared,
+) -> Result<ReadyPair, LiveError> {
+    let target = &shared.target;
+    let tried_at = shared.clock.now();
+    let stream = resolve::connect(target, &shared.addresses, CONNECT_LIMIT)?;
+    let connected_at = shared.clock.now();
+    let system = |reason| LiveError::System {
+        operation: "set up a socket",
+        reason,
+    };
+    let server = Socket::adopt(stream).map_err(system)?;
+    let address = server.peer().map_err(system)?;
+    client.set_patience(Some(PATIENCE)).map_err(system)?;
+    server.set_patience(Some(PATIENCE)).map_err(system)?;
+    let mut talk = Talk {
+        client: &client,
+        until: Instant::now() + PATIENCE,
+        shared,
+        early: Vec::new(),
+    };
+    let is_mysql = is_mysql(target);
+    let server = if is_mysql {
+        Transport::Tls(Box::new(talk.mysql(server, config)?))
+    } else {
+        talk.postgres(server, config)?
+    };
+    let early = talk.early;
+    client.set_patience(None).map_err(system)?;
+    server.socket().set_patience(None).map_err(system)?;
+    let connect_time = connected_at.since(tried_at);
+    Ok(ReadyPair {
+        client,
+        server,
+        address,
+        connect_time,
+        at: connected_at,
+        early,
+        login_shifted: is_mysql,
+    })
+}
+
+/// The conversation, and what the client saw of it.
+struct Talk<'a> {
+    client: &'a Socket,
+    /// When the client must be done.
+    until: Instant,
+    shared: &'a Shared,
+    early: Vec<Early>,
+}
+
+impl Talk<'_> {
+    /// PostgreSQL manual, sections 55.2.10 (SSLRequest) and 55.2.11 (GSSENCRequest): the client's are declined, or passed on with all that
+    /// follows.
+    fn postgres(&mut self, server: Socket, config: Arc<ClientConfig>) -> Result<Transport, LiveError> {
+        match self.shared.asked_tls {
+            RelayTls::AsTheTargetInsists => {
+                let server = self.postgres_server(server, config)?;
+                let first = self.first_but_requests()?;
+                self.start_up(first, server)
+            }
+            RelayTls::InTheClientsStead => {
+                self.until = Instant::now() + SILENCE;
+                let mut first = [0; 8];
+                self.read_client(&mut first)?;
+                if asks_for_encryption(first) || first[0] == TLS_RECORD {
+                    let at = self.now();
+                    send_to(&server, &first, &self.shared.target)?;
+                    self.keep(Direction::ClientToServer, at, first.to_vec());
+                    return Ok(Transport::Plain(server));
+                }
+                let server = self.postgres_server(server, config)?;
+                self.start_up(first, server)
+            }
+        }
+    }
+
+    /// The client's first bytes behind its requests for encryption, which are declined and not shown: what longwire asked in its stead is.
+    fn first_but_requests(&self) -> Result<[u8; 8], LiveError> {
+        let mut declined = Vec::new();
+        loop {
+            let mut first = [0; 8];
+            self.read_client(&mut first)?;
+            if !asks_for_encryption(first) {
+                return Ok(first);
+            }
+            if declined.contains(&first) {
+                return Err(self.client_left());
+            }
+            declined.push(first);
+            self.send_client(b"N")?;
+        }
+    }
+
+    fn postgres_server(&mut self, server: Socket, config: Arc<ClientConfig>) -> Result<Transport, LiveError> {
+        let shared = self.shared;
+        let (target, security) = (&shared.target, &shared.security);
+        let agreed = postgres_tls(server, config, target, security, shared.clock)?;
+        self.early.extend(agreed.trips.into_iter().map(Early::Asked));
+        Ok(match agreed.server {
+            Ok(tls) => Transport::Tls(Box::new(tls)),
+            Err(plain) => Transport::Plain(plain),
+        })
+    }
+
+    /// MySQL internals manual, "Connection Phase": greeting, SSLRequest, handshake response.
+    fn mysql(&mut self, server: Socket, config: Arc<ClientConfig>) -> Result<TlsSocket, LiveError> {
+        let mut greeting = read_packet_of(&server, &self.shared.target)?;
+        let without_tls = || LiveError::ServerWithoutTls {
+            server: self.shared.target.server(),
+        };
+        let capabilities = lower_capabilities(&mut greeting).ok_or_else(without_tls)?;
+        if capabilities[1] & OFFERS_TLS == 0 {
+            return Err(without_tls());
+        }
+        capabilities[1] &= !OFFERS_TLS;
+        self.send_client(&greeting)?;
+        let at = self.now();
+        self.keep(Direction::ServerToClient, at, greeting);
+
+        let mut response = self.read_client_packet()?;
+        let shown = response.clone();
+        let request = tls_request(&mut response).ok_or_else(|| self.client_left())?;
+        send_to(&server, &request, &self.shared.target)?;
+        let (mut tls, trips) = TlsSocket::begin(server, config, &self.shared.target, self.shared.clock)?;
+        self.early.extend(trips.into_iter().map(Early::Asked));
+        let at = self.now();
+        self.send_tls(&mut tls, &response)?;
+        self.keep(Direction::ClientToServer, at, shown);
+        Ok(tls)
+    }
+
+    fn keep(&mut self, direction: Direction, at: Timestamp, bytes: Vec<u8>) {
+        self.early.push(Early::Passed { direction, at, bytes });
+    }
+
+    fn now(&self) -> Timestamp {
+        self.shared.clock.now()
+    }
+
+    fn set_patience(&self, socket: &Socket, longest: Duration) -> Result<(), LiveError> {
+        socket
+            .set_patience(Some(longest))
+            .map_err(|reason| LiveError::System {
+                operation: "set up a socket",
+                reason,
+            })
+    }
+
+    fn read_client(&self, bytes: &mut [u8]) -> Result<(), LiveError> {
+        let mut rest = bytes;
+        while !rest.is_empty() {
+            let left = self.until.saturating_duration_since(Instant::now());
+            let waits = !left.is_zero() && self.client.set_patience(Some(left)).is_ok();
+            let count = match self.client.stream().read(rest) {
+                Ok(count @ 1..) if waits => count,
+                _ => return Err(self.client_left()),
+            };
+            rest = rest.get_mut(count..).unwrap_or_default();
+        }
+        Ok(())
+    }
+
+    fn send_client(&self, bytes: &[u8]) -> Result<(), LiveError> {
+        self.client
+            .stream()
+            .write_all(bytes)
+            .map_err(|_| self.client_left())
+    }
+
+    fn send_tls(&self, tls: &mut TlsSocket, bytes: &[u8]) -> Result<(), LiveError> {
+        match tls.send(bytes) {
+            // The limit of a session's buffer is far above what a login sends.
+            sys::socket::Sent::Bytes(count) if count == bytes.len() => Ok(()),
+            sys::socket::Sent::Bytes(_) | sys::socket::Sent::Broken(_) => {
+                Err(server_left(&self.shared.target))
+            }
+        }
+    }
+
+    fn read_client_packet(&self) -> Result<Vec<u8>, LiveError> {
+        read_packet(|bytes| self.read_client(bytes))
+            .and_then(|packet| packet.ok_or_else(|| self.client_left()))
+    }
+
+    fn client_left(&self) -> LiveError {
+        LiveError::ClientLeft {
+            server: self.shared.target.server(),
+        }
+    }
+}
+
+/// Agrees on TLS with a server that was just connected to and takes leave: tells a certificate that is not good enough
+/// before anybody relies on it.
+pub(crate) fn probe(
+    stream: TcpStream,
+    config: Arc<ClientConfig>,
+    target: &Target,
+    security: &Security,
+) -> Result<(), LiveError> {
+    let clock = Clock::anchored_now();
+    let system = |reason| LiveError::System {
+        operation: "set up a socket",
+        reason,
+    };
+    let server = Socket::adopt(stream).map_err(system)?;
+    server.set_patience(Some(PATIENCE)).map_err(system)?;
+    let mut tls = if is_mysql(target) {
+        let mut greeting = read_packet_of(&server, target)?;
+        let offered = lower_capabilities(&mut greeting).is_some_and(|flags| flags[1] & OFFERS_TLS != 0);
+        if !offered {
+            return Err(LiveError::ServerWithoutTls {
+                server: target.server(),
+            });
+        }
+        send_to(&server, &FIRST_TLS_REQUEST, target)?;
+        TlsSocket::begin(server, config, target, clock)?.0
+    } else {
+        let without_tls = |_| LiveError::ServerWithoutTls {
+            server: target.server(),
+        };
+        postgres_tls(server, config, target, security, clock)?
+            .server
+            .map_err(without_tls)?
+    };
+    tls.finish();
+    Ok(())
+}
+
+fn asks_for_encryption(first: [u8; 8]) -> bool {
+    first == SSL_REQUEST || first == GSSENC_REQUEST
+}
+
+fn is_mysql(target: &Target) -> bool {
+    matches!(target.scheme, Scheme::Mysql | Scheme::Mariadb)
+}
+
+/// What became of TLS with a PostgreSQL server, and the round trips that it took.
+struct Agreed {
+    /// The plain socket where the server has no TLS and the target does not insist.
+    server: Result<TlsSocket, Socket>,
+    trips: Vec<InStead>,
+}
+
+/// PostgreSQL manual, section 55.2.10: asks for TLS, or begins with it where the target says so.
+fn postgres_tls(
+    server: Socket,
+    config: Arc<ClientConfig>,
+    target: &Target,
+    security: &Security,
+    clock: Clock,
+) -> Result<Agreed, LiveError> {
+    let mut trips = Vec::new();
+    if !security.direct {
+        let asked = clock.now();
+        send_to(&server, &SSL_REQUEST, target)?;
+        let mut answer = [0];
+        read_from(&server, &mut answer, target)?;
+        trips.push(InStead::asked(asked, clock.now(), [SSL_REQUEST.len() as u64, 1]));
+        match &answer {
+            b"S" => {}
+            b"N" if !security.mode.insists() => {
+                return Ok(Agreed {
+                    server: Err(server),
+                    trips,
+                });
+            }
+            _ => {
+                return Err(LiveError::ServerWithoutTls {
+                    server: target.server(),
+                });
+            }
+        }
+    }
+    let (tls, handshake) = TlsSocket::begin(server, config, target, clock)?;
+    trips.extend(handshake);
+    Ok(Agreed {
+        server: Ok(tls),
+        trips,
+    })
+}
+
+fn read_from(server: &Socket, bytes: &mut [u8], target: &Target) -> Result<(), LiveError> {
+    server.stream().read_exact(bytes).map_err(|_| server_left(target))
+}
+
+fn send_to(server: &Socket, bytes: &[u8], target: &Target) -> Result<(), LiveError> {
+    server.stream().write_all(bytes).map_err(|_| server_left(target))
+}
+
+fn read_packet_of(server: &Socket, target: &Target) -> Result<Vec<u8>, LiveError> {
+    read_packet(|bytes| read_from(server, bytes, target))
+        .and_then(|packet| packet.ok_or_else(|| server_left(target)))
+}
+
+fn server_left(target: &Target) -> LiveError {
+    LiveError::ServerLeft {
+        server: target.server(),
+    }
+}
+
+/// A MySQL packet with its header; absent when it is longer than any packet of a login.
+fn read_packet(read: impl Fn(&mut [u8]) -> Result<(), LiveError>) -> Result<Option<Vec<u8>>, LiveError> {
+    let mut header = [0; 4];
+    read(&mut header)?;
+    let [low, middle, high, _] = header;
+    let length = usize::from(low) | usize::from(middle) << 8 | usize::from(high) << 16;
+    if length > LONGEST_LOGIN_PACKET {
+        return Ok(None);
+    }
+    let mut packet = header.to_vec();
+    packet.resize(header.len() + length, 0);
+    read(packet.get_mut(header.len()..).unwrap_or_default())?;
+    Ok(Some(packet))
+}
+
+/// Length 8, code 80877104.
+const GSSENC_REQUEST: [u8; 8] = [0, 0, 0, 8, 0x04, 0xd2, 0x16, 0x30];
+/// The first byte of a TLS handshake.
+const TLS_RECORD: u8 = 0x16;
+/// Greetings and handshake responses are a few hundred bytes; connection attributes may add 64 KiB.
+const LONGEST_LOGIN_PACKET: usize = 128 * 1024;

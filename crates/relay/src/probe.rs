@@ -1,0 +1,47 @@
+//! A first try whether anybody is there, and whether TLS can be agreed on.
+
+use crate::negotiation;
+use std::time::{Duration, Instant};
+use sys::resolve::{addresses, connect};
+use sys::{LiveError, Security, Target, tls};
+
+/// Connects to the target, agrees on TLS where it insists on that, and hangs up: tells a wrong host or port, or a
+/// certificate that is not good enough, at once instead of at the first query. Waits at most `longest` for each of
+/// the host's addresses. Returns how long connecting took, TLS not included. To a MySQL server this is one aborted
+/// connection.
+///
+/// # Errors
+/// [`LiveError::NoSuchHost`], [`LiveError::Refused`], [`LiveError::ConnectTimedOut`], [`LiveError::ConnectFailed`];
+/// with TLS those about certificates and TLS too.
+pub fn probe(target: &Target, longest: Duration) -> Result<Duration, LiveError> {
+    let security = Security::of(target)?;
+    let tls = match security.mode.insists() {
+        true => tls::configure(target, &security)?,
+        false => None,
+    };
+    let addresses = addresses(target)?;
+    let started = Instant::now();
+    let stream = connect(target, &addresses, longest)?;
+    let took = started.elapsed();
+    if let Some(config) = tls {
+        negotiation::probe(stream, config, target, &security)?;
+    }
+    Ok(took)
+}
+
+/// Whether TLS can be agreed on with the target, as carefully as it asks for. Costs one connection.
+///
+/// # Errors
+/// As [`probe`], without those about TLS.
+pub fn offers_tls(target: &Target, longest: Duration) -> Result<bool, LiveError> {
+    let security = Security::of(target)?;
+    let Some(config) = tls::configure(target, &security)? else {
+        return Ok(false);
+    };
+    let stream = connect(target, &addresses(target)?, longest)?;
+    match negotiation::probe(stream, config, target, &security) {
+        Ok(()) => Ok(true),
+        Err(error) if error.is_about_tls() => Ok(false),
+        Err(error) => Err(error),
+    }
+}

@@ -1,0 +1,328 @@
+//! The sockets of a replay: both ends of every connection, in one epoll.
+
+use super::boxes::{Inbox, Outbox};
+use super::run::Tag;
+use super::waiting;
+use super::{ClientSocket, Ends, ReplayError};
+use std::collections::VecDeque;
+use std::os::fd::AsFd;
+use std::time::Duration;
+use sys::error::{LiveError, OsError};
+use sys::poller::{Poller, Ready, ReadyList};
+use sys::socket::{Received, Sent, Socket};
+
+/// The two ends of a connection, and their indices.
+pub(super) const CLIENT: usize = 0;
+pub(super) const SERVER: usize = 1;
+
+/// One connection with both its ends.
+#[derive(Debug, Default)]
+pub(super) struct Channel {
+    ends: [Option<Socket>; 2],
+    /// The handshake is over for the client.
+    pub(super) connected: bool,
+    /// What each end sends, and what it expects.
+    pub(super) out: [Outbox; 2],
+    pub(super) inbox: [Inbox; 2],
+    /// The server answers one request after another.
+    pub(super) server_busy: bool,
+    pub(super) server_waiting: VecDeque<Tag>,
+    /// Who waits for the handshake.
+    pub(super) handshake: Option<Tag>,
+    /// Who waits for the server to notice the connection.
+    pub(super) greeting: Option<Tag>,
+    /// Nobody will use it again: it goes when all bytes are there.
+    leaving: bool,
+}
+
+impl Channel {
+    /// Whether the server has it.
+    pub(super) fn is_accepted(&self) -> bool {
+        self.ends[SERVER].is_some()
+    }
+
+    fn is_settled(&self) -> bool {
+        self.inbox.iter().all(Inbox::is_settled)
+    }
+}
+
+/// What happened on a socket.
+#[derive(Debug, Clone, Copy)]
+pub(super) enum Event {
+    /// The client's end is connected.
+    Connected(u32),
+    /// The server has taken the connection.
+    Accepted(u32),
+    /// All bytes of a message are at this end.
+    Arrived { end: usize, tag: Tag },
+    /// This end has room for more bytes.
+    Writable { slot: u32, end: usize },
+}
+
+pub(super) struct Wires<'a> {
+    ends: &'a Ends<'a>,
+    poller: Poller,
+    ready: ReadyList,
+    slots: Vec<Option<Channel>>,
+    /// Connections asked for and not yet taken by the server, with the port they come from.
+    asked: VecDeque<(u16, u32)>,
+    pool: Vec<ClientSocket>,
+    buffer: Vec<u8>,
+    filler: Vec<u8>,
+}
+
+const LISTENER: u64 = 0;
+
+impl<'a> Wires<'a> {
+    pub(super) fn new(ends: &'a Ends<'a>) -> Result<Self, ReplayError> {
+        let poller = Poller::new()?;
+        ends.listener
+            .set_nonblocking(true)
+            .map_err(|error| system("make a listener non-blocking", &error))?;
+        poller.watch(ends.listener.as_fd(), LISTENER)?;
+        Ok(Self {
+            ends,
+            poller,
+            ready: ReadyList::new(),
+            slots: Vec::new(),
+            asked: VecDeque::new(),
+            pool: Vec::new(),
+            buffer: vec![0; 1 << 18],
+            filler: filler(),
+        })
+    }
+
+    /// Makes sockets beforehand when there are none left, so that the clock does not run while they are made.
+    pub(super) fn stock(&mut self, sockets: usize) -> Result<(), ReplayError> {
+        if !self.pool.is_empty() {
+            return Ok(());
+        }
+        while self.pool.len() < sockets.min(MOST_STOCKED) {
+            let socket = (self.ends.open)()?;
+            self.pool.push(socket);
+        }
+        Ok(())
+    }
+
+    /// A connection that is not yet asked for.
+    pub(super) fn add(&mut self) -> u32 {
+        self.slots.push(Some(Channel::default()));
+        self.slots.len() as u32 - 1
+    }
+
+    /// The client asks for the connection.
+    pub(super) fn connect(&mut self, slot: u32) -> Result<(), ReplayError> {
+        let socket = match self.pool.pop() {
+            Some(socket) => socket,
+            None => (self.ends.open)()?,
+        };
+        let broken = |reason| broken(CLIENT, reason);
+        socket.0.begin_to_connect(&self.ends.address).map_err(broken)?;
+        let port = socket.0.local_port().map_err(broken)?;
+        self.poller.watch(socket.0.as_fd(), token(slot, CLIENT))?;
+        self.asked.push_back((port, slot));
+        if let Some(channel) = self.channel(slot) {
+            channel.ends[CLIENT] = Some(socket.0);
+        }
+        Ok(())
+    }
+
+    pub(super) fn channel(&mut self, slot: u32) -> Option<&mut Channel> {
+        self.slots.get_mut(slot as usize)?.as_mut()
+    }
+
+    /// Nobody will use it again.
+    pub(super) fn leave(&mut self, slot: u32) {
+        if let Some(channel) = self.channel(slot) {
+            channel.leaving = true;
+        }
+        self.drop_settled(slot);
+    }
+
+    fn drop_settled(&mut self, slot: u32) {
+        if let Some(place) = self.slots.get_mut(slot as usize)
+            && place
+                .as_ref()
+                .is_some_and(|channel| channel.leaving && channel.is_settled())
+        {
+            *place = None;
+        }
+    }
+
+    /// Whether no byte is on its way.
+    pub(super) fn is_settled(&self) -> bool {
+        self.slots.iter().flatten().all(Channel::is_settled)
+    }
+
+    /// Sends what is due.
+    pub(super) fn flush(&mut self, slot: u32, end: usize, now: u64) -> Result<(), ReplayError> {
+        let Some(channel) = self.slots.get_mut(slot as usize).and_then(Option::as_mut) else {
+            return Ok(());
+        };
+        if end == CLIENT && !channel.connected {
+            return Ok(());
+        }
+        let Some(socket) = &channel.ends[end] else {
+            return Ok(());
+        };
+        loop {
+            let ready = channel.out[end].ready(now).min(self.filler.len() as u64) as usize;
+            if ready == 0 {
+                return Ok(());
+            }
+            match socket.send(&self.filler[..ready]) {
+                Sent::Bytes(0) => return Ok(()),
+                Sent::Bytes(count) => channel.out[end].sent(count as u64),
+                Sent::Broken(reason) => return Err(broken(end, reason)),
+            }
+        }
+    }
+
+    /// Waits at most `longest` until something happens, and tells what.
+    pub(super) fn wait(&mut self, longest: Duration, events: &mut Vec<Event>) -> Result<(), ReplayError> {
+        if !longest.is_zero() {
+            waiting::sleep_until_readable(self.poller.as_fd(), longest);
+        }
+        self.poller.wait(&mut self.ready, Some(Duration::ZERO));
+        let ready: Vec<Ready> = self.ready.iter().collect();
+        ready.into_iter().try_for_each(|ready| self.handle(ready, events))
+    }
+
+    fn handle(&mut self, ready: Ready, events: &mut Vec<Event>) -> Result<(), ReplayError> {
+        if ready.token == LISTENER {
+            return self.accept(events);
+        }
+        let (slot, end) = (((ready.token - 1) / 2) as u32, ((ready.token - 1) % 2) as usize);
+        if ready.writable() {
+            if end == CLIENT {
+                self.connected(slot, events)?;
+            }
+            events.push(Event::Writable { slot, end });
+        }
+        if ready.readable() {
+            self.read(slot, end, events)?;
+        }
+        Ok(())
+    }
+
+    fn connected(&mut self, slot: u32, events: &mut Vec<Event>) -> Result<(), ReplayError> {
+        let Some(channel) = self.channel(slot).filter(|channel| !channel.connected) else {
+            return Ok(());
+        };
+        let Some(socket) = &channel.ends[CLIENT] else {
+            return Ok(());
+        };
+        match socket.connected() {
+            Ok(false) => {}
+            Ok(true) => {
+                channel.connected = true;
+                events.push(Event::Connected(slot));
+            }
+            Err(reason) => return Err(broken(CLIENT, reason)),
+        }
+        Ok(())
+    }
+
+    fn read(&mut self, slot: u32, end: usize, events: &mut Vec<Event>) -> Result<(), ReplayError> {
+        let Some(channel) = self.slots.get_mut(slot as usize).and_then(Option::as_mut) else {
+            return Ok(());
+        };
+        if end == CLIENT && !channel.connected {
+            return Ok(());
+        }
+        while let Some(socket) = &channel.ends[end] {
+            match socket.receive(&mut self.buffer) {
+                Received::Bytes { count, .. } => {
+                    if !channel.inbox[end].receive(count as u64) {
+                        return Err(ReplayError::TooMuchCame { end: NAMES[end] });
+                    }
+                    while let Some(tag) = channel.inbox[end].next_whole() {
+                        events.push(Event::Arrived { end, tag });
+                    }
+                }
+                Received::Nothing => break,
+                Received::End if channel.leaving => break,
+                Received::End => return Err(ReplayError::Closed { end: NAMES[end] }),
+                Received::Broken(reason) => return Err(broken(end, reason)),
+            }
+        }
+        self.drop_settled(slot);
+        Ok(())
+    }
+
+    fn accept(&mut self, events: &mut Vec<Event>) -> Result<(), ReplayError> {
+        loop {
+            let (stream, peer) = match self.ends.listener.accept() {
+                Ok(accepted) => accepted,
+                Err(error) if error.kind() == std::io::ErrorKind::WouldBlock => return Ok(()),
+                Err(error) if error.kind() == std::io::ErrorKind::Interrupted => continue,
+                Err(error) => return Err(system("accept a connection", &error)),
+            };
+            let Some(slot) = self.who_asked(peer.port()) else {
+                // A stranger on this machine: not ours to serve.
+                continue;
+            };
+            let socket = Socket::adopt(stream).map_err(|reason| broken(SERVER, reason))?;
+            self.poller.watch(socket.as_fd(), token(slot, SERVER))?;
+            if let Some(channel) = self.channel(slot) {
+                channel.ends[SERVER] = Some(socket);
+                events.push(Event::Accepted(slot));
+            }
+        }
+    }
+
+    /// Which connection came: by its port, or, behind a relay, the one that was asked for first.
+    fn who_asked(&mut self, port: u16) -> Option<u32> {
+        let place = if self.ends.through_relay {
+            (!self.asked.is_empty()).then_some(0)
+        } else {
+            self.asked.iter().position(|(asked, _)| *asked == port)
+        };
+        self.asked.remove(place?).map(|(_, slot)| slot)
+    }
+
+    /// What the oldest connection that is not through still lacks, for the text of an error.
+    pub(super) fn lacking(&self) -> Option<&'static str> {
+        self.slots.iter().flatten().find_map(|channel| match channel {
+            channel if channel.ends[CLIENT].is_none() => None,
+            channel if !channel.connected => Some("the end of a handshake"),
+            channel if !channel.is_accepted() => Some("a connection at the server"),
+            channel if !channel.inbox[SERVER].is_settled() => Some("bytes of a request"),
+            channel if !channel.inbox[CLIENT].is_settled() => Some("bytes of a reply"),
+            _ => None,
+        })
+    }
+}
+
+fn token(slot: u32, end: usize) -> u64 {
+    1 + 2 * u64::from(slot) + end as u64
+}
+
+fn broken(end: usize, reason: OsError) -> ReplayError {
+    ReplayError::Connection {
+        end: NAMES[end],
+        reason,
+    }
+}
+
+fn system(operation: &'static str, error: &std::io::Error) -> ReplayError {
+    ReplayError::System(LiveError::System {
+        operation,
+        reason: OsError::of(error),
+    })
+}
+
+/// A pattern that says what it is to whoever finds it in a capture.
+fn filler() -> Vec<u8> {
+    b"longwire filler "
+        .iter()
+        .copied()
+        .cycle()
+        .take(1 << 16)
+        .collect()
+}
+
+const NAMES: [&str; 2] = ["client", "server"];
+
+/// Sockets made beforehand.
+const MOST_STOCKED: usize = 200;

@@ -1,0 +1,551 @@
+//! A relay whose connections share an emulated link: the model of `link::network`, driven by the clock.
+//!
+//! ```text
+//!  client --socket--> read --> sender, link, receiver (model) --due--> send --socket--> server
+//!                              one thread owns the network and all connections
+//! ```
+//! Bytes are read as they come and enter the model at the time the kernel received them. The model decides, packet by
+//! packet, when they have arrived at the other end; then they are sent on. So the link's delay, rate, queue, loss,
+//! and TCP's slow start, window and retransmissions are those of the model, which prediction uses too.
+//!
+//! 1. The client's call is answered by this machine's kernel at once. Its handshake crosses the link nevertheless: the
+//!    server is called when the SYN has arrived, the client's first bytes enter when the answer is back, and a server that
+//!    speaks first is heard when the client's last part of the handshake has arrived.
+//! 2. An end (FIN) counts as one byte behind the last; a reset crosses the link alone, and drops what is behind it.
+//! 3. Memory of a connection is bounded by the model: each way at most the sender's buffer (4 MB) and the receiver's window
+//!    (3.9 MB), and nothing while it is idle. A source without room is not read; a sink that does not read closes
+//!    the window.
+//! 4. The server's real round trip comes on top of the link's.
+//!
+//! Start reading at [`Shaper::run`].
+
+mod check;
+mod connection;
+mod floor;
+mod lane;
+mod stage;
+mod witness;
+
+pub(super) use check::Check;
+pub(super) use floor::measure as measure_floor;
+
+use super::counters::Batch;
+use super::worker::{Arrival, BELL, Mailbox};
+use super::{Course, READ_LIMIT, Shared};
+use connection::{Delivery, Shaped};
+use link::LinkDescription;
+use link::network::{Happening, Network};
+use model::{Closing, Direction, Timestamp};
+use stage::{Control, Stage};
+use std::collections::VecDeque;
+use std::os::fd::AsFd;
+use std::sync::Arc;
+use std::time::Duration;
+use sys::clock::WallOffset;
+use sys::error::LiveError;
+use sys::poller::{Poller, Ready, ReadyList};
+use sys::punctual::become_punctual;
+use sys::socket::Received;
+use sys::timer::Timer;
+
+/// The thread that owns the link.
+pub(super) struct Shaper {
+    shared: Arc<Shared>,
+    mailbox: Arc<Mailbox>,
+    check: Arc<Check>,
+    poller: Poller,
+    timer: Timer,
+    /// What the timer is set for, and whether it expires a little before.
+    alarm: Option<u64>,
+    rests: bool,
+    /// What is waited for awake.
+    rested_for: Option<u64>,
+    link: LinkDescription,
+    /// Wakes are for slots whose observers are owed something.
+    network: Network<u32>,
+    slots: Vec<Slot>,
+    /// Slots that are over, oldest first; the link may still carry packets of theirs.
+    over: VecDeque<usize>,
+    /// Slots that ended in this round: an event of the round may still name them.
+    ended: Vec<usize>,
+    /// Sources that may have something to read.
+    to_read: VecDeque<(usize, Direction)>,
+    /// Sources that are not read for want of room.
+    held_back: Vec<(usize, Direction)>,
+    /// How many servers are being called.
+    calling: usize,
+    /// What has arrived and is to be handed on.
+    arrival: Option<Arrived>,
+    buffer: Vec<u8>,
+    batch: Batch,
+}
+
+/// Neighbouring packets of a flow that have arrived: when the first and the last were due.
+struct Arrived {
+    flow: u32,
+    first: u64,
+    last: u64,
+    packets: u32,
+}
+
+/// A connection's place; its number is that of the network's connection.
+struct Slot {
+    stage: Stage,
+    /// Packets without payload on the link that name this slot.
+    controls: u32,
+    opened: Timestamp,
+    syn: Timestamp,
+}
+
+impl Shaper {
+    pub(super) fn new(
+        shared: Arc<Shared>,
+        mailbox: Arc<Mailbox>,
+        link: LinkDescription,
+        check: Arc<Check>,
+    ) -> Result<Self, LiveError> {
+        let (poller, timer) = (Poller::new()?, Timer::new()?);
+        poller.watch_bell(mailbox.bell(), BELL)?;
+        poller.watch(timer.as_fd(), ALARM)?;
+        let network = Network::for_emulation(&link, shared.clock.now().as_nanos());
+        Ok(Self {
+            shared,
+            mailbox,
+            check,
+            poller,
+            timer,
+            alarm: None,
+            rests: false,
+            rested_for: None,
+            link,
+            network,
+            slots: Vec::new(),
+            over: VecDeque::new(),
+            ended: Vec::new(),
+            to_read: VecDeque::new(),
+            held_back: Vec::new(),
+            calling: 0,
+            arrival: None,
+            buffer: vec![0; READ_LIMIT],
+            batch: Batch::default(),
+        })
+    }
+
+    /// Works until the relay ends.
+    pub(super) fn run(mut self) {
+        become_punctual();
+        let mut ready = ReadyList::new();
+        while self.continues() {
+            self.wait(&mut ready);
+            let offset = WallOffset::now();
+            let mut rung = false;
+            for event in ready.iter() {
+                match event.token {
+                    BELL => rung = true,
+                    ALARM => self.alarmed(),
+                    _ => self.event(event),
+                }
+            }
+            while let Some((slot, direction)) = self.to_read.pop_front() {
+                self.read(slot, direction, offset);
+            }
+            if rung {
+                self.take_in();
+            }
+            self.catch_up(self.now());
+            self.read_where_there_is_room();
+            if self.calling > 0 {
+                self.give_up_late();
+            }
+            self.over.extend(self.ended.drain(..));
+            self.shared.tally.add(&mut self.batch);
+            self.account();
+        }
+        self.close_all();
+    }
+
+    fn continues(&self) -> bool {
+        match self.shared.course() {
+            Course::Running => true,
+            Course::Leaving => self.mailbox.load() > 0,
+            Course::Ending => false,
+        }
+    }
+
+    fn now(&self) -> u64 {
+        self.shared.clock.now().as_nanos()
+    }
+
+    /// Waits for a socket, the bell, or what is due next: by the timer until shortly before, and then awake.
+    fn wait(&mut self, ready: &mut ReadyList) {
+        if !self.to_read.is_empty() {
+            return self.poller.wait(ready, Some(Duration::ZERO));
+        }
+        let Some(due) = self.network.next_at() else {
+            let patience = (self.calling > 0).then_some(CALL_CHECK);
+            return self.poller.wait(ready, patience);
+        };
+        let left = due.saturating_sub(self.now());
+        if left == 0 || self.rested_for == Some(due) {
+            return self.poller.wait(ready, Some(Duration::ZERO));
+        }
+        if self.alarm != Some(due) {
+            let rests = left >= REST;
+            self.timer.set(Some(Duration::from_nanos(if rests {
+                left - AWAKE
+            } else {
+                left
+            })));
+            self.alarm = Some(due);
+            self.rests = rests;
+        }
+        let patience = (self.calling > 0).then_some(CALL_CHECK);
+        self.poller.wait(ready, patience);
+    }
+
+    /// The timer has expired: what is due next is waited for awake, when the thread had slept before.
+    fn alarmed(&mut self) {
+        let due = self.alarm.take();
+        self.rested_for = due.filter(|_| self.rests);
+    }
+
+    fn event(&mut self, event: Ready) {
+        let Ok(slot) = usize::try_from(event.token / 2) else {
+            return;
+        };
+        let from_here = if event.token.is_multiple_of(2) {
+            Direction::ClientToServer
+        } else {
+            Direction::ServerToClient
+        };
+        match self.slots.get_mut(slot).map(|slot| &mut slot.stage) {
+            Some(Stage::Open(connection)) => {
+                if event.readable() {
+                    let lane = connection.lane(from_here);
+                    lane.readable = true;
+                    lane.ending |= event.ending();
+                    self.to_read.push_back((slot, from_here));
+                }
+                if event.writable() && connection.lane(from_here.reverse()).sink_full {
+                    self.deliver(slot, from_here.reverse(), None);
+                }
+            }
+            Some(Stage::Calling(_)) => {
+                self.catch_up(self.now());
+                self.call_progress(slot);
+            }
+            _ => {}
+        }
+    }
+
+    /// Reads once from the source of a direction; what was read enters the link when the kernel had received it.
+    fn read(&mut self, slot: usize, direction: Direction, offset: WallOffset) {
+        let flow = flow(slot, direction);
+        let room = usize::try_from(self.network.room(flow))
+            .unwrap_or(usize::MAX)
+            .min(READ_LIMIT);
+        let Some(connection) = self.open(slot).filter(|connection| connection.reads(direction)) else {
+            return;
+        };
+        if room < LEAST_ROOM {
+            if !std::mem::replace(&mut connection.lane(direction).held_back, true) {
+                self.held_back.push((slot, direction));
+            }
+            return;
+        }
+        let mut buffer = std::mem::take(&mut self.buffer);
+        self.read_into(
+            slot,
+            direction,
+            offset,
+            buffer.get_mut(..room).unwrap_or_default(),
+        );
+        self.buffer = buffer;
+    }
+
+    fn read_into(&mut self, slot: usize, direction: Direction, offset: WallOffset, buffer: &mut [u8]) {
+        let Some(connection) = self.open(slot) else { return };
+        let received = connection.source(direction).receive(buffer);
+        match received {
+            Received::Bytes {
+                count,
+                emptied,
+                stamp,
+            } => {
+                let lane = connection.lane(direction);
+                lane.readable = !emptied || lane.ending;
+                if lane.readable {
+                    self.to_read.push_back((slot, direction));
+                }
+                let at = stamp.map_or(u64::MAX, |stamp| {
+                    self.shared.clock.place(stamp, offset).as_nanos()
+                });
+                self.enter(slot, direction, buffer.get(..count).unwrap_or_default(), at);
+            }
+            Received::Nothing if connection.is_source_broken(direction) => self.reset(slot, direction),
+            Received::Nothing => connection.lane(direction).readable = false,
+            Received::End if connection.is_source_broken(direction) => self.reset(slot, direction),
+            Received::End => self.finish(slot, direction),
+            Received::Broken(_) => self.reset(slot, direction),
+        }
+    }
+
+    /// Bytes that the kernel received at `at` (at the latest now) enter the link.
+    fn enter(&mut self, slot: usize, direction: Direction, bytes: &[u8], at: u64) {
+        let now = self.now();
+        self.catch_up(at.min(now));
+        let flow = flow(slot, direction);
+        let idle = self.network.idle(flow);
+        let Some(connection) = self
+            .open(slot)
+            .filter(|connection| connection.resetting.is_none())
+        else {
+            return;
+        };
+        connection.lane(direction).enter(bytes, idle);
+        self.network.write_bytes(flow, bytes.len() as u64);
+    }
+
+    /// The source of a direction has ended: its end enters the link as one byte, which TCP counts it as too.
+    fn finish(&mut self, slot: usize, direction: Direction) {
+        self.catch_up(self.now());
+        if let Some(connection) = self
+            .open(slot)
+            .filter(|connection| connection.resetting.is_none())
+        {
+            connection.lane(direction).finish();
+            self.network.write_bytes(flow(slot, direction), 1);
+        }
+    }
+
+    /// The source of a direction is broken: a reset travels.
+    fn reset(&mut self, slot: usize, direction: Direction) {
+        self.catch_up(self.now());
+        let now = Timestamp::from_nanos(self.network.now());
+        let Some(connection) = self
+            .open(slot)
+            .filter(|connection| connection.resetting.is_none())
+        else {
+            return;
+        };
+        connection.resetting = Some(direction);
+        if direction == Direction::ClientToServer {
+            connection.ends_at(now);
+        }
+        self.send_control(slot, Control::Reset, direction);
+    }
+
+    fn read_where_there_is_room(&mut self) {
+        let network = &self.network;
+        let with_room = self
+            .held_back
+            .extract_if(.., |(slot, direction)| {
+                network.room(flow(*slot, *direction)) >= LEAST_ROOM as u64
+            })
+            .collect::<Vec<_>>();
+        for (slot, direction) in with_room {
+            if let Some(connection) = self.open(slot) {
+                connection.lane(direction).held_back = false;
+                self.to_read.push_back((slot, direction));
+            }
+        }
+    }
+
+    /// Lets the link's time pass until `to` and does what is due. Neighbouring packets of a flow that are due by then are
+    /// handed on together.
+    fn catch_up(&mut self, to: u64) {
+        while let Some(happening) = self.network.advance_to(to) {
+            match happening {
+                Happening::Received(flow) => self.received(flow),
+                Happening::Arrived(waiter) => {
+                    self.hand_on();
+                    self.control_arrived(waiter);
+                }
+                Happening::Wake(slot) => {
+                    self.hand_on();
+                    self.show(slot);
+                }
+            }
+        }
+        self.hand_on();
+        self.network.pass_time(to);
+    }
+
+    /// More bytes of a flow are at its other end.
+    fn received(&mut self, flow: u32) {
+        let due = self.network.now();
+        if let Some(arrival) = &mut self.arrival
+            && arrival.flow == flow
+            && arrival.packets < MOST_TOGETHER
+        {
+            arrival.last = due;
+            arrival.packets += 1;
+            return;
+        }
+        self.hand_on();
+        self.arrival = Some(Arrived {
+            flow,
+            first: due,
+            last: due,
+            packets: 1,
+        });
+    }
+
+    /// Shows and hands on what has arrived.
+    fn hand_on(&mut self) {
+        let Some(arrival) = self.arrival.take() else {
+            return;
+        };
+        let slot = arrival.flow as usize / 2;
+        let direction = if arrival.flow.is_multiple_of(2) {
+            Direction::ClientToServer
+        } else {
+            Direction::ServerToClient
+        };
+        if direction == Direction::ClientToServer {
+            // Bytes say as much as the acknowledgement that ended the handshake.
+            self.establish(slot);
+        }
+        let Some(Stage::Open(connection)) = self.slots.get_mut(slot).map(|slot| &mut slot.stage) else {
+            return;
+        };
+        let last = Timestamp::from_nanos(arrival.last);
+        if connection.arrived(direction, arrival.flow, last, &mut self.network) {
+            self.show_later(slot as u32);
+        }
+        self.deliver(slot, direction, Some(Timestamp::from_nanos(arrival.first)));
+    }
+
+    /// Hands on what has arrived in a direction; it was due at `due`.
+    fn deliver(&mut self, slot: usize, direction: Direction, due: Option<Timestamp>) {
+        let clock = self.shared.clock;
+        let Some(Stage::Open(connection)) = self.slots.get_mut(slot).map(|slot| &mut slot.stage) else {
+            return;
+        };
+        let before = connection.lane(direction).waiting();
+        let delivery = connection.deliver(direction);
+        let waiting = connection.lane(direction).waiting();
+        let sent = before - waiting;
+        if sent > 0 {
+            self.batch.segment(direction, sent, None);
+        }
+        if let (Delivery::Whole, Some(due), true) = (delivery, due, sent > 0) {
+            let late = clock.now().since(due);
+            match direction {
+                Direction::ClientToServer => connection.late_to_server = Some(late),
+                Direction::ServerToClient => {
+                    // The first bytes after a request end a turn.
+                    if let Some(before) = connection.late_to_server.take() {
+                        self.check.late(before + late);
+                    }
+                }
+            }
+        }
+        if delivery == Delivery::SinkBroken {
+            connection.sink_broke(direction);
+            self.to_read.push_back((slot, direction.reverse()));
+        }
+        let done = connection.is_done();
+        self.network.set_unread(flow(slot, direction), waiting as u64);
+        if done {
+            self.close(slot, Closing::Finished);
+        }
+    }
+
+    /// Shows an observer what it is owed by now.
+    fn show(&mut self, slot: u32) {
+        let until =
+            Timestamp::from_nanos(self.network.now()).before(self.network.one_way(Direction::ClientToServer));
+        if self
+            .open(slot as usize)
+            .is_some_and(|connection| connection.show_until(until))
+        {
+            self.show_later(slot);
+        }
+    }
+
+    fn show_later(&mut self, slot: u32) {
+        let lag = self.network.one_way(Direction::ClientToServer);
+        let at = Timestamp::from_nanos(self.network.now()).after(lag);
+        self.network.wake_at(at.as_nanos(), slot);
+    }
+
+    fn take_in(&mut self) {
+        for arrival in self.mailbox.take() {
+            match arrival {
+                Arrival::Client(client, at) => self.knock(client, at),
+                // TLS is refused together with a link; nothing else makes pairs.
+                Arrival::Ready(_) => self.mailbox.release(),
+            }
+        }
+    }
+
+    fn account(&self) {
+        let (counts, due) = (self.network.counts(), self.network.now());
+        let one_way = [Direction::ClientToServer, Direction::ServerToClient]
+            .map(|direction| self.network.one_way(direction));
+        self.check.passed(counts, due, self.now(), one_way);
+    }
+
+    fn open(&mut self, slot: usize) -> Option<&mut Shaped> {
+        match self.slots.get_mut(slot).map(|slot| &mut slot.stage) {
+            Some(Stage::Open(connection)) => Some(connection),
+            _ => None,
+        }
+    }
+
+    fn close(&mut self, slot: usize, how: Closing) {
+        let packets = [Direction::ClientToServer, Direction::ServerToClient]
+            .map(|direction| self.network.packets(flow(slot, direction)));
+        let now = Timestamp::from_nanos(self.network.now());
+        if let Stage::Open(connection) = self.put(slot, Stage::Over) {
+            connection.close(how, now, packets);
+            self.shared.tally.closed();
+            self.release(slot);
+        }
+    }
+
+    fn release(&mut self, slot: usize) {
+        self.put(slot, Stage::Over);
+        self.network.detach(slot as u32);
+        self.ended.push(slot);
+        self.mailbox.release();
+    }
+
+    fn put(&mut self, slot: usize, stage: Stage) -> Stage {
+        match self.slots.get_mut(slot) {
+            Some(slot) => std::mem::replace(&mut slot.stage, stage),
+            None => Stage::Over,
+        }
+    }
+
+    fn close_all(&mut self) {
+        for slot in 0..self.slots.len() {
+            self.close(slot, Closing::Unfinished);
+        }
+        self.shared.tally.add(&mut self.batch);
+        self.account();
+    }
+}
+
+/// The network's number of a direction of the connection in `slot`.
+fn flow(slot: usize, direction: Direction) -> u32 {
+    2 * slot as u32 + direction.index() as u32
+}
+
+/// The alarm's token; no slot has it.
+const ALARM: u64 = u64::MAX - 1;
+
+/// Waking up may take as long: after a rest the thread is awake so long before something is due.
+const AWAKE: u64 = 150_000;
+/// What is due sooner is only slept for: a busy link must not keep a processor busy with waiting.
+const REST: u64 = 4 * AWAKE;
+
+/// So many packets, 64 KiB of full ones, are handed on together at most.
+const MOST_TOGETHER: u32 = 45;
+
+/// A source is read when the sender has at least this much room.
+const LEAST_ROOM: usize = 32 * 1024;
+
+/// How often servers that do not answer are looked at.
+const CALL_CHECK: Duration = Duration::from_millis(100);

@@ -1,0 +1,382 @@
+//! One worker: an epoll loop over the connections that were given to it.
+//!
+//! A round: wait; move bytes for everything that is ready; show the journal to the observers; take in new
+//! connections. Slots that a round frees are used again only in the next, so that an event of the same round
+//! never reaches a newcomer.
+
+use super::connecting::{CONNECT_LIMIT, Connecting, Try};
+use super::connection::{Connection, Fate, ReadyPair};
+use super::counters::Batch;
+use super::flow::Round;
+use super::journal::Journal;
+use super::{Course, Shared};
+use model::{Closing, Side, Timestamp};
+use std::os::fd::AsFd;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
+use sys::clock::WallOffset;
+use sys::error::LiveError;
+use sys::poller::{Bell, Poller, Ready, ReadyList};
+use sys::resolve;
+use sys::socket::Socket;
+
+/// A client on its way to a worker.
+#[derive(Debug)]
+pub(super) enum Arrival {
+    /// Accepted at this time, and no more.
+    Client(Socket, Timestamp),
+    /// With its server.
+    Ready(Box<ReadyPair>),
+}
+
+/// Where a worker gets new clients from.
+#[derive(Debug)]
+pub(super) struct Mailbox {
+    bell: Bell,
+    arrivals: Mutex<Vec<Arrival>>,
+    /// Connections of the worker, those in the mailbox included.
+    load: AtomicUsize,
+}
+
+impl Mailbox {
+    pub(super) fn new() -> Result<Self, LiveError> {
+        Ok(Self {
+            bell: Bell::new()?,
+            arrivals: Mutex::default(),
+            load: AtomicUsize::new(0),
+        })
+    }
+
+    pub(super) fn load(&self) -> usize {
+        self.load.load(Ordering::Relaxed)
+    }
+
+    /// Counts a connection that will be delivered.
+    pub(super) fn expect(&self) {
+        self.load.fetch_add(1, Ordering::Relaxed);
+    }
+
+    /// Hands over what was expected.
+    pub(super) fn deliver(&self, arrival: Arrival) {
+        self.arrivals
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner)
+            .push(arrival);
+        self.bell.ring();
+    }
+
+    /// What was expected will not come.
+    pub(super) fn unexpect(&self) {
+        self.load.fetch_sub(1, Ordering::Relaxed);
+        self.bell.ring();
+    }
+
+    pub(super) fn ring(&self) {
+        self.bell.ring();
+    }
+
+    pub(super) fn bell(&self) -> &Bell {
+        &self.bell
+    }
+
+    /// A connection that was delivered is over.
+    pub(super) fn release(&self) {
+        self.load.fetch_sub(1, Ordering::Relaxed);
+    }
+
+    pub(super) fn take(&self) -> Vec<Arrival> {
+        std::mem::take(&mut *self.arrivals.lock().unwrap_or_else(PoisonError::into_inner))
+    }
+}
+
+/// One epoll loop and its connections.
+pub(super) struct Worker {
+    shared: Arc<Shared>,
+    mailbox: Arc<Mailbox>,
+    poller: Poller,
+    slots: Vec<Slot>,
+    free: Vec<usize>,
+    freed: Vec<usize>,
+    connecting: usize,
+    journal: Journal,
+    batch: Batch,
+    again: Vec<usize>,
+}
+
+enum Slot {
+    Free,
+    Connecting(Box<Connecting>),
+    Open(Box<Connection>),
+}
+
+impl Worker {
+    pub(super) fn new(shared: Arc<Shared>, mailbox: Arc<Mailbox>) -> Result<Self, LiveError> {
+        let poller = Poller::new()?;
+        poller.watch_bell(&mailbox.bell, BELL)?;
+        Ok(Self {
+            shared,
+            mailbox,
+            poller,
+            slots: Vec::new(),
+            free: Vec::new(),
+            freed: Vec::new(),
+            connecting: 0,
+            journal: Journal::new(),
+            batch: Batch::default(),
+            again: Vec::new(),
+        })
+    }
+
+    /// Works until the relay ends.
+    pub(super) fn run(mut self) {
+        let mut ready = ReadyList::new();
+        while self.continues() {
+            self.poller.wait(&mut ready, self.patience());
+            let offset = WallOffset::now();
+            for slot in std::mem::take(&mut self.again) {
+                self.with_open(slot, offset, |connection, round| {
+                    connection.resume_both(slot, round)
+                });
+            }
+            let mut rung = false;
+            for event in ready.iter() {
+                if event.token == BELL {
+                    rung = true;
+                } else {
+                    self.event(event, offset);
+                }
+            }
+            self.show_journal();
+            self.shared.tally.add(&mut self.batch);
+            if rung {
+                self.take_in(offset);
+            }
+            if self.connecting > 0 {
+                self.give_up_late(offset);
+            }
+            self.free.append(&mut self.freed);
+        }
+        self.close_all();
+    }
+
+    fn continues(&self) -> bool {
+        match self.shared.course() {
+            Course::Running => true,
+            Course::Leaving => self.mailbox.load() > 0,
+            Course::Ending => false,
+        }
+    }
+
+    fn patience(&self) -> Option<Duration> {
+        if !self.again.is_empty() {
+            Some(Duration::ZERO)
+        } else {
+            (self.connecting > 0).then_some(CONNECT_CHECK)
+        }
+    }
+
+    fn event(&mut self, event: Ready, offset: WallOffset) {
+        let Ok(slot) = usize::try_from(event.token / 2) else {
+            return;
+        };
+        let side = if event.token.is_multiple_of(2) {
+            Side::Client
+        } else {
+            Side::Server
+        };
+        match self.slots.get(slot) {
+            Some(Slot::Open(_)) => {
+                self.with_open(slot, offset, |connection, round| {
+                    connection.ready(slot, side, event, round)
+                });
+            }
+            Some(Slot::Connecting(_)) => self.connect_progress(slot, offset),
+            Some(Slot::Free) | None => {}
+        }
+    }
+
+    fn with_open(
+        &mut self,
+        slot: usize,
+        offset: WallOffset,
+        act: impl FnOnce(&mut Connection, &mut Round<'_>) -> Fate,
+    ) {
+        let Some(Slot::Open(connection)) = self.slots.get_mut(slot) else {
+            return;
+        };
+        let (journal, batch) = (&mut self.journal, &mut self.batch);
+        let mut round = Round {
+            journal,
+            batch,
+            clock: self.shared.clock,
+            offset,
+        };
+        match act(connection, &mut round) {
+            Fate::Stays => {}
+            Fate::Again => self.again.push(slot),
+            Fate::Over(how) => {
+                self.show_journal();
+                self.close(slot, how);
+            }
+        }
+    }
+
+    fn show_journal(&mut self) {
+        let slots = &mut self.slots;
+        self.journal.show(|note, bytes| {
+            if let Some(Slot::Open(connection)) = slots.get_mut(note.slot) {
+                connection.observe(note.direction, note.at, note.sender_idle, bytes);
+            }
+        });
+    }
+
+    fn take_in(&mut self, offset: WallOffset) {
+        for arrival in self.mailbox.take() {
+            let slot = self.free.pop().unwrap_or_else(|| {
+                self.slots.push(Slot::Free);
+                self.slots.len() - 1
+            });
+            match arrival {
+                Arrival::Client(client, _) => {
+                    self.connecting += 1;
+                    self.attempted(slot, Connecting::begin(client, &self.shared), offset);
+                }
+                Arrival::Ready(pair) => {
+                    match self
+                        .poller
+                        .watch(pair.server.socket().as_fd(), token(slot, Side::Server))
+                    {
+                        Ok(()) => self.open(slot, *pair, offset),
+                        Err(error) => self.turn_away(slot, pair.client, error),
+                    }
+                }
+            }
+        }
+    }
+
+    /// Puts the outcome of an attempt to connect into its slot.
+    fn attempted(&mut self, slot: usize, attempt: Try, offset: WallOffset) {
+        let connecting = match attempt {
+            Try::Next(connecting) => connecting,
+            Try::GivenUp(client, error) => {
+                self.connecting -= 1;
+                return self.turn_away(slot, client, error);
+            }
+        };
+        match self
+            .poller
+            .watch(connecting.server.as_fd(), token(slot, Side::Server))
+        {
+            Ok(()) => {
+                self.put(slot, Slot::Connecting(Box::new(connecting)));
+                self.connect_progress(slot, offset);
+            }
+            Err(error) => {
+                self.connecting -= 1;
+                self.turn_away(slot, connecting.client, error);
+            }
+        }
+    }
+
+    fn connect_progress(&mut self, slot: usize, offset: WallOffset) {
+        let Some(Slot::Connecting(connecting)) = self.slots.get(slot) else {
+            return;
+        };
+        match connecting.server.connected() {
+            Ok(false) => {}
+            Ok(true) => {
+                if let Slot::Connecting(connecting) = self.put(slot, Slot::Free) {
+                    self.connecting -= 1;
+                    let pair = connecting.ready(&self.shared);
+                    self.open(slot, pair, offset);
+                }
+            }
+            Err(reason) => {
+                let error = resolve::failed(&self.shared.target, connecting.address, reason);
+                self.try_next(slot, error, offset);
+            }
+        }
+    }
+
+    fn try_next(&mut self, slot: usize, error: LiveError, offset: WallOffset) {
+        if let Slot::Connecting(connecting) = self.put(slot, Slot::Free) {
+            let attempt = connecting.next(&self.shared, error);
+            self.attempted(slot, attempt, offset);
+        }
+    }
+
+    fn give_up_late(&mut self, offset: WallOffset) {
+        let now = self.shared.clock.now();
+        for slot in 0..self.slots.len() {
+            if let Some(Slot::Connecting(connecting)) = self.slots.get(slot)
+                && now.since(connecting.tried_at) > CONNECT_LIMIT
+            {
+                let error = connecting.timed_out(&self.shared);
+                self.try_next(slot, error, offset);
+            }
+        }
+    }
+
+    fn open(&mut self, slot: usize, pair: ReadyPair, offset: WallOffset) {
+        if let Err(error) = self.poller.watch(pair.client.as_fd(), token(slot, Side::Client)) {
+            return self.turn_away(slot, pair.client, error);
+        }
+        self.shared.tally.opened();
+        let connection = Connection::open(pair, &self.shared);
+        self.put(slot, Slot::Open(Box::new(connection)));
+        self.with_open(slot, offset, |connection, round| {
+            connection.resume_both(slot, round)
+        });
+        self.show_journal();
+    }
+
+    fn turn_away(&mut self, slot: usize, client: Socket, error: LiveError) {
+        client.reset();
+        self.shared.tally.failed(error);
+        self.release(slot);
+    }
+
+    fn close(&mut self, slot: usize, how: Closing) {
+        if let Slot::Open(connection) = self.put(slot, Slot::Free) {
+            connection.close(how, self.shared.clock.now());
+            self.shared.tally.closed();
+            self.release(slot);
+        }
+    }
+
+    fn release(&mut self, slot: usize) {
+        self.put(slot, Slot::Free);
+        self.freed.push(slot);
+        self.mailbox.release();
+    }
+
+    fn put(&mut self, slot: usize, content: Slot) -> Slot {
+        match self.slots.get_mut(slot) {
+            Some(place) => std::mem::replace(place, content),
+            None => Slot::Free,
+        }
+    }
+
+    fn close_all(&mut self) {
+        for slot in 0..self.slots.len() {
+            self.close(slot, Closing::Unfinished);
+        }
+        self.shared.tally.add(&mut self.batch);
+    }
+}
+
+/// The token of one socket of the connection in `slot`.
+pub(super) fn token(slot: usize, side: Side) -> u64 {
+    let side = match side {
+        Side::Client => 0,
+        Side::Server => 1,
+    };
+    slot as u64 * 2 + side
+}
+
+/// The bell's token; no slot has it.
+pub(super) const BELL: u64 = u64::MAX;
+
+/// How often servers that do not answer are looked at.
+const CONNECT_CHECK: Duration = Duration::from_millis(100);

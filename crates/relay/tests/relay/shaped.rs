@@ -1,0 +1,437 @@
+//! Connections that share an emulated link: times as the link asks, every byte, every end.
+
+use crate::ends::reset;
+use crate::stand::{PATIENCE, Random, Stand, accept, listen, noise, relay_with_link};
+use model::{Closing, Direction, Side};
+use std::io::{ErrorKind, Read, Write};
+use std::net::{Shutdown, TcpStream};
+use std::thread::{sleep, spawn};
+use std::time::{Duration, Instant};
+
+const fn ms(milliseconds: u64) -> Duration {
+    Duration::from_millis(milliseconds)
+}
+
+/// Sends a byte and waits for one.
+fn turn(stream: &mut TcpStream) -> Duration {
+    let asked = Instant::now();
+    stream.write_all(b"?").expect("write");
+    stream.read_exact(&mut [0]).expect("an answer");
+    asked.elapsed()
+}
+
+/// Answers every byte with a byte.
+fn echo(mut stream: TcpStream) {
+    spawn(move || {
+        let mut bytes = [0; 4096];
+        while let Ok(count @ 1..) = stream.read(&mut bytes) {
+            if stream.write_all(&bytes[..count]).is_err() {
+                return;
+            }
+        }
+    });
+}
+
+/// At least `least`, and no more than a busy machine may add.
+#[track_caller]
+fn expect_about(took: Duration, least: Duration) {
+    assert!(took >= least, "{took:?} is less than {least:?}");
+    assert!(took < least + ms(500), "{took:?} is far more than {least:?}");
+}
+
+#[test]
+fn the_first_reply_takes_two_round_trips_and_each_later_one_takes_one() {
+    let (listener, address) = listen();
+    let stand = relay_with_link(address, "rtt=60ms");
+    let began = Instant::now();
+    let mut client = stand.connect();
+    spawn(move || echo(accept(&listener)));
+    turn(&mut client);
+    expect_about(began.elapsed(), ms(120));
+    for _ in 0..3 {
+        expect_about(turn(&mut client), ms(60));
+    }
+    let error = stand.relay.link_outcome().expect("a link").rtt_error_p50_ns;
+    assert!(error.is_some_and(|error| error >= 0), "{error:?}");
+}
+
+#[test]
+fn a_server_that_speaks_first_is_heard_after_two_round_trips() {
+    let (listener, address) = listen();
+    let stand = relay_with_link(address, "rtt=60ms");
+    let began = Instant::now();
+    let mut client = stand.connect();
+    let mut server = accept(&listener);
+    expect_about(began.elapsed(), ms(30));
+    server.write_all(b"hello").expect("write");
+    client.read_exact(&mut [0; 5]).expect("the greeting");
+    expect_about(began.elapsed(), ms(120));
+}
+
+#[test]
+fn a_refusal_takes_a_round_trip() {
+    let (listener, address) = listen();
+    drop(listener);
+    let stand = relay_with_link(address, "rtt=60ms");
+    let began = Instant::now();
+    let mut client = stand.connect();
+    assert!(client.read(&mut [0; 1]).is_err(), "reset");
+    expect_about(began.elapsed(), ms(60));
+    assert_eq!(stand.until(|counters| counters.failed == 1).open, 0);
+}
+
+#[test]
+fn what_was_seen_has_the_links_delay_in_the_network_and_the_servers_in_the_server() {
+    let (listener, address) = listen();
+    let stand = relay_with_link(address, "rtt=40ms");
+    let mut client = stand.connect();
+    let mut server = accept(&listener);
+    let serve = spawn(move || {
+        server.read_exact(&mut [0]).expect("a request");
+        sleep(ms(30));
+        server.write_all(b"begin").expect("write");
+        sleep(ms(25));
+        server.write_all(b"end").expect("write");
+    });
+    client.write_all(b"?").expect("write");
+    client.read_exact(&mut [0; 8]).expect("the reply");
+    serve.join().expect("served");
+    drop(client);
+    let (_, stories) = stand.stop();
+    let story = &stories[0];
+    let handshake = story.handshake.expect("told");
+    expect_about(handshake.syn_ack.since(handshake.syn), ms(40));
+    let rtt = story
+        .round_trips
+        .iter()
+        .filter(|(side, _)| *side == Side::Server)
+        .map(|(_, rtt)| *rtt)
+        .min();
+    expect_about(rtt.expect("told"), ms(40));
+    let [request, begin, end] = story.segments[..] else {
+        panic!("{:?}", story.segments)
+    };
+    assert_eq!(request.direction, Direction::ClientToServer);
+    assert!(request.at >= handshake.ack);
+    // 40 ms of the link, 30 of the server.
+    expect_about(begin.at.since(request.at), ms(70));
+    expect_about(end.sender_idle.expect("told"), ms(25));
+    assert!(end.sender_idle <= Some(end.at.since(begin.at)));
+}
+
+#[test]
+fn a_long_reply_takes_slow_starts_rounds_and_none_of_it_is_the_senders_idleness() {
+    let (listener, address) = listen();
+    let stand = relay_with_link(address, "rtt=60ms");
+    let mut client = stand.connect();
+    let mut server = accept(&listener);
+    turn_and_reply(&mut client, &mut server, 1);
+    // 200 packets: 10, 20, 40, 80, and the rest in a fifth round.
+    let took = turn_and_reply(&mut client, &mut server, 200 * 1448);
+    expect_about(took, ms(60 * 5));
+    drop((client, server));
+    let (_, stories) = stand.stop();
+    let idle: Duration = stories[0].segments[4..]
+        .iter()
+        .filter_map(|seen| seen.sender_idle)
+        .sum();
+    assert!(idle < ms(60), "{idle:?}");
+    let (first, last) = (&stories[0].segments[3], stories[0].segments.last().expect("some"));
+    assert!(last.at.since(first.at) >= ms(60 * 4));
+}
+
+fn turn_and_reply(client: &mut TcpStream, server: &mut TcpStream, length: usize) -> Duration {
+    let asked = Instant::now();
+    client.write_all(b"?").expect("write");
+    server.read_exact(&mut [0]).expect("the request");
+    let mut writer = server.try_clone().expect("cloned");
+    let write = spawn(move || writer.write_all(&noise(1, length)).expect("write"));
+    let mut reply = vec![0; length];
+    client.read_exact(&mut reply).expect("the reply");
+    let took = asked.elapsed();
+    write.join().expect("written");
+    assert!(reply == noise(1, length));
+    took
+}
+
+#[test]
+fn connections_share_the_rate() {
+    let (listener, address) = listen();
+    // 200 kB in all, at 1 MB/s of wire bytes: more than 200 ms whoever carries them.
+    let stand = relay_with_link(address, "rtt=10ms rate=8mbit");
+    let began = Instant::now();
+    let clients: Vec<_> = (0..4)
+        .map(|seed| {
+            let mut client = stand.connect();
+            let mut server = accept(&listener);
+            spawn(move || {
+                server.write_all(&noise(seed, 50_000)).expect("write");
+                sleep(PATIENCE / 10);
+            });
+            spawn(move || {
+                let mut bytes = vec![0; 50_000];
+                client.read_exact(&mut bytes).expect("read");
+                assert!(bytes == noise(seed, 50_000));
+            })
+        })
+        .collect();
+    for client in clients {
+        client.join().expect("read all");
+    }
+    expect_about(began.elapsed(), ms(207));
+    let outcome = stand.relay.link_outcome().expect("a link");
+    let to_client = outcome.directions[1];
+    assert!(
+        to_client.packets >= 140 && to_client.wire_bytes > 200_000,
+        "{to_client:?}"
+    );
+    let realised = to_client
+        .realised_rate
+        .expect("busy for long")
+        .as_bits_per_second();
+    assert!((4_000_000..8_400_000).contains(&realised), "{realised}");
+}
+
+/// Both directions at once, in pieces of random size.
+fn noise_both_ways(link: &str, length: usize) -> Stand {
+    let (listener, address) = listen();
+    let stand = relay_with_link(address, link);
+    let client = stand.connect();
+    let server = accept(&listener);
+    let sides = [(client, 1), (server, 2)].map(|(stream, seed)| {
+        let reader = stream.try_clone().expect("cloned");
+        let write = spawn(move || write_in_pieces(stream, seed, length));
+        (write, spawn(move || read_all(reader)))
+    });
+    let [from_server, from_client] = sides.map(|(write, read)| {
+        write.join().expect("written");
+        read.join().expect("read")
+    });
+    assert!(from_server == noise(2, length), "{} bytes", from_server.len());
+    assert!(from_client == noise(1, length), "{} bytes", from_client.len());
+    stand.until(|counters| counters.open == 0);
+    stand
+}
+
+fn write_in_pieces(mut stream: TcpStream, seed: u64, length: usize) {
+    let bytes = noise(seed, length);
+    let (mut rest, mut random) = (&bytes[..], Random(seed));
+    while !rest.is_empty() {
+        let (piece, later) = rest.split_at(random.up_to(60_000).min(rest.len()));
+        stream.write_all(piece).expect("write");
+        rest = later;
+    }
+    stream.shutdown(Shutdown::Write).expect("half-close");
+}
+
+fn read_all(mut stream: TcpStream) -> Vec<u8> {
+    let mut bytes = Vec::new();
+    stream.read_to_end(&mut bytes).expect("an orderly end");
+    bytes
+}
+
+#[test]
+fn every_byte_and_both_ends_arrive_whatever_the_link_loses() {
+    for link in [
+        "rtt=4ms loss=1% jitter=1ms",
+        "rtt=2ms rate=80mbit queue=64KiB loss=0.5% jitter=500us:normal seed=3",
+        "rtt=0ms",
+    ] {
+        let stand = noise_both_ways(link, 3_000_000);
+        let outcome = stand.relay.link_outcome().expect("a link");
+        let lost: u64 = outcome.directions.iter().map(|way| way.dropped_by_loss).sum();
+        assert_eq!(lost > 0, link.contains("loss"), "{link}: {outcome:?}");
+        let (counters, stories) = stand.stop();
+        assert_eq!(counters.payload_bytes, [3_000_000; 2]);
+        assert_eq!(stories[0].bytes, [noise(1, 3_000_000), noise(2, 3_000_000)]);
+        let (_, how, totals) = stories[0].closed.expect("closed");
+        assert_eq!((how, totals.payload_bytes), (Closing::Finished, [3_000_000; 2]));
+        assert_eq!(
+            totals.retransmitted_packets > Some(0),
+            link.contains("loss"),
+            "{totals:?}"
+        );
+    }
+}
+
+#[test]
+fn an_outage_delays_and_loses_nothing() {
+    let (listener, address) = listen();
+    // Counted from the first packet, a SYN.
+    let stand = relay_with_link(address, "rtt=2ms outage=1s@200ms");
+    let began = Instant::now();
+    let mut client = stand.connect();
+    echo(accept(&listener));
+    turn(&mut client);
+    sleep(ms(400).saturating_sub(began.elapsed()));
+    turn(&mut client);
+    assert!(began.elapsed() >= ms(1200), "{:?}", began.elapsed());
+    assert!(began.elapsed() < PATIENCE / 2);
+    let lost = stand
+        .relay
+        .link_outcome()
+        .expect("a link")
+        .directions
+        .map(|way| way.dropped_by_outage);
+    assert!(lost[0] > 0, "{lost:?}");
+}
+
+#[test]
+fn a_client_that_does_not_read_stops_the_server_and_loses_nothing() {
+    let (listener, address) = listen();
+    let stand = relay_with_link(address, "rtt=2ms");
+    let mut client = stand.connect();
+    let mut server = accept(&listener);
+    const LENGTH: usize = 60_000_000;
+    let writer = spawn(move || {
+        let written = Instant::now();
+        server.write_all(&noise(7, LENGTH)).expect("write");
+        written.elapsed()
+    });
+    sleep(ms(700));
+    assert!(!writer.is_finished(), "nothing held the server back");
+    let mut bytes = vec![0; LENGTH];
+    client.read_exact(&mut bytes).expect("all of it");
+    assert!(bytes == noise(7, LENGTH));
+    assert!(writer.join().expect("written") >= ms(600));
+}
+
+#[test]
+fn the_end_of_one_direction_crosses_the_link_behind_its_bytes() {
+    let (listener, address) = listen();
+    let stand = relay_with_link(address, "rtt=60ms");
+    let mut client = stand.connect();
+    let mut server = accept(&listener);
+    let began = Instant::now();
+    client.write_all(b"request").expect("write");
+    client.shutdown(Shutdown::Write).expect("half-close");
+    let mut request = Vec::new();
+    server.read_to_end(&mut request).expect("the end arrives");
+    assert_eq!(request, b"request");
+    expect_about(began.elapsed(), ms(30));
+    assert_eq!(stand.relay.counters().open, 1);
+    server.write_all(b"reply").expect("the other direction is open");
+    drop(server);
+    let mut reply = Vec::new();
+    client.read_to_end(&mut reply).expect("an orderly end");
+    assert_eq!(reply, b"reply");
+    expect_about(began.elapsed(), ms(60));
+    stand.until(|counters| counters.open == 0);
+    let (_, stories) = stand.stop();
+    assert_eq!(stories[0].closed.expect("closed").1, Closing::Finished);
+}
+
+#[test]
+fn resets_cross_the_link_both_ways() {
+    for from_client in [true, false] {
+        let (listener, address) = listen();
+        let stand = relay_with_link(address, "rtt=60ms");
+        let mut client = stand.connect();
+        let mut server = accept(&listener);
+        client.write_all(b"x").expect("write");
+        server.read_exact(&mut [0]).expect("the byte arrives");
+        let (breaks, mut stays) = if from_client {
+            (client, server)
+        } else {
+            (server, client)
+        };
+        let began = Instant::now();
+        reset(breaks);
+        let error = stays.read(&mut [0; 100]).expect_err("a reset");
+        assert_eq!(error.kind(), ErrorKind::ConnectionReset);
+        expect_about(began.elapsed(), ms(30));
+        let (_, stories) = stand.stop();
+        assert_eq!(stories[0].closed.expect("closed").1, Closing::Reset);
+    }
+}
+
+#[test]
+fn what_a_server_said_before_it_broke_off_is_delivered() {
+    let (listener, address) = listen();
+    let stand = relay_with_link(address, "rtt=20ms");
+    let mut client = stand.connect();
+    let mut server = accept(&listener);
+    client.write_all(b"never read").expect("write");
+    stand.until(|counters| counters.payload_bytes[0] == 10);
+    server.write_all(b"FATAL").expect("write");
+    // Unread bytes make the kernel answer the close with a reset.
+    drop(server);
+    let mut words = [0; 5];
+    client.read_exact(&mut words).expect("the last words");
+    assert_eq!(&words, b"FATAL");
+    stand.until(|counters| counters.open == 0);
+}
+
+#[test]
+fn a_peer_that_is_gone_ends_the_connection() {
+    let (listener, address) = listen();
+    let stand = relay_with_link(address, "rtt=10ms");
+    let client = stand.connect();
+    let server = accept(&listener);
+    let writer = spawn(move || {
+        let block = vec![7; 1 << 20];
+        while (&server).write_all(&block).is_ok() {}
+    });
+    stand.until(|counters| counters.payload_bytes[1] > 100_000);
+    // Closes with unread bytes, as the kernel does for a process that is killed.
+    drop(client);
+    stand.until(|counters| counters.open == 0);
+    writer.join().expect("the server's write ended in an error");
+}
+
+#[test]
+fn many_connections_come_and_go() {
+    let (listener, address) = listen();
+    let stand = relay_with_link(address, "rtt=20ms");
+    let serve = spawn(move || {
+        for stream in listener.incoming().take(600) {
+            echo(stream.expect("accepted"));
+        }
+    });
+    for _ in 0..2 {
+        let began = Instant::now();
+        let mut clients: Vec<_> = (0..300).map(|_| stand.connect()).collect();
+        clients
+            .iter_mut()
+            .for_each(|client| client.write_all(b"?").expect("write"));
+        for client in &mut clients {
+            client.read_exact(&mut [0]).expect("an answer");
+        }
+        assert!(began.elapsed() >= ms(40));
+        assert_eq!(stand.relay.counters().open, 300);
+        drop(clients);
+        stand.until(|counters| counters.open == 0);
+    }
+    serve.join().expect("served");
+}
+
+#[test]
+fn stopping_closes_what_is_left_and_says_so() {
+    let (listener, address) = listen();
+    let stand = relay_with_link(address, "rtt=10ms");
+    let mut client = stand.connect();
+    let _server = accept(&listener);
+    stand.until(|counters| counters.open == 1);
+    let counters = stand.relay.stop(ms(20));
+    assert_eq!(counters.open, 0);
+    assert!(counters.link.is_some_and(|link| link.directions[0].packets >= 2));
+    assert_eq!(client.read(&mut [0; 1]).expect("an end"), 0);
+    assert_eq!(
+        stand.recorder.stories()[0].closed.expect("closed").1,
+        Closing::Unfinished
+    );
+}
+
+#[test]
+fn a_target_with_tls_is_refused_together_with_a_link() {
+    let options = relay::RelayOptions {
+        listen: "127.0.0.1:0".parse().expect("valid"),
+        target: sys::Target::parse("postgres://127.0.0.1/x?sslmode=require").expect("valid"),
+        link: Some("rtt=1ms".parse().expect("a link")),
+        tls: relay::RelayTls::default(),
+    };
+    let recorder = std::sync::Arc::new(crate::recorder::Recorder::default());
+    let error = relay::start(options, sys::Clock::anchored_now(), recorder).expect_err("refused");
+    assert_eq!(error, sys::LiveError::TlsThroughLink);
+    assert!(error.hint().is_some_and(|hint| hint.contains("sslmode=disable")));
+}

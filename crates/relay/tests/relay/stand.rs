@@ -1,0 +1,113 @@
+//! A relay with a recorder, in front of a server that a test provides.
+
+use crate::recorder::{Recorder, Story};
+use relay::{Counters, Relay, RelayOptions};
+use std::net::{SocketAddr, TcpListener, TcpStream};
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+use sys::{Clock, Target};
+
+/// Nothing here may take longer.
+pub const PATIENCE: Duration = Duration::from_secs(20);
+
+pub struct Stand {
+    pub relay: Relay,
+    pub recorder: Arc<Recorder>,
+}
+
+/// A relay to `server`.
+pub fn relay_to(server: SocketAddr) -> Stand {
+    relay_to_target(&format!("tcp://{server}"))
+}
+
+/// A relay to the server of a target's text.
+pub fn relay_to_target(target: &str) -> Stand {
+    start(target, None)
+}
+
+/// A relay to `server` whose connections share a link.
+pub fn relay_with_link(server: SocketAddr, link: &str) -> Stand {
+    start(&format!("tcp://{server}"), Some(link.parse().expect("a link")))
+}
+
+fn start(target: &str, link: Option<link::LinkDescription>) -> Stand {
+    let recorder = Arc::new(Recorder::default());
+    let options = RelayOptions {
+        listen: "127.0.0.1:0".parse().expect("valid"),
+        target: Target::parse(target).expect("valid"),
+        link,
+        tls: relay::RelayTls::default(),
+    };
+    let relay = relay::start(options, Clock::anchored_now(), recorder.clone()).expect("relay starts");
+    Stand { relay, recorder }
+}
+
+impl Stand {
+    /// A client's connection through the relay.
+    pub fn connect(&self) -> TcpStream {
+        patient(TcpStream::connect(self.relay.local_addr()).expect("the relay accepts"))
+    }
+
+    /// Stops the relay; what it saw.
+    pub fn stop(self) -> (Counters, Vec<Story>) {
+        let counters = self.relay.stop(PATIENCE);
+        (counters, self.recorder.stories())
+    }
+
+    /// Waits until the relay's counters are as wanted.
+    pub fn until(&self, wanted: impl Fn(&Counters) -> bool) -> Counters {
+        let deadline = Instant::now() + PATIENCE;
+        loop {
+            let counters = self.relay.counters();
+            if wanted(&counters) {
+                return counters;
+            }
+            assert!(Instant::now() < deadline, "still {counters:?}");
+            std::thread::sleep(Duration::from_millis(2));
+        }
+    }
+}
+
+/// A listening server on a free port.
+pub fn listen() -> (TcpListener, SocketAddr) {
+    let listener = TcpListener::bind("127.0.0.1:0").expect("bind");
+    let address = listener.local_addr().expect("bound");
+    (listener, address)
+}
+
+/// Accepts one connection of the relay.
+pub fn accept(listener: &TcpListener) -> TcpStream {
+    patient(listener.accept().expect("the relay connects").0)
+}
+
+fn patient(stream: TcpStream) -> TcpStream {
+    stream.set_read_timeout(Some(PATIENCE)).expect("set");
+    stream.set_write_timeout(Some(PATIENCE)).expect("set");
+    stream
+}
+
+/// Bytes that look random, the same for the same seed (xorshift64*).
+pub fn noise(seed: u64, length: usize) -> Vec<u8> {
+    let mut random = Random(seed | 1);
+    (0..length.div_ceil(8))
+        .flat_map(|_| random.next().to_le_bytes())
+        .take(length)
+        .collect()
+}
+
+/// A sequence of numbers that looks random.
+pub struct Random(pub u64);
+
+impl Random {
+    pub fn next(&mut self) -> u64 {
+        self.0 ^= self.0 >> 12;
+        self.0 ^= self.0 << 25;
+        self.0 ^= self.0 >> 27;
+        self.0.wrapping_mul(0x2545_f491_4f6c_dd1d)
+    }
+
+    /// 1 to `most`.
+    pub fn up_to(&mut self, most: usize) -> usize {
+        (self.next() % most as u64) as usize + 1
+    }
+}

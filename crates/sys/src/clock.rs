@@ -1,0 +1,141 @@
+//! The timeline of a live observation: the monotonic clock, anchored to the Unix epoch once.
+
+use model::Timestamp;
+use std::time::Duration;
+
+/// The monotonic clock, anchored to the epoch when the value was made, so that differences never contain a step
+/// of the wall clock. Copies share the anchor; two clocks made separately are two timelines.
+///
+/// Linux `CLOCK_MONOTONIC`, nanosecond resolution; a reading costs about 40 ns (no system call where the kernel's
+/// clock source has a vDSO). It stands still while the machine is suspended.
+#[derive(Debug, Clone, Copy)]
+pub struct Clock {
+    /// Epoch time minus monotonic time when the clock was anchored.
+    epoch_at_zero: i128,
+}
+
+impl Clock {
+    /// A clock anchored now.
+    pub fn anchored_now() -> Self {
+        Self {
+            epoch_at_zero: WallOffset::now().0,
+        }
+    }
+
+    /// The present moment.
+    pub fn now(&self) -> Timestamp {
+        self.on_timeline(nanoseconds(libc::CLOCK_MONOTONIC))
+    }
+
+    /// Where a wall-clock stamp of the kernel (nanoseconds since the epoch) lies on this timeline, given how far
+    /// the wall clock was from the monotonic one near that moment. Wrong by the step if the wall clock was set
+    /// between the stamp and `offset`: the caller bounds it by what it knows.
+    pub fn place(&self, stamp: WallStamp, offset: WallOffset) -> Timestamp {
+        self.on_timeline(i128::from(stamp.0) - offset.0)
+    }
+
+    fn on_timeline(&self, monotonic: i128) -> Timestamp {
+        let since_epoch = (monotonic + self.epoch_at_zero).max(0);
+        Timestamp::from_nanos(u64::try_from(since_epoch).unwrap_or(u64::MAX))
+    }
+}
+
+/// A kernel time stamp: `CLOCK_REALTIME`, nanoseconds since the Unix epoch.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct WallStamp(pub u64);
+
+/// Processor time that this thread has used, in the program and in the kernel on its behalf. Only differences mean
+/// something.
+///
+/// Linux `CLOCK_THREAD_CPUTIME_ID`: nanosecond resolution; a reading is a system call, some tenths of a microsecond. What
+/// the host of a virtual machine takes away may count as used.
+pub fn thread_processor_time() -> Duration {
+    Duration::from_nanos(u64::try_from(nanoseconds(libc::CLOCK_THREAD_CPUTIME_ID)).unwrap_or_default())
+}
+
+/// Wall clock minus monotonic clock, in nanoseconds, at one moment.
+#[derive(Debug, Clone, Copy)]
+pub struct WallOffset(i128);
+
+impl WallOffset {
+    /// Measured now. The monotonic clock is read on both sides of the wall clock and the middle taken. Being descheduled in
+    /// between would cost half of the pause, so it is measured again then, and the measurement with the least between its
+    /// readings taken.
+    pub fn now() -> Self {
+        let (mut offset, mut between) = Self::measure();
+        for _ in 1..ATTEMPTS {
+            if between <= CLOSE_NANOSECONDS {
+                break;
+            }
+            let again = Self::measure();
+            if again.1 < between {
+                (offset, between) = again;
+            }
+        }
+        Self(offset)
+    }
+
+    /// The offset, and how long its readings took.
+    fn measure() -> (i128, i128) {
+        let before = nanoseconds(libc::CLOCK_MONOTONIC);
+        let wall = nanoseconds(libc::CLOCK_REALTIME);
+        let after = nanoseconds(libc::CLOCK_MONOTONIC);
+        (wall - i128::midpoint(before, after), after - before)
+    }
+}
+
+/// What three readings take at most when nothing comes between them, as long as a reading is no system call.
+const CLOSE_NANOSECONDS: i128 = 1_000;
+/// Where a reading is one they take longer, and are measured so often for nothing: a few microseconds.
+const ATTEMPTS: usize = 4;
+
+fn nanoseconds(clock: libc::clockid_t) -> i128 {
+    let mut time = libc::timespec {
+        tv_sec: 0,
+        tv_nsec: 0,
+    };
+    // SAFETY: `time` is a valid timespec for the kernel to fill. The call cannot fail for the clocks named here.
+    unsafe { libc::clock_gettime(clock, &raw mut time) };
+    i128::from(time.tv_sec) * 1_000_000_000 + i128::from(time.tv_nsec)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::time::{SystemTime, UNIX_EPOCH};
+
+    #[test]
+    fn now_is_the_time_of_day_and_never_goes_back() {
+        let clock = Clock::anchored_now();
+        let first = clock.now();
+        let wall = SystemTime::now().duration_since(UNIX_EPOCH).expect("after 1970");
+        let second = clock.now();
+        assert!(second >= first);
+        let apart =
+            Duration::from_nanos(wall.as_nanos() as u64).abs_diff(Duration::from_nanos(first.as_nanos()));
+        assert!(apart < Duration::from_secs(1), "{apart:?}");
+    }
+
+    #[test]
+    fn a_wall_stamp_lands_where_the_monotonic_clock_was() {
+        let clock = Clock::anchored_now();
+        let before = clock.now();
+        let stamp = WallStamp(nanoseconds(libc::CLOCK_REALTIME) as u64);
+        let after = clock.now();
+        let landed = clock.place(stamp, WallOffset::now());
+        // The offset itself is measured to within the pause between two clock readings.
+        let slack = after.since(before) + Duration::from_millis(5);
+        assert!(landed.since(before) <= slack && before.since(landed) <= slack);
+    }
+
+    #[test]
+    fn a_step_of_the_wall_clock_does_not_move_the_timeline() {
+        let clock = Clock::anchored_now();
+        let stamp = nanoseconds(libc::CLOCK_REALTIME);
+        let here = WallOffset::now();
+        let stepped = WallOffset(here.0 + 3_600_000_000_000);
+        let first = clock.place(WallStamp(stamp as u64), here);
+        let second = clock.place(WallStamp((stamp + 3_600_000_000_000) as u64), stepped);
+        assert_eq!(first, second);
+    }
+}

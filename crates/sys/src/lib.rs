@@ -1,0 +1,36 @@
+//! The operating system: what the crates that talk to the world have in common.
+//!
+//! [`Target`] says which server is meant and [`Security`] how carefully TLS is used with it; [`socket`] reads and sends without blocking,
+//! [`poller`] waits for many sockets, [`Clock`] is the timeline of all observations. It knows no protocol of a database and makes no
+//! decision about bytes; who opens which connection, and what for, is in `client`, `relay`, `probe`, `load`, `tune` and `tunnel_io`.
+//!
+//! Start reading at [`target`], then [`socket`].
+
+pub mod application;
+pub mod clock;
+pub mod crowd;
+pub mod error;
+pub mod listening;
+pub mod metrics;
+pub mod poller;
+mod process_tree;
+pub mod processor;
+pub mod program;
+pub mod punctual;
+pub mod resolve;
+pub mod signals;
+pub mod socket;
+pub mod target;
+pub mod tcp_info;
+pub mod terminal;
+pub mod threads;
+pub mod timer;
+pub mod tls;
+pub mod transport;
+
+pub use clock::{Clock, thread_processor_time};
+pub use error::{Blame, LiveError, OsError};
+pub use target::{
+    ChannelBinding, ClientTls, Credentials, Scheme, Secret, SecurityAsked, Target, TargetError, TlsMode,
+};
+pub use tls::Security;

@@ -1,0 +1,140 @@
+//! What the kernel knows about one of our sockets: `getsockopt(TCP_INFO)`.
+
+use model::BitRate;
+use std::os::fd::{AsRawFd, BorrowedFd};
+use std::time::Duration;
+
+/// The kernel's own figures for one TCP socket. A field that this kernel does not give is absent.
+///
+/// Source: `struct tcp_info` in Linux `include/uapi/linux/tcp.h`, which only ever grows at its end. Times have microsecond
+/// resolution. Packets that carry data and such that only acknowledge are told apart.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct KernelFigures {
+    /// Smoothed round trip (7/8 of the old value, 1/8 of the new). Each sample is the time to an acknowledgement: where
+    /// the reply carries it, what the server took to answer is in it.
+    pub rtt: Option<Duration>,
+    /// Smoothed mean deviation of the round trip.
+    pub rtt_deviation: Option<Duration>,
+    /// Smallest round trip seen lately; from the handshake until data was acknowledged. A delayed acknowledgement
+    /// raises single samples, not the minimum.
+    pub min_rtt: Option<Duration>,
+    /// Rate at which payload was acknowledged: of the last round trip in which there was always something to send, or the best
+    /// of shorter bursts since, each with its round trip in it.
+    pub delivery_rate: Option<BitRate>,
+    /// Payload bytes a full packet carries at most on the way out.
+    pub segment_size: Option<u32>,
+    /// Payload bytes of a full packet on the way in, as guessed from those that came.
+    pub received_segment_size: Option<u32>,
+    /// Packets sent, with acknowledgements and retransmissions.
+    pub packets_out: Option<u32>,
+    /// Packets received, likewise.
+    pub packets_in: Option<u32>,
+    /// Packets sent that carry payload, retransmissions among them.
+    pub data_packets_out: Option<u32>,
+    /// Packets received that carry payload.
+    pub data_packets_in: Option<u32>,
+    /// Packets sent again.
+    pub retransmitted: Option<u32>,
+    /// Whether every packet carries TCP's timestamps, which take twelve bytes of its header.
+    pub timestamps: Option<bool>,
+}
+
+impl KernelFigures {
+    /// The figures of a socket now; absent when it is not TCP.
+    pub fn of(socket: BorrowedFd<'_>) -> Option<Self> {
+        let mut bytes = [0_u8; 256];
+        let mut length = libc::socklen_t::try_from(bytes.len()).ok()?;
+        // SAFETY: the kernel writes at most `length` bytes into `bytes` and says in `length` how many.
+        let result = unsafe {
+            libc::getsockopt(
+                socket.as_raw_fd(),
+                libc::IPPROTO_TCP,
+                libc::TCP_INFO,
+                bytes.as_mut_ptr().cast(),
+                &raw mut length,
+            )
+        };
+        let given = bytes.get(..usize::try_from(length).ok()?)?;
+        let microseconds = |offset| word(given, offset).map(|count| Duration::from_micros(count.into()));
+        (result == 0).then(|| Self {
+            rtt: microseconds(RTT).filter(|rtt| !rtt.is_zero()),
+            rtt_deviation: microseconds(RTT_DEVIATION),
+            min_rtt: word(given, MIN_RTT)
+                .filter(|microseconds| *microseconds != u32::MAX)
+                .map(|microseconds| Duration::from_micros(microseconds.into())),
+            delivery_rate: long_word(given, DELIVERY_RATE)
+                .and_then(|bytes| BitRate::from_bits_per_second(bytes.saturating_mul(8))),
+            segment_size: word(given, SND_MSS).filter(|size| *size > 0),
+            received_segment_size: word(given, RCV_MSS).filter(|size| *size > 0),
+            packets_out: word(given, SEGS_OUT),
+            packets_in: word(given, SEGS_IN),
+            data_packets_out: word(given, DATA_SEGS_OUT),
+            data_packets_in: word(given, DATA_SEGS_IN),
+            retransmitted: word(given, TOTAL_RETRANS),
+            timestamps: given.get(OPTIONS).map(|options| options & OPTION_TIMESTAMPS != 0),
+        })
+    }
+}
+
+fn word(given: &[u8], offset: usize) -> Option<u32> {
+    let bytes = given.get(offset..offset.checked_add(4)?)?;
+    bytes.try_into().ok().map(u32::from_ne_bytes)
+}
+
+fn long_word(given: &[u8], offset: usize) -> Option<u64> {
+    let bytes = given.get(offset..offset.checked_add(8)?)?;
+    bytes.try_into().ok().map(u64::from_ne_bytes)
+}
+
+/// Of the bits of `tcpi_options`.
+const OPTION_TIMESTAMPS: u8 = 1;
+// Offsets in `struct tcp_info`.
+const OPTIONS: usize = 5;
+const SND_MSS: usize = 16;
+const RCV_MSS: usize = 20;
+const RTT: usize = 68;
+const RTT_DEVIATION: usize = 72;
+const TOTAL_RETRANS: usize = 100;
+const SEGS_OUT: usize = 136;
+const SEGS_IN: usize = 140;
+const MIN_RTT: usize = 148;
+const DATA_SEGS_IN: usize = 152;
+const DATA_SEGS_OUT: usize = 156;
+const DELIVERY_RATE: usize = 160;
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::io::{Read, Write};
+    use std::net::{TcpListener, TcpStream};
+    use std::os::fd::AsFd;
+
+    #[test]
+    fn the_kernel_counts_packets_and_times_the_handshake() {
+        let listener = TcpListener::bind("127.0.0.1:0").expect("bind");
+        let mut client = TcpStream::connect(listener.local_addr().expect("address")).expect("connect");
+        let (mut server, _) = listener.accept().expect("accept");
+        client.write_all(b"ping").expect("write");
+        let mut bytes = [0; 4];
+        server.read_exact(&mut bytes).expect("read");
+        let info = KernelFigures::of(server.as_fd()).expect("TCP");
+        assert!(info.packets_in >= Some(2), "ACK and data: {info:?}");
+        assert!(info.segment_size > Some(500), "{info:?}");
+        assert!(
+            info.min_rtt < Some(Duration::from_secs(1)) && info.min_rtt.is_some(),
+            "{info:?}"
+        );
+        assert_eq!(info.retransmitted, Some(0));
+        assert_eq!((info.data_packets_in, info.data_packets_out), (Some(1), Some(0)));
+        assert!(
+            info.rtt >= info.min_rtt && info.rtt_deviation.is_some(),
+            "{info:?}"
+        );
+    }
+
+    #[test]
+    fn what_is_not_tcp_has_no_figures() {
+        let file = std::fs::File::open("/dev/null").expect("open");
+        assert_eq!(KernelFigures::of(file.as_fd()), None);
+    }
+}

@@ -1,0 +1,289 @@
+//! How a connection to a target is encrypted, when all is said: by the target, the environment, and files where clients look.
+
+use crate::error::{LiveError, SecurityFault};
+use crate::target::{ChannelBinding, Scheme, SecurityAsked, Target, TlsMode};
+use std::path::{Path, PathBuf};
+
+/// How a connection to a target is encrypted.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Security {
+    /// Whether, and how carefully.
+    pub mode: TlsMode,
+    /// Whether somebody said so; else it is libpq's default.
+    pub said: bool,
+    /// TLS begins with the first byte, without a request for it (`sslnegotiation=direct`).
+    pub direct: bool,
+    /// Whose certificates are believed.
+    pub roots: Roots,
+    /// The client's certificate and its key.
+    pub identity: Option<(PathBuf, PathBuf)>,
+    /// Whether SCRAM is to be bound to the TLS connection.
+    pub channel_binding: ChannelBinding,
+    /// TLS 1.2 is refused.
+    pub without_tls12: bool,
+    /// TLS 1.3 is refused.
+    pub without_tls13: bool,
+    /// The server's name is not sent (`sslsni=0`).
+    pub without_name: bool,
+}
+
+/// Who is believed to sign certificates.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Roots {
+    /// Nobody was named.
+    Unsaid,
+    /// Whom the system believes.
+    System,
+    /// Those in a file.
+    File(String),
+}
+
+impl Security {
+    /// What the target says, completed from this process's environment and its user's files, as libpq does it for PostgreSQL.
+    ///
+    /// # Errors
+    /// [`LiveError::Security`] where what is said contradicts itself, or asks for what longwire does not have;
+    /// [`LiveError::TlsUnsupported`] where the target's protocol has no TLS that longwire knows.
+    pub fn of(target: &Target) -> Result<Self, LiveError> {
+        let variable = |name: &str| std::env::var(name).ok().filter(|value| !value.is_empty());
+        Self::within(target, &variable)
+    }
+
+    fn within(target: &Target, variable: &dyn Fn(&str) -> Option<String>) -> Result<Self, LiveError> {
+        if !has_tls(target.scheme) {
+            return match target.security.mode.is_some_and(TlsMode::insists) {
+                true => Err(LiveError::TlsUnsupported {
+                    scheme: target.scheme.name(),
+                }),
+                false => Ok(Self::none()),
+            };
+        }
+        let fault = |fault| LiveError::Security { fault };
+        let mut asked = target.security.clone();
+        let mut home = None;
+        if is_postgres(target.scheme) {
+            let variables = SecurityAsked::of_environment(variable);
+            asked = asked.or(variables.map_err(|bad| fault(SecurityFault::Value(bad)))?);
+            home = variable("HOME").map(|home| PathBuf::from(home).join(".postgresql"));
+        }
+        let security = Self::meant(asked, home.as_deref()).map_err(fault)?;
+        // A socket of this machine is not encrypted, whatever is said: as libpq has it.
+        Ok(match target.socket {
+            Some(_) => Self {
+                mode: TlsMode::Disable,
+                ..security
+            },
+            None => security,
+        })
+    }
+
+    /// What is meant; `home` is where libpq keeps a user's certificates.
+    fn meant(asked: SecurityAsked, home: Option<&Path>) -> Result<Self, SecurityFault> {
+        let system = asked.roots.as_deref() == Some("system");
+        let direct = asked.direct.unwrap_or(false);
+        let mode = asked.mode.unwrap_or(match system {
+            true => TlsMode::VerifyFull,
+            false => TlsMode::Prefer,
+        });
+        let weak = |because| SecurityFault::Weak { mode, because };
+        if system && mode != TlsMode::VerifyFull {
+            return Err(weak("sslrootcert=system"));
+        }
+        if direct && !mode.insists() {
+            return Err(weak("sslnegotiation=direct"));
+        }
+        if let Some(name) = asked.unsupported.filter(|_| mode != TlsMode::Disable) {
+            return Err(SecurityFault::Unsupported { name });
+        }
+        let channel_binding = asked.channel_binding.unwrap_or_default();
+        if channel_binding == ChannelBinding::Require && mode == TlsMode::Disable {
+            return Err(weak("channel_binding=require"));
+        }
+        let in_home = |name: &str| home.map(|home| home.join(name)).filter(|path| path.exists());
+        let roots = match asked.roots {
+            Some(_) if system => Roots::System,
+            Some(path) => Roots::File(path),
+            None => in_home("root.crt").map_or(Roots::Unsaid, |path| Roots::File(path.display().to_string())),
+        };
+        let certificate = asked
+            .certificate
+            .map(PathBuf::from)
+            .or_else(|| in_home("postgresql.crt"));
+        let key = asked.key.map(PathBuf::from).or_else(|| in_home("postgresql.key"));
+        let shown = certificate.filter(|_| asked.without_certificate != Some(true));
+        let identity = match (shown, key) {
+            (Some(certificate), Some(key)) => Some((certificate, key)),
+            (Some(certificate), None) => return Err(SecurityFault::NoKey { certificate }),
+            (None, _) => None,
+        };
+        Ok(Self {
+            mode,
+            said: asked.mode.is_some() || system,
+            direct,
+            roots,
+            identity,
+            channel_binding,
+            without_tls12: asked.without_tls12.unwrap_or(false),
+            without_tls13: asked.without_tls13.unwrap_or(false),
+            without_name: asked.without_name.unwrap_or(false),
+        })
+    }
+
+    /// No TLS, and nothing said of it.
+    const fn none() -> Self {
+        Self {
+            mode: TlsMode::Disable,
+            said: false,
+            direct: false,
+            roots: Roots::Unsaid,
+            identity: None,
+            channel_binding: ChannelBinding::Prefer,
+            without_tls12: false,
+            without_tls13: false,
+            without_name: false,
+        }
+    }
+
+    /// The same, with another mode.
+    pub fn with_mode(&self, mode: TlsMode) -> Self {
+        Self { mode, ..self.clone() }
+    }
+
+    /// What certificates are held against: a mode that does not ask for a check has one where somebody was named to check with, as libpq
+    /// has it.
+    pub fn check(&self) -> TlsMode {
+        match self.mode {
+            TlsMode::VerifyFull | TlsMode::VerifyCa => self.mode,
+            _ if self.roots != Roots::Unsaid => TlsMode::VerifyCa,
+            mode => mode,
+        }
+    }
+}
+
+/// Whether longwire can begin TLS in the scheme's protocol.
+const fn has_tls(scheme: Scheme) -> bool {
+    is_postgres(scheme) || matches!(scheme, Scheme::Mysql | Scheme::Mariadb)
+}
+
+/// Whether servers of that scheme speak PostgreSQL's protocol.
+pub const fn is_postgres(scheme: Scheme) -> bool {
+    matches!(scheme, Scheme::Postgres | Scheme::Kingbase)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::collections::HashMap;
+
+    fn meant(target: &str, variables: &[(&str, &str)]) -> Result<Security, String> {
+        let variables: HashMap<&str, &str> = variables.iter().copied().collect();
+        let variable = |name: &str| variables.get(name).map(|value| (*value).to_owned());
+        let target = Target::parse(target).map_err(|error| error.to_string())?;
+        Security::within(&target, &variable).map_err(|error| error.to_string())
+    }
+
+    fn mode(target: &str, variables: &[(&str, &str)]) -> TlsMode {
+        meant(target, variables).expect("it is meant").mode
+    }
+
+    #[test]
+    fn prefer_is_meant_when_nothing_is_said_and_the_target_comes_before_the_environment() {
+        assert_eq!(mode("postgres://h/d", &[]), TlsMode::Prefer);
+        assert_eq!(mode("mysql://h/d", &[]), TlsMode::Prefer);
+        assert_eq!(mode("redis://h", &[]), TlsMode::Disable);
+        let environment = [("PGSSLMODE", "verify-ca")];
+        assert_eq!(mode("postgres://h/d", &environment), TlsMode::VerifyCa);
+        assert_eq!(
+            mode("postgres://h/d?sslmode=disable", &environment),
+            TlsMode::Disable
+        );
+        assert_eq!(
+            mode("mysql://h/d", &environment),
+            TlsMode::Prefer,
+            "it is libpq's"
+        );
+        assert_eq!(
+            mode("postgres:///d?host=/tmp&sslmode=require", &[]),
+            TlsMode::Disable,
+            "a socket"
+        );
+    }
+
+    #[test]
+    fn the_system_s_authorities_mean_that_all_is_verified() {
+        assert_eq!(
+            mode("postgres://h/d?sslrootcert=system", &[]),
+            TlsMode::VerifyFull
+        );
+        assert_eq!(
+            mode("postgres://h/d", &[("PGSSLROOTCERT", "system")]),
+            TlsMode::VerifyFull
+        );
+        let weak = meant("postgres://h/d?sslrootcert=system&sslmode=require", &[]).unwrap_err();
+        assert!(
+            weak.contains("sslmode=require") && weak.contains("sslrootcert=system"),
+            "{weak}"
+        );
+        let weak = meant("postgres://h/d", &[("PGSSLNEGOTIATION", "direct")]).unwrap_err();
+        assert!(weak.contains("sslnegotiation=direct"), "{weak}");
+    }
+
+    #[test]
+    fn what_is_security_and_not_there_is_refused_by_name() {
+        for (target, name) in [
+            ("postgres://h/d?sslcrl=/x", "sslcrl"),
+            ("postgres://h/d?sslmode=require&sslpassword=x", "sslpassword"),
+            ("postgres://h/d?gssencmode=require", "gssencmode"),
+            ("postgres://h/d?require_auth=scram-sha-256", "require_auth"),
+            ("postgres://h/d?sslcertmode=require", "sslcertmode"),
+            ("jdbc:postgresql://h/d?sslfactory=x.Y", "sslfactory"),
+            ("mysql://h/d?ssl-crl=/x", "ssl-crl"),
+            ("mysql://h/d?tls-version=TLSv1.3", "tls-version"),
+            (
+                "jdbc:mysql://h/d?trustCertificateKeyStoreUrl=file:x",
+                "trustCertificateKeyStoreUrl",
+            ),
+        ] {
+            let refused = meant(target, &[]).unwrap_err();
+            assert!(refused.contains(name), "{target}: {refused}");
+        }
+        let refused = meant("postgres://h/d", &[("PGSSLCRL", "/x")]).unwrap_err();
+        assert!(refused.contains("PGSSLCRL"), "{refused}");
+        assert!(
+            meant("postgres://h/d?sslmode=disable&sslcrl=/x", &[]).is_ok(),
+            "nothing to check"
+        );
+        assert!(meant("postgres://h/d?gssencmode=disable&sslcompression=0", &[]).is_ok());
+    }
+
+    #[test]
+    fn a_certificate_of_one_s_own_comes_with_its_key() {
+        let both = meant("postgres://h/d?sslcert=/c&sslkey=/k", &[]).expect("a certificate");
+        assert_eq!(both.identity, Some((PathBuf::from("/c"), PathBuf::from("/k"))));
+        let both = meant("mysql://h/d?ssl-cert=/c&ssl-key=/k", &[]).expect("a certificate");
+        assert!(both.identity.is_some());
+        assert!(meant("postgres://h/d?sslcert=/c", &[]).is_err());
+        let both = meant(
+            "postgres://h/d?sslcertmode=disable",
+            &[("PGSSLCERT", "/c"), ("PGSSLKEY", "/k")],
+        );
+        assert_eq!(both.expect("none is shown").identity, None);
+        let directory = tempfile::tempdir().unwrap();
+        let home = directory.path().join(".postgresql");
+        std::fs::create_dir(&home).unwrap();
+        for name in ["root.crt", "postgresql.crt", "postgresql.key"] {
+            std::fs::write(home.join(name), "").unwrap();
+        }
+        let found = meant("postgres://h/d", &[("HOME", directory.path().to_str().unwrap())]).unwrap();
+        assert!(matches!(&found.roots, Roots::File(path) if path.ends_with("root.crt")));
+        assert_eq!((found.mode, found.check()), (TlsMode::Prefer, TlsMode::VerifyCa));
+        assert!(found.identity.is_some());
+    }
+
+    #[test]
+    fn a_login_that_must_be_bound_needs_tls() {
+        assert!(meant("postgres://h/d?sslmode=disable&channel_binding=require", &[]).is_err());
+        let bound = meant("postgres://h/d", &[("PGCHANNELBINDING", "require")]).expect("with TLS");
+        assert_eq!(bound.channel_binding, ChannelBinding::Require);
+    }
+}

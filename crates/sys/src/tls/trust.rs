@@ -1,0 +1,289 @@
+//! Which certificates are believed, by the target's mode.
+
+use super::der::Parts;
+use super::identity;
+use super::security::{Roots, Security, is_postgres};
+use crate::error::{LiveError, OsError, RootCertificateFault, SecurityFault};
+use crate::target::{Target, TlsMode};
+use rustls::client::danger::{HandshakeSignatureValid, ServerCertVerified, ServerCertVerifier};
+use rustls::client::{WebPkiServerVerifier, verify_server_name};
+use rustls::crypto::{CryptoProvider, verify_tls12_signature, verify_tls13_signature};
+use rustls::pki_types::pem::{self, PemObject};
+use rustls::pki_types::{CertificateDer, ServerName, UnixTime};
+use rustls::server::ParsedCertificate;
+use rustls::version::{TLS12, TLS13};
+use rustls::{
+    CertificateError, ClientConfig, DigitallySignedStruct, Error, OtherError, RootCertStore, SignatureScheme,
+    SupportedProtocolVersion,
+};
+use std::sync::Arc;
+
+/// How to encrypt towards the target as `security` says; absent when that is not at all.
+pub fn configure(target: &Target, security: &Security) -> Result<Option<Arc<ClientConfig>>, LiveError> {
+    if security.mode == TlsMode::Disable {
+        return Ok(None);
+    }
+    let provider = Arc::new(rustls::crypto::ring::default_provider());
+    let verifier = verifier(security, &provider)?;
+    let failed = |reason| LiveError::TlsFailed {
+        server: target.server(),
+        reason,
+    };
+    let builder = ClientConfig::builder_with_provider(provider)
+        .with_protocol_versions(versions(security))
+        .map_err(failed)?
+        .dangerous()
+        .with_custom_certificate_verifier(verifier);
+    let mut config = match &security.identity {
+        None => builder.with_no_client_auth(),
+        Some((certificate, key)) => {
+            let (chain, secret) =
+                identity::read(certificate, key).map_err(|fault| LiveError::Security { fault })?;
+            let what = "is no certificate of X.509 version 3, or not one for that key";
+            let unfit = |_| LiveError::Security {
+                fault: SecurityFault::Identity {
+                    path: certificate.clone(),
+                    what,
+                },
+            };
+            builder.with_client_auth_cert(chain, secret).map_err(unfit)?
+        }
+    };
+    config.enable_sni = !security.without_name;
+    // PostgreSQL 17 and later refuse a TLS connection without request unless it names the protocol.
+    if security.direct && is_postgres(target.scheme) {
+        config.alpn_protocols = vec![b"postgresql".to_vec()];
+    }
+    Ok(Some(Arc::new(config)))
+}
+
+/// The versions of TLS that are spoken.
+fn versions(security: &Security) -> &'static [&'static SupportedProtocolVersion] {
+    match (security.without_tls12, security.without_tls13) {
+        (true, _) => ONLY_13,
+        (false, true) => ONLY_12,
+        (false, false) => BOTH,
+    }
+}
+
+static ONLY_12: &[&SupportedProtocolVersion] = &[&TLS12];
+static ONLY_13: &[&SupportedProtocolVersion] = &[&TLS13];
+static BOTH: &[&SupportedProtocolVersion] = &[&TLS13, &TLS12];
+
+fn verifier(
+    security: &Security,
+    provider: &Arc<CryptoProvider>,
+) -> Result<Arc<dyn ServerCertVerifier>, LiveError> {
+    let mode = security.check();
+    if mode < TlsMode::VerifyCa {
+        return Ok(Arc::new(Anybody(provider.clone())));
+    }
+    let (roots, named) = roots(&security.roots)?;
+    let signed = WebPkiServerVerifier::builder_with_provider(Arc::new(roots), provider.clone())
+        .build()
+        // It refuses an empty store only.
+        .map_err(|_| LiveError::NoSystemCertificates)?;
+    Ok(Arc::new(Signed {
+        signed,
+        named,
+        any_name: mode == TlsMode::VerifyCa,
+    }))
+}
+
+/// Who is believed, and the certificates that a file names.
+fn roots(roots: &Roots) -> Result<(RootCertStore, Vec<CertificateDer<'static>>), LiveError> {
+    let mut store = RootCertStore::empty();
+    let Roots::File(path) = roots else {
+        store.add_parsable_certificates(rustls_native_certs::load_native_certs().certs);
+        return if store.is_empty() {
+            Err(LiveError::NoSystemCertificates)
+        } else {
+            Ok((store, Vec::new()))
+        };
+    };
+    let fault = |reason| LiveError::RootCertificates {
+        path: path.clone(),
+        reason,
+    };
+    let parsed = CertificateDer::pem_file_iter(path).and_then(Iterator::collect::<Result<Vec<_>, _>>);
+    let certificates = parsed.map_err(|error| match error {
+        pem::Error::Io(error) => fault(RootCertificateFault::Unreadable(OsError::of(&error))),
+        _ => fault(RootCertificateFault::NoCertificate),
+    })?;
+    store.add_parsable_certificates(certificates.iter().cloned());
+    if store.is_empty() {
+        Err(fault(RootCertificateFault::NoCertificate))
+    } else {
+        Ok((store, certificates))
+    }
+}
+
+/// Why a certificate is not believed, as far as there is more to say than that.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+pub(super) enum Distrusted {
+    /// It has signed itself.
+    #[error("self-signed certificate")]
+    SelfSigned,
+    /// It comes with a root that has signed itself.
+    #[error("self-signed certificate in the chain")]
+    UntrustedRoot,
+}
+
+/// `verify-ca` and `verify-full`: the chain is checked, with the latter the name too.
+#[derive(Debug)]
+struct Signed {
+    signed: Arc<WebPkiServerVerifier>,
+    /// A certificate that was named itself is believed without any signature but its own, as OpenSSL has it.
+    named: Vec<CertificateDer<'static>>,
+    any_name: bool,
+}
+
+impl Signed {
+    fn is_named(&self, certificate: &CertificateDer<'_>) -> bool {
+        self.named
+            .iter()
+            .any(|named| named.as_ref() == certificate.as_ref())
+    }
+
+    /// The rest of the check of a certificate that was named itself.
+    fn named(
+        &self,
+        certificate: &CertificateDer<'_>,
+        name: &ServerName<'_>,
+        now: UnixTime,
+    ) -> Result<(), Error> {
+        let parts = Parts::read(certificate).ok_or(CertificateError::BadEncoding)?;
+        if parts.is_valid_at(now.as_secs()) != Some(true) {
+            return Err(CertificateError::Expired.into());
+        }
+        match self.any_name {
+            true => Ok(()),
+            false => verify_server_name(&ParsedCertificate::try_from(certificate)?, name),
+        }
+    }
+}
+
+impl ServerCertVerifier for Signed {
+    fn verify_server_cert(
+        &self,
+        end_entity: &CertificateDer<'_>,
+        intermediates: &[CertificateDer<'_>],
+        name: &ServerName<'_>,
+        ocsp: &[u8],
+        now: UnixTime,
+    ) -> Result<ServerCertVerified, Error> {
+        if self.is_named(end_entity) {
+            return self
+                .named(end_entity, name, now)
+                .map(|()| ServerCertVerified::assertion());
+        }
+        let verdict = self
+            .signed
+            .verify_server_cert(end_entity, intermediates, name, ocsp, now);
+        match verdict {
+            // The name is looked at last: the chain is in order.
+            Err(Error::InvalidCertificate(
+                CertificateError::NotValidForName | CertificateError::NotValidForNameContext { .. },
+            )) if self.any_name => Ok(ServerCertVerified::assertion()),
+            Err(Error::InvalidCertificate(fault)) => Err(named_fault(fault, end_entity, intermediates)),
+            verdict => verdict,
+        }
+    }
+
+    fn verify_tls12_signature(
+        &self,
+        message: &[u8],
+        certificate: &CertificateDer<'_>,
+        signature: &DigitallySignedStruct,
+    ) -> Result<HandshakeSignatureValid, Error> {
+        self.signed
+            .verify_tls12_signature(message, certificate, signature)
+    }
+
+    fn verify_tls13_signature(
+        &self,
+        message: &[u8],
+        certificate: &CertificateDer<'_>,
+        signature: &DigitallySignedStruct,
+    ) -> Result<HandshakeSignatureValid, Error> {
+        self.signed
+            .verify_tls13_signature(message, certificate, signature)
+    }
+
+    fn supported_verify_schemes(&self) -> Vec<SignatureScheme> {
+        self.signed.supported_verify_schemes()
+    }
+}
+
+/// The fault, and where a certificate vouches for itself that.
+fn named_fault(
+    fault: CertificateError,
+    end_entity: &CertificateDer<'_>,
+    intermediates: &[CertificateDer<'_>],
+) -> Error {
+    let about_signer = match &fault {
+        CertificateError::UnknownIssuer | CertificateError::BadSignature => true,
+        // An authority's own certificate, shown as a server's.
+        CertificateError::Other(_) => true,
+        _ => false,
+    };
+    let is_self_signed = |certificate: &CertificateDer<'_>| {
+        Parts::read(certificate).is_some_and(|parts| parts.is_self_signed())
+    };
+    let why = match () {
+        () if !about_signer => return fault.into(),
+        () if is_self_signed(end_entity) => Distrusted::SelfSigned,
+        () if intermediates.iter().any(is_self_signed) => Distrusted::UntrustedRoot,
+        () => return fault.into(),
+    };
+    CertificateError::Other(OtherError(Arc::new(why))).into()
+}
+
+/// `require`: whoever holds the key of the certificate it shows.
+#[derive(Debug)]
+struct Anybody(Arc<CryptoProvider>);
+
+impl ServerCertVerifier for Anybody {
+    fn verify_server_cert(
+        &self,
+        _: &CertificateDer<'_>,
+        _: &[CertificateDer<'_>],
+        _: &ServerName<'_>,
+        _: &[u8],
+        _: UnixTime,
+    ) -> Result<ServerCertVerified, Error> {
+        Ok(ServerCertVerified::assertion())
+    }
+
+    fn verify_tls12_signature(
+        &self,
+        message: &[u8],
+        certificate: &CertificateDer<'_>,
+        signature: &DigitallySignedStruct,
+    ) -> Result<HandshakeSignatureValid, Error> {
+        verify_tls12_signature(
+            message,
+            certificate,
+            signature,
+            &self.0.signature_verification_algorithms,
+        )
+    }
+
+    fn verify_tls13_signature(
+        &self,
+        message: &[u8],
+        certificate: &CertificateDer<'_>,
+        signature: &DigitallySignedStruct,
+    ) -> Result<HandshakeSignatureValid, Error> {
+        verify_tls13_signature(
+            message,
+            certificate,
+            signature,
+            &self.0.signature_verification_algorithms,
+        )
+    }
+
+    fn supported_verify_schemes(&self) -> Vec<SignatureScheme> {
+        self.0.signature_verification_algorithms.supported_schemes()
+    }
+}

@@ -1,0 +1,393 @@
+//! Tuning through a JDBC driver: the ways that JDBC and the driver offer, on any database.
+//!
+//! The SQL is what the databases have in common, and was run on PostgreSQL, MySQL, MariaDB and Derby; towards Oracle, Informix, DB2 and
+//! SQL Server it is written after their manuals. Jobs run in the bridge's Java and are timed there. Start reading at
+//! [`JdbcBench::prepare`], then `recipes.rs`.
+
+mod dialect;
+mod recipes;
+mod watching;
+
+use super::{Prepared, Shape, Trial, TuneError, Workbench};
+use client::bridge::{
+    Bridge, BridgeConnection, BridgeError, BridgeOptions, Column, Execute, Executed, HowInserted, Insert,
+    Login, Update, Wait,
+};
+use dialect::Tables;
+use model::{ByteCount, Job, TrialOutcome};
+use recipes::{Doing, Recipe};
+use std::net::SocketAddr;
+use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
+use std::time::Duration;
+use sys::target::{Secret, Target};
+use watching::Passed;
+
+/// A workbench of a driver's. Its scratch schema is `longwire_tune_` and a suffix; where a user has but one schema, its tables begin so.
+pub struct JdbcBench<'a> {
+    options: BridgeOptions,
+    login: Login,
+    stop: &'a AtomicBool,
+    tables: Tables,
+    bridge: Option<Arc<Bridge>>,
+    control: Option<BridgeConnection>,
+    prepared: Option<Ready>,
+    /// Whether there is something to remove.
+    made: bool,
+}
+
+/// What is known once it is prepared.
+struct Ready {
+    shape: Shape,
+    columns: Vec<Column>,
+    recipes: Vec<Recipe>,
+}
+
+impl<'a> JdbcBench<'a> {
+    /// For the database that `login` leads to. `suffix` is letters and digits that nobody else has. `stop` set ends what is under
+    /// way within a moment; cleaning up does not look at it.
+    pub fn new(options: BridgeOptions, login: Login, suffix: &str, stop: &'a AtomicBool) -> Self {
+        Self {
+            tables: Tables::new(login.url.dialect(), suffix),
+            options,
+            login,
+            stop,
+            bridge: None,
+            control: None,
+            prepared: None,
+            made: false,
+        }
+    }
+
+    fn wait(&self) -> Wait<'a> {
+        Wait {
+            timeout: LONGEST_JOB,
+            stop: self.stop,
+        }
+    }
+
+    fn bridge(&mut self) -> Result<Arc<Bridge>, TuneError> {
+        if let Some(bridge) = &self.bridge {
+            return Ok(bridge.clone());
+        }
+        let bridge = Bridge::start(&self.options, self.stop)?;
+        Ok(self.bridge.insert(bridge).clone())
+    }
+
+    /// A connection straight to the database, and who is there; autocommit is on.
+    fn control(&mut self) -> Result<(&mut BridgeConnection, Option<String>), TuneError> {
+        let mut server = None;
+        let control = match self.control.take() {
+            Some(control) => control,
+            None => {
+                let (control, who) = self.bridge()?.connect(&self.login, self.wait())?;
+                server = who.server;
+                control
+            }
+        };
+        Ok((self.control.insert(control), server))
+    }
+
+    fn say(&mut self, sql: &str) -> Result<Executed, TuneError> {
+        let wait = self.wait();
+        let (control, _) = self.control()?;
+        Ok(control.execute(&Execute::text(sql), wait)?)
+    }
+
+    /// Makes the schema; that it is there already is an error, as everything else that the server says.
+    fn make_scratch(&mut self) -> Result<(), TuneError> {
+        for sql in self.tables.create_schema() {
+            self.say(&sql).map_err(|error| self.tables.not_made(error))?;
+            self.made = true;
+        }
+        Ok(())
+    }
+
+    fn make_tables(&mut self, shape: &Shape) -> Result<Vec<Column>, TuneError> {
+        for sql in self.tables.create(shape)? {
+            let said = self.say(&sql);
+            said.map_err(|error| match &shape.like {
+                Some(_) => dialect::like_failed(error),
+                None => self.tables.not_made(error),
+            })?;
+            self.made = true;
+        }
+        let query = format!("select * from {} where 1 = 0", self.tables.inserted());
+        let wait = self.wait();
+        let (control, _) = self.control()?;
+        let columns = control.columns(&query, wait)?;
+        Ok(columns
+            .into_iter()
+            .map(|column| dialect::modest(column, shape))
+            .collect())
+    }
+
+    /// Fills a table as fast as it goes, and sees that all rows are there.
+    fn fill(&mut self, table: &str, rows: u64, columns: &[Column]) -> Result<(), TuneError> {
+        let recipe = recipes::filling(self.login.url.dialect());
+        let doing = format!("filling the table of {rows} rows");
+        let mut connection = self.open(&recipe, None, None)?;
+        let insert = Insert {
+            how: HowInserted::Batch,
+            insert: &dialect::insert_into(table, columns),
+            columns,
+            rows,
+            size: FILLING,
+            weigh: false,
+        };
+        connection.insert(&insert, self.wait())?;
+        connection.close(self.wait())?;
+        self.expect(table, rows, doing)
+    }
+
+    fn count(&mut self, table: &str) -> Result<u64, TuneError> {
+        let sql = format!("select count(*) from {table}");
+        let wait = self.wait();
+        let (control, _) = self.control()?;
+        let counted = control.execute(
+            &Execute {
+                keep: true,
+                ..Execute::text(&sql)
+            },
+            wait,
+        )?;
+        let text = counted.kept.first().and_then(|(_, value)| value.as_deref());
+        Ok(text.and_then(|text| text.trim().parse().ok()).unwrap_or_default())
+    }
+
+    fn expect(&mut self, table: &str, expected: u64, doing: String) -> Result<(), TuneError> {
+        let found = self.count(table)?;
+        match found == expected {
+            true => Ok(()),
+            false => Err(TuneError::Rows {
+                doing,
+                expected,
+                found,
+            }),
+        }
+    }
+
+    /// A connection for one job, with what the recipe needs of the driver.
+    fn open(
+        &mut self,
+        recipe: &Recipe,
+        value: Option<u64>,
+        address: Option<SocketAddr>,
+    ) -> Result<BridgeConnection, TuneError> {
+        let mut login = self.login.clone();
+        for (name, text) in recipe.properties(value) {
+            // What the URL says counts for more than a property, with most drivers.
+            match login.url.with(name, &text) {
+                Some(url) => login.url = url,
+                None => login.properties.push((name.to_owned(), Secret::new(text))),
+            }
+        }
+        if let Some(address) = address {
+            login.url = login.url.through(address)?;
+        }
+        let wait = self.wait();
+        let (mut connection, _) = self.bridge()?.connect(&login, wait)?;
+        connection.set_autocommit(false, wait)?;
+        Ok(connection)
+    }
+
+    /// One job on a connection of its own.
+    fn job(
+        &mut self,
+        recipe: &Recipe,
+        value: Option<u64>,
+        address: Option<SocketAddr>,
+        weigh: bool,
+        passed: &dyn Fn() -> Passed,
+    ) -> Result<(Executed, [Passed; 2]), TuneError> {
+        let ready = self.prepared.as_ref().ok_or(TuneError::NotPrepared)?;
+        let (shape, columns) = (ready.shape.clone(), ready.columns.clone());
+        let mut connection = self.open(recipe, value, address)?;
+        let wait = self.wait();
+        let before = passed();
+        let done = match recipe.doing {
+            Doing::Insert(how) => connection.insert(
+                &Insert {
+                    how,
+                    insert: &dialect::insert_into(&self.tables.inserted(), &columns),
+                    columns: &columns,
+                    rows: shape.rows,
+                    size: recipe.size(value),
+                    weigh,
+                },
+                wait,
+            )?,
+            Doing::Select => connection.execute(
+                &Execute {
+                    fetch_size: recipe.fetch_size(value),
+                    weigh,
+                    ..Execute::text(&format!("select * from {}", self.tables.selected()))
+                },
+                wait,
+            )?,
+            Doing::Update(how) => {
+                let statements = self.tables.updating(&columns).ok_or(TuneError::NotPrepared)?;
+                let update = Update {
+                    how,
+                    select: &statements.select,
+                    update: &statements.update,
+                    column: &statements.column,
+                    value: "changed",
+                    fetch_size: 0,
+                    batch: recipe.size(value),
+                };
+                connection.update(&update, wait)?
+            }
+        };
+        let after = passed();
+        connection.close(wait)?;
+        Ok((done, [before, after]))
+    }
+
+    /// What the job brought is right, and the tables are as they were.
+    fn checked(&mut self, recipe: &Recipe, done: &Executed) -> Result<u64, TuneError> {
+        let ready = self.prepared.as_ref().ok_or(TuneError::NotPrepared)?;
+        let (rows, select_rows) = (ready.shape.rows, ready.shape.select_rows);
+        let doing = format!("{}, {}", recipe.way.job, recipe.way.name);
+        let (expected, found) = match recipe.way.job {
+            Job::Insert => {
+                let found = self.count(&self.tables.inserted())?;
+                let empty = self.tables.empty(&self.tables.inserted());
+                self.say(&empty)?;
+                (rows, found)
+            }
+            Job::Select => (select_rows, done.rows),
+            Job::Update => (rows, done.changed),
+        };
+        match expected == found {
+            true => Ok(found),
+            false => Err(TuneError::Rows {
+                doing,
+                expected,
+                found,
+            }),
+        }
+    }
+
+    fn tried(&mut self, trial: &Trial<'_>, recipe: &Recipe) -> Result<TrialOutcome, TuneError> {
+        let unseen = Passed::default;
+        let (done, [before, after]) = match &trial.watch {
+            None => self.job(recipe, trial.value, trial.address, false, &unseen)?,
+            Some(watch) => {
+                let behind = self.behind(trial.address)?;
+                watching::through(behind, watch, |address, passed| {
+                    self.job(recipe, trial.value, Some(address), false, passed)
+                })??
+            }
+        };
+        let rows = self.checked(recipe, &done)?;
+        let weighed = trial.watch.is_some() && trial.address.is_none() && recipe.holds_rows();
+        let heap = match weighed {
+            true => {
+                let (again, _) = self.job(recipe, trial.value, None, true, &unseen)?;
+                self.checked(recipe, &again)?;
+                again.heap
+            }
+            false => None,
+        };
+        Ok(TrialOutcome {
+            duration: done.duration,
+            span: trial.watch.is_some().then_some([before.at, after.at]),
+            rows,
+            payload_bytes: trial.watch.is_some().then(|| after.bytes_since(before)),
+            client_memory: heap.filter(|bytes| *bytes > 0).map(ByteCount::from_bytes),
+            ..TrialOutcome::default()
+        })
+    }
+
+    /// What a relay of its own stands in front of.
+    fn behind(&self, address: Option<SocketAddr>) -> Result<Target, TuneError> {
+        Ok(match address {
+            Some(address) => Target::parse(&format!("tcp://{address}")).map_err(|_| BridgeError::NotJdbc)?,
+            None => self.login.url.target()?,
+        })
+    }
+
+    /// Ends whatever is under way: with the process its connections go, and the locks of their transactions.
+    fn hang_up(&mut self) {
+        self.control = None;
+        self.bridge = None;
+    }
+}
+
+impl Workbench for JdbcBench<'_> {
+    fn prepare(&mut self, shape: &Shape) -> Result<Prepared, TuneError> {
+        let (_, server) = self.control()?;
+        self.make_scratch()?;
+        let columns = self.make_tables(shape)?;
+        let can_update = self.tables.updating(&columns).is_some();
+        let (recipes, absent) =
+            recipes::of(self.login.url.dialect(), shape, columns.len() as u64, can_update);
+        self.fill(&self.tables.selected(), shape.select_rows, &columns)?;
+        if can_update {
+            self.fill(&self.tables.updated(), shape.rows, &columns)?;
+        }
+        for sql in self.tables.settle() {
+            self.say(&sql)?;
+        }
+        let ways = recipes.iter().map(|recipe| recipe.way.clone()).collect();
+        self.prepared = Some(Ready {
+            shape: shape.clone(),
+            columns,
+            recipes,
+        });
+        Ok(Prepared {
+            server,
+            scratch: self.tables.scratch().to_owned(),
+            ways,
+            absent,
+        })
+    }
+
+    fn run(&mut self, trial: &Trial<'_>) -> Result<TrialOutcome, TuneError> {
+        let ready = self.prepared.as_ref().ok_or(TuneError::NotPrepared)?;
+        let same = |recipe: &&Recipe| recipe.way.job == trial.way.job && recipe.way.name == trial.way.name;
+        let recipe = ready.recipes.iter().find(same).cloned();
+        let recipe = recipe.ok_or_else(|| TuneError::NoSuchWay {
+            job: trial.way.job.name(),
+            way: trial.way.name.to_string(),
+        })?;
+        let tried = self.tried(trial, &recipe);
+        if tried.is_err() {
+            self.hang_up();
+        }
+        tried
+    }
+
+    fn clean_up(&mut self) -> Result<(), TuneError> {
+        if !self.made {
+            return Ok(());
+        }
+        self.hang_up();
+        self.stop = &NEVER;
+        let left = |reason: TuneError, tables: &Tables| TuneError::ScratchLeft {
+            scratch: tables.scratch().to_owned(),
+            reason: Box::new(reason),
+        };
+        let mut last = Ok(());
+        for sql in self.tables.remove() {
+            // A table that was not made yet cannot be dropped: what counts is the last word, the schema's.
+            last = self.say(&sql).map(|_| ());
+        }
+        self.hang_up();
+        last.map_err(|reason| left(reason, &self.tables))?;
+        self.made = false;
+        Ok(())
+    }
+}
+
+impl Drop for JdbcBench<'_> {
+    fn drop(&mut self) {
+        self.hang_up();
+    }
+}
+
+static NEVER: AtomicBool = AtomicBool::new(false);
+const LONGEST_JOB: Duration = Duration::from_secs(3600);
+/// Rows of a batch that fills a table.
+const FILLING: u64 = 1000;

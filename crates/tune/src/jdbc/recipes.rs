@@ -1,0 +1,306 @@
+//! The ways that JDBC has, and what each needs of a driver.
+
+use super::super::{AbsentWay, Shape};
+use client::bridge::{HowInserted, HowUpdated, JdbcDialect};
+use model::{Job, Knob, KnobUnit, Way};
+
+/// A way, and how it is gone.
+#[derive(Debug, Clone)]
+pub(super) struct Recipe {
+    pub way: Way,
+    pub doing: Doing,
+    /// Properties that the driver needs for it.
+    needs: Vec<(&'static str, &'static str)>,
+    knob: Turned,
+}
+
+/// What the bridge is asked for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Doing {
+    Insert(HowInserted),
+    Select,
+    Update(HowUpdated),
+}
+
+/// What the knob's value is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Turned {
+    Nothing,
+    /// Rows of a batch or statement.
+    Size,
+    /// `setFetchSize`.
+    FetchSize,
+    /// The value of a property.
+    Property(&'static str),
+}
+
+impl Recipe {
+    /// All properties with this value.
+    pub fn properties(&self, value: Option<u64>) -> Vec<(&'static str, String)> {
+        let mut properties: Vec<(&str, String)> = self
+            .needs
+            .iter()
+            .map(|(name, value)| (*name, (*value).to_owned()))
+            .collect();
+        if let (Turned::Property(name), Some(value)) = (self.knob, value) {
+            properties.push((name, value.to_string()));
+        }
+        properties
+    }
+
+    /// Rows of a batch or statement.
+    pub fn size(&self, value: Option<u64>) -> u64 {
+        match self.knob {
+            Turned::Size => value.unwrap_or(1),
+            Turned::Nothing | Turned::FetchSize | Turned::Property(_) => 1,
+        }
+    }
+
+    /// `setFetchSize`; 0 leaves the driver's own.
+    pub fn fetch_size(&self, value: Option<u64>) -> i32 {
+        match self.knob {
+            Turned::FetchSize => value.and_then(|value| i32::try_from(value).ok()).unwrap_or(0),
+            Turned::Nothing | Turned::Size | Turned::Property(_) => 0,
+        }
+    }
+
+    /// Whether the driver holds many rows at a time, which may be worth weighing.
+    pub fn holds_rows(&self) -> bool {
+        match self.doing {
+            Doing::Insert(HowInserted::Batch | HowInserted::ManyRows) | Doing::Select => true,
+            Doing::Insert(HowInserted::Text | HowInserted::Prepared) | Doing::Update(_) => false,
+        }
+    }
+}
+
+/// The ways of a dialect, and those that others of its kind have.
+pub(super) fn of(
+    dialect: JdbcDialect,
+    shape: &Shape,
+    columns: u64,
+    can_update: bool,
+) -> (Vec<Recipe>, Vec<AbsentWay>) {
+    let mut recipes = inserting(dialect, shape, columns);
+    recipes.extend(selecting(dialect, shape));
+    let mut absent = Vec::new();
+    if can_update {
+        recipes.extend(updating(dialect, shape));
+    } else {
+        absent.push(AbsentWay {
+            job: Job::Update,
+            name: "row by row".into(),
+            reason: "the example table has no column of whole numbers and one of text beside it".to_owned(),
+        });
+    }
+    (recipes, absent)
+}
+
+/// How tables are filled: batches, put together where the driver can.
+pub(super) fn filling(dialect: JdbcDialect) -> Recipe {
+    Recipe {
+        needs: rewriting(dialect).into_iter().collect(),
+        ..plain(Job::Insert, "batch", Doing::Insert(HowInserted::Batch))
+    }
+}
+
+fn inserting(dialect: JdbcDialect, shape: &Shape, columns: u64) -> Vec<Recipe> {
+    let mut recipes = vec![
+        plain(Job::Insert, "row by row", Doing::Insert(HowInserted::Text)),
+        plain(
+            Job::Insert,
+            "prepared row by row",
+            Doing::Insert(HowInserted::Prepared),
+        ),
+        Recipe {
+            needs: not_rewriting(dialect).into_iter().collect(),
+            ..sized(
+                plain(Job::Insert, "batch", Doing::Insert(HowInserted::Batch)),
+                ("rows a batch", doubled(10, shape.rows.min(10_240))),
+                "addBatch() {} times, then executeBatch()".to_owned(),
+            )
+        },
+    ];
+    if let Some((name, value)) = rewriting(dialect) {
+        recipes.push(Recipe {
+            needs: vec![(name, value)],
+            ..sized(
+                plain(Job::Insert, "rewritten batch", Doing::Insert(HowInserted::Batch)),
+                ("rows a batch", doubled(10, shape.rows.min(10_240))),
+                format!("{name}={value} in the URL, addBatch() {{}} times, then executeBatch()"),
+            )
+        });
+    }
+    if has_multi_row(dialect) {
+        // PostgreSQL and MySQL count parameters in 16 bits.
+        let most = (MOST_PARAMETERS / columns.max(1)).min(shape.rows).min(5_120);
+        recipes.push(sized(
+            plain(
+                Job::Insert,
+                "multi-row statement",
+                Doing::Insert(HowInserted::ManyRows),
+            ),
+            ("rows a statement", doubled(10, most)),
+            "insert into ... values (?, ...) {} times, as one statement".to_owned(),
+        ));
+    }
+    recipes
+}
+
+fn selecting(dialect: JdbcDialect, shape: &Shape) -> Vec<Recipe> {
+    let mut recipes = Vec::new();
+    if dialect == JdbcDialect::Informix {
+        let way = plain(Job::Select, "fetch buffer", Doing::Select);
+        recipes.push(Recipe {
+            knob: Turned::Property("FET_BUF_SIZE"),
+            way: Way {
+                knob: Some(Knob {
+                    name: "FET_BUF_SIZE".into(),
+                    unit: KnobUnit::Bytes,
+                    values: vec![4096, 8192, 16384, 32767, 65535, 131_072, 262_144, 524_288],
+                    default: Some(4096),
+                    spelling: "FET_BUF_SIZE={} in the URL".into(),
+                }),
+                ..way.way
+            },
+            ..way
+        });
+        return recipes;
+    }
+    recipes.push(plain(Job::Select, "driver default", Doing::Select));
+    let (needs, spelling, default) = fetching(dialect);
+    let way = plain(Job::Select, "fetch size", Doing::Select);
+    recipes.push(Recipe {
+        needs,
+        knob: Turned::FetchSize,
+        way: Way {
+            knob: Some(Knob {
+                name: "fetch size".into(),
+                unit: KnobUnit::Rows,
+                values: doubled(10, shape.select_rows.min(20_480)),
+                default,
+                spelling: spelling.into(),
+            }),
+            ..way.way
+        },
+        ..way
+    });
+    recipes
+}
+
+fn updating(dialect: JdbcDialect, shape: &Shape) -> Vec<Recipe> {
+    let mut recipes = vec![plain(Job::Update, "row by row", Doing::Update(HowUpdated::ByKey))];
+    if dialect != JdbcDialect::Informix && dialect != JdbcDialect::Oracle {
+        recipes.push(plain(
+            Job::Update,
+            "updatable result",
+            Doing::Update(HowUpdated::InResult),
+        ));
+    }
+    recipes.push(Recipe {
+        needs: rewriting(dialect).into_iter().collect(),
+        ..sized(
+            plain(Job::Update, "batch", Doing::Update(HowUpdated::Batch)),
+            ("rows a batch", doubled(10, shape.rows.min(10_240))),
+            "update ... where key = ?: addBatch() {} times, then executeBatch()".to_owned(),
+        )
+    });
+    recipes
+}
+
+/// The property that has a driver put the rows of a batch together: by default all but Oracle's, DB2's and Derby's send some kind of
+/// row by row.
+fn rewriting(dialect: JdbcDialect) -> Option<(&'static str, &'static str)> {
+    Some(match dialect {
+        JdbcDialect::Postgres | JdbcDialect::Kingbase => ("reWriteBatchedInserts", "true"),
+        JdbcDialect::Mysql => ("rewriteBatchedStatements", "true"),
+        JdbcDialect::Mariadb => ("useBulkStmts", "true"),
+        JdbcDialect::Informix => ("IFX_USEPUT", "1"),
+        JdbcDialect::SqlServer => ("useBulkCopyForBatchInsert", "true"),
+        JdbcDialect::Derby | JdbcDialect::Oracle | JdbcDialect::Db2 | JdbcDialect::Other => return None,
+    })
+}
+
+fn not_rewriting(dialect: JdbcDialect) -> Option<(&'static str, &'static str)> {
+    rewriting(dialect).map(|(name, value)| (name, if value == "1" { "0" } else { "false" }))
+}
+
+/// What a driver needs to keep to a fetch size, how the whole is spelled, and what it is when nobody says.
+fn fetching(dialect: JdbcDialect) -> (Vec<(&'static str, &'static str)>, &'static str, Option<u64>) {
+    match dialect {
+        JdbcDialect::Postgres | JdbcDialect::Kingbase => (
+            Vec::new(),
+            "setFetchSize({}) or defaultRowFetchSize={} in the URL, with autocommit off",
+            None,
+        ),
+        JdbcDialect::Mysql => (
+            vec![("useCursorFetch", "true")],
+            "setFetchSize({}) or defaultFetchSize={}, with useCursorFetch=true in the URL",
+            None,
+        ),
+        JdbcDialect::Mariadb => (
+            Vec::new(),
+            "setFetchSize({}) or defaultFetchSize={} in the URL: rows are read in such parts of one reply",
+            None,
+        ),
+        JdbcDialect::Oracle => (
+            Vec::new(),
+            "setFetchSize({}) or defaultRowPrefetch={} in the properties",
+            Some(10),
+        ),
+        JdbcDialect::Derby
+        | JdbcDialect::Informix
+        | JdbcDialect::Db2
+        | JdbcDialect::SqlServer
+        | JdbcDialect::Other => (Vec::new(), "setFetchSize({})", None),
+    }
+}
+
+const fn has_multi_row(dialect: JdbcDialect) -> bool {
+    !matches!(
+        dialect,
+        JdbcDialect::Oracle | JdbcDialect::Informix | JdbcDialect::Other
+    )
+}
+
+fn plain(job: Job, name: &str, doing: Doing) -> Recipe {
+    Recipe {
+        way: Way {
+            job,
+            name: name.into(),
+            knob: None,
+        },
+        doing,
+        needs: Vec::new(),
+        knob: Turned::Nothing,
+    }
+}
+
+/// The same with a number of rows to set.
+fn sized(recipe: Recipe, (name, values): (&str, Vec<u64>), spelling: String) -> Recipe {
+    Recipe {
+        knob: Turned::Size,
+        way: Way {
+            knob: Some(Knob {
+                name: name.into(),
+                unit: KnobUnit::Rows,
+                values,
+                default: None,
+                spelling: spelling.into(),
+            }),
+            ..recipe.way
+        },
+        ..recipe
+    }
+}
+
+/// From `first` on, each twice the one before, up to `most`; at least one.
+fn doubled(first: u64, most: u64) -> Vec<u64> {
+    let values = std::iter::successors(Some(first), |value| value.checked_mul(2));
+    let values: Vec<u64> = values.take_while(|value| *value <= most).collect();
+    match values.is_empty() {
+        true => vec![most.max(1)],
+        false => values,
+    }
+}
+
+const MOST_PARAMETERS: u64 = 32_767;

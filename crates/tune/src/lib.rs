@@ -1,0 +1,129 @@
+//! Tuning: a job done over a real connection in one way with one setting, and what it took.
+//!
+//! Who can do that is a [`Workbench`]: longwire's own clients of PostgreSQL and MySQL/MariaDB ([`native`]), a driver behind the
+//! bridge. What to run when, and what follows from it, is not decided here.
+//!
+//! Calling order: [`Workbench::prepare`] once, [`Workbench::run`] as often as wanted, [`Workbench::clean_up`] last, whatever came
+//! before.
+
+mod error;
+pub mod jdbc;
+mod mysql;
+mod native;
+mod postgres;
+
+pub use error::TuneError;
+
+use client::Watch;
+use model::{Job, TrialOutcome, Way};
+use mysql::MySql;
+use native::Native;
+use postgres::PostgreSql;
+use std::net::SocketAddr;
+use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
+use sys::target::{Scheme, Target};
+
+/// The rows that a job works on. Their content is the same in every way and run.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Shape {
+    /// How many rows an insert or update takes.
+    pub rows: u64,
+    /// How many rows a select brings.
+    pub select_rows: u64,
+    /// Bytes of a row's columns together.
+    pub row_bytes: u32,
+    /// A table whose columns are taken instead of made ones; it is read, never written.
+    pub like: Option<String>,
+}
+
+/// One run.
+pub struct Trial<'a> {
+    /// Which way.
+    pub way: &'a Way,
+    /// Its setting; absent for a way without.
+    pub value: Option<u64>,
+    /// Where to connect instead of the target's own address: a relay with a link in it.
+    pub address: Option<SocketAddr>,
+    /// Who sees every byte of the job's connection, login included; absent when nobody does, so that nothing is added to the
+    /// time.
+    pub watch: Option<Watch<'a>>,
+}
+
+/// What a workbench has and can do, once it is prepared.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct Prepared {
+    /// The server's product and version, as it introduces itself; absent where it does not.
+    pub server: Option<String>,
+    /// Name of the scratch schema.
+    pub scratch: String,
+    /// The ways there are, jobs in the order of [`Job`], each with the values a full sweep tries.
+    pub ways: Vec<Way>,
+    /// Ways that this kind of database has, and this server, user or driver has not.
+    pub absent: Vec<AbsentWay>,
+}
+
+/// A way that cannot be taken.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct AbsentWay {
+    /// The job it would do.
+    pub job: Job,
+    /// Its name.
+    pub name: Arc<str>,
+    /// Why not, and what would have to be set: `local_infile is off at the server`.
+    pub reason: String,
+}
+
+/// Whoever can do jobs on one target.
+pub trait Workbench {
+    /// Makes a scratch schema with the tables that jobs need, and finds out what the server and the user can do. Nothing outside
+    /// of the schema is written, ever; one that exists already is left alone and is an error.
+    ///
+    /// # Errors
+    /// When the server refuses.
+    fn prepare(&mut self, shape: &Shape) -> Result<Prepared, TuneError>;
+
+    /// Runs one job on a connection of its own and checks its result; leaves the tables as they were before. Connecting,
+    /// checking and putting back are no part of the time.
+    ///
+    /// # Errors
+    /// When the server refuses, or the rows are not all there.
+    fn run(&mut self, trial: &Trial<'_>) -> Result<TrialOutcome, TuneError>;
+
+    /// Removes the scratch schema, on a connection of its own: also after an error, or when the run was stopped. Does nothing
+    /// when there is none of this workbench's.
+    ///
+    /// # Errors
+    /// When the server refuses; tells the name of what is left.
+    fn clean_up(&mut self) -> Result<(), TuneError>;
+}
+
+/// A workbench of longwire's own client for `target`, whose scratch schema is `longwire_tune_` and `suffix`: letters and digits
+/// that nobody else has. `stop` set ends what is under way within a fifth of a second; cleaning up does not look at it.
+///
+/// # Errors
+/// [`TuneError::Scheme`] when longwire has no client for such a target.
+pub fn native<'a>(
+    target: &Target,
+    suffix: &str,
+    stop: &'a AtomicBool,
+) -> Result<Box<dyn Workbench + 'a>, TuneError> {
+    let safe = suffix.chars().filter(char::is_ascii_alphanumeric);
+    let scratch: String = "longwire_tune_"
+        .chars()
+        .chain(safe.map(|letter| letter.to_ascii_lowercase()))
+        .collect();
+    match target.scheme {
+        Scheme::Postgres | Scheme::Kingbase => Ok(Box::new(Native::<PostgreSql>::new(target, scratch, stop))),
+        Scheme::Mysql | Scheme::Mariadb => Ok(Box::new(Native::<MySql>::new(target, scratch, stop))),
+        Scheme::Redis
+        | Scheme::Http
+        | Scheme::Tcp
+        | Scheme::Oracle
+        | Scheme::SqlServer
+        | Scheme::Informix
+        | Scheme::Drda => Err(TuneError::Scheme {
+            scheme: target.scheme.name(),
+        }),
+    }
+}

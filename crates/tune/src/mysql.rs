@@ -1,0 +1,146 @@
+//! Jobs on MySQL and MariaDB, by their own protocol.
+
+mod insert;
+mod messages;
+mod replies;
+mod select;
+mod update;
+mod ways;
+
+use super::native::talk::Talk;
+use super::native::way::{WayRow, Work};
+use super::native::{Control, Database, KEY};
+use super::{AbsentWay, TuneError};
+use client::session::{Session, mysql};
+use model::Job;
+use replies::{Expected, MysqlReplies};
+use ways::{IN_BULK, LOAD_DATA, WAYS};
+
+/// MySQL and MariaDB.
+pub(super) struct MySql;
+
+type Conversation<'a> = Talk<'a, MysqlReplies>;
+
+impl Database for MySql {
+    type Replies = MysqlReplies;
+    const WAYS: &'static [WayRow<MysqlReplies>] = WAYS;
+    const GOODBYE: &'static [u8] = mysql::GOODBYE;
+    const TAKEN: &'static [&'static str] = &["1007/HY000"];
+    const TRANSACTION: [&'static str; 2] = ["begin", "commit"];
+
+    fn ask(talk: &mut Conversation<'_>, statement: &str) -> Result<(), TuneError> {
+        query(talk, statement.as_bytes())
+    }
+
+    fn product(_: &Session<'_>, version: &str) -> String {
+        // "10.11.6-MariaDB-0+deb12u1", "8.4.3"
+        let number = version.split('-').next().unwrap_or_default();
+        let product = if version.contains("MariaDB") {
+            "MariaDB"
+        } else {
+            "MySQL"
+        };
+        format!("{product} {number}")
+    }
+
+    fn schema(scratch: &str) -> [String; 2] {
+        [
+            format!("create database {scratch}"),
+            format!("drop database {scratch}"),
+        ]
+    }
+
+    fn columns(widths: &[usize]) -> String {
+        let columns = widths.iter().enumerate();
+        columns
+            .map(|(number, width)| {
+                // All columns of a row together may have 64 KiB, but for those that are kept beside it.
+                let kind = match width {
+                    ..=LONGEST_BESIDE_OTHERS => format!("varchar({width})"),
+                    _ => "mediumtext".to_owned(),
+                };
+                format!(", c{number} {kind} character set ascii")
+            })
+            .collect()
+    }
+
+    fn table(scratch: &str, name: &str) -> Vec<String> {
+        vec![
+            format!("create table {scratch}.{name} like {scratch}.origin"),
+            format!("alter table {scratch}.{name} add primary key ({KEY})"),
+        ]
+    }
+
+    fn settled(scratch: &str) -> Vec<String> {
+        vec![format!("analyze table {scratch}.selected, {scratch}.updated")]
+    }
+
+    fn fill(talk: &mut Conversation<'_>, work: &Work<'_>) -> Result<(), TuneError> {
+        let rows = (FILLING.min(work.longest_request) / (2 * work.content.row_bytes())).max(1);
+        insert::statements(talk, work, "origin", rows)
+    }
+
+    fn limits(control: &mut Control<'_>) -> Result<(u64, Vec<AbsentWay>), TuneError> {
+        let doing = "asking for the server's limits";
+        let longest = control.number(doing, "select @@max_allowed_packet")?;
+        let loads = control.number(doing, "select @@local_infile")? == 1;
+        let mut absent = Vec::new();
+        let mut lacks = |name: &str, reason: &str| {
+            absent.push(AbsentWay {
+                job: Job::Insert,
+                name: name.into(),
+                reason: reason.to_owned(),
+            });
+        };
+        if !control.session.takes_bulk() {
+            lacks(
+                IN_BULK,
+                "the server has no COM_STMT_BULK_EXECUTE: MariaDB 10.2 and later have",
+            );
+        }
+        if !loads {
+            lacks(
+                LOAD_DATA,
+                "local_infile is off at the server: set global local_infile = on",
+            );
+        }
+        Ok((longest.min(messages::LONGEST_BODY), absent))
+    }
+
+    fn memory(control: &mut Control<'_>, process: u32) -> Option<(u64, u64)> {
+        // MariaDB's columns; MySQL has none of them.
+        let sql = format!(
+            "select memory_used, max_memory_used from information_schema.processlist where id = {process}"
+        );
+        let rows = control.ask("asking for the server's memory", &sql).ok()?;
+        let row = rows.rows.first()?;
+        let number = |place: usize| {
+            let text = row.get(place)?.as_deref()?;
+            std::str::from_utf8(text).ok()?.parse().ok()
+        };
+        number(0).zip(number(1))
+    }
+
+    fn kill(process: u32) -> String {
+        format!("kill {process}")
+    }
+}
+
+/// Sends a statement as text and waits for its reply.
+fn query(talk: &mut Conversation<'_>, statement: &[u8]) -> Result<(), TuneError> {
+    mysql::query(&mut talk.out, |text| text.extend_from_slice(statement));
+    talk.replies.expect(Expected::Answer);
+    talk.ask()
+}
+
+/// Prepares a statement, waits for that, and gives the server's number of it.
+fn prepare(talk: &mut Conversation<'_>, statement: &str) -> Result<u32, TuneError> {
+    messages::prepare(&mut talk.out, statement);
+    talk.replies.expect(Expected::Statement);
+    talk.ask()?;
+    Ok(talk.replies.statement())
+}
+
+const LONGEST_BESIDE_OTHERS: usize = 4000;
+/// Bytes of the statements that fill the scratch tables.
+const FILLING: u64 = 1 << 20;

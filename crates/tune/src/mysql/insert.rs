@@ -1,0 +1,119 @@
+//! Rows go to the server.
+
+use super::messages::{bulk, bulk_row, execute, literals, packet};
+use super::replies::Expected;
+use super::{Conversation, prepare, query};
+use crate::TuneError;
+use crate::native::content::Row;
+use crate::native::text_rows;
+use crate::native::way::Work;
+use client::session::mysql;
+
+/// A statement a row, with the values in its text.
+pub fn row_by_row(talk: &mut Conversation<'_>, work: &Work<'_>) -> Result<(), TuneError> {
+    statements(talk, work, "inserted", 1)
+}
+
+/// A statement for as many rows as the setting says.
+pub fn multi_row(talk: &mut Conversation<'_>, work: &Work<'_>) -> Result<(), TuneError> {
+    statements(talk, work, "inserted", work.value)
+}
+
+/// Rows into the table `table`, so many a statement.
+pub fn statements(
+    talk: &mut Conversation<'_>,
+    work: &Work<'_>,
+    table: &str,
+    rows_a_statement: u64,
+) -> Result<(), TuneError> {
+    talk.doing = INSERTING;
+    for keys in work.blocks(rows_a_statement) {
+        mysql::query(&mut talk.out, |text| work.insert(text, table, keys, literals));
+        talk.replies.expect(Expected::Answer);
+        talk.ask()?;
+    }
+    Ok(())
+}
+
+/// Prepared once, executed for each row, waiting each time.
+pub fn prepared_row_by_row(talk: &mut Conversation<'_>, work: &Work<'_>) -> Result<(), TuneError> {
+    executed(talk, work, 1)
+}
+
+/// Executed for each row without waiting, while not more than the setting says are under way.
+pub fn pipeline(talk: &mut Conversation<'_>, work: &Work<'_>) -> Result<(), TuneError> {
+    executed(talk, work, work.value)
+}
+
+fn executed(talk: &mut Conversation<'_>, work: &Work<'_>, depth: u64) -> Result<(), TuneError> {
+    let statement = prepare_insert(talk, work)?;
+    let columns = work.content.columns();
+    let mut row = Row::default();
+    for key in 1..=work.rows {
+        talk.make_room(depth)?;
+        work.content.write(key, &mut row);
+        execute(&mut talk.out, statement, &row, columns);
+        talk.replies.expect(Expected::Answer);
+        if talk.out.len() >= PIECE {
+            talk.say()?;
+        }
+    }
+    talk.ask()
+}
+
+/// Prepared once; one `COM_STMT_BULK_EXECUTE` for as many rows as the setting says.
+pub fn in_bulk(talk: &mut Conversation<'_>, work: &Work<'_>) -> Result<(), TuneError> {
+    let statement = prepare_insert(talk, work)?;
+    let columns = work.content.columns();
+    let mut row = Row::default();
+    for keys in work.blocks(work.value) {
+        packet(&mut talk.out, 0, |body| {
+            bulk(body, statement, columns);
+            for key in keys {
+                work.content.write(key, &mut row);
+                bulk_row(body, &row);
+            }
+        });
+        talk.replies.expect(Expected::Answer);
+        talk.ask()?;
+    }
+    Ok(())
+}
+
+fn prepare_insert(talk: &mut Conversation<'_>, work: &Work<'_>) -> Result<u32, TuneError> {
+    talk.doing = INSERTING;
+    let values = vec!["?"; work.content.columns()].join(", ");
+    prepare(
+        talk,
+        &format!("insert into {}.inserted values ({values})", work.scratch),
+    )
+}
+
+/// `LOAD DATA LOCAL`: the rows as the lines of a file, in packets of as many bytes as the setting says.
+pub fn load_data(talk: &mut Conversation<'_>, work: &Work<'_>) -> Result<(), TuneError> {
+    talk.doing = INSERTING;
+    let statement = format!(
+        "load data local infile 'longwire' into table {}.inserted character set utf8mb4",
+        work.scratch
+    );
+    query(talk, statement.as_bytes())?;
+    let buffer = usize::try_from(work.value).unwrap_or(usize::MAX);
+    // The server's wish was the first packet of its answer.
+    let mut number = 2_u8;
+    let lines = text_rows::pieces(work, buffer, |piece| {
+        packet(&mut talk.out, number, |body| body.extend_from_slice(piece));
+        number = number.wrapping_add(1);
+        talk.say()
+    })?;
+    if !lines.is_empty() {
+        packet(&mut talk.out, number, |body| body.extend_from_slice(&lines));
+        number = number.wrapping_add(1);
+    }
+    packet(&mut talk.out, number, |_| {});
+    talk.replies.expect(Expected::Answer);
+    talk.ask()
+}
+
+const INSERTING: &str = "inserting";
+/// What is sent at once of requests that nobody waits for.
+const PIECE: usize = 64 * 1024;

@@ -1,0 +1,53 @@
+//! Rows come from the server.
+
+use super::messages::{fetch, open_cursor};
+use super::replies::Expected;
+use super::{Conversation, prepare, query};
+use crate::TuneError;
+use crate::native::way::Work;
+
+/// The whole result in answer to one statement.
+pub fn whole(talk: &mut Conversation<'_>, work: &Work<'_>) -> Result<(), TuneError> {
+    talk.doing = SELECTING;
+    talk.holds_replies = true;
+    query(talk, statement(work).as_bytes())
+}
+
+/// A cursor of the server's, from which as many rows are fetched as the setting says, until it has no more.
+pub fn cursor(talk: &mut Conversation<'_>, work: &Work<'_>) -> Result<(), TuneError> {
+    talk.doing = SELECTING;
+    talk.holds_replies = true;
+    let opened = open(talk, &statement(work))?;
+    while fetched(talk, opened, work)? {}
+    Ok(())
+}
+
+/// Opens a cursor for `statement` and gives the statement's number.
+pub fn open(talk: &mut Conversation<'_>, statement: &str) -> Result<u32, TuneError> {
+    let statement = prepare(talk, statement)?;
+    open_cursor(&mut talk.out, statement);
+    talk.replies.expect(Expected::Answer);
+    talk.ask()?;
+    Ok(statement)
+}
+
+/// Fetches as many rows as the setting says; whether there are more.
+pub fn fetched(talk: &mut Conversation<'_>, statement: u32, work: &Work<'_>) -> Result<bool, TuneError> {
+    if !talk.replies.has_more() {
+        return Ok(false);
+    }
+    fetch(
+        &mut talk.out,
+        statement,
+        u32::try_from(work.value).unwrap_or(u32::MAX),
+    );
+    talk.replies.expect(Expected::Fetched);
+    talk.ask()?;
+    Ok(talk.replies.has_more())
+}
+
+fn statement(work: &Work<'_>) -> String {
+    format!("select * from {}.selected", work.scratch)
+}
+
+const SELECTING: &str = "selecting";

@@ -1,0 +1,110 @@
+//! Rows are read and updated. The server's cursors are read-only: rows are updated by their keys.
+
+use super::messages::execute_with_key;
+use super::replies::Expected;
+use super::{Conversation, prepare, query, select};
+use crate::TuneError;
+use crate::native::talk::Replies;
+use crate::native::way::Work;
+use crate::native::{COUNTER, KEY};
+use client::session::mysql;
+
+/// All rows at once, then an update for each, one by one.
+pub fn by_key(talk: &mut Conversation<'_>, work: &Work<'_>) -> Result<(), TuneError> {
+    let keys = read(talk, work)?;
+    let statement = prepare(talk, &by_its_key(work))?;
+    update(talk, statement, &keys, 1)
+}
+
+/// As many rows of a cursor as the setting says, then an update for each of them, one by one.
+pub fn cursor_by_key(talk: &mut Conversation<'_>, work: &Work<'_>) -> Result<(), TuneError> {
+    talk.doing = UPDATING;
+    let cursor = select::open(talk, &for_update(work))?;
+    let statement = prepare(talk, &by_its_key(work))?;
+    talk.replies.keep_keys();
+    let mut keys = Vec::new();
+    loop {
+        talk.holds_replies = true;
+        let more = select::fetched(talk, cursor, work)?;
+        talk.holds_replies = false;
+        talk.replies.take_keys(&mut keys);
+        update(talk, statement, &keys, 1)?;
+        if !more {
+            return Ok(());
+        }
+    }
+}
+
+/// All rows at once, then an update for each, as many under way as the setting says.
+pub fn pipeline(talk: &mut Conversation<'_>, work: &Work<'_>) -> Result<(), TuneError> {
+    let keys = read(talk, work)?;
+    let statement = prepare(talk, &by_its_key(work))?;
+    update(talk, statement, &keys, work.value)
+}
+
+/// All rows at once, then updates of as many keys as the setting says.
+pub fn by_list(talk: &mut Conversation<'_>, work: &Work<'_>) -> Result<(), TuneError> {
+    let keys = read(talk, work)?;
+    let head = format!("{} where {KEY} in (", raise(work));
+    for keys in keys.chunks(usize::try_from(work.value).unwrap_or(usize::MAX)) {
+        let list: Vec<String> = keys.iter().map(u64::to_string).collect();
+        mysql::query(&mut talk.out, |text| {
+            text.extend_from_slice(head.as_bytes());
+            text.extend_from_slice(list.join(",").as_bytes());
+            text.push(b')');
+        });
+        talk.replies.expect(Expected::Answer);
+        talk.ask()?;
+    }
+    Ok(())
+}
+
+/// One statement for all rows.
+pub fn one_statement(talk: &mut Conversation<'_>, work: &Work<'_>) -> Result<(), TuneError> {
+    talk.doing = UPDATING;
+    query(talk, raise(work).as_bytes())
+}
+
+/// Reads all rows and gives their keys.
+fn read(talk: &mut Conversation<'_>, work: &Work<'_>) -> Result<Vec<u64>, TuneError> {
+    talk.doing = UPDATING;
+    talk.holds_replies = true;
+    talk.replies.keep_keys();
+    query(talk, for_update(work).as_bytes())?;
+    talk.holds_replies = false;
+    let mut keys = Vec::new();
+    talk.replies.take_keys(&mut keys);
+    Ok(keys)
+}
+
+/// An update for each of `keys`, at most `depth` under way.
+fn update(talk: &mut Conversation<'_>, statement: u32, keys: &[u64], depth: u64) -> Result<(), TuneError> {
+    for key in keys {
+        talk.make_room(depth)?;
+        execute_with_key(&mut talk.out, statement, *key);
+        talk.replies.expect(Expected::Answer);
+        if talk.out.len() >= PIECE {
+            talk.say()?;
+        }
+    }
+    if talk.replies.owed() > 0 {
+        talk.ask()?;
+    }
+    Ok(())
+}
+
+fn for_update(work: &Work<'_>) -> String {
+    format!("select * from {}.updated for update", work.scratch)
+}
+
+fn by_its_key(work: &Work<'_>) -> String {
+    format!("{} where {KEY} = ?", raise(work))
+}
+
+fn raise(work: &Work<'_>) -> String {
+    format!("update {}.updated set {COUNTER} = {COUNTER} + 1", work.scratch)
+}
+
+const UPDATING: &str = "updating";
+/// What is sent at once of requests that nobody waits for.
+const PIECE: usize = 64 * 1024;

@@ -1,0 +1,441 @@
+//! Longwire's own clients at work on a job.
+//!
+//! What databases differ in is a [`Database`]: statements, messages, and the list of ways, each a function. What is the same
+//! for all is here: the scratch schema, who may be asked what, what is timed and what is not. A job has a connection of its own
+//! ([`talk`]), everything else (checks, putting back, the server's memory) another one, straight to the server.
+
+pub(super) mod content;
+pub(super) mod head;
+pub(super) mod memory;
+pub(super) mod talk;
+pub(super) mod text_rows;
+pub(super) mod way;
+
+use super::{AbsentWay, Prepared, Shape, Trial, TuneError, Workbench};
+use client::session::{Rows, Session, SessionOptions};
+use content::Content;
+use model::{ByteCount, ConnectionId, Job, TrialOutcome};
+use std::sync::atomic::AtomicBool;
+use std::time::Duration;
+use sys::clock::Clock;
+use sys::target::Target;
+use talk::{Replies, Talk};
+use way::{WayRow, Work};
+
+/// What longwire has to know of a database to do jobs on it.
+pub(super) trait Database {
+    /// What reads its replies.
+    type Replies: Replies + 'static;
+    /// Its ways, in the order they are told.
+    const WAYS: &'static [WayRow<Self::Replies>];
+    /// What is said before hanging up.
+    const GOODBYE: &'static [u8];
+    /// The codes by which it says that a schema of that name exists.
+    const TAKEN: &'static [&'static str];
+    /// Statements that begin and end a transaction.
+    const TRANSACTION: [&'static str; 2];
+
+    /// Appends a request that runs `statement`, and expects its reply.
+    fn ask(talk: &mut Talk<'_, Self::Replies>, statement: &str) -> Result<(), TuneError>;
+    /// The product and version, of what the server says of itself.
+    fn product(session: &Session<'_>, version: &str) -> String;
+    /// The statements that make and remove the schema.
+    fn schema(scratch: &str) -> [String; 2];
+    /// The columns behind key and counter, of rows that are made.
+    fn columns(widths: &[usize]) -> String;
+    /// Statements that make the table `name`, with the columns of `origin`.
+    fn table(scratch: &str, name: &str) -> Vec<String>;
+    /// Statements after the tables are filled.
+    fn settled(scratch: &str) -> Vec<String>;
+    /// Puts the rows 1 to `work.rows` into the table `origin`.
+    fn fill(talk: &mut Talk<'_, Self::Replies>, work: &Work<'_>) -> Result<(), TuneError>;
+    /// Finds out how long a request may be, and which ways there are not.
+    fn limits(control: &mut Control<'_>) -> Result<(u64, Vec<AbsentWay>), TuneError>;
+    /// Bytes of memory that what serves a connection has now, and the most it had; absent where that cannot be told.
+    fn memory(control: &mut Control<'_>, process: u32) -> Option<(u64, u64)>;
+    /// The statement that ends what serves a connection.
+    fn kill(process: u32) -> String;
+}
+
+/// A workbench on a database.
+pub(super) struct Native<'a, D: Database> {
+    target: Target,
+    scratch: String,
+    stop: &'a AtomicBool,
+    /// Whether the scratch schema is this workbench's.
+    made: bool,
+    ready: Option<Ready>,
+    connections: u32,
+    /// What serves the connection of a job that did not end well.
+    abandoned: Option<u32>,
+    database: std::marker::PhantomData<D>,
+}
+
+/// What is known once the tables are there.
+struct Ready {
+    shape: Shape,
+    content: Content,
+    longest_request: u64,
+}
+
+/// A session beside those of jobs: straight to the server, whatever link a job has.
+pub(super) struct Control<'a> {
+    pub session: Session<'a>,
+}
+
+impl<'a> Control<'a> {
+    fn open(target: &Target, stop: &'a AtomicBool) -> Result<Self, TuneError> {
+        let options = SessionOptions {
+            // So that what it is told of itself is true of jobs.
+            loading: true,
+            ..SessionOptions::new(stop)
+        };
+        Ok(Self {
+            session: Session::open(target, options)?,
+        })
+    }
+
+    /// Runs `sql` for `doing`.
+    pub fn ask(&mut self, doing: &str, sql: &str) -> Result<Rows, TuneError> {
+        let rows = self.session.query(sql, A_STATEMENT)?;
+        match rows.reply.error.clone() {
+            None => Ok(rows),
+            Some((code, text)) => Err(TuneError::Statement {
+                doing: doing.to_owned(),
+                code,
+                text,
+            }),
+        }
+    }
+
+    /// The number that `sql` gives first; 0 where it gives none.
+    pub fn number(&mut self, doing: &str, sql: &str) -> Result<u64, TuneError> {
+        let rows = self.ask(doing, sql)?;
+        Ok(rows.first().and_then(|text| text.parse().ok()).unwrap_or(0))
+    }
+}
+
+impl<'a, D: Database> Native<'a, D> {
+    /// On `target`, with a scratch schema of that name.
+    pub fn new(target: &Target, scratch: String, stop: &'a AtomicBool) -> Self {
+        Self {
+            target: target.clone(),
+            scratch,
+            stop,
+            made: false,
+            ready: None,
+            connections: 0,
+            abandoned: None,
+            database: std::marker::PhantomData,
+        }
+    }
+
+    fn make_schema(&mut self, control: &mut Control<'_>) -> Result<(), TuneError> {
+        let [make, _] = D::schema(&self.scratch);
+        let scratch = || self.scratch.clone();
+        match control.ask("making the scratch schema", &make) {
+            Ok(_) => {
+                self.made = true;
+                Ok(())
+            }
+            Err(TuneError::Statement { code, .. }) if D::TAKEN.contains(&code.as_str()) => {
+                Err(TuneError::ScratchExists { scratch: scratch() })
+            }
+            Err(TuneError::Statement { code, text, .. }) => Err(TuneError::NoScratch {
+                scratch: scratch(),
+                code,
+                text,
+            }),
+            Err(other) => Err(other),
+        }
+    }
+
+    /// Makes the table that the others are copies of, and finds out what its rows hold.
+    fn make_origin(&self, control: &mut Control<'_>, shape: &Shape) -> Result<Content, TuneError> {
+        let scratch = &self.scratch;
+        let Some(like) = &shape.like else {
+            let content = Content::made(shape.row_bytes);
+            if let Content::Made(widths) = &content {
+                let columns = D::columns(widths);
+                let sql = format!("create table {scratch}.origin ({KEY} bigint, {COUNTER} bigint{columns})");
+                control.ask(MAKING, &sql)?;
+            }
+            return Ok(content);
+        };
+        if !is_a_name(like) {
+            return Err(TuneError::LikeName);
+        }
+        let refused = |error| match error {
+            TuneError::Statement { code, text, .. } => TuneError::Like { code, text },
+            other => other,
+        };
+        let values = control
+            .ask(MAKING, &format!("select * from {like} limit {SAMPLE}"))
+            .map_err(refused)?;
+        if values.rows.is_empty() {
+            return Err(TuneError::LikeEmpty);
+        }
+        // The numbers are of 64 bits in every database.
+        let sql = format!(
+            "create table {scratch}.origin as select {NUMBER} as {KEY}, {NUMBER} as {COUNTER}, t.* from {like} t limit 0"
+        );
+        control.ask(MAKING, &sql).map_err(refused)?;
+        Ok(Content::Like(values.rows))
+    }
+
+    fn make_tables(&mut self, control: &mut Control<'_>, ready: &Ready) -> Result<(), TuneError> {
+        let Shape {
+            rows, select_rows, ..
+        } = ready.shape;
+        let work = Work {
+            scratch: &self.scratch,
+            content: &ready.content,
+            rows: rows.max(select_rows),
+            value: 1,
+            longest_request: ready.longest_request,
+        };
+        let session = Session::open(&self.target, self.options())?;
+        let mut talk = Talk::over(session.take_apart(), Clock::anchored_now(), self.stop);
+        talk.doing = "filling the scratch tables";
+        D::fill(&mut talk, &work)?;
+        talk.leave(D::GOODBYE);
+        for table in ["inserted", "selected", "updated"] {
+            for statement in D::table(&self.scratch, table) {
+                control.ask(MAKING, &statement)?;
+            }
+        }
+        for (table, rows) in [("selected", select_rows), ("updated", rows)] {
+            control.ask(MAKING, &self.copy(table, rows))?;
+        }
+        for statement in D::settled(&self.scratch) {
+            control.ask(MAKING, &statement)?;
+        }
+        Ok(())
+    }
+
+    fn copy(&self, table: &str, rows: u64) -> String {
+        let scratch = &self.scratch;
+        format!("insert into {scratch}.{table} select * from {scratch}.origin where {KEY} <= {rows}")
+    }
+
+    fn options(&self) -> SessionOptions<'a> {
+        SessionOptions {
+            loading: true,
+            ..SessionOptions::new(self.stop)
+        }
+    }
+
+    /// Does the job; the connection is closed when this returns.
+    fn work(&mut self, trial: &Trial<'_>, control: &mut Control<'_>) -> Result<TrialOutcome, TuneError> {
+        let row = Self::row(trial)?;
+        let ready = self.ready.as_ref().ok_or(TuneError::NotPrepared)?;
+        let mut options = SessionOptions {
+            address: trial.address,
+            ..self.options()
+        };
+        if let Some(watch) = &trial.watch {
+            let id = ConnectionId(self.connections);
+            self.connections += 1;
+            options.clock = watch.clock;
+            options.observer = Some((id, watch.factory.observe(id)));
+        }
+        let clock = options.clock;
+        let session = Session::open(&self.target, options)?;
+        let process = session.server_process();
+        self.abandoned = process;
+        let work = Work {
+            scratch: &self.scratch,
+            content: &ready.content,
+            rows: match row.job {
+                Job::Select => ready.shape.select_rows,
+                Job::Insert | Job::Update => ready.shape.rows,
+            },
+            value: trial.value.unwrap_or(1).max(1),
+            longest_request: ready.longest_request,
+        };
+        let memory = process.and_then(|process| D::memory(control, process));
+        let mut talk = Talk::over(session.take_apart(), clock, self.stop);
+        let before = talk.passed();
+        let [begin, commit] = D::TRANSACTION;
+        D::ask(&mut talk, begin)?;
+        (row.run)(&mut talk, &work)?;
+        D::ask(&mut talk, commit)?;
+        let mut outcome = talk.outcome(before);
+        outcome.rows = talk.replies.rows();
+        let after = process.and_then(|process| D::memory(control, process));
+        outcome.server_memory = memory
+            .zip(after)
+            .map(|((used, _), (_, most))| ByteCount::from_bytes(most.saturating_sub(used)));
+        talk.leave(D::GOODBYE);
+        self.abandoned = None;
+        Ok(outcome)
+    }
+
+    fn row(trial: &Trial<'_>) -> Result<&'static WayRow<D::Replies>, TuneError> {
+        let way = trial.way;
+        D::WAYS
+            .iter()
+            .find(|row| row.job == way.job && row.name == &*way.name)
+            .ok_or_else(|| TuneError::NoSuchWay {
+                job: way.job.name(),
+                way: way.name.to_string(),
+            })
+    }
+
+    /// Whether the rows are all there, and puts the table back.
+    fn check(
+        &self,
+        job: Job,
+        outcome: &mut TrialOutcome,
+        control: &mut Control<'_>,
+    ) -> Result<(), TuneError> {
+        let shape = &self.ready.as_ref().ok_or(TuneError::NotPrepared)?.shape;
+        let scratch = &self.scratch;
+        let (expected, doing) = match job {
+            Job::Insert => (shape.rows, "inserting"),
+            Job::Select => (shape.select_rows, "selecting"),
+            Job::Update => (shape.rows, "updating"),
+        };
+        match job {
+            Job::Insert => {
+                let count = format!(
+                    "select count(distinct {KEY}) from {scratch}.inserted where {KEY} between 1 and {expected}"
+                );
+                outcome.rows = control.number(CHECKING, &count)?;
+                control.ask(PUTTING_BACK, &format!("truncate table {scratch}.inserted"))?;
+            }
+            Job::Update => {
+                let count = format!("select count(*) from {scratch}.updated where {COUNTER} = 1");
+                outcome.rows = control.number(CHECKING, &count)?;
+                control.ask(PUTTING_BACK, &format!("truncate table {scratch}.updated"))?;
+                control.ask(PUTTING_BACK, &self.copy("updated", expected))?;
+            }
+            Job::Select => {}
+        }
+        if outcome.rows == expected {
+            return Ok(());
+        }
+        Err(TuneError::Rows {
+            doing: doing.to_owned(),
+            expected,
+            found: outcome.rows,
+        })
+    }
+}
+
+impl<D: Database> Workbench for Native<'_, D> {
+    fn prepare(&mut self, shape: &Shape) -> Result<Prepared, TuneError> {
+        let mut control = Control::open(&self.target, self.stop)?;
+        let version = control.ask("asking for the version", "select version()")?;
+        let server = D::product(&control.session, version.first().unwrap_or_default());
+        let (longest_request, absent) = D::limits(&mut control)?;
+        self.make_schema(&mut control)?;
+        let content = self.make_origin(&mut control, shape)?;
+        let ready = Ready {
+            shape: shape.clone(),
+            content,
+            longest_request,
+        };
+        self.make_tables(&mut control, &ready)?;
+        control.session.close();
+        let ways = D::WAYS
+            .iter()
+            .filter(|row| {
+                !absent
+                    .iter()
+                    .any(|way| way.job == row.job && *way.name == *row.name)
+            })
+            .map(|row| row.way(shape, ready.content.row_bytes(), longest_request))
+            .collect();
+        self.ready = Some(ready);
+        Ok(Prepared {
+            server: Some(server),
+            scratch: self.scratch.clone(),
+            ways,
+            absent,
+        })
+    }
+
+    fn run(&mut self, trial: &Trial<'_>) -> Result<TrialOutcome, TuneError> {
+        let mut control = Control::open(&self.target, self.stop)?;
+        let mut outcome = self.work(trial, &mut control)?;
+        let checked = self.check(trial.way.job, &mut outcome, &mut control);
+        control.session.close();
+        checked.map(|()| outcome)
+    }
+
+    fn clean_up(&mut self) -> Result<(), TuneError> {
+        if !self.made {
+            return Ok(());
+        }
+        // It is done after a stop too.
+        let never = AtomicBool::new(false);
+        let left = |reason| TuneError::ScratchLeft {
+            scratch: self.scratch.clone(),
+            reason: Box::new(reason),
+        };
+        let mut control = Control::open(&self.target, &never).map_err(left)?;
+        if let Some(process) = self.abandoned.take() {
+            // It may hold locks for as long as its statement takes. When it is gone already, that is an error, or none.
+            match control.ask("ending the job", &D::kill(process)) {
+                Ok(_) | Err(TuneError::Statement { .. }) => {}
+                Err(other) => return Err(left(other)),
+            }
+        }
+        let [_, remove] = D::schema(&self.scratch);
+        control
+            .ask("removing the scratch schema", &remove)
+            .map_err(left)?;
+        control.session.close();
+        self.made = false;
+        self.ready = None;
+        Ok(())
+    }
+}
+
+/// Whether `text` names a table, with a schema or without, quoted or not, and nothing else.
+fn is_a_name(text: &str) -> bool {
+    let mut quote = None;
+    let fits = text.chars().all(|letter| match quote {
+        Some(open) if letter == open => {
+            quote = None;
+            true
+        }
+        Some(_) => !letter.is_control(),
+        None if letter == '"' || letter == '`' => {
+            quote = Some(letter);
+            true
+        }
+        None => letter.is_alphanumeric() || matches!(letter, '_' | '$' | '.'),
+    });
+    fits && quote.is_none() && !text.is_empty()
+}
+
+/// The first column of every table, 1 and on.
+pub(super) const KEY: &str = "longwire_k";
+/// The second, which updates raise.
+pub(super) const COUNTER: &str = "longwire_n";
+/// A whole number of 64 bits, in PostgreSQL, MySQL and MariaDB.
+const NUMBER: &str = "4294967296";
+/// Rows of an example that values are taken from.
+const SAMPLE: u32 = 100;
+const MAKING: &str = "making the scratch tables";
+const CHECKING: &str = "checking the rows";
+const PUTTING_BACK: &str = "putting the table back";
+/// How long a statement beside the jobs may take.
+const A_STATEMENT: Duration = Duration::from_secs(3600);
+
+#[cfg(test)]
+mod tests {
+    use super::is_a_name;
+
+    #[test]
+    fn a_table_is_a_name_and_no_more() {
+        for name in ["orders", "shop.orders", "\"Two Words\"", "`a;b`.c", "größe"] {
+            assert!(is_a_name(name), "{name}");
+        }
+        for text in ["", "a b", "a;drop table b", "\"open", "(select 1)", "a--"] {
+            assert!(!is_a_name(text), "{text}");
+        }
+    }
+}

@@ -1,0 +1,67 @@
+//! Memory of a server's process, where it runs on this machine.
+
+use std::net::{IpAddr, UdpSocket};
+
+/// Of one process, as the kernel tells it. Source: `/proc/PID/status`, proc(5).
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct ProcessMemory {
+    /// Bytes that are its own now.
+    pub own: u64,
+    /// The most that were its own at a time, at least. The kernel keeps the most of own and shared memory together; what of that
+    /// is shared is taken to be what is shared now, since pages of a shared buffer, once touched, stay.
+    pub most: u64,
+}
+
+impl ProcessMemory {
+    /// Of the process `process` of the program `program`; absent when there is none that may be looked at.
+    pub fn of(process: u32, program: &str) -> Option<Self> {
+        let name = std::fs::read_to_string(format!("/proc/{process}/comm")).ok()?;
+        if !name.starts_with(program) {
+            return None;
+        }
+        Self::read(&std::fs::read_to_string(format!("/proc/{process}/status")).ok()?)
+    }
+
+    fn read(status: &str) -> Option<Self> {
+        let field = |name: &str| {
+            let rest = status.lines().find_map(|line| line.strip_prefix(name))?;
+            let kibibytes: u64 = rest
+                .trim_start_matches(':')
+                .split_whitespace()
+                .next()?
+                .parse()
+                .ok()?;
+            Some(kibibytes * 1024)
+        };
+        let own = field("RssAnon")?;
+        let shared = field("RssFile")? + field("RssShmem")?;
+        Some(Self {
+            own,
+            most: field("VmHWM")?.saturating_sub(shared).max(own),
+        })
+    }
+}
+
+/// Whether `address` is one of this machine's: a socket can be bound to it.
+pub(crate) fn is_here(address: IpAddr) -> bool {
+    UdpSocket::bind((address, 0)).is_ok()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn own_memory_is_told_apart_from_what_is_shared() {
+        let status = "Name:\tpostgres\nVmHWM:\t   20000 kB\nRssAnon:\t    1000 kB\nRssFile:\t 3000 kB\nRssShmem:\t 9000 kB\n";
+        let memory = ProcessMemory::read(status).expect("all fields");
+        assert_eq!((memory.own, memory.most), (1000 * 1024, 8000 * 1024));
+        assert_eq!(ProcessMemory::read("Name:\tpostgres\n"), None);
+    }
+
+    #[test]
+    fn the_loopback_is_here_and_a_documentation_address_is_not() {
+        assert!(is_here([127, 0, 0, 1].into()));
+        assert!(!is_here([192, 0, 2, 1].into()));
+    }
+}

@@ -1,0 +1,190 @@
+//! The ways of a database as a list: each a function and what can be set of it.
+
+use super::content::{Content, Row};
+use super::talk::Talk;
+use crate::{Shape, TuneError};
+use model::{Job, Knob, KnobUnit, Way};
+use std::ops::Range;
+
+/// One way.
+pub(crate) struct WayRow<R: 'static> {
+    pub job: Job,
+    pub name: &'static str,
+    pub knob: Option<KnobRow>,
+    /// Does the job, from the first statement of its transaction to the last.
+    pub run: Run<R>,
+}
+
+/// What does a job.
+pub(crate) type Run<R> = fn(&mut Talk<'_, R>, &Work<'_>) -> Result<(), TuneError>;
+
+/// What can be set of it.
+pub(crate) struct KnobRow {
+    pub name: &'static str,
+    pub series: Series,
+    /// The form of the statement, and what usual drivers call it.
+    pub spelling: &'static str,
+}
+
+/// Which values a full sweep tries.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Series {
+    /// Rows that go together in one request: 2, 4, 8 ..., while a request is not too long and there are so many rows.
+    Rows,
+    /// Requests under way at once: 2, 4, 8 ... 1024.
+    Depth,
+    /// Rows that are fetched at once: 1, 10, 50, 100, 200, 400 ...
+    Fetch,
+    /// Rows that are fetched at once and updated: the same of the update's rows.
+    FetchForUpdate,
+    /// Bytes of a buffer: 512, 1024 ... 1 MiB.
+    Buffer,
+}
+
+/// What a run works on.
+pub(crate) struct Work<'w> {
+    /// The scratch schema.
+    pub scratch: &'w str,
+    /// What rows hold.
+    pub content: &'w Content,
+    /// How many: of an insert or update, or of a select.
+    pub rows: u64,
+    /// The setting; 1 where there is none.
+    pub value: u64,
+    /// Bytes that a request may have at most.
+    pub longest_request: u64,
+}
+
+impl<R> WayRow<R> {
+    /// A way without anything to set.
+    pub const fn plain(job: Job, name: &'static str, run: Run<R>) -> Self {
+        Self {
+            job,
+            name,
+            knob: None,
+            run,
+        }
+    }
+
+    /// A way with something to set.
+    pub const fn set(job: Job, name: &'static str, knob: KnobRow, run: Run<R>) -> Self {
+        Self {
+            job,
+            name,
+            knob: Some(knob),
+            run,
+        }
+    }
+
+    /// As it is told, for rows of `row_bytes` of which requests of `longest_request` may be made.
+    pub fn way(&self, shape: &Shape, row_bytes: u64, longest_request: u64) -> Way {
+        let knob = self.knob.as_ref().map(|knob| Knob {
+            name: knob.name.into(),
+            unit: knob.series.unit(),
+            values: knob.series.values(shape, row_bytes, longest_request),
+            // A client that is told nothing sends and asks row by row, or for all: ways of their own here.
+            default: None,
+            spelling: knob.spelling.into(),
+        });
+        Way {
+            job: self.job,
+            name: self.name.into(),
+            knob,
+        }
+    }
+}
+
+impl Work<'_> {
+    /// The keys of all rows in blocks of `size`.
+    pub fn blocks(&self, size: u64) -> impl Iterator<Item = Range<u64>> {
+        let end = self.rows + 1;
+        let starts = std::iter::successors(Some(1_u64), move |start| start.checked_add(size));
+        starts
+            .take_while(move |start| *start < end)
+            .map(move |start| start..start.saturating_add(size).min(end))
+    }
+
+    /// Appends a statement that inserts the rows of `keys`; `literals` writes the values of one.
+    pub fn insert(
+        &self,
+        text: &mut Vec<u8>,
+        table: &str,
+        keys: Range<u64>,
+        literals: fn(&mut Vec<u8>, &Row),
+    ) {
+        let mut row = Row::default();
+        text.extend_from_slice(format!("insert into {}.{table} values ", self.scratch).as_bytes());
+        let first = keys.start;
+        for key in keys {
+            if key > first {
+                text.push(b',');
+            }
+            self.content.write(key, &mut row);
+            literals(text, &row);
+        }
+    }
+}
+
+impl Series {
+    const fn unit(self) -> KnobUnit {
+        match self {
+            Self::Rows | Self::Fetch | Self::FetchForUpdate => KnobUnit::Rows,
+            Self::Depth => KnobUnit::Number,
+            Self::Buffer => KnobUnit::Bytes,
+        }
+    }
+
+    fn values(self, shape: &Shape, row_bytes: u64, longest_request: u64) -> Vec<u64> {
+        match self {
+            Self::Rows => doubling(2, shape.rows.min(longest_request / (2 * row_bytes).max(1))),
+            Self::Depth => doubling(2, shape.rows.min(DEEPEST)),
+            Self::Fetch => fetches(shape.select_rows),
+            Self::FetchForUpdate => fetches(shape.rows),
+            Self::Buffer => doubling(SMALLEST_BUFFER, LARGEST_BUFFER),
+        }
+    }
+}
+
+fn fetches(rows: u64) -> Vec<u64> {
+    let few = [1, 10, 50].into_iter().filter(|value| *value < rows);
+    let mut values: Vec<u64> = few.collect();
+    values.extend(doubling(100, rows));
+    values.dedup();
+    values
+}
+
+/// `from`, twice that and so on up to `to`; at least one value.
+fn doubling(from: u64, to: u64) -> Vec<u64> {
+    if to < from {
+        return vec![to.max(1)];
+    }
+    std::iter::successors(Some(from), |value| value.checked_mul(2))
+        .take_while(|value| *value <= to)
+        .collect()
+}
+
+const DEEPEST: u64 = 1024;
+const SMALLEST_BUFFER: u64 = 512;
+const LARGEST_BUFFER: u64 = 1 << 20;
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn series_end_with_the_rows() {
+        assert_eq!(doubling(2, 9), [2, 4, 8]);
+        assert_eq!(doubling(2, 1), [1]);
+        assert_eq!(fetches(450), [1, 10, 50, 100, 200, 400]);
+        assert_eq!(fetches(30), [1, 10, 30]);
+        assert_eq!(fetches(1), [1]);
+        let shape = Shape {
+            rows: 1000,
+            select_rows: 1000,
+            row_bytes: 100,
+            like: None,
+        };
+        assert_eq!(Series::Rows.values(&shape, 100, 2000), [2, 4, 8]);
+        assert_eq!(Series::Rows.values(&shape, 100, 1 << 20).last(), Some(&512));
+    }
+}

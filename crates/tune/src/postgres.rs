@@ -1,0 +1,119 @@
+//! Jobs on PostgreSQL, by its own protocol.
+
+mod insert;
+mod messages;
+mod replies;
+mod select;
+mod update;
+mod ways;
+
+use super::AbsentWay;
+use super::TuneError;
+use super::native::memory::{ProcessMemory, is_here};
+use super::native::talk::Talk;
+use super::native::way::{WayRow, Work};
+use super::native::{Control, Database, KEY};
+use client::session::{Session, postgres};
+use replies::PostgresReplies;
+use ways::WAYS;
+
+/// PostgreSQL.
+pub(super) struct PostgreSql;
+
+type Conversation<'a> = Talk<'a, PostgresReplies>;
+
+impl Database for PostgreSql {
+    type Replies = PostgresReplies;
+    const WAYS: &'static [WayRow<PostgresReplies>] = WAYS;
+    const GOODBYE: &'static [u8] = postgres::GOODBYE;
+    const TAKEN: &'static [&'static str] = &["42P06"];
+    const TRANSACTION: [&'static str; 2] = ["begin", "commit"];
+
+    fn ask(talk: &mut Conversation<'_>, statement: &str) -> Result<(), TuneError> {
+        query(talk, statement.as_bytes())
+    }
+
+    fn product(_: &Session<'_>, version: &str) -> String {
+        // "PostgreSQL 15.18 (Debian ...) on x86_64-pc-linux-gnu, compiled by ..."
+        let words: Vec<&str> = version.split(' ').take(2).collect();
+        words.join(" ")
+    }
+
+    fn schema(scratch: &str) -> [String; 2] {
+        [
+            format!("create schema {scratch}"),
+            format!("drop schema {scratch} cascade"),
+        ]
+    }
+
+    fn columns(widths: &[usize]) -> String {
+        let columns = widths.iter().enumerate();
+        columns
+            .map(|(number, width)| format!(", c{number} varchar({width})"))
+            .collect()
+    }
+
+    fn table(scratch: &str, name: &str) -> Vec<String> {
+        vec![
+            // Cleaning up at a time of its own would be in somebody's figures.
+            format!(
+                "create table {scratch}.{name} (like {scratch}.origin) with (autovacuum_enabled = false)"
+            ),
+            format!("alter table {scratch}.{name} add primary key ({KEY})"),
+        ]
+    }
+
+    fn settled(scratch: &str) -> Vec<String> {
+        ["selected", "updated"]
+            .iter()
+            .map(|table| format!("vacuum analyze {scratch}.{table}"))
+            .collect()
+    }
+
+    fn fill(talk: &mut Conversation<'_>, work: &Work<'_>) -> Result<(), TuneError> {
+        insert::copy_into(talk, work, "origin", FILLING)
+    }
+
+    fn limits(_: &mut Control<'_>) -> Result<(u64, Vec<AbsentWay>), TuneError> {
+        Ok((LONGEST_REQUEST, Vec::new()))
+    }
+
+    fn memory(control: &mut Control<'_>, process: u32) -> Option<(u64, u64)> {
+        if control
+            .session
+            .server()
+            .is_some_and(|server| !is_here(server.ip()))
+        {
+            return None;
+        }
+        let memory = ProcessMemory::of(process, "postgres")?;
+        Some((memory.own, memory.most))
+    }
+
+    fn kill(process: u32) -> String {
+        format!(
+            "select pg_terminate_backend(pid) from pg_stat_activity \
+             where pid = {process} and application_name = 'longwire'"
+        )
+    }
+}
+
+/// Sends a statement as text and waits for its reply.
+fn query(talk: &mut Conversation<'_>, statement: &[u8]) -> Result<(), TuneError> {
+    postgres::query(&mut talk.out, |text| text.extend_from_slice(statement));
+    talk.replies.owe(1);
+    talk.ask()
+}
+
+/// Prepares a statement and waits for that.
+fn prepare(talk: &mut Conversation<'_>, name: &str, statement: &str) -> Result<(), TuneError> {
+    messages::parse(&mut talk.out, name, statement);
+    talk.out.extend_from_slice(messages::SYNC);
+    talk.replies.owe(1);
+    talk.ask()
+}
+
+/// Of a statement: what is built in the client as a whole. The server takes 1 GB.
+const LONGEST_REQUEST: u64 = 64 << 20;
+/// Buffer of the COPY that fills the scratch tables.
+const FILLING: usize = 64 * 1024;

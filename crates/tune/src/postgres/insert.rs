@@ -1,0 +1,133 @@
+//! Rows go to the server.
+
+use super::messages::{SYNC, bind, execute, literals};
+use super::{Conversation, prepare, query};
+use crate::TuneError;
+use crate::native::content::Row;
+use crate::native::text_rows;
+use crate::native::way::Work;
+use client::session::postgres;
+use client::session::postgres::framed;
+
+/// A statement a row, with the values in its text.
+pub fn row_by_row(talk: &mut Conversation<'_>, work: &Work<'_>) -> Result<(), TuneError> {
+    statements(talk, work, 1)
+}
+
+/// A statement for as many rows as the setting says.
+pub fn multi_row(talk: &mut Conversation<'_>, work: &Work<'_>) -> Result<(), TuneError> {
+    statements(talk, work, work.value)
+}
+
+fn statements(talk: &mut Conversation<'_>, work: &Work<'_>, rows_a_statement: u64) -> Result<(), TuneError> {
+    talk.doing = INSERTING;
+    for keys in work.blocks(rows_a_statement) {
+        postgres::query(&mut talk.out, |text| {
+            work.insert(text, "inserted", keys, literals)
+        });
+        talk.replies.owe(1);
+        talk.ask()?;
+    }
+    Ok(())
+}
+
+/// Prepared once, executed for each row, waiting each time.
+pub fn prepared_row_by_row(talk: &mut Conversation<'_>, work: &Work<'_>) -> Result<(), TuneError> {
+    batches(talk, work, 1)
+}
+
+/// Prepared once, executed for as many rows as the setting says before it waits.
+pub fn prepared_batch(talk: &mut Conversation<'_>, work: &Work<'_>) -> Result<(), TuneError> {
+    batches(talk, work, work.value)
+}
+
+fn batches(talk: &mut Conversation<'_>, work: &Work<'_>, rows_a_batch: u64) -> Result<(), TuneError> {
+    prepare_insert(talk, work)?;
+    let mut row = Row::default();
+    for keys in work.blocks(rows_a_batch) {
+        for key in keys {
+            insert(talk, work, key, &mut row);
+            if talk.out.len() >= PIECE {
+                talk.say()?;
+            }
+        }
+        talk.out.extend_from_slice(SYNC);
+        talk.replies.owe(1);
+        talk.ask()?;
+    }
+    Ok(())
+}
+
+/// Executed for each row without waiting, while not more than the setting says are under way.
+pub fn pipeline(talk: &mut Conversation<'_>, work: &Work<'_>) -> Result<(), TuneError> {
+    prepare_insert(talk, work)?;
+    let mut row = Row::default();
+    for key in 1..=work.rows {
+        talk.make_room(work.value)?;
+        insert(talk, work, key, &mut row);
+        talk.out.extend_from_slice(SYNC);
+        talk.replies.owe(1);
+        if talk.out.len() >= PIECE {
+            talk.say()?;
+        }
+    }
+    talk.ask()
+}
+
+fn prepare_insert(talk: &mut Conversation<'_>, work: &Work<'_>) -> Result<(), TuneError> {
+    talk.doing = INSERTING;
+    let values: Vec<String> = (1..=work.content.columns())
+        .map(|number| format!("${number}"))
+        .collect();
+    let statement = format!(
+        "insert into {}.inserted values ({})",
+        work.scratch,
+        values.join(", ")
+    );
+    prepare(talk, STATEMENT, &statement)
+}
+
+fn insert(talk: &mut Conversation<'_>, work: &Work<'_>, key: u64, row: &mut Row) {
+    work.content.write(key, row);
+    bind(&mut talk.out, "", STATEMENT, row.values());
+    execute(&mut talk.out, "", 0);
+}
+
+/// `COPY`, in pieces of as many bytes as the setting says.
+pub fn copy(talk: &mut Conversation<'_>, work: &Work<'_>) -> Result<(), TuneError> {
+    copy_into(
+        talk,
+        work,
+        "inserted",
+        usize::try_from(work.value).unwrap_or(usize::MAX),
+    )
+}
+
+/// As [`copy`], into a table of any name.
+pub fn copy_into(
+    talk: &mut Conversation<'_>,
+    work: &Work<'_>,
+    table: &str,
+    buffer: usize,
+) -> Result<(), TuneError> {
+    talk.doing = INSERTING;
+    query(
+        talk,
+        format!("copy {}.{table} from stdin", work.scratch).as_bytes(),
+    )?;
+    let lines = text_rows::pieces(work, buffer, |piece| {
+        framed(&mut talk.out, b'd', |body| body.extend_from_slice(piece));
+        talk.say()
+    })?;
+    if !lines.is_empty() {
+        framed(&mut talk.out, b'd', |body| body.extend_from_slice(&lines));
+    }
+    framed(&mut talk.out, b'c', |_| {});
+    talk.replies.owe(1);
+    talk.ask()
+}
+
+const INSERTING: &str = "inserting";
+const STATEMENT: &str = "longwire";
+/// What is sent at once of requests that nobody waits for.
+const PIECE: usize = 64 * 1024;

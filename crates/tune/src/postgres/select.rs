@@ -1,0 +1,64 @@
+//! Rows come from the server.
+
+use super::messages::{SYNC, bind, execute, parse};
+use super::{Conversation, query};
+use crate::TuneError;
+use crate::native::talk::Replies;
+use crate::native::way::Work;
+
+/// The whole result in answer to one statement.
+pub fn whole(talk: &mut Conversation<'_>, work: &Work<'_>) -> Result<(), TuneError> {
+    talk.doing = SELECTING;
+    talk.holds_replies = true;
+    query(talk, statement(work).as_bytes())
+}
+
+/// A portal that is executed for as many rows as the setting says, again and again.
+pub fn portal(talk: &mut Conversation<'_>, work: &Work<'_>) -> Result<(), TuneError> {
+    talk.doing = SELECTING;
+    talk.holds_replies = true;
+    let rows = u32::try_from(work.value).unwrap_or(u32::MAX);
+    parse(&mut talk.out, "", &statement(work));
+    bind(&mut talk.out, PORTAL, "", std::iter::empty());
+    loop {
+        execute(&mut talk.out, PORTAL, rows);
+        talk.out.extend_from_slice(SYNC);
+        talk.replies.owe(1);
+        talk.ask()?;
+        if !talk.replies.is_suspended() {
+            return Ok(());
+        }
+    }
+}
+
+/// An SQL cursor, from which as many rows are fetched as the setting says, until it has no more.
+pub fn cursor(talk: &mut Conversation<'_>, work: &Work<'_>) -> Result<(), TuneError> {
+    talk.doing = SELECTING;
+    talk.holds_replies = true;
+    let declare = format!("declare longwire no scroll cursor for {}", statement(work));
+    query(talk, declare.as_bytes())?;
+    let fetch = format!("fetch {} from longwire", work.value);
+    loop {
+        let before = talk.replies.rows();
+        query(talk, fetch.as_bytes())?;
+        if talk.replies.rows() - before < work.value {
+            return Ok(());
+        }
+    }
+}
+
+/// `COPY`: rows that a driver hands over as they come.
+pub fn copy(talk: &mut Conversation<'_>, work: &Work<'_>) -> Result<(), TuneError> {
+    talk.doing = SELECTING;
+    query(
+        talk,
+        format!("copy {}.selected to stdout", work.scratch).as_bytes(),
+    )
+}
+
+fn statement(work: &Work<'_>) -> String {
+    format!("select * from {}.selected", work.scratch)
+}
+
+const SELECTING: &str = "selecting";
+const PORTAL: &str = "longwire";

@@ -1,0 +1,103 @@
+//! Rows are read and updated.
+
+use super::messages::{SYNC, bind, execute};
+use super::{Conversation, prepare, query};
+use crate::TuneError;
+use crate::native::talk::Replies;
+use crate::native::way::Work;
+use crate::native::{COUNTER, KEY};
+
+/// The classic: one row of a cursor `for update`, then an update of the row it is at, and the next.
+pub fn row_by_row(talk: &mut Conversation<'_>, work: &Work<'_>) -> Result<(), TuneError> {
+    declare(talk, work)?;
+    let update = format!("{} where current of longwire", raise(work));
+    loop {
+        let before = talk.replies.rows();
+        query(talk, b"fetch 1 from longwire")?;
+        if talk.replies.rows() == before {
+            return Ok(());
+        }
+        query(talk, update.as_bytes())?;
+    }
+}
+
+/// As many rows of a cursor as the setting says, then an update by its key for each of them, one by one.
+pub fn by_key(talk: &mut Conversation<'_>, work: &Work<'_>) -> Result<(), TuneError> {
+    in_blocks(talk, work, |talk, keys| {
+        for key in keys {
+            update(talk, *key);
+            talk.out.extend_from_slice(SYNC);
+            talk.replies.owe(1);
+            talk.ask()?;
+        }
+        Ok(())
+    })
+}
+
+/// As many rows of a cursor as the setting says, then their updates all at once.
+pub fn batch(talk: &mut Conversation<'_>, work: &Work<'_>) -> Result<(), TuneError> {
+    in_blocks(talk, work, |talk, keys| {
+        for key in keys {
+            update(talk, *key);
+        }
+        talk.out.extend_from_slice(SYNC);
+        talk.replies.owe(1);
+        talk.ask()
+    })
+}
+
+/// One statement for all rows.
+pub fn one_statement(talk: &mut Conversation<'_>, work: &Work<'_>) -> Result<(), TuneError> {
+    talk.doing = UPDATING;
+    query(talk, raise(work).as_bytes())
+}
+
+/// Fetches rows in blocks of the setting and hands their keys to `update`.
+fn in_blocks(
+    talk: &mut Conversation<'_>,
+    work: &Work<'_>,
+    mut update: impl FnMut(&mut Conversation<'_>, &[u64]) -> Result<(), TuneError>,
+) -> Result<(), TuneError> {
+    declare(talk, work)?;
+    prepare(talk, STATEMENT, &format!("{} where {KEY} = $1", raise(work)))?;
+    talk.replies.keep_keys();
+    let fetch = format!("fetch {} from longwire", work.value);
+    let mut keys = Vec::new();
+    loop {
+        talk.holds_replies = true;
+        query(talk, fetch.as_bytes())?;
+        talk.holds_replies = false;
+        talk.replies.take_keys(&mut keys);
+        if !keys.is_empty() {
+            update(talk, &keys)?;
+        }
+        if (keys.len() as u64) < work.value {
+            return Ok(());
+        }
+    }
+}
+
+fn declare(talk: &mut Conversation<'_>, work: &Work<'_>) -> Result<(), TuneError> {
+    talk.doing = UPDATING;
+    let scratch = work.scratch;
+    let declare = format!("declare longwire no scroll cursor for select * from {scratch}.updated for update");
+    query(talk, declare.as_bytes())
+}
+
+fn update(talk: &mut Conversation<'_>, key: u64) {
+    let key = key.to_string();
+    bind(
+        &mut talk.out,
+        "",
+        STATEMENT,
+        std::iter::once(Some(key.as_bytes())),
+    );
+    execute(&mut talk.out, "", 0);
+}
+
+fn raise(work: &Work<'_>) -> String {
+    format!("update {}.updated set {COUNTER} = {COUNTER} + 1", work.scratch)
+}
+
+const UPDATING: &str = "updating";
+const STATEMENT: &str = "longwire";

@@ -1,0 +1,176 @@
+//! The workbench of a driver: every way does its job, what passes is shown, nothing is left.
+
+use super::{PGJDBC, jdbc, options};
+use client::Watch;
+use client::bridge::{JdbcUrl, Login};
+use model::ObserverFactory;
+use model::{ByteCount, ConnectionEvent, ConnectionId, Direction, Job, Observer, TrialOutcome, Way};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::{Arc, Mutex};
+use sys::clock::Clock;
+use testbed::{MariaDb, Postgres};
+use tune::jdbc::JdbcBench;
+use tune::{Prepared, Shape, Trial, Workbench};
+
+const SHAPE: Shape = Shape {
+    rows: 60,
+    select_rows: 100,
+    row_bytes: 322,
+    like: None,
+};
+
+/// Counts how often the client began to say something after the server had.
+#[derive(Default)]
+struct Turns(Arc<AtomicU64>);
+
+struct Counting {
+    turns: Arc<AtomicU64>,
+    last: Mutex<Option<Direction>>,
+}
+
+impl ObserverFactory for Turns {
+    fn observe(&self, _: ConnectionId) -> Box<dyn Observer + Send> {
+        Box::new(Counting {
+            turns: self.0.clone(),
+            last: Mutex::new(None),
+        })
+    }
+}
+
+impl Observer for Counting {
+    fn event(&mut self, _: ConnectionId, event: ConnectionEvent<'_>) {
+        if let ConnectionEvent::Segment(segment) = event {
+            let before = self.last.lock().unwrap().replace(segment.direction);
+            if segment.direction == Direction::ClientToServer && before != Some(segment.direction) {
+                self.turns.fetch_add(1, Ordering::Relaxed);
+            }
+        }
+    }
+}
+
+fn bench<'a>(coordinate: &str, url: &str, stop: &'a AtomicBool) -> JdbcBench<'a> {
+    let login = Login {
+        url: JdbcUrl::parse(url).unwrap(),
+        properties: Vec::new(),
+        class: None,
+    };
+    JdbcBench::new(options(&[coordinate]), login, "t1", stop)
+}
+
+/// The run, and the turns of its connection: login and what the driver asks for itself are among them.
+fn watched(bench: &mut JdbcBench<'_>, way: &Way, value: Option<u64>) -> (TrialOutcome, u64) {
+    let turns = Turns::default();
+    let trial = Trial {
+        way,
+        value,
+        address: None,
+        watch: Some(Watch {
+            clock: Clock::anchored_now(),
+            factory: &turns,
+            began: None,
+        }),
+    };
+    let outcome = bench.run(&trial).unwrap();
+    (outcome, turns.0.load(Ordering::Relaxed))
+}
+
+fn way<'p>(prepared: &'p Prepared, job: Job, name: &str) -> &'p Way {
+    let found = prepared
+        .ways
+        .iter()
+        .find(|way| way.job == job && &*way.name == name);
+    found.unwrap_or_else(|| panic!("{name}: {:?}", prepared.ways))
+}
+
+fn every_way_works(bench: &mut JdbcBench<'_>, prepared: &Prepared) {
+    for way in &prepared.ways {
+        let values = way.knob.as_ref().map(|knob| &knob.values);
+        let ends = values.map(|values| [values.first().copied(), values.last().copied()]);
+        for value in ends.unwrap_or([None; 2]) {
+            let trial = Trial {
+                way,
+                value,
+                address: None,
+                watch: None,
+            };
+            let outcome = bench.run(&trial).unwrap();
+            let expected = if way.job == Job::Select {
+                SHAPE.select_rows
+            } else {
+                SHAPE.rows
+            };
+            assert_eq!(outcome.rows, expected, "{way:?}");
+            assert!(!outcome.duration.is_zero());
+        }
+    }
+}
+
+#[test]
+fn postgresqls_ways_work_and_nothing_is_left() {
+    let server = Postgres::start();
+    let stop = AtomicBool::new(false);
+    let mut bench = bench(PGJDBC, &jdbc(&server.url(), "postgresql"), &stop);
+    let prepared = bench.prepare(&SHAPE).unwrap();
+    assert_eq!(prepared.scratch, "longwire_tune_t1");
+    every_way_works(&mut bench, &prepared);
+    // 60 rows: one by one, or ten of a multi-row statement.
+    let (alone, one_by_one) = watched(
+        &mut bench,
+        way(&prepared, Job::Insert, "prepared row by row"),
+        None,
+    );
+    let (batch, together) = watched(
+        &mut bench,
+        way(&prepared, Job::Insert, "multi-row statement"),
+        Some(10),
+    );
+    assert_eq!(one_by_one - together, 54, "60 statements, and 6");
+    // Ten rows may be less than what a collection of garbage leaves behind: what cannot be told is not told as nothing.
+    assert_eq!(alone.client_memory, None);
+    assert_ne!(batch.client_memory, Some(ByteCount::from_bytes(0)));
+    let selected = |bench: &mut JdbcBench<'_>, size| {
+        watched(bench, way(&prepared, Job::Select, "fetch size"), Some(size)).1
+    };
+    assert_eq!(
+        selected(&mut bench, 10) - selected(&mut bench, 80),
+        9,
+        "11 fetches of ten, the last empty, and 2"
+    );
+    stop.store(true, Ordering::Relaxed);
+    bench.clean_up().unwrap();
+    bench.clean_up().unwrap();
+    let left = server.sql("select count(*) from pg_namespace where nspname like 'longwire%'");
+    assert_eq!(left.trim(), "0");
+}
+
+#[test]
+fn mysqls_driver_sends_a_batch_as_one_statement_or_row_by_row() {
+    let server = MariaDb::start();
+    let stop = AtomicBool::new(false);
+    let mut bench = bench(
+        "com.mysql:mysql-connector-j:9.1.0",
+        &jdbc(&server.url(), "mysql"),
+        &stop,
+    );
+    let prepared = bench.prepare(&SHAPE).unwrap();
+    every_way_works(&mut bench, &prepared);
+    let (_, apart) = watched(&mut bench, way(&prepared, Job::Insert, "batch"), Some(40));
+    let (_, together) = watched(
+        &mut bench,
+        way(&prepared, Job::Insert, "rewritten batch"),
+        Some(40),
+    );
+    assert_eq!(apart - together, 58, "60 statements, and 2");
+    let fetch = way(&prepared, Job::Select, "fetch size");
+    let (small, often) = watched(&mut bench, fetch, Some(10));
+    let (_, seldom) = watched(&mut bench, fetch, Some(80));
+    assert!(
+        (8..=10).contains(&(often - seldom)),
+        "{often} and {seldom}: 10 fetches, and 2"
+    );
+    let [_, brought] = small.payload_bytes.unwrap();
+    assert!((32_200..40_000).contains(&brought), "{brought}");
+    bench.clean_up().unwrap();
+    let left = server.sql("show databases like 'longwire%'");
+    assert_eq!(left.trim(), "");
+}

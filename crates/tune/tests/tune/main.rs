@@ -1,0 +1,72 @@
+//! Jobs of tuning on real servers: all rows, as many turns as there are, nothing left behind.
+#![allow(clippy::unwrap_used, reason = "helpers of tests are tests too")]
+
+mod distance;
+mod errors;
+mod stops;
+mod ways;
+
+use client::session::{Session, SessionOptions};
+use model::{Job, TrialOutcome, Way};
+use std::net::SocketAddr;
+use std::sync::atomic::AtomicBool;
+use std::time::Duration;
+use sys::Target;
+use tune::{Prepared, Shape, Trial, TuneError, Workbench};
+
+/// Rows that no setting of a series divides evenly.
+fn shape() -> Shape {
+    Shape {
+        rows: 301,
+        select_rows: 450,
+        row_bytes: 322,
+        like: None,
+    }
+}
+
+fn bench<'a>(url: &str, suffix: &str, stop: &'a AtomicBool) -> Box<dyn Workbench + 'a> {
+    tune::native(&Target::parse(url).unwrap(), suffix, stop).unwrap()
+}
+
+/// Runs a way of `job` by its name.
+fn run(
+    bench: &mut dyn Workbench,
+    prepared: &Prepared,
+    (job, name): (Job, &str),
+    value: Option<u64>,
+    address: Option<SocketAddr>,
+) -> Result<TrialOutcome, TuneError> {
+    let way = way(prepared, job, name);
+    bench.run(&Trial {
+        way,
+        value,
+        address,
+        watch: None,
+    })
+}
+
+fn way<'p>(prepared: &'p Prepared, job: Job, name: &str) -> &'p Way {
+    let found = prepared
+        .ways
+        .iter()
+        .find(|way| way.job == job && *way.name == *name);
+    found.unwrap_or_else(|| panic!("{job} {name}"))
+}
+
+/// The first value that `sql` gives on a session of its own.
+fn ask(url: &str, sql: &str) -> String {
+    let stop = AtomicBool::new(false);
+    let target = Target::parse(url).unwrap();
+    let mut session = Session::open(&target, SessionOptions::new(&stop)).unwrap();
+    let rows = session.query(sql, Duration::from_secs(20)).unwrap();
+    assert_eq!(rows.reply.error, None, "{sql}");
+    let first = rows.first().unwrap_or_default().to_owned();
+    session.close();
+    first
+}
+
+/// Scratch schemas there are.
+fn scratches(url: &str) -> String {
+    let sql = "select count(*) from information_schema.schemata where schema_name like 'longwire_tune%'";
+    ask(url, sql)
+}

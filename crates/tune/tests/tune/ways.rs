@@ -1,0 +1,231 @@
+//! What each way brings, and what it takes.
+
+use super::{ask, bench, run, scratches, shape, way};
+use model::{Job, Way};
+use std::sync::atomic::AtomicBool;
+use testbed::{MariaDb, Postgres};
+use tune::{Prepared, Shape, Trial, Workbench};
+
+/// The least setting and the greatest.
+fn few(way: &Way) -> Vec<Option<u64>> {
+    let Some(knob) = &way.knob else {
+        return vec![None];
+    };
+    let values = &knob.values;
+    let mut few = vec![values[0], values[values.len() - 1]];
+    few.dedup();
+    few.into_iter().map(Some).collect()
+}
+
+/// Runs every way and holds what it tells against what is known.
+fn try_all(bench: &mut dyn Workbench, prepared: &Prepared, shape: &Shape) {
+    for way in &prepared.ways {
+        for value in few(way) {
+            let trial = Trial {
+                way,
+                value,
+                address: None,
+                watch: None,
+            };
+            let place = format!("{} {} {value:?}", way.job, way.name);
+            let outcome = bench
+                .run(&trial)
+                .unwrap_or_else(|error| panic!("{place}: {error}"));
+            let rows = if way.job == Job::Select {
+                shape.select_rows
+            } else {
+                shape.rows
+            };
+            assert_eq!(outcome.rows, rows, "{place}");
+            let (turns, packets) = (outcome.turns.unwrap(), outcome.packets.unwrap());
+            assert!(turns >= 3, "{place}: begin, the job, commit: {turns}");
+            assert!(
+                packets[0] + packets[1] >= 2 * turns,
+                "{place}: {packets:?} in {turns} turns"
+            );
+            let (payload, wire) = (outcome.payload_bytes.unwrap(), outcome.wire_bytes.unwrap());
+            assert!(wire[0] > payload[0] && wire[1] > payload[1], "{place}");
+            let carried = rows * u64::from(shape.row_bytes - 16);
+            match way.job {
+                Job::Insert => assert!(payload[0] > carried, "{place}: {payload:?}"),
+                Job::Select => assert!(payload[1] > carried, "{place}: {payload:?}"),
+                Job::Update => {}
+            }
+            assert!(outcome.client_memory.unwrap().as_bytes() > 0, "{place}");
+            assert!(
+                outcome.server_memory.is_some(),
+                "{place}: the server is on this machine"
+            );
+        }
+    }
+}
+
+#[test]
+fn postgresql_takes_and_brings_all_rows_in_every_way() {
+    let server = Postgres::start();
+    let url = server.url();
+    let stop = AtomicBool::new(false);
+    let mut bench = bench(&url, "All Ways!", &stop);
+    let shape = shape();
+    let prepared = bench.prepare(&shape).unwrap();
+    assert_eq!(prepared.scratch, "longwire_tune_allways");
+    assert!(prepared.server.as_deref().unwrap().starts_with("PostgreSQL 1"));
+    assert_eq!((prepared.ways.len(), prepared.absent.len()), (14, 0));
+    try_all(bench.as_mut(), &prepared, &shape);
+
+    let mut turns = |job, name, value| {
+        let outcome = run(bench.as_mut(), &prepared, (job, name), value, None).unwrap();
+        outcome.turns.unwrap()
+    };
+    // Begin and commit are a turn each; so is preparing, and declaring a cursor.
+    assert_eq!(turns(Job::Insert, "row by row", None), 2 + 301);
+    assert_eq!(turns(Job::Insert, "prepared, row by row", None), 3 + 301);
+    assert_eq!(turns(Job::Insert, "multi-row statement", Some(64)), 2 + 5);
+    assert_eq!(turns(Job::Insert, "prepared batch", Some(64)), 3 + 5);
+    assert_eq!(turns(Job::Insert, "pipeline", Some(64)), 3 + 5);
+    assert_eq!(turns(Job::Insert, "copy", Some(4096)), 2 + 2);
+    assert_eq!(turns(Job::Select, "whole result", None), 2 + 1);
+    // The last rows are followed by the end of the portal; a cursor's end is seen by what is missing.
+    assert_eq!(turns(Job::Select, "portal", Some(100)), 2 + 5);
+    assert_eq!(turns(Job::Select, "cursor", Some(100)), 3 + 5);
+    assert_eq!(turns(Job::Select, "copy", None), 2 + 1);
+    assert_eq!(turns(Job::Update, "cursor, row by row", None), 3 + 2 * 301 + 1);
+    assert_eq!(turns(Job::Update, "cursor, then by key", Some(100)), 4 + 4 + 301);
+    assert_eq!(turns(Job::Update, "cursor, then a batch", Some(100)), 4 + 4 + 4);
+    assert_eq!(turns(Job::Update, "one statement", None), 2 + 1);
+
+    assert_eq!(scratches(&url), "1");
+    bench.clean_up().unwrap();
+    bench.clean_up().expect("a second time does nothing");
+    assert_eq!(scratches(&url), "0");
+    rows_are_like_those_of_a_table_that_is_left_as_it_was(&url, OF_POSTGRESQL);
+    wide_rows_and_few_rows_are_rows_too(&url);
+}
+
+#[test]
+fn mariadb_takes_and_brings_all_rows_in_every_way() {
+    let server = MariaDb::start();
+    let url = server.url();
+    let stop = AtomicBool::new(false);
+    let mut bench = bench(&url, "mine", &stop);
+    let shape = shape();
+    let prepared = bench.prepare(&shape).unwrap();
+    assert!(prepared.server.as_deref().unwrap().starts_with("MariaDB 1"));
+    assert_eq!((prepared.ways.len(), prepared.absent.len()), (13, 0));
+    try_all(bench.as_mut(), &prepared, &shape);
+
+    let mut turns = |job, name, value| {
+        let outcome = run(bench.as_mut(), &prepared, (job, name), value, None).unwrap();
+        outcome.turns.unwrap()
+    };
+    assert_eq!(turns(Job::Insert, "row by row", None), 2 + 301);
+    assert_eq!(turns(Job::Insert, "prepared, row by row", None), 3 + 301);
+    assert_eq!(turns(Job::Insert, "multi-row statement", Some(64)), 2 + 5);
+    assert_eq!(turns(Job::Insert, "pipeline", Some(64)), 3 + 5);
+    assert_eq!(turns(Job::Insert, "bulk execute", Some(64)), 3 + 5);
+    assert_eq!(turns(Job::Insert, "load data", Some(4096)), 2 + 2);
+    assert_eq!(turns(Job::Select, "whole result", None), 2 + 1);
+    // Preparing, opening, and a fetch more than rows need: only that one says that there are no more.
+    assert_eq!(turns(Job::Select, "cursor", Some(100)), 2 + 2 + 5);
+    assert_eq!(turns(Job::Update, "read, then by key", None), 2 + 2 + 301);
+    assert_eq!(
+        turns(Job::Update, "cursor, then by key", Some(100)),
+        2 + 3 + 4 + 301
+    );
+    assert_eq!(turns(Job::Update, "read, then by list", Some(64)), 2 + 1 + 5);
+    assert_eq!(turns(Job::Update, "one statement", None), 2 + 1);
+
+    assert_eq!(scratches(&url), "1");
+    bench.clean_up().unwrap();
+    assert_eq!(scratches(&url), "0");
+    rows_are_like_those_of_a_table_that_is_left_as_it_was(&url, OF_MARIADB);
+    wide_rows_and_few_rows_are_rows_too(&url);
+}
+
+/// Statements that make a table, its name, and two values of it.
+type Example = [&'static str; 3];
+
+const OF_POSTGRESQL: Example = [
+    "create table \"Odd Names\" (id serial primary key, happened timestamptz, price numeric(9,2), note text, raw bytea)",
+    "\"Odd Names\"",
+    "'it''s \\ a tab:\t and a line:\n', '\\x00ff0a'",
+];
+
+const OF_MARIADB: Example = [
+    "create table `Odd Names` (id int auto_increment primary key, happened datetime, price decimal(9,2), note text, raw \
+     varbinary(9))",
+    "`Odd Names`",
+    "'it''s \\\\ a tab:\\t and a line:\\n', 'raw'",
+];
+
+fn rows_are_like_those_of_a_table_that_is_left_as_it_was(url: &str, [create, table, values]: Example) {
+    ask(url, create);
+    for place in 0..3 {
+        let row = format!("'2024-02-29 12:00:00', {place}.25, {values}");
+        ask(
+            url,
+            &format!("insert into {table} (happened, price, note, raw) values ({row})"),
+        );
+    }
+    ask(url, &format!("insert into {table} (note) values (null)"));
+    let stop = AtomicBool::new(false);
+    let mut bench = bench(url, "like", &stop);
+    let shape = Shape {
+        like: Some(table.to_owned()),
+        rows: 70,
+        select_rows: 50,
+        row_bytes: 16,
+    };
+    let prepared = bench.prepare(&shape).unwrap();
+    try_all(bench.as_mut(), &prepared, &shape);
+    let copied = format!(
+        "select count(*) from {}.selected t join {table} o on o.id = t.id and o.note = t.note and o.raw = t.raw",
+        prepared.scratch
+    );
+    // One row of each four is like the one that has nothing but NULL in it.
+    assert_eq!(ask(url, &copied), "38", "{url}");
+    assert_eq!(ask(url, &format!("select count(*) from {table}")), "4");
+    bench.clean_up().unwrap();
+    assert_eq!(ask(url, &format!("select sum(price) from {table}")), "3.75");
+}
+
+fn wide_rows_and_few_rows_are_rows_too(url: &str) {
+    for (rows, row_bytes) in [(1, 16), (20, 60_000)] {
+        let stop = AtomicBool::new(false);
+        let mut bench = bench(url, "wide", &stop);
+        let shape = Shape {
+            rows,
+            select_rows: rows,
+            row_bytes,
+            like: None,
+        };
+        let prepared = bench.prepare(&shape).unwrap();
+        try_all(bench.as_mut(), &prepared, &shape);
+        bench.clean_up().unwrap();
+    }
+}
+
+#[test]
+fn settings_stay_within_what_the_server_takes() {
+    let server = MariaDb::options()
+        .setting("max_allowed_packet", "65536")
+        .setting("local_infile", "0")
+        .start();
+    let stop = AtomicBool::new(false);
+    let mut bench = bench(&server.url(), "small", &stop);
+    let shape = shape();
+    let prepared = bench.prepare(&shape).unwrap();
+    assert_eq!(
+        way(&prepared, Job::Insert, "multi-row statement")
+            .knob
+            .as_ref()
+            .unwrap()
+            .values,
+        [2, 4, 8, 16, 32, 64]
+    );
+    assert_eq!(prepared.absent.len(), 1);
+    assert_eq!(&*prepared.absent[0].name, "load data");
+    assert!(prepared.absent[0].reason.contains("local_infile"));
+    try_all(bench.as_mut(), &prepared, &shape);
+    bench.clean_up().unwrap();
+}

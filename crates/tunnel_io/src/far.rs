@@ -1,0 +1,182 @@
+//! The far end: waits for lanes, and connects to the database for each stream.
+
+use super::error::split_address;
+use super::gate::{Admitted, AtTheGate, Gate, GateLimits};
+use super::lane::{Carrier, Role};
+use super::mailbox::Mailbox;
+use super::notice::Notice;
+use super::tally::Tally;
+use super::{FarOptions, TunnelError};
+use sys::error::{LiveError, OsError};
+use sys::{listening, threads};
+
+use model::TunnelTotals;
+use std::net::{SocketAddr, ToSocketAddrs};
+use std::sync::{Arc, Mutex, PoisonError, Weak};
+use std::thread::JoinHandle;
+use sys::signals::block_all_signals;
+use tunnel::{End, Isolation, LevelChoice, Wish};
+
+/// What streams connect to.
+#[derive(Debug)]
+pub(super) struct Database {
+    /// As given.
+    text: String,
+    pub addresses: Vec<SocketAddr>,
+}
+
+impl Database {
+    fn resolve(text: String) -> Result<Self, TunnelError> {
+        let (host, port) = split_address(&text)?;
+        let no_such_host = || TunnelError::NoSuchHost {
+            host: host.to_owned(),
+        };
+        let addresses: Vec<_> = (host, port)
+            .to_socket_addrs()
+            .map_err(|_| no_such_host())?
+            .collect();
+        if addresses.is_empty() {
+            return Err(no_such_host());
+        }
+        Ok(Self { text, addresses })
+    }
+
+    pub fn unreachable(&self, address: SocketAddr, reason: OsError) -> TunnelError {
+        TunnelError::DatabaseUnreachable {
+            database: self.text.clone(),
+            address,
+            reason,
+        }
+    }
+}
+
+/// A running far end. Dropping it without [`Far::stop`] lets no more near ends in, and leaves the lanes that stand.
+pub struct Far {
+    gate: Gate,
+    shared: Arc<Shared>,
+}
+
+struct Shared {
+    tally: Arc<Tally>,
+    database: Arc<Database>,
+    level: Option<LevelChoice>,
+    isolate: Option<Isolation>,
+    lanes: Mutex<Vec<(Weak<Mailbox>, JoinHandle<()>)>>,
+}
+
+impl Far {
+    /// Starts a far end: it listens when this returns. That nobody answers at the database's address is not an error here.
+    ///
+    /// Raises the process's limit of open files to what it may have: each stream takes one.
+    ///
+    /// # Errors
+    /// When an address is not one, the keys do not suffice for those to listen at, the database's host has none, a listening address cannot be had, or the system refuses
+    /// threads or descriptors.
+    pub fn start(options: FarOptions) -> Result<Self, TunnelError> {
+        options.security.suits(&options.listen)?;
+        let database = Arc::new(Database::resolve(options.to)?);
+        listening::raise_file_limit();
+        let shared = Arc::new(Shared {
+            tally: Arc::new(Tally::new(End::Far, options.clock, options.notify)),
+            database,
+            level: options.level,
+            isolate: options.isolate,
+            lanes: Mutex::default(),
+        });
+        let tell = {
+            let shared = Arc::clone(&shared);
+            Box::new(move |what| shared.at_the_gate(what))
+        };
+        let gate = Gate::open(&options.listen, &options.security, GateLimits::default(), tell)?;
+        Ok(Self { gate, shared })
+    }
+
+    /// Where near ends connect, with the ports that were chosen.
+    pub fn addresses(&self) -> &[SocketAddr] {
+        self.gate.addresses()
+    }
+
+    /// What it has done so far.
+    pub fn totals(&self) -> TunnelTotals {
+        self.shared.tally.totals(self.gate.refused())
+    }
+
+    /// Takes leave of near ends, resets what streams are left, and returns the final totals.
+    pub fn stop(self) -> TunnelTotals {
+        let refused = self.gate.refused();
+        drop(self.gate);
+        let lanes = std::mem::take(&mut *self.shared.lanes());
+        for (mailbox, _) in &lanes {
+            if let Some(mailbox) = mailbox.upgrade() {
+                mailbox.stop();
+            }
+        }
+        for (_, thread) in lanes {
+            // It runs no foreign code; if it panicked there is nothing left to stop.
+            thread.join().ok();
+        }
+        self.shared.tally.totals(refused)
+    }
+}
+
+impl Shared {
+    fn at_the_gate(&self, what: AtTheGate) {
+        let end = End::Near;
+        match what {
+            AtTheGate::Admitted(admitted) => {
+                // Without a thread or a descriptor for it: the near end tries again.
+                self.admit(admitted).ok();
+            }
+            AtTheGate::Refused { peer, fault } => {
+                let reason = TunnelError::Peer { end, peer, fault };
+                self.tally.tell(&Notice::PeerRefused { reason });
+            }
+            AtTheGate::RefusedMore { count, within } => {
+                self.tally.tell(&Notice::PeersRefused { count, within });
+            }
+        }
+    }
+
+    fn admit(&self, admitted: Admitted) -> Result<(), LiveError> {
+        let Admitted {
+            transport,
+            peer,
+            place,
+        } = admitted;
+        let mailbox = Arc::new(Mailbox::new()?);
+        let role = Role::Far {
+            database: Arc::clone(&self.database),
+            level: self.level,
+            isolate: self.isolate,
+        };
+        let wish = Wish {
+            level: self.level.unwrap_or_default(),
+            isolation: self.isolate.unwrap_or_default(),
+            compress_login: false,
+        };
+        let carrier = Carrier::new(
+            role,
+            wish,
+            transport,
+            peer,
+            Arc::clone(&self.tally),
+            Arc::clone(&mailbox),
+        )?;
+        let tally = Arc::clone(&self.tally);
+        let thread = threads::spawn("tunnel-lane".to_owned(), move || {
+            block_all_signals();
+            if let (false, Some(reason)) = carrier.run() {
+                tally.peer_refused(reason);
+            }
+            drop(place);
+        })?;
+        let mut lanes = self.lanes();
+        lanes.retain(|(_, thread)| !thread.is_finished());
+        lanes.push((Arc::downgrade(&mailbox), thread));
+        Ok(())
+    }
+
+    fn lanes(&self) -> std::sync::MutexGuard<'_, Vec<(Weak<Mailbox>, JoinHandle<()>)>> {
+        self.lanes.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}

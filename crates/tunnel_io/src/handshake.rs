@@ -1,0 +1,569 @@
+//! The secure handshake: TLS 1.3 between two keys that know each other (RFC 8446, RFC 7250), then a welcome by the far end.
+//!
+//! Only TLS 1.3, both sides authenticated, nothing resumed and no early data: what is recorded of one handshake is worth nothing
+//! in another. The welcome tells the near end that its key was accepted, which TLS 1.3 lets a client see no sooner than in the
+//! server's first bytes. Without keys, near and far exchange the same four bytes in plain: a stranger is told by them.
+
+use super::keys::{Fingerprint, KeyError, SecretKey, Security};
+use super::verifier::{KnownKeys, UnknownKey};
+use rustls::client::{AlwaysResolvesClientRawPublicKeys, Resumption};
+use rustls::crypto::CryptoProvider;
+use rustls::pki_types::ServerName;
+use rustls::server::{AlwaysResolvesServerRawPublicKeys, NoServerSessionStorage};
+use rustls::version::TLS13;
+use rustls::{
+    AlertDescription, CertificateError, ClientConfig, ClientConnection, Error, ServerConfig, ServerConnection,
+};
+use std::net::SocketAddr;
+use std::os::fd::{AsFd, AsRawFd};
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+use sys::error::OsError;
+use sys::socket::{Received, Sent, Socket};
+use sys::tls::{Handshake, HandshakeFault, TlsSocket};
+use sys::transport::Transport;
+
+/// Why one end does not want the other.
+///
+/// Its text goes on after the name of the other end: "10.0.0.7:41234 ...".
+#[derive(Debug, Clone, PartialEq, thiserror::Error)]
+pub enum PeerFault {
+    /// The other end's key is none of those named.
+    #[error("shows the key {shown}, which is none of those named here")]
+    UnknownKey {
+        /// What it showed.
+        shown: Fingerprint,
+    },
+    /// The other end does not want this end's key.
+    #[error("does not accept this end's key {own}")]
+    KeyNotAccepted {
+        /// What was shown to it.
+        own: Fingerprint,
+    },
+    /// Both have a pre-shared key, or one has a key file: not the same secret.
+    #[error("does not hold the same pre-shared key")]
+    OtherSharedKey,
+    /// It speaks in plain to an end with keys.
+    #[error("does not encrypt, and this end has keys")]
+    Unencrypted,
+    /// It encrypts towards an end without keys.
+    #[error("encrypts, and this end has no keys")]
+    Encrypted,
+    /// Something else: a browser, a port scanner, another protocol, bytes altered on the way.
+    #[error("does not speak as an end of a tunnel does")]
+    NotATunnel,
+    /// What it sent cannot be decrypted.
+    #[error("sent what cannot be decrypted: a replay, or altered on the way")]
+    Undecipherable,
+    /// It did not get done with the handshake.
+    #[error("did not get done with the handshake within {} s", after.as_secs())]
+    TooSlow {
+        /// How long it had.
+        after: Duration,
+    },
+    /// It closed the connection.
+    #[error("closed the connection before the handshake was done")]
+    Left,
+    /// Too many others were at the door at once.
+    #[error("gave way: {most} others were at the door and not done with the handshake")]
+    Crowded {
+        /// How many may be.
+        most: usize,
+    },
+    /// There are as many lanes as there may be.
+    #[error("is one lane too many: {most} are up")]
+    NoMoreLanes {
+        /// How many may be.
+        most: usize,
+    },
+    /// The other end says so.
+    #[error("has as many lanes as it may")]
+    NoRoom,
+    /// TLS failed for another reason.
+    #[error("cannot agree on encryption: {0}")]
+    Tls(Error),
+}
+
+impl PeerFault {
+    /// Whether trying again may help while nobody does anything.
+    pub const fn may_pass(&self) -> bool {
+        matches!(
+            self,
+            Self::TooSlow { .. }
+                | Self::Left
+                | Self::Crowded { .. }
+                | Self::NoMoreLanes { .. }
+                | Self::NoRoom
+        )
+    }
+
+    /// What to do next, in one line, where there is something; to whoever started the end that says so.
+    pub fn hint(&self) -> Option<String> {
+        match self {
+            Self::UnknownKey { shown } => Some(format!(
+                "if that is the key of the other end, name it: --peer {shown}"
+            )),
+            Self::KeyNotAccepted { own } => Some(format!("at the other end: --peer {own}")),
+            Self::OtherSharedKey => {
+                Some("copy the file of --psk-file from one end to the other, and give it to both".to_owned())
+            }
+            Self::Unencrypted => Some("give the other end --key and --peer, or --psk-file, too".to_owned()),
+            Self::Encrypted => Some("give this end --key and --peer, or --psk-file, too".to_owned()),
+            Self::NotATunnel => Some("is it the port on which `longwire tunnel far` listens?".to_owned()),
+            Self::TooSlow { .. } => Some(
+                "is it the port on which `longwire tunnel far` listens, and does it still run?".to_owned(),
+            ),
+            Self::NoRoom => Some("start fewer near ends there, or with fewer --lanes".to_owned()),
+            Self::Undecipherable
+            | Self::Left
+            | Self::Crowded { .. }
+            | Self::NoMoreLanes { .. }
+            | Self::Tls(_) => None,
+        }
+    }
+}
+
+/// How a near end shakes hands, made once of its keys.
+#[derive(Debug, Clone)]
+pub(crate) struct Knocker {
+    terms: Terms<ClientConfig>,
+}
+
+/// How a far end shakes hands, made once of its keys.
+#[derive(Debug, Clone)]
+pub(crate) struct Porter {
+    terms: Terms<ServerConfig>,
+}
+
+#[derive(Debug, Clone)]
+enum Terms<C> {
+    Plain,
+    Encrypted {
+        config: Arc<C>,
+        own: Fingerprint,
+        shared: bool,
+    },
+}
+
+impl Knocker {
+    /// # Errors
+    /// [`PeerFault::Tls`] when the keys cannot be used.
+    pub(crate) fn new(security: &Security) -> Result<Self, PeerFault> {
+        let Some((own, known, shared)) = roles(security, End::Near) else {
+            return Ok(Self { terms: Terms::Plain });
+        };
+        let provider = provider();
+        let mut config = ClientConfig::builder_with_provider(Arc::clone(&provider))
+            .with_protocol_versions(&[&TLS13])
+            .map_err(PeerFault::Tls)?
+            .dangerous()
+            .with_custom_certificate_verifier(Arc::new(KnownKeys::new(known, &provider)))
+            .with_client_cert_resolver(Arc::new(AlwaysResolvesClientRawPublicKeys::new(own.certified())));
+        config.alpn_protocols = vec![PROTOCOL.to_vec()];
+        config.resumption = Resumption::disabled();
+        config.enable_sni = false;
+        Ok(Self {
+            terms: Terms::Encrypted {
+                config: Arc::new(config),
+                own: own.fingerprint(),
+                shared,
+            },
+        })
+    }
+
+    /// Whether it may connect there.
+    ///
+    /// # Errors
+    /// [`KeyError::NoKeys`].
+    pub(crate) fn suits(&self, address: SocketAddr) -> Result<(), KeyError> {
+        match self.terms {
+            Terms::Plain => Security::None.suits(&[address]),
+            Terms::Encrypted { .. } => Ok(()),
+        }
+    }
+
+    /// Makes the near's side of the handshake on a socket that was just connected; waits, at most `longest` in all.
+    pub(crate) fn knock(&self, socket: Socket, longest: Duration) -> Result<Transport, PeerFault> {
+        let wait = Wait {
+            until: Instant::now() + longest,
+            longest,
+        };
+        match &self.terms {
+            Terms::Plain => greet_in_plain(socket, &wait),
+            Terms::Encrypted { config, own, shared } => self
+                .encrypt(socket, config, &wait)
+                .map_err(|fault| told(fault, *own, *shared)),
+        }
+    }
+
+    fn encrypt(
+        &self,
+        socket: Socket,
+        config: &Arc<ClientConfig>,
+        wait: &Wait,
+    ) -> Result<Transport, PeerFault> {
+        // Neither sent nor checked: keys are known, not names.
+        let name = ServerName::try_from("far.longwire").map_err(|_| PeerFault::NotATunnel)?;
+        let session = ClientConnection::new(Arc::clone(config), name).map_err(PeerFault::Tls)?;
+        let mut tls = TlsSocket::with_session(socket, session.into());
+        tls.flush();
+        wait.readable(tls.socket())?;
+        if opening(tls.socket()) == Opening::Plain {
+            return Err(PeerFault::Unencrypted);
+        }
+        loop {
+            match tls.shake_hands().map_err(fault)? {
+                Handshake::Onward => {}
+                Handshake::Waits => wait.readable(tls.socket())?,
+                Handshake::Done => break,
+            }
+        }
+        if tls.agreed_protocol() != Some(PROTOCOL) {
+            return Err(PeerFault::NotATunnel);
+        }
+        // Its own last words of the handshake, behind which the far end looks at the key.
+        tls.flush();
+        let mut lane = Transport::Tls(Box::new(tls));
+        hear_welcome(&mut lane, wait)?;
+        Ok(lane)
+    }
+}
+
+impl Porter {
+    /// # Errors
+    /// [`PeerFault::Tls`] when the keys cannot be used.
+    pub(crate) fn new(security: &Security) -> Result<Self, PeerFault> {
+        let Some((own, known, shared)) = roles(security, End::Far) else {
+            return Ok(Self { terms: Terms::Plain });
+        };
+        let provider = provider();
+        let mut config = ServerConfig::builder_with_provider(Arc::clone(&provider))
+            .with_protocol_versions(&[&TLS13])
+            .map_err(PeerFault::Tls)?
+            .with_client_cert_verifier(Arc::new(KnownKeys::new(known, &provider)))
+            .with_cert_resolver(Arc::new(AlwaysResolvesServerRawPublicKeys::new(own.certified())));
+        config.alpn_protocols = vec![PROTOCOL.to_vec()];
+        config.session_storage = Arc::new(NoServerSessionStorage {});
+        config.send_tls13_tickets = 0;
+        Ok(Self {
+            terms: Terms::Encrypted {
+                config: Arc::new(config),
+                own: own.fingerprint(),
+                shared,
+            },
+        })
+    }
+
+    /// Begins the far's side of the handshake on a connection that was just accepted.
+    pub(crate) fn answer(&self, socket: Socket) -> Result<Visitor, PeerFault> {
+        let transport = match &self.terms {
+            Terms::Plain => Transport::Plain(socket),
+            Terms::Encrypted { config, .. } => {
+                let session = ServerConnection::new(Arc::clone(config)).map_err(PeerFault::Tls)?;
+                Transport::Tls(Box::new(TlsSocket::with_session(socket, session.into())))
+            }
+        };
+        Ok(Visitor {
+            transport,
+            looked_at: false,
+        })
+    }
+
+    /// Goes on with a handshake as far as the peer's bytes go; true when it is done.
+    pub(crate) fn go_on(&self, visitor: &mut Visitor) -> Result<bool, PeerFault> {
+        visitor.go_on().map_err(|fault| match &self.terms {
+            Terms::Plain => fault,
+            Terms::Encrypted { own, shared, .. } => told(fault, *own, *shared),
+        })
+    }
+}
+
+/// One that is at the far end's door.
+#[derive(Debug)]
+pub(crate) struct Visitor {
+    transport: Transport,
+    /// Its first byte was there and is of the right kind.
+    looked_at: bool,
+}
+
+impl Visitor {
+    pub(crate) fn socket(&self) -> &Socket {
+        self.transport.socket()
+    }
+
+    /// Lets it in, once the handshake is done; gives what its bytes go through from now on.
+    pub(crate) fn welcome(mut self) -> Result<Transport, PeerFault> {
+        match self.transport.send(WELCOME) {
+            Sent::Bytes(count) if count == WELCOME.len() => Ok(self.transport),
+            // Four bytes that the kernel has no room for, on a connection that has carried nothing yet.
+            Sent::Bytes(_) | Sent::Broken(_) => Err(PeerFault::Left),
+        }
+    }
+
+    /// Tells it, once the handshake is done, that there is no room for another lane.
+    pub(crate) fn turn_away(mut self) {
+        self.transport.send(NO_ROOM);
+        self.transport.finish();
+    }
+
+    fn go_on(&mut self) -> Result<bool, PeerFault> {
+        if !self.looked_at && !self.look()? {
+            return Ok(false);
+        }
+        match &mut self.transport {
+            Transport::Plain(socket) => {
+                if !heard_greeting(socket)? {
+                    return Ok(false);
+                }
+            }
+            Transport::Tls(tls) => loop {
+                match tls.shake_hands().map_err(fault)? {
+                    Handshake::Onward => {}
+                    Handshake::Waits => return Ok(false),
+                    Handshake::Done if tls.agreed_protocol() == Some(PROTOCOL) => break,
+                    Handshake::Done => return Err(PeerFault::NotATunnel),
+                }
+            },
+        }
+        Ok(true)
+    }
+
+    /// Whether its first byte is there and fits what this end speaks.
+    fn look(&mut self) -> Result<bool, PeerFault> {
+        let (encrypts, here) = match &self.transport {
+            Transport::Plain(socket) => (false, opening(socket)),
+            Transport::Tls(tls) => (true, opening(tls.socket())),
+        };
+        match (here, encrypts) {
+            (Opening::Nothing, _) => return Ok(false),
+            (Opening::End, _) => return Err(PeerFault::Left),
+            (Opening::Tls, true) | (Opening::Plain, false) => {}
+            (Opening::Tls, false) => {
+                // In plain, as this end speaks: the near end knows by it.
+                self.socket().send(WELCOME);
+                return Err(PeerFault::Encrypted);
+            }
+            (Opening::Plain, true) => {
+                self.socket().send(&TLS_ALERT);
+                return Err(PeerFault::Unencrypted);
+            }
+            (Opening::Strange, _) => return Err(PeerFault::NotATunnel),
+        }
+        self.looked_at = true;
+        Ok(true)
+    }
+}
+
+/// The key that the other end of a lane has shown; absent without encryption.
+pub(super) fn shown_key(lane: &Transport) -> Option<Fingerprint> {
+    match lane {
+        Transport::Plain(_) => None,
+        Transport::Tls(tls) => tls.shown_key().map(Fingerprint::of_shown),
+    }
+}
+
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum End {
+    Near,
+    Far,
+}
+
+/// This end's key, those it accepts, and whether they come from one secret; absent without encryption.
+fn roles(security: &Security, end: End) -> Option<(&SecretKey, Vec<Fingerprint>, bool)> {
+    match security {
+        Security::None => None,
+        Security::Keys { own, peers } => Some((own, peers.clone(), false)),
+        Security::Shared(shared) => {
+            let (own, other) = match end {
+                End::Near => (&shared.near, &shared.far),
+                End::Far => (&shared.far, &shared.near),
+            };
+            Some((own, vec![other.fingerprint()], true))
+        }
+    }
+}
+
+fn provider() -> Arc<CryptoProvider> {
+    Arc::new(rustls::crypto::ring::default_provider())
+}
+
+/// Both sides of the handshake without keys send the same four bytes.
+fn greet_in_plain(socket: Socket, wait: &Wait) -> Result<Transport, PeerFault> {
+    if socket.send(WELCOME) != Sent::Bytes(WELCOME.len()) {
+        return Err(PeerFault::Left);
+    }
+    wait.readable(&socket)?;
+    if opening(&socket) == Opening::Tls {
+        return Err(PeerFault::Encrypted);
+    }
+    let mut lane = Transport::Plain(socket);
+    hear_welcome(&mut lane, wait)?;
+    Ok(lane)
+}
+
+fn hear_welcome(lane: &mut Transport, wait: &Wait) -> Result<(), PeerFault> {
+    let mut heard = [0; WELCOME.len()];
+    let mut count = 0;
+    while let Some(room) = heard.get_mut(count..).filter(|room| !room.is_empty()) {
+        match receive(lane, room)? {
+            0 => wait.readable(lane.socket())?,
+            more => count += more,
+        }
+    }
+    match &heard {
+        WELCOME => Ok(()),
+        NO_ROOM => Err(PeerFault::NoRoom),
+        _ => Err(PeerFault::NotATunnel),
+    }
+}
+
+/// As much as is there, zero when nothing is.
+fn receive(lane: &mut Transport, room: &mut [u8]) -> Result<usize, PeerFault> {
+    let received = match lane {
+        Transport::Plain(socket) => socket.receive(room),
+        Transport::Tls(tls) => {
+            let received = tls.receive(room);
+            if let Some(reason) = tls.fault() {
+                return Err(fault(HandshakeFault::Tls(reason)));
+            }
+            received
+        }
+    };
+    match received {
+        Received::Bytes { count, .. } => Ok(count),
+        Received::Nothing => Ok(0),
+        Received::End | Received::Broken(OsError(_)) => Err(PeerFault::Left),
+    }
+}
+
+/// Whether the plain greeting is there whole; it is then taken.
+fn heard_greeting(socket: &Socket) -> Result<bool, PeerFault> {
+    let mut heard = [0; WELCOME.len()];
+    let count = peek(socket, &mut heard).unwrap_or(0);
+    if !WELCOME.starts_with(heard.get(..count).unwrap_or_default()) {
+        return Err(PeerFault::NotATunnel);
+    }
+    Ok(count == WELCOME.len() && socket.receive(&mut heard) != Received::Nothing)
+}
+
+/// What a peer's first byte says.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Opening {
+    /// It has not come.
+    Nothing,
+    /// It will not come.
+    End,
+    /// A TLS record: 20 to 23 (RFC 8446, section 5.1).
+    Tls,
+    /// The greeting of an end without keys.
+    Plain,
+    /// Neither.
+    Strange,
+}
+
+fn opening(socket: &Socket) -> Opening {
+    let mut first = [0];
+    match peek(socket, &mut first) {
+        None => Opening::Nothing,
+        Some(0) => Opening::End,
+        Some(_) => match first[0] {
+            20..=23 => Opening::Tls,
+            byte if WELCOME.first() == Some(&byte) => Opening::Plain,
+            _ => Opening::Strange,
+        },
+    }
+}
+
+/// Bytes that are there, without taking them; absent when there are none now, 0 at the end.
+fn peek(socket: &Socket, room: &mut [u8]) -> Option<usize> {
+    socket.stream().peek(room).map_or_else(
+        |error| (error.kind() != std::io::ErrorKind::WouldBlock).then_some(0),
+        Some,
+    )
+}
+
+/// What a failed TLS handshake says about the peer.
+fn fault(fault: HandshakeFault) -> PeerFault {
+    let reason = match fault {
+        HandshakeFault::Left => return PeerFault::Left,
+        HandshakeFault::Tls(reason) => reason,
+    };
+    match &reason {
+        Error::InvalidCertificate(CertificateError::Other(other)) => {
+            match other.0.downcast_ref::<UnknownKey>() {
+                Some(UnknownKey(shown)) => PeerFault::UnknownKey { shown: *shown },
+                None => PeerFault::Tls(reason),
+            }
+        }
+        _ => PeerFault::Tls(reason),
+    }
+}
+
+/// The same in the light of what this end's keys are.
+fn told(fault: PeerFault, own: Fingerprint, shared: bool) -> PeerFault {
+    let not_wanted = if shared {
+        PeerFault::OtherSharedKey
+    } else {
+        PeerFault::KeyNotAccepted { own }
+    };
+    match fault {
+        PeerFault::UnknownKey { .. } if shared => PeerFault::OtherSharedKey,
+        PeerFault::Tls(reason) => match reason {
+            Error::AlertReceived(AlertDescription::CertificateUnknown) => not_wanted,
+            Error::DecryptError | Error::InvalidCertificate(CertificateError::BadSignature) => {
+                PeerFault::Undecipherable
+            }
+            Error::AlertReceived(_)
+            | Error::NoCertificatesPresented
+            | Error::NoApplicationProtocol
+            | Error::PeerIncompatible(_)
+            | Error::PeerMisbehaved(_)
+            | Error::InvalidMessage(_)
+            | Error::InappropriateMessage { .. }
+            | Error::InappropriateHandshakeMessage { .. }
+            | Error::PeerSentOversizedRecord => PeerFault::NotATunnel,
+            reason => PeerFault::Tls(reason),
+        },
+        fault => fault,
+    }
+}
+
+/// How long the near end waits in all.
+struct Wait {
+    until: Instant,
+    longest: Duration,
+}
+
+impl Wait {
+    /// Until the peer has sent something, or left.
+    fn readable(&self, socket: &Socket) -> Result<(), PeerFault> {
+        let mut entry = libc::pollfd {
+            fd: socket.as_fd().as_raw_fd(),
+            events: libc::POLLIN,
+            revents: 0,
+        };
+        loop {
+            let left = self.until.saturating_duration_since(Instant::now());
+            let milliseconds = left.as_micros().div_ceil(1000);
+            let timeout = i32::try_from(milliseconds).unwrap_or(i32::MAX);
+            // SAFETY: one valid entry, into which the kernel writes.
+            match unsafe { libc::poll(&raw mut entry, 1, timeout) } {
+                1.. => return Ok(()),
+                // A signal is none of this thread's business.
+                ..0 => {}
+                0 if left.is_zero() => return Err(PeerFault::TooSlow { after: self.longest }),
+                0 => {}
+            }
+        }
+    }
+}
+
+/// What both speak inside the session (ALPN): a browser or another server is turned away before keys are looked at.
+const PROTOCOL: &[u8] = b"longwire-tunnel";
+const WELCOME: &[u8; 4] = b"lwt\n";
+const NO_ROOM: &[u8; 4] = b"lwf\n";
+/// What a TLS server says to bytes that are not TLS: fatal, unexpected_message (RFC 8446, section 6).
+const TLS_ALERT: [u8; 7] = [21, 3, 3, 0, 2, 2, 10];
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,338 @@
+//! What the ends of a tunnel know each other by: key files, fingerprints, a pre-shared key.
+//!
+//! Each end has an Ed25519 key and knows the fingerprint of the other's; there are no certificates, names or dates that could
+//! expire. A pre-shared key comes to the same: both ends derive both keys from it.
+
+mod files;
+
+use base64::Engine as _;
+use base64::engine::general_purpose::STANDARD_NO_PAD;
+use ring::rand::SystemRandom;
+use ring::signature::Ed25519KeyPair;
+use ring::{digest, hkdf, pbkdf2};
+use rustls::crypto::ring::sign::any_eddsa_type;
+use rustls::pki_types::{CertificateDer, PrivatePkcs8KeyDer};
+use rustls::sign::CertifiedKey;
+use std::fmt;
+use std::net::SocketAddr;
+use std::num::NonZeroU32;
+use std::str::FromStr;
+use std::sync::Arc;
+use sys::error::OsError;
+
+pub use files::{generate_key_files, generate_shared_key_file};
+
+/// How the two ends of a tunnel know each other.
+#[derive(Debug, Clone)]
+pub enum Security {
+    /// Neither encryption nor authentication: for two ends on one machine.
+    None,
+    /// TLS 1.3 with a key of each end.
+    Keys {
+        /// This end's.
+        own: SecretKey,
+        /// Those of the other ends that are welcome; with none, nobody is.
+        peers: Vec<Fingerprint>,
+    },
+    /// TLS 1.3 with keys that both ends derive from one secret.
+    Shared(SharedKey),
+}
+
+/// The digest by which a public key is told: SHA-256 of its SubjectPublicKeyInfo (RFC 5280, DER).
+///
+/// Its text is `SHA256:` and base64 without padding, as `ssh-keygen -l` shows keys; the digest itself is of another
+/// encoding of the key than OpenSSH's.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub struct Fingerprint([u8; 32]);
+
+/// An end's own key.
+#[derive(Clone)]
+pub struct SecretKey {
+    certified: Arc<CertifiedKey>,
+    fingerprint: Fingerprint,
+}
+
+/// A secret that both ends hold, as the keys of both.
+#[derive(Clone)]
+pub struct SharedKey {
+    pub(super) near: SecretKey,
+    pub(super) far: SecretKey,
+}
+
+/// What is wrong with a key or its file.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum KeyError {
+    /// The file cannot be read.
+    #[error("could not read the key file {path}: {reason}")]
+    Unreadable {
+        /// Which.
+        path: String,
+        /// What the operating system says.
+        reason: OsError,
+    },
+    /// The file is there already.
+    #[error("{path} exists already, and keys are not overwritten")]
+    Exists {
+        /// Which.
+        path: String,
+    },
+    /// The file cannot be written.
+    #[error("could not write the key file {path}: {reason}")]
+    Unwritable {
+        /// Which.
+        path: String,
+        /// What the operating system says.
+        reason: OsError,
+    },
+    /// Others than its owner may read a file with a secret in it.
+    #[error("the key file {path} can be read by others than its owner (mode {mode:04o})")]
+    OpenToOthers {
+        /// Which.
+        path: String,
+        /// Its permissions.
+        mode: u32,
+    },
+    /// There is no secret key in the file.
+    #[error("{path} holds no Ed25519 secret key in PEM")]
+    NoSecretKey {
+        /// Which.
+        path: String,
+    },
+    /// There is no public key in the file.
+    #[error("{path} holds no public key in PEM")]
+    NoPublicKey {
+        /// Which.
+        path: String,
+    },
+    /// A secret key was given where the other end's public key belongs.
+    #[error("{path} holds a secret key, which never leaves its own end")]
+    SecretOfPeer {
+        /// Which.
+        path: String,
+    },
+    /// A pre-shared key that can be guessed.
+    #[error("the pre-shared key in {path} has {length} characters; it takes at least {SHORTEST_SHARED_KEY}")]
+    TooShort {
+        /// Which file.
+        path: String,
+        /// Characters without white space around them.
+        length: usize,
+    },
+    /// Without keys an end speaks to its own machine only.
+    #[error("without keys a tunnel stays on one machine, and {address} is beyond loopback")]
+    NoKeys {
+        /// Where it was to listen, or to connect.
+        address: SocketAddr,
+    },
+    /// Not the text form of a fingerprint.
+    #[error("not a fingerprint: it is SHA256: and 43 characters of base64")]
+    NotAFingerprint,
+    /// The system gives no random numbers.
+    #[error("the system gives no random numbers to make a key of")]
+    NoRandomness,
+}
+
+impl KeyError {
+    /// What to do next, in one line, where there is something.
+    pub fn hint(&self) -> Option<String> {
+        match self {
+            Self::Unreadable {
+                path,
+                reason: OsError(libc::ENOENT),
+            } => Some(format!("make one with: longwire tunnel keygen {path}")),
+            Self::Exists { .. } => Some("choose another name, or remove the old key yourself".to_owned()),
+            Self::OpenToOthers { path, .. } => Some(format!("chmod 600 {path}")),
+            Self::NoSecretKey { .. } => Some(
+                "it wants the file that `longwire tunnel keygen` wrote, not the one ending in .pub"
+                    .to_owned(),
+            ),
+            Self::SecretOfPeer { path } => Some(format!(
+                "name the other end's public key ({path}.pub) or its fingerprint"
+            )),
+            Self::NoPublicKey { .. } => {
+                Some("it wants the .pub file of the other end, or its fingerprint SHA256:...".to_owned())
+            }
+            Self::TooShort { path, .. } => Some(format!(
+                "one that nobody guesses, to be copied to the other end: longwire tunnel keygen --psk {path}.new"
+            )),
+            Self::NoKeys { .. } => Some(
+                "make a key at each end (longwire tunnel keygen FILE) and name them with --key and --peer, \
+                 or use --psk-file"
+                    .to_owned(),
+            ),
+            Self::NotAFingerprint => Some(
+                "the other end prints it when it starts, and `tunnel keygen` when it makes the key"
+                    .to_owned(),
+            ),
+            Self::Unreadable { .. } | Self::Unwritable { .. } | Self::NoRandomness => None,
+        }
+    }
+}
+
+impl Security {
+    /// Whether an end with these keys may listen at, or connect to, these addresses.
+    ///
+    /// # Errors
+    /// [`KeyError::NoKeys`].
+    pub(super) fn suits(&self, addresses: &[SocketAddr]) -> Result<(), KeyError> {
+        let beyond = addresses.iter().find(|address| !address.ip().is_loopback());
+        match (self, beyond) {
+            (Self::None, Some(address)) => Err(KeyError::NoKeys { address: *address }),
+            (Self::None, None) | (Self::Keys { .. } | Self::Shared(_), _) => Ok(()),
+        }
+    }
+}
+
+impl Fingerprint {
+    fn of(public_key_info: &[u8]) -> Self {
+        let mut bytes = [0; 32];
+        bytes.copy_from_slice(digest::digest(&digest::SHA256, public_key_info).as_ref());
+        Self(bytes)
+    }
+
+    /// That of the key which the other end showed in the handshake.
+    pub(super) fn of_shown(key: &CertificateDer<'_>) -> Self {
+        Self::of(key)
+    }
+
+    /// The keys that a `--peer` names: a fingerprint, or a file with one or several public keys.
+    ///
+    /// # Errors
+    /// [`KeyError`], of the text or of the file.
+    pub fn of_peers(text: &str) -> Result<Vec<Self>, KeyError> {
+        if text.starts_with(FINGERPRINT_PREFIX) {
+            return text.parse().map(|one| vec![one]);
+        }
+        files::read_public_keys(text)
+    }
+}
+
+impl fmt::Display for Fingerprint {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(
+            formatter,
+            "{FINGERPRINT_PREFIX}{}",
+            STANDARD_NO_PAD.encode(self.0)
+        )
+    }
+}
+
+impl FromStr for Fingerprint {
+    type Err = KeyError;
+
+    fn from_str(text: &str) -> Result<Self, KeyError> {
+        text.strip_prefix(FINGERPRINT_PREFIX)
+            // Some tools pad.
+            .and_then(|digits| STANDARD_NO_PAD.decode(digits.trim_end_matches('=')).ok())
+            .and_then(|bytes| bytes.try_into().ok())
+            .map(Self)
+            .ok_or(KeyError::NotAFingerprint)
+    }
+}
+
+impl SecretKey {
+    /// Reads a key file that `tunnel keygen` or `openssl genpkey -algorithm ed25519` wrote.
+    ///
+    /// # Errors
+    /// [`KeyError`]; among them that others may read it.
+    pub fn load(path: &str) -> Result<Self, KeyError> {
+        files::read_secret_key(path)
+    }
+
+    /// That of the public key.
+    pub const fn fingerprint(&self) -> Fingerprint {
+        self.fingerprint
+    }
+
+    /// The key as TLS wants it.
+    pub(super) fn certified(&self) -> Arc<CertifiedKey> {
+        Arc::clone(&self.certified)
+    }
+
+    fn from_pkcs8(der: PrivatePkcs8KeyDer<'_>) -> Option<Self> {
+        let signing = any_eddsa_type(&der).ok()?;
+        let public = signing.public_key()?;
+        let fingerprint = Fingerprint::of(public.as_ref());
+        let shown = CertificateDer::from(public.as_ref().to_vec());
+        Some(Self {
+            certified: Arc::new(CertifiedKey::new(vec![shown], signing)),
+            fingerprint,
+        })
+    }
+
+    fn public_key_info(&self) -> &[u8] {
+        self.certified.cert.first().map_or(&[], |shown| shown.as_ref())
+    }
+
+    /// A new one, as PKCS #8.
+    fn generate() -> Result<Vec<u8>, KeyError> {
+        Ed25519KeyPair::generate_pkcs8(&SystemRandom::new())
+            .map(|document| document.as_ref().to_vec())
+            .map_err(|_| KeyError::NoRandomness)
+    }
+
+    /// RFC 8410, section 7: a PKCS #8 document of the first version is 16 fixed bytes and the seed.
+    fn from_seed(seed: [u8; 32]) -> Option<Self> {
+        let document: Vec<u8> = PKCS8_BEFORE_SEED.into_iter().chain(seed).collect();
+        Self::from_pkcs8(document.into())
+    }
+}
+
+impl fmt::Debug for SecretKey {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(formatter, "SecretKey({})", self.fingerprint)
+    }
+}
+
+impl SharedKey {
+    /// Reads a pre-shared key: whatever text the file holds, white space around it apart.
+    ///
+    /// Deriving takes a few tenths of a second on purpose: so long takes a guess, too.
+    ///
+    /// # Errors
+    /// [`KeyError`]; among them that others may read it, and that it is too short.
+    pub fn load(path: &str) -> Result<Self, KeyError> {
+        let secret = files::read_shared_key(path)?;
+        // Two seeds are always keys.
+        Self::derive(&secret, ROUNDS).ok_or_else(|| KeyError::NoSecretKey {
+            path: path.to_owned(),
+        })
+    }
+
+    pub(super) fn derive(secret: &[u8], rounds: NonZeroU32) -> Option<Self> {
+        let mut stretched = [0; 32];
+        pbkdf2::derive(pbkdf2::PBKDF2_HMAC_SHA256, rounds, SALT, secret, &mut stretched);
+        let root = hkdf::Prk::new_less_safe(hkdf::HKDF_SHA256, &stretched);
+        let key = |role: &[u8]| {
+            let mut seed = [0; 32];
+            root.expand(&[role], hkdf::HKDF_SHA256)
+                .and_then(|material| material.fill(&mut seed))
+                .ok()?;
+            SecretKey::from_seed(seed)
+        };
+        Some(Self {
+            near: key(b"longwire tunnel near end")?,
+            far: key(b"longwire tunnel far end")?,
+        })
+    }
+}
+
+impl fmt::Debug for SharedKey {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter.write_str("SharedKey")
+    }
+}
+
+const FINGERPRINT_PREFIX: &str = "SHA256:";
+const SHORTEST_SHARED_KEY: usize = 32;
+/// OWASP's figure for PBKDF2 with HMAC-SHA-256 (Password Storage Cheat Sheet, 2023): somebody who reaches the far end's port
+/// sees its public key, derived from the secret, and may try secrets against it at home.
+const ROUNDS: NonZeroU32 = NonZeroU32::new(600_000).unwrap();
+/// The same for all: the ends have nothing in common but the secret.
+const SALT: &[u8] = b"longwire tunnel pre-shared key";
+const PKCS8_BEFORE_SEED: [u8; 16] = [
+    0x30, 0x2e, 0x02, 0x01, 0x00, 0x30, 0x05, 0x06, 0x03, 0x2b, 0x65, 0x70, 0x04, 0x22, 0x04, 0x20,
+];
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,156 @@
+//! Key files: PEM, a secret readable by its owner alone.
+
+use super::{Fingerprint, KeyError, SHORTEST_SHARED_KEY, SecretKey};
+use base64::Engine as _;
+use base64::engine::general_purpose::{STANDARD, STANDARD_NO_PAD};
+use ring::rand::{SecureRandom, SystemRandom};
+use rustls::pki_types::pem::PemObject;
+use rustls::pki_types::{PrivatePkcs8KeyDer, SubjectPublicKeyInfoDer};
+use std::fs::{self, File, OpenOptions};
+use std::io::{self, ErrorKind, Read, Write};
+use std::os::unix::fs::{MetadataExt, OpenOptionsExt};
+use sys::error::OsError;
+
+/// Makes a key: the secret at `path`, what the other end may know at `path.pub`. Overwrites neither.
+///
+/// # Errors
+/// [`KeyError::Exists`], [`KeyError::Unwritable`], [`KeyError::NoRandomness`].
+pub fn generate_key_files(path: &str) -> Result<Fingerprint, KeyError> {
+    let document = SecretKey::generate()?;
+    let key = SecretKey::from_pkcs8(document.as_slice().into()).ok_or(KeyError::NoRandomness)?;
+    let public_path = format!("{path}.pub");
+    // The public part first: a failure after it leaves no secret behind.
+    write_new(&public_path, 0o644, &pem("PUBLIC KEY", key.public_key_info()))?;
+    if let Err(error) = write_new(path, 0o600, &pem("PRIVATE KEY", &document)) {
+        fs::remove_file(&public_path).ok();
+        return Err(error);
+    }
+    Ok(key.fingerprint())
+}
+
+/// Makes a pre-shared key of 256 random bits. Does not overwrite.
+///
+/// # Errors
+/// As [`generate_key_files`].
+pub fn generate_shared_key_file(path: &str) -> Result<(), KeyError> {
+    let mut secret = [0; 32];
+    SystemRandom::new()
+        .fill(&mut secret)
+        .map_err(|_| KeyError::NoRandomness)?;
+    write_new(path, 0o600, &format!("{}\n", STANDARD_NO_PAD.encode(secret)))
+}
+
+pub(super) fn read_secret_key(path: &str) -> Result<SecretKey, KeyError> {
+    let mut file = open(path)?;
+    let text = read(path, &mut file)?;
+    let key = PrivatePkcs8KeyDer::from_pem_slice(&text)
+        .ok()
+        .and_then(SecretKey::from_pkcs8)
+        .ok_or_else(|| KeyError::NoSecretKey {
+            path: path.to_owned(),
+        })?;
+    check_private(path, &file)?;
+    Ok(key)
+}
+
+pub(super) fn read_shared_key(path: &str) -> Result<Vec<u8>, KeyError> {
+    let mut file = open(path)?;
+    check_private(path, &file)?;
+    let secret = read(path, &mut file)?.trim_ascii().to_vec();
+    if secret.len() < SHORTEST_SHARED_KEY {
+        return Err(KeyError::TooShort {
+            path: path.to_owned(),
+            length: secret.len(),
+        });
+    }
+    Ok(secret)
+}
+
+pub(super) fn read_public_keys(path: &str) -> Result<Vec<Fingerprint>, KeyError> {
+    let text = read(path, &mut open(path)?)?;
+    let keys: Vec<_> = SubjectPublicKeyInfoDer::pem_slice_iter(&text)
+        .filter_map(Result::ok)
+        .map(|key| Fingerprint::of(key.as_ref()))
+        .collect();
+    if PrivatePkcs8KeyDer::from_pem_slice(&text).is_ok() {
+        return Err(KeyError::SecretOfPeer {
+            path: path.to_owned(),
+        });
+    }
+    if keys.is_empty() {
+        return Err(KeyError::NoPublicKey {
+            path: path.to_owned(),
+        });
+    }
+    Ok(keys)
+}
+
+/// Asked of the open file: what is looked at is what is read.
+fn check_private(path: &str, file: &File) -> Result<(), KeyError> {
+    let mode = file.metadata().map_err(unreadable(path))?.mode() & 0o777;
+    if mode & 0o077 == 0 {
+        return Ok(());
+    }
+    Err(KeyError::OpenToOthers {
+        path: path.to_owned(),
+        mode,
+    })
+}
+
+fn open(path: &str) -> Result<File, KeyError> {
+    File::open(path).map_err(unreadable(path))
+}
+
+fn read(path: &str, file: &mut File) -> Result<Vec<u8>, KeyError> {
+    let mut text = Vec::new();
+    file.take(LARGEST)
+        .read_to_end(&mut text)
+        .map_err(unreadable(path))?;
+    Ok(text)
+}
+
+fn unreadable(path: &str) -> impl Fn(io::Error) -> KeyError + '_ {
+    |error| KeyError::Unreadable {
+        path: path.to_owned(),
+        reason: OsError::of(&error),
+    }
+}
+
+fn write_new(path: &str, mode: u32, text: &str) -> Result<(), KeyError> {
+    let failed = |error: io::Error| match error.kind() {
+        ErrorKind::AlreadyExists => KeyError::Exists {
+            path: path.to_owned(),
+        },
+        _ => KeyError::Unwritable {
+            path: path.to_owned(),
+            reason: OsError::of(&error),
+        },
+    };
+    let mut file = OpenOptions::new()
+        .write(true)
+        .create_new(true)
+        .mode(mode)
+        .open(path)
+        .map_err(failed)?;
+    let written = file.write_all(text.as_bytes()).and_then(|()| file.sync_all());
+    if written.is_err() {
+        fs::remove_file(path).ok();
+    }
+    written.map_err(failed)
+}
+
+/// RFC 7468.
+fn pem(label: &str, der: &[u8]) -> String {
+    // An Ed25519 key fits into two lines of 64.
+    let digits = STANDARD.encode(der);
+    let (first, second) = digits.split_at(digits.len().min(64));
+    let second = if second.is_empty() {
+        String::new()
+    } else {
+        format!("{second}\n")
+    };
+    format!("-----BEGIN {label}-----\n{first}\n{second}-----END {label}-----\n")
+}
+
+/// Far above what a key, or the keys of all near ends, take.
+const LARGEST: u64 = 1024 * 1024;

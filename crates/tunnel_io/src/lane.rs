@@ -1,0 +1,433 @@
+//! The thread of a lane: one epoll loop over the lane's socket and those of all its streams.
+//!
+//! Bytes go from one socket to the other in one wake-up, without another thread: a client's bytes are read, compressed, framed
+//! and sent; what comes over the lane goes to its stream's socket. Sending is pulled: a stream is read only when the lane has room
+//! and the other end takes more of it.
+
+mod sending;
+mod streams;
+
+use super::TunnelError;
+use super::far::Database;
+use super::handshake;
+use super::mailbox::Mailbox;
+use super::notice::Notice;
+use super::stream::Local;
+use super::tally::{LaneFigures, Tally};
+use model::Timestamp;
+use std::collections::HashMap;
+use std::net::SocketAddr;
+use std::os::fd::AsFd;
+use std::sync::Arc;
+use std::time::Duration;
+use sys::error::{LiveError, OsError};
+use sys::poller::{Poller, Ready, ReadyList};
+use sys::socket::Received;
+use sys::transport::Transport;
+use tunnel::frame::{GoodbyeReason, ResetReason};
+use tunnel::{Auto, Event, Isolation, Lane, LaneError, LevelChoice, MOST_OF_A_CHUNK, StreamId, Wish};
+
+/// What an end of a lane is there for.
+pub(super) enum Role {
+    /// Takes clients from its mailbox; called when it is up.
+    Near(Box<dyn Fn() + Send>),
+    /// Connects to the database.
+    Far {
+        database: Arc<Database>,
+        /// Its own, instead of what the near end asks for.
+        level: Option<LevelChoice>,
+        isolate: Option<Isolation>,
+    },
+}
+
+/// An end of a lane with its sockets.
+pub(super) struct Carrier {
+    role: Role,
+    tally: Arc<Tally>,
+    figures: Arc<LaneFigures>,
+    mailbox: Arc<Mailbox>,
+    poller: Poller,
+    transport: Transport,
+    peer: SocketAddr,
+    lane: Lane,
+    streams: HashMap<StreamId, Local>,
+    /// Those whose database has not accepted yet.
+    connecting: usize,
+    chunk: Vec<u8>,
+    wish: Wish,
+    readable: bool,
+    ending: bool,
+    /// Chooses the level, where that is auto.
+    auto: Option<Auto>,
+    /// Since when the lane's socket has taken nothing more.
+    blocked: Option<Timestamp>,
+    began: Timestamp,
+    heard: Timestamp,
+    asked: Option<Timestamp>,
+    looked_after: Timestamp,
+    /// What the kernel was told to take ahead.
+    unsent_limit: u32,
+}
+
+impl Carrier {
+    pub fn new(
+        role: Role,
+        wish: Wish,
+        mut transport: Transport,
+        peer: SocketAddr,
+        tally: Arc<Tally>,
+        mailbox: Arc<Mailbox>,
+    ) -> Result<Self, LiveError> {
+        let poller = Poller::new()?;
+        poller.watch(transport.socket().as_fd(), LANE)?;
+        poller.watch_bell(mailbox.bell(), BELL)?;
+        transport.read_ahead();
+        transport.socket().forget_stamps();
+        transport.socket().limit_unsent(MOST_UNSENT_IN_KERNEL);
+        let now = tally.now();
+        Ok(Self {
+            role,
+            figures: tally.lane_begins(),
+            lane: Lane::new(tally.end(), wish),
+            tally,
+            mailbox,
+            poller,
+            transport,
+            peer,
+            streams: HashMap::new(),
+            connecting: 0,
+            chunk: vec![0; MOST_OF_A_CHUNK],
+            wish,
+            // What came with the handshake is there already.
+            readable: true,
+            ending: false,
+            auto: auto_of(wish, now),
+            blocked: None,
+            began: now,
+            heard: now,
+            asked: None,
+            looked_after: now,
+            unsent_limit: MOST_UNSENT_IN_KERNEL,
+        })
+    }
+
+    /// Carries until the lane ends or is to end; whether it stood, and why it does no more where it was not to end.
+    pub fn run(mut self) -> (bool, Option<TunnelError>) {
+        let reason = self.carry().err();
+        let streams = self.streams.len();
+        self.leave(reason.as_ref());
+        let stood = self.lane.is_greeted();
+        if let Some(reason) = reason.clone().filter(|_| stood) {
+            self.tally.tell(&Notice::LaneLost { reason, streams });
+        }
+        (stood, reason)
+    }
+
+    fn carry(&mut self) -> Result<(), TunnelError> {
+        let mut ready = ReadyList::new();
+        let mut more = true;
+        while !self.mailbox.is_over() {
+            let longest = if more { Duration::ZERO } else { self.patience() };
+            self.poller.wait(&mut ready, Some(longest));
+            let mut rung = false;
+            for event in ready.iter() {
+                match event.token {
+                    LANE => self.lane_event(event)?,
+                    BELL => rung = true,
+                    stream => self.stream_event(StreamId(u32::try_from(stream).unwrap_or(0)), event),
+                }
+            }
+            if rung && self.lane.is_greeted() {
+                self.take_in();
+            }
+            more = self.work()?;
+            let now = self.tally.now();
+            if now.since(self.looked_after) >= CHECK_OFTEN {
+                self.looked_after = now;
+                self.lane.time_passed();
+                self.look_after(now)?;
+            }
+            self.publish();
+        }
+        Ok(())
+    }
+
+    /// Reads the lane and sends over it until neither goes on; true when there was too much for one round.
+    fn work(&mut self) -> Result<bool, TunnelError> {
+        for _ in 0..READS_A_ROUND {
+            self.send_chunks()?;
+            if !self.readable {
+                return Ok(false);
+            }
+            self.read_lane()?;
+        }
+        self.send_chunks()?;
+        Ok(self.readable)
+    }
+
+    fn lane_event(&mut self, event: Ready) -> Result<(), TunnelError> {
+        self.readable |= event.readable();
+        self.ending |= event.ending();
+        if event.writable() && self.blocked.is_some() {
+            if !self.transport.flush() {
+                return Err(self.broken(OsError(libc::EPIPE)));
+            }
+            if !self.transport.has_unsent() {
+                self.unblock();
+            }
+        }
+        Ok(())
+    }
+
+    fn unblock(&mut self) {
+        if let Some(since) = self.blocked.take() {
+            self.lane.out.stalled += self.tally.now().since(since);
+        }
+    }
+
+    fn stream_event(&mut self, id: StreamId, event: Ready) {
+        let Some(local) = self.streams.get_mut(&id) else {
+            return;
+        };
+        if !local.is_open() {
+            return self.connect_progress(id);
+        }
+        local.ending |= event.ending();
+        if event.writable() {
+            match local.flush() {
+                Ok(0) => {}
+                Ok(count) => self.lane.consumed(id, count),
+                Err(_) => return self.break_stream(id),
+            }
+        }
+        if event.readable() {
+            self.lane.readable(id);
+        }
+        if event.ending() && !self.lane.will_read(id) && local.socket.connected().is_err() {
+            return self.break_stream(id);
+        }
+        self.drop_if_over(id);
+    }
+
+    fn read_lane(&mut self) -> Result<(), TunnelError> {
+        match self.transport.read(self.lane.space()) {
+            Received::Bytes { count, emptied, .. } => {
+                self.lane.filled(count);
+                self.readable = !emptied || self.ending;
+                self.asked = None;
+                self.heard = self.tally.now();
+                self.pass_on()
+            }
+            Received::Nothing => {
+                self.readable = false;
+                Ok(())
+            }
+            Received::End => Err(TunnelError::Closed {
+                end: self.tally.end().other(),
+                peer: self.peer,
+            }),
+            Received::Broken(reason) => Err(self.broken(reason)),
+        }
+    }
+
+    /// Does what has come over the lane.
+    fn pass_on(&mut self) -> Result<(), TunnelError> {
+        loop {
+            match self.next_event() {
+                Ok(None) => return Ok(()),
+                Ok(Some(Done::Nothing)) => {}
+                Ok(Some(Done::Consumed(id, count))) => self.lane.consumed(id, count),
+                Ok(Some(Done::Broken(id))) => self.break_stream(id),
+                Ok(Some(Done::Greeted(wish))) => self.greeted(wish),
+                Ok(Some(Done::Opened(id))) => self.connect(id),
+                Ok(Some(Done::Finished(id))) => {
+                    if let Some(local) = self.streams.get_mut(&id) {
+                        local.finish();
+                    }
+                    self.drop_if_over(id);
+                }
+                Ok(Some(Done::Reset(id, reason))) => self.was_reset(id, reason),
+                Err(reason) => return Err(self.breach(reason)),
+            }
+        }
+    }
+
+    fn next_event(&mut self) -> Result<Option<Done>, LaneError> {
+        let Some(event) = self.lane.next()? else {
+            return Ok(None);
+        };
+        Ok(Some(match event {
+            Event::Hello(wish) => Done::Greeted(wish),
+            Event::Opened(id) => Done::Opened(id),
+            Event::Finished(id) => Done::Finished(id),
+            Event::Reset(id, reason) => Done::Reset(id, reason),
+            Event::Bytes { stream, bytes, .. } => match self.streams.get_mut(&stream) {
+                None => Done::Consumed(stream, bytes.len()),
+                Some(local) => {
+                    // This end compresses the other direction.
+                    local.part(self.tally.sends().reverse(), bytes);
+                    match local.deliver(bytes) {
+                        Ok(0) => Done::Nothing,
+                        Ok(count) => Done::Consumed(stream, count),
+                        Err(_) => Done::Broken(stream),
+                    }
+                }
+            },
+        }))
+    }
+
+    fn greeted(&mut self, wish: Wish) {
+        match &self.role {
+            Role::Near(tell_up) => {
+                self.mailbox.set_up(true);
+                tell_up();
+                self.take_in_later();
+            }
+            Role::Far { level, isolate, .. } => {
+                self.wish = Wish {
+                    level: level.unwrap_or(wish.level),
+                    isolation: isolate.unwrap_or(wish.isolation),
+                    compress_login: wish.compress_login,
+                };
+                self.lane.isolate(self.wish.isolation);
+                self.auto = auto_of(self.wish, self.tally.now());
+            }
+        }
+        let lanes = self.tally.lane_up();
+        self.tally.tell(&Notice::LaneUp {
+            end: self.tally.end().other(),
+            peer: self.peer,
+            lanes,
+            key: handshake::shown_key(&self.transport),
+        });
+    }
+
+    /// Clients that are in the mailbox already are taken in by the next round.
+    fn take_in_later(&self) {
+        self.mailbox.bell().ring();
+    }
+
+    /// Looks after what time decides: answers that do not come.
+    fn look_after(&mut self, now: Timestamp) -> Result<(), TunnelError> {
+        let (end, peer) = (self.tally.end().other(), self.peer);
+        if !self.lane.is_greeted() {
+            if now.since(self.began) >= HELLO_LIMIT {
+                let after = HELLO_LIMIT;
+                return Err(TunnelError::NoHello { end, peer, after });
+            }
+            return Ok(());
+        }
+        self.give_up_late(now);
+        let silent = now.since(self.heard);
+        if silent >= SILENCE_LIMIT {
+            let after = SILENCE_LIMIT;
+            return Err(TunnelError::Silent { end, peer, after });
+        }
+        if silent >= PING_AFTER && self.asked.is_none_or(|asked| now.since(asked) >= PING_AFTER) {
+            self.asked = Some(now);
+            self.lane.ping();
+            self.send_chunks()?;
+        }
+        Ok(())
+    }
+
+    fn patience(&self) -> Duration {
+        if self.connecting > 0 || !self.lane.is_greeted() {
+            CHECK_OFTEN
+        } else {
+            CHECK
+        }
+    }
+
+    fn publish(&self) {
+        self.figures.set(
+            self.tally.end(),
+            self.lane.out,
+            self.lane.came,
+            self.streams.len(),
+        );
+    }
+
+    /// Ends what is left: streams are reset, the other end is told why as far as it listens.
+    fn leave(&mut self, reason: Option<&TunnelError>) {
+        self.mailbox.set_up(false);
+        let goodbye = match reason {
+            None => Some(GoodbyeReason::Stopped),
+            Some(TunnelError::Protocol { .. }) => Some(GoodbyeReason::Protocol),
+            Some(_) => None,
+        };
+        if let Some(goodbye) = goodbye.filter(|_| self.lane.is_greeted()) {
+            self.lane.goodbye(goodbye);
+        }
+        if self.blocked.is_none() && !self.lane.unsent().is_empty() {
+            self.transport.send(self.lane.unsent());
+            self.transport.finish();
+        }
+        self.unblock();
+        let streams = self.streams.len();
+        self.tally.streams_broken(streams);
+        self.released(streams);
+        self.publish();
+        if self.lane.is_greeted() {
+            // One whose other end took leave was not lost.
+            self.tally
+                .lane_down(reason.is_some_and(|reason| !reason.is_leave()));
+        }
+        for (_, local) in self.streams.drain() {
+            local.socket.reset();
+        }
+        self.figures
+            .set(self.tally.end(), self.lane.out, self.lane.came, 0);
+        self.tally.lane_ends(&self.figures);
+    }
+
+    fn broken(&self, reason: OsError) -> TunnelError {
+        TunnelError::Broken {
+            end: self.tally.end().other(),
+            peer: self.peer,
+            reason,
+        }
+    }
+
+    fn breach(&self, reason: LaneError) -> TunnelError {
+        TunnelError::Protocol {
+            end: self.tally.end().other(),
+            peer: self.peer,
+            reason,
+        }
+    }
+}
+
+fn auto_of(wish: Wish, at: Timestamp) -> Option<Auto> {
+    match wish.level {
+        LevelChoice::Auto => Some(Auto::new(at)),
+        LevelChoice::Fixed(_) => None,
+    }
+}
+
+/// What an event of the lane leaves to do.
+enum Done {
+    Nothing,
+    Greeted(Wish),
+    Opened(StreamId),
+    Consumed(StreamId, usize),
+    Finished(StreamId),
+    Reset(StreamId, ResetReason),
+    Broken(StreamId),
+}
+
+/// The lane's own token; streams have their numbers, from 1.
+const LANE: u64 = 0;
+const BELL: u64 = u64::MAX;
+/// So often the lane is read before sockets are looked at again.
+const READS_A_ROUND: usize = 16;
+const MOST_UNSENT_IN_KERNEL: u32 = 16 * 1024;
+/// From the handshake to the first frame.
+const HELLO_LIMIT: Duration = Duration::from_secs(5);
+const PING_AFTER: Duration = Duration::from_secs(5);
+const SILENCE_LIMIT: Duration = Duration::from_secs(60);
+/// How long one of the database's addresses may take to answer.
+const CONNECT_LIMIT: Duration = Duration::from_secs(10);
+/// How often time is looked at.
+const CHECK: Duration = Duration::from_secs(1);
+const CHECK_OFTEN: Duration = Duration::from_millis(100);

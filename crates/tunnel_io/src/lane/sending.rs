@@ -1,0 +1,147 @@
+//! From the sockets of a lane's streams to the lane's own.
+
+use super::super::TunnelError;
+use super::super::login::Part;
+use super::super::notice::Notice;
+use super::{Carrier, MOST_UNSENT_IN_KERNEL};
+use sys::socket::{Received, Sent};
+use tunnel::lane::TINY;
+use tunnel::{Level, LevelChoice, Pick, StreamId};
+
+impl Carrier {
+    /// Sends chunks of the streams whose turn it is until nobody has any or the lane has no room.
+    pub(super) fn send_chunks(&mut self) -> Result<(), TunnelError> {
+        while self.blocked.is_none() {
+            while let Some(pick) = self.lane.pick() {
+                self.take_turn(pick)?;
+            }
+            if self.lane.unsent().is_empty() {
+                self.lane.idle();
+                if let Some(auto) = &mut self.auto {
+                    auto.idle(self.tally.now());
+                }
+                break;
+            }
+            self.send_unsent()?;
+        }
+        Ok(())
+    }
+
+    fn send_unsent(&mut self) -> Result<(), TunnelError> {
+        let unsent = self.lane.unsent();
+        let offered = unsent.len();
+        match self.transport.send(unsent) {
+            Sent::Bytes(count) => {
+                self.lane.sent(count);
+                let is_full = count < offered || self.transport.has_unsent();
+                if is_full || self.auto.is_some() {
+                    self.took(count, is_full);
+                }
+                Ok(())
+            }
+            Sent::Broken(reason) => Err(self.broken(reason)),
+        }
+    }
+
+    /// The lane's socket took so many bytes, and perhaps takes no more for now.
+    fn took(&mut self, count: usize, is_full: bool) {
+        let at = self.tally.now();
+        if let Some(auto) = &mut self.auto {
+            auto.sent(at, count);
+            if is_full {
+                auto.full(at);
+            }
+        }
+        if is_full {
+            self.blocked = Some(at);
+            self.lane.out.stalls += 1;
+            self.lane.full(at);
+            self.limit_unsent();
+        }
+    }
+
+    /// Has the kernel take about as much ahead as the lane does: what waits there cannot be overtaken by a small message.
+    pub(super) fn limit_unsent(&mut self) {
+        let enough = u32::try_from(self.lane.enough()).unwrap_or(MOST_UNSENT_IN_KERNEL);
+        let limit = enough.min(MOST_UNSENT_IN_KERNEL);
+        if limit > self.unsent_limit * 2 || limit < self.unsent_limit / 2 {
+            self.unsent_limit = limit;
+            self.transport.socket().limit_unsent(limit);
+        }
+    }
+
+    fn take_turn(&mut self, pick: Pick) -> Result<(), TunnelError> {
+        let id = pick.stream;
+        let Some(local) = self.streams.get_mut(&id).filter(|local| local.is_open()) else {
+            self.lane.drained(id);
+            return Ok(());
+        };
+        let room = self.chunk.get_mut(..pick.most).unwrap_or_default();
+        match local.socket.read(room) {
+            Received::Bytes { count, emptied, .. } => {
+                let drained = emptied && !local.ending;
+                let chunk = room.get(..count).unwrap_or_default();
+                let part = local.part(self.tally.sends(), chunk);
+                if part == Part::Encrypted && self.wish.level != LevelChoice::Fixed(Level::OFF) {
+                    self.tally.tell(&Notice::NothingToCompress { peer: local.peer });
+                }
+                self.send_chunk(id, count, drained, part == Part::Work)?;
+            }
+            Received::Nothing => self.lane.drained(id),
+            Received::End => {
+                self.lane.finish(id);
+                self.drop_if_over(id);
+            }
+            Received::Broken(_) => self.break_stream(id),
+        }
+        Ok(())
+    }
+
+    fn send_chunk(
+        &mut self,
+        id: StreamId,
+        count: usize,
+        drained: bool,
+        may_compress: bool,
+    ) -> Result<(), TunnelError> {
+        let chunk = self.chunk.get(..count).unwrap_or_default();
+        let fixed = match self.wish.level {
+            _ if !may_compress => Level::OFF,
+            LevelChoice::Fixed(level) => level,
+            LevelChoice::Auto => Level::OFF,
+        };
+        if self.auto.is_none() && (fixed == Level::OFF || count < TINY) {
+            // Nothing of it is worth the clock.
+            return match self.lane.send(id, chunk, drained, fixed) {
+                Ok(_) => Ok(()),
+                Err(reason) => Err(self.breach(reason)),
+            };
+        }
+        let began = self.tally.now();
+        let level = match &mut self.auto {
+            Some(auto) if may_compress => {
+                if auto.wants_path(began)
+                    && let Some(known) = self.transport.socket().info()
+                    && let (Some(delivered), Some(rtt)) = (known.delivery_rate, known.min_rtt)
+                {
+                    auto.path(began, delivered, rtt);
+                }
+                auto.level(began)
+            }
+            Some(_) | None => fixed,
+        };
+        let framed = match self.lane.send(id, chunk, drained, level) {
+            Ok(framed) => framed,
+            Err(reason) => return Err(self.breach(reason)),
+        };
+        let at = self.tally.now();
+        let took = at.since(began);
+        if framed.level != Level::OFF {
+            self.lane.out.codec_time += took;
+        }
+        if let Some(auto) = &mut self.auto {
+            auto.chunk(at, framed.level, count, framed.bytes, took);
+        }
+        Ok(())
+    }
+}

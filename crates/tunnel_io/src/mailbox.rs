@@ -1,0 +1,87 @@
+//! How the thread of a lane is reached.
+
+use model::Timestamp;
+use std::net::SocketAddr;
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::sync::{Mutex, PoisonError};
+use sys::error::LiveError;
+use sys::poller::Bell;
+use sys::socket::Socket;
+
+/// A client that has connected to the near end.
+#[derive(Debug)]
+pub(super) struct Arrival {
+    pub socket: Socket,
+    pub client: SocketAddr,
+    pub at: Timestamp,
+}
+
+/// Where a lane's thread gets clients from, and the word to stop.
+#[derive(Debug)]
+pub(super) struct Mailbox {
+    bell: Bell,
+    arrivals: Mutex<Vec<Arrival>>,
+    /// Streams of the lane, clients in the mailbox included.
+    load: AtomicUsize,
+    /// The lane was greeted and stands.
+    up: AtomicBool,
+    over: AtomicBool,
+}
+
+impl Mailbox {
+    pub fn new() -> Result<Self, LiveError> {
+        Ok(Self {
+            bell: Bell::new()?,
+            arrivals: Mutex::default(),
+            load: AtomicUsize::new(0),
+            up: AtomicBool::new(false),
+            over: AtomicBool::new(false),
+        })
+    }
+
+    pub fn bell(&self) -> &Bell {
+        &self.bell
+    }
+
+    /// The lane is to end.
+    pub fn stop(&self) {
+        self.over.store(true, Ordering::Release);
+        self.bell.ring();
+    }
+
+    pub fn is_over(&self) -> bool {
+        self.over.load(Ordering::Acquire)
+    }
+
+    /// How many streams the lane has; absent while it does not stand.
+    pub fn load(&self) -> Option<usize> {
+        self.up
+            .load(Ordering::Acquire)
+            .then(|| self.load.load(Ordering::Relaxed))
+    }
+
+    pub fn set_up(&self, up: bool) {
+        self.up.store(up, Ordering::Release);
+    }
+
+    /// Hands a client over.
+    pub fn deliver(&self, arrival: Arrival) {
+        self.load.fetch_add(1, Ordering::Relaxed);
+        self.arrivals().push(arrival);
+        self.bell.ring();
+    }
+
+    /// So many streams are over.
+    pub fn release(&self, count: usize) {
+        self.load.fetch_sub(count, Ordering::Relaxed);
+    }
+
+    /// The clients that were handed over since.
+    pub fn take(&self) -> Vec<Arrival> {
+        std::mem::take(&mut *self.arrivals())
+    }
+
+    fn arrivals(&self) -> std::sync::MutexGuard<'_, Vec<Arrival>> {
+        self.arrivals.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}

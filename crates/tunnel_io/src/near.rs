@@ -1,0 +1,141 @@
+//! The near end: clients connect to it, and it keeps lanes to the far end.
+
+mod keeper;
+mod waiting;
+
+use super::error::split_address;
+use super::handshake::Knocker;
+use super::mailbox::Mailbox;
+use super::tally::Tally;
+use super::{NearOptions, TunnelError};
+use sys::error::{LiveError, OsError};
+use sys::listening;
+use sys::poller::Bell;
+
+use keeper::Keeper;
+use model::TunnelTotals;
+use std::net::SocketAddr;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex, PoisonError, mpsc};
+use std::thread::JoinHandle;
+use std::time::{Duration, Instant};
+use tunnel::{End, Wish};
+use waiting::WaitingRoom;
+
+/// A running near end. Dropping it without [`Near::stop`] leaves it running until the process ends.
+pub struct Near {
+    addresses: Vec<SocketAddr>,
+    shared: Arc<Shared>,
+    mailboxes: Vec<Arc<Mailbox>>,
+    acceptor: JoinHandle<()>,
+    /// Told by each keeper when it has ended.
+    keepers_done: Mutex<mpsc::Receiver<()>>,
+}
+
+/// What all threads of a near end know.
+struct Shared {
+    tally: Arc<Tally>,
+    far: String,
+    knocker: Knocker,
+    wish: Wish,
+    connect_timeout: Duration,
+    /// Rung for the acceptor: a lane is up, a lane was lost with clients that it had not taken in, or all is over.
+    bell: Bell,
+    over: AtomicBool,
+}
+
+impl Shared {
+    fn is_over(&self) -> bool {
+        self.over.load(Ordering::Acquire)
+    }
+}
+
+impl Near {
+    /// Starts a near end: it listens when this returns, and opens its lanes from then on, again and again while they
+    /// cannot be had.
+    ///
+    /// Raises the process's limit of open files to what it may have: each stream takes one.
+    ///
+    /// # Errors
+    /// When the far end's address is not one, the keys do not suffice for the addresses, a listening address cannot be had, or the system refuses threads or
+    /// descriptors.
+    pub fn start(options: NearOptions) -> Result<Self, TunnelError> {
+        split_address(&options.far)?;
+        options.security.suits(&options.listen)?;
+        let knocker = Knocker::new(&options.security).map_err(|_| LiveError::System {
+            operation: "set up TLS with this key",
+            reason: OsError(libc::EINVAL),
+        })?;
+        listening::raise_file_limit();
+        let (listeners, addresses): (Vec<_>, Vec<_>) = options
+            .listen
+            .iter()
+            .map(|address| listening::listen(*address))
+            .collect::<Result<Vec<_>, _>>()?
+            .into_iter()
+            .unzip();
+        let shared = Arc::new(Shared {
+            tally: Arc::new(Tally::new(End::Near, options.clock, options.notify)),
+            far: options.far,
+            knocker,
+            wish: Wish {
+                level: options.level,
+                isolation: options.isolate,
+                compress_login: options.compress_login,
+            },
+            connect_timeout: options.connect_timeout,
+            bell: Bell::new()?,
+            over: AtomicBool::new(false),
+        });
+        let mailboxes = (0..options.lanes.get())
+            .map(|_| Mailbox::new().map(Arc::new))
+            .collect::<Result<Vec<_>, _>>()?;
+        let room = WaitingRoom::new(listeners, Arc::clone(&shared), mailboxes.clone())?;
+        let acceptor = room.start()?;
+        let (done, keepers_done) = mpsc::channel();
+        for mailbox in &mailboxes {
+            Keeper::start(Arc::clone(&shared), Arc::clone(mailbox), done.clone())?;
+        }
+        Ok(Self {
+            addresses,
+            shared,
+            mailboxes,
+            acceptor,
+            keepers_done: Mutex::new(keepers_done),
+        })
+    }
+
+    /// Where clients connect, with the ports that were chosen.
+    pub fn addresses(&self) -> &[SocketAddr] {
+        &self.addresses
+    }
+
+    /// What it has done so far.
+    pub fn totals(&self) -> TunnelTotals {
+        self.shared.tally.totals(0)
+    }
+
+    /// Takes leave of the far end, resets what streams are left, and returns the final totals.
+    pub fn stop(self) -> TunnelTotals {
+        self.shared.over.store(true, Ordering::Release);
+        self.shared.bell.ring();
+        self.mailboxes.iter().for_each(|mailbox| mailbox.stop());
+        // Neither runs foreign code; if one panicked there is nothing left to stop.
+        self.acceptor.join().ok();
+        let keepers_done = self
+            .keepers_done
+            .into_inner()
+            .unwrap_or_else(PoisonError::into_inner);
+        let until = Instant::now() + LEAVE_LIMIT;
+        for _ in 0..self.mailboxes.len() {
+            // One that is connecting to a host that does not answer is not waited for.
+            let left = until.saturating_duration_since(Instant::now());
+            if keepers_done.recv_timeout(left).is_err() {
+                break;
+            }
+        }
+        self.shared.tally.totals(0)
+    }
+}
+
+const LEAVE_LIMIT: Duration = Duration::from_secs(1);
