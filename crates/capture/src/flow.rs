@@ -2,9 +2,9 @@
 
 use crate::half::{Half, Output};
 use crate::hold::Hold;
-use crate::hosts::{Estimate, Place};
+use crate::hosts::{Estimate, HostPair};
 use crate::idle;
-use crate::opening::Opening;
+use crate::opening::HandshakeSeen;
 use crate::round_trip::{self, Pair};
 use crate::tcp::{ACK, FIN, Head, Packet, RST, SYN, SynOptions};
 use model::{Closing, ConnectionEvent, ConnectionId, Direction, Side, Timestamp, Totals};
@@ -23,12 +23,12 @@ pub(crate) struct Flow {
     pub listed: bool,
     /// The first FIN or RST.
     pub closing: Option<(Timestamp, Closing)>,
-    pub opening: Opening,
+    pub opening: HandshakeSeen,
     pub halves: [Half; 2],
     /// Least round trip per side so far.
     pub least: [Option<Duration>; 2],
     /// Where its hosts are noted.
-    pub place: Option<Place>,
+    pub place: Option<HostPair>,
     /// What was told of each side for want of a sample of its own.
     pub borrowed: [Option<Estimate>; 2],
     pub hold: Option<Box<Hold>>,
@@ -44,7 +44,7 @@ impl Flow {
             last_at: at,
             listed: false,
             closing: None,
-            opening: Opening::default(),
+            opening: HandshakeSeen::default(),
             halves: [
                 Half::new(Direction::ClientToServer),
                 Half::new(Direction::ServerToClient),

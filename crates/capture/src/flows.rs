@@ -1,7 +1,7 @@
 //! All connections of a run: finds the one a packet belongs to, begins and ends them.
 
 use crate::flow::Flow;
-use crate::half::{Output, Tally};
+use crate::half::{Faults, Output};
 use crate::hosts::Hosts;
 use crate::key::{Key, KeyHasher};
 use crate::settle::Settling;
@@ -53,7 +53,7 @@ impl<'o> Flows<'o> {
                 observer: Settling::new(observer),
                 hosts: Hosts::default(),
                 memory: 0,
-                tally: Tally::default(),
+                tally: Faults::default(),
             },
             by_key: HashMap::default(),
             slots: Vec::new(),
@@ -78,7 +78,7 @@ impl<'o> Flows<'o> {
     }
 
     /// What went wrong inside connections.
-    pub fn tally(&self) -> Tally {
+    pub fn tally(&self) -> Faults {
         self.out.tally
     }
 

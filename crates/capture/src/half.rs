@@ -20,12 +20,12 @@ pub(crate) struct Output<'o> {
     /// Memory that bytes waiting for their turn take on all connections.
     pub memory: usize,
     /// What becomes warnings.
-    pub tally: Tally,
+    pub tally: Faults,
 }
 
 /// What went wrong inside connections.
 #[derive(Debug, Clone, Copy, Default)]
-pub(crate) struct Tally {
+pub(crate) struct Faults {
     /// Packets captured more than once.
     pub duplicates: u64,
     /// Packets dropped because their sequence numbers fit nowhere.

@@ -44,7 +44,7 @@ struct Known {
 
 /// Where in [`Hosts`] the two sides of a connection are.
 #[derive(Debug, Clone, Copy)]
-pub(crate) struct Place {
+pub(crate) struct HostPair {
     pair: u32,
     client_is_high: bool,
 }
@@ -58,7 +58,7 @@ pub(crate) struct Estimate {
 
 impl Hosts {
     /// The place of a connection between two hosts; absent when there are too many pairs.
-    pub fn place(&mut self, client: Address, server: Address) -> Option<Place> {
+    pub fn place(&mut self, client: Address, server: Address) -> Option<HostPair> {
         let client_is_high = client.bits > server.bits;
         let (low, high) = if client_is_high {
             (server, client)
@@ -79,17 +79,17 @@ impl Hosts {
                 number
             }
         };
-        Some(Place { pair, client_is_high })
+        Some(HostPair { pair, client_is_high })
     }
 
     /// A connection showed a round trip of one side.
-    pub fn sampled(&mut self, place: Place, side: Side, rtt: Duration) {
+    pub fn sampled(&mut self, place: HostPair, side: Side, rtt: Duration) {
         let known = self.known_mut(place, side);
         known.sampled = shorter(known.sampled, rtt);
     }
 
     /// Payload to one side was acknowledged, by whatever packet, so long after it passed.
-    pub fn answered(&mut self, place: Place, side: Side, span: Duration) {
+    pub fn answered(&mut self, place: HostPair, side: Side, span: Duration) {
         let known = self.known_mut(place, side);
         known.fastest = shorter(known.fastest, span);
         known.answers = known.answers.saturating_add(1);
@@ -100,7 +100,7 @@ impl Hosts {
     /// 1. Another connection between them showed one: that, or a faster answer.
     /// 2. Both are this machine: none.
     /// 3. No longer than the fastest answer. That is told of both sides, since which one is the server may only show later.
-    pub fn estimate(&self, place: Place, side: Side) -> Option<Estimate> {
+    pub fn estimate(&self, place: HostPair, side: Side) -> Option<Estimate> {
         let pair = &self.pairs[place.pair as usize];
         let known = pair.known[place.index(side)];
         let (rtt, source) = match (known.sampled, known.fastest) {
@@ -116,24 +116,24 @@ impl Hosts {
     }
 
     /// Whether waiting for more would hardly change the estimate of the server's side.
-    pub fn is_settled(&self, place: Place) -> bool {
+    pub fn is_settled(&self, place: HostPair) -> bool {
         let pair = &self.pairs[place.pair as usize];
         let known = pair.known[place.index(Side::Server)];
         pair.loopback || known.sampled.is_some() || known.answers >= ENOUGH_ANSWERS
     }
 
     /// Whether it is worth waiting for the hosts of a connection: nobody did before, and they are not known.
-    pub fn wait_once(&mut self, place: Place) -> bool {
+    pub fn wait_once(&mut self, place: HostPair) -> bool {
         let wait = !self.is_settled(place);
         !std::mem::replace(&mut self.pairs[place.pair as usize].awaited, true) && wait
     }
 
-    fn known_mut(&mut self, place: Place, side: Side) -> &mut Known {
+    fn known_mut(&mut self, place: HostPair, side: Side) -> &mut Known {
         &mut self.pairs[place.pair as usize].known[place.index(side)]
     }
 }
 
-impl Place {
+impl HostPair {
     fn index(self, side: Side) -> usize {
         usize::from((side == Side::Client) == self.client_is_high)
     }
@@ -142,7 +142,7 @@ impl Place {
 impl Flow {
     /// Tells what the hosts of a connection that was open before tell of its round trips, when that changed and the
     /// connection itself shows nothing shorter.
-    pub fn borrow_round_trips(&mut self, place: Place, at: Timestamp, out: &mut Output<'_>) {
+    pub fn borrow_round_trips(&mut self, place: HostPair, at: Timestamp, out: &mut Output<'_>) {
         for side in [Side::Client, Side::Server] {
             let index = side_index(side);
             let Some(estimate) = out.hosts.estimate(place, side) else {
@@ -169,7 +169,11 @@ impl Estimate {
     }
 
     /// What the hosts of a connection tell of each side: to be told of connection `id` at `at`.
-    pub fn all(hosts: &Hosts, place: Place, at: Timestamp) -> impl Iterator<Item = ConnectionEvent<'static>> {
+    pub fn all(
+        hosts: &Hosts,
+        place: HostPair,
+        at: Timestamp,
+    ) -> impl Iterator<Item = ConnectionEvent<'static>> {
         [Side::Client, Side::Server]
             .into_iter()
             .filter_map(move |side| Some(hosts.estimate(place, side)?.event(side, at)))

@@ -7,7 +7,7 @@ use model::{ConnectionEvent, Direction, Handshake, Side, Timestamp};
 
 /// What was seen of a handshake.
 #[derive(Debug, Clone, Copy, Default)]
-pub(crate) struct Opening {
+pub(crate) struct HandshakeSeen {
     first_syn: Option<Timestamp>,
     last_syn: Option<Timestamp>,
     first_syn_ack: Option<Timestamp>,
@@ -24,7 +24,7 @@ pub(crate) struct Opened {
     pub syn_ack_repeated: Option<(Timestamp, Timestamp)>,
 }
 
-impl Opening {
+impl HandshakeSeen {
     /// A SYN. One after the SYN-ACK tells that the SYN-ACK was lost, and changes no time.
     pub fn syn(&mut self, at: Timestamp) {
         if self.first_syn_ack.is_none() {

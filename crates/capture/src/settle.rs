@@ -4,7 +4,7 @@
 //! all events wait, in their order, until a round trip between these hosts was seen, or enough answers. The wait is short and
 //! bounded, in time of the capture and in memory; then what is known has to do. Each pair of hosts is waited for once.
 
-use crate::hosts::{Estimate, Hosts, Place};
+use crate::hosts::{Estimate, HostPair, Hosts};
 use model::{ConnectionEvent, ConnectionId, Direction, Observer, Segment, Timestamp};
 use std::collections::HashMap;
 use std::ops::Range;
@@ -20,16 +20,16 @@ pub(crate) struct Settling<'o> {
 #[derive(Default)]
 struct Held {
     until: Timestamp,
-    events: Vec<(ConnectionId, Kept)>,
+    events: Vec<(ConnectionId, OwnedEvent)>,
     payload: Vec<u8>,
     /// Connections whose hosts were not known well enough.
-    awaited: HashMap<ConnectionId, Place>,
+    awaited: HashMap<ConnectionId, HostPair>,
     /// The places of those whose hosts may still not be: what is known once stays known.
-    unsettled: Vec<Place>,
+    unsettled: Vec<HostPair>,
 }
 
 /// An event without a borrow.
-enum Kept {
+enum OwnedEvent {
     Segment {
         direction: Direction,
         at: Timestamp,
@@ -62,7 +62,7 @@ impl<'o> Settling<'o> {
     }
 
     /// From now on events are held: the hosts of connection `id`, about to be opened at `at`, are not known.
-    pub fn wait_for(&mut self, id: ConnectionId, place: Place, at: Timestamp) {
+    pub fn wait_for(&mut self, id: ConnectionId, place: HostPair, at: Timestamp) {
         let held = self.held.get_or_insert_with(|| {
             Box::new(Held {
                 until: at.after(PATIENCE),
@@ -95,8 +95,8 @@ impl<'o> Settling<'o> {
         } = *held;
         for (id, kept) in events {
             let event = match kept {
-                Kept::Other(event) => event,
-                Kept::Segment {
+                OwnedEvent::Other(event) => event,
+                OwnedEvent::Segment {
                     direction,
                     at,
                     payload: range,
@@ -126,7 +126,7 @@ impl Held {
             ConnectionEvent::Segment(segment) => {
                 let from = self.payload.len();
                 self.payload.extend_from_slice(segment.payload);
-                Kept::Segment {
+                OwnedEvent::Segment {
                     direction: segment.direction,
                     at: segment.at,
                     payload: from..self.payload.len(),
@@ -139,34 +139,36 @@ impl Held {
                 client,
                 server,
                 sides_certain,
-            } => Kept::Other(ConnectionEvent::Opened {
+            } => OwnedEvent::Other(ConnectionEvent::Opened {
                 at,
                 client,
                 server,
                 sides_certain,
             }),
-            ConnectionEvent::Handshake(handshake) => Kept::Other(ConnectionEvent::Handshake(handshake)),
-            ConnectionEvent::InStead(trip) => Kept::Other(ConnectionEvent::InStead(trip)),
+            ConnectionEvent::Handshake(handshake) => OwnedEvent::Other(ConnectionEvent::Handshake(handshake)),
+            ConnectionEvent::InStead(trip) => OwnedEvent::Other(ConnectionEvent::InStead(trip)),
             ConnectionEvent::RoundTrip { at, side, rtt } => {
-                Kept::Other(ConnectionEvent::RoundTrip { at, side, rtt })
+                OwnedEvent::Other(ConnectionEvent::RoundTrip { at, side, rtt })
             }
             ConnectionEvent::AssumedRoundTrip {
                 at,
                 side,
                 rtt,
                 source,
-            } => Kept::Other(ConnectionEvent::AssumedRoundTrip {
+            } => OwnedEvent::Other(ConnectionEvent::AssumedRoundTrip {
                 at,
                 side,
                 rtt,
                 source,
             }),
             ConnectionEvent::Recovery { direction, from, to } => {
-                Kept::Other(ConnectionEvent::Recovery { direction, from, to })
+                OwnedEvent::Other(ConnectionEvent::Recovery { direction, from, to })
             }
-            ConnectionEvent::Ended { at, direction } => Kept::Other(ConnectionEvent::Ended { at, direction }),
+            ConnectionEvent::Ended { at, direction } => {
+                OwnedEvent::Other(ConnectionEvent::Ended { at, direction })
+            }
             ConnectionEvent::Closed { at, how, totals } => {
-                Kept::Other(ConnectionEvent::Closed { at, how, totals })
+                OwnedEvent::Other(ConnectionEvent::Closed { at, how, totals })
             }
         };
         self.events.push((id, kept));

@@ -6,10 +6,10 @@
 //!
 //! A protocol that has a login, or a query, is a file and a row of [`Dialect`]. Start reading at [`Session::open`].
 
+mod connection;
 mod deadline;
 mod error;
 mod legs;
-mod line;
 pub mod mysql;
 mod opening;
 #[cfg(feature = "oracle")]
@@ -17,7 +17,7 @@ pub mod oracle;
 pub mod postgres;
 mod redis;
 mod reply;
-mod witness;
+mod tap;
 
 pub use deadline::Deadline;
 pub use error::SessionError;
@@ -25,10 +25,10 @@ pub use error::without_values;
 pub use reply::{Reply, Rows};
 pub use sys::tcp_info::KernelFigures;
 
+use connection::ClientConnection;
 use legs::Legs;
-use line::Line;
 use model::{ConnectionId, Direction, Leg, Observer, Timestamp};
-use opening::Opening;
+use opening::LoginContext;
 use reply::Listening;
 use std::net::SocketAddr;
 use std::sync::atomic::AtomicBool;
@@ -38,12 +38,12 @@ use sys::target::{Credentials, Scheme, Target, TlsMode};
 use sys::tls;
 use sys::tls::Security;
 use sys::transport::Transport;
+pub use tap::SessionTap;
 use wire::{Decoder, TextRows};
-pub use witness::Witness;
 
 /// An open session. After an error it is not to be used again: a reply may still be on its way.
 pub struct Session<'a> {
-    line: Line<'a>,
+    line: ClientConnection<'a>,
     decoder: Option<Box<dyn Decoder + Send>>,
     dialect: Dialect,
     legs: Legs,
@@ -145,7 +145,7 @@ impl<'a> Session<'a> {
         let (compression, loading) = (options.compression, options.loading);
         let (line, legs) = opening::connect(target, options, deadline)?;
         let credentials = Credentials::of(target);
-        let opening = Opening {
+        let opening = LoginContext {
             user: credentials.user,
             password: credentials.password,
             ignored: credentials.ignored,
@@ -271,11 +271,11 @@ impl<'a> Session<'a> {
 
     /// Its parts, for whoever waits for many at once.
     pub fn take_apart(self) -> Parts {
-        let (transport, witness) = self.line.into_parts();
+        let (transport, tap) = self.line.into_parts();
         Parts {
             transport,
             decoder: self.decoder,
-            witness,
+            tap,
         }
     }
 
@@ -337,7 +337,7 @@ pub struct Parts {
     /// It has seen the login; absent where the protocol is not decoded.
     pub decoder: Option<Box<dyn Decoder + Send>>,
     /// Tells the observer of the session, where there is one.
-    pub witness: Option<Witness>,
+    pub tap: Option<SessionTap>,
 }
 
 impl Dialect {

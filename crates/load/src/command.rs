@@ -1,8 +1,8 @@
 //! Command load: each run of a command is an operation.
 
 use super::child::wait;
-use super::engine::solo::{Client, Operated};
-use super::engine::{Ground, solo};
+use super::engine::threaded::{Client, Operated};
+use super::engine::{RunContext, threaded};
 use super::{Birth, LoadError, LoadOutcome, Workload};
 use client::session::Deadline;
 use std::os::unix::process::CommandExt;
@@ -26,8 +26,8 @@ impl<'a> CommandLoad<'a> {
 impl Workload for CommandLoad<'_> {}
 
 impl super::Runs for CommandLoad<'_> {
-    fn run(&self, ground: &Ground<'_>) -> Result<LoadOutcome, LoadError> {
-        solo::run(ground, 1, |birth| CommandClient { load: self, birth })
+    fn run(&self, context: &RunContext<'_>) -> Result<LoadOutcome, LoadError> {
+        threaded::run(context, 1, |birth| CommandClient { load: self, birth })
     }
 }
 

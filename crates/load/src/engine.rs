@@ -2,18 +2,18 @@
 //!
 //! Most clients are state machines ([`machine::Machine`]), many to a thread, each thread an event loop ([`driver`]): the
 //! [`crowd`]. Those that have to block (commands; a login in every operation) have a thread each: [`solo`]. Both take their
-//! operations from the same [`course`] and count them in the same [`tally`].
+//! operations from the same [`shared_run`] and count them in the same [`sums`].
 
 mod arrivals;
 pub(crate) mod connection;
-mod course;
-pub(crate) mod crowd;
 mod driver;
 pub(crate) mod machine;
+pub(crate) mod multiplexed;
 mod processor;
+mod shared_run;
 mod slot;
-pub(crate) mod solo;
-mod tally;
+mod sums;
+pub(crate) mod threaded;
 
 use client::Watch;
 
@@ -23,7 +23,7 @@ use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 use std::time::Duration;
 
 /// What a run stands on.
-pub struct Ground<'a> {
+pub struct RunContext<'a> {
     pub(crate) plan: &'a Plan,
     pub(crate) control: &'a Control,
     pub(crate) watch: Option<&'a Watch<'a>>,
@@ -31,7 +31,7 @@ pub struct Ground<'a> {
     connections: AtomicU32,
 }
 
-impl<'a> Ground<'a> {
+impl<'a> RunContext<'a> {
     pub(crate) const fn new(plan: &'a Plan, control: &'a Control, watch: Option<&'a Watch<'a>>) -> Self {
         Self {
             plan,
@@ -72,7 +72,7 @@ impl<'a> Ground<'a> {
         }
     }
 
-    /// As [`Ground::birth`], for a connection ahead of operations.
+    /// As [`RunContext::birth`], for a connection ahead of operations.
     fn birth_ahead(&'a self, number: u32, stop: &'a AtomicBool) -> Birth<'a> {
         Birth {
             timeout: self.plan.timeout.max(LEAST_TO_CONNECT),

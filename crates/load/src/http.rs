@@ -1,7 +1,7 @@
 //! HTTP load: GET requests of one URL.
 
 use super::engine::machine::{Afterwards, Kind, Machine, Next, Opened, Site, session_options};
-use super::engine::{Ground, crowd};
+use super::engine::{RunContext, multiplexed};
 use super::{Birth, LoadError, LoadOutcome, Workload};
 use client::Watch;
 use client::session::{Session, SessionOptions};
@@ -68,8 +68,8 @@ impl HttpLoad {
 impl Workload for HttpLoad {}
 
 impl super::Runs for HttpLoad {
-    fn run(&self, ground: &Ground<'_>) -> Result<LoadOutcome, LoadError> {
-        crowd::run(self, ground)
+    fn run(&self, context: &RunContext<'_>) -> Result<LoadOutcome, LoadError> {
+        multiplexed::run(self, context)
     }
 }
 

@@ -1,8 +1,9 @@
 //! SQL load through a JDBC driver: clients of any database that run scripts, each run an operation, each client a thread here and one
 //! in the bridge.
 
-use super::engine::solo::{Client, Operated};
-use super::engine::{Ground, LOOK_UP, solo};
+use super::engine::threaded::{Client, Operated};
+use super::engine::{LOOK_UP, RunContext, threaded};
+use super::shell;
 use super::{Birth, LoadError, LoadOutcome, QueryMode, Workload};
 use client::bridge::{
     Bridge, BridgeConnection, BridgeError, Execute, Executed, HowRun, Login, Parameter, Wait,
@@ -34,13 +35,14 @@ impl JdbcLoad {
     pub fn new(
         bridge: Arc<Bridge>,
         login: Login,
-        scripts: Scripts,
+        mut scripts: Scripts,
         mode: QueryMode,
     ) -> Result<Self, LoadError> {
         if scripts.list().is_empty() {
             return Err(LoadError::NoScript);
         }
         scripts.check(mode)?;
+        scripts.on_shell(shell::run);
         Ok(Self {
             bridge,
             login,
@@ -60,31 +62,31 @@ impl JdbcLoad {
 impl Workload for JdbcLoad {}
 
 impl super::Runs for JdbcLoad {
-    fn run(&self, ground: &Ground<'_>) -> Result<LoadOutcome, LoadError> {
-        let stop = &ground.control.stop;
+    fn run(&self, context: &RunContext<'_>) -> Result<LoadOutcome, LoadError> {
+        let stop = &context.control.stop;
         let began = Instant::now();
         let mut ready = VecDeque::new();
         let clients = if self.reconnect {
             1
         } else {
-            ground.plan.clients.max(1)
+            context.plan.clients.max(1)
         };
         for _ in 0..clients {
             let wait = Wait {
-                timeout: ground.plan.timeout.max(LEAST_TO_CONNECT),
+                timeout: context.plan.timeout.max(LEAST_TO_CONNECT),
                 stop,
             };
             ready.push_back(self.bridge.connect(&self.login, wait)?.0);
         }
         let connecting = began.elapsed();
         let ready = Mutex::new(ready);
-        let outcome = solo::run(ground, self.scripts.list().len(), |birth| {
+        let outcome = threaded::run(context, self.scripts.list().len(), |birth| {
             let mut ready = ready.lock().unwrap_or_else(PoisonError::into_inner);
             JdbcClient {
                 load: self,
                 connection: ready.pop_front().filter(|_| !self.reconnect),
                 values: self.scripts.values(birth.number, birth.clients, birth.seed),
-                ground,
+                context,
                 birth,
             }
         });
@@ -99,7 +101,7 @@ struct JdbcClient<'g> {
     load: &'g JdbcLoad,
     connection: Option<BridgeConnection>,
     values: Values,
-    ground: &'g Ground<'g>,
+    context: &'g RunContext<'g>,
     birth: Birth<'g>,
 }
 
@@ -233,7 +235,7 @@ impl JdbcClient<'_> {
     fn sleep(&self, pause: Duration) -> Result<(), LoadError> {
         let mut left = pause;
         while !left.is_zero() {
-            self.ground.check_stopped()?;
+            self.context.check_stopped()?;
             let part = left.min(LOOK_UP);
             std::thread::sleep(part);
             left -= part;

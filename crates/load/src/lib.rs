@@ -17,6 +17,7 @@ mod error;
 pub mod http;
 pub mod jdbc;
 mod rate;
+mod shell;
 pub mod sql;
 pub mod tables;
 
@@ -26,7 +27,7 @@ pub use rate::{Rate, RateError};
 pub use script::QueryMode;
 
 use client::Watch;
-use engine::Ground;
+use engine::RunContext;
 use model::{Distribution, DistributionBuilder, Measured};
 use std::sync::atomic::AtomicBool;
 use std::time::Duration;
@@ -38,7 +39,7 @@ pub trait Workload: Runs + Sync {}
 pub trait Runs {
     /// Runs it.
     #[doc(hidden)]
-    fn run(&self, ground: &Ground<'_>) -> Result<LoadOutcome, LoadError>;
+    fn run(&self, context: &RunContext<'_>) -> Result<LoadOutcome, LoadError>;
 }
 
 /// Runs `workload` as `plan` says and returns when the last client has ended.
@@ -60,7 +61,7 @@ pub fn run(
     control: &Control,
     watch: Option<&Watch<'_>>,
 ) -> Result<LoadOutcome, LoadError> {
-    let outcome = workload.run(&Ground::new(plan, control, watch));
+    let outcome = workload.run(&RunContext::new(plan, control, watch));
     control.fault().map_or(outcome, Err)
 }
 

@@ -7,7 +7,8 @@ mod postgres;
 mod prepared;
 
 use super::engine::machine::{Kind, Opened, Site, session_options};
-use super::engine::{Ground, crowd, solo};
+use super::engine::{RunContext, multiplexed, threaded};
+use super::shell;
 use super::{Birth, LoadError, LoadOutcome, QueryMode, Workload};
 use ::client::Watch;
 use ::client::session::{Session, SessionOptions, mysql as mysql_session, postgres as postgres_session};
@@ -46,12 +47,13 @@ impl SqlLoad {
     /// # Errors
     /// [`LoadError::Scheme`] when there is no SQL load for such a target; [`LoadError::Script`] when the scripts do not go
     /// with the mode, [`LoadError::NoScript`] when there is none.
-    pub fn new(target: &Target, scripts: Scripts, mode: QueryMode) -> Result<Self, LoadError> {
+    pub fn new(target: &Target, mut scripts: Scripts, mode: QueryMode) -> Result<Self, LoadError> {
         let dialect = Dialect::of(target)?;
         if scripts.list().is_empty() {
             return Err(LoadError::NoScript);
         }
         scripts.check(mode)?;
+        scripts.on_shell(shell::run);
         let statements = || scripts.list().iter().flat_map(|script| script.statements());
         let reads_replies =
             mode != QueryMode::Simple || statements().any(|statement| statement.keep().is_some());
@@ -118,13 +120,13 @@ impl Dialect {
 impl Workload for SqlLoad {}
 
 impl super::Runs for SqlLoad {
-    fn run(&self, ground: &Ground<'_>) -> Result<LoadOutcome, LoadError> {
+    fn run(&self, context: &RunContext<'_>) -> Result<LoadOutcome, LoadError> {
         if self.reconnect {
-            solo::run(ground, self.scripts(), |birth| {
-                client::Reconnecting::new(self, birth, ground)
+            threaded::run(context, self.scripts(), |birth| {
+                client::Reconnecting::new(self, birth, context)
             })
         } else {
-            crowd::run(self, ground)
+            multiplexed::run(self, context)
         }
     }
 }

@@ -1,6 +1,6 @@
 //! Files of the command line to facts: captures are decoded, recordings hold facts already.
 
-use crate::advise::squeeze::{Squeezed, Squeezer, Squeezing};
+use crate::advise::compression::{Compressd, Compressr, Squeezing};
 use crate::output;
 use crate::pipeline::decode::Connections;
 use analysis::fact::Fact;
@@ -23,7 +23,7 @@ pub struct Input {
     /// Packets of all captures; absent when there was none.
     pub packets: Option<u64>,
     /// What was compressed of the captures; absent where that was not asked, or there was none.
-    pub squeezed: Option<Squeezed>,
+    pub compressed: Option<Compressd>,
 }
 
 impl Input {
@@ -40,7 +40,7 @@ pub struct Reading {
     /// Statement texts as sent are kept beside their fingerprints.
     pub keep_literals: bool,
     /// What exchanges would become in a tunnel is found out.
-    pub squeezing: Option<Squeezing>,
+    pub compressing: Option<Squeezing>,
 }
 
 /// Reads all `files` (`-` is stdin); captures are merged on one clock, recordings follow one by one.
@@ -117,13 +117,13 @@ fn decode(
     if !captures.is_empty() {
         let mut observer = Decoding {
             connections: Connections::new(reading.keep_literals).with_fingerprints(known.clone()),
-            squeezer: reading.squeezing.map(Squeezer::new),
+            squeezer: reading.compressing.map(Compressr::new),
             facts,
             next_id: &mut next_id,
             fault: None,
         };
         let report = capture::read(captures, &mut observer)?;
-        input.squeezed = observer.finish()?;
+        input.compressed = observer.finish()?;
         input.warnings.extend(report.warnings);
         input
             .faults
@@ -190,7 +190,7 @@ fn sniff(name: &str, mut reader: Box<dyn Read + Send>) -> Result<Opened<'_>> {
 
 struct Decoding<'a> {
     connections: Connections,
-    squeezer: Option<Squeezer>,
+    squeezer: Option<Compressr>,
     facts: &'a mut dyn FnMut(Fact),
     next_id: &'a mut u32,
     /// Why what exchanges become cannot be told.
@@ -198,7 +198,7 @@ struct Decoding<'a> {
 }
 
 impl Decoding<'_> {
-    fn finish(self) -> Result<Option<Squeezed>> {
+    fn finish(self) -> Result<Option<Compressd>> {
         if let Some(fault) = self.fault {
             return Err(fault);
         }

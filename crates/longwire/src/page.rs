@@ -63,7 +63,7 @@ impl PageFile {
         })
     }
 
-    /// Takes the run's operations: for [`crate::pipeline::tally::Wanted::samples`].
+    /// Takes the run's operations: for [`crate::pipeline::aggregator::Wanted::samples`].
     pub fn samples(&self) -> Samples {
         self.samples.clone()
     }

@@ -10,5 +10,5 @@ mod rounds;
 
 pub(crate) use distance::is_here;
 pub use distance::{Distance, Near, ask, packet_round_trip};
-pub use place::Place;
+pub use place::ClientSite;
 pub use rounds::{Bench, Round, Visit};

@@ -4,7 +4,7 @@
 
 pub mod campaign;
 mod curve;
-pub mod place;
+pub mod distance;
 pub mod program;
 pub mod scratch;
 pub mod search;

@@ -3,11 +3,11 @@
 //! What is proved is TCP and the arithmetic of waiting: the bytes are filler and the servers wait as long as they were
 //! measured to take. How a server behaves elsewhere is not: docs/prediction.md.
 
+mod backend;
 mod choice;
-mod ground;
 mod schedule;
 
-pub use ground::{Found, Ground, Level, Unseen};
+pub use backend::{Found, Level, ReplayBackend, Unseen};
 
 use crate::output;
 use crate::page::Samples;
@@ -15,7 +15,7 @@ use crate::pipeline::moved::Moved;
 use choice::Choice;
 use model::{DistributionBuilder, LinkOutcome, Measured, Prediction, Warning, format_duration};
 use predict::Target;
-use relay::replay::{Course, ReplayError, Replayed, Script, replay};
+use relay::replay::{ReplayError, ReplayPlan, Replayed, Script, replay};
 use report::ReadOutcome;
 use schedule::Schedule;
 use std::io::{self, IsTerminal, Write};
@@ -43,7 +43,12 @@ pub struct Proof {
 
 /// Replays an operation of each of the most important names on every target, and notes in the predictions what it took.
 /// Ends early, with what it has, when `stop` is set.
-pub fn verify(outcome: &mut ReadOutcome, claim: &Claim<'_>, ground: &Ground, stop: &AtomicBool) -> Proof {
+pub fn verify(
+    outcome: &mut ReadOutcome,
+    claim: &Claim<'_>,
+    backend: &ReplayBackend,
+    stop: &AtomicBool,
+) -> Proof {
     let mut proof = Proof::default();
     let choices = choice::choose(outcome, claim, &mut proof.warnings);
     let mut schedule = Schedule::new(&choices);
@@ -58,7 +63,7 @@ pub fn verify(outcome: &mut ReadOutcome, claim: &Claim<'_>, ground: &Ground, sto
                 1 => "replaying an operation".to_owned(),
                 count => format!("replaying {count} operations"),
             },
-            ground.level().words(),
+            backend.level().words(),
             total.as_secs() + 1
         ));
     }
@@ -69,7 +74,7 @@ pub fn verify(outcome: &mut ReadOutcome, claim: &Claim<'_>, ground: &Ground, sto
             break;
         }
         progress.show(choice, schedule.rest());
-        match prove(choice, &course, ground, stop) {
+        match prove(choice, &course, backend, stop) {
             Ok((replayed, link)) => {
                 proof.note(choice, &replayed, &mut outcome.predictions[choice.prediction]);
                 proof.link(link);
@@ -84,11 +89,11 @@ pub fn verify(outcome: &mut ReadOutcome, claim: &Claim<'_>, ground: &Ground, sto
 /// Replays one operation on one link.
 fn prove(
     choice: &Choice,
-    course: &Course,
-    ground: &Ground,
+    course: &ReplayPlan,
+    backend: &ReplayBackend,
     stop: &AtomicBool,
 ) -> Result<(Replayed, LinkOutcome), ReplayError> {
-    ground.with_link(&choice.target.link, |ends| {
+    backend.with_link(&choice.target.link, |ends| {
         let script: &Script = &choice.script;
         replay(script, ends, course, stop)
     })

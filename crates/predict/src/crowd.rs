@@ -1,9 +1,9 @@
 //! Several clients at once over one link, each with one operation after another.
 
-use crate::kept::{Kept, Recorded};
 use crate::path;
 use crate::predictor::{Target, Whole};
 use crate::run::{BEGIN, Computing, Progress, Run};
+use crate::sample_pool::{Recorded, SamplePool};
 use crate::wake_up::WakeUp;
 use link::LinkDescription;
 use std::time::Duration;
@@ -34,7 +34,7 @@ struct Mixed<'a> {
 
 impl<'a> Mix<'a> {
     /// Adds the operations of the name with this number, with `pause` before each.
-    pub fn add(&mut self, name: usize, kept: &'a Kept, pause: u64) {
+    pub fn add(&mut self, name: usize, kept: &'a SamplePool, pause: u64) {
         let operations = kept.operations().iter();
         self.operations.extend(operations.map(|recorded| Mixed {
             name,

@@ -1,6 +1,6 @@
 //! Which waits made the operation as long as it was, from its end back to its begin.
 
-use crate::plan::{After, NONE, Node, Passage, Plan, nanos};
+use crate::plan::{After, Crossing, NONE, Node, Plan, nanos};
 use crate::run::{NEVER, Times};
 use link::LinkDescription;
 use model::{Attribution, Direction};
@@ -157,10 +157,10 @@ impl Parts {
 
     fn network(&mut self, what: &Node, span: u64, direction: Direction) {
         let (distance, recovery) = match (what.passage, direction) {
-            (Passage::Handshake | Passage::Moved, _) => (self.one_way[direction.index()], 0),
-            (Passage::Measured { round_trip, .. }, Direction::ClientToServer) => (round_trip / 2, 0),
+            (Crossing::Handshake | Crossing::Moved, _) => (self.one_way[direction.index()], 0),
+            (Crossing::Measured { round_trip, .. }, Direction::ClientToServer) => (round_trip / 2, 0),
             (
-                Passage::Measured {
+                Crossing::Measured {
                     round_trip, recovery, ..
                 },
                 Direction::ServerToClient,

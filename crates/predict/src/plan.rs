@@ -45,7 +45,7 @@ pub struct Node {
     /// Place of its connection in [`Plan::connections`].
     pub connection: u32,
     /// How it crosses the path.
-    pub passage: Passage,
+    pub passage: Crossing,
     /// Payload bytes of the request.
     pub request_bytes: u64,
     /// Payload bytes of the reply.
@@ -164,7 +164,7 @@ pub enum After {
 
 /// How a node's bytes cross the path.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Passage {
+pub enum Crossing {
     /// Over the target link, as a TCP handshake.
     Handshake,
     /// Over the target link, as data.
@@ -286,8 +286,8 @@ impl Plan {
                 client_before = pause_between(previous, part);
             }
             let passage = match (moved, step.exchange.is_handshake()) {
-                (true, true) => Passage::Handshake,
-                (true, false) => Passage::Moved,
+                (true, true) => Crossing::Handshake,
+                (true, false) => Crossing::Moved,
                 (false, _) => measured(part, step.reply_after.is_some()),
             };
             let mut node = node(part, connection, passage, after, after_what, client_before);
@@ -374,13 +374,13 @@ impl Plan {
 fn node(
     step: &Step,
     connection: u32,
-    passage: Passage,
+    passage: Crossing,
     after: u32,
     after_what: After,
     client_before: u64,
 ) -> Node {
     let inside = step.server_inside_reply.min(step.server);
-    let moved_unknown = matches!(passage, Passage::Moved) && step.server_side_rtt.is_none();
+    let moved_unknown = matches!(passage, Crossing::Moved) && step.server_side_rtt.is_none();
     let unknown = if moved_unknown {
         measured_wait(step).saturating_sub(step.server - inside)
     } else {
@@ -426,7 +426,7 @@ fn measured_wait(step: &Step) -> Duration {
 /// Times of a step that stays where it was. What the observation point saw of request and reply is kept, and half a
 /// round trip to each side is added to each. A wait that server time and round trip do not explain (a pipelined
 /// request behind another) stays with the reply, unless the reply waited for other steps (`nested`).
-fn measured(step: &Step, nested: bool) -> Passage {
+fn measured(step: &Step, nested: bool) -> Crossing {
     let client_side = step.client_side_rtt.unwrap_or_default();
     let server_side = step.server_side_rtt.unwrap_or_default();
     let half = (client_side + server_side) / 2;
@@ -441,7 +441,7 @@ fn measured(step: &Step, nested: bool) -> Passage {
         _ => Duration::ZERO,
     };
     let request_span = step.request_ended.since(step.request_started);
-    Passage::Measured {
+    Crossing::Measured {
         request: nanos(request_span.saturating_sub(step.client_inside_request) + half),
         reply: nanos(unexplained + reply_span + client_side + server_side - half),
         round_trip: nanos(client_side + server_side),

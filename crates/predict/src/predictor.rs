@@ -4,12 +4,12 @@ use crate::bounds::Evidence;
 use crate::concurrency::{Concurrency, Ordered};
 use crate::connections::Connections;
 use crate::crowd::{self, Done, Mix, Surroundings};
-use crate::kept::{Kept, Pauses};
 use crate::load::Load;
 use crate::path::{self, Along};
 use crate::plan::Plan;
 use crate::replay::run_alone;
 use crate::run::{BEGIN, Computing};
+use crate::sample_pool::{Pauses, SamplePool};
 use crate::wake_up::WakeUp;
 use crate::workers::{Requests, Workers};
 use link::LinkDescription;
@@ -72,7 +72,7 @@ struct Named {
     /// The same by one client alone of operations whose order is open: as expected, with everything at once that may be, and
     /// with everything in sequence.
     open_sums: [Vec<DistributionBuilder>; 3],
-    kept: Kept,
+    kept: SamplePool,
     pauses: DistributionBuilder,
 }
 
@@ -378,7 +378,7 @@ impl Predictor {
             first_ended: None,
             sums: vec![Sum::default(); self.targets.len()],
             open_sums: [(); 3].map(|()| vec![DistributionBuilder::new(); self.targets.len()]),
-            kept: Kept::default(),
+            kept: SamplePool::default(),
             pauses: DistributionBuilder::new(),
         });
         place

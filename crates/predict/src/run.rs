@@ -4,7 +4,7 @@ mod beyond;
 mod shared_cores;
 
 use crate::links::Links;
-use crate::plan::{After, NONE, Node, Passage, Plan, nanos};
+use crate::plan::{After, Crossing, NONE, Node, Plan, nanos};
 use crate::wake_up::WakeUp;
 use beyond::{SIMULATED_BYTES, beyond_simulated};
 use link::LinkDescription;
@@ -357,8 +357,8 @@ impl<'a> Run<'a> {
     fn longer(&self, id: u64) -> u64 {
         let what = self.node(id);
         match what.passage {
-            Passage::Measured { .. } => 0,
-            Passage::Handshake | Passage::Moved => {
+            Crossing::Measured { .. } => 0,
+            Crossing::Handshake | Crossing::Moved => {
                 nanos(self.link_of(id).rtt).saturating_sub(what.round_trip)
             }
         }
@@ -413,15 +413,15 @@ impl<'a> Run<'a> {
         let (what, connection) = (self.node(id), self.connection(id));
         let waiter = if what.arrival_matters() { id } else { NOBODY };
         match what.passage {
-            Passage::Handshake => {
+            Crossing::Handshake => {
                 self.network.open(connection);
                 self.network
                     .send_handshake(connection, Direction::ClientToServer, waiter);
             }
-            Passage::Moved if what.request_bytes == 0 => {
+            Crossing::Moved if what.request_bytes == 0 => {
                 self.network.wait_for_establishment(connection, waiter);
             }
-            Passage::Moved => {
+            Crossing::Moved => {
                 let bytes = what.request_bytes.min(SIMULATED_BYTES);
                 self.network.write(
                     connection,
@@ -431,11 +431,11 @@ impl<'a> Run<'a> {
                     waiter,
                 );
             }
-            Passage::Measured { request, .. } if what.arrival_matters() => {
+            Crossing::Measured { request, .. } if what.arrival_matters() => {
                 let at = now.saturating_add(request).saturating_add(what.client_inside);
                 self.network.wake_at(at, Wake::Node(id, Due::RequestArrived));
             }
-            Passage::Measured { .. } => {}
+            Crossing::Measured { .. } => {}
         }
         self.release(id, After::RequestSent);
         if !what.has_reply {
@@ -509,9 +509,9 @@ impl<'a> Run<'a> {
             return;
         }
         match what.passage {
-            Passage::Measured { .. } if self.waits_for_others(id) => {}
-            Passage::Measured { .. } => self.prepare_reply(id),
-            Passage::Handshake | Passage::Moved => {
+            Crossing::Measured { .. } if self.waits_for_others(id) => {}
+            Crossing::Measured { .. } => self.prepare_reply(id),
+            Crossing::Handshake | Crossing::Moved => {
                 self.server(id).waiting.push_back(id);
                 self.serve_next(id);
             }
@@ -537,7 +537,7 @@ impl<'a> Run<'a> {
     /// The server computes; a wait that nobody can explain is kept as it was.
     fn prepare_reply(&mut self, id: u64) {
         let what = self.node(id);
-        let by_kernel = what.passage == Passage::Handshake || what.server_before == 0;
+        let by_kernel = what.passage == Crossing::Handshake || what.server_before == 0;
         let waking = if by_kernel { 0 } else { self.server_waking(id) };
         self.times_of(id).waking[1] = waking;
         let work = what.server_before.saturating_add(waking);
@@ -569,19 +569,19 @@ impl<'a> Run<'a> {
         }
         let inside = self.inside_reply(what.server_inside);
         match what.passage {
-            Passage::Measured { reply, .. } => {
+            Crossing::Measured { reply, .. } => {
                 let at = now.saturating_add(reply).saturating_add(inside);
                 self.network.wake_at(at, Wake::Node(id, Due::ReplyArrived));
                 return;
             }
-            Passage::Handshake => {
+            Crossing::Handshake => {
                 self.network
                     .send_handshake(connection, Direction::ServerToClient, id);
             }
-            Passage::Moved if what.reply_bytes == 0 => {
+            Crossing::Moved if what.reply_bytes == 0 => {
                 self.network.send_empty(connection, Direction::ServerToClient, id);
             }
-            Passage::Moved => {
+            Crossing::Moved => {
                 let bytes = what.reply_bytes.min(SIMULATED_BYTES);
                 self.network
                     .write(connection, Direction::ServerToClient, bytes, inside, id);
@@ -615,7 +615,7 @@ impl<'a> Run<'a> {
         }
         times.completed = now;
         let what = self.node(id);
-        if what.passage == Passage::Handshake {
+        if what.passage == Crossing::Handshake {
             self.network.establish(self.connection(id));
         }
         self.release(id, After::Completion);
@@ -638,12 +638,12 @@ impl<'a> Run<'a> {
     fn let_reply(&mut self, id: u64) {
         let times = *self.times_of(id);
         match self.node(id).passage {
-            Passage::Measured { .. } => {
+            Crossing::Measured { .. } => {
                 if times.arrived != NEVER && times.replied == NEVER && !self.waits_for_others(id) {
                     self.prepare_reply(id);
                 }
             }
-            Passage::Handshake | Passage::Moved => self.serve_next(id),
+            Crossing::Handshake | Crossing::Moved => self.serve_next(id),
         }
     }
 

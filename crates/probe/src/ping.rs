@@ -6,7 +6,6 @@
 //!
 //! Start reading at [`run`], then `course`.
 
-mod course;
 mod error;
 mod floor;
 mod pace;
@@ -14,6 +13,7 @@ mod plain;
 mod probes;
 pub mod prometheus;
 pub mod rows;
+mod run;
 pub mod via;
 
 pub use error::PingError;
@@ -85,7 +85,7 @@ pub struct DriverQuestion {
 #[derive(Debug, Clone)]
 pub enum Event {
     /// A connection was made, or a probe without one is ready.
-    Opened(Opening),
+    Opened(Opened),
     /// A sample was taken, or lost.
     Sample(Sample),
     /// The sample that comes next was the opening of a connection.
@@ -105,7 +105,7 @@ pub enum Event {
 
 /// A connection that was made.
 #[derive(Debug, Clone, Default)]
-pub struct Opening {
+pub struct Opened {
     /// The server's address; absent for a Unix socket.
     pub server: Option<SocketAddr>,
     /// Its product and version, where it said so.
@@ -136,7 +136,7 @@ pub fn run<E>(
             scope.spawn(move || {
                 block_all_signals();
                 let name: Arc<str> = plan.name().into();
-                course::run(plan, &name, clock, stop, |event| {
+                run::run(plan, &name, clock, stop, |event| {
                     sender.send((number, event)).is_ok()
                 });
             });

@@ -3,7 +3,7 @@
 
 use model::Sample;
 use probe::ping;
-use probe::ping::{Event, Opening, Pace, Plan, Question};
+use probe::ping::{Event, Opened, Pace, Plan, Question};
 use std::io::{Read, Write};
 use std::net::{Ipv4Addr, TcpListener, TcpStream};
 use std::sync::atomic::AtomicBool;
@@ -40,7 +40,7 @@ fn answering(answer: &'static [u8]) -> u16 {
 /// What came of so many pings.
 #[derive(Default, Debug)]
 struct Told {
-    opened: Vec<Opening>,
+    opened: Vec<Opened>,
     samples: Vec<Sample>,
     failed: Vec<String>,
 }

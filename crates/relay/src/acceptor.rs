@@ -1,9 +1,9 @@
 //! The thread that accepts clients and hands each to the worker with the fewest connections.
 
 use super::negotiation;
-use super::talks::{Talk, Talks};
+use super::negotiation_slots::{NegotiationSlot, NegotiationSlots};
 use super::worker::{Arrival, Mailbox};
-use super::{Course, Shared, spawn};
+use super::{Lifecycle, Shared, spawn};
 use model::Timestamp;
 use rustls::ClientConfig;
 use std::net::TcpListener;
@@ -12,13 +12,13 @@ use std::sync::Arc;
 use std::thread::JoinHandle;
 use std::time::Duration;
 use sys::error::{LiveError, OsError};
-use sys::poller::{Bell, Poller, ReadyList};
+use sys::poller::{Poller, ReadyList, Waker};
 use sys::socket::Socket;
 
 /// The accepting thread.
 #[derive(Debug)]
 pub(super) struct Acceptor {
-    bell: Arc<Bell>,
+    waker: Arc<Waker>,
     thread: JoinHandle<()>,
 }
 
@@ -28,22 +28,22 @@ impl Acceptor {
         shared: Arc<Shared>,
         mailboxes: Vec<Arc<Mailbox>>,
     ) -> Result<Self, LiveError> {
-        let bell = Arc::new(Bell::new()?);
+        let waker = Arc::new(Waker::new()?);
         let poller = Poller::new()?;
         poller.watch(listener.as_fd(), 0)?;
-        poller.watch_bell(&bell, 1)?;
+        poller.watch_bell(&waker, 1)?;
         let thread = spawn("relay-accept".to_owned(), {
-            let bell = bell.clone();
+            let waker = waker.clone();
             move || {
                 accept_all(&listener, &poller, &shared, &mailboxes);
-                drop(bell);
+                drop(waker);
             }
         })?;
-        Ok(Self { bell, thread })
+        Ok(Self { waker, thread })
     }
 
-    pub(super) fn ring(&self) {
-        self.bell.ring();
+    pub(super) fn wake(&self) {
+        self.waker.wake();
     }
 
     pub(super) fn join(self: Acceptor) {
@@ -53,20 +53,20 @@ impl Acceptor {
 }
 
 fn accept_all(listener: &TcpListener, poller: &Poller, shared: &Arc<Shared>, mailboxes: &[Arc<Mailbox>]) {
-    let mut ready = ReadyList::new();
+    let mut ready = ReadyList::default();
     let mut pause = None;
-    let talks = Arc::new(Talks::default());
-    while shared.course() == Course::Running {
+    let talks = Arc::new(NegotiationSlots::default());
+    while shared.course() == Lifecycle::Running {
         poller.wait(&mut ready, pause);
         pause = loop {
             match listener.accept() {
                 Ok((stream, _)) => {
                     let at = shared.clock.now();
-                    shared.tally.accepted();
+                    shared.counters.accepted();
                     match Socket::adopt(stream) {
                         Ok(client) => deliver(client, at, shared, mailboxes, &talks),
                         Err(reason) => {
-                            shared.tally.failed(LiveError::System {
+                            shared.counters.failed(LiveError::System {
                                 operation: "set up a socket",
                                 reason,
                             });
@@ -86,7 +86,7 @@ fn pause_after(error: &std::io::Error, shared: &Shared) -> Option<Duration> {
         OsError(libc::EAGAIN) => None,
         OsError(libc::EINTR | libc::ECONNABORTED | libc::EPROTO) => Some(Duration::ZERO),
         reason => {
-            shared.tally.fault(LiveError::System {
+            shared.counters.fault(LiveError::System {
                 operation: "accept a client",
                 reason,
             });
@@ -100,7 +100,7 @@ fn deliver(
     at: Timestamp,
     shared: &Arc<Shared>,
     mailboxes: &[Arc<Mailbox>],
-    talks: &Arc<Talks>,
+    talks: &Arc<NegotiationSlots>,
 ) {
     let Some(mailbox) = mailboxes.iter().min_by_key(|mailbox| mailbox.load()) else {
         return;
@@ -112,7 +112,7 @@ fn deliver(
             Some(talk) => negotiate(client, config.clone(), shared.clone(), mailbox.clone(), talk),
             None => {
                 client.reset();
-                shared.tally.failed(LiveError::Crowded {
+                shared.counters.failed(LiveError::Crowded {
                     server: shared.target.server(),
                 });
                 mailbox.unexpect();
@@ -127,7 +127,7 @@ fn negotiate(
     config: Arc<ClientConfig>,
     shared: Arc<Shared>,
     mailbox: Arc<Mailbox>,
-    talk: Talk,
+    talk: NegotiationSlot,
 ) {
     let started = spawn("relay-tls".to_owned(), {
         let (shared, mailbox) = (shared.clone(), mailbox.clone());
@@ -135,7 +135,7 @@ fn negotiate(
             match negotiation::negotiate(client, config, &shared) {
                 Ok(pair) => mailbox.deliver(Arrival::Ready(Box::new(pair))),
                 Err(error) => {
-                    shared.tally.failed(error);
+                    shared.counters.failed(error);
                     mailbox.unexpect();
                 }
             }
@@ -143,7 +143,7 @@ fn negotiate(
         }
     });
     if let Err(error) = started {
-        shared.tally.failed(error);
+        shared.counters.failed(error);
         mailbox.unexpect();
     }
 }

@@ -2,7 +2,7 @@
 
 use super::Shared;
 use super::counters::Batch;
-use super::flow::{Flow, Pumped, Round};
+use super::forwarded_direction::{ForwardedDirection, Pumped, Round};
 use super::sequence::SequenceShift;
 use model::{
     Closing, ConnectionEvent, ConnectionId, Direction, Endpoint, Handshake, InStead, Observer, Segment, Side,
@@ -51,8 +51,8 @@ pub(super) struct Connection {
     observer: Box<dyn Observer + Send>,
     client: Transport,
     server: Transport,
-    to_server: Flow,
-    to_client: Flow,
+    to_server: ForwardedDirection,
+    to_client: ForwardedDirection,
     /// One socket is broken: what can still be read from it, in this direction, is passed on; then both are reset.
     last_words: Option<Direction>,
     next_sample: Timestamp,
@@ -99,8 +99,16 @@ impl Connection {
         let mut connection = Self {
             id,
             observer: shared.factory.observe(id),
-            to_server: Flow::new(Direction::ClientToServer, ready.at, segment_size(client_info)),
-            to_client: Flow::new(Direction::ServerToClient, ready.at, segment_size(server_info)),
+            to_server: ForwardedDirection::new(
+                Direction::ClientToServer,
+                ready.at,
+                segment_size(client_info),
+            ),
+            to_client: ForwardedDirection::new(
+                Direction::ServerToClient,
+                ready.at,
+                segment_size(server_info),
+            ),
             client: Transport::Plain(ready.client),
             server: ready.server,
             last_words: None,
@@ -151,7 +159,7 @@ impl Connection {
                 }
             }
         }
-        shared.tally.add(&mut batch);
+        shared.counters.add(&mut batch);
     }
 
     /// Something happened on the socket of `side`.
@@ -218,7 +226,7 @@ impl Connection {
         }
     }
 
-    fn flow(&mut self, direction: Direction) -> &mut Flow {
+    fn flow(&mut self, direction: Direction) -> &mut ForwardedDirection {
         match direction {
             Direction::ClientToServer => &mut self.to_server,
             Direction::ServerToClient => &mut self.to_client,

@@ -33,7 +33,7 @@ pub struct Counters {
 
 /// The shared side of [`Counters`]. Workers add to it once a batch, not once a segment.
 #[derive(Debug, Default)]
-pub(crate) struct Tally {
+pub(crate) struct AtomicCounters {
     accepted: AtomicU64,
     open: AtomicU64,
     failed: AtomicU64,
@@ -68,7 +68,7 @@ impl Batch {
     }
 }
 
-impl Tally {
+impl AtomicCounters {
     pub(crate) fn accepted(&self) {
         self.accepted.fetch_add(1, Ordering::Relaxed);
     }

@@ -25,14 +25,14 @@ mod acceptor;
 mod connecting;
 mod connection;
 mod counters;
-mod flow;
+mod forwarded_direction;
 mod journal;
 mod negotiation;
+mod negotiation_slots;
 mod probe;
 pub mod replay;
 mod sequence;
 mod shaped;
-mod talks;
 
 mod worker;
 
@@ -40,7 +40,7 @@ pub use counters::Counters;
 pub use probe::{offers_tls, probe};
 
 use acceptor::Acceptor;
-use counters::Tally;
+use counters::AtomicCounters;
 use link::LinkDescription;
 use model::{ConnectionId, LinkOutcome, ObserverFactory};
 use rustls::ClientConfig;
@@ -107,7 +107,7 @@ pub(crate) struct Shared {
     pub(crate) tls: Option<Arc<ClientConfig>>,
     pub(crate) security: Security,
     pub(crate) asked_tls: RelayTls,
-    pub(crate) tally: Tally,
+    pub(crate) counters: AtomicCounters,
     next_id: AtomicU32,
     course: AtomicU8,
 }
@@ -123,7 +123,7 @@ impl std::fmt::Debug for Shared {
 
 /// How far a relay is from its end.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Course {
+pub(crate) enum Lifecycle {
     /// Accepts and forwards.
     Running,
     /// Accepts nothing new, lets connections finish.
@@ -133,11 +133,11 @@ pub(crate) enum Course {
 }
 
 impl Shared {
-    pub(crate) fn course(&self) -> Course {
+    pub(crate) fn course(&self) -> Lifecycle {
         match self.course.load(Ordering::Acquire) {
-            0 => Course::Running,
-            1 => Course::Leaving,
-            _ => Course::Ending,
+            0 => Lifecycle::Running,
+            1 => Lifecycle::Leaving,
+            _ => Lifecycle::Ending,
         }
     }
 
@@ -197,7 +197,7 @@ pub(crate) fn start_with_floor(
         tls,
         security,
         asked_tls: options.tls,
-        tally: Tally::default(),
+        counters: AtomicCounters::default(),
         next_id: AtomicU32::new(0),
         course: AtomicU8::new(0),
     });
@@ -222,9 +222,13 @@ pub(crate) fn start_with_floor(
 }
 
 /// A thread of a relay and where it gets its connections from.
-type Hand = (Arc<Mailbox>, JoinHandle<()>);
+type WorkerHandle = (Arc<Mailbox>, JoinHandle<()>);
 
-fn start_worker(number: usize, shared: &Arc<Shared>, finished: mpsc::Sender<()>) -> Result<Hand, LiveError> {
+fn start_worker(
+    number: usize,
+    shared: &Arc<Shared>,
+    finished: mpsc::Sender<()>,
+) -> Result<WorkerHandle, LiveError> {
     let mailbox = Arc::new(Mailbox::new()?);
     let worker = Worker::new(shared.clone(), mailbox.clone())?;
     let thread = spawn(format!("relay-{number}"), move || {
@@ -240,7 +244,7 @@ fn start_shaper(
     link: LinkDescription,
     check: Arc<Check>,
     finished: mpsc::Sender<()>,
-) -> Result<Hand, LiveError> {
+) -> Result<WorkerHandle, LiveError> {
     let mailbox = Arc::new(Mailbox::new()?);
     let shaper = Shaper::new(shared.clone(), mailbox.clone(), link, check)?;
     let thread = spawn("relay-link".to_owned(), move || {
@@ -261,7 +265,7 @@ impl Relay {
     pub fn counters(&self) -> Counters {
         Counters {
             link: self.link_outcome(),
-            ..self.shared.tally.counters()
+            ..self.shared.counters.counters()
         }
     }
 
@@ -274,7 +278,7 @@ impl Relay {
     /// (their observers see [`model::Closing::Unfinished`]). Every observer has had its last event when this
     /// returns. Returns the final counts.
     pub fn stop(self, grace: Duration) -> Counters {
-        self.steer(Course::Leaving);
+        self.steer(Lifecycle::Leaving);
         self.acceptor.join();
         let deadline = Instant::now() + grace;
         let mut running = self.workers.len();
@@ -286,21 +290,21 @@ impl Relay {
             }
         }
         self.shared.course.store(2, Ordering::Release);
-        self.mailboxes.iter().for_each(|mailbox| mailbox.ring());
+        self.mailboxes.iter().for_each(|mailbox| mailbox.wake());
         for worker in self.workers {
             // A worker ends by panic only through a defect in an observer; its connections are closed then.
             worker.join().ok();
         }
         Counters {
             link: self.check.as_deref().map(Check::outcome),
-            ..self.shared.tally.counters()
+            ..self.shared.counters.counters()
         }
     }
 
-    fn steer(&self, course: Course) {
+    fn steer(&self, course: Lifecycle) {
         self.shared.course.store(course as u8, Ordering::Release);
-        self.acceptor.ring();
-        self.mailboxes.iter().for_each(|mailbox| mailbox.ring());
+        self.acceptor.wake();
+        self.mailboxes.iter().for_each(|mailbox| mailbox.wake());
     }
 }
 

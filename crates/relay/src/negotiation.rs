@@ -51,7 +51,7 @@ pub(super) fn negotiate(
     let address = server.peer().map_err(system)?;
     client.set_patience(Some(PATIENCE)).map_err(system)?;
     server.set_patience(Some(PATIENCE)).map_err(system)?;
-    let mut talk = Talk {
+    let mut talk = Negotiation {
         client: &client,
         until: Instant::now() + PATIENCE,
         shared,
@@ -79,7 +79,7 @@ pub(super) fn negotiate(
 }
 
 /// The conversation, and what the client saw of it.
-struct Talk<'a> {
+struct Negotiation<'a> {
     client: &'a Socket,
     /// When the client must be done.
     until: Instant,
@@ -87,7 +87,7 @@ struct Talk<'a> {
     early: Vec<Early>,
 }
 
-impl Talk<'_> {
+impl Negotiation<'_> {
     /// PostgreSQL manual, sections 55.2.10 (SSLRequest) and 55.2.11 (GSSENCRequest): the client's are declined, or passed on with all that
     /// follows.
     fn postgres(&mut self, server: Socket, config: Arc<ClientConfig>) -> Result<Transport, LiveError> {

@@ -24,7 +24,7 @@ use std::net::{SocketAddr, TcpListener};
 use std::sync::atomic::AtomicBool;
 use std::time::Duration;
 use sys::error::{LiveError, OsError};
-use sys::punctual::become_punctual;
+use sys::realtime::become_realtime;
 use sys::socket::Socket;
 
 /// Where the two ends of a replay are.
@@ -58,7 +58,7 @@ pub fn client_socket(address: &SocketAddr) -> Result<ClientSocket, LiveError> {
 
 /// How often an operation is replayed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Course {
+pub struct ReplayPlan {
     /// Clients at once, each with connections of its own; each begins again when it is through.
     pub clients: u32,
     /// Operations of each client, one after the other.
@@ -158,12 +158,12 @@ pub enum ReplayError {
 pub fn replay(
     script: &Script,
     ends: &Ends<'_>,
-    course: &Course,
+    course: &ReplayPlan,
     stop: &AtomicBool,
 ) -> Result<Replayed, ReplayError> {
     script.check_clients(course.clients)?;
     let work = || {
-        become_punctual();
+        become_realtime();
         Run::new(script, ends, course, stop)?.play()
     };
     std::thread::scope(|scope| match scope.spawn(work).join() {

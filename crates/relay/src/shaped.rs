@@ -21,22 +21,22 @@
 
 mod check;
 mod connection;
+mod connection_state;
+mod event_reorderer;
 mod floor;
-mod lane;
-mod stage;
-mod witness;
+mod half_connection;
 
 pub(super) use check::Check;
 pub(super) use floor::measure as measure_floor;
 
 use super::counters::Batch;
 use super::worker::{Arrival, BELL, Mailbox};
-use super::{Course, READ_LIMIT, Shared};
+use super::{Lifecycle, READ_LIMIT, Shared};
 use connection::{Delivery, Shaped};
+use connection_state::{ConnectionState, Control};
 use link::LinkDescription;
 use link::network::{Happening, Network};
 use model::{Closing, Direction, Timestamp};
-use stage::{Control, Stage};
 use std::collections::VecDeque;
 use std::os::fd::AsFd;
 use std::sync::Arc;
@@ -44,7 +44,7 @@ use std::time::Duration;
 use sys::clock::WallOffset;
 use sys::error::LiveError;
 use sys::poller::{Poller, Ready, ReadyList};
-use sys::punctual::become_punctual;
+use sys::realtime::become_realtime;
 use sys::socket::Received;
 use sys::timer::Timer;
 
@@ -90,7 +90,7 @@ struct Arrived {
 
 /// A connection's place; its number is that of the network's connection.
 struct Slot {
-    stage: Stage,
+    stage: ConnectionState,
     /// Packets without payload on the link that name this slot.
     controls: u32,
     opened: Timestamp,
@@ -105,7 +105,7 @@ impl Shaper {
         check: Arc<Check>,
     ) -> Result<Self, LiveError> {
         let (poller, timer) = (Poller::new()?, Timer::new()?);
-        poller.watch_bell(mailbox.bell(), BELL)?;
+        poller.watch_bell(mailbox.waker(), BELL)?;
         poller.watch(timer.as_fd(), ALARM)?;
         let network = Network::for_emulation(&link, shared.clock.now().as_nanos());
         Ok(Self {
@@ -133,8 +133,8 @@ impl Shaper {
 
     /// Works until the relay ends.
     pub(super) fn run(mut self) {
-        become_punctual();
-        let mut ready = ReadyList::new();
+        become_realtime();
+        let mut ready = ReadyList::default();
         while self.continues() {
             self.wait(&mut ready);
             let offset = WallOffset::now();
@@ -158,7 +158,7 @@ impl Shaper {
                 self.give_up_late();
             }
             self.over.extend(self.ended.drain(..));
-            self.shared.tally.add(&mut self.batch);
+            self.shared.counters.add(&mut self.batch);
             self.account();
         }
         self.close_all();
@@ -166,9 +166,9 @@ impl Shaper {
 
     fn continues(&self) -> bool {
         match self.shared.course() {
-            Course::Running => true,
-            Course::Leaving => self.mailbox.load() > 0,
-            Course::Ending => false,
+            Lifecycle::Running => true,
+            Lifecycle::Leaving => self.mailbox.load() > 0,
+            Lifecycle::Ending => false,
         }
     }
 
@@ -176,7 +176,7 @@ impl Shaper {
         self.shared.clock.now().as_nanos()
     }
 
-    /// Waits for a socket, the bell, or what is due next: by the timer until shortly before, and then awake.
+    /// Waits for a socket, the waker, or what is due next: by the timer until shortly before, and then awake.
     fn wait(&mut self, ready: &mut ReadyList) {
         if !self.to_read.is_empty() {
             return self.poller.wait(ready, Some(Duration::ZERO));
@@ -219,7 +219,7 @@ impl Shaper {
             Direction::ServerToClient
         };
         match self.slots.get_mut(slot).map(|slot| &mut slot.stage) {
-            Some(Stage::Open(connection)) => {
+            Some(ConnectionState::Open(connection)) => {
                 if event.readable() {
                     let lane = connection.lane(from_here);
                     lane.readable = true;
@@ -230,7 +230,7 @@ impl Shaper {
                     self.deliver(slot, from_here.reverse(), None);
                 }
             }
-            Some(Stage::Calling(_)) => {
+            Some(ConnectionState::Calling(_)) => {
                 self.catch_up(self.now());
                 self.call_progress(slot);
             }
@@ -406,7 +406,8 @@ impl Shaper {
             // Bytes say as much as the acknowledgement that ended the handshake.
             self.establish(slot);
         }
-        let Some(Stage::Open(connection)) = self.slots.get_mut(slot).map(|slot| &mut slot.stage) else {
+        let Some(ConnectionState::Open(connection)) = self.slots.get_mut(slot).map(|slot| &mut slot.stage)
+        else {
             return;
         };
         let last = Timestamp::from_nanos(arrival.last);
@@ -419,7 +420,8 @@ impl Shaper {
     /// Hands on what has arrived in a direction; it was due at `due`.
     fn deliver(&mut self, slot: usize, direction: Direction, due: Option<Timestamp>) {
         let clock = self.shared.clock;
-        let Some(Stage::Open(connection)) = self.slots.get_mut(slot).map(|slot| &mut slot.stage) else {
+        let Some(ConnectionState::Open(connection)) = self.slots.get_mut(slot).map(|slot| &mut slot.stage)
+        else {
             return;
         };
         let before = connection.lane(direction).waiting();
@@ -489,7 +491,7 @@ impl Shaper {
 
     fn open(&mut self, slot: usize) -> Option<&mut Shaped> {
         match self.slots.get_mut(slot).map(|slot| &mut slot.stage) {
-            Some(Stage::Open(connection)) => Some(connection),
+            Some(ConnectionState::Open(connection)) => Some(connection),
             _ => None,
         }
     }
@@ -498,24 +500,24 @@ impl Shaper {
         let packets = [Direction::ClientToServer, Direction::ServerToClient]
             .map(|direction| self.network.packets(flow(slot, direction)));
         let now = Timestamp::from_nanos(self.network.now());
-        if let Stage::Open(connection) = self.put(slot, Stage::Over) {
+        if let ConnectionState::Open(connection) = self.put(slot, ConnectionState::Over) {
             connection.close(how, now, packets);
-            self.shared.tally.closed();
+            self.shared.counters.closed();
             self.release(slot);
         }
     }
 
     fn release(&mut self, slot: usize) {
-        self.put(slot, Stage::Over);
+        self.put(slot, ConnectionState::Over);
         self.network.detach(slot as u32);
         self.ended.push(slot);
         self.mailbox.release();
     }
 
-    fn put(&mut self, slot: usize, stage: Stage) -> Stage {
+    fn put(&mut self, slot: usize, stage: ConnectionState) -> ConnectionState {
         match self.slots.get_mut(slot) {
             Some(slot) => std::mem::replace(&mut slot.stage, stage),
-            None => Stage::Over,
+            None => ConnectionState::Over,
         }
     }
 
@@ -523,7 +525,7 @@ impl Shaper {
         for slot in 0..self.slots.len() {
             self.close(slot, Closing::Unfinished);
         }
-        self.shared.tally.add(&mut self.batch);
+        self.shared.counters.add(&mut self.batch);
         self.account();
     }
 }

@@ -7,9 +7,9 @@
 use super::connecting::{CONNECT_LIMIT, Connecting, Try};
 use super::connection::{Connection, Fate, ReadyPair};
 use super::counters::Batch;
-use super::flow::Round;
+use super::forwarded_direction::Round;
 use super::journal::Journal;
-use super::{Course, Shared};
+use super::{Lifecycle, Shared};
 use model::{Closing, Side, Timestamp};
 use std::os::fd::AsFd;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -17,7 +17,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 use sys::clock::WallOffset;
 use sys::error::LiveError;
-use sys::poller::{Bell, Poller, Ready, ReadyList};
+use sys::poller::{Poller, Ready, ReadyList, Waker};
 use sys::resolve;
 use sys::socket::Socket;
 
@@ -33,7 +33,7 @@ pub(super) enum Arrival {
 /// Where a worker gets new clients from.
 #[derive(Debug)]
 pub(super) struct Mailbox {
-    bell: Bell,
+    waker: Waker,
     arrivals: Mutex<Vec<Arrival>>,
     /// Connections of the worker, those in the mailbox included.
     load: AtomicUsize,
@@ -42,7 +42,7 @@ pub(super) struct Mailbox {
 impl Mailbox {
     pub(super) fn new() -> Result<Self, LiveError> {
         Ok(Self {
-            bell: Bell::new()?,
+            waker: Waker::new()?,
             arrivals: Mutex::default(),
             load: AtomicUsize::new(0),
         })
@@ -63,21 +63,21 @@ impl Mailbox {
             .lock()
             .unwrap_or_else(PoisonError::into_inner)
             .push(arrival);
-        self.bell.ring();
+        self.waker.wake();
     }
 
     /// What was expected will not come.
     pub(super) fn unexpect(&self) {
         self.load.fetch_sub(1, Ordering::Relaxed);
-        self.bell.ring();
+        self.waker.wake();
     }
 
-    pub(super) fn ring(&self) {
-        self.bell.ring();
+    pub(super) fn wake(&self) {
+        self.waker.wake();
     }
 
-    pub(super) fn bell(&self) -> &Bell {
-        &self.bell
+    pub(super) fn waker(&self) -> &Waker {
+        &self.waker
     }
 
     /// A connection that was delivered is over.
@@ -113,7 +113,7 @@ enum Slot {
 impl Worker {
     pub(super) fn new(shared: Arc<Shared>, mailbox: Arc<Mailbox>) -> Result<Self, LiveError> {
         let poller = Poller::new()?;
-        poller.watch_bell(&mailbox.bell, BELL)?;
+        poller.watch_bell(&mailbox.waker, BELL)?;
         Ok(Self {
             shared,
             mailbox,
@@ -130,7 +130,7 @@ impl Worker {
 
     /// Works until the relay ends.
     pub(super) fn run(mut self) {
-        let mut ready = ReadyList::new();
+        let mut ready = ReadyList::default();
         while self.continues() {
             self.poller.wait(&mut ready, self.patience());
             let offset = WallOffset::now();
@@ -148,7 +148,7 @@ impl Worker {
                 }
             }
             self.show_journal();
-            self.shared.tally.add(&mut self.batch);
+            self.shared.counters.add(&mut self.batch);
             if rung {
                 self.take_in(offset);
             }
@@ -162,9 +162,9 @@ impl Worker {
 
     fn continues(&self) -> bool {
         match self.shared.course() {
-            Course::Running => true,
-            Course::Leaving => self.mailbox.load() > 0,
-            Course::Ending => false,
+            Lifecycle::Running => true,
+            Lifecycle::Leaving => self.mailbox.load() > 0,
+            Lifecycle::Ending => false,
         }
     }
 
@@ -322,7 +322,7 @@ impl Worker {
         if let Err(error) = self.poller.watch(pair.client.as_fd(), token(slot, Side::Client)) {
             return self.turn_away(slot, pair.client, error);
         }
-        self.shared.tally.opened();
+        self.shared.counters.opened();
         let connection = Connection::open(pair, &self.shared);
         self.put(slot, Slot::Open(Box::new(connection)));
         self.with_open(slot, offset, |connection, round| {
@@ -333,14 +333,14 @@ impl Worker {
 
     fn turn_away(&mut self, slot: usize, client: Socket, error: LiveError) {
         client.reset();
-        self.shared.tally.failed(error);
+        self.shared.counters.failed(error);
         self.release(slot);
     }
 
     fn close(&mut self, slot: usize, how: Closing) {
         if let Slot::Open(connection) = self.put(slot, Slot::Free) {
             connection.close(how, self.shared.clock.now());
-            self.shared.tally.closed();
+            self.shared.counters.closed();
             self.release(slot);
         }
     }
@@ -362,7 +362,7 @@ impl Worker {
         for slot in 0..self.slots.len() {
             self.close(slot, Closing::Unfinished);
         }
-        self.shared.tally.add(&mut self.batch);
+        self.shared.counters.add(&mut self.batch);
     }
 }
 
@@ -375,7 +375,7 @@ pub(super) fn token(slot: usize, side: Side) -> u64 {
     slot as u64 * 2 + side
 }
 
-/// The bell's token; no slot has it.
+/// The waker's token; no slot has it.
 pub(super) const BELL: u64 = u64::MAX;
 
 /// How often servers that do not answer are looked at.

@@ -42,7 +42,11 @@ pub struct Scripts {
     definitions: Vec<(usize, Value)>,
     quoting: Quoting,
     debug: Option<Debug>,
+    shell: Option<Shell>,
 }
+
+/// Runs a command line in a shell; gives what it printed, if that is wanted, or why there is nothing.
+pub type Shell = fn(line: &str, wanted: bool) -> Result<String, String>;
 
 /// Where lines of `debug()` go.
 pub type Debug = Arc<dyn Fn(&str) + Send + Sync>;
@@ -149,6 +153,7 @@ impl Scripts {
             definitions: Vec::new(),
             quoting,
             debug: None,
+            shell: None,
         }
     }
 
@@ -209,6 +214,11 @@ impl Scripts {
         let variable = Arc::make_mut(&mut self.names).given(name)?;
         self.definitions.push((variable, Value::Text(value.into())));
         Ok(())
+    }
+
+    /// Says what runs the programs of `\shell` and `\setshell`; without it they fail.
+    pub fn on_shell(&mut self, shell: Shell) {
+        self.shell = Some(shell);
     }
 
     /// Says where lines of `debug()` go; without it they are not written.

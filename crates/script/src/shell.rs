@@ -1,11 +1,8 @@
-//! `\shell` and `\setshell`: programs that a script runs.
-//!
-//! The client's thread waits for the program, as pgbench's does, and with it the other clients of that thread.
+//! `\shell` and `\setshell`: programs that a script runs. The program itself is run by who runs the scripts ([`super::Shell`]).
 
 use super::Fault;
 use super::names::Names;
 use super::values::{Values, write_value};
-use std::process::{Command, Stdio};
 
 /// The words of a command line.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -46,20 +43,13 @@ impl Words {
                 Word::Variable(variable) => write_value(values.get(*variable)?, &mut line),
             }
         }
-        let mut shell = Command::new("sh");
-        shell.arg("-c").arg(String::from_utf8_lossy(&line).as_ref());
-        shell.stdin(Stdio::null()).stderr(Stdio::inherit());
-        // Standard output belongs to the results of this run.
-        shell.stdout(if wanted { Stdio::piped() } else { Stdio::null() });
-        let output = shell.spawn().and_then(std::process::Child::wait_with_output);
-        let output = output.map_err(|error| self.fault(format!("could not be run: {error}")))?;
-        if !output.status.success() {
-            return Err(self.fault(format!("ended with {}", output.status)));
-        }
+        let shell = values
+            .shell()
+            .ok_or_else(|| self.fault("is not run here".to_owned()))?;
+        let printed = shell(&String::from_utf8_lossy(&line), wanted).map_err(|reason| self.fault(reason))?;
         if !wanted {
             return Ok(None);
         }
-        let printed = String::from_utf8_lossy(&output.stdout);
         let number = printed.lines().next().unwrap_or_default().trim();
         match number.parse() {
             Ok(number) => Ok(Some(number)),

@@ -6,7 +6,7 @@ use super::names::Names;
 use super::random::{Random, Seeds};
 use super::scalar::Scalar;
 use super::statement::{Keep, Part};
-use super::{Action, Count, Debug, Pause, Script, Scripts, Statement, Step};
+use super::{Action, Count, Debug, Pause, Script, Scripts, Shell, Statement, Step};
 use std::io::Write;
 use std::sync::Arc;
 use std::time::Duration;
@@ -27,6 +27,7 @@ pub struct Values {
     random: Random,
     choosing: Random,
     debug: Option<Debug>,
+    shell: Option<Shell>,
 }
 
 impl Values {
@@ -55,7 +56,13 @@ impl Values {
             random: own,
             choosing,
             debug: scripts.debug.clone(),
+            shell: scripts.shell,
         }
+    }
+
+    /// What runs programs.
+    pub(super) const fn shell(&self) -> Option<Shell> {
+        self.shell
     }
 
     /// One of `scripts`, by their weights.

@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 use std::process::Command;
 
-use crate::{Account, Place, Readiness, Running, ServerError, files, program};
+use crate::{Account, Readiness, Running, ServerError, ServerPlace, files, program};
 
 /// A server that is a command.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -25,7 +25,7 @@ impl CommandServer {
     ///
     /// # Errors
     /// Every [`ServerError`] but [`ServerError::Missing`]: which package brings the program is not known.
-    pub fn start(&self, place: &Place<'_>) -> Result<Running, ServerError> {
+    pub fn start(&self, place: &ServerPlace<'_>) -> Result<Running, ServerError> {
         let account = match &self.user {
             Some(user) => Account::unprivileged(user)?,
             None => Account::Own,
@@ -35,7 +35,7 @@ impl CommandServer {
         Running::start(command, place, account, libc::SIGTERM, &self.readiness)
     }
 
-    fn command(&self, place: &Place<'_>) -> Result<Command, ServerError> {
+    fn command(&self, place: &ServerPlace<'_>) -> Result<Command, ServerError> {
         let (name, arguments) = self.words.split_first().ok_or_else(|| ServerError::NotStarted {
             program: place.name.to_owned(),
             reason: "its command is empty".to_owned(),

@@ -28,4 +28,4 @@ pub use error::ServerError;
 pub use host::{Here, Host};
 pub use process::Process;
 pub use readiness::Readiness;
-pub use running::{Place, Running};
+pub use running::{Running, ServerPlace};

@@ -5,7 +5,7 @@ use std::process::Command;
 
 use crate::postgres::TlsFiles;
 use crate::process;
-use crate::{Account, Host, Place, Readiness, Running, ServerError, files, program};
+use crate::{Account, Host, Readiness, Running, ServerError, ServerPlace, files, program};
 
 /// What a MariaDB server is to be like.
 ///
@@ -41,7 +41,7 @@ impl MariaDb {
     ///
     /// # Errors
     /// Every [`ServerError`].
-    pub fn start(&self, place: &Place<'_>) -> Result<Running, ServerError> {
+    pub fn start(&self, place: &ServerPlace<'_>) -> Result<Running, ServerError> {
         let account = Self::account()?;
         files::make_directory(place.directory, account)?;
         if !place.directory.join("data").exists() {
@@ -55,7 +55,7 @@ impl MariaDb {
         Ok(running)
     }
 
-    fn command(&self, place: &Place<'_>) -> Result<Command, ServerError> {
+    fn command(&self, place: &ServerPlace<'_>) -> Result<Command, ServerError> {
         let mut command = Command::new(program::require("mariadbd", PACKAGE)?);
         command.args(["--no-defaults", "--skip-name-resolve", "--local-infile=1"]);
         command.args([
@@ -90,7 +90,7 @@ impl MariaDb {
     }
 
     /// Makes the user and the database.
-    fn introduce(&self, place: &Place<'_>, account: Account) -> Result<(), ServerError> {
+    fn introduce(&self, place: &ServerPlace<'_>, account: Account) -> Result<(), ServerError> {
         let mut statements = String::new();
         if let Some(database) = &self.database {
             statements += &format!("create database `{}`;", database.replace('`', "``"));

@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use crate::{Account, Place, Readiness, Running, ServerError, files, program};
+use crate::{Account, Readiness, Running, ServerError, ServerPlace, files, program};
 
 /// What an nginx web server is to be like: files of one directory, and PHP scripts among them.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -30,7 +30,7 @@ impl Nginx {
     ///
     /// # Errors
     /// Every [`ServerError`].
-    pub fn start(&self, place: &Place<'_>) -> Result<Running, ServerError> {
+    pub fn start(&self, place: &ServerPlace<'_>) -> Result<Running, ServerError> {
         let account = Self::account()?;
         files::make_directory(place.directory, account)?;
         let configuration = place.directory.join("nginx.conf");
@@ -53,7 +53,7 @@ impl Nginx {
         )
     }
 
-    fn configuration(&self, place: &Place<'_>) -> String {
+    fn configuration(&self, place: &ServerPlace<'_>) -> String {
         let directory = place.directory.display();
         let temporary: String = ["client_body", "proxy", "fastcgi", "uwsgi", "scgi"]
             .iter()

@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use crate::{Account, Place, Readiness, Running, ServerError, files, program};
+use crate::{Account, Readiness, Running, ServerError, ServerPlace, files, program};
 
 /// What a PHP process manager is to be like. Compiled scripts are kept (opcache) and never looked at again on disk, so
 /// that the time of PHP is that of a busy site; `settings` can say otherwise.
@@ -36,7 +36,7 @@ impl PhpFpm {
     ///
     /// # Errors
     /// Every [`ServerError`].
-    pub fn start(&self, place: &Place<'_>) -> Result<Running, ServerError> {
+    pub fn start(&self, place: &ServerPlace<'_>) -> Result<Running, ServerError> {
         let account = Self::account()?;
         files::make_directory(place.directory, account)?;
         let configuration = place.directory.join("php-fpm.conf");

@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use crate::process;
-use crate::{Account, Host, Place, Readiness, Running, ServerError, files, program};
+use crate::{Account, Host, Readiness, Running, ServerError, ServerPlace, files, program};
 
 /// How clients over TCP prove who they are. Clients of the Unix socket are trusted.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -63,7 +63,7 @@ impl Postgres {
     ///
     /// # Errors
     /// Every [`ServerError`].
-    pub fn start(&self, place: &Place<'_>) -> Result<Running, ServerError> {
+    pub fn start(&self, place: &ServerPlace<'_>) -> Result<Running, ServerError> {
         let account = Self::account()?;
         let data = place.directory.join("data");
         files::make_directory(place.directory, account)?;
@@ -80,7 +80,7 @@ impl Postgres {
         Ok(running)
     }
 
-    fn configure(&self, data: &Path, place: &Place<'_>, account: Account) -> Result<(), ServerError> {
+    fn configure(&self, data: &Path, place: &ServerPlace<'_>, account: Account) -> Result<(), ServerError> {
         let (method, encryption) = match self.authentication {
             Authentication::Trust => ("trust", "scram-sha-256"),
             Authentication::Md5 => ("md5", "md5"),
@@ -117,7 +117,7 @@ impl Postgres {
     }
 
     /// Makes the password and the database.
-    fn introduce(&self, place: &Place<'_>, account: Account) -> Result<(), ServerError> {
+    fn introduce(&self, place: &ServerPlace<'_>, account: Account) -> Result<(), ServerError> {
         let mut statements = Vec::new();
         if let Some(password) = &self.password {
             let password = password.replace('\'', "''");
@@ -133,7 +133,7 @@ impl Postgres {
 }
 
 /// Runs one statement as the superuser over the Unix socket of the server at `place`; returns psql's unaligned rows.
-fn sql(place: &Place<'_>, account: Account, statement: &str) -> Result<String, ServerError> {
+fn sql(place: &ServerPlace<'_>, account: Account, statement: &str) -> Result<String, ServerError> {
     let mut command = Command::new(program::require("psql", "postgresql-client")?);
     command
         .args(["-X", "-A", "-t", "-q", "-v", "ON_ERROR_STOP=1", "-c", statement])

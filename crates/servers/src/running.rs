@@ -10,7 +10,7 @@ use crate::{Account, Host, Readiness, ServerError};
 
 /// What every kind of server is given.
 #[derive(Clone, Copy)]
-pub struct Place<'a> {
+pub struct ServerPlace<'a> {
     /// What the server is called in errors, for example `database (mariadb)`.
     pub name: &'a str,
     /// Where it runs.
@@ -26,7 +26,7 @@ pub struct Place<'a> {
     pub ready_within: Duration,
 }
 
-impl Place<'_> {
+impl ServerPlace<'_> {
     /// The file of all the server prints.
     pub fn log(&self) -> PathBuf {
         self.directory.join("server.log")
@@ -44,7 +44,7 @@ impl Running {
     /// Starts `command` as `account` at `place` and waits until it is ready. `end` is the signal that ends it.
     pub(crate) fn start(
         command: Command,
-        place: &Place<'_>,
+        place: &ServerPlace<'_>,
         account: Account,
         end: i32,
         readiness: &Readiness,
@@ -76,7 +76,7 @@ impl Running {
     ///
     /// # Errors
     /// [`ServerError::Ended`], [`ServerError::NotReady`].
-    pub fn wait(&mut self, readiness: &Readiness, place: &Place<'_>) -> Result<(), ServerError> {
+    pub fn wait(&mut self, readiness: &Readiness, place: &ServerPlace<'_>) -> Result<(), ServerError> {
         readiness.wait(
             &self.name,
             &mut self.process,

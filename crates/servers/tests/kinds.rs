@@ -12,7 +12,7 @@ use servers::mariadb::MariaDb;
 use servers::nginx::Nginx;
 use servers::php_fpm::PhpFpm;
 use servers::postgres::Postgres;
-use servers::{Here, Host, Place, Readiness, Running, ServerError};
+use servers::{Here, Host, Readiness, Running, ServerError, ServerPlace};
 use tempfile::TempDir;
 
 fn directory() -> TempDir {
@@ -26,8 +26,8 @@ fn free_port() -> u16 {
     listener.local_addr().unwrap().port()
 }
 
-fn place<'a>(name: &'a str, directory: &'a Path, port: u16) -> Place<'a> {
-    Place {
+fn place<'a>(name: &'a str, directory: &'a Path, port: u16) -> ServerPlace<'a> {
+    ServerPlace {
         name,
         host: &Here,
         directory,

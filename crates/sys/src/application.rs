@@ -31,11 +31,11 @@ struct Ending {
     since: Instant,
     /// What it had started by then; only of one without a group of its own.
     members: Vec<Member>,
-    stage: Stage,
+    stage: EndingStep,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Stage {
+enum EndingStep {
     Told,
     Terminated,
     Killed,
@@ -72,17 +72,17 @@ impl Application {
         if let Some(ending) = &self.ending {
             // timeout(1) sends its signal twice, to the process and to its group.
             if ending.since.elapsed() >= TWICE {
-                self.pass(libc::SIGKILL, Stage::Killed);
+                self.pass(libc::SIGKILL, EndingStep::Killed);
             }
             return;
         }
         self.ending = Some(Ending {
             since: Instant::now(),
             members: Vec::new(),
-            stage: Stage::Told,
+            stage: EndingStep::Told,
         });
         if self.apart || signal != libc::SIGINT {
-            self.pass(signal, Stage::Told);
+            self.pass(signal, EndingStep::Told);
         }
     }
 
@@ -99,13 +99,13 @@ impl Application {
             return Ok(self.status);
         };
         let (elapsed, stage) = (ending.since.elapsed(), ending.stage);
-        if self.status.is_some() && (stage == Stage::Killed || !self.has_members()) {
+        if self.status.is_some() && (stage == EndingStep::Killed || !self.has_members()) {
             return Ok(self.status);
         }
-        if elapsed >= GRACE + TERMINATED_GRACE && stage != Stage::Killed {
-            self.pass(libc::SIGKILL, Stage::Killed);
-        } else if elapsed >= GRACE && stage == Stage::Told {
-            self.pass(libc::SIGTERM, Stage::Terminated);
+        if elapsed >= GRACE + TERMINATED_GRACE && stage != EndingStep::Killed {
+            self.pass(libc::SIGKILL, EndingStep::Killed);
+        } else if elapsed >= GRACE && stage == EndingStep::Told {
+            self.pass(libc::SIGTERM, EndingStep::Terminated);
         }
         Ok(None)
     }
@@ -121,7 +121,7 @@ impl Application {
     }
 
     /// Sends `signal` to it and to all that it started.
-    fn pass(&mut self, signal: libc::c_int, stage: Stage) {
+    fn pass(&mut self, signal: libc::c_int, stage: EndingStep) {
         let group = self.group();
         let Some(ending) = &mut self.ending else {
             return;

@@ -8,15 +8,15 @@
 
 pub mod application;
 pub mod clock;
-pub mod crowd;
 pub mod error;
+pub mod eviction;
 pub mod listening;
 pub mod metrics;
 pub mod poller;
 mod process_tree;
 pub mod processor;
 pub mod program;
-pub mod punctual;
+pub mod realtime;
 pub mod resolve;
 pub mod signals;
 pub mod socket;

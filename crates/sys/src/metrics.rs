@@ -76,7 +76,7 @@ fn serve(listener: &TcpListener, over: &AtomicBool, page: &dyn Fn() -> String) {
 }
 
 fn answer(stream: TcpStream, page: &dyn Fn() -> String) -> io::Result<()> {
-    let mut talk = Talk {
+    let mut talk = TimedStream {
         stream,
         until: Instant::now() + PATIENCE,
     };
@@ -102,12 +102,12 @@ fn answer(stream: TcpStream, page: &dyn Fn() -> String) -> io::Result<()> {
 }
 
 /// A connection that has so long in all, however slowly its bytes come and go.
-struct Talk {
+struct TimedStream {
     stream: TcpStream,
     until: Instant,
 }
 
-impl Talk {
+impl TimedStream {
     fn left(&self) -> io::Result<Option<Duration>> {
         let left = self.until.saturating_duration_since(Instant::now());
         if left.is_zero() {
@@ -117,14 +117,14 @@ impl Talk {
     }
 }
 
-impl Read for Talk {
+impl Read for TimedStream {
     fn read(&mut self, bytes: &mut [u8]) -> io::Result<usize> {
         self.stream.set_read_timeout(self.left()?)?;
         self.stream.read(bytes)
     }
 }
 
-impl Write for Talk {
+impl Write for TimedStream {
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
         self.stream.set_write_timeout(self.left()?)?;
         self.stream.write(bytes)

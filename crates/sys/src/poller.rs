@@ -1,4 +1,4 @@
-//! Waiting for sockets: epoll, edge-triggered, and a bell that another thread can ring.
+//! Waiting for sockets: epoll, edge-triggered, and a waker that another thread can ring.
 
 use crate::error::{LiveError, OsError};
 use std::os::fd::{AsFd, AsRawFd, BorrowedFd, FromRawFd, OwnedFd};
@@ -47,15 +47,17 @@ pub struct ReadyList {
     count: usize,
 }
 
-impl ReadyList {
+impl Default for ReadyList {
     /// Room for a fixed number of sockets; more wait for the next call.
-    pub fn new() -> Self {
+    fn default() -> Self {
         Self {
             events: vec![libc::epoll_event { events: 0, u64: 0 }; MOST_AT_ONCE],
             count: 0,
         }
     }
+}
 
+impl ReadyList {
     /// What the last call found ready.
     pub fn iter(&self) -> impl Iterator<Item = Ready> + '_ {
         self.events.iter().take(self.count).map(|event| Ready {
@@ -95,9 +97,9 @@ impl Poller {
         self.register(fd, token, flags as u32)
     }
 
-    /// Reports `bell` under `token` while it rings.
-    pub fn watch_bell(&self, bell: &Bell, token: u64) -> Result<(), LiveError> {
-        self.register(bell.0.as_fd(), token, (libc::EPOLLIN | libc::EPOLLET) as u32)
+    /// Reports `waker` under `token` while it rings.
+    pub fn watch_bell(&self, waker: &Waker, token: u64) -> Result<(), LiveError> {
+        self.register(waker.0.as_fd(), token, (libc::EPOLLIN | libc::EPOLLET) as u32)
     }
 
     fn register(&self, fd: BorrowedFd<'_>, token: u64, flags: u32) -> Result<(), LiveError> {
@@ -160,9 +162,9 @@ impl AsFd for Poller {
 
 /// Wakes a thread that waits in [`Poller::wait`].
 #[derive(Debug)]
-pub struct Bell(OwnedFd);
+pub struct Waker(OwnedFd);
 
-impl Bell {
+impl Waker {
     /// An event counter of its own.
     ///
     /// # Errors
@@ -180,8 +182,8 @@ impl Bell {
         Ok(Self(unsafe { OwnedFd::from_raw_fd(fd) }))
     }
 
-    /// Rings. Each ring is an edge of its own, so a bell need not be silenced.
-    pub fn ring(&self) {
+    /// Wakes. Each ring is an edge of its own, so a waker need not be silenced.
+    pub fn wake(&self) {
         let one = 1_u64.to_ne_bytes();
         // SAFETY: eight valid bytes. It fails only when 2^64 - 2 rings are pending, and then it rings already.
         unsafe { libc::write(self.0.as_raw_fd(), one.as_ptr().cast(), one.len()) };

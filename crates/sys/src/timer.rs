@@ -62,7 +62,7 @@ mod tests {
     fn it_wakes_a_poller_each_time_it_is_set_and_never_too_soon() {
         let (timer, poller) = (Timer::new().expect("a timer"), Poller::new().expect("a poller"));
         poller.watch(timer.as_fd(), 7).expect("watched");
-        let mut ready = ReadyList::new();
+        let mut ready = ReadyList::default();
         for _ in 0..3 {
             let began = Instant::now();
             timer.set(Some(Duration::from_millis(3)));

@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::time::Duration;
 
-use servers::{Account, Here, Place, Running, ServerError};
+use servers::{Account, Here, Running, ServerError, ServerPlace};
 use tempfile::TempDir;
 
 /// The path of `program`, wherever the system has it.
@@ -62,11 +62,11 @@ pub(crate) fn private_directory(account: Account) -> TempDir {
 pub(crate) fn launch(
     name: &str,
     directory: &Path,
-    start: impl Fn(&Place<'_>) -> Result<Running, ServerError>,
+    start: impl Fn(&ServerPlace<'_>) -> Result<Running, ServerError>,
 ) -> (Running, u16) {
     let mut attempts = 0;
     loop {
-        let place = Place {
+        let place = ServerPlace {
             name,
             host: &Here,
             directory,

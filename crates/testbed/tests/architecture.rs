@@ -32,8 +32,25 @@ const ARROWS: &[(&str, &[&str])] = &[
     (
         "longwire",
         &[
-            "model", "wire", "capture", "analysis", "link", "predict", "report", "tunnel", "sys", "script", "client",
-            "relay", "netns", "probe", "load", "tune", "tunnel_io", "demo", "servers",
+            "model",
+            "wire",
+            "capture",
+            "analysis",
+            "link",
+            "predict",
+            "report",
+            "tunnel",
+            "sys",
+            "script",
+            "client",
+            "relay",
+            "netns",
+            "probe",
+            "load",
+            "tune",
+            "tunnel_io",
+            "demo",
+            "servers",
         ],
     ),
 ];
@@ -64,7 +81,8 @@ fn no_crate_knows_another_it_should_not() {
         {
             let to = text(&dependency["name"]);
             let in_tests = dependency["kind"] == "dev";
-            let known = allowed[name].contains(&to) || (in_tests && (to == FOR_TESTS_ONLY || ARROWS_OF_TESTS.contains(&(name, to))));
+            let known = allowed[name].contains(&to)
+                || (in_tests && (to == FOR_TESTS_ONLY || ARROWS_OF_TESTS.contains(&(name, to))));
             if names.contains(to) && !known {
                 wrong.push(format!("{name} -> {to}"));
             }

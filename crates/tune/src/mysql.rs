@@ -7,7 +7,7 @@ mod select;
 mod update;
 mod ways;
 
-use super::native::talk::Talk;
+use super::native::job_connection::JobConnection;
 use super::native::way::{WayRow, Work};
 use super::native::{Control, Database, KEY};
 use super::{AbsentWay, TuneError};
@@ -19,7 +19,7 @@ use ways::{IN_BULK, LOAD_DATA, WAYS};
 /// MySQL and MariaDB.
 pub(super) struct MySql;
 
-type Conversation<'a> = Talk<'a, MysqlReplies>;
+type Conversation<'a> = JobConnection<'a, MysqlReplies>;
 
 impl Database for MySql {
     type Replies = MysqlReplies;

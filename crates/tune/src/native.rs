@@ -6,20 +6,20 @@
 
 pub(super) mod content;
 pub(super) mod head;
+pub(super) mod job_connection;
 pub(super) mod memory;
-pub(super) mod talk;
 pub(super) mod text_rows;
 pub(super) mod way;
 
 use super::{AbsentWay, Prepared, Shape, Trial, TuneError, Workbench};
 use client::session::{Rows, Session, SessionOptions};
 use content::Content;
+use job_connection::{JobConnection, Replies};
 use model::{ByteCount, ConnectionId, Job, TrialOutcome};
 use std::sync::atomic::AtomicBool;
 use std::time::Duration;
 use sys::clock::Clock;
 use sys::target::Target;
-use talk::{Replies, Talk};
 use way::{WayRow, Work};
 
 /// What longwire has to know of a database to do jobs on it.
@@ -36,7 +36,7 @@ pub(super) trait Database {
     const TRANSACTION: [&'static str; 2];
 
     /// Appends a request that runs `statement`, and expects its reply.
-    fn ask(talk: &mut Talk<'_, Self::Replies>, statement: &str) -> Result<(), TuneError>;
+    fn ask(talk: &mut JobConnection<'_, Self::Replies>, statement: &str) -> Result<(), TuneError>;
     /// The product and version, of what the server says of itself.
     fn product(session: &Session<'_>, version: &str) -> String;
     /// The statements that make and remove the schema.
@@ -48,7 +48,7 @@ pub(super) trait Database {
     /// Statements after the tables are filled.
     fn settled(scratch: &str) -> Vec<String>;
     /// Puts the rows 1 to `work.rows` into the table `origin`.
-    fn fill(talk: &mut Talk<'_, Self::Replies>, work: &Work<'_>) -> Result<(), TuneError>;
+    fn fill(talk: &mut JobConnection<'_, Self::Replies>, work: &Work<'_>) -> Result<(), TuneError>;
     /// Finds out how long a request may be, and which ways there are not.
     fn limits(control: &mut Control<'_>) -> Result<(u64, Vec<AbsentWay>), TuneError>;
     /// Bytes of memory that what serves a connection has now, and the most it had; absent where that cannot be told.
@@ -195,7 +195,7 @@ impl<'a, D: Database> Native<'a, D> {
             longest_request: ready.longest_request,
         };
         let session = Session::open(&self.target, self.options())?;
-        let mut talk = Talk::over(session.take_apart(), Clock::anchored_now(), self.stop);
+        let mut talk = JobConnection::over(session.take_apart(), Clock::anchored_now(), self.stop);
         talk.doing = "filling the scratch tables";
         D::fill(&mut talk, &work)?;
         talk.leave(D::GOODBYE);
@@ -254,7 +254,7 @@ impl<'a, D: Database> Native<'a, D> {
             longest_request: ready.longest_request,
         };
         let memory = process.and_then(|process| D::memory(control, process));
-        let mut talk = Talk::over(session.take_apart(), clock, self.stop);
+        let mut talk = JobConnection::over(session.take_apart(), clock, self.stop);
         let before = talk.passed();
         let [begin, commit] = D::TRANSACTION;
         D::ask(&mut talk, begin)?;

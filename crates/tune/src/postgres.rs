@@ -9,8 +9,8 @@ mod ways;
 
 use super::AbsentWay;
 use super::TuneError;
+use super::native::job_connection::JobConnection;
 use super::native::memory::{ProcessMemory, is_here};
-use super::native::talk::Talk;
 use super::native::way::{WayRow, Work};
 use super::native::{Control, Database, KEY};
 use client::session::{Session, postgres};
@@ -20,7 +20,7 @@ use ways::WAYS;
 /// PostgreSQL.
 pub(super) struct PostgreSql;
 
-type Conversation<'a> = Talk<'a, PostgresReplies>;
+type Conversation<'a> = JobConnection<'a, PostgresReplies>;
 
 impl Database for PostgreSql {
     type Replies = PostgresReplies;

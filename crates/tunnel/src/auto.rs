@@ -21,7 +21,7 @@ mod path;
 mod rest;
 
 use crate::Level;
-use crate::drain::Drain;
+use crate::throughput_estimator::ThroughputEstimator;
 use experience::Experience;
 use model::{BitRate, Timestamp};
 use path::Path;
@@ -32,7 +32,7 @@ use std::time::Duration;
 #[derive(Debug)]
 pub struct Auto {
     level: Level,
-    drain: Drain,
+    drain: ThroughputEstimator,
     path: Path,
     experience: Experience,
     span: Span,
@@ -74,7 +74,7 @@ impl Auto {
     pub fn new(at: Timestamp) -> Self {
         Self {
             level: Level::OFF,
-            drain: Drain::default(),
+            drain: ThroughputEstimator::default(),
             path: Path::default(),
             experience: Experience::default(),
             span: Span::at(at),

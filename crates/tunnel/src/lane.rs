@@ -14,16 +14,16 @@
 //! Memory: [`MOST_STREAMS`] windows of [`BASE_WINDOW`] and [`POOL`] of what they grew, held by whoever uses the lane, and less than
 //! a MiB of its own beside the codecs'.
 
+pub mod compressibility;
 mod incoming;
 mod receiving;
 mod schedule;
 mod stream;
-pub mod worth;
 
-use crate::drain::Drain;
 use crate::frame::{
     self, ChunkHeader, Control, End, FrameError, GoodbyeReason, Isolation, ResetReason, StreamId, Wish,
 };
+use crate::throughput_estimator::ThroughputEstimator;
 use crate::{Coding, CompressError, Compressor, Decompressor, Level, MOST_OF_A_CHUNK};
 use incoming::Incoming;
 use model::{Timestamp, TunnelWay};
@@ -31,7 +31,7 @@ use schedule::Schedule;
 use std::collections::HashMap;
 use std::ops::Range;
 use std::time::Duration;
-use stream::{Place, Stream};
+use stream::{QueuePosition, Stream};
 
 /// Most streams on a lane.
 pub const MOST_STREAMS: usize = 1024;
@@ -163,7 +163,7 @@ pub struct Lane {
     streams: HashMap<StreamId, Stream>,
     newest: u32,
     schedule: Schedule,
-    drain: Drain,
+    drain: ThroughputEstimator,
     /// What windows have beyond the base, in all.
     grown: usize,
     /// Streams that are over, and what came of them since: frames without bytes, and bytes.
@@ -204,7 +204,7 @@ impl Lane {
             streams: HashMap::new(),
             newest: 0,
             schedule: Schedule::default(),
-            drain: Drain::default(),
+            drain: ThroughputEstimator::default(),
             grown: 0,
             over: 0,
             late_frames: 0,
@@ -253,8 +253,8 @@ impl Lane {
             return;
         };
         stream.sending.readable = true;
-        if stream.sending.place == Place::Idle && !stream.sending.finished {
-            stream.sending.place = Place::Queued;
+        if stream.sending.place == QueuePosition::Idle && !stream.sending.finished {
+            stream.sending.place = QueuePosition::Queued;
             self.schedule.was_idle(id);
         }
     }
@@ -272,9 +272,9 @@ impl Lane {
             };
             let sending = &mut stream.sending;
             if !sending.readable || sending.finished {
-                sending.place = Place::Idle;
+                sending.place = QueuePosition::Idle;
             } else if sending.credit == 0 {
-                sending.place = Place::Starved;
+                sending.place = QueuePosition::Starved;
                 self.out.reader_stalls += 1;
             } else {
                 let most = sending.worth.payload_for(enough);
@@ -333,7 +333,7 @@ impl Lane {
         };
         frame::end_chunk(&mut self.unsent, start, header);
         if drained && self.schedule.nobody_busy() {
-            sending.place = Place::Idle;
+            sending.place = QueuePosition::Idle;
         } else {
             self.schedule.goes_on(id);
         }
@@ -348,7 +348,7 @@ impl Lane {
     pub fn drained(&mut self, id: StreamId) {
         if let Some(stream) = self.streams.get_mut(&id) {
             stream.sending.readable = false;
-            stream.sending.place = Place::Idle;
+            stream.sending.place = QueuePosition::Idle;
         }
     }
 
@@ -370,7 +370,7 @@ impl Lane {
     /// Whether the stream waits for its turn: it will be read.
     pub fn will_read(&self, id: StreamId) -> bool {
         let place = self.streams.get(&id).map(|stream| stream.sending.place);
-        place == Some(Place::Queued)
+        place == Some(QueuePosition::Queued)
     }
 
     /// The stream is over, both ways, whatever is on its way.

@@ -10,10 +10,10 @@
 
 pub mod auto;
 pub mod compressor;
-mod drain;
 pub mod frame;
 pub mod lane;
 pub mod level;
+mod throughput_estimator;
 
 pub use auto::Auto;
 pub use compressor::{Coding, CompressError, Compressor, Decompressor, MOST_ADDED_TO_A_CHUNK};

@@ -1,11 +1,11 @@
 //! The far end: waits for lanes, and connects to the database for each stream.
 
+use super::acceptor::{Acceptor, Admitted, AtTheGate, GateLimits};
+use super::counters::LaneCounters;
 use super::error::split_address;
-use super::gate::{Admitted, AtTheGate, Gate, GateLimits};
-use super::lane::{Carrier, Role};
+use super::lane::{LaneLoop, Role};
 use super::mailbox::Mailbox;
 use super::notice::Notice;
-use super::tally::Tally;
 use super::{FarOptions, TunnelError};
 use sys::error::{LiveError, OsError};
 use sys::{listening, threads};
@@ -52,12 +52,12 @@ impl Database {
 
 /// A running far end. Dropping it without [`Far::stop`] lets no more near ends in, and leaves the lanes that stand.
 pub struct Far {
-    gate: Gate,
+    acceptor: Acceptor,
     shared: Arc<Shared>,
 }
 
 struct Shared {
-    tally: Arc<Tally>,
+    counters: Arc<LaneCounters>,
     database: Arc<Database>,
     level: Option<LevelChoice>,
     isolate: Option<Isolation>,
@@ -77,7 +77,7 @@ impl Far {
         let database = Arc::new(Database::resolve(options.to)?);
         listening::raise_file_limit();
         let shared = Arc::new(Shared {
-            tally: Arc::new(Tally::new(End::Far, options.clock, options.notify)),
+            counters: Arc::new(LaneCounters::new(End::Far, options.clock, options.notify)),
             database,
             level: options.level,
             isolate: options.isolate,
@@ -85,26 +85,26 @@ impl Far {
         });
         let tell = {
             let shared = Arc::clone(&shared);
-            Box::new(move |what| shared.at_the_gate(what))
+            Box::new(move |what| shared.at_the_acceptor(what))
         };
-        let gate = Gate::open(&options.listen, &options.security, GateLimits::default(), tell)?;
-        Ok(Self { gate, shared })
+        let acceptor = Acceptor::open(&options.listen, &options.security, GateLimits::default(), tell)?;
+        Ok(Self { acceptor, shared })
     }
 
     /// Where near ends connect, with the ports that were chosen.
     pub fn addresses(&self) -> &[SocketAddr] {
-        self.gate.addresses()
+        self.acceptor.addresses()
     }
 
     /// What it has done so far.
     pub fn totals(&self) -> TunnelTotals {
-        self.shared.tally.totals(self.gate.refused())
+        self.shared.counters.totals(self.acceptor.refused())
     }
 
     /// Takes leave of near ends, resets what streams are left, and returns the final totals.
     pub fn stop(self) -> TunnelTotals {
-        let refused = self.gate.refused();
-        drop(self.gate);
+        let refused = self.acceptor.refused();
+        drop(self.acceptor);
         let lanes = std::mem::take(&mut *self.shared.lanes());
         for (mailbox, _) in &lanes {
             if let Some(mailbox) = mailbox.upgrade() {
@@ -115,12 +115,12 @@ impl Far {
             // It runs no foreign code; if it panicked there is nothing left to stop.
             thread.join().ok();
         }
-        self.shared.tally.totals(refused)
+        self.shared.counters.totals(refused)
     }
 }
 
 impl Shared {
-    fn at_the_gate(&self, what: AtTheGate) {
+    fn at_the_acceptor(&self, what: AtTheGate) {
         let end = End::Near;
         match what {
             AtTheGate::Admitted(admitted) => {
@@ -129,10 +129,10 @@ impl Shared {
             }
             AtTheGate::Refused { peer, fault } => {
                 let reason = TunnelError::Peer { end, peer, fault };
-                self.tally.tell(&Notice::PeerRefused { reason });
+                self.counters.tell(&Notice::PeerRefused { reason });
             }
             AtTheGate::RefusedMore { count, within } => {
-                self.tally.tell(&Notice::PeersRefused { count, within });
+                self.counters.tell(&Notice::PeersRefused { count, within });
             }
         }
     }
@@ -154,19 +154,19 @@ impl Shared {
             isolation: self.isolate.unwrap_or_default(),
             compress_login: false,
         };
-        let carrier = Carrier::new(
+        let lane_loop = LaneLoop::new(
             role,
             wish,
             transport,
             peer,
-            Arc::clone(&self.tally),
+            Arc::clone(&self.counters),
             Arc::clone(&mailbox),
         )?;
-        let tally = Arc::clone(&self.tally);
+        let counters = Arc::clone(&self.counters);
         let thread = threads::spawn("tunnel-lane".to_owned(), move || {
             block_all_signals();
-            if let (false, Some(reason)) = carrier.run() {
-                tally.peer_refused(reason);
+            if let (false, Some(reason)) = lane_loop.run() {
+                counters.peer_refused(reason);
             }
             drop(place);
         })?;

@@ -125,13 +125,13 @@ impl PeerFault {
 
 /// How a near end shakes hands, made once of its keys.
 #[derive(Debug, Clone)]
-pub(crate) struct Knocker {
+pub(crate) struct ClientHandshake {
     terms: Terms<ClientConfig>,
 }
 
 /// How a far end shakes hands, made once of its keys.
 #[derive(Debug, Clone)]
-pub(crate) struct Porter {
+pub(crate) struct ServerHandshake {
     terms: Terms<ServerConfig>,
 }
 
@@ -145,7 +145,7 @@ enum Terms<C> {
     },
 }
 
-impl Knocker {
+impl ClientHandshake {
     /// # Errors
     /// [`PeerFault::Tls`] when the keys cannot be used.
     pub(crate) fn new(security: &Security) -> Result<Self, PeerFault> {
@@ -183,7 +183,7 @@ impl Knocker {
     }
 
     /// Makes the near's side of the handshake on a socket that was just connected; waits, at most `longest` in all.
-    pub(crate) fn knock(&self, socket: Socket, longest: Duration) -> Result<Transport, PeerFault> {
+    pub(crate) fn complete(&self, socket: Socket, longest: Duration) -> Result<Transport, PeerFault> {
         let wait = Wait {
             until: Instant::now() + longest,
             longest,
@@ -208,7 +208,7 @@ impl Knocker {
         let mut tls = TlsSocket::with_session(socket, session.into());
         tls.flush();
         wait.readable(tls.socket())?;
-        if opening(tls.socket()) == Opening::Plain {
+        if opening(tls.socket()) == FirstByte::Plain {
             return Err(PeerFault::Unencrypted);
         }
         loop {
@@ -229,7 +229,7 @@ impl Knocker {
     }
 }
 
-impl Porter {
+impl ServerHandshake {
     /// # Errors
     /// [`PeerFault::Tls`] when the keys cannot be used.
     pub(crate) fn new(security: &Security) -> Result<Self, PeerFault> {
@@ -255,7 +255,7 @@ impl Porter {
     }
 
     /// Begins the far's side of the handshake on a connection that was just accepted.
-    pub(crate) fn answer(&self, socket: Socket) -> Result<Visitor, PeerFault> {
+    pub(crate) fn answer(&self, socket: Socket) -> Result<PendingHandshake, PeerFault> {
         let transport = match &self.terms {
             Terms::Plain => Transport::Plain(socket),
             Terms::Encrypted { config, .. } => {
@@ -263,15 +263,15 @@ impl Porter {
                 Transport::Tls(Box::new(TlsSocket::with_session(socket, session.into())))
             }
         };
-        Ok(Visitor {
+        Ok(PendingHandshake {
             transport,
             looked_at: false,
         })
     }
 
     /// Goes on with a handshake as far as the peer's bytes go; true when it is done.
-    pub(crate) fn go_on(&self, visitor: &mut Visitor) -> Result<bool, PeerFault> {
-        visitor.go_on().map_err(|fault| match &self.terms {
+    pub(crate) fn go_on(&self, pending: &mut PendingHandshake) -> Result<bool, PeerFault> {
+        pending.go_on().map_err(|fault| match &self.terms {
             Terms::Plain => fault,
             Terms::Encrypted { own, shared, .. } => told(fault, *own, *shared),
         })
@@ -280,13 +280,13 @@ impl Porter {
 
 /// One that is at the far end's door.
 #[derive(Debug)]
-pub(crate) struct Visitor {
+pub(crate) struct PendingHandshake {
     transport: Transport,
     /// Its first byte was there and is of the right kind.
     looked_at: bool,
 }
 
-impl Visitor {
+impl PendingHandshake {
     pub(crate) fn socket(&self) -> &Socket {
         self.transport.socket()
     }
@@ -335,19 +335,19 @@ impl Visitor {
             Transport::Tls(tls) => (true, opening(tls.socket())),
         };
         match (here, encrypts) {
-            (Opening::Nothing, _) => return Ok(false),
-            (Opening::End, _) => return Err(PeerFault::Left),
-            (Opening::Tls, true) | (Opening::Plain, false) => {}
-            (Opening::Tls, false) => {
+            (FirstByte::Nothing, _) => return Ok(false),
+            (FirstByte::End, _) => return Err(PeerFault::Left),
+            (FirstByte::Tls, true) | (FirstByte::Plain, false) => {}
+            (FirstByte::Tls, false) => {
                 // In plain, as this end speaks: the near end knows by it.
                 self.socket().send(WELCOME);
                 return Err(PeerFault::Encrypted);
             }
-            (Opening::Plain, true) => {
+            (FirstByte::Plain, true) => {
                 self.socket().send(&TLS_ALERT);
                 return Err(PeerFault::Unencrypted);
             }
-            (Opening::Strange, _) => return Err(PeerFault::NotATunnel),
+            (FirstByte::Strange, _) => return Err(PeerFault::NotATunnel),
         }
         self.looked_at = true;
         Ok(true)
@@ -393,7 +393,7 @@ fn greet_in_plain(socket: Socket, wait: &Wait) -> Result<Transport, PeerFault> {
         return Err(PeerFault::Left);
     }
     wait.readable(&socket)?;
-    if opening(&socket) == Opening::Tls {
+    if opening(&socket) == FirstByte::Tls {
         return Err(PeerFault::Encrypted);
     }
     let mut lane = Transport::Plain(socket);
@@ -448,7 +448,7 @@ fn heard_greeting(socket: &Socket) -> Result<bool, PeerFault> {
 
 /// What a peer's first byte says.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Opening {
+enum FirstByte {
     /// It has not come.
     Nothing,
     /// It will not come.
@@ -461,15 +461,15 @@ enum Opening {
     Strange,
 }
 
-fn opening(socket: &Socket) -> Opening {
+fn opening(socket: &Socket) -> FirstByte {
     let mut first = [0];
     match peek(socket, &mut first) {
-        None => Opening::Nothing,
-        Some(0) => Opening::End,
+        None => FirstByte::Nothing,
+        Some(0) => FirstByte::End,
         Some(_) => match first[0] {
-            20..=23 => Opening::Tls,
-            byte if WELCOME.first() == Some(&byte) => Opening::Plain,
-            _ => Opening::Strange,
+            20..=23 => FirstByte::Tls,
+            byte if WELCOME.first() == Some(&byte) => FirstByte::Plain,
+            _ => FirstByte::Strange,
         },
     }
 }

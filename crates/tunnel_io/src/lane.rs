@@ -8,12 +8,12 @@ mod sending;
 mod streams;
 
 use super::TunnelError;
+use super::counters::{LaneCounters, LaneFigures};
 use super::far::Database;
 use super::handshake;
 use super::mailbox::Mailbox;
 use super::notice::Notice;
 use super::stream::Local;
-use super::tally::{LaneFigures, Tally};
 use model::Timestamp;
 use std::collections::HashMap;
 use std::net::SocketAddr;
@@ -41,9 +41,9 @@ pub(super) enum Role {
 }
 
 /// An end of a lane with its sockets.
-pub(super) struct Carrier {
+pub(super) struct LaneLoop {
     role: Role,
-    tally: Arc<Tally>,
+    counters: Arc<LaneCounters>,
     figures: Arc<LaneFigures>,
     mailbox: Arc<Mailbox>,
     poller: Poller,
@@ -69,27 +69,27 @@ pub(super) struct Carrier {
     unsent_limit: u32,
 }
 
-impl Carrier {
+impl LaneLoop {
     pub fn new(
         role: Role,
         wish: Wish,
         mut transport: Transport,
         peer: SocketAddr,
-        tally: Arc<Tally>,
+        counters: Arc<LaneCounters>,
         mailbox: Arc<Mailbox>,
     ) -> Result<Self, LiveError> {
         let poller = Poller::new()?;
         poller.watch(transport.socket().as_fd(), LANE)?;
-        poller.watch_bell(mailbox.bell(), BELL)?;
+        poller.watch_bell(mailbox.waker(), BELL)?;
         transport.read_ahead();
         transport.socket().forget_stamps();
         transport.socket().limit_unsent(MOST_UNSENT_IN_KERNEL);
-        let now = tally.now();
+        let now = counters.now();
         Ok(Self {
             role,
-            figures: tally.lane_begins(),
-            lane: Lane::new(tally.end(), wish),
-            tally,
+            figures: counters.lane_begins(),
+            lane: Lane::new(counters.end(), wish),
+            counters,
             mailbox,
             poller,
             transport,
@@ -118,13 +118,13 @@ impl Carrier {
         self.leave(reason.as_ref());
         let stood = self.lane.is_greeted();
         if let Some(reason) = reason.clone().filter(|_| stood) {
-            self.tally.tell(&Notice::LaneLost { reason, streams });
+            self.counters.tell(&Notice::LaneLost { reason, streams });
         }
         (stood, reason)
     }
 
     fn carry(&mut self) -> Result<(), TunnelError> {
-        let mut ready = ReadyList::new();
+        let mut ready = ReadyList::default();
         let mut more = true;
         while !self.mailbox.is_over() {
             let longest = if more { Duration::ZERO } else { self.patience() };
@@ -141,7 +141,7 @@ impl Carrier {
                 self.take_in();
             }
             more = self.work()?;
-            let now = self.tally.now();
+            let now = self.counters.now();
             if now.since(self.looked_after) >= CHECK_OFTEN {
                 self.looked_after = now;
                 self.lane.time_passed();
@@ -181,7 +181,7 @@ impl Carrier {
 
     fn unblock(&mut self) {
         if let Some(since) = self.blocked.take() {
-            self.lane.out.stalled += self.tally.now().since(since);
+            self.lane.out.stalled += self.counters.now().since(since);
         }
     }
 
@@ -215,7 +215,7 @@ impl Carrier {
                 self.lane.filled(count);
                 self.readable = !emptied || self.ending;
                 self.asked = None;
-                self.heard = self.tally.now();
+                self.heard = self.counters.now();
                 self.pass_on()
             }
             Received::Nothing => {
@@ -223,7 +223,7 @@ impl Carrier {
                 Ok(())
             }
             Received::End => Err(TunnelError::Closed {
-                end: self.tally.end().other(),
+                end: self.counters.end().other(),
                 peer: self.peer,
             }),
             Received::Broken(reason) => Err(self.broken(reason)),
@@ -265,7 +265,7 @@ impl Carrier {
                 None => Done::Consumed(stream, bytes.len()),
                 Some(local) => {
                     // This end compresses the other direction.
-                    local.part(self.tally.sends().reverse(), bytes);
+                    local.part(self.counters.sends().reverse(), bytes);
                     match local.deliver(bytes) {
                         Ok(0) => Done::Nothing,
                         Ok(count) => Done::Consumed(stream, count),
@@ -290,12 +290,12 @@ impl Carrier {
                     compress_login: wish.compress_login,
                 };
                 self.lane.isolate(self.wish.isolation);
-                self.auto = auto_of(self.wish, self.tally.now());
+                self.auto = auto_of(self.wish, self.counters.now());
             }
         }
-        let lanes = self.tally.lane_up();
-        self.tally.tell(&Notice::LaneUp {
-            end: self.tally.end().other(),
+        let lanes = self.counters.lane_up();
+        self.counters.tell(&Notice::LaneUp {
+            end: self.counters.end().other(),
             peer: self.peer,
             lanes,
             key: handshake::shown_key(&self.transport),
@@ -304,12 +304,12 @@ impl Carrier {
 
     /// Clients that are in the mailbox already are taken in by the next round.
     fn take_in_later(&self) {
-        self.mailbox.bell().ring();
+        self.mailbox.waker().wake();
     }
 
     /// Looks after what time decides: answers that do not come.
     fn look_after(&mut self, now: Timestamp) -> Result<(), TunnelError> {
-        let (end, peer) = (self.tally.end().other(), self.peer);
+        let (end, peer) = (self.counters.end().other(), self.peer);
         if !self.lane.is_greeted() {
             if now.since(self.began) >= HELLO_LIMIT {
                 let after = HELLO_LIMIT;
@@ -341,7 +341,7 @@ impl Carrier {
 
     fn publish(&self) {
         self.figures.set(
-            self.tally.end(),
+            self.counters.end(),
             self.lane.out,
             self.lane.came,
             self.streams.len(),
@@ -365,25 +365,25 @@ impl Carrier {
         }
         self.unblock();
         let streams = self.streams.len();
-        self.tally.streams_broken(streams);
+        self.counters.streams_broken(streams);
         self.released(streams);
         self.publish();
         if self.lane.is_greeted() {
             // One whose other end took leave was not lost.
-            self.tally
+            self.counters
                 .lane_down(reason.is_some_and(|reason| !reason.is_leave()));
         }
         for (_, local) in self.streams.drain() {
             local.socket.reset();
         }
         self.figures
-            .set(self.tally.end(), self.lane.out, self.lane.came, 0);
-        self.tally.lane_ends(&self.figures);
+            .set(self.counters.end(), self.lane.out, self.lane.came, 0);
+        self.counters.lane_ends(&self.figures);
     }
 
     fn broken(&self, reason: OsError) -> TunnelError {
         TunnelError::Broken {
-            end: self.tally.end().other(),
+            end: self.counters.end().other(),
             peer: self.peer,
             reason,
         }
@@ -391,7 +391,7 @@ impl Carrier {
 
     fn breach(&self, reason: LaneError) -> TunnelError {
         TunnelError::Protocol {
-            end: self.tally.end().other(),
+            end: self.counters.end().other(),
             peer: self.peer,
             reason,
         }

@@ -3,9 +3,10 @@
 //!
 //! What the ends say to each other is the crate `tunnel`; here are the sockets, threads, keys and the clock.
 
+mod acceptor;
+mod counters;
 pub mod error;
 pub mod far;
-mod gate;
 mod handshake;
 pub mod keys;
 mod lane;
@@ -14,7 +15,6 @@ mod mailbox;
 pub mod near;
 pub mod notice;
 mod stream;
-mod tally;
 mod verifier;
 
 pub use error::TunnelError;

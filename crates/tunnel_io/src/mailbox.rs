@@ -5,7 +5,7 @@ use std::net::SocketAddr;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Mutex, PoisonError};
 use sys::error::LiveError;
-use sys::poller::Bell;
+use sys::poller::Waker;
 use sys::socket::Socket;
 
 /// A client that has connected to the near end.
@@ -19,7 +19,7 @@ pub(super) struct Arrival {
 /// Where a lane's thread gets clients from, and the word to stop.
 #[derive(Debug)]
 pub(super) struct Mailbox {
-    bell: Bell,
+    waker: Waker,
     arrivals: Mutex<Vec<Arrival>>,
     /// Streams of the lane, clients in the mailbox included.
     load: AtomicUsize,
@@ -31,7 +31,7 @@ pub(super) struct Mailbox {
 impl Mailbox {
     pub fn new() -> Result<Self, LiveError> {
         Ok(Self {
-            bell: Bell::new()?,
+            waker: Waker::new()?,
             arrivals: Mutex::default(),
             load: AtomicUsize::new(0),
             up: AtomicBool::new(false),
@@ -39,14 +39,14 @@ impl Mailbox {
         })
     }
 
-    pub fn bell(&self) -> &Bell {
-        &self.bell
+    pub fn waker(&self) -> &Waker {
+        &self.waker
     }
 
     /// The lane is to end.
     pub fn stop(&self) {
         self.over.store(true, Ordering::Release);
-        self.bell.ring();
+        self.waker.wake();
     }
 
     pub fn is_over(&self) -> bool {
@@ -68,7 +68,7 @@ impl Mailbox {
     pub fn deliver(&self, arrival: Arrival) {
         self.load.fetch_add(1, Ordering::Relaxed);
         self.arrivals().push(arrival);
-        self.bell.ring();
+        self.waker.wake();
     }
 
     /// So many streams are over.

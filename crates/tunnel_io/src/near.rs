@@ -1,26 +1,26 @@
 //! The near end: clients connect to it, and it keeps lanes to the far end.
 
-mod keeper;
-mod waiting;
+mod dispatcher;
+mod reconnector;
 
+use super::counters::LaneCounters;
 use super::error::split_address;
-use super::handshake::Knocker;
+use super::handshake::ClientHandshake;
 use super::mailbox::Mailbox;
-use super::tally::Tally;
 use super::{NearOptions, TunnelError};
 use sys::error::{LiveError, OsError};
 use sys::listening;
-use sys::poller::Bell;
+use sys::poller::Waker;
 
-use keeper::Keeper;
+use dispatcher::Dispatcher;
 use model::TunnelTotals;
+use reconnector::Reconnector;
 use std::net::SocketAddr;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, PoisonError, mpsc};
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 use tunnel::{End, Wish};
-use waiting::WaitingRoom;
 
 /// A running near end. Dropping it without [`Near::stop`] leaves it running until the process ends.
 pub struct Near {
@@ -28,19 +28,19 @@ pub struct Near {
     shared: Arc<Shared>,
     mailboxes: Vec<Arc<Mailbox>>,
     acceptor: JoinHandle<()>,
-    /// Told by each keeper when it has ended.
+    /// Told by each reconnector when it has ended.
     keepers_done: Mutex<mpsc::Receiver<()>>,
 }
 
 /// What all threads of a near end know.
 struct Shared {
-    tally: Arc<Tally>,
+    counters: Arc<LaneCounters>,
     far: String,
-    knocker: Knocker,
+    client_handshake: ClientHandshake,
     wish: Wish,
     connect_timeout: Duration,
     /// Rung for the acceptor: a lane is up, a lane was lost with clients that it had not taken in, or all is over.
-    bell: Bell,
+    waker: Waker,
     over: AtomicBool,
 }
 
@@ -62,7 +62,7 @@ impl Near {
     pub fn start(options: NearOptions) -> Result<Self, TunnelError> {
         split_address(&options.far)?;
         options.security.suits(&options.listen)?;
-        let knocker = Knocker::new(&options.security).map_err(|_| LiveError::System {
+        let client_handshake = ClientHandshake::new(&options.security).map_err(|_| LiveError::System {
             operation: "set up TLS with this key",
             reason: OsError(libc::EINVAL),
         })?;
@@ -75,26 +75,26 @@ impl Near {
             .into_iter()
             .unzip();
         let shared = Arc::new(Shared {
-            tally: Arc::new(Tally::new(End::Near, options.clock, options.notify)),
+            counters: Arc::new(LaneCounters::new(End::Near, options.clock, options.notify)),
             far: options.far,
-            knocker,
+            client_handshake,
             wish: Wish {
                 level: options.level,
                 isolation: options.isolate,
                 compress_login: options.compress_login,
             },
             connect_timeout: options.connect_timeout,
-            bell: Bell::new()?,
+            waker: Waker::new()?,
             over: AtomicBool::new(false),
         });
         let mailboxes = (0..options.lanes.get())
             .map(|_| Mailbox::new().map(Arc::new))
             .collect::<Result<Vec<_>, _>>()?;
-        let room = WaitingRoom::new(listeners, Arc::clone(&shared), mailboxes.clone())?;
+        let room = Dispatcher::new(listeners, Arc::clone(&shared), mailboxes.clone())?;
         let acceptor = room.start()?;
         let (done, keepers_done) = mpsc::channel();
         for mailbox in &mailboxes {
-            Keeper::start(Arc::clone(&shared), Arc::clone(mailbox), done.clone())?;
+            Reconnector::start(Arc::clone(&shared), Arc::clone(mailbox), done.clone())?;
         }
         Ok(Self {
             addresses,
@@ -112,13 +112,13 @@ impl Near {
 
     /// What it has done so far.
     pub fn totals(&self) -> TunnelTotals {
-        self.shared.tally.totals(0)
+        self.shared.counters.totals(0)
     }
 
     /// Takes leave of the far end, resets what streams are left, and returns the final totals.
     pub fn stop(self) -> TunnelTotals {
         self.shared.over.store(true, Ordering::Release);
-        self.shared.bell.ring();
+        self.shared.waker.wake();
         self.mailboxes.iter().for_each(|mailbox| mailbox.stop());
         // Neither runs foreign code; if one panicked there is nothing left to stop.
         self.acceptor.join().ok();
@@ -134,7 +134,7 @@ impl Near {
                 break;
             }
         }
-        self.shared.tally.totals(0)
+        self.shared.counters.totals(0)
     }
 }
 

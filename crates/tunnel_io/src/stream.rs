@@ -12,7 +12,7 @@ pub(super) struct Local {
     pub socket: Socket,
     /// Its other end.
     pub peer: SocketAddr,
-    pub course: Course,
+    pub course: SocketState,
     /// Bytes that the socket has not taken; never more than the lane's window allows.
     waiting: Vec<u8>,
     /// How many of them it has taken by now.
@@ -26,7 +26,7 @@ pub(super) struct Local {
 
 /// How far a stream's socket is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Course {
+pub(super) enum SocketState {
     /// The database has not accepted yet.
     Connecting {
         /// Which of its addresses is tried.
@@ -49,7 +49,7 @@ enum Ending {
 }
 
 impl Local {
-    pub fn new(socket: Socket, course: Course, peer: SocketAddr) -> Self {
+    pub fn new(socket: Socket, course: SocketState, peer: SocketAddr) -> Self {
         // When the kernel got what is read does not matter here.
         socket.forget_stamps();
         Self {
@@ -78,7 +78,7 @@ impl Local {
     }
 
     /// The same stream with another socket.
-    pub fn instead(self, socket: Socket, course: Course) -> Self {
+    pub fn instead(self, socket: Socket, course: SocketState) -> Self {
         Self {
             socket,
             course,
@@ -87,7 +87,7 @@ impl Local {
     }
 
     pub fn is_open(&self) -> bool {
-        self.course == Course::Open
+        self.course == SocketState::Open
     }
 
     /// Passes `bytes` on and keeps what the socket does not take; gives how many it took.

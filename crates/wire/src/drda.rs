@@ -31,7 +31,7 @@ pub use signature::recognise;
 use crate::decoder::{DecodeError, Decoder, Sink};
 use crate::framing::Input;
 use crate::resume::{Found, find};
-use lane::{Lane, Object};
+use lane::{HalfConnection, Object};
 use model::{Content, Direction, Message, Phase, Protocol, Role, StatementId};
 use sections::Sections;
 use std::collections::VecDeque;
@@ -43,7 +43,7 @@ use values::Encoding;
 /// commands, and the columns of 64 open queries.
 #[derive(Debug)]
 pub struct DrdaDecoder {
-    lanes: [Lane; 2],
+    lanes: [HalfConnection; 2],
     session: Session,
 }
 
@@ -110,7 +110,7 @@ impl DrdaDecoder {
     /// A decoder for a connection of which nothing was seen yet.
     pub fn new() -> Self {
         Self {
-            lanes: [Direction::ClientToServer, Direction::ServerToClient].map(Lane::new),
+            lanes: [Direction::ClientToServer, Direction::ServerToClient].map(HalfConnection::new),
             session: Session::default(),
         }
     }
@@ -174,7 +174,7 @@ impl Decoder for DrdaDecoder {
 }
 
 /// The message that `lane` has just completed.
-fn message<'a>(lane: &Lane, role: Role, phase: Phase, content: Content<'a>) -> Message<'a> {
+fn message<'a>(lane: &HalfConnection, role: Role, phase: Phase, content: Content<'a>) -> Message<'a> {
     Message {
         protocol: Protocol::Drda,
         direction: lane.direction,

@@ -32,7 +32,7 @@ use std::collections::VecDeque;
 /// Decodes one HTTP connection. Memory: at most [`MAXIMUM_HEAD`] per direction and 1024 notes of requests in flight.
 #[derive(Debug, Default)]
 pub struct HttpDecoder {
-    lanes: [Lane; 2],
+    lanes: [HalfConnection; 2],
     /// Methods of the requests whose responses are not complete, oldest first.
     waiting: VecDeque<Method>,
     /// The role that the request body being sent will have.
@@ -42,7 +42,7 @@ pub struct HttpDecoder {
 
 /// One direction.
 #[derive(Debug, Default)]
-struct Lane {
+struct HalfConnection {
     /// The head so far, when it spans calls.
     head: Vec<u8>,
     body: Option<Body>,
@@ -271,9 +271,9 @@ impl Decoder for HttpDecoder {
             return false;
         }
         let lane = &mut self.lanes[direction.index()];
-        *lane = Lane {
+        *lane = HalfConnection {
             offset: lane.offset,
-            ..Lane::default()
+            ..HalfConnection::default()
         };
         true
     }
@@ -294,9 +294,9 @@ impl Decoder for HttpDecoder {
 
     fn lose(&mut self, direction: Direction) {
         let lane = &mut self.lanes[direction.index()];
-        *lane = Lane {
+        *lane = HalfConnection {
             offset: lane.offset,
-            ..Lane::default()
+            ..HalfConnection::default()
         };
     }
 

@@ -39,7 +39,7 @@ use statements::Statements;
 /// statements.
 #[derive(Debug)]
 pub struct InformixDecoder {
-    lanes: [Lane; 2],
+    lanes: [HalfConnection; 2],
     session: Session,
     /// Who spoke last.
     speaker: Option<Direction>,
@@ -49,7 +49,7 @@ pub struct InformixDecoder {
 
 /// One direction.
 #[derive(Debug)]
-struct Lane {
+struct HalfConnection {
     direction: Direction,
     scan: Scan,
     /// First bytes of a message that spans calls.
@@ -99,7 +99,7 @@ impl InformixDecoder {
     /// A decoder for a connection of which nothing was seen yet.
     pub fn new() -> Self {
         Self {
-            lanes: [Direction::ClientToServer, Direction::ServerToClient].map(Lane::new),
+            lanes: [Direction::ClientToServer, Direction::ServerToClient].map(HalfConnection::new),
             session: Session::default(),
             speaker: None,
             has_cut: false,
@@ -113,7 +113,7 @@ impl Default for InformixDecoder {
     }
 }
 
-impl Lane {
+impl HalfConnection {
     fn new(direction: Direction) -> Self {
         Self {
             direction,
@@ -244,7 +244,7 @@ impl InformixDecoder {
 
 impl Session {
     /// One whole message of which `kept` is looked at.
-    fn message(&mut self, lane: &Lane, kept: &[u8], sink: &mut Sink<'_>) {
+    fn message(&mut self, lane: &HalfConnection, kept: &[u8], sink: &mut Sink<'_>) {
         let code = lane.scan.code().unwrap_or_default();
         let body = kept.get(2..).unwrap_or_default();
         match lane.direction {
@@ -254,7 +254,7 @@ impl Session {
     }
 
     /// One that ends where the other side speaks.
-    fn cut(&mut self, lane: &Lane, sink: &mut Sink<'_>) {
+    fn cut(&mut self, lane: &HalfConnection, sink: &mut Sink<'_>) {
         match lane.direction {
             Direction::ClientToServer => self.client_cut(lane, sink),
             Direction::ServerToClient => {

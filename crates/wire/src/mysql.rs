@@ -34,7 +34,7 @@ use crate::framing::{Fault, Input};
 use crate::resume::Found;
 use blocks::Blocks;
 use conversation::Conversation;
-use lane::{Lane, Meter, Passage};
+use lane::{Arrival, HalfConnection, Meter};
 use model::{Content, Direction, Message, Phase, Protocol, Role, Timestamp};
 pub use opening::opens;
 pub use rows::{text_results, text_rows};
@@ -53,21 +53,21 @@ pub use signature::recognise;
 #[derive(Debug, Default)]
 pub struct MysqlDecoder {
     conversation: Conversation,
-    lanes: [Lane; 2],
+    lanes: [HalfConnection; 2],
     blocks: [Blocks; 2],
     /// Stream bytes taken, and those handed out with messages, per direction. `taken >= handed`.
     taken: [u64; 2],
     handed: [u64; 2],
     /// When the last byte of each direction passed.
     passed: [Timestamp; 2],
-    place: [Place; 2],
+    place: [Synchronisation; 2],
     /// The place was lost at least once.
     has_lost: bool,
 }
 
 /// Whether it is known where in the protocol the next byte of a direction stands.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-enum Place {
+enum Synchronisation {
     #[default]
     Known,
     Lost,
@@ -108,7 +108,7 @@ impl MysqlDecoder {
             let taken = if self.conversation.is_compressed() {
                 let conversation = &mut self.conversation;
                 self.blocks[index].step(at, rest, &mut |started, inner, meter| {
-                    let passage = Passage {
+                    let passage = Arrival {
                         direction,
                         started,
                         ended: at,
@@ -116,7 +116,7 @@ impl MysqlDecoder {
                     lane.drain(conversation, passage, inner, meter, handed, sink)
                 })?
             } else {
-                let passage = Passage {
+                let passage = Arrival {
                     direction,
                     started: at,
                     ended: at,
@@ -147,20 +147,20 @@ impl MysqlDecoder {
         }
         self.taken[index] = self.taken[index].saturating_add(count);
         self.passed[index] = at;
-        if direction == Direction::ServerToClient && self.place[other] == Place::Lost {
-            self.place[other] = Place::Resumable;
+        if direction == Direction::ServerToClient && self.place[other] == Synchronisation::Lost {
+            self.place[other] = Synchronisation::Resumable;
         }
-        if self.place[index] == Place::Lost
+        if self.place[index] == Synchronisation::Lost
             && direction == Direction::ServerToClient
             && self.conversation.owes()
         {
-            self.place[index] = Place::Resumable;
+            self.place[index] = Synchronisation::Resumable;
         }
-        if self.place[index] == Place::Resumable {
-            self.place[index] = Place::Resumed(self.handed[index]);
+        if self.place[index] == Synchronisation::Resumable {
+            self.place[index] = Synchronisation::Resumed(self.handed[index]);
             self.conversation.resume(direction);
         }
-        self.place[index] != Place::Lost
+        self.place[index] != Synchronisation::Lost
     }
 
     /// `count` bytes that nobody can show.
@@ -172,7 +172,7 @@ impl MysqlDecoder {
         sink: &mut Sink<'_>,
     ) -> Result<(), Fault> {
         let index = direction.index();
-        let passage = Passage {
+        let passage = Arrival {
             direction,
             started: at,
             ended: at,
@@ -210,7 +210,8 @@ impl MysqlDecoder {
         let is_lost = if self.conversation.is_at_start() {
             direction == Direction::ServerToClient
         } else {
-            self.conversation.is_logged_in() && self.place[index] == Place::Resumed(self.handed[index])
+            self.conversation.is_logged_in()
+                && self.place[index] == Synchronisation::Resumed(self.handed[index])
         };
         if is_lost && !has_hole {
             self.lose(direction, sink);
@@ -228,7 +229,7 @@ impl MysqlDecoder {
             self.lose(Direction::ServerToClient, sink);
         }
         let index = direction.index();
-        self.place[index] = Place::Lost;
+        self.place[index] = Synchronisation::Lost;
         self.blocks[index] = Blocks::default();
         let started = self.lanes[index].abandon();
         self.hand_out_opaque(direction, started, sink);
@@ -310,7 +311,7 @@ impl Decoder for MysqlDecoder {
     fn restart(&mut self, direction: Direction) -> bool {
         let index = direction.index();
         self.handed[index] = self.taken[index];
-        self.place[index] = Place::Known;
+        self.place[index] = Synchronisation::Known;
         self.blocks[index] = Blocks::default();
         self.lanes[index].abandon();
         self.conversation.resume(direction);

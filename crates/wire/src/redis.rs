@@ -41,13 +41,13 @@ use scan::Scan;
 /// are one for any number of equal requests.
 #[derive(Debug)]
 pub struct RedisDecoder {
-    lanes: [Lane; 2],
+    lanes: [HalfConnection; 2],
     session: Session,
 }
 
 /// One direction.
 #[derive(Debug)]
-struct Lane {
+struct HalfConnection {
     scan: Scan,
     /// First bytes of a value that spans calls.
     kept: Vec<u8>,
@@ -84,7 +84,7 @@ impl RedisDecoder {
     /// A decoder for a connection of which nothing was seen yet.
     pub fn new() -> Self {
         Self {
-            lanes: [Direction::ClientToServer, Direction::ServerToClient].map(Lane::new),
+            lanes: [Direction::ClientToServer, Direction::ServerToClient].map(HalfConnection::new),
             session: Session::default(),
         }
     }
@@ -96,7 +96,7 @@ impl Default for RedisDecoder {
     }
 }
 
-impl Lane {
+impl HalfConnection {
     fn new(direction: Direction) -> Self {
         Self {
             scan: Scan::new(direction == Direction::ClientToServer),
@@ -254,9 +254,9 @@ impl Decoder for RedisDecoder {
         }
         let lane = &mut self.lanes[direction.index()];
         let offset = lane.offset;
-        *lane = Lane {
+        *lane = HalfConnection {
             offset,
-            ..Lane::new(direction)
+            ..HalfConnection::new(direction)
         };
         true
     }

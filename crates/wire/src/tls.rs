@@ -35,7 +35,7 @@ pub struct TlsDecoder {
 
 #[derive(Debug)]
 struct Handshake {
-    stage: Stage,
+    stage: HandshakePhase,
     /// Bytes of the `ClientHello` still to come.
     hello_left: u64,
     client_changed_cipher: bool,
@@ -49,7 +49,7 @@ struct Handshake {
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Stage {
+enum HandshakePhase {
     /// No record was seen.
     Start,
     /// The client has greeted; the server has not, or has asked for another greeting.
@@ -78,7 +78,7 @@ impl TlsDecoder {
             client: Framer::new(NAME, Direction::ClientToServer),
             server: Framer::new(NAME, Direction::ServerToClient),
             handshake: Handshake {
-                stage: Stage::Start,
+                stage: HandshakePhase::Start,
                 hello_left: 0,
                 client_changed_cipher: false,
                 server_changed_cipher: false,
@@ -179,21 +179,23 @@ impl Handshake {
     /// What the client said of a handshake was lost: it has said all that the server waits for.
     const fn lose_client_flight(&mut self) {
         match self.stage {
-            Stage::Old => self.client_changed_cipher = true,
-            Stage::New | Stage::NewFinishing { .. } => self.stage = Stage::NewFinishing { finished: true },
-            Stage::Start | Stage::Greeted | Stage::Done => {}
+            HandshakePhase::Old => self.client_changed_cipher = true,
+            HandshakePhase::New | HandshakePhase::NewFinishing { .. } => {
+                self.stage = HandshakePhase::NewFinishing { finished: true }
+            }
+            HandshakePhase::Start | HandshakePhase::Greeted | HandshakePhase::Done => {}
         }
     }
 
     /// What the server said of a handshake was lost: what the client says next shows what it was.
     const fn infer_server_flight(&mut self, kind: u8) {
         self.stage = match (self.stage, kind) {
-            (Stage::Greeted, HANDSHAKE) => Stage::Old,
-            (Stage::Greeted, CHANGE_CIPHER | DATA) => Stage::New,
-            (Stage::Old, DATA) => Stage::Done,
+            (HandshakePhase::Greeted, HANDSHAKE) => HandshakePhase::Old,
+            (HandshakePhase::Greeted, CHANGE_CIPHER | DATA) => HandshakePhase::New,
+            (HandshakePhase::Old, DATA) => HandshakePhase::Done,
             (stage, _) => stage,
         };
-        self.version_13 |= matches!(self.stage, Stage::New);
+        self.version_13 |= matches!(self.stage, HandshakePhase::New);
     }
 
     fn client(&mut self, kind: u8, frame: &Frame<'_>, sink: &mut Sink<'_>) {
@@ -202,15 +204,15 @@ impl Handshake {
             self.infer_server_flight(kind);
         }
         let role = match (self.stage, kind) {
-            (Stage::Start | Stage::Greeted, HANDSHAKE) => self.client_hello(frame),
-            (Stage::Greeted, CHANGE_CIPHER) => Role::RequestPart,
-            (Stage::Start | Stage::Greeted, _) => {
-                if self.stage == Stage::Start {
-                    self.stage = Stage::Done;
+            (HandshakePhase::Start | HandshakePhase::Greeted, HANDSHAKE) => self.client_hello(frame),
+            (HandshakePhase::Greeted, CHANGE_CIPHER) => Role::RequestPart,
+            (HandshakePhase::Start | HandshakePhase::Greeted, _) => {
+                if self.stage == HandshakePhase::Start {
+                    self.stage = HandshakePhase::Done;
                 }
                 Role::Opaque
             }
-            (Stage::Old, CHANGE_CIPHER) => {
+            (HandshakePhase::Old, CHANGE_CIPHER) => {
                 self.client_changed_cipher = true;
                 if self.server_changed_cipher {
                     Role::OneWay
@@ -218,25 +220,31 @@ impl Handshake {
                     Role::RequestPart
                 }
             }
-            (Stage::Old, HANDSHAKE) => self.old_flight(),
-            (Stage::New, CHANGE_CIPHER) => Role::OneWay,
-            (Stage::New, DATA) | (Stage::NewFinishing { finished: false }, DATA) => {
-                self.stage = Stage::NewFinishing {
+            (HandshakePhase::Old, HANDSHAKE) => self.old_flight(),
+            (HandshakePhase::New, CHANGE_CIPHER) => Role::OneWay,
+            (HandshakePhase::New, DATA) | (HandshakePhase::NewFinishing { finished: false }, DATA) => {
+                self.stage = HandshakePhase::NewFinishing {
                     finished: FINISHED_RECORDS.contains(&frame.bytes),
                 };
                 Role::OneWay
             }
-            (Stage::NewFinishing { .. }, DATA) => {
-                self.stage = Stage::Done;
+            (HandshakePhase::NewFinishing { .. }, DATA) => {
+                self.stage = HandshakePhase::Done;
                 Role::Opaque
             }
             (_, ALERT) => Role::OneWay,
-            (Stage::Done, DATA) if self.is_hidden_alert(frame) => Role::OneWay,
-            (Stage::Old | Stage::New | Stage::NewFinishing { .. } | Stage::Done, _) => Role::Opaque,
+            (HandshakePhase::Done, DATA) if self.is_hidden_alert(frame) => Role::OneWay,
+            (
+                HandshakePhase::Old
+                | HandshakePhase::New
+                | HandshakePhase::NewFinishing { .. }
+                | HandshakePhase::Done,
+                _,
+            ) => Role::Opaque,
         };
         let phase = match (role, self.stage, kind) {
             (Role::Opaque, ..) => Phase::Work,
-            (Role::OneWay, Stage::Done, ALERT | DATA) => Phase::Close,
+            (Role::OneWay, HandshakePhase::Done, ALERT | DATA) => Phase::Close,
             _ => Phase::Tls,
         };
         sink(message(Record::of(frame), Direction::ClientToServer, role, phase));
@@ -244,7 +252,7 @@ impl Handshake {
 
     /// A greeting may take several records.
     fn client_hello(&mut self, frame: &Frame<'_>) -> Role {
-        self.stage = Stage::Greeted;
+        self.stage = HandshakePhase::Greeted;
         let fragment = frame.bytes - RECORD_HEADER as u64;
         if self.hello_left == 0 {
             let mut reader = Reader::new(frame.body);
@@ -265,7 +273,7 @@ impl Handshake {
             (false, _) => Role::RequestPart,
             (true, false) => Role::Request,
             (true, true) => {
-                self.stage = Stage::Done;
+                self.stage = HandshakePhase::Done;
                 Role::OneWay
             }
         }
@@ -275,41 +283,43 @@ impl Handshake {
         if self.lost[Direction::ClientToServer.index()] {
             self.release(Role::Reply, sink);
         }
-        if self.stage == Stage::Greeted && kind == HANDSHAKE {
+        if self.stage == HandshakePhase::Greeted && kind == HANDSHAKE {
             match server_hello(frame.body) {
                 Some(ServerHello::Retry) | None => {}
-                Some(ServerHello::Version12OrOlder) => self.stage = Stage::Old,
+                Some(ServerHello::Version12OrOlder) => self.stage = HandshakePhase::Old,
                 Some(ServerHello::Version13) => {
-                    self.stage = Stage::New;
+                    self.stage = HandshakePhase::New;
                     self.version_13 = true;
                 }
             }
         }
         let (role, phase) = match self.stage {
-            Stage::Start => {
-                self.stage = Stage::Done;
+            HandshakePhase::Start => {
+                self.stage = HandshakePhase::Done;
                 (Role::Opaque, Phase::Work)
             }
-            Stage::Old if self.client_changed_cipher && !self.server_changed_cipher => {
+            HandshakePhase::Old if self.client_changed_cipher && !self.server_changed_cipher => {
                 self.server_changed_cipher = kind == CHANGE_CIPHER;
                 (Role::ReplyPart, Phase::Tls)
             }
-            Stage::Old if self.client_changed_cipher => {
-                self.stage = Stage::Done;
+            HandshakePhase::Old if self.client_changed_cipher => {
+                self.stage = HandshakePhase::Done;
                 (Role::Reply, Phase::Tls)
             }
-            Stage::Greeted | Stage::Old | Stage::New => {
-                self.server_changed_cipher |= self.stage == Stage::Old && kind == CHANGE_CIPHER;
+            HandshakePhase::Greeted | HandshakePhase::Old | HandshakePhase::New => {
+                self.server_changed_cipher |= self.stage == HandshakePhase::Old && kind == CHANGE_CIPHER;
                 self.release(Role::ReplyPart, sink);
                 self.held = Some(Record::of(frame));
                 return;
             }
-            Stage::NewFinishing { .. } => {
-                self.stage = Stage::NewFinishing { finished: true };
+            HandshakePhase::NewFinishing { .. } => {
+                self.stage = HandshakePhase::NewFinishing { finished: true };
                 (Role::Notice, Phase::Tls)
             }
-            Stage::Done if kind == ALERT || self.is_hidden_alert(frame) => (Role::Notice, Phase::Close),
-            Stage::Done => (Role::Opaque, Phase::Work),
+            HandshakePhase::Done if kind == ALERT || self.is_hidden_alert(frame) => {
+                (Role::Notice, Phase::Close)
+            }
+            HandshakePhase::Done => (Role::Opaque, Phase::Work),
         };
         sink(message(Record::of(frame), Direction::ServerToClient, role, phase));
     }

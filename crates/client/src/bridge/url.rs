@@ -12,11 +12,11 @@ pub struct JdbcUrl {
     text: String,
     dialect: JdbcDialect,
     /// Where host and port stand, as far as the URL has them: what a relay's address takes the place of.
-    place: Option<Place>,
+    place: Option<AddressSpan>,
 }
 
 #[derive(Debug, Clone, PartialEq, Eq)]
-struct Place {
+struct AddressSpan {
     /// The bytes that are replaced.
     range: Range<usize>,
     host: String,
@@ -308,7 +308,7 @@ pub(super) fn is_secret(name: &str) -> bool {
 }
 
 /// Where host and port are.
-fn place(text: &str, dialect: JdbcDialect) -> Option<Place> {
+fn place(text: &str, dialect: JdbcDialect) -> Option<AddressSpan> {
     if dialect == JdbcDialect::Oracle {
         return oracle_place(text);
     }
@@ -327,7 +327,7 @@ fn place(text: &str, dialect: JdbcDialect) -> Option<Place> {
 }
 
 /// Oracle's `@host:port:sid`, `@//host:port/service`, `@host:port/service` and `@(DESCRIPTION=...)`.
-fn oracle_place(text: &str) -> Option<Place> {
+fn oracle_place(text: &str) -> Option<AddressSpan> {
     let at = text.find('@')? + 1;
     // A password may hold one too: the last in front of the descriptor or the end counts.
     let at = text.rfind('@').map_or(at, |last| last + 1);
@@ -355,7 +355,7 @@ fn oracle_place(text: &str) -> Option<Place> {
 }
 
 /// The first `(HOST=..)(PORT=..)`, in this order, as everybody writes it.
-fn descriptor_place(text: &str, from: usize) -> Option<Place> {
+fn descriptor_place(text: &str, from: usize) -> Option<AddressSpan> {
     let upper = text.to_ascii_uppercase();
     let begin = upper.get(from..)?.find("(HOST=")? + from;
     let host_end = upper.get(begin..)?.find(')')? + begin;
@@ -363,7 +363,7 @@ fn descriptor_place(text: &str, from: usize) -> Option<Place> {
     let port_begin = host_end + 1;
     let port_end = upper.get(port_begin..)?.find(')')? + port_begin;
     let port = upper.get(port_begin..port_end)?.strip_prefix("(PORT=")?;
-    Some(Place {
+    Some(AddressSpan {
         range: begin..port_end + 1,
         host: host.trim().to_owned(),
         port: port.trim().parse().ok()?,
@@ -371,7 +371,7 @@ fn descriptor_place(text: &str, from: usize) -> Option<Place> {
     })
 }
 
-fn host_and_port(authority: &str, from: usize, dialect: JdbcDialect) -> Option<Place> {
+fn host_and_port(authority: &str, from: usize, dialect: JdbcDialect) -> Option<AddressSpan> {
     let (host, port) = match authority.strip_prefix('[').and_then(|rest| rest.split_once(']')) {
         Some((host, port)) => (host, port.strip_prefix(':')),
         None => match authority.split_once(':') {
@@ -387,7 +387,7 @@ fn host_and_port(authority: &str, from: usize, dialect: JdbcDialect) -> Option<P
     if host.contains('\\') {
         return None;
     }
-    Some(Place {
+    Some(AddressSpan {
         range: from..from + authority.len(),
         host: if host.is_empty() { "localhost" } else { host }.to_owned(),
         port,

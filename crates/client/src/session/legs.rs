@@ -1,6 +1,6 @@
 //! The legs of opening a session: where its time went, without gaps.
 
-use super::line::Passed;
+use super::connection::Passed;
 use model::{Leg, Phase, Timestamp};
 use std::time::Duration;
 

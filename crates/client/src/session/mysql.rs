@@ -9,7 +9,7 @@ mod rsa;
 
 use super::SessionError;
 use super::error::without_values;
-use super::opening::Opening;
+use super::opening::LoginContext;
 use challenge::Greeting;
 use method::Method;
 use model::Phase;
@@ -51,7 +51,9 @@ pub fn in_blocks(request: &mut Vec<u8>) {
 }
 
 /// Agrees on TLS where the target asks for it, and logs in.
-pub(super) fn log_in<'o, 'a>(mut opening: Opening<'o, 'a>) -> Result<Opening<'o, 'a>, SessionError> {
+pub(super) fn log_in<'o, 'a>(
+    mut opening: LoginContext<'o, 'a>,
+) -> Result<LoginContext<'o, 'a>, SessionError> {
     let (_, greeting) = packet(&mut opening)?;
     opening.leg("greeting", Phase::Connect);
     if greeting.first() == Some(&ERROR) {
@@ -96,7 +98,11 @@ pub(super) fn log_in<'o, 'a>(mut opening: Opening<'o, 'a>) -> Result<Opening<'o,
 }
 
 /// Answers the server until it lets the user in.
-fn authenticate(opening: &mut Opening<'_, '_>, method: Method, nonce: Vec<u8>) -> Result<(), SessionError> {
+fn authenticate(
+    opening: &mut LoginContext<'_, '_>,
+    method: Method,
+    nonce: Vec<u8>,
+) -> Result<(), SessionError> {
     let mut proving = Proving::begin(method, nonce);
     loop {
         let (number, body) = packet(opening)?;
@@ -115,7 +121,7 @@ fn authenticate(opening: &mut Opening<'_, '_>, method: Method, nonce: Vec<u8>) -
 }
 
 /// `HandshakeResponse41`.
-fn login(opening: &Opening<'_, '_>, method: Method, proof: &[u8]) -> Vec<u8> {
+fn login(opening: &LoginContext<'_, '_>, method: Method, proof: &[u8]) -> Vec<u8> {
     let database = opening.target.database.as_deref().filter(|name| !name.is_empty());
     let mut flags =
         LONG_PASSWORD | PROTOCOL_41 | TRANSACTIONS | SECURE_CONNECTION | MULTI_RESULTS | PLUGIN_AUTH;
@@ -157,7 +163,7 @@ fn framed(number: u8, body: &[u8]) -> Vec<u8> {
 }
 
 /// The server's next packet of the login: its number and its body.
-fn packet(opening: &mut Opening<'_, '_>) -> Result<(u8, Vec<u8>), SessionError> {
+fn packet(opening: &mut LoginContext<'_, '_>) -> Result<(u8, Vec<u8>), SessionError> {
     let head = opening.bytes(4)?;
     let [low, middle, high, number] = head[..] else {
         return Err(SessionError::Closed);
@@ -170,7 +176,7 @@ fn packet(opening: &mut Opening<'_, '_>) -> Result<(u8, Vec<u8>), SessionError> 
 }
 
 /// Why the login was refused: for want of a password, when there was none to prove.
-fn refusal(opening: &Opening<'_, '_>, body: &[u8]) -> SessionError {
+fn refusal(opening: &LoginContext<'_, '_>, body: &[u8]) -> SessionError {
     match refused(body) {
         SessionError::Login { code, .. } if code == ACCESS_DENIED && opening.password.is_none() => {
             opening.no_password()

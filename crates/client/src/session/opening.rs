@@ -1,8 +1,8 @@
 //! From a target to a line: DNS, TCP, and what a login is made with.
 
+use super::connection::{ClientConnection, LOOK_UP, Passed, wait_for};
 use super::deadline::Deadline;
 use super::legs::Legs;
-use super::line::{LOOK_UP, Line, Passed, wait_for};
 use super::{SessionError, SessionOptions};
 use model::{Content, Direction, Phase, Timestamp};
 use rustls::ClientConfig;
@@ -20,11 +20,11 @@ use sys::transport::Transport;
 use wire::Decoder;
 
 /// A session that is being opened: what a dialect's login works with.
-pub(super) struct Opening<'o, 'a> {
+pub(super) struct LoginContext<'o, 'a> {
     pub target: &'o Target,
     /// How it is encrypted.
     pub security: &'o Security,
-    pub line: Line<'a>,
+    pub line: ClientConnection<'a>,
     pub decoder: Option<Box<dyn Decoder + Send>>,
     pub legs: Legs,
     pub deadline: Deadline,
@@ -48,7 +48,7 @@ pub(super) struct Opening<'o, 'a> {
     pub takes_bulk: bool,
 }
 
-impl Opening<'_, '_> {
+impl LoginContext<'_, '_> {
     /// The same opening, encrypted.
     pub fn encrypted(self, config: Arc<ClientConfig>) -> Result<Self, SessionError> {
         let line = self.line.encrypted(config, self.target, &self.deadline)?;
@@ -151,7 +151,7 @@ pub(super) fn connect<'a>(
     target: &Target,
     options: SessionOptions<'a>,
     deadline: &Deadline,
-) -> Result<(Line<'a>, Legs), SessionError> {
+) -> Result<(ClientConnection<'a>, Legs), SessionError> {
     let mut legs = Legs::begin(options.clock.now());
     if let Some(path) = &target.socket {
         let socket = reach_local(path)?;
@@ -161,7 +161,7 @@ pub(super) fn connect<'a>(
             options.clock.now(),
             Passed::default(),
         );
-        return Ok((Line::new(socket, legs.span(), 0, options), legs));
+        return Ok((ClientConnection::new(socket, legs.span(), 0, options), legs));
     }
     let addresses = match options.address {
         Some(address) => vec![address],
@@ -182,7 +182,10 @@ pub(super) fn connect<'a>(
             Ok(socket) => {
                 passed.turns += 1;
                 legs.end("tcp", Phase::Connect, options.clock.now(), passed);
-                return Ok((Line::new(socket, legs.span(), passed.turns, options), legs));
+                return Ok((
+                    ClientConnection::new(socket, legs.span(), passed.turns, options),
+                    legs,
+                ));
             }
             Err(error @ (SessionError::Stopped | SessionError::TimedOut { .. })) => return Err(error),
             Err(error) => last = error,

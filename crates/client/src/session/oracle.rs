@@ -8,7 +8,7 @@
 //! Checked without a database only, against a scripted listener: see docs/protocols/oracle.md.
 
 mod driver;
-mod passage;
+mod driver_proxy;
 #[cfg(test)]
 mod tests;
 
@@ -16,8 +16,8 @@ use super::deadline::Deadline;
 use super::legs::Legs;
 use super::{KernelFigures, Reply, SessionError, SessionOptions, opening};
 use driver::Driver;
+use driver_proxy::DriverProxy;
 use model::Leg;
-use passage::Passage;
 use std::net::SocketAddr;
 use std::time::Duration;
 use sys::target::Target;
@@ -25,7 +25,7 @@ use sys::target::Target;
 /// A session on Oracle Database, logged in.
 #[derive(Debug)]
 pub struct OracleSession<'a> {
-    passage: Passage<'a>,
+    passage: DriverProxy<'a>,
     driver: Driver,
     legs: Legs,
     version: String,
@@ -42,7 +42,7 @@ impl<'a> OracleSession<'a> {
         sys::tls::configure(target, &sys::Security::of(target)?)?;
         let (line, mut legs) = opening::connect(target, options, &deadline)?;
         let (mut driver, stream) = Driver::start(target, &deadline)?;
-        let mut passage = Passage::new(line, stream)?;
+        let mut passage = DriverProxy::new(line, stream)?;
         let version = passage.carry(&mut driver, &mut legs, &deadline)?;
         Ok(Self {
             passage,

@@ -6,7 +6,7 @@ mod binding;
 
 use super::SessionError;
 use super::error::without_values;
-use super::opening::Opening;
+use super::opening::LoginContext;
 use model::Phase;
 use postgres_protocol::authentication::md5_hash;
 use postgres_protocol::authentication::sasl::ScramSha256;
@@ -28,7 +28,9 @@ pub fn query(request: &mut Vec<u8>, text: impl FnOnce(&mut Vec<u8>)) {
 }
 
 /// Agrees on TLS where the target asks for it, and logs in.
-pub(super) fn log_in<'o, 'a>(mut opening: Opening<'o, 'a>) -> Result<Opening<'o, 'a>, SessionError> {
+pub(super) fn log_in<'o, 'a>(
+    mut opening: LoginContext<'o, 'a>,
+) -> Result<LoginContext<'o, 'a>, SessionError> {
     if let Some(config) = opening.tls.take()
         && (opening.security.direct || request_tls(&mut opening)?)
     {
@@ -60,7 +62,7 @@ pub(super) fn log_in<'o, 'a>(mut opening: Opening<'o, 'a>) -> Result<Opening<'o,
 }
 
 /// Asks for TLS; the server answers with one byte. False when it has none, and the target does not insist.
-fn request_tls(opening: &mut Opening<'_, '_>) -> Result<bool, SessionError> {
+fn request_tls(opening: &mut LoginContext<'_, '_>) -> Result<bool, SessionError> {
     opening.send_unshown(&SSL_REQUEST)?;
     let answer = opening.bytes_unshown(1)?;
     opening.leg("tls request", Phase::Tls);
@@ -85,7 +87,7 @@ fn request_tls(opening: &mut Opening<'_, '_>) -> Result<bool, SessionError> {
     }
 }
 
-fn start_up(opening: &Opening<'_, '_>) -> Vec<u8> {
+fn start_up(opening: &LoginContext<'_, '_>) -> Vec<u8> {
     let user = opening.user.as_str();
     let mut body = 196_608_u32.to_be_bytes().to_vec();
     let database = opening
@@ -114,7 +116,7 @@ fn start_up(opening: &Opening<'_, '_>) -> Vec<u8> {
 /// Answers a message of the authentication. Gives the name of the leg that the answer begins, when there is one: the leg
 /// `under_way` ends with the server's message then.
 fn authenticate(
-    opening: &mut Opening<'_, '_>,
+    opening: &mut LoginContext<'_, '_>,
     body: &[u8],
     scram: &mut Option<ScramSha256>,
     under_way: &str,
@@ -177,7 +179,7 @@ fn authenticate(
 
 /// Every leg of a password could be done without: a certificate is proved in the handshake of TLS, a Unix-domain socket
 /// tells who its peer is.
-fn tell_remedy(opening: &mut Opening<'_, '_>, leg: &str) {
+fn tell_remedy(opening: &mut LoginContext<'_, '_>, leg: &str) {
     if leg != START_UP {
         opening.remedy(
             1,
@@ -208,7 +210,7 @@ pub fn framed(message: &mut Vec<u8>, tag: u8, body: impl FnOnce(&mut Vec<u8>)) {
 }
 
 /// The server's next message of the login: its tag and its body.
-fn message(opening: &mut Opening<'_, '_>) -> Result<(u8, Vec<u8>), SessionError> {
+fn message(opening: &mut LoginContext<'_, '_>) -> Result<(u8, Vec<u8>), SessionError> {
     let head = opening.bytes(5)?;
     let [tag, length @ ..] = head.as_slice() else {
         return Err(SessionError::Closed);

@@ -4,13 +4,15 @@
 
 use super::SessionError;
 use super::error::without_values;
-use super::opening::Opening;
+use super::opening::LoginContext;
 use model::Phase;
 use wire::redis::write_command;
 
 /// Proves the password where there is one, and chooses the database where the target names one. Neither costs a turn where
 /// it is not needed.
-pub(super) fn log_in<'o, 'a>(mut opening: Opening<'o, 'a>) -> Result<Opening<'o, 'a>, SessionError> {
+pub(super) fn log_in<'o, 'a>(
+    mut opening: LoginContext<'o, 'a>,
+) -> Result<LoginContext<'o, 'a>, SessionError> {
     if let Some(password) = opening.password.clone() {
         if !opening.may_send_password() {
             return Err(SessionError::PasswordUnprotected { method: "AUTH" });
@@ -35,7 +37,7 @@ pub(super) fn log_in<'o, 'a>(mut opening: Opening<'o, 'a>) -> Result<Opening<'o,
 }
 
 /// Sends a command whose reply is one line.
-fn command(opening: &mut Opening<'_, '_>, words: &[&[u8]], leg: &str) -> Result<(), SessionError> {
+fn command(opening: &mut LoginContext<'_, '_>, words: &[&[u8]], leg: &str) -> Result<(), SessionError> {
     let mut request = Vec::new();
     write_command(words, &mut request);
     opening.send(&request)?;

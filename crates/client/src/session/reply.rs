@@ -1,6 +1,6 @@
 //! What a reply said, and when.
 
-use super::line::{Line, Passed};
+use super::connection::{ClientConnection, Passed};
 use super::{SessionError, without_values};
 use model::{Content, Direction, Message, Role, Timestamp};
 use std::time::Duration;
@@ -150,7 +150,7 @@ impl Listening {
         decoder: Option<&mut (dyn Decoder + Send + 'static)>,
         sent_at: Timestamp,
         before: Passed,
-        line: &Line<'_>,
+        line: &ClientConnection<'_>,
     ) -> Result<(Reply, Vec<u8>), SessionError> {
         if let Some(decoder) = decoder {
             decoder.finish(&mut |message| self.take(&message));
@@ -163,7 +163,7 @@ impl Listening {
     }
 
     /// The reply, and its bytes where they were to be kept.
-    pub fn reply(self, sent_at: Timestamp, before: Passed, line: &Line<'_>) -> (Reply, Vec<u8>) {
+    pub fn reply(self, sent_at: Timestamp, before: Passed, line: &ClientConnection<'_>) -> (Reply, Vec<u8>) {
         let passed = line.passed();
         let moved = |index: usize| passed.bytes[index].saturating_sub(before.bytes[index]);
         let last_byte_at = line.arrived().max(sent_at);

@@ -2,7 +2,7 @@
 
 use super::super::LoadError;
 use client::Watch;
-use client::session::Witness;
+use client::session::SessionTap;
 use model::{ConnectionId, Direction};
 use std::net::SocketAddr;
 use std::time::Duration;
@@ -17,14 +17,14 @@ pub(crate) struct Connection {
     /// What the kernel would not take yet.
     unsent: Vec<u8>,
     /// Absent where nobody watches: then nothing is stamped either.
-    witness: Option<(Witness, Clock)>,
+    witness: Option<(SessionTap, Clock)>,
     /// Whether reads wait.
     patient: bool,
 }
 
 impl Connection {
     /// Takes over one that is open.
-    pub fn adopt(transport: Transport, witness: Option<(Witness, Clock)>) -> Self {
+    pub fn adopt(transport: Transport, witness: Option<(SessionTap, Clock)>) -> Self {
         if witness.is_none() {
             transport.socket().forget_stamps();
         }
@@ -64,7 +64,7 @@ impl Connection {
     pub fn watched_by(&mut self, watch: &Watch<'_>, id: ConnectionId, took: Duration) {
         let connected = watch.clock.now();
         let began = connected.before(took);
-        let mut witness = Witness::new(
+        let mut witness = SessionTap::new(
             id,
             watch.factory.observe(id),
             self.transport.socket(),

@@ -15,11 +15,11 @@ mod replacing;
 mod turning;
 
 use super::arrivals::Arrivals;
-use super::course::Course;
 use super::machine::{Kind, Opened};
 use super::processor;
+use super::shared_run::SharedRun;
 use super::slot::{Slot, State};
-use super::tally::{Tally, own_rate};
+use super::sums::{ThreadSums, own_rate};
 use crate::LoadError;
 use eagerness::Eagerness;
 use std::cmp::Reverse;
@@ -30,13 +30,13 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{Receiver, Sender, channel};
 use std::thread::Scope;
 use std::time::{Duration, Instant};
-use sys::poller::{Bell, Poller};
+use sys::poller::{Poller, Waker};
 use sys::timer::Timer;
 
 /// A thread's part of a run.
 pub(super) struct Driver<'scope, 'env, K: Kind> {
     kind: &'env K,
-    course: &'env Course<'env>,
+    course: &'env SharedRun<'env>,
     scope: &'scope Scope<'scope, 'env>,
     slots: Vec<Slot<K::Machine<'env>>>,
     /// Clients that are not over.
@@ -48,14 +48,14 @@ pub(super) struct Driver<'scope, 'env, K: Kind> {
     arrivals: Option<Arrivals>,
     /// Open loop: clients that wait for something to do, the one that waits longest first.
     idle: VecDeque<usize>,
-    bell: Arc<Bell>,
+    waker: Arc<Waker>,
     /// No operation begins any more: whoever still connects may stop that.
     over: Arc<AtomicBool>,
     replaced: (Sender<Replacement>, Receiver<Replacement>),
     eagerness: Eagerness,
     buffer: Box<[u8]>,
     request: Vec<u8>,
-    tally: Tally,
+    sums: ThreadSums,
     phase: Phase,
     /// When deadlines are looked at next.
     next_check: Instant,
@@ -82,14 +82,14 @@ struct Replacement {
 /// What a thread begins with.
 pub(super) struct Start<'env, K: Kind> {
     pub kind: &'env K,
-    pub course: &'env Course<'env>,
+    pub course: &'env SharedRun<'env>,
     /// Its clients: their numbers and connections.
     pub clients: Vec<(u32, Option<Opened>)>,
 }
 
 impl<'scope, 'env, K: Kind> Driver<'scope, 'env, K> {
     /// Runs the thread's clients until the end of the run. Takes part in the course's start exactly once.
-    pub fn run(start: Start<'env, K>, scope: &'scope Scope<'scope, 'env>) -> Result<Tally, LoadError> {
+    pub fn run(start: Start<'env, K>, scope: &'scope Scope<'scope, 'env>) -> Result<ThreadSums, LoadError> {
         let course = start.course;
         let mut driver = match Self::new(start, scope) {
             Ok(driver) => driver,
@@ -111,20 +111,20 @@ impl<'scope, 'env, K: Kind> Driver<'scope, 'env, K> {
         };
         driver.over.store(true, Ordering::Relaxed);
         driver.leave();
-        end.map(|()| driver.tally)
+        end.map(|()| driver.sums)
     }
 
     fn new(start: Start<'env, K>, scope: &'scope Scope<'scope, 'env>) -> Result<Self, LoadError> {
         let poller = Poller::new()?;
-        let (timer, bell) = (Timer::new()?, Arc::new(Bell::new()?));
+        let (timer, waker) = (Timer::new()?, Arc::new(Waker::new()?));
         poller.watch(timer.as_fd(), TIMER)?;
-        poller.watch_bell(&bell, BELL)?;
+        poller.watch_bell(&waker, BELL)?;
         let (slots, connections): (Vec<_>, Vec<_>) = start
             .clients
             .into_iter()
             .map(|(number, opened)| {
-                let ground = start.course.ground();
-                let birth = ground.birth(number, &ground.control.stop);
+                let context = start.course.context();
+                let birth = context.birth(number, &context.control.stop);
                 (Slot::new(number, start.kind.machine(&birth)), opened)
             })
             .unzip();
@@ -140,13 +140,13 @@ impl<'scope, 'env, K: Kind> Driver<'scope, 'env, K> {
             wakes: BinaryHeap::new(),
             arrivals: None,
             idle: VecDeque::new(),
-            bell,
+            waker,
             over: Arc::default(),
             replaced: channel(),
             eagerness: Eagerness::default(),
             buffer: vec![0; BUFFER].into_boxed_slice(),
             request: Vec::with_capacity(4096),
-            tally: Tally::new(start.course.control(), start.kind.scripts()),
+            sums: ThreadSums::new(start.course.control(), start.kind.scripts()),
             phase: Phase::WarmUp { failed: None },
             next_check: Instant::now(),
             end: None,
@@ -203,15 +203,15 @@ impl<'scope, 'env, K: Kind> Driver<'scope, 'env, K> {
         }
         self.turn_until_over();
         if let (Some(arrivals), Some(end)) = (self.arrivals.take(), self.end) {
-            self.tally.not_begun += arrivals.before(end);
+            self.sums.not_begun += arrivals.before(end);
         }
         if plan.rate.is_none() {
             let rates = self.slots.iter();
-            self.tally.per_second = rates
+            self.sums.per_second = rates
                 .map(|slot| own_rate(slot.count, slot.joined, slot.last))
                 .sum();
         }
-        self.tally.cpu = processor::of_this_thread().since(used);
+        self.sums.cpu = processor::of_this_thread().since(used);
     }
 }
 

@@ -66,7 +66,7 @@ impl Opened {
             sum(|leg| leg.payload(Direction::ServerToClient)),
         ];
         let parts = session.take_apart();
-        let watcher = parts.witness.zip(watch.map(|watch| watch.clock));
+        let watcher = parts.tap.zip(watch.map(|watch| watch.clock));
         Self {
             connection: Connection::adopt(parts.transport, watcher),
             decoder: parts.decoder,

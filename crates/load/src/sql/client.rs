@@ -2,8 +2,8 @@
 
 use super::super::engine::connection::Connection;
 use super::super::engine::machine::{Kind, Machine, Next};
-use super::super::engine::solo::{Client, Operated};
-use super::super::engine::{Ground, LOOK_UP};
+use super::super::engine::threaded::{Client, Operated};
+use super::super::engine::{LOOK_UP, RunContext};
 use super::super::{Birth, LoadError};
 use super::SqlLoad;
 use super::machine::SqlMachine;
@@ -15,7 +15,7 @@ use sys::socket::Received;
 /// Connects, logs in, runs a script, takes leave: all of that is an operation.
 pub(super) struct Reconnecting<'g> {
     load: &'g SqlLoad,
-    ground: &'g Ground<'g>,
+    context: &'g RunContext<'g>,
     birth: Birth<'g>,
     machine: SqlMachine<'g>,
     buffer: Box<[u8]>,
@@ -23,10 +23,10 @@ pub(super) struct Reconnecting<'g> {
 }
 
 impl<'g> Reconnecting<'g> {
-    pub fn new(load: &'g SqlLoad, birth: Birth<'g>, ground: &'g Ground<'g>) -> Self {
+    pub fn new(load: &'g SqlLoad, birth: Birth<'g>, context: &'g RunContext<'g>) -> Self {
         Self {
             load,
-            ground,
+            context,
             birth,
             machine: load.machine(&birth),
             buffer: vec![0; BUFFER].into_boxed_slice(),
@@ -89,7 +89,7 @@ impl<'g> Reconnecting<'g> {
     }
 
     fn look_up(&self, deadline: &Deadline) -> Result<(), LoadError> {
-        self.ground.check_stopped()?;
+        self.context.check_stopped()?;
         deadline.left()?;
         Ok(())
     }
@@ -97,7 +97,7 @@ impl<'g> Reconnecting<'g> {
     fn sleep(&self, pause: Duration) -> Result<(), LoadError> {
         let mut left = pause;
         while !left.is_zero() {
-            self.ground.check_stopped()?;
+            self.context.check_stopped()?;
             let part = left.min(LOOK_UP);
             std::thread::sleep(part);
             left -= part;
@@ -112,7 +112,7 @@ impl Client for Reconnecting<'_> {
         let started = Instant::now();
         let opened = self
             .load
-            .open(&self.birth, self.ground.watch, &|| self.ground.next_id())?;
+            .open(&self.birth, self.context.watch, &|| self.context.next_id())?;
         let mut operated = Operated::default();
         let Some(opened) = opened else {
             return Err(LoadError::Closed);

@@ -1,6 +1,6 @@
 //! Chunks through compressor and decompressor, as the two ends of a lane do it, with the processor time that took.
 
-use super::way::Cost;
+use super::direction_payload::Cost;
 use anyhow::{Context, Result, ensure};
 use sys::thread_processor_time;
 use tunnel::{Coding, Compressor, Decompressor, Level};

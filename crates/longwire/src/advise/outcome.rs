@@ -83,7 +83,10 @@ impl AdviseError {
 /// [`AdviseError`] when there is nothing to go by.
 pub fn advise(traffic: Traffic, asked: &Asked) -> Result<(Advice, Vec<Warning>)> {
     let made = traffic.made;
-    let noise = traffic.squeezed.as_ref().map(|squeezed| squeezed.noise.clone());
+    let noise = traffic
+        .compressed
+        .as_ref()
+        .map(|compressed| compressed.noise.clone());
     let mut warnings = traffic.warnings.clone();
     let seen = Seen::of(traffic, asked);
     let levels = seen.levels(asked)?;
@@ -236,7 +239,7 @@ impl Seen {
             all: 0,
             exchanges: [0; 2],
             connections: [0; 2],
-            recording: traffic.squeezed.is_none(),
+            recording: traffic.compressed.is_none(),
             known: Vec::new(),
         };
         let mut runs = Runs::new(&traffic, asked, usual);

@@ -1,6 +1,6 @@
 //! Where the traffic comes from: files, or a server that longwire asks itself.
 
-use super::squeeze::{How, Squeezed, Squeezer, Squeezing};
+use super::compression::{Compressd, Compressr, How, Squeezing};
 use crate::input::{self, Reading};
 use crate::pipeline::moved::Choice;
 use crate::pipeline::outbox::Outboxes;
@@ -22,7 +22,7 @@ pub struct Traffic {
     /// What follows from it.
     pub facts: Vec<Fact>,
     /// What was compressed; absent where a recording told it.
-    pub squeezed: Option<Squeezed>,
+    pub compressed: Option<Compressd>,
     /// What is missing, what was assumed.
     pub warnings: Vec<Warning>,
     /// Whether longwire made it: its pace then says nothing.
@@ -54,14 +54,14 @@ pub fn files(files: &[PathBuf], levels: Vec<Level>, moved: Vec<Choice>) -> Resul
     let mut facts = Vec::new();
     let reading = Reading {
         keep_literals: false,
-        squeezing: Some(squeezing(levels, moved)),
+        compressing: Some(compressing(levels, moved)),
     };
     let input = input::read(files, reading, &mut |fact| facts.push(fact))?;
     let mut warnings = input.warnings;
-    warnings.extend(input.squeezed.iter().flat_map(missed));
+    warnings.extend(input.compressed.iter().flat_map(missed));
     Ok(Traffic {
         facts,
-        squeezed: input.squeezed,
+        compressed: input.compressed,
         warnings,
         made: false,
         begins: Vec::new(),
@@ -80,7 +80,7 @@ pub fn load(
     stop: &AtomicBool,
 ) -> Result<Traffic> {
     let outboxes = Outboxes::new(false).with_payload();
-    let mut squeezer = Squeezer::new(squeezing(levels, moved));
+    let mut squeezer = Compressr::new(compressing(levels, moved));
     let mut facts = Vec::new();
     let begins = Mutex::new(Vec::new());
     let began = |at| begins.lock().unwrap_or_else(PoisonError::into_inner).push(at);
@@ -95,8 +95,8 @@ pub fn load(
     if let (None, [error, ..]) = (&outcome.measured, outcome.errors.as_slice()) {
         return Err(anyhow!("no operation succeeded: {}", error.text));
     }
-    let squeezed = squeezer.finish(&mut |fact| facts.push(fact))?;
-    let mut warnings = missed(&squeezed);
+    let compressed = squeezer.finish(&mut |fact| facts.push(fact))?;
+    let mut warnings = missed(&compressed);
     let failed: u64 = outcome.errors.iter().map(|error| error.count).sum();
     warnings.extend((failed > 0).then(|| Warning {
         text: format!(
@@ -106,7 +106,7 @@ pub fn load(
     }));
     Ok(Traffic {
         facts,
-        squeezed: Some(squeezed),
+        compressed: Some(compressed),
         warnings,
         made: true,
         begins: begins.into_inner().unwrap_or_else(PoisonError::into_inner),
@@ -141,7 +141,7 @@ fn run(
     Ok(outcome)
 }
 
-fn squeezing(levels: Vec<Level>, moved: Vec<Choice>) -> Squeezing {
+fn compressing(levels: Vec<Level>, moved: Vec<Choice>) -> Squeezing {
     Squeezing {
         levels,
         moved,
@@ -152,7 +152,7 @@ fn squeezing(levels: Vec<Level>, moved: Vec<Choice>) -> Squeezing {
 }
 
 /// What of the traffic was not looked at.
-pub fn missed(squeezed: &Squeezed) -> Vec<Warning> {
+pub fn missed(compressed: &Compressd) -> Vec<Warning> {
     let mut warnings = Vec::new();
     let mut warn = |bytes: u64, what: &str| {
         if bytes > 0 {
@@ -161,11 +161,11 @@ pub fn missed(squeezed: &Squeezed) -> Vec<Warning> {
         }
     };
     warn(
-        squeezed.missing_bytes,
+        compressed.missing_bytes,
         "passed and were not kept: exchanges with them are left out",
     );
     warn(
-        squeezed.beyond_bytes,
+        compressed.beyond_bytes,
         "were not compressed, because enough had been: exchanges with them are left out",
     );
     warnings

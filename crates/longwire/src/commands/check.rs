@@ -6,7 +6,7 @@ use crate::check::judge::{self, Figures};
 use crate::failure;
 use crate::input::{self, Reading};
 use crate::output::{self, Status};
-use crate::pipeline::tally::{Tally, Wanted};
+use crate::pipeline::aggregator::{Aggregator, Wanted};
 use analysis::findings::Distances;
 use analysis::operations::rule::Rule;
 use anyhow::{Context, Result, bail, ensure};
@@ -167,7 +167,7 @@ fn read(files: &[PathBuf], rule: Rule, links: &[LinkDescription]) -> Result<Read
         }),
         ..Wanted::default()
     };
-    let mut tally = Tally::new(&wanted, input::conditions(files))?;
+    let mut tally = Aggregator::new(&wanted, input::conditions(files))?;
     let input = input::read(files, Reading::default(), &mut |fact| tally.fact(fact))?;
     if let Some(fault) = input.faults.first() {
         bail!("nothing can be checked: {fault}");

@@ -6,7 +6,7 @@ mod stage;
 
 use crate::output::{self, Status};
 use crate::page::Run;
-use crate::pipeline::tally::{Tally, Wanted};
+use crate::pipeline::aggregator::{Aggregator, Wanted};
 use analysis::findings::Distances;
 use analysis::operations::rule::Rule;
 use anyhow::{Result, ensure};
@@ -16,7 +16,7 @@ use model::Warning;
 use proof::Proof;
 use report::ReadOutcome;
 use report::text::DemoOutcome;
-use stage::Stage;
+use stage::DemoSetup;
 use std::path::PathBuf;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
@@ -59,8 +59,8 @@ pub fn run(args: &Args) -> Result<Status> {
     let mut warnings = Vec::new();
     let stop = output::stop_on_signals()?;
     let page = page::open(args.html.as_deref(), &mut warnings)?;
-    let chatty = Stage::set(Variant::Chatty, "page, 1 + N look-ups")?;
-    let joined = Stage::set(Variant::Joined, "page, one join")?;
+    let chatty = DemoSetup::set(Variant::Chatty, "page, 1 + N look-ups")?;
+    let joined = DemoSetup::set(Variant::Joined, "page, one join")?;
     let wanted = Wanted {
         rule: Rule::Connection,
         targets: super::predict::distances(&DISTANCES),
@@ -81,7 +81,7 @@ pub fn run(args: &Args) -> Result<Status> {
         "kernel receive timestamps where the socket gives them, else the monotonic clock",
         "relay on loopback, in front of an embedded SQL server".to_owned(),
     );
-    let mut tally = Tally::new(&wanted, conditions)?;
+    let mut tally = Aggregator::new(&wanted, conditions)?;
     let moved = tally.moved();
     let names = [chatty.name.clone(), joined.name.clone()];
     let shown = alternate(&chatty, &joined, &stop)?;
@@ -136,7 +136,7 @@ struct Shown {
 }
 
 /// Fetches the pages, one of each in turn, so that whatever else the machine does meets both.
-fn alternate(chatty: &Stage, joined: &Stage, stop: &AtomicBool) -> Result<Shown> {
+fn alternate(chatty: &DemoSetup, joined: &DemoSetup, stop: &AtomicBool) -> Result<Shown> {
     for _ in 0..WARM_UP {
         chatty.page_unseen()?;
         joined.page_unseen()?;

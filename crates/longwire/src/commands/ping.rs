@@ -1,7 +1,7 @@
 //! `longwire ping`: how far a database is, asked in its own language.
 
+mod ping_output;
 mod rows;
-mod telling;
 mod via;
 
 use crate::commands::driver::DriverArgs;
@@ -9,11 +9,11 @@ use crate::output::{self, Status};
 use crate::password;
 use anyhow::{Result, bail};
 use clap::Args as ClapArgs;
+use ping_output::PingOutput;
 use probe::ping::{DriverQuestion, Pace, Plan, Prometheus, Question};
 use std::net::SocketAddr;
 use std::time::Duration;
 use sys::{Clock, Target};
-use telling::Telling;
 use via::ViaArgs;
 
 /// Ask a database for as little as possible, again and again: how far is it, and who is slow?
@@ -99,11 +99,11 @@ pub fn run(args: &Args) -> Result<Status> {
         .map(|address| Prometheus::start(address, &names))
         .transpose()?;
     let stop = output::stop_on_signals()?;
-    let mut telling = Telling::new(args, &names, metrics)?;
+    let mut ping_output = PingOutput::new(args, &names, metrics)?;
     probe::ping::run(&plans, Clock::anchored_now(), &stop, |number, event| {
-        telling.event(number, event)
+        ping_output.event(number, event)
     })?;
-    telling.finish(stop.load(std::sync::atomic::Ordering::Relaxed))
+    ping_output.finish(stop.load(std::sync::atomic::Ordering::Relaxed))
 }
 
 /// One plan a target, and one more a host for ICMP.

@@ -3,9 +3,9 @@
 use crate::input::{self, Reading};
 use crate::output::{self, Status};
 use crate::page::{PageFile, Run, Samples};
+use crate::pipeline::aggregator::{Aggregator, Wanted};
 use crate::pipeline::moved::Choice;
-use crate::pipeline::tally::{Tally, Wanted};
-use crate::verify::{self, Claim, Found, Ground, Level};
+use crate::verify::{self, Claim, Found, Level, ReplayBackend};
 use analysis::operations::rule::Rule;
 use anyhow::Result;
 use clap::Args as ClapArgs;
@@ -103,7 +103,7 @@ pub enum WakeUpChoice {
 /// # Errors
 /// When a file cannot be read or is neither a capture nor a recording.
 pub fn run(args: &Args) -> Result<Status> {
-    let ground = match args.verify.then(|| Ground::find(args.level)).transpose()? {
+    let ground = match args.verify.then(|| ReplayBackend::find(args.level)).transpose()? {
         Some(Found::Finished(status)) => return Ok(Status::Child(status)),
         Some(Found::Here(ground, why)) => {
             why.iter().for_each(|why| output::note(why));
@@ -130,7 +130,7 @@ pub fn run(args: &Args) -> Result<Status> {
         samples: samples.clone(),
         ..Wanted::default()
     };
-    let mut tally = Tally::new(&wanted, input::conditions(&args.files))?;
+    let mut tally = Aggregator::new(&wanted, input::conditions(&args.files))?;
     let input = input::read(&args.files, Reading::default(), &mut |fact| tally.fact(fact))?;
     let moved = tally.moved();
     let stop = match args.verify {
@@ -178,7 +178,7 @@ pub fn run(args: &Args) -> Result<Status> {
 }
 
 /// Proves the predictions; interrupted when Ctrl-C ended that.
-fn prove(outcome: &mut ReadOutcome, claim: &Claim<'_>, ground: &Ground, stop: &AtomicBool) -> Status {
+fn prove(outcome: &mut ReadOutcome, claim: &Claim<'_>, ground: &ReplayBackend, stop: &AtomicBool) -> Status {
     let proof = verify::verify(outcome, claim, ground, stop);
     outcome.links = proof.links;
     outcome

@@ -6,7 +6,7 @@ use super::reporting::Reporting;
 use crate::input::{self, Reading};
 use crate::output::{self, Status};
 use crate::page::{PRICES, PageFile, Run};
-use crate::pipeline::tally::{Tally, Wanted};
+use crate::pipeline::aggregator::{Aggregator, Wanted};
 use anyhow::Result;
 use clap::Args as ClapArgs;
 use std::path::PathBuf;
@@ -52,10 +52,10 @@ pub fn run(args: &Args) -> Result<Status> {
         samples: page.as_ref().map(PageFile::samples),
         ..Wanted::default()
     };
-    let mut tally = Tally::new(&wanted, input::conditions(&args.files))?;
+    let mut tally = Aggregator::new(&wanted, input::conditions(&args.files))?;
     let reading = Reading {
         keep_literals: args.reporting.keep_literals,
-        squeezing: args.reporting.squeezing(),
+        compressing: args.reporting.compressing(),
     };
     let input = input::read(&args.files, reading, &mut |fact| tally.fact(fact))?;
     let moved = tally.moved();

@@ -1,6 +1,6 @@
 //! What `read` and `watch` report: the same flags for both.
 
-use crate::advise::squeeze::{How, Squeezing};
+use crate::advise::compression::{How, Squeezing};
 use analysis::findings::Distances;
 use analysis::operations::rule::Rule;
 use model::{BitRate, parse_duration};
@@ -53,7 +53,7 @@ impl Reporting {
     }
 
     /// What is to be found out of a tunnel, if anything.
-    pub fn squeezing(&self) -> Option<Squeezing> {
+    pub fn compressing(&self) -> Option<Squeezing> {
         self.levels.then(|| Squeezing {
             levels: tunnel::Level::ALL.to_vec(),
             moved: Vec::new(),

@@ -23,7 +23,7 @@ use std::time::Instant;
 /// When the target or the echo cannot be reached, a script is wrong, or no link can be emulated.
 pub fn run(args: &Args) -> Result<Status> {
     let ground = match proving::ground(args)? {
-        Some(proving::Ground::Finished(status)) => return Ok(Status::Child(status)),
+        Some(proving::Emulation::Finished(status)) => return Ok(Status::Child(status)),
         ground => ground,
     };
     let began = Instant::now();

@@ -5,7 +5,7 @@ use crate::output::{self, Status};
 use crate::page::PageFile;
 use crate::password;
 use crate::tune::campaign::{self, Plan};
-use crate::tune::place::{self, Limits};
+use crate::tune::distance::{self, Limits};
 use crate::tune::program::{self, Asked};
 use crate::tune::scratch::{self, Scratch};
 use crate::tune::search::Thoroughness;
@@ -281,7 +281,7 @@ impl Args {
 
 /// Nobody else's server is written to unasked.
 fn agree(args: &Args, target: &Target) -> Result<()> {
-    if args.yes || place::is_here(target)? {
+    if args.yes || distance::is_here(target)? {
         return Ok(());
     }
     let bytes = args.rows.max(args.select_rows) * u64::from(args.row_bytes);

@@ -3,13 +3,13 @@
 use super::child::Child;
 use super::relaying::{self, announce, connect_to};
 use super::reporting::Reporting;
+use crate::advise::compression::Compressr;
 use crate::advise::source;
-use crate::advise::squeeze::Squeezer;
 use crate::delivery::Delivery;
 use crate::output::{self, Asked, Status};
 use crate::page::{PRICES, PageFile};
+use crate::pipeline::aggregator::{Aggregator, Wanted};
 use crate::pipeline::outbox::{Outboxes, Posted};
-use crate::pipeline::tally::{Tally, Wanted};
 use anyhow::Result;
 use clap::Args as ClapArgs;
 use link::LinkDescription;
@@ -120,8 +120,8 @@ const PROGRESS: Duration = Duration::from_secs(1);
 
 /// What a run of `watch` collects.
 struct Run {
-    tally: Tally,
-    squeezer: Option<Squeezer>,
+    tally: Aggregator,
+    squeezer: Option<Compressr>,
     outboxes: Arc<Outboxes>,
     began: Instant,
     quiet: bool,
@@ -153,13 +153,13 @@ impl Run {
             format!("relay in front of {}", target.server()),
         );
         let conditions = relaying::with_link(conditions, args.link.as_ref());
-        let mut tally = Tally::new(&wanted, conditions)?;
+        let mut tally = Aggregator::new(&wanted, conditions)?;
         if let Some(path) = &args.output {
             tally.record(path)?;
         }
         Ok(Self {
             tally,
-            squeezer: args.reporting.squeezing().map(Squeezer::new),
+            squeezer: args.reporting.compressing().map(Compressr::new),
             outboxes,
             began: Instant::now(),
             quiet: args.quiet,
@@ -218,7 +218,7 @@ impl Run {
         let mut warnings = relaying::warnings(counters);
         if let Some(squeezer) = self.squeezer.take() {
             match squeezer.finish(&mut |fact| self.tally.fact(fact)) {
-                Ok(squeezed) => warnings.extend(source::missed(&squeezed)),
+                Ok(compressed) => warnings.extend(source::missed(&compressed)),
                 Err(fault) => self.fault = Some(fault),
             }
         }

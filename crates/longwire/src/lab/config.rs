@@ -23,7 +23,7 @@ pub use section::advice;
 use section::{File, Section, text};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
-use tree::{Node, Place, Table, Value};
+use tree::{FileSpan, Node, Table, Value};
 
 /// A lab, checked: every name in it exists.
 #[derive(Debug, Clone, PartialEq)]
@@ -63,7 +63,7 @@ pub struct Service {
     /// What it is called.
     pub name: String,
     /// Where its table stands, for errors.
-    pub place: Place,
+    pub place: FileSpan,
     /// The host it runs on.
     pub host: String,
     /// What it is.
@@ -337,7 +337,7 @@ fn lab(file: File<'_>, root: &Table) -> Result<Lab, ConfigError> {
         .unwrap_or(link::DEFAULT_SEED);
     let Some(workload) = section.entry("workload") else {
         return Err(file.error(
-            &Place::default(),
+            &FileSpan::default(),
             "the file has no workload: add a table [workload]",
         ));
     };
@@ -363,7 +363,7 @@ fn home(path: &Path) -> PathBuf {
 }
 
 /// The lab's name: that of its file when it has none. It becomes a directory.
-fn name(file: File<'_>, given: Option<(&str, &Place)>) -> Result<String, ConfigError> {
+fn name(file: File<'_>, given: Option<(&str, &FileSpan)>) -> Result<String, ConfigError> {
     match given {
         None => Ok(file
             .path
@@ -379,7 +379,7 @@ fn name(file: File<'_>, given: Option<(&str, &Place)>) -> Result<String, ConfigE
 }
 
 /// Names become those of directories, namespaces and hosts.
-fn check_name(file: File<'_>, name: &str, place: &Place) -> Result<(), ConfigError> {
+fn check_name(file: File<'_>, name: &str, place: &FileSpan) -> Result<(), ConfigError> {
     let fits = |letter: char| letter.is_ascii_alphanumeric() || letter == '-' || letter == '_';
     if (1..=32).contains(&name.len()) && name.chars().all(fits) && !name.starts_with('-') {
         return Ok(());
@@ -411,7 +411,7 @@ fn hosts(file: File<'_>, node: &Node) -> Result<Vec<String>, ConfigError> {
 }
 
 /// A list of texts.
-fn texts<'a>(file: File<'_>, key: &str, node: &'a Node) -> Result<Vec<(&'a str, &'a Place)>, ConfigError> {
+fn texts<'a>(file: File<'_>, key: &str, node: &'a Node) -> Result<Vec<(&'a str, &'a FileSpan)>, ConfigError> {
     match &node.value {
         Value::List(nodes) => nodes.iter().map(|node| text(file, key, node)).collect(),
         other => {
@@ -433,7 +433,7 @@ fn host(section: &Section<'_>, key: &'static str, hosts: &[String]) -> Result<St
     Ok(name.to_owned())
 }
 
-fn known_host(file: File<'_>, name: &str, place: &Place, hosts: &[String]) -> Result<(), ConfigError> {
+fn known_host(file: File<'_>, name: &str, place: &FileSpan, hosts: &[String]) -> Result<(), ConfigError> {
     if hosts.iter().any(|host| host == name) {
         return Ok(());
     }

@@ -5,7 +5,7 @@ use super::observed::operation_word;
 use super::plan::{Plan, Point, is_at_rest};
 use super::run::Run;
 use super::slope::slopes;
-use super::store::Kept;
+use super::store::MeasuredPoint;
 use model::{Conditions, Measured, Prediction, Warning};
 use report::text::{LabDrift, LabOutcome, LabPoint, LabRound, LabTimes, link_warnings};
 
@@ -35,7 +35,7 @@ pub fn outcome(file: &LabFile, plan: &Plan, run: &Run<'_>, conditions: Condition
     }
 }
 
-fn lab_point(point: &Point, kept: Option<&Kept>, prediction: Option<Prediction>) -> LabPoint {
+fn lab_point(point: &Point, kept: Option<&MeasuredPoint>, prediction: Option<Prediction>) -> LabPoint {
     let measured = kept.and_then(|kept| together(&kept.rounds));
     LabPoint {
         values: point.values.clone(),
@@ -66,7 +66,7 @@ fn together(rounds: &[LabRound]) -> Option<Measured> {
 }
 
 fn drifts(plan: &Plan, run: &Run<'_>) -> Vec<LabDrift> {
-    let drift = |(index, kept): (usize, &Option<Kept>)| {
+    let drift = |(index, kept): (usize, &Option<MeasuredPoint>)| {
         let (first, later) = kept.as_ref()?.rounds.split_first()?;
         Some(LabDrift {
             beside: beside(plan, index),

@@ -16,7 +16,7 @@ pub struct Plan {
     /// The swept settings, in the order of the file: the columns that tell points apart.
     pub settings: Vec<String>,
     /// Sets of services to start. Mostly there is one.
-    pub stages: Vec<Stage>,
+    pub stages: Vec<ServiceGroup>,
     /// Workloads at no distance, each of one stage.
     pub baselines: Vec<Baseline>,
     /// What is predicted and measured, in the order of the file.
@@ -25,7 +25,7 @@ pub struct Plan {
 
 /// Services that run at once.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Stage {
+pub struct ServiceGroup {
     /// The lab whose services these are.
     pub lab: Lab,
 }
@@ -230,7 +230,7 @@ impl Plan {
             stage.is_some_and(|stage| stage.lab.services == lab.services && mtus(&stage.lab) == mtus(lab))
         });
         if place == new {
-            self.stages.push(Stage { lab: lab.clone() });
+            self.stages.push(ServiceGroup { lab: lab.clone() });
         }
         place
     }

@@ -8,7 +8,7 @@ use super::plan::{Baseline, Plan, Point};
 use super::prediction::predict;
 use super::progress::Progress;
 use super::services::{self, RunningServices};
-use super::store::{Captured, Kept, Store};
+use super::store::{Captured, MeasuredPoint, Store};
 use super::wiring::Wiring;
 use super::workload;
 use anyhow::{Result, bail};
@@ -29,9 +29,9 @@ pub struct Run<'a> {
     interrupted: Arc<AtomicBool>,
     progress: Progress,
     /// What is known of each point of the plan.
-    pub points: Vec<Option<Kept>>,
+    pub points: Vec<Option<MeasuredPoint>>,
     /// What is known of each baseline.
-    pub baselines: Vec<Option<Kept>>,
+    pub baselines: Vec<Option<MeasuredPoint>>,
     /// What each point was predicted to take.
     pub predictions: Vec<Option<Prediction>>,
     /// What is missing in the captures of the baselines.
@@ -151,23 +151,28 @@ impl<'a> Run<'a> {
         let services = services::start(lab, &wiring, self.store.directory(), &|what| {
             self.progress.say(what)
         })?;
-        let mut ground = Ground { wiring, services };
+        let mut setup = LabSetup { wiring, services };
         for baseline in 0..self.plan.baselines.len() {
             let needed = missing
                 .iter()
                 .any(|&point| self.plan.points[point].baseline == Some(baseline));
             if needed && self.baselines[baseline].is_none() {
-                if self.baseline(&mut ground, baseline)?.is_err() {
+                if self.baseline(&mut setup, baseline)?.is_err() {
                     return Ok(Err(Nothing::Interrupted));
                 }
                 self.predict(baseline)?;
             }
         }
-        self.sweep(&mut ground, stage, &missing)
+        self.sweep(&mut setup, stage, &missing)
     }
 
     /// Measures points in an order by chance, and a baseline again in between.
-    fn sweep(&mut self, ground: &mut Ground, stage: usize, missing: &[usize]) -> Result<Result<(), Nothing>> {
+    fn sweep(
+        &mut self,
+        setup: &mut LabSetup,
+        stage: usize,
+        missing: &[usize],
+    ) -> Result<Result<(), Nothing>> {
         for &point in missing {
             let rounds = (self.repeat(point) - self.rounds(point)) as u32;
             self.progress.add(rounds.into(), self.expected(point) * rounds);
@@ -181,7 +186,7 @@ impl<'a> Run<'a> {
                 if self.rounds(point) > pass || self.rounds(point) >= self.repeat(point) {
                     continue;
                 }
-                if self.point(ground, point)?.is_err() {
+                if self.point(setup, point)?.is_err() {
                     return Ok(Err(Nothing::Interrupted));
                 }
                 since_baseline += 1;
@@ -190,7 +195,7 @@ impl<'a> Run<'a> {
                     && due
                 {
                     since_baseline = 0;
-                    if self.baseline_again(ground, baseline)?.is_err() {
+                    if self.baseline_again(setup, baseline)?.is_err() {
                         return Ok(Err(Nothing::Interrupted));
                     }
                 }
@@ -214,21 +219,21 @@ impl<'a> Run<'a> {
         spans.into_iter().flatten().min().unwrap_or_default()
     }
 
-    fn point(&mut self, ground: &mut Ground, index: usize) -> Result<Result<(), Nothing>> {
+    fn point(&mut self, setup: &mut LabSetup, index: usize) -> Result<Result<(), Nothing>> {
         let point = &self.plan.points[index];
         let what = self.words(index);
         let expected = self.expected(index);
         self.progress.begin(&what, expected);
-        ground.wiring.set_links(&point.lab);
-        if self.settle(ground, &point.lab, &what)?.is_err() {
+        setup.wiring.set_links(&point.lab);
+        if self.settle(setup, &point.lab, &what)?.is_err() {
             return Ok(Err(Nothing::Interrupted));
         }
-        let before = ground.services.processor_times();
-        let Ok(ran) = self.timed(ground, &point.lab, point.lab.measure.amount, &what)? else {
+        let before = setup.services.processor_times();
+        let Ok(ran) = self.timed(setup, &point.lab, point.lab.measure.amount, &what)? else {
             return Ok(Err(Nothing::Interrupted));
         };
-        let processors = ground.services.processor_times_since(&before);
-        let links = ground.wiring.outcomes();
+        let processors = setup.services.processor_times_since(&before);
+        let links = setup.wiring.outcomes();
         let mut kept = self.points[index]
             .take()
             .unwrap_or_else(|| empty(Captured::default()));
@@ -244,7 +249,7 @@ impl<'a> Run<'a> {
     }
 
     /// What is at the point before anything counts: operations over its links, which then begin anew.
-    fn settle(&self, ground: &mut Ground, lab: &Lab, what: &str) -> Result<Result<(), Nothing>> {
+    fn settle(&self, setup: &mut LabSetup, lab: &Lab, what: &str) -> Result<Result<(), Nothing>> {
         if lab.measure.settle == 0 {
             return Ok(Ok(()));
         }
@@ -253,8 +258,8 @@ impl<'a> Run<'a> {
             duration: None,
         };
         // Operations that fail here fail again where they count.
-        let ran = self.load(ground, lab, amount, what)?;
-        ground.wiring.set_links(lab);
+        let ran = self.load(setup, lab, amount, what)?;
+        setup.wiring.set_links(lab);
         Ok(ran.map(|_| ()))
     }
 
@@ -290,12 +295,12 @@ impl<'a> Run<'a> {
     }
 
     /// Warms up, then captures a run of the workload without distance.
-    fn baseline(&mut self, ground: &mut Ground, index: usize) -> Result<Result<(), Nothing>> {
+    fn baseline(&mut self, setup: &mut LabSetup, index: usize) -> Result<Result<(), Nothing>> {
         let baseline = &self.plan.baselines[index];
         let lab = &baseline.lab;
         let identity = lab.identity();
         self.store.prepare_baseline(&identity)?;
-        ground.wiring.set_links(lab);
+        setup.wiring.set_links(lab);
         let words = self.baseline_words(baseline);
         self.progress.say(&format!("warming up {words}"));
         if lab.measure.warmup > 0 {
@@ -303,38 +308,38 @@ impl<'a> Run<'a> {
                 operations: Some(lab.measure.warmup),
                 duration: lab.measure.amount.duration,
             };
-            let Ok(ran) = self.load(ground, lab, amount, "")? else {
+            let Ok(ran) = self.load(setup, lab, amount, "")? else {
                 return Ok(Err(Nothing::Interrupted));
             };
             require_success(&ran)?;
         }
         self.progress.say(&format!("capturing {words}"));
         let files = self.store.captures(&identity, lab.links.len());
-        let Ok((ran, windows)) = self.captured(ground, lab, lab.measure.amount, &files)? else {
+        let Ok((ran, windows)) = self.captured(setup, lab, lab.measure.amount, &files)? else {
             return Ok(Err(Nothing::Interrupted));
         };
         let captured = Captured {
-            addresses: ground.wiring.addresses().clone(),
+            addresses: setup.wiring.addresses().clone(),
             windows,
         };
         let ran = by_capture(ran, lab, &files, &captured)?;
         require_success(&ran)?;
         let mut kept = empty(captured);
-        add(&mut kept, ran, ground.wiring.outcomes(), Vec::new());
+        add(&mut kept, ran, setup.wiring.outcomes(), Vec::new());
         self.store.keep_baseline(&identity, &kept)?;
         self.baselines[index] = Some(kept);
         Ok(Ok(()))
     }
 
-    fn baseline_again(&mut self, ground: &mut Ground, index: usize) -> Result<Result<(), Nothing>> {
+    fn baseline_again(&mut self, setup: &mut LabSetup, index: usize) -> Result<Result<(), Nothing>> {
         let lab = &self.plan.baselines[index].lab;
         self.progress.say("no distance again, for the machine's drift");
-        ground.wiring.set_links(lab);
-        let Ok(ran) = self.timed(ground, lab, lab.measure.amount, "no distance again")? else {
+        setup.wiring.set_links(lab);
+        let Ok(ran) = self.timed(setup, lab, lab.measure.amount, "no distance again")? else {
             return Ok(Err(Nothing::Interrupted));
         };
         if let Some(kept) = &mut self.baselines[index] {
-            add(kept, ran, ground.wiring.outcomes(), Vec::new());
+            add(kept, ran, setup.wiring.outcomes(), Vec::new());
             let kept = kept.clone();
             self.store.keep_baseline(&lab.identity(), &kept)?;
         }
@@ -377,23 +382,23 @@ impl<'a> Run<'a> {
     /// Runs the workload and times its operations: by its own clock, or in a capture where it has none.
     fn timed(
         &self,
-        ground: &mut Ground,
+        setup: &mut LabSetup,
         lab: &Lab,
         amount: Amount,
         what: &str,
     ) -> Result<Result<LoadOutcome, Nothing>> {
         if !is_timed_by_capture(lab) {
-            return self.load(ground, lab, amount, what);
+            return self.load(setup, lab, amount, what);
         }
         let scratch = self.store.scratch()?;
         let files: Vec<PathBuf> = (0..lab.links.len())
             .map(|link| scratch.join(format!("link-{}.pcap", link + 1)))
             .collect();
-        let Ok((ran, windows)) = self.captured(ground, lab, amount, &files)? else {
+        let Ok((ran, windows)) = self.captured(setup, lab, amount, &files)? else {
             return Ok(Err(Nothing::Interrupted));
         };
         let captured = Captured {
-            addresses: ground.wiring.addresses().clone(),
+            addresses: setup.wiring.addresses().clone(),
             windows,
         };
         let ran = by_capture(ran, lab, &files, &captured)?;
@@ -406,19 +411,19 @@ impl<'a> Run<'a> {
     #[allow(clippy::type_complexity, reason = "what was measured, and when")]
     fn captured(
         &self,
-        ground: &mut Ground,
+        setup: &mut LabSetup,
         lab: &Lab,
         amount: Amount,
         files: &[PathBuf],
     ) -> Result<Result<(LoadOutcome, Vec<(Timestamp, Timestamp)>), Nothing>> {
-        ground.wiring.start_captures(files)?;
+        setup.wiring.start_captures(files)?;
         let ran = if lab.workload.operation.is_none() && lab.workload.clients == 1 {
-            self.one_by_one(ground, lab, amount)
+            self.one_by_one(setup, lab, amount)
         } else {
-            self.load(ground, lab, amount, "")
+            self.load(setup, lab, amount, "")
                 .map(|ran| ran.map(|ran| (ran, Vec::new())))
         };
-        let stopped = ground.wiring.stop_captures();
+        let stopped = setup.wiring.stop_captures();
         let ran = ran?;
         stopped?;
         Ok(ran)
@@ -428,7 +433,7 @@ impl<'a> Run<'a> {
     #[allow(clippy::type_complexity, reason = "what was measured, and when")]
     fn one_by_one(
         &self,
-        ground: &mut Ground,
+        setup: &mut LabSetup,
         lab: &Lab,
         amount: Amount,
     ) -> Result<Result<(LoadOutcome, Vec<(Timestamp, Timestamp)>), Nothing>> {
@@ -448,7 +453,7 @@ impl<'a> Run<'a> {
                 operations: Some(1),
                 duration: None,
             };
-            let Ok(ran) = self.load(ground, lab, one, "")? else {
+            let Ok(ran) = self.load(setup, lab, one, "")? else {
                 return Ok(Err(Nothing::Interrupted));
             };
             if let Some(measured) = &ran.measured {
@@ -463,7 +468,7 @@ impl<'a> Run<'a> {
     /// Runs the workload. Ends early when the user wants it to.
     fn load(
         &self,
-        ground: &mut Ground,
+        setup: &mut LabSetup,
         lab: &Lab,
         amount: Amount,
         what: &str,
@@ -482,14 +487,14 @@ impl<'a> Run<'a> {
                     std::thread::park_timeout(LOOK);
                 }
             });
-            let ran = workload::run(lab, amount, &ground.wiring, &control);
+            let ran = workload::run(lab, amount, &setup.wiring, &control);
             over.store(true, Ordering::Relaxed);
             ran
         });
         if self.interrupted.load(Ordering::Relaxed) {
             return Ok(Err(Nothing::Interrupted));
         }
-        ground.services.check()?;
+        setup.services.check()?;
         Ok(Ok(ran.or_else(as_outcome)?))
     }
 }
@@ -510,7 +515,7 @@ fn as_outcome(error: anyhow::Error) -> Result<LoadOutcome> {
 }
 
 /// What stands while points are measured. Services end before the network does.
-struct Ground {
+struct LabSetup {
     services: RunningServices,
     wiring: Wiring,
 }
@@ -575,15 +580,15 @@ impl Sum {
     }
 }
 
-fn empty(captured: Captured) -> Kept {
-    Kept {
+fn empty(captured: Captured) -> MeasuredPoint {
+    MeasuredPoint {
         rounds: Vec::new(),
         errors: Vec::new(),
         captured,
     }
 }
 
-fn add(kept: &mut Kept, ran: LoadOutcome, links: Vec<LinkOutcome>, processors: Vec<LabProcessor>) {
+fn add(kept: &mut MeasuredPoint, ran: LoadOutcome, links: Vec<LinkOutcome>, processors: Vec<LabProcessor>) {
     for error in ran.errors {
         match kept.errors.iter_mut().find(|(text, _)| *text == error.text) {
             Some((_, count)) => *count += error.count,

@@ -18,7 +18,7 @@ use servers::nginx::Nginx;
 use servers::php_fpm::PhpFpm;
 use servers::postgres::{Authentication, Postgres};
 use servers::processes::Processes;
-use servers::{Account, Host, Place, Readiness, Running};
+use servers::{Account, Host, Readiness, Running, ServerPlace};
 use std::net::{Ipv4Addr, TcpStream};
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -149,7 +149,7 @@ struct Starting<'a> {
 impl Starting<'_> {
     fn start(&self) -> Result<Running> {
         let name = format!("{} ({})", self.service.name, self.service.kind.name());
-        let place = Place {
+        let place = ServerPlace {
             name: &name,
             host: &self.host,
             directory: &self.directory,
@@ -208,7 +208,7 @@ impl Starting<'_> {
         Ok(running)
     }
 
-    fn start_command(&self, place: &Place<'_>) -> Result<Running> {
+    fn start_command(&self, place: &ServerPlace<'_>) -> Result<Running> {
         let command = self.service.command.as_ref().context("the command is missing")?;
         let server = CommandServer {
             words: command.words.clone(),

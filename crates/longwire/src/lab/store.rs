@@ -26,7 +26,7 @@ pub struct Store {
 
 /// What was measured at one point, or at a baseline.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Kept {
+pub struct MeasuredPoint {
     /// The measurements, in the order in which they were made.
     pub rounds: Vec<LabRound>,
     /// Operations that failed, by their text.
@@ -79,7 +79,7 @@ impl Store {
     }
 
     /// What was kept of the point with this identity; absent when there is none, or none that can be read.
-    pub fn point(&self, identity: &str) -> Option<Kept> {
+    pub fn point(&self, identity: &str) -> Option<MeasuredPoint> {
         load(&self.point_file(identity), identity)
     }
 
@@ -87,12 +87,12 @@ impl Store {
     ///
     /// # Errors
     /// When the file cannot be written.
-    pub fn keep_point(&self, identity: &str, kept: &Kept) -> Result<()> {
+    pub fn keep_point(&self, identity: &str, kept: &MeasuredPoint) -> Result<()> {
         save(&self.point_file(identity), identity, kept)
     }
 
     /// What was kept of the baseline with this identity, if its captures are there too.
-    pub fn baseline(&self, identity: &str, links: usize) -> Option<Kept> {
+    pub fn baseline(&self, identity: &str, links: usize) -> Option<MeasuredPoint> {
         let captures = self.captures(identity, links);
         captures.iter().all(|file| file.exists()).then_some(())?;
         load(&self.baseline_directory(identity).join(MEASURED), identity)
@@ -102,7 +102,7 @@ impl Store {
     ///
     /// # Errors
     /// When the file cannot be written.
-    pub fn keep_baseline(&self, identity: &str, kept: &Kept) -> Result<()> {
+    pub fn keep_baseline(&self, identity: &str, kept: &MeasuredPoint) -> Result<()> {
         save(&self.baseline_directory(identity).join(MEASURED), identity, kept)
     }
 
@@ -230,11 +230,11 @@ struct StoredDirection {
 }
 
 /// Absent when the file is not there, was cut short, or is of another version or point: then the point is measured again.
-fn load(path: &Path, identity: &str) -> Option<Kept> {
+fn load(path: &Path, identity: &str) -> Option<MeasuredPoint> {
     let text = fs::read_to_string(path).ok()?;
     let stored: StoredPoint = serde_json::from_str(&text).ok()?;
     let same = stored.version == env!("CARGO_PKG_VERSION") && stored.identity == second_key(identity);
-    same.then(|| Kept {
+    same.then(|| MeasuredPoint {
         rounds: stored.rounds.into_iter().map(StoredRound::round).collect(),
         errors: stored.errors,
         captured: Captured {
@@ -253,7 +253,7 @@ fn nanos_of((begin, end): &(Timestamp, Timestamp)) -> (u64, u64) {
 }
 
 /// Written beside, then renamed: a file is there whole or not at all.
-fn save(path: &Path, identity: &str, kept: &Kept) -> Result<()> {
+fn save(path: &Path, identity: &str, kept: &MeasuredPoint) -> Result<()> {
     let stored = StoredPoint {
         version: env!("CARGO_PKG_VERSION").to_owned(),
         identity: second_key(identity),
@@ -420,7 +420,7 @@ fn nanos(span: Duration) -> u64 {
 mod tests {
     use super::*;
 
-    fn kept() -> Kept {
+    fn kept() -> MeasuredPoint {
         let duration = Duration::from_millis(12);
         let spread = Distribution {
             count: 40,
@@ -452,7 +452,7 @@ mod tests {
             host: "far".to_owned(),
             time: Duration::from_millis(30),
         };
-        Kept {
+        MeasuredPoint {
             rounds: vec![LabRound {
                 measured,
                 durations,

@@ -12,10 +12,10 @@ use std::time::Duration;
 ///
 /// A handle: clones share what was taken.
 #[derive(Debug, Clone, Default)]
-pub struct Samples(Rc<RefCell<Kept>>);
+pub struct Samples(Rc<RefCell<SamplesByName>>);
 
 #[derive(Debug, Default)]
-struct Kept {
+struct SamplesByName {
     names: HashMap<Arc<str>, Sampled>,
     /// Operations of which parts have come and more will, by their number.
     unfinished: HashMap<u64, Parts>,
@@ -92,7 +92,7 @@ pub fn by_time(groups: &[OperationGroup]) -> Vec<&OperationGroup> {
     sorted
 }
 
-impl Kept {
+impl SamplesByName {
     fn take(&mut self, operation: &Operation) {
         let mut parts = self.unfinished.remove(&operation.id).unwrap_or_default();
         parts.duration += operation.duration;

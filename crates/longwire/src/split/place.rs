@@ -14,7 +14,7 @@ use sys::{Clock, Target};
 
 /// Where clients are when the server is behind a link.
 #[derive(Debug)]
-pub enum Place {
+pub enum ClientSite {
     /// In a network namespace, from which a link of packets is the only way out.
     Packets(Box<Behind>),
     /// On this host, through a relay.
@@ -33,7 +33,7 @@ pub struct Behind {
     server: SocketAddr,
 }
 
-impl Place {
+impl ClientSite {
     /// A host of a sandbox, behind a link to `server`.
     ///
     /// # Errors

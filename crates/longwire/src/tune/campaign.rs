@@ -1,7 +1,7 @@
 //! All jobs at all distances: runs what the search asks for and keeps what came out.
 
 use super::curve;
-use super::place::{Limits, Place, Unfinished};
+use super::distance::{Distance, Limits, Unfinished};
 use super::search::{Search, Setting, Thoroughness};
 use super::watched::{self, Watched};
 use anyhow::Result;
@@ -118,7 +118,7 @@ impl Campaign<'_, '_> {
             return Ok(Ended::Early);
         }
         let mut here = self.race(self.plan.runs, TrialSource::Measured);
-        let mut ended = self.run_race(&mut here, &Place::here(), None);
+        let mut ended = self.run_race(&mut here, &Distance::here(), None);
         if ended == Ended::Through {
             ended = self.count_turns(&mut here);
         }
@@ -188,7 +188,7 @@ impl Campaign<'_, '_> {
             self.expect(&mut race.search, link);
             self.predict_race(&mut race, number)
         } else {
-            let place = Place::behind(link, self.plan.target)?;
+            let place = Distance::behind(link, self.plan.target)?;
             let ended = self.run_race(&mut race, &place, Some(&name));
             self.found.links.extend(place.outcome());
             place.close();
@@ -235,7 +235,7 @@ impl Campaign<'_, '_> {
             return Ended::Through;
         };
         self.found.runs.warm_ups += 1;
-        match self.trial(setting, &Place::here()) {
+        match self.trial(setting, &Distance::here()) {
             // What is wrong with it shows again when it counts.
             Ok(_)
             | Err(
@@ -248,7 +248,7 @@ impl Campaign<'_, '_> {
     }
 
     /// Runs what the search asks for.
-    fn run_race(&mut self, race: &mut Race, place: &Place, link: Option<&str>) -> Ended {
+    fn run_race(&mut self, race: &mut Race, place: &Distance, link: Option<&str>) -> Ended {
         while let Some(setting) = race.search.next_setting() {
             if self.plan.limits.stop.load(Ordering::Relaxed) {
                 return Ended::Early;
@@ -367,7 +367,7 @@ impl Campaign<'_, '_> {
 
     /// A run: the job once, or, where it is short, again on new connections, of which the one of the median time counts. A
     /// short job's time hangs on which processors its two ends happened to get.
-    fn trial(&mut self, setting: Setting, place: &Place) -> Result<TrialOutcome, Unfinished> {
+    fn trial(&mut self, setting: Setting, place: &Distance) -> Result<TrialOutcome, Unfinished> {
         let Some(way) = self.ways.get(setting.way).copied() else {
             return Err(Unfinished::Failed(TuneError::NotPrepared));
         };

@@ -1,6 +1,6 @@
 //! A run that is watched: what it would take over links, by its exchanges.
 
-use super::place::{Limits, Place, Unfinished};
+use super::distance::{Distance, Limits, Unfinished};
 use crate::pipeline::outbox::Outboxes;
 use analysis::fact::Fact;
 use analysis::operations::rule::Rule;
@@ -39,7 +39,7 @@ pub fn run(
         factory: &outboxes,
         began: None,
     };
-    let mut outcome = Place::here().run(workbench, of, Some(watch), limits)?;
+    let mut outcome = Distance::here().run(workbench, of, Some(watch), limits)?;
     let job = match outcome.span {
         Some(span) => within(&outboxes, span),
         None => job(&outboxes),

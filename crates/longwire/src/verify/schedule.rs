@@ -1,7 +1,7 @@
 //! How often each operation is replayed, so that all of it takes a bounded time.
 
 use super::choice::{self, Choice};
-use relay::replay::Course;
+use relay::replay::ReplayPlan;
 use std::time::Duration;
 
 /// The choices that are still to be replayed, each with its number of rounds.
@@ -49,9 +49,9 @@ impl<'a> Schedule<'a> {
     }
 
     /// What is to be replayed next, and how.
-    pub fn next(&mut self) -> Option<(&'a Choice, Course)> {
+    pub fn next(&mut self) -> Option<(&'a Choice, ReplayPlan)> {
         let (choice, rounds) = self.todo.pop()?;
-        let course = Course {
+        let course = ReplayPlan {
             clients: choice.target.clients,
             rounds,
             warm_up: WARM_UP,

@@ -3,9 +3,9 @@
 use super::awake::Awake;
 use super::capture::CaptureTap;
 use super::device::Device;
-use super::gateway::gate::Gate;
-use super::lane::Lane;
+use super::gateway::packet_filter::PacketFilter;
 use super::lateness::percentiles_of_sum;
+use super::link_direction::LinkDirection;
 use super::packets::Buffers;
 use super::waiting::{Looking, Waiting};
 use link::LinkDescription;
@@ -31,8 +31,8 @@ pub(super) enum Order {
     Capture(usize, Option<CaptureTap>, Sender<Option<CaptureTap>>),
     /// Tell of the link.
     Outcome(usize, Sender<Option<LinkOutcome>>),
-    /// Packets that arrive at the link's `b` side pass this gate first.
-    Gate(usize, Gate),
+    /// Packets that arrive at the link's `b` side pass this packet filter first.
+    PacketFilter(usize, PacketFilter),
     /// Take the packet as sent by the host at the link's `b` side.
     Answer(usize, Vec<u8>),
     /// End.
@@ -64,27 +64,27 @@ pub(super) struct Forwarder {
 #[derive(Debug, Clone)]
 pub(super) struct Orders {
     sender: Sender<Order>,
-    bell: Arc<File>,
+    waker: Arc<File>,
 }
 
 impl Orders {
     /// Tells it. Nothing happens when the thread has ended.
     pub(super) fn give(&self, order: Order) {
         self.sender.send(order).ok();
-        (&*self.bell).write_all(&1_u64.to_ne_bytes()).ok();
+        (&*self.waker).write_all(&1_u64.to_ne_bytes()).ok();
     }
 }
 
 impl Forwarder {
     pub(super) fn start() -> Result<Self, LiveError> {
-        let bell = bell()?;
+        let waker = waker()?;
         let failed = |operation| {
             move |error: std::io::Error| LiveError::System {
                 operation,
                 reason: OsError::of(&error),
             }
         };
-        let heard = bell.try_clone().map_err(failed("copy an eventfd"))?;
+        let heard = waker.try_clone().map_err(failed("copy an eventfd"))?;
         let (orders, received) = channel();
         let thread = std::thread::Builder::new()
             .name("longwire link".to_owned())
@@ -93,7 +93,7 @@ impl Forwarder {
         Ok(Self {
             orders: Orders {
                 sender: orders,
-                bell: Arc::new(bell),
+                waker: Arc::new(waker),
             },
             thread: Some(thread),
         })
@@ -118,7 +118,7 @@ impl Drop for Forwarder {
     }
 }
 
-fn bell() -> Result<File, LiveError> {
+fn waker() -> Result<File, LiveError> {
     // SAFETY: integers; the result is checked before it is owned.
     let fd = unsafe { libc::eventfd(0, libc::EFD_CLOEXEC | libc::EFD_NONBLOCK) };
     if fd < 0 {
@@ -136,16 +136,16 @@ struct LinkWork {
     name: String,
     link: LinkDescription,
     devices: [Arc<Device>; 2],
-    lanes: [Lane; 2],
+    lanes: [LinkDirection; 2],
     tap: Option<CaptureTap>,
-    gate: Option<Gate>,
+    packet_filter: Option<PacketFilter>,
     tcp_handling: Option<Duration>,
 }
 
 struct Work {
     clock: Clock,
     orders: Receiver<Order>,
-    bell: File,
+    waker: File,
     links: Vec<LinkWork>,
     waiting: Waiting,
     looking: Looking,
@@ -156,13 +156,13 @@ struct Work {
 }
 
 impl Work {
-    fn new(orders: Receiver<Order>, bell: File) -> Self {
+    fn new(orders: Receiver<Order>, waker: File) -> Self {
         let mut waiting = Waiting::default();
-        waiting.add(bell.as_fd());
+        waiting.add(waker.as_fd());
         Self {
             clock: Clock::anchored_now(),
             orders,
-            bell,
+            waker,
             links: Vec::new(),
             waiting,
             looking: Looking::default(),
@@ -175,14 +175,14 @@ impl Work {
 
     fn run(&mut self) {
         sys::signals::block_all_signals();
-        sys::punctual::become_punctual();
+        sys::realtime::become_realtime();
         loop {
             if self.waiting.is_ready(0) && !self.take_orders() {
                 return;
             }
             for number in 0..self.links.len() {
                 for side in 0..2 {
-                    // The bell is number 0, then come the devices, two a link.
+                    // The waker is number 0, then come the devices, two a link.
                     if self.waiting.is_ready(1 + number * 2 + side) {
                         self.read(number, side);
                     }
@@ -203,7 +203,7 @@ impl Work {
     /// Does what was ordered; says whether to go on.
     fn take_orders(&mut self) -> bool {
         let mut rings = [0; 8];
-        (&self.bell).read_exact(&mut rings).ok();
+        (&self.waker).read_exact(&mut rings).ok();
         loop {
             match self.orders.try_recv() {
                 Ok(Order::Stop) | Err(TryRecvError::Disconnected) => return false,
@@ -248,9 +248,9 @@ impl Work {
                     work.tcp_handling = Some(span);
                 }
             }
-            Order::Gate(number, gate) => {
+            Order::PacketFilter(number, packet_filter) => {
                 if let Some(work) = self.links.get_mut(number) {
-                    work.gate = Some(gate);
+                    work.packet_filter = Some(packet_filter);
                 }
             }
             Order::Answer(number, packet) => {
@@ -292,7 +292,11 @@ impl Work {
             for side in 0..2 {
                 let mut now = self.clock.now();
                 while let Some(packet) = work.lanes[side].release(now) {
-                    let passes = side == SERVER || work.gate.as_ref().is_none_or(|gate| gate.passes(&packet));
+                    let passes = side == SERVER
+                        || work
+                            .packet_filter
+                            .as_ref()
+                            .is_none_or(|packet_filter| packet_filter.passes(&packet));
                     if passes && work.devices[1 - side].write(&packet).is_err() {
                         work.lanes[side].refused();
                     }
@@ -320,9 +324,9 @@ impl LinkWork {
             link,
             devices,
             lanes: [Direction::ClientToServer, Direction::ServerToClient]
-                .map(|direction| Lane::new(&link, direction)),
+                .map(|direction| LinkDirection::new(&link, direction)),
             tap: None,
-            gate: None,
+            packet_filter: None,
             tcp_handling: None,
         }
     }

@@ -1,17 +1,17 @@
 //! The way out of a network: a host that answers for every address of the outside.
 //!
 //! ```text
-//! process - kernel TCP - link -> gate: holds a SYN back -> desk: connects outside, then lets it pass
-//!                             -> kernel TCP of the gateway - desk: copies - connection of this process - outside
+//! process - kernel TCP - link -> packet filter: holds a SYN back -> event loop: connects outside, then lets it pass
+//!                             -> kernel TCP of the gateway - event loop: copies - connection of this process - outside
 //! ```
 //!
-//! No address is translated and no packet leaves the system: the desk accepts what the gateway's kernel was asked for,
-//! and has its own connection outside. Start reading at `desk`.
+//! No address is translated and no packet leaves the system: the event loop accepts what the gateway's kernel was asked for,
+//! and has its own connection outside. Start reading at `event_loop.rs`.
 
 mod answers;
-mod desk;
-pub(super) mod gate;
+mod event_loop;
 mod names;
+pub(super) mod packet_filter;
 mod pair;
 
 use super::addresses::Wire;
@@ -19,14 +19,14 @@ use super::device::Device;
 use super::forwarder::{Order, Orders};
 use super::namespace::{self, Namespace};
 use super::{netlink, system};
-use desk::Desk;
-use gate::Gate;
+use event_loop::GatewayLoop;
+use packet_filter::PacketFilter;
 use std::net::Ipv4Addr;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::sync_channel;
 use std::thread::JoinHandle;
-use sys::poller::Bell;
+use sys::poller::Waker;
 use sys::{LiveError, OsError};
 
 /// A port of 127.0.0.1 that means the system's own, inside too.
@@ -54,26 +54,26 @@ pub(super) struct Site {
 #[derive(Debug)]
 pub(super) struct Gateway {
     over: Arc<AtomicBool>,
-    bell: Arc<Bell>,
+    waker: Arc<Waker>,
     thread: Option<JoinHandle<()>>,
 }
 
 impl Gateway {
     pub(super) fn open(site: Site) -> Result<Self, LiveError> {
-        let bell = Arc::new(Bell::new()?);
+        let waker = Arc::new(Waker::new()?);
         let over = Arc::new(AtomicBool::new(false));
         let (sender, held) = sync_channel(MOST_HELD);
-        let gate = Gate::new(site.address, sender, Arc::clone(&bell));
+        let packet_filter = PacketFilter::new(site.address, sender, Arc::clone(&waker));
         let (orders, link) = (site.orders.clone(), site.link);
-        let mut desk = Desk::new(site, held, &bell, Arc::clone(&over))?;
+        let mut event_loop = GatewayLoop::new(site, held, &waker, Arc::clone(&over))?;
         let thread = std::thread::Builder::new()
             .name("longwire gateway".to_owned())
-            .spawn(move || desk.run())
+            .spawn(move || event_loop.run())
             .map_err(|error| system("start a thread")(OsError::of(&error)))?;
-        orders.give(Order::Gate(link, gate));
+        orders.give(Order::PacketFilter(link, packet_filter));
         Ok(Self {
             over,
-            bell,
+            waker,
             thread: Some(thread),
         })
     }
@@ -82,7 +82,7 @@ impl Gateway {
 impl Drop for Gateway {
     fn drop(&mut self) {
         self.over.store(true, Ordering::Release);
-        self.bell.ring();
+        self.waker.wake();
         if let Some(thread) = self.thread.take() {
             thread.join().ok();
         }
@@ -115,5 +115,5 @@ fn allow_loopback_on(device: &str) -> Result<(), LiveError> {
     Ok(())
 }
 
-/// Packets that the gate holds back at once; beyond, they are gone, and their senders repeat them.
+/// Packets that the packet filter holds back at once; beyond, they are gone, and their senders repeat them.
 const MOST_HELD: usize = 4096;

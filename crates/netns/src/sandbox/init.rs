@@ -10,7 +10,7 @@ use sys::OsError;
 
 /// What is done on the way to the inner program, in this order.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Stage {
+pub(super) enum SetupStep {
     Namespaces,
     Identity,
     Mounts,
@@ -21,15 +21,15 @@ pub(super) enum Stage {
 /// A stage and an error number.
 pub(super) const REPORT_BYTES: usize = 5;
 
-const STAGES: [(Stage, &str); 5] = [
-    (Stage::Namespaces, "make namespaces"),
-    (Stage::Identity, "set up a user namespace"),
-    (Stage::Mounts, "keep its mounts apart from the system's"),
-    (Stage::Rights, "keep its rights in the user namespace"),
-    (Stage::Start, "start itself again inside its namespaces"),
+const STAGES: [(SetupStep, &str); 5] = [
+    (SetupStep::Namespaces, "make namespaces"),
+    (SetupStep::Identity, "set up a user namespace"),
+    (SetupStep::Mounts, "keep its mounts apart from the system's"),
+    (SetupStep::Rights, "keep its rights in the user namespace"),
+    (SetupStep::Start, "start itself again inside its namespaces"),
 ];
 
-impl Stage {
+impl SetupStep {
     /// What could not be done, as in "longwire could not ...".
     pub(super) fn operation(self) -> &'static str {
         STAGES
@@ -67,31 +67,31 @@ pub(super) fn run(
     if let Some(ids) = ids
         && let Err(error) = rights::keep_identity(ids)
     {
-        Stage::Identity.report(OsError::of(&error), reports);
+        SetupStep::Identity.report(OsError::of(&error), reports);
     }
     if let Err(reason) = rights::keep_mounts_here() {
-        Stage::Mounts.report(reason, reports);
+        SetupStep::Mounts.report(reason, reports);
     }
     // Refused where parts of the old one are hidden, as in containers: then that one stays.
     let _ = rights::mount_proc();
     if ids.is_some()
         && let Err(reason) = rights::keep_rights_over_exec()
     {
-        Stage::Rights.report(reason, reports);
+        SetupStep::Rights.report(reason, reports);
     }
     if let Err(reason) = process::die_with_parent() {
-        Stage::Start.report(reason, reports);
+        SetupStep::Start.report(reason, reports);
     }
     // It may have died before that was asked for.
     if process::is_hung_up(outer) {
         process::exit_now(128 + libc::SIGKILL as u8);
     }
     match process::fork(0) {
-        Err(reason) => Stage::Start.report(reason, reports),
+        Err(reason) => SetupStep::Start.report(reason, reports),
         Ok(0) => {
             held.release();
             let reason = again.exec();
-            Stage::Start.report(reason, reports)
+            SetupStep::Start.report(reason, reports)
         }
         Ok(inner) => {
             process::set_name(c"longwire init");

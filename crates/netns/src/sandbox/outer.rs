@@ -53,7 +53,7 @@ fn start(held: &HeldSignals) -> Result<(libc::pid_t, OwnedFd), LiveError> {
         result => result,
     };
     let (pid, user_namespace) = forked.map_err(|reason| LiveError::NamespaceRefused {
-        operation: init::Stage::Namespaces.operation(),
+        operation: init::SetupStep::Namespaces.operation(),
         reason,
     })?;
     if pid == 0 {
@@ -72,7 +72,7 @@ fn start(held: &HeldSignals) -> Result<(libc::pid_t, OwnedFd), LiveError> {
 fn first_report(report: OwnedFd) -> Option<LiveError> {
     let mut bytes = [0; init::REPORT_BYTES];
     std::fs::File::from(report).read_exact(&mut bytes).ok()?;
-    let (stage, reason) = init::Stage::read(bytes);
+    let (stage, reason) = init::SetupStep::read(bytes);
     Some(LiveError::NamespaceRefused {
         operation: stage.operation(),
         reason,

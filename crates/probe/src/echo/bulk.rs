@@ -6,7 +6,7 @@ use super::error::Ending;
 use super::greeting::{Hello, Purpose};
 use super::listener::read_within;
 use super::stream::{Filler, passing};
-use super::trips::{self, Course, Trips};
+use super::trips::{self, CountingWindow, Trips};
 use super::{BulkPlan, EchoError, Plan};
 use model::{BitRate, BulkOutcome, Direction, Distribution, DistributionBuilder};
 use std::io::{self, Read, Write};
@@ -25,7 +25,7 @@ use sys::tcp_info::KernelFigures;
 /// When a connection cannot be opened or breaks, or no round trip was completed.
 pub fn bulk(echo: &Echo, plan: &BulkPlan, stop: &AtomicBool) -> Result<BulkOutcome, EchoError> {
     let idle_for = (plan.duration / 4).clamp(SHORTEST_IDLE, LONGEST_IDLE);
-    let idle = round_trips(echo, plan, &Course::new(idle_for), stop)?;
+    let idle = round_trips(echo, plan, &CountingWindow::new(idle_for), stop)?;
     let skip = trips::warm_up(plan.duration) + FINDING_THE_RATE.min(plan.duration / 4);
     let hello = Hello {
         purpose: match plan.direction {
@@ -39,7 +39,7 @@ pub fn bulk(echo: &Echo, plan: &BulkPlan, stop: &AtomicBool) -> Result<BulkOutco
         skip,
     };
     let socket = Arc::new(echo.open(&hello)?);
-    let course = Course::after(skip, plan.duration);
+    let course = CountingWindow::after(skip, plan.duration);
     let (before, own) = (echo.account(), processor_time(Of::Process));
     let (moved, loaded) = std::thread::scope(|scope| {
         let moving = scope.spawn(|| match plan.direction {
@@ -83,7 +83,7 @@ fn rate(bytes: u64, elapsed: Duration) -> Option<BitRate> {
 fn round_trips(
     echo: &Echo,
     plan: &BulkPlan,
-    course: &Course,
+    course: &CountingWindow,
     stop: &AtomicBool,
 ) -> Result<Distribution, EchoError> {
     let hello = Hello {

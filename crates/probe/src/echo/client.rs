@@ -3,7 +3,7 @@
 use super::error::Ending;
 use super::greeting::{Answer, Hello, LENGTH, NoGreeting, Purpose, VERSION, Verdict};
 use super::listener::{Listener, ListenerOptions, processors, read_within};
-use super::trips::{Course, Trips};
+use super::trips::{CountingWindow, Trips};
 use super::usage::{self, Account, QUESTION};
 use super::{EchoError, GREETING, Plan, trips};
 use model::{DistributionBuilder, EchoOutcome};
@@ -93,7 +93,7 @@ impl Echo {
 /// When a stream cannot be opened, all of them break, or no round trip was completed.
 pub fn measure(echo: &Echo, plan: &Plan, stop: &AtomicBool) -> Result<EchoOutcome, EchoError> {
     let sockets = open_streams(echo, plan)?;
-    let course = Course::new(plan.duration);
+    let course = CountingWindow::new(plan.duration);
     let (trips, accounts) = std::thread::scope(|scope| {
         let workers = workers(scope, &sockets, plan, &course);
         let accounts = attend(echo, &course, stop, &workers, &sockets);
@@ -161,7 +161,7 @@ fn workers<'scope>(
     scope: &'scope std::thread::Scope<'scope, '_>,
     sockets: &[Arc<TcpStream>],
     plan: &Plan,
-    course: &'scope Course,
+    course: &'scope CountingWindow,
 ) -> Vec<Worker<'scope>> {
     let plan = *plan;
     let threads = processors().min(sockets.len()).max(1);
@@ -179,7 +179,7 @@ fn workers<'scope>(
 /// Waits for the course to end, and asks for accounts when counting begins and ends.
 fn attend(
     echo: &Echo,
-    course: &Course,
+    course: &CountingWindow,
     stop: &AtomicBool,
     workers: &[Worker<'_>],
     sockets: &[Arc<TcpStream>],

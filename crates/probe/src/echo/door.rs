@@ -11,7 +11,7 @@ use std::io::{ErrorKind, Read, Write};
 use std::net::{SocketAddr, TcpListener, TcpStream};
 use std::os::fd::AsFd;
 use std::time::{Duration, Instant};
-use sys::crowd;
+use sys::eviction;
 use sys::poller::{Poller, ReadyList};
 
 /// The door of a listener.
@@ -46,7 +46,7 @@ impl<'a> Door<'a> {
         Ok(Self {
             listener,
             poller,
-            ready: ReadyList::new(),
+            ready: ReadyList::default(),
             newcomers: BTreeMap::new(),
             next: 0,
         })
@@ -93,7 +93,7 @@ impl<'a> Door<'a> {
         }
         if self.newcomers.len() >= MOST_NEWCOMERS {
             let newcomers = self.newcomers.iter();
-            let oldest = crowd::oldest_of_most(newcomers.map(|(number, one)| (*number, one.peer.ip())));
+            let oldest = eviction::oldest_of_most(newcomers.map(|(number, one)| (*number, one.peer.ip())));
             oldest.and_then(|number| self.newcomers.remove(&number));
         }
         let number = self.next;

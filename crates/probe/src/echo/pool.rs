@@ -9,20 +9,20 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 use sys::error::LiveError;
-use sys::poller::{Bell, Poller, ReadyList};
+use sys::poller::{Poller, ReadyList, Waker};
 
 /// The listener's loops, started when the first stream for them comes.
 #[derive(Debug)]
 pub(super) struct Pool {
-    hands: Vec<Arc<Hand>>,
+    hands: Vec<Arc<WorkerHandle>>,
     next: AtomicUsize,
 }
 
 /// One loop, as others see it.
 #[derive(Debug)]
-struct Hand {
+struct WorkerHandle {
     arrivals: Mutex<Vec<Arrival>>,
-    bell: Bell,
+    waker: Waker,
     /// Set, with a ring, to end it.
     stop: std::sync::atomic::AtomicBool,
 }
@@ -54,13 +54,13 @@ impl Pool {
     pub(super) fn start(loops: usize) -> Result<Self, LiveError> {
         let mut hands = Vec::new();
         for _ in 0..loops.max(1) {
-            let hand = Arc::new(Hand {
+            let hand = Arc::new(WorkerHandle {
                 arrivals: Mutex::default(),
-                bell: Bell::new()?,
+                waker: Waker::new()?,
                 stop: std::sync::atomic::AtomicBool::new(false),
             });
             let poller = Poller::new()?;
-            poller.watch_bell(&hand.bell, BELL)?;
+            poller.watch_bell(&hand.waker, BELL)?;
             let own = Arc::clone(&hand);
             std::thread::spawn(move || Loop::new(poller, own).run());
             hands.push(hand);
@@ -81,7 +81,7 @@ impl Pool {
             let mut arrivals = hand.arrivals.lock().unwrap_or_else(PoisonError::into_inner);
             arrivals.push(arrival);
             drop(arrivals);
-            hand.bell.ring();
+            hand.waker.wake();
         }
     }
 }
@@ -90,7 +90,7 @@ impl Drop for Pool {
     fn drop(&mut self) {
         for hand in &self.hands {
             hand.stop.store(true, Ordering::Relaxed);
-            hand.bell.ring();
+            hand.waker.wake();
         }
     }
 }
@@ -98,7 +98,7 @@ impl Drop for Pool {
 /// One loop, as itself.
 struct Loop {
     poller: Poller,
-    hand: Arc<Hand>,
+    hand: Arc<WorkerHandle>,
     seats: Vec<Option<Seat>>,
     /// Streams whose clients want it to look instead of sleeping.
     spinning: usize,
@@ -113,7 +113,7 @@ struct Seat {
 }
 
 impl Loop {
-    fn new(poller: Poller, hand: Arc<Hand>) -> Self {
+    fn new(poller: Poller, hand: Arc<WorkerHandle>) -> Self {
         Self {
             poller,
             hand,
@@ -124,7 +124,7 @@ impl Loop {
     }
 
     fn run(mut self) {
-        let mut ready = ReadyList::new();
+        let mut ready = ReadyList::default();
         while !self.hand.stop.load(Ordering::Relaxed) {
             let longest = (self.spinning > 0).then_some(Duration::ZERO);
             self.poller.wait(&mut ready, longest);

@@ -14,13 +14,13 @@ use sys::processor::{Of, processor_time};
 
 /// When round trips count.
 #[derive(Debug)]
-pub(super) struct Course {
+pub(super) struct CountingWindow {
     pub(super) counts_from: Instant,
     pub(super) ends_at: Instant,
     ended: AtomicBool,
 }
 
-impl Course {
+impl CountingWindow {
     /// Counts for `duration`, after a warm-up.
     pub(super) fn new(duration: Duration) -> Self {
         Self::after(warm_up(duration), duration)
@@ -80,14 +80,14 @@ impl Trips {
 
 /// Counts what completes within the course.
 struct Counter<'a> {
-    course: &'a Course,
+    course: &'a CountingWindow,
     trips: Trips,
     /// Processor time when counting began; absent before.
     began: Option<Duration>,
 }
 
 impl<'a> Counter<'a> {
-    fn new(course: &'a Course) -> Self {
+    fn new(course: &'a CountingWindow) -> Self {
         let trips = Trips {
             times: Vec::with_capacity(KEPT),
             ..Trips::default()
@@ -146,7 +146,7 @@ impl<'a> Counter<'a> {
 }
 
 /// One stream on this thread: blocking, or looking where that was asked for.
-pub(super) fn of_one(socket: Arc<TcpStream>, plan: &Plan, course: &Course) -> Trips {
+pub(super) fn of_one(socket: Arc<TcpStream>, plan: &Plan, course: &CountingWindow) -> Trips {
     let mut counter = Counter::new(course);
     let mut filler = Filler::new(plan.request.max(plan.reply));
     if plan.spin
@@ -175,7 +175,7 @@ pub(super) fn of_one(socket: Arc<TcpStream>, plan: &Plan, course: &Course) -> Tr
 }
 
 /// Many streams on this thread: each asks again as soon as it was answered.
-pub(super) fn of_many(sockets: &[Arc<TcpStream>], plan: &Plan, course: &Course) -> Trips {
+pub(super) fn of_many(sockets: &[Arc<TcpStream>], plan: &Plan, course: &CountingWindow) -> Trips {
     let mut counter = Counter::new(course);
     match Many::new(sockets, plan) {
         Ok(mut many) => many.run(&mut counter),
@@ -222,7 +222,7 @@ impl Many {
                 }
             }
         }
-        let mut ready = ReadyList::new();
+        let mut ready = ReadyList::default();
         while self.streams.iter().any(Option::is_some) {
             self.poller.wait(&mut ready, self.longest);
             for event in ready.iter() {

@@ -15,7 +15,7 @@ mod sqlserver_prelogin;
 mod statement;
 
 use super::plain::{Answer, Means};
-use super::{Opening, PingError, Plan, Question};
+use super::{Opened, PingError, Plan, Question};
 use client::session::SessionError;
 use model::{Leg, Phase, Timestamp};
 use std::net::SocketAddr;
@@ -26,7 +26,7 @@ use sys::target::Scheme;
 /// An exchange that can be had again and again.
 pub(super) trait Probe {
     /// Opens what lasts longer than one exchange.
-    fn open(&mut self) -> Result<Opening, PingError>;
+    fn open(&mut self) -> Result<Opened, PingError>;
 
     /// One exchange. After an error the probe is closed and opened again.
     fn ask(&mut self) -> Result<Answer, PingError>;

@@ -10,7 +10,7 @@ mod error;
 mod mariadb;
 pub mod oracle;
 mod postgres;
-mod tally;
+mod sums;
 
 pub use error::ViaError;
 
@@ -19,9 +19,9 @@ use model::{DatabaseLinkOutcome, Sample};
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 use std::time::Duration;
+use sums::SampleSums;
 use sys::clock::Clock;
 use sys::target::{Scheme, Target};
-use tally::Tally;
 
 /// What is asked for.
 #[derive(Debug, Clone)]
@@ -67,10 +67,10 @@ pub fn run(
         Scheme::Mysql | Scheme::Mariadb => mariadb::open(&mut database, options.link)?,
         other => return Err(ViaError::Scheme { scheme: other.name() }),
     };
-    let mut tally = Tally::default();
-    let first = tally.first(&mut database, &link);
+    let mut sums = SampleSums::default();
+    let first = sums.first(&mut database, &link);
     let measured = match &first {
-        Ok(()) => tally.measure(&mut database, &link, options, each),
+        Ok(()) => sums.measure(&mut database, &link, options, each),
         Err(_) => Ok(()),
     };
     let client_rtt = database.session.kernel().and_then(|kernel| kernel.min_rtt);
@@ -84,7 +84,7 @@ pub fn run(
         left_behind: left_behind.cloned(),
     };
     first?;
-    Ok((tally.outcome(link, options, client_rtt), ended))
+    Ok((sums.outcome(link, options, client_rtt), ended))
 }
 
 /// How a run ended, where not as asked.

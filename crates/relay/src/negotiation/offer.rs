@@ -4,13 +4,13 @@
 //! SCRAM-SHA-256-PLUS authentication over a non-SSL connection"). So it is taken out of the offer. The client then says that it cannot bind,
 //! which the server accepts.
 
-use super::{CONNECT_LIMIT, LiveError, SILENCE, Talk};
+use super::{CONNECT_LIMIT, LiveError, Negotiation, SILENCE};
 use model::Direction;
 use sys::resolve;
 use sys::socket::{Received, Sent, Socket};
 use sys::transport::Transport;
 
-impl Talk<'_> {
+impl Negotiation<'_> {
     /// Passes the start-up message, of which `first` has come, and where the server's side is encrypted its answer, without the offer of
     /// channel binding. A server that lets nobody in with TLS is asked again without where the target does not insist, as libpq does. Gives
     /// the server's side.
@@ -74,7 +74,7 @@ impl Talk<'_> {
         let at = self.now();
         self.keep(Direction::ServerToClient, at, answer);
         if taken_out {
-            self.shared.tally.unbound();
+            self.shared.counters.unbound();
             self.look_whether_the_client_stays()?;
         }
         Ok(())

@@ -1,8 +1,8 @@
 //! The course of a replay: what may happen when, for all clients.
 
-use super::script::{After, Passage, Script};
+use super::script::{After, Script, Transfer};
 use super::wires::{CLIENT, Channel, Event, SERVER, Wires};
-use super::{Course, Ends, ReplayError, Replayed, waiting};
+use super::{Ends, ReplayError, ReplayPlan, Replayed, waiting};
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -68,7 +68,7 @@ enum State {
 /// A replay in progress. Times are nanoseconds since its begin.
 pub(super) struct Run<'a> {
     script: &'a Script,
-    course: &'a Course,
+    course: &'a ReplayPlan,
     stop: &'a AtomicBool,
     wires: Wires<'a>,
     clients: Vec<Client>,
@@ -85,7 +85,7 @@ impl<'a> Run<'a> {
     pub(super) fn new(
         script: &'a Script,
         ends: &'a Ends<'a>,
-        course: &'a Course,
+        course: &'a ReplayPlan,
         stop: &'a AtomicBool,
     ) -> Result<Self, ReplayError> {
         let client = || Client {
@@ -321,7 +321,7 @@ impl<'a> Run<'a> {
     fn start(&mut self, tag: Tag) -> Result<(), ReplayError> {
         let node = &self.script.nodes[tag.node as usize];
         match node.passage {
-            Passage::Handshake(channel) => {
+            Transfer::Handshake(channel) => {
                 if let Some(slot) = self.slot(tag, channel) {
                     self.wires.connect(slot)?;
                     if let Some(channel) = self.wires.channel(slot) {
@@ -329,7 +329,7 @@ impl<'a> Run<'a> {
                     }
                 }
             }
-            Passage::Greeting(channel) => {
+            Transfer::Greeting(channel) => {
                 let slot = self.slot(tag, channel);
                 match slot.and_then(|slot| self.wires.channel(slot)) {
                     Some(channel) if channel.is_accepted() => self.request_arrived(tag),
@@ -337,8 +337,8 @@ impl<'a> Run<'a> {
                     None => {}
                 }
             }
-            Passage::Data(channel) => self.send(tag, channel, CLIENT)?,
-            Passage::Timed([request, _]) => self.note_in(request + node.inside[CLIENT], Wake::Arrive(tag)),
+            Transfer::Data(channel) => self.send(tag, channel, CLIENT)?,
+            Transfer::Timed([request, _]) => self.note_in(request + node.inside[CLIENT], Wake::Arrive(tag)),
         }
         if let Some(progress) = self.progress(tag) {
             progress.started = true;
@@ -378,8 +378,8 @@ impl<'a> Run<'a> {
             return;
         }
         match node.passage {
-            Passage::Timed(_) => self.answer_timed(tag),
-            Passage::Handshake(channel) | Passage::Greeting(channel) | Passage::Data(channel) => {
+            Transfer::Timed(_) => self.answer_timed(tag),
+            Transfer::Handshake(channel) | Transfer::Greeting(channel) | Transfer::Data(channel) => {
                 if let Some(slot) = self.slot(tag, channel) {
                     if let Some(channel) = self.wires.channel(slot) {
                         channel.server_waiting.push_back(tag);
@@ -435,8 +435,8 @@ impl<'a> Run<'a> {
         progress.replying = true;
         let node = &self.script.nodes[tag.node as usize];
         match node.passage {
-            Passage::Timed([_, reply]) => self.note_in(reply + node.inside[SERVER], Wake::Complete(tag)),
-            Passage::Handshake(channel) | Passage::Greeting(channel) | Passage::Data(channel) => {
+            Transfer::Timed([_, reply]) => self.note_in(reply + node.inside[SERVER], Wake::Complete(tag)),
+            Transfer::Handshake(channel) | Transfer::Greeting(channel) | Transfer::Data(channel) => {
                 self.send(tag, channel, SERVER)?;
                 self.note_in(node.inside[SERVER], Wake::Free(tag));
             }
@@ -454,10 +454,10 @@ impl<'a> Run<'a> {
 
     fn slot_of(&self, tag: Tag) -> Option<u32> {
         match self.script.nodes[tag.node as usize].passage {
-            Passage::Handshake(channel) | Passage::Greeting(channel) | Passage::Data(channel) => {
+            Transfer::Handshake(channel) | Transfer::Greeting(channel) | Transfer::Data(channel) => {
                 self.slot(tag, channel)
             }
-            Passage::Timed(_) => None,
+            Transfer::Timed(_) => None,
         }
     }
 

@@ -21,7 +21,7 @@ pub struct Script {
 /// One request burst, the wait and the reply burst.
 #[derive(Debug)]
 pub(super) struct Node {
-    pub(super) passage: Passage,
+    pub(super) passage: Transfer,
     pub(super) has_reply: bool,
     /// Payload bytes each way.
     pub(super) bytes: [u64; 2],
@@ -46,7 +46,7 @@ pub(super) struct Node {
 
 /// How a node's bytes get to the other end.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Passage {
+pub(super) enum Transfer {
     /// The TCP handshake of this channel.
     Handshake(u32),
     /// The greeting of a server that speaks first, once this channel is there.
@@ -131,11 +131,11 @@ impl Reader {
             }
             let passage = match channel {
                 None => timed(part, step.reply_after.is_some()),
-                Some((channel, _)) if exchange.is_handshake() => Passage::Handshake(channel),
+                Some((channel, _)) if exchange.is_handshake() => Transfer::Handshake(channel),
                 Some((channel, true)) if part.request_bytes == 0 && previous.is_none() => {
-                    Passage::Greeting(channel)
+                    Transfer::Greeting(channel)
                 }
-                Some((channel, _)) => Passage::Data(channel),
+                Some((channel, _)) => Transfer::Data(channel),
             };
             let waits_inside = step.reply_after.is_some();
             self.nodes
@@ -235,7 +235,7 @@ impl Script {
             return Err(ReplayError::NothingMoved);
         }
         self.check_clients(1)?;
-        let over_link = |node: &&Node| !matches!(node.passage, Passage::Timed(_));
+        let over_link = |node: &&Node| !matches!(node.passage, Transfer::Timed(_));
         let bytes = self.nodes.iter().filter(over_link).fold(0_u64, |sum, node| {
             sum.saturating_add(node.bytes[0]).saturating_add(node.bytes[1])
         });
@@ -302,7 +302,7 @@ impl Script {
 
 fn node(
     step: &Step,
-    passage: Passage,
+    passage: Transfer,
     after: Option<(u32, After)>,
     client_before: Duration,
     waits_inside: bool,
@@ -310,7 +310,7 @@ fn node(
     let inside = step.server_inside_reply.min(step.server);
     let before = step.server - inside;
     // Where the server-side round trip is unknown, nobody knows whose the wait was: it is kept whole.
-    let is_data = matches!(passage, Passage::Data(_) | Passage::Greeting(_));
+    let is_data = matches!(passage, Transfer::Data(_) | Transfer::Greeting(_));
     let unknown = if is_data && step.server_side_rtt.is_none() && !waits_inside {
         measured_wait(step).saturating_sub(before)
     } else {
@@ -318,7 +318,7 @@ fn node(
     };
     let has_reply = step.reply_started.is_some();
     let mut bytes = [step.request_bytes, step.reply_bytes];
-    if matches!(passage, Passage::Data(_)) {
+    if matches!(passage, Transfer::Data(_)) {
         // A packet without payload cannot be sent through a socket: one byte takes as long.
         bytes[0] = bytes[0].max(1);
     }
@@ -350,7 +350,7 @@ fn measured_wait(step: &Step) -> Duration {
 /// The times of a step that stays where it was: what the observation point saw of request and reply, and half a round
 /// trip each. A wait that neither server time nor round trip explains stays with the reply, unless that waited for other
 /// steps.
-fn timed(step: &Step, waits_inside: bool) -> Passage {
+fn timed(step: &Step, waits_inside: bool) -> Transfer {
     let client_side = step.client_side_rtt.unwrap_or_default();
     let server_side = step.server_side_rtt.unwrap_or_default();
     let half = (client_side + server_side) / 2;
@@ -365,7 +365,7 @@ fn timed(step: &Step, waits_inside: bool) -> Passage {
         _ => Duration::ZERO,
     };
     let request_span = step.request_ended.since(step.request_started);
-    Passage::Timed([
+    Transfer::Timed([
         request_span.saturating_sub(step.client_inside_request) + half,
         unexplained + reply_span + client_side + server_side - half,
     ])

@@ -83,7 +83,7 @@ impl<'a> Wires<'a> {
         Ok(Self {
             ends,
             poller,
-            ready: ReadyList::new(),
+            ready: ReadyList::default(),
             slots: Vec::new(),
             asked: VecDeque::new(),
             pool: Vec::new(),

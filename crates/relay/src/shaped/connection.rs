@@ -1,7 +1,7 @@
 //! One shaped connection that is open: two sockets, the bytes between them, and who watches.
 
-use super::lane::{End, Lane};
-use super::witness::Witness;
+use super::event_reorderer::EventReorderer;
+use super::half_connection::{End, HalfConnection};
 use crate::Shared;
 use crate::connection::{UNKNOWN, endpoint};
 use link::network::Network;
@@ -14,14 +14,14 @@ use sys::socket::{Sent, Socket};
 pub(super) struct Shaped {
     client: Socket,
     server: Socket,
-    lanes: [Lane; 2],
+    lanes: [HalfConnection; 2],
     /// Whether the server knows that the handshake is over: before, it says nothing.
     pub(super) established: bool,
     /// The direction in which a reset travels.
     pub(super) resetting: Option<Direction>,
     /// The sides (client, server) whose sockets take nothing any more: what they had said before is passed on, then a reset.
     broken: [bool; 2],
-    witness: Witness,
+    reorderer: EventReorderer,
     /// Round trip of a minimal packet on the idle link.
     link_rtt: Duration,
     /// When the first end was seen.
@@ -33,7 +33,7 @@ pub(super) struct Shaped {
 
 /// Times of a handshake over the link.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Opening {
+pub(super) struct HandshakeTimes {
     /// The client's call was accepted here.
     pub(super) opened: Timestamp,
     /// The SYN that arrived left the client.
@@ -65,27 +65,27 @@ impl Shaped {
     /// The client learns that it is connected.
     pub(super) fn open(
         ends: Ends,
-        opening: Opening,
+        opening: HandshakeTimes,
         link_rtt: Duration,
         lag: Duration,
         shared: &Shared,
     ) -> Self {
         let id = shared.next_id();
-        let mut witness = Witness::new(id, shared.factory.observe(id), lag);
-        witness.tell(ConnectionEvent::Opened {
+        let mut reorderer = EventReorderer::new(id, shared.factory.observe(id), lag);
+        reorderer.tell(ConnectionEvent::Opened {
             at: opening.opened,
             client: ends.client.peer().map_or(UNKNOWN, endpoint),
             server: endpoint(ends.address),
             sides_certain: true,
         });
-        let Opening { syn, syn_ack, .. } = opening;
+        let HandshakeTimes { syn, syn_ack, .. } = opening;
         // The observation point is the client's end of the link: nothing lies between them.
-        witness.tell(ConnectionEvent::Handshake(Handshake {
+        reorderer.tell(ConnectionEvent::Handshake(Handshake {
             syn,
             syn_ack,
             ack: syn_ack,
         }));
-        witness.begin(syn_ack);
+        reorderer.begin(syn_ack);
         let mut connection = Self {
             client: ends.client,
             server: ends.server,
@@ -93,7 +93,7 @@ impl Shaped {
             established: false,
             resetting: None,
             broken: [false; 2],
-            witness,
+            reorderer,
             link_rtt,
             ended_at: None,
             next_sample: syn_ack,
@@ -106,7 +106,7 @@ impl Shaped {
         connection
     }
 
-    pub(super) fn lane(&mut self, direction: Direction) -> &mut Lane {
+    pub(super) fn lane(&mut self, direction: Direction) -> &mut HalfConnection {
         &mut self.lanes[direction.index()]
     }
 
@@ -152,7 +152,7 @@ impl Shaped {
         let fresh = lane.arrive(network.received(flow));
         if ended != End::Arrived && lane.end() == End::Arrived {
             let seen = match direction {
-                Direction::ClientToServer => self.witness.passed_at(at),
+                Direction::ClientToServer => self.reorderer.passed_at(at),
                 Direction::ServerToClient => at,
             };
             self.ended_at.get_or_insert(seen);
@@ -162,13 +162,13 @@ impl Shaped {
         let pieces = lane.newest(fresh);
         match direction {
             Direction::ClientToServer => {
-                self.witness.passed_to_server(at, pieces, idle, recovered);
+                self.reorderer.passed_to_server(at, pieces, idle, recovered);
                 if at >= self.next_sample {
                     self.sample(at);
                 }
                 false
             }
-            Direction::ServerToClient => self.witness.passed_to_client(at, pieces, idle, recovered),
+            Direction::ServerToClient => self.reorderer.passed_to_client(at, pieces, idle, recovered),
         }
     }
 
@@ -206,7 +206,7 @@ impl Shaped {
 
     /// Shows what the observation point saw until `at`; true when something remains to be shown.
     pub(super) fn show_until(&mut self, at: Timestamp) -> bool {
-        self.witness.show_until(at)
+        self.reorderer.show_until(at)
     }
 
     /// Notes when the first end, or a reset, was seen.
@@ -231,7 +231,7 @@ impl Shaped {
             unseen_bytes: [0, 0],
             seen: [true, true],
         };
-        self.witness.close(at, how, totals);
+        self.reorderer.close(at, how, totals);
         if how == Closing::Reset {
             self.client.reset();
             self.server.reset();
@@ -242,7 +242,7 @@ impl Shaped {
     fn sample(&mut self, at: Timestamp) {
         let behind = self.server.info().and_then(|info| info.min_rtt);
         let rtt = self.link_rtt + behind.unwrap_or_default();
-        self.witness.round_trip(at, Side::Server, rtt);
+        self.reorderer.round_trip(at, Side::Server, rtt);
         self.next_sample = at.after(SAMPLE_INTERVAL);
     }
 }

@@ -5,12 +5,12 @@ mod made;
 
 use made::{at_start, exchange, handshake, later, millis, operation, served, without_reply};
 use model::{Operation, Protocol, Timestamp};
-use relay::replay::{Course, Ends, ReplayError, Replayed, Script, client_socket, replay};
+use relay::replay::{Ends, ReplayError, ReplayPlan, Replayed, Script, client_socket, replay};
 use std::net::TcpListener;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
-const ONCE: Course = Course {
+const ONCE: ReplayPlan = ReplayPlan {
     clients: 1,
     rounds: 1,
     warm_up: 0,
@@ -19,7 +19,7 @@ const ONCE: Course = Course {
     longest: Duration::from_secs(60),
 };
 
-fn played(operation: &Operation, course: &Course) -> Result<Replayed, ReplayError> {
+fn played(operation: &Operation, course: &ReplayPlan) -> Result<Replayed, ReplayError> {
     let script = Script::new(operation, &|step| step.protocol.is_database())?;
     let listener = TcpListener::bind("127.0.0.1:0").expect("loopback");
     let address = listener.local_addr().expect("it is bound");
@@ -130,7 +130,7 @@ fn what_nobody_answers_is_over_when_it_is_sent_and_still_arrives() {
     let mut goodbye = without_reply(exchange(0, [5, 0], Some(1)));
     goodbye.exchange.phase = model::Phase::Close;
     let work = served(exchange(0, [60, 200], Some(0)), millis(10));
-    let course = Course { rounds: 3, ..ONCE };
+    let course = ReplayPlan { rounds: 3, ..ONCE };
     let whole = operation(vec![handshake(0, None), work, goodbye]);
     let outcome = played(&whole, &course).expect("it is replayed");
     assert_eq!(outcome.durations.len(), 3);
@@ -164,7 +164,7 @@ fn a_wait_nobody_can_explain_is_kept_whole() {
 
 #[test]
 fn large_messages_arrive_to_the_last_byte_both_ways() {
-    let course = Course {
+    let course = ReplayPlan {
         rounds: 2,
         warm_up: 1,
         ..ONCE
@@ -188,7 +188,7 @@ fn messages_without_bytes_are_replayed_as_one_byte() {
 
 #[test]
 fn clients_at_once_each_begin_again_when_they_are_through() {
-    let course = Course {
+    let course = ReplayPlan {
         clients: 8,
         rounds: 3,
         ..ONCE
@@ -204,7 +204,7 @@ fn clients_at_once_each_begin_again_when_they_are_through() {
         outcome.span >= millis(150) && outcome.span < millis(1000),
         "{outcome:?}"
     );
-    let everybody = Course { clients: 401, ..ONCE };
+    let everybody = ReplayPlan { clients: 401, ..ONCE };
     let crowd = played(&operation(vec![exchange(0, [1, 1], None)]), &everybody);
     let error = crowd.expect_err("too many");
     assert!(matches!(error, ReplayError::TooManyConnections { .. }), "{error}");
@@ -259,7 +259,7 @@ fn what_cannot_be_replayed_is_refused() {
 
 #[test]
 fn a_replay_that_is_not_through_in_time_says_what_was_missing() {
-    let course = Course {
+    let course = ReplayPlan {
         longest: millis(100),
         ..ONCE
     };
@@ -292,7 +292,7 @@ fn a_replay_that_is_stopped_ends_soon_with_what_it_has() {
         through_relay: false,
         open: &|| client_socket(&address),
     };
-    let course = Course {
+    let course = ReplayPlan {
         rounds: 100_000,
         ..ONCE
     };

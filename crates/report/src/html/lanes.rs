@@ -65,12 +65,12 @@ pub fn timed(operation: &Operation, step: &OperationStep) -> Timed {
     }
     let first = &step.exchange.first;
     let clock = Clock::of(operation, first);
-    let from = clock.at_client(first.request_started.as_nanos(), Way::ToServer);
+    let from = clock.at_client(first.request_started.as_nanos(), ArrowDirection::ToServer);
     let to = pieces.last().map_or(from, |piece| piece.to);
     Timed {
         from,
-        sent: clock.at_client(first.request_ended.as_nanos(), Way::ToServer),
-        arrived: clock.at_server(first.request_ended.as_nanos(), Way::ToServer),
+        sent: clock.at_client(first.request_ended.as_nanos(), ArrowDirection::ToServer),
+        arrived: clock.at_server(first.request_ended.as_nanos(), ArrowDirection::ToServer),
         to,
         pieces,
     }
@@ -78,9 +78,9 @@ pub fn timed(operation: &Operation, step: &OperationStep) -> Timed {
 
 fn part_pieces(operation: &Operation, part: &Step, pieces: &mut Vec<Piece>) {
     let clock = Clock::of(operation, part);
-    let from = clock.at_client(part.request_started.as_nanos(), Way::ToServer);
+    let from = clock.at_client(part.request_started.as_nanos(), ArrowDirection::ToServer);
     let arrived = clock
-        .at_server(part.request_ended.as_nanos(), Way::ToServer)
+        .at_server(part.request_ended.as_nanos(), ArrowDirection::ToServer)
         .max(from);
     let mut add = |kind, from: u64, to: u64| {
         if to > from {
@@ -90,8 +90,12 @@ fn part_pieces(operation: &Operation, part: &Step, pieces: &mut Vec<Piece>) {
     add(Kind::Network, from, arrived);
     let Some(started) = part.reply_started else { return };
     let ended = part.reply_ended.unwrap_or(started);
-    let left = clock.at_server(started.as_nanos(), Way::ToClient).max(arrived);
-    let to = clock.at_client(ended.as_nanos(), Way::ToClient).max(left);
+    let left = clock
+        .at_server(started.as_nanos(), ArrowDirection::ToClient)
+        .max(arrived);
+    let to = clock
+        .at_client(ended.as_nanos(), ArrowDirection::ToClient)
+        .max(left);
     if part.server_side_rtt.is_none() {
         add(Kind::Unknown, arrived, left);
         add(Kind::Network, left, to);
@@ -116,7 +120,7 @@ struct Clock {
 }
 
 #[derive(Clone, Copy)]
-enum Way {
+enum ArrowDirection {
     ToServer,
     ToClient,
 }
@@ -132,17 +136,17 @@ impl Clock {
         }
     }
 
-    fn at_client(&self, at: u64, way: Way) -> u64 {
+    fn at_client(&self, at: u64, way: ArrowDirection) -> u64 {
         match way {
-            Way::ToServer => self.within(i128::from(at) - self.client_half),
-            Way::ToClient => self.within(i128::from(at) + self.client_half),
+            ArrowDirection::ToServer => self.within(i128::from(at) - self.client_half),
+            ArrowDirection::ToClient => self.within(i128::from(at) + self.client_half),
         }
     }
 
-    fn at_server(&self, at: u64, way: Way) -> u64 {
+    fn at_server(&self, at: u64, way: ArrowDirection) -> u64 {
         match way {
-            Way::ToServer => self.within(i128::from(at) + self.server_half),
-            Way::ToClient => self.within(i128::from(at) - self.server_half),
+            ArrowDirection::ToServer => self.within(i128::from(at) + self.server_half),
+            ArrowDirection::ToClient => self.within(i128::from(at) - self.server_half),
         }
     }
 

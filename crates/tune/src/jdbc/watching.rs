@@ -78,13 +78,13 @@ struct Forwarding {
 impl ObserverFactory for Forwarding {
     fn observe(&self, _id: ConnectionId) -> Box<dyn Observer + Send> {
         let sender = self.sender.lock().unwrap_or_else(PoisonError::into_inner);
-        Box::new(Telling(sender.clone()))
+        Box::new(EventSender(sender.clone()))
     }
 }
 
-struct Telling(Sender<(ConnectionId, Seen)>);
+struct EventSender(Sender<(ConnectionId, Seen)>);
 
-impl Observer for Telling {
+impl Observer for EventSender {
     fn event(&mut self, connection: ConnectionId, event: ConnectionEvent<'_>) {
         // Nobody listens any more only when the run was given up.
         self.0.send((connection, Seen::of(event))).ok();

@@ -3,7 +3,7 @@
 //! Source: MySQL 8.4 source documentation, "Client/Server Protocol". Of a session without `CLIENT_DEPRECATE_EOF`.
 
 use crate::native::head::Head;
-use crate::native::talk::{Refused, Replies};
+use crate::native::job_connection::{Refused, Replies};
 use client::session::without_values;
 use std::collections::VecDeque;
 
@@ -13,7 +13,7 @@ pub struct MysqlReplies {
     /// What is to come, for each request that is not answered.
     expected: VecDeque<Expected>,
     asked: u64,
-    stage: Stage,
+    stage: ReplyState,
     rows: u64,
     /// The number of the statement prepared last.
     statement: u32,
@@ -45,7 +45,7 @@ pub enum Expected {
 
 /// Where in an answer.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-enum Stage {
+enum ReplyState {
     #[default]
     First,
     /// So many packets are passed over, then the answer is complete.
@@ -87,9 +87,9 @@ impl MysqlReplies {
     fn wanted(&self) -> usize {
         match self.body.first() {
             Some(&ERROR) => LONGEST_ERROR,
-            _ if self.keeps_keys && self.stage == Stage::Rows => BINARY_KEY_WITHIN + self.columns / 8,
+            _ if self.keeps_keys && self.stage == ReplyState::Rows => BINARY_KEY_WITHIN + self.columns / 8,
             // Rows of a cursor come without columns before them.
-            _ if self.keeps_keys && self.stage == Stage::First => BINARY_KEY_WITHIN + self.columns / 8,
+            _ if self.keeps_keys && self.stage == ReplyState::First => BINARY_KEY_WITHIN + self.columns / 8,
             _ => FEW,
         }
     }
@@ -107,20 +107,20 @@ impl MysqlReplies {
         let is_eof = self.body.first() == Some(&EOF) && self.length < 9;
         let fetched = self.expected.front() == Some(&Expected::Fetched);
         match self.stage {
-            Stage::First if fetched => self.row(is_eof, true),
-            Stage::First => self.first(),
-            Stage::Passing(1) => self.complete(),
-            Stage::Passing(left) => self.stage = Stage::Passing(left.saturating_sub(1)),
-            Stage::Columns(0) => {
+            ReplyState::First if fetched => self.row(is_eof, true),
+            ReplyState::First => self.first(),
+            ReplyState::Passing(1) => self.complete(),
+            ReplyState::Passing(left) => self.stage = ReplyState::Passing(left.saturating_sub(1)),
+            ReplyState::Columns(0) => {
                 self.read_status();
                 if self.status & CURSOR_EXISTS != 0 {
                     self.complete();
                 } else {
-                    self.stage = Stage::Rows;
+                    self.stage = ReplyState::Rows;
                 }
             }
-            Stage::Columns(left) => self.stage = Stage::Columns(left - 1),
-            Stage::Rows => self.row(is_eof, fetched),
+            ReplyState::Columns(left) => self.stage = ReplyState::Columns(left - 1),
+            ReplyState::Rows => self.row(is_eof, fetched),
         }
         Ok(())
     }
@@ -137,7 +137,7 @@ impl MysqlReplies {
                     + described(u16::from_le_bytes([columns_low, columns_high]));
                 match passing {
                     0 => self.complete(),
-                    passing => self.stage = Stage::Passing(passing),
+                    passing => self.stage = ReplyState::Passing(passing),
                 }
             }
             (_, &[OK | WANTS_FILE, ..]) => self.complete(),
@@ -149,7 +149,7 @@ impl MysqlReplies {
 
     fn columns(&mut self, count: usize) {
         self.columns = count;
-        self.stage = Stage::Columns(count);
+        self.stage = ReplyState::Columns(count);
     }
 
     fn row(&mut self, is_eof: bool, binary: bool) {
@@ -157,7 +157,7 @@ impl MysqlReplies {
             self.read_status();
             return self.complete();
         }
-        self.stage = Stage::Rows;
+        self.stage = ReplyState::Rows;
         self.rows += 1;
         if self.keeps_keys {
             let key = if binary {
@@ -176,7 +176,7 @@ impl MysqlReplies {
     }
 
     fn complete(&mut self) {
-        self.stage = Stage::First;
+        self.stage = ReplyState::First;
         self.expected.pop_front();
     }
 }

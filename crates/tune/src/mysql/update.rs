@@ -4,7 +4,7 @@ use super::messages::execute_with_key;
 use super::replies::Expected;
 use super::{Conversation, prepare, query, select};
 use crate::TuneError;
-use crate::native::talk::Replies;
+use crate::native::job_connection::Replies;
 use crate::native::way::Work;
 use crate::native::{COUNTER, KEY};
 use client::session::mysql;

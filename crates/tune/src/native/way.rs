@@ -1,7 +1,7 @@
 //! The ways of a database as a list: each a function and what can be set of it.
 
 use super::content::{Content, Row};
-use super::talk::Talk;
+use super::job_connection::JobConnection;
 use crate::{Shape, TuneError};
 use model::{Job, Knob, KnobUnit, Way};
 use std::ops::Range;
@@ -16,7 +16,7 @@ pub(crate) struct WayRow<R: 'static> {
 }
 
 /// What does a job.
-pub(crate) type Run<R> = fn(&mut Talk<'_, R>, &Work<'_>) -> Result<(), TuneError>;
+pub(crate) type Run<R> = fn(&mut JobConnection<'_, R>, &Work<'_>) -> Result<(), TuneError>;
 
 /// What can be set of it.
 pub(crate) struct KnobRow {

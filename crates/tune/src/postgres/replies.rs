@@ -1,7 +1,7 @@
 //! PostgreSQL's replies: counted, not kept.
 
 use crate::native::head::Head;
-use crate::native::talk::{Refused, Replies};
+use crate::native::job_connection::{Refused, Replies};
 use client::session::without_values;
 
 /// What has come on a connection.

@@ -3,7 +3,7 @@
 use super::messages::{SYNC, bind, execute, parse};
 use super::{Conversation, query};
 use crate::TuneError;
-use crate::native::talk::Replies;
+use crate::native::job_connection::Replies;
 use crate::native::way::Work;
 
 /// The whole result in answer to one statement.

@@ -3,7 +3,7 @@
 use super::messages::{SYNC, bind, execute};
 use super::{Conversation, prepare, query};
 use crate::TuneError;
-use crate::native::talk::Replies;
+use crate::native::job_connection::Replies;
 use crate::native::way::Work;
 use crate::native::{COUNTER, KEY};
 

@@ -1,6 +1,6 @@
 //! What comes over a lane: from frames to events.
 
-use super::stream::{Place, Stream};
+use super::stream::{QueuePosition, Stream};
 use super::{
     BASE_WINDOW, BYTES_A_CREDIT, Event, FREE_CREDITS, LATE_FRAMES, Lane, LaneError, MOST_PINGS, MOST_STREAMS,
     MOST_UNSENT, MOST_WINDOW, Seen,
@@ -168,8 +168,8 @@ impl Lane {
         if sending.credit > MOST_WINDOW {
             return Err(LaneError::OutOfPlace { what: "a CREDIT" });
         }
-        if sending.place == Place::Starved && sending.credit > 0 {
-            sending.place = Place::Queued;
+        if sending.place == QueuePosition::Starved && sending.credit > 0 {
+            sending.place = QueuePosition::Queued;
             self.schedule.goes_on(id);
         }
         Ok(())

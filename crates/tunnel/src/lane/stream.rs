@@ -1,6 +1,6 @@
 //! What a lane knows of one of its streams.
 
-use super::worth::Worth;
+use super::compressibility::Compressibility;
 
 /// One stream: what this end may send of it, and what it has been sent.
 #[derive(Debug)]
@@ -22,16 +22,16 @@ pub(super) struct Sending {
     pub credits: u64,
     /// Bytes sent.
     pub sent: u64,
-    pub place: Place,
+    pub place: QueuePosition,
     /// Whether its socket may have something to read.
     pub readable: bool,
     pub finished: bool,
-    pub worth: Worth,
+    pub worth: Compressibility,
 }
 
 /// Where a stream waits for its turn.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Place {
+pub(super) enum QueuePosition {
     /// Nowhere: it has nothing to send.
     Idle,
     /// In a queue of the schedule, or at its turn.
@@ -64,10 +64,10 @@ impl Stream {
                 credit: window,
                 credits: 0,
                 sent: 0,
-                place: Place::Idle,
+                place: QueuePosition::Idle,
                 readable: false,
                 finished: false,
-                worth: Worth::default(),
+                worth: Compressibility::default(),
             },
             receiving: Receiving {
                 window,

@@ -29,24 +29,24 @@ fn meet(near: &Security, far: &Security) -> (Result<Transport, PeerFault>, Resul
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
     let stream = TcpStream::connect(listener.local_addr().unwrap()).unwrap();
     let (accepted, _) = listener.accept().unwrap();
-    let porter = Porter::new(far).unwrap();
-    let mut visitor = porter.answer(Socket::adopt(accepted).unwrap()).unwrap();
+    let server_handshake = ServerHandshake::new(far).unwrap();
+    let mut pending = server_handshake.answer(Socket::adopt(accepted).unwrap()).unwrap();
     let answering = std::thread::spawn(move || {
         let wait = Wait {
             until: Instant::now() + LONG,
             longest: LONG,
         };
         loop {
-            wait.readable(visitor.socket())?;
-            if porter.go_on(&mut visitor)? {
-                return visitor.welcome();
+            wait.readable(pending.socket())?;
+            if server_handshake.go_on(&mut pending)? {
+                return pending.welcome();
             }
         }
     });
-    let knocked = Knocker::new(near)
+    let connected = ClientHandshake::new(near)
         .unwrap()
-        .knock(Socket::adopt(stream).unwrap(), LONG);
-    (knocked, answering.join().unwrap())
+        .complete(Socket::adopt(stream).unwrap(), LONG);
+    (connected, answering.join().unwrap())
 }
 
 fn carries(from: &mut Transport, to: &mut Transport, text: &[u8]) {
@@ -128,8 +128,8 @@ fn ends_that_do_not_know_each_other_say_why() {
         ),
     ];
     for (near, far, near_says, far_says) in cases {
-        let (knocked, answered) = meet(&near, &far);
-        assert_eq!(knocked.unwrap_err(), near_says);
+        let (connected, answered) = meet(&near, &far);
+        assert_eq!(connected.unwrap_err(), near_says);
         assert_eq!(answered.unwrap_err(), far_says);
     }
 }

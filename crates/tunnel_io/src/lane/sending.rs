@@ -3,12 +3,12 @@
 use super::super::TunnelError;
 use super::super::login::Part;
 use super::super::notice::Notice;
-use super::{Carrier, MOST_UNSENT_IN_KERNEL};
+use super::{LaneLoop, MOST_UNSENT_IN_KERNEL};
 use sys::socket::{Received, Sent};
 use tunnel::lane::TINY;
 use tunnel::{Level, LevelChoice, Pick, StreamId};
 
-impl Carrier {
+impl LaneLoop {
     /// Sends chunks of the streams whose turn it is until nobody has any or the lane has no room.
     pub(super) fn send_chunks(&mut self) -> Result<(), TunnelError> {
         while self.blocked.is_none() {
@@ -18,7 +18,7 @@ impl Carrier {
             if self.lane.unsent().is_empty() {
                 self.lane.idle();
                 if let Some(auto) = &mut self.auto {
-                    auto.idle(self.tally.now());
+                    auto.idle(self.counters.now());
                 }
                 break;
             }
@@ -45,7 +45,7 @@ impl Carrier {
 
     /// The lane's socket took so many bytes, and perhaps takes no more for now.
     fn took(&mut self, count: usize, is_full: bool) {
-        let at = self.tally.now();
+        let at = self.counters.now();
         if let Some(auto) = &mut self.auto {
             auto.sent(at, count);
             if is_full {
@@ -81,9 +81,10 @@ impl Carrier {
             Received::Bytes { count, emptied, .. } => {
                 let drained = emptied && !local.ending;
                 let chunk = room.get(..count).unwrap_or_default();
-                let part = local.part(self.tally.sends(), chunk);
+                let part = local.part(self.counters.sends(), chunk);
                 if part == Part::Encrypted && self.wish.level != LevelChoice::Fixed(Level::OFF) {
-                    self.tally.tell(&Notice::NothingToCompress { peer: local.peer });
+                    self.counters
+                        .tell(&Notice::NothingToCompress { peer: local.peer });
                 }
                 self.send_chunk(id, count, drained, part == Part::Work)?;
             }
@@ -117,7 +118,7 @@ impl Carrier {
                 Err(reason) => Err(self.breach(reason)),
             };
         }
-        let began = self.tally.now();
+        let began = self.counters.now();
         let level = match &mut self.auto {
             Some(auto) if may_compress => {
                 if auto.wants_path(began)
@@ -134,7 +135,7 @@ impl Carrier {
             Ok(framed) => framed,
             Err(reason) => return Err(self.breach(reason)),
         };
-        let at = self.tally.now();
+        let at = self.counters.now();
         let took = at.since(began);
         if framed.level != Level::OFF {
             self.lane.out.codec_time += took;

@@ -2,8 +2,8 @@
 
 use super::super::TunnelError;
 use super::super::notice::{Notice, Refused};
-use super::super::stream::{Course, Local};
-use super::{CONNECT_LIMIT, Carrier, Role};
+use super::super::stream::{Local, SocketState};
+use super::{CONNECT_LIMIT, LaneLoop, Role};
 use model::Timestamp;
 use std::net::SocketAddr;
 use std::os::fd::AsFd;
@@ -13,7 +13,7 @@ use sys::socket::Socket;
 use tunnel::StreamId;
 use tunnel::frame::ResetReason;
 
-impl Carrier {
+impl LaneLoop {
     pub(super) fn take_in(&mut self) {
         for arrival in self.mailbox.take() {
             let Some(id) = self.lane.open() else {
@@ -21,7 +21,7 @@ impl Carrier {
                 self.refuse(arrival.socket, arrival.client, Refused::TooMany);
                 continue;
             };
-            let mut local = Local::new(arrival.socket, Course::Open, arrival.client);
+            let mut local = Local::new(arrival.socket, SocketState::Open, arrival.client);
             if !self.wish.compress_login {
                 local.watch_login(None);
             }
@@ -30,7 +30,7 @@ impl Carrier {
                 self.mailbox.release(1);
                 continue;
             }
-            self.tally.stream_opened();
+            self.counters.stream_opened();
             self.streams.insert(id, local);
             self.lane.readable(id);
         }
@@ -38,13 +38,13 @@ impl Carrier {
 
     fn refuse(&self, socket: Socket, client: SocketAddr, reason: Refused) {
         socket.reset();
-        self.tally.stream_refused();
-        self.tally.tell(&Notice::StreamRefused { client, reason });
+        self.counters.stream_refused();
+        self.counters.tell(&Notice::StreamRefused { client, reason });
     }
 
     /// A client connected at the near end: so does this one, to the database.
     pub(super) fn connect(&mut self, id: StreamId) {
-        self.tally.stream_opened();
+        self.counters.stream_opened();
         self.connect_to(id, 0, None);
     }
 
@@ -63,10 +63,10 @@ impl Carrier {
             });
             match begun {
                 Ok(socket) => {
-                    let course = Course::Connecting {
+                    let course = SocketState::Connecting {
                         address: *address,
                         next: place + 1,
-                        since: self.tally.now(),
+                        since: self.counters.now(),
                     };
                     let new = match self.streams.remove(&id) {
                         Some(before) => before.instead(socket, course),
@@ -82,7 +82,7 @@ impl Carrier {
         self.give_up(id, fault);
     }
 
-    fn new_to(&self, database: SocketAddr, socket: Socket, course: Course) -> Local {
+    fn new_to(&self, database: SocketAddr, socket: Socket, course: SocketState) -> Local {
         let mut local = Local::new(socket, course, database);
         if !self.wish.compress_login {
             local.watch_login(Some(database.port()));
@@ -94,15 +94,15 @@ impl Carrier {
         let Some(local) = self.streams.get_mut(&id) else {
             return;
         };
-        let Course::Connecting { address, next, .. } = local.course else {
+        let SocketState::Connecting { address, next, .. } = local.course else {
             return;
         };
         match local.socket.connected() {
             Ok(false) => {}
             Ok(true) => {
                 self.connecting -= 1;
-                local.course = Course::Open;
-                self.tally.stream_works();
+                local.course = SocketState::Open;
+                self.counters.stream_works();
                 match local.flush() {
                     Ok(count) => {
                         self.lane.consumed(id, count);
@@ -128,9 +128,9 @@ impl Carrier {
     fn give_up(&mut self, id: StreamId, fault: Option<TunnelError>) {
         self.streams.remove(&id);
         self.lane.reset(id, ResetReason::NoDatabase);
-        self.tally.streams_broken(1);
+        self.counters.streams_broken(1);
         if let Some(reason) = fault {
-            self.tally.tell(&Notice::DatabaseUnreachable { reason });
+            self.counters.tell(&Notice::DatabaseUnreachable { reason });
         }
     }
 
@@ -138,7 +138,7 @@ impl Carrier {
     pub(super) fn break_stream(&mut self, id: StreamId) {
         self.lane.reset(id, ResetReason::Broken);
         if self.streams.remove(&id).is_some() {
-            self.tally.streams_broken(1);
+            self.counters.streams_broken(1);
             self.released(1);
         }
     }
@@ -155,13 +155,13 @@ impl Carrier {
         match reason {
             ResetReason::Full => return self.refuse(local.socket, local.peer, Refused::FarFull),
             ResetReason::Broken => {}
-            ResetReason::NoDatabase => self.tally.tell(&Notice::StreamRefused {
+            ResetReason::NoDatabase => self.counters.tell(&Notice::StreamRefused {
                 client: local.peer,
                 reason: Refused::NoDatabase,
             }),
         }
         local.socket.reset();
-        self.tally.streams_broken(1);
+        self.counters.streams_broken(1);
     }
 
     /// Closes a stream's socket when both directions are done.
@@ -190,10 +190,10 @@ impl Carrier {
             .streams
             .iter()
             .filter_map(|(id, local)| match local.course {
-                Course::Connecting { address, next, since } if now.since(since) >= CONNECT_LIMIT => {
+                SocketState::Connecting { address, next, since } if now.since(since) >= CONNECT_LIMIT => {
                     Some((*id, address, next))
                 }
-                Course::Connecting { .. } | Course::Open => None,
+                SocketState::Connecting { .. } | SocketState::Open => None,
             })
             .collect();
         for (id, address, next) in late {

@@ -5,7 +5,7 @@ use super::codepoint::{
     PKGNAMCSN, PRPSQLSTT, QRYBLKSZ, QRYROWSET, RDBCMM, RDBRLLBCK, SECCHK, SQLDTA, SQLSTT, SRVRLSLV,
     TYPDEFNAM,
 };
-use super::lane::Lane;
+use super::lane::HalfConnection;
 use super::values::{Encoding, Parameters, readable, statement};
 use super::{Command, Due, Execution, MAXIMUM_DUE, Session, What, ebcdic, message};
 use crate::decoder::Sink;
@@ -13,7 +13,7 @@ use model::{Content, Direction, Phase, Role};
 
 impl Session {
     /// One whole object of the client.
-    pub(super) fn client(&mut self, lane: &Lane, sink: &mut Sink<'_>) {
+    pub(super) fn client(&mut self, lane: &HalfConnection, sink: &mut Sink<'_>) {
         let code = lane.code().unwrap_or_default();
         let body = lane.body();
         let is_command = code != SQLSTT && lane.structure().is_some_and(|it| !it.is_data());
@@ -70,7 +70,7 @@ impl Session {
     }
 
     /// Notes a command that is to be answered.
-    fn commands(&mut self, lane: &Lane, code: u16, body: &[u8]) {
+    fn commands(&mut self, lane: &HalfConnection, code: u16, body: &[u8]) {
         let name = Parameters::of(body).find(PKGNAMCSN);
         let section = name.and_then(|name| self.sections.named(name));
         let what = match code {
@@ -103,7 +103,7 @@ impl Session {
     }
 
     /// An execution is told with its last data, so that it has its values.
-    fn execute<'a>(&mut self, lane: &'a Lane) -> Content<'a> {
+    fn execute<'a>(&mut self, lane: &'a HalfConnection) -> Content<'a> {
         let goes_on = lane.structure().is_some_and(|it| it.has_more_of_command());
         let is_data = lane.code() == Some(SQLDTA);
         if goes_on && !is_data && !lane.ends_chain() {

@@ -9,7 +9,7 @@ use model::{Direction, Timestamp};
 
 /// One direction.
 #[derive(Debug)]
-pub(super) struct Lane {
+pub(super) struct HalfConnection {
     pub(super) direction: Direction,
     /// When the first byte of the message passed, and the last one so far.
     pub(super) started: Timestamp,
@@ -93,7 +93,7 @@ impl Structure {
     }
 }
 
-impl Lane {
+impl HalfConnection {
     pub(super) fn new(direction: Direction) -> Self {
         Self {
             direction,

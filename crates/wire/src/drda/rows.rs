@@ -8,7 +8,7 @@ use crate::reader::Reader;
 pub(super) struct Walk {
     columns: Vec<Column>,
     little: bool,
-    place: Place,
+    place: RowPosition,
     skip: u32,
     /// The first of two bytes of a length.
     half: Option<u8>,
@@ -34,7 +34,7 @@ enum Form {
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Place {
+enum RowPosition {
     /// What became of the row: whether anything is said of that.
     Outcome,
     /// Whether more is said of it.
@@ -76,7 +76,7 @@ impl Walk {
         (!columns.is_empty()).then_some(Self {
             columns,
             little: encoding.is_little().unwrap_or(false),
-            place: Place::Outcome,
+            place: RowPosition::Outcome,
             skip: 0,
             half: None,
             ends: false,
@@ -118,7 +118,7 @@ impl Walk {
 
     /// A value of a fixed length has no byte that tells anything.
     fn steps_over_fixed(&mut self) -> bool {
-        let Place::Value(at) = self.place else {
+        let RowPosition::Value(at) = self.place else {
             return false;
         };
         let Some(Form::Fixed(length)) = self.columns.get(at).map(|column| column.form) else {
@@ -132,27 +132,27 @@ impl Walk {
     fn step(&mut self, byte: u8) {
         let is_null = byte & 0x80 != 0;
         match self.place {
-            Place::Outcome if is_null => self.place = Place::Row,
-            Place::Outcome => self.skip_to(CODES, Place::More),
-            Place::More if is_null => self.place = Place::Diagnosis,
-            Place::More => self.skip_to(COUNTS, Place::Text(0)),
-            Place::Text(number) => {
+            RowPosition::Outcome if is_null => self.place = RowPosition::Row,
+            RowPosition::Outcome => self.skip_to(CODES, RowPosition::More),
+            RowPosition::More if is_null => self.place = RowPosition::Diagnosis,
+            RowPosition::More => self.skip_to(COUNTS, RowPosition::Text(0)),
+            RowPosition::Text(number) => {
                 if let Some(length) = self.length(byte) {
                     let next = if number < 2 {
-                        Place::Text(number + 1)
+                        RowPosition::Text(number + 1)
                     } else {
-                        Place::Diagnosis
+                        RowPosition::Diagnosis
                     };
                     self.skip_to(length, next);
                 }
             }
-            Place::Diagnosis if is_null => self.place = Place::Row,
-            Place::Diagnosis => self.lost = true,
-            Place::Row if is_null => self.place = Place::Outcome,
-            Place::Row => self.column(0),
-            Place::Indicator(at) if is_null => self.column(at + 1),
-            Place::Indicator(at) => self.place = Place::Value(at),
-            Place::Value(at) => {
+            RowPosition::Diagnosis if is_null => self.place = RowPosition::Row,
+            RowPosition::Diagnosis => self.lost = true,
+            RowPosition::Row if is_null => self.place = RowPosition::Outcome,
+            RowPosition::Row => self.column(0),
+            RowPosition::Indicator(at) if is_null => self.column(at + 1),
+            RowPosition::Indicator(at) => self.place = RowPosition::Value(at),
+            RowPosition::Value(at) => {
                 if let Some(length) = self.length(byte) {
                     let unit = match self.columns.get(at).map(|column| column.form) {
                         Some(Form::Counted(unit)) => u32::from(unit),
@@ -165,7 +165,7 @@ impl Walk {
         }
     }
 
-    fn skip_to(&mut self, bytes: u32, place: Place) {
+    fn skip_to(&mut self, bytes: u32, place: RowPosition) {
         self.skip = bytes;
         self.place = place;
     }
@@ -183,11 +183,11 @@ impl Walk {
 
     fn column(&mut self, at: usize) {
         self.place = match self.columns.get(at) {
-            Some(column) if column.nullable => Place::Indicator(at),
-            Some(_) => Place::Value(at),
+            Some(column) if column.nullable => RowPosition::Indicator(at),
+            Some(_) => RowPosition::Value(at),
             None => {
                 self.ends = true;
-                Place::Outcome
+                RowPosition::Outcome
             }
         };
     }

@@ -4,7 +4,7 @@ use super::codepoint::{
     ACCRDBRM, ENDQRYRM, ENDUOWRM, EXCSATRD, OPNQFLRM, QRYDSC, QRYDTA, SECCHKCD, SECCHKRM, SQLCARD, SQLDARD,
     SQLERRRM, SRVCLSNM, SRVRLSLV, SVRCOD, TYPDEFNAM, error_name,
 };
-use super::lane::{Lane, Object};
+use super::lane::{HalfConnection, Object};
 use super::rows::Walk;
 use super::values::{Encoding, Parameters, outcome};
 use super::{Command, Session, What, ebcdic, message};
@@ -13,7 +13,7 @@ use model::{Content, Direction, Phase, Role, TransactionState};
 
 impl Session {
     /// One whole object of the server.
-    pub(super) fn server(&mut self, lane: &Lane, sink: &mut Sink<'_>) {
+    pub(super) fn server(&mut self, lane: &HalfConnection, sink: &mut Sink<'_>) {
         let code = lane.code().unwrap_or_default();
         let body = lane.body();
         let (command, phase) = self.answers(lane);
@@ -81,7 +81,7 @@ impl Session {
     }
 
     /// The command that the object answers. Those before it are answered.
-    fn answers(&mut self, lane: &Lane) -> (Command, Phase) {
+    fn answers(&mut self, lane: &HalfConnection) -> (Command, Phase) {
         let Some(structure) = lane.structure() else {
             return (Command::default(), Phase::Work);
         };

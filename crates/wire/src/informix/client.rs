@@ -5,14 +5,14 @@ use super::shape::{
     ACKNOWLEDGE, BEGIN, BIND, COMMAND, COMMIT, DATABASE_OPEN, EOT, EXECUTE, EXIT, FETCH, ID, INFO, OPEN,
     PREPARE, PROTOCOLS, RELEASE, RESPONSE, ROLLBACK, SCROLL_FETCH,
 };
-use super::{Group, Lane, Session};
+use super::{Group, HalfConnection, Session};
 use crate::decoder::Sink;
 use crate::reader::Reader;
 use model::{Content, Phase, Role, StatementId};
 
 impl Session {
     /// One whole message of the client.
-    pub(super) fn client(&mut self, lane: &Lane, code: u16, body: &[u8], sink: &mut Sink<'_>) {
+    pub(super) fn client(&mut self, lane: &HalfConnection, code: u16, body: &[u8], sink: &mut Sink<'_>) {
         self.asks(lane, code);
         if let Kind::Login(_) = lane.scan.kind() {
             return self.login_request(lane, body, sink);
@@ -67,7 +67,7 @@ impl Session {
     }
 
     /// A message whose end is not known; values of an unknown type belong to a statement that runs.
-    pub(super) fn client_cut(&mut self, lane: &Lane, sink: &mut Sink<'_>) {
+    pub(super) fn client_cut(&mut self, lane: &HalfConnection, sink: &mut Sink<'_>) {
         let code = lane.scan.code().unwrap_or_default();
         self.asks(lane, code);
         let content = if code == BIND {
@@ -80,7 +80,7 @@ impl Session {
     }
 
     /// Notes what the group is about, which its first message tells.
-    fn asks(&mut self, lane: &Lane, code: u16) {
+    fn asks(&mut self, lane: &HalfConnection, code: u16) {
         self.asked = true;
         if self.group.complete {
             self.group = Group::default();

@@ -5,7 +5,7 @@
 //! nothing behind it does.
 
 use super::scan::REJECT;
-use super::{Lane, Session};
+use super::{HalfConnection, Session};
 use crate::decoder::Sink;
 use crate::reader::Reader;
 use model::{Content, Message, Role};
@@ -13,7 +13,7 @@ use std::fmt::Write;
 
 impl Session {
     /// The client's login packet, behind its length.
-    pub(super) fn login_request(&mut self, lane: &Lane, body: &[u8], sink: &mut Sink<'_>) {
+    pub(super) fn login_request(&mut self, lane: &HalfConnection, body: &[u8], sink: &mut Sink<'_>) {
         let mut parts = Parts::new(lane, self.phase());
         self.program.clear();
         if let Some(mut fields) = behind_password(body) {
@@ -31,7 +31,7 @@ impl Session {
     }
 
     /// The server's login packet, behind its length.
-    pub(super) fn login_answer(&mut self, lane: &Lane, kind: u8, body: &[u8], sink: &mut Sink<'_>) {
+    pub(super) fn login_answer(&mut self, lane: &HalfConnection, kind: u8, body: &[u8], sink: &mut Sink<'_>) {
         let phase = self.phase();
         let role = self.answered();
         let mut number = String::new();
@@ -50,7 +50,7 @@ impl Session {
     }
 
     /// The client's environment, which it sends once it is logged in.
-    pub(super) fn environment(&mut self, lane: &Lane, body: &[u8], sink: &mut Sink<'_>) {
+    pub(super) fn environment(&mut self, lane: &HalfConnection, body: &[u8], sink: &mut Sink<'_>) {
         let mut parts = Parts::new(lane, self.phase());
         let mut fields = Reader::new(body);
         if fields.u16_be() == Some(ENVIRONMENT)
@@ -70,7 +70,7 @@ struct Parts<'l> {
 }
 
 impl<'l> Parts<'l> {
-    fn new(lane: &Lane, phase: model::Phase) -> Self {
+    fn new(lane: &HalfConnection, phase: model::Phase) -> Self {
         let whole = lane.message(Role::RequestPart, phase, Content::Other);
         Self {
             left: whole.bytes,

@@ -2,7 +2,7 @@
 
 use super::bulk::SetCounter;
 use super::capabilities::{COMPRESS, COMPRESS_ZSTD, Capabilities};
-use super::lane::{Interest, Opening, Unit};
+use super::lane::{Interest, MessageStart, Unit};
 use super::statements::Statements;
 use crate::decoder::Sink;
 use crate::framing::Fault;
@@ -11,7 +11,7 @@ use std::collections::VecDeque;
 
 /// How far a connection has come.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub(super) enum Stage {
+pub(super) enum ConversationPhase {
     /// Nothing was seen: a greeting comes, or the observation began in the middle.
     #[default]
     Start,
@@ -69,7 +69,7 @@ pub(super) enum Progress {
 /// State of one connection above its frames.
 #[derive(Debug)]
 pub(super) struct Conversation {
-    pub(super) stage: Stage,
+    pub(super) stage: ConversationPhase,
     /// What the server offers, then what both agreed on.
     pub(super) capabilities: Capabilities,
     pub(super) statements: Statements,
@@ -98,7 +98,7 @@ pub(super) struct Conversation {
 impl Default for Conversation {
     fn default() -> Self {
         Self {
-            stage: Stage::default(),
+            stage: ConversationPhase::default(),
             capabilities: Capabilities::NONE,
             statements: Statements::default(),
             introduced: None,
@@ -120,19 +120,19 @@ impl Default for Conversation {
 impl Conversation {
     /// The observation began in the middle of a connection that compresses.
     pub fn joins_compressed(&mut self) {
-        self.stage = Stage::Work;
+        self.stage = ConversationPhase::Work;
         self.capabilities = Capabilities::ALL;
         self.has_compression = true;
     }
 
     /// Whether neither a greeting nor a command was seen yet.
     pub fn is_at_start(&self) -> bool {
-        self.stage == Stage::Start
+        self.stage == ConversationPhase::Start
     }
 
     /// Whether login has succeeded, as far as can be told.
     pub fn is_logged_in(&self) -> bool {
-        self.stage == Stage::Work
+        self.stage == ConversationPhase::Work
     }
 
     /// Whether the server owes a reply.
@@ -144,7 +144,7 @@ impl Conversation {
     /// be told; one more request is owed a reply when the client's were lost.
     pub fn lose(&mut self, direction: Direction) {
         let was_login = !self.is_logged_in();
-        self.stage = Stage::Work;
+        self.stage = ConversationPhase::Work;
         self.progress = Progress::Start;
         self.late_eof = None;
         self.rows = 0;
@@ -221,7 +221,7 @@ impl Conversation {
     }
 
     /// How much of the message that begins here has to be seen. Called exactly once for each message.
-    pub fn interest(&mut self, direction: Direction, opening: Opening) -> Interest {
+    pub fn interest(&mut self, direction: Direction, opening: MessageStart) -> Interest {
         match direction {
             Direction::ClientToServer => self.request_interest(opening),
             Direction::ServerToClient => self.reply_interest(opening),

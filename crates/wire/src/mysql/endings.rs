@@ -1,7 +1,7 @@
 //! What ends a result or a reply: OK, EOF, error.
 
 use super::fault;
-use super::lane::{FULL_FRAME, Opening, Unit};
+use super::lane::{FULL_FRAME, MessageStart, Unit};
 use crate::framing::Fault;
 use crate::reader::Reader;
 use model::{Content, Role, TransactionState};
@@ -130,7 +130,7 @@ pub(super) fn is_plain_eof(unit: &Unit<'_>) -> bool {
 }
 
 /// A row's first byte is 0xfe only for a first value of 16 MiB or more, which fills the frame.
-pub(super) fn is_end_of_rows(opening: Opening) -> bool {
+pub(super) fn is_end_of_rows(opening: MessageStart) -> bool {
     opening.first == Some(EOF) && opening.length < FULL_FRAME
 }
 

@@ -14,7 +14,7 @@ pub(super) const FULL_FRAME: u32 = 0x00FF_FFFF;
 
 /// Which way bytes pass and when: the first byte of what is handed over at `started`, the last at `ended`.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Passage {
+pub(super) struct Arrival {
     pub direction: Direction,
     pub started: Timestamp,
     pub ended: Timestamp,
@@ -22,7 +22,7 @@ pub(super) struct Passage {
 
 /// What is known of a message when its first frame's header and first byte have passed.
 #[derive(Debug, Clone, Copy, Default)]
-pub(super) struct Opening {
+pub(super) struct MessageStart {
     /// Length of the first frame's body; [`FULL_FRAME`] when others follow.
     pub length: u32,
     /// Sequence number of the first frame.
@@ -45,7 +45,7 @@ pub(super) struct Interest {
 /// A complete message as it stood in its frames.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Unit<'a> {
-    pub opening: Opening,
+    pub opening: MessageStart,
     /// The head of the body, as far as it was wanted and seen.
     pub head: &'a [u8],
     /// Bytes of all its bodies.
@@ -58,7 +58,7 @@ pub(super) struct Unit<'a> {
 
 /// Assembles the messages of one direction.
 #[derive(Debug, Default)]
-pub(super) struct Lane {
+pub(super) struct HalfConnection {
     header: [u8; 4],
     header_have: usize,
     /// Body bytes of the current frame still to come; meaningful once the header is complete.
@@ -71,7 +71,7 @@ pub(super) struct Lane {
 /// The message being assembled.
 #[derive(Debug, Clone, Copy)]
 struct Unfinished {
-    opening: Opening,
+    opening: MessageStart,
     /// Absent until the first body byte (or an empty body) was seen.
     interest: Option<Interest>,
     length: u64,
@@ -79,12 +79,12 @@ struct Unfinished {
     started: Timestamp,
 }
 
-impl Lane {
+impl HalfConnection {
     /// Hands over all messages that complete within `bytes`.
     pub fn drain(
         &mut self,
         conversation: &mut Conversation,
-        passage: Passage,
+        passage: Arrival,
         bytes: &[u8],
         meter: &mut Meter,
         handed: &mut u64,
@@ -102,7 +102,7 @@ impl Lane {
     pub fn step(
         &mut self,
         conversation: &mut Conversation,
-        passage: Passage,
+        passage: Arrival,
         bytes: &[u8],
         meter: &mut Meter,
         handed: &mut u64,
@@ -115,7 +115,7 @@ impl Lane {
             if length != FULL_FRAME
                 && let Some(body) = rest.get(..length as usize)
             {
-                let opening = Opening {
+                let opening = MessageStart {
                     length,
                     sequence: header[3],
                     first: body.first().copied(),
@@ -154,7 +154,7 @@ impl Lane {
     pub fn skip(
         &mut self,
         conversation: &mut Conversation,
-        passage: Passage,
+        passage: Arrival,
         count: u64,
         meter: &mut Meter,
         handed: &mut u64,
@@ -193,12 +193,12 @@ impl Lane {
     fn assemble(
         &mut self,
         conversation: &mut Conversation,
-        passage: Passage,
+        passage: Arrival,
         bytes: &[u8],
         meter: &mut Meter,
     ) -> usize {
         let unfinished = self.unfinished.get_or_insert_with(|| Unfinished {
-            opening: Opening::default(),
+            opening: MessageStart::default(),
             interest: None,
             length: 0,
             bytes: 0,
@@ -216,7 +216,7 @@ impl Lane {
                 self.frame_left = frame_length(&self.header);
                 self.frame_is_full = self.frame_left == FULL_FRAME;
                 if unfinished.length == 0 {
-                    unfinished.opening = Opening {
+                    unfinished.opening = MessageStart {
                         length: self.frame_left,
                         sequence: self.header[3],
                         first: None,
@@ -246,7 +246,7 @@ impl Lane {
     fn finish(
         &mut self,
         conversation: &mut Conversation,
-        passage: Passage,
+        passage: Arrival,
         handed: &mut u64,
         sink: &mut Sink<'_>,
     ) -> Result<(), Fault> {

@@ -2,7 +2,7 @@
 
 use super::attributes;
 use super::capabilities::{COMPRESS, COMPRESS_ZSTD, Capabilities, DEPRECATE_EOF, MYSQL, PROTOCOL_41, SSL};
-use super::conversation::{Conversation, Owed, Part, Stage};
+use super::conversation::{Conversation, ConversationPhase, Owed, Part};
 use super::endings::{OkFields, error_content};
 use super::lane::Unit;
 use super::{fault, wrong_byte};
@@ -26,7 +26,7 @@ impl Conversation {
                 let (version, capabilities) = greeting_fields(unit.head)
                     .ok_or_else(|| fault("a greeting with its fields", "a shorter one"))?;
                 self.capabilities = capabilities;
-                self.stage = Stage::Greeted;
+                self.stage = ConversationPhase::Greeted;
                 Content::ServerVersion { text: version }
             }
             other => return Err(wrong_byte("a greeting of protocol version 10", other)),
@@ -38,8 +38,8 @@ impl Conversation {
     /// leg of authentication.
     pub(super) fn login_leg<'a>(&mut self, unit: &Unit<'a>) -> Result<Part<'a>, Fault> {
         let mut content = Content::Other;
-        if matches!(self.stage, Stage::Start | Stage::Greeted) {
-            let server = if self.stage == Stage::Start {
+        if matches!(self.stage, ConversationPhase::Start | ConversationPhase::Greeted) {
+            let server = if self.stage == ConversationPhase::Start {
                 Capabilities::ALL
             } else {
                 self.capabilities
@@ -55,7 +55,7 @@ impl Conversation {
                 return Ok(Part::new(Role::RequestPart, Phase::Tls, Content::Other));
             }
             self.omits_eof = Some(self.capabilities.has(DEPRECATE_EOF));
-            self.stage = Stage::Login;
+            self.stage = ConversationPhase::Login;
             self.introduced = attributes::client(response.rest, response.capabilities);
             if let Some(value) = response.user {
                 content = Content::Parameter { name: b"user", value };
@@ -69,8 +69,8 @@ impl Conversation {
     pub(super) fn login_reply<'a>(&mut self, unit: &Unit<'a>, code: &'a mut [u8; 11]) -> Part<'a> {
         let (role, content) = match unit.opening.first {
             Some(0x00) if unit.length >= OkFields::LEAST => {
-                if self.stage == Stage::Login {
-                    self.stage = Stage::Work;
+                if self.stage == ConversationPhase::Login {
+                    self.stage = ConversationPhase::Work;
                     self.has_compression = self.capabilities.has(COMPRESS | COMPRESS_ZSTD);
                 }
                 let state = OkFields::read(unit.head).map(|ok| Content::Ready(ok.transaction()));

@@ -1,9 +1,9 @@
 //! The server's side: replies to commands.
 
 use super::capabilities::{CACHE_METADATA, Capabilities, MYSQL, OPTIONAL_METADATA};
-use super::conversation::{Conversation, Owed, Part, Progress, Stage};
+use super::conversation::{Conversation, ConversationPhase, Owed, Part, Progress};
 use super::endings::{EOF, EndFields, OK, OkFields, error_content, is_end_of_rows, is_plain_eof, ready};
-use super::lane::{Interest, Opening, Unit};
+use super::lane::{Interest, MessageStart, Unit};
 use super::{fault, wrong_byte};
 use crate::decoder::Sink;
 use crate::framing::Fault;
@@ -15,7 +15,7 @@ pub(super) type Said<'a> = (Role, Content<'a>);
 
 impl Conversation {
     /// How much of the server's message that begins with `opening` has to be seen.
-    pub(super) fn reply_interest(&mut self, opening: Opening) -> Interest {
+    pub(super) fn reply_interest(&mut self, opening: MessageStart) -> Interest {
         if self.is_row(opening) {
             return Interest::default();
         }
@@ -36,7 +36,7 @@ impl Conversation {
                 like: REPLY_LIMIT,
                 watch: false,
             },
-            Some(_) | None if self.stage == Stage::Start => Interest {
+            Some(_) | None if self.stage == ConversationPhase::Start => Interest {
                 need: REPLY_LIMIT,
                 like: REPLY_LIMIT,
                 watch: false,
@@ -64,7 +64,7 @@ impl Conversation {
     }
 
     /// Whether a row begins with `opening`: the shortest way for the commonest message.
-    fn is_row(&self, opening: Opening) -> bool {
+    fn is_row(&self, opening: MessageStart) -> bool {
         self.progress == Progress::Rows && opening.first != Some(ERROR) && !is_end_of_rows(opening)
     }
 
@@ -99,7 +99,7 @@ impl Conversation {
 
     /// A message nobody asked for: the greeting, or why the server ends the connection.
     fn unasked<'a>(&mut self, unit: &Unit<'a>, code: &'a mut [u8; 11]) -> Result<Part<'a>, Fault> {
-        if self.stage == Stage::Start {
+        if self.stage == ConversationPhase::Start {
             return self.greeting(unit, code);
         }
         if self.too_many_owed {

@@ -1,8 +1,8 @@
 //! The client's side: commands, and what follows them without being one.
 
 use super::capabilities::{Capabilities, QUERY_ATTRIBUTES};
-use super::conversation::{Conversation, Owed, Part, Stage};
-use super::lane::{FULL_FRAME, Interest, Opening, Unit};
+use super::conversation::{Conversation, ConversationPhase, Owed, Part};
+use super::lane::{FULL_FRAME, Interest, MessageStart, Unit};
 use super::signature;
 use super::values::skip_query_attributes;
 use super::wrong_byte;
@@ -13,7 +13,7 @@ use model::{Content, Direction, Message, Phase, Role};
 
 impl Conversation {
     /// How much of the client's message that begins with `opening` has to be seen.
-    pub(super) fn request_interest(&mut self, opening: Opening) -> Interest {
+    pub(super) fn request_interest(&mut self, opening: MessageStart) -> Interest {
         let look = |need, like| Interest {
             need,
             like,
@@ -22,7 +22,7 @@ impl Conversation {
         if self.sends_file {
             return look(0, 0);
         }
-        if self.stage == Stage::Greeted || opening.sequence != 0 {
+        if self.stage == ConversationPhase::Greeted || opening.sequence != 0 {
             return look(LOGIN_NEED, LOGIN_LIMIT);
         }
         match opening.first {
@@ -53,7 +53,7 @@ impl Conversation {
         }
         let part = if self.sends_file {
             self.file_part(&unit)
-        } else if self.stage == Stage::Greeted || unit.opening.sequence != 0 {
+        } else if self.stage == ConversationPhase::Greeted || unit.opening.sequence != 0 {
             self.login_leg(&unit)?
         } else {
             self.command(&unit)?
@@ -93,11 +93,11 @@ impl Conversation {
         let Some((&command, body)) = unit.head.split_first() else {
             return Err(wrong_byte("a command", None));
         };
-        if self.stage == Stage::Start {
+        if self.stage == ConversationPhase::Start {
             if !signature::is_plausible_command(unit.head, unit.length) {
                 return Err(wrong_byte("a greeting or a command", Some(command)));
             }
-            self.stage = Stage::Work;
+            self.stage = ConversationPhase::Work;
             self.capabilities = Capabilities::ALL;
         }
         let content = self.command_content(command, body, unit)?;

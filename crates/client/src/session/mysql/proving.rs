@@ -4,7 +4,7 @@ use super::challenge::Challenge;
 use super::method::{Method, xor};
 use super::{MORE, OK, SWITCH, rsa, unknown};
 use crate::session::SessionError;
-use crate::session::opening::Opening;
+use crate::session::opening::LoginContext;
 use model::Phase;
 use ring::rand::{SecureRandom, SystemRandom};
 use sys::error::LiveError;
@@ -30,7 +30,7 @@ impl Proving {
     }
 
     /// The leg under way ends with what the server has just said.
-    pub fn end_leg(&mut self, opening: &mut Opening<'_, '_>) {
+    pub fn end_leg(&mut self, opening: &mut LoginContext<'_, '_>) {
         opening.leg(&self.leg, Phase::Login);
         if let Some(remedy) = self.remedy.take() {
             opening.remedy(1, remedy);
@@ -40,7 +40,7 @@ impl Proving {
     /// What answers the packet `body`; absent when the user is let in.
     pub fn answer(
         &mut self,
-        opening: &mut Opening<'_, '_>,
+        opening: &mut LoginContext<'_, '_>,
         body: &[u8],
     ) -> Result<Option<Vec<u8>>, SessionError> {
         let answer = match body {
@@ -80,7 +80,7 @@ impl Proving {
     }
 
     /// The proof by the method that the account has.
-    fn switched(&mut self, opening: &mut Opening<'_, '_>, body: &[u8]) -> Result<Vec<u8>, SessionError> {
+    fn switched(&mut self, opening: &mut LoginContext<'_, '_>, body: &[u8]) -> Result<Vec<u8>, SessionError> {
         let challenge = Challenge::switched(body).ok_or_else(unknown)?;
         self.method = Method::named(&challenge.method).ok_or(SessionError::Authentication {
             method: challenge.method,
@@ -108,7 +108,7 @@ impl Proving {
 }
 
 /// The password; an empty one where there is none.
-pub(super) fn password<'x>(opening: &'x Opening<'_, '_>) -> &'x [u8] {
+pub(super) fn password<'x>(opening: &'x LoginContext<'_, '_>) -> &'x [u8] {
     opening
         .password
         .as_ref()

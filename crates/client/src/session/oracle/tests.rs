@@ -1,7 +1,7 @@
 //! The passage between a scripted driver and a scripted server: what it counts, and what it calls the legs.
 
 use super::driver::{Driver, Outcome};
-use super::passage::Passage;
+use super::driver_proxy::DriverProxy;
 use crate::session::deadline::Deadline;
 use crate::session::{SessionError, SessionOptions, opening};
 use std::io::{Read, Write};
@@ -93,7 +93,7 @@ fn turns_bytes_and_legs_are_those_of_the_server() {
             Err(failed),
         ],
     );
-    let mut passage = Passage::new(line, stream).expect("a socket");
+    let mut passage = DriverProxy::new(line, stream).expect("a socket");
     let version = passage
         .carry(&mut driver, &mut legs, &deadline)
         .expect("it is logged in");

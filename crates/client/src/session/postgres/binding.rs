@@ -1,7 +1,7 @@
 //! Which of SCRAM's mechanisms a login uses: bound to the TLS connection it is made on where both ends can (RFC 5802, section 6).
 
 use crate::session::SessionError;
-use crate::session::opening::Opening;
+use crate::session::opening::LoginContext;
 use postgres_protocol::authentication::sasl::{ChannelBinding, SCRAM_SHA_256, SCRAM_SHA_256_PLUS};
 use sys::target::ChannelBinding as Asked;
 use sys::tls::der;
@@ -9,7 +9,7 @@ use sys::transport::Transport;
 
 /// The mechanism of those in the server's offer, and what the login is bound to.
 pub(super) fn choose(
-    opening: &Opening<'_, '_>,
+    opening: &LoginContext<'_, '_>,
     offer: &[u8],
 ) -> Result<(&'static str, ChannelBinding), SessionError> {
     let asked = opening.security.channel_binding;
@@ -30,7 +30,7 @@ pub(super) fn choose(
     }
 }
 
-fn end_point(opening: &Opening<'_, '_>) -> Option<Vec<u8>> {
+fn end_point(opening: &LoginContext<'_, '_>) -> Option<Vec<u8>> {
     match opening.line.transport() {
         Transport::Tls(tls) => der::end_point(tls.shown_key()?),
         Transport::Plain(_) => None,

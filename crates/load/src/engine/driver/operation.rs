@@ -44,7 +44,7 @@ impl<K: Kind> Driver<'_, '_, K> {
         slot.waited = false;
         slot.reused = slot.connection.is_some();
         self.request.clear();
-        if let Some(watch) = self.course.ground().watch
+        if let Some(watch) = self.course.context().watch
             && let Some(began) = watch.began
         {
             began(watch.clock.now());
@@ -93,14 +93,14 @@ impl<K: Kind> Driver<'_, '_, K> {
         slot.waited = true;
         let sending = slot.machine.sending(&mut self.request);
         if self.phase == Phase::Counting {
-            self.tally.turns += 1;
-            self.tally
+            self.sums.turns += 1;
+            self.sums
                 .passed(Direction::ClientToServer, self.request.len() as u64);
         }
         if let Err(error) = sending {
             return self.fail(index, &error);
         }
-        if slot.state == State::Connecting && self.course.ground().watch.is_some() {
+        if slot.state == State::Connecting && self.course.context().watch.is_some() {
             // What is seen first of a connection is that it is open.
             connection.hold(&self.request);
             self.request.clear();
@@ -132,7 +132,7 @@ impl<K: Kind> Driver<'_, '_, K> {
         let slot = &mut self.slots[index];
         slot.state = State::Connecting;
         slot.connecting = Instant::now();
-        let begin = match self.course.ground().watch {
+        let begin = match self.course.context().watch {
             Some(_) => Connection::begin_stamped,
             None => Connection::begin,
         };
@@ -142,7 +142,7 @@ impl<K: Kind> Driver<'_, '_, K> {
         slot.connection = Some(connection);
         if self.phase == Phase::Counting {
             // The handshake.
-            self.tally.turns += 1;
+            self.sums.turns += 1;
         }
         Ok(())
     }
@@ -162,7 +162,7 @@ impl<K: Kind> Driver<'_, '_, K> {
                     return self.fail(index, &error);
                 }
             }
-            if let Some(watch) = self.course.ground().watch {
+            if let Some(watch) = self.course.context().watch {
                 connection.watched_by(watch, self.course.next_id(), slot.connecting.elapsed());
             }
             slot.state = State::Waiting;
@@ -220,7 +220,7 @@ impl<K: Kind> Driver<'_, '_, K> {
         let slot = &mut self.slots[index];
         let bytes = self.buffer.get(..count).unwrap_or_default();
         if self.phase == Phase::Counting && slot.state != State::Idle {
-            self.tally.passed(Direction::ServerToClient, count as u64);
+            self.sums.passed(Direction::ServerToClient, count as u64);
         }
         let next = slot.machine.take(bytes, &mut self.request);
         match slot.state {
@@ -268,7 +268,7 @@ impl<K: Kind> Driver<'_, '_, K> {
             let took = now.duration_since(slot.began);
             let script = slot.machine.script();
             let lag = self.course.plan().rate.map(|_| slot.lag);
-            self.tally.done(now, took, lag, script);
+            self.sums.done(now, took, lag, script);
         }
         if slot.connection.is_some() && slot.machine.afterwards() == Afterwards::Ends {
             slot.state = State::Ending;
@@ -304,7 +304,7 @@ impl<K: Kind> Driver<'_, '_, K> {
             self.alive = 0;
             return;
         }
-        self.tally.failed(Instant::now(), error);
+        self.sums.failed(Instant::now(), error);
         self.course.control().end_on_fault(error);
         self.pause(index);
     }

@@ -39,16 +39,16 @@ impl<'scope, 'env, K: Kind> Driver<'scope, 'env, K> {
             return self.free(index, now);
         }
         let (kind, course) = (self.kind, self.course);
-        let (over, bell, sender) = (self.over.clone(), self.bell.clone(), self.replaced.0.clone());
+        let (over, waker, sender) = (self.over.clone(), self.waker.clone(), self.replaced.0.clone());
         let number = self.slots[index].number;
         let made = std::thread::Builder::new()
             .name(format!("client {number}"))
             .spawn_scoped(self.scope, move || {
-                let birth = course.ground().birth_ahead(number, &over);
-                let opened = kind.open(&birth, course.ground().watch, &|| course.next_id());
+                let birth = course.context().birth_ahead(number, &over);
+                let opened = kind.open(&birth, course.context().watch, &|| course.next_id());
                 // Nobody waits any more when the run is over.
                 sender.send(Replacement { slot: index, opened }).ok();
-                bell.ring();
+                waker.wake();
             });
         self.slots[index].state = State::Opening;
         if made.is_err() {
@@ -77,7 +77,7 @@ impl<'scope, 'env, K: Kind> Driver<'scope, 'env, K> {
     pub(super) fn attempt_failed(&mut self, index: usize, error: &LoadError) {
         let in_time = self.end.is_none_or(|end| Instant::now() < end);
         if in_time && self.course.takes_one() {
-            self.tally.failed(Instant::now(), error);
+            self.sums.failed(Instant::now(), error);
             self.pause(index);
         } else {
             self.over(index);

@@ -14,7 +14,7 @@ use sys::poller::{Ready, ReadyList};
 
 impl<K: Kind> Driver<'_, '_, K> {
     pub(super) fn turn_until_over(&mut self) {
-        let mut ready = ReadyList::new();
+        let mut ready = ReadyList::default();
         while self.alive > 0 && !self.course.control().is_stopped() {
             let mut came = true;
             if self.waits_in_read() {

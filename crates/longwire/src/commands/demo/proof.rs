@@ -1,6 +1,6 @@
 //! The demo's predictions proved: the application itself, run over emulated links.
 
-use super::stage::Stage;
+use super::stage::DemoSetup;
 use crate::verify::{self, Unseen};
 use anyhow::{Result, ensure};
 use demo::{Application, Page};
@@ -35,7 +35,7 @@ const DISTANCES: [(Duration, usize); 2] = [(Duration::from_millis(10), 11), (Dur
 
 /// Fetches pages of both variants over a link of each distance, until `stop` is set. `rows` are on a page that was
 /// fetched without a link.
-pub fn prove(chatty: &Stage, joined: &Stage, rows: usize, stop: &AtomicBool) -> Proof {
+pub fn prove(chatty: &DemoSetup, joined: &DemoSetup, rows: usize, stop: &AtomicBool) -> Proof {
     let mut proof = Proof::default();
     for (rtt, pages) in DISTANCES {
         if stop.load(Ordering::Relaxed) {
@@ -56,7 +56,7 @@ impl Proof {
         &mut self,
         rtt: Duration,
         pages: usize,
-        stages: [&Stage; 2],
+        stages: [&DemoSetup; 2],
         rows: usize,
         stop: &AtomicBool,
     ) -> Result<()> {
@@ -93,7 +93,7 @@ impl Proof {
 /// The pages, one of each variant in turn; the last of each.
 fn fetch(
     address: SocketAddr,
-    stages: [&Stage; 2],
+    stages: [&DemoSetup; 2],
     pages: usize,
     took: &mut [Vec<Duration>; 2],
     stop: &AtomicBool,

@@ -1,7 +1,7 @@
 //! What the demo measures with: a server, a relay in front of it, the application.
 
+use crate::pipeline::aggregator::Aggregator;
 use crate::pipeline::outbox::Outboxes;
-use crate::pipeline::tally::Tally;
 use anyhow::{Context, Result};
 use demo::{Application, Page, Server, Variant};
 use model::Endpoint;
@@ -12,7 +12,7 @@ use std::time::Duration;
 use sys::{Clock, Target};
 
 /// A server, a relay in front of it, and the application that uses them.
-pub struct Stage {
+pub struct DemoSetup {
     pub variant: Variant,
     pub name: Arc<str>,
     pub server: Endpoint,
@@ -22,7 +22,7 @@ pub struct Stage {
     database: Server,
 }
 
-impl Stage {
+impl DemoSetup {
     pub fn set(variant: Variant, name: &str) -> Result<Self> {
         let database = Server::start()?;
         let address = database.address();
@@ -64,7 +64,7 @@ impl Stage {
     }
 
     /// Ends the relay and hands what it saw to `tally`.
-    pub fn strike(self, tally: &mut Tally) {
+    pub fn strike(self, tally: &mut Aggregator) {
         self.relay.stop(LAST_BYTES);
         for fact in self.outboxes.drain() {
             tally.fact(fact);

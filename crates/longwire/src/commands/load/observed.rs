@@ -1,8 +1,8 @@
 //! What a load's connections showed: a recording, and statements.
 
 use super::Args;
+use crate::pipeline::aggregator::{Aggregator, Wanted};
 use crate::pipeline::outbox::Outboxes;
-use crate::pipeline::tally::{Tally, Wanted};
 use anyhow::Result;
 use model::{Conditions, StatementOutcome, Warning};
 use std::sync::Arc;
@@ -10,7 +10,7 @@ use std::sync::Arc;
 /// The same analysis as behind a relay.
 pub struct Observed {
     outboxes: Arc<Outboxes>,
-    tally: Tally,
+    tally: Aggregator,
 }
 
 impl Observed {
@@ -22,7 +22,7 @@ impl Observed {
         if args.output.is_none() && !args.per_statement {
             return Ok(None);
         }
-        let mut tally = Tally::new(&Wanted::default(), conditions.clone())?;
+        let mut tally = Aggregator::new(&Wanted::default(), conditions.clone())?;
         if let Some(path) = &args.output {
             tally.record(path)?;
         }

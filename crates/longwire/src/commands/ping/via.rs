@@ -68,11 +68,11 @@ fn measure(args: &Args, source: &str, link: &str) -> Result<Status> {
         stop: &stop,
         clock,
     };
-    let mut telling = Telling::new(args, &options.target, link);
+    let mut output = LinkPingOutput::new(args, &options.target, link);
     let mut told = Ok(());
     let (outcome, ended) = via::run(&target, &options, &mut |sample| {
         if told.is_ok() {
-            told = telling.sample(sample);
+            told = output.sample(sample);
         }
     })?;
     told?;
@@ -82,11 +82,11 @@ fn measure(args: &Args, source: &str, link: &str) -> Result<Status> {
         ));
     }
     let interrupted = stop.load(Ordering::Relaxed);
-    telling.finish(&outcome, ended.by.map(|error| error.to_string()), interrupted)
+    output.finish(&outcome, ended.by.map(|error| error.to_string()), interrupted)
 }
 
 /// Where it is told.
-struct Telling {
+struct LinkPingOutput {
     conditions: Option<Conditions>,
     records: Option<JsonWriter<Stdout>>,
     tally: SampleTally,
@@ -94,7 +94,7 @@ struct Telling {
     quiet: bool,
 }
 
-impl Telling {
+impl LinkPingOutput {
     fn new(args: &Args, target: &str, link: &str) -> Self {
         Self {
             conditions: Some(output::conditions(

@@ -3,7 +3,7 @@
 use super::Args;
 use super::measuring::{predict, workload};
 use crate::output;
-use crate::split::{Bench, Place, Round};
+use crate::split::{Bench, ClientSite, Round};
 use anyhow::Result;
 use link::LinkDescription;
 use model::SplitBase;
@@ -18,7 +18,7 @@ use crate::verify::Level;
 
 /// Where links are emulated.
 #[derive(Debug)]
-pub enum Ground {
+pub enum Emulation {
     /// Of packets, from inside a sandbox.
     Packets(Sandbox),
     /// Of streams.
@@ -31,23 +31,23 @@ pub enum Ground {
 ///
 /// # Errors
 /// When packets are asked for and the system refuses them.
-pub fn ground(args: &Args) -> Result<Option<Ground>> {
+pub fn ground(args: &Args) -> Result<Option<Emulation>> {
     if !args.verify {
         return Ok(None);
     }
     if args.level == Some(Level::Stream) {
-        return Ok(Some(Ground::Streams));
+        return Ok(Some(Emulation::Streams));
     }
     match sandbox::enter() {
         Ok(entered) => Ok(Some(match super::entered(entered) {
-            Ok(sandbox) => Ground::Packets(sandbox),
-            Err(status) => Ground::Finished(status),
+            Ok(sandbox) => Emulation::Packets(sandbox),
+            Err(status) => Emulation::Finished(status),
         })),
         Err(error) if args.level.is_none() => {
             output::note(&format!(
                 "no packets can be emulated here ({error}), so streams are"
             ));
-            Ok(Some(Ground::Streams))
+            Ok(Some(Emulation::Streams))
         }
         Err(error) => Err(error.into()),
     }
@@ -61,13 +61,13 @@ pub fn ground(args: &Args) -> Result<Option<Ground>> {
 pub fn prove(
     args: &Args,
     bench: &Bench,
-    ground: Ground,
+    ground: Emulation,
     report: &mut SplitReport,
     stop: &AtomicBool,
 ) -> Result<()> {
     let place = match ground {
-        Ground::Packets(sandbox) => Place::behind(&sandbox, bench.address)?,
-        Ground::Streams | Ground::Finished(_) => Place::Stream {
+        Emulation::Packets(sandbox) => ClientSite::behind(&sandbox, bench.address)?,
+        Emulation::Streams | Emulation::Finished(_) => ClientSite::Stream {
             server: bench.address,
         },
     };

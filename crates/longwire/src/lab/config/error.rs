@@ -1,6 +1,6 @@
 //! What is wrong with a lab's file, and where.
 
-use super::tree::Place;
+use super::tree::FileSpan;
 use std::path::{Path, PathBuf};
 use thiserror::Error;
 
@@ -20,7 +20,7 @@ pub struct ConfigError {
 
 impl ConfigError {
     /// One about what stands at `place` of `text`.
-    pub fn at(file: &Path, text: &str, place: &Place, what: String) -> Self {
+    pub fn at(file: &Path, text: &str, place: &FileSpan, what: String) -> Self {
         let before = text.get(..place.0.start).unwrap_or(text);
         let line_start = before.rfind('\n').map_or(0, |end| end + 1);
         Self {

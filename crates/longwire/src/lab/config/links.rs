@@ -1,7 +1,7 @@
 //! `[links.NAME]`.
 
 use super::section::{File, Section, advice};
-use super::tree::{Entry, Node, Place, Value};
+use super::tree::{Entry, FileSpan, Node, Value};
 use super::{ALL_LINKS, ConfigError, LabLink, check_name, known_host, texts};
 use link::LinkDescription;
 
@@ -128,7 +128,7 @@ fn value(section: &Section<'_>, key: &'static str, node: &Node) -> Result<String
     }
 }
 
-fn parse(file: File<'_>, place: &Place, text: &str) -> Result<LinkDescription, ConfigError> {
+fn parse(file: File<'_>, place: &FileSpan, text: &str) -> Result<LinkDescription, ConfigError> {
     text.parse::<LinkDescription>()
         .map_err(|error| file.error(place, error.to_string()))
 }

@@ -1,7 +1,7 @@
 //! Reads the entries of one table, and complains of those that nobody asked for.
 
 use super::ConfigError;
-use super::tree::{Entry, Node, Place, Table, Value};
+use super::tree::{Entry, FileSpan, Node, Table, Value};
 use std::cell::RefCell;
 use std::path::Path;
 use std::time::Duration;
@@ -17,7 +17,7 @@ pub struct File<'a> {
 
 impl File<'_> {
     /// An error about what stands at `place`.
-    pub fn error(&self, place: &Place, what: impl Into<String>) -> ConfigError {
+    pub fn error(&self, place: &FileSpan, what: impl Into<String>) -> ConfigError {
         ConfigError::at(self.path, self.text, place, what.into())
     }
 }
@@ -29,7 +29,7 @@ pub struct Section<'a> {
     /// What the table is called in messages: `[links.network]`.
     pub name: String,
     /// Where it stands.
-    pub place: Place,
+    pub place: FileSpan,
     table: &'a Table,
     /// Keys that were asked for: what remains is unknown.
     known: RefCell<Vec<&'static str>>,
@@ -41,7 +41,7 @@ impl<'a> Section<'a> {
         Self {
             file,
             name: "the file".to_owned(),
-            place: Place::default(),
+            place: FileSpan::default(),
             table,
             known: RefCell::default(),
         }
@@ -99,7 +99,7 @@ impl<'a> Section<'a> {
     ///
     /// # Errors
     /// When it is something else.
-    pub fn text(&self, key: &'static str) -> Result<Option<(&'a str, &'a Place)>, ConfigError> {
+    pub fn text(&self, key: &'static str) -> Result<Option<(&'a str, &'a FileSpan)>, ConfigError> {
         self.node(key).map(|node| text(self.file, key, node)).transpose()
     }
 
@@ -186,7 +186,7 @@ impl<'a> Section<'a> {
 ///
 /// # Errors
 /// When it is no text.
-pub fn text<'a>(file: File<'_>, key: &str, node: &'a Node) -> Result<(&'a str, &'a Place), ConfigError> {
+pub fn text<'a>(file: File<'_>, key: &str, node: &'a Node) -> Result<(&'a str, &'a FileSpan), ConfigError> {
     match &node.value {
         Value::Text(text) => Ok((text, &node.place)),
         other => {

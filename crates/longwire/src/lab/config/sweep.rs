@@ -1,7 +1,7 @@
 //! `[[sweep]]`: which settings take which values.
 
 use super::section::{File, advice};
-use super::tree::{Node, Place, Table, Value};
+use super::tree::{FileSpan, Node, Table, Value};
 use super::{ALL_LINKS, ConfigError, Lab, links, variants};
 
 /// Settings and their values: it stands for every combination of them.
@@ -17,7 +17,7 @@ pub struct Axis {
     /// Path of the setting in the file: `links`, `network`, `rtt`.
     pub path: Vec<String>,
     /// Where it stands in the sweep.
-    pub place: Place,
+    pub place: FileSpan,
     /// Its values; at least one.
     pub values: Vec<Node>,
 }
@@ -68,7 +68,7 @@ pub fn read(file: File<'_>, root: &mut Table) -> Result<Vec<Sweep>, ConfigError>
     Ok(sweeps)
 }
 
-fn not_a_table(file: File<'_>, place: &Place) -> ConfigError {
+fn not_a_table(file: File<'_>, place: &FileSpan) -> ConfigError {
     let what = "a sweep is a table of settings and their values: write [[sweep]] and below it links.NAME.rtt = \
                 [\"0ms\", \"10ms\"]";
     file.error(place, what)

@@ -11,15 +11,15 @@ use toml::de::{DeTable, DeValue};
 ///
 /// All places are equal, and none shows itself: values are compared, and told apart from those of an earlier run, by what they say.
 #[derive(Clone, Default)]
-pub struct Place(pub Range<usize>);
+pub struct FileSpan(pub Range<usize>);
 
-impl PartialEq for Place {
+impl PartialEq for FileSpan {
     fn eq(&self, _: &Self) -> bool {
         true
     }
 }
 
-impl fmt::Debug for Place {
+impl fmt::Debug for FileSpan {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         formatter.write_str("_")
     }
@@ -29,7 +29,7 @@ impl fmt::Debug for Place {
 #[derive(Debug, Clone, PartialEq)]
 pub struct Node {
     /// Where it stands.
-    pub place: Place,
+    pub place: FileSpan,
     /// What it is.
     pub value: Value,
 }
@@ -64,7 +64,7 @@ pub struct Entry {
     /// The key.
     pub key: String,
     /// Where the key stands.
-    pub place: Place,
+    pub place: FileSpan,
     /// Its value.
     pub node: Node,
 }
@@ -140,7 +140,7 @@ impl Table {
 pub fn parse(file: &Path, text: &str) -> Result<Table, ConfigError> {
     let table = DeTable::parse(text).map_err(|error| {
         let message = error.message().trim().replace('\n', ", ");
-        ConfigError::at(file, text, &Place(error.span().unwrap_or_default()), message)
+        ConfigError::at(file, text, &FileSpan(error.span().unwrap_or_default()), message)
     })?;
     Ok(self::table(table.get_ref()))
 }
@@ -150,7 +150,7 @@ fn table(table: &DeTable<'_>) -> Table {
         .iter()
         .map(|(key, value)| Entry {
             key: key.get_ref().to_string(),
-            place: Place(key.span()),
+            place: FileSpan(key.span()),
             node: node(value),
         })
         .collect();
@@ -170,7 +170,7 @@ fn node(value: &Spanned<DeValue<'_>>) -> Node {
         DeValue::Table(inner) => Value::Table(table(inner)),
     };
     Node {
-        place: Place(value.span()),
+        place: FileSpan(value.span()),
         value: converted,
     }
 }

@@ -2,7 +2,7 @@
 
 use super::section::{File, Section, advice, text};
 use super::sweep::check_setting;
-use super::tree::{Entry, Node, Place, Table, Value};
+use super::tree::{Entry, FileSpan, Node, Table, Value};
 use super::{ConfigError, Lab, Sweep};
 
 /// Settings that change together.
@@ -16,8 +16,8 @@ pub struct Variant {
     pub predict: bool,
     /// The settings, each with its path and what it becomes.
     settings: Vec<(Vec<String>, Node)>,
-    place: Place,
-    against_place: Place,
+    place: FileSpan,
+    against_place: FileSpan,
 }
 
 impl Variant {
@@ -111,7 +111,7 @@ pub fn check(file: File<'_>, variants: &[Variant], sweeps: &[Sweep], lab: &Lab) 
     Ok(())
 }
 
-fn named(file: File<'_>, name: &str, place: &Place, variants: &[Variant]) -> Result<(), ConfigError> {
+fn named(file: File<'_>, name: &str, place: &FileSpan, variants: &[Variant]) -> Result<(), ConfigError> {
     let names = || variants.iter().map(|variant| variant.name.as_str());
     if names().any(|known| known == name) {
         return Ok(());

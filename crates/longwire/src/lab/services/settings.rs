@@ -4,7 +4,7 @@
 //! those of the server, written as it wants them.
 
 use super::super::config::ServiceKind;
-use super::super::config::tree::{Entry, Place, Table, Value};
+use super::super::config::tree::{Entry, FileSpan, Table, Value};
 
 /// The settings of a service.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -57,7 +57,7 @@ pub enum Settings {
 #[derive(Debug, Clone, PartialEq)]
 pub struct SettingFault {
     /// Where in the file; absent where something is missing.
-    pub place: Option<Place>,
+    pub place: Option<FileSpan>,
     /// What is wrong, and what to write instead.
     pub what: String,
 }
@@ -215,7 +215,7 @@ impl Left<'_> {
     }
 }
 
-fn wrong(place: &Place, key: &str, expected: &str) -> SettingFault {
+fn wrong(place: &FileSpan, key: &str, expected: &str) -> SettingFault {
     SettingFault {
         place: Some(place.clone()),
         what: format!("settings.{key}: write {expected}"),

@@ -1,6 +1,6 @@
 //! Packets that the gateway answers itself, because the outside said no.
 
-use super::gate::{ACK, ICMP, RST, TCP};
+use super::packet_filter::{ACK, ICMP, RST, TCP};
 use std::net::{Ipv4Addr, SocketAddrV4};
 
 /// The refusal of a connection: RFC 9293, 3.10.7.1.

@@ -15,7 +15,7 @@ pub(super) struct NameService {
 pub(super) struct Asked {
     pub(super) socket: UdpSocket,
     pub(super) client: SocketAddr,
-    /// The name service it came to, by its number at the desk.
+    /// The name service it came to, by its number at the event loop.
     pub(super) service: usize,
     pub(super) since: Instant,
 }
@@ -66,7 +66,7 @@ pub(super) fn system_resolver() -> SocketAddr {
     });
     (
         first.unwrap_or(Ipv4Addr::LOCALHOST.into()),
-        super::gate::NAME_SERVICE,
+        super::packet_filter::NAME_SERVICE,
     )
         .into()
 }

@@ -7,12 +7,12 @@ use sys::socket::{Received, Sent, Socket};
 pub(super) struct Pair {
     sockets: [Socket; 2],
     /// What came on 0 and leaves on 1, and the reverse.
-    ways: [Way; 2],
+    ways: [OneDirection; 2],
 }
 
 /// One direction.
 #[derive(Debug, Default)]
-struct Way {
+struct OneDirection {
     room: Vec<u8>,
     begin: usize,
     end: usize,
@@ -75,7 +75,7 @@ enum Moved {
     SinkBroken,
 }
 
-impl Way {
+impl OneDirection {
     fn copy(&mut self, source: &Socket, sink: &Socket) -> Moved {
         let mut moved = 0;
         loop {

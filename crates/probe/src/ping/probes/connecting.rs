@@ -2,7 +2,7 @@
 
 use super::{Kind, Probe, reachable};
 use crate::ping::plain::{Answer, Means, Plain};
-use crate::ping::{Opening, PingError};
+use crate::ping::{Opened, PingError};
 use std::net::SocketAddr;
 
 /// SYN, SYN-ACK: one turn, answered by the server's kernel. A new connection each time, closed at once.
@@ -18,13 +18,13 @@ impl<'a> Connecting<'a> {
 }
 
 impl Probe for Connecting<'_> {
-    fn open(&mut self) -> Result<Opening, PingError> {
+    fn open(&mut self) -> Result<Opened, PingError> {
         let address = reachable(self.means)?;
         self.address = Some(address);
-        Ok(Opening {
+        Ok(Opened {
             server: Some(address),
             question: "a TCP handshake, answered by the server's kernel".to_owned(),
-            ..Opening::default()
+            ..Opened::default()
         })
     }
 

@@ -2,7 +2,7 @@
 
 use super::{Kind, Probe};
 use crate::ping::plain::{Answer, Means};
-use crate::ping::{Opening, PingError};
+use crate::ping::{Opened, PingError};
 use client::session::{Session, SessionError, SessionOptions};
 use model::{Direction, Leg, Phase, Timestamp};
 
@@ -29,13 +29,13 @@ impl<'a> Connection<'a> {
 }
 
 impl Probe for Connection<'_> {
-    fn open(&mut self) -> Result<Opening, PingError> {
+    fn open(&mut self) -> Result<Opened, PingError> {
         let session = self.session()?;
-        let opening = Opening {
+        let opening = Opened {
             server: session.server(),
             version: session.server_version().map(str::to_owned),
             question: "a new connection each time, up to the reply to its first query".to_owned(),
-            ..Opening::default()
+            ..Opened::default()
         };
         session.close();
         Ok(opening)

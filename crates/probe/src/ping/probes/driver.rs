@@ -2,7 +2,7 @@
 
 use super::{Kind, Probe};
 use crate::ping::plain::{Answer, Means};
-use crate::ping::{DriverQuestion, Opening, PingError};
+use crate::ping::{DriverQuestion, Opened, PingError};
 use client::bridge::{Bridge, BridgeConnection, Execute, HowRun, Introduction, Wait};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -96,15 +96,15 @@ impl<'a> Driver<'a> {
 }
 
 impl Probe for Driver<'_> {
-    fn open(&mut self) -> Result<Opening, PingError> {
+    fn open(&mut self) -> Result<Opened, PingError> {
         if self.bridge.is_none() && self.question.sql.is_none() && !self.question.connect {
             self.warm_up()?;
         }
         let (connection, who) = self.connect()?;
-        let opening = Opening {
+        let opening = Opened {
             version: who.server.clone(),
             question: self.asked(&who)?,
-            ..Opening::default()
+            ..Opened::default()
         };
         self.connection = (!self.question.connect).then_some(connection);
         Ok(opening)

@@ -2,7 +2,7 @@
 
 use super::{Probe, reachable};
 use crate::ping::plain::{Answer, Arrived, Complete, Means, Plain};
-use crate::ping::{Opening, PingError};
+use crate::ping::{Opened, PingError};
 use std::net::SocketAddr;
 use std::time::Duration;
 
@@ -41,20 +41,20 @@ impl<'a> Http<'a> {
 }
 
 impl Probe for Http<'_> {
-    fn open(&mut self) -> Result<Opening, PingError> {
+    fn open(&mut self) -> Result<Opened, PingError> {
         let address = reachable(self.means)?;
         self.address = Some(address);
         let connection = Plain::connect(self.means, address)?;
         let handshake = connection.handshake();
         self.connection = Some(connection);
-        Ok(Opening {
+        Ok(Opened {
             server: Some(address),
             question: format!(
                 "HEAD /{}",
                 self.means.target.database.as_deref().unwrap_or_default()
             ),
             legs: vec![super::tcp_leg(handshake)],
-            ..Opening::default()
+            ..Opened::default()
         })
     }
 

@@ -2,7 +2,7 @@
 
 use super::{Kind, Probe};
 use crate::ping::plain::{Answer, Means, poll};
-use crate::ping::{Opening, PingError};
+use crate::ping::{Opened, PingError};
 use std::net::{IpAddr, SocketAddr};
 use std::os::fd::{AsFd, AsRawFd};
 use std::sync::atomic::Ordering;
@@ -67,7 +67,7 @@ impl<'a> Icmp<'a> {
 }
 
 impl Probe for Icmp<'_> {
-    fn open(&mut self) -> Result<Opening, PingError> {
+    fn open(&mut self) -> Result<Opened, PingError> {
         let address = resolve::addresses(self.means.target)?
             .first()
             .map_or(self.address, |address| Some(address.ip()));
@@ -77,10 +77,10 @@ impl Probe for Icmp<'_> {
             .begin_to_connect(&SocketAddr::new(address, 0))
             .map_err(|reason| PingError::Broken { reason })?;
         (self.socket, self.address, self.raw) = (Some(socket), Some(address), raw);
-        Ok(Opening {
+        Ok(Opened {
             server: Some(SocketAddr::new(address, 0)),
             question: "an ICMP echo, answered by the host's kernel".to_owned(),
-            ..Opening::default()
+            ..Opened::default()
         })
     }
 

@@ -2,7 +2,7 @@
 
 use super::{Probe, reachable};
 use crate::ping::plain::{Answer, Complete, Means, Plain};
-use crate::ping::{Opening, PingError};
+use crate::ping::{Opened, PingError};
 use std::net::SocketAddr;
 
 /// From the SYN to the last byte of the server's greeting: two turns, the TCP handshake and the wait for a server that speaks
@@ -19,17 +19,17 @@ impl<'a> MysqlGreeting<'a> {
 }
 
 impl Probe for MysqlGreeting<'_> {
-    fn open(&mut self) -> Result<Opening, PingError> {
+    fn open(&mut self) -> Result<Opened, PingError> {
         let address = reachable(self.means)?;
         self.address = Some(address);
-        Ok(Opening {
+        Ok(Opened {
             server: Some(address),
             question: "from SYN to the server's greeting: two turns".to_owned(),
             caution: Some(
                 "the server counts each as an aborted connection; after max_connect_errors (100) of them without a \
                  login in between it may refuse this host until FLUSH HOSTS",
             ),
-            ..Opening::default()
+            ..Opened::default()
         })
     }
 

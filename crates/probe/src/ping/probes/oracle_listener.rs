@@ -2,7 +2,7 @@
 
 use super::{Probe, reachable};
 use crate::ping::plain::{Answer, Complete, Means, Plain};
-use crate::ping::{Opening, PingError};
+use crate::ping::{Opened, PingError};
 use std::net::SocketAddr;
 use wire::tns;
 
@@ -62,7 +62,7 @@ impl<'a> OracleListener<'a> {
 }
 
 impl Probe for OracleListener<'_> {
-    fn open(&mut self) -> Result<Opening, PingError> {
+    fn open(&mut self) -> Result<Opened, PingError> {
         let address = reachable(self.means)?;
         self.address = Some(address);
         let (_, told) = self.converse()?;
@@ -70,7 +70,7 @@ impl Probe for OracleListener<'_> {
             tns::Answer::Refuse(refusal) => refusal.version,
             tns::Answer::Resend | tns::Answer::Redirect { .. } | tns::Answer::Accept { .. } => None,
         };
-        Ok(Opening {
+        Ok(Opened {
             server: Some(address),
             version: version.map(|version| format!("Oracle Net listener {version}")),
             question:
@@ -82,7 +82,7 @@ impl Probe for OracleListener<'_> {
             } else {
                 "each leaves a line in the listener's log; what answers is the listener, not a database"
             }),
-            ..Opening::default()
+            ..Opened::default()
         })
     }
 

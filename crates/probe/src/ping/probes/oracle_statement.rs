@@ -2,7 +2,7 @@
 
 use super::Probe;
 use crate::ping::plain::{Answer, Means};
-use crate::ping::{Opening, PingError};
+use crate::ping::{Opened, PingError};
 use client::session::SessionOptions;
 use client::session::oracle::OracleSession;
 
@@ -24,14 +24,14 @@ impl<'a> OracleStatement<'a> {
 }
 
 impl Probe for OracleStatement<'_> {
-    fn open(&mut self) -> Result<Opening, PingError> {
+    fn open(&mut self) -> Result<Opened, PingError> {
         let options = SessionOptions {
             timeout: self.means.timeout,
             clock: self.means.clock,
             ..SessionOptions::new(self.means.stop)
         };
         let session = OracleSession::open(self.means.target, options)?;
-        let opening = Opening {
+        let opening = Opened {
             server: session.server(),
             version: Some(session.server_version().to_owned()),
             question: "a query, by Oracle's own driver".to_owned(),

@@ -3,7 +3,7 @@
 use super::{Probe, reachable};
 use crate::ping::pace::wait_until;
 use crate::ping::plain::{Answer, Complete, Means, Plain};
-use crate::ping::{Opening, PingError};
+use crate::ping::{Opened, PingError};
 use std::net::SocketAddr;
 use std::time::{Duration, Instant};
 use wire::tls_request::SSL_REQUEST;
@@ -23,13 +23,13 @@ impl<'a> PostgresRequest<'a> {
 }
 
 impl Probe for PostgresRequest<'_> {
-    fn open(&mut self) -> Result<Opening, PingError> {
+    fn open(&mut self) -> Result<Opened, PingError> {
         let address = reachable(self.means)?;
         self.address = Some(address);
-        Ok(Opening {
+        Ok(Opened {
             server: Some(address),
             question: "SSLRequest on a new connection each time, connecting apart from it".to_owned(),
-            ..Opening::default()
+            ..Opened::default()
         })
     }
 

@@ -2,7 +2,7 @@
 
 use super::Probe;
 use crate::ping::plain::{Answer, Means};
-use crate::ping::{Opening, PingError};
+use crate::ping::{Opened, PingError};
 use client::session::{Session, SessionError, SessionOptions};
 
 /// `PING`: answered by `+PONG`, or by `-NOAUTH` where a password is wanted first. Either is one turn. With a login, the
@@ -24,7 +24,7 @@ impl<'a> RedisPing<'a> {
 }
 
 impl Probe for RedisPing<'_> {
-    fn open(&mut self) -> Result<Opening, PingError> {
+    fn open(&mut self) -> Result<Opened, PingError> {
         let options = SessionOptions {
             timeout: self.means.timeout,
             clock: self.means.clock,
@@ -34,12 +34,12 @@ impl Probe for RedisPing<'_> {
             true => Session::open(self.means.target, options)?,
             false => Session::connect(self.means.target, options)?,
         };
-        let opening = Opening {
+        let opening = Opened {
             server: session.server(),
             version: session.server_version().map(str::to_owned),
             question: "PING".to_owned(),
             legs: session.legs().to_vec(),
-            ..Opening::default()
+            ..Opened::default()
         };
         self.session = Some(session);
         Ok(opening)

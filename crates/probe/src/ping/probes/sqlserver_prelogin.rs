@@ -2,7 +2,7 @@
 
 use super::{Probe, reachable};
 use crate::ping::plain::{Answer, Complete, Means, Plain};
-use crate::ping::{Opening, PingError};
+use crate::ping::{Opened, PingError};
 use std::net::SocketAddr;
 use wire::tds;
 
@@ -48,18 +48,18 @@ impl<'a> SqlServerPrelogin<'a> {
 }
 
 impl Probe for SqlServerPrelogin<'_> {
-    fn open(&mut self) -> Result<Opening, PingError> {
+    fn open(&mut self) -> Result<Opened, PingError> {
         let address = reachable(self.means)?;
         self.address = Some(address);
         let (_, told) = self.converse()?;
-        Ok(Opening {
+        Ok(Opened {
             server: Some(address),
             version: told.version.map(|version| format!("SQL Server {version}")),
             question: "PRELOGIN on a new connection each time, connecting apart from it".to_owned(),
             caution: self
                 .login_was_meant
                 .then_some("longwire has no login for SQL Server: what is asked needs none"),
-            ..Opening::default()
+            ..Opened::default()
         })
     }
 

@@ -2,7 +2,7 @@
 
 use super::Probe;
 use crate::ping::plain::{Answer, Means};
-use crate::ping::{Opening, PingError};
+use crate::ping::{Opened, PingError};
 use client::session::{Reply, Session, SessionOptions};
 use std::time::Duration;
 use sys::target::Scheme;
@@ -103,7 +103,7 @@ impl<'a> Statement<'a> {
 }
 
 impl Probe for Statement<'_> {
-    fn open(&mut self) -> Result<Opening, PingError> {
+    fn open(&mut self) -> Result<Opened, PingError> {
         let options = SessionOptions {
             timeout: self.means.timeout,
             clock: self.means.clock,
@@ -115,12 +115,12 @@ impl Probe for Statement<'_> {
             Some(_) => "prepared: ",
             None => "",
         };
-        let opening = Opening {
+        let opening = Opened {
             server: session.server(),
             version: session.server_version().map(str::to_owned),
             question: format!("{how}{}", shown(self.text())),
             legs: session.legs().to_vec(),
-            ..Opening::default()
+            ..Opened::default()
         };
         self.session = Some(session);
         Ok(opening)

@@ -1,0 +1,221 @@
+//! Between the driver and the server: passes on what either says, and counts it.
+
+use super::super::connection::{ClientConnection, LOOK_UP};
+use super::super::deadline::Deadline;
+use super::super::legs::Legs;
+use super::super::{KernelFigures, Reply, SessionError};
+use super::driver::{Driver, local};
+use model::{Phase, Timestamp};
+use std::io::{Read, Write};
+use std::net::{Shutdown, SocketAddr, TcpStream};
+use std::os::fd::{AsFd, AsRawFd, BorrowedFd};
+use std::time::Duration;
+use wire::tns;
+
+/// The connection to the server, and the one by which the driver reaches it.
+pub(super) struct DriverProxy<'a> {
+    line: ClientConnection<'a>,
+    driver: TcpStream,
+    buffer: Box<[u8]>,
+    /// Of the exchange under way: when the driver's first bytes went on, and when the server's first came.
+    sent_at: Option<Timestamp>,
+    first_byte_at: Option<Timestamp>,
+    /// What is to be told of the turn under way, once the server has spoken.
+    leg: Option<&'static str>,
+    /// What the listener has said, until it has connected the client.
+    listener: Option<Vec<u8>>,
+    /// The server has ended the connection, which the driver is to find out.
+    over: bool,
+}
+
+impl std::fmt::Debug for DriverProxy<'_> {
+    fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        formatter
+            .debug_struct("Passage")
+            .field("driver", &self.driver)
+            .finish_non_exhaustive()
+    }
+}
+
+/// Dropping it ends both connections, and with the driver's the driver's waiting.
+impl Drop for DriverProxy<'_> {
+    fn drop(&mut self) {
+        // It may have ended by itself.
+        self.driver.shutdown(Shutdown::Both).ok();
+    }
+}
+
+impl<'a> DriverProxy<'a> {
+    pub(super) fn new(line: ClientConnection<'a>, driver: TcpStream) -> Result<Self, SessionError> {
+        driver.set_write_timeout(Some(LOOK_UP)).map_err(local)?;
+        Ok(Self {
+            line,
+            driver,
+            buffer: vec![0; BUFFER].into_boxed_slice(),
+            sent_at: None,
+            first_byte_at: None,
+            leg: None,
+            listener: Some(Vec::new()),
+            over: false,
+        })
+    }
+
+    /// Passes on what either says until the driver is done. `legs` gets a leg a turn.
+    pub(super) fn carry(
+        &mut self,
+        driver: &mut Driver,
+        legs: &mut Legs,
+        deadline: &Deadline,
+    ) -> Result<String, SessionError> {
+        (self.sent_at, self.first_byte_at, self.leg) = (None, None, None);
+        loop {
+            let server = self.line.transport().socket().as_fd();
+            let all = [
+                Some(driver.bell().as_fd()),
+                Some(self.driver.as_fd()).filter(|_| !self.over),
+                Some(server).filter(|_| !self.over),
+            ];
+            let [told, speaks, answers] = ready(all, deadline.left()?.min(LOOK_UP));
+            if answers {
+                self.server_speaks(deadline)?;
+            } else if told && let Some(outcome) = driver.outcome() {
+                self.end_leg(legs);
+                return outcome;
+            } else if speaks {
+                self.driver_speaks(legs, deadline)?;
+            } else {
+                self.line.look_up()?;
+            }
+        }
+    }
+
+    /// One exchange: all that passes until the driver is done.
+    pub(super) fn exchange(
+        &mut self,
+        driver: &mut Driver,
+        deadline: &Deadline,
+    ) -> Result<Reply, SessionError> {
+        let before = self.line.passed();
+        let began = self.line.clock().now();
+        let error = match self.carry(driver, &mut Legs::begin(began), deadline) {
+            Ok(_) => None,
+            Err(SessionError::Login { code, text }) => Some((code, text)),
+            Err(error) => return Err(error),
+        };
+        let passed = self.line.passed();
+        let moved = |index: usize| passed.bytes[index].saturating_sub(before.bytes[index]);
+        let sent_at = self.sent_at.unwrap_or(began);
+        let first_byte_at = self.first_byte_at.unwrap_or(sent_at);
+        Ok(Reply {
+            sent_at,
+            first_byte_at,
+            last_byte_at: self.line.arrived().max(first_byte_at),
+            turns: passed.turns.saturating_sub(before.turns),
+            request_bytes: moved(0),
+            reply_bytes: moved(1),
+            rows: u64::from(error.is_none()),
+            status: None,
+            error,
+        })
+    }
+
+    pub(super) fn server(&self) -> Option<SocketAddr> {
+        self.line.transport().socket().peer().ok()
+    }
+
+    pub(super) fn kernel(&self) -> Option<KernelFigures> {
+        self.line.transport().socket().info()
+    }
+
+    fn driver_speaks(&mut self, legs: &mut Legs, deadline: &Deadline) -> Result<(), SessionError> {
+        let count = self.driver.read(&mut self.buffer).map_err(local)?;
+        let bytes = self.buffer.get(..count).unwrap_or_default();
+        if bytes.is_empty() {
+            // It has given up, and tells why.
+            self.over = true;
+            return Ok(());
+        }
+        if self.first_byte_at.is_some() {
+            end_leg(legs, &mut self.leg, &self.line);
+        }
+        self.leg.get_or_insert(leg_name(bytes));
+        let at = self.line.send(bytes, deadline)?;
+        self.sent_at.get_or_insert(at);
+        Ok(())
+    }
+
+    fn server_speaks(&mut self, deadline: &Deadline) -> Result<(), SessionError> {
+        let bytes = self.line.receive(deadline)?.to_vec();
+        if bytes.is_empty() {
+            self.over = true;
+            return self.driver.shutdown(Shutdown::Write).map_err(local);
+        }
+        self.first_byte_at.get_or_insert(self.line.arrived());
+        if let Some(said) = &mut self.listener {
+            said.extend_from_slice(&bytes);
+            match tns::answer(said) {
+                Ok(None) => {}
+                Ok(Some(tns::Answer::Resend)) => said.clear(),
+                Ok(Some(tns::Answer::Redirect { host, port })) => {
+                    return Err(SessionError::Redirected {
+                        to: host.zip(port).map(|(host, port)| format!("{host}:{port}")),
+                    });
+                }
+                Ok(Some(tns::Answer::Accept { .. } | tns::Answer::Refuse(_))) | Err(_) => {
+                    self.listener = None;
+                }
+            }
+        }
+        self.driver.write_all(&bytes).map_err(local)
+    }
+
+    fn end_leg(&mut self, legs: &mut Legs) {
+        end_leg(legs, &mut self.leg, &self.line);
+    }
+}
+
+/// The turn under way is over, if there is one.
+fn end_leg(legs: &mut Legs, leg: &mut Option<&'static str>, line: &ClientConnection<'_>) {
+    if let Some(name) = leg.take() {
+        legs.end(name, Phase::Login, line.arrived(), line.passed());
+    }
+}
+
+/// What the driver asks for, by the packet's type and the first bytes of its message. Source: python-oracledb, thin mode.
+fn leg_name(bytes: &[u8]) -> &'static str {
+    match (bytes.get(4), bytes.get(10), bytes.get(11)) {
+        (Some(1), _, _) => "connect",
+        (Some(6), Some(0xde), Some(0xad)) => "native services",
+        (Some(6), Some(1), _) => "protocol",
+        (Some(6), Some(2), _) => "data types",
+        (Some(6), Some(34), _) => "fast authentication",
+        (Some(6), Some(3), Some(118)) => "authentication 1",
+        (Some(6), Some(3), Some(115)) => "authentication 2",
+        _ => "login",
+    }
+}
+
+/// Which of the three can be read, or have ended; waits at most so long. An absent one is not waited for.
+fn ready(all: [Option<BorrowedFd<'_>>; 3], longest: Duration) -> [bool; 3] {
+    let mut entries = all.map(|fd| libc::pollfd {
+        fd: fd.map_or(-1, |fd| fd.as_raw_fd()),
+        events: libc::POLLIN,
+        revents: 0,
+    });
+    let longest = libc::timespec {
+        tv_sec: libc::time_t::try_from(longest.as_secs()).unwrap_or(libc::time_t::MAX),
+        tv_nsec: libc::c_long::from(longest.subsec_nanos()),
+    };
+    // SAFETY: as many valid entries as said and a valid time, which the kernel reads; it writes into the entries only.
+    unsafe {
+        libc::ppoll(
+            entries.as_mut_ptr(),
+            entries.len() as libc::nfds_t,
+            &raw const longest,
+            std::ptr::null(),
+        )
+    };
+    entries.map(|entry| entry.revents != 0)
+}
+
+const BUFFER: usize = 64 * 1024;

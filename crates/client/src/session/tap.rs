@@ -1,0 +1,126 @@
+//! A session as an observer sees it: the same events as of a relay.
+
+use model::{
+    Closing, ConnectionEvent, ConnectionId, Direction, Endpoint, Handshake, Observer, Segment, Side,
+    Timestamp, Totals,
+};
+use std::net::{IpAddr, Ipv4Addr, SocketAddr};
+use std::time::Duration;
+use sys::socket::Socket;
+use sys::tcp_info::KernelFigures;
+
+/// Tells an observer of a session what passes on it, and of its end when it is dropped. With TLS, the plain text.
+pub struct SessionTap {
+    id: ConnectionId,
+    observer: Box<dyn Observer + Send>,
+    payload_bytes: [u64; 2],
+    /// When the last bytes passed, each way.
+    last: [Timestamp; 2],
+    /// The kernel's figures when they were asked for last.
+    figures: Option<KernelFigures>,
+    next_sample: Timestamp,
+    sample_interval: Duration,
+}
+
+impl SessionTap {
+    /// Of a connection that was begun at `tried` and made at `connected`. The observation point is the client.
+    pub fn new(
+        id: ConnectionId,
+        observer: Box<dyn Observer + Send>,
+        socket: &Socket,
+        tried: Timestamp,
+        connected: Timestamp,
+    ) -> Self {
+        let mut tap = Self {
+            id,
+            observer,
+            payload_bytes: [0; 2],
+            last: [connected; 2],
+            figures: None,
+            next_sample: connected.after(FIRST_SAMPLE_AFTER),
+            sample_interval: FIRST_SAMPLE_AFTER,
+        };
+        let endpoint = |address: Option<SocketAddr>| Endpoint {
+            address: address.map_or(IpAddr::V4(Ipv4Addr::UNSPECIFIED), |address| address.ip()),
+            port: address.map_or(0, |address| address.port()),
+        };
+        tap.tell(ConnectionEvent::Opened {
+            at: tried,
+            client: endpoint(socket.stream().local_addr().ok()),
+            server: endpoint(socket.peer().ok()),
+            sides_certain: true,
+        });
+        tap.tell(ConnectionEvent::Handshake(Handshake {
+            syn: tried,
+            syn_ack: connected,
+            ack: connected,
+        }));
+        tap.sample(connected, socket);
+        tap
+    }
+
+    /// Bytes passed.
+    pub fn passed(&mut self, direction: Direction, at: Timestamp, payload: &[u8]) {
+        // A stamp may lie a little before one that was taken otherwise.
+        let last = &mut self.last[direction.index()];
+        let at = at.max(*last);
+        *last = at;
+        self.payload_bytes[direction.index()] += payload.len() as u64;
+        self.tell(ConnectionEvent::Segment(Segment {
+            direction,
+            at,
+            payload,
+            unseen: 0,
+            sender_idle: None,
+        }));
+    }
+
+    /// Asks the kernel for the round trip, now and then: when the connection is new, soon after, and then ever more rarely.
+    pub fn sample_when_due(&mut self, at: Timestamp, socket: &Socket) {
+        if at >= self.next_sample {
+            self.sample(at, socket);
+            self.sample_interval = (self.sample_interval * 2).min(LONGEST_SAMPLE_INTERVAL);
+            self.next_sample = at.after(self.sample_interval);
+        }
+    }
+
+    /// Asks the kernel for the round trip.
+    pub fn sample(&mut self, at: Timestamp, socket: &Socket) {
+        self.figures = socket.info();
+        if let Some(rtt) = self.figures.and_then(|figures| figures.min_rtt) {
+            self.tell(ConnectionEvent::RoundTrip {
+                at,
+                side: Side::Server,
+                rtt,
+            });
+        }
+    }
+
+    fn tell(&mut self, event: ConnectionEvent<'_>) {
+        self.observer.event(self.id, event);
+    }
+}
+
+impl Drop for SessionTap {
+    fn drop(&mut self) {
+        let figures = self.figures.unwrap_or_default();
+        let totals = Totals {
+            payload_bytes: self.payload_bytes,
+            packets: figures
+                .packets_out
+                .zip(figures.packets_in)
+                .map(|(out, back)| [out.into(), back.into()]),
+            retransmitted_packets: figures.retransmitted.map(u64::from),
+            seen: [true, true],
+            ..Totals::default()
+        };
+        self.tell(ConnectionEvent::Closed {
+            at: self.last[0].max(self.last[1]),
+            how: Closing::Finished,
+            totals,
+        });
+    }
+}
+
+const FIRST_SAMPLE_AFTER: Duration = Duration::from_millis(10);
+const LONGEST_SAMPLE_INTERVAL: Duration = Duration::from_secs(1);

@@ -1,0 +1,117 @@
+//! What the threads of a run share: when it begins, and whether there is one more operation to do.
+
+use super::RunContext;
+use crate::{Control, LoadError, Plan};
+use model::ConnectionId;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Condvar, Mutex, OnceLock, PoisonError};
+use std::time::{Duration, Instant};
+
+/// The course of a run.
+pub(crate) struct SharedRun<'a> {
+    context: &'a RunContext<'a>,
+    gate: Mutex<WarmUpBarrier>,
+    opened: Condvar,
+    started: OnceLock<Instant>,
+    /// Operations begun.
+    tickets: AtomicU64,
+}
+
+/// Where threads that are warm wait for the others.
+struct WarmUpBarrier {
+    /// Threads that have not come yet.
+    missing: usize,
+    /// One of them could not be made, or its clients not warmed up: nobody begins.
+    failed: bool,
+}
+
+impl<'a> SharedRun<'a> {
+    /// A run in which `threads` threads take part.
+    pub fn new(context: &'a RunContext<'a>, threads: usize) -> Self {
+        Self {
+            context,
+            gate: Mutex::new(WarmUpBarrier {
+                missing: threads,
+                failed: false,
+            }),
+            opened: Condvar::new(),
+            started: OnceLock::new(),
+            tickets: AtomicU64::new(0),
+        }
+    }
+
+    pub fn context(&self) -> &'a RunContext<'a> {
+        self.context
+    }
+
+    pub fn plan(&self) -> &'a Plan {
+        self.context.plan
+    }
+
+    pub fn control(&self) -> &'a Control {
+        self.context.control
+    }
+
+    /// The number of the next connection.
+    pub fn next_id(&self) -> ConnectionId {
+        self.context.next_id()
+    }
+
+    /// Waits until all threads are warm and gives when the clock was started for all; absent when one of them failed.
+    /// Every thread calls it exactly once, or is left out.
+    pub fn start(&self, succeeded: bool) -> Option<Instant> {
+        let mut gate = self.gate.lock().unwrap_or_else(PoisonError::into_inner);
+        gate.missing = gate.missing.saturating_sub(1);
+        gate.failed |= !succeeded;
+        self.opened.notify_all();
+        let closed = |gate: &mut WarmUpBarrier| gate.missing > 0;
+        let gate = self
+            .opened
+            .wait_while(gate, closed)
+            .unwrap_or_else(PoisonError::into_inner);
+        (!gate.failed).then(|| *self.started.get_or_init(Instant::now))
+    }
+
+    /// A thread could not be made.
+    pub fn leave_out(&self) {
+        let mut gate = self.gate.lock().unwrap_or_else(PoisonError::into_inner);
+        gate.missing = gate.missing.saturating_sub(1);
+        gate.failed = true;
+        self.opened.notify_all();
+    }
+
+    /// When the clock was started; absent before.
+    pub fn started(&self) -> Option<Instant> {
+        self.started.get().copied()
+    }
+
+    /// When no more operations begin; absent when that is not a matter of time.
+    pub fn end(&self) -> Option<Instant> {
+        self.started()?.checked_add(self.plan().duration?)
+    }
+
+    /// When client `number` joins.
+    pub fn joins(&self, number: u32, started: Instant) -> Instant {
+        let share = self.plan().ramp.as_nanos() * u128::from(number) / u128::from(self.context.clients());
+        let after = Duration::from_nanos(u64::try_from(share).unwrap_or(u64::MAX));
+        started.checked_add(after).unwrap_or(started)
+    }
+
+    /// Whether there is one more operation to do; takes it.
+    pub fn goes_on(&self) -> bool {
+        let in_time = self.end().is_none_or(|end| Instant::now() < end);
+        in_time && self.check_stopped().is_ok() && self.takes_one()
+    }
+
+    /// As [`SharedRun::goes_on`], of operations that are counted alone.
+    pub fn takes_one(&self) -> bool {
+        let most = self.plan().operations;
+        most.is_none_or(|most| self.tickets.fetch_add(1, Ordering::Relaxed) < most)
+    }
+
+    /// # Errors
+    /// [`LoadError::Stopped`].
+    pub fn check_stopped(&self) -> Result<(), LoadError> {
+        self.context.check_stopped()
+    }
+}

@@ -1,0 +1,190 @@
+//! What the clients of a thread did, and the sums of all threads.
+
+use super::super::control::Counters;
+use super::super::{Control, CpuTime, ErrorCount, LoadError, LoadOutcome, Progress};
+use super::shared_run::SharedRun;
+use model::{Direction, Distribution, DistributionBuilder, Measured};
+use std::collections::HashMap;
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+/// What the clients of one thread did since the clock was started.
+pub(crate) struct ThreadSums {
+    durations: DistributionBuilder,
+    intended: DistributionBuilder,
+    lag: DistributionBuilder,
+    /// By script, where there are several.
+    scripts: Vec<DistributionBuilder>,
+    errors: HashMap<String, u64>,
+    /// When the last operation ended.
+    last: Option<Instant>,
+    /// Operations a second that succeeded: the sum of the clients' own rates.
+    pub per_second: f64,
+    pub not_begun: u64,
+    pub turns: u64,
+    payload_bytes: [u64; 2],
+    pub cpu: CpuTime,
+    counters: Arc<Counters>,
+}
+
+impl ThreadSums {
+    /// An empty one, for operations of so many scripts.
+    pub fn new(control: &Control, scripts: usize) -> Self {
+        Self {
+            durations: DistributionBuilder::new(),
+            intended: DistributionBuilder::new(),
+            lag: DistributionBuilder::new(),
+            scripts: vec![DistributionBuilder::new(); if scripts > 1 { scripts } else { 0 }],
+            errors: HashMap::new(),
+            last: None,
+            per_second: 0.0,
+            not_begun: 0,
+            turns: 0,
+            payload_bytes: [0, 0],
+            cpu: CpuTime::default(),
+            counters: control.join(),
+        }
+    }
+
+    /// An operation succeeded `now` that took `duration` and, in an open loop, began `lag` later than intended.
+    pub fn done(&mut self, now: Instant, duration: Duration, lag: Option<Duration>, script: usize) {
+        self.last = Some(now);
+        self.durations.add(duration);
+        if let Some(lag) = lag {
+            self.intended.add(duration.saturating_add(lag));
+            self.lag.add(lag);
+        }
+        self.counters.done(duration, lag.unwrap_or_default());
+        if let Some(own) = self.scripts.get_mut(script) {
+            own.add(duration);
+        }
+    }
+
+    /// An operation failed `now`.
+    pub fn failed(&mut self, now: Instant, error: &LoadError) {
+        self.last = Some(now);
+        self.counters.failed();
+        let text = error.to_string();
+        let known = self.errors.len() < LoadOutcome::MOST_ERRORS || self.errors.contains_key(&text);
+        let text = if known {
+            text
+        } else {
+            LoadOutcome::OTHER_ERRORS.to_owned()
+        };
+        *self.errors.entry(text).or_default() += 1;
+    }
+
+    /// Payload passed.
+    pub fn passed(&mut self, direction: Direction, count: u64) {
+        self.payload_bytes[direction.index()] += count;
+    }
+
+    fn progress(&self) -> Progress {
+        self.counters.progress()
+    }
+
+    fn merge(&mut self, other: Self) {
+        self.durations.merge(other.durations);
+        self.intended.merge(other.intended);
+        self.lag.merge(other.lag);
+        for (own, others) in self.scripts.iter_mut().zip(other.scripts) {
+            own.merge(others);
+        }
+        for (text, count) in other.errors {
+            *self.errors.entry(text).or_default() += count;
+        }
+        self.last = self.last.max(other.last);
+        self.per_second += other.per_second;
+        self.not_begun += other.not_begun;
+        self.turns += other.turns;
+        for (own, others) in self.payload_bytes.iter_mut().zip(other.payload_bytes) {
+            *own += others;
+        }
+        self.cpu.user += other.cpu.user;
+        self.cpu.system += other.cpu.system;
+    }
+}
+
+/// The rate of one client that succeeded `count` times from when it `joined` to the `last` end of an operation.
+pub(crate) fn own_rate(count: u64, joined: Instant, last: Instant) -> f64 {
+    let worked = last.saturating_duration_since(joined).as_secs_f64();
+    if worked > 0.0 { count as f64 / worked } else { 0.0 }
+}
+
+/// What all threads' sums come to.
+///
+/// # Errors
+/// The first of the threads'.
+pub(crate) fn outcome(
+    ends: Vec<Result<ThreadSums, LoadError>>,
+    course: &SharedRun<'_>,
+) -> Result<LoadOutcome, LoadError> {
+    let threads = ends.len();
+    let mut sums = ends.into_iter().collect::<Result<Vec<_>, _>>()?.into_iter();
+    let Some(mut sum) = sums.next() else {
+        return Ok(LoadOutcome::default());
+    };
+    let mut progress = sum.progress();
+    for sums in sums {
+        progress = progress.and(&sums.progress());
+        sum.merge(sums);
+    }
+    let plan = course.plan();
+    let elapsed = sum
+        .last
+        .zip(course.started())
+        .map(|(last, started)| last.saturating_duration_since(started))
+        .unwrap_or_default();
+    if plan.rate.is_some() || !plan.ramp.is_zero() {
+        sum.per_second = sum.durations.count() as f64 / elapsed.as_secs_f64().max(1e-9);
+    }
+    let failed = sum.errors.values().sum();
+    let measured = sum.durations.percentile(50).map(|duration| Measured {
+        operations: sum.durations.count(),
+        duration,
+        spread: sum.durations.distribution(),
+        per_second: sum.per_second,
+        errors: failed,
+    });
+    let open = |mut builder: DistributionBuilder| plan.rate.map(|_| builder.distribution());
+    Ok(LoadOutcome {
+        measured,
+        durations: sum.durations,
+        deviation: progress.deviation(),
+        intended: open(sum.intended),
+        lag: open(sum.lag),
+        not_begun: sum.not_begun,
+        scripts: distributions(sum.scripts),
+        errors: by_frequency(sum.errors),
+        elapsed,
+        connecting: Duration::ZERO,
+        turns: sum.turns,
+        payload_bytes: sum.payload_bytes,
+        cpu: sum.cpu,
+        threads: u32::try_from(threads).unwrap_or(u32::MAX),
+    })
+}
+
+fn distributions(builders: Vec<DistributionBuilder>) -> Vec<Distribution> {
+    builders
+        .into_iter()
+        .map(|mut builder| builder.distribution())
+        .collect()
+}
+
+/// The most frequent first, the same texts in the same order always; the rest under one text.
+fn by_frequency(errors: HashMap<String, u64>) -> Vec<ErrorCount> {
+    let mut counts: Vec<ErrorCount> = errors
+        .into_iter()
+        .map(|(text, count)| ErrorCount { text, count })
+        .collect();
+    counts.sort_by(|one, other| other.count.cmp(&one.count).then(one.text.cmp(&other.text)));
+    if counts.len() > LoadOutcome::MOST_ERRORS {
+        let others = counts.split_off(LoadOutcome::MOST_ERRORS);
+        counts.push(ErrorCount {
+            text: LoadOutcome::OTHER_ERRORS.to_owned(),
+            count: others.iter().map(|error| error.count).sum(),
+        });
+    }
+    counts
+}

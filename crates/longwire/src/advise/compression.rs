@@ -1,0 +1,393 @@
+//! The payload of connections at every level: what each exchange would become in a tunnel.
+//!
+//! Calling order: [`Compressr::segment`] for the payload that passes, before the facts that follow from it are given to
+//! [`Compressr::fact`]; facts come out with their exchanges' levels filled in, in the same order, when a batch is full, at
+//! [`Compressr::flush`] and at [`Compressr::finish`]. Payload is kept until its batch has been compressed, and nowhere else.
+//!
+//! How bytes become chunks:
+//! 1. What passes in one direction of a connection is gathered until it is [`tunnel::MOST_OF_A_CHUNK`], the other direction
+//!    speaks, or an exchange ends with it: that is a chunk, as the end of a lane would read it while the lane has no room.
+//! 2. Chunks go through one context per direction and level, shared by all connections, in the order in which they end.
+//! 3. Bytes of connecting and logging in, the first [`UNKNOWN_LOGIN`] of a protocol that is not known, chunks below [`TINY`] and
+//!    those of connections whose last ones hardly became smaller are stored, as the tunnel does.
+
+use super::codec::Codec;
+use super::direction_payload::{Chunk, Cost, DirectionPayload, Done, Span};
+use crate::pipeline::moved::{self, Choice};
+use crate::pipeline::outbox::Posted;
+use analysis::fact::{Fact, Sink};
+use anyhow::Result;
+use model::{
+    AtLevel, ConnectionId, ConnectionMap, Direction, Endpoint, Exchange, Phase, Protocol, Segment, Share,
+};
+use std::collections::VecDeque;
+use std::sync::Arc;
+use std::time::Duration;
+use tunnel::lane::TINY;
+use tunnel::lane::compressibility::Compressibility;
+use tunnel::{Level, MOST_OF_A_CHUNK};
+
+/// What is to be found out.
+#[derive(Debug, Clone)]
+pub struct Squeezing {
+    /// The levels, each once.
+    pub levels: Vec<Level>,
+    /// Which connections would go through the tunnel.
+    pub moved: Vec<Choice>,
+    /// How the bytes are gone through.
+    pub how: How,
+}
+
+/// How the bytes are gone through.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum How {
+    /// All at the end, [`PASSES`] times where that takes no longer than [`LONG`]; of each chunk's times the median counts. So
+    /// many payload bytes are kept, what comes later is not looked at.
+    Passes {
+        /// Most payload bytes.
+        most_bytes: u64,
+    },
+    /// As they come, once.
+    Stream,
+}
+
+/// What was gone through.
+#[derive(Debug, Clone, PartialEq, Default)]
+pub struct Compressd {
+    /// Payload bytes that were compressed, or would go as they are.
+    pub payload_bytes: u64,
+    /// Payload bytes that passed and are not in the capture.
+    pub missing_bytes: u64,
+    /// Payload bytes that came after the most that are looked at.
+    pub beyond_bytes: u64,
+    /// For each level, how far the passes are apart in processor time, of their median; absent after one pass.
+    pub noise: Vec<Option<Share>>,
+}
+
+/// Compresses what passes and says what each exchange would become.
+pub struct Compressr {
+    compressing: Squeezing,
+    connections: ConnectionMap<Squeezable>,
+    /// Chunks that wait for being compressed.
+    batch: Vec<Waited>,
+    batch_bytes: u64,
+    waiting: VecDeque<Waiting>,
+    /// Of each level.
+    lanes: Vec<LaneCodecs>,
+    outcome: Compressd,
+}
+
+/// A chunk with the connection and direction it belongs to.
+type Waited = (ConnectionId, Direction, Chunk);
+
+/// A connection whose bytes pass.
+#[derive(Default)]
+struct Squeezable {
+    ways: [DirectionPayload; 2],
+    server: Option<Endpoint>,
+    protocol: Option<Protocol>,
+    last: Option<Direction>,
+}
+
+/// A fact that waits for its bytes to be compressed.
+enum Waiting {
+    Exchange(Exchange, Protocol, [Span; 2]),
+    Other(Fact),
+}
+
+/// A lane at one level: the contexts of both directions, and what is worth compressing.
+#[derive(Default)]
+struct LaneCodecs {
+    codecs: [Codec; 2],
+    worth: ConnectionMap<[Compressibility; 2]>,
+}
+
+impl Compressr {
+    /// One that has seen nothing.
+    pub fn new(compressing: Squeezing) -> Self {
+        Self {
+            lanes: compressing.levels.iter().map(|_| LaneCodecs::default()).collect(),
+            compressing,
+            connections: ConnectionMap::default(),
+            batch: Vec::new(),
+            batch_bytes: 0,
+            waiting: VecDeque::new(),
+            outcome: Compressd::default(),
+        }
+    }
+
+    /// Payload passed.
+    pub fn segment(&mut self, id: ConnectionId, segment: &Segment<'_>) {
+        let connection = self.connections.entry(id).or_default();
+        let direction = segment.direction;
+        if connection.last.is_some_and(|last| last != direction) {
+            let ended = connection.ways[direction.reverse().index()].close();
+            self.batch_bytes += bytes_of(&ended);
+            self.batch
+                .extend(ended.map(|chunk| (id, direction.reverse(), chunk)));
+        }
+        connection.last = Some(direction);
+        let way = &mut connection.ways[direction.index()];
+        let seen = segment.payload.len() as u64;
+        let (batch, waits) = (&mut self.batch, &mut self.batch_bytes);
+        if is_full(&self.compressing, *waits) {
+            self.outcome.beyond_bytes += seen;
+            way.skip(segment.at, seen);
+        } else {
+            way.payload(segment.at, segment.payload, MOST_OF_A_CHUNK, &mut |chunk| {
+                *waits += chunk.payload.len() as u64;
+                batch.push((id, direction, chunk));
+            });
+        }
+        if segment.unseen > 0 {
+            let ended = way.close();
+            *waits += bytes_of(&ended);
+            batch.extend(ended.map(|chunk| (id, direction, chunk)));
+            way.skip(segment.at, segment.unseen);
+            self.outcome.missing_bytes += segment.unseen;
+        }
+    }
+
+    /// Takes the next fact.
+    ///
+    /// # Errors
+    /// When a codec fails.
+    pub fn fact(&mut self, fact: Fact, out: &mut Sink<'_>) -> Result<()> {
+        match fact {
+            Fact::Exchange { exchange, protocol } => self.exchange(exchange, protocol),
+            Fact::Opened {
+                connection, server, ..
+            } => {
+                self.connections.entry(connection).or_default().server = Some(server);
+                self.waiting.push_back(Waiting::Other(fact));
+            }
+            fact => self.waiting.push_back(Waiting::Other(fact)),
+        }
+        if self.compressing.how == How::Stream && self.batch_bytes >= BATCH {
+            self.flush(out)?;
+        }
+        Ok(())
+    }
+
+    /// Takes what was put into the boxes of connections. What comes as it passes is handed out at once.
+    ///
+    /// # Errors
+    /// When a codec fails.
+    pub fn take(&mut self, posted: Vec<Posted>, out: &mut Sink<'_>) -> Result<()> {
+        for posted in posted {
+            match posted {
+                Posted::Fact(fact) => self.fact(fact, out)?,
+                Posted::Payload(payload) => self.segment(payload.connection, &payload.segment()),
+            }
+        }
+        match self.compressing.how {
+            How::Stream => self.flush(out),
+            How::Passes { .. } => Ok(()),
+        }
+    }
+
+    /// Hands out all facts that wait.
+    ///
+    /// # Errors
+    /// When a codec fails.
+    pub fn flush(&mut self, out: &mut Sink<'_>) -> Result<()> {
+        self.compress()?;
+        while let Some(waiting) = self.waiting.pop_front() {
+            out(match waiting {
+                Waiting::Other(fact) => {
+                    if let Fact::Closed(outcome) = &fact {
+                        self.connections.remove(&outcome.id);
+                        for lane in &mut self.lanes {
+                            lane.worth.remove(&outcome.id);
+                        }
+                    }
+                    fact
+                }
+                Waiting::Exchange(exchange, protocol, spans) => self.compressed(exchange, protocol, &spans),
+            });
+        }
+        Ok(())
+    }
+
+    /// Hands out the rest, and says what was gone through.
+    ///
+    /// # Errors
+    /// When a codec fails.
+    pub fn finish(mut self, out: &mut Sink<'_>) -> Result<Compressd> {
+        self.flush(out)?;
+        Ok(self.outcome)
+    }
+
+    fn exchange(&mut self, exchange: Exchange, protocol: Protocol) {
+        let id = exchange.connection;
+        let connection = self.connections.entry(id).or_default();
+        if protocol != Protocol::Unknown || connection.protocol.is_none() {
+            connection.protocol = Some(protocol);
+        }
+        for direction in [Direction::ClientToServer, Direction::ServerToClient] {
+            let ended = connection.ways[direction.index()].close();
+            self.batch_bytes += bytes_of(&ended);
+            self.batch.extend(ended.map(|chunk| (id, direction, chunk)));
+        }
+        let begins = [Some(exchange.first.request_started), exchange.first.reply_started];
+        let bytes = [exchange.request_bytes, exchange.reply_bytes];
+        let spans = [0, 1].map(|way| connection.ways[way].take(begins[way], bytes[way]));
+        if matches!(exchange.phase, Phase::Connect | Phase::Tls | Phase::Login) {
+            for (way, span) in connection.ways.iter_mut().zip(&spans) {
+                way.was_login(span);
+            }
+        }
+        self.waiting
+            .push_back(Waiting::Exchange(exchange, protocol, spans));
+    }
+
+    /// The exchange with what its bytes became.
+    fn compressed(&mut self, mut exchange: Exchange, protocol: Protocol, spans: &[Span; 2]) -> Fact {
+        if let Some(connection) = self.connections.get_mut(&exchange.connection) {
+            let moves = connection.moves(&self.compressing.moved);
+            let levels = self.compressing.levels.iter().enumerate();
+            let levels = levels.map(|(index, level)| {
+                let cost = |way: usize| connection.ways[way].cost(&spans[way], index);
+                Some(at_level(*level, [cost(0)?, cost(1)?]))
+            });
+            exchange.levels = levels.collect::<Option<Arc<[AtLevel]>>>().filter(|_| moves);
+            for (way, span) in connection.ways.iter_mut().zip(spans) {
+                way.forget_before(span.end);
+            }
+        }
+        Fact::Exchange { exchange, protocol }
+    }
+
+    /// Compresses the batch at every level; its chunks know then what they became.
+    fn compress(&mut self) -> Result<()> {
+        let batch = std::mem::take(&mut self.batch);
+        self.batch_bytes = 0;
+        let stored: Vec<bool> = batch
+            .iter()
+            .map(|(id, direction, chunk)| self.is_stored(*id, *direction, chunk))
+            .collect();
+        let mut costs: Vec<Vec<Cost>> = vec![Vec::with_capacity(self.compressing.levels.len()); batch.len()];
+        self.outcome.noise.clear();
+        for (level, lane) in self.compressing.levels.iter().zip(&mut self.lanes) {
+            let passes = match self.compressing.how {
+                How::Passes { .. } => afresh(lane, *level, &batch, &stored)?,
+                How::Stream => vec![lane.pass(*level, &batch, &stored)?],
+            };
+            self.outcome.noise.push(noise(&passes));
+            for (number, costs) in costs.iter_mut().enumerate() {
+                costs.extend(median(&passes, number));
+            }
+        }
+        for ((id, direction, chunk), costs) in batch.into_iter().zip(costs) {
+            self.outcome.payload_bytes += chunk.payload.len() as u64;
+            if let Some(connection) = self.connections.get_mut(&id) {
+                let span = chunk.span;
+                connection.ways[direction.index()].done(Done { span, costs });
+            }
+        }
+        Ok(())
+    }
+
+    fn is_stored(&self, id: ConnectionId, direction: Direction, chunk: &Chunk) -> bool {
+        let start = chunk.span.start;
+        self.connections.get(&id).is_none_or(|connection| {
+            let unknown = !connection.protocol.is_some_and(Protocol::is_database);
+            connection.ways[direction.index()].is_login(start)
+                || (unknown && start < UNKNOWN_LOGIN)
+                || !connection.moves(&self.compressing.moved)
+        })
+    }
+}
+
+impl Squeezable {
+    fn moves(&self, choices: &[Choice]) -> bool {
+        let protocol = self.protocol.unwrap_or(Protocol::Unknown);
+        moved::chosen(choices, protocol, self.server.as_ref())
+    }
+}
+
+impl LaneCodecs {
+    /// The chunks one after another.
+    fn pass(&mut self, level: Level, batch: &[Waited], stored: &[bool]) -> Result<Vec<Cost>> {
+        let chunks = batch.iter().zip(stored);
+        let costs = chunks.map(|((id, direction, chunk), stored)| {
+            let way = direction.index();
+            let worth = &mut self.worth.entry(*id).or_default()[way];
+            let tries = !stored && chunk.payload.len() >= TINY && level != Level::OFF && worth.tries();
+            let passed = self.codecs[way].pass(&chunk.payload, level, !tries)?;
+            worth.went(tries, chunk.payload.len(), passed.bytes);
+            Ok(passed.cost)
+        });
+        costs.collect()
+    }
+}
+
+/// Several passes over the same chunks, each as the first of a lane.
+fn afresh(lane: &mut LaneCodecs, level: Level, batch: &[Waited], stored: &[bool]) -> Result<Vec<Vec<Cost>>> {
+    let mut passes: Vec<Vec<Cost>> = Vec::with_capacity(PASSES);
+    while passes.len() < PASSES && passes.first().is_none_or(|first| sum(first) <= LONG) {
+        *lane = LaneCodecs::default();
+        passes.push(lane.pass(level, batch, stored)?);
+    }
+    *lane = LaneCodecs::default();
+    Ok(passes)
+}
+
+fn is_full(compressing: &Squeezing, bytes: u64) -> bool {
+    matches!(compressing.how, How::Passes { most_bytes } if bytes >= most_bytes)
+}
+
+fn bytes_of(chunk: &Option<Chunk>) -> u64 {
+    chunk.as_ref().map_or(0, |chunk| chunk.payload.len() as u64)
+}
+
+/// Of chunk `number` the median of each time over the passes; its size is that of all.
+fn median(passes: &[Vec<Cost>], number: usize) -> Option<Cost> {
+    let costs: Vec<&Cost> = passes.iter().filter_map(|pass| pass.get(number)).collect();
+    let nanos = [0, 1].map(|which| {
+        let mut times: Vec<f64> = costs.iter().map(|cost| cost.nanos[which]).collect();
+        times.sort_by(f64::total_cmp);
+        times.get(times.len() / 2).copied().unwrap_or_default()
+    });
+    Some(Cost {
+        nanos,
+        ..**costs.first()?
+    })
+}
+
+/// From the least to the greatest of the passes' times, as a part of the median.
+fn noise(passes: &[Vec<Cost>]) -> Option<Share> {
+    let mut sums: Vec<Duration> = passes.iter().map(|pass| sum(pass)).collect();
+    sums.sort();
+    let (least, most) = (sums.first()?, sums.last()?);
+    let middle = sums.get(sums.len() / 2).filter(|_| sums.len() > 1)?;
+    Share::of(most.saturating_sub(*least), *middle)
+}
+
+fn sum(pass: &[Cost]) -> Duration {
+    let nanos: f64 = pass.iter().flat_map(|cost| cost.nanos).sum();
+    Duration::from_nanos(nanos as u64)
+}
+
+fn at_level(level: Level, [request, reply]: [Cost; 2]) -> AtLevel {
+    let nanos =
+        |which: usize| [request, reply].map(|cost| Duration::from_nanos(cost.nanos[which].round() as u64));
+    AtLevel {
+        level: level.number(),
+        tunnel_bytes: [request, reply].map(|cost| cost.tunnel_bytes.round() as u64),
+        compressing: nanos(0),
+        turning_back: nanos(1),
+    }
+}
+
+/// How often all bytes are compressed when they are gone through at the end.
+pub const PASSES: usize = 3;
+
+/// A pass that took longer is not repeated.
+pub const LONG: Duration = Duration::from_secs(2);
+
+/// Of a connection whose protocol is not known so many bytes each way may be logging in.
+const UNKNOWN_LOGIN: u64 = 16 * 1024;
+
+/// Payload that is kept at most before it is compressed, as it comes.
+const BATCH: u64 = 4 << 20;

@@ -1,0 +1,213 @@
+//! One direction of a connection: its bytes cut into chunks as a tunnel's end would read them, and the exchanges they belong to.
+
+use model::Timestamp;
+use std::collections::VecDeque;
+use std::ops::Range;
+
+/// Places in the stream of one direction of one connection, in payload bytes from its begin.
+pub type Span = Range<u64>;
+
+/// One direction of a connection. Places only grow.
+#[derive(Debug, Default)]
+pub struct DirectionPayload {
+    /// Bytes that have passed.
+    end: u64,
+    /// Bytes that have passed and are in no chunk yet: the last of them.
+    pending: Vec<u8>,
+    /// When bytes passed: the end of each segment that no exchange has taken whole.
+    marks: VecDeque<(Timestamp, u64)>,
+    /// Up to where exchanges have taken bytes.
+    taken: u64,
+    /// Up to where bytes belong to connecting and logging in.
+    login: u64,
+    /// Chunks with what they became, in order, from the first that an exchange may still ask for.
+    done: VecDeque<Done>,
+}
+
+/// A chunk, with what it became at each level; nothing for bytes that were not kept.
+#[derive(Debug)]
+pub struct Done {
+    /// Where it lies.
+    pub span: Span,
+    /// What it became, by level as they were asked for.
+    pub costs: Vec<Cost>,
+}
+
+/// What a chunk, or a part of one, becomes at one level.
+#[derive(Debug, Clone, Copy, PartialEq, Default)]
+pub struct Cost {
+    /// Bytes between the ends.
+    pub tunnel_bytes: f64,
+    /// Nanoseconds of compressing and of turning back.
+    pub nanos: [f64; 2],
+}
+
+impl Cost {
+    /// Adds `share` of `other`.
+    pub fn add(&mut self, other: &Self, share: f64) {
+        self.tunnel_bytes += other.tunnel_bytes * share;
+        self.nanos[0] += other.nanos[0] * share;
+        self.nanos[1] += other.nanos[1] * share;
+    }
+}
+
+/// Bytes of a stream that were read at once.
+#[derive(Debug)]
+pub struct Chunk {
+    /// Where they lie.
+    pub span: Span,
+    /// They themselves.
+    pub payload: Vec<u8>,
+}
+
+impl DirectionPayload {
+    /// Payload passed: hands out the chunks that are full.
+    pub fn payload(&mut self, at: Timestamp, mut payload: &[u8], most: usize, full: &mut dyn FnMut(Chunk)) {
+        while !payload.is_empty() {
+            let room = most.saturating_sub(self.pending.len()).max(1);
+            let (now, later) = payload.split_at(room.min(payload.len()));
+            self.pending.extend_from_slice(now);
+            self.end += now.len() as u64;
+            payload = later;
+            if self.pending.len() >= most {
+                full(self.chunk());
+            }
+        }
+        self.mark(at);
+    }
+
+    /// Bytes passed that are not there, or are not wanted: what comes before them must have been closed.
+    pub fn skip(&mut self, at: Timestamp, bytes: u64) {
+        self.end += bytes;
+        self.mark(at);
+    }
+
+    /// A chunk of what has passed since the last one; absent when nothing has.
+    pub fn close(&mut self) -> Option<Chunk> {
+        (!self.pending.is_empty()).then(|| self.chunk())
+    }
+
+    fn chunk(&mut self) -> Chunk {
+        let payload = std::mem::take(&mut self.pending);
+        Chunk {
+            span: self.end - payload.len() as u64..self.end,
+            payload,
+        }
+    }
+
+    fn mark(&mut self, at: Timestamp) {
+        match self.marks.back_mut() {
+            Some((last, end)) if *last == at => *end = self.end,
+            _ => self.marks.push_back((at, self.end)),
+        }
+    }
+
+    /// The next `bytes` for an exchange whose first byte passed at `from`. Bytes before it that nobody took (a notice, what a
+    /// decoder does not count) are left out.
+    pub fn take(&mut self, from: Option<Timestamp>, bytes: u64) -> Span {
+        if let Some(from) = from {
+            while let Some(&(at, end)) = self.marks.front()
+                && at < from
+            {
+                self.taken = self.taken.max(end);
+                self.marks.pop_front();
+            }
+        }
+        let start = self.taken;
+        self.taken = (start + bytes).min(self.end);
+        while self.marks.front().is_some_and(|(_, end)| *end <= self.taken) {
+            self.marks.pop_front();
+        }
+        start..self.taken
+    }
+
+    /// Everything up to the end of `span` was connecting or logging in.
+    pub fn was_login(&mut self, span: &Span) {
+        self.login = self.login.max(span.end);
+    }
+
+    /// Whether a chunk that begins there is part of connecting or logging in.
+    pub const fn is_login(&self, start: u64) -> bool {
+        start < self.login
+    }
+
+    /// A chunk is done: they come in order.
+    pub fn done(&mut self, done: Done) {
+        self.done.push_back(done);
+    }
+
+    /// What the bytes of `span` became at level number `level` of those asked for; absent when some of them were not kept. Of a
+    /// chunk that is only partly in it, that part.
+    pub fn cost(&self, span: &Span, level: usize) -> Option<Cost> {
+        let mut sum = Cost::default();
+        let mut covered = 0;
+        let first = self.done.partition_point(|done| done.span.end <= span.start);
+        for done in self
+            .done
+            .iter()
+            .skip(first)
+            .take_while(|done| done.span.start < span.end)
+        {
+            let inside = done.span.end.min(span.end) - done.span.start.max(span.start);
+            let whole = done.span.end - done.span.start;
+            sum.add(done.costs.get(level)?, inside as f64 / whole as f64);
+            covered += inside;
+        }
+        (covered == span.end - span.start).then_some(sum)
+    }
+
+    /// Nobody will ask for anything before this place any more.
+    pub fn forget_before(&mut self, place: u64) {
+        while self.done.front().is_some_and(|done| done.span.end <= place) {
+            self.done.pop_front();
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn at(nanos: u64) -> Timestamp {
+        Timestamp::from_nanos(nanos)
+    }
+
+    fn cost(bytes: f64) -> Vec<Cost> {
+        vec![Cost {
+            tunnel_bytes: bytes,
+            nanos: [bytes, 0.0],
+        }]
+    }
+
+    #[test]
+    fn chunks_are_full_or_end_where_they_are_closed() {
+        let (mut way, mut chunks) = (DirectionPayload::default(), Vec::new());
+        way.payload(at(1), b"abcde", 3, &mut |chunk| chunks.push(chunk));
+        chunks.extend(way.close());
+        assert!(way.close().is_none());
+        way.payload(at(2), b"fghijk", 3, &mut |chunk| chunks.push(chunk));
+        let spans: Vec<_> = chunks.iter().map(|chunk| chunk.span.clone()).collect();
+        assert_eq!(spans, [0..3, 3..5, 5..8, 8..11]);
+        assert_eq!(chunks[3].payload, b"ijk");
+    }
+
+    #[test]
+    fn exchanges_share_a_chunk_by_their_bytes_and_leave_out_what_is_nobodys() {
+        let mut way = DirectionPayload::default();
+        way.payload(at(1), &[0; 10], 100, &mut |_| ());
+        way.payload(at(5), &[0; 30], 100, &mut |_| ());
+        let chunk = way.close().expect("bytes have passed");
+        way.done(Done {
+            span: chunk.span,
+            costs: cost(20.0),
+        });
+        // The first ten bytes are a notice: no exchange counts them.
+        let (first, second) = (way.take(Some(at(5)), 10), way.take(Some(at(5)), 20));
+        assert_eq!((first.clone(), second.clone()), (10..20, 20..40));
+        assert_eq!(way.cost(&first, 0).map(|cost| cost.tunnel_bytes), Some(5.0));
+        assert_eq!(way.cost(&second, 0).map(|cost| cost.tunnel_bytes), Some(10.0));
+        assert_eq!(way.cost(&(30..50), 0), None, "not all of them were kept");
+        way.forget_before(40);
+        assert_eq!(way.cost(&first, 0), None);
+    }
+}

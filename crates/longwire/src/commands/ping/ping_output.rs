@@ -1,0 +1,355 @@
+//! What is told of pings while they come, and at the end.
+
+use super::Args;
+use crate::output::{self, Status};
+use anyhow::Result;
+use model::{Distribution, Leg, Sample, SampleTally, SampleTotals, Summary, Warning};
+use probe::ping::{Event, Opened, PingError, Prometheus};
+use report::text::{PingOpening, PingOutcome, ping_line, ping_opening, ping_summary, ping_table, waterfall};
+use report::{JsonWriter, Style};
+use std::io::{self, IsTerminal, Write};
+use std::time::{Duration, Instant};
+use sys::Target;
+
+/// Where what happens is told: lines, a table that is drawn anew, or records.
+pub struct PingOutput {
+    targets: Vec<Told>,
+    began: Instant,
+    records: Option<JsonWriter<io::Stdout>>,
+    metrics: Option<Prometheus>,
+    table: Option<LiveTable>,
+    style: Style,
+    quiet: bool,
+}
+
+/// What is known of one target.
+#[derive(Default)]
+struct Told {
+    name: String,
+    tally: SampleTally,
+    last: Option<Sample>,
+    failed: Option<PingError>,
+    cautions: Vec<&'static str>,
+    /// How many connections were opened to see how long that takes.
+    connections: u64,
+    /// The legs of the first so many of them.
+    waterfalls: Vec<Vec<Leg>>,
+    openings: u64,
+}
+
+impl PingOutput {
+    pub fn new(args: &Args, names: &[String], metrics: Option<Prometheus>) -> Result<Self> {
+        let style = output::style();
+        let is_table = names.len() > 1 && !args.json && !args.quiet && io::stdout().is_terminal();
+        let mut ping_output = Self {
+            targets: names
+                .iter()
+                .map(|name| Told {
+                    name: name.clone(),
+                    ..Told::default()
+                })
+                .collect(),
+            began: Instant::now(),
+            records: args.json.then(|| JsonWriter::new(io::stdout())),
+            metrics,
+            table: is_table.then(LiveTable::default),
+            style,
+            quiet: args.quiet,
+        };
+        if let Some(metrics) = &ping_output.metrics {
+            output::note(&format!("histograms at http://{}/metrics", metrics.address()));
+        }
+        if let Some(records) = &mut ping_output.records {
+            let clock = "kernel receive timestamps where the socket gives them, else the monotonic clock";
+            records.conditions(&output::conditions(
+                command_line(args),
+                clock,
+                "the client's sockets".to_owned(),
+            ))?;
+            records.flush()?;
+        }
+        Ok(ping_output)
+    }
+
+    /// One thing that happened to the target with this number.
+    pub fn event(&mut self, number: usize, event: Event) -> Result<()> {
+        let several = self.targets.len() > 1;
+        let Some(told) = self.targets.get_mut(number) else {
+            return Ok(());
+        };
+        match event {
+            Event::Opened(opening) => {
+                told.openings += 1;
+                if told.openings == 1 {
+                    self.opened(number, opening)?;
+                } else if !self.quiet {
+                    output::note(&format!("connected to {} again", told.name));
+                }
+            }
+            Event::Sample(sample) => {
+                told.tally.add(&sample);
+                if let Some(metrics) = &self.metrics {
+                    metrics.sample(number, &sample);
+                }
+                if let Some(records) = &mut self.records {
+                    records.sample(&sample)?;
+                    records.flush()?;
+                } else if self.table.is_none() && !self.quiet {
+                    output::print(&ping_line(&sample, several, &self.style))?;
+                }
+                told.last = Some(sample);
+            }
+            Event::Legs { at, legs } => {
+                told.connections += 1;
+                let mut begins = at;
+                for leg in &legs {
+                    if let Some(records) = &mut self.records {
+                        records.leg(&told.name, told.connections, begins, leg)?;
+                    }
+                    begins = begins.after(leg.duration);
+                }
+                if told.waterfalls.len() < MOST_WATERFALLS {
+                    told.waterfalls.push(legs);
+                }
+            }
+            Event::Caution(caution) => told.caution(caution),
+            Event::Floor(floor) => told.tally.add_floor(floor),
+            Event::Failed(error) => {
+                if several {
+                    let hint = error.hint().map_or_else(String::new, |hint| format!(" ({hint})"));
+                    output::note(&format!("{}: {error}{hint}", told.name));
+                }
+                told.failed = Some(error);
+            }
+        }
+        self.draw(false)
+    }
+
+    fn opened(&mut self, number: usize, opening: Opened) -> Result<()> {
+        let Some(told) = self.targets.get_mut(number) else {
+            return Ok(());
+        };
+        let name = told.name.clone();
+        if let Some(caution) = opening.caution {
+            told.caution(caution);
+        }
+        if self.records.is_none() && self.table.is_none() && !self.quiet {
+            output::print(&ping_opening(&PingOpening {
+                target: name,
+                server: opening.server.map(|address| match address.port() {
+                    0 => address.ip().to_string(),
+                    _ => address.to_string(),
+                }),
+                version: opening.version,
+                question: opening.question,
+                legs: opening.legs,
+            }))?;
+        }
+        Ok(())
+    }
+
+    /// Tells what it came to.
+    pub fn finish(mut self, interrupted: bool) -> Result<Status> {
+        if self.targets.iter().all(|told| told.failed.is_some())
+            && let Some(error) = self.targets.iter_mut().find_map(|told| told.failed.take())
+        {
+            return Err(error.into());
+        }
+        // What the system does not allow was said; it is no answer of a target.
+        self.targets
+            .retain(|told| !matches!(told.failed, Some(PingError::IcmpRefused { .. })));
+        self.draw(true)?;
+        let elapsed = self.began.elapsed();
+        let outcomes = outcomes(&mut self.targets, elapsed);
+        match self.records.take() {
+            Some(records) => self.summarise(records, &outcomes, elapsed)?,
+            None => self.show(&outcomes)?,
+        }
+        let answered = |outcome: &PingOutcome| {
+            let totals = outcome.samples.totals;
+            totals.answered > totals.errors || (totals.sent == 0 && outcome.samples.first.is_some())
+        };
+        Ok(if interrupted {
+            Status::Interrupted
+        } else if outcomes.iter().all(answered) {
+            Status::Done
+        } else {
+            Status::Negative
+        })
+    }
+
+    /// The summaries as text, behind the waterfall of a typical connection where such were opened.
+    fn show(&mut self, outcomes: &[PingOutcome]) -> Result<()> {
+        for (told, outcome) in self.targets.iter_mut().zip(outcomes) {
+            if let Some(legs) = told.typical() {
+                output::print(&format!("\n{}", waterfall(&outcome.target, &legs, &self.style)))?;
+            }
+            output::print(&ping_summary(outcome))?;
+        }
+        Ok(())
+    }
+
+    fn summarise(
+        &self,
+        mut records: JsonWriter<io::Stdout>,
+        outcomes: &[PingOutcome],
+        elapsed: Duration,
+    ) -> Result<()> {
+        for told in &self.targets {
+            for caution in &told.cautions {
+                let text = format!("{}: {caution}", told.name);
+                records.warning(&Warning { text })?;
+            }
+        }
+        for outcome in outcomes {
+            if let Some(failed) = &outcome.failed {
+                let text = format!("{}: {failed}", outcome.target);
+                records.warning(&Warning { text })?;
+            }
+        }
+        let totals = outcomes.iter().map(|outcome| &outcome.samples.totals);
+        let sum = |of: fn(&SampleTotals) -> u64| totals.clone().map(of).sum::<u64>();
+        // The spread of several targets together would be of nothing.
+        let one = match outcomes {
+            [outcome] => Some(outcome),
+            _ => None,
+        };
+        records.summary(&Summary {
+            turns: outcomes.iter().map(|outcome| outcome.samples.turns).sum(),
+            exchanges: sum(|totals| totals.answered),
+            connections: self.targets.iter().map(|told| told.openings).sum(),
+            duration: elapsed,
+            spread: one.map_or_else(Distribution::default, |outcome| outcome.samples.time),
+            samples: Some(SampleTotals {
+                sent: sum(|totals| totals.sent),
+                answered: sum(|totals| totals.answered),
+                lost: sum(|totals| totals.lost),
+                errors: sum(|totals| totals.errors),
+                per_second: totals.clone().map(|totals| totals.per_second).sum(),
+                mdev: one.and_then(|outcome| outcome.samples.totals.mdev),
+                floor: one.and_then(|outcome| outcome.samples.totals.floor),
+            }),
+            ..Summary::default()
+        })?;
+        records.flush()?;
+        Ok(())
+    }
+
+    /// Draws the table, where there is one, when it is due or must be.
+    fn draw(&mut self, now: bool) -> Result<()> {
+        let Some(table) = &mut self.table else {
+            return Ok(());
+        };
+        if !now && !table.is_due() {
+            return Ok(());
+        }
+        let elapsed = self.began.elapsed();
+        let outcomes = outcomes(&mut self.targets, elapsed);
+        table.draw(&ping_table(&outcomes, &self.style))?;
+        Ok(())
+    }
+}
+
+/// What every target came to so far.
+fn outcomes(targets: &mut [Told], elapsed: Duration) -> Vec<PingOutcome> {
+    targets.iter_mut().map(|told| told.outcome(elapsed)).collect()
+}
+
+impl Told {
+    /// Says at once what is said again among the records' warnings.
+    fn caution(&mut self, caution: &'static str) {
+        output::note(&format!("warning: {}: {caution}", self.name));
+        self.cautions.push(caution);
+    }
+
+    /// The legs of the connection whose opening took the median time; the first call's only where there is no other: it is in
+    /// no figure of the summary either.
+    fn typical(&mut self) -> Option<Vec<Leg>> {
+        if self.waterfalls.len() > 1 {
+            self.waterfalls.remove(0);
+        }
+        let took = |legs: &Vec<Leg>| legs.iter().map(|leg| leg.duration).sum::<Duration>();
+        self.waterfalls.sort_by_key(took);
+        self.waterfalls
+            .get(self.waterfalls.len().saturating_sub(1) / 2)
+            .cloned()
+    }
+
+    fn outcome(&mut self, elapsed: Duration) -> PingOutcome {
+        PingOutcome {
+            target: self.name.clone(),
+            samples: self.tally.outcome(elapsed),
+            elapsed,
+            last: self.last.clone(),
+            failed: self.failed.as_ref().map(PingError::to_string),
+        }
+    }
+}
+
+/// A table that is drawn over itself.
+#[derive(Default)]
+struct LiveTable {
+    lines: usize,
+    drawn: Option<Instant>,
+}
+
+impl LiveTable {
+    /// Whether what is shown is old enough to be drawn anew.
+    fn is_due(&self) -> bool {
+        self.drawn.is_none_or(|drawn| drawn.elapsed() >= REDRAW)
+    }
+
+    fn draw(&mut self, text: &str) -> io::Result<()> {
+        let mut stdout = io::stdout().lock();
+        if self.lines > 0 {
+            // Up to its first line, and what is below it away.
+            write!(stdout, "\u{1b}[{}A\u{1b}[J", self.lines)?;
+        }
+        stdout.write_all(text.as_bytes())?;
+        stdout.flush()?;
+        self.lines = text.lines().count();
+        self.drawn = Some(Instant::now());
+        Ok(())
+    }
+}
+
+/// The command line, the targets without their passwords.
+fn command_line(args: &Args) -> String {
+    let targets = args.targets.iter().filter_map(|text| Target::parse(text).ok());
+    let targets: Vec<String> = targets.map(|target| target.to_string()).collect();
+    let flags = [
+        (args.no_login, " --no-login"),
+        (args.connect, " --connect"),
+        (args.prepared, " --prepared"),
+        (args.statement.is_some(), " --statement ..."),
+        (args.icmp, " --icmp"),
+        (args.flood, " --flood"),
+    ];
+    let flags: String = flags
+        .iter()
+        .filter(|(given, _)| *given)
+        .map(|(_, flag)| *flag)
+        .collect();
+    let count = args
+        .count
+        .map_or_else(String::new, |count| format!(" -c {count}"));
+    let interval = match args.flood {
+        true => String::new(),
+        false => format!(" -i {}", spelled(args.interval)),
+    };
+    format!("longwire ping {}{interval}{count}{flags}", targets.join(" "))
+}
+
+/// As the command line takes it, to the nanosecond.
+fn spelled(span: Duration) -> String {
+    let nanos = span.as_nanos();
+    let units = [(1_000_000_000, "s"), (1_000_000, "ms"), (1_000, "us")];
+    match units.iter().find(|(length, _)| nanos.is_multiple_of(*length)) {
+        Some((length, unit)) => format!("{}{unit}", nanos / length),
+        None => format!("{nanos}ns"),
+    }
+}
+
+/// Enough for a median; each is a few hundred bytes.
+const MOST_WATERFALLS: usize = 10_000;
+const REDRAW: Duration = Duration::from_millis(100);

@@ -1,0 +1,512 @@
+//! Facts of all connections to outcomes: operations, totals, predictions, and the records of each.
+
+use super::missing::Missing;
+use super::moved::{Choice, Moved};
+use super::outlet::Outlet;
+use super::sink::Sink;
+use crate::delivery::Delivery;
+use crate::page::Samples;
+use crate::private_file;
+use analysis::fact::Fact;
+use analysis::findings::{Distances, Findings, Found};
+use analysis::operations::rule::Rule;
+use analysis::operations::{Grouped, Operations};
+use analysis::overview::Overview;
+use anyhow::{Context, Result};
+use model::{Conditions, Endpoint, Exchange, LinkOutcome, Operation, Share, Warning};
+use predict::{Computing, Predictor, Target, WakeUp, Workers};
+use report::text::Progress;
+use report::{JsonWriter, ReadOutcome, RecordingWriter};
+use std::io;
+use std::path::Path;
+use std::sync::Arc;
+use std::time::Duration;
+
+/// What an aggregator is asked for.
+#[derive(Debug, Clone, Default)]
+pub struct Wanted {
+    /// What makes an operation.
+    pub rule: Rule,
+    /// Links to predict for; none when no prediction is asked.
+    pub targets: Vec<Target>,
+    /// Cores that the clients, or the servers, of the prediction share.
+    pub computing: Computing,
+    /// Whether the prediction allows for client and server waking up.
+    pub wake_up: WakeUp,
+    /// How many requests the server of the prediction works on at once.
+    pub workers: Workers,
+    /// Which connections move there.
+    pub moved: Vec<Choice>,
+    /// Whether to keep the longest operation, with its exchanges.
+    pub longest: bool,
+    /// Names for connections to these servers, as operations.
+    pub names: Vec<(Endpoint, Arc<str>)>,
+    /// Whether to write records to stdout.
+    pub json: bool,
+    /// Whether those include one for each exchange.
+    pub exchanges: bool,
+    /// At which distances the cost of findings is told; absent when none are looked for.
+    pub findings: Option<Distances>,
+    /// Where some operations are kept for a page, when one is wanted.
+    pub samples: Option<Samples>,
+    /// Of a run that goes on without its outputs: where is noted that one was given up. Nothing waits for them then.
+    pub delivery: Option<Delivery>,
+}
+
+/// Sums up a run as its facts come.
+pub struct Aggregator {
+    operations: Operations,
+    outlets: Outlets,
+    moved: Moved,
+    recording: Option<Recording>,
+    since_progress: SinceProgress,
+    missing: Missing,
+    conditions: Conditions,
+}
+
+/// Everything that takes operations.
+struct Outlets {
+    overview: Overview,
+    predictor: Option<Predictor>,
+    findings: Option<Findings>,
+    longest: Longest,
+    samples: Option<Samples>,
+    records: Option<JsonWriter<Sink>>,
+    /// What the records are written to, where nothing waits for it.
+    outlet: Option<Outlet>,
+    delivery: Option<Delivery>,
+    exchanges: bool,
+    /// The first fault of an output: told at the end, nothing is written after it.
+    fault: Option<io::Error>,
+}
+
+/// A recording under way.
+struct Recording {
+    writer: RecordingWriter<Sink>,
+    /// What it is written to, where nothing waits for it.
+    outlet: Option<Outlet>,
+}
+
+impl Aggregator {
+    /// Begins; writes the conditions when records are wanted.
+    ///
+    /// # Errors
+    /// When stdout does not take them.
+    pub fn new(wanted: &Wanted, conditions: Conditions) -> Result<Self> {
+        let moved = Moved::new(wanted.moved.clone());
+        let (mut records, mut outlet) = (None, None);
+        if wanted.json {
+            if wanted.delivery.is_some() {
+                outlet = Some(Outlet::stdout().context(NOT_WRITTEN)?);
+            }
+            let sink = outlet.clone().map_or_else(Sink::stdout, Sink::Outlet);
+            let writer = records.insert(JsonWriter::new(sink));
+            writer.conditions(&conditions).context(NOT_WRITTEN)?;
+        }
+        let predictor = (!wanted.targets.is_empty()).then(|| {
+            let moved = moved.clone();
+            Predictor::new(wanted.targets.clone(), Box::new(move |step| moved.moves(step)))
+                .with_computing(wanted.computing)
+                .with_wake_up(wanted.wake_up)
+                .with_workers(wanted.workers)
+        });
+        Ok(Self {
+            operations: Operations::new(wanted.rule).with_names(wanted.names.iter().cloned()),
+            outlets: Outlets {
+                overview: Overview::default(),
+                predictor,
+                findings: wanted.findings.clone().map(Findings::new),
+                longest: Longest {
+                    wanted: wanted.longest,
+                    operation: None,
+                },
+                samples: wanted.samples.clone(),
+                records,
+                outlet,
+                delivery: wanted.delivery.clone(),
+                exchanges: wanted.exchanges,
+                fault: None,
+            },
+            moved,
+            recording: None,
+            since_progress: SinceProgress::default(),
+            missing: Missing::default(),
+            conditions,
+        })
+    }
+
+    /// Keeps all facts in a recording too.
+    ///
+    /// # Errors
+    /// When the file cannot be created.
+    pub fn record(&mut self, path: &Path) -> Result<()> {
+        let not_created = || format!("could not create {}", path.display());
+        let outlet = match self.outlets.delivery {
+            Some(_) => Some(Outlet::create(path).with_context(not_created)?),
+            None => None,
+        };
+        let sink = match &outlet {
+            Some(outlet) => Sink::Outlet(outlet.clone()),
+            None => Sink::File(private_file::create(path).with_context(not_created)?),
+        };
+        match (
+            RecordingWriter::new(sink, &self.conditions),
+            &self.outlets.delivery,
+        ) {
+            (Ok(writer), _) => self.recording = Some(Recording { writer, outlet }),
+            (Err(fault), Some(delivery)) => delivery.gave_up("the recording is", fault),
+            (Err(fault), None) => {
+                return Err(fault).with_context(|| format!("could not write {}", path.display()));
+            }
+        }
+        Ok(())
+    }
+
+    /// Makes readable what the recording, and whoever reads the records, has so far.
+    ///
+    /// # Errors
+    /// When the file does not take it.
+    pub fn checkpoint(&mut self) -> Result<()> {
+        if let Some(recording) = &mut self.recording {
+            let written = recording.writer.checkpoint();
+            match &self.outlets.delivery {
+                Some(_) => self.recorded(written),
+                None => written.context("could not write the recording")?,
+            }
+        }
+        self.outlets.write(JsonWriter::flush);
+        Ok(())
+    }
+
+    /// What happened since the last call.
+    pub fn progress(&mut self, elapsed: Duration, interval: Duration, open_connections: u64) -> Progress {
+        let since = std::mem::take(&mut self.since_progress);
+        Progress {
+            elapsed,
+            interval,
+            open_connections,
+            exchanges: since.exchanges,
+            turns: since.turns,
+            network: Share::of(since.network, since.waited),
+        }
+    }
+
+    /// Takes the next fact. A fault of an output is kept and told by [`Aggregator::finish`].
+    pub fn fact(&mut self, fact: Fact) {
+        self.outlets.overview.fact(&fact);
+        if let Some(findings) = &mut self.outlets.findings {
+            findings.fact(&fact);
+        }
+        if let Some(recording) = &mut self.recording {
+            let written = write_fact(&mut recording.writer, &fact);
+            self.recorded(written);
+        }
+        let mut closed = None;
+        match &fact {
+            Fact::Opened {
+                connection,
+                at,
+                client,
+                server,
+            } => {
+                self.moved.opened(*connection, *server);
+                if self.outlets.exchanges {
+                    self.outlets
+                        .write(|records| records.opened(*connection, *at, *client, *server));
+                }
+            }
+            Fact::Started { .. } | Fact::Begun { .. } => {}
+            Fact::Exchange { exchange, .. } => {
+                self.missing.exchange(exchange);
+                self.since_progress.add(exchange);
+            }
+            Fact::Closed(outcome) => {
+                self.missing.connection(outcome);
+                closed = Some(outcome.clone());
+            }
+        }
+        let outlets = &mut self.outlets;
+        self.operations.fact(fact, &mut |grouped| outlets.take(&grouped));
+        if let Some(outcome) = closed {
+            self.outlets.write(|records| records.connection(&outcome));
+        }
+    }
+
+    /// Notes what became of a write to the recording.
+    fn recorded(&mut self, written: io::Result<()>) {
+        match (&self.outlets.delivery, written) {
+            (Some(delivery), Err(fault)) => {
+                delivery.gave_up("the recording is", fault);
+                self.recording = None;
+            }
+            (_, written) => self.outlets.note(written),
+        }
+    }
+
+    /// Writes the record of an emulated link.
+    pub fn link(&mut self, link: &LinkOutcome) {
+        self.outlets.write(|records| records.link(link));
+    }
+
+    /// Whether an output is gone, and nobody wants the rest; of a run that goes on without its outputs, whether all that were asked
+    /// for are gone.
+    pub fn is_over(&self) -> bool {
+        let outlets = &self.outlets;
+        match &outlets.delivery {
+            None => outlets.fault.is_some(),
+            Some(_) => {
+                let records_lost = outlets.outlet.is_some() && outlets.records.is_none();
+                records_lost && self.recording.is_none() && outlets.samples.is_none()
+            }
+        }
+    }
+
+    /// Which connections the prediction moves.
+    pub fn moved(&self) -> Moved {
+        self.moved.clone()
+    }
+
+    /// The run is over: writes the remaining records, and gives what the view is made from, and the longest operation
+    /// if it was wanted.
+    ///
+    /// # Errors
+    /// When an output did not take everything.
+    pub fn finish(
+        self,
+        warnings: Vec<Warning>,
+        packets: Option<u64>,
+    ) -> Result<(ReadOutcome, Option<Operation>)> {
+        self.finish_amended(warnings, packets, |_| ())
+    }
+
+    /// The same; `amend` adds to the outcome before it is written: what was measured beside the predictions, say.
+    ///
+    /// # Errors
+    /// When an output did not take everything.
+    pub fn finish_amended(
+        self,
+        mut warnings: Vec<Warning>,
+        packets: Option<u64>,
+        amend: impl FnOnce(&mut ReadOutcome),
+    ) -> Result<(ReadOutcome, Option<Operation>)> {
+        let Self {
+            operations,
+            mut outlets,
+            recording,
+            missing,
+            conditions,
+            moved,
+            ..
+        } = self;
+        operations.finish(&mut |grouped| outlets.take(&grouped));
+        let mut totals = std::mem::take(&mut outlets.overview).finish();
+        totals.summary.packets = packets;
+        warnings.extend(missing.warnings());
+        let found = outlets.findings.take().map(Findings::finish).unwrap_or_default();
+        warnings.extend(no_room(&found));
+        let predicts = outlets.predictor.is_some();
+        let (predictions, concurrency) = outlets
+            .predictor
+            .take()
+            .map(Predictor::finish_with_knowledge)
+            .unwrap_or_default();
+        // Known once all operations were replayed.
+        if predicts && !moved.moves_any() && totals.summary.operations > 0 {
+            warnings.push(Warning {
+                text: NOTHING_MOVED.to_owned(),
+            });
+        }
+        let longest = outlets.longest.operation.as_ref();
+        let longest = longest.map(|longest| concurrency.expected(longest));
+        if let Some(samples) = &outlets.samples {
+            samples.set_concurrency(concurrency);
+        }
+        let mut outcome = ReadOutcome {
+            conditions,
+            connections: totals.connections,
+            statements: totals.statements,
+            operations: totals.operations,
+            warnings,
+            predictions,
+            findings: found.findings,
+            links: Vec::new(),
+            summary: totals.summary,
+        };
+        amend(&mut outcome);
+        outlets.write(|records| write_outcome(records, &outcome));
+        if let Some(recording) = recording {
+            let written = recording.finish(&outcome);
+            match &outlets.delivery {
+                Some(delivery) => delivery.of("the recording is", written),
+                None => outlets.note(written),
+            }
+        }
+        if let (Some(outlet), Some(_)) = (outlets.outlet.take(), &outlets.records) {
+            outlets.note(outlet.finish());
+        }
+        match outlets.fault {
+            Some(fault) => Err(anyhow::Error::new(fault).context(NOT_WRITTEN)),
+            None => Ok((outcome, longest)),
+        }
+    }
+}
+
+/// That there was no room for all findings.
+fn no_room(found: &Found) -> Option<Warning> {
+    (found.left_out > 0).then(|| Warning {
+        text: format!(
+            "too many different findings: {} more were left out; read fewer connections at a time",
+            found.left_out
+        ),
+    })
+}
+
+const NOTHING_MOVED: &str = "no connection was moved to the other link, so the predictions repeat the measurement; name the \
+                             connections that move with --on";
+
+const NOT_WRITTEN: &str = "could not write all records";
+
+impl Outlets {
+    fn take(&mut self, grouped: &Grouped) {
+        let exchanges = self.exchanges;
+        match grouped {
+            Grouped::Operation(operation) => {
+                self.overview.operation(operation);
+                self.longest.take(operation);
+                if let Some(samples) = &self.samples {
+                    samples.take(operation);
+                }
+                if let Some(findings) = &mut self.findings {
+                    findings.operation(operation);
+                }
+                if let Some(predictor) = &mut self.predictor {
+                    predictor.add(operation);
+                }
+                self.write(|records| {
+                    if exchanges {
+                        operation
+                            .steps
+                            .iter()
+                            .try_for_each(|step| records.step(step, operation.id))?;
+                    }
+                    records.operation(operation)
+                });
+            }
+            Grouped::Alone(exchange, protocol) if exchanges => {
+                self.write(|records| records.exchange(exchange, *protocol, None));
+            }
+            Grouped::Alone(..) => {}
+        }
+    }
+
+    fn write(&mut self, write: impl FnOnce(&mut JsonWriter<Sink>) -> io::Result<()>) {
+        if self.fault.is_none()
+            && let Some(records) = &mut self.records
+        {
+            let written = write(records);
+            self.note(written);
+        }
+    }
+
+    /// Notes what became of a write of records; a fault is the end of them.
+    fn note(&mut self, written: io::Result<()>) {
+        let Err(fault) = written else { return };
+        match &self.delivery {
+            Some(delivery) => {
+                delivery.gave_up("the records on stdout are", fault);
+                self.records = None;
+            }
+            None => {
+                self.fault.get_or_insert(fault);
+            }
+        }
+    }
+}
+
+/// The longest operation that came, or part of one.
+#[derive(Debug, Default)]
+struct Longest {
+    wanted: bool,
+    operation: Option<Operation>,
+}
+
+impl Longest {
+    fn take(&mut self, operation: &Operation) {
+        let longer = self
+            .operation
+            .as_ref()
+            .is_none_or(|longest| longest.duration < operation.duration);
+        if self.wanted && longer {
+            self.operation = Some(operation.clone());
+        }
+    }
+}
+
+/// What came since the last progress line.
+#[derive(Debug, Default)]
+struct SinceProgress {
+    exchanges: u64,
+    turns: u64,
+    waited: Duration,
+    network: Duration,
+}
+
+impl SinceProgress {
+    fn add(&mut self, exchange: &Exchange) {
+        self.exchanges += 1;
+        self.turns += u64::from(exchange.turns);
+        let waited = exchange.ended().since(exchange.at);
+        self.waited += waited;
+        self.network += waited.saturating_sub(exchange.server());
+    }
+}
+
+impl Recording {
+    /// Completes it.
+    fn finish(mut self, outcome: &ReadOutcome) -> io::Result<()> {
+        outcome
+            .warnings
+            .iter()
+            .try_for_each(|warning| self.writer.warning(warning))?;
+        self.writer.finish(&outcome.summary)?;
+        self.outlet.map_or(Ok(()), |outlet| outlet.finish())
+    }
+}
+
+fn write_fact(recording: &mut RecordingWriter<Sink>, fact: &Fact) -> io::Result<()> {
+    match fact {
+        Fact::Opened {
+            connection,
+            at,
+            client,
+            server,
+        } => recording.opened(*connection, *at, *client, *server),
+        Fact::Started { connection, at } => recording.started(*connection, *at),
+        Fact::Begun { connection, at } => recording.begun(*connection, *at),
+        Fact::Exchange { exchange, protocol } => recording.exchange(exchange, *protocol),
+        Fact::Closed(outcome) => recording.connection(outcome),
+    }
+}
+
+/// The records that can only be written at the end.
+fn write_outcome(records: &mut JsonWriter<Sink>, outcome: &ReadOutcome) -> io::Result<()> {
+    outcome
+        .statements
+        .iter()
+        .try_for_each(|statement| records.statement(statement))?;
+    outcome
+        .predictions
+        .iter()
+        .try_for_each(|prediction| records.prediction(prediction))?;
+    outcome
+        .findings
+        .iter()
+        .try_for_each(|finding| records.finding(finding))?;
+    outcome.links.iter().try_for_each(|link| records.link(link))?;
+    outcome
+        .warnings
+        .iter()
+        .try_for_each(|warning| records.warning(warning))?;
+    records.summary(&outcome.summary)?;
+    records.flush()
+}

@@ -1,0 +1,226 @@
+//! Where replays happen: behind a link of packets, or of streams.
+
+use anyhow::Result;
+use link::LinkDescription;
+use model::{ConnectionEvent, ConnectionId, LinkOutcome, Observer};
+use netns::network::{HostId, LinkId, Network};
+use netns::sandbox;
+use netns::sandbox::{Entered, Sandbox};
+use relay::RelayOptions;
+use relay::replay::{ClientSocket, Ends, ReplayError, client_socket};
+use std::net::{Ipv4Addr, SocketAddr, TcpListener};
+use std::sync::Arc;
+use std::time::Duration;
+use sys::{Clock, LiveError, OsError, Target};
+
+/// At which level a link is emulated.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
+pub enum Level {
+    /// Packets between network namespaces: the kernel's own TCP crosses the link. Linux, as root or where users may make
+    /// namespaces.
+    Packet,
+    /// Streams through a relay, with a model of TCP. Needs no privileges.
+    Stream,
+}
+
+impl Level {
+    /// How it is called in messages.
+    pub fn words(self) -> &'static str {
+        match self {
+            Self::Packet => "at packet level: the kernel's own TCP between two namespaces",
+            Self::Stream => "at stream level: through a relay with a model of TCP",
+        }
+    }
+}
+
+/// Where replays happen.
+#[derive(Debug)]
+pub enum ReplayBackend {
+    /// Between two hosts of a sandbox.
+    Packet(Sandbox),
+    /// On loopback, through a relay.
+    Stream,
+}
+
+/// What [`ReplayBackend::find`] found.
+#[derive(Debug)]
+pub enum Found {
+    /// Go on here. With a sentence when it is not the level that would be best.
+    Here(ReplayBackend, Option<String>),
+    /// This was the outer process of a sandbox: end with this status.
+    Finished(u8),
+}
+
+impl ReplayBackend {
+    /// Finds a place: packet level where the system allows it, unless another is asked for. Call it first thing: the
+    /// program may be run again, inside a sandbox.
+    ///
+    /// # Errors
+    /// When packet level is asked for and the system refuses it.
+    pub fn find(asked: Option<Level>) -> Result<Found> {
+        if asked == Some(Level::Stream) {
+            return Ok(Found::Here(Self::Stream, None));
+        }
+        let found = sandbox::enter().and_then(|entered| match entered {
+            Entered::Finished(status) => Ok(Found::Finished(status)),
+            Entered::Inside(sandbox) => {
+                // Namespaces alone are not enough: the devices that links are made of may be refused.
+                Hosts::new(&sandbox, &LinkDescription::with_rtt(Duration::ZERO))?;
+                Ok(Found::Here(Self::Packet(sandbox), None))
+            }
+        });
+        match found {
+            Err(error) if asked.is_none() => {
+                let why = format!("no packets can be emulated here ({error}), so streams are");
+                Ok(Found::Here(Self::Stream, Some(why)))
+            }
+            found => Ok(found?),
+        }
+    }
+
+    /// Which level it is.
+    pub fn level(&self) -> Level {
+        match self {
+            Self::Packet(_) => Level::Packet,
+            Self::Stream => Level::Stream,
+        }
+    }
+
+    /// Makes the link, lets `work` use its two ends, and tells how the link was.
+    pub fn with_link<T>(
+        &self,
+        link: &LinkDescription,
+        work: impl FnOnce(&Ends<'_>) -> Result<T, ReplayError>,
+    ) -> Result<(T, LinkOutcome), ReplayError> {
+        match self {
+            Self::Packet(sandbox) => over_packets(sandbox, link, work),
+            Self::Stream => over_streams(link, work),
+        }
+    }
+}
+
+/// A client's and a server's host, joined by a link.
+struct Hosts {
+    network: Network,
+    client: HostId,
+    server: HostId,
+    link: LinkId,
+}
+
+impl Hosts {
+    fn new(sandbox: &Sandbox, link: &LinkDescription) -> Result<Self, LiveError> {
+        let mut network = Network::new(sandbox)?;
+        network.set_congestion_control(predict::CONGESTION_CONTROL);
+        network.keep_awake();
+        let client = network.add_host("client")?;
+        let server = network.add_host("server")?;
+        let link = network.add_link(client, server, link)?;
+        Ok(Self {
+            network,
+            client,
+            server,
+            link,
+        })
+    }
+}
+
+/// Hosts of its own for each, so that nothing is left of earlier replays: not even what the kernel remembers of a
+/// destination.
+fn over_packets<T>(
+    sandbox: &Sandbox,
+    link: &LinkDescription,
+    work: impl FnOnce(&Ends<'_>) -> Result<T, ReplayError>,
+) -> Result<(T, LinkOutcome), ReplayError> {
+    let Hosts {
+        network,
+        client,
+        server,
+        link,
+    } = Hosts::new(sandbox, link)?;
+    for host in [client, server] {
+        // Where this fails, the kernel begins later connections with what it remembers of earlier ones.
+        network.within(host, || std::fs::write(NO_METRICS, "1")).ok();
+    }
+    let address = network.address(server, client).unwrap_or(Ipv4Addr::LOCALHOST);
+    let listener = network.within(server, || listen(address))?;
+    let address = local(&listener)?;
+    let open = || network.within(client, || client_socket(&address));
+    let done = work(&ends(listener, address, false, &open))?;
+    Ok((done, network.outcome(link)))
+}
+
+fn over_streams<T>(
+    link: &LinkDescription,
+    work: impl FnOnce(&Ends<'_>) -> Result<T, ReplayError>,
+) -> Result<(T, LinkOutcome), ReplayError> {
+    let listener = listen(Ipv4Addr::LOCALHOST)?;
+    let server = local(&listener)?;
+    let target = Target::parse(&format!("tcp://{server}")).map_err(|_| refused("name a server"))?;
+    let options = RelayOptions {
+        listen: SocketAddr::from((Ipv4Addr::LOCALHOST, 0)),
+        target,
+        link: Some(*link),
+        tls: relay::RelayTls::default(),
+    };
+    let relay = relay::start(options, Clock::anchored_now(), Arc::new(Unseen))?;
+    let address = relay.local_addr();
+    let open = || client_socket(&address);
+    let done = work(&ends(listener, address, true, &open));
+    let outcome = LinkOutcome {
+        name: "client-server".to_owned(),
+        ..relay.link_outcome().unwrap_or_default()
+    };
+    relay.stop(Duration::ZERO);
+    Ok((done?, outcome))
+}
+
+fn ends<'a>(
+    listener: TcpListener,
+    address: SocketAddr,
+    through_relay: bool,
+    open: &'a (dyn Fn() -> Result<ClientSocket, LiveError> + Sync),
+) -> Ends<'a> {
+    Ends {
+        listener,
+        address,
+        through_relay,
+        open,
+    }
+}
+
+fn listen(address: Ipv4Addr) -> Result<TcpListener, LiveError> {
+    let address = SocketAddr::from((address, 0));
+    TcpListener::bind(address).map_err(|error| LiveError::ListenFailed {
+        address,
+        reason: OsError(error.raw_os_error().unwrap_or_default()),
+    })
+}
+
+fn local(listener: &TcpListener) -> Result<SocketAddr, LiveError> {
+    listener
+        .local_addr()
+        .map_err(|_| refused("tell a listener's address"))
+}
+
+fn refused(operation: &'static str) -> LiveError {
+    LiveError::System {
+        operation,
+        reason: OsError(0),
+    }
+}
+
+/// Nobody looks at what passes a relay that only emulates a link.
+#[derive(Debug)]
+pub struct Unseen;
+
+impl model::ObserverFactory for Unseen {
+    fn observe(&self, _: ConnectionId) -> Box<dyn Observer + Send> {
+        Box::new(Self)
+    }
+}
+
+impl Observer for Unseen {
+    fn event(&mut self, _: ConnectionId, _: ConnectionEvent<'_>) {}
+}
+
+const NO_METRICS: &str = "/proc/sys/net/ipv4/tcp_no_metrics_save";

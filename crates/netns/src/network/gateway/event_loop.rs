@@ -1,0 +1,436 @@
+//! The gateway's thread: connects outside, lets openings pass, accepts them, copies.
+
+use super::answers;
+use super::names::{self, Asked, NameService};
+use super::packet_filter::{Meaning, NAME_SERVICE};
+use super::pair::{Copied, Pair};
+use super::{Forward, Site};
+use crate::network::forwarder::Order;
+use std::collections::{HashMap, HashSet, VecDeque};
+use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr, SocketAddrV4, TcpListener, UdpSocket};
+use std::os::fd::{AsFd, BorrowedFd};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::mpsc::Receiver;
+use std::time::{Duration, Instant};
+use sys::poller::{Poller, ReadyList, Waker};
+use sys::socket::Socket;
+use sys::{LiveError, OsError};
+
+/// All that the gateway has under way.
+pub(super) struct GatewayLoop {
+    site: Site,
+    resolver: SocketAddr,
+    own_address: Option<IpAddr>,
+    held: Receiver<Vec<u8>>,
+    over: Arc<AtomicBool>,
+    poller: Poller,
+    entries: Vec<Option<Entry>>,
+    free: Vec<usize>,
+    /// Openings under way, by client and server.
+    openings: HashMap<(SocketAddrV4, SocketAddrV4), usize>,
+    listening: HashSet<SocketAddrV4>,
+    services: HashSet<SocketAddrV4>,
+    /// Pairs whose share was used up.
+    unfinished: Vec<usize>,
+}
+
+/// One thing under way.
+enum Entry {
+    Listener(TcpListener),
+    PendingConnection(PendingConnection),
+    Pair(Box<Pair>),
+    NameService(NameService),
+    Asked(Asked),
+}
+
+/// A connection that the host inside has asked for.
+struct PendingConnection {
+    client: SocketAddrV4,
+    server: SocketAddrV4,
+    sequence: u32,
+    packet: Vec<u8>,
+    /// The connection outside, as far as it is.
+    socket: Socket,
+    /// Where else it could be tried.
+    others: VecDeque<SocketAddr>,
+    /// Connected: the packet has passed.
+    passed: bool,
+    since: Instant,
+}
+
+impl GatewayLoop {
+    pub(super) fn new(
+        site: Site,
+        held: Receiver<Vec<u8>>,
+        waker: &Waker,
+        over: Arc<AtomicBool>,
+    ) -> Result<Self, LiveError> {
+        let poller = Poller::new()?;
+        poller.watch_bell(waker, BELL)?;
+        Ok(Self {
+            site,
+            resolver: names::system_resolver(),
+            own_address: own_address(),
+            held,
+            over,
+            poller,
+            entries: Vec::new(),
+            free: Vec::new(),
+            openings: HashMap::new(),
+            listening: HashSet::new(),
+            services: HashSet::new(),
+            unfinished: Vec::new(),
+        })
+    }
+
+    pub(super) fn run(&mut self) {
+        sys::signals::block_all_signals();
+        sys::realtime::become_realtime();
+        let mut ready = ReadyList::default();
+        let mut swept = Instant::now();
+        while !self.over.load(Ordering::Acquire) {
+            let longest = if self.unfinished.is_empty() {
+                SWEEP
+            } else {
+                Duration::ZERO
+            };
+            self.poller.wait(&mut ready, Some(longest));
+            for number in std::mem::take(&mut self.unfinished) {
+                self.attend(number);
+            }
+            for event in ready.iter() {
+                match usize::try_from(event.token) {
+                    _ if event.token == BELL => self.take_held(),
+                    Ok(number) => self.attend(number),
+                    Err(_) => {}
+                }
+            }
+            if swept.elapsed() >= SWEEP {
+                swept = Instant::now();
+                self.sweep();
+            }
+        }
+    }
+
+    /// What the packet filter holds back.
+    fn take_held(&mut self) {
+        while let Ok(packet) = self.held.try_recv() {
+            match Meaning::of(&packet) {
+                Some(Meaning::PendingConnection {
+                    client,
+                    server,
+                    sequence,
+                }) => self.open(client, server, sequence, packet),
+                Some(Meaning::Name { server }) => {
+                    self.serve_names(server);
+                    self.site.device.write(&packet).ok();
+                }
+                Some(Meaning::Echo { .. }) | None => {}
+            }
+        }
+    }
+
+    fn open(&mut self, client: SocketAddrV4, server: SocketAddrV4, sequence: u32, packet: Vec<u8>) {
+        if let Some(number) = self.openings.get(&(client, server)) {
+            // Sent again, because no answer came yet: it passes again if it did.
+            if let Some(Some(Entry::PendingConnection(opening))) = self.entries.get(*number)
+                && opening.passed
+            {
+                self.site.device.write(&packet).ok();
+            }
+            return;
+        }
+        let mut others = self.destinations(server);
+        match reach(&mut others) {
+            Ok(socket) => {
+                let opening = PendingConnection {
+                    client,
+                    server,
+                    sequence,
+                    packet,
+                    socket,
+                    others,
+                    passed: false,
+                    since: Instant::now(),
+                };
+                let number = self.add(Entry::PendingConnection(opening));
+                self.openings.insert((client, server), number);
+            }
+            Err(reason) => self.decline(reason, client, server, sequence, &packet),
+        }
+    }
+
+    /// Where outside a connection to `server` is to go, in the order of trying.
+    fn destinations(&self, server: SocketAddrV4) -> VecDeque<SocketAddr> {
+        let here = |port: u16| -> [SocketAddr; 2] {
+            [
+                (Ipv4Addr::LOCALHOST, port).into(),
+                (Ipv6Addr::LOCALHOST, port).into(),
+            ]
+        };
+        if *server.ip() == Ipv4Addr::LOCALHOST {
+            let named = |forward: &&Forward| forward.inside == server.port();
+            let forward = self.site.forwards.iter().find(named);
+            return forward
+                .map(|forward| here(forward.outside).into())
+                .unwrap_or_default();
+        }
+        if *server.ip() == self.site.address {
+            if server.port() == NAME_SERVICE {
+                return [self.resolver].into();
+            }
+            let own = self.own_address.map(|address| (address, server.port()).into());
+            return here(server.port()).into_iter().chain(own).collect();
+        }
+        [server.into()].into()
+    }
+
+    fn decline(
+        &self,
+        reason: OsError,
+        client: SocketAddrV4,
+        server: SocketAddrV4,
+        sequence: u32,
+        packet: &[u8],
+    ) {
+        let answer = match reason {
+            // Silence is what there was outside, too.
+            OsError(libc::ETIMEDOUT) => return,
+            OsError(libc::ENETUNREACH | libc::EHOSTUNREACH | libc::EACCES | libc::EPERM) => {
+                answers::unreachable(self.site.address, *client.ip(), packet)
+            }
+            _ => answers::refusal(client, server, sequence),
+        };
+        self.site.orders.give(Order::Answer(self.site.link, answer));
+    }
+
+    /// Goes on with what `number` names. A number from the past names something else or nothing: then nothing is lost,
+    /// since everything here can be attended at any time.
+    fn attend(&mut self, number: usize) {
+        match self.entries.get_mut(number).and_then(Option::take) {
+            None => {}
+            Some(Entry::PendingConnection(opening)) => self.go_on(number, opening),
+            Some(Entry::Pair(pair)) => self.copy(number, pair),
+            Some(Entry::Listener(listener)) => {
+                while let Ok((stream, client)) = listener.accept() {
+                    self.accepted(stream, client);
+                }
+                self.entries[number] = Some(Entry::Listener(listener));
+            }
+            Some(Entry::NameService(service)) => {
+                self.carry_questions(number, &service);
+                self.entries[number] = Some(Entry::NameService(service));
+            }
+            Some(Entry::Asked(asked)) => self.carry_answer(number, asked),
+        }
+    }
+
+    /// A connection outside that may be made by now, or refused.
+    fn go_on(&mut self, number: usize, mut opening: PendingConnection) {
+        let mut failed = None;
+        if !opening.passed {
+            match opening.socket.connected() {
+                Ok(true) => match self.listen(opening.server) {
+                    Ok(()) => {
+                        opening.passed = self.site.device.write(&opening.packet).is_ok();
+                    }
+                    Err(reason) => failed = Some(reason),
+                },
+                Ok(false) => {}
+                Err(reason) => match reach(&mut opening.others) {
+                    Ok(socket) => {
+                        opening.socket = socket;
+                        failed = self.watch(opening.socket.as_fd(), number).err();
+                    }
+                    Err(OsError(libc::ENOENT)) => failed = Some(reason),
+                    Err(last) => failed = Some(last),
+                },
+            }
+        }
+        match failed {
+            None => self.entries[number] = Some(Entry::PendingConnection(opening)),
+            Some(reason) => {
+                let PendingConnection {
+                    client,
+                    server,
+                    sequence,
+                    packet,
+                    ..
+                } = opening;
+                self.openings.remove(&(client, server));
+                self.free.push(number);
+                self.decline(reason, client, server, sequence, &packet);
+            }
+        }
+    }
+
+    /// Makes sure that the gateway's kernel takes connections for `server`.
+    fn listen(&mut self, server: SocketAddrV4) -> Result<(), OsError> {
+        if self.listening.contains(&server) {
+            return Ok(());
+        }
+        let listener = self.site.namespace.within(|| TcpListener::bind(server));
+        let listener = listener.map_err(|error| OsError::of(&error))?;
+        listener
+            .set_nonblocking(true)
+            .map_err(|error| OsError::of(&error))?;
+        self.add(Entry::Listener(listener));
+        self.listening.insert(server);
+        Ok(())
+    }
+
+    fn accepted(&mut self, stream: std::net::TcpStream, client: SocketAddr) {
+        let (Ok(SocketAddr::V4(server)), SocketAddr::V4(client)) = (stream.local_addr(), client) else {
+            return;
+        };
+        let Ok(inside) = Socket::adopt(stream) else { return };
+        let Some(number) = self.openings.remove(&(client, server)) else {
+            // Nobody outside waits for it any more.
+            inside.reset();
+            return;
+        };
+        let Some(Entry::PendingConnection(opening)) = self.entries.get_mut(number).and_then(Option::take)
+        else {
+            return;
+        };
+        // The one outside is watched under this number already.
+        if self.watch(inside.as_fd(), number).is_ok() {
+            self.copy(number, Box::new(Pair::new(inside, opening.socket)));
+        } else {
+            self.free.push(number);
+        }
+    }
+
+    fn copy(&mut self, number: usize, mut pair: Box<Pair>) {
+        match pair.copy() {
+            Copied::Over => self.free.push(number),
+            Copied::Broken(_) => {
+                pair.reset();
+                self.free.push(number);
+            }
+            copied => {
+                if copied == Copied::Some {
+                    self.unfinished.push(number);
+                }
+                self.entries[number] = Some(Entry::Pair(pair));
+            }
+        }
+    }
+
+    /// Makes sure that questions to `server` come here.
+    fn serve_names(&mut self, server: SocketAddrV4) {
+        if self.services.len() >= MOST_NAME_SERVICES || !self.services.insert(server) {
+            return;
+        }
+        let socket = self.site.namespace.within(|| UdpSocket::bind(server));
+        if let Ok(socket) = socket
+            && socket.set_nonblocking(true).is_ok()
+        {
+            self.add(Entry::NameService(NameService { socket, server }));
+        }
+    }
+
+    fn carry_questions(&mut self, number: usize, service: &NameService) {
+        let mut room = [0; 4096];
+        while let Some((question, client)) = service.question(&mut room) {
+            let resolver = if *service.server.ip() == self.site.address {
+                self.resolver
+            } else {
+                service.server.into()
+            };
+            if self.entries.len() - self.free.len() < MOST_ENTRIES
+                && let Ok(asked) = Asked::ask(question, resolver, client, number)
+            {
+                self.add(Entry::Asked(asked));
+            }
+        }
+    }
+
+    fn carry_answer(&mut self, number: usize, asked: Asked) {
+        let mut room = [0; 65_535];
+        match asked.socket.recv(&mut room) {
+            Ok(count) => {
+                if let Some(Some(Entry::NameService(service))) = self.entries.get(asked.service) {
+                    service.socket.send_to(&room[..count], asked.client).ok();
+                }
+                self.free.push(number);
+            }
+            Err(error) if error.kind() == std::io::ErrorKind::WouldBlock && !asked.is_stale() => {
+                self.entries[number] = Some(Entry::Asked(asked));
+            }
+            Err(_) => self.free.push(number),
+        }
+    }
+
+    /// Gives up what nobody answered.
+    fn sweep(&mut self) {
+        for number in 0..self.entries.len() {
+            match &self.entries[number] {
+                Some(Entry::PendingConnection(opening)) if opening.since.elapsed() > PATIENCE => {
+                    self.openings.remove(&(opening.client, opening.server));
+                    self.entries[number] = None;
+                    self.free.push(number);
+                }
+                Some(Entry::Asked(asked)) if asked.is_stale() => {
+                    self.entries[number] = None;
+                    self.free.push(number);
+                }
+                _ => {}
+            }
+        }
+    }
+
+    /// Watches an entry and keeps it; what cannot be watched waits for the next sweep.
+    fn add(&mut self, entry: Entry) -> usize {
+        let number = self.free.pop().unwrap_or_else(|| {
+            self.entries.push(None);
+            self.entries.len() - 1
+        });
+        let watched = match &entry {
+            Entry::Listener(listener) => self.watch(listener.as_fd(), number),
+            Entry::PendingConnection(opening) => self.watch(opening.socket.as_fd(), number),
+            Entry::NameService(service) => self.watch(service.socket.as_fd(), number),
+            Entry::Asked(asked) => self.watch(asked.socket.as_fd(), number),
+            Entry::Pair(_) => Ok(()),
+        };
+        debug_assert!(watched.is_ok(), "{watched:?}");
+        self.entries[number] = Some(entry);
+        number
+    }
+
+    fn watch(&self, fd: BorrowedFd<'_>, number: usize) -> Result<(), OsError> {
+        self.poller
+            .watch(fd, number as u64)
+            .map_err(|_| OsError(libc::ENOMEM))
+    }
+}
+
+/// Begins to connect to the first that can be tried; "no such file" when none is left.
+fn reach(others: &mut VecDeque<SocketAddr>) -> Result<Socket, OsError> {
+    let mut reason = OsError(libc::ENOENT);
+    while let Some(address) = others.pop_front() {
+        match Socket::connect(&address) {
+            Ok(socket) => return Ok(socket),
+            Err(failed) => reason = failed,
+        }
+    }
+    Err(reason)
+}
+
+/// The address under which this system is known to others: that of the route to them. Nothing is sent.
+fn own_address() -> Option<IpAddr> {
+    let socket = UdpSocket::bind((Ipv4Addr::UNSPECIFIED, 0)).ok()?;
+    // 192.0.2.0/24 is nobody's (RFC 5737).
+    socket.connect((Ipv4Addr::new(192, 0, 2, 1), 9)).ok()?;
+    socket.local_addr().ok().map(|address| address.ip())
+}
+
+const BELL: u64 = u64::MAX;
+/// How often what nobody answered is looked for.
+const SWEEP: Duration = Duration::from_secs(1);
+/// How long a connection outside may take, and one that was made may wait to be accepted.
+const PATIENCE: Duration = Duration::from_secs(60);
+const MOST_NAME_SERVICES: usize = 64;
+/// Connections and questions at once.
+const MOST_ENTRIES: usize = 65_536;

@@ -1,0 +1,184 @@
+//! Operations kept for replays in which they meet others.
+
+use crate::load::Work;
+use crate::plan::{Crossing, NONE, Plan};
+use crate::run::{BEGIN, Computing, Progress, Run};
+use link::LinkDescription;
+use model::{ConnectionId, DistributionBuilder, Operation, Timestamp};
+use std::collections::HashMap;
+use std::time::Duration;
+
+/// Some operations of one name: all, or evenly spread ones where there are many.
+#[derive(Debug, Default)]
+pub struct SamplePool {
+    operations: Vec<Recorded>,
+    /// Parts of operations whose end has not come.
+    unfinished: HashMap<u64, Recorded>,
+    /// Every how many-th operation is kept, and how many came.
+    stride: u64,
+    came: u64,
+    nodes: usize,
+}
+
+/// One operation; a very long one in parts.
+#[derive(Debug, Default)]
+pub struct Recorded {
+    /// What is carried out one after another.
+    pub parts: Vec<Part>,
+    places: HashMap<ConnectionId, usize>,
+}
+
+/// A plan and where its connections are among those of the whole operation.
+#[derive(Debug)]
+pub struct Part {
+    /// What is to be done.
+    pub plan: Plan,
+    /// For each connection of the plan, its place, and whether the plan opens it.
+    pub places: Vec<(usize, bool)>,
+}
+
+impl SamplePool {
+    /// Takes an operation, or a part of one, that has become `plan`.
+    pub fn add(&mut self, operation: &Operation, mut plan: Plan) {
+        if gets_stuck(&plan) {
+            plan.forget_reply_waits();
+        }
+        let mut recorded = self.unfinished.remove(&operation.id).unwrap_or_default();
+        recorded.add(plan);
+        if operation.continues {
+            if self.unfinished.len() < MOST_UNFINISHED {
+                self.unfinished.insert(operation.id, recorded);
+            }
+            return;
+        }
+        self.came += 1;
+        if self.came.is_multiple_of(self.stride.max(1)) || self.operations.is_empty() {
+            self.nodes += recorded.nodes();
+            self.operations.push(recorded);
+        }
+        while self.operations.len() > MOST_OPERATIONS
+            || (self.nodes > MOST_NODES && self.operations.len() > 1)
+        {
+            self.thin_out();
+        }
+    }
+
+    /// The operations, in the order in which they came.
+    pub fn operations(&self) -> &[Recorded] {
+        &self.operations
+    }
+
+    /// Takes out of the computing that was measured the time in which it waited for cores.
+    pub fn keep_work_only(&mut self, work: &[Option<Work>; 2]) {
+        self.plans().for_each(|plan| plan.keep_work_only(work));
+    }
+
+    /// Whether its operations are requests whose server makes calls of its own.
+    pub fn needs_workers(&self) -> bool {
+        let first = self.operations.first().and_then(|one| one.parts.first());
+        first.is_some_and(|part| part.plan.request != NONE)
+    }
+
+    /// The plans of all operations.
+    pub fn plans(&mut self) -> impl Iterator<Item = &mut Plan> {
+        let parts = self.operations.iter_mut().flat_map(|one| &mut one.parts);
+        parts.map(|part| &mut part.plan)
+    }
+
+    /// Every second one goes.
+    fn thin_out(&mut self) {
+        let mut index = 0;
+        self.operations.retain(|_| {
+            index += 1;
+            index % 2 == 1
+        });
+        self.nodes = self.operations.iter().map(Recorded::nodes).sum();
+        self.stride = self.stride.max(1) * 2;
+    }
+}
+
+impl Recorded {
+    fn add(&mut self, plan: Plan) {
+        let places = plan.connections.iter().map(|id| {
+            let next = self.places.len();
+            (*self.places.entry(*id).or_insert(next), false)
+        });
+        let mut places: Vec<(usize, bool)> = places.collect();
+        for node in &plan.nodes {
+            places[node.connection as usize].1 |= node.passage == Crossing::Handshake;
+        }
+        self.parts.push(Part { places, plan });
+    }
+
+    fn nodes(&self) -> usize {
+        self.parts.iter().map(|part| part.plan.nodes.len()).sum()
+    }
+
+    /// Its nodes and packets.
+    pub fn cost(&self) -> usize {
+        let nodes = self.parts.iter().flat_map(|part| &part.plan.nodes);
+        nodes
+            .map(|node| 4 + ((node.request_bytes + node.reply_bytes) / BYTES_A_PACKET) as usize)
+            .sum()
+    }
+
+    /// Nanoseconds that it took when it was measured.
+    pub fn measured(&self) -> u64 {
+        self.parts.iter().map(|part| part.plan.measured).sum()
+    }
+
+    /// When it began, in the measurement.
+    pub fn began(&self) -> u64 {
+        let first = self.parts.first().and_then(|part| part.plan.nodes.first());
+        first.map_or(0, |node| node.computed_at[0])
+    }
+}
+
+/// Whether replies of the plan wait for each other. Alone, a client is let go when nothing else happens any more; among
+/// others, who go on, it would wait for ever.
+fn gets_stuck(plan: &Plan) -> bool {
+    let waits = plan.nodes.iter().any(|node| node.reply_after != NONE);
+    if !waits {
+        return false;
+    }
+    let link = LinkDescription::with_rtt(Duration::ZERO);
+    let mut run = Run::new(&[link], 1, Computing::default());
+    let connections = plan
+        .connections
+        .iter()
+        .map(|_| run.add_connection(0, None))
+        .collect();
+    run.add_client(plan, connections, BEGIN);
+    while run.advance() != Progress::Over {}
+    run.was_stuck
+}
+
+/// Pauses between operations on one connection.
+#[derive(Debug, Default)]
+pub struct Pauses {
+    ended: HashMap<ConnectionId, Timestamp>,
+}
+
+impl Pauses {
+    /// Adds the pause before `operation` to `pauses`, when an earlier one on its first connection is known.
+    pub fn add(&mut self, operation: &Operation, pauses: &mut DistributionBuilder) {
+        let Some(first) = operation.steps.first() else {
+            return;
+        };
+        let id = first.exchange.connection;
+        if self.ended.len() >= MOST_CONNECTIONS {
+            self.ended.clear();
+        }
+        let end = operation.at.after(operation.duration);
+        if let Some(before) = self.ended.insert(id, end) {
+            pauses.add(operation.at.since(before));
+        }
+    }
+}
+
+/// About 30 MB for each name.
+const MOST_NODES: usize = 150_000;
+const MOST_OPERATIONS: usize = 1024;
+const MOST_UNFINISHED: usize = 1000;
+const MOST_CONNECTIONS: usize = 100_000;
+const BYTES_A_PACKET: u64 = 1448;

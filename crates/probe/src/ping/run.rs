@@ -1,0 +1,225 @@
+//! One target, asked at its pace.
+
+use super::floor::Echo;
+use super::pace::{Schedule, wait_until};
+use super::plain::{Answer, Means};
+use super::probes::{self, Probe};
+use super::{Event, Pace, PingError, Plan};
+use model::{Sample, Timestamp};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Instant;
+use sys::Clock;
+
+/// Asks until the count is reached, `stop` is set, or nobody listens to `tell` any more.
+pub(super) fn run(
+    plan: &Plan,
+    name: &Arc<str>,
+    clock: Clock,
+    stop: &AtomicBool,
+    tell: impl Fn(Event) -> bool,
+) {
+    let means = Means {
+        target: &plan.target,
+        clock,
+        timeout: plan.timeout,
+        stop,
+    };
+    let mut probe = match probes::of(plan, means) {
+        Ok(probe) => probe,
+        Err(error) => {
+            tell(Event::Failed(error));
+            return;
+        }
+    };
+    let course = PingRun {
+        plan,
+        name,
+        means,
+        tell: &tell,
+    };
+    if let Err(Ended::Failed(error)) = course.run(probe.as_mut()) {
+        tell(Event::Failed(error));
+    }
+}
+
+/// Why it does not go on.
+enum Ended {
+    /// The user ended it, or nobody listens any more.
+    Stopped,
+    /// The target cannot be asked.
+    Failed(PingError),
+}
+
+struct PingRun<'a, T: Fn(Event) -> bool> {
+    plan: &'a Plan,
+    name: &'a Arc<str>,
+    means: Means<'a>,
+    tell: &'a T,
+}
+
+impl<T: Fn(Event) -> bool> PingRun<'_, T> {
+    fn run(&self, probe: &mut dyn Probe) -> Result<(), Ended> {
+        let mut echo = None;
+        let mut open = false;
+        let mut schedule = Schedule::starting(Instant::now(), self.plan.pace);
+        let mut number = 1;
+        while self.plan.count.is_none_or(|count| number <= count) {
+            self.pause(&schedule, echo.as_mut())?;
+            let mut intended = schedule.due().map(|due| self.on_clock(due));
+            if !open {
+                open = self.open(probe, number)? && self.first(probe, number, &mut echo)?;
+                self.rest_until(Instant::now() + self.plan.pace.settle(), echo.as_mut())?;
+                // It waited for its connection as planned.
+                intended = None;
+            }
+            if open {
+                let asked = self.ask(probe)?;
+                open = asked.is_ok();
+                self.sample(number, intended, false, asked)?;
+            }
+            if !open {
+                probe.close();
+                self.wait(Instant::now() + self.plan.pace.patience())?;
+            }
+            number += 1;
+            schedule.advance(Instant::now());
+        }
+        Ok(())
+    }
+
+    /// Opens the probe's connection; a failure is a lost sample, or the end when it is the first attempt and more than
+    /// silence. Says whether it is open.
+    fn open(&self, probe: &mut dyn Probe, number: u64) -> Result<bool, Ended> {
+        match probe.open() {
+            Ok(opening) => self.tell(Event::Opened(opening)).map(|()| true),
+            Err(PingError::Stopped) => Err(Ended::Stopped),
+            Err(error) if number == 1 && !error.is_silence() => Err(Ended::Failed(error)),
+            Err(error) => self.sample(number, None, false, Err(error)).map(|()| false),
+        }
+    }
+
+    /// One exchange, and what there is to say of it before its sample.
+    fn ask(&self, probe: &mut dyn Probe) -> Result<Result<Answer, PingError>, Ended> {
+        let asked = probe.ask();
+        if let Some(caution) = probe.caution() {
+            self.tell(Event::Caution(caution))?;
+        }
+        if let Some((at, legs)) = probe.legs() {
+            self.tell(Event::Legs { at, legs })?;
+        }
+        Ok(asked)
+    }
+
+    /// The first exchange of a connection, and an echo to match it. Says whether the connection still stands.
+    fn first<'a>(
+        &'a self,
+        probe: &mut dyn Probe,
+        number: u64,
+        echo: &mut Option<Echo<'a>>,
+    ) -> Result<bool, Ended> {
+        let asked = self.ask(probe)?;
+        let (answered, sizes) = match &asked {
+            Ok(answer) => (true, (answer.request_bytes, answer.reply_bytes)),
+            Err(_) => (false, (0, 0)),
+        };
+        self.sample(number, None, answered, asked)?;
+        if answered && echo.is_none() {
+            *echo = probe
+                .kind()
+                .and_then(|kind| Echo::start(kind, self.means, sizes.0, sizes.1));
+            // The echo's own first exchange is no more typical than the target's.
+            echo.as_mut().and_then(Echo::ask);
+            if self.plan.pace == Pace::Flood {
+                let floors = echo
+                    .iter_mut()
+                    .flat_map(|echo| (0..ECHOES).map_while(|_| echo.ask()));
+                floors.map(Event::Floor).try_for_each(|floor| self.tell(floor))?;
+            }
+        }
+        Ok(answered)
+    }
+
+    /// Waits for the next sample's time.
+    fn pause(&self, schedule: &Schedule, echo: Option<&mut Echo<'_>>) -> Result<(), Ended> {
+        self.rest_until(schedule.due().unwrap_or_else(Instant::now), echo)
+    }
+
+    /// Waits, and asks the echo half-way.
+    fn rest_until(&self, due: Instant, echo: Option<&mut Echo<'_>>) -> Result<(), Ended> {
+        let now = Instant::now();
+        if let Some(echo) = echo
+            && due > now
+        {
+            self.wait(now + (due - now) / 2)?;
+            if let Some(floor) = echo.ask() {
+                self.tell(Event::Floor(floor))?;
+            }
+        }
+        self.wait(due)
+    }
+
+    fn wait(&self, until: Instant) -> Result<(), Ended> {
+        match wait_until(until, self.means.stop) {
+            true => Ok(()),
+            false => Err(Ended::Stopped),
+        }
+    }
+
+    fn sample(
+        &self,
+        number: u64,
+        intended_at: Option<Timestamp>,
+        first: bool,
+        asked: Result<Answer, PingError>,
+    ) -> Result<(), Ended> {
+        let nothing = Sample {
+            number,
+            target: Arc::clone(self.name),
+            at: self.means.clock.now(),
+            intended_at,
+            duration: None,
+            server: None,
+            first,
+            turns: None,
+            kernel_rtt: None,
+            error: None,
+        };
+        let sample = match asked {
+            Err(PingError::Stopped) => return Err(Ended::Stopped),
+            Err(error) => Sample {
+                error: Some(error.to_string().into()),
+                ..nothing
+            },
+            Ok(answer) => Sample {
+                at: answer.at,
+                duration: Some(answer.duration),
+                server: answer.server,
+                turns: answer.turns,
+                kernel_rtt: answer.kernel_rtt,
+                error: answer.error.map(Into::into),
+                ..nothing
+            },
+        };
+        self.tell(Event::Sample(sample))
+    }
+
+    fn tell(&self, event: Event) -> Result<(), Ended> {
+        match (self.tell)(event) && !self.means.stop.load(Ordering::Relaxed) {
+            true => Ok(()),
+            false => Err(Ended::Stopped),
+        }
+    }
+
+    /// Where `when` lies on the samples' clock.
+    fn on_clock(&self, when: Instant) -> Timestamp {
+        let (now, clock) = (Instant::now(), self.means.clock.now());
+        match when.checked_duration_since(now) {
+            Some(ahead) => clock.after(ahead),
+            None => clock.before(now - when),
+        }
+    }
+}
+
+/// Exchanges with the echo before a flood, which has no pauses for them.
+const ECHOES: usize = 200;

@@ -1,0 +1,225 @@
+//! Samples of a link, taken one after another, and what they come to.
+
+use super::{Established, OpenLink, Source, Spans, ViaError, ViaOptions};
+use model::{DatabaseLinkOutcome, DistributionBuilder, Sample};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::{Duration, Instant};
+
+/// What the samples came to.
+#[derive(Default)]
+pub(super) struct SampleSums {
+    first_call: Option<Duration>,
+    calls: DistributionBuilder,
+    round_trips: DistributionBuilder,
+    /// Calls with fewer turns. What longer ones take beyond the median of them is turns: a single one that was held up does not
+    /// make a turn look short.
+    fewer: DistributionBuilder,
+    least_turns: Option<Duration>,
+    failed: u64,
+}
+
+impl SampleSums {
+    /// What the source finds cold: plans, caches, its connection where it opens one by itself.
+    pub(super) fn first(&mut self, source: &mut Source<'_, '_>, link: &OpenLink) -> Result<(), ViaError> {
+        let cold = source.spans(link)?;
+        self.first_call = Some(cold.call);
+        self.turns(&cold);
+        Ok(())
+    }
+
+    pub(super) fn measure(
+        &mut self,
+        source: &mut Source<'_, '_>,
+        link: &OpenLink,
+        options: &ViaOptions<'_>,
+        each: &mut dyn FnMut(&Sample),
+    ) -> Result<(), ViaError> {
+        let mut due = Instant::now();
+        for number in 1..=options.count.unwrap_or(u64::MAX) {
+            if number > 1 {
+                due = (due + options.interval).max(Instant::now());
+                sleep_until(due, options.stop);
+            }
+            if options.stop.load(Ordering::Relaxed) {
+                break;
+            }
+            let sample = self.sample(number, source, link, options)?;
+            each(&sample);
+        }
+        Ok(())
+    }
+
+    /// Takes one sample. A statement that fails makes it a failed one; a connection that breaks ends the run.
+    fn sample(
+        &mut self,
+        number: u64,
+        source: &mut Source<'_, '_>,
+        link: &OpenLink,
+        options: &ViaOptions<'_>,
+    ) -> Result<Sample, ViaError> {
+        let at = options.clock.now();
+        let taken = source.spans(link);
+        let (spans, turns, failure) = match taken {
+            Ok(spans) => {
+                let turns = self.turns(&spans);
+                let failure = turns.is_none().then(|| LOST_IN_NOISE.to_owned());
+                (Some(spans), turns, failure)
+            }
+            Err(error @ ViaError::Statement { .. }) => {
+                if let Some(reopen) = &link.reopen {
+                    // Where it does not work, the next call says so.
+                    source.run(reopen).ok();
+                }
+                (None, None, Some(error.to_string()))
+            }
+            Err(error) => return Err(error),
+        };
+        let sample = Sample {
+            number,
+            target: Arc::clone(&options.target),
+            at,
+            intended_at: None,
+            duration: turns,
+            server: spans.and_then(|spans| spans.far),
+            first: false,
+            turns: Some(link.turns.into()),
+            kernel_rtt: None,
+            error: failure.map(Arc::from),
+        };
+        self.take(spans, &sample);
+        Ok(sample)
+    }
+
+    /// The turns of a sample, less what a call takes besides them; absent when that is nothing.
+    fn turns(&mut self, spans: &Spans) -> Option<Duration> {
+        self.least_turns = Some(
+            self.least_turns
+                .map_or(spans.turns, |least| least.min(spans.turns)),
+        );
+        let Some(fewer) = spans.fewer else {
+            return Some(spans.turns);
+        };
+        self.fewer.add(fewer);
+        let usual = self.fewer.percentile(50)?;
+        spans.turns.checked_sub(usual).filter(|turns| !turns.is_zero())
+    }
+
+    /// The least time of a turn: from the least calls, and not from the least difference of two.
+    fn least_turn(&mut self, turns: u32) -> Option<Duration> {
+        let besides = self.fewer.distribution().min.unwrap_or_default();
+        self.least_turns?.checked_sub(besides)?.checked_div(turns)
+    }
+
+    fn take(&mut self, spans: Option<Spans>, sample: &Sample) {
+        if let Some(spans) = spans {
+            self.calls.add(spans.call);
+        }
+        match sample.round_trip() {
+            Some(round_trip) if sample.error.is_none() => self.round_trips.add(round_trip),
+            _ => self.failed += 1,
+        }
+    }
+
+    pub(super) fn outcome(
+        mut self,
+        link: OpenLink,
+        options: &ViaOptions<'_>,
+        client_rtt: Option<Duration>,
+    ) -> DatabaseLinkOutcome {
+        let (calls, round_trips) = (self.calls.distribution(), self.round_trips.distribution());
+        // The least of each: what comes on top is not distance, and the two do not have the same share of it.
+        let turn = self.least_turn(link.turns);
+        let least = calls.min.zip(turn.filter(|turn| !turn.is_zero()));
+        let ratio = least.map(|(call, turn)| call.as_secs_f64() / turn.as_secs_f64());
+        let (turns_per_call, calls_in_round_trips, evidence) = match link.established {
+            Established::ByFarServer { statements, how } => (statements, None, how),
+            Established::ByDivision { words } => {
+                let (turns, how) = divide(ratio, turn, words);
+                (turns, ratio, how)
+            }
+        };
+        DatabaseLinkOutcome {
+            link: options.link.into(),
+            through: link.through.into(),
+            connect: link.connect,
+            first_call: self.first_call,
+            calls,
+            round_trips,
+            turns_per_call,
+            calls_in_round_trips,
+            evidence,
+            client_rtt,
+            failed: self.failed,
+        }
+    }
+}
+
+/// Turns of a call, from its time in round trips, where that is near a whole number and the distance is what it consists of.
+fn divide(ratio: Option<f64>, round_trip: Option<Duration>, words: &str) -> (Option<u64>, String) {
+    let Some((ratio, round_trip)) = ratio.zip(round_trip) else {
+        return (None, "nothing was measured".to_owned());
+    };
+    let whole = ratio.round();
+    if round_trip < LEAST_TO_DIVIDE {
+        let how =
+            "not established: the two are so near that the servers' own time is most of a call".to_owned();
+        return (None, how);
+    }
+    if (ratio - whole).abs() > MOST_OFF || whole < 1.0 {
+        let how = format!(
+            "not established: a call takes {ratio:.2} times as long as a turn, which is no whole number"
+        );
+        return (None, how);
+    }
+    let how = format!("a call takes {ratio:.2} times as long as a turn: {words}");
+    (Some(whole as u64), how)
+}
+
+fn sleep_until(due: Instant, stop: &AtomicBool) {
+    while let Some(left) = due.checked_duration_since(Instant::now()) {
+        if left.is_zero() || stop.load(Ordering::Relaxed) {
+            return;
+        }
+        std::thread::sleep(left.min(LOOK_UP));
+    }
+}
+
+const LOOK_UP: Duration = Duration::from_millis(50);
+/// Below this a call is mostly the servers' own time, and its time in turns says little.
+const LEAST_TO_DIVIDE: Duration = Duration::from_millis(2);
+/// How far from a whole number a call may be in turns.
+const MOST_OFF: f64 = 0.3;
+const LOST_IN_NOISE: &str = "the call with more turns was not slower than the one with fewer";
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_short_call_that_was_held_up_does_not_make_a_turn_look_short() {
+        let mut sums = SampleSums::default();
+        let mut turns = |turns: u64, fewer: u64| {
+            sums.turns(&Spans {
+                call: Duration::ZERO,
+                turns: Duration::from_millis(turns),
+                fewer: Some(Duration::from_millis(fewer)),
+                far: None,
+            })
+        };
+        assert_eq!(turns(30, 10), Some(Duration::from_millis(20)));
+        assert_eq!(turns(30, 10), Some(Duration::from_millis(20)));
+        assert_eq!(turns(30, 29), Some(Duration::from_millis(20)));
+        assert_eq!(sums.least_turn(4), Some(Duration::from_millis(5)));
+    }
+
+    #[test]
+    fn turns_are_established_only_where_the_distance_is_most_of_a_call() {
+        let millisecond = Duration::from_millis(1);
+        assert_eq!(divide(Some(4.07), Some(5 * millisecond), "").0, Some(4));
+        assert_eq!(divide(Some(4.5), Some(5 * millisecond), "").0, None);
+        // Servers' own time has made this of 4.
+        assert_eq!(divide(Some(4.78), Some(millisecond), "").0, None);
+        assert_eq!(divide(None, None, "").0, None);
+    }
+}

@@ -1,0 +1,207 @@
+//! What the observer of a shaped connection is shown, in the order in which the client's end of the link saw it.
+//!
+//! The observation point is where the client's packets leave the queue for the link. What goes to the client is known
+//! there when it arrives. What comes from the client is known to have passed, all before it too, only when it has
+//! reached the other end: a one-way time later. So what goes to the client is held back for that long, and both
+//! directions are shown in the order of their times.
+
+use model::{Closing, ConnectionEvent, ConnectionId, Direction, Observer, Segment, Side, Timestamp, Totals};
+use std::collections::VecDeque;
+use std::time::Duration;
+
+/// Shows one connection to its observer.
+pub(super) struct EventReorderer {
+    id: ConnectionId,
+    observer: Box<dyn Observer + Send>,
+    held: VecDeque<Held>,
+    /// One way from client to server.
+    lag: Duration,
+    last: [Timestamp; 2],
+}
+
+/// Something on its way to the client that is yet to be shown.
+struct Held {
+    at: Timestamp,
+    what: What,
+}
+
+enum What {
+    Segment { payload: Vec<u8>, idle: Duration },
+    Recovery { from: Timestamp },
+}
+
+impl EventReorderer {
+    pub(super) fn new(id: ConnectionId, observer: Box<dyn Observer + Send>, lag: Duration) -> Self {
+        Self {
+            id,
+            observer,
+            held: VecDeque::new(),
+            lag,
+            last: [Timestamp::default(); 2],
+        }
+    }
+
+    /// Shows something that belongs to no direction, or that begins the connection.
+    pub(super) fn tell(&mut self, event: ConnectionEvent<'_>) {
+        self.observer.event(self.id, event);
+    }
+
+    /// A round trip that holds from `at` on.
+    pub(super) fn round_trip(&mut self, at: Timestamp, side: Side, rtt: Duration) {
+        self.tell(ConnectionEvent::RoundTrip { at, side, rtt });
+    }
+
+    /// When the observation point saw what has reached the server's end at `arrived`.
+    pub(super) fn passed_at(&self, arrived: Timestamp) -> Timestamp {
+        arrived.before(self.lag)
+    }
+
+    /// Bytes (in two pieces) reached the server's end at `arrived`; `recovered_since` is when the first of them was
+    /// due there, if any was dropped on its way.
+    pub(super) fn passed_to_server(
+        &mut self,
+        arrived: Timestamp,
+        pieces: [&[u8]; 2],
+        idle: Duration,
+        recovered_since: Option<Timestamp>,
+    ) {
+        let at = self.not_before(Direction::ClientToServer, self.passed_at(arrived));
+        self.show_until(at);
+        let from = recovered_since.map(|from| self.passed_at(from));
+        if let Some(from) = from.filter(|from| took_time(*from, at)) {
+            self.tell(ConnectionEvent::Recovery {
+                direction: Direction::ClientToServer,
+                from,
+                to: at,
+            });
+        }
+        for (index, payload) in pieces.into_iter().filter(|piece| !piece.is_empty()).enumerate() {
+            let idle = if index == 0 { idle } else { Duration::ZERO };
+            self.segment(Direction::ClientToServer, at, payload, idle);
+        }
+    }
+
+    /// Bytes (in two pieces) reached the client's end at `at`; `recovered_since` as above. True when they are held
+    /// back: then [`EventReorderer::show_until`] must be called later.
+    pub(super) fn passed_to_client(
+        &mut self,
+        at: Timestamp,
+        pieces: [&[u8]; 2],
+        idle: Duration,
+        recovered_since: Option<Timestamp>,
+    ) -> bool {
+        let at = self.not_before(Direction::ServerToClient, at);
+        let was_empty = self.held.is_empty();
+        if let Some(from) = recovered_since.filter(|from| took_time(*from, at)) {
+            self.held.push_back(Held {
+                at,
+                what: What::Recovery { from },
+            });
+        }
+        let payload = pieces.concat();
+        if !payload.is_empty() {
+            self.held.push_back(Held {
+                at,
+                what: What::Segment { payload, idle },
+            });
+        }
+        if self.lag.is_zero() {
+            self.show_until(at);
+        } else {
+            self.show_until(at.before(self.lag));
+        }
+        was_empty && !self.held.is_empty()
+    }
+
+    /// Shows what was held back and was seen at `at` or before. True when something remains.
+    pub(super) fn show_until(&mut self, at: Timestamp) -> bool {
+        while let Some(held) = self.held.pop_front_if(|held| held.at <= at) {
+            match held.what {
+                What::Segment { payload, idle } => {
+                    self.segment(Direction::ServerToClient, held.at, &payload, idle);
+                }
+                What::Recovery { from } => self.tell(ConnectionEvent::Recovery {
+                    direction: Direction::ServerToClient,
+                    from,
+                    to: held.at,
+                }),
+            }
+        }
+        !self.held.is_empty()
+    }
+
+    /// The connection is over.
+    pub(super) fn close(mut self, at: Timestamp, how: Closing, totals: Totals) {
+        self.show_until(Timestamp::from_nanos(u64::MAX));
+        self.tell(ConnectionEvent::Closed { at, how, totals });
+    }
+
+    fn segment(&mut self, direction: Direction, at: Timestamp, payload: &[u8], idle: Duration) {
+        self.tell(ConnectionEvent::Segment(Segment {
+            direction,
+            at,
+            payload,
+            unseen: 0,
+            sender_idle: Some(idle),
+        }));
+    }
+
+    /// Times of one direction never go back.
+    fn not_before(&mut self, direction: Direction, at: Timestamp) -> Timestamp {
+        let last = &mut self.last[direction.index()];
+        *last = at.max(*last);
+        *last
+    }
+
+    /// Times of both directions begin no earlier than `at`.
+    pub(super) fn begin(&mut self, at: Timestamp) {
+        self.last = [at; 2];
+    }
+}
+
+/// What was sent again may arrive before the lost packet was due, which waited in a longer queue: nothing waited for that.
+fn took_time(from: Timestamp, to: Timestamp) -> bool {
+    from < to
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::sync::{Arc, Mutex};
+
+    type Seen = Arc<Mutex<Vec<(Direction, u64, Vec<u8>)>>>;
+
+    struct Notes(Seen);
+
+    impl Observer for Notes {
+        fn event(&mut self, _: ConnectionId, event: ConnectionEvent<'_>) {
+            if let ConnectionEvent::Segment(segment) = event {
+                let note = (segment.direction, segment.at.as_nanos(), segment.payload.to_vec());
+                self.0.lock().expect("one thread").push(note);
+            }
+        }
+    }
+
+    #[test]
+    fn both_directions_are_shown_in_the_order_of_their_times() {
+        let seen = Seen::default();
+        let mut reorderer = EventReorderer::new(
+            ConnectionId(0),
+            Box::new(Notes(seen.clone())),
+            Duration::from_nanos(20),
+        );
+        let at = Timestamp::from_nanos;
+        let none = Duration::ZERO;
+        reorderer.passed_to_server(at(120), [b"first", b""], none, None);
+        // Sent at 130, seen to have passed only at 150; the reply that was under way came at 140.
+        assert!(reorderer.passed_to_client(at(140), [b"re", b"ply"], none, None));
+        reorderer.passed_to_server(at(150), [b"second", b""], none, None);
+        assert!(!reorderer.show_until(at(140)));
+        let expected = [
+            (Direction::ClientToServer, 100, b"first".to_vec()),
+            (Direction::ClientToServer, 130, b"second".to_vec()),
+            (Direction::ServerToClient, 140, b"reply".to_vec()),
+        ];
+        assert_eq!(*seen.lock().expect("one thread"), expected);
+    }
+}

@@ -1,0 +1,89 @@
+//! Whether compressing a stream makes it smaller.
+
+/// Leaves out chunks of a stream whose last ones hardly became smaller: twice as many each time, up to a limit.
+#[derive(Debug)]
+pub struct Compressibility {
+    /// What the last chunk that was not small was and became.
+    last_chunk: (usize, usize),
+    /// Chunks that go as they are before the next is tried.
+    left_out: u32,
+    /// How many were left out last.
+    last: u32,
+}
+
+impl Default for Compressibility {
+    fn default() -> Self {
+        Self {
+            last_chunk: (1, 1),
+            left_out: 0,
+            last: 0,
+        }
+    }
+}
+
+impl Compressibility {
+    /// How much to read for about so many bytes on the lane, as far as the last chunk tells.
+    pub fn payload_for(&self, bytes: usize) -> usize {
+        let (before, after) = self.last_chunk;
+        bytes
+            .saturating_mul(before)
+            .checked_div(after)
+            .unwrap_or(bytes)
+            .max(1)
+    }
+
+    /// Whether to compress the next chunk.
+    pub fn tries(&mut self) -> bool {
+        let tries = self.left_out == 0;
+        self.left_out = self.left_out.saturating_sub(1);
+        tries
+    }
+
+    /// What a chunk became, compressed or as it was.
+    pub fn went(&mut self, compressed: bool, before: usize, after: usize) {
+        if before >= TELLING {
+            self.last_chunk = (before, after);
+        }
+        if !compressed {
+            return;
+        }
+        let smaller =
+            after.saturating_mul(LEAST_GAIN_DIVISOR) <= before.saturating_mul(LEAST_GAIN_DIVISOR - 1);
+        self.last = if smaller {
+            0
+        } else {
+            (self.last * 2).clamp(1, MOST_LEFT_OUT)
+        };
+        self.left_out = self.last;
+    }
+}
+
+/// Bytes below which a chunk tells more of headers than of data.
+const TELLING: usize = 1024;
+/// A chunk must become smaller by one part in so many.
+const LEAST_GAIN_DIVISOR: usize = 16;
+/// One chunk of so many is tried where none becomes smaller: 2 MiB apart.
+const MOST_LEFT_OUT: u32 = 64;
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn chunks_that_do_not_become_smaller_are_tried_ever_more_seldom_and_again_once_one_does() {
+        let mut worth = Compressibility::default();
+        let tried = (0..1000).filter(|_| {
+            let tries = worth.tries();
+            if tries {
+                worth.went(true, 1000, 999);
+            }
+            tries
+        });
+        let tried: Vec<i32> = tried.collect();
+        assert_eq!(tried.get(..5), Some(&[0, 2, 5, 10, 19][..]));
+        assert!(tried.len() < 25, "{tried:?}");
+        while !worth.tries() {}
+        worth.went(true, 1000, 300);
+        assert!(worth.tries() && worth.tries());
+    }
+}

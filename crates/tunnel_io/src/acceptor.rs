@@ -1,0 +1,373 @@
+//! The far end's door: listens, lets those in who prove who they are, and turns the others away.
+//!
+//! One thread serves all that are at the door. Nobody has more than the deadline in all, whatever dribbles in; there is room for
+//! a bounded number at once, and whoever comes to a full door pushes out the one that has waited longest of the place (an address,
+//! or a /64 of IPv6) with the most there, so that a crowd from one place does not keep others out.
+
+mod journal;
+
+use super::handshake::{PeerFault, PendingHandshake, ServerHandshake};
+use super::keys::Security;
+use sys::error::{LiveError, OsError};
+use sys::eviction;
+use sys::poller::{Poller, ReadyList, Waker};
+use sys::{listening, threads};
+
+use journal::Journal;
+use std::collections::BTreeMap;
+use std::net::{SocketAddr, TcpListener, TcpStream};
+use std::os::fd::AsFd;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
+use std::thread::JoinHandle;
+use std::time::{Duration, Instant};
+use sys::signals::block_all_signals;
+use sys::socket::Socket;
+use sys::transport::Transport;
+
+/// What happens at the door.
+#[derive(Debug)]
+pub(crate) enum AtTheGate {
+    /// Somebody proved who they are.
+    Admitted(Admitted),
+    /// Somebody was turned away.
+    Refused {
+        /// Who.
+        peer: SocketAddr,
+        /// Why.
+        fault: PeerFault,
+    },
+    /// Others were too, not told one by one: there were too many.
+    RefusedMore {
+        /// How many.
+        count: u64,
+        /// Within so long.
+        within: Duration,
+    },
+}
+
+/// A connection that becomes a lane.
+#[derive(Debug)]
+pub(crate) struct Admitted {
+    /// What its bytes go through.
+    pub(crate) transport: Transport,
+    /// Its other end.
+    pub(crate) peer: SocketAddr,
+    /// To be kept for as long as the lane stands.
+    pub(crate) place: LanePermit,
+}
+
+/// One of the lanes that may stand at once; free for another when it is dropped.
+#[derive(Debug)]
+pub(crate) struct LanePermit(Arc<AtomicUsize>);
+
+/// How many, how long.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct GateLimits {
+    /// At the door at once.
+    pub(crate) pending_handshakes: usize,
+    /// Lanes that stand at once.
+    pub(crate) lanes: usize,
+    /// From being accepted to the end of the handshake.
+    pub(crate) handshake: Duration,
+}
+
+impl Default for GateLimits {
+    fn default() -> Self {
+        Self {
+            pending_handshakes: 64,
+            lanes: 64,
+            handshake: Duration::from_secs(5),
+        }
+    }
+}
+
+/// A door that is served until it is dropped.
+#[derive(Debug)]
+pub(crate) struct Acceptor {
+    addresses: Vec<SocketAddr>,
+    shared: Arc<Shared>,
+    thread: Option<JoinHandle<()>>,
+}
+
+#[derive(Debug)]
+struct Shared {
+    waker: Waker,
+    over: AtomicBool,
+    refused: AtomicU64,
+    lanes: Arc<AtomicUsize>,
+}
+
+type Tell = Box<dyn FnMut(AtTheGate) + Send>;
+
+impl Acceptor {
+    /// Listens at all of `listen` and hands on whoever may come in; `tell` is called from the door's own thread.
+    ///
+    /// # Errors
+    /// [`LiveError::PortInUse`] and its like; [`LiveError::System`].
+    pub(crate) fn open(
+        listen: &[SocketAddr],
+        security: &Security,
+        limits: GateLimits,
+        tell: Tell,
+    ) -> Result<Self, LiveError> {
+        let server_handshake = ServerHandshake::new(security).map_err(|_| LiveError::System {
+            operation: "set up TLS with this key",
+            reason: OsError(libc::EINVAL),
+        })?;
+        let (listeners, addresses): (Vec<_>, Vec<_>) = listen
+            .iter()
+            .map(|address| listening::listen(*address))
+            .collect::<Result<Vec<_>, _>>()?
+            .into_iter()
+            .unzip();
+        let shared = Arc::new(Shared {
+            waker: Waker::new()?,
+            over: AtomicBool::new(false),
+            refused: AtomicU64::new(0),
+            lanes: Arc::default(),
+        });
+        let mut door = Door {
+            poller: Poller::new()?,
+            listeners,
+            server_handshake,
+            limits,
+            shared: Arc::clone(&shared),
+            pending_handshakes: BTreeMap::new(),
+            next: 0,
+            journal: Journal::new(tell),
+        };
+        door.watch_listeners()?;
+        let thread = threads::spawn("tunnel-gate".to_owned(), move || {
+            block_all_signals();
+            door.serve();
+        })?;
+        Ok(Self {
+            addresses,
+            shared,
+            thread: Some(thread),
+        })
+    }
+
+    /// Where it listens.
+    pub(crate) fn addresses(&self) -> &[SocketAddr] {
+        &self.addresses
+    }
+
+    /// Who was turned away, in all.
+    pub(crate) fn refused(&self) -> u64 {
+        self.shared.refused.load(Ordering::Relaxed)
+    }
+}
+
+impl Drop for Acceptor {
+    fn drop(&mut self) {
+        self.shared.over.store(true, Ordering::Relaxed);
+        self.shared.waker.wake();
+        if let Some(thread) = self.thread.take() {
+            thread.join().ok();
+        }
+    }
+}
+
+impl Drop for LanePermit {
+    fn drop(&mut self) {
+        self.0.fetch_sub(1, Ordering::Relaxed);
+    }
+}
+
+/// What the door's thread has.
+struct Door {
+    poller: Poller,
+    listeners: Vec<TcpListener>,
+    server_handshake: ServerHandshake,
+    limits: GateLimits,
+    shared: Arc<Shared>,
+    /// By number, which is the order in which they came.
+    pending_handshakes: BTreeMap<u64, Guest>,
+    next: u64,
+    journal: Journal,
+}
+
+/// How far accepting came at one address.
+enum Accepted {
+    /// Nobody waits any more.
+    All,
+    /// As many as are let in before they are looked at.
+    Some,
+    /// The system lets no more in for now.
+    Refused,
+}
+
+/// One that is at the door.
+struct Guest {
+    pending: PendingHandshake,
+    peer: SocketAddr,
+    until: Instant,
+}
+
+impl Door {
+    fn watch_listeners(&self) -> Result<(), LiveError> {
+        self.poller.watch_bell(&self.shared.waker, BELL)?;
+        for (number, listener) in self.listeners.iter().enumerate() {
+            self.poller.watch(listener.as_fd(), LISTENERS + number as u64)?;
+        }
+        Ok(())
+    }
+
+    fn serve(&mut self) {
+        let mut ready = ReadyList::default();
+        let mut again = None;
+        while !self.shared.over.load(Ordering::Relaxed) {
+            let now = Instant::now();
+            self.send_the_slow_away(now);
+            self.journal.catch_up(now);
+            let longest = again.into_iter().chain(self.next_wake(now)).min();
+            self.poller.wait(&mut ready, longest);
+            if again.is_some() || ready.iter().any(|one| one.token >= LISTENERS) {
+                again = self.accept();
+            }
+            for one in ready.iter().filter(|one| one.token < BELL) {
+                self.attend(one.token);
+            }
+        }
+        self.journal.close(Instant::now());
+    }
+
+    /// Until the next has had its time, or the journal has something to tell.
+    fn next_wake(&self, now: Instant) -> Option<Duration> {
+        let slowest = self.pending_handshakes.values().next().map(|guest| guest.until);
+        let next = slowest.into_iter().chain(self.journal.next_wake()).min()?;
+        Some(next.saturating_duration_since(now))
+    }
+
+    /// Accepts those who wait, not more than fit at the door before looking at them; gives when to go on with it, where some may
+    /// still wait.
+    fn accept(&mut self) -> Option<Duration> {
+        let mut again = None;
+        for place in 0..self.listeners.len() {
+            match self.accept_at(place) {
+                Accepted::All => {}
+                Accepted::Some => again = Some(Duration::ZERO),
+                Accepted::Refused => return Some(PAUSE),
+            }
+        }
+        again
+    }
+
+    fn accept_at(&mut self, place: usize) -> Accepted {
+        for _ in 0..self.limits.pending_handshakes {
+            let Some(listener) = self.listeners.get(place) else {
+                return Accepted::All;
+            };
+            match listener.accept() {
+                Ok((stream, peer)) => self.receive(stream, peer),
+                Err(error) => match OsError::of(&error) {
+                    OsError(libc::EAGAIN) => return Accepted::All,
+                    OsError(libc::EINTR | libc::ECONNABORTED | libc::EPROTO) => {}
+                    // No descriptors: they wait in the kernel's queue until some are free.
+                    _ => return Accepted::Refused,
+                },
+            }
+        }
+        Accepted::Some
+    }
+
+    fn receive(&mut self, stream: TcpStream, peer: SocketAddr) {
+        let now = Instant::now();
+        if self.pending_handshakes.len() >= self.limits.pending_handshakes {
+            self.make_room(now);
+        }
+        let answered = Socket::adopt(stream)
+            .map_err(|_| PeerFault::Left)
+            .and_then(|socket| self.server_handshake.answer(socket));
+        let pending = match answered {
+            Ok(pending) => pending,
+            Err(fault) => return self.refuse(peer, fault, now),
+        };
+        let number = self.next;
+        self.next += 1;
+        if self.poller.watch(pending.socket().as_fd(), number).is_err() {
+            return self.refuse(peer, PeerFault::Left, now);
+        }
+        let until = now + self.limits.handshake;
+        self.pending_handshakes
+            .insert(number, Guest { pending, peer, until });
+    }
+
+    /// Sends away the one that has waited longest of the place with the most at the door.
+    fn make_room(&mut self, now: Instant) {
+        let pending_handshakes = self.pending_handshakes.iter();
+        let oldest =
+            eviction::oldest_of_most(pending_handshakes.map(|(number, guest)| (*number, guest.peer.ip())));
+        if let Some(guest) = oldest.and_then(|number| self.pending_handshakes.remove(&number)) {
+            let most = self.limits.pending_handshakes;
+            self.refuse(guest.peer, PeerFault::Crowded { most }, now);
+        }
+    }
+
+    fn send_the_slow_away(&mut self, now: Instant) {
+        // They have come in the order of their numbers, and all have the same time.
+        while let Some(entry) = self
+            .pending_handshakes
+            .first_entry()
+            .filter(|entry| entry.get().until <= now)
+        {
+            let peer = entry.remove().peer;
+            let after = self.limits.handshake;
+            self.refuse(peer, PeerFault::TooSlow { after }, now);
+        }
+    }
+
+    /// Goes on with one whose bytes have come.
+    fn attend(&mut self, number: u64) {
+        let Some(guest) = self.pending_handshakes.get_mut(&number) else {
+            return;
+        };
+        let done = self.server_handshake.go_on(&mut guest.pending);
+        if done == Ok(false) {
+            return;
+        }
+        let Some(guest) = self.pending_handshakes.remove(&number) else {
+            return;
+        };
+        let Guest { pending, peer, .. } = guest;
+        let admitted = done.and_then(|_| self.admit(pending, peer));
+        if let Err(fault) = admitted {
+            self.refuse(peer, fault, Instant::now());
+        }
+    }
+
+    fn admit(&mut self, pending: PendingHandshake, peer: SocketAddr) -> Result<(), PeerFault> {
+        let most = self.limits.lanes;
+        let lanes = &self.shared.lanes;
+        // This thread alone adds.
+        if lanes.load(Ordering::Relaxed) >= most {
+            pending.turn_away();
+            return Err(PeerFault::NoMoreLanes { most });
+        }
+        lanes.fetch_add(1, Ordering::Relaxed);
+        let place = LanePermit(Arc::clone(lanes));
+        // Its next bytes are the lane's business.
+        self.poller.forget(pending.socket().as_fd());
+        let transport = pending.welcome()?;
+        self.journal.tell(AtTheGate::Admitted(Admitted {
+            transport,
+            peer,
+            place,
+        }));
+        Ok(())
+    }
+
+    fn refuse(&mut self, peer: SocketAddr, fault: PeerFault, now: Instant) {
+        self.shared.refused.fetch_add(1, Ordering::Relaxed);
+        self.journal.refused(peer, fault, now);
+    }
+}
+
+const BELL: u64 = 1 << 62;
+const LISTENERS: u64 = BELL + 1;
+const PAUSE: Duration = Duration::from_millis(20);
+
+#[cfg(test)]
+mod tests;

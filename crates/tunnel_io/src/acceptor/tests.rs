@@ -1,0 +1,241 @@
+use super::*;
+use crate::handshake::ClientHandshake;
+use crate::keys::{SecretKey, generate_key_files};
+use std::io::{Read, Write};
+use std::net::Ipv4Addr;
+use std::os::fd::AsRawFd;
+use std::sync::mpsc::{Receiver, channel};
+
+const LONG: Duration = Duration::from_secs(10);
+
+/// An acceptor with keys, the near end that may come in, and what is told.
+struct Stand {
+    acceptor: Acceptor,
+    client_handshake: ClientHandshake,
+    told: Receiver<AtTheGate>,
+    _directory: tempfile::TempDir,
+}
+
+fn stand(limits: GateLimits) -> Stand {
+    let directory = tempfile::tempdir().unwrap();
+    let [near, far] = ["near", "far"].map(|name| {
+        let path = directory.path().join(name).to_str().unwrap().to_owned();
+        generate_key_files(&path).unwrap();
+        SecretKey::load(&path).unwrap()
+    });
+    let at_near = Security::Keys {
+        own: near.clone(),
+        peers: vec![far.fingerprint()],
+    };
+    let at_far = Security::Keys {
+        peers: vec![near.fingerprint()],
+        own: far,
+    };
+    let (sender, told) = channel();
+    let tell = Box::new(move |event| drop(sender.send(event)));
+    Stand {
+        acceptor: Acceptor::open(&[SocketAddr::from(([127, 0, 0, 1], 0))], &at_far, limits, tell).unwrap(),
+        client_handshake: ClientHandshake::new(&at_near).unwrap(),
+        told,
+        _directory: directory,
+    }
+}
+
+impl Stand {
+    fn connect(&self) -> TcpStream {
+        let stream = TcpStream::connect(self.acceptor.addresses()[0]).unwrap();
+        stream.set_read_timeout(Some(LONG)).unwrap();
+        stream
+    }
+
+    /// A near end with the right key, and what the acceptor handed on.
+    fn come_in(&self) -> (Transport, Admitted) {
+        let socket = Socket::adopt(self.connect()).unwrap();
+        let near = self.client_handshake.complete(socket, LONG).unwrap();
+        loop {
+            if let AtTheGate::Admitted(admitted) = self.told.recv_timeout(LONG).unwrap() {
+                return (near, admitted);
+            }
+        }
+    }
+
+    fn refusal(&self) -> PeerFault {
+        match self.told.recv_timeout(LONG).unwrap() {
+            AtTheGate::Refused { fault, .. } => fault,
+            other => panic!("{other:?}"),
+        }
+    }
+}
+
+/// What the other end still says before it closes.
+fn closed(mut stream: TcpStream) -> Vec<u8> {
+    let mut said = Vec::new();
+    // A reset is an end, too.
+    stream.read_to_end(&mut said).ok();
+    said
+}
+
+#[test]
+fn who_is_no_tunnel_is_turned_away_with_one_word_each() {
+    let stand = stand(GateLimits::default());
+    let random: Vec<u8> = (0..4096_u32)
+        .map(|n| (n.wrapping_mul(2_654_435_761) >> 24) as u8)
+        .collect();
+    let mut tls = vec![22, 3, 1, 2, 0];
+    tls.extend(&random);
+    for hello in [
+        b"GET / HTTP/1.1\r\nHost: x\r\n\r\n".as_slice(),
+        b"\x00\x00\x00\x08\x04\xd2\x16\x2f",
+        &random,
+        &tls,
+        &[22, 3, 1, 255, 255, 1],
+    ] {
+        let mut stream = stand.connect();
+        stream.write_all(hello).ok();
+        // It may have been turned away before all was written.
+        stream.shutdown(std::net::Shutdown::Write).ok();
+        closed(stream);
+        assert_eq!(stand.refusal(), PeerFault::NotATunnel, "{:?}", hello.get(..5));
+        // Five lines are told in ten seconds.
+    }
+    assert_eq!(stand.acceptor.refused(), 5);
+    stand.come_in();
+}
+
+#[test]
+fn a_recorded_handshake_is_worth_nothing() {
+    let stand = stand(GateLimits::default());
+    // What a near end says, taken down on the way.
+    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+    let address = listener.local_addr().unwrap();
+    let acceptor = stand.connect();
+    let recording = std::thread::spawn(move || {
+        let (near, _) = listener.accept().unwrap();
+        let (mut back_from, mut back_to) = (acceptor.try_clone().unwrap(), near.try_clone().unwrap());
+        std::thread::spawn(move || std::io::copy(&mut back_from, &mut back_to));
+        let (mut near, mut acceptor) = (near, acceptor);
+        let mut recorded = Vec::new();
+        let mut part = [0; 4096];
+        while let Ok(count @ 1..) = near.read(&mut part) {
+            recorded.extend_from_slice(&part[..count]);
+            acceptor.write_all(&part[..count]).unwrap();
+        }
+        recorded
+    });
+    let socket = Socket::adopt(TcpStream::connect(address).unwrap()).unwrap();
+    drop(stand.client_handshake.complete(socket, LONG).unwrap());
+    assert!(matches!(
+        stand.told.recv_timeout(LONG),
+        Ok(AtTheGate::Admitted(_))
+    ));
+    let recorded = recording.join().unwrap();
+    let mut replay = stand.connect();
+    replay.write_all(&recorded).unwrap();
+    closed(replay);
+    assert_eq!(stand.refusal(), PeerFault::Undecipherable);
+    // Cut off within its first message.
+    let mut cut = stand.connect();
+    cut.write_all(recorded.get(..100).unwrap()).unwrap();
+    cut.shutdown(std::net::Shutdown::Write).unwrap();
+    closed(cut);
+    assert_eq!(stand.refusal(), PeerFault::Left);
+}
+
+#[test]
+fn nobody_has_more_than_the_deadline_whatever_dribbles_in() {
+    let after = Duration::from_millis(400);
+    let stand = stand(GateLimits {
+        handshake: after,
+        ..GateLimits::default()
+    });
+    let silent = stand.connect();
+    let dribbling = stand.connect();
+    let mut writing = dribbling.try_clone().unwrap();
+    let dribble = std::thread::spawn(move || {
+        // A byte now and then, of a record that would be whole after minutes.
+        let bytes = [22, 3, 1, 2, 0].into_iter().chain(std::iter::repeat(1));
+        for byte in bytes {
+            if writing.write_all(&[byte]).is_err() {
+                break;
+            }
+            std::thread::sleep(Duration::from_millis(50));
+        }
+    });
+    let began = Instant::now();
+    closed(silent);
+    closed(dribbling);
+    assert!(began.elapsed() < LONG);
+    dribble.join().unwrap();
+    assert_eq!(stand.refusal(), PeerFault::TooSlow { after });
+    assert_eq!(stand.refusal(), PeerFault::TooSlow { after });
+    stand.come_in();
+}
+
+#[test]
+fn a_crowd_at_the_door_does_not_keep_others_out() {
+    let stand = stand(GateLimits::default());
+    let crowd: Vec<_> = (0..400).map(|_| stand.connect()).collect();
+    let (_near, admitted) = stand.come_in();
+    assert!(admitted.peer.ip().is_loopback());
+    let oldest = crowd.into_iter().next().unwrap();
+    assert_eq!(closed(oldest), b"");
+    assert!(
+        stand.acceptor.refused() >= 400 - 64,
+        "{}",
+        stand.acceptor.refused()
+    );
+}
+
+#[test]
+fn the_one_that_gives_way_is_of_the_address_with_most_at_the_door() {
+    let stand = stand(GateLimits {
+        pending_handshakes: 4,
+        ..GateLimits::default()
+    });
+    let address = stand.acceptor.addresses()[0];
+    // The first to come is alone at its address.
+    let lonely = Socket::unconnected(&address).unwrap();
+    bind(&lonely, Ipv4Addr::new(127, 0, 0, 2));
+    lonely.begin_to_connect(&address).unwrap();
+    let crowd: Vec<_> = (0..8).map(|_| stand.connect()).collect();
+    for stream in crowd.into_iter().take(5) {
+        closed(stream);
+        assert_eq!(stand.refusal(), PeerFault::Crowded { most: 4 });
+    }
+    stand.client_handshake.complete(lonely, LONG).unwrap();
+}
+
+#[test]
+fn there_are_only_so_many_lanes() {
+    let stand = stand(GateLimits {
+        lanes: 1,
+        ..GateLimits::default()
+    });
+    let (near, admitted) = stand.come_in();
+    let mut second = stand.connect();
+    second.write_all(b"x").unwrap();
+    assert_eq!(stand.refusal(), PeerFault::NotATunnel);
+    let socket = Socket::adopt(stand.connect()).unwrap();
+    assert_eq!(
+        stand.client_handshake.complete(socket, LONG).unwrap_err(),
+        PeerFault::NoRoom
+    );
+    assert_eq!(stand.refusal(), PeerFault::NoMoreLanes { most: 1 });
+    drop((near, admitted));
+    stand.come_in();
+}
+
+fn bind(socket: &Socket, address: Ipv4Addr) {
+    let name = libc::sockaddr_in {
+        sin_family: libc::AF_INET as libc::sa_family_t,
+        sin_port: 0,
+        sin_addr: libc::in_addr {
+            s_addr: u32::from_ne_bytes(address.octets()),
+        },
+        sin_zero: [0; 8],
+    };
+    let length = size_of::<libc::sockaddr_in>() as libc::socklen_t;
+    // SAFETY: `name` is an address of `length` bytes.
+    let result = unsafe { libc::bind(socket.as_fd().as_raw_fd(), (&raw const name).cast(), length) };
+    assert_eq!(result, 0);
+}

@@ -1,0 +1,141 @@
+//! The thread that keeps one lane up: opens it, carries, and opens it again when it is lost.
+
+use super::super::TunnelError;
+use super::super::error::split_address;
+use super::super::lane::{LaneLoop, Role};
+use super::super::mailbox::Mailbox;
+use super::super::notice::Notice;
+use super::Shared;
+use sys::error::{LiveError, OsError};
+use sys::poller::{Poller, ReadyList};
+use sys::threads;
+
+use std::net::{SocketAddr, TcpStream, ToSocketAddrs};
+use std::sync::{Arc, mpsc};
+use std::time::Duration;
+use sys::signals::block_all_signals;
+use sys::socket::Socket;
+use sys::transport::Transport;
+use tunnel::End;
+
+/// Keeps one lane.
+pub(super) struct Reconnector {
+    shared: Arc<Shared>,
+    mailbox: Arc<Mailbox>,
+    poller: Poller,
+}
+
+impl Reconnector {
+    /// `done` is told when it has ended.
+    pub fn start(
+        shared: Arc<Shared>,
+        mailbox: Arc<Mailbox>,
+        done: mpsc::Sender<()>,
+    ) -> Result<(), LiveError> {
+        let poller = Poller::new()?;
+        poller.watch_bell(mailbox.waker(), 0)?;
+        let reconnector = Self {
+            shared,
+            mailbox,
+            poller,
+        };
+        threads::spawn("tunnel-lane".to_owned(), move || {
+            block_all_signals();
+            reconnector.keep();
+            // Nobody waits any more when the near end was dropped.
+            done.send(()).ok();
+        })?;
+        Ok(())
+    }
+
+    fn keep(&self) {
+        let mut pause = FIRST_PAUSE;
+        while !self.mailbox.is_over() {
+            match self.attempt() {
+                // It stood: the next try is made at once.
+                Ok(true) => pause = FIRST_PAUSE,
+                Ok(false) => self.rest(&mut pause),
+                Err(reason) => {
+                    let lasting = reason.is_lasting();
+                    self.shared.counters.tell(&Notice::NoLane { reason });
+                    if lasting {
+                        pause = LASTING_PAUSE;
+                    }
+                    self.rest(&mut pause);
+                }
+            }
+        }
+    }
+
+    /// Opens the lane and carries until it ends; true when it stood.
+    fn attempt(&self) -> Result<bool, TunnelError> {
+        let (transport, peer) = self.open()?;
+        let shared = Arc::clone(&self.shared);
+        let role = Role::Near(Box::new(move || shared.waker.wake()));
+        let counters = Arc::clone(&self.shared.counters);
+        let lane_loop = LaneLoop::new(
+            role,
+            self.shared.wish,
+            transport,
+            peer,
+            counters,
+            Arc::clone(&self.mailbox),
+        )?;
+        let (stood, reason) = lane_loop.run();
+        // Clients that it was given and did not take in may have another.
+        self.shared.waker.wake();
+        match reason {
+            Some(reason) if !stood => Err(reason),
+            Some(_) | None => Ok(stood),
+        }
+    }
+
+    fn open(&self) -> Result<(Transport, SocketAddr), TunnelError> {
+        let far = &self.shared.far;
+        let (host, port) = split_address(far)?;
+        let no_such_host = || TunnelError::NoSuchHost {
+            host: host.to_owned(),
+        };
+        let addresses = (host, port).to_socket_addrs().map_err(|_| no_such_host())?;
+        let mut fault = no_such_host();
+        for address in addresses {
+            let unreachable = |reason| TunnelError::FarUnreachable {
+                far: far.clone(),
+                address,
+                reason,
+            };
+            self.shared.client_handshake.suits(address)?;
+            let made = TcpStream::connect_timeout(&address, self.shared.connect_timeout)
+                .map_err(|error| match error.kind() {
+                    std::io::ErrorKind::TimedOut => OsError(libc::ETIMEDOUT),
+                    _ => OsError::of(&error),
+                })
+                .and_then(Socket::adopt);
+            match made {
+                Ok(socket) => return Ok((self.complete(socket, address)?, address)),
+                Err(reason) => fault = unreachable(reason),
+            }
+        }
+        Err(fault)
+    }
+
+    fn complete(&self, socket: Socket, peer: SocketAddr) -> Result<Transport, TunnelError> {
+        let end = End::Far;
+        self.shared
+            .client_handshake
+            .complete(socket, self.shared.connect_timeout)
+            .map_err(|fault| TunnelError::Peer { end, peer, fault })
+    }
+
+    fn rest(&self, pause: &mut Duration) {
+        if !self.mailbox.is_over() {
+            self.poller.wait(&mut ReadyList::default(), Some(*pause));
+        }
+        *pause = (*pause * 2).min(MOST_PAUSE);
+    }
+}
+
+const FIRST_PAUSE: Duration = Duration::from_millis(20);
+const MOST_PAUSE: Duration = Duration::from_millis(250);
+/// Where somebody has to do something first, at one of the ends.
+const LASTING_PAUSE: Duration = Duration::from_secs(1);
