@@ -4,7 +4,7 @@
 
 use assert_cmd::Command;
 use etherparse::{SlicedPacket, TransportSlice};
-use model::{TrialOutcome, Way};
+use model::{Method, TrialOutcome};
 use serde_json::Value;
 use std::collections::HashMap;
 use std::path::Path;
@@ -44,18 +44,22 @@ fn run_all(url: &str, port: u16) -> (Vec<Told>, CaptureFile) {
     let prepared = bench.prepare(&shape).unwrap();
     let capture = Capture::start(port);
     let mut told = Vec::new();
-    for way in &prepared.ways {
-        for value in settings(way) {
+    for method in &prepared.methods {
+        for value in settings(method) {
             let trial = Trial {
-                way,
+                method,
                 value,
                 address: None,
                 watch: None,
             };
             let outcome = bench.run(&trial).unwrap();
             // A capture cannot tell a window that is used up from a server that takes its time, where the distance is shorter.
-            let windowed = way.name.contains("pipeline") && value > Some(1);
-            told.push((format!("{} {} {value:?}", way.job, way.name), windowed, outcome));
+            let windowed = method.name.contains("pipeline") && value > Some(1);
+            told.push((
+                format!("{} {} {value:?}", method.job, method.name),
+                windowed,
+                outcome,
+            ));
         }
     }
     let capture = capture.stop();
@@ -63,11 +67,11 @@ fn run_all(url: &str, port: u16) -> (Vec<Told>, CaptureFile) {
     (told, capture)
 }
 
-fn settings(way: &Way) -> Vec<Option<u64>> {
-    let Some(knob) = &way.knob else {
+fn settings(method: &Method) -> Vec<Option<u64>> {
+    let Some(parameter) = &method.parameter else {
         return vec![None];
     };
-    let values = [knob.values[0], knob.values[knob.values.len() / 2]];
+    let values = [parameter.values[0], parameter.values[parameter.values.len() / 2]];
     values.into_iter().map(Some).collect()
 }
 

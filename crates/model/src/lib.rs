@@ -54,5 +54,7 @@ pub use sample::{Leg, Sample, SampleTotals};
 pub use split::{Interval, RoundTripSource, SplitBase, SplitOutcome, SplitPrediction};
 pub use tally::{SampleOutcome, SampleTally};
 pub use timestamp::Timestamp;
-pub use tune::{Job, Knob, KnobUnit, Recommendation, TrialOutcome, TrialSource, Tuned, Way};
+pub use tune::{
+    Job, Method, MethodParameter, ParameterUnit, Recommendation, TrialOutcome, TrialSource, Tuned,
+};
 pub use tunnel::{TunnelTotals, TunnelWay};

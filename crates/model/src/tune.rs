@@ -48,22 +48,22 @@ impl fmt::Display for Job {
 
 /// One way to do a job, as a driver offers it.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Way {
+pub struct Method {
     /// The job it does.
     pub job: Job,
     /// Its name, unique within the job: `row by row`, `multi-row statement`, `copy`.
     pub name: Arc<str>,
     /// What can be set; absent for a way that has nothing to set.
-    pub knob: Option<Knob>,
+    pub parameter: Option<MethodParameter>,
 }
 
 /// What can be set of a way.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Knob {
+pub struct MethodParameter {
     /// What it is: `rows a statement`, `fetch size`, `buffer`.
     pub name: Arc<str>,
     /// What its values count.
-    pub unit: KnobUnit,
+    pub unit: ParameterUnit,
     /// The values a full sweep tries, ascending; at least one. Usually a value is twice the one before.
     pub values: Vec<u64>,
     /// The value the driver uses when nothing is set, where that is known.
@@ -74,7 +74,7 @@ pub struct Knob {
 
 /// What the values of a knob count.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub enum KnobUnit {
+pub enum ParameterUnit {
     /// Rows.
     Rows,
     /// Bytes.
@@ -83,7 +83,7 @@ pub enum KnobUnit {
     Number,
 }
 
-impl KnobUnit {
+impl ParameterUnit {
     /// A value in words: `100 rows`, `64 KiB`, `8`.
     pub fn words(self, value: u64) -> String {
         match self {
@@ -158,7 +158,7 @@ pub struct Tuned {
     /// The job.
     pub job: Job,
     /// Name of the way.
-    pub way: Arc<str>,
+    pub method: Arc<str>,
     /// The setting; absent for a way that has none.
     pub value: Option<u64>,
     /// The link in its text form; absent for the distance that is there.
@@ -181,7 +181,7 @@ pub struct Recommendation {
     /// The link; absent for the distance that is there.
     pub link: Option<Arc<str>>,
     /// Name of the way.
-    pub way: Arc<str>,
+    pub method: Arc<str>,
     /// The smallest setting within 5 % of the best; absent for a way that has none.
     pub value: Option<u64>,
     /// How the driver spells it.

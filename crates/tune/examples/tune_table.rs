@@ -1,7 +1,7 @@
 //! Every way of the native workbench at the distance that is there, with a few settings: `tune_table URL [ROWS [ROW_BYTES
 //! [SELECT_ROWS [ADDRESS]]]]`. ADDRESS is where to connect instead: a relay with a link in it.
 
-use model::{TrialOutcome, Way};
+use model::{Method, TrialOutcome};
 use std::net::SocketAddr;
 use std::process::ExitCode;
 use std::sync::atomic::AtomicBool;
@@ -48,44 +48,44 @@ fn table(bench: &mut dyn Workbench, shape: &Shape, address: Option<SocketAddr>) 
         shape.row_bytes,
         shape.select_rows
     );
-    for way in &prepared.absent {
-        println!("no {} {}: {}", way.job, way.name, way.reason);
+    for method in &prepared.absent {
+        println!("no {} {}: {}", method.job, method.name, method.reason);
     }
-    for way in &prepared.ways {
-        for value in few(way) {
+    for method in &prepared.methods {
+        for value in few(method) {
             let trial = Trial {
-                way,
+                method,
                 value,
                 address,
                 watch: None,
             };
-            tell(way, value, &bench.run(&trial)?);
+            tell(method, value, &bench.run(&trial)?);
         }
     }
     Ok(())
 }
 
 /// The least value, the middle one and the greatest.
-fn few(way: &Way) -> Vec<Option<u64>> {
-    let Some(knob) = &way.knob else {
+fn few(method: &Method) -> Vec<Option<u64>> {
+    let Some(parameter) = &method.parameter else {
         return vec![None];
     };
-    let last = knob.values.len().saturating_sub(1);
+    let last = parameter.values.len().saturating_sub(1);
     let mut places = vec![0, last / 2, last];
     places.dedup();
     places
         .into_iter()
-        .map(|place| knob.values.get(place).copied())
+        .map(|place| parameter.values.get(place).copied())
         .collect()
 }
 
-fn tell(way: &Way, value: Option<u64>, outcome: &TrialOutcome) {
+fn tell(method: &Method, value: Option<u64>, outcome: &TrialOutcome) {
     let sum = |both: Option<[u64; 2]>| both.map_or(0, |both| both[0] + both[1]);
     let packets = sum(outcome.packets);
     println!(
         "{:<7} {:<22} {:>8} {:>9.3} s {:>8} turns {:>8} packets {:>7} B mean {:>11} B wire {:>12} client {:>12} server",
-        way.job.to_string(),
-        way.name,
+        method.job.to_string(),
+        method.name,
         value.map_or_else(|| "-".to_owned(), |value| value.to_string()),
         outcome.duration.as_secs_f64(),
         outcome.turns.unwrap_or(0),

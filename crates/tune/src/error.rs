@@ -79,13 +79,13 @@ pub enum TuneError {
         /// How many there were.
         found: u64,
     },
-    /// A way was asked for that this workbench does not have.
-    #[error("there is no way `{way}` to {job} here")]
-    NoSuchWay {
+    /// A method was asked for that this workbench does not have.
+    #[error("there is no way `{method}` to {job} here")]
+    NoSuchMethod {
         /// The job's name.
         job: &'static str,
-        /// The way's name.
-        way: String,
+        /// The method's name.
+        method: String,
     },
     /// A job was to be run before the workbench was prepared.
     #[error("longwire: the workbench is not prepared")]
@@ -107,7 +107,7 @@ impl TuneError {
             Self::Scheme { .. }
             | Self::LikeName
             | Self::LikeEmpty
-            | Self::NoSuchWay { .. }
+            | Self::NoSuchMethod { .. }
             | Self::NotPrepared => Blame::Longwire,
         }
     }
@@ -132,7 +132,7 @@ impl TuneError {
             Self::Statement { .. }
             | Self::Rows { .. }
             | Self::LikeName
-            | Self::NoSuchWay { .. }
+            | Self::NoSuchMethod { .. }
             | Self::NotPrepared => {
                 return None;
             }

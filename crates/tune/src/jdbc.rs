@@ -248,8 +248,8 @@ impl<'a> JdbcBench<'a> {
     fn checked(&mut self, recipe: &Recipe, done: &Executed) -> Result<u64, TuneError> {
         let ready = self.prepared.as_ref().ok_or(TuneError::NotPrepared)?;
         let (rows, select_rows) = (ready.shape.rows, ready.shape.select_rows);
-        let doing = format!("{}, {}", recipe.way.job, recipe.way.name);
-        let (expected, found) = match recipe.way.job {
+        let doing = format!("{}, {}", recipe.method.job, recipe.method.name);
+        let (expected, found) = match recipe.method.job {
             Job::Insert => {
                 let found = self.count(&self.tables.inserted())?;
                 let empty = self.tables.empty(&self.tables.inserted());
@@ -330,7 +330,7 @@ impl Workbench for JdbcBench<'_> {
         for sql in self.tables.settle() {
             self.say(&sql)?;
         }
-        let ways = recipes.iter().map(|recipe| recipe.way.clone()).collect();
+        let methods = recipes.iter().map(|recipe| recipe.method.clone()).collect();
         self.prepared = Some(Ready {
             shape: shape.clone(),
             columns,
@@ -339,18 +339,20 @@ impl Workbench for JdbcBench<'_> {
         Ok(Prepared {
             server,
             scratch: self.tables.scratch().to_owned(),
-            ways,
+            methods,
             absent,
         })
     }
 
     fn run(&mut self, trial: &Trial<'_>) -> Result<TrialOutcome, TuneError> {
         let ready = self.prepared.as_ref().ok_or(TuneError::NotPrepared)?;
-        let same = |recipe: &&Recipe| recipe.way.job == trial.way.job && recipe.way.name == trial.way.name;
+        let same = |recipe: &&Recipe| {
+            recipe.method.job == trial.method.job && recipe.method.name == trial.method.name
+        };
         let recipe = ready.recipes.iter().find(same).cloned();
-        let recipe = recipe.ok_or_else(|| TuneError::NoSuchWay {
-            job: trial.way.job.name(),
-            way: trial.way.name.to_string(),
+        let recipe = recipe.ok_or_else(|| TuneError::NoSuchMethod {
+            job: trial.method.job.name(),
+            method: trial.method.name.to_string(),
         })?;
         let tried = self.tried(trial, &recipe);
         if tried.is_err() {

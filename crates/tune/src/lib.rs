@@ -15,7 +15,7 @@ mod postgres;
 pub use error::TuneError;
 
 use client::Watch;
-use model::{Job, TrialOutcome, Way};
+use model::{Job, Method, TrialOutcome};
 use mysql::MySql;
 use native::Native;
 use postgres::PostgreSql;
@@ -40,7 +40,7 @@ pub struct Shape {
 /// One run.
 pub struct Trial<'a> {
     /// Which way.
-    pub way: &'a Way,
+    pub method: &'a Method,
     /// Its setting; absent for a way without.
     pub value: Option<u64>,
     /// Where to connect instead of the target's own address: a relay with a link in it.
@@ -58,7 +58,7 @@ pub struct Prepared {
     /// Name of the scratch schema.
     pub scratch: String,
     /// The ways there are, jobs in the order of [`Job`], each with the values a full sweep tries.
-    pub ways: Vec<Way>,
+    pub methods: Vec<Method>,
     /// Ways that this kind of database has, and this server, user or driver has not.
     pub absent: Vec<AbsentWay>,
 }

@@ -2,19 +2,19 @@
 
 mod insert;
 mod messages;
+mod methods;
 mod replies;
 mod select;
 mod update;
-mod ways;
 
 use super::native::job_connection::JobConnection;
-use super::native::way::{WayRow, Work};
+use super::native::method::{MethodRow, Work};
 use super::native::{Control, Database, KEY};
 use super::{AbsentWay, TuneError};
 use client::session::{Session, mysql};
+use methods::{IN_BULK, LOAD_DATA, METHODS};
 use model::Job;
 use replies::{Expected, MysqlReplies};
-use ways::{IN_BULK, LOAD_DATA, WAYS};
 
 /// MySQL and MariaDB.
 pub(super) struct MySql;
@@ -23,7 +23,7 @@ type Conversation<'a> = JobConnection<'a, MysqlReplies>;
 
 impl Database for MySql {
     type Replies = MysqlReplies;
-    const WAYS: &'static [WayRow<MysqlReplies>] = WAYS;
+    const METHODS: &'static [MethodRow<MysqlReplies>] = METHODS;
     const GOODBYE: &'static [u8] = mysql::GOODBYE;
     const TAKEN: &'static [&'static str] = &["1007/HY000"];
     const TRANSACTION: [&'static str; 2] = ["begin", "commit"];

@@ -8,26 +8,26 @@ pub(super) mod content;
 pub(super) mod head;
 pub(super) mod job_connection;
 pub(super) mod memory;
+pub(super) mod method;
 pub(super) mod text_rows;
-pub(super) mod way;
 
 use super::{AbsentWay, Prepared, Shape, Trial, TuneError, Workbench};
 use client::session::{Rows, Session, SessionOptions};
 use content::Content;
 use job_connection::{JobConnection, Replies};
+use method::{MethodRow, Work};
 use model::{ByteCount, ConnectionId, Job, TrialOutcome};
 use std::sync::atomic::AtomicBool;
 use std::time::Duration;
 use sys::clock::Clock;
 use sys::target::Target;
-use way::{WayRow, Work};
 
 /// What longwire has to know of a database to do jobs on it.
 pub(super) trait Database {
     /// What reads its replies.
     type Replies: Replies + 'static;
     /// Its ways, in the order they are told.
-    const WAYS: &'static [WayRow<Self::Replies>];
+    const METHODS: &'static [MethodRow<Self::Replies>];
     /// What is said before hanging up.
     const GOODBYE: &'static [u8];
     /// The codes by which it says that a schema of that name exists.
@@ -271,14 +271,14 @@ impl<'a, D: Database> Native<'a, D> {
         Ok(outcome)
     }
 
-    fn row(trial: &Trial<'_>) -> Result<&'static WayRow<D::Replies>, TuneError> {
-        let way = trial.way;
-        D::WAYS
+    fn row(trial: &Trial<'_>) -> Result<&'static MethodRow<D::Replies>, TuneError> {
+        let method = trial.method;
+        D::METHODS
             .iter()
-            .find(|row| row.job == way.job && row.name == &*way.name)
-            .ok_or_else(|| TuneError::NoSuchWay {
-                job: way.job.name(),
-                way: way.name.to_string(),
+            .find(|row| row.job == method.job && row.name == &*method.name)
+            .ok_or_else(|| TuneError::NoSuchMethod {
+                job: method.job.name(),
+                method: method.name.to_string(),
             })
     }
 
@@ -338,20 +338,20 @@ impl<D: Database> Workbench for Native<'_, D> {
         };
         self.make_tables(&mut control, &ready)?;
         control.session.close();
-        let ways = D::WAYS
+        let methods = D::METHODS
             .iter()
             .filter(|row| {
                 !absent
                     .iter()
-                    .any(|way| way.job == row.job && *way.name == *row.name)
+                    .any(|method| method.job == row.job && *method.name == *row.name)
             })
-            .map(|row| row.way(shape, ready.content.row_bytes(), longest_request))
+            .map(|row| row.method(shape, ready.content.row_bytes(), longest_request))
             .collect();
         self.ready = Some(ready);
         Ok(Prepared {
             server: Some(server),
             scratch: self.scratch.clone(),
-            ways,
+            methods,
             absent,
         })
     }
@@ -359,7 +359,7 @@ impl<D: Database> Workbench for Native<'_, D> {
     fn run(&mut self, trial: &Trial<'_>) -> Result<TrialOutcome, TuneError> {
         let mut control = Control::open(&self.target, self.stop)?;
         let mut outcome = self.work(trial, &mut control)?;
-        let checked = self.check(trial.way.job, &mut outcome, &mut control);
+        let checked = self.check(trial.method.job, &mut outcome, &mut control);
         control.session.close();
         checked.map(|()| outcome)
     }

@@ -2,20 +2,20 @@
 
 mod insert;
 mod messages;
+mod methods;
 mod replies;
 mod select;
 mod update;
-mod ways;
 
 use super::AbsentWay;
 use super::TuneError;
 use super::native::job_connection::JobConnection;
 use super::native::memory::{ProcessMemory, is_here};
-use super::native::way::{WayRow, Work};
+use super::native::method::{MethodRow, Work};
 use super::native::{Control, Database, KEY};
 use client::session::{Session, postgres};
+use methods::METHODS;
 use replies::PostgresReplies;
-use ways::WAYS;
 
 /// PostgreSQL.
 pub(super) struct PostgreSql;
@@ -24,7 +24,7 @@ type Conversation<'a> = JobConnection<'a, PostgresReplies>;
 
 impl Database for PostgreSql {
     type Replies = PostgresReplies;
-    const WAYS: &'static [WayRow<PostgresReplies>] = WAYS;
+    const METHODS: &'static [MethodRow<PostgresReplies>] = METHODS;
     const GOODBYE: &'static [u8] = postgres::GOODBYE;
     const TAKEN: &'static [&'static str] = &["42P06"];
     const TRANSACTION: [&'static str; 2] = ["begin", "commit"];

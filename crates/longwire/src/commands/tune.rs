@@ -12,7 +12,7 @@ use crate::tune::search::Thoroughness;
 use anyhow::Result;
 use clap::Args as ClapArgs;
 use link::LinkDescription;
-use model::{ByteCount, Conditions, Job, Summary, Warning, Way, format_duration, parse_duration};
+use model::{ByteCount, Conditions, Job, Method, Summary, Warning, format_duration, parse_duration};
 use report::JsonWriter;
 use report::text::{TuneDetail, TuneReport, tune_view};
 use std::ffi::OsString;
@@ -260,8 +260,8 @@ impl Args {
     }
 
     /// Of the ways that there are, those asked for.
-    fn chosen(&self, prepared: &Prepared) -> Result<Vec<Way>> {
-        let of_jobs = || prepared.ways.iter().filter(|way| self.jobs.contains(&way.job));
+    fn chosen(&self, prepared: &Prepared) -> Result<Vec<Method>> {
+        let of_jobs = || prepared.methods.iter().filter(|way| self.jobs.contains(&way.job));
         for name in &self.ways {
             if of_jobs().any(|way| *way.name == **name) {
                 continue;
@@ -274,7 +274,8 @@ impl Args {
             names.dedup();
             anyhow::bail!("there is no way '{name}' here; there are: {}", names.join(", "));
         }
-        let is_asked = |way: &&Way| self.ways.is_empty() || self.ways.iter().any(|name| **name == *way.name);
+        let is_asked =
+            |way: &&Method| self.ways.is_empty() || self.ways.iter().any(|name| **name == *way.name);
         Ok(of_jobs().filter(is_asked).cloned().collect())
     }
 }

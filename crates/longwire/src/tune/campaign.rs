@@ -7,8 +7,8 @@ use super::watched::{self, Watched};
 use anyhow::Result;
 use link::LinkDescription;
 use model::{
-    DistributionBuilder, Job, KnobUnit, LinkOutcome, Recommendation, TrialOutcome, TrialSource, Tuned,
-    Warning, Way, format_duration,
+    DistributionBuilder, Job, LinkOutcome, Method, ParameterUnit, Recommendation, TrialOutcome, TrialSource,
+    Tuned, Warning, format_duration,
 };
 use report::text::TuneRuns;
 use std::collections::{BTreeMap, BTreeSet};
@@ -24,7 +24,7 @@ pub struct Plan<'a> {
     /// The database.
     pub target: &'a Target,
     /// The ways, jobs together.
-    pub ways: Vec<Way>,
+    pub ways: Vec<Method>,
     /// Links in front of the distance that is there.
     pub links: &'a [LinkDescription],
     /// Whether the links are predicted instead of emulated.
@@ -61,7 +61,7 @@ pub struct Found {
 pub fn run(plan: &Plan<'_>, workbench: &mut dyn Workbench, tell: &mut dyn FnMut(&str)) -> Result<Found> {
     let mut found = Found::default();
     for job in Job::ALL {
-        let ways: Vec<&Way> = plan.ways.iter().filter(|way| way.job == job).collect();
+        let ways: Vec<&Method> = plan.ways.iter().filter(|way| way.job == job).collect();
         if ways.is_empty() {
             continue;
         }
@@ -87,7 +87,7 @@ pub fn run(plan: &Plan<'_>, workbench: &mut dyn Workbench, tell: &mut dyn FnMut(
 struct Campaign<'a, 'p> {
     plan: &'a Plan<'p>,
     job: Job,
-    ways: Vec<&'a Way>,
+    ways: Vec<&'a Method>,
     workbench: &'a mut dyn Workbench,
     found: &'a mut Found,
     tell: &'a mut dyn FnMut(&str),
@@ -434,7 +434,7 @@ impl Campaign<'_, '_> {
         times.iter().for_each(|time| spread.add(*time));
         Some(Tuned {
             job: self.job,
-            way: Arc::clone(&way.name),
+            method: Arc::clone(&way.name),
             value: values(way).get(setting.place).copied().flatten(),
             link: link.cloned(),
             source,
@@ -457,7 +457,10 @@ impl Campaign<'_, '_> {
             let known = curve::of_way(setting.way, &values, figures);
             curve::at(value, &known, slope)
         };
-        let rows = way.knob.as_ref().is_some_and(|knob| knob.unit == KnobUnit::Rows);
+        let rows = way
+            .parameter
+            .as_ref()
+            .is_some_and(|knob| knob.unit == ParameterUnit::Rows);
         let time = at(&|outcome| Some(outcome.duration.as_secs_f64()), 0.0)?;
         let turns = at(
             &|outcome| Some(outcome.turns? as f64),
@@ -492,7 +495,7 @@ impl Campaign<'_, '_> {
         let there = |tuned: &&Tuned| tuned.job == self.job && tuned.link.as_ref() == link;
         let mut least: BTreeMap<Arc<str>, Duration> = BTreeMap::new();
         for tuned in self.found.tuned.iter().filter(there) {
-            let time = least.entry(Arc::clone(&tuned.way)).or_insert(Duration::MAX);
+            let time = least.entry(Arc::clone(&tuned.method)).or_insert(Duration::MAX);
             *time = tuned.median().min(*time);
         }
         let worst = least.into_iter().max_by_key(|(_, time)| *time);
@@ -504,9 +507,9 @@ impl Campaign<'_, '_> {
         self.found.recommendations.push(Recommendation {
             job: self.job,
             link: link.cloned(),
-            way: Arc::clone(&way.name),
+            method: Arc::clone(&way.name),
             value,
-            spelling: match (&way.knob, value) {
+            spelling: match (&way.parameter, value) {
                 (Some(knob), Some(value)) => knob.spelling.replace("{}", &value.to_string()),
                 _ => way.name.to_string(),
             },
@@ -522,7 +525,7 @@ impl Campaign<'_, '_> {
         let way = self.ways.get(setting.way);
         let value = way.and_then(|way| values(way).get(setting.place).copied().flatten());
         let name = way.map_or("", |way| &way.name);
-        match value.zip(way.and_then(|way| way.knob.as_ref())) {
+        match value.zip(way.and_then(|way| way.parameter.as_ref())) {
             Some((value, knob)) => format!("{name}, {}", knob.unit.words(value)),
             None => name.to_owned(),
         }
@@ -530,8 +533,8 @@ impl Campaign<'_, '_> {
 }
 
 /// What can be set, in order; one absent value for a way that has nothing to set.
-fn values(way: &Way) -> Vec<Option<u64>> {
-    match &way.knob {
+fn values(way: &Method) -> Vec<Option<u64>> {
+    match &way.parameter {
         Some(knob) => knob.values.iter().copied().map(Some).collect(),
         None => vec![None],
     }

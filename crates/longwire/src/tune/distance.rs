@@ -4,7 +4,7 @@ use crate::verify::Unseen;
 use anyhow::{Context, Result};
 use client::Watch;
 use link::LinkDescription;
-use model::{LinkOutcome, TrialOutcome, Way};
+use model::{LinkOutcome, Method, TrialOutcome};
 use relay::{Relay, RelayOptions};
 use std::net::{Ipv4Addr, SocketAddr, ToSocketAddrs};
 use std::sync::Arc;
@@ -75,13 +75,13 @@ impl Distance {
     pub fn run(
         &self,
         workbench: &mut dyn Workbench,
-        (way, value): (&Way, Option<u64>),
+        (method, value): (&Method, Option<u64>),
         watch: Option<Watch<'_>>,
         limits: &Limits<'_>,
     ) -> Result<TrialOutcome, Unfinished> {
         let before = self.outcome();
         let trial = Trial {
-            way,
+            method,
             value,
             address: self.relay.as_ref().map(Relay::local_addr),
             watch,

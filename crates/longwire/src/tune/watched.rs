@@ -7,7 +7,7 @@ use analysis::operations::rule::Rule;
 use analysis::operations::{Grouped, Operations};
 use client::Watch;
 use link::LinkDescription;
-use model::{Operation, Timestamp, TrialOutcome, Way};
+use model::{Method, Operation, Timestamp, TrialOutcome};
 use predict::{Predictor, Target};
 use std::time::Duration;
 use sys::Clock;
@@ -29,7 +29,7 @@ pub struct Watched {
 /// When it did not come to its end.
 pub fn run(
     workbench: &mut dyn Workbench,
-    of: (&Way, Option<u64>),
+    of: (&Method, Option<u64>),
     links: &[LinkDescription],
     limits: &Limits<'_>,
 ) -> Result<Watched, Unfinished> {

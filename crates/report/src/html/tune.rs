@@ -73,9 +73,9 @@ fn section(report: &TuneReport, job: Job, out: &mut String) {
 
 fn recommended(report: &TuneReport, one: &Recommendation, out: &mut String) {
     let setting = report
-        .setting(one.job, &one.way, one.value)
+        .setting(one.job, &one.method, one.value)
         .map_or_else(String::new, |setting| format!(", {setting}"));
-    let stake = match one.worst_way == one.way || one.ratio() < NO_DIFFERENCE {
+    let stake = match one.worst_way == one.method || one.ratio() < NO_DIFFERENCE {
         true => String::new(),
         false => format!(
             "; {} takes {} times as long",
@@ -83,7 +83,7 @@ fn recommended(report: &TuneReport, one: &Recommendation, out: &mut String) {
             factor(one.ratio())
         ),
     };
-    let spelling = match one.spelling == *one.way {
+    let spelling = match one.spelling == *one.method {
         true => String::new(),
         false => format!(" <code>{}</code>", Escaped(&one.spelling)),
     };
@@ -91,7 +91,7 @@ fn recommended(report: &TuneReport, one: &Recommendation, out: &mut String) {
         out,
         "<p><b>{}: {}{setting}</b>, {}{stake}.{spelling}</p>",
         Escaped(&place_words(one.link.as_deref())),
-        Escaped(&one.way),
+        Escaped(&one.method),
         time(one.duration),
     );
 }
@@ -130,8 +130,8 @@ fn row(report: &TuneReport, tuned: &Tuned, out: &mut String) {
     let number = |number: Option<u64>| number.map_or_else(|| DASH.to_owned(), count);
     let bytes = |bytes: Option<ByteCount>| bytes.map_or_else(|| DASH.to_owned(), |bytes| bytes.to_string());
     let recommended = report.recommended(tuned.job, tuned.link.as_deref());
-    let is_chosen = recommended.is_some_and(|one| one.way == tuned.way && one.value == tuned.value);
-    let name = format!("{}", Escaped(&tuned.way));
+    let is_chosen = recommended.is_some_and(|one| one.method == tuned.method && one.value == tuned.value);
+    let name = format!("{}", Escaped(&tuned.method));
     let name = match is_chosen {
         true => format!("<b>{name}</b> <span class=\"kind\">recommended</span>"),
         false => name,
@@ -139,7 +139,7 @@ fn row(report: &TuneReport, tuned: &Tuned, out: &mut String) {
     let best = recommended.map(|one| one.best.as_secs_f64().max(1e-9));
     let cells = [
         report
-            .setting(tuned.job, &tuned.way, tuned.value)
+            .setting(tuned.job, &tuned.method, tuned.value)
             .unwrap_or_else(|| DASH.to_owned()),
         format!("{}{}", time(tuned.median()), source_words(tuned.source)),
         best.map_or_else(
@@ -184,7 +184,7 @@ fn words(tuned: &Tuned, setting: Option<String>) -> String {
     let setting = setting.map_or_else(String::new, |setting| format!(", {setting}"));
     format!(
         "{}{setting}: {}, {}, {}",
-        tuned.way,
+        tuned.method,
         format_duration(tuned.median()),
         tuned.source.name(),
         match tuned.typical.turns {

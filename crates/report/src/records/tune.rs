@@ -52,15 +52,19 @@ pub(super) struct TunedRecord<'a> {
 
 impl<'a> TunedRecord<'a> {
     pub(super) fn of(report: &'a TuneReport, tuned: &'a Tuned) -> Self {
-        let is_way = |way: &&model::Way| way.job == tuned.job && way.name == tuned.way;
-        let knob = report.ways.iter().find(is_way).and_then(|way| way.knob.as_ref());
+        let is_way = |way: &&model::Method| way.job == tuned.job && way.name == tuned.method;
+        let knob = report
+            .ways
+            .iter()
+            .find(is_way)
+            .and_then(|way| way.parameter.as_ref());
         let typical = &tuned.typical;
         let [up, down] = [0, 1];
         let one = |each: Option<[u64; 2]>, way: usize| each.and_then(|each| each.get(way).copied());
         Self {
             schema: SCHEMA,
             job: tuned.job.name(),
-            way: &tuned.way,
+            way: &tuned.method,
             knob: knob.map(|knob| &*knob.name),
             unit: knob.map(|knob| knob.unit.name()),
             value: tuned.value,
@@ -113,7 +117,7 @@ impl<'a> RecommendationRecord<'a> {
             schema: SCHEMA,
             job: one.job.name(),
             link: one.link.as_deref(),
-            way: &one.way,
+            way: &one.method,
             value: one.value,
             spelling: &one.spelling,
             duration_ns: nanos(one.duration),

@@ -4,7 +4,9 @@ use super::escape::printable;
 use super::style::{Ink, Style};
 use super::table::Table;
 use super::{DASH, counted};
-use model::{ByteCount, Job, LinkOutcome, Recommendation, TrialSource, Tuned, Warning, Way, format_duration};
+use model::{
+    ByteCount, Job, LinkOutcome, Method, Recommendation, TrialSource, Tuned, Warning, format_duration,
+};
 use std::fmt::Write;
 
 /// What `tune` has to say.
@@ -27,7 +29,7 @@ pub struct TuneReport {
     /// The table that rows are like.
     pub like: Option<String>,
     /// The ways there are.
-    pub ways: Vec<Way>,
+    pub ways: Vec<Method>,
     /// Everything that was run or predicted.
     pub tuned: Vec<Tuned>,
     /// One a job and distance.
@@ -95,9 +97,10 @@ impl TuneReport {
     }
 
     /// What was run or predicted of a way at a distance, by value.
-    pub fn of_way(&self, way: &Way, link: Option<&str>) -> Vec<&Tuned> {
-        let of_way =
-            |tuned: &&Tuned| tuned.job == way.job && tuned.way == way.name && tuned.link.as_deref() == link;
+    pub fn of_way(&self, way: &Method, link: Option<&str>) -> Vec<&Tuned> {
+        let of_way = |tuned: &&Tuned| {
+            tuned.job == way.job && tuned.method == way.name && tuned.link.as_deref() == link
+        };
         let mut all: Vec<&Tuned> = self.tuned.iter().filter(of_way).collect();
         all.sort_by_key(|tuned| tuned.value);
         all
@@ -110,11 +113,11 @@ impl TuneReport {
     }
 
     /// Of a way at a distance, what a row of the table tells: the recommended setting, or the best.
-    pub fn shown(&self, way: &Way, link: Option<&str>) -> Option<&Tuned> {
+    pub fn shown(&self, way: &Method, link: Option<&str>) -> Option<&Tuned> {
         let all = self.of_way(way, link);
         let chosen = self
             .recommended(way.job, link)
-            .filter(|recommended| recommended.way == way.name)
+            .filter(|recommended| recommended.method == way.name)
             .and_then(|recommended| all.iter().find(|tuned| tuned.value == recommended.value));
         chosen
             .or_else(|| all.iter().min_by_key(|tuned| tuned.median()))
@@ -127,7 +130,7 @@ impl TuneReport {
             .ways
             .iter()
             .find(|known| known.job == job && &*known.name == way)?;
-        Some(way.knob.as_ref()?.unit.words(value?))
+        Some(way.parameter.as_ref()?.unit.words(value?))
     }
 }
 
@@ -182,7 +185,7 @@ fn job_view(report: &TuneReport, job: Job, detail: TuneDetail, style: &Style, ou
 
 fn cells(report: &TuneReport, tuned: &Tuned) -> [String; 10] {
     let recommended = report.recommended(tuned.job, tuned.link.as_deref());
-    let is_chosen = recommended.is_some_and(|one| one.way == tuned.way && one.value == tuned.value);
+    let is_chosen = recommended.is_some_and(|one| one.method == tuned.method && one.value == tuned.value);
     let best = recommended.map(|one| one.best.as_secs_f64());
     let times = best.map(|best| tuned.median().as_secs_f64() / best.max(1e-9));
     let typical = &tuned.typical;
@@ -190,9 +193,9 @@ fn cells(report: &TuneReport, tuned: &Tuned) -> [String; 10] {
     let count = |count: Option<u64>| count.map_or_else(|| DASH.to_owned(), |count| count.to_string());
     let bytes = |bytes: Option<ByteCount>| bytes.map_or_else(|| DASH.to_owned(), |bytes| bytes.to_string());
     [
-        format!("{}{}", tuned.way, if is_chosen { " *" } else { "" }),
+        format!("{}{}", tuned.method, if is_chosen { " *" } else { "" }),
         report
-            .setting(tuned.job, &tuned.way, tuned.value)
+            .setting(tuned.job, &tuned.method, tuned.value)
             .unwrap_or_else(|| DASH.to_owned()),
         format!("{}{}", mark(tuned.source), format_duration(tuned.median())),
         times.map_or_else(|| DASH.to_owned(), factor),
@@ -223,8 +226,8 @@ pub(crate) fn factor(times: f64) -> String {
 
 /// The time over the values of a knob, a sign each, on a logarithmic scale: the lowest is the least. A dot is a value that was not
 /// run.
-fn sparkline(way: &Way, tuned: &[&Tuned]) -> String {
-    let Some(knob) = &way.knob else {
+fn sparkline(way: &Method, tuned: &[&Tuned]) -> String {
+    let Some(knob) = &way.parameter else {
         return String::new();
     };
     let time = |value: u64| {
@@ -260,7 +263,7 @@ fn charts(report: &TuneReport, job: Job, style: &Style, out: &mut String) {
         },
     ));
     for way in report.ways.iter().filter(|way| way.job == job) {
-        let Some(knob) = way.knob.as_ref().filter(|knob| knob.values.len() > 1) else {
+        let Some(knob) = way.parameter.as_ref().filter(|knob| knob.values.len() > 1) else {
             continue;
         };
         let ends = [knob.values.first(), knob.values.last()].map(|value| value.copied().unwrap_or_default());
@@ -304,23 +307,23 @@ fn recommended(report: &TuneReport, job: Job, style: &Style, out: &mut String) {
         let place = place_words(one.link.as_deref());
         let heading = style.paint(Ink::Heading, &format!("recommended to {job} {place}:"));
         let setting = report
-            .setting(job, &one.way, one.value)
+            .setting(job, &one.method, one.value)
             .map_or_else(String::new, |setting| format!(", {setting}"));
         let _ = writeln!(
             out,
             "{heading} {}{setting}, {}{}",
-            printable(&one.way),
+            printable(&one.method),
             format_duration(one.duration),
             at_stake(one)
         );
-        if one.spelling != *one.way {
+        if one.spelling != *one.method {
             let _ = writeln!(out, "  {}", printable(&one.spelling));
         }
     }
 }
 
 fn at_stake(one: &Recommendation) -> String {
-    if one.worst_way == one.way || one.ratio() < NO_DIFFERENCE {
+    if one.worst_way == one.method || one.ratio() < NO_DIFFERENCE {
         return String::new();
     }
     format!(

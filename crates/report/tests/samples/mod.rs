@@ -966,12 +966,12 @@ pub fn tune() -> TuneReport {
         rows: 32_000,
         select_rows: 117_158,
         row_bytes: Some(322),
-        ways: vec![model::Way {
+        ways: vec![model::Method {
             job: model::Job::Insert,
             name: "multi-row statement".into(),
-            knob: Some(model::Knob {
+            parameter: Some(model::MethodParameter {
                 name: "rows a statement".into(),
-                unit: model::KnobUnit::Rows,
+                unit: model::ParameterUnit::Rows,
                 values: vec![32, 64, 128],
                 default: None,
                 spelling: "values (...), (...): {} rows".into(),
@@ -979,7 +979,7 @@ pub fn tune() -> TuneReport {
         }],
         tuned: vec![model::Tuned {
             job: model::Job::Insert,
-            way: "multi-row statement".into(),
+            method: "multi-row statement".into(),
             value: Some(128),
             link: Some(std::sync::Arc::clone(&link)),
             source: model::TrialSource::Emulated,
@@ -990,7 +990,7 @@ pub fn tune() -> TuneReport {
         recommendations: vec![model::Recommendation {
             job: model::Job::Insert,
             link: Some(link),
-            way: "copy".into(),
+            method: "copy".into(),
             value: Some(16_384),
             spelling: "copy ... from stdin, 16384 bytes a CopyData".to_owned(),
             duration: micros(190_000),

@@ -2,16 +2,16 @@
 
 use super::super::{AbsentWay, Shape};
 use client::bridge::{HowInserted, HowUpdated, JdbcDialect};
-use model::{Job, Knob, KnobUnit, Way};
+use model::{Job, Method, MethodParameter, ParameterUnit};
 
 /// A way, and how it is gone.
 #[derive(Debug, Clone)]
 pub(super) struct Recipe {
-    pub way: Way,
+    pub method: Method,
     pub doing: Doing,
     /// Properties that the driver needs for it.
     needs: Vec<(&'static str, &'static str)>,
-    knob: Turned,
+    parameter: Turned,
 }
 
 /// What the bridge is asked for.
@@ -22,7 +22,7 @@ pub(super) enum Doing {
     Update(HowUpdated),
 }
 
-/// What the knob's value is.
+/// What the parameter's value is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Turned {
     Nothing,
@@ -42,7 +42,7 @@ impl Recipe {
             .iter()
             .map(|(name, value)| (*name, (*value).to_owned()))
             .collect();
-        if let (Turned::Property(name), Some(value)) = (self.knob, value) {
+        if let (Turned::Property(name), Some(value)) = (self.parameter, value) {
             properties.push((name, value.to_string()));
         }
         properties
@@ -50,7 +50,7 @@ impl Recipe {
 
     /// Rows of a batch or statement.
     pub fn size(&self, value: Option<u64>) -> u64 {
-        match self.knob {
+        match self.parameter {
             Turned::Size => value.unwrap_or(1),
             Turned::Nothing | Turned::FetchSize | Turned::Property(_) => 1,
         }
@@ -58,7 +58,7 @@ impl Recipe {
 
     /// `setFetchSize`; 0 leaves the driver's own.
     pub fn fetch_size(&self, value: Option<u64>) -> i32 {
-        match self.knob {
+        match self.parameter {
             Turned::FetchSize => value.and_then(|value| i32::try_from(value).ok()).unwrap_or(0),
             Turned::Nothing | Turned::Size | Turned::Property(_) => 0,
         }
@@ -149,40 +149,40 @@ fn inserting(dialect: JdbcDialect, shape: &Shape, columns: u64) -> Vec<Recipe> {
 fn selecting(dialect: JdbcDialect, shape: &Shape) -> Vec<Recipe> {
     let mut recipes = Vec::new();
     if dialect == JdbcDialect::Informix {
-        let way = plain(Job::Select, "fetch buffer", Doing::Select);
+        let method = plain(Job::Select, "fetch buffer", Doing::Select);
         recipes.push(Recipe {
-            knob: Turned::Property("FET_BUF_SIZE"),
-            way: Way {
-                knob: Some(Knob {
+            parameter: Turned::Property("FET_BUF_SIZE"),
+            method: Method {
+                parameter: Some(MethodParameter {
                     name: "FET_BUF_SIZE".into(),
-                    unit: KnobUnit::Bytes,
+                    unit: ParameterUnit::Bytes,
                     values: vec![4096, 8192, 16384, 32767, 65535, 131_072, 262_144, 524_288],
                     default: Some(4096),
                     spelling: "FET_BUF_SIZE={} in the URL".into(),
                 }),
-                ..way.way
+                ..method.method
             },
-            ..way
+            ..method
         });
         return recipes;
     }
     recipes.push(plain(Job::Select, "driver default", Doing::Select));
     let (needs, spelling, default) = fetching(dialect);
-    let way = plain(Job::Select, "fetch size", Doing::Select);
+    let method = plain(Job::Select, "fetch size", Doing::Select);
     recipes.push(Recipe {
         needs,
-        knob: Turned::FetchSize,
-        way: Way {
-            knob: Some(Knob {
+        parameter: Turned::FetchSize,
+        method: Method {
+            parameter: Some(MethodParameter {
                 name: "fetch size".into(),
-                unit: KnobUnit::Rows,
+                unit: ParameterUnit::Rows,
                 values: doubled(10, shape.select_rows.min(20_480)),
                 default,
                 spelling: spelling.into(),
             }),
-            ..way.way
+            ..method.method
         },
-        ..way
+        ..method
     });
     recipes
 }
@@ -264,30 +264,30 @@ const fn has_multi_row(dialect: JdbcDialect) -> bool {
 
 fn plain(job: Job, name: &str, doing: Doing) -> Recipe {
     Recipe {
-        way: Way {
+        method: Method {
             job,
             name: name.into(),
-            knob: None,
+            parameter: None,
         },
         doing,
         needs: Vec::new(),
-        knob: Turned::Nothing,
+        parameter: Turned::Nothing,
     }
 }
 
 /// The same with a number of rows to set.
 fn sized(recipe: Recipe, (name, values): (&str, Vec<u64>), spelling: String) -> Recipe {
     Recipe {
-        knob: Turned::Size,
-        way: Way {
-            knob: Some(Knob {
+        parameter: Turned::Size,
+        method: Method {
+            parameter: Some(MethodParameter {
                 name: name.into(),
-                unit: KnobUnit::Rows,
+                unit: ParameterUnit::Rows,
                 values,
                 default: None,
                 spelling: spelling.into(),
             }),
-            ..recipe.way
+            ..recipe.method
         },
         ..recipe
     }

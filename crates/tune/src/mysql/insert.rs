@@ -5,8 +5,8 @@ use super::replies::Expected;
 use super::{Conversation, prepare, query};
 use crate::TuneError;
 use crate::native::content::Row;
+use crate::native::method::Work;
 use crate::native::text_rows;
-use crate::native::way::Work;
 use client::session::mysql;
 
 /// A statement a row, with the values in its text.

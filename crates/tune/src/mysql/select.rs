@@ -4,7 +4,7 @@ use super::messages::{fetch, open_cursor};
 use super::replies::Expected;
 use super::{Conversation, prepare, query};
 use crate::TuneError;
-use crate::native::way::Work;
+use crate::native::method::Work;
 
 /// The whole result in answer to one statement.
 pub fn whole(talk: &mut Conversation<'_>, work: &Work<'_>) -> Result<(), TuneError> {

@@ -5,7 +5,7 @@ use super::replies::Expected;
 use super::{Conversation, prepare, query, select};
 use crate::TuneError;
 use crate::native::job_connection::Replies;
-use crate::native::way::Work;
+use crate::native::method::Work;
 use crate::native::{COUNTER, KEY};
 use client::session::mysql;
 

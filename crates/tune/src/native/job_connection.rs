@@ -258,7 +258,7 @@ impl<'a, R: Replies> JobConnection<'a, R> {
         let payload = difference(after.payload, before.payload);
         // The kernel counts in 32 bits, which wrap.
         let packets = after.packets.zip(before.packets).map(|(after, before)| {
-            [0, 1].map(|way| u64::from((after[way] as u32).wrapping_sub(before[way] as u32)))
+            [0, 1].map(|method| u64::from((after[method] as u32).wrapping_sub(before[method] as u32)))
         });
         TrialOutcome {
             duration: after.at.saturating_duration_since(before.at),
@@ -268,7 +268,8 @@ impl<'a, R: Replies> JobConnection<'a, R> {
             turns: Some(after.turns - before.turns),
             packets,
             payload_bytes: Some(payload),
-            wire_bytes: packets.map(|packets| [0, 1].map(|way| payload[way] + packets[way] * after.header)),
+            wire_bytes: packets
+                .map(|packets| [0, 1].map(|method| payload[method] + packets[method] * after.header)),
             client_memory: Some(ByteCount::from_bytes(self.most_held)),
             server_memory: None,
         }
@@ -286,7 +287,7 @@ impl<'a, R: Replies> JobConnection<'a, R> {
 }
 
 fn difference(after: [u64; 2], before: [u64; 2]) -> [u64; 2] {
-    [0, 1].map(|way| after[way].saturating_sub(before[way]))
+    [0, 1].map(|method| after[method].saturating_sub(before[method]))
 }
 
 fn broken(reason: OsError) -> TuneError {

@@ -1,7 +1,7 @@
 //! A row as a line of text: the form that PostgreSQL's COPY and MySQL's LOAD DATA have in common.
 
 use super::content::Row;
-use super::way::Work;
+use super::method::Work;
 use crate::TuneError;
 
 /// All rows as lines, handed to `send` in pieces of exactly `size` bytes. Gives what is left at the end.

@@ -4,8 +4,8 @@ use super::messages::{SYNC, bind, execute, literals};
 use super::{Conversation, prepare, query};
 use crate::TuneError;
 use crate::native::content::Row;
+use crate::native::method::Work;
 use crate::native::text_rows;
-use crate::native::way::Work;
 use client::session::postgres;
 use client::session::postgres::framed;
 

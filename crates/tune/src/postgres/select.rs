@@ -4,7 +4,7 @@ use super::messages::{SYNC, bind, execute, parse};
 use super::{Conversation, query};
 use crate::TuneError;
 use crate::native::job_connection::Replies;
-use crate::native::way::Work;
+use crate::native::method::Work;
 
 /// The whole result in answer to one statement.
 pub fn whole(talk: &mut Conversation<'_>, work: &Work<'_>) -> Result<(), TuneError> {

@@ -4,7 +4,7 @@ use super::messages::{SYNC, bind, execute};
 use super::{Conversation, prepare, query};
 use crate::TuneError;
 use crate::native::job_connection::Replies;
-use crate::native::way::Work;
+use crate::native::method::Work;
 use crate::native::{COUNTER, KEY};
 
 /// The classic: one row of a cursor `for update`, then an update of the row it is at, and the next.

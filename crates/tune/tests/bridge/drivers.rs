@@ -72,8 +72,8 @@ fn rows_come_back(connection: &mut BridgeConnection) {
     );
 }
 
-fn rows_are_changed(connection: &mut BridgeConnection, select: &str, ways: &[HowUpdated]) {
-    for how in ways {
+fn rows_are_changed(connection: &mut BridgeConnection, select: &str, methods: &[HowUpdated]) {
+    for how in methods {
         let update = Update {
             how: *how,
             select,
@@ -88,7 +88,7 @@ fn rows_are_changed(connection: &mut BridgeConnection, select: &str, ways: &[How
     }
 }
 
-pub fn works(connection: &mut BridgeConnection, table: &str, select: &str, ways: &[HowUpdated]) {
+pub fn works(connection: &mut BridgeConnection, table: &str, select: &str, methods: &[HowUpdated]) {
     connection.execute(&Execute::text(table), WAIT).unwrap();
     connection.set_autocommit(false, WAIT).unwrap();
     rows_go_in(connection);
@@ -111,7 +111,7 @@ pub fn works(connection: &mut BridgeConnection, table: &str, select: &str, ways:
         weigh: false,
     };
     connection.insert(&insert, WAIT).unwrap();
-    rows_are_changed(connection, select, ways);
+    rows_are_changed(connection, select, methods);
     connection.commit(WAIT).unwrap();
 }
 

@@ -4,7 +4,7 @@ use super::{PGJDBC, jdbc, options};
 use client::Watch;
 use client::bridge::{JdbcUrl, Login};
 use model::ObserverFactory;
-use model::{ByteCount, ConnectionEvent, ConnectionId, Direction, Job, Observer, TrialOutcome, Way};
+use model::{ByteCount, ConnectionEvent, ConnectionId, Direction, Job, Method, Observer, TrialOutcome};
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex};
 use sys::clock::Clock;
@@ -58,10 +58,10 @@ fn bench<'a>(coordinate: &str, url: &str, stop: &'a AtomicBool) -> JdbcBench<'a>
 }
 
 /// The run, and the turns of its connection: login and what the driver asks for itself are among them.
-fn watched(bench: &mut JdbcBench<'_>, way: &Way, value: Option<u64>) -> (TrialOutcome, u64) {
+fn watched(bench: &mut JdbcBench<'_>, method: &Method, value: Option<u64>) -> (TrialOutcome, u64) {
     let turns = Turns::default();
     let trial = Trial {
-        way,
+        method,
         value,
         address: None,
         watch: Some(Watch {
@@ -74,54 +74,54 @@ fn watched(bench: &mut JdbcBench<'_>, way: &Way, value: Option<u64>) -> (TrialOu
     (outcome, turns.0.load(Ordering::Relaxed))
 }
 
-fn way<'p>(prepared: &'p Prepared, job: Job, name: &str) -> &'p Way {
+fn method<'p>(prepared: &'p Prepared, job: Job, name: &str) -> &'p Method {
     let found = prepared
-        .ways
+        .methods
         .iter()
-        .find(|way| way.job == job && &*way.name == name);
-    found.unwrap_or_else(|| panic!("{name}: {:?}", prepared.ways))
+        .find(|method| method.job == job && &*method.name == name);
+    found.unwrap_or_else(|| panic!("{name}: {:?}", prepared.methods))
 }
 
-fn every_way_works(bench: &mut JdbcBench<'_>, prepared: &Prepared) {
-    for way in &prepared.ways {
-        let values = way.knob.as_ref().map(|knob| &knob.values);
+fn every_method_works(bench: &mut JdbcBench<'_>, prepared: &Prepared) {
+    for method in &prepared.methods {
+        let values = method.parameter.as_ref().map(|parameter| &parameter.values);
         let ends = values.map(|values| [values.first().copied(), values.last().copied()]);
         for value in ends.unwrap_or([None; 2]) {
             let trial = Trial {
-                way,
+                method,
                 value,
                 address: None,
                 watch: None,
             };
             let outcome = bench.run(&trial).unwrap();
-            let expected = if way.job == Job::Select {
+            let expected = if method.job == Job::Select {
                 SHAPE.select_rows
             } else {
                 SHAPE.rows
             };
-            assert_eq!(outcome.rows, expected, "{way:?}");
+            assert_eq!(outcome.rows, expected, "{method:?}");
             assert!(!outcome.duration.is_zero());
         }
     }
 }
 
 #[test]
-fn postgresqls_ways_work_and_nothing_is_left() {
+fn postgresqls_methods_work_and_nothing_is_left() {
     let server = Postgres::start();
     let stop = AtomicBool::new(false);
     let mut bench = bench(PGJDBC, &jdbc(&server.url(), "postgresql"), &stop);
     let prepared = bench.prepare(&SHAPE).unwrap();
     assert_eq!(prepared.scratch, "longwire_tune_t1");
-    every_way_works(&mut bench, &prepared);
+    every_method_works(&mut bench, &prepared);
     // 60 rows: one by one, or ten of a multi-row statement.
     let (alone, one_by_one) = watched(
         &mut bench,
-        way(&prepared, Job::Insert, "prepared row by row"),
+        method(&prepared, Job::Insert, "prepared row by row"),
         None,
     );
     let (batch, together) = watched(
         &mut bench,
-        way(&prepared, Job::Insert, "multi-row statement"),
+        method(&prepared, Job::Insert, "multi-row statement"),
         Some(10),
     );
     assert_eq!(one_by_one - together, 54, "60 statements, and 6");
@@ -129,7 +129,7 @@ fn postgresqls_ways_work_and_nothing_is_left() {
     assert_eq!(alone.client_memory, None);
     assert_ne!(batch.client_memory, Some(ByteCount::from_bytes(0)));
     let selected = |bench: &mut JdbcBench<'_>, size| {
-        watched(bench, way(&prepared, Job::Select, "fetch size"), Some(size)).1
+        watched(bench, method(&prepared, Job::Select, "fetch size"), Some(size)).1
     };
     assert_eq!(
         selected(&mut bench, 10) - selected(&mut bench, 80),
@@ -153,15 +153,15 @@ fn mysqls_driver_sends_a_batch_as_one_statement_or_row_by_row() {
         &stop,
     );
     let prepared = bench.prepare(&SHAPE).unwrap();
-    every_way_works(&mut bench, &prepared);
-    let (_, apart) = watched(&mut bench, way(&prepared, Job::Insert, "batch"), Some(40));
+    every_method_works(&mut bench, &prepared);
+    let (_, apart) = watched(&mut bench, method(&prepared, Job::Insert, "batch"), Some(40));
     let (_, together) = watched(
         &mut bench,
-        way(&prepared, Job::Insert, "rewritten batch"),
+        method(&prepared, Job::Insert, "rewritten batch"),
         Some(40),
     );
     assert_eq!(apart - together, 58, "60 statements, and 2");
-    let fetch = way(&prepared, Job::Select, "fetch size");
+    let fetch = method(&prepared, Job::Select, "fetch size");
     let (small, often) = watched(&mut bench, fetch, Some(10));
     let (_, seldom) = watched(&mut bench, fetch, Some(80));
     assert!(

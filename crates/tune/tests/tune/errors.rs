@@ -1,7 +1,7 @@
 //! What is said when it cannot be done.
 
 use super::{ask, bench, run, scratches, shape};
-use model::{Job, Way};
+use model::{Job, Method};
 use std::sync::atomic::AtomicBool;
 use sys::Target;
 use testbed::{MariaDb, Postgres};
@@ -88,19 +88,19 @@ fn what_is_not_there_is_told() {
 
     let server = Postgres::start();
     let mut bench = bench(&server.url(), "mine", &stop);
-    let way = Way {
+    let method = Method {
         job: Job::Insert,
         name: "array bind".into(),
-        knob: None,
+        parameter: None,
     };
     let trial = Trial {
-        way: &way,
+        method: &method,
         value: None,
         address: None,
         watch: None,
     };
     let error = bench.run(&trial).unwrap_err();
-    assert!(matches!(error, TuneError::NoSuchWay { .. }), "{error}");
+    assert!(matches!(error, TuneError::NoSuchMethod { .. }), "{error}");
     let prepared = bench.prepare(&shape()).unwrap();
     let scratch = &prepared.scratch;
     // Somebody takes a row away, and then a table.

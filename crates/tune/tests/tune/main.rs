@@ -3,11 +3,11 @@
 
 mod distance;
 mod errors;
+mod methods;
 mod stops;
-mod ways;
 
 use client::session::{Session, SessionOptions};
-use model::{Job, TrialOutcome, Way};
+use model::{Job, Method, TrialOutcome};
 use std::net::SocketAddr;
 use std::sync::atomic::AtomicBool;
 use std::time::Duration;
@@ -36,20 +36,20 @@ fn run(
     value: Option<u64>,
     address: Option<SocketAddr>,
 ) -> Result<TrialOutcome, TuneError> {
-    let way = way(prepared, job, name);
+    let method = method(prepared, job, name);
     bench.run(&Trial {
-        way,
+        method,
         value,
         address,
         watch: None,
     })
 }
 
-fn way<'p>(prepared: &'p Prepared, job: Job, name: &str) -> &'p Way {
+fn method<'p>(prepared: &'p Prepared, job: Job, name: &str) -> &'p Method {
     let found = prepared
-        .ways
+        .methods
         .iter()
-        .find(|way| way.job == job && *way.name == *name);
+        .find(|method| method.job == job && *method.name == *name);
     found.unwrap_or_else(|| panic!("{job} {name}"))
 }
 

@@ -3,7 +3,7 @@
 use super::{Escaped, place_words, words};
 use crate::html::scale::{nanos, tick_text};
 use crate::text::TuneReport;
-use model::{Job, TrialSource, Tuned, Way};
+use model::{Job, Method, TrialSource, Tuned};
 use std::fmt::Write;
 
 /// A logarithmic axis.
@@ -55,7 +55,7 @@ impl Axis {
 
 /// Draws it.
 pub fn draw(report: &TuneReport, job: Job, link: Option<&str>, out: &mut String) {
-    let ways: Vec<(&Way, Vec<&Tuned>)> = report
+    let ways: Vec<(&Method, Vec<&Tuned>)> = report
         .ways
         .iter()
         .filter(|way| way.job == job)
@@ -110,7 +110,7 @@ fn axes(x: &Axis, y: &Axis, out: &mut String) {
 /// The line of a way; gives its name and where that belongs.
 fn line(
     report: &TuneReport,
-    way: &Way,
+    way: &Method,
     tuned: &[&Tuned],
     [x, y]: [&Axis; 2],
     ink: usize,
@@ -124,7 +124,7 @@ fn line(
         up: y.place(nanos(last.median())),
     };
     let _ = write!(out, "<g class=\"ink{ink}\">");
-    if way.knob.is_none() {
+    if way.parameter.is_none() {
         let up = label.up;
         let _ = write!(
             out,
@@ -150,7 +150,7 @@ fn line(
                 TrialSource::Predicted => "open",
                 TrialSource::Measured | TrialSource::Emulated => "dot",
             };
-            let setting = report.setting(tuned.job, &tuned.way, tuned.value);
+            let setting = report.setting(tuned.job, &tuned.method, tuned.value);
             let _ = write!(
                 out,
                 "<circle class=\"{class}\" cx=\"{along:.1}\" cy=\"{up:.1}\" r=\"3.5\"><title>{}</title></circle>",

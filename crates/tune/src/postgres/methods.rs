@@ -2,16 +2,16 @@
 
 use super::replies::PostgresReplies;
 use super::{insert, select, update};
-use crate::native::way::{KnobRow, Series, WayRow};
+use crate::native::method::{MethodRow, ParameterRow, Series};
 use model::Job;
 
-pub const WAYS: &[WayRow<PostgresReplies>] = &[
-    WayRow::plain(Job::Insert, "row by row", insert::row_by_row),
-    WayRow::plain(Job::Insert, "prepared, row by row", insert::prepared_row_by_row),
-    WayRow::set(
+pub const METHODS: &[MethodRow<PostgresReplies>] = &[
+    MethodRow::plain(Job::Insert, "row by row", insert::row_by_row),
+    MethodRow::plain(Job::Insert, "prepared, row by row", insert::prepared_row_by_row),
+    MethodRow::set(
         Job::Insert,
         "multi-row statement",
-        KnobRow {
+        ParameterRow {
             name: "rows a statement",
             series: Series::Rows,
             spelling: "insert into ... values (...), (...) with {} rows; pgjdbc: reWriteBatchedInserts=true and \
@@ -19,30 +19,30 @@ pub const WAYS: &[WayRow<PostgresReplies>] = &[
         },
         insert::multi_row,
     ),
-    WayRow::set(
+    MethodRow::set(
         Job::Insert,
         "prepared batch",
-        KnobRow {
+        ParameterRow {
             name: "rows a batch",
             series: Series::Rows,
             spelling: "Bind and Execute of {} rows before a Sync; pgjdbc: executeBatch() every {} rows",
         },
         insert::prepared_batch,
     ),
-    WayRow::set(
+    MethodRow::set(
         Job::Insert,
         "pipeline",
-        KnobRow {
+        ParameterRow {
             name: "depth",
             series: Series::Depth,
             spelling: "{} statements under way, each with its Sync; libpq: PQenterPipelineMode",
         },
         insert::pipeline,
     ),
-    WayRow::set(
+    MethodRow::set(
         Job::Insert,
         "copy",
-        KnobRow {
+        ParameterRow {
             name: "buffer",
             series: Series::Buffer,
             spelling: "copy ... from stdin, {} bytes a CopyData; pgjdbc: CopyManager.copyIn(sql, reader, {}); libpq: \
@@ -50,48 +50,48 @@ pub const WAYS: &[WayRow<PostgresReplies>] = &[
         },
         insert::copy,
     ),
-    WayRow::plain(Job::Select, "whole result", select::whole),
-    WayRow::set(
+    MethodRow::plain(Job::Select, "whole result", select::whole),
+    MethodRow::set(
         Job::Select,
         "portal",
-        KnobRow {
+        ParameterRow {
             name: "fetch size",
             series: Series::Fetch,
             spelling: "Execute of at most {} rows; pgjdbc: defaultRowFetchSize={} and setAutoCommit(false)",
         },
         select::portal,
     ),
-    WayRow::set(
+    MethodRow::set(
         Job::Select,
         "cursor",
-        KnobRow {
+        ParameterRow {
             name: "fetch size",
             series: Series::Fetch,
             spelling: "declare ... cursor; fetch {} from ...; psycopg: a named cursor's itersize = {}; psql: FETCH_COUNT {}",
         },
         select::cursor,
     ),
-    WayRow::plain(Job::Select, "copy", select::copy),
-    WayRow::plain(Job::Update, "cursor, row by row", update::row_by_row),
-    WayRow::set(
+    MethodRow::plain(Job::Select, "copy", select::copy),
+    MethodRow::plain(Job::Update, "cursor, row by row", update::row_by_row),
+    MethodRow::set(
         Job::Update,
         "cursor, then by key",
-        KnobRow {
+        ParameterRow {
             name: "fetch size",
             series: Series::FetchForUpdate,
             spelling: "fetch {} from a cursor for update, then update ... where key = ... for each row",
         },
         update::by_key,
     ),
-    WayRow::set(
+    MethodRow::set(
         Job::Update,
         "cursor, then a batch",
-        KnobRow {
+        ParameterRow {
             name: "rows a batch",
             series: Series::FetchForUpdate,
             spelling: "fetch {} from a cursor for update, then their updates before one Sync; pgjdbc: executeBatch() every {} rows",
         },
         update::batch,
     ),
-    WayRow::plain(Job::Update, "one statement", update::one_statement),
+    MethodRow::plain(Job::Update, "one statement", update::one_statement),
 ];

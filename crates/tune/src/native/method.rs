@@ -3,14 +3,14 @@
 use super::content::{Content, Row};
 use super::job_connection::JobConnection;
 use crate::{Shape, TuneError};
-use model::{Job, Knob, KnobUnit, Way};
+use model::{Job, Method, MethodParameter, ParameterUnit};
 use std::ops::Range;
 
 /// One way.
-pub(crate) struct WayRow<R: 'static> {
+pub(crate) struct MethodRow<R: 'static> {
     pub job: Job,
     pub name: &'static str,
-    pub knob: Option<KnobRow>,
+    pub parameter: Option<ParameterRow>,
     /// Does the job, from the first statement of its transaction to the last.
     pub run: Run<R>,
 }
@@ -19,7 +19,7 @@ pub(crate) struct WayRow<R: 'static> {
 pub(crate) type Run<R> = fn(&mut JobConnection<'_, R>, &Work<'_>) -> Result<(), TuneError>;
 
 /// What can be set of it.
-pub(crate) struct KnobRow {
+pub(crate) struct ParameterRow {
     pub name: &'static str,
     pub series: Series,
     /// The form of the statement, and what usual drivers call it.
@@ -55,41 +55,41 @@ pub(crate) struct Work<'w> {
     pub longest_request: u64,
 }
 
-impl<R> WayRow<R> {
+impl<R> MethodRow<R> {
     /// A way without anything to set.
     pub const fn plain(job: Job, name: &'static str, run: Run<R>) -> Self {
         Self {
             job,
             name,
-            knob: None,
+            parameter: None,
             run,
         }
     }
 
     /// A way with something to set.
-    pub const fn set(job: Job, name: &'static str, knob: KnobRow, run: Run<R>) -> Self {
+    pub const fn set(job: Job, name: &'static str, parameter: ParameterRow, run: Run<R>) -> Self {
         Self {
             job,
             name,
-            knob: Some(knob),
+            parameter: Some(parameter),
             run,
         }
     }
 
     /// As it is told, for rows of `row_bytes` of which requests of `longest_request` may be made.
-    pub fn way(&self, shape: &Shape, row_bytes: u64, longest_request: u64) -> Way {
-        let knob = self.knob.as_ref().map(|knob| Knob {
-            name: knob.name.into(),
-            unit: knob.series.unit(),
-            values: knob.series.values(shape, row_bytes, longest_request),
+    pub fn method(&self, shape: &Shape, row_bytes: u64, longest_request: u64) -> Method {
+        let parameter = self.parameter.as_ref().map(|parameter| MethodParameter {
+            name: parameter.name.into(),
+            unit: parameter.series.unit(),
+            values: parameter.series.values(shape, row_bytes, longest_request),
             // A client that is told nothing sends and asks row by row, or for all: ways of their own here.
             default: None,
-            spelling: knob.spelling.into(),
+            spelling: parameter.spelling.into(),
         });
-        Way {
+        Method {
             job: self.job,
             name: self.name.into(),
-            knob,
+            parameter,
         }
     }
 }
@@ -126,11 +126,11 @@ impl Work<'_> {
 }
 
 impl Series {
-    const fn unit(self) -> KnobUnit {
+    const fn unit(self) -> ParameterUnit {
         match self {
-            Self::Rows | Self::Fetch | Self::FetchForUpdate => KnobUnit::Rows,
-            Self::Depth => KnobUnit::Number,
-            Self::Buffer => KnobUnit::Bytes,
+            Self::Rows | Self::Fetch | Self::FetchForUpdate => ParameterUnit::Rows,
+            Self::Depth => ParameterUnit::Number,
+            Self::Buffer => ParameterUnit::Bytes,
         }
     }
 

@@ -1,17 +1,17 @@
 //! What each way brings, and what it takes.
 
-use super::{ask, bench, run, scratches, shape, way};
-use model::{Job, Way};
+use super::{ask, bench, method, run, scratches, shape};
+use model::{Job, Method};
 use std::sync::atomic::AtomicBool;
 use testbed::{MariaDb, Postgres};
 use tune::{Prepared, Shape, Trial, Workbench};
 
 /// The least setting and the greatest.
-fn few(way: &Way) -> Vec<Option<u64>> {
-    let Some(knob) = &way.knob else {
+fn few(method: &Method) -> Vec<Option<u64>> {
+    let Some(parameter) = &method.parameter else {
         return vec![None];
     };
-    let values = &knob.values;
+    let values = &parameter.values;
     let mut few = vec![values[0], values[values.len() - 1]];
     few.dedup();
     few.into_iter().map(Some).collect()
@@ -19,19 +19,19 @@ fn few(way: &Way) -> Vec<Option<u64>> {
 
 /// Runs every way and holds what it tells against what is known.
 fn try_all(bench: &mut dyn Workbench, prepared: &Prepared, shape: &Shape) {
-    for way in &prepared.ways {
-        for value in few(way) {
+    for method in &prepared.methods {
+        for value in few(method) {
             let trial = Trial {
-                way,
+                method,
                 value,
                 address: None,
                 watch: None,
             };
-            let place = format!("{} {} {value:?}", way.job, way.name);
+            let place = format!("{} {} {value:?}", method.job, method.name);
             let outcome = bench
                 .run(&trial)
                 .unwrap_or_else(|error| panic!("{place}: {error}"));
-            let rows = if way.job == Job::Select {
+            let rows = if method.job == Job::Select {
                 shape.select_rows
             } else {
                 shape.rows
@@ -46,7 +46,7 @@ fn try_all(bench: &mut dyn Workbench, prepared: &Prepared, shape: &Shape) {
             let (payload, wire) = (outcome.payload_bytes.unwrap(), outcome.wire_bytes.unwrap());
             assert!(wire[0] > payload[0] && wire[1] > payload[1], "{place}");
             let carried = rows * u64::from(shape.row_bytes - 16);
-            match way.job {
+            match method.job {
                 Job::Insert => assert!(payload[0] > carried, "{place}: {payload:?}"),
                 Job::Select => assert!(payload[1] > carried, "{place}: {payload:?}"),
                 Job::Update => {}
@@ -61,7 +61,7 @@ fn try_all(bench: &mut dyn Workbench, prepared: &Prepared, shape: &Shape) {
 }
 
 #[test]
-fn postgresql_takes_and_brings_all_rows_in_every_way() {
+fn postgresql_takes_and_brings_all_rows_in_every_method() {
     let server = Postgres::start();
     let url = server.url();
     let stop = AtomicBool::new(false);
@@ -70,7 +70,7 @@ fn postgresql_takes_and_brings_all_rows_in_every_way() {
     let prepared = bench.prepare(&shape).unwrap();
     assert_eq!(prepared.scratch, "longwire_tune_allways");
     assert!(prepared.server.as_deref().unwrap().starts_with("PostgreSQL 1"));
-    assert_eq!((prepared.ways.len(), prepared.absent.len()), (14, 0));
+    assert_eq!((prepared.methods.len(), prepared.absent.len()), (14, 0));
     try_all(bench.as_mut(), &prepared, &shape);
 
     let mut turns = |job, name, value| {
@@ -103,7 +103,7 @@ fn postgresql_takes_and_brings_all_rows_in_every_way() {
 }
 
 #[test]
-fn mariadb_takes_and_brings_all_rows_in_every_way() {
+fn mariadb_takes_and_brings_all_rows_in_every_method() {
     let server = MariaDb::start();
     let url = server.url();
     let stop = AtomicBool::new(false);
@@ -111,7 +111,7 @@ fn mariadb_takes_and_brings_all_rows_in_every_way() {
     let shape = shape();
     let prepared = bench.prepare(&shape).unwrap();
     assert!(prepared.server.as_deref().unwrap().starts_with("MariaDB 1"));
-    assert_eq!((prepared.ways.len(), prepared.absent.len()), (13, 0));
+    assert_eq!((prepared.methods.len(), prepared.absent.len()), (13, 0));
     try_all(bench.as_mut(), &prepared, &shape);
 
     let mut turns = |job, name, value| {
@@ -216,8 +216,8 @@ fn settings_stay_within_what_the_server_takes() {
     let shape = shape();
     let prepared = bench.prepare(&shape).unwrap();
     assert_eq!(
-        way(&prepared, Job::Insert, "multi-row statement")
-            .knob
+        method(&prepared, Job::Insert, "multi-row statement")
+            .parameter
             .as_ref()
             .unwrap()
             .values,

@@ -2,7 +2,7 @@
 
 use super::replies::MysqlReplies;
 use super::{insert, select, update};
-use crate::native::way::{KnobRow, Series, WayRow};
+use crate::native::method::{MethodRow, ParameterRow, Series};
 use model::Job;
 
 /// `COM_STMT_BULK_EXECUTE`.
@@ -10,13 +10,13 @@ pub const IN_BULK: &str = "bulk execute";
 /// `LOAD DATA LOCAL INFILE`.
 pub const LOAD_DATA: &str = "load data";
 
-pub const WAYS: &[WayRow<MysqlReplies>] = &[
-    WayRow::plain(Job::Insert, "row by row", insert::row_by_row),
-    WayRow::plain(Job::Insert, "prepared, row by row", insert::prepared_row_by_row),
-    WayRow::set(
+pub const METHODS: &[MethodRow<MysqlReplies>] = &[
+    MethodRow::plain(Job::Insert, "row by row", insert::row_by_row),
+    MethodRow::plain(Job::Insert, "prepared, row by row", insert::prepared_row_by_row),
+    MethodRow::set(
         Job::Insert,
         "multi-row statement",
-        KnobRow {
+        ParameterRow {
             name: "rows a statement",
             series: Series::Rows,
             spelling: "insert into ... values (...), (...) with {} rows; MySQL Connector/J: \
@@ -24,21 +24,21 @@ pub const WAYS: &[WayRow<MysqlReplies>] = &[
         },
         insert::multi_row,
     ),
-    WayRow::set(
+    MethodRow::set(
         Job::Insert,
         "pipeline",
-        KnobRow {
+        ParameterRow {
             name: "depth",
             series: Series::Depth,
-            spelling: "{} COM_STMT_EXECUTE under way; MariaDB Connector/J: executeBatch() every {} rows with \
+            spelling: "{} COM_STMT_EXECUTE under method; MariaDB Connector/J: executeBatch() every {} rows with \
                        useBulkStmts=false",
         },
         insert::pipeline,
     ),
-    WayRow::set(
+    MethodRow::set(
         Job::Insert,
         IN_BULK,
-        KnobRow {
+        ParameterRow {
             name: "rows a request",
             series: Series::Rows,
             spelling: "COM_STMT_BULK_EXECUTE of {} rows; MariaDB Connector/J: useBulkStmts=true and executeBatch() every \
@@ -46,10 +46,10 @@ pub const WAYS: &[WayRow<MysqlReplies>] = &[
         },
         insert::in_bulk,
     ),
-    WayRow::set(
+    MethodRow::set(
         Job::Insert,
         LOAD_DATA,
-        KnobRow {
+        ParameterRow {
             name: "buffer",
             series: Series::Buffer,
             spelling: "load data local infile ..., {} bytes a packet; Connector/J: allowLoadLocalInfile=true and \
@@ -57,47 +57,47 @@ pub const WAYS: &[WayRow<MysqlReplies>] = &[
         },
         insert::load_data,
     ),
-    WayRow::plain(Job::Select, "whole result", select::whole),
-    WayRow::set(
+    MethodRow::plain(Job::Select, "whole result", select::whole),
+    MethodRow::set(
         Job::Select,
         "cursor",
-        KnobRow {
+        ParameterRow {
             name: "fetch size",
             series: Series::Fetch,
             spelling: "COM_STMT_FETCH of {} rows; MySQL Connector/J: useCursorFetch=true and defaultFetchSize={}",
         },
         select::cursor,
     ),
-    WayRow::plain(Job::Update, "read, then by key", update::by_key),
-    WayRow::set(
+    MethodRow::plain(Job::Update, "read, then by key", update::by_key),
+    MethodRow::set(
         Job::Update,
         "cursor, then by key",
-        KnobRow {
+        ParameterRow {
             name: "fetch size",
             series: Series::FetchForUpdate,
             spelling: "COM_STMT_FETCH of {} rows of a select ... for update, then update ... where key = ... for each row",
         },
         update::cursor_by_key,
     ),
-    WayRow::set(
+    MethodRow::set(
         Job::Update,
         "read, then a pipeline",
-        KnobRow {
+        ParameterRow {
             name: "depth",
             series: Series::Depth,
             spelling: "select ... for update, then {} updates under way",
         },
         update::pipeline,
     ),
-    WayRow::set(
+    MethodRow::set(
         Job::Update,
         "read, then by list",
-        KnobRow {
+        ParameterRow {
             name: "rows a statement",
             series: Series::Rows,
             spelling: "select ... for update, then update ... where key in (...) with {} keys",
         },
         update::by_list,
     ),
-    WayRow::plain(Job::Update, "one statement", update::one_statement),
+    MethodRow::plain(Job::Update, "one statement", update::one_statement),
 ];
