@@ -2,34 +2,12 @@
 
 use serde_json::Value;
 use std::path::{Path, PathBuf};
-use std::process::{Command, Output, Stdio};
+use testbed::binary::{records, refused, run, stderr, stdout};
 use testbed::{Capture, Postgres};
-
-fn longwire(arguments: &[&str]) -> Output {
-    Command::new(assert_cmd::cargo::cargo_bin("longwire"))
-        .args(arguments)
-        .stdin(Stdio::null())
-        .output()
-        .expect("the binary starts")
-}
 
 fn captured(name: &str) -> String {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/data/captures");
     folder.join(name).display().to_string()
-}
-
-fn text(bytes: &[u8]) -> String {
-    String::from_utf8_lossy(bytes).into_owned()
-}
-
-#[track_caller]
-fn records(output: &Output) -> Vec<Value> {
-    assert!(output.status.success(), "{}", text(&output.stderr));
-    let lines = text(&output.stdout);
-    lines
-        .lines()
-        .map(|line| serde_json::from_str(line).expect("each line is a record"))
-        .collect()
 }
 
 fn levels(records: &[Value]) -> Vec<&Value> {
@@ -41,17 +19,6 @@ fn levels(records: &[Value]) -> Vec<&Value> {
 
 fn bytes(level: &Value) -> u64 {
     level["reply_tunnel_bytes"].as_u64().expect("a number")
-}
-
-#[track_caller]
-fn refused(arguments: &[&str], words: &[&str]) {
-    let output = longwire(arguments);
-    let message = text(&output.stderr);
-    assert_eq!(output.status.code(), Some(2), "{message}");
-    assert!(output.stdout.is_empty(), "stdout is for results");
-    for word in words {
-        assert!(message.contains(word), "'{word}' is missing in: {message}");
-    }
 }
 
 /// What nobody may find in any output.
@@ -78,9 +45,9 @@ fn server_capture_and_recording_agree_and_no_literal_leaves_memory() {
     let sql = statement();
     let capture = Capture::start(server.port());
     let asked = ["--sql", &sql, "-n", "3", "--json", "--html", &at("page.html")];
-    let of_server = longwire(&[&["tunnel", "advise", &server.url()][..], &asked[..]].concat());
+    let of_server = run(&[&["tunnel", "advise", &server.url()][..], &asked[..]].concat());
     let captured = capture.stop();
-    let watched = longwire(&[
+    let watched = run(&[
         "watch",
         "-q",
         "--levels",
@@ -101,28 +68,32 @@ fn server_capture_and_recording_agree_and_no_literal_leaves_memory() {
         "-c",
         &sql,
     ]);
-    assert!(watched.status.success(), "{}", text(&watched.stderr));
+    assert!(watched.status.success(), "{}", stderr(&watched));
     std::fs::remove_file(at("psql.rows")).expect("psql wrote its rows");
-    let of_capture = longwire(&[
+    let of_capture = run(&[
         "tunnel",
         "advise",
         "--json",
         &captured.path().display().to_string(),
     ]);
-    let of_recording = longwire(&["tunnel", "advise", "--json", &at("run.lwr")]);
-    let view = longwire(&["tunnel", "advise", "--price-per-gb", "0.09", &at("run.lwr")]);
-    let again = longwire(&["read", "--json", "--exchanges", &at("run.lwr")]);
+    let of_recording = run(&["tunnel", "advise", "--json", &at("run.lwr")]);
+    let view = run(&["tunnel", "advise", "--price-per-gb", "0.09", &at("run.lwr")]);
+    let again = run(&["read", "--json", "--exchanges", &at("run.lwr")]);
 
     let outputs = [&of_server, &of_capture, &of_recording, &view, &again, &watched];
     for output in outputs {
-        assert!(!text(&output.stdout).contains(MARKER) && !text(&output.stderr).contains(MARKER));
+        assert!(!stdout(output).contains(MARKER) && !stderr(output).contains(MARKER));
     }
     for file in all_files(folder.path()) {
         let held = std::fs::read(&file).expect("it can be read");
-        assert!(!text(&held).contains(MARKER), "{}", file.display());
+        assert!(
+            !String::from_utf8_lossy(&held).contains(MARKER),
+            "{}",
+            file.display()
+        );
     }
     assert!(
-        text(&again.stdout).contains("\"levels\":["),
+        stdout(&again).contains("\"levels\":["),
         "the recording has levels"
     );
 
@@ -152,7 +123,7 @@ fn a_script_of_two_statements_is_one_operation_of_both() {
     let script = folder.path().join("two.sql");
     std::fs::write(&script, "select 1;\nselect repeat('x', 500);\n").expect("it can be written");
     let script = script.display().to_string();
-    let output = longwire(&[
+    let output = run(&[
         "tunnel",
         "advise",
         &server.url(),
@@ -176,7 +147,7 @@ fn the_view_fits_a_screen_and_the_page_has_its_map() {
     let folder = tempfile::tempdir().expect("a private directory can be made");
     let page = folder.path().join("page.html").display().to_string();
     let capture = captured("pgjdbc4274-pg15-trust.pcap");
-    let output = longwire(&[
+    let output = run(&[
         "tunnel",
         "advise",
         &capture,
@@ -191,8 +162,8 @@ fn the_view_fits_a_screen_and_the_page_has_its_map() {
         "--html",
         &page,
     ]);
-    let view = text(&output.stdout);
-    assert!(output.status.success(), "{}", text(&output.stderr));
+    let view = stdout(&output);
+    assert!(output.status.success(), "{}", stderr(&output));
     assert!(
         view.lines().count() <= 24 && view.lines().all(|line| line.chars().count() <= 160),
         "{view}"
@@ -214,7 +185,7 @@ fn the_view_fits_a_screen_and_the_page_has_its_map() {
 fn sources_with_nothing_to_go_by_are_refused_with_a_way_out() {
     let folder = tempfile::tempdir().expect("a private directory can be made");
     let recording = folder.path().join("run.json").display().to_string();
-    let output = longwire(&[
+    let output = run(&[
         "read",
         "--json",
         "--exchanges",

@@ -1,8 +1,8 @@
 //! `longwire read --json` on every capture of `data/captures`, against counts taken with tshark (`data/captures.tsv`).
 
-use assert_cmd::Command;
 use serde_json::Value;
 use std::path::{Path, PathBuf};
+use testbed::binary::{done, of_type, records, run};
 
 fn data(name: &str) -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR"))
@@ -46,27 +46,15 @@ fn parse(line: &str) -> Expected {
 }
 
 fn read(file: &str, more: &[&str]) -> Vec<Value> {
-    let output = Command::cargo_bin("longwire")
-        .expect("the binary is built")
-        .args(["read", "--json"])
-        .args(more)
-        .arg(data("captures").join(file))
-        .assert()
-        .success()
-        .get_output()
-        .clone();
-    let text = String::from_utf8(output.stdout).expect("records are UTF-8");
-    text.lines()
-        .map(|line| serde_json::from_str(line).expect("each line is one JSON object"))
-        .collect()
+    let file = data("captures").join(file).display().to_string();
+    let output = run(&[&["read", "--json"], more, &[&file]].concat());
+    done(&output);
+    records(&output)
 }
 
-fn of_type<'a>(records: &'a [Value], name: &'a str) -> impl Iterator<Item = &'a Value> {
-    records.iter().filter(move |record| record["type"] == name)
-}
-
-fn sum<'a>(records: impl Iterator<Item = &'a Value>, key: &str) -> u64 {
+fn sum<'a>(records: impl IntoIterator<Item = &'a Value>, key: &str) -> u64 {
     records
+        .into_iter()
         .map(|record| {
             record[key]
                 .as_u64()
@@ -82,7 +70,7 @@ fn turns_packets_and_bytes_are_those_on_the_wire() {
         let connections = || of_type(&records, "connection");
         let file = &capture.file;
         assert_eq!(
-            connections().count() as u64,
+            connections().len() as u64,
             capture.connections,
             "connections of {file}"
         );
@@ -117,7 +105,9 @@ fn the_records_of_exchanges_sum_to_their_connection() {
         let records = read(&capture.file, &["--exchanges"]);
         for connection in of_type(&records, "connection") {
             let of_connection = || {
-                of_type(&records, "exchange").filter(|exchange| exchange["connection"] == connection["id"])
+                of_type(&records, "exchange")
+                    .into_iter()
+                    .filter(|exchange| exchange["connection"] == connection["id"])
             };
             let file = &capture.file;
             assert_eq!(
@@ -189,6 +179,7 @@ fn at_least_every_packet_with_a_statement_gives_one() {
 fn statements_have_no_literals_unless_they_are_asked_for() {
     let file = "kb860-pg15-simple.pcap";
     let fingerprints: Vec<String> = of_type(&read(file, &[]), "statement")
+        .into_iter()
         .map(|statement| statement["fingerprint"].as_str().expect("a text").to_owned())
         .collect();
     assert!(
@@ -207,6 +198,7 @@ fn statements_have_no_literals_unless_they_are_asked_for() {
 fn redis_commands_are_told_without_their_keys() {
     let records = read("redis7-session.pcap", &[]);
     let statements: Vec<(&str, u64)> = of_type(&records, "statement")
+        .into_iter()
         .map(|statement| {
             let fingerprint = statement["fingerprint"].as_str().expect("a text");
             (fingerprint, statement["calls"].as_u64().expect("a number"))
@@ -222,6 +214,7 @@ fn redis_commands_are_told_without_their_keys() {
         assert!(statements.contains(&expected), "{expected:?}: {statements:?}");
     }
     let versions: Vec<&Value> = of_type(&records, "connection")
+        .into_iter()
         .map(|connection| &connection["server_version"])
         .filter(|version| !version.is_null())
         .collect();
@@ -232,6 +225,7 @@ fn redis_commands_are_told_without_their_keys() {
 fn a_batch_that_is_not_rewritten_costs_a_turn_a_row() {
     let records = read("mysqljdbc910-mariadb10.11-serverprep-cursor.pcap", &[]);
     let insert = of_type(&records, "statement")
+        .into_iter()
         .find(|statement| statement["fingerprint"] == "insert into t_lw values(?, ?)")
         .expect("the insert is listed");
     assert_eq!(insert["calls"], 200);

@@ -2,22 +2,9 @@
 
 use serde_json::Value;
 use std::path::{Path, PathBuf};
-use std::process::{Command, Output, Stdio};
+use std::process::Output;
 use testbed::Postgres;
-
-fn longwire(arguments: &[&str]) -> Output {
-    let mut command = Command::new(assert_cmd::cargo::cargo_bin("longwire"));
-    command.args(arguments).stdin(Stdio::null());
-    command.output().expect("the binary starts")
-}
-
-fn stdout(output: &Output) -> String {
-    String::from_utf8_lossy(&output.stdout).into_owned()
-}
-
-fn stderr(output: &Output) -> String {
-    String::from_utf8_lossy(&output.stderr).into_owned()
-}
+use testbed::binary::{self, run, stderr, stdout};
 
 /// Recordings of a page that looks up so many articles one by one, in one transaction.
 struct Recorded {
@@ -42,7 +29,7 @@ impl Recorded {
             .collect();
         let script = self.directory.path().join("page.sql");
         std::fs::write(&script, format!("begin;\n{lookups}commit;\n")).expect("it is written");
-        let watched = longwire(&[
+        let watched = run(&[
             "watch",
             &self.server.url(),
             "-q",
@@ -67,15 +54,12 @@ fn check(file: &Path, arguments: &[&str]) -> Output {
     let file = file.display().to_string();
     let mut all = vec!["check", &*file, "--operations", "transaction"];
     all.extend(arguments);
-    longwire(&all)
+    run(&all)
 }
 
 fn records(output: &Output, kind: &str) -> Vec<Value> {
-    stdout(output)
-        .lines()
-        .map(|line| serde_json::from_str::<Value>(line).expect("each line is a record"))
-        .filter(|record| record["type"] == kind)
-        .collect()
+    let all = binary::records(output).into_iter();
+    all.filter(|record| record["type"] == kind).collect()
 }
 
 #[test]
@@ -167,7 +151,7 @@ fn forbidden_waste_is_found_and_its_remedy_told() {
         words.extend(["-c".to_owned(), insert.to_owned()]);
     }
     let words: Vec<&str> = words.iter().map(String::as_str).collect();
-    assert!(longwire(&words).status.success());
+    assert!(run(&words).status.success());
     let output = check(Path::new(&file), &["--forbid", "n+1,row-by-row"]);
     let text = stdout(&output);
     assert_eq!(output.status.code(), Some(1), "{text}");
@@ -247,6 +231,6 @@ fn what_cannot_be_checked_is_not_green() {
         "/nonexistent.toml",
     );
     refused(&["--baseline", "/nonexistent.lwr"], "/nonexistent.lwr");
-    let missing = longwire(&["check", "/nonexistent.lwr", "--max-turns", "5"]);
+    let missing = run(&["check", "/nonexistent.lwr", "--max-turns", "5"]);
     assert_eq!(missing.status.code(), Some(2));
 }

@@ -1,9 +1,9 @@
 //! What a connection is, who its server is and where its replies end is decided by what passes, not by ports. Captures are written
 //! here, packet by packet.
 
-use assert_cmd::Command;
 use serde_json::Value;
 use std::io::Write;
+use testbed::binary::{longwire, of_type, records, stdout};
 
 const MILLISECOND: u64 = 1_000_000;
 
@@ -69,17 +69,12 @@ impl Capture {
             out.extend_from_slice(packet);
         }
         file.write_all(&out).expect("room for it");
-        let text = |more: &[&str]| {
-            let mut command = Command::cargo_bin("longwire").expect("built");
-            let output = command.arg("read").args(more).arg(file.path()).output();
-            String::from_utf8(output.expect("runs").stdout).expect("text")
+        let read = |more: &[&str]| {
+            let output = longwire(&["read"]).args(more).arg(file.path()).output();
+            output.expect("the binary starts")
         };
-        let json = text(&["--json", "--exchanges"]);
-        let records = json
-            .lines()
-            .map(|line| serde_json::from_str(line).expect("a record"))
-            .collect();
-        (records, json + &text(&[]))
+        let json = read(&["--json", "--exchanges"]);
+        (records(&json), stdout(&json) + &stdout(&read(&[])))
     }
 }
 
@@ -88,10 +83,6 @@ fn wire(client: (u8, u16), server: (u8, u16)) -> Wire {
         ends: [client, server],
         next: [1000, 5000],
     }
-}
-
-fn of_type<'a>(records: &'a [Value], name: &str) -> Vec<&'a Value> {
-    records.iter().filter(|record| record["type"] == name).collect()
 }
 
 fn tagged(tag: u8, body: &[u8]) -> Vec<u8> {

@@ -5,22 +5,18 @@ use std::path::Path;
 use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 use tempfile::TempDir;
+use testbed::binary::{bounded, done, program, refused, stderr, stdout};
 use testbed::process::require;
 
 /// The demo in a directory of its own.
 fn demo(directory: &Path, arguments: &[&str]) -> (String, String) {
-    let output = assert_cmd::Command::cargo_bin("longwire")
-        .expect("the binary is built")
+    let output = bounded(&["demo"])
         .current_dir(directory)
-        .arg("demo")
         .args(arguments)
-        .timeout(Duration::from_secs(120))
-        .assert()
-        .success()
-        .get_output()
-        .clone();
-    let text = |bytes| String::from_utf8(bytes).expect("text is UTF-8");
-    (text(output.stdout), text(output.stderr))
+        .output()
+        .expect("the binary starts");
+    done(&output);
+    (stdout(&output), stderr(&output))
 }
 
 fn directory() -> TempDir {
@@ -116,18 +112,13 @@ fn a_file_of_somebody_else_stays_as_it_is_and_is_warned_of() {
 
 #[test]
 fn a_page_that_is_asked_for_where_it_cannot_be_is_refused_at_once() {
-    assert_cmd::Command::cargo_bin("longwire")
-        .expect("the binary is built")
-        .args(["demo", "--html", "/no/such/directory/page.html"])
-        .timeout(Duration::from_secs(20))
-        .assert()
-        .code(2);
+    refused(&["demo", "--html", "/no/such/directory/page.html"], &[]);
 }
 
 #[test]
 fn the_user_may_end_it_and_sees_what_there_is() {
     let directory = directory();
-    let running = Command::new(assert_cmd::cargo::cargo_bin("longwire"))
+    let running = Command::new(program())
         .arg("demo")
         .current_dir(directory.path())
         .stdout(Stdio::piped())

@@ -5,38 +5,25 @@ use model::{ConnectionEvent, ConnectionId, Observer};
 use relay::{Relay, RelayOptions};
 use serde_json::Value;
 use std::path::Path;
-use std::process::{Command, Output, Stdio};
+use std::process::Output;
 use std::sync::Arc;
 use sys::{Clock, Target};
+use testbed::binary::{longwire, program, records_among, run, shown};
 use testbed::{MariaDb, Postgres};
-
-fn longwire() -> Command {
-    let mut command = Command::new(assert_cmd::cargo::cargo_bin("longwire"));
-    command.stdin(Stdio::null());
-    command
-}
 
 /// Runs `arguments` behind a link to `port` of this system.
 fn behind(link: &str, port: u16, more: &[&str], arguments: &[&str]) -> Output {
-    let mut command = longwire();
-    command.args(["link", link, "--forward", &port.to_string()]);
+    let mut command = longwire(&["link", link, "--forward", &port.to_string()]);
     command.args(more).arg("--");
-    command
-        .arg(assert_cmd::cargo::cargo_bin("longwire"))
-        .args(arguments);
+    command.arg(program()).args(arguments);
     command.output().expect("the binary starts")
-}
-
-fn run(arguments: &[&str]) -> Output {
-    longwire().args(arguments).output().expect("the binary starts")
 }
 
 #[track_caller]
 fn record(output: &Output, kind: &str) -> Value {
-    let text = String::from_utf8_lossy(&output.stdout);
-    let records = text.lines().filter_map(|line| serde_json::from_str(line).ok());
-    let found = records.into_iter().find(|record: &Value| record["type"] == kind);
-    found.unwrap_or_else(|| panic!("no {kind}: {text}{}", String::from_utf8_lossy(&output.stderr)))
+    let mut records = records_among(output).into_iter();
+    let found = records.find(|record| record["type"] == kind);
+    found.unwrap_or_else(|| panic!("no {kind}: {}", shown(output)))
 }
 
 #[track_caller]

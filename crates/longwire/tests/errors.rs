@@ -1,20 +1,17 @@
 //! What a new user gets wrong: one line saying who, what, where, what next, and the exit status.
 
-use assert_cmd::Command;
 use std::net::TcpListener;
 use std::time::Duration;
+use testbed::binary::{bounded, program, shown, stderr};
+use testbed::process::free_port;
 
 /// Runs longwire, which must fail to run, and gives what it said on stderr.
 fn refused(arguments: &[&str]) -> String {
-    let assert = Command::cargo_bin("longwire")
-        .expect("the binary is built")
-        .args(arguments)
-        .timeout(Duration::from_secs(20))
-        .assert()
-        .code(2);
-    let output = assert.get_output();
+    let output = bounded(arguments).timeout(Duration::from_secs(20)).output();
+    let output = output.expect("the binary starts");
+    assert_eq!(output.status.code(), Some(2), "{}", shown(&output));
     assert!(output.stdout.is_empty(), "stdout is for results: {output:?}");
-    String::from_utf8(output.stderr.clone()).expect("messages are UTF-8")
+    stderr(&output)
 }
 
 /// One line of our own, and at most one hint.
@@ -33,14 +30,6 @@ fn says(message: &str, words: &[&str]) {
     for word in words {
         assert!(message.contains(word), "'{word}' is missing in: {message}");
     }
-}
-
-fn free_port() -> u16 {
-    let listener = TcpListener::bind(("127.0.0.1", 0)).expect("loopback has free ports");
-    listener
-        .local_addr()
-        .expect("a bound socket has an address")
-        .port()
 }
 
 #[test]
@@ -135,7 +124,7 @@ fn arguments_that_are_not_understood() {
 fn a_reader_that_goes_away_is_no_error() {
     use std::process::Stdio;
     let captures = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/data/captures");
-    let mut child = std::process::Command::new(assert_cmd::cargo::cargo_bin("longwire"))
+    let mut child = std::process::Command::new(program())
         .args(["read", "--json", "--exchanges"])
         .arg(captures.join("mysqljdbc910-mariadb10.11-serverprep-cursor.pcap"))
         .stdout(Stdio::piped())

@@ -5,8 +5,8 @@ use demo::{Application, Server, Variant};
 use serde_json::Value;
 use std::io::{Read, Write};
 use std::net::{SocketAddr, TcpListener, TcpStream};
-use std::process::Command;
 use testbed::Capture;
+use testbed::binary;
 
 /// A web server that fetches the shop's page from the database for each request, each on a thread of its own.
 fn web_server(database: SocketAddr, requests: usize) -> (SocketAddr, std::thread::JoinHandle<()>) {
@@ -56,21 +56,10 @@ fn get(server: SocketAddr, path: &str) {
 }
 
 fn longwire(arguments: &[&str], capture: &std::path::Path) -> Vec<Value> {
-    let mut command = Command::new(assert_cmd::cargo::cargo_bin("longwire"));
-    let output = command
-        .args(arguments)
-        .arg(capture)
-        .output()
-        .expect("the binary starts");
-    assert!(
-        output.status.success(),
-        "{}",
-        String::from_utf8_lossy(&output.stderr)
-    );
-    let text = String::from_utf8_lossy(&output.stdout);
-    text.lines()
-        .map(|line| serde_json::from_str(line).expect("a record"))
-        .collect()
+    let output = binary::longwire(arguments).arg(capture).output();
+    let output = output.expect("the binary starts");
+    binary::done(&output);
+    binary::records(&output)
 }
 
 fn number(record: &Value, key: &str) -> f64 {

@@ -5,25 +5,8 @@ use std::io::{Read, Write};
 use std::net::TcpListener;
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
-use std::process::{Command, Output, Stdio};
-
-fn longwire(words: &[&str]) -> Command {
-    let mut command = Command::new(assert_cmd::cargo::cargo_bin("longwire"));
-    command.args(words).stdin(Stdio::null());
-    command
-}
-
-fn run(words: &[&str]) -> Output {
-    longwire(words).output().expect("the binary starts")
-}
-
-fn stdout(output: &Output) -> String {
-    String::from_utf8_lossy(&output.stdout).into_owned()
-}
-
-fn stderr(output: &Output) -> String {
-    String::from_utf8_lossy(&output.stderr).into_owned()
-}
+use std::process::Stdio;
+use testbed::binary::{longwire, run, stderr, stdout};
 
 fn text(path: &Path) -> &str {
     path.to_str().expect("a path in UTF-8")

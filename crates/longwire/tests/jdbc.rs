@@ -6,6 +6,7 @@ use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
 use std::process::{Command, Output, Stdio};
 use std::time::{Duration, Instant};
+use testbed::binary::{self, ends, shown as said};
 use testbed::{Postgres, java};
 
 const PGJDBC: &str = "org.postgresql:postgresql:42.7.4";
@@ -13,26 +14,12 @@ const PGJDBC: &str = "org.postgresql:postgresql:42.7.4";
 /// `longwire` with the driver of PostgreSQL.
 fn longwire(command: &str, url: &str, arguments: &[&str]) -> Command {
     let jars = java::jars(&[PGJDBC]);
-    let mut longwire = Command::new(env!("CARGO_BIN_EXE_longwire"));
+    let mut longwire = binary::longwire(&[command, url, "--driver"]);
     longwire
-        .args([command, url, "--driver"])
         .args(jars)
         .args(arguments)
-        .env("LONGWIRE_JDBC_BRIDGE", java::bridge())
-        .stdin(Stdio::null());
+        .env("LONGWIRE_JDBC_BRIDGE", java::bridge());
     longwire
-}
-
-#[track_caller]
-fn ends(mut command: Command, status: i32) -> Output {
-    let output = command.output().expect("longwire can be started");
-    assert_eq!(output.status.code(), Some(status), "{}", said(&output));
-    output
-}
-
-fn said(output: &Output) -> String {
-    let text = |bytes| String::from_utf8_lossy(bytes).into_owned();
-    format!("{}\n{}", text(&output.stdout), text(&output.stderr))
 }
 
 fn summary(output: &Output) -> Value {
@@ -50,7 +37,7 @@ fn url(port: u16) -> String {
 #[test]
 fn ping_through_a_driver_is_as_far_as_without_one() {
     let server = Postgres::start();
-    let mut relay = Command::new(env!("CARGO_BIN_EXE_longwire"));
+    let mut relay = Command::new(binary::program());
     let listen = format!("127.0.0.1:{}", testbed::process::free_port());
     relay
         .args([

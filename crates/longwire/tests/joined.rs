@@ -4,10 +4,10 @@
 //! `pool-behind-5ms.pcap`: Python's http.server, psycopg_pool, PostgreSQL 15 behind `longwire link rtt=5ms`, taken in the link's namespace.
 //! `pool-on-loopback.pcap`: the same without the link.
 
-use assert_cmd::Command;
 use serde_json::Value;
 use std::collections::HashMap;
 use std::path::Path;
+use testbed::binary::{self, of_type};
 
 fn whole(name: &str) -> Vec<u8> {
     let path = Path::new(env!("CARGO_MANIFEST_DIR"))
@@ -41,21 +41,12 @@ fn begun_later(capture: &[u8], tenths: usize, wanted: impl Fn(&[u8]) -> bool) ->
 }
 
 fn records(capture: Vec<u8>) -> Vec<Value> {
-    let output = Command::cargo_bin("longwire")
-        .expect("the binary is built")
-        .args(["read", "--json", "--exchanges", "-"])
+    let output = binary::bounded(&["read", "--json", "--exchanges", "-"])
         .write_stdin(capture)
         .output()
-        .expect("it runs");
-    assert!(output.status.success(), "{output:?}");
-    let text = String::from_utf8(output.stdout).expect("records are UTF-8");
-    text.lines()
-        .map(|line| serde_json::from_str(line).expect("each line is one JSON object"))
-        .collect()
-}
-
-fn of_type<'a>(records: &'a [Value], name: &'a str) -> impl Iterator<Item = &'a Value> {
-    records.iter().filter(move |record| record["type"] == name)
+        .expect("the binary starts");
+    binary::done(&output);
+    binary::records(&output)
 }
 
 fn number(record: &Value, key: &str) -> i64 {
@@ -65,10 +56,11 @@ fn number(record: &Value, key: &str) -> i64 {
 /// Exchanges with the database by connection and time: first byte and server time.
 fn database_exchanges(records: &[Value]) -> HashMap<(String, i64), (i64, Option<i64>)> {
     let clients: HashMap<i64, String> = of_type(records, "opened")
+        .into_iter()
         .filter(|opened| opened["server"].as_str().expect("text").ends_with(":5567"))
         .map(|opened| (number(opened, "connection"), opened["client"].to_string()))
         .collect();
-    let exchanges = of_type(records, "exchange").filter_map(|exchange| {
+    let exchanges = of_type(records, "exchange").into_iter().filter_map(|exchange| {
         let client = clients.get(&number(exchange, "connection"))?.clone();
         let key = (client, number(exchange, "at_ns"));
         Some((
@@ -103,6 +95,7 @@ fn off(truth: &[Value], joined: &[Value]) -> (f64, f64) {
 
 fn sources(records: &[Value]) -> Vec<String> {
     let of_database = of_type(records, "connection")
+        .into_iter()
         .filter(|connection| connection["server"].as_str().expect("text").ends_with(":5567"));
     of_database
         .map(|connection| connection["rtt_source"].as_str().unwrap_or("none").to_owned())
@@ -130,7 +123,7 @@ fn a_pool_joined_in_the_middle_is_split_as_it_was_with_its_handshakes() {
                 server.abs() < 0.03,
                 "{name} from {tenths}/10 on: server off by {server}"
             );
-            let summary = of_type(&joined, "summary").next().expect("a summary");
+            let summary = of_type(&joined, "summary").into_iter().next().expect("a summary");
             let all: i64 = ["client_ns", "server_ns", "network_ns", "unknown_ns"]
                 .iter()
                 .map(|part| number(summary, part))
@@ -154,7 +147,7 @@ fn a_round_trip_that_is_only_a_bound_is_said_to_be_one() {
         unknown == 0.0 && (-0.03..=0.0).contains(&server),
         "{unknown} {server}"
     );
-    let warned = of_type(&joined, "warning").any(|warning| {
+    let warned = of_type(&joined, "warning").into_iter().any(|warning| {
         let text = warning["text"].as_str().expect("text");
         text.contains("2 connections without a round trip of their own: that of the fastest reply")
             && text.contains("4.92 ms")

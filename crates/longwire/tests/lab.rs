@@ -7,6 +7,7 @@ use std::path::Path;
 use std::process::{Child, Command, Output, Stdio};
 use std::time::{Duration, Instant};
 use tempfile::TempDir;
+use testbed::binary::{of_type, program, records};
 
 /// PostgreSQL asked for one row at a time, near and further away.
 const SELECT: &str = r#"
@@ -66,7 +67,7 @@ impl Lab {
     }
 
     fn command(&self) -> Command {
-        let mut command = Command::new(env!("CARGO_BIN_EXE_longwire"));
+        let mut command = Command::new(program());
         command
             .current_dir(self.directory.path())
             .args(["lab", "run", "lab.toml", "--directory", "kept"])
@@ -110,17 +111,6 @@ fn wait_for(child: &mut Child, mark: &str) {
 
 fn text(bytes: &[u8]) -> String {
     String::from_utf8_lossy(bytes).into_owned()
-}
-
-fn records(output: &Output) -> Vec<Value> {
-    text(&output.stdout)
-        .lines()
-        .map(|line| serde_json::from_str(line).expect("a record"))
-        .collect()
-}
-
-fn of_type<'a>(records: &'a [Value], name: &str) -> Vec<&'a Value> {
-    records.iter().filter(|record| record["type"] == name).collect()
 }
 
 #[test]

@@ -4,6 +4,7 @@ use serde_json::Value;
 use std::io::Write;
 use std::process::{Command, Output, Stdio};
 use std::time::{Duration, Instant};
+use testbed::binary::{self, records};
 use testbed::{MariaDb, Postgres};
 
 fn load(arguments: &[&str]) -> Output {
@@ -11,16 +12,9 @@ fn load(arguments: &[&str]) -> Output {
 }
 
 fn command(arguments: &[&str]) -> Command {
-    let mut command = Command::new(assert_cmd::cargo::cargo_bin("longwire"));
-    command.arg("load").args(arguments).stdin(Stdio::null());
+    let mut command = binary::longwire(&["load"]);
+    command.args(arguments);
     command
-}
-
-fn records(output: &Output) -> Vec<Value> {
-    let text = String::from_utf8_lossy(&output.stdout);
-    text.lines()
-        .map(|line| serde_json::from_str(line).expect("each line is a record"))
-        .collect()
 }
 
 #[track_caller]
@@ -138,7 +132,7 @@ fn a_recording_is_read_and_predicted_from() {
         "update pgbench_tellers set tbalance = tbalance + ? where tid = ?",
     );
     let longwire = |arguments: &[&str]| {
-        Command::new(assert_cmd::cargo::cargo_bin("longwire"))
+        Command::new(binary::program())
             .args(arguments)
             .output()
             .expect("the binary starts")
@@ -301,7 +295,7 @@ fn a_recording_counts_what_a_capture_of_the_same_run_counts() {
     let captured = capture.stop();
     let captured = captured.path().display().to_string();
     let read = |file: &str| {
-        let output = Command::new(assert_cmd::cargo::cargo_bin("longwire"))
+        let output = Command::new(binary::program())
             .args(["read", "--json", file])
             .output()
             .expect("the binary starts");

@@ -3,11 +3,11 @@
 //! The conversation is made up, so that the truth is known to the nanosecond: every packet has the time it left its
 //! sender, and passes the observation point as far along the path as that stands.
 
-use assert_cmd::Command;
 use etherparse::PacketBuilder;
 use serde_json::Value;
 use std::path::Path;
 use std::time::Duration;
+use testbed::binary::{done, longwire, records};
 
 const ONE_WAY: Duration = Duration::from_micros(5_250);
 const CLIENT: ([u8; 4], u16) = ([10, 1, 0, 1], 40_123);
@@ -218,20 +218,10 @@ fn read(capture: &[u8], along: f64) -> Value {
     let directory = tempfile::tempdir().expect("a temporary directory");
     let path: &Path = &directory.path().join(format!("along-{along}.pcap"));
     std::fs::write(path, capture).expect("the capture can be written");
-    let output = Command::cargo_bin("longwire")
-        .expect("the binary is built")
-        .args(["read", "--json", "--operations", "connection"])
-        .arg(path)
-        .assert()
-        .success()
-        .get_output()
-        .clone();
-    let text = String::from_utf8(output.stdout).expect("records are UTF-8");
-    let records: Vec<Value> = text
-        .lines()
-        .map(|line| serde_json::from_str(line).expect("a record"))
-        .collect();
-    records
+    let mut command = longwire(&["read", "--json", "--operations", "connection"]);
+    let output = command.arg(path).output().expect("the binary starts");
+    done(&output);
+    records(&output)
         .into_iter()
         .find(|record| record["type"] == "operation")
         .expect("one operation was seen")

@@ -2,7 +2,8 @@
 
 use serde_json::Value;
 use std::path::{Path, PathBuf};
-use std::process::{Command, Output};
+use std::process::Output;
+use testbed::binary::run;
 use testbed::browser::{END, HOME};
 use testbed::{Browser, Postgres, require};
 
@@ -10,11 +11,6 @@ fn capture(name: &str) -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR"))
         .join("tests/data/captures")
         .join(name)
-}
-
-fn longwire(arguments: &[&str]) -> Output {
-    let mut command = Command::new(assert_cmd::cargo::cargo_bin("longwire"));
-    command.args(arguments).output().expect("the binary starts")
 }
 
 /// Runs `longwire COMMAND FILE --html` with more arguments; the page's place, which goes with the directory.
@@ -28,7 +24,7 @@ fn page(command: &str, file: &Path, more: &[&str]) -> (tempfile::TempDir, PathBu
     ];
     arguments.push(html.to_str().expect("a temporary name is plain"));
     arguments.extend(more);
-    let output = longwire(&arguments);
+    let output = run(&arguments);
     assert!(
         output.status.success(),
         "{}",
@@ -88,7 +84,7 @@ fn the_sliders_tell_what_predict_tells() {
         let mut arguments = vec!["predict", "--json", "--rtt", rtt];
         arguments.extend(rate.iter().flat_map(|rate| ["--rate", rate]));
         arguments.push(file.to_str().expect("a plain name"));
-        let told = predicted(&longwire(&arguments));
+        let told = predicted(&run(&arguments));
         browser.press("#s-rate", stop);
         browser.run(&format!(
             "const slider = document.querySelector('#s-rtt'); slider.value = {}; slider.dispatchEvent(new Event('input'));",
@@ -133,7 +129,7 @@ fn predict_writes_the_links_that_were_asked_for() {
 #[test]
 fn kept_literals_stay_out_of_the_page() {
     let file = capture("kb860-pg15-simple.pcap");
-    let exchanges = longwire(&[
+    let exchanges = run(&[
         "read",
         "--json",
         "--exchanges",
@@ -165,7 +161,7 @@ fn kept_literals_stay_out_of_the_page() {
 #[test]
 fn a_page_that_cannot_be_written_is_told_before_the_run() {
     let file = capture("redis7-session.pcap");
-    let output = longwire(&[
+    let output = run(&[
         "read",
         file.to_str().expect("a plain name"),
         "--html",
@@ -192,7 +188,7 @@ fn a_page_written_again_holds_nothing_of_the_one_before() {
         "--html",
         html.to_str().expect("a plain name"),
     ];
-    assert!(longwire(&arguments).status.success());
+    assert!(run(&arguments).status.success());
     let text = text(&html);
     assert!(
         text.ends_with("</html>\n") && text.len() < 300_000,
@@ -207,7 +203,7 @@ fn watch_writes_the_page_of_its_run() {
     let directory = tempfile::tempdir().expect("a private directory can be made");
     let html = directory.path().join("report.html");
     let psql = require("psql");
-    let output = longwire(&[
+    let output = run(&[
         "watch",
         &server.url(),
         "--html",

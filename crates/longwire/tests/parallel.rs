@@ -1,9 +1,9 @@
 //! Pages that ask several queries at once, predicted from captures without distance, against what they took behind a link:
 //! `data/parallel/README.md`.
 
-use assert_cmd::Command;
 use serde_json::Value;
 use std::path::{Path, PathBuf};
+use testbed::binary;
 
 fn data(name: &str) -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR"))
@@ -41,24 +41,17 @@ fn pages() -> Vec<Page> {
     pages
 }
 
-fn predict(capture: &str, more: &[&str]) -> String {
-    let output = Command::cargo_bin("longwire")
-        .expect("the binary is built")
-        .args(["predict", "--rtt", "5ms,20ms"])
-        .args(more)
-        .arg(data(&format!("{capture}.pcap.gz")))
-        .assert()
-        .success()
-        .get_output()
-        .clone();
-    String::from_utf8(output.stdout).expect("UTF-8")
+fn predict(capture: &str, more: &[&str]) -> std::process::Output {
+    let mut command = binary::longwire(&["predict", "--rtt", "5ms,20ms"]);
+    let capture = data(&format!("{capture}.pcap.gz"));
+    let output = command.args(more).arg(capture).output();
+    let output = output.expect("the binary starts");
+    binary::done(&output);
+    output
 }
 
 fn predictions(capture: &str) -> Vec<Value> {
-    let text = predict(capture, &["--json"]);
-    let records = text
-        .lines()
-        .map(|line| serde_json::from_str::<Value>(line).expect("a record"));
+    let records = binary::records(&predict(capture, &["--json"])).into_iter();
     records.filter(|record| record["type"] == "prediction").collect()
 }
 
@@ -138,12 +131,12 @@ fn what_ran_at_once_is_told_in_every_output() {
         let order = &of(&predictions, &page.name, 20)["order"];
         assert!(order == "at_once" || order == "open", "{}: {order}", page.name);
     }
-    let text = predict("node", &["--explain"]);
+    let text = binary::stdout(&predict("node", &["--explain"]));
     assert!(
         text.contains("GET /all20 sends requests on several connections at once (seen in"),
         "{text}"
     );
-    let text = predict("sqlalchemy", &[]);
+    let text = binary::stdout(&predict("sqlalchemy", &[]));
     assert!(
         text.contains("GET /threads4 may send requests on several connections at once"),
         "{text}"
@@ -163,7 +156,7 @@ fn each_millisecond_adds_the_slope_and_not_the_turns() {
             })
             .max_by(|one, other| one.0.total_cmp(&other.0))
             .expect("predictions");
-        let text = predict(capture, &[]);
+        let text = binary::stdout(&predict(capture, &[]));
         let line = format!(
             "Each millisecond of round trip adds about {:.1} ms to {}",
             steepest.0,

@@ -24,7 +24,7 @@ fn bare(program: &std::path::Path, home: &std::path::Path) -> Command {
 fn a_password_is_found_or_asked_for() {
     let server = Postgres::options().auth(PostgresAuth::ScramSha256).start();
     let home = tempfile::tempdir().expect("a directory");
-    let longwire = assert_cmd::cargo::cargo_bin("longwire");
+    let longwire = testbed::binary::program();
     // Without a session of its own it might find the terminal this test was started from.
     let run = |name: &str, value: &str| {
         let mut command = bare(&require("setsid"), home.path());
@@ -60,7 +60,7 @@ fn a_password_is_found_or_asked_for() {
 fn a_person_is_asked_and_what_is_typed_is_not_shown() {
     let server = Postgres::options().auth(PostgresAuth::ScramSha256).start();
     let home = tempfile::tempdir().expect("a directory");
-    let longwire = assert_cmd::cargo::cargo_bin("longwire");
+    let longwire = testbed::binary::program();
     let words = arguments(&server).map(|word| format!("'{word}'")).join(" ");
     let mut script = bare(&require("script"), home.path())
         .args(["--quiet", "--return", "--echo", "never", "--command"])

@@ -3,38 +3,10 @@
 use serde_json::Value;
 use std::io::{BufRead, BufReader, Read, Write};
 use std::net::{Ipv4Addr, TcpListener, TcpStream};
-use std::process::{Command, Output, Stdio};
+use std::process::Stdio;
 use std::time::Duration;
+use testbed::binary::{self, ends, longwire, of_type, records, shown};
 use testbed::{MariaDb, Postgres, PostgresAuth, Redis};
-
-fn longwire(arguments: &[&str]) -> Command {
-    let mut command = Command::new(env!("CARGO_BIN_EXE_longwire"));
-    command.args(arguments).stdin(Stdio::null());
-    command
-}
-
-#[track_caller]
-fn ends(mut command: Command, status: i32) -> Output {
-    let output = command.output().expect("longwire can be started");
-    assert_eq!(output.status.code(), Some(status), "{}", shown(&output));
-    output
-}
-
-fn shown(output: &Output) -> String {
-    let text = |bytes| String::from_utf8_lossy(bytes).into_owned();
-    format!("{}\n{}", text(&output.stdout), text(&output.stderr))
-}
-
-fn records(output: &Output) -> Vec<Value> {
-    let text = String::from_utf8_lossy(&output.stdout);
-    text.lines()
-        .map(|line| serde_json::from_str(line).expect("each line is a record"))
-        .collect()
-}
-
-fn of<'a>(records: &'a [Value], kind: &str) -> Vec<&'a Value> {
-    records.iter().filter(|record| record["type"] == kind).collect()
-}
 
 fn nanos(value: &Value) -> Duration {
     Duration::from_nanos(value.as_u64().unwrap_or_else(|| panic!("no span: {value}")))
@@ -45,7 +17,7 @@ fn through_link(milliseconds: u64, port: u16, arguments: &[&str]) -> Vec<Value> 
     let link = format!("rtt={milliseconds}ms");
     let forward = port.to_string();
     let mut command = longwire(&["link", "-q", &link, "--forward", &forward, "--"]);
-    command.arg(env!("CARGO_BIN_EXE_longwire"));
+    command.arg(binary::program());
     command
         .args(["ping", "--json", "-c", "9", "-i", "20ms"])
         .args(arguments);
@@ -55,7 +27,7 @@ fn through_link(milliseconds: u64, port: u16, arguments: &[&str]) -> Vec<Value> 
 /// The round trips of all samples but first ones are the link's, and each cost `turns`.
 #[track_caller]
 fn is_as_far_as(records: &[Value], milliseconds: u64, turns: u64) {
-    let samples = of(records, "sample");
+    let samples = of_type(records, "sample");
     let others: Vec<&&Value> = samples.iter().filter(|sample| sample["first"] == false).collect();
     assert_eq!(others.len(), 9, "{samples:?}");
     for sample in &others {
@@ -72,7 +44,7 @@ fn is_as_far_as(records: &[Value], milliseconds: u64, turns: u64) {
         round_trip >= least && round_trip < most,
         "{round_trip:?} for {rtt:?}"
     );
-    let summary = of(records, "summary")[0];
+    let summary = of_type(records, "summary")[0];
     assert_eq!(
         (&summary["sent"], &summary["lost"]),
         (&9.into(), &0.into()),
@@ -91,13 +63,13 @@ fn postgres_is_as_far_as_its_link() {
     let url = server.url();
     let records = through_link(5, server.port(), &[&url]);
     is_as_far_as(&records, 5, 1);
-    for sample in of(&records, "sample") {
+    for sample in of_type(&records, "sample") {
         assert!(
             nanos(&sample["server_ns"]) < Duration::from_millis(50),
             "{sample}"
         );
     }
-    assert!(of(&records, "summary")[0]["floor_ns"].is_u64());
+    assert!(of_type(&records, "summary")[0]["floor_ns"].is_u64());
     is_as_far_as(&through_link(40, server.port(), &[&url]), 40, 1);
     is_as_far_as(&through_link(5, server.port(), &["--no-login", &url]), 5, 1);
 }
@@ -109,7 +81,7 @@ fn mariadb_is_as_far_as_its_link() {
     let records = through_link(5, server.port(), &[&url]);
     is_as_far_as(&records, 5, 1);
     assert!(
-        of(&records, "sample")
+        of_type(&records, "sample")
             .iter()
             .all(|sample| sample["server_ns"].is_u64())
     );
@@ -119,7 +91,7 @@ fn mariadb_is_as_far_as_its_link() {
 }
 
 fn shown_warnings(records: &[Value]) -> String {
-    of(records, "warning")
+    of_type(records, "warning")
         .iter()
         .map(|warning| warning["text"].to_string())
         .collect()
@@ -162,7 +134,7 @@ fn a_prepared_statement_costs_two_turns_at_first() {
     for url in [postgres.url(), mariadb.url()] {
         let pinged = longwire(&["ping", "--json", "--prepared", "-c", "3", "-i", "1ms", &url]);
         let records = records(&ends(pinged, 0));
-        let turns: Vec<&Value> = of(&records, "sample")
+        let turns: Vec<&Value> = of_type(&records, "sample")
             .iter()
             .map(|sample| &sample["turns"])
             .collect();
@@ -185,12 +157,12 @@ fn a_statement_that_fails_is_answered_and_an_error() {
         &server.url(),
     ]);
     let records = records(&ends(asked, 1));
-    let summary = of(&records, "summary")[0];
+    let summary = of_type(&records, "summary")[0];
     assert_eq!(
         (&summary["answered"], &summary["errors"], &summary["lost"]),
         (&2.into(), &2.into(), &0.into())
     );
-    let error = of(&records, "sample")[0]["error"].to_string();
+    let error = of_type(&records, "sample")[0]["error"].to_string();
     assert!(error.contains("22012") && !error.contains("1/0"), "{error}");
 }
 
@@ -224,7 +196,7 @@ fn a_server_that_restarts_is_lost_and_found_again() {
         }
     }
     assert_eq!(child.wait().expect("it ends").code(), Some(0));
-    let samples = of(&seen, "sample");
+    let samples = of_type(&seen, "sample");
     let lost = samples
         .iter()
         .filter(|sample| sample["error"].is_string())
@@ -237,7 +209,7 @@ fn a_server_that_restarts_is_lost_and_found_again() {
         2,
         "one a connection"
     );
-    let summary = of(&seen, "summary")[0];
+    let summary = of_type(&seen, "summary")[0];
     assert_eq!(
         (&summary["sent"], &summary["lost"]),
         (&30.into(), &lost.into()),
@@ -445,10 +417,10 @@ fn legs_of_a_connection_sum_to_its_sample() {
         &server.url(),
     ]);
     let records = records(&ends(pinged, 0));
-    let samples = of(&records, "sample");
+    let samples = of_type(&records, "sample");
     assert_eq!(samples.len(), 3);
     for (number, sample) in (1_u64..).zip(samples) {
-        let legs: Vec<&Value> = of(&records, "leg")
+        let legs: Vec<&Value> = of_type(&records, "leg")
             .into_iter()
             .filter(|leg| leg["number"] == number)
             .collect();

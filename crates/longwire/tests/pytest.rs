@@ -2,7 +2,8 @@
 
 use serde_json::Value;
 use std::path::Path;
-use std::process::{Command, Stdio};
+use std::process::Command;
+use testbed::binary::longwire;
 use testbed::{Postgres, python};
 
 /// The first block of code behind `heading` in docs/check.md.
@@ -15,12 +16,6 @@ fn documented(heading: &str) -> String {
     code.to_owned()
 }
 
-fn longwire() -> Command {
-    let mut command = Command::new(assert_cmd::cargo::cargo_bin("longwire"));
-    command.stdin(Stdio::null());
-    command
-}
-
 #[test]
 fn turns_of_fixtures_are_not_those_of_a_test() {
     let programs = python::environment(&["pytest==8.4.2", "psycopg[binary]==3.2.13"]);
@@ -31,7 +26,7 @@ fn turns_of_fixtures_are_not_those_of_a_test() {
     std::fs::copy(tests, folder.path().join("test_shop.py")).expect("it is copied");
     std::fs::write(folder.path().join("conftest.py"), documented("### pytest")).expect("it is written");
     let recording = folder.path().join("tests.lwr");
-    let watched = longwire()
+    let watched = longwire(&[])
         .args(["watch", &server.url(), "-q", "-o"])
         .arg(&recording)
         .arg("--")
@@ -42,7 +37,7 @@ fn turns_of_fixtures_are_not_those_of_a_test() {
         .expect("the binary starts");
     let said = String::from_utf8_lossy(&watched.stderr) + String::from_utf8_lossy(&watched.stdout);
     assert!(watched.status.success(), "{said}");
-    let checked = longwire()
+    let checked = longwire(&[])
         .arg("check")
         .arg(&recording)
         .args(["--operations", "marked", "--max-turns", "0", "--json"])

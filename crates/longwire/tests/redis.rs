@@ -1,14 +1,9 @@
 //! `longwire watch` in front of a real Redis: the relay, the capture behind it and the server count the same.
 
 use serde_json::Value;
-use std::process::{Command, Output, Stdio};
+use std::process::Output;
+use testbed::binary::{done, longwire, records_among as records, sum};
 use testbed::{Capture, Redis, require};
-
-fn longwire(arguments: &[&str]) -> Command {
-    let mut command = Command::new(assert_cmd::cargo::cargo_bin("longwire"));
-    command.args(arguments).stdin(Stdio::null());
-    command
-}
 
 /// Watches `server` while sh runs `script`, in which `$cli` and `$benchmark` are redis's programs and `$LONGWIRE_PORT` is the
 /// relay's.
@@ -22,28 +17,8 @@ fn watch(server: &Redis, options: &[&str], script: &str) -> Output {
         .env_remove("REDISCLI_AUTH")
         .output()
         .expect("the binary starts");
-    assert!(
-        output.status.success(),
-        "{}",
-        String::from_utf8_lossy(&output.stderr)
-    );
+    done(&output);
     output
-}
-
-fn records(output: &Output) -> Vec<Value> {
-    let text = String::from_utf8_lossy(&output.stdout);
-    text.lines()
-        .filter(|line| line.starts_with('{'))
-        .map(|line| serde_json::from_str(line).expect("each line is a record"))
-        .collect()
-}
-
-fn sum(records: &[Value], kind: &str, key: &str) -> u64 {
-    records
-        .iter()
-        .filter(|record| record["type"] == kind)
-        .map(|record| record[key].as_u64().unwrap_or(0))
-        .sum()
 }
 
 fn calls(records: &[Value], fingerprint: &str) -> u64 {

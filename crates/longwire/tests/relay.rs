@@ -6,13 +6,8 @@ use std::io::{BufRead, BufReader, Read};
 use std::net::TcpStream;
 use std::process::{Child, Command, Output, Stdio};
 use std::time::{Duration, Instant};
+use testbed::binary::{longwire, records};
 use testbed::{MariaDb, Postgres, require};
-
-fn longwire(arguments: &[&str]) -> Command {
-    let mut command = Command::new(assert_cmd::cargo::cargo_bin("longwire"));
-    command.args(arguments).stdin(Stdio::null());
-    command
-}
 
 /// Runs longwire with `script` as the application; the script is run by sh.
 #[track_caller]
@@ -27,13 +22,6 @@ fn with_application(options: &[&str], script: &str) -> Output {
         String::from_utf8_lossy(&output.stderr)
     );
     output
-}
-
-fn records(output: &Output) -> Vec<Value> {
-    let text = String::from_utf8_lossy(&output.stdout);
-    text.lines()
-        .map(|line| serde_json::from_str(line).expect("each line is a record"))
-        .collect()
 }
 
 #[track_caller]

@@ -3,10 +3,10 @@
 use client::session::{Session, SessionOptions};
 use model::{Leg, Phase};
 use serde_json::Value;
-use std::process::Command;
 use std::sync::atomic::AtomicBool;
 use std::time::Duration;
 use sys::{Clock, Target};
+use testbed::binary::{longwire, records};
 use testbed::{Capture, MariaDb, Postgres, PostgresAuth, Redis};
 
 static NEVER: AtomicBool = AtomicBool::new(false);
@@ -56,15 +56,9 @@ fn compared(url: &str, port: u16, question: &[u8]) -> Compared {
     // What takes leave is on its way when the socket is closed.
     std::thread::sleep(Duration::from_millis(50));
     let file = capture.stop();
-    let output = Command::new(assert_cmd::cargo::cargo_bin("longwire"))
-        .args(["read", "--json", "--exchanges"])
-        .arg(file.path())
-        .output()
-        .expect("the binary starts");
-    let records: Vec<Value> = String::from_utf8_lossy(&output.stdout)
-        .lines()
-        .map(|line| serde_json::from_str(line).expect("a record"))
-        .collect();
+    let mut command = longwire(&["read", "--json", "--exchanges"]);
+    let output = command.arg(file.path()).output().expect("the binary starts");
+    let records = records(&output);
     let connections = records
         .iter()
         .filter(|record| record["type"] == "connection")

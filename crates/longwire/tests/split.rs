@@ -1,40 +1,17 @@
 //! `longwire split` and `longwire echo` as a user runs them, with real servers.
 
-use assert_cmd::Command;
 use serde_json::Value;
 use std::io::{BufRead, BufReader};
-use std::process::{Child, Stdio};
+use std::process::{Child, Command, Stdio};
 use std::time::Duration;
+use testbed::binary::{self, done, of_type, refused, run};
 use testbed::{MariaDb, Postgres};
-
-fn longwire(arguments: &[&str]) -> Command {
-    let mut command = Command::cargo_bin("longwire").expect("the binary is built");
-    command.args(arguments).timeout(Duration::from_secs(120));
-    command
-}
 
 /// The records of a run that went well.
 fn records(arguments: &[&str]) -> Vec<Value> {
-    let assert = longwire(arguments).arg("--json").assert().success();
-    let output = String::from_utf8(assert.get_output().stdout.clone()).expect("records are UTF-8");
-    let records = output
-        .lines()
-        .map(|line| serde_json::from_str(line).expect("a record is JSON"));
-    records.collect()
-}
-
-fn of<'a>(records: &'a [Value], kind: &str) -> Vec<&'a Value> {
-    records.iter().filter(|record| record["type"] == kind).collect()
-}
-
-fn refused(arguments: &[&str], words: &[&str]) {
-    let assert = longwire(arguments).assert().code(2);
-    let output = assert.get_output();
-    let message = String::from_utf8_lossy(&output.stderr).into_owned();
-    assert!(output.stdout.is_empty(), "{message}");
-    for word in words {
-        assert!(message.contains(word), "'{word}' is missing in: {message}");
-    }
+    let output = run(&[arguments, &["--json"]].concat());
+    done(&output);
+    binary::records(&output)
 }
 
 /// `longwire echo --listen`, ended with the value.
@@ -42,8 +19,8 @@ struct Listening(Child, String);
 
 impl Listening {
     fn start() -> Self {
-        let program = assert_cmd::cargo::cargo_bin("longwire");
-        let mut child = std::process::Command::new(program)
+        let program = binary::program();
+        let mut child = Command::new(program)
             .args(["echo", "--listen", "127.0.0.1:0"])
             .stderr(Stdio::piped())
             .spawn()
@@ -75,7 +52,7 @@ fn parts_sum_to_the_transaction_and_a_link_is_predicted_and_measured() {
     let target = server.url();
     let short = ["split", &target, "-c", "1,4", "-T", "100ms", "--rounds", "3"];
     let records = records(&[&short[..], &["--at", "rtt=30ms", "--verify"]].concat());
-    let splits = of(&records, "split");
+    let splits = of_type(&records, "split");
     assert_eq!(splits.len(), 2, "{records:#?}");
     for split in splits {
         let number = |key: &str| split[key].as_f64().unwrap_or_else(|| panic!("{key}: {split}"));
@@ -111,7 +88,7 @@ fn parts_sum_to_the_transaction_and_a_link_is_predicted_and_measured() {
             "the parts shown are one round's: {split}"
         );
     }
-    for place in of(&records, "elsewhere") {
+    for place in of_type(&records, "elsewhere") {
         let transaction = Duration::from_nanos(place["transaction_ns"].as_u64().expect("a number"));
         let wide = Duration::from_millis(29)..Duration::from_millis(60);
         assert!(wide.contains(&transaction), "{place}");
@@ -124,8 +101,8 @@ fn parts_sum_to_the_transaction_and_a_link_is_predicted_and_measured() {
             );
         }
     }
-    assert_eq!(of(&records, "elsewhere").len(), 4, "{records:#?}");
-    assert_eq!(of(&records, "link").len(), 1, "{records:#?}");
+    assert_eq!(of_type(&records, "elsewhere").len(), 4, "{records:#?}");
+    assert_eq!(of_type(&records, "link").len(), 1, "{records:#?}");
 }
 
 #[test]
@@ -135,15 +112,15 @@ fn round_trips_come_from_the_echo_that_is_named() {
     let short = ["split", &target, "-c", "2", "-T", "60ms", "--rounds", "1"];
     let with_echo = ["--echo", &echo.1, "--at-echo", &echo.1];
     let records = records(&[&short[..], &with_echo].concat());
-    let split = of(&records, "split")[0];
+    let split = of_type(&records, "split")[0];
     assert_eq!(
         (&split["round_trip_source"], &split["clients"]),
         (&"echo".into(), &2.into())
     );
-    let elsewhere = of(&records, "elsewhere");
+    let elsewhere = of_type(&records, "elsewhere");
     assert_eq!(elsewhere.len(), 1, "{records:#?}");
     assert_eq!(elsewhere[0]["place"], format!("echo {}", echo.1));
-    let view = longwire(&[&short[..], &["--level", "stream", "--verify", "--at", "rtt=4ms"]].concat())
+    let view = binary::bounded(&[&short[..], &["--level", "stream", "--verify", "--at", "rtt=4ms"]].concat())
         .assert()
         .success();
     let text = String::from_utf8_lossy(&view.get_output().stdout).into_owned();
@@ -181,14 +158,14 @@ fn echo_answers_and_tells_what_is_wrong() {
         "-T",
         "20ms",
     ]);
-    assert_eq!(of(&swept, "echo").len(), 6);
+    assert_eq!(of_type(&swept, "echo").len(), 6);
     let one = records(&["echo", &echo.1, "-T", "50ms"]);
-    let summary = of(&one, "summary")[0];
+    let summary = of_type(&one, "summary")[0];
     for key in ["p50_ns", "per_second", "errors", "floor_ns"] {
         assert!(summary[key].is_number(), "{key}: {summary}");
     }
     let bulk = records(&["echo", &echo.1, "--bulk", "-T", "100ms"]);
-    assert_eq!(of(&bulk, "bulk").len(), 2);
+    assert_eq!(of_type(&bulk, "bulk").len(), 2);
     refused(
         &["echo", &echo.1, "--request", "9GiB"],
         &["bytes of a message must be 1 to"],

@@ -2,12 +2,13 @@
 
 use serde_json::Value;
 use std::process::{Command, Output};
+use testbed::binary::{self, records_among as records, shown};
 use testbed::{MariaDb, Postgres, PostgresAuth};
 
 const IS_ENCRYPTED: &str = "psql -X -A -t -c 'select ssl from pg_stat_ssl where pid = pg_backend_pid()'";
 
 fn longwire(arguments: &[&str]) -> Command {
-    let mut command = Command::new(env!("CARGO_BIN_EXE_longwire"));
+    let mut command = Command::new(binary::program());
     command.args(arguments).env_remove("PGSSLMODE");
     // No certificate of whoever runs the tests.
     command.env("HOME", "/nonexistent");
@@ -16,18 +17,6 @@ fn longwire(arguments: &[&str]) -> Command {
 
 fn run(arguments: &[&str]) -> Output {
     longwire(arguments).output().expect("it starts")
-}
-
-fn text(output: &Output) -> String {
-    String::from_utf8_lossy(&output.stdout).into_owned() + &String::from_utf8_lossy(&output.stderr)
-}
-
-fn records(output: &Output) -> Vec<Value> {
-    let lines = String::from_utf8_lossy(&output.stdout).into_owned();
-    lines
-        .lines()
-        .filter_map(|line| serde_json::from_str(line).ok())
-        .collect()
 }
 
 /// The records of a run of a shell's command behind a relay to `target`.
@@ -56,12 +45,12 @@ fn libpq_logs_in_by_scram_where_longwire_speaks_tls_for_it() {
     let server = scram_with_tls();
     let target = format!("{}?sslmode=require", server.url());
     let (output, seen) = watched(&target, &format!("test $({IS_ENCRYPTED}) = t"));
-    assert_eq!(output.status.code(), Some(0), "{}", text(&output));
+    assert_eq!(output.status.code(), Some(0), "{}", shown(&output));
     assert!(saw_the_statement(&seen), "{seen:?}");
     assert!(
-        text(&output).contains("SCRAM-SHA-256-PLUS was taken out"),
+        shown(&output).contains("SCRAM-SHA-256-PLUS was taken out"),
         "{}",
-        text(&output)
+        shown(&output)
     );
 }
 
@@ -72,7 +61,7 @@ fn a_client_that_insists_on_channel_binding_is_told_where_it_ends() {
     let insisting = format!("PGCHANNELBINDING=require {IS_ENCRYPTED}");
     let (output, _) = watched(&target, &insisting);
     assert_ne!(output.status.code(), Some(0));
-    let told = text(&output);
+    let told = shown(&output);
     assert!(
         told.contains("without channel binding") && told.contains("channel_binding=prefer"),
         "{told}"
@@ -80,24 +69,24 @@ fn a_client_that_insists_on_channel_binding_is_told_where_it_ends() {
     // Its own TLS reaches the server, and what it is bound to with it.
     let target = format!("{}?sslmode=disable", server.url());
     let (output, _) = watched(&target, &insisting.replace("PGCH", "PGSSLMODE=require PGCH"));
-    assert_eq!(output.status.code(), Some(0), "{}", text(&output));
+    assert_eq!(output.status.code(), Some(0), "{}", shown(&output));
 }
 
 #[test]
 fn the_turns_of_tls_are_those_of_a_client_that_speaks_it_itself() {
     let server = scram_with_tls();
     let (output, seen) = watched(&server.url(), &format!("test $({IS_ENCRYPTED}) = t"));
-    assert_eq!(output.status.code(), Some(0), "{}", text(&output));
+    assert_eq!(output.status.code(), Some(0), "{}", shown(&output));
     assert!(saw_the_statement(&seen), "{seen:?}");
     assert!(
-        text(&output).contains("sslmode=disable"),
+        shown(&output).contains("sslmode=disable"),
         "it says what it does: {}",
-        text(&output)
+        shown(&output)
     );
     let taken_over = connection(&seen)["turns"].as_u64();
 
     let (output, own) = watched(&server.url(), &format!("PGSSLMODE=require {IS_ENCRYPTED}"));
-    assert_eq!(output.status.code(), Some(0), "{}", text(&output));
+    assert_eq!(output.status.code(), Some(0), "{}", shown(&output));
     assert_eq!(connection(&own)["encrypted"], true);
     assert_eq!(taken_over, connection(&own)["turns"].as_u64());
 
@@ -114,8 +103,11 @@ fn a_server_without_tls_is_asked_for_it_by_the_client_s_own_choice() {
             target,
             "psql -X -c 'select 1' >/dev/null && echo url=$DATABASE_URL mode=$PGSSLMODE >&2",
         );
-        assert_eq!(output.status.code(), Some(0), "{}", text(&output));
-        (connection(&seen)["turns"].as_u64().expect("turns"), text(&output))
+        assert_eq!(output.status.code(), Some(0), "{}", shown(&output));
+        (
+            connection(&seen)["turns"].as_u64().expect("turns"),
+            shown(&output),
+        )
     };
     let (own, told) = turns(&server.url());
     let said = told
@@ -140,11 +132,11 @@ fn a_framework_s_url_is_handed_to_the_command_as_it_is() {
             "-c",
             "echo url=$DATABASE_URL; psql -X -c 'select 1'",
         ]);
-        assert_eq!(output.status.code(), Some(0), "{}", text(&output));
+        assert_eq!(output.status.code(), Some(0), "{}", shown(&output));
         assert!(
-            text(&output).contains(&format!("url={scheme}://postgres:")),
+            shown(&output).contains(&format!("url={scheme}://postgres:")),
             "{}",
-            text(&output)
+            shown(&output)
         );
     }
 }
@@ -152,7 +144,7 @@ fn a_framework_s_url_is_handed_to_the_command_as_it_is() {
 /// How `ping --connect` opened a connection: its legs.
 fn legs(target: &str) -> Vec<(String, u64)> {
     let output = run(&["ping", "--connect", "--json", "-c", "1", target]);
-    assert_eq!(output.status.code(), Some(0), "{target}: {}", text(&output));
+    assert_eq!(output.status.code(), Some(0), "{target}: {}", shown(&output));
     let legs = records(&output)
         .into_iter()
         .filter(|record| record["type"] == "leg");
@@ -171,8 +163,8 @@ fn has_leg(target: &str, name: &str) -> bool {
 
 fn refusal(target: &str) -> String {
     let output = run(&["ping", "-c", "1", target]);
-    assert_ne!(output.status.code(), Some(0), "{target}: {}", text(&output));
-    text(&output)
+    assert_ne!(output.status.code(), Some(0), "{target}: {}", shown(&output));
+    shown(&output)
 }
 
 #[test]
@@ -193,7 +185,11 @@ fn postgres_is_asked_for_tls_as_libpq_asks() {
         .env("PGSSLMODE", "require")
         .output()
         .expect("it starts");
-    assert!(text(&output).contains("does not offer TLS"), "{}", text(&output));
+    assert!(
+        shown(&output).contains("does not offer TLS"),
+        "{}",
+        shown(&output)
+    );
 }
 
 #[test]
@@ -305,7 +301,7 @@ fn a_server_that_lets_nobody_in_one_way_is_tried_the_other_way() {
     assert!(!has_leg(&server.url(), "tls handshake"), "prefer goes on without");
     assert!(refusal(&with("require")).contains("28000"));
     let (output, seen) = watched(&server.url(), IS_ENCRYPTED);
-    assert_eq!(output.status.code(), Some(0), "{}", text(&output));
+    assert_eq!(output.status.code(), Some(0), "{}", shown(&output));
     assert!(saw_the_statement(&seen), "{seen:?}");
 
     let_in(
@@ -328,5 +324,5 @@ fn a_password_is_sent_as_it_is_only_where_nobody_else_can_read_it() {
         "{told}"
     );
     let allowed = run(&["ping", "--allow-cleartext-password", "-c", "1", &plain]);
-    assert_eq!(allowed.status.code(), Some(0), "{}", text(&allowed));
+    assert_eq!(allowed.status.code(), Some(0), "{}", shown(&allowed));
 }

@@ -1,41 +1,17 @@
 //! `longwire tune` as a user runs it, with real servers: what it recommends, and that it leaves nothing behind.
 
-use assert_cmd::Command;
 use serde_json::Value;
 use std::io::{BufRead, BufReader, Read};
-use std::process::{Output, Stdio};
+use std::process::{Command, Stdio};
 use std::time::Duration;
+use testbed::binary::{self, done, of_type, refused, run};
 use testbed::{MariaDb, Postgres};
-
-fn longwire(arguments: &[&str]) -> Command {
-    let mut command = Command::cargo_bin("longwire").expect("the binary is built");
-    command.args(arguments).timeout(Duration::from_secs(120));
-    command
-}
 
 /// The records of a run that went well.
 fn records(arguments: &[&str]) -> Vec<Value> {
-    let assert = longwire(arguments).arg("--json").assert().success();
-    let output = String::from_utf8(assert.get_output().stdout.clone()).expect("records are UTF-8");
-    let records = output
-        .lines()
-        .map(|line| serde_json::from_str(line).expect("a record is JSON"));
-    records.collect()
-}
-
-fn of<'a>(records: &'a [Value], kind: &str) -> Vec<&'a Value> {
-    records.iter().filter(|record| record["type"] == kind).collect()
-}
-
-fn refused(arguments: &[&str], words: &[&str]) -> Output {
-    let assert = longwire(arguments).assert().code(2);
-    let output = assert.get_output().clone();
-    let message = String::from_utf8_lossy(&output.stderr).into_owned();
-    assert!(output.stdout.is_empty(), "{message}");
-    for word in words {
-        assert!(message.contains(word), "'{word}' is missing in: {message}");
-    }
-    output
+    let output = run(&[arguments, &["--json"]].concat());
+    done(&output);
+    binary::records(&output)
 }
 
 /// Schemas that a run left.
@@ -57,7 +33,7 @@ fn a_run_recommends_a_way_for_each_job_and_distance_and_leaves_nothing() {
     let records = records(&arguments);
     assert_eq!(records[0]["type"], "conditions");
     assert_eq!(records[records.len() - 1]["type"], "summary");
-    let recommended = of(&records, "recommendation");
+    let recommended = of_type(&records, "recommendation");
     let places: Vec<_> = recommended
         .iter()
         .map(|one| (&one["job"], &one["link"]))
@@ -70,7 +46,7 @@ fn a_run_recommends_a_way_for_each_job_and_distance_and_leaves_nothing() {
         assert!(number("runs") * 4 <= number("full_sweep_runs"), "{one}");
         assert!(one["spelling"].as_str().is_some_and(|text| !text.is_empty()));
     }
-    let tuned = of(&records, "tuned");
+    let tuned = of_type(&records, "tuned");
     let row_by_row = |source: &str| {
         let found = tuned
             .iter()
@@ -86,7 +62,7 @@ fn a_run_recommends_a_way_for_each_job_and_distance_and_leaves_nothing() {
     let bounds = 400_000_000..=time(here) + 420_000_000;
     assert!(bounds.contains(&time(there)), "{} in {bounds:?}", time(there));
     assert!(tuned.iter().any(|tuned| tuned["source"] == "emulated"));
-    assert_eq!(of(&records, "link").len(), 2);
+    assert_eq!(of_type(&records, "link").len(), 2);
     assert_eq!(left(&server), "");
 }
 
@@ -110,7 +86,7 @@ fn links_can_be_predicted_alone_and_a_page_be_written() {
         &SMALL,
     ]
     .concat();
-    let assert = longwire(&arguments).assert().success();
+    let assert = binary::bounded(&arguments).assert().success();
     let view = String::from_utf8_lossy(&assert.get_output().stdout).into_owned();
     for words in [
         "recommended to insert here:",
@@ -132,8 +108,8 @@ fn links_can_be_predicted_alone_and_a_page_be_written() {
 #[test]
 fn ctrl_c_removes_the_scratch_schema_and_sums_up() {
     let server = Postgres::start();
-    let program = assert_cmd::cargo::cargo_bin("longwire");
-    let mut child = std::process::Command::new(program)
+    let program = binary::program();
+    let mut child = Command::new(program)
         .args([
             "tune",
             &server.url(),
@@ -174,7 +150,7 @@ fn ctrl_c_removes_the_scratch_schema_and_sums_up() {
 #[test]
 fn a_clean_up_that_fails_is_told_whatever_else_failed() {
     let mut server = Postgres::start();
-    let mut child = std::process::Command::new(assert_cmd::cargo::cargo_bin("longwire"))
+    let mut child = Command::new(binary::program())
         .args(["tune", &server.url(), "--jobs", "insert", "--rows", "100000"])
         .stdin(Stdio::null())
         .stdout(Stdio::piped())
@@ -225,7 +201,7 @@ fn rows_like_those_of_a_table_are_taken_and_the_table_is_not_touched() {
     ]
     .concat();
     let records = records(&arguments);
-    assert_eq!(of(&records, "recommendation").len(), 1);
+    assert_eq!(of_type(&records, "recommendation").len(), 1);
     let after = server.sql("select md5(string_agg(a::text, '' order by id)), max(xmin::text) from article a");
     assert_eq!(after, before);
     refused(

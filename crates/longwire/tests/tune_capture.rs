@@ -2,14 +2,13 @@
 //! are in the file.
 #![allow(clippy::unwrap_used, reason = "helpers of tests are tests too")]
 
-use assert_cmd::Command;
 use etherparse::{SlicedPacket, TransportSlice};
 use model::{Method, TrialOutcome};
-use serde_json::Value;
 use std::collections::HashMap;
 use std::path::Path;
 use std::sync::atomic::AtomicBool;
 use sys::Target;
+use testbed::binary::{done, longwire, records};
 use testbed::capture::CaptureFile;
 use testbed::{Capture, MariaDb, Postgres};
 use tune::{Shape, Trial};
@@ -112,19 +111,10 @@ fn compare(told: &[Told], capture: &CaptureFile, port: u16) {
 
 /// The jobs in the order in which they were run: of each connection that begins a transaction, what lies between that and its end.
 fn jobs(capture: &Path) -> Vec<Job> {
-    let output = Command::cargo_bin("longwire")
-        .unwrap()
-        .args(["read", "--json", "--exchanges"])
-        .arg(capture)
-        .assert()
-        .success()
-        .get_output()
-        .clone();
-    let text = String::from_utf8(output.stdout).unwrap();
-    let records: Vec<Value> = text
-        .lines()
-        .map(|line| serde_json::from_str(line).unwrap())
-        .collect();
+    let mut command = longwire(&["read", "--json", "--exchanges"]);
+    let output = command.arg(capture).output().expect("the binary starts");
+    done(&output);
+    let records = records(&output);
     let ports: HashMap<u64, u16> = records
         .iter()
         .filter(|record| record["type"] == "connection")

@@ -14,7 +14,7 @@ use tempfile::TempDir;
 const LONG: Duration = Duration::from_secs(20);
 
 fn tunnel(directory: &TempDir, words: &[&str]) -> Command {
-    let mut command = Command::new(assert_cmd::cargo::cargo_bin("longwire"));
+    let mut command = Command::new(testbed::binary::program());
     command
         .arg("tunnel")
         .args(words)

@@ -5,6 +5,7 @@ use serde_json::Value;
 use std::path::PathBuf;
 use std::process::{Command, Output, Stdio};
 use std::time::{Duration, Instant};
+use testbed::binary::{self, done, records, run};
 use testbed::process::require;
 
 const PIPELINED: &str = "redis7-session.pcap";
@@ -18,28 +19,13 @@ fn capture(name: &str) -> String {
 }
 
 fn predict(arguments: &[&str]) -> Output {
-    let output = Command::new(assert_cmd::cargo::cargo_bin("longwire"))
-        .arg("predict")
-        .args(arguments)
-        .output()
-        .expect("the binary is built");
-    assert_eq!(output.status.code(), Some(0), "{output:?}");
+    let output = run(&[&["predict"], arguments].concat());
+    done(&output);
     output
 }
 
-fn records(output: &Output) -> Vec<Value> {
-    String::from_utf8_lossy(&output.stdout)
-        .lines()
-        .map(|line| serde_json::from_str(line).expect("a record"))
-        .collect()
-}
-
 fn of_type(records: &[Value], name: &str) -> Vec<Value> {
-    records
-        .iter()
-        .filter(|record| record["type"] == name)
-        .cloned()
-        .collect()
+    binary::of_type(records, name).into_iter().cloned().collect()
 }
 
 /// Verifies at both round trips, and holds what was measured against what cannot be otherwise.
@@ -145,7 +131,7 @@ fn what_would_take_too_long_is_left_out_and_said() {
 #[test]
 fn ctrl_c_ends_with_the_table_and_status_130() {
     for level in ["stream", "packet"] {
-        let mut running = Command::new(assert_cmd::cargo::cargo_bin("longwire"))
+        let mut running = Command::new(binary::program())
             .args([
                 "predict",
                 &capture(MANY_TURNS),

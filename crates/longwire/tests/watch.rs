@@ -4,13 +4,8 @@ use serde_json::Value;
 use std::path::Path;
 use std::process::{Command, Output, Stdio};
 use std::time::{Duration, Instant};
+use testbed::binary::{done, longwire, records, sum};
 use testbed::{Capture, MariaDb, Postgres, PostgresAuth, require};
-
-fn longwire(arguments: &[&str]) -> Command {
-    let mut command = Command::new(assert_cmd::cargo::cargo_bin("longwire"));
-    command.args(arguments).stdin(Stdio::null());
-    command
-}
 
 /// Runs `watch` with `script` as the application; the script is run by sh.
 fn watch(options: &[&str], script: &str) -> Output {
@@ -18,30 +13,6 @@ fn watch(options: &[&str], script: &str) -> Output {
         .args(["--", "sh", "-c", script])
         .output()
         .expect("the binary starts")
-}
-
-fn records(output: &Output) -> Vec<Value> {
-    let text = String::from_utf8_lossy(&output.stdout);
-    text.lines()
-        .map(|line| serde_json::from_str(line).expect("each line is a record"))
-        .collect()
-}
-
-fn sum(records: &[Value], kind: &str, key: &str) -> u64 {
-    records
-        .iter()
-        .filter(|record| record["type"] == kind)
-        .map(|record| record[key].as_u64().unwrap_or(0))
-        .sum()
-}
-
-#[track_caller]
-fn done(output: &Output) {
-    assert!(
-        output.status.success(),
-        "{}",
-        String::from_utf8_lossy(&output.stderr)
-    );
 }
 
 #[test]

@@ -1,5 +1,5 @@
 //! Real servers for tests: PostgreSQL, MariaDB and Redis on private ports and in private directories, and captures of
-//! what they say; a browser; Java programs with JDBC drivers, and Python with packages.
+//! what they say; the binary under test; a browser; Java programs with JDBC drivers, and Python with packages.
 //!
 //! A server is ready when its `start` returns and gone when its value is dropped, also when the test panics; when
 //! the test process is killed, the kernel ends the server. Everything here panics with a message that says what is
@@ -7,6 +7,7 @@
 //!
 //! How servers are started and ended is in the crate `servers`, which labs use too. Start reading at [`postgres`].
 
+pub mod binary;
 pub mod browser;
 pub mod capture;
 pub mod certificate;

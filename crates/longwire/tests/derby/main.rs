@@ -73,7 +73,7 @@ fn rows_are_those_the_program_counted() {
     let port = testbed::process::free_port();
     let _derby = Derby::start(&program, &jars, port);
     let client = program.command(&jars);
-    let output = Command::new(assert_cmd::cargo::cargo_bin("longwire"))
+    let output = Command::new(testbed::binary::program())
         .args(["watch", "--json", "--exchanges"])
         .arg(format!("drda://127.0.0.1:{port}/shop"))
         .args(["--", "sh", "-c", "exec \"$@\" work \"$LONGWIRE_PORT\"", "sh"])

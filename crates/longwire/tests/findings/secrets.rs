@@ -136,7 +136,7 @@ fn refused(arguments: &[&str]) -> String {
     let mut command = std::process::Command::new(require("timeout"));
     command
         .args(["--signal=INT", "5"])
-        .arg(assert_cmd::cargo::cargo_bin("longwire"));
+        .arg(testbed::binary::program());
     let output = command
         .args(arguments)
         .stdin(std::process::Stdio::null())

@@ -1,10 +1,11 @@
 //! The port of `longwire echo --listen`: processor time and threads.
 
-use super::process::{IDLE, Process, WINDOW, longwire};
+use super::process::{IDLE, Process, WINDOW};
 use std::io::{Read, Write};
 use std::net::{SocketAddr, TcpStream};
 use std::process::Stdio;
 use std::time::Duration;
+use testbed::binary::longwire;
 
 fn listener() -> (Process, SocketAddr) {
     let mut command = longwire(&["echo", "--listen", "127.0.0.1:0"]);

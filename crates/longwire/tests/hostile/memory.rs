@@ -1,12 +1,12 @@
 //! What files and connections may cost: memory, by what is kept of them.
 
-use super::process::longwire;
 use analysis::fact::Fact;
 use analysis::pairing::{MAXIMUM_OWED, MAXIMUM_OWED_IN_ALL};
 use longwire::pipeline::decode::Connections;
 use model::{Closing, ConnectionEvent, ConnectionId, Direction, Endpoint, Segment, Timestamp, Totals};
 use std::io::Write;
 use std::net::{IpAddr, Ipv4Addr};
+use testbed::binary::longwire;
 
 /// One record of an exchange, as a capture of the tests gives it, up to its fingerprint and from there on.
 fn exchange() -> (String, String) {

@@ -1,11 +1,12 @@
 //! Outputs that cannot be written: the application behind the relay notices nothing.
 
-use super::process::{Process, longwire, wait_until};
+use super::process::{Process, wait_until};
 use std::io::{BufRead, BufReader, Read, Write};
 use std::net::{SocketAddr, TcpListener, TcpStream};
 use std::path::Path;
 use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
+use testbed::binary::longwire;
 
 /// A server that sends back what it gets.
 fn server() -> SocketAddr {
@@ -102,7 +103,7 @@ fn a_file_limit_ends_the_recording_and_not_the_application() {
     let mut command = Command::new("sh");
     command
         .args(["-c", "ulimit -f 4; exec \"$0\" \"$@\""])
-        .arg(assert_cmd::cargo::cargo_bin("longwire"))
+        .arg(testbed::binary::program())
         .arg("watch")
         .stdin(Stdio::null())
         .stdout(Stdio::null());

@@ -5,13 +5,6 @@ use std::io::{BufRead, BufReader};
 use std::process::{Child, Command, ExitStatus, Stdio};
 use std::time::{Duration, Instant};
 
-/// The binary with these arguments.
-pub fn longwire(arguments: &[&str]) -> Command {
-    let mut command = Command::new(assert_cmd::cargo::cargo_bin("longwire"));
-    command.args(arguments).stdin(Stdio::null());
-    command
-}
-
 /// A process that does not outlive the test.
 pub struct Process(Child);
 

@@ -1,10 +1,11 @@
 //! The port of `--prometheus`: the time that one client takes from the others, and from the end.
 
-use super::process::{Process, longwire};
+use super::process::Process;
 use std::io::{Read, Write};
 use std::net::{SocketAddr, TcpStream};
 use std::process::Stdio;
 use std::time::Duration;
+use testbed::binary::longwire;
 
 fn served() -> (Process, SocketAddr) {
     let mut command = longwire(&["tunnel", "far", "--listen", "127.0.0.1:0", "--to", "127.0.0.1:1"]);

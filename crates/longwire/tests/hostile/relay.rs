@@ -1,11 +1,12 @@
 //! The port of `watch` where longwire speaks TLS for its clients: threads, and how long one may take.
 
-use super::process::{Process, longwire};
+use super::process::Process;
 use std::io::{Read, Write};
 use std::net::{SocketAddr, TcpStream};
 use std::process::{Command, Stdio};
 use std::time::Duration;
 use testbed::Postgres;
+use testbed::binary::longwire;
 
 fn relay(server: &Postgres) -> (Process, SocketAddr) {
     let target = format!("{}?sslmode=require", server.url());

@@ -1,10 +1,11 @@
 //! The ports of a tunnel: processor time, and that it stands whoever answers.
 
-use super::process::{IDLE, Process, WINDOW, longwire};
+use super::process::{IDLE, Process, WINDOW};
 use std::io::{Read, Write};
 use std::net::{SocketAddr, TcpListener, TcpStream};
 use std::process::Stdio;
 use std::time::{Duration, Instant};
+use testbed::binary::longwire;
 
 fn far(listen: &str, to: SocketAddr) -> (Process, SocketAddr) {
     let mut command = longwire(&["tunnel", "far", "--listen", listen, "--to", &to.to_string()]);

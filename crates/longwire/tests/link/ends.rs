@@ -1,6 +1,6 @@
 //! How it ends: statuses, signals, and nothing left behind.
 
-use crate::run::{ends, link, longwire, shown};
+use crate::run::{ends, link};
 use std::collections::BTreeSet;
 use std::fs;
 use std::io::{BufRead, BufReader, Read, Write};
@@ -8,12 +8,13 @@ use std::os::unix::process::ExitStatusExt;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
+use testbed::binary::{program, shown};
 
 #[test]
 fn the_status_is_the_commands() {
     ends(link(&["rtt=1ms"], "exit 7"), 7);
     ends(link(&["rtt=1ms"], "kill -TERM $$"), 128 + 15);
-    let mut missing = Command::new(longwire());
+    let mut missing = Command::new(program());
     missing.args(["link", "rtt=1ms", "--", "/no/such/program"]);
     let output = missing.output().expect("longwire can be started");
     assert_eq!(output.status.code(), Some(127), "{}", shown(&output));
@@ -31,7 +32,7 @@ fn a_bad_link_is_told_before_anything_is_made() {
         ("rtt=40ms,speed=1", "speed"),
         ("queue=1MiB", "rate"),
     ] {
-        let output = Command::new(longwire())
+        let output = Command::new(program())
             .args(["link", link, "--", "true"])
             .output();
         let output = output.expect("longwire can be started");
@@ -45,7 +46,7 @@ fn a_bad_link_is_told_before_anything_is_made() {
 fn the_shell_shows_the_link_and_its_status_passes() {
     // A terminal, so that the shell is interactive.
     let mut terminal = Command::new(testbed::require("script"));
-    let run = format!("{} link rtt=5ms", longwire().display());
+    let run = format!("{} link rtt=5ms", program().display());
     terminal
         .args(["-qec", &run, "/dev/null"])
         .env("SHELL", "/bin/bash");
@@ -67,7 +68,7 @@ fn ctrl_c_ends_the_command_and_longwire_sums_up() {
     let mut terminal = Command::new(testbed::require("script"));
     let run = format!(
         "{} link rtt=5ms -- sh -c 'echo begun; exec sleep 100'",
-        longwire().display()
+        program().display()
     );
     terminal.args(["-qec", &run, "/dev/null"]);
     let mut child = piped(&mut terminal);

@@ -2,6 +2,7 @@
 
 use crate::run::{closed_port, ends, link, mirror, numbers, timed};
 use std::time::Duration;
+use testbed::binary::program;
 
 #[test]
 fn the_gateway_is_this_system_one_round_trip_away() {
@@ -97,7 +98,7 @@ fn nested_links_add_up() {
         timed(&format!("exec 3<>/dev/tcp/127.0.0.1/{port}")),
         timed("echo hello >&3; read -r line <&3; [ $line = hello ]")
     );
-    let longwire = crate::run::longwire().display();
+    let longwire = program().display().to_string();
     let script =
         format!("{longwire} link rtt=20ms --forward {port} -- bash -c '{inner}'; echo $LONGWIRE_GATEWAY");
     let printed = ends(link(&["rtt=40ms", "--forward", &port_text], &script), 0);

@@ -1,10 +1,11 @@
 //! Ordinary users, and systems that refuse.
 
-use crate::run::{ends, longwire, shown};
+use crate::run::ends;
 use std::os::unix::fs::PermissionsExt;
 use std::path::PathBuf;
 use std::process::Command;
 use tempfile::TempDir;
+use testbed::binary::{self, shown};
 
 /// The program where everybody may run it.
 fn for_everybody() -> (TempDir, PathBuf) {
@@ -14,7 +15,7 @@ fn for_everybody() -> (TempDir, PathBuf) {
     };
     open(directory.path());
     let program = directory.path().join("longwire");
-    std::fs::copy(longwire(), &program).expect("the program can be copied");
+    std::fs::copy(binary::program(), &program).expect("the program can be copied");
     open(&program);
     (directory, program)
 }

@@ -2,17 +2,12 @@
 
 use std::io::{Read, Write};
 use std::net::{Ipv4Addr, TcpListener};
-use std::path::Path;
-use std::process::{Command, Output, Stdio};
-
-/// The program.
-pub fn longwire() -> &'static Path {
-    Path::new(env!("CARGO_BIN_EXE_longwire"))
-}
+use std::process::{Command, Stdio};
+use testbed::binary::{program, shown};
 
 /// `longwire link` with these arguments, and `script` as the command behind it.
 pub fn link(arguments: &[&str], script: &str) -> Command {
-    let mut command = Command::new(longwire());
+    let mut command = Command::new(program());
     command
         .arg("link")
         .args(arguments)
@@ -27,16 +22,6 @@ pub fn ends(mut command: Command, status: i32) -> String {
     let output = command.output().expect("longwire can be started");
     assert_eq!(output.status.code(), Some(status), "{}", shown(&output));
     String::from_utf8_lossy(&output.stdout).into_owned()
-}
-
-/// All of it, for messages.
-pub fn shown(output: &Output) -> String {
-    format!(
-        "{}\n{}{}",
-        output.status,
-        String::from_utf8_lossy(&output.stdout),
-        String::from_utf8_lossy(&output.stderr)
-    )
 }
 
 /// A server on 127.0.0.1 that sends back what each of `connections` sent, `count` bytes of it, and then ends it.

@@ -3,36 +3,21 @@
 use serde_json::Value;
 use std::process::{Command, Output, Stdio};
 use std::time::Duration;
+use testbed::binary::{self, longwire, number, stderr, stdout};
 use testbed::{JavaProgram, MariaDb, Postgres};
 
 /// Runs `longwire tune` with `arguments`.
 fn tune(arguments: &[&str]) -> Output {
-    let mut command = Command::new(assert_cmd::cargo::cargo_bin("longwire"));
-    command.arg("tune").args(arguments).stdin(Stdio::null());
-    command.output().expect("the binary starts")
-}
-
-fn stdout(output: &Output) -> String {
-    String::from_utf8_lossy(&output.stdout).into_owned()
-}
-
-fn stderr(output: &Output) -> String {
-    String::from_utf8_lossy(&output.stderr).into_owned()
+    longwire(&["tune"])
+        .args(arguments)
+        .output()
+        .expect("the binary starts")
 }
 
 /// The records of one type.
 fn records(output: &Output, kind: &str) -> Vec<Value> {
-    stdout(output)
-        .lines()
-        .map(|line| serde_json::from_str::<Value>(line).expect("each line is a record"))
-        .filter(|record| record["type"] == kind)
-        .collect()
-}
-
-fn number(record: &Value, key: &str) -> u64 {
-    record[key]
-        .as_u64()
-        .unwrap_or_else(|| panic!("{key} of {record}"))
+    let all = binary::records(output).into_iter();
+    all.filter(|record| record["type"] == kind).collect()
 }
 
 fn with_rows() -> Postgres {
@@ -217,11 +202,10 @@ fn a_program_that_goes_past_the_relay_is_no_comparison() {
 #[test]
 fn what_was_run_is_told_when_the_user_ends_it() {
     let server = with_rows();
-    let mut command = Command::new(assert_cmd::cargo::cargo_bin("longwire"));
+    let mut command = longwire(&["tune"]);
     let script = "psql -X -q -c 'select 1' >/dev/null; sleep $LONG";
     command
         .args([
-            "tune",
             &server.url(),
             "--runs",
             "1",
@@ -232,7 +216,6 @@ fn what_was_run_is_told_when_the_user_ends_it() {
             "-c",
             script,
         ])
-        .stdin(Stdio::null())
         .stdout(Stdio::piped())
         .stderr(Stdio::piped());
     let running = command.spawn().expect("the binary starts");

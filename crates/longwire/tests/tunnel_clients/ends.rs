@@ -2,7 +2,6 @@
 
 use std::io::{BufRead, BufReader};
 use std::net::{IpAddr, Ipv4Addr, SocketAddr};
-use std::path::PathBuf;
 use std::process::{Child, ChildStderr, Command, Stdio};
 use std::sync::mpsc::{Receiver, channel};
 use std::sync::{Arc, Mutex};
@@ -132,7 +131,7 @@ fn launch(
     place: &dyn Fn(&mut Command),
     told: &Arc<Mutex<String>>,
 ) -> Child {
-    let mut command = Command::new(longwire());
+    let mut command = Command::new(testbed::binary::program());
     command
         .arg("tunnel")
         .args(words)
@@ -168,10 +167,6 @@ fn follow(stderr: ChildStderr, listen: SocketAddr, told: Arc<Mutex<String>>) -> 
         }
     });
     receiver
-}
-
-fn longwire() -> PathBuf {
-    assert_cmd::cargo::cargo_bin("longwire")
 }
 
 const KEY: &str = "a key for tests that both ends know 0123456789\n";
