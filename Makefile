@@ -1,5 +1,7 @@
 # make demo   builds longwire and shows its whole story; needs a C compiler and Rust
 # make jdbc   builds longwire-jdbc.jar, which JDBC drivers are reached through (ping, load, tune with --driver)
+# make check  while working, within a minute once all is built: formatting, lints, and the tests that need a Rust toolchain alone (no server, no
+#             browser, no Java, no root). It installs nothing
 # make test   all checks: formatting, lints, every test (real servers included), licences and advisories
 #
 # make lab-wordpress, lab-bulk, lab-pgbench, lab-compression   the labs of labs/, measured beside predicted; as root, or (but for
@@ -9,7 +11,7 @@
 
 export PATH := $(PATH):$(HOME)/.cargo/bin
 
-.PHONY: demo jdbc test bench-read lab-wordpress lab-bulk lab-pgbench lab-compression bench-link bench-echo bench-tunnel bench-tune bench-predictions
+.PHONY: demo jdbc check test bench-read lab-wordpress lab-bulk lab-pgbench lab-compression bench-link bench-echo bench-tunnel bench-tune bench-predictions
 
 demo:
 	scripts/setup.sh demo
@@ -23,6 +25,22 @@ jdbc:
 	for kind in debug release; do \
 	    mkdir -p "$${CARGO_TARGET_DIR:-target}/$$kind" && cp bridges/jdbc/target/longwire-jdbc.jar "$${CARGO_TARGET_DIR:-target}/$$kind/" || exit 1; \
 	done
+
+# Tests of `make check`. A crate whose tests all qualify is named as a whole; of others the files are, since a new one may well start a server.
+# Left to `make test` though nothing else keeps them out: what takes longer than the rest together.
+CHECK_CRATES := model wire analysis link tunnel
+CHECK_CAPTURE := bounds damage differential formats links lost_packets reassembly several_files timing
+CHECK_REPORT := agree documented hostile page round_trip views
+CHECK_LONGWIRE := captures content errors help inert joined lab_config observation parallel
+
+check:
+	cargo fmt --all --check
+	cargo clippy --workspace --all-targets --locked -- -D warnings
+	cargo test --locked $(addprefix --package ,$(CHECK_CRATES)) --lib --tests
+	cargo test --locked --package capture --lib $(addprefix --test ,$(CHECK_CAPTURE))
+	cargo test --locked --package report --lib $(addprefix --test ,$(CHECK_REPORT))
+	cargo test --locked --package longwire --package script --lib $(addprefix --test ,$(CHECK_LONGWIRE))
+	cargo test --locked --package testbed --test architecture
 
 test:
 	scripts/setup.sh test
