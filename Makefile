@@ -27,8 +27,9 @@ jdbc:
 	done
 
 # Tests of `make check`. A crate whose tests all qualify is named as a whole; of others the files are, since a new one may well start a server.
-# Left to `make test` though nothing else keeps them out: what takes longer than the rest together.
-CHECK_CRATES := model wire analysis link tunnel
+# Left to `make test` for their time alone: splits and strangers of wire, and the crate predict.
+CHECK_CRATES := model analysis link tunnel
+CHECK_WIRE := drda informix lost_bytes memory mysql postgres recordings
 CHECK_CAPTURE := bounds damage differential formats links lost_packets reassembly several_files timing
 CHECK_REPORT := agree documented hostile page round_trip views
 CHECK_LONGWIRE := captures content errors help inert joined lab_config observation parallel
@@ -37,6 +38,7 @@ check:
 	cargo fmt --all --check
 	cargo clippy --workspace --all-targets --locked -- -D warnings
 	cargo test --locked $(addprefix --package ,$(CHECK_CRATES)) --lib --tests
+	cargo test --locked --package wire --lib $(addprefix --test ,$(CHECK_WIRE))
 	cargo test --locked --package capture --lib $(addprefix --test ,$(CHECK_CAPTURE))
 	cargo test --locked --package report --lib $(addprefix --test ,$(CHECK_REPORT))
 	cargo test --locked --package longwire --package script --lib $(addprefix --test ,$(CHECK_LONGWIRE))
