@@ -1,6 +1,6 @@
 //! Files of the command line to facts: captures are decoded, recordings hold facts already.
 
-use crate::advise::compression::{Compressd, Compressr, Squeezing};
+use crate::advise::compression::{Compressd, CompressionMeter, Squeezing};
 use crate::output;
 use crate::pipeline::decode::Connections;
 use analysis::fact::Fact;
@@ -117,7 +117,7 @@ fn decode(
     if !captures.is_empty() {
         let mut observer = Decoding {
             connections: Connections::new(reading.keep_literals).with_fingerprints(known.clone()),
-            squeezer: reading.compressing.map(Compressr::new),
+            squeezer: reading.compressing.map(CompressionMeter::new),
             facts,
             next_id: &mut next_id,
             fault: None,
@@ -190,7 +190,7 @@ fn sniff(name: &str, mut reader: Box<dyn Read + Send>) -> Result<Opened<'_>> {
 
 struct Decoding<'a> {
     connections: Connections,
-    squeezer: Option<Compressr>,
+    squeezer: Option<CompressionMeter>,
     facts: &'a mut dyn FnMut(Fact),
     next_id: &'a mut u32,
     /// Why what exchanges become cannot be told.

@@ -1,4 +1,4 @@
-//! Waiting for sockets: epoll, edge-triggered, and a waker that another thread can ring.
+//! Waiting for sockets: epoll, edge-triggered, and a waker by which another thread ends the wait.
 
 use crate::error::{LiveError, OsError};
 use std::os::fd::{AsFd, AsRawFd, BorrowedFd, FromRawFd, OwnedFd};
@@ -97,7 +97,7 @@ impl Poller {
         self.register(fd, token, flags as u32)
     }
 
-    /// Reports `waker` under `token` while it rings.
+    /// Reports `waker` under `token` when it wakes.
     pub fn watch_bell(&self, waker: &Waker, token: u64) -> Result<(), LiveError> {
         self.register(waker.0.as_fd(), token, (libc::EPOLLIN | libc::EPOLLET) as u32)
     }
@@ -182,7 +182,7 @@ impl Waker {
         Ok(Self(unsafe { OwnedFd::from_raw_fd(fd) }))
     }
 
-    /// Wakes. Each ring is an edge of its own, so a waker need not be silenced.
+    /// Wakes. Each call is an edge of its own, so a waker need not be reset.
     pub fn wake(&self) {
         let one = 1_u64.to_ne_bytes();
         // SAFETY: eight valid bytes. It fails only when 2^64 - 2 rings are pending, and then it rings already.

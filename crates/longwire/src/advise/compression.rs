@@ -1,8 +1,8 @@
 //! The payload of connections at every level: what each exchange would become in a tunnel.
 //!
-//! Calling order: [`Compressr::segment`] for the payload that passes, before the facts that follow from it are given to
-//! [`Compressr::fact`]; facts come out with their exchanges' levels filled in, in the same order, when a batch is full, at
-//! [`Compressr::flush`] and at [`Compressr::finish`]. Payload is kept until its batch has been compressed, and nowhere else.
+//! Calling order: [`CompressionMeter::segment`] for the payload that passes, before the facts that follow from it are given to
+//! [`CompressionMeter::fact`]; facts come out with their exchanges' levels filled in, in the same order, when a batch is full, at
+//! [`CompressionMeter::flush`] and at [`CompressionMeter::finish`]. Payload is kept until its batch has been compressed, and nowhere else.
 //!
 //! How bytes become chunks:
 //! 1. What passes in one direction of a connection is gathered until it is [`tunnel::MOST_OF_A_CHUNK`], the other direction
@@ -65,7 +65,7 @@ pub struct Compressd {
 }
 
 /// Compresses what passes and says what each exchange would become.
-pub struct Compressr {
+pub struct CompressionMeter {
     compressing: Squeezing,
     connections: ConnectionMap<Squeezable>,
     /// Chunks that wait for being compressed.
@@ -102,7 +102,7 @@ struct LaneCodecs {
     worth: ConnectionMap<[Compressibility; 2]>,
 }
 
-impl Compressr {
+impl CompressionMeter {
     /// One that has seen nothing.
     pub fn new(compressing: Squeezing) -> Self {
         Self {

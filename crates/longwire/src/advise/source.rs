@@ -1,6 +1,6 @@
 //! Where the traffic comes from: files, or a server that longwire asks itself.
 
-use super::compression::{Compressd, Compressr, How, Squeezing};
+use super::compression::{Compressd, CompressionMeter, How, Squeezing};
 use crate::input::{self, Reading};
 use crate::pipeline::moved::Choice;
 use crate::pipeline::outbox::Outboxes;
@@ -80,7 +80,7 @@ pub fn load(
     stop: &AtomicBool,
 ) -> Result<Traffic> {
     let outboxes = Outboxes::new(false).with_payload();
-    let mut squeezer = Compressr::new(compressing(levels, moved));
+    let mut squeezer = CompressionMeter::new(compressing(levels, moved));
     let mut facts = Vec::new();
     let begins = Mutex::new(Vec::new());
     let began = |at| begins.lock().unwrap_or_else(PoisonError::into_inner).push(at);

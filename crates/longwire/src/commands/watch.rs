@@ -3,7 +3,7 @@
 use super::child::Child;
 use super::relaying::{self, announce, connect_to};
 use super::reporting::Reporting;
-use crate::advise::compression::Compressr;
+use crate::advise::compression::CompressionMeter;
 use crate::advise::source;
 use crate::delivery::Delivery;
 use crate::output::{self, Asked, Status};
@@ -121,7 +121,7 @@ const PROGRESS: Duration = Duration::from_secs(1);
 /// What a run of `watch` collects.
 struct Run {
     tally: Aggregator,
-    squeezer: Option<Compressr>,
+    squeezer: Option<CompressionMeter>,
     outboxes: Arc<Outboxes>,
     began: Instant,
     quiet: bool,
@@ -159,7 +159,7 @@ impl Run {
         }
         Ok(Self {
             tally,
-            squeezer: args.reporting.compressing().map(Compressr::new),
+            squeezer: args.reporting.compressing().map(CompressionMeter::new),
             outboxes,
             began: Instant::now(),
             quiet: args.quiet,
