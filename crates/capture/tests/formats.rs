@@ -184,7 +184,7 @@ fn simple_packet_blocks_have_the_time_of_the_packet_before() {
 fn compressed_captures_give_the_same_also_in_several_members() {
     let (bytes, frames, expected) = original();
     let pieces = bytes.split_at(100_000);
-    for (name, squeezed) in [
+    for (name, compressed) in [
         ("gzip", gzip(&bytes)),
         ("gzip", [gzip(pieces.0), gzip(pieces.1)].concat()),
         ("zstd", zstd(&bytes)),
@@ -194,14 +194,14 @@ fn compressed_captures_give_the_same_also_in_several_members() {
             [b"\x50\x2a\x4d\x18\x04\x00\x00\x00note".to_vec(), zstd(&bytes)].concat(),
         ),
     ] {
-        let (told, report) = read_bytes(&squeezed).expect("a capture");
+        let (told, report) = read_bytes(&compressed).expect("a capture");
         assert_eq!(report.files[0].compression, Some(name));
         assert_eq!(shape(&told), expected);
         assert!(capture::is_capture(
-            &squeezed[..squeezed.len().min(capture::PROBE_BYTES)]
+            &compressed[..compressed.len().min(capture::PROBE_BYTES)]
         ));
         let mut file = tempfile::NamedTempFile::new().expect("file");
-        file.write_all(&squeezed).expect("written");
+        file.write_all(&compressed).expect("written");
         let (told, _) = read_sources(vec![Source::File(file.path())]).expect("a capture");
         assert_eq!(shape(&told), expected);
     }
@@ -211,8 +211,8 @@ fn compressed_captures_give_the_same_also_in_several_members() {
 #[test]
 fn a_cut_compressed_capture_gives_what_is_there() {
     let (bytes, _, expected) = original();
-    for squeezed in [gzip(&bytes), zstd(&bytes)] {
-        let (told, report) = read_bytes(&squeezed[..squeezed.len() - 5]).expect("a capture");
+    for compressed in [gzip(&bytes), zstd(&bytes)] {
+        let (told, report) = read_bytes(&compressed[..compressed.len() - 5]).expect("a capture");
         assert!(
             report
                 .warnings

@@ -1,6 +1,6 @@
 //! Files of the command line to facts: captures are decoded, recordings hold facts already.
 
-use crate::advise::compression::{Compressd, CompressionMeter, Squeezing};
+use crate::advise::compression::{CompressionMeter, CompressionOutcome, CompressionPlan};
 use crate::output;
 use crate::pipeline::decode::Connections;
 use analysis::fact::Fact;
@@ -23,7 +23,7 @@ pub struct Input {
     /// Packets of all captures; absent when there was none.
     pub packets: Option<u64>,
     /// What was compressed of the captures; absent where that was not asked, or there was none.
-    pub compressed: Option<Compressd>,
+    pub compressed: Option<CompressionOutcome>,
 }
 
 impl Input {
@@ -40,7 +40,7 @@ pub struct Reading {
     /// Statement texts as sent are kept beside their fingerprints.
     pub keep_literals: bool,
     /// What exchanges would become in a tunnel is found out.
-    pub compressing: Option<Squeezing>,
+    pub compressing: Option<CompressionPlan>,
 }
 
 /// Reads all `files` (`-` is stdin); captures are merged on one clock, recordings follow one by one.
@@ -117,7 +117,7 @@ fn decode(
     if !captures.is_empty() {
         let mut observer = Decoding {
             connections: Connections::new(reading.keep_literals).with_fingerprints(known.clone()),
-            squeezer: reading.compressing.map(CompressionMeter::new),
+            meter: reading.compressing.map(CompressionMeter::new),
             facts,
             next_id: &mut next_id,
             fault: None,
@@ -190,7 +190,7 @@ fn sniff(name: &str, mut reader: Box<dyn Read + Send>) -> Result<Opened<'_>> {
 
 struct Decoding<'a> {
     connections: Connections,
-    squeezer: Option<CompressionMeter>,
+    meter: Option<CompressionMeter>,
     facts: &'a mut dyn FnMut(Fact),
     next_id: &'a mut u32,
     /// Why what exchanges become cannot be told.
@@ -198,28 +198,26 @@ struct Decoding<'a> {
 }
 
 impl Decoding<'_> {
-    fn finish(self) -> Result<Option<Compressd>> {
+    fn finish(self) -> Result<Option<CompressionOutcome>> {
         if let Some(fault) = self.fault {
             return Err(fault);
         }
-        self.squeezer
-            .map(|squeezer| squeezer.finish(self.facts))
-            .transpose()
+        self.meter.map(|meter| meter.finish(self.facts)).transpose()
     }
 }
 
 impl Observer for Decoding<'_> {
     fn event(&mut self, connection: ConnectionId, event: ConnectionEvent<'_>) {
         *self.next_id = (*self.next_id).max(connection.0.saturating_add(1));
-        let Some(squeezer) = &mut self.squeezer else {
+        let Some(meter) = &mut self.meter else {
             return self.connections.event(connection, event, self.facts);
         };
         if let ConnectionEvent::Segment(segment) = &event {
-            squeezer.segment(connection, segment);
+            meter.segment(connection, segment);
         }
         let (facts, fault) = (&mut self.facts, &mut self.fault);
         self.connections.event(connection, event, &mut |fact| {
-            if let Err(error) = squeezer.fact(fact, facts) {
+            if let Err(error) = meter.fact(fact, facts) {
                 fault.get_or_insert(error);
             }
         });

@@ -29,7 +29,7 @@ use tunnel::{Level, MOST_OF_A_CHUNK};
 
 /// What is to be found out.
 #[derive(Debug, Clone)]
-pub struct Squeezing {
+pub struct CompressionPlan {
     /// The levels, each once.
     pub levels: Vec<Level>,
     /// Which connections would go through the tunnel.
@@ -53,7 +53,7 @@ pub enum How {
 
 /// What was gone through.
 #[derive(Debug, Clone, PartialEq, Default)]
-pub struct Compressd {
+pub struct CompressionOutcome {
     /// Payload bytes that were compressed, or would go as they are.
     pub payload_bytes: u64,
     /// Payload bytes that passed and are not in the capture.
@@ -66,15 +66,15 @@ pub struct Compressd {
 
 /// Compresses what passes and says what each exchange would become.
 pub struct CompressionMeter {
-    compressing: Squeezing,
-    connections: ConnectionMap<Squeezable>,
+    compressing: CompressionPlan,
+    connections: ConnectionMap<CompressibleConnection>,
     /// Chunks that wait for being compressed.
     batch: Vec<Waited>,
     batch_bytes: u64,
     waiting: VecDeque<Waiting>,
     /// Of each level.
     lanes: Vec<LaneCodecs>,
-    outcome: Compressd,
+    outcome: CompressionOutcome,
 }
 
 /// A chunk with the connection and direction it belongs to.
@@ -82,7 +82,7 @@ type Waited = (ConnectionId, Direction, Chunk);
 
 /// A connection whose bytes pass.
 #[derive(Default)]
-struct Squeezable {
+struct CompressibleConnection {
     ways: [DirectionPayload; 2],
     server: Option<Endpoint>,
     protocol: Option<Protocol>,
@@ -104,7 +104,7 @@ struct LaneCodecs {
 
 impl CompressionMeter {
     /// One that has seen nothing.
-    pub fn new(compressing: Squeezing) -> Self {
+    pub fn new(compressing: CompressionPlan) -> Self {
         Self {
             lanes: compressing.levels.iter().map(|_| LaneCodecs::default()).collect(),
             compressing,
@@ -112,7 +112,7 @@ impl CompressionMeter {
             batch: Vec::new(),
             batch_bytes: 0,
             waiting: VecDeque::new(),
-            outcome: Compressd::default(),
+            outcome: CompressionOutcome::default(),
         }
     }
 
@@ -213,7 +213,7 @@ impl CompressionMeter {
     ///
     /// # Errors
     /// When a codec fails.
-    pub fn finish(mut self, out: &mut Sink<'_>) -> Result<Compressd> {
+    pub fn finish(mut self, out: &mut Sink<'_>) -> Result<CompressionOutcome> {
         self.flush(out)?;
         Ok(self.outcome)
     }
@@ -299,7 +299,7 @@ impl CompressionMeter {
     }
 }
 
-impl Squeezable {
+impl CompressibleConnection {
     fn moves(&self, choices: &[Choice]) -> bool {
         let protocol = self.protocol.unwrap_or(Protocol::Unknown);
         moved::chosen(choices, protocol, self.server.as_ref())
@@ -333,7 +333,7 @@ fn afresh(lane: &mut LaneCodecs, level: Level, batch: &[Waited], stored: &[bool]
     Ok(passes)
 }
 
-fn is_full(compressing: &Squeezing, bytes: u64) -> bool {
+fn is_full(compressing: &CompressionPlan, bytes: u64) -> bool {
     matches!(compressing.how, How::Passes { most_bytes } if bytes >= most_bytes)
 }
 

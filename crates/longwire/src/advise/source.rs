@@ -1,6 +1,6 @@
 //! Where the traffic comes from: files, or a server that longwire asks itself.
 
-use super::compression::{Compressd, CompressionMeter, How, Squeezing};
+use super::compression::{CompressionMeter, CompressionOutcome, CompressionPlan, How};
 use crate::input::{self, Reading};
 use crate::pipeline::moved::Choice;
 use crate::pipeline::outbox::Outboxes;
@@ -22,7 +22,7 @@ pub struct Traffic {
     /// What follows from it.
     pub facts: Vec<Fact>,
     /// What was compressed; absent where a recording told it.
-    pub compressed: Option<Compressd>,
+    pub compressed: Option<CompressionOutcome>,
     /// What is missing, what was assumed.
     pub warnings: Vec<Warning>,
     /// Whether longwire made it: its pace then says nothing.
@@ -80,7 +80,7 @@ pub fn load(
     stop: &AtomicBool,
 ) -> Result<Traffic> {
     let outboxes = Outboxes::new(false).with_payload();
-    let mut squeezer = CompressionMeter::new(compressing(levels, moved));
+    let mut meter = CompressionMeter::new(compressing(levels, moved));
     let mut facts = Vec::new();
     let begins = Mutex::new(Vec::new());
     let began = |at| begins.lock().unwrap_or_else(PoisonError::into_inner).push(at);
@@ -90,12 +90,12 @@ pub fn load(
         began: Some(&began),
     };
     let outcome = run(workload, plan, &watch, stop, &mut || {
-        squeezer.take(outboxes.drain_all(), &mut |fact| facts.push(fact))
+        meter.take(outboxes.drain_all(), &mut |fact| facts.push(fact))
     })?;
     if let (None, [error, ..]) = (&outcome.measured, outcome.errors.as_slice()) {
         return Err(anyhow!("no operation succeeded: {}", error.text));
     }
-    let compressed = squeezer.finish(&mut |fact| facts.push(fact))?;
+    let compressed = meter.finish(&mut |fact| facts.push(fact))?;
     let mut warnings = missed(&compressed);
     let failed: u64 = outcome.errors.iter().map(|error| error.count).sum();
     warnings.extend((failed > 0).then(|| Warning {
@@ -141,8 +141,8 @@ fn run(
     Ok(outcome)
 }
 
-fn compressing(levels: Vec<Level>, moved: Vec<Choice>) -> Squeezing {
-    Squeezing {
+fn compressing(levels: Vec<Level>, moved: Vec<Choice>) -> CompressionPlan {
+    CompressionPlan {
         levels,
         moved,
         how: How::Passes {
@@ -152,7 +152,7 @@ fn compressing(levels: Vec<Level>, moved: Vec<Choice>) -> Squeezing {
 }
 
 /// What of the traffic was not looked at.
-pub fn missed(compressed: &Compressd) -> Vec<Warning> {
+pub fn missed(compressed: &CompressionOutcome) -> Vec<Warning> {
     let mut warnings = Vec::new();
     let mut warn = |bytes: u64, what: &str| {
         if bytes > 0 {

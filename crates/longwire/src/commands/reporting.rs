@@ -1,6 +1,6 @@
 //! What `read` and `watch` report: the same flags for both.
 
-use crate::advise::compression::{How, Squeezing};
+use crate::advise::compression::{CompressionPlan, How};
 use analysis::findings::Distances;
 use analysis::operations::rule::Rule;
 use model::{BitRate, parse_duration};
@@ -53,8 +53,8 @@ impl Reporting {
     }
 
     /// What is to be found out of a tunnel, if anything.
-    pub fn compressing(&self) -> Option<Squeezing> {
-        self.levels.then(|| Squeezing {
+    pub fn compressing(&self) -> Option<CompressionPlan> {
+        self.levels.then(|| CompressionPlan {
             levels: tunnel::Level::ALL.to_vec(),
             moved: Vec::new(),
             how: How::Stream,

@@ -121,7 +121,7 @@ const PROGRESS: Duration = Duration::from_secs(1);
 /// What a run of `watch` collects.
 struct Run {
     tally: Aggregator,
-    squeezer: Option<CompressionMeter>,
+    meter: Option<CompressionMeter>,
     outboxes: Arc<Outboxes>,
     began: Instant,
     quiet: bool,
@@ -159,7 +159,7 @@ impl Run {
         }
         Ok(Self {
             tally,
-            squeezer: args.reporting.compressing().map(CompressionMeter::new),
+            meter: args.reporting.compressing().map(CompressionMeter::new),
             outboxes,
             began: Instant::now(),
             quiet: args.quiet,
@@ -190,14 +190,14 @@ impl Run {
     fn collect(&mut self) {
         let tally = &mut self.tally;
         let posted = self.outboxes.drain_all();
-        let Some(squeezer) = &mut self.squeezer else {
+        let Some(meter) = &mut self.meter else {
             return posted.into_iter().for_each(|posted| match posted {
                 Posted::Fact(fact) => tally.fact(fact),
                 Posted::Payload(_) => {}
             });
         };
-        if let Err(fault) = squeezer.take(posted, &mut |fact| tally.fact(fact)) {
-            self.squeezer = None;
+        if let Err(fault) = meter.take(posted, &mut |fact| tally.fact(fact)) {
+            self.meter = None;
             self.fault = Some(fault);
         }
     }
@@ -216,8 +216,8 @@ impl Run {
     fn finish(mut self, args: &Args, counters: &Counters) -> Result<()> {
         self.collect();
         let mut warnings = relaying::warnings(counters);
-        if let Some(squeezer) = self.squeezer.take() {
-            match squeezer.finish(&mut |fact| self.tally.fact(fact)) {
+        if let Some(meter) = self.meter.take() {
+            match meter.finish(&mut |fact| self.tally.fact(fact)) {
                 Ok(compressed) => warnings.extend(source::missed(&compressed)),
                 Err(fault) => self.fault = Some(fault),
             }
