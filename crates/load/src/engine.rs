@@ -56,6 +56,21 @@ impl<'a> RunContext<'a> {
         }
     }
 
+    /// Sleeps, but looks every [`LOOK_UP`] whether the run is to end.
+    ///
+    /// # Errors
+    /// [`LoadError::Stopped`].
+    pub(crate) fn sleep(&self, pause: Duration) -> Result<(), LoadError> {
+        let mut left = pause;
+        while !left.is_zero() {
+            self.check_stopped()?;
+            let part = left.min(LOOK_UP);
+            std::thread::sleep(part);
+            left -= part;
+        }
+        Ok(())
+    }
+
     /// How many clients there are.
     fn clients(&self) -> u32 {
         self.plan.clients.max(1)

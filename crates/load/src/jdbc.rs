@@ -2,7 +2,7 @@
 //! in the bridge.
 
 use super::engine::threaded::{Client, Operated};
-use super::engine::{LOOK_UP, RunContext, threaded};
+use super::engine::{RunContext, threaded};
 use super::shell;
 use super::{Birth, LoadError, LoadOutcome, QueryMode, Workload};
 use client::bridge::{
@@ -146,7 +146,7 @@ impl JdbcClient<'_> {
                 }
                 Action::Sleep(pause) => {
                     let slept = Instant::now();
-                    self.sleep(pause)?;
+                    self.context.sleep(pause)?;
                     operated.duration += slept.elapsed();
                 }
                 Action::Statement(statement) => {
@@ -228,17 +228,6 @@ impl JdbcClient<'_> {
             let column = column.to_ascii_lowercase();
             self.values
                 .keep(keep, column.as_bytes(), value.as_deref().map(str::as_bytes));
-        }
-        Ok(())
-    }
-
-    fn sleep(&self, pause: Duration) -> Result<(), LoadError> {
-        let mut left = pause;
-        while !left.is_zero() {
-            self.context.check_stopped()?;
-            let part = left.min(LOOK_UP);
-            std::thread::sleep(part);
-            left -= part;
         }
         Ok(())
     }

@@ -13,7 +13,7 @@ fn folder() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/data/help")
 }
 
-/// What the command says to whoever has no terminal: then the lines are as long as `COLUMNS` says, and have no colours.
+/// What the command prints without a terminal: lines as long as `COLUMNS` says, no colours.
 fn help(command: &[&str]) -> String {
     let mut asked = longwire(command);
     asked.arg("--help").env_clear().env("COLUMNS", "100");
@@ -55,7 +55,7 @@ fn kept() -> Helps {
 fn keep(helps: &Helps) {
     // Those of commands that are gone go too.
     let _ = fs::remove_dir_all(folder());
-    fs::create_dir_all(folder()).expect("a folder beside the tests");
+    fs::create_dir_all(folder()).expect("the folder of the snapshots");
     for (name, text) in helps {
         fs::write(folder().join(name).with_extension("txt"), text).expect("it can be written");
     }

@@ -53,11 +53,11 @@ pub struct Method {
     pub job: Job,
     /// Its name, unique within the job: `row by row`, `multi-row statement`, `copy`.
     pub name: Arc<str>,
-    /// What can be set; absent for a way that has nothing to set.
+    /// What can be set; absent for a method that has nothing to set.
     pub parameter: Option<MethodParameter>,
 }
 
-/// What can be set of a way.
+/// What can be set of a method.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct MethodParameter {
     /// What it is: `rows a statement`, `fetch size`, `buffer`.
@@ -72,7 +72,7 @@ pub struct MethodParameter {
     pub spelling: Arc<str>,
 }
 
-/// What the values of a knob count.
+/// What the values of a parameter count.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum ParameterUnit {
     /// Rows.
@@ -157,9 +157,9 @@ impl TrialSource {
 pub struct Tuned {
     /// The job.
     pub job: Job,
-    /// Name of the way.
+    /// Name of the method.
     pub method: Arc<str>,
-    /// The setting; absent for a way that has none.
+    /// The setting; absent for a method that has none.
     pub value: Option<u64>,
     /// The link in its text form; absent for the distance that is there.
     pub link: Option<Arc<str>>,
@@ -180,9 +180,9 @@ pub struct Recommendation {
     pub job: Job,
     /// The link; absent for the distance that is there.
     pub link: Option<Arc<str>>,
-    /// Name of the way.
+    /// Name of the method.
     pub method: Arc<str>,
-    /// The smallest setting within 5 % of the best; absent for a way that has none.
+    /// The smallest setting within 5 % of the best; absent for a method that has none.
     pub value: Option<u64>,
     /// How the driver spells it.
     pub spelling: String,

@@ -9,7 +9,7 @@ use super::SqlLoad;
 use super::machine::SqlMachine;
 use client::session::Deadline;
 use model::Direction;
-use std::time::{Duration, Instant};
+use std::time::Instant;
 use sys::socket::Received;
 
 /// Connects, logs in, runs a script, takes leave: all of that is an operation.
@@ -75,7 +75,7 @@ impl<'g> Reconnecting<'g> {
                     }
                 },
                 Next::Sleep(pause) => {
-                    self.sleep(pause)?;
+                    self.context.sleep(pause)?;
                     last = Instant::now();
                     self.machine.wake(&mut self.request)?
                 }
@@ -91,17 +91,6 @@ impl<'g> Reconnecting<'g> {
     fn look_up(&self, deadline: &Deadline) -> Result<(), LoadError> {
         self.context.check_stopped()?;
         deadline.left()?;
-        Ok(())
-    }
-
-    fn sleep(&self, pause: Duration) -> Result<(), LoadError> {
-        let mut left = pause;
-        while !left.is_zero() {
-            self.context.check_stopped()?;
-            let part = left.min(LOOK_UP);
-            std::thread::sleep(part);
-            left -= part;
-        }
         Ok(())
     }
 }

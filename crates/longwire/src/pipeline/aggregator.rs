@@ -191,7 +191,7 @@ impl Aggregator {
         }
     }
 
-    /// Takes the next fact. A fault of an output is kept and told by [`Aggregator::finish`].
+    /// Takes the next fact. A fault of an output is kept and reported by [`Aggregator::finish`].
     pub fn fact(&mut self, fact: Fact) {
         self.outlets.overview.fact(&fact);
         if let Some(findings) = &mut self.outlets.findings {
