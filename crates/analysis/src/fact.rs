@@ -47,4 +47,4 @@ pub enum Fact {
 }
 
 /// Receives facts as they are found.
-pub type Sink<'s> = dyn FnMut(Fact) + 's;
+pub type FactSink<'s> = dyn FnMut(Fact) + 's;

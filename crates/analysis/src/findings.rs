@@ -62,7 +62,7 @@ pub struct Findings {
 
 /// What was found.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
-pub struct Found {
+pub struct FindingsReport {
     /// What costs most at the longest round trip asked first.
     pub findings: Vec<Finding>,
     /// Findings that there was no room for.
@@ -125,7 +125,7 @@ impl Findings {
     }
 
     /// The run is over.
-    pub fn finish(self) -> Found {
+    pub fn finish(self) -> FindingsReport {
         self.ledger.finish(&self.clients, &self.distances.rtts)
     }
 }

@@ -32,7 +32,7 @@ pub enum Grouped {
 
 /// Receives what was grouped, operations in order of their end; but a request whose last exchange with a database is opaque comes when that is
 /// known ([`Fact::Begun`]).
-pub type Sink<'s> = dyn FnMut(Grouped) + 's;
+pub type GroupedSink<'s> = dyn FnMut(Grouped) + 's;
 
 /// Groups facts into operations.
 #[derive(Debug)]
@@ -109,7 +109,7 @@ impl Operations {
     }
 
     /// Takes the next fact.
-    pub fn fact(&mut self, fact: Fact, out: &mut Sink<'_>) {
+    pub fn fact(&mut self, fact: Fact, out: &mut GroupedSink<'_>) {
         match fact {
             Fact::Opened {
                 connection,
@@ -173,7 +173,7 @@ impl Operations {
     }
 
     /// The observation is over: hands out what is under way.
-    pub fn finish(mut self, out: &mut Sink<'_>) {
+    pub fn finish(mut self, out: &mut GroupedSink<'_>) {
         self.requests.finish(out);
         let mut keys: Vec<(u64, Key)> = self.groups.iter().map(|(key, group)| (group.id, *key)).collect();
         keys.sort_by_key(|(id, _)| *id);
@@ -183,7 +183,7 @@ impl Operations {
     }
 
     /// Keeps a handshake until the exchange behind it tells what the connection is for.
-    fn identified(&mut self, member: Member, out: &mut Sink<'_>) {
+    fn identified(&mut self, member: Member, out: &mut GroupedSink<'_>) {
         if member.exchange.is_handshake() {
             self.handshakes.insert(member.exchange.connection, member);
             return;
@@ -195,7 +195,7 @@ impl Operations {
         self.exchange(member, out);
     }
 
-    fn exchange(&mut self, member: Member, out: &mut Sink<'_>) {
+    fn exchange(&mut self, member: Member, out: &mut GroupedSink<'_>) {
         match self.rule {
             Rule::Auto => {
                 let unclaimed = self.requests.claim(member, out);
@@ -228,7 +228,7 @@ impl Operations {
     }
 
     /// Marks are no part of what they name.
-    fn by_mark(&mut self, member: Member, out: &mut Sink<'_>) {
+    fn by_mark(&mut self, member: Member, out: &mut GroupedSink<'_>) {
         let host = member.client.address;
         match mark::of(&member.exchange) {
             Some(name) => {
@@ -246,7 +246,7 @@ impl Operations {
         }
     }
 
-    fn by_connection(&mut self, member: Member, out: &mut Sink<'_>) {
+    fn by_connection(&mut self, member: Member, out: &mut GroupedSink<'_>) {
         self.add(
             Key::Connection(member.exchange.connection),
             OperationKind::Connection,
@@ -255,7 +255,7 @@ impl Operations {
         );
     }
 
-    fn by_transaction(&mut self, member: Member, out: &mut Sink<'_>) {
+    fn by_transaction(&mut self, member: Member, out: &mut GroupedSink<'_>) {
         let connection = member.exchange.connection;
         match member.exchange.phase {
             Phase::Connect | Phase::Tls | Phase::Login => {
@@ -282,7 +282,7 @@ impl Operations {
         }
     }
 
-    fn add(&mut self, key: Key, kind: OperationKind, member: Member, out: &mut Sink<'_>) {
+    fn add(&mut self, key: Key, kind: OperationKind, member: Member, out: &mut GroupedSink<'_>) {
         let ended = span::ended(&member.exchange);
         if !self.groups.contains_key(&key) {
             let id = self.take_id();
@@ -326,7 +326,7 @@ impl Operations {
         }
     }
 
-    fn cut(&mut self, key: Key, out: &mut Sink<'_>) {
+    fn cut(&mut self, key: Key, out: &mut GroupedSink<'_>) {
         let Some(group) = self.groups.get_mut(&key) else {
             return;
         };
@@ -342,7 +342,7 @@ impl Operations {
         out(Grouped::Operation(operation));
     }
 
-    fn close(&mut self, key: Key, out: &mut Sink<'_>) {
+    fn close(&mut self, key: Key, out: &mut GroupedSink<'_>) {
         let Some(group) = self.groups.remove(&key) else {
             return;
         };

@@ -46,7 +46,7 @@ pub const OTHER_OPERATIONS: &str = "(other operations)";
 
 /// All that was summed up.
 #[derive(Debug, Clone, Default)]
-pub struct Totals {
+pub struct OverviewTotals {
     /// Connections, most turns first.
     pub connections: Vec<ConnectionOutcome>,
     /// Statements, most turns first.
@@ -183,7 +183,7 @@ impl Overview {
     }
 
     /// The totals of what was taken so far.
-    pub fn finish(mut self) -> Totals {
+    pub fn finish(mut self) -> OverviewTotals {
         self.keep_busiest();
         self.summary.duration = self
             .last
@@ -197,7 +197,7 @@ impl Overview {
             .sort_by(|a, b| (b.turns, b.total, &a.fingerprint).cmp(&(a.turns, a.total, &b.fingerprint)));
         let mut operations: Vec<OperationGroup> = self.groups.into_values().map(Group::finish).collect();
         operations.sort_by(|a, b| (b.attribution.total(), &a.name).cmp(&(a.attribution.total(), &b.name)));
-        Totals {
+        OverviewTotals {
             connections: self.connections,
             statements,
             operations,

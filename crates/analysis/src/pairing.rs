@@ -21,16 +21,16 @@ mod introduction;
 mod owed;
 mod waits;
 
-use crate::fact::{Fact, Sink};
+use crate::fact::{Fact, FactSink};
 use crate::fingerprint::{Dialect, Fingerprints};
-use crate::round_trip::RoundTrip;
+use crate::round_trip::MinimumRoundTrip;
 use asking::PreparedStatements;
 use building::{Building, Progress};
 use doubt::Answers;
 use introduction::Introduction;
 use model::{
-    ConnectionId, ConnectionOutcome, Content, Decoding, Direction, Endpoint, Exchange, Fingerprint,
-    Handshake, InStead, Message, Phase, Protocol, Role, RttSource, Side, Step, Timestamp, Totals,
+    ConnectionId, ConnectionOutcome, ConnectionTotals, Content, Decoding, Direction, Endpoint, Exchange,
+    Fingerprint, InStead, Message, Phase, Protocol, Role, RttSource, Side, Step, TcpHandshake, Timestamp,
 };
 pub use owed::{MAXIMUM_OWED, MAXIMUM_OWED_IN_ALL, OwedInAll};
 use std::collections::VecDeque;
@@ -64,8 +64,8 @@ pub struct Pairing {
     payload_seen: bool,
     prepared: PreparedStatements,
     introduction: Introduction,
-    client_side: RoundTrip,
-    server_side: RoundTrip,
+    client_side: MinimumRoundTrip,
+    server_side: MinimumRoundTrip,
     rtt_source: Option<RttSource>,
     waits: Waits,
     server_version: Option<String>,
@@ -106,8 +106,8 @@ impl Pairing {
             payload_seen: false,
             prepared: PreparedStatements::default(),
             introduction: Introduction::default(),
-            client_side: RoundTrip::default(),
-            server_side: RoundTrip::default(),
+            client_side: MinimumRoundTrip::default(),
+            server_side: MinimumRoundTrip::default(),
             rtt_source: None,
             waits: Waits::default(),
             server_version: None,
@@ -119,7 +119,7 @@ impl Pairing {
         }
     }
 
-    /// Gives reads a digest ([`model::Asked::request_digest`]) by `key`: the same for all connections of a run, and random.
+    /// Gives reads a digest ([`model::RequestTraits::request_digest`]) by `key`: the same for all connections of a run, and random.
     #[must_use]
     pub fn with_digests(mut self, key: RandomState) -> Self {
         self.digests = Some(key);
@@ -134,7 +134,7 @@ impl Pairing {
     }
 
     /// The TCP handshake was seen whole.
-    pub fn handshake(&mut self, handshake: Handshake, out: &mut Sink<'_>) {
+    pub fn handshake(&mut self, handshake: TcpHandshake, out: &mut FactSink<'_>) {
         self.last_seen = handshake.ack;
         self.handshake_ended = Some(handshake.ack);
         self.client_side
@@ -159,7 +159,7 @@ impl Pairing {
     }
 
     /// The observation point made a round trip to the server in the client's stead.
-    pub fn in_stead(&mut self, trip: InStead, out: &mut Sink<'_>) {
+    pub fn in_stead(&mut self, trip: InStead, out: &mut FactSink<'_>) {
         self.last_seen = self.last_seen.max(trip.ended);
         let rtt = self.server_side.current();
         let [request_bytes, reply_bytes] = trip.payload_bytes;
@@ -227,7 +227,7 @@ impl Pairing {
         message: &Message<'_>,
         protocol: Protocol,
         fingerprints: &mut Fingerprints,
-        out: &mut Sink<'_>,
+        out: &mut FactSink<'_>,
     ) {
         if message.direction == Direction::ClientToServer && self.speaker == Some(Direction::ServerToClient) {
             self.client_goes_on(message, protocol, out);
@@ -255,7 +255,7 @@ impl Pairing {
         role: Role,
         protocol: Protocol,
         fingerprints: &mut Fingerprints,
-        out: &mut Sink<'_>,
+        out: &mut FactSink<'_>,
     ) {
         while self.queue.len() >= self.owed.most() {
             self.finish_front(protocol, out);
@@ -353,7 +353,7 @@ impl Pairing {
         message: &Message<'_>,
         protocol: Protocol,
         fingerprints: &mut Fingerprints,
-        out: &mut Sink<'_>,
+        out: &mut FactSink<'_>,
     ) {
         let fingerprint = self.read_request(message, fingerprints);
         let mut building = Building::new(self.connection, message, false);
@@ -374,7 +374,7 @@ impl Pairing {
 
     /// Client bytes of which nothing is known: a request of their own, more of one that is being written, or more of
     /// what was opaque before.
-    fn opaque_request(&mut self, message: &Message<'_>, out: &mut Sink<'_>) {
+    fn opaque_request(&mut self, message: &Message<'_>, out: &mut FactSink<'_>) {
         let joins = self
             .queue
             .back()
@@ -397,7 +397,7 @@ impl Pairing {
     }
 
     /// Server bytes of which nothing is known.
-    fn opaque_reply(&mut self, message: &Message<'_>, out: &mut Sink<'_>) {
+    fn opaque_reply(&mut self, message: &Message<'_>, out: &mut FactSink<'_>) {
         if self.queue.is_empty() {
             self.open_unasked(message);
         }
@@ -426,7 +426,7 @@ impl Pairing {
         );
     }
 
-    fn reply(&mut self, message: &Message<'_>, role: Role, protocol: Protocol, out: &mut Sink<'_>) {
+    fn reply(&mut self, message: &Message<'_>, role: Role, protocol: Protocol, out: &mut FactSink<'_>) {
         if role == Role::ReplyPart && self.goes_on(message) {
             return;
         }
@@ -468,7 +468,7 @@ impl Pairing {
         }
     }
 
-    fn greeting(&mut self, message: &Message<'_>, protocol: Protocol, out: &mut Sink<'_>) {
+    fn greeting(&mut self, message: &Message<'_>, protocol: Protocol, out: &mut FactSink<'_>) {
         self.read_reply(message);
         if self.queue.is_empty() {
             self.open_unasked(message);
@@ -479,7 +479,7 @@ impl Pairing {
         self.reply(message, Role::Reply, protocol, out);
     }
 
-    fn notice(&mut self, message: &Message<'_>, protocol: Protocol, out: &mut Sink<'_>) {
+    fn notice(&mut self, message: &Message<'_>, protocol: Protocol, out: &mut FactSink<'_>) {
         self.read_reply(message);
         if self.is_in_doubt() && message.phase != Phase::Close {
             // To a request that was lost the decoder knows no reply. A farewell (an alert of TLS) is none.
@@ -497,7 +497,7 @@ impl Pairing {
     }
 
     /// Why the server ends the connection, or goes on without the client: an exchange of its own, without a request and a turn.
-    fn unasked_error(&mut self, message: &Message<'_>, protocol: Protocol, out: &mut Sink<'_>) {
+    fn unasked_error(&mut self, message: &Message<'_>, protocol: Protocol, out: &mut FactSink<'_>) {
         let mut building = Building::new(self.connection, message, false);
         building.exchange.phase = Phase::Close;
         let (server, client) = (self.server_side.current(), self.client_side.current());
@@ -559,13 +559,13 @@ impl Pairing {
         }
     }
 
-    fn finish_front(&mut self, protocol: Protocol, out: &mut Sink<'_>) {
+    fn finish_front(&mut self, protocol: Protocol, out: &mut FactSink<'_>) {
         if let Some(front) = self.queue.pop_front() {
             self.complete(front, protocol, out);
         }
     }
 
-    fn complete(&mut self, mut building: Building, protocol: Protocol, out: &mut Sink<'_>) {
+    fn complete(&mut self, mut building: Building, protocol: Protocol, out: &mut FactSink<'_>) {
         if !building.has_reply() {
             building.step.client_side_rtt = self.client_side.current();
             building.step.server_side_rtt = self.server_side.current();
@@ -574,7 +574,7 @@ impl Pairing {
         self.emit(exchange, protocol, out);
     }
 
-    fn emit(&mut self, exchange: Exchange, protocol: Protocol, out: &mut Sink<'_>) {
+    fn emit(&mut self, exchange: Exchange, protocol: Protocol, out: &mut FactSink<'_>) {
         self.turns += u64::from(exchange.turns);
         self.exchanges += 1;
         if exchange.phase == Phase::Work && exchange.reply_messages > 0 {
@@ -587,12 +587,12 @@ impl Pairing {
     }
 
     /// The server says no more, as was seen at `at`: what it owes is over.
-    pub fn server_ended(&mut self, at: Timestamp, protocol: Protocol, out: &mut Sink<'_>) {
+    pub fn server_ended(&mut self, at: Timestamp, protocol: Protocol, out: &mut FactSink<'_>) {
         self.last_seen = self.last_seen.max(at);
         self.finish_unanswered(true, protocol, out);
     }
 
-    fn finish_unanswered(&mut self, server_seen: bool, protocol: Protocol, out: &mut Sink<'_>) {
+    fn finish_unanswered(&mut self, server_seen: bool, protocol: Protocol, out: &mut FactSink<'_>) {
         self.settle_doubt(protocol, out);
         while let Some(front) = self.queue.front_mut() {
             if front.progress != Progress::Writing && !front.has_reply() && server_seen {
@@ -603,7 +603,13 @@ impl Pairing {
     }
 
     /// The connection ended: hands out what was not complete, then the connection itself.
-    pub fn closed(mut self, at: Timestamp, totals: Totals, decoding: Decoding, out: &mut Sink<'_>) {
+    pub fn closed(
+        mut self,
+        at: Timestamp,
+        totals: ConnectionTotals,
+        decoding: Decoding,
+        out: &mut FactSink<'_>,
+    ) {
         self.finish_unanswered(totals.seen[1], decoding.protocol, out);
         let (client_side_rtt, server_side_rtt) = (self.client_side.least(), self.server_side.least());
         out(Fact::Closed(ConnectionOutcome {

@@ -8,7 +8,7 @@ use std::time::Duration;
 /// A sample holds what the peer took to answer and any queue on the way, so that the least of a window is nearest to
 /// the distance. The window (two spans of [`WINDOW`]) lets the figure follow a route that changes.
 #[derive(Debug, Clone, Copy, Default)]
-pub struct RoundTrip {
+pub struct MinimumRoundTrip {
     least: Option<Duration>,
     older: Option<Duration>,
     newer: Option<Duration>,
@@ -18,7 +18,7 @@ pub struct RoundTrip {
 /// Half of the sliding window: a sample counts for at least this long and at most twice as long.
 pub const WINDOW: Duration = Duration::from_secs(10);
 
-impl RoundTrip {
+impl MinimumRoundTrip {
     /// Takes a sample.
     pub fn sample(&mut self, at: Timestamp, rtt: Duration) {
         if at.since(self.newer_since) > WINDOW {
@@ -58,7 +58,7 @@ mod tests {
 
     #[test]
     fn the_least_sample_holds_until_the_window_has_passed() {
-        let mut rtt = RoundTrip::default();
+        let mut rtt = MinimumRoundTrip::default();
         assert_eq!(rtt.current(), None);
         rtt.sample(second(100), Duration::from_millis(10));
         rtt.sample(second(101), Duration::from_millis(90));

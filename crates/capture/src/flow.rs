@@ -7,7 +7,7 @@ use crate::idle;
 use crate::opening::HandshakeSeen;
 use crate::round_trip::{self, Pair};
 use crate::tcp::{ACK, FIN, Head, Packet, RST, SYN, SynOptions};
-use model::{Closing, ConnectionEvent, ConnectionId, Direction, Side, Timestamp, Totals};
+use model::{Closing, ConnectionEvent, ConnectionId, ConnectionTotals, Direction, Side, Timestamp};
 use std::time::Duration;
 
 /// One connection.
@@ -360,10 +360,10 @@ impl Flow {
             .event(self.id, ConnectionEvent::Closed { at, how, totals });
     }
 
-    fn totals(&self) -> Totals {
+    fn totals(&self) -> ConnectionTotals {
         let both = |count: fn(&Half) -> u64| [count(&self.halves[0]), count(&self.halves[1])];
         let [client, server] = both(|half| half.retransmitted);
-        Totals {
+        ConnectionTotals {
             payload_bytes: both(|half| half.payload_bytes),
             packets: Some(both(|half| half.packets)),
             wire_bytes: Some(both(|half| half.wire_bytes)),

@@ -3,7 +3,7 @@
 use crate::flow::Flow;
 use crate::half::Output;
 use crate::tcp::{ACK, Head, SynOptions};
-use model::{ConnectionEvent, Direction, Handshake, Side, Timestamp};
+use model::{ConnectionEvent, Direction, Side, TcpHandshake, Timestamp};
 
 /// What was seen of a handshake.
 #[derive(Debug, Clone, Copy, Default)]
@@ -17,7 +17,7 @@ pub(crate) struct HandshakeSeen {
 
 /// A handshake that is complete, and what went wrong on its way.
 pub(crate) struct Opened {
-    pub handshake: Handshake,
+    pub handshake: TcpHandshake,
     /// First and last SYN when there were several.
     pub syn_repeated: Option<(Timestamp, Timestamp)>,
     /// First and last SYN-ACK when there were several.
@@ -50,7 +50,7 @@ impl HandshakeSeen {
         let (first_syn, syn) = (self.first_syn?, self.last_syn?);
         let (syn_ack, last_syn_ack) = (self.first_syn_ack?, self.last_syn_ack?);
         self.done = true;
-        let handshake = Handshake {
+        let handshake = TcpHandshake {
             syn,
             syn_ack: syn_ack.max(syn),
             ack: at.max(syn_ack).max(syn),

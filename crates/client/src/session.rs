@@ -36,7 +36,7 @@ use std::time::Duration;
 use sys::clock::Clock;
 use sys::target::{Credentials, Scheme, Target, TlsMode};
 use sys::tls;
-use sys::tls::Security;
+use sys::tls::TlsSettings;
 use sys::transport::Transport;
 pub use tap::SessionTap;
 use wire::{Decoder, TextRows};
@@ -115,7 +115,7 @@ impl<'a> Session<'a> {
     /// # Errors
     /// Every [`SessionError`] but [`SessionError::TooLong`].
     pub fn open(target: &Target, options: SessionOptions<'a>) -> Result<Self, SessionError> {
-        let security = Security::of(target)?;
+        let security = TlsSettings::of(target)?;
         let deadline = Deadline::after(options.timeout);
         let again = options.again();
         // As libpq has it: `allow` begins without.
@@ -138,7 +138,7 @@ impl<'a> Session<'a> {
     fn attempt(
         target: &Target,
         options: SessionOptions<'a>,
-        security: &Security,
+        security: &TlsSettings,
         deadline: &Deadline,
     ) -> Result<Self, SessionError> {
         let tls = tls::configure(target, security)?;
@@ -387,7 +387,7 @@ impl Dialect {
 
 /// How a connection is tried that failed for `error`, where libpq would try again: `prefer` without TLS when that could not be agreed on,
 /// or the server lets nobody in with it; `allow` with TLS when it lets nobody in without.
-fn second(security: &Security, error: &SessionError) -> Option<TlsMode> {
+fn second(security: &TlsSettings, error: &SessionError) -> Option<TlsMode> {
     let kept_out = is_kept_out(error);
     let without_tls = matches!(error, SessionError::Connect(error) if error.is_about_tls());
     match security.mode {

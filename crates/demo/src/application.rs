@@ -9,13 +9,13 @@ use crate::shop::CATEGORIES;
 
 /// A web shop's page of one category. Each page is a connection of its own: connect, log in, ask, disconnect.
 #[derive(Debug, Clone, Copy)]
-pub struct Application {
+pub struct ShopApplication {
     category: &'static str,
 }
 
 /// How a page gets its content. The content is the same.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Variant {
+pub enum PageVariant {
     /// One statement for the products, then for each product one for its author and one for its reviews: 1 + N
     /// statements, one after the other.
     Chatty,
@@ -25,7 +25,7 @@ pub enum Variant {
 
 /// A page as it was fetched.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Page {
+pub struct FetchedPage {
     /// Products shown.
     pub rows: usize,
     /// Statements sent; each is one turn. Connecting and logging in are two turns more.
@@ -47,10 +47,10 @@ struct Entry {
     stars: Option<String>,
 }
 
-impl Application {
+impl ShopApplication {
     /// The application, always showing the same category.
-    pub fn new() -> Application {
-        Application {
+    pub fn new() -> ShopApplication {
+        ShopApplication {
             category: CATEGORIES[0],
         }
     }
@@ -59,7 +59,7 @@ impl Application {
     ///
     /// # Errors
     /// Any of [`DemoError`] but the two of starting a server.
-    pub fn page(&self, server: SocketAddr, variant: Variant) -> Result<Page, DemoError> {
+    pub fn page(&self, server: SocketAddr, variant: PageVariant) -> Result<FetchedPage, DemoError> {
         let started = Instant::now();
         let mut visit = Visit {
             client: Client::connect(server)?,
@@ -67,12 +67,12 @@ impl Application {
             statements: 0,
         };
         let entries = match variant {
-            Variant::Chatty => visit.chatty(self.category)?,
-            Variant::Joined => visit.joined(self.category)?,
+            PageVariant::Chatty => visit.chatty(self.category)?,
+            PageVariant::Joined => visit.joined(self.category)?,
         };
         let statements = visit.statements;
         visit.client.close()?;
-        Ok(Page {
+        Ok(FetchedPage {
             rows: entries.len(),
             statements,
             checksum: checksum(&entries),
@@ -81,9 +81,9 @@ impl Application {
     }
 }
 
-impl Default for Application {
+impl Default for ShopApplication {
     fn default() -> Self {
-        Application::new()
+        ShopApplication::new()
     }
 }
 

@@ -7,7 +7,7 @@ use crate::impairments::loss::LossShare;
 use crate::impairments::outage::Outage;
 use crate::{LinkError, Pipe};
 use model::{BitRate, ByteCount, Direction};
-use settings::{Settings, UNLIMITED};
+use settings::{LinkSettings, UNLIMITED};
 use std::fmt;
 use std::str::FromStr;
 use std::time::Duration;
@@ -121,7 +121,7 @@ impl FromStr for LinkDescription {
     /// # Errors
     /// When a setting is unknown, repeated, not understood, out of range or without effect.
     fn from_str(text: &str) -> Result<Self, LinkError> {
-        Settings::read(text)?.link().check()
+        LinkSettings::read(text)?.link().check()
     }
 }
 

@@ -1,6 +1,6 @@
 //! A link with the TCP flows that share it: one event after another, with the time passed in or virtual.
 //!
-//! Prediction drives it as fast as it goes; emulation of connections drives it by a clock ([`Network::next_at`]) and asks
+//! Prediction drives it as fast as it goes; emulation of connections drives it by a clock ([`SimulatedNetwork::next_at`]) and asks
 //! for more: see `network/emulation.rs`.
 
 mod emulation;
@@ -16,7 +16,7 @@ use std::collections::{BinaryHeap, VecDeque};
 
 /// A link, its flows and its clock. `W` is what its user wants to be woken for.
 #[derive(Debug)]
-pub struct Network<W> {
+pub struct SimulatedNetwork<W> {
     pipes: [Pipe; 2],
     delays: [u64; 2],
     packet_bytes: u32,
@@ -37,7 +37,7 @@ pub struct Network<W> {
 /// What the network tells its user.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Happening<W> {
-    /// Time asked for with [`Network::wake_at`].
+    /// Time asked for with [`SimulatedNetwork::wake_at`].
     Wake(W),
     /// All bytes (or the control packet) that this waiter waited for are there.
     Arrived(u64),
@@ -105,7 +105,7 @@ struct Control {
 /// Bytes of a SYN or SYN-ACK packet: 52 and 8 of options (maximum segment size, window scale, SACK permitted).
 const HANDSHAKE_BYTES: u32 = 60;
 
-impl<W: Ord> Network<W> {
+impl<W: Ord> SimulatedNetwork<W> {
     /// An idle link without flows; the clock stands at `now`.
     pub fn new(link: &LinkDescription, now: u64) -> Self {
         let pipes = [

@@ -1,21 +1,21 @@
 //! A network driven by a clock: bytes as they arrive, slow readers, connections that come and go.
 
 use link::LinkDescription;
-use link::network::{Happening, Network};
+use link::network::{Happening, SimulatedNetwork};
 
 const BEGIN: u64 = 1_000_000_000;
 const MS: u64 = 1_000_000;
 
-fn network(link: &str) -> Network<u32> {
+fn network(link: &str) -> SimulatedNetwork<u32> {
     let link: LinkDescription = link.parse().expect("a link");
-    let mut network = Network::for_emulation(&link, BEGIN);
+    let mut network = SimulatedNetwork::for_emulation(&link, BEGIN);
     network.attach(0);
     network.open(0);
     network
 }
 
 /// Lets time pass until `to`; the offsets that flow 0 had reached, and when.
-fn progress(network: &mut Network<u32>, to: u64) -> Vec<(u64, u64)> {
+fn progress(network: &mut SimulatedNetwork<u32>, to: u64) -> Vec<(u64, u64)> {
     let mut seen = Vec::new();
     while let Some(happening) = network.advance_to(to) {
         if happening == Happening::Received(0) {

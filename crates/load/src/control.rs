@@ -7,7 +7,7 @@ use std::time::Duration;
 
 /// Watches and ends a run from another thread.
 #[derive(Debug, Default)]
-pub struct Control {
+pub struct RunControl {
     /// Set to end the run soon: operations under way fail, uncounted.
     pub stop: AtomicBool,
     threads: Mutex<Vec<Arc<Counters>>>,
@@ -16,7 +16,7 @@ pub struct Control {
 
 /// How far a run has come. Two of them, one a second after the other, are a line of progress.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub struct Progress {
+pub struct LoadProgress {
     /// Operations that succeeded.
     pub done: u64,
     /// Operations that failed.
@@ -29,11 +29,11 @@ pub struct Progress {
     pub lag: Duration,
 }
 
-impl Control {
+impl RunControl {
     /// How far the run is, over all threads; they are not looked at at the same instant.
-    pub fn progress(&self) -> Progress {
+    pub fn progress(&self) -> LoadProgress {
         let threads = self.threads.lock().unwrap_or_else(PoisonError::into_inner);
-        let mut sum = Progress::default();
+        let mut sum = LoadProgress::default();
         for counters in threads.iter() {
             sum = sum.and(&counters.progress());
         }
@@ -67,7 +67,7 @@ impl Control {
     }
 }
 
-impl Progress {
+impl LoadProgress {
     /// Together with what others did.
     pub(super) fn and(&self, other: &Self) -> Self {
         Self {
@@ -143,8 +143,8 @@ impl Counters {
     }
 
     /// What it has done so far.
-    pub fn progress(&self) -> Progress {
-        Progress {
+    pub fn progress(&self) -> LoadProgress {
+        LoadProgress {
             done: self.done.load(Ordering::Relaxed),
             failed: self.failed.load(Ordering::Relaxed),
             time: Duration::from_nanos(self.nanoseconds.load(Ordering::Relaxed)),
@@ -168,7 +168,7 @@ mod tests {
 
     #[test]
     fn progress_is_the_sum_of_the_threads() {
-        let control = Control::default();
+        let control = RunControl::default();
         let (one, other) = (control.join(), control.join());
         one.done(Duration::from_micros(100), Duration::ZERO);
         let before = control.progress();
@@ -180,6 +180,6 @@ mod tests {
         assert_eq!(since.mean(), Some(Duration::from_micros(200)));
         assert_eq!(since.deviation(), Some(Duration::from_micros(100)));
         assert_eq!(since.mean_lag(), Some(Duration::from_micros(30)));
-        assert_eq!(Progress::default().mean(), None);
+        assert_eq!(LoadProgress::default().mean(), None);
     }
 }

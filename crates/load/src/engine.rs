@@ -1,7 +1,7 @@
 //! The engine: what drives clients, whatever they do.
 //!
 //! Most clients are state machines ([`machine::Machine`]), many to a thread, each thread an event loop ([`driver`]): the
-//! [`crowd`]. Those that have to block (commands; a login in every operation) have a thread each: [`solo`]. Both take their
+//! [`multiplexed`]. Those that have to block (commands; a login in every operation) have a thread each: [`threaded`]. Both take their
 //! operations from the same [`shared_run`] and count them in the same [`sums`].
 
 mod arrivals;
@@ -17,22 +17,26 @@ pub(crate) mod threaded;
 
 use client::Watch;
 
-use super::{Birth, Control, LoadError, Plan};
+use super::{Birth, LoadError, LoadPlan, RunControl};
 use model::ConnectionId;
 use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 use std::time::Duration;
 
 /// What a run stands on.
 pub struct RunContext<'a> {
-    pub(crate) plan: &'a Plan,
-    pub(crate) control: &'a Control,
+    pub(crate) plan: &'a LoadPlan,
+    pub(crate) control: &'a RunControl,
     pub(crate) watch: Option<&'a Watch<'a>>,
     /// Connections so far.
     connections: AtomicU32,
 }
 
 impl<'a> RunContext<'a> {
-    pub(crate) const fn new(plan: &'a Plan, control: &'a Control, watch: Option<&'a Watch<'a>>) -> Self {
+    pub(crate) const fn new(
+        plan: &'a LoadPlan,
+        control: &'a RunControl,
+        watch: Option<&'a Watch<'a>>,
+    ) -> Self {
         Self {
             plan,
             control,

@@ -1,7 +1,7 @@
 //! Load: clients that do the same kind of operation again and again, and how long each took.
 //!
 //! In a closed loop each client begins its next operation when its last one has ended, as a user does who waits: a slow
-//! server is asked less often. In an open loop ([`Plan::rate`]) operations are to begin at times of their own, and what they
+//! server is asked less often. In an open loop ([`LoadPlan::rate`]) operations are to begin at times of their own, and what they
 //! took is counted from these as well: what users see who do not wait for each other.
 //!
 //! A kind of load is a file and an implementation of [`Workload`]: [`http`], [`sql`], [`jdbc`], [`command`]. What they share is the
@@ -21,14 +21,14 @@ mod shell;
 pub mod sql;
 pub mod tables;
 
-pub use control::{Control, Progress};
+pub use control::{LoadProgress, RunControl};
 pub use error::LoadError;
 pub use rate::{Rate, RateError};
 pub use script::QueryMode;
 
 use client::Watch;
 use engine::RunContext;
-use model::{Distribution, DistributionBuilder, Measured};
+use model::{Distribution, DistributionBuilder, MeasuredDurations};
 use std::sync::atomic::AtomicBool;
 use std::time::Duration;
 
@@ -57,8 +57,8 @@ pub trait Runs {
 /// [`LoadError::Stopped`] when `control` says so before the clock starts.
 pub fn run(
     workload: &dyn Workload,
-    plan: &Plan,
-    control: &Control,
+    plan: &LoadPlan,
+    control: &RunControl,
     watch: Option<&Watch<'_>>,
 ) -> Result<LoadOutcome, LoadError> {
     let outcome = workload.run(&RunContext::new(plan, control, watch));
@@ -82,7 +82,7 @@ pub(crate) struct Birth<'a> {
 
 /// How much load, and how it comes.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Plan {
+pub struct LoadPlan {
     /// Clients at once.
     pub clients: u32,
     /// Threads that drive them; absent for as many as there are processors, at most one a client.
@@ -107,7 +107,7 @@ pub struct Plan {
 }
 
 /// One client in a closed loop without an end, patient for a minute.
-impl Default for Plan {
+impl Default for LoadPlan {
     fn default() -> Self {
         Self {
             clients: 1,
@@ -130,7 +130,7 @@ pub struct LoadOutcome {
     /// The operations that succeeded, each timed from when it really began; absent when none did. In a closed loop
     /// without ramp their rate is the sum of the clients' own, each counted over the time that client worked, so that
     /// waiting for the last one at the end does not lower it; otherwise it is their number over `elapsed`.
-    pub measured: Option<Measured>,
+    pub measured: Option<MeasuredDurations>,
     /// The durations themselves, to be put together with those of other runs.
     pub durations: DistributionBuilder,
     /// Standard deviation of the same durations.

@@ -13,7 +13,7 @@ use sys::target::Target;
 
 /// What is done, in the order of the letters, as pgbench's `-I` has it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Step {
+pub enum InitStep {
     /// `d`: tables of these names are dropped.
     Drop,
     /// `t`: tables are created.
@@ -39,14 +39,14 @@ pub struct StepError(char);
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Making {
     /// The step.
-    pub step: Step,
+    pub step: InitStep,
     /// Of its parts, how many are done.
     pub done: u32,
     /// Of how many.
     pub of: u32,
 }
 
-impl Step {
+impl InitStep {
     /// What is done where nobody says otherwise: `dtgvp`.
     pub const USUAL: &str = "dtgvp";
 
@@ -117,7 +117,7 @@ impl Step {
 /// [`LoadError::Scheme`], those of a session, [`LoadError::Statement`]; [`LoadError::Stopped`] when `stop` is set.
 pub fn initialise(
     target: &Target,
-    steps: &[Step],
+    steps: &[InitStep],
     scale: u32,
     stop: &AtomicBool,
     tell: &mut dyn FnMut(Making),

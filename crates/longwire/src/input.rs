@@ -2,7 +2,7 @@
 
 use crate::advise::compression::{CompressionMeter, CompressionOutcome, CompressionPlan};
 use crate::output;
-use crate::pipeline::decode::Connections;
+use crate::pipeline::decode::ConnectionDecoders;
 use analysis::fact::Fact;
 use analysis::fingerprint::KnownFingerprints;
 use anyhow::{Context, Result, bail};
@@ -15,7 +15,7 @@ use std::sync::mpsc;
 
 /// What was read besides the facts.
 #[derive(Debug, Default)]
-pub struct Input {
+pub struct InputSummary {
     /// What is missing, what was assumed.
     pub warnings: Vec<Warning>,
     /// Why files hold less than was seen: one was cut short or damaged. Empty when all are whole.
@@ -26,7 +26,7 @@ pub struct Input {
     pub compressed: Option<CompressionOutcome>,
 }
 
-impl Input {
+impl InputSummary {
     /// Tells that something is missing of what was seen.
     fn damaged(&mut self, text: String) {
         self.faults.push(text.clone());
@@ -49,7 +49,7 @@ pub struct Reading {
 ///
 /// # Errors
 /// When a file cannot be read, or is neither a capture nor a recording.
-pub fn read(files: &[PathBuf], reading: Reading, facts: &mut dyn FnMut(Fact)) -> Result<Input> {
+pub fn read(files: &[PathBuf], reading: Reading, facts: &mut dyn FnMut(Fact)) -> Result<InputSummary> {
     let mut captures = Vec::new();
     let mut recordings: Vec<Recording> = Vec::new();
     for path in files {
@@ -110,13 +110,13 @@ fn decode(
     recordings: Vec<Recording>,
     reading: Reading,
     facts: &mut dyn FnMut(Fact),
-) -> Result<Input> {
-    let mut input = Input::default();
+) -> Result<InputSummary> {
+    let mut input = InputSummary::default();
     let mut next_id = 0;
     let known = KnownFingerprints::default();
     if !captures.is_empty() {
         let mut observer = Decoding {
-            connections: Connections::new(reading.keep_literals).with_fingerprints(known.clone()),
+            connections: ConnectionDecoders::new(reading.keep_literals).with_fingerprints(known.clone()),
             meter: reading.compressing.map(CompressionMeter::new),
             facts,
             next_id: &mut next_id,
@@ -189,7 +189,7 @@ fn sniff(name: &str, mut reader: Box<dyn Read + Send>) -> Result<Opened<'_>> {
 }
 
 struct Decoding<'a> {
-    connections: Connections,
+    connections: ConnectionDecoders,
     meter: Option<CompressionMeter>,
     facts: &'a mut dyn FnMut(Fact),
     next_id: &'a mut u32,
@@ -274,7 +274,7 @@ fn recording(
     reader: Box<dyn BufRead + Send>,
     (next_id, known): (&mut u32, &KnownFingerprints),
     facts: &mut dyn FnMut(Fact),
-    input: &mut Input,
+    input: &mut InputSummary,
 ) -> Result<()> {
     let first_id = *next_id;
     let mut renumber = |id: ConnectionId| {

@@ -99,9 +99,9 @@ pub fn stop_on_signals() -> Result<Arc<AtomicBool>> {
 
 /// As [`stop_on_signals`], for a command that passes the signals on.
 #[derive(Debug, Clone)]
-pub struct Asked(Arc<AtomicUsize>);
+pub struct EndRequest(Arc<AtomicUsize>);
 
-impl Asked {
+impl EndRequest {
     /// Watches for them.
     ///
     /// # Errors

@@ -8,11 +8,11 @@ mod samples;
 
 pub use samples::Samples;
 
-use crate::pipeline::moved::Moved;
+use crate::pipeline::moved::MovedConnections;
 use crate::private_file;
 use anyhow::{Context, Result};
 use model::{Advice, Conditions, LinkOutcome, Warning};
-use predict::{Computing, Target, WakeUp};
+use predict::{Computing, PredictionTarget, WakeUp};
 use report::ReadOutcome;
 use report::html::{Grid, Page};
 use report::text::TuneReport;
@@ -31,15 +31,15 @@ pub struct PageFile {
 
 /// What of a run goes on its page, besides the operations in its samples.
 #[derive(Debug, Clone, Copy)]
-pub struct Run<'a> {
+pub struct PageRun<'a> {
     /// What was measured, in a few words.
     pub title: &'a str,
     /// Everything that the view shows; predictions with `measured` become points on the curve.
     pub outcome: &'a ReadOutcome,
     /// Which connections move to the predicted link.
-    pub moved: &'a Moved,
+    pub moved: &'a MovedConnections,
     /// The links that were asked for: the sliders reach them too, and keep what else they ask of a link.
-    pub asked: &'a [Target],
+    pub asked: &'a [PredictionTarget],
     /// Cores that clients or servers share in the predictions. Where they do, the sliders move over the links asked for
     /// alone: how busy the cores were cannot be told from samples.
     pub computing: Computing,
@@ -72,7 +72,7 @@ impl PageFile {
     ///
     /// # Errors
     /// When the file does not take it.
-    pub fn write(self, run: &Run<'_>) -> Result<()> {
+    pub fn write(self, run: &PageRun<'_>) -> Result<()> {
         self.store(run).map(|path| tell(&path))
     }
 
@@ -80,7 +80,7 @@ impl PageFile {
     ///
     /// # Errors
     /// When the file does not take it.
-    pub fn store(self, run: &Run<'_>) -> Result<PathBuf> {
+    pub fn store(self, run: &PageRun<'_>) -> Result<PathBuf> {
         let groups = &run.outcome.operations;
         let grid: Option<Grid> = match run.computing == Computing::default() {
             true => grid::replay(&self.samples, groups, run.moved, run.asked, run.wake_up),

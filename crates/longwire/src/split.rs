@@ -9,6 +9,6 @@ mod place;
 mod rounds;
 
 pub(crate) use distance::is_here;
-pub use distance::{Distance, Near, ask, packet_round_trip};
+pub use distance::{RoundTripProbe, RoundTripSample, ask, packet_round_trip};
 pub use place::ClientSite;
-pub use rounds::{Bench, Round, Visit};
+pub use rounds::{Round, SplitBench, Visit};

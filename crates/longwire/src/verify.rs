@@ -7,15 +7,15 @@ mod backend;
 mod choice;
 mod schedule;
 
-pub use backend::{Found, Level, ReplayBackend, Unseen};
+pub use backend::{BackendSearch, EmulationLevel, ReplayBackend, Unseen};
 
 use crate::output;
 use crate::page::Samples;
-use crate::pipeline::moved::Moved;
-use choice::Choice;
-use model::{DistributionBuilder, LinkOutcome, Measured, Prediction, Warning, format_duration};
-use predict::Target;
-use relay::replay::{ReplayError, ReplayPlan, Replayed, Script, replay};
+use crate::pipeline::moved::MovedConnections;
+use choice::ReplayChoice;
+use model::{DistributionBuilder, LinkOutcome, MeasuredDurations, Prediction, Warning, format_duration};
+use predict::PredictionTarget;
+use relay::replay::{ReplayError, ReplayMeasurements, ReplayPlan, ReplayScript, replay};
 use report::ReadOutcome;
 use schedule::Schedule;
 use std::io::{self, IsTerminal, Write};
@@ -25,11 +25,11 @@ use std::time::{Duration, Instant};
 /// What is to be proved.
 pub struct Claim<'a> {
     /// The links predicted for.
-    pub targets: &'a [Target],
+    pub targets: &'a [PredictionTarget],
     /// Operations of each name.
     pub samples: &'a Samples,
     /// Which connections move.
-    pub moved: &'a Moved,
+    pub moved: &'a MovedConnections,
 }
 
 /// What came of it, besides the measured figures in the predictions.
@@ -88,13 +88,13 @@ pub fn verify(
 
 /// Replays one operation on one link.
 fn prove(
-    choice: &Choice,
+    choice: &ReplayChoice,
     course: &ReplayPlan,
     backend: &ReplayBackend,
     stop: &AtomicBool,
-) -> Result<(Replayed, LinkOutcome), ReplayError> {
+) -> Result<(ReplayMeasurements, LinkOutcome), ReplayError> {
     backend.with_link(&choice.target.link, |ends| {
-        let script: &Script = &choice.script;
+        let script: &ReplayScript = &choice.script;
         replay(script, ends, course, stop)
     })
 }
@@ -104,7 +104,7 @@ impl Proof {
         self.warnings.push(Warning { text });
     }
 
-    fn note(&mut self, choice: &Choice, replayed: &Replayed, prediction: &mut Prediction) {
+    fn note(&mut self, choice: &ReplayChoice, replayed: &ReplayMeasurements, prediction: &mut Prediction) {
         if replayed.lateness > LATE {
             self.warn(format!(
                 "while {} was replayed this machine was up to {} late: it was busy with other things",
@@ -129,13 +129,13 @@ impl Proof {
 }
 
 /// What durations measured one after another say; absent without any. `per_second` of several clients at once is given.
-pub fn measured(durations: &[Duration], per_second: Option<f64>) -> Option<Measured> {
+pub fn measured(durations: &[Duration], per_second: Option<f64>) -> Option<MeasuredDurations> {
     let mut all = DistributionBuilder::new();
     for duration in durations {
         all.add(*duration);
     }
     let mean = all.mean()?.as_secs_f64();
-    Some(Measured {
+    Some(MeasuredDurations {
         operations: all.count(),
         duration: all.percentile(50)?,
         spread: all.distribution(),
@@ -160,7 +160,7 @@ impl Progress {
         }
     }
 
-    fn show(&mut self, choice: &Choice, rest: Duration) {
+    fn show(&mut self, choice: &ReplayChoice, rest: Duration) {
         if io::stderr().is_terminal() {
             let done = 100 * self.total.saturating_sub(rest).as_millis() / self.total.as_millis().max(1);
             let text = format!(

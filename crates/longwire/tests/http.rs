@@ -1,7 +1,7 @@
 //! A page and the database work it causes, captured for real: the work is found to be the page's, and only what is
 //! moved is predicted to get slower.
 
-use demo::{Application, Server, Variant};
+use demo::{PageVariant, Server, ShopApplication};
 use serde_json::Value;
 use std::io::{Read, Write};
 use std::net::{SocketAddr, TcpListener, TcpStream};
@@ -33,8 +33,8 @@ fn serve(mut stream: TcpStream, database: SocketAddr) {
         let count = stream.read(&mut bytes).expect("the request comes");
         request.extend_from_slice(&bytes[..count]);
     }
-    let page = Application::new()
-        .page(database, Variant::Chatty)
+    let page = ShopApplication::new()
+        .page(database, PageVariant::Chatty)
         .expect("the shop answers");
     let body = format!("{} products\n", page.rows);
     let reply = format!(

@@ -2,7 +2,7 @@
 //! plan.
 
 use longwire::lab::config::{LabFile, ServiceKind, WorkloadKind};
-use longwire::lab::plan::Plan;
+use longwire::lab::plan::LabPlan;
 use std::path::Path;
 
 /// A lab in which everything is right; tests break it.
@@ -35,9 +35,9 @@ workload.clients = [1, 16, 64]
 links.web-database.rtt = ["0ms", "1ms", "40ms"]
 "#;
 
-fn parse(text: &str) -> Result<(LabFile, Plan), String> {
+fn parse(text: &str) -> Result<(LabFile, LabPlan), String> {
     let file = LabFile::parse(Path::new("lab.toml"), text.to_owned()).map_err(|error| error.to_string())?;
-    let plan = Plan::new(&file).map_err(|error| error.to_string())?;
+    let plan = LabPlan::new(&file).map_err(|error| error.to_string())?;
     Ok((file, plan))
 }
 
@@ -507,7 +507,7 @@ fn the_labs_that_come_with_longwire_are_right() {
         let path = entry.path();
         if path.extension().is_some_and(|extension| extension == "toml") {
             let file = LabFile::read(&path).unwrap_or_else(|error| panic!("{error:#}"));
-            let plan = Plan::new(&file).unwrap_or_else(|error| panic!("{error:#}"));
+            let plan = LabPlan::new(&file).unwrap_or_else(|error| panic!("{error:#}"));
             assert!(plan.points.len() > 1, "{}", path.display());
             read += 1;
         }

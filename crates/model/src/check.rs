@@ -6,29 +6,29 @@ use std::time::Duration;
 
 /// One budget of one operation's name, and what was found.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Verdict {
+pub struct BudgetVerdict {
     /// Name of the operations.
     pub operation_name: Arc<str>,
     /// What was allowed, and what was found.
-    pub measure: Measure,
+    pub measure: BudgetMeasure,
     /// What to do about it where a finding tells; only of budgets that are broken.
     pub remedy: Option<String>,
 }
 
-impl Verdict {
+impl BudgetVerdict {
     /// Whether the budget is kept: what was found is at most what was allowed.
     pub fn kept(&self) -> bool {
         match &self.measure {
-            Measure::Turns { allowed, found } => found <= allowed,
-            Measure::Predicted { allowed, found, .. } => found <= allowed,
-            Measure::Forbidden { found, .. } => found.is_none(),
+            BudgetMeasure::Turns { allowed, found } => found <= allowed,
+            BudgetMeasure::Predicted { allowed, found, .. } => found <= allowed,
+            BudgetMeasure::Forbidden { found, .. } => found.is_none(),
         }
     }
 }
 
 /// What a budget is about.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Measure {
+pub enum BudgetMeasure {
     /// Turns of one operation: of several of a name, of the one with most.
     Turns {
         /// The most there may be.
@@ -50,11 +50,11 @@ pub enum Measure {
         /// The kind.
         kind: FindingKind,
         /// Where it was found; absent when it was not.
-        found: Option<Found>,
+        found: Option<ForbiddenWaste>,
     },
 }
 
-impl Measure {
+impl BudgetMeasure {
     /// The word for it: the flag that sets such a budget.
     pub const fn name(&self) -> &'static str {
         match self {
@@ -67,7 +67,7 @@ impl Measure {
 
 /// Waste that was found though it is forbidden: of several places, the one with most turns.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Found {
+pub struct ForbiddenWaste {
     /// The statement; absent where it is about no single one.
     pub fingerprint: Option<Fingerprint>,
     /// How often it was seen.

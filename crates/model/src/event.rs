@@ -30,7 +30,7 @@ pub enum ConnectionEvent<'a> {
         sides_certain: bool,
     },
     /// The TCP handshake was seen whole.
-    Handshake(Handshake),
+    Handshake(TcpHandshake),
     /// The observation point asked the server something in the client's stead.
     InStead(InStead),
     /// Payload passed.
@@ -82,14 +82,14 @@ pub enum ConnectionEvent<'a> {
         /// How it ended.
         how: Closing,
         /// What passed in all.
-        totals: Totals,
+        totals: ConnectionTotals,
     },
 }
 
 /// Times of a TCP handshake at the observation point. `syn_ack - syn` is the round trip to the server's side,
 /// `ack - syn_ack` the round trip to the client's side, each with the peer's own answering time in it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Handshake {
+pub struct TcpHandshake {
     /// The last SYN before the SYN-ACK (retransmitted SYNs are recovery, not round trip).
     pub syn: Timestamp,
     /// The first SYN-ACK.
@@ -161,7 +161,7 @@ pub enum Closing {
 
 /// What passed on a connection in all. Index 0 of each pair is client-to-server ([`Direction::index`]).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub struct Totals {
+pub struct ConnectionTotals {
     /// Payload bytes, each stream byte once (retransmissions excluded, unseen bytes included).
     pub payload_bytes: [u64; 2],
     /// Packets seen, with acknowledgements and retransmissions. Absent where the source cannot count them.
@@ -179,7 +179,7 @@ pub struct Totals {
     pub seen: [bool; 2],
 }
 
-impl Totals {
+impl ConnectionTotals {
     /// The same with client and server exchanged.
     #[must_use]
     pub fn reversed(self) -> Self {

@@ -44,7 +44,7 @@ pub struct Exchange {
     /// The first statement executed, without its literals.
     pub fingerprint: Option<Fingerprint>,
     /// What else its request asked for.
-    pub asked: Asked,
+    pub asked: RequestTraits,
     /// State of the transaction after the reply; absent where the protocol does not tell.
     pub transaction: Option<TransactionState>,
     /// Code of the first error in the reply.
@@ -80,7 +80,7 @@ impl Exchange {
 
 /// What a request asks for beside statements that run: what findings are made from. All of its messages together.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub struct Asked {
+pub struct RequestTraits {
     /// Statements it prepares.
     pub prepares: u32,
     /// Executions of prepared statements (of [`Exchange::executions`], those that are not sent as text).

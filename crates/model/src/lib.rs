@@ -32,20 +32,22 @@ pub mod tune;
 pub mod tunnel;
 
 pub use advice::{Advice, AtLevel, BreakEven, LevelAdvice, Price};
-pub use check::{Change, Found, Measure, Verdict};
+pub use check::{BudgetMeasure, BudgetVerdict, Change, ForbiddenWaste};
 pub use connection_map::{ConnectionHasher, ConnectionMap};
 pub use database_link::DatabaseLinkOutcome;
 pub use distribution::DistributionBuilder;
 pub use echo::{BulkOutcome, EchoOutcome};
 pub use endpoint::{ConnectionId, Direction, Endpoint, RttSource, Side};
-pub use event::{Closing, ConnectionEvent, Handshake, InStead, Observer, ObserverFactory, Segment, Totals};
-pub use exchange::{Asked, Exchange, Fingerprint, Step};
+pub use event::{
+    Closing, ConnectionEvent, ConnectionTotals, InStead, Observer, ObserverFactory, Segment, TcpHandshake,
+};
+pub use exchange::{Exchange, Fingerprint, RequestTraits, Step};
 pub use finding::{Finding, FindingKind, Saving};
 pub use message::{Content, Decoding, Message, Phase, Protocol, Role, StatementId, TransactionState};
 pub use operation::{Attribution, Operation, OperationKind, OperationStep};
 pub use outcome::{
-    BoundBy, Conditions, ConnectionOutcome, Distribution, LinkDirectionOutcome, LinkOutcome, Measured,
-    OperationGroup, Order, OrderKind, Prediction, StatementOutcome, Summary, Warning,
+    BoundBy, Conditions, ConnectionOutcome, Distribution, LinkDirectionOutcome, LinkOutcome,
+    MeasuredDurations, OperationGroup, Order, OrderKind, Prediction, StatementOutcome, Summary, Warning,
 };
 pub use program::{ProgramBest, ProgramRun, ProgramTuned};
 pub use quantity::{BitRate, ByteCount, ParseQuantityError, Share, counted, format_duration, parse_duration};

@@ -1,8 +1,8 @@
 //! Outcomes: what a command has to say, before it is text or records.
 
 use crate::{
-    Attribution, BitRate, ConnectionId, Decoding, Endpoint, Fingerprint, OperationKind, RttSource,
-    SampleTotals, Timestamp, Totals,
+    Attribution, BitRate, ConnectionId, ConnectionTotals, Decoding, Endpoint, Fingerprint, OperationKind,
+    RttSource, SampleTotals, Timestamp,
 };
 use std::sync::Arc;
 use std::time::Duration;
@@ -72,7 +72,7 @@ pub struct ConnectionOutcome {
     /// How the round trip between observation point and server is known; absent when it is not.
     pub rtt_source: Option<RttSource>,
     /// Bytes and packets.
-    pub totals: Totals,
+    pub totals: ConnectionTotals,
 }
 
 /// The spread of a set of durations. A percentile is absent when too few samples stand behind it: at least 10
@@ -194,7 +194,7 @@ pub struct Prediction {
     /// Where the predicted time goes, summed over the operations.
     pub attribution: Attribution,
     /// What was measured on such a link, where it was.
-    pub measured: Option<Measured>,
+    pub measured: Option<MeasuredDurations>,
 }
 
 impl Prediction {
@@ -242,7 +242,7 @@ impl OrderKind {
 
 /// What operations took on a link for which they had been predicted.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Measured {
+pub struct MeasuredDurations {
     /// How many were measured.
     pub operations: u64,
     /// Median duration.

@@ -6,20 +6,20 @@ mod made;
 use criterion::{Criterion, Throughput, criterion_group, criterion_main};
 use made::{Made, in_sequence};
 use model::Operation;
-use predict::{Predictor, Target};
+use predict::{PredictionTarget, Predictor};
 use std::hint::black_box;
 use std::time::Duration;
 
 const EXCHANGES: usize = 100_000;
 
-fn targets() -> Vec<Target> {
+fn targets() -> Vec<PredictionTarget> {
     [
         "rtt=0ms",
         "rtt=10ms rate=10mbit",
         "rtt=40ms rate=100mbit",
         "rtt=120ms",
     ]
-    .map(|link| Target {
+    .map(|link| PredictionTarget {
         link: link.parse().expect("a link"),
         clients: 1,
     })

@@ -6,7 +6,7 @@ use std::time::Duration;
 
 /// What a prediction rests on.
 #[derive(Debug, Clone, Copy)]
-pub struct Evidence<'a> {
+pub struct BoundsEvidence<'a> {
     /// Operations that were measured.
     pub operations: u64,
     /// Turns of one, on the moved connections.
@@ -19,7 +19,7 @@ pub struct Evidence<'a> {
     pub attribution: &'a Attribution,
 }
 
-impl Evidence<'_> {
+impl BoundsEvidence<'_> {
     /// The bounds of the median in a run of as many operations as were measured; absent without `durations`.
     ///
     /// Four things keep it from being the predicted one, independently of each other, so that their squares add up:

@@ -23,7 +23,7 @@ mod pools;
 mod queue;
 mod rewrite;
 
-use evidence::{Evidence, Verdict};
+use evidence::{Dependence, Evidence};
 use family::Family;
 use model::{Operation, Order, OrderKind, Timestamp};
 use pools::Pools;
@@ -130,8 +130,8 @@ impl Concurrency {
         for operation in operations {
             let (mut open, mut at_once) = (false, false);
             for verdict in self.verdicts(operation) {
-                open |= matches!(verdict, Verdict::Open { .. });
-                at_once |= verdict == Verdict::Together;
+                open |= matches!(verdict, Dependence::Open { .. });
+                at_once |= verdict == Dependence::Together;
             }
             if let Some(evidence) = self.names.get_mut(&operation.name) {
                 evidence.open += u64::from(open);
@@ -141,11 +141,11 @@ impl Concurrency {
     }
 
     fn is_open(&self, operation: &Operation) -> bool {
-        let open = |verdict: &Verdict| matches!(verdict, Verdict::Open { .. });
+        let open = |verdict: &Dependence| matches!(verdict, Dependence::Open { .. });
         self.verdicts(operation).iter().any(open)
     }
 
-    fn verdicts(&self, operation: &Operation) -> Vec<Verdict> {
+    fn verdicts(&self, operation: &Operation) -> Vec<Dependence> {
         let Some(evidence) = self.names.get(&operation.name) else {
             return Vec::new();
         };
@@ -163,9 +163,9 @@ impl Concurrency {
         for family in family::of(operation).iter().filter(|family| family.is_told()) {
             let verdicts = evidence.verdicts(family, &self.pools);
             let waits = |earlier: usize, later: usize| match verdicts.of(earlier, later) {
-                Verdict::Together => false,
-                Verdict::Waited => true,
-                Verdict::Open { likely_at_once } => match reading {
+                Dependence::Together => false,
+                Dependence::Waited => true,
+                Dependence::Open { likely_at_once } => match reading {
                     Reading::Expected => !likely_at_once,
                     Reading::AtOnce => false,
                     Reading::InSequence => true,

@@ -9,7 +9,7 @@ use std::time::Duration;
 
 /// The connections of earlier operations on one target.
 #[derive(Debug, Clone, Default)]
-pub struct Connections {
+pub struct ConnectionHistory {
     left: HashMap<ConnectionId, Left>,
 }
 
@@ -23,7 +23,7 @@ struct Left {
     replayed_end: u64,
 }
 
-impl Connections {
+impl ConnectionHistory {
     /// The flows that an operation beginning at `at` finds, their times moved so that the measured pause before it
     /// lies directly before [`BEGIN`].
     pub fn take(&mut self, id: ConnectionId, at: Timestamp) -> Option<[Flow; 2]> {

@@ -1,8 +1,8 @@
 //! Several clients at once over one link, each with one operation after another.
 
 use crate::path;
-use crate::predictor::{Target, Whole};
-use crate::run::{BEGIN, Computing, Progress, Run};
+use crate::predictor::{PredictionTarget, Whole};
+use crate::run::{BEGIN, Computing, RunProgress, SimulatedRun};
 use crate::sample_pool::{Recorded, SamplePool};
 use crate::wake_up::WakeUp;
 use link::LinkDescription;
@@ -10,7 +10,7 @@ use std::time::Duration;
 
 /// What clients in a closed loop got done.
 #[derive(Debug, Clone)]
-pub struct Done {
+pub struct ClosedLoopResult {
     /// The operations that ended while it was measured, each with the number of its name.
     pub operations: Vec<(usize, Whole)>,
     /// How long it was measured.
@@ -78,23 +78,23 @@ pub struct Surroundings {
 /// - Nothing is counted before each client has ended [`WARM_UP`] operations.
 /// - It ends when enough have ended: see [`wanted`].
 pub fn closed_loop(
-    target: &Target,
+    target: &PredictionTarget,
     links: &[LinkDescription],
     mix: &Mix<'_>,
     surroundings: Surroundings,
-) -> Done {
+) -> ClosedLoopResult {
     let mut crowd = Crowd::new(target, links, mix, surroundings);
     let wanted = wanted(target, mix);
-    let mut done = Done {
+    let mut done = ClosedLoopResult {
         operations: Vec::new(),
         elapsed: Duration::ZERO,
     };
     let (mut since, mut warm_up) = (None, target.clients as usize * WARM_UP);
     loop {
         match crowd.run.advance() {
-            Progress::Went => {}
-            Progress::Over => return done,
-            Progress::Finished(client) => {
+            RunProgress::Went => {}
+            RunProgress::Over => return done,
+            RunProgress::Finished(client) => {
                 let Some((whole, end)) = crowd.finished(client) else {
                     continue;
                 };
@@ -121,7 +121,7 @@ pub fn closed_loop(
 
 /// How many operations are counted: twenty a client, as far as they can be replayed in about a second; never fewer than
 /// three a client.
-fn wanted(target: &Target, mix: &Mix<'_>) -> usize {
+fn wanted(target: &PredictionTarget, mix: &Mix<'_>) -> usize {
     let least = 3 * target.clients as usize;
     let cost = mix.mean_cost().max(1);
     let many = (20 * target.clients as usize).max(LEAST_OPERATIONS) * mix.names;
@@ -129,7 +129,7 @@ fn wanted(target: &Target, mix: &Mix<'_>) -> usize {
 }
 
 struct Crowd<'a> {
-    run: Run<'a>,
+    run: SimulatedRun<'a>,
     links: &'a [LinkDescription],
     mix: &'a Mix<'a>,
     clients: Vec<Client>,
@@ -148,12 +148,12 @@ struct Client {
 
 impl<'a> Crowd<'a> {
     fn new(
-        target: &Target,
+        target: &PredictionTarget,
         links: &'a [LinkDescription],
         mix: &'a Mix<'a>,
         surroundings: Surroundings,
     ) -> Self {
-        let run = Run::new(links, target.clients, surroundings.computing);
+        let run = SimulatedRun::new(links, target.clients, surroundings.computing);
         let mut crowd = Self {
             run: run
                 .with_wake_up(surroundings.wake_up)

@@ -1,6 +1,6 @@
 //! What a prediction rests on: the model's assumptions, and one operation step by step.
 
-use crate::predictor::Target;
+use crate::predictor::PredictionTarget;
 use crate::replay::{Replayed, StepTimes, replay};
 use crate::run::Computing;
 use crate::wake_up::{COLD_FACTOR, FEWER, HALF_COLD, MORE, MOST, WakeUp};
@@ -53,7 +53,7 @@ pub struct ExplainedStep {
 /// Replays `operation` on `target`, by one client alone, and tells all that went into the prediction.
 pub fn explain(
     operation: &Operation,
-    target: &Target,
+    target: &PredictionTarget,
     computing: Computing,
     wake_up: WakeUp,
     moved: &dyn Fn(&OperationStep) -> bool,

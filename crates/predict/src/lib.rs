@@ -29,7 +29,7 @@ pub const CONGESTION_CONTROL: &str = "cubic";
 
 pub use concurrency::Concurrency;
 pub use explain::{Assumption, ExplainedStep, Explanation, explain};
-pub use predictor::{Moved, Predictor, Target};
+pub use predictor::{LinkOfStep, PredictionTarget, Predictor};
 pub use replay::{Replayed, StepTimes, replay};
 pub use run::Computing;
 pub use wake_up::WakeUp;

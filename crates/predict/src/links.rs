@@ -1,13 +1,13 @@
 //! The links that the moved connections of a replay lie on: each with flows and queues of its own, all on one clock.
 
 use link::LinkDescription;
-use link::network::{Happening, Network};
+use link::network::{Happening, SimulatedNetwork};
 use link::tcp::Flow;
 use model::Direction;
 
 /// Links in virtual time. Connections are numbered over all of them, in the order in which they are added.
 pub struct Links<W> {
-    networks: Vec<Network<W>>,
+    networks: Vec<SimulatedNetwork<W>>,
     /// The link of each connection, and its number there.
     connections: Vec<(usize, u32)>,
     now: u64,
@@ -17,7 +17,10 @@ impl<W: Ord> Links<W> {
     /// Idle links, at least one; the clock stands at `now`.
     pub fn new(links: &[LinkDescription], now: u64) -> Self {
         Self {
-            networks: links.iter().map(|link| Network::new(link, now)).collect(),
+            networks: links
+                .iter()
+                .map(|link| SimulatedNetwork::new(link, now))
+                .collect(),
             connections: Vec::new(),
             now,
         }
@@ -61,7 +64,7 @@ impl<W: Ord> Links<W> {
     /// What happens next, on whichever link; absent when nothing more will.
     pub fn advance(&mut self) -> Option<Happening<W>> {
         loop {
-            let next = |network: &Network<W>| network.next_at();
+            let next = |network: &SimulatedNetwork<W>| network.next_at();
             let times = self.networks.iter().enumerate();
             let (_, first) = times
                 .filter_map(|(link, network)| Some((next(network)?, link)))
@@ -83,42 +86,42 @@ impl<W: Ord> Links<W> {
     }
 
     /// The connection's link, its clock set, and the connection's number there.
-    fn of(&mut self, connection: u32) -> (&mut Network<W>, u32) {
+    fn of(&mut self, connection: u32) -> (&mut SimulatedNetwork<W>, u32) {
         let (link, number) = self.connections[connection as usize];
         let network = &mut self.networks[link];
         network.pass_time(self.now);
         (network, number)
     }
 
-    /// As [`Network::open`].
+    /// As [`SimulatedNetwork::open`].
     pub fn open(&mut self, connection: u32) {
         let (network, number) = self.of(connection);
         network.open(number);
     }
 
-    /// As [`Network::send_handshake`], on the connection's link.
+    /// As [`SimulatedNetwork::send_handshake`], on the connection's link.
     pub fn send_handshake(&mut self, connection: u32, direction: Direction, waiter: u64) {
         self.of(connection).0.send_handshake(direction, waiter);
     }
 
-    /// As [`Network::establish`].
+    /// As [`SimulatedNetwork::establish`].
     pub fn establish(&mut self, connection: u32) {
         let (network, number) = self.of(connection);
         network.establish(number);
     }
 
-    /// As [`Network::wait_for_establishment`].
+    /// As [`SimulatedNetwork::wait_for_establishment`].
     pub fn wait_for_establishment(&mut self, connection: u32, waiter: u64) {
         let (network, number) = self.of(connection);
         network.wait_for_establishment(number, waiter);
     }
 
-    /// As [`Network::send_empty`], on the connection's link.
+    /// As [`SimulatedNetwork::send_empty`], on the connection's link.
     pub fn send_empty(&mut self, connection: u32, direction: Direction, waiter: u64) {
         self.of(connection).0.send_empty(direction, waiter);
     }
 
-    /// As [`Network::write`], on the connection's flow of `direction`.
+    /// As [`SimulatedNetwork::write`], on the connection's flow of `direction`.
     pub fn write(&mut self, connection: u32, direction: Direction, bytes: u64, span: u64, waiter: u64) {
         let (network, number) = self.of(connection);
         network.write(2 * number + direction.index() as u32, bytes, span, waiter);

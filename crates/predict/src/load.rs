@@ -1,6 +1,6 @@
 //! How busy clients and servers were while operations were measured, and how much of their time was work.
 
-use crate::plan::Plan;
+use crate::plan::OperationPlan;
 
 /// Spans in which something computed, or waited to compute, as they were measured.
 #[derive(Debug, Clone, Default)]
@@ -11,7 +11,7 @@ pub struct Load {
 
 impl Load {
     /// Counts what `plan` computed.
-    pub fn add(&mut self, plan: &Plan) {
+    pub fn add(&mut self, plan: &OperationPlan) {
         let spans = plan.nodes.iter().flat_map(|node| node.computed());
         for (whose, (begin, end)) in spans.chain([(0, plan.computed_after())]) {
             let spans = &mut self.spans[whose];
@@ -29,13 +29,13 @@ impl Load {
     }
 
     /// The work that was done in the spans of `whose`, if `cores` did it and shared themselves evenly.
-    pub fn work(&self, whose: usize, cores: u32) -> Work {
+    pub fn work(&self, whose: usize, cores: u32) -> CoreTime {
         let mut changes: Vec<(u64, i32)> = Vec::with_capacity(2 * self.spans[whose].len());
         for &(begin, end) in &self.spans[whose] {
             changes.extend([(begin, 1), (end, -1)]);
         }
         changes.sort_unstable();
-        let mut work = Work {
+        let mut work = CoreTime {
             times: Vec::with_capacity(changes.len()),
             done: Vec::with_capacity(changes.len()),
         };
@@ -54,13 +54,13 @@ impl Load {
 
 /// Work that one of those who share cores has got, over time.
 #[derive(Debug, Clone)]
-pub struct Work {
+pub struct CoreTime {
     times: Vec<u64>,
     /// By each time, in nanoseconds of one core; between two times it grows evenly.
     done: Vec<f64>,
 }
 
-impl Work {
+impl CoreTime {
     /// Work done in a measured span.
     pub fn between(&self, begin: u64, end: u64) -> u64 {
         if self.times.is_empty() {

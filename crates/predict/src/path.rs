@@ -1,6 +1,6 @@
 //! Which waits made the operation as long as it was, from its end back to its begin.
 
-use crate::plan::{After, Crossing, NONE, Node, Plan, nanos};
+use crate::plan::{After, Crossing, NONE, OperationPlan, PlanNode, nanos};
 use crate::run::{NEVER, Times};
 use link::LinkDescription;
 use model::{Attribution, Direction};
@@ -19,7 +19,13 @@ pub struct Along {
 
 /// The operation's duration and where it went: the chain of waits that ends last, each nanosecond once.
 /// `after` is what the client does after its last reply.
-pub fn along(plan: &Plan, begin: u64, times: &[Times], after: u64, links: &[LinkDescription]) -> Along {
+pub fn along(
+    plan: &OperationPlan,
+    begin: u64,
+    times: &[Times],
+    after: u64,
+    links: &[LinkDescription],
+) -> Along {
     let mut parts = Parts {
         begin,
         ..Parts::default()
@@ -72,7 +78,7 @@ impl Parts {
     /// Counts what led to `point` of `node`, and says what led there; absent at the operation's begin.
     fn step_back(
         &mut self,
-        plan: &Plan,
+        plan: &OperationPlan,
         times: &[Times],
         links: &[LinkDescription],
         node: u32,
@@ -121,7 +127,13 @@ impl Parts {
     }
 
     /// What the first byte of the reply waited for: the request, or the last call the server made itself.
-    fn before_reply(&mut self, plan: &Plan, when: Times, times: &[Times], node: u32) -> (u32, Point) {
+    fn before_reply(
+        &mut self,
+        plan: &OperationPlan,
+        when: Times,
+        times: &[Times],
+        node: u32,
+    ) -> (u32, Point) {
         let what = &plan.nodes[node as usize];
         let first = (what.reply_after != NONE).then_some(what.reply_after);
         let calls = first.into_iter().chain(plan.reply_joins.of(node));
@@ -141,21 +153,21 @@ impl Parts {
         next
     }
 
-    fn reply(&mut self, what: &Node, when: Times) {
+    fn reply(&mut self, what: &PlanNode, when: Times) {
         let span = when.completed - when.replied;
         let inside = what.server_inside.min(span);
         self.server += inside;
         self.network(what, span - inside, Direction::ServerToClient);
     }
 
-    fn request(&mut self, what: &Node, when: Times) {
+    fn request(&mut self, what: &PlanNode, when: Times) {
         let span = when.arrived - when.started;
         let inside = what.client_inside.min(span);
         self.client += inside;
         self.network(what, span - inside, Direction::ClientToServer);
     }
 
-    fn network(&mut self, what: &Node, span: u64, direction: Direction) {
+    fn network(&mut self, what: &PlanNode, span: u64, direction: Direction) {
         let (distance, recovery) = match (what.passage, direction) {
             (Crossing::Handshake | Crossing::Moved, _) => (self.one_way[direction.index()], 0),
             (Crossing::Measured { round_trip, .. }, Direction::ClientToServer) => (round_trip / 2, 0),

@@ -1,6 +1,6 @@
 //! An operation made ready for replay: its steps as a flat list with what each waits for.
 
-use crate::load::Work;
+use crate::load::CoreTime;
 use crate::wake_up::set_rests;
 use link::LinkDescription;
 use model::{ConnectionId, Operation, OperationStep, Step, Timestamp};
@@ -12,9 +12,9 @@ pub const NONE: u32 = u32::MAX;
 
 /// An operation made ready for replay. Made once, replayed on every target.
 #[derive(Debug)]
-pub struct Plan {
+pub struct OperationPlan {
     /// All steps of all exchanges, in the operation's order.
-    pub nodes: Vec<Node>,
+    pub nodes: Vec<PlanNode>,
     /// First node of each exchange.
     pub first_nodes: Vec<u32>,
     /// The connections that take part, moved or not.
@@ -23,9 +23,9 @@ pub struct Plan {
     pub links: Vec<u32>,
     /// Nodes that wait for nothing, in order.
     pub roots: Vec<u32>,
-    /// What nodes wait for besides their [`Node::after`], to be complete.
+    /// What nodes wait for besides their [`PlanNode::after`], to be complete.
     pub joins: Joins,
-    /// What replies wait for besides their [`Node::reply_after`].
+    /// What replies wait for besides their [`PlanNode::reply_after`].
     pub reply_joins: Joins,
     /// The request that its server answers with calls of its own (the outermost), or [`NONE`].
     pub request: u32,
@@ -41,8 +41,8 @@ pub struct Plan {
 
 /// One request burst, the wait and the reply burst. Times in nanoseconds.
 #[derive(Debug, Clone)]
-pub struct Node {
-    /// Place of its connection in [`Plan::connections`].
+pub struct PlanNode {
+    /// Place of its connection in [`OperationPlan::connections`].
     pub connection: u32,
     /// How it crosses the path.
     pub passage: Crossing,
@@ -86,7 +86,7 @@ pub struct Node {
     pub next_reply_waiter: u32,
 }
 
-impl Node {
+impl PlanNode {
     /// Whether anybody waits for its request to reach the server.
     pub const fn arrival_matters(&self) -> bool {
         self.has_reply || self.first_dependent != NONE
@@ -105,7 +105,7 @@ impl Node {
         ]
     }
 
-    fn keep_work_only(&mut self, work: &[Option<Work>; 2]) {
+    fn keep_work_only(&mut self, work: &[Option<CoreTime>; 2]) {
         let done = self.computed().map(|(whose, (begin, end))| match &work[whose] {
             Some(work) => work.between(begin, end),
             None => end - begin,
@@ -182,7 +182,7 @@ pub enum Crossing {
     },
 }
 
-impl Plan {
+impl OperationPlan {
     /// Reads the operation; `moved` tells which exchanges' connections move, and to which of the target's links.
     ///
     /// Dependencies that point forward (which no observation can produce) count as absent.
@@ -224,7 +224,7 @@ impl Plan {
         plan.set_joins(operation);
         plan.link_dependents();
         set_rests(&mut plan, operation);
-        let answers = |node: &Node| node.reply_after != NONE && !node.by_server;
+        let answers = |node: &PlanNode| node.reply_after != NONE && !node.by_server;
         plan.request = plan
             .nodes
             .iter()
@@ -234,7 +234,7 @@ impl Plan {
     }
 
     /// Which of `links` the node's connection moves to.
-    pub fn link<'l>(&self, links: &'l [LinkDescription], node: &Node) -> &'l LinkDescription {
+    pub fn link<'l>(&self, links: &'l [LinkDescription], node: &PlanNode) -> &'l LinkDescription {
         let link = self.links[node.connection as usize] as usize;
         &links[link.min(links.len() - 1)]
     }
@@ -262,7 +262,7 @@ impl Plan {
 
     /// Takes out of the computing that was measured the time in which it waited for cores: `work` of clients, and of
     /// servers, where it is known.
-    pub fn keep_work_only(&mut self, work: &[Option<Work>; 2]) {
+    pub fn keep_work_only(&mut self, work: &[Option<CoreTime>; 2]) {
         self.nodes.iter_mut().for_each(|node| node.keep_work_only(work));
         if let Some(work) = &work[0] {
             let (begin, end) = self.computed_after();
@@ -378,7 +378,7 @@ fn node(
     after: u32,
     after_what: After,
     client_before: u64,
-) -> Node {
+) -> PlanNode {
     let inside = step.server_inside_reply.min(step.server);
     let moved_unknown = matches!(passage, Crossing::Moved) && step.server_side_rtt.is_none();
     let unknown = if moved_unknown {
@@ -386,7 +386,7 @@ fn node(
     } else {
         Duration::ZERO
     };
-    Node {
+    PlanNode {
         connection,
         passage,
         request_bytes: step.request_bytes,

@@ -1,12 +1,12 @@
 //! Predictions per operation name and target, from many replays.
 
-use crate::bounds::Evidence;
+use crate::bounds::BoundsEvidence;
 use crate::concurrency::{Concurrency, Ordered};
-use crate::connections::Connections;
-use crate::crowd::{self, Done, Mix, Surroundings};
+use crate::connections::ConnectionHistory;
+use crate::crowd::{self, ClosedLoopResult, Mix, Surroundings};
 use crate::load::Load;
 use crate::path::{self, Along};
-use crate::plan::Plan;
+use crate::plan::OperationPlan;
 use crate::replay::run_alone;
 use crate::run::{BEGIN, Computing};
 use crate::sample_pool::{Pauses, SamplePool};
@@ -23,7 +23,7 @@ use std::time::Duration;
 
 /// Where operations are predicted for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Target {
+pub struct PredictionTarget {
     /// The link the moved connections get.
     pub link: LinkDescription,
     /// Clients at once: each with one operation after another, without a pause that a user makes. At least one.
@@ -31,15 +31,15 @@ pub struct Target {
 }
 
 /// Tells which link the connection of an exchange moves to.
-pub type Moved = dyn Fn(&OperationStep) -> Option<u32>;
+pub type LinkOfStep = dyn Fn(&OperationStep) -> Option<u32>;
 
 /// Replays operations on every target as they come. Where they meet others (several clients, shared cores), some of each
 /// name are kept and replayed at the end.
 pub struct Predictor {
-    targets: Vec<Target>,
+    targets: Vec<PredictionTarget>,
     /// Per target, all its links; the first is that of the target.
     links: Vec<Vec<LinkDescription>>,
-    moved: Box<Moved>,
+    moved: Box<LinkOfStep>,
     computing: Computing,
     wake_up: WakeUp,
     /// Place of each name in `names`.
@@ -54,7 +54,7 @@ pub struct Predictor {
     /// Operations of which parts have come and more will, by their number; per target.
     unfinished: HashMap<u64, Vec<Vec<Whole>>>,
     /// What earlier operations left of their connections; per target.
-    connections: Vec<Connections>,
+    connections: Vec<ConnectionHistory>,
     load: Load,
     pauses: Pauses,
     workers: Workers,
@@ -106,23 +106,26 @@ struct Sum {
 
 impl Predictor {
     /// One that predicts for `targets`; `moved` tells which exchanges' connections move to the target's link.
-    pub fn new(targets: Vec<Target>, moved: Box<dyn Fn(&OperationStep) -> bool>) -> Self {
+    pub fn new(targets: Vec<PredictionTarget>, moved: Box<dyn Fn(&OperationStep) -> bool>) -> Self {
         let targets = targets.into_iter().map(|target| (target, Vec::new()));
         Self::over_links(targets.collect(), Box::new(move |step| moved(step).then_some(0)))
     }
 
     /// One for targets with several links at once: each target has further ones besides its own. `moved` tells which of the
     /// target's links the connection of an exchange moves to, its own being number 0; absent for those that stay.
-    pub fn over_links(targets: Vec<(Target, Vec<LinkDescription>)>, moved: Box<Moved>) -> Self {
+    pub fn over_links(
+        targets: Vec<(PredictionTarget, Vec<LinkDescription>)>,
+        moved: Box<LinkOfStep>,
+    ) -> Self {
         let links = targets.iter().map(|(target, further)| {
             let mut links = vec![target.link];
             links.extend(further);
             links
         });
         let links = links.collect();
-        let targets: Vec<Target> = targets.into_iter().map(|(target, _)| target).collect();
+        let targets: Vec<PredictionTarget> = targets.into_iter().map(|(target, _)| target).collect();
         Self {
-            connections: vec![Connections::default(); targets.len()],
+            connections: vec![ConnectionHistory::default(); targets.len()],
             targets,
             links,
             moved,
@@ -184,7 +187,7 @@ impl Predictor {
 
     fn replay(&mut self, measured: &Operation, ordered: &Ordered) {
         let operation = ordered.expected.as_ref().unwrap_or(measured);
-        let plan = Plan::new(operation, &self.moved);
+        let plan = OperationPlan::new(operation, &self.moved);
         let place = self.place(&operation.name);
         self.replay_open(measured, ordered, place);
         let wholes = self.replay_alone(operation, &plan, place);
@@ -212,7 +215,7 @@ impl Predictor {
         let at_once = ordered.at_once.as_ref().unwrap_or(expected);
         let in_sequence = ordered.in_sequence.as_ref().unwrap_or(expected);
         for (index, operation) in [expected, at_once, in_sequence].into_iter().enumerate() {
-            let plan = Plan::new(operation, &self.moved);
+            let plan = OperationPlan::new(operation, &self.moved);
             for target in 0..self.targets.len() {
                 let links = &self.links[target];
                 let connections = &self.connections[target];
@@ -252,7 +255,7 @@ impl Predictor {
     }
 
     /// Whether operations of this target are replayed one by one, as they come.
-    fn is_alone(&self, target: &Target) -> bool {
+    fn is_alone(&self, target: &PredictionTarget) -> bool {
         target.clients <= 1 && self.computing == Computing::default()
     }
 
@@ -261,7 +264,7 @@ impl Predictor {
     }
 
     /// For each target, the replays of an operation of which this is all, or one part more.
-    fn replay_alone(&mut self, operation: &Operation, plan: &Plan, place: usize) -> Vec<Vec<Whole>> {
+    fn replay_alone(&mut self, operation: &Operation, plan: &OperationPlan, place: usize) -> Vec<Vec<Whole>> {
         let known = self.unfinished.remove(&operation.id);
         let mut wholes = known.unwrap_or_else(|| vec![Vec::new(); self.targets.len()]);
         for (index, target) in self.targets.iter().enumerate() {
@@ -357,7 +360,7 @@ impl Predictor {
             let workers = surroundings.workers.filter(|_| named.kept.needs_workers());
             named.sums[target].workers = workers;
         }
-        for Done { operations, elapsed } in done {
+        for ClosedLoopResult { operations, elapsed } in done {
             for (name, whole) in operations {
                 let sum = &mut self.names[name].sums[target];
                 sum.add(&whole);
@@ -395,7 +398,12 @@ impl Named {
     }
 
     /// On a target. Where the order is open the bounds hold both answers.
-    fn prediction(&mut self, index: usize, target: &Target, order: Option<Order>) -> Option<Prediction> {
+    fn prediction(
+        &mut self,
+        index: usize,
+        target: &PredictionTarget,
+        order: Option<Order>,
+    ) -> Option<Prediction> {
         let sum = std::mem::take(&mut self.sums[index]);
         let mut prediction = sum.prediction(&self.name, self.operations, target)?;
         prediction.order = order;
@@ -460,7 +468,12 @@ impl Sum {
         (!rtt.is_zero()).then(|| round_trips / rtt.as_secs_f64())
     }
 
-    fn prediction(mut self, name: &Arc<str>, operations: u64, target: &Target) -> Option<Prediction> {
+    fn prediction(
+        mut self,
+        name: &Arc<str>,
+        operations: u64,
+        target: &PredictionTarget,
+    ) -> Option<Prediction> {
         // Beside operations that wait they would only pull the median to 0.
         if self.durations.count() == 0 && self.idle > 0 {
             self.durations.add(Duration::ZERO);
@@ -468,7 +481,7 @@ impl Sum {
         let duration = self.durations.percentile(50)?;
         let replays = self.durations.count();
         let turns = self.turns as f64 / replays as f64;
-        let evidence = Evidence {
+        let evidence = BoundsEvidence {
             operations,
             turns,
             waking: self.waking.as_secs_f64() / replays as f64,

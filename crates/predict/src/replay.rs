@@ -1,9 +1,9 @@
 //! One operation on one link, in virtual time.
 
 use crate::path;
-use crate::plan::Plan;
-use crate::predictor::Target;
-use crate::run::{BEGIN, Computing, Progress, Run, Times};
+use crate::plan::OperationPlan;
+use crate::predictor::PredictionTarget;
+use crate::run::{BEGIN, Computing, RunProgress, SimulatedRun, Times};
 use crate::wake_up::WakeUp;
 use link::LinkDescription;
 use link::tcp::Flow;
@@ -36,11 +36,11 @@ pub struct StepTimes {
 /// others keep their measured times.
 pub fn replay(
     operation: &Operation,
-    target: &Target,
+    target: &PredictionTarget,
     wake_up: WakeUp,
     moved: &dyn Fn(&OperationStep) -> bool,
 ) -> Replayed {
-    let plan = Plan::new(operation, &|step| moved(step).then_some(0));
+    let plan = OperationPlan::new(operation, &|step| moved(step).then_some(0));
     let (times, _) = run_alone(&plan, &[target.link], wake_up, std::iter::empty());
     let steps = (0..operation.steps.len())
         .map(|index| step_times(&plan, &times, index))
@@ -57,12 +57,12 @@ pub fn replay(
 /// Carries out `plan` by one client alone: the times of all nodes, and the flows of the plan's connections as they are
 /// then, two a connection. `before` are these flows as an earlier replay left them; connections without any start anew.
 pub fn run_alone(
-    plan: &Plan,
+    plan: &OperationPlan,
     links: &[LinkDescription],
     wake_up: WakeUp,
     before: impl Iterator<Item = Option<[Flow; 2]>>,
 ) -> (Vec<Times>, Vec<Flow>) {
-    let mut run = Run::new(links, 1, Computing::default()).with_wake_up(wake_up);
+    let mut run = SimulatedRun::new(links, 1, Computing::default()).with_wake_up(wake_up);
     let before = before.chain(std::iter::repeat_with(|| None));
     let connections = plan
         .connections
@@ -72,11 +72,11 @@ pub fn run_alone(
         .map(|((_, link), before)| run.add_connection(*link, before))
         .collect();
     run.add_client(plan, connections, BEGIN);
-    while run.advance() != Progress::Over {}
+    while run.advance() != RunProgress::Over {}
     run.into_times_and_flows()
 }
 
-fn step_times(plan: &Plan, times: &[Times], index: usize) -> StepTimes {
+fn step_times(plan: &OperationPlan, times: &[Times], index: usize) -> StepTimes {
     let since_begin = |time: u64| Duration::from_nanos(time.saturating_sub(BEGIN));
     StepTimes {
         started: since_begin(times[plan.first_nodes[index] as usize].started),

@@ -4,7 +4,7 @@ mod beyond;
 mod shared_cores;
 
 use crate::links::Links;
-use crate::plan::{After, Crossing, NONE, Node, Plan, nanos};
+use crate::plan::{After, Crossing, NONE, OperationPlan, PlanNode, nanos};
 use crate::wake_up::WakeUp;
 use beyond::{SIMULATED_BYTES, beyond_simulated};
 use link::LinkDescription;
@@ -73,7 +73,7 @@ const GENERATION_BITS: u32 = 12;
 const GENERATIONS: u64 = (1 << GENERATION_BITS) - 1;
 
 /// Clients that carry out plans over one link.
-pub struct Run<'a> {
+pub struct SimulatedRun<'a> {
     links: Vec<LinkDescription>,
     network: Links<Wake>,
     clients: Vec<Client<'a>>,
@@ -84,13 +84,13 @@ pub struct Run<'a> {
     workers: Option<(u32, VecDeque<u64>)>,
     /// A client whose plan has come to its end, to be told.
     finished: Option<u32>,
-    /// Whether a reply had to be let go, see [`Run::release_stuck`].
+    /// Whether a reply had to be let go, see [`SimulatedRun::release_stuck`].
     pub was_stuck: bool,
 }
 
 /// One client with the plan it carries out.
 struct Client<'a> {
-    plan: &'a Plan,
+    plan: &'a OperationPlan,
     /// How many plans it has begun, as far as an id has room for it: what happens late of one that is over is told from what
     /// happens of this one.
     generation: u64,
@@ -123,7 +123,7 @@ pub struct Computing {
 
 /// What one step of a run brought.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Progress {
+pub enum RunProgress {
     /// Something that nobody outside need know.
     Went,
     /// This client's plan came to its end: its last node, and what a client on shared cores does after it.
@@ -132,7 +132,7 @@ pub enum Progress {
     Over,
 }
 
-impl<'a> Run<'a> {
+impl<'a> SimulatedRun<'a> {
     /// Idle links, at least one, with room for `clients` clients, which have no plan yet.
     pub fn new(links: &[LinkDescription], clients: u32, computing: Computing) -> Self {
         let shared = |cores: Option<u32>| cores.map(SharedCores::new);
@@ -167,7 +167,7 @@ impl<'a> Run<'a> {
     }
 
     /// Adds a client that begins `plan` at `at`; `connections` are those of the plan.
-    pub fn add_client(&mut self, plan: &'a Plan, connections: Vec<u32>, at: u64) {
+    pub fn add_client(&mut self, plan: &'a OperationPlan, connections: Vec<u32>, at: u64) {
         let client = self.clients.len() as u32;
         self.clients.push(Client {
             plan,
@@ -183,7 +183,7 @@ impl<'a> Run<'a> {
     }
 
     /// The client begins `plan` at `at`, now or later.
-    pub fn begin(&mut self, client: u32, plan: &'a Plan, connections: Vec<u32>, at: u64) {
+    pub fn begin(&mut self, client: u32, plan: &'a OperationPlan, connections: Vec<u32>, at: u64) {
         let never = Times {
             started: NEVER,
             arrived: NEVER,
@@ -203,16 +203,18 @@ impl<'a> Run<'a> {
     }
 
     /// Lets the next thing happen.
-    pub fn advance(&mut self) -> Progress {
+    pub fn advance(&mut self) -> RunProgress {
         let Some(happening) = self.network.advance() else {
             return if self.release_stuck() {
-                Progress::Went
+                RunProgress::Went
             } else {
-                Progress::Over
+                RunProgress::Over
             };
         };
         self.happened(happening);
-        self.finished.take().map_or(Progress::Went, Progress::Finished)
+        self.finished
+            .take()
+            .map_or(RunProgress::Went, RunProgress::Finished)
     }
 
     fn happened(&mut self, happening: Happening<Wake>) {
@@ -304,7 +306,7 @@ impl<'a> Run<'a> {
         self.clients[client].generation == id >> NODE_BITS & GENERATIONS
     }
 
-    fn node(&self, id: u64) -> &'a Node {
+    fn node(&self, id: u64) -> &'a PlanNode {
         let (client, node) = Self::parts(id);
         &self.clients[client].plan.nodes[node]
     }

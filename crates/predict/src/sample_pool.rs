@@ -1,8 +1,8 @@
 //! Operations kept for replays in which they meet others.
 
-use crate::load::Work;
-use crate::plan::{Crossing, NONE, Plan};
-use crate::run::{BEGIN, Computing, Progress, Run};
+use crate::load::CoreTime;
+use crate::plan::{Crossing, NONE, OperationPlan};
+use crate::run::{BEGIN, Computing, RunProgress, SimulatedRun};
 use link::LinkDescription;
 use model::{ConnectionId, DistributionBuilder, Operation, Timestamp};
 use std::collections::HashMap;
@@ -32,14 +32,14 @@ pub struct Recorded {
 #[derive(Debug)]
 pub struct Part {
     /// What is to be done.
-    pub plan: Plan,
+    pub plan: OperationPlan,
     /// For each connection of the plan, its place, and whether the plan opens it.
     pub places: Vec<(usize, bool)>,
 }
 
 impl SamplePool {
     /// Takes an operation, or a part of one, that has become `plan`.
-    pub fn add(&mut self, operation: &Operation, mut plan: Plan) {
+    pub fn add(&mut self, operation: &Operation, mut plan: OperationPlan) {
         if gets_stuck(&plan) {
             plan.forget_reply_waits();
         }
@@ -69,7 +69,7 @@ impl SamplePool {
     }
 
     /// Takes out of the computing that was measured the time in which it waited for cores.
-    pub fn keep_work_only(&mut self, work: &[Option<Work>; 2]) {
+    pub fn keep_work_only(&mut self, work: &[Option<CoreTime>; 2]) {
         self.plans().for_each(|plan| plan.keep_work_only(work));
     }
 
@@ -80,7 +80,7 @@ impl SamplePool {
     }
 
     /// The plans of all operations.
-    pub fn plans(&mut self) -> impl Iterator<Item = &mut Plan> {
+    pub fn plans(&mut self) -> impl Iterator<Item = &mut OperationPlan> {
         let parts = self.operations.iter_mut().flat_map(|one| &mut one.parts);
         parts.map(|part| &mut part.plan)
     }
@@ -98,7 +98,7 @@ impl SamplePool {
 }
 
 impl Recorded {
-    fn add(&mut self, plan: Plan) {
+    fn add(&mut self, plan: OperationPlan) {
         let places = plan.connections.iter().map(|id| {
             let next = self.places.len();
             (*self.places.entry(*id).or_insert(next), false)
@@ -136,20 +136,20 @@ impl Recorded {
 
 /// Whether replies of the plan wait for each other. Alone, a client is let go when nothing else happens any more; among
 /// others, who go on, it would wait for ever.
-fn gets_stuck(plan: &Plan) -> bool {
+fn gets_stuck(plan: &OperationPlan) -> bool {
     let waits = plan.nodes.iter().any(|node| node.reply_after != NONE);
     if !waits {
         return false;
     }
     let link = LinkDescription::with_rtt(Duration::ZERO);
-    let mut run = Run::new(&[link], 1, Computing::default());
+    let mut run = SimulatedRun::new(&[link], 1, Computing::default());
     let connections = plan
         .connections
         .iter()
         .map(|_| run.add_connection(0, None))
         .collect();
     run.add_client(plan, connections, BEGIN);
-    while run.advance() != Progress::Over {}
+    while run.advance() != RunProgress::Over {}
     run.was_stuck
 }
 

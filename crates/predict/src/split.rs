@@ -16,7 +16,7 @@ use std::time::Duration;
 
 /// What a transaction takes with so many clients and no distance but the one that was measured.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Point {
+pub struct ConcurrencyPoint {
     /// Clients, each with one transaction after another.
     pub clients: u32,
     /// Clients divided by transactions a second.
@@ -25,9 +25,9 @@ pub struct Point {
 
 /// What was measured.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Workload {
+pub struct MeasuredWorkload {
     /// At least one point. Between points the time of a transaction is taken to grow linearly.
-    points: Vec<Point>,
+    points: Vec<ConcurrencyPoint>,
     /// Turns of a transaction, mean.
     pub turns: f64,
     /// Round trip there of messages of the workload's sizes by one client alone, both ways.
@@ -77,15 +77,15 @@ pub fn shares(transaction: Duration, turns: f64, round_trip: Duration, client: D
     }
 }
 
-impl Workload {
+impl MeasuredWorkload {
     /// Of points measured; absent when there is none. Points without clients or time are left out.
     pub fn new(
-        points: impl IntoIterator<Item = Point>,
+        points: impl IntoIterator<Item = ConcurrencyPoint>,
         turns: f64,
         round_trip: Duration,
         payload_bytes: [f64; 2],
     ) -> Option<Self> {
-        let usable = |point: &Point| point.clients > 0 && !point.transaction.is_zero();
+        let usable = |point: &ConcurrencyPoint| point.clients > 0 && !point.transaction.is_zero();
         let mut points: Vec<_> = points.into_iter().filter(usable).collect();
         points.sort_by_key(|point| point.clients);
         points.dedup_by_key(|point| point.clients);
@@ -132,7 +132,7 @@ impl Workload {
 
     /// Seconds of a transaction with `clients` at once and no further distance.
     fn near(&self, clients: u32) -> f64 {
-        let seconds = |point: &Point| point.transaction.as_secs_f64();
+        let seconds = |point: &ConcurrencyPoint| point.transaction.as_secs_f64();
         let after = self.points.partition_point(|point| point.clients < clients);
         match (
             after.checked_sub(1).and_then(|before| self.points.get(before)),
@@ -217,14 +217,14 @@ mod tests {
         Duration::from_nanos((micros * 1e3).round() as u64)
     }
 
-    fn at(clients: u32, per_second: f64) -> Point {
-        Point {
+    fn at(clients: u32, per_second: f64) -> ConcurrencyPoint {
+        ConcurrencyPoint {
             clients,
             transaction: span(f64::from(clients) / per_second),
         }
     }
 
-    fn per_second(workload: &Workload, clients: u32, there: &Elsewhere) -> f64 {
+    fn per_second(workload: &MeasuredWorkload, clients: u32, there: &Elsewhere) -> f64 {
         f64::from(clients) / workload.elsewhere(clients, there).transaction.as_secs_f64()
     }
 
@@ -236,9 +236,9 @@ mod tests {
     }
 
     /// `select 1` on loopback: 5.16 us one way, 36,938 a second by one client; 1,575,989 by 64.
-    fn published() -> Workload {
+    fn published() -> MeasuredWorkload {
         let points = [at(1, 36_938.0), at(64, 1_575_989.0)];
-        Workload::new(points, 1.0, micros(2.0 * 5.16), [20.0, 60.0]).expect("points")
+        MeasuredWorkload::new(points, 1.0, micros(2.0 * 5.16), [20.0, 60.0]).expect("points")
     }
 
     #[test]
@@ -262,7 +262,7 @@ mod tests {
     #[test]
     fn one_client_is_plain_addition() {
         let points = [at(1, 10_000.0), at(64, 30_000.0)];
-        let workload = Workload::new(points, 3.0, micros(20.0), [60.0, 180.0]).expect("points");
+        let workload = MeasuredWorkload::new(points, 3.0, micros(20.0), [60.0, 180.0]).expect("points");
         let there = workload.elsewhere(1, &away(micros(5_020.0)));
         assert!(
             there.transaction.abs_diff(micros(100.0 + 15_000.0)) < micros(0.1),
@@ -294,7 +294,7 @@ mod tests {
             at(4, 28_000.0),
             at(64, 30_000.0),
         ];
-        let workload = Workload::new(points, 1.0, micros(20.0), [50.0, 100.0]).expect("points");
+        let workload = MeasuredWorkload::new(points, 1.0, micros(20.0), [50.0, 100.0]).expect("points");
         let same = per_second(&workload, 64, &away(micros(20.0)));
         assert!((same - 30_000.0).abs() < 1.0, "nothing moved: {same}");
         let near = per_second(&workload, 64, &away(micros(1_020.0)));
@@ -321,7 +321,7 @@ mod tests {
             at(8, 29_000.0),
             at(64, 29_000.0),
         ];
-        let workload = Workload::new(points, 2.0, micros(20.0), [50.0, 100.0]).expect("points");
+        let workload = MeasuredWorkload::new(points, 2.0, micros(20.0), [50.0, 100.0]).expect("points");
         for clients in [1, 3, 64, 200] {
             let mut last = f64::INFINITY;
             for millis in 0..60 {
@@ -344,7 +344,7 @@ mod tests {
 
     #[test]
     fn what_cannot_be_is_not_made_up() {
-        assert_eq!(Workload::new([], 1.0, Duration::ZERO, [0.0, 0.0]), None);
+        assert_eq!(MeasuredWorkload::new([], 1.0, Duration::ZERO, [0.0, 0.0]), None);
         let shares = shares(micros(100.0), 1.0, micros(500.0), micros(30.0));
         assert_eq!((shares.client, shares.network), (micros(30.0), micros(70.0)));
         assert_eq!(shares.server, Duration::ZERO);

@@ -4,7 +4,7 @@
 //! caches: the same work takes longer than at no distance, where one message follows the other at once. How much longer depends on
 //! how long it takes at all, because what has to be loaded again is what the work touches: docs/prediction.md#waking-up.
 
-use crate::plan::{After, NONE, Plan, nanos};
+use crate::plan::{After, NONE, OperationPlan, nanos};
 use model::{Operation, Step, Timestamp};
 use std::time::Duration;
 
@@ -33,7 +33,7 @@ impl WakeUp {
 
 /// Fills in how long clients and servers had rested before they computed, as far as the operation shows it: who comes first on a connection
 /// is taken not to have rested, as where one operation follows the other.
-pub fn set_rests(plan: &mut Plan, operation: &Operation) {
+pub fn set_rests(plan: &mut OperationPlan, operation: &Operation) {
     let parts = operation.steps.iter().flat_map(|step| step.exchange.steps());
     let mut replied: Vec<Option<Timestamp>> = vec![None; plan.connections.len()];
     let mut waits = Vec::with_capacity(plan.nodes.len());

@@ -4,7 +4,7 @@
 //! workers are busy for longer, and others wait longer: a wait is no computing that stays as it was, but is made anew in the replay.
 //! What limits need not be processes: threads, or connections of a pool that a request holds from its first statement on, show the same.
 
-use crate::plan::{After, NONE, Node, Plan};
+use crate::plan::{After, NONE, OperationPlan, PlanNode};
 use model::ConnectionId;
 use std::collections::HashSet;
 
@@ -37,7 +37,7 @@ struct Span {
 
 /// What limited the requests that were measured.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Limit {
+pub struct CapacityLimit {
     /// How many were worked on at once.
     pub workers: u32,
     /// When requests came, and how long they waited for a worker; sorted.
@@ -46,7 +46,7 @@ pub struct Limit {
 
 impl Requests {
     /// Counts the request of `plan`, if it is one that made calls of its own.
-    pub fn add(&mut self, plan: &Plan) {
+    pub fn add(&mut self, plan: &OperationPlan) {
         if self.spans.len() < MOST_REQUESTS
             && let Some((arrived, began)) = first_call(plan)
         {
@@ -69,7 +69,7 @@ impl Requests {
     /// there are as many workers as requests were worked on at once at most, each from its first call to its answer. With them, in the order in
     /// which requests came, one in [`ONE_WAITED_IN`] must have waited for a worker; and all of these but one in [`ONE_DID_NOT_IN`] must indeed have
     /// made their first call after that worker was free: who has workers enough does not wait for others to be answered.
-    pub fn limit(&self, wanted: Workers) -> Option<Limit> {
+    pub fn limit(&self, wanted: Workers) -> Option<CapacityLimit> {
         let workers = match wanted {
             Workers::Unlimited => return None,
             Workers::Count(workers) => workers.max(1),
@@ -85,7 +85,7 @@ impl Requests {
     }
 
     /// The limit of so many workers; absent where more than one in `too_many` of those who should have waited did not.
-    fn limit_of(&self, workers: u32, too_many: Option<usize>) -> Option<Limit> {
+    fn limit_of(&self, workers: u32, too_many: Option<usize>) -> Option<CapacityLimit> {
         let mut spans = self.spans.clone();
         spans.sort_unstable_by_key(|span| (span.arrived, span.began));
         let mut ended: Vec<u64> = spans.iter().map(|span| span.ended).collect();
@@ -113,7 +113,7 @@ impl Requests {
         }
         let waits = spans.iter().zip(free);
         let waits = waits.map(|(span, free)| (span.arrived, free.min(span.began) - span.arrived));
-        Some(Limit {
+        Some(CapacityLimit {
             workers,
             waits: waits.collect(),
         })
@@ -134,7 +134,7 @@ impl Requests {
     }
 }
 
-impl Limit {
+impl CapacityLimit {
     /// How long the request that came then waited for a worker; zero where none came.
     pub fn waited(&self, arrived: u64) -> u64 {
         let place = self.waits.partition_point(|(other, _)| *other < arrived);
@@ -143,7 +143,7 @@ impl Limit {
     }
 
     /// Takes out of the plan the time in which its request waited for a worker.
-    pub fn take_out(&self, plan: &mut Plan) {
+    pub fn take_out(&self, plan: &mut OperationPlan) {
         let Some((arrived, _)) = first_call(plan) else {
             return;
         };
@@ -158,14 +158,14 @@ impl Limit {
 }
 
 /// When the request of the plan had reached its server, and when that made its first call, in the measurement.
-fn first_call(plan: &Plan) -> Option<(u64, u64)> {
+fn first_call(plan: &OperationPlan) -> Option<(u64, u64)> {
     let first = plan.nodes.iter().filter(|node| is_first_call(plan, node));
     let first = first.min_by_key(|node| node.computed_at[0])?;
     let began = first.computed_at[0];
     Some((began.saturating_sub(first.client_before), began))
 }
 
-fn is_first_call(plan: &Plan, node: &Node) -> bool {
+fn is_first_call(plan: &OperationPlan, node: &PlanNode) -> bool {
     plan.request != NONE && node.after == plan.request && node.after_what == After::RequestArrived
 }
 

@@ -4,7 +4,7 @@ mod made;
 
 use made::{Made, operation, operation_step, step};
 use model::{Operation, OrderKind, Prediction, Timestamp};
-use predict::{Predictor, Target};
+use predict::{PredictionTarget, Predictor};
 use std::time::Duration;
 
 /// One query: connection, begin and end in microseconds since the operation's begin, statement.
@@ -43,7 +43,7 @@ fn page(name: &str, number: u64, queries: &[Query]) -> Operation {
 }
 
 fn predicted(pages: &[Operation], links: &[&str]) -> Vec<Prediction> {
-    let targets = links.iter().map(|link| Target {
+    let targets = links.iter().map(|link| PredictionTarget {
         link: link.parse().expect("a link"),
         clients: 1,
     });

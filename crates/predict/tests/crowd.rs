@@ -4,7 +4,7 @@ mod made;
 
 use made::{Made, in_sequence};
 use model::{BoundBy, ConnectionId, Operation, Prediction};
-use predict::{Computing, Predictor, Target};
+use predict::{Computing, PredictionTarget, Predictor};
 use proptest::prelude::*;
 use std::time::Duration;
 
@@ -23,7 +23,7 @@ fn server_cores(cores: u32) -> Computing {
 }
 
 fn predicted(link: &str, clients: u32, computing: Computing, operations: &[Operation]) -> Prediction {
-    let target = Target {
+    let target = PredictionTarget {
         link: link.parse().expect("a link"),
         clients,
     };

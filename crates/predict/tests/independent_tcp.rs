@@ -15,7 +15,7 @@ mod made;
 use link::{DelayLine, LinkDescription};
 use made::{Made, in_sequence};
 use model::{Direction, Timestamp};
-use predict::{Target, WakeUp, replay};
+use predict::{PredictionTarget, WakeUp, replay};
 use proptest::prelude::*;
 use smoltcp::iface::{Config, Interface, SocketHandle, SocketSet};
 use smoltcp::phy::{Device, DeviceCapabilities, Medium, RxToken, TxToken};
@@ -198,7 +198,7 @@ fn by_model(link: &LinkDescription, request: usize, reply: usize) -> Duration {
     let operation = in_sequence(Duration::ZERO, &exchanges);
     replay(
         &operation,
-        &Target {
+        &PredictionTarget {
             link: *link,
             clients: 1,
         },

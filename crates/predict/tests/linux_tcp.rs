@@ -9,7 +9,7 @@ mod made;
 use link::{LinkDescription, TCP_HEADER_BYTES};
 use made::{Made, in_sequence};
 use model::{Operation, Prediction};
-use predict::{Predictor, Target, WakeUp, replay};
+use predict::{PredictionTarget, Predictor, WakeUp, replay};
 use std::time::Duration;
 
 const UNBOUNDED_QUEUE: &str = include_str!("data/linux-tcp-6.18.txt");
@@ -122,7 +122,7 @@ fn compare(connection: &Connection, floor: Duration) -> Vec<Compared> {
             .client_before(Duration::from_millis(idle))
     }));
     let operation = in_sequence(Duration::ZERO, &exchanges);
-    let target = Target {
+    let target = PredictionTarget {
         link: connection.link,
         clients: 1,
     };
@@ -275,7 +275,7 @@ fn most_predictions_agree_where_a_queue_overflows() {
 
 /// Each exchange of the connection predicted as an operation of its own, the handshake first.
 fn predictions(connection: &Connection, floor: Duration) -> Vec<Prediction> {
-    let target = Target {
+    let target = PredictionTarget {
         link: connection.link,
         clients: 1,
     };

@@ -4,13 +4,13 @@ mod made;
 
 use made::{Made, in_sequence};
 use model::{BoundBy, Operation, Phase, Timestamp};
-use predict::{Predictor, Target};
+use predict::{PredictionTarget, Predictor};
 use std::time::Duration;
 
 const MS: Duration = Duration::from_millis(1);
 
 fn predictor(links: &[&str]) -> Predictor {
-    let targets = links.iter().map(|link| Target {
+    let targets = links.iter().map(|link| PredictionTarget {
         link: link.parse().expect("a link"),
         clients: 1,
     });
@@ -180,7 +180,7 @@ fn an_operation_without_exchanges_is_the_clients() {
 #[test]
 fn connections_move_to_several_links_at_once() {
     let target = |near: &str, far: &str| {
-        let own = Target {
+        let own = PredictionTarget {
             link: near.parse().expect("a link"),
             clients: 1,
         };

@@ -5,7 +5,7 @@ mod made;
 use link::LinkDescription;
 use made::{Made, in_sequence};
 use model::{Operation, Phase};
-use predict::{Replayed, Target, WakeUp, replay};
+use predict::{PredictionTarget, Replayed, WakeUp, replay};
 use proptest::prelude::*;
 use std::time::Duration;
 
@@ -14,7 +14,12 @@ const US: Duration = Duration::from_micros(1);
 
 fn on(link: &str, operation: &Operation) -> Replayed {
     let link: LinkDescription = link.parse().expect("a link");
-    replay(operation, &Target { link, clients: 1 }, WakeUp::None, &|_| true)
+    replay(
+        operation,
+        &PredictionTarget { link, clients: 1 },
+        WakeUp::None,
+        &|_| true,
+    )
 }
 
 #[test]
@@ -54,9 +59,12 @@ fn connections_that_do_not_move_keep_their_times() {
         &[Made::query(50, 200).server(3 * MS), Made::query(50, 200).on(1)],
     );
     let link = LinkDescription::with_rtt(50 * MS);
-    let replayed = replay(&operation, &Target { link, clients: 1 }, WakeUp::None, &|step| {
-        step.exchange.connection.0 == 1
-    });
+    let replayed = replay(
+        &operation,
+        &PredictionTarget { link, clients: 1 },
+        WakeUp::None,
+        &|step| step.exchange.connection.0 == 1,
+    );
     assert_eq!(replayed.duration, 10 * MS + 50 * MS);
     assert_eq!(replayed.turns_moved, 1);
 }
@@ -72,7 +80,7 @@ fn a_reply_waits_for_the_calls_its_server_makes() {
     operation.steps[0].reply_after = Some(2);
     operation.steps[1].after_start = true;
     let link = LinkDescription::with_rtt(10 * MS);
-    let target = Target { link, clients: 1 };
+    let target = PredictionTarget { link, clients: 1 };
     let replayed = replay(&operation, &target, WakeUp::None, &|step| {
         step.exchange.connection.0 == 1
     });
@@ -118,7 +126,7 @@ proptest! {
         moved in any::<bool>(),
     ) {
         let operation = in_sequence(rtt * US, &exchanges);
-        let target = Target { link: LinkDescription::with_rtt(rtt * US), clients: 1 };
+        let target = PredictionTarget { link: LinkDescription::with_rtt(rtt * US), clients: 1 };
         let replayed = replay(&operation, &target, WakeUp::None, &|_| moved);
         prop_assert_eq!(replayed.duration, operation.duration);
         prop_assert_eq!(replayed.attribution.total(), replayed.duration);

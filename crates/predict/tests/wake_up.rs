@@ -4,7 +4,7 @@ mod made;
 
 use made::{Made, in_sequence};
 use model::Prediction;
-use predict::{Predictor, Target, WakeUp};
+use predict::{PredictionTarget, Predictor, WakeUp};
 use std::time::Duration;
 
 const MS: Duration = Duration::from_millis(1);
@@ -22,7 +22,7 @@ fn page(
     rtt: &str,
     wake_up: WakeUp,
 ) -> Prediction {
-    let target = Target {
+    let target = PredictionTarget {
         link: rtt.parse().expect("a link"),
         clients: 1,
     };

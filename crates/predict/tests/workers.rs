@@ -4,7 +4,7 @@ mod made;
 
 use made::{Made, operation, operation_step, step};
 use model::{Operation, OperationKind, Prediction, Protocol, Timestamp};
-use predict::{Computing, Predictor, Target, WakeUp, Workers};
+use predict::{Computing, PredictionTarget, Predictor, WakeUp, Workers};
 use std::time::Duration;
 
 const MS: Duration = Duration::from_millis(1);
@@ -68,7 +68,7 @@ fn measured(clients: u32, workers: usize, queries: &[u32]) -> Vec<Operation> {
 }
 
 fn predicted(operations: &[Operation], clients: u32, workers: Workers) -> Vec<Prediction> {
-    let target = Target {
+    let target = PredictionTarget {
         link: "rtt=20ms".parse().expect("a link"),
         clients,
     };

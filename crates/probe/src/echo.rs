@@ -32,7 +32,7 @@ use std::time::Duration;
 
 /// What is measured.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Plan {
+pub struct EchoPlan {
     /// Payload bytes of a request, 1 to [`MOST_BYTES`].
     pub request: u32,
     /// Payload bytes of a reply, likewise.

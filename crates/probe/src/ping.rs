@@ -2,7 +2,7 @@
 //!
 //! A thread a target. Each asks at its own pace over a connection of its own (or a new one each time, where a probe
 //! is about that), and in the pauses asks an echo of longwire's own the same way: what this machine adds. What happens is
-//! told as [`Event`]s, in the caller's thread. A kind of exchange is a file under `probes` and a row in `probes.rs`.
+//! told as [`PingEvent`]s, in the caller's thread. A kind of exchange is a file under `probes` and a row in `probes.rs`.
 //!
 //! Start reading at [`run`], then `course`.
 
@@ -33,7 +33,7 @@ use sys::target::Target;
 
 /// What is to be asked of one target.
 #[derive(Debug, Clone)]
-pub struct Plan {
+pub struct PingPlan {
     /// Whom.
     pub target: Target,
     /// What.
@@ -83,7 +83,7 @@ pub struct DriverQuestion {
 
 /// What happened.
 #[derive(Debug, Clone)]
-pub enum Event {
+pub enum PingEvent {
     /// A connection was made, or a probe without one is ready.
     Opened(Opened),
     /// A sample was taken, or lost.
@@ -124,10 +124,10 @@ pub struct Opened {
 /// # Errors
 /// As `tell`; then nothing more is asked.
 pub fn run<E>(
-    plans: &[Plan],
+    plans: &[PingPlan],
     clock: Clock,
     stop: &AtomicBool,
-    mut tell: impl FnMut(usize, Event) -> Result<(), E>,
+    mut tell: impl FnMut(usize, PingEvent) -> Result<(), E>,
 ) -> Result<(), E> {
     let (sender, events) = mpsc::channel();
     std::thread::scope(|scope| {
@@ -150,7 +150,7 @@ pub fn run<E>(
     })
 }
 
-impl Plan {
+impl PingPlan {
     /// Of what the samples are: the target without its secrets.
     pub fn name(&self) -> String {
         match &self.question {

@@ -4,7 +4,7 @@
 use model::ObserverFactory;
 use model::{ConnectionEvent, ConnectionId, Direction, Observer};
 use probe::echo;
-use probe::echo::{BulkPlan, Echo, EchoError, Listener, ListenerOptions, MOST_BYTES, MOST_STREAMS, Plan};
+use probe::echo::{BulkPlan, Echo, EchoError, EchoPlan, Listener, ListenerOptions, MOST_BYTES, MOST_STREAMS};
 use relay::RelayOptions;
 use std::io::{Read, Write};
 use std::net::{SocketAddr, TcpListener, TcpStream};
@@ -58,8 +58,8 @@ fn target(address: SocketAddr) -> Target {
     Target::parse(&format!("tcp://{address}")).expect("an address")
 }
 
-fn plan(request: u32, reply: u32, streams: u32) -> Plan {
-    Plan {
+fn plan(request: u32, reply: u32, streams: u32) -> EchoPlan {
+    EchoPlan {
         request,
         reply,
         streams,
@@ -86,7 +86,7 @@ fn every_size_and_number_of_streams_is_answered() {
         let share = under_way / f64::from(streams);
         assert!((0.5..1.1).contains(&share), "{share}: {context}");
     }
-    let spinning = Plan {
+    let spinning = EchoPlan {
         spin: true,
         ..plan(16, 16, 1)
     };
@@ -106,7 +106,7 @@ fn a_listener_that_may_spins_where_it_is_asked_to() {
     let echo = stand.connect();
     assert!(echo.spins());
     for streams in [1, 5] {
-        let spinning = Plan {
+        let spinning = EchoPlan {
             spin: true,
             ..plan(16, 16, streams)
         };
@@ -127,7 +127,7 @@ fn a_known_distance_is_measured() {
     let relay = relay::start(options, Clock::anchored_now(), Arc::new(Nobody)).expect("a relay");
     let echo = Echo::connect(&target(relay.local_addr())).expect("it is greeted");
     for streams in [1, 32] {
-        let plan = Plan {
+        let plan = EchoPlan {
             duration: ms(600),
             ..plan(16, 16, streams)
         };
@@ -199,7 +199,7 @@ fn visitors_that_are_none_are_sent_away_and_others_served_meanwhile() {
 fn absurd_plans_are_refused_with_the_limits() {
     let stand = Stand::new(ListenerOptions::default());
     let echo = stand.connect();
-    let refused = |plan: Plan| echo::measure(&echo, &plan, &RUNS).expect_err("refused");
+    let refused = |plan: EchoPlan| echo::measure(&echo, &plan, &RUNS).expect_err("refused");
     for sizes in [(0, 1), (1, 0), (MOST_BYTES + 1, 1), (1, u32::MAX)] {
         let error = refused(plan(sizes.0, sizes.1, 1));
         assert!(
@@ -252,7 +252,7 @@ fn a_listener_that_leaves_is_told_and_what_was_measured_before_is_kept() {
         sleep(ms(500));
         stop.store(true, Ordering::Relaxed);
     });
-    let long = Plan {
+    let long = EchoPlan {
         duration: Duration::from_secs(30),
         ..plan(16, 16, 3)
     };
@@ -277,7 +277,7 @@ fn once_ends_with_the_first_client_and_a_stop_ends_a_run() {
         sleep(ms(500));
         own.store(true, Ordering::Relaxed);
     });
-    let long = Plan {
+    let long = EchoPlan {
         duration: Duration::from_secs(30),
         ..plan(16, 16, 1)
     };

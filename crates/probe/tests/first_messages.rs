@@ -3,7 +3,7 @@
 
 use model::Sample;
 use probe::ping;
-use probe::ping::{Event, Opened, Pace, Plan, Question};
+use probe::ping::{Opened, Pace, PingEvent, PingPlan, Question};
 use std::io::{Read, Write};
 use std::net::{Ipv4Addr, TcpListener, TcpStream};
 use std::sync::atomic::AtomicBool;
@@ -46,7 +46,7 @@ struct Told {
 }
 
 fn ask(target: &str, count: u64) -> Told {
-    let plan = Plan {
+    let plan = PingPlan {
         target: Target::parse(target).expect("a target"),
         question: Question::NoLogin,
         pace: Pace::every(Duration::from_millis(1)).expect("a pace"),
@@ -57,10 +57,10 @@ fn ask(target: &str, count: u64) -> Told {
     let stop = AtomicBool::new(false);
     let result = ping::run(&[plan], Clock::anchored_now(), &stop, |_, event| {
         match event {
-            Event::Opened(opening) => told.opened.push(opening),
-            Event::Sample(sample) => told.samples.push(sample),
-            Event::Floor(_) | Event::Caution(_) | Event::Legs { .. } => {}
-            Event::Failed(error) => told.failed.push(error.to_string()),
+            PingEvent::Opened(opening) => told.opened.push(opening),
+            PingEvent::Sample(sample) => told.samples.push(sample),
+            PingEvent::Floor(_) | PingEvent::Caution(_) | PingEvent::Legs { .. } => {}
+            PingEvent::Failed(error) => told.failed.push(error.to_string()),
         }
         Ok::<(), std::convert::Infallible>(())
     });

@@ -4,7 +4,7 @@
 use client::session::oracle::OracleSession;
 use client::session::{SessionError, SessionOptions};
 use probe::ping;
-use probe::ping::{Event, Pace, Plan, Question};
+use probe::ping::{Pace, PingEvent, PingPlan, Question};
 use std::io::{Read, Write};
 use std::net::{Ipv4Addr, TcpListener, TcpStream};
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -155,7 +155,7 @@ fn a_target_without_a_password_is_told() {
 fn a_ping_that_logs_in_tells_why_it_cannot() {
     let port = answering(&[REFUSED]);
     let target = format!("oracle://scott:s3cret-tiger@127.0.0.1:{port}/ORCLPDB1");
-    let plan = Plan {
+    let plan = PingPlan {
         target: Target::parse(&target).expect("a target"),
         question: Question::Statement {
             sql: None,
@@ -168,7 +168,7 @@ fn a_ping_that_logs_in_tells_why_it_cannot() {
     let mut failed = Vec::new();
     let stop = AtomicBool::new(false);
     let result = ping::run(&[plan], Clock::anchored_now(), &stop, |_, event| {
-        if let Event::Failed(error) = event {
+        if let PingEvent::Failed(error) = event {
             failed.push(error.to_string());
         }
         Ok::<(), std::convert::Infallible>(())

@@ -5,12 +5,12 @@ use super::counters::Batch;
 use super::forwarded_direction::{ForwardedDirection, Pumped, Round};
 use super::sequence::SequenceShift;
 use model::{
-    Closing, ConnectionEvent, ConnectionId, Direction, Endpoint, Handshake, InStead, Observer, Segment, Side,
-    Timestamp, Totals,
+    Closing, ConnectionEvent, ConnectionId, ConnectionTotals, Direction, Endpoint, InStead, Observer,
+    Segment, Side, TcpHandshake, Timestamp,
 };
 use std::net::SocketAddr;
 use std::time::Duration;
-use sys::poller::Ready;
+use sys::poller::ReadyEvent;
 use sys::socket::Socket;
 use sys::tcp_info::KernelFigures;
 use sys::transport::Transport;
@@ -121,7 +121,7 @@ impl Connection {
             .unwrap_or(ready.connect_time);
         let client_rtt = client_info.and_then(|info| info.min_rtt).unwrap_or_default();
         let syn_ack = ready.at.before(client_rtt);
-        let handshake = Handshake {
+        let handshake = TcpHandshake {
             syn: syn_ack.before(server_rtt),
             syn_ack,
             ack: ready.at,
@@ -163,7 +163,13 @@ impl Connection {
     }
 
     /// Something happened on the socket of `side`.
-    pub(super) fn ready(&mut self, slot: usize, side: Side, ready: Ready, round: &mut Round<'_>) -> Fate {
+    pub(super) fn ready(
+        &mut self,
+        slot: usize,
+        side: Side,
+        ready: ReadyEvent,
+        round: &mut Round<'_>,
+    ) -> Fate {
         let from_here = match side {
             Side::Client => Direction::ClientToServer,
             Side::Server => Direction::ServerToClient,
@@ -276,7 +282,7 @@ impl Connection {
     }
 
     /// Packets are those between the relay and the server: the way whose length is in question.
-    fn totals(&self) -> Totals {
+    fn totals(&self) -> ConnectionTotals {
         let (client, server) = (self.client.socket().info(), self.server.socket().info());
         let packets = server.and_then(|info| Some([info.packets_out?.into(), info.packets_in?.into()]));
         let retransmitted =
@@ -286,7 +292,7 @@ impl Connection {
             self.to_server.payload_bytes() + up,
             self.to_client.payload_bytes() + down,
         ];
-        Totals {
+        ConnectionTotals {
             payload_bytes,
             packets,
             wire_bytes: None,

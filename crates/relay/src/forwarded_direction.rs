@@ -83,7 +83,7 @@ impl ForwardedDirection {
         }
     }
 
-    /// The source may be read from; `ending` as in [`sys::poller::Ready::ending`].
+    /// The source may be read from; `ending` as in [`sys::poller::ReadyEvent::ending`].
     pub(super) fn source_ready(&mut self, ending: bool) {
         self.readable = true;
         self.ending |= ending;

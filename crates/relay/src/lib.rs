@@ -57,7 +57,7 @@ use sys::resolve;
 use sys::target::Target;
 use sys::threads::spawn;
 use sys::tls;
-use sys::tls::Security;
+use sys::tls::TlsSettings;
 use sys::tls::security::is_postgres;
 use worker::{Mailbox, Worker};
 
@@ -105,7 +105,7 @@ pub(crate) struct Shared {
     pub(crate) clock: Clock,
     /// How to encrypt towards the server; absent for not at all.
     pub(crate) tls: Option<Arc<ClientConfig>>,
-    pub(crate) security: Security,
+    pub(crate) security: TlsSettings,
     pub(crate) asked_tls: RelayTls,
     pub(crate) counters: AtomicCounters,
     next_id: AtomicU32,
@@ -170,7 +170,7 @@ pub(crate) fn start_with_floor(
     factory: Arc<dyn ObserverFactory>,
     measure_floor: impl FnOnce(Clock) -> Option<Duration>,
 ) -> Result<Relay, LiveError> {
-    let security = Security::of(&options.target)?;
+    let security = TlsSettings::of(&options.target)?;
     let encrypts = match options.tls {
         RelayTls::AsTheTargetInsists => security.mode.insists(),
         RelayTls::InTheClientsStead => is_postgres(options.target.scheme),

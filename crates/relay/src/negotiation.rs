@@ -22,7 +22,7 @@ use sys::error::LiveError;
 use sys::resolve;
 use sys::socket::Socket;
 use sys::target::{Scheme, Target};
-use sys::tls::{Security, TlsSocket};
+use sys::tls::{TlsSettings, TlsSocket};
 use sys::transport::Transport;
 use wire::tls_request::{FIRST_TLS_REQUEST, OFFERS_TLS, SSL_REQUEST, lower_capabilities, tls_request};
 
@@ -234,7 +234,7 @@ pub(crate) fn probe(
     stream: TcpStream,
     config: Arc<ClientConfig>,
     target: &Target,
-    security: &Security,
+    security: &TlsSettings,
 ) -> Result<(), LiveError> {
     let clock = Clock::anchored_now();
     let system = |reason| LiveError::System {
@@ -285,7 +285,7 @@ fn postgres_tls(
     server: Socket,
     config: Arc<ClientConfig>,
     target: &Target,
-    security: &Security,
+    security: &TlsSettings,
     clock: Clock,
 ) -> Result<Agreed, LiveError> {
     let mut trips = Vec::new();

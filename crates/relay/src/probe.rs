@@ -3,7 +3,7 @@
 use crate::negotiation;
 use std::time::{Duration, Instant};
 use sys::resolve::{addresses, connect};
-use sys::{LiveError, Security, Target, tls};
+use sys::{LiveError, Target, TlsSettings, tls};
 
 /// Connects to the target, agrees on TLS where it insists on that, and hangs up: tells a wrong host or port, or a
 /// certificate that is not good enough, at once instead of at the first query. Waits at most `longest` for each of
@@ -14,7 +14,7 @@ use sys::{LiveError, Security, Target, tls};
 /// [`LiveError::NoSuchHost`], [`LiveError::Refused`], [`LiveError::ConnectTimedOut`], [`LiveError::ConnectFailed`];
 /// with TLS those about certificates and TLS too.
 pub fn probe(target: &Target, longest: Duration) -> Result<Duration, LiveError> {
-    let security = Security::of(target)?;
+    let security = TlsSettings::of(target)?;
     let tls = match security.mode.insists() {
         true => tls::configure(target, &security)?,
         false => None,
@@ -34,7 +34,7 @@ pub fn probe(target: &Target, longest: Duration) -> Result<Duration, LiveError> 
 /// # Errors
 /// As [`probe`], without those about TLS.
 pub fn offers_tls(target: &Target, longest: Duration) -> Result<bool, LiveError> {
-    let security = Security::of(target)?;
+    let security = TlsSettings::of(target)?;
     let Some(config) = tls::configure(target, &security)? else {
         return Ok(false);
     };

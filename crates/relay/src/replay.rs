@@ -1,6 +1,6 @@
 //! An operation replayed over real sockets: what it takes on a link, measured instead of computed.
 //!
-//! A [`Script`] says who sends what and what it waits for. [`replay`] plays both ends of it from one thread: the clients
+//! A [`ReplayScript`] says who sends what and what it waits for. [`replay`] plays both ends of it from one thread: the clients
 //! open connections and follow the dependencies, the server waits its server time and answers. The bytes are filler,
 //! the times are those that were measured, everything between the ends is real: the kernel's TCP, and whatever link lies
 //! between the addresses. So a replay proves a prediction's TCP and arithmetic, not how a server behaves elsewhere.
@@ -17,7 +17,7 @@ mod script;
 mod waiting;
 mod wires;
 
-pub use script::Script;
+pub use script::ReplayScript;
 
 use run::Run;
 use std::net::{SocketAddr, TcpListener};
@@ -76,7 +76,7 @@ pub struct ReplayPlan {
 
 /// What a replay gave.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
-pub struct Replayed {
+pub struct ReplayMeasurements {
     /// Durations of the operations, in the order of their ends.
     pub durations: Vec<Duration>,
     /// From the begin of the first counted operation to the end of the last.
@@ -156,11 +156,11 @@ pub enum ReplayError {
 /// # Errors
 /// When there are too many connections, when one fails, or when the time is over before one operation was through.
 pub fn replay(
-    script: &Script,
+    script: &ReplayScript,
     ends: &Ends<'_>,
     course: &ReplayPlan,
     stop: &AtomicBool,
-) -> Result<Replayed, ReplayError> {
+) -> Result<ReplayMeasurements, ReplayError> {
     script.check_clients(course.clients)?;
     let work = || {
         become_realtime();

@@ -35,7 +35,7 @@ use super::{Lifecycle, READ_LIMIT, Shared};
 use connection::{Delivery, Shaped};
 use connection_state::{ConnectionState, Control};
 use link::LinkDescription;
-use link::network::{Happening, Network};
+use link::network::{Happening, SimulatedNetwork};
 use model::{Closing, Direction, Timestamp};
 use std::collections::VecDeque;
 use std::os::fd::AsFd;
@@ -43,7 +43,7 @@ use std::sync::Arc;
 use std::time::Duration;
 use sys::clock::WallOffset;
 use sys::error::LiveError;
-use sys::poller::{Poller, Ready, ReadyList};
+use sys::poller::{Poller, ReadyEvent, ReadyList};
 use sys::realtime::become_realtime;
 use sys::socket::Received;
 use sys::timer::Timer;
@@ -62,7 +62,7 @@ pub(super) struct Shaper {
     rested_for: Option<u64>,
     link: LinkDescription,
     /// Wakes are for slots whose observers are owed something.
-    network: Network<u32>,
+    network: SimulatedNetwork<u32>,
     slots: Vec<Slot>,
     /// Slots that are over, oldest first; the link may still carry packets of theirs.
     over: VecDeque<usize>,
@@ -107,7 +107,7 @@ impl Shaper {
         let (poller, timer) = (Poller::new()?, Timer::new()?);
         poller.watch_bell(mailbox.waker(), BELL)?;
         poller.watch(timer.as_fd(), ALARM)?;
-        let network = Network::for_emulation(&link, shared.clock.now().as_nanos());
+        let network = SimulatedNetwork::for_emulation(&link, shared.clock.now().as_nanos());
         Ok(Self {
             shared,
             mailbox,
@@ -209,7 +209,7 @@ impl Shaper {
         self.rested_for = due.filter(|_| self.rests);
     }
 
-    fn event(&mut self, event: Ready) {
+    fn event(&mut self, event: ReadyEvent) {
         let Ok(slot) = usize::try_from(event.token / 2) else {
             return;
         };

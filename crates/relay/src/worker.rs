@@ -17,7 +17,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 use sys::clock::WallOffset;
 use sys::error::LiveError;
-use sys::poller::{Poller, Ready, ReadyList, Waker};
+use sys::poller::{Poller, ReadyEvent, ReadyList, Waker};
 use sys::resolve;
 use sys::socket::Socket;
 
@@ -176,7 +176,7 @@ impl Worker {
         }
     }
 
-    fn event(&mut self, event: Ready, offset: WallOffset) {
+    fn event(&mut self, event: ReadyEvent, offset: WallOffset) {
         let Ok(slot) = usize::try_from(event.token / 2) else {
             return;
         };

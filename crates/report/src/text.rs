@@ -48,7 +48,7 @@ pub use load::{
 pub use ping::{PingOpening, PingOutcome, ping_line, ping_opening, ping_summary, ping_table};
 pub use prediction::{cores_line, prediction_view};
 pub use program::{ProgramReport, program_view};
-pub use progress::{Progress, progress_line};
+pub use progress::{ProgressLine, progress_line};
 pub use read::{read_view, summary_line};
 pub use rows::rows_view;
 pub use split::{SplitReport, split_view};

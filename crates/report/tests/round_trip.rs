@@ -1,9 +1,9 @@
 //! Whatever the model can hold comes back from its record exactly as it was.
 
 use model::{
-    Asked, AtLevel, Attribution, Conditions, ConnectionId, ConnectionOutcome, Decoding, Distribution,
-    Endpoint, Exchange, Phase, Protocol, RttSource, SampleTotals, Step, Summary, Timestamp, Totals,
-    TransactionState, Warning,
+    AtLevel, Attribution, Conditions, ConnectionId, ConnectionOutcome, ConnectionTotals, Decoding,
+    Distribution, Endpoint, Exchange, Phase, Protocol, RequestTraits, RttSource, SampleTotals, Step, Summary,
+    Timestamp, TransactionState, Warning,
 };
 use proptest::collection::vec;
 use proptest::option;
@@ -291,10 +291,10 @@ fn made_levels(request_bytes: u64, reply_bytes: u64) -> Arc<[AtLevel]> {
         .into()
 }
 
-fn asked() -> impl Strategy<Value = Asked> {
+fn asked() -> impl Strategy<Value = RequestTraits> {
     let limit = || option::of(any::<u32>());
     (any::<[u32; 5]>(), (limit(), limit()), option::of(any::<u64>())).prop_map(
-        |(counts, (fetch_rows, fetch_bytes), request_digest)| Asked {
+        |(counts, (fetch_rows, fetch_bytes), request_digest)| RequestTraits {
             prepares: counts[0],
             prepared_executions: counts[1],
             fetches: counts[2],
@@ -329,13 +329,15 @@ fn connection_outcome() -> impl Strategy<Value = ConnectionOutcome> {
         any::<(bool, bool)>(),
     )
         .prop_map(
-            |(payload_bytes, packets, wire_bytes, retransmitted_packets, unseen_bytes, seen)| Totals {
-                payload_bytes,
-                packets,
-                wire_bytes,
-                retransmitted_packets,
-                unseen_bytes,
-                seen: seen.into(),
+            |(payload_bytes, packets, wire_bytes, retransmitted_packets, unseen_bytes, seen)| {
+                ConnectionTotals {
+                    payload_bytes,
+                    packets,
+                    wire_bytes,
+                    retransmitted_packets,
+                    unseen_bytes,
+                    seen: seen.into(),
+                }
             },
         );
     let decoding =
@@ -489,7 +491,7 @@ fn plain_exchange() -> Exchange {
         },
         more: Vec::new(),
         fingerprint: None,
-        asked: Asked::default(),
+        asked: RequestTraits::default(),
         transaction: None,
         error: None,
         literal: None,

@@ -5,7 +5,7 @@ mod samples;
 
 use model::{ByteCount, DatabaseLinkOutcome, OrderKind, Prediction, RowTrain};
 use report::text::{
-    LoadReport, LoadStyle, LoadWork, Progress, demo_view, explain_view, link_line, link_warnings,
+    LoadReport, LoadStyle, LoadWork, ProgressLine, demo_view, explain_view, link_line, link_warnings,
     load_progress_line, load_view, prediction_view, progress_line, read_view, rows_view, summary_line,
     via_view,
 };
@@ -251,7 +251,7 @@ fn a_summary_is_one_line() {
 
 #[test]
 fn progress_tells_rates_of_its_interval() {
-    let mut progress = Progress {
+    let mut progress = ProgressLine {
         elapsed: Duration::from_secs(12),
         interval: Duration::from_millis(500),
         open_connections: 1,

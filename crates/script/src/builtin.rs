@@ -11,7 +11,7 @@ pub struct Builtin {
     pub text: &'static str,
 }
 
-/// All of them. They need the tables that [`load::tables`] makes.
+/// All of them. They need the tables that `load::tables` makes.
 pub const BUILTINS: [Builtin; 3] = [
     Builtin {
         name: "tpcb-like",

@@ -12,7 +12,7 @@ use crate::{Account, Host, Readiness, Running, ServerError, ServerPlace, files, 
 /// Data are not made durable (`innodb_flush_log_at_trx_commit=0`): the data directory is gone after the run, and the
 /// time of this machine's disk would be in every figure. `settings` can say otherwise.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct MariaDb {
+pub struct MariaDbConfig {
     /// A user with all privileges from any address, and the password; `root` may only use the Unix socket.
     pub user: Option<(String, String)>,
     /// A database to make.
@@ -23,7 +23,7 @@ pub struct MariaDb {
     pub settings: Vec<(String, String)>,
 }
 
-impl MariaDb {
+impl MariaDbConfig {
     /// The account the server runs as.
     ///
     /// # Errors

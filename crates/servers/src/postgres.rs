@@ -34,7 +34,7 @@ pub struct TlsFiles {
 /// Data are not made durable (`fsync`, `synchronous_commit` and `full_page_writes` are off): the data directory is
 /// gone after the run, and the time of this machine's disk would be in every figure. `settings` can say otherwise.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Postgres {
+pub struct PostgresConfig {
     /// How clients prove who they are.
     pub authentication: Authentication,
     /// The superuser's password, where one is asked for.
@@ -47,7 +47,7 @@ pub struct Postgres {
     pub settings: Vec<(String, String)>,
 }
 
-impl Postgres {
+impl PostgresConfig {
     /// The superuser.
     pub const USER: &str = "postgres";
 
@@ -137,7 +137,7 @@ fn sql(place: &ServerPlace<'_>, account: Account, statement: &str) -> Result<Str
     let mut command = Command::new(program::require("psql", "postgresql-client")?);
     command
         .args(["-X", "-A", "-t", "-q", "-v", "ON_ERROR_STOP=1", "-c", statement])
-        .args(["-d", "postgres", "-U", Postgres::USER])
+        .args(["-d", "postgres", "-U", PostgresConfig::USER])
         .arg("-h")
         .arg(place.directory)
         .args(["-p", &place.port.to_string()])
@@ -155,7 +155,7 @@ fn initialise(data: &Path, host: &dyn Host, account: Account) -> Result<(), Serv
         "--wal-segsize=1",
     ]);
     command
-        .arg(format!("--username={}", Postgres::USER))
+        .arg(format!("--username={}", PostgresConfig::USER))
         .arg("-D")
         .arg(data)
         .current_dir("/");

@@ -8,10 +8,10 @@ use std::path::Path;
 use std::time::{Duration, Instant};
 
 use servers::command::CommandServer;
-use servers::mariadb::MariaDb;
+use servers::mariadb::MariaDbConfig;
 use servers::nginx::Nginx;
 use servers::php_fpm::PhpFpm;
-use servers::postgres::Postgres;
+use servers::postgres::PostgresConfig;
 use servers::{Here, Host, Readiness, Running, ServerError, ServerPlace};
 use tempfile::TempDir;
 
@@ -85,9 +85,9 @@ fn assert_no_process_names(directory: &Path) {
 fn databases_start_answer_and_are_gone() {
     let postgres = directory();
     let data = postgres.path().join("pg");
-    let kind = Postgres {
+    let kind = PostgresConfig {
         database: Some("shop".to_owned()),
-        ..Postgres::default()
+        ..PostgresConfig::default()
     };
     let (server, port) = start(|port| kind.start(&place("database (postgres)", &data, port)));
     // An SSLRequest: PostgreSQL says in one byte that it has no TLS.
@@ -103,10 +103,10 @@ fn databases_start_answer_and_are_gone() {
 
     let mariadb = directory();
     let data = mariadb.path().join("my");
-    let kind = MariaDb {
+    let kind = MariaDbConfig {
         user: Some(("it's".to_owned(), "a \\ 'secret'".to_owned())),
         database: Some("shop`s".to_owned()),
-        ..MariaDb::default()
+        ..MariaDbConfig::default()
     };
     let (server, port) = start(|port| kind.start(&place("database (mariadb)", &data, port)));
     let mut greeting = [0; 5];
@@ -244,9 +244,9 @@ fn what_does_not_get_ready_says_why() {
     );
 
     let settings = vec![("shared_buffers".to_owned(), "many".to_owned())];
-    let postgres = Postgres {
+    let postgres = PostgresConfig {
         settings,
-        ..Postgres::default()
+        ..PostgresConfig::default()
     };
     let data = private.path().join("pg");
     let error = postgres

@@ -1,6 +1,6 @@
 //! The operating system: what the crates that talk to the world have in common.
 //!
-//! [`Target`] says which server is meant and [`Security`] how carefully TLS is used with it; [`socket`] reads and sends without blocking,
+//! [`Target`] says which server is meant and [`TlsSettings`] how carefully TLS is used with it; [`socket`] reads and sends without blocking,
 //! [`poller`] waits for many sockets, [`Clock`] is the timeline of all observations. It knows no protocol of a database and makes no
 //! decision about bytes; who opens which connection, and what for, is in `client`, `relay`, `probe`, `load`, `tune` and `tunnel_io`.
 //!
@@ -33,4 +33,4 @@ pub use error::{Blame, LiveError, OsError};
 pub use target::{
     ChannelBinding, ClientTls, Credentials, Scheme, Secret, SecurityAsked, Target, TargetError, TlsMode,
 };
-pub use tls::Security;
+pub use tls::TlsSettings;

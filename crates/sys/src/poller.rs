@@ -6,13 +6,13 @@ use std::time::Duration;
 
 /// What is ready, with the number under which it was registered.
 #[derive(Debug, Clone, Copy)]
-pub struct Ready {
+pub struct ReadyEvent {
     /// The number under which the descriptor was added.
     pub token: u64,
     flags: u32,
 }
 
-impl Ready {
+impl ReadyEvent {
     /// Bytes, an end or an error may be read.
     pub fn readable(self) -> bool {
         self.flags & (READABLE | ENDING) != 0
@@ -59,8 +59,8 @@ impl Default for ReadyList {
 
 impl ReadyList {
     /// What the last call found ready.
-    pub fn iter(&self) -> impl Iterator<Item = Ready> + '_ {
-        self.events.iter().take(self.count).map(|event| Ready {
+    pub fn iter(&self) -> impl Iterator<Item = ReadyEvent> + '_ {
+        self.events.iter().take(self.count).map(|event| ReadyEvent {
             token: event.u64,
             flags: event.events,
         })

@@ -20,7 +20,7 @@ pub struct Program {
 
 /// How a program ended.
 #[derive(Debug, Clone, Copy)]
-pub struct Ended {
+pub struct ProgramEnd {
     /// Its exit status.
     pub status: ExitStatus,
     /// From its start to its end.
@@ -66,7 +66,7 @@ impl Program {
     ///
     /// # Errors
     /// When the system does not tell.
-    pub fn wait(&mut self, patience: Duration) -> io::Result<Option<Ended>> {
+    pub fn wait(&mut self, patience: Duration) -> io::Result<Option<ProgramEnd>> {
         self.seen = self.seen.max(tree_memory(self.child.id(), DEEPEST));
         match &self.end {
             Some(end) => await_readable(end, patience),
@@ -98,7 +98,7 @@ impl Program {
         }
     }
 
-    fn reap(&mut self, options: libc::c_int) -> io::Result<Option<Ended>> {
+    fn reap(&mut self, options: libc::c_int) -> io::Result<Option<ProgramEnd>> {
         let process = libc::pid_t::try_from(self.child.id()).unwrap_or(-1);
         let (mut status, mut usage) = (0, std::mem::MaybeUninit::<libc::rusage>::zeroed());
         // SAFETY: both pointers are to variables of their type that live through the call.
@@ -110,7 +110,7 @@ impl Program {
                 let duration = self.began.elapsed();
                 // SAFETY: zeroes are a valid value, and the kernel has filled it.
                 let usage = unsafe { usage.assume_init() };
-                Ok(Some(Ended {
+                Ok(Some(ProgramEnd {
                     status: ExitStatus::from_raw(status),
                     duration,
                     memory: self.memory(u64::try_from(usage.ru_maxrss).unwrap_or(0) * 1024),
@@ -175,7 +175,7 @@ const COARSE: Duration = Duration::from_millis(1);
 mod tests {
     use super::*;
 
-    fn ended(script: &str) -> Ended {
+    fn ended(script: &str) -> ProgramEnd {
         let mut program = Program::start(Command::new("sh").args(["-c", script])).expect("there is a shell");
         loop {
             if let Some(ended) = program.wait(Duration::from_millis(5)).expect("it is told") {

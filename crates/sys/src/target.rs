@@ -40,7 +40,7 @@ pub struct Target {
     pub database: Option<String>,
     /// The name that the server's certificate is to be for, where it is not the host (`host` beside `hostaddr`).
     pub certificate_name: Option<String>,
-    /// What the target says of TLS: [`crate::Security::of`] tells what is meant.
+    /// What the target says of TLS: [`crate::TlsSettings::of`] tells what is meant.
     pub security: SecurityAsked,
     /// Whether a MySQL server may be asked for the key that the password is encrypted with where the connection is not
     /// (`allowPublicKeyRetrieval`, `get-server-public-key`): whoever sits in between could send its own.

@@ -16,7 +16,7 @@ use std::io::{self, ErrorKind, IoSlice, Read, Write};
 use std::ops::Range;
 use std::sync::Arc;
 
-pub use security::Security;
+pub use security::TlsSettings;
 pub use trust::configure;
 
 /// A socket with a TLS session on it.
@@ -37,7 +37,7 @@ pub struct TlsSocket {
 
 /// How far the handshake is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Handshake {
+pub enum TlsHandshake {
     /// It is done. What is still to be sent leaves with the client's first bytes.
     Done,
     /// It goes on when the peer has sent more.
@@ -76,10 +76,10 @@ impl TlsSocket {
                 None => trips.push(InStead::asked(asked, came, [sent, read])),
             }
             match step {
-                Handshake::Onward => {}
+                TlsHandshake::Onward => {}
                 // Reads have waited as long as the socket lets them.
-                Handshake::Waits => return Err(server_left(target)),
-                Handshake::Done => {
+                TlsHandshake::Waits => return Err(server_left(target)),
+                TlsHandshake::Done => {
                     tls.flush();
                     return Ok((tls, trips));
                 }
@@ -120,7 +120,7 @@ impl TlsSocket {
     }
 
     /// Goes on with the handshake with a database's server.
-    pub fn shake(&mut self, target: &Target) -> Result<Handshake, LiveError> {
+    pub fn shake(&mut self, target: &Target) -> Result<TlsHandshake, LiveError> {
         self.shake_hands().map_err(|fault| match fault {
             HandshakeFault::Left => server_left(target),
             HandshakeFault::Tls(reason) => tls_failed(reason, target),
@@ -128,14 +128,14 @@ impl TlsSocket {
     }
 
     /// Goes on with the handshake: sends what there is to send, then reads once.
-    pub fn shake_hands(&mut self) -> Result<Handshake, HandshakeFault> {
+    pub fn shake_hands(&mut self) -> Result<TlsHandshake, HandshakeFault> {
         if let Sent::Broken(_) = self.flush() {
             return Err(HandshakeFault::Left);
         }
         match self.read_ciphertext() {
             Ok(0) => return Err(HandshakeFault::Left),
             Ok(_) => {}
-            Err(error) if error.kind() == ErrorKind::WouldBlock => return Ok(Handshake::Waits),
+            Err(error) if error.kind() == ErrorKind::WouldBlock => return Ok(TlsHandshake::Waits),
             Err(_) => return Err(HandshakeFault::Left),
         }
         if let Err(reason) = self.session.process_new_packets() {
@@ -144,9 +144,9 @@ impl TlsSocket {
             return Err(HandshakeFault::Tls(reason));
         }
         Ok(if self.session.is_handshaking() {
-            Handshake::Onward
+            TlsHandshake::Onward
         } else {
-            Handshake::Done
+            TlsHandshake::Done
         })
     }
 

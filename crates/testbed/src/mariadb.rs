@@ -4,7 +4,7 @@ use std::path::PathBuf;
 use std::process::Command;
 
 use servers::Running;
-use servers::mariadb::MariaDb as Server;
+use servers::mariadb::MariaDbConfig as Server;
 use tempfile::TempDir;
 
 use crate::certificate::Certificate;

@@ -4,7 +4,7 @@ use std::path::Path;
 use std::process::Command;
 
 use servers::Running;
-use servers::postgres::{Authentication, Postgres as Server};
+use servers::postgres::{Authentication, PostgresConfig as Server};
 use tempfile::TempDir;
 
 use crate::certificate::Certificate;

@@ -1,8 +1,8 @@
 //! Longwire's own clients at work on a job.
 //!
-//! What databases differ in is a [`Database`]: statements, messages, and the list of ways, each a function. What is the same
+//! What databases differ in is a [`Database`]: statements, messages, and the list of methods, each a function. What is the same
 //! for all is here: the scratch schema, who may be asked what, what is timed and what is not. A job has a connection of its own
-//! ([`talk`]), everything else (checks, putting back, the server's memory) another one, straight to the server.
+//! ([`job_connection`]), everything else (checks, putting back, the server's memory) another one, straight to the server.
 
 pub(super) mod content;
 pub(super) mod head;

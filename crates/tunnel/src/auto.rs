@@ -20,7 +20,7 @@ mod experience;
 mod path;
 mod rest;
 
-use crate::Level;
+use crate::CompressionLevel;
 use crate::throughput_estimator::ThroughputEstimator;
 use experience::Experience;
 use model::{BitRate, Timestamp};
@@ -31,7 +31,7 @@ use std::time::Duration;
 /// Chooses the level of one direction of a lane.
 #[derive(Debug)]
 pub struct Auto {
-    level: Level,
+    level: CompressionLevel,
     drain: ThroughputEstimator,
     path: Path,
     experience: Experience,
@@ -63,7 +63,7 @@ struct Span {
 /// A level that is tried.
 #[derive(Debug, Clone, Copy)]
 struct Trial {
-    from: Level,
+    from: CompressionLevel,
     began: Timestamp,
     /// Payload bytes a second before.
     before: f64,
@@ -73,7 +73,7 @@ impl Auto {
     /// Begins with level 0.
     pub fn new(at: Timestamp) -> Self {
         Self {
-            level: Level::OFF,
+            level: CompressionLevel::OFF,
             drain: ThroughputEstimator::default(),
             path: Path::default(),
             experience: Experience::default(),
@@ -86,7 +86,7 @@ impl Auto {
     }
 
     /// The level for the next chunk.
-    pub fn level(&mut self, at: Timestamp) -> Level {
+    pub fn level(&mut self, at: Timestamp) -> CompressionLevel {
         self.pass(at);
         self.span.is_idle = false;
         if self.span.is_enough() {
@@ -95,8 +95,15 @@ impl Auto {
         self.level
     }
 
-    /// A chunk of `payload` bytes became `bytes`, at `level` ([`Level::OFF`] where it went as it was), which took the codec `took`.
-    pub fn chunk(&mut self, at: Timestamp, level: Level, payload: usize, bytes: usize, took: Duration) {
+    /// A chunk of `payload` bytes became `bytes`, at `level` ([`CompressionLevel::OFF`] where it went as it was), which took the codec `took`.
+    pub fn chunk(
+        &mut self,
+        at: Timestamp,
+        level: CompressionLevel,
+        payload: usize,
+        bytes: usize,
+        took: Duration,
+    ) {
         self.pass(at);
         self.span.is_idle = false;
         self.experience.learn(at, level, payload, bytes, took);
@@ -178,7 +185,7 @@ impl Auto {
     }
 
     /// What arithmetic says; absent where nothing is known that speaks for another level.
-    fn wanted(&self, at: Timestamp, span: Span) -> Option<Level> {
+    fn wanted(&self, at: Timestamp, span: Span) -> Option<CompressionLevel> {
         let known = if span.was_full() {
             self.drain.rate()
         } else {
@@ -188,18 +195,21 @@ impl Auto {
             let best = self.experience.cheapest(at, self.level, rate);
             // What the arithmetic says of a fast lane is compared with off now and then.
             let doubtful = best == self.level && rate > DOUBTFUL;
-            return Some(if doubtful { Level::OFF } else { best });
+            return Some(if doubtful { CompressionLevel::OFF } else { best });
         }
-        if self.level == Level::OFF {
+        if self.level == CompressionLevel::OFF {
             // Nobody waits for the lane, nor for the clients: the thread has all it can do, and fewer bytes are less to send.
             return span.is_busy().then_some(CHEAP);
         }
-        (at.since(self.free_since) > FREE_FOR).then_some(Level::OFF)
+        (at.since(self.free_since) > FREE_FOR).then_some(CompressionLevel::OFF)
     }
 
     /// The rate where the lane was not full: of the path, or of the lane while it is made to have room.
     fn slow_path(&self, at: Timestamp) -> Option<f64> {
-        let lane = self.drain.recent(at).filter(|_| self.level != Level::OFF);
+        let lane = self
+            .drain
+            .recent(at)
+            .filter(|_| self.level != CompressionLevel::OFF);
         self.path.rate(at).or(lane)
     }
 
@@ -207,8 +217,8 @@ impl Auto {
     fn judge(&mut self, at: Timestamp, trial: Trial, span: Span) {
         let tried = self.level;
         if self.stays(at, trial, span) {
-            if tried != Level::OFF && trial.from == Level::OFF {
-                self.rest(Level::OFF).begin(at);
+            if tried != CompressionLevel::OFF && trial.from == CompressionLevel::OFF {
+                self.rest(CompressionLevel::OFF).begin(at);
             }
         } else {
             self.rest(tried).begin(at);
@@ -223,28 +233,32 @@ impl Auto {
         } else {
             self.path.rate_since(trial.began)
         };
-        let slow = known.or_else(|| self.path.rate(at).filter(|_| tried != Level::OFF));
+        let slow = known.or_else(|| self.path.rate(at).filter(|_| tried != CompressionLevel::OFF));
         let slow = slow.filter(|rate| *rate < DOUBTFUL);
         // Pauses of clients and the kernel's buffer blur what a short trial shows; a slow lane needs no trial.
         if let Some(rate) = slow
-            && (tried == Level::OFF || !span.was_full())
+            && (tried == CompressionLevel::OFF || !span.was_full())
         {
             return !self.experience.is_cheaper(at, trial.from, tried, rate);
         }
         let least = match (trial.from, tried) {
-            (_, Level::OFF) => WHERE_OFF_STAYS,
-            (Level::OFF, _) => WHERE_COMPRESSION_STAYS,
+            (_, CompressionLevel::OFF) => WHERE_OFF_STAYS,
+            (CompressionLevel::OFF, _) => WHERE_COMPRESSION_STAYS,
             _ => WHERE_ANOTHER_STAYS,
         };
         span.speed() >= trial.before * least
     }
 
-    fn change(&mut self, level: Level) {
+    fn change(&mut self, level: CompressionLevel) {
         self.level = level;
-        self.settling = if level == Level::OFF { 0 } else { SETTLING };
+        self.settling = if level == CompressionLevel::OFF {
+            0
+        } else {
+            SETTLING
+        };
     }
 
-    fn rest(&mut self, level: Level) -> &mut Rest {
+    fn rest(&mut self, level: CompressionLevel) -> &mut Rest {
         &mut self.rests[usize::from(level.number())]
     }
 }
@@ -319,7 +333,7 @@ const FREE_FOR: Duration = Duration::from_secs(2);
 /// Bytes a second above which a full lane may be so because of its reader.
 const DOUBTFUL: f64 = 20e6;
 /// What is tried where the thread is busy.
-const CHEAP: Level = Level::ALL[2];
+const CHEAP: CompressionLevel = CompressionLevel::ALL[2];
 /// What payload's speed must come to, against what it was, for what is tried to stay.
 const WHERE_COMPRESSION_STAYS: f64 = 1.05;
 const WHERE_ANOTHER_STAYS: f64 = 1.01;

@@ -3,7 +3,7 @@
 //! A codec's context is made when it is first used, so that a lane which uses one pays for one. Changing between levels of one
 //! codec begins its context anew, changing between codecs does not: each remembers what it compressed itself.
 
-use crate::{Codec, Level, MOST_OF_A_CHUNK};
+use crate::{Codec, CompressionLevel, MOST_OF_A_CHUNK};
 use std::fmt;
 
 mod lz4;
@@ -56,7 +56,7 @@ impl Compressor {
     pub fn compress(
         &mut self,
         chunk: &[u8],
-        level: Level,
+        level: CompressionLevel,
         out: &mut Vec<u8>,
     ) -> Result<Coding, CompressError> {
         if chunk.len() > MOST_OF_A_CHUNK {

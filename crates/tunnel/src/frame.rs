@@ -9,7 +9,7 @@
 //! Numbers are big-endian. The first frame each way is HELLO; its first ten payload bytes, the magic and the version, are the
 //! same in every version. Streams are numbered by the near end, upwards from 1; 0 is the lane itself.
 
-use crate::{Coding, Level, LevelChoice, MOST_ADDED_TO_A_CHUNK, MOST_OF_A_CHUNK};
+use crate::{Coding, CompressionLevel, LevelChoice, MOST_ADDED_TO_A_CHUNK, MOST_OF_A_CHUNK};
 use std::fmt;
 
 /// Bytes of a frame before its payload.
@@ -124,7 +124,7 @@ impl fmt::Display for GoodbyeReason {
 
 /// One frame.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Frame<'a> {
+pub enum LaneFrame<'a> {
     /// Bytes of a stream.
     Data {
         /// Whose.
@@ -139,12 +139,12 @@ pub enum Frame<'a> {
         payload: &'a [u8],
     },
     /// Anything else.
-    Control(Control),
+    Control(ControlFrame),
 }
 
 /// A frame without bytes of a stream.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Control {
+pub enum ControlFrame {
     /// The first one each way.
     Hello(Wish),
     /// A client connected.
@@ -155,7 +155,7 @@ pub enum Control {
     Reset(StreamId, ResetReason),
     /// So many bytes more of a stream may be sent this way.
     Credit(StreamId, u32),
-    /// To be answered with [`Control::Pong`].
+    /// To be answered with [`ControlFrame::Pong`].
     Ping,
     /// The answer.
     Pong,
@@ -224,7 +224,7 @@ struct Header {
 ///
 /// # Errors
 /// When `bytes` cannot become a frame, as soon as that shows.
-pub fn read(bytes: &[u8]) -> Result<Option<(Frame<'_>, usize)>, FrameError> {
+pub fn read(bytes: &[u8]) -> Result<Option<(LaneFrame<'_>, usize)>, FrameError> {
     let Some((header, behind)) = bytes.split_first_chunk::<HEADER_BYTES>() else {
         return Ok(None);
     };
@@ -260,7 +260,7 @@ pub fn read_hello(bytes: &[u8]) -> Result<Option<(Wish, usize)>, FrameError> {
         return Err(FrameError::Version { theirs });
     }
     match read(bytes)? {
-        Some((Frame::Control(Control::Hello(wish)), length)) => Ok(Some((wish, length))),
+        Some((LaneFrame::Control(ControlFrame::Hello(wish)), length)) => Ok(Some((wish, length))),
         Some(_) => Err(FrameError::NotATunnel),
         None => Ok(None),
     }
@@ -298,9 +298,9 @@ impl Header {
         }
     }
 
-    fn frame<'a>(&self, payload: &'a [u8]) -> Result<Frame<'a>, FrameError> {
+    fn frame<'a>(&self, payload: &'a [u8]) -> Result<LaneFrame<'a>, FrameError> {
         if self.kind == DATA {
-            return Ok(Frame::Data {
+            return Ok(LaneFrame::Data {
                 stream: self.stream,
                 coding: coding(self.flags).ok_or(FrameError::Value { kind: "DATA" })?,
                 fresh: self.flags & FRESH != 0,
@@ -308,33 +308,33 @@ impl Header {
                 payload,
             });
         }
-        self.control(payload).map(Frame::Control)
+        self.control(payload).map(LaneFrame::Control)
     }
 
-    fn control(&self, payload: &[u8]) -> Result<Control, FrameError> {
+    fn control(&self, payload: &[u8]) -> Result<ControlFrame, FrameError> {
         let stream = self.stream;
         let meaningless = |kind| FrameError::Value { kind };
         Ok(match self.kind {
-            HELLO => Control::Hello(wish(payload).ok_or(meaningless("HELLO"))?),
-            OPEN => Control::Open(stream),
-            FIN => Control::Fin(stream),
+            HELLO => ControlFrame::Hello(wish(payload).ok_or(meaningless("HELLO"))?),
+            OPEN => ControlFrame::Open(stream),
+            FIN => ControlFrame::Fin(stream),
             RESET => {
                 let reason = ResetReason::ALL
                     .into_iter()
                     .find(|reason| payload == [*reason as u8]);
-                Control::Reset(stream, reason.ok_or(meaningless("RESET"))?)
+                ControlFrame::Reset(stream, reason.ok_or(meaningless("RESET"))?)
             }
             CREDIT => {
                 let amount = payload.first_chunk().map(|bytes| u32::from_be_bytes(*bytes));
-                Control::Credit(stream, amount.ok_or(meaningless("CREDIT"))?)
+                ControlFrame::Credit(stream, amount.ok_or(meaningless("CREDIT"))?)
             }
-            PING => Control::Ping,
-            PONG => Control::Pong,
+            PING => ControlFrame::Ping,
+            PONG => ControlFrame::Pong,
             GOODBYE => {
                 let reason = GoodbyeReason::ALL
                     .into_iter()
                     .find(|reason| payload == [*reason as u8]);
-                Control::Goodbye(reason.ok_or(meaningless("GOODBYE"))?)
+                ControlFrame::Goodbye(reason.ok_or(meaningless("GOODBYE"))?)
             }
             kind => return Err(FrameError::Kind { kind }),
         })
@@ -354,7 +354,7 @@ fn wish(payload: &[u8]) -> Option<Wish> {
     };
     let level = match *level {
         LEVEL_AUTO => LevelChoice::Auto,
-        number => LevelChoice::Fixed(Level::of(number)?),
+        number => LevelChoice::Fixed(CompressionLevel::of(number)?),
     };
     let isolation = if flags & ISOLATE_STATEMENTS == 0 {
         Isolation::None
@@ -378,16 +378,16 @@ pub(crate) struct ChunkHeader {
 }
 
 /// Appends a frame without a chunk.
-pub(crate) fn write(out: &mut Vec<u8>, frame: Control) {
+pub(crate) fn write(out: &mut Vec<u8>, frame: ControlFrame) {
     match frame {
-        Control::Hello(wish) => write_hello(out, wish),
-        Control::Open(stream) => put(out, OPEN, stream, &[]),
-        Control::Fin(stream) => put(out, FIN, stream, &[]),
-        Control::Reset(stream, reason) => put(out, RESET, stream, &[reason as u8]),
-        Control::Credit(stream, amount) => put(out, CREDIT, stream, &amount.to_be_bytes()),
-        Control::Ping => put(out, PING, StreamId(0), &[]),
-        Control::Pong => put(out, PONG, StreamId(0), &[]),
-        Control::Goodbye(reason) => put(out, GOODBYE, StreamId(0), &[reason as u8]),
+        ControlFrame::Hello(wish) => write_hello(out, wish),
+        ControlFrame::Open(stream) => put(out, OPEN, stream, &[]),
+        ControlFrame::Fin(stream) => put(out, FIN, stream, &[]),
+        ControlFrame::Reset(stream, reason) => put(out, RESET, stream, &[reason as u8]),
+        ControlFrame::Credit(stream, amount) => put(out, CREDIT, stream, &amount.to_be_bytes()),
+        ControlFrame::Ping => put(out, PING, StreamId(0), &[]),
+        ControlFrame::Pong => put(out, PONG, StreamId(0), &[]),
+        ControlFrame::Goodbye(reason) => put(out, GOODBYE, StreamId(0), &[reason as u8]),
     }
 }
 

@@ -21,10 +21,10 @@ mod schedule;
 mod stream;
 
 use crate::frame::{
-    self, ChunkHeader, Control, End, FrameError, GoodbyeReason, Isolation, ResetReason, StreamId, Wish,
+    self, ChunkHeader, ControlFrame, End, FrameError, GoodbyeReason, Isolation, ResetReason, StreamId, Wish,
 };
 use crate::throughput_estimator::ThroughputEstimator;
-use crate::{Coding, CompressError, Compressor, Decompressor, Level, MOST_OF_A_CHUNK};
+use crate::{Coding, CompressError, CompressionLevel, Compressor, Decompressor, MOST_OF_A_CHUNK};
 use incoming::Incoming;
 use model::{Timestamp, TunnelWay};
 use schedule::Schedule;
@@ -108,7 +108,7 @@ pub enum LaneError {
 
 /// What the other end did.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Event<'a> {
+pub enum LaneEvent<'a> {
     /// It is a tunnel of this version, and wants this. Once, before anything else.
     Hello(Wish),
     /// A client connected; at the far end only.
@@ -141,7 +141,7 @@ pub struct Pick {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Framed {
     /// The level that it was compressed at: off where that is not worth the trouble.
-    pub level: Level,
+    pub level: CompressionLevel,
     /// Bytes of its frame.
     pub bytes: usize,
 }
@@ -213,7 +213,7 @@ impl Lane {
             out: TunnelWay::default(),
             came: TunnelWay::default(),
         };
-        lane.write(Control::Hello(wish));
+        lane.write(ControlFrame::Hello(wish));
         lane
     }
 
@@ -241,7 +241,7 @@ impl Lane {
         self.newest = self.newest.checked_add(1)?;
         let id = StreamId(self.newest);
         self.streams.insert(id, Stream::new(BASE_WINDOW));
-        self.write(Control::Open(id));
+        self.write(ControlFrame::Open(id));
         self.grow(id);
         self.give_credit(id);
         Some(id)
@@ -294,17 +294,17 @@ impl Lane {
         id: StreamId,
         chunk: &[u8],
         drained: bool,
-        level: Level,
+        level: CompressionLevel,
     ) -> Result<Framed, LaneError> {
         self.forget_sent();
         let Some(stream) = self.streams.get_mut(&id) else {
             return Ok(Framed {
-                level: Level::OFF,
+                level: CompressionLevel::OFF,
                 bytes: 0,
             });
         };
-        let tries = level != Level::OFF && chunk.len() >= TINY && stream.sending.worth.tries();
-        let level = if tries { level } else { Level::OFF };
+        let tries = level != CompressionLevel::OFF && chunk.len() >= TINY && stream.sending.worth.tries();
+        let level = if tries { level } else { CompressionLevel::OFF };
         if std::mem::take(&mut stream.answered) {
             stream.statement += 1;
         }
@@ -358,7 +358,7 @@ impl Lane {
             return;
         };
         stream.sending.finished = true;
-        self.write(Control::Fin(id));
+        self.write(ControlFrame::Fin(id));
         self.remove_if_over(id);
     }
 
@@ -376,7 +376,7 @@ impl Lane {
     /// The stream is over, both ways, whatever is on its way.
     pub fn reset(&mut self, id: StreamId, reason: ResetReason) {
         if self.remove(id) {
-            self.write(Control::Reset(id, reason));
+            self.write(ControlFrame::Reset(id, reason));
         }
     }
 
@@ -399,7 +399,7 @@ impl Lane {
 
     /// Asks the other end to answer.
     pub fn ping(&mut self) {
-        self.write(Control::Ping);
+        self.write(ControlFrame::Ping);
     }
 
     /// A while has passed, 100 ms or more: what is bounded in such a span may come again.
@@ -409,7 +409,7 @@ impl Lane {
 
     /// Says that the lane will be closed.
     pub fn goodbye(&mut self, reason: GoodbyeReason) {
-        self.write(Control::Goodbye(reason));
+        self.write(ControlFrame::Goodbye(reason));
     }
 
     /// How much may wait to be sent: less where the lane is slow.
@@ -463,7 +463,7 @@ impl Lane {
         clippy::should_implement_trait,
         reason = "events borrow from the lane, which an iterator's items cannot"
     )]
-    pub fn next(&mut self) -> Result<Option<Event<'_>>, LaneError> {
+    pub fn next(&mut self) -> Result<Option<LaneEvent<'_>>, LaneError> {
         loop {
             let seen = if self.greeted {
                 self.look()?
@@ -477,7 +477,7 @@ impl Lane {
                 Seen::Stored(stream, place) => {
                     let bytes = self.incoming.at(place);
                     let coding = Coding::Stored;
-                    return Ok(Some(Event::Bytes {
+                    return Ok(Some(LaneEvent::Bytes {
                         stream,
                         bytes,
                         coding,
@@ -485,7 +485,7 @@ impl Lane {
                 }
                 Seen::Decoded(stream, coding) => {
                     let bytes = &self.decoded;
-                    return Ok(Some(Event::Bytes {
+                    return Ok(Some(LaneEvent::Bytes {
                         stream,
                         bytes,
                         coding,
@@ -516,7 +516,7 @@ impl Lane {
         stream.receiving.credit += amount;
         stream.receiving.starved = false;
         if let Ok(amount @ 1..) = u32::try_from(amount) {
-            self.write(Control::Credit(id, amount));
+            self.write(ControlFrame::Credit(id, amount));
         }
     }
 
@@ -537,7 +537,7 @@ impl Lane {
         }
     }
 
-    fn write(&mut self, control: Control) {
+    fn write(&mut self, control: ControlFrame) {
         self.forget_sent();
         let before = self.unsent.len();
         frame::write(&mut self.unsent, control);
@@ -560,7 +560,7 @@ enum Seen {
     /// Nobody else needs to know of it.
     Handled,
     /// Without bytes of a stream.
-    Event(Event<'static>),
+    Event(LaneEvent<'static>),
     /// Bytes as they came.
     Stored(StreamId, Range<usize>),
     /// Bytes that were turned back.

@@ -5,7 +5,7 @@ use std::str::FromStr;
 
 /// How hard to compress: 0 off, 1 fastest, 9 smallest.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default)]
-pub struct Level(u8);
+pub struct CompressionLevel(u8);
 
 /// What compresses at a level.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -39,7 +39,7 @@ impl Zstandard {
     }
 }
 
-impl Level {
+impl CompressionLevel {
     /// Level 0: bytes go as they are.
     pub const OFF: Self = Self(0);
 
@@ -87,13 +87,13 @@ impl Level {
     }
 }
 
-impl fmt::Display for Level {
+impl fmt::Display for CompressionLevel {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         fmt::Display::fmt(&self.0, formatter)
     }
 }
 
-impl FromStr for Level {
+impl FromStr for CompressionLevel {
     type Err = ParseLevelError;
 
     fn from_str(text: &str) -> Result<Self, Self::Err> {
@@ -110,7 +110,7 @@ impl FromStr for Level {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum LevelChoice {
     /// Always this one.
-    Fixed(Level),
+    Fixed(CompressionLevel),
     /// Chosen per direction from what is measured, again and again.
     #[default]
     Auto,

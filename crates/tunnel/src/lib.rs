@@ -18,8 +18,8 @@ mod throughput_estimator;
 pub use auto::Auto;
 pub use compressor::{Coding, CompressError, Compressor, Decompressor, MOST_ADDED_TO_A_CHUNK};
 pub use frame::{End, Isolation, StreamId, Wish};
-pub use lane::{Event, Lane, LaneError, Pick};
-pub use level::{Codec, Level, LevelChoice, ParseLevelError, Zstandard};
+pub use lane::{Lane, LaneError, LaneEvent, Pick};
+pub use level::{Codec, CompressionLevel, LevelChoice, ParseLevelError, Zstandard};
 
 /// Most bytes of a stream in one chunk: bounds what a decompressor may make of one frame, and how long a small message
 /// waits behind a large one.

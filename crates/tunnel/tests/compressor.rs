@@ -6,7 +6,7 @@
 use proptest::collection::vec;
 use proptest::prelude::*;
 use tunnel::{
-    Coding, CompressError, Compressor, Decompressor, Level, MOST_ADDED_TO_A_CHUNK, MOST_OF_A_CHUNK,
+    Coding, CompressError, CompressionLevel, Compressor, Decompressor, MOST_ADDED_TO_A_CHUNK, MOST_OF_A_CHUNK,
 };
 
 /// What is done to one direction of a lane.
@@ -59,7 +59,7 @@ proptest! {
         let mut far = Decompressor::new();
         for (level, chunk) in chunks {
             let mut bytes = Vec::new();
-            let coding = near.compress(&chunk, Level::of(level).unwrap(), &mut bytes).unwrap();
+            let coding = near.compress(&chunk, CompressionLevel::of(level).unwrap(), &mut bytes).unwrap();
             if let Some(byte) = (!bytes.is_empty()).then(|| at.index(bytes.len())).and_then(|at| bytes.get_mut(at)) {
                 *byte ^= flip;
             }
@@ -99,7 +99,7 @@ fn more_than_a_chunk_is_refused_by_both() {
     let mut out = Vec::new();
     let large = vec![7; MOST_OF_A_CHUNK + 1];
     assert_eq!(
-        Compressor::new().compress(&large, Level::OFF, &mut out),
+        Compressor::new().compress(&large, CompressionLevel::OFF, &mut out),
         Err(CompressError::TooLarge)
     );
     assert_eq!(
@@ -139,12 +139,12 @@ fn what_was_forgotten_is_not_referred_to() {
     for level in 1..=9 {
         let mut near = Compressor::new();
         let mut first = Vec::new();
-        near.compress(&secret, Level::of(level).unwrap(), &mut first)
+        near.compress(&secret, CompressionLevel::of(level).unwrap(), &mut first)
             .unwrap();
         near.forget();
         let mut again = Vec::new();
         let coding = near
-            .compress(&secret, Level::of(level).unwrap(), &mut again)
+            .compress(&secret, CompressionLevel::of(level).unwrap(), &mut again)
             .unwrap();
         assert!(
             again.len() > secret.len() * 9 / 10,
@@ -171,18 +171,18 @@ fn repeated_rows_find_each_other_through_other_traffic() {
     let row = random(8_000);
     for level in [2, 5, 6] {
         let mut near = Compressor::new();
-        near.compress(&row, Level::of(level).unwrap(), &mut Vec::new())
+        near.compress(&row, CompressionLevel::of(level).unwrap(), &mut Vec::new())
             .unwrap();
         for _ in 0..16 {
             near.compress(
                 &random(MOST_OF_A_CHUNK),
-                Level::of(level).unwrap(),
+                CompressionLevel::of(level).unwrap(),
                 &mut Vec::new(),
             )
             .unwrap();
         }
         let mut again = Vec::new();
-        near.compress(&row, Level::of(level).unwrap(), &mut again)
+        near.compress(&row, CompressionLevel::of(level).unwrap(), &mut again)
             .unwrap();
         assert!(
             again.len() < row.len() / 10,
@@ -196,7 +196,7 @@ fn repeated_rows_find_each_other_through_other_traffic() {
 fn carry(near: &mut Compressor, far: &mut Decompressor, level: u8, chunk: &[u8]) {
     let mut bytes = b"before".to_vec();
     let coding = near
-        .compress(chunk, Level::of(level).unwrap(), &mut bytes)
+        .compress(chunk, CompressionLevel::of(level).unwrap(), &mut bytes)
         .unwrap();
     assert!(bytes.starts_with(b"before"));
     assert!(bytes.len() - 6 <= chunk.len() + MOST_ADDED_TO_A_CHUNK);

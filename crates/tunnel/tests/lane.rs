@@ -4,13 +4,13 @@
 use proptest::prelude::*;
 use std::collections::{BTreeMap, VecDeque};
 use tunnel::frame::{ResetReason, VERSION};
-use tunnel::lane::{BASE_WINDOW, Event, FIRST_WINDOW, MOST_STREAMS, MOST_WINDOW, POOL};
-use tunnel::{End, Isolation, Lane, LaneError, Level, LevelChoice, StreamId, Wish};
+use tunnel::lane::{BASE_WINDOW, FIRST_WINDOW, LaneEvent, MOST_STREAMS, MOST_WINDOW, POOL};
+use tunnel::{CompressionLevel, End, Isolation, Lane, LaneError, LevelChoice, StreamId, Wish};
 
 /// One end with the sockets of its streams.
 struct Side {
     lane: Lane,
-    level: Level,
+    level: CompressionLevel,
     sockets: BTreeMap<StreamId, Socket>,
 }
 
@@ -27,7 +27,7 @@ struct Socket {
 }
 
 impl Side {
-    fn new(end: End, level: Level, isolation: Isolation) -> Self {
+    fn new(end: End, level: CompressionLevel, isolation: Isolation) -> Self {
         let wish = Wish {
             level: LevelChoice::Fixed(level),
             isolation,
@@ -80,11 +80,11 @@ impl Side {
     fn events(&mut self) -> Result<(), LaneError> {
         while let Some(event) = self.lane.next()? {
             match event {
-                Event::Hello(_) => {}
-                Event::Opened(id) => {
+                LaneEvent::Hello(_) => {}
+                LaneEvent::Opened(id) => {
                     self.sockets.insert(id, Socket::default());
                 }
-                Event::Bytes { stream, bytes, .. } => {
+                LaneEvent::Bytes { stream, bytes, .. } => {
                     let socket = self
                         .sockets
                         .get_mut(&stream)
@@ -92,8 +92,8 @@ impl Side {
                     socket.held.extend(bytes);
                     assert!(socket.held.len() <= MOST_WINDOW);
                 }
-                Event::Finished(id) => self.socket(id).was_finished = true,
-                Event::Reset(id, _) => self.socket(id).was_reset = true,
+                LaneEvent::Finished(id) => self.socket(id).was_finished = true,
+                LaneEvent::Reset(id, _) => self.socket(id).was_reset = true,
             }
         }
         let held: usize = self.sockets.values().map(|socket| socket.held.len()).sum();
@@ -169,7 +169,7 @@ struct Pair {
 }
 
 impl Pair {
-    fn new(level: Level, isolation: Isolation) -> Self {
+    fn new(level: CompressionLevel, isolation: Isolation) -> Self {
         let sides = [End::Near, End::Far].map(|end| Side::new(end, level, isolation));
         let mut pair = Self {
             sides,
@@ -288,8 +288,8 @@ fn words(seed: u64, count: usize) -> Vec<u8> {
     bytes
 }
 
-fn level(number: u8) -> Level {
-    Level::of(number).expect("a level")
+fn level(number: u8) -> CompressionLevel {
+    CompressionLevel::of(number).expect("a level")
 }
 
 proptest! {
@@ -365,7 +365,7 @@ proptest! {
 
 #[test]
 fn a_small_question_goes_ahead_of_large_answers() {
-    let mut pair = Pair::new(Level::OFF, Isolation::None);
+    let mut pair = Pair::new(CompressionLevel::OFF, Isolation::None);
     let (large, small) = (pair.open(), pair.open());
     pair.settle();
     pair.write(true, large, &words(1, 200_000));
@@ -381,7 +381,7 @@ fn a_small_question_goes_ahead_of_large_answers() {
 
 #[test]
 fn streams_that_ask_often_do_not_keep_a_large_answer_from_its_turn() {
-    let mut pair = Pair::new(Level::OFF, Isolation::None);
+    let mut pair = Pair::new(CompressionLevel::OFF, Isolation::None);
     let ids: Vec<_> = (0..3).map(|_| pair.open()).collect();
     pair.settle();
     pair.write(true, ids[0], &words(1, 100_000));
@@ -397,7 +397,7 @@ fn streams_that_ask_often_do_not_keep_a_large_answer_from_its_turn() {
         let chunk: Vec<u8> = socket.to_send.drain(..count).collect();
         let drained = socket.to_send.is_empty();
         far.lane
-            .send(pick.stream, &chunk, drained, Level::OFF)
+            .send(pick.stream, &chunk, drained, CompressionLevel::OFF)
             .expect("stored");
         let sent = far.lane.unsent().len();
         far.lane.sent(sent);
@@ -408,7 +408,7 @@ fn streams_that_ask_often_do_not_keep_a_large_answer_from_its_turn() {
 #[test]
 fn a_window_grows_while_its_reader_keeps_pace_and_not_otherwise() {
     let most_on_the_way = |keeps_pace: bool| {
-        let mut pair = Pair::new(Level::OFF, Isolation::None);
+        let mut pair = Pair::new(CompressionLevel::OFF, Isolation::None);
         let id = pair.open();
         pair.settle();
         pair.write(true, id, &words(1, 40_000_000));
@@ -430,7 +430,7 @@ fn a_window_grows_while_its_reader_keeps_pace_and_not_otherwise() {
 
 #[test]
 fn windows_grow_no_further_than_the_pool_and_give_back_what_they_had() {
-    let mut pair = Pair::new(Level::OFF, Isolation::None);
+    let mut pair = Pair::new(CompressionLevel::OFF, Isolation::None);
     let ids: Vec<_> = (0..MOST_STREAMS).map(|_| pair.open()).collect();
     assert_eq!(pair.sides[0].lane.open(), None, "no more streams than that");
     pair.settle();
@@ -470,7 +470,7 @@ fn a_stream_that_is_over_here_may_still_be_spoken_of_there() {
 #[test]
 fn who_breaks_the_protocol_is_told_of() {
     let breach = |end: End, wire: &[u8]| {
-        let mut pair = Pair::new(Level::OFF, Isolation::None);
+        let mut pair = Pair::new(CompressionLevel::OFF, Isolation::None);
         pair.open();
         pair.settle();
         let lane = &mut pair.sides[usize::from(end == End::Far)].lane;
@@ -522,7 +522,7 @@ fn who_breaks_the_protocol_is_told_of() {
 
 /// What becomes of a far end that is sent the same frame again and again.
 fn flooded(frame: &[u8], ended: bool) -> (usize, String) {
-    let mut pair = Pair::new(Level::OFF, Isolation::None);
+    let mut pair = Pair::new(CompressionLevel::OFF, Isolation::None);
     let id = pair.open();
     pair.settle();
     if ended {

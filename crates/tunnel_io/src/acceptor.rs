@@ -7,7 +7,7 @@
 mod journal;
 
 use super::handshake::{PeerFault, PendingHandshake, ServerHandshake};
-use super::keys::Security;
+use super::keys::TunnelSecurity;
 use sys::error::{LiveError, OsError};
 use sys::eviction;
 use sys::poller::{Poller, ReadyList, Waker};
@@ -107,7 +107,7 @@ impl Acceptor {
     /// [`LiveError::PortInUse`] and its like; [`LiveError::System`].
     pub(crate) fn open(
         listen: &[SocketAddr],
-        security: &Security,
+        security: &TunnelSecurity,
         limits: GateLimits,
         tell: Tell,
     ) -> Result<Self, LiveError> {

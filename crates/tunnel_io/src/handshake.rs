@@ -4,7 +4,7 @@
 //! in another. The welcome tells the near end that its key was accepted, which TLS 1.3 lets a client see no sooner than in the
 //! server's first bytes. Without keys, near and far exchange the same four bytes in plain: a stranger is told by them.
 
-use super::keys::{Fingerprint, KeyError, SecretKey, Security};
+use super::keys::{KeyError, KeyFingerprint, SecretKey, TunnelSecurity};
 use super::verifier::{KnownKeys, UnknownKey};
 use rustls::client::{AlwaysResolvesClientRawPublicKeys, Resumption};
 use rustls::crypto::CryptoProvider;
@@ -20,7 +20,7 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 use sys::error::OsError;
 use sys::socket::{Received, Sent, Socket};
-use sys::tls::{Handshake, HandshakeFault, TlsSocket};
+use sys::tls::{HandshakeFault, TlsHandshake, TlsSocket};
 use sys::transport::Transport;
 
 /// Why one end does not want the other.
@@ -32,13 +32,13 @@ pub enum PeerFault {
     #[error("shows the key {shown}, which is none of those named here")]
     UnknownKey {
         /// What it showed.
-        shown: Fingerprint,
+        shown: KeyFingerprint,
     },
     /// The other end does not want this end's key.
     #[error("does not accept this end's key {own}")]
     KeyNotAccepted {
         /// What was shown to it.
-        own: Fingerprint,
+        own: KeyFingerprint,
     },
     /// Both have a pre-shared key, or one has a key file: not the same secret.
     #[error("does not hold the same pre-shared key")]
@@ -140,7 +140,7 @@ enum Terms<C> {
     Plain,
     Encrypted {
         config: Arc<C>,
-        own: Fingerprint,
+        own: KeyFingerprint,
         shared: bool,
     },
 }
@@ -148,7 +148,7 @@ enum Terms<C> {
 impl ClientHandshake {
     /// # Errors
     /// [`PeerFault::Tls`] when the keys cannot be used.
-    pub(crate) fn new(security: &Security) -> Result<Self, PeerFault> {
+    pub(crate) fn new(security: &TunnelSecurity) -> Result<Self, PeerFault> {
         let Some((own, known, shared)) = roles(security, End::Near) else {
             return Ok(Self { terms: Terms::Plain });
         };
@@ -177,7 +177,7 @@ impl ClientHandshake {
     /// [`KeyError::NoKeys`].
     pub(crate) fn suits(&self, address: SocketAddr) -> Result<(), KeyError> {
         match self.terms {
-            Terms::Plain => Security::None.suits(&[address]),
+            Terms::Plain => TunnelSecurity::None.suits(&[address]),
             Terms::Encrypted { .. } => Ok(()),
         }
     }
@@ -213,9 +213,9 @@ impl ClientHandshake {
         }
         loop {
             match tls.shake_hands().map_err(fault)? {
-                Handshake::Onward => {}
-                Handshake::Waits => wait.readable(tls.socket())?,
-                Handshake::Done => break,
+                TlsHandshake::Onward => {}
+                TlsHandshake::Waits => wait.readable(tls.socket())?,
+                TlsHandshake::Done => break,
             }
         }
         if tls.agreed_protocol() != Some(PROTOCOL) {
@@ -232,7 +232,7 @@ impl ClientHandshake {
 impl ServerHandshake {
     /// # Errors
     /// [`PeerFault::Tls`] when the keys cannot be used.
-    pub(crate) fn new(security: &Security) -> Result<Self, PeerFault> {
+    pub(crate) fn new(security: &TunnelSecurity) -> Result<Self, PeerFault> {
         let Some((own, known, shared)) = roles(security, End::Far) else {
             return Ok(Self { terms: Terms::Plain });
         };
@@ -318,10 +318,10 @@ impl PendingHandshake {
             }
             Transport::Tls(tls) => loop {
                 match tls.shake_hands().map_err(fault)? {
-                    Handshake::Onward => {}
-                    Handshake::Waits => return Ok(false),
-                    Handshake::Done if tls.agreed_protocol() == Some(PROTOCOL) => break,
-                    Handshake::Done => return Err(PeerFault::NotATunnel),
+                    TlsHandshake::Onward => {}
+                    TlsHandshake::Waits => return Ok(false),
+                    TlsHandshake::Done if tls.agreed_protocol() == Some(PROTOCOL) => break,
+                    TlsHandshake::Done => return Err(PeerFault::NotATunnel),
                 }
             },
         }
@@ -355,10 +355,10 @@ impl PendingHandshake {
 }
 
 /// The key that the other end of a lane has shown; absent without encryption.
-pub(super) fn shown_key(lane: &Transport) -> Option<Fingerprint> {
+pub(super) fn shown_key(lane: &Transport) -> Option<KeyFingerprint> {
     match lane {
         Transport::Plain(_) => None,
-        Transport::Tls(tls) => tls.shown_key().map(Fingerprint::of_shown),
+        Transport::Tls(tls) => tls.shown_key().map(KeyFingerprint::of_shown),
     }
 }
 
@@ -369,11 +369,11 @@ enum End {
 }
 
 /// This end's key, those it accepts, and whether they come from one secret; absent without encryption.
-fn roles(security: &Security, end: End) -> Option<(&SecretKey, Vec<Fingerprint>, bool)> {
+fn roles(security: &TunnelSecurity, end: End) -> Option<(&SecretKey, Vec<KeyFingerprint>, bool)> {
     match security {
-        Security::None => None,
-        Security::Keys { own, peers } => Some((own, peers.clone(), false)),
-        Security::Shared(shared) => {
+        TunnelSecurity::None => None,
+        TunnelSecurity::Keys { own, peers } => Some((own, peers.clone(), false)),
+        TunnelSecurity::Shared(shared) => {
             let (own, other) = match end {
                 End::Near => (&shared.near, &shared.far),
                 End::Far => (&shared.far, &shared.near),
@@ -500,7 +500,7 @@ fn fault(fault: HandshakeFault) -> PeerFault {
 }
 
 /// The same in the light of what this end's keys are.
-fn told(fault: PeerFault, own: Fingerprint, shared: bool) -> PeerFault {
+fn told(fault: PeerFault, own: KeyFingerprint, shared: bool) -> PeerFault {
     let not_wanted = if shared {
         PeerFault::OtherSharedKey
     } else {

@@ -24,7 +24,7 @@ pub use files::{generate_key_files, generate_shared_key_file};
 
 /// How the two ends of a tunnel know each other.
 #[derive(Debug, Clone)]
-pub enum Security {
+pub enum TunnelSecurity {
     /// Neither encryption nor authentication: for two ends on one machine.
     None,
     /// TLS 1.3 with a key of each end.
@@ -32,7 +32,7 @@ pub enum Security {
         /// This end's.
         own: SecretKey,
         /// Those of the other ends that are welcome; with none, nobody is.
-        peers: Vec<Fingerprint>,
+        peers: Vec<KeyFingerprint>,
     },
     /// TLS 1.3 with keys that both ends derive from one secret.
     Shared(SharedKey),
@@ -43,13 +43,13 @@ pub enum Security {
 /// Its text is `SHA256:` and base64 without padding, as `ssh-keygen -l` shows keys; the digest itself is of another
 /// encoding of the key than OpenSSH's.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub struct Fingerprint([u8; 32]);
+pub struct KeyFingerprint([u8; 32]);
 
 /// An end's own key.
 #[derive(Clone)]
 pub struct SecretKey {
     certified: Arc<CertifiedKey>,
-    fingerprint: Fingerprint,
+    fingerprint: KeyFingerprint,
 }
 
 /// A secret that both ends hold, as the keys of both.
@@ -169,7 +169,7 @@ impl KeyError {
     }
 }
 
-impl Security {
+impl TunnelSecurity {
     /// Whether an end with these keys may listen at, or connect to, these addresses.
     ///
     /// # Errors
@@ -183,7 +183,7 @@ impl Security {
     }
 }
 
-impl Fingerprint {
+impl KeyFingerprint {
     fn of(public_key_info: &[u8]) -> Self {
         let mut bytes = [0; 32];
         bytes.copy_from_slice(digest::digest(&digest::SHA256, public_key_info).as_ref());
@@ -207,7 +207,7 @@ impl Fingerprint {
     }
 }
 
-impl fmt::Display for Fingerprint {
+impl fmt::Display for KeyFingerprint {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(
             formatter,
@@ -217,7 +217,7 @@ impl fmt::Display for Fingerprint {
     }
 }
 
-impl FromStr for Fingerprint {
+impl FromStr for KeyFingerprint {
     type Err = KeyError;
 
     fn from_str(text: &str) -> Result<Self, KeyError> {
@@ -240,7 +240,7 @@ impl SecretKey {
     }
 
     /// That of the public key.
-    pub const fn fingerprint(&self) -> Fingerprint {
+    pub const fn fingerprint(&self) -> KeyFingerprint {
         self.fingerprint
     }
 
@@ -252,7 +252,7 @@ impl SecretKey {
     fn from_pkcs8(der: PrivatePkcs8KeyDer<'_>) -> Option<Self> {
         let signing = any_eddsa_type(&der).ok()?;
         let public = signing.public_key()?;
-        let fingerprint = Fingerprint::of(public.as_ref());
+        let fingerprint = KeyFingerprint::of(public.as_ref());
         let shown = CertificateDer::from(public.as_ref().to_vec());
         Some(Self {
             certified: Arc::new(CertifiedKey::new(vec![shown], signing)),

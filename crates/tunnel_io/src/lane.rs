@@ -21,11 +21,11 @@ use std::os::fd::AsFd;
 use std::sync::Arc;
 use std::time::Duration;
 use sys::error::{LiveError, OsError};
-use sys::poller::{Poller, Ready, ReadyList};
+use sys::poller::{Poller, ReadyEvent, ReadyList};
 use sys::socket::Received;
 use sys::transport::Transport;
 use tunnel::frame::{GoodbyeReason, ResetReason};
-use tunnel::{Auto, Event, Isolation, Lane, LaneError, LevelChoice, MOST_OF_A_CHUNK, StreamId, Wish};
+use tunnel::{Auto, Isolation, Lane, LaneError, LaneEvent, LevelChoice, MOST_OF_A_CHUNK, StreamId, Wish};
 
 /// What an end of a lane is there for.
 pub(super) enum Role {
@@ -165,7 +165,7 @@ impl LaneLoop {
         Ok(self.readable)
     }
 
-    fn lane_event(&mut self, event: Ready) -> Result<(), TunnelError> {
+    fn lane_event(&mut self, event: ReadyEvent) -> Result<(), TunnelError> {
         self.readable |= event.readable();
         self.ending |= event.ending();
         if event.writable() && self.blocked.is_some() {
@@ -185,7 +185,7 @@ impl LaneLoop {
         }
     }
 
-    fn stream_event(&mut self, id: StreamId, event: Ready) {
+    fn stream_event(&mut self, id: StreamId, event: ReadyEvent) {
         let Some(local) = self.streams.get_mut(&id) else {
             return;
         };
@@ -257,11 +257,11 @@ impl LaneLoop {
             return Ok(None);
         };
         Ok(Some(match event {
-            Event::Hello(wish) => Done::Greeted(wish),
-            Event::Opened(id) => Done::Opened(id),
-            Event::Finished(id) => Done::Finished(id),
-            Event::Reset(id, reason) => Done::Reset(id, reason),
-            Event::Bytes { stream, bytes, .. } => match self.streams.get_mut(&stream) {
+            LaneEvent::Hello(wish) => Done::Greeted(wish),
+            LaneEvent::Opened(id) => Done::Opened(id),
+            LaneEvent::Finished(id) => Done::Finished(id),
+            LaneEvent::Reset(id, reason) => Done::Reset(id, reason),
+            LaneEvent::Bytes { stream, bytes, .. } => match self.streams.get_mut(&stream) {
                 None => Done::Consumed(stream, bytes.len()),
                 Some(local) => {
                     // This end compresses the other direction.

@@ -20,8 +20,8 @@ mod verifier;
 pub use error::TunnelError;
 pub use far::Far;
 pub use handshake::PeerFault;
-pub use keys::Security;
-pub use near::Near;
+pub use keys::TunnelSecurity;
+pub use near::NearEnd;
 pub use notice::{Notice, Refused};
 
 use std::net::SocketAddr;
@@ -40,7 +40,7 @@ pub struct NearOptions {
     /// The far end: `host:port`. Resolved again for every lane.
     pub far: String,
     /// How the ends know each other.
-    pub security: Security,
+    pub security: TunnelSecurity,
     /// How hard to compress, in both directions unless the far end was told otherwise.
     pub level: LevelChoice,
     /// What a chunk's compression may depend on, likewise.
@@ -64,7 +64,7 @@ pub struct FarOptions {
     /// The database: `host:port`. Resolved once.
     pub to: String,
     /// How the ends know each other.
-    pub security: Security,
+    pub security: TunnelSecurity,
     /// How hard to compress what goes to the near end; absent for as that asks.
     pub level: Option<LevelChoice>,
     /// What a chunk's compression may depend on; absent for as the near end asks.

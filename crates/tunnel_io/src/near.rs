@@ -22,8 +22,8 @@ use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 use tunnel::{End, Wish};
 
-/// A running near end. Dropping it without [`Near::stop`] leaves it running until the process ends.
-pub struct Near {
+/// A running near end. Dropping it without [`NearEnd::stop`] leaves it running until the process ends.
+pub struct NearEnd {
     addresses: Vec<SocketAddr>,
     shared: Arc<Shared>,
     mailboxes: Vec<Arc<Mailbox>>,
@@ -50,7 +50,7 @@ impl Shared {
     }
 }
 
-impl Near {
+impl NearEnd {
     /// Starts a near end: it listens when this returns, and opens its lanes from then on, again and again while they
     /// cannot be had.
     ///

@@ -1,7 +1,7 @@
 //! What an end of a tunnel tells while it runs.
 
 use super::TunnelError;
-use super::keys::Fingerprint;
+use super::keys::KeyFingerprint;
 use std::fmt;
 use std::net::SocketAddr;
 use std::time::Duration;
@@ -19,7 +19,7 @@ pub enum Notice {
         /// Lanes up now, this one included.
         lanes: u64,
         /// The key it showed; absent without encryption.
-        key: Option<Fingerprint>,
+        key: Option<KeyFingerprint>,
     },
     /// A lane that stood does no more.
     LaneLost {

@@ -1,6 +1,6 @@
 //! Whom TLS is to believe: the keys whose fingerprints are known, whoever shows them.
 
-use super::keys::Fingerprint;
+use super::keys::KeyFingerprint;
 use rustls::client::danger::{HandshakeSignatureValid, ServerCertVerified, ServerCertVerifier};
 use rustls::crypto::{CryptoProvider, WebPkiSupportedAlgorithms, verify_tls13_signature_with_raw_key};
 use rustls::pki_types::{CertificateDer, ServerName, SubjectPublicKeyInfoDer, UnixTime};
@@ -14,17 +14,17 @@ use std::sync::Arc;
 /// Believes those whose keys have these fingerprints.
 #[derive(Debug)]
 pub(super) struct KnownKeys {
-    known: Vec<Fingerprint>,
+    known: Vec<KeyFingerprint>,
     algorithms: WebPkiSupportedAlgorithms,
 }
 
 /// The key that was shown is none of those.
 #[derive(Debug, thiserror::Error)]
 #[error("the key {0} is not known")]
-pub(super) struct UnknownKey(pub(super) Fingerprint);
+pub(super) struct UnknownKey(pub(super) KeyFingerprint);
 
 impl KnownKeys {
-    pub(super) fn new(known: Vec<Fingerprint>, provider: &CryptoProvider) -> Self {
+    pub(super) fn new(known: Vec<KeyFingerprint>, provider: &CryptoProvider) -> Self {
         Self {
             known,
             algorithms: provider.signature_verification_algorithms,
@@ -32,7 +32,7 @@ impl KnownKeys {
     }
 
     fn check(&self, key: &CertificateDer<'_>) -> Result<(), Error> {
-        let shown = Fingerprint::of_shown(key);
+        let shown = KeyFingerprint::of_shown(key);
         if self.known.contains(&shown) {
             return Ok(());
         }

@@ -1,11 +1,11 @@
 //! What every protocol decoder does.
 
 use crate::framing::Input;
-use crate::resume::Found;
+use crate::resume::Resumption;
 use model::{Direction, Message, Timestamp};
 
 /// Receives messages as they complete. The message borrows from the decoder: keep what is needed, not the message.
-pub type Sink<'s> = dyn FnMut(Message<'_>) + 's;
+pub type MessageSink<'s> = dyn FnMut(Message<'_>) + 's;
 
 /// Turns the payload of one connection into messages.
 ///
@@ -22,7 +22,7 @@ pub trait Decoder {
         &mut self,
         direction: Direction,
         input: Input<'_>,
-        sink: &mut Sink<'_>,
+        sink: &mut MessageSink<'_>,
     ) -> Result<(), DecodeError>;
 
     /// Takes bytes that passed at `at`.
@@ -34,7 +34,7 @@ pub trait Decoder {
         at: Timestamp,
         direction: Direction,
         bytes: &[u8],
-        sink: &mut Sink<'_>,
+        sink: &mut MessageSink<'_>,
     ) -> Result<(), DecodeError> {
         self.take(direction, Input::seen(at, bytes), sink)
     }
@@ -49,7 +49,7 @@ pub trait Decoder {
         at: Timestamp,
         direction: Direction,
         count: u64,
-        sink: &mut Sink<'_>,
+        sink: &mut MessageSink<'_>,
     ) -> Result<(), DecodeError> {
         self.take(direction, Input::unseen(at, count), sink)
     }
@@ -79,7 +79,7 @@ pub trait Decoder {
 
     /// Where in `bytes` a message of `direction` begins, behind bytes that were lost. `whole` says that no more comes before the
     /// other side speaks. Absent where a protocol has no way to tell: then a message may only begin where the search does.
-    fn find(&self, direction: Direction, bytes: &[u8], whole: bool) -> Option<Found> {
+    fn find(&self, direction: Direction, bytes: &[u8], whole: bool) -> Option<Resumption> {
         let _ = (direction, bytes, whole);
         None
     }
@@ -100,12 +100,12 @@ pub trait Decoder {
 
     /// Nothing follows in `direction`, as was seen at `at`: hands out a message that only the end completes (a body that lasts
     /// until the close).
-    fn ends(&mut self, at: Timestamp, direction: Direction, sink: &mut Sink<'_>) {
+    fn ends(&mut self, at: Timestamp, direction: Direction, sink: &mut MessageSink<'_>) {
         let _ = (at, direction, sink);
     }
 
     /// The connection ended: hands out a message that only the end completes (a body that lasts until the close).
-    fn finish(&mut self, sink: &mut Sink<'_>) {
+    fn finish(&mut self, sink: &mut MessageSink<'_>) {
         let _ = sink;
     }
 }

@@ -28,9 +28,9 @@ mod values;
 pub use opening::opens;
 pub use signature::recognise;
 
-use crate::decoder::{DecodeError, Decoder, Sink};
+use crate::decoder::{DecodeError, Decoder, MessageSink};
 use crate::framing::Input;
-use crate::resume::{Found, find};
+use crate::resume::{Resumption, find};
 use lane::{HalfConnection, Object};
 use model::{Content, Direction, Message, Phase, Protocol, Role, StatementId};
 use sections::Sections;
@@ -127,7 +127,7 @@ impl Decoder for DrdaDecoder {
         &mut self,
         direction: Direction,
         mut input: Input<'_>,
-        sink: &mut Sink<'_>,
+        sink: &mut MessageSink<'_>,
     ) -> Result<(), DecodeError> {
         let lane = &mut self.lanes[direction.index()];
         let session = &mut self.session;
@@ -154,7 +154,7 @@ impl Decoder for DrdaDecoder {
         true
     }
 
-    fn find(&self, _: Direction, bytes: &[u8], whole: bool) -> Option<Found> {
+    fn find(&self, _: Direction, bytes: &[u8], whole: bool) -> Option<Resumption> {
         Some(find(bytes, whole, |bytes, _| lane::shape(bytes)))
     }
 

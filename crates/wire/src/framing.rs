@@ -76,7 +76,7 @@ impl<'a> Input<'a> {
 
 /// What a header announces.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Plan {
+pub struct FramePlan {
     /// Bytes that follow the header.
     pub body: u64,
     /// How many of them, from the first, the decoder wants to see. Bounds what is stored; 0 for a body that is only
@@ -86,7 +86,7 @@ pub struct Plan {
 
 /// Why a header is not one of this protocol: see [`DecodeError`], which the framer makes of it.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Fault {
+pub struct HeaderFault {
     /// What the protocol has there.
     pub expected: &'static str,
     /// What was there; a number or a tag, never payload text.
@@ -126,7 +126,7 @@ pub struct Framer {
     /// Header bytes there must be: fixed when the first byte comes.
     header_length: usize,
     /// Set once the header is whole.
-    plan: Option<Plan>,
+    plan: Option<FramePlan>,
     body_left: u64,
     kept: Vec<u8>,
     holed: bool,
@@ -166,7 +166,7 @@ impl Framer {
         &'a mut self,
         input: &mut Input<'i>,
         header_length: usize,
-        plan: impl FnOnce(&[u8]) -> Result<Plan, Fault>,
+        plan: impl FnOnce(&[u8]) -> Result<FramePlan, HeaderFault>,
     ) -> Result<Option<Frame<'a>>, DecodeError> {
         self.forget_handed_out();
         if self.taken > 0 {
@@ -216,7 +216,7 @@ impl Framer {
     }
 
     /// The error for a fault at the beginning of the message that is being taken.
-    pub fn fault(&self, fault: Fault) -> DecodeError {
+    pub fn fault(&self, fault: HeaderFault) -> DecodeError {
         DecodeError {
             protocol: self.protocol,
             direction: match self.direction {
@@ -247,7 +247,7 @@ impl Framer {
         &'a mut self,
         input: &mut Input<'i>,
         header_length: usize,
-        plan: impl FnOnce(&[u8]) -> Result<Plan, Fault>,
+        plan: impl FnOnce(&[u8]) -> Result<FramePlan, HeaderFault>,
     ) -> Result<Option<Frame<'a>>, DecodeError> {
         if input.is_empty() {
             return Ok(None);
@@ -260,7 +260,7 @@ impl Framer {
     fn resume<'a, 'i: 'a>(
         &'a mut self,
         input: &mut Input<'i>,
-        plan: impl FnOnce(&[u8]) -> Result<Plan, Fault>,
+        plan: impl FnOnce(&[u8]) -> Result<FramePlan, HeaderFault>,
     ) -> Result<Option<Frame<'a>>, DecodeError> {
         let planned = match self.plan {
             Some(planned) => planned,
@@ -296,7 +296,7 @@ impl Framer {
                 if input.unseen == 0 {
                     return Ok(false);
                 }
-                return Err(self.fault(Fault {
+                return Err(self.fault(HeaderFault {
                     expected: "the header of a message",
                     found: format!("{} bytes that were not captured", input.unseen),
                 }));
@@ -347,13 +347,13 @@ mod tests {
     const AT: Timestamp = Timestamp::from_nanos(7);
 
     /// One length byte, then the body; at most three bytes are kept.
-    fn plan(header: &[u8]) -> Result<Plan, Fault> {
+    fn plan(header: &[u8]) -> Result<FramePlan, HeaderFault> {
         match header {
-            [0xFF] => Err(Fault {
+            [0xFF] => Err(HeaderFault {
                 expected: "a length below 255",
                 found: "255".to_owned(),
             }),
-            [length] => Ok(Plan {
+            [length] => Ok(FramePlan {
                 body: u64::from(*length),
                 keep: 3,
             }),

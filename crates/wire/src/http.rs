@@ -20,10 +20,10 @@ mod signature;
 pub use opening::opens;
 pub use signature::recognise;
 
-use crate::decoder::{DecodeError, Decoder, Sink};
-use crate::framing::{Fault, Input};
-use crate::protocols::Verdict;
-use crate::resume::Found;
+use crate::decoder::{DecodeError, Decoder, MessageSink};
+use crate::framing::{HeaderFault, Input};
+use crate::protocols::Recognition;
+use crate::resume::Resumption;
 use body::Body;
 use head::{Method, Request, Response};
 use model::{Content, Direction, Message, Phase, Protocol, Role, Timestamp};
@@ -75,11 +75,11 @@ impl HttpDecoder {
         &mut self,
         direction: Direction,
         input: &mut Input<'_>,
-        sink: &mut Sink<'_>,
-    ) -> Result<(), Fault> {
+        sink: &mut MessageSink<'_>,
+    ) -> Result<(), HeaderFault> {
         let lane = &mut self.lanes[direction.index()];
         if input.bytes().is_empty() {
-            return Err(Fault {
+            return Err(HeaderFault {
                 expected: "a head",
                 found: format!("{} bytes that were not captured", input.unseen_count()),
             });
@@ -102,7 +102,7 @@ impl HttpDecoder {
             return self.head(direction, &head, sink);
         }
         if lane.head.len() > MAXIMUM_HEAD {
-            return Err(Fault {
+            return Err(HeaderFault {
                 expected: "a head of at most 64 KiB",
                 found: "a longer one".to_owned(),
             });
@@ -111,7 +111,12 @@ impl HttpDecoder {
         Ok(())
     }
 
-    fn head(&mut self, direction: Direction, head: &[u8], sink: &mut Sink<'_>) -> Result<(), Fault> {
+    fn head(
+        &mut self,
+        direction: Direction,
+        head: &[u8],
+        sink: &mut MessageSink<'_>,
+    ) -> Result<(), HeaderFault> {
         match direction {
             Direction::ClientToServer => self.request(&head::request(head)?, sink),
             Direction::ServerToClient => {
@@ -122,9 +127,9 @@ impl HttpDecoder {
         }
     }
 
-    fn request(&mut self, request: &Request<'_>, sink: &mut Sink<'_>) -> Result<(), Fault> {
+    fn request(&mut self, request: &Request<'_>, sink: &mut MessageSink<'_>) -> Result<(), HeaderFault> {
         if self.waiting.len() == MAXIMUM_WAITING {
-            return Err(Fault {
+            return Err(HeaderFault {
                 expected: "at most 1024 requests without a response",
                 found: "more".to_owned(),
             });
@@ -150,7 +155,7 @@ impl HttpDecoder {
         Ok(())
     }
 
-    fn response(&mut self, response: Response, sink: &mut Sink<'_>) {
+    fn response(&mut self, response: Response, sink: &mut MessageSink<'_>) {
         let content = Content::HttpResponse {
             status: response.status,
         };
@@ -178,7 +183,7 @@ impl HttpDecoder {
         self.left |= response.leaves;
     }
 
-    fn body_ends(&mut self, direction: Direction, sink: &mut Sink<'_>) {
+    fn body_ends(&mut self, direction: Direction, sink: &mut MessageSink<'_>) {
         self.lanes[direction.index()].body = None;
         let role = match direction {
             Direction::ServerToClient => self.answered(),
@@ -194,7 +199,13 @@ impl HttpDecoder {
     }
 
     /// Hands out what was taken in `direction` since the last message.
-    fn hand_out(&mut self, direction: Direction, role: Role, content: Content<'_>, sink: &mut Sink<'_>) {
+    fn hand_out(
+        &mut self,
+        direction: Direction,
+        role: Role,
+        content: Content<'_>,
+        sink: &mut MessageSink<'_>,
+    ) {
         let lane = &mut self.lanes[direction.index()];
         let bytes = std::mem::take(&mut lane.taken);
         lane.offset += bytes;
@@ -210,7 +221,7 @@ impl HttpDecoder {
         });
     }
 
-    fn error(&self, direction: Direction, fault: Fault) -> DecodeError {
+    fn error(&self, direction: Direction, fault: HeaderFault) -> DecodeError {
         DecodeError {
             protocol: "http",
             direction: match direction {
@@ -229,13 +240,13 @@ impl Decoder for HttpDecoder {
         &mut self,
         direction: Direction,
         mut input: Input<'_>,
-        sink: &mut Sink<'_>,
+        sink: &mut MessageSink<'_>,
     ) -> Result<(), DecodeError> {
         while !input.is_empty() {
             if self.left {
                 return Err(self.error(
                     direction,
-                    Fault {
+                    HeaderFault {
                         expected: "a message",
                         found: "another protocol, as agreed on".to_owned(),
                     },
@@ -278,18 +289,23 @@ impl Decoder for HttpDecoder {
         true
     }
 
-    fn find(&self, direction: Direction, bytes: &[u8], whole: bool) -> Option<Found> {
+    fn find(&self, direction: Direction, bytes: &[u8], whole: bool) -> Option<Resumption> {
         if !whole {
-            return Some(Found::More);
+            return Some(Resumption::More);
         }
         let begins = |&from: &usize| {
             let starts_line = from == 0
                 || bytes.get(from - 1) == Some(&b'\n')
                 || bytes.get(from..from + 5) == Some(b"HTTP/");
             starts_line
-                && signature::recognise(direction, bytes.get(from..).unwrap_or_default()) == Verdict::Certain
+                && signature::recognise(direction, bytes.get(from..).unwrap_or_default())
+                    == Recognition::Certain
         };
-        Some((0..bytes.len()).find(begins).map_or(Found::Nowhere, Found::At))
+        Some(
+            (0..bytes.len())
+                .find(begins)
+                .map_or(Resumption::Nowhere, Resumption::At),
+        )
     }
 
     fn lose(&mut self, direction: Direction) {
@@ -308,7 +324,7 @@ impl Decoder for HttpDecoder {
         self.waiting.clear();
     }
 
-    fn ends(&mut self, at: Timestamp, direction: Direction, sink: &mut Sink<'_>) {
+    fn ends(&mut self, at: Timestamp, direction: Direction, sink: &mut MessageSink<'_>) {
         let lane = &mut self.lanes[direction.index()];
         if direction == Direction::ServerToClient && lane.body.is_some() {
             // Also one that was to be longer: nobody waits for the rest.
@@ -320,7 +336,7 @@ impl Decoder for HttpDecoder {
         }
     }
 
-    fn finish(&mut self, sink: &mut Sink<'_>) {
+    fn finish(&mut self, sink: &mut MessageSink<'_>) {
         let server = &self.lanes[Direction::ServerToClient.index()];
         if matches!(server.body, Some(Body::UntilClose)) {
             self.body_ends(Direction::ServerToClient, sink);

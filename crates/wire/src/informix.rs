@@ -26,7 +26,7 @@ mod statements;
 pub use opening::{burst, opens};
 pub use signature::recognise;
 
-use crate::decoder::{DecodeError, Decoder, Sink};
+use crate::decoder::{DecodeError, Decoder, MessageSink};
 use crate::framing::Input;
 use model::{Content, Direction, Message, Phase, Protocol, Role, Timestamp, TransactionState};
 use scan::Scan;
@@ -170,7 +170,7 @@ impl Decoder for InformixDecoder {
         &mut self,
         direction: Direction,
         mut input: Input<'_>,
-        sink: &mut Sink<'_>,
+        sink: &mut MessageSink<'_>,
     ) -> Result<(), DecodeError> {
         if input.is_empty() {
             return Ok(());
@@ -213,7 +213,7 @@ impl Decoder for InformixDecoder {
         self.has_cut
     }
 
-    fn finish(&mut self, sink: &mut Sink<'_>) {
+    fn finish(&mut self, sink: &mut MessageSink<'_>) {
         for direction in [Direction::ClientToServer, Direction::ServerToClient] {
             self.cut(direction, sink);
         }
@@ -222,7 +222,7 @@ impl Decoder for InformixDecoder {
 
 impl InformixDecoder {
     /// `direction` begins to speak: what the other one said is over.
-    fn turn(&mut self, direction: Direction, sink: &mut Sink<'_>) {
+    fn turn(&mut self, direction: Direction, sink: &mut MessageSink<'_>) {
         self.cut(direction.reverse(), sink);
         if direction == Direction::ClientToServer && std::mem::take(&mut self.session.answering) {
             self.session.owed = self.session.owed.saturating_sub(1);
@@ -232,7 +232,7 @@ impl InformixDecoder {
     }
 
     /// Ends a message of `direction` where it is.
-    fn cut(&mut self, direction: Direction, sink: &mut Sink<'_>) {
+    fn cut(&mut self, direction: Direction, sink: &mut MessageSink<'_>) {
         let lane = &mut self.lanes[direction.index()];
         if lane.taken > 0 {
             self.has_cut = true;
@@ -244,7 +244,7 @@ impl InformixDecoder {
 
 impl Session {
     /// One whole message of which `kept` is looked at.
-    fn message(&mut self, lane: &HalfConnection, kept: &[u8], sink: &mut Sink<'_>) {
+    fn message(&mut self, lane: &HalfConnection, kept: &[u8], sink: &mut MessageSink<'_>) {
         let code = lane.scan.code().unwrap_or_default();
         let body = kept.get(2..).unwrap_or_default();
         match lane.direction {
@@ -254,7 +254,7 @@ impl Session {
     }
 
     /// One that ends where the other side speaks.
-    fn cut(&mut self, lane: &HalfConnection, sink: &mut Sink<'_>) {
+    fn cut(&mut self, lane: &HalfConnection, sink: &mut MessageSink<'_>) {
         match lane.direction {
             Direction::ClientToServer => self.client_cut(lane, sink),
             Direction::ServerToClient => {

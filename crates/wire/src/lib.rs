@@ -26,7 +26,7 @@ pub mod tls_request;
 pub mod tns;
 mod verbs;
 
-pub use decoder::{DecodeError, Decoder, Sink};
+pub use decoder::{DecodeError, Decoder, MessageSink};
 pub use protocols::PROTOCOLS;
 pub use rows::TextRows;
 pub use stream::Stream;

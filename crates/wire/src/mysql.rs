@@ -29,9 +29,9 @@ mod signature;
 mod statements;
 mod values;
 
-use crate::decoder::{DecodeError, Decoder, Sink};
-use crate::framing::{Fault, Input};
-use crate::resume::Found;
+use crate::decoder::{DecodeError, Decoder, MessageSink};
+use crate::framing::{HeaderFault, Input};
+use crate::resume::Resumption;
 use blocks::Blocks;
 use conversation::Conversation;
 use lane::{Arrival, HalfConnection, Meter};
@@ -98,8 +98,8 @@ impl MysqlDecoder {
         at: Timestamp,
         direction: Direction,
         bytes: &[u8],
-        sink: &mut Sink<'_>,
-    ) -> Result<(), Fault> {
+        sink: &mut MessageSink<'_>,
+    ) -> Result<(), HeaderFault> {
         let index = direction.index();
         let mut rest = bytes;
         while !rest.is_empty() && !self.conversation.tls_follows() {
@@ -136,7 +136,7 @@ impl MysqlDecoder {
     }
 
     /// Counts `count` bytes, and tells whether they can be decoded.
-    fn begin(&mut self, at: Timestamp, direction: Direction, count: u64, sink: &mut Sink<'_>) -> bool {
+    fn begin(&mut self, at: Timestamp, direction: Direction, count: u64, sink: &mut MessageSink<'_>) -> bool {
         let (index, other) = (direction.index(), direction.reverse().index());
         if direction == Direction::ClientToServer
             && self.conversation.is_at_start()
@@ -169,8 +169,8 @@ impl MysqlDecoder {
         at: Timestamp,
         direction: Direction,
         count: u64,
-        sink: &mut Sink<'_>,
-    ) -> Result<(), Fault> {
+        sink: &mut MessageSink<'_>,
+    ) -> Result<(), HeaderFault> {
         let index = direction.index();
         let passage = Arrival {
             direction,
@@ -199,9 +199,9 @@ impl MysqlDecoder {
     fn end(
         &mut self,
         direction: Direction,
-        result: Result<(), Fault>,
+        result: Result<(), HeaderFault>,
         has_hole: bool,
-        sink: &mut Sink<'_>,
+        sink: &mut MessageSink<'_>,
     ) -> Result<(), DecodeError> {
         let Err(fault) = result else {
             return Ok(());
@@ -221,7 +221,7 @@ impl MysqlDecoder {
     }
 
     /// Forgets the place in `direction`. Without the client's commands the server's replies cannot be told apart.
-    fn lose(&mut self, direction: Direction, sink: &mut Sink<'_>) {
+    fn lose(&mut self, direction: Direction, sink: &mut MessageSink<'_>) {
         self.has_lost = true;
         self.conversation.lose_replies();
         if direction == Direction::ClientToServer {
@@ -235,7 +235,12 @@ impl MysqlDecoder {
         self.hand_out_opaque(direction, started, sink);
     }
 
-    fn hand_out_opaque(&mut self, direction: Direction, started: Option<Timestamp>, sink: &mut Sink<'_>) {
+    fn hand_out_opaque(
+        &mut self,
+        direction: Direction,
+        started: Option<Timestamp>,
+        sink: &mut MessageSink<'_>,
+    ) {
         let index = direction.index();
         let bytes = self.pending(direction);
         if bytes == 0 {
@@ -254,7 +259,7 @@ impl MysqlDecoder {
         });
     }
 
-    fn error(&self, direction: Direction, fault: Fault) -> DecodeError {
+    fn error(&self, direction: Direction, fault: HeaderFault) -> DecodeError {
         DecodeError {
             protocol: "mysql",
             direction: match direction {
@@ -273,7 +278,7 @@ impl Decoder for MysqlDecoder {
         &mut self,
         direction: Direction,
         input: Input<'_>,
-        sink: &mut Sink<'_>,
+        sink: &mut MessageSink<'_>,
     ) -> Result<(), DecodeError> {
         if !self.begin(input.at(), direction, input.length(), sink) {
             self.hand_out_opaque(direction, None, sink);
@@ -297,9 +302,9 @@ impl Decoder for MysqlDecoder {
         self.conversation.tls_follows()
     }
 
-    fn find(&self, direction: Direction, bytes: &[u8], whole: bool) -> Option<Found> {
+    fn find(&self, direction: Direction, bytes: &[u8], whole: bool) -> Option<Resumption> {
         if direction == Direction::ServerToClient && !self.conversation.owes() {
-            return Some(Found::Nowhere);
+            return Some(Resumption::Nowhere);
         }
         Some(if self.conversation.is_compressed() {
             resume::find_block(direction, bytes, whole)
@@ -338,14 +343,14 @@ impl Decoder for MysqlDecoder {
     }
 }
 
-fn fault(expected: &'static str, found: impl Into<String>) -> Fault {
-    Fault {
+fn fault(expected: &'static str, found: impl Into<String>) -> HeaderFault {
+    HeaderFault {
         expected,
         found: found.into(),
     }
 }
 
-fn wrong_byte(expected: &'static str, found: Option<u8>) -> Fault {
+fn wrong_byte(expected: &'static str, found: Option<u8>) -> HeaderFault {
     fault(
         expected,
         found.map_or_else(|| "nothing".to_owned(), |byte| format!("{byte:#04x}")),

@@ -27,9 +27,9 @@ pub use rows::{text_results, text_rows};
 pub use shape::MAXIMUM_MESSAGE;
 pub use signature::recognise;
 
-use crate::decoder::{DecodeError, Decoder, Sink};
+use crate::decoder::{DecodeError, Decoder, MessageSink};
 use crate::framing::{Frame, Framer, Input};
-use crate::resume::{Found, find};
+use crate::resume::{Resumption, find};
 use model::{Content, Direction, Message, Phase, Protocol, Role};
 use owed::Owed;
 use prepared::Prepared;
@@ -106,7 +106,7 @@ impl Decoder for PostgresDecoder {
         &mut self,
         direction: Direction,
         mut input: Input<'_>,
-        sink: &mut Sink<'_>,
+        sink: &mut MessageSink<'_>,
     ) -> Result<(), DecodeError> {
         let session = &mut self.session;
         let framer = match direction {
@@ -161,7 +161,7 @@ impl Decoder for PostgresDecoder {
         true
     }
 
-    fn find(&self, direction: Direction, bytes: &[u8], whole: bool) -> Option<Found> {
+    fn find(&self, direction: Direction, bytes: &[u8], whole: bool) -> Option<Resumption> {
         Some(find(bytes, whole, |bytes, _| shape::at(direction, bytes)))
     }
 

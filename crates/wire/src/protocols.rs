@@ -6,7 +6,7 @@ use model::{Direction, Protocol};
 
 /// How sure a look at the first bytes of one direction makes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Verdict {
+pub enum Recognition {
     /// These bytes are this protocol's and nobody else's.
     Certain,
     /// They could be this protocol's from the middle of a connection; what else passes has to agree.
@@ -19,20 +19,20 @@ pub enum Verdict {
 
 /// What detection knows of a protocol.
 #[derive(Debug)]
-pub struct Row {
+pub struct ProtocolRow {
     /// Its name.
     pub protocol: Protocol,
     /// Ports its servers usually listen on: a hint where the content is ambiguous, never more.
     pub ports: &'static [u16],
     /// Looks for a message where a direction that was lost goes on. Its verdict on a longer prefix of the same bytes is the
-    /// same, unless it was [`Verdict::More`].
-    pub recognise: fn(Direction, &[u8]) -> Verdict,
+    /// same, unless it was [`Recognition::More`].
+    pub recognise: fn(Direction, &[u8]) -> Recognition,
     /// Looks at the first bytes that were seen in a direction, strictly: whole messages with all of their fields.
-    /// [`Verdict::Certain`] is kept for what no other protocol has, and, as [`Verdict::Plausible`] of a server, stays with
+    /// [`Recognition::Certain`] is kept for what no other protocol has, and, as [`Recognition::Plausible`] of a server, stays with
     /// more bytes.
-    pub opens: fn(Direction, &[u8]) -> Verdict,
+    pub opens: fn(Direction, &[u8]) -> Recognition,
     /// The same of the server's first bytes, knowing the client's.
-    pub answers: fn(&[u8], &[u8]) -> Verdict,
+    pub answers: fn(&[u8], &[u8]) -> Recognition,
     /// A first request names the protocol and its version in words, so that no answer is waited for: whose work a server does
     /// for it has to be known while it does.
     pub asks_alone: bool,
@@ -48,8 +48,8 @@ const fn any_burst(_: Direction, _: &[u8]) -> bool {
 }
 
 /// All of them, the surest signatures first.
-pub static PROTOCOLS: &[Row] = &[
-    Row {
+pub static PROTOCOLS: &[ProtocolRow] = &[
+    ProtocolRow {
         protocol: Protocol::Http,
         ports: &[80, 8000, 8008, 8080],
         recognise: http::recognise,
@@ -59,7 +59,7 @@ pub static PROTOCOLS: &[Row] = &[
         burst: any_burst,
         decoder: |_| Box::new(http::HttpDecoder::new()),
     },
-    Row {
+    ProtocolRow {
         protocol: Protocol::Tls,
         ports: &[443, 8443],
         recognise: tls::recognise,
@@ -69,7 +69,7 @@ pub static PROTOCOLS: &[Row] = &[
         burst: any_burst,
         decoder: |_| Box::new(tls::TlsDecoder::new()),
     },
-    Row {
+    ProtocolRow {
         protocol: Protocol::Postgres,
         ports: &[5432, 5433, 6432, 26257, 5439, 54321],
         recognise: postgres::recognise,
@@ -79,7 +79,7 @@ pub static PROTOCOLS: &[Row] = &[
         burst: postgres::burst,
         decoder: |_| Box::new(postgres::PostgresDecoder::new()),
     },
-    Row {
+    ProtocolRow {
         protocol: Protocol::Mysql,
         ports: &[3306, 3307, 4000, 6033],
         recognise: mysql::recognise,
@@ -89,7 +89,7 @@ pub static PROTOCOLS: &[Row] = &[
         burst: any_burst,
         decoder: |openings| Box::new(mysql::MysqlDecoder::of(openings)),
     },
-    Row {
+    ProtocolRow {
         protocol: Protocol::Redis,
         ports: &[6379, 6380, 7000, 26379],
         recognise: redis::recognise,
@@ -99,7 +99,7 @@ pub static PROTOCOLS: &[Row] = &[
         burst: any_burst,
         decoder: |_| Box::new(redis::RedisDecoder::new()),
     },
-    Row {
+    ProtocolRow {
         protocol: Protocol::Informix,
         ports: &[9088, 9089, 1526, 1525],
         recognise: informix::recognise,
@@ -109,7 +109,7 @@ pub static PROTOCOLS: &[Row] = &[
         burst: informix::burst,
         decoder: |_| Box::new(informix::InformixDecoder::new()),
     },
-    Row {
+    ProtocolRow {
         protocol: Protocol::Drda,
         ports: &[50000, 1527, 446, 448],
         recognise: drda::recognise,
@@ -119,7 +119,7 @@ pub static PROTOCOLS: &[Row] = &[
         burst: any_burst,
         decoder: |_| Box::new(drda::DrdaDecoder::new()),
     },
-    Row {
+    ProtocolRow {
         protocol: Protocol::Oracle,
         ports: &[1521, 1522],
         recognise: tns::recognise,
@@ -129,7 +129,7 @@ pub static PROTOCOLS: &[Row] = &[
         burst: any_burst,
         decoder: |_| Box::new(tns::TnsDecoder::new()),
     },
-    Row {
+    ProtocolRow {
         protocol: Protocol::Tds,
         ports: &[1433],
         recognise: tds::recognise,
@@ -144,18 +144,18 @@ pub static PROTOCOLS: &[Row] = &[
 /// What every `recognise` is held to: each sample gets its verdict, at some point and from there on.
 #[cfg(test)]
 pub(crate) fn assert_verdicts(
-    recognise: fn(Direction, &[u8]) -> Verdict,
-    samples: &[(Direction, &[u8], Verdict)],
+    recognise: fn(Direction, &[u8]) -> Recognition,
+    samples: &[(Direction, &[u8], Recognition)],
 ) {
     for &(direction, bytes, expected) in samples {
         let mut decided = false;
         for end in 0..=bytes.len() {
             let verdict = recognise(direction, &bytes[..end]);
             assert!(
-                verdict == expected || (verdict == Verdict::More && !decided),
+                verdict == expected || (verdict == Recognition::More && !decided),
                 "{bytes:?} {end}: {verdict:?}"
             );
-            decided = verdict != Verdict::More;
+            decided = verdict != Recognition::More;
         }
         assert!(decided, "{bytes:?}");
     }
@@ -181,8 +181,13 @@ mod tests {
     fn nothing_is_recognised_in_nothing() {
         for row in PROTOCOLS {
             for direction in [Direction::ClientToServer, Direction::ServerToClient] {
-                assert_eq!((row.recognise)(direction, b""), Verdict::More, "{}", row.protocol);
-                assert_eq!((row.opens)(direction, b""), Verdict::More, "{}", row.protocol);
+                assert_eq!(
+                    (row.recognise)(direction, b""),
+                    Recognition::More,
+                    "{}",
+                    row.protocol
+                );
+                assert_eq!((row.opens)(direction, b""), Recognition::More, "{}", row.protocol);
             }
         }
     }

@@ -27,8 +27,8 @@ pub use opening::{answers, opens};
 pub use request::{PING, write_command};
 pub use signature::recognise;
 
-use crate::decoder::{DecodeError, Decoder, Sink};
-use crate::framing::{Fault, Input};
+use crate::decoder::{DecodeError, Decoder, MessageSink};
+use crate::framing::{HeaderFault, Input};
 use command::Kind;
 use model::{Content, Direction, Message, Phase, Protocol, Role, Timestamp};
 use owed::{Due, Owed};
@@ -135,7 +135,7 @@ impl HalfConnection {
         self.kept.clear();
     }
 
-    fn error(&self, direction: Direction, fault: Fault) -> DecodeError {
+    fn error(&self, direction: Direction, fault: HeaderFault) -> DecodeError {
         DecodeError {
             protocol: "redis",
             direction: match direction {
@@ -151,7 +151,7 @@ impl HalfConnection {
 
 impl Session {
     /// One whole request, of which the first bytes were kept.
-    fn request(&mut self, kept: &[u8]) -> Result<(Role, Phase, Content<'_>), Fault> {
+    fn request(&mut self, kept: &[u8]) -> Result<(Role, Phase, Content<'_>), HeaderFault> {
         let kind = command::read(kept, &mut self.text);
         let due = match kind {
             Kind::Empty => return Ok((Role::OneWay, Phase::Work, Content::Other)),
@@ -203,7 +203,7 @@ impl Decoder for RedisDecoder {
         &mut self,
         direction: Direction,
         mut input: Input<'_>,
-        sink: &mut Sink<'_>,
+        sink: &mut MessageSink<'_>,
     ) -> Result<(), DecodeError> {
         let lane = &mut self.lanes[direction.index()];
         while !input.is_empty() {
@@ -267,8 +267,8 @@ impl Decoder for RedisDecoder {
     }
 }
 
-fn fault(expected: &'static str, found: &str) -> Fault {
-    Fault {
+fn fault(expected: &'static str, found: &str) -> HeaderFault {
+    HeaderFault {
         expected,
         found: found.to_owned(),
     }

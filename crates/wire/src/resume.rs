@@ -2,7 +2,7 @@
 
 /// What a look at bytes behind lost ones gives.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Found {
+pub enum Resumption {
     /// A message begins at this place.
     At(usize),
     /// More bytes could tell.
@@ -29,13 +29,13 @@ pub(crate) enum Shape {
 /// before that, more bytes could show a better place.
 ///
 /// `shape` is shown what stands at a place, and the bytes of the message before it if there is one.
-pub(crate) fn find(bytes: &[u8], whole: bool, shape: impl Fn(&[u8], Option<&[u8]>) -> Shape) -> Found {
+pub(crate) fn find(bytes: &[u8], whole: bool, shape: impl Fn(&[u8], Option<&[u8]>) -> Shape) -> Resumption {
     if !whole {
-        return Found::More;
+        return Resumption::More;
     }
     (0..bytes.len())
         .find(|&from| follow(bytes, from, &shape))
-        .map_or(Found::Nowhere, Found::At)
+        .map_or(Resumption::Nowhere, Resumption::At)
 }
 
 /// Whether messages follow each other from `from` on.
@@ -85,13 +85,13 @@ mod tests {
 
     #[test]
     fn a_place_needs_what_follows_it() {
-        assert_eq!(find(b"xxB1xC2yy", true, shape), Found::At(2));
-        assert_eq!(find(b"xxB1x", true, shape), Found::Nowhere);
-        assert_eq!(find(b"B1x", true, shape), Found::At(0));
-        assert_eq!(find(b"xxZ0", true, shape), Found::At(2));
-        assert_eq!(find(b"xxB1xC9y", true, shape), Found::Nowhere);
-        assert_eq!(find(b"xxB1xC1yD9z", true, shape), Found::At(2));
-        assert_eq!(find(b"xxB1xC2yy", false, shape), Found::More);
-        assert_eq!(find(b"", true, shape), Found::Nowhere);
+        assert_eq!(find(b"xxB1xC2yy", true, shape), Resumption::At(2));
+        assert_eq!(find(b"xxB1x", true, shape), Resumption::Nowhere);
+        assert_eq!(find(b"B1x", true, shape), Resumption::At(0));
+        assert_eq!(find(b"xxZ0", true, shape), Resumption::At(2));
+        assert_eq!(find(b"xxB1xC9y", true, shape), Resumption::Nowhere);
+        assert_eq!(find(b"xxB1xC1yD9z", true, shape), Resumption::At(2));
+        assert_eq!(find(b"xxB1xC2yy", false, shape), Resumption::More);
+        assert_eq!(find(b"", true, shape), Resumption::Nowhere);
     }
 }

@@ -10,9 +10,9 @@ mod trial;
 
 pub use detection::MAXIMUM_HELD;
 
-use crate::decoder::{DecodeError, Decoder, Sink};
+use crate::decoder::{DecodeError, Decoder, MessageSink};
 use crate::framing::Input;
-use crate::protocols::Row;
+use crate::protocols::ProtocolRow;
 use crate::tls::TlsDecoder;
 use detection::{Choice, Circumstances};
 use held::Held;
@@ -48,7 +48,7 @@ pub struct Stream {
     /// Who spoke last.
     speaker: Option<Direction>,
     /// The protocol, while a lost direction may be found again.
-    row: Option<&'static Row>,
+    row: Option<&'static ProtocolRow>,
     /// The search for a message, in the direction that is speaking and was lost.
     search: Option<Search>,
     /// Bytes were lost since the client last had to wait: the decoder may expect replies that were among them.
@@ -117,16 +117,16 @@ impl Stream {
     }
 
     /// Takes bytes that passed at `at`.
-    pub fn feed(&mut self, at: Timestamp, direction: Direction, bytes: &[u8], sink: &mut Sink<'_>) {
+    pub fn feed(&mut self, at: Timestamp, direction: Direction, bytes: &[u8], sink: &mut MessageSink<'_>) {
         self.pass_on(direction, Input::seen(at, bytes), sink);
     }
 
     /// `count` bytes passed at `at` that nobody can show.
-    pub fn skip(&mut self, at: Timestamp, direction: Direction, count: u64, sink: &mut Sink<'_>) {
+    pub fn skip(&mut self, at: Timestamp, direction: Direction, count: u64, sink: &mut MessageSink<'_>) {
         self.pass_on(direction, Input::unseen(at, count), sink);
     }
 
-    fn pass_on(&mut self, direction: Direction, input: Input<'_>, sink: &mut Sink<'_>) {
+    fn pass_on(&mut self, direction: Direction, input: Input<'_>, sink: &mut MessageSink<'_>) {
         if self.is_undecided() {
             self.hold(direction, input);
             self.release(sink);
@@ -156,7 +156,7 @@ impl Stream {
     }
 
     /// Hands out what waited, if it has been decided what it is.
-    pub fn release(&mut self, sink: &mut Sink<'_>) {
+    pub fn release(&mut self, sink: &mut MessageSink<'_>) {
         self.settle(sink);
     }
 
@@ -171,7 +171,7 @@ impl Stream {
     }
 
     /// Nothing follows in `direction`, as was seen at `at`: a server that says no more has said what it is.
-    pub fn end(&mut self, at: Timestamp, direction: Direction, sink: &mut Sink<'_>) {
+    pub fn end(&mut self, at: Timestamp, direction: Direction, sink: &mut MessageSink<'_>) {
         let direction = self.direction(direction);
         if self.is_undecided() || self.opaque[direction.index()] {
             return;
@@ -189,7 +189,7 @@ impl Stream {
     }
 
     /// The connection ended: hands out what is left. An unfinished message is handed out as opaque bytes.
-    pub fn finish(&mut self, sink: &mut Sink<'_>) {
+    pub fn finish(&mut self, sink: &mut MessageSink<'_>) {
         self.conclude();
         self.release(sink);
         self.conclude_search(sink);
@@ -222,7 +222,7 @@ impl Stream {
         }
     }
 
-    fn take(&mut self, direction: Direction, input: Input<'_>, sink: &mut Sink<'_>) {
+    fn take(&mut self, direction: Direction, input: Input<'_>, sink: &mut MessageSink<'_>) {
         if input.is_empty() {
             return;
         }
@@ -242,7 +242,7 @@ impl Stream {
     }
 
     /// Hands `input` out as it is.
-    fn pass(&mut self, direction: Direction, input: Input<'_>, sink: &mut Sink<'_>) {
+    fn pass(&mut self, direction: Direction, input: Input<'_>, sink: &mut MessageSink<'_>) {
         let given = &mut self.given[direction.index()];
         *given = given.saturating_add(input.length());
         self.hand_out_opaque(direction, input.at(), input.at(), sink);
@@ -293,7 +293,7 @@ impl Stream {
     }
 
     /// What waited goes where it belongs.
-    fn settle(&mut self, sink: &mut Sink<'_>) {
+    fn settle(&mut self, sink: &mut MessageSink<'_>) {
         let State::Decided(held, choice) = &mut self.state else {
             return;
         };
@@ -329,7 +329,7 @@ impl Stream {
         }
     }
 
-    fn decode(&mut self, direction: Direction, input: Input<'_>, sink: &mut Sink<'_>) {
+    fn decode(&mut self, direction: Direction, input: Input<'_>, sink: &mut MessageSink<'_>) {
         let State::Decoding(decoder) = &mut self.state else {
             return;
         };
@@ -362,7 +362,13 @@ impl Stream {
         }
     }
 
-    fn give_up(&mut self, direction: Direction, error: DecodeError, at: Timestamp, sink: &mut Sink<'_>) {
+    fn give_up(
+        &mut self,
+        direction: Direction,
+        error: DecodeError,
+        at: Timestamp,
+        sink: &mut MessageSink<'_>,
+    ) {
         self.opaque[direction.index()] = true;
         self.doubt = true;
         if self.reason.is_none() || self.encrypted {
@@ -373,7 +379,7 @@ impl Stream {
     }
 
     /// What no message of the decoder covers comes from behind the switch: it belongs to the TLS decoder.
-    fn go_on_with_tls(&mut self, direction: Direction, input: Input<'_>, sink: &mut Sink<'_>) {
+    fn go_on_with_tls(&mut self, direction: Direction, input: Input<'_>, sink: &mut MessageSink<'_>) {
         self.state = State::Decoding(Box::new(TlsDecoder::new()));
         self.row = None;
         self.encrypted = true;
@@ -396,7 +402,7 @@ impl Stream {
         direction: Direction,
         started: Timestamp,
         ended: Timestamp,
-        sink: &mut Sink<'_>,
+        sink: &mut MessageSink<'_>,
     ) {
         let lane = direction.index();
         let bytes = self.given[lane].saturating_sub(self.handed_out[lane]);

@@ -27,7 +27,7 @@ mod tokens;
 mod types;
 mod utf16;
 
-pub use answer::{Answer, Encryption, Version, answer};
+pub use answer::{Encryption, SqlServerVersion, TdsAnswer, answer};
 pub use decoder::TdsDecoder;
 pub use opening::opens;
 pub use signature::recognise;

@@ -18,10 +18,10 @@ mod signature;
 pub use opening::opens;
 pub use signature::recognise;
 
-use crate::decoder::{DecodeError, Decoder, Sink};
-use crate::framing::{Fault, Frame, Framer, Input, Plan};
+use crate::decoder::{DecodeError, Decoder, MessageSink};
+use crate::framing::{Frame, FramePlan, Framer, HeaderFault, Input};
 use crate::reader::Reader;
-use crate::resume::{Found, Shape, find};
+use crate::resume::{Resumption, Shape, find};
 use hello::{ServerHello, server_hello};
 use model::{Content, Direction, Message, Phase, Protocol, Role, Timestamp};
 
@@ -101,7 +101,7 @@ impl Decoder for TlsDecoder {
         &mut self,
         direction: Direction,
         mut input: Input<'_>,
-        sink: &mut Sink<'_>,
+        sink: &mut MessageSink<'_>,
     ) -> Result<(), DecodeError> {
         let framer = match direction {
             Direction::ClientToServer => &mut self.client,
@@ -136,11 +136,11 @@ impl Decoder for TlsDecoder {
         }
     }
 
-    fn finish(&mut self, sink: &mut Sink<'_>) {
+    fn finish(&mut self, sink: &mut MessageSink<'_>) {
         self.handshake.release(Role::Reply, sink);
     }
 
-    fn find(&self, _: Direction, bytes: &[u8], whole: bool) -> Option<Found> {
+    fn find(&self, _: Direction, bytes: &[u8], whole: bool) -> Option<Resumption> {
         Some(find(bytes, whole, |bytes, _| match bytes.get(..RECORD_HEADER) {
             None if matches!(
                 bytes,
@@ -198,7 +198,7 @@ impl Handshake {
         self.version_13 |= matches!(self.stage, HandshakePhase::New);
     }
 
-    fn client(&mut self, kind: u8, frame: &Frame<'_>, sink: &mut Sink<'_>) {
+    fn client(&mut self, kind: u8, frame: &Frame<'_>, sink: &mut MessageSink<'_>) {
         self.release(Role::Reply, sink);
         if self.lost[Direction::ServerToClient.index()] {
             self.infer_server_flight(kind);
@@ -279,7 +279,7 @@ impl Handshake {
         }
     }
 
-    fn server(&mut self, kind: u8, frame: &Frame<'_>, sink: &mut Sink<'_>) {
+    fn server(&mut self, kind: u8, frame: &Frame<'_>, sink: &mut MessageSink<'_>) {
         if self.lost[Direction::ClientToServer.index()] {
             self.release(Role::Reply, sink);
         }
@@ -328,7 +328,7 @@ impl Handshake {
         self.version_13 && frame.bytes == HIDDEN_ALERT
     }
 
-    fn release(&mut self, role: Role, sink: &mut Sink<'_>) {
+    fn release(&mut self, role: Role, sink: &mut MessageSink<'_>) {
         if let Some(held) = self.held.take() {
             sink(message(held, Direction::ServerToClient, role, Phase::Tls));
         }
@@ -359,28 +359,28 @@ const fn message(record: Record, direction: Direction, role: Role, phase: Phase)
 }
 
 /// What a record's header announces: type, version 3.x, length.
-fn plan(header: &[u8]) -> Result<Plan, Fault> {
+fn plan(header: &[u8]) -> Result<FramePlan, HeaderFault> {
     let mut reader = Reader::new(header);
     let (kind, major, _, length) = (reader.u8(), reader.u8(), reader.u8(), reader.u16_be());
     let (Some(kind), Some(3), Some(length)) = (kind, major, length) else {
-        return Err(Fault {
+        return Err(HeaderFault {
             expected: "version 3 of a record",
             found: major.unwrap_or(0).to_string(),
         });
     };
     if !(CHANGE_CIPHER..=HEARTBEAT).contains(&kind) {
-        return Err(Fault {
+        return Err(HeaderFault {
             expected: "the type of a record (20 to 24)",
             found: kind.to_string(),
         });
     }
     if length > MAXIMUM_RECORD {
-        return Err(Fault {
+        return Err(HeaderFault {
             expected: "a record of at most 18432 bytes",
             found: length.to_string(),
         });
     }
-    Ok(Plan {
+    Ok(FramePlan {
         body: u64::from(length),
         keep: if kind == HANDSHAKE { HELLO_LIMIT } else { 0 },
     })

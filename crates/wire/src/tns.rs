@@ -29,7 +29,7 @@ mod request;
 mod session;
 mod signature;
 
-pub use answer::{Answer, Refusal, Version, answer};
+pub use answer::{ListenerAnswer, OracleVersion, Refusal, answer};
 pub use decoder::TnsDecoder;
 pub use opening::opens;
 pub use request::{connect_request, ping_request};

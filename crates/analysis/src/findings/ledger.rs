@@ -4,7 +4,7 @@ use super::clients::Clients;
 use super::loops::Evidence;
 use super::remedies;
 use super::software::Software;
-use super::{Found, unrewritten_batch};
+use super::{FindingsReport, unrewritten_batch};
 use model::{ConnectionId, Finding, FindingKind, Fingerprint, Operation, Protocol, Saving, Timestamp};
 use std::cmp::Reverse;
 use std::collections::HashMap;
@@ -122,13 +122,13 @@ impl Ledger {
     }
 
     /// What is enough to tell, priced; what costs most first.
-    pub(super) fn finish(self, clients: &Clients, rtts: &[Duration]) -> Found {
+    pub(super) fn finish(self, clients: &Clients, rtts: &[Duration]) -> FindingsReport {
         let entries = self.entries.into_iter();
         let mut findings: Vec<Finding> = entries
             .filter_map(|(key, entry)| finding(key, entry, clients, rtts))
             .collect();
         findings.sort_by(|one, other| order(one).cmp(&order(other)));
-        Found {
+        FindingsReport {
             findings,
             left_out: self.left_out,
         }

@@ -1,6 +1,6 @@
 //! The same question with the same answer more than once in an operation: what a cache would save.
 //!
-//! Equal are statements with all their parameters ([`model::Asked::request_digest`]) whose answers have as many rows and bytes. Saved is each but the
+//! Equal are statements with all their parameters ([`model::RequestTraits::request_digest`]) whose answers have as many rows and bytes. Saved is each but the
 //! first. On a connection that is kept, two equal questions may come from two pages: there only what is asked without a
 //! pause ([`loops::TIGHT`]), or in one transaction, counts. What is asked again after a pause of [`POLLS`] waits for another answer.
 

@@ -2,8 +2,9 @@
 
 use super::*;
 use model::{
-    Asked, AtLevel, Attribution, ConnectionId, ConnectionOutcome, Decoding, Endpoint, Exchange, FindingKind,
-    OperationKind, OperationStep, Phase, Protocol, Step, Timestamp, Totals, TransactionState,
+    AtLevel, Attribution, ConnectionId, ConnectionOutcome, ConnectionTotals, Decoding, Endpoint, Exchange,
+    FindingKind, OperationKind, OperationStep, Phase, Protocol, RequestTraits, Step, Timestamp,
+    TransactionState,
 };
 use std::net::{IpAddr, Ipv4Addr};
 use std::sync::Arc;
@@ -63,7 +64,7 @@ impl Made {
             first,
             more: Vec::new(),
             fingerprint: None,
-            asked: Asked::default(),
+            asked: RequestTraits::default(),
             transaction: Some(match self.open {
                 true => TransactionState::Open,
                 false => TransactionState::Idle,
@@ -172,7 +173,7 @@ fn outcome(id: u32, protocol: Protocol, driver: Option<&str>) -> ConnectionOutco
         client_side_rtt: None,
         server_side_rtt: None,
         rtt_source: None,
-        totals: Totals::default(),
+        totals: ConnectionTotals::default(),
     }
 }
 

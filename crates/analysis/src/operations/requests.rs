@@ -13,7 +13,7 @@
 //! With one request at a time this is exact. With several at once on one host rule 3 is a guess, right as long as workers connect
 //! in the order in which their requests came.
 
-use super::{Grouped, Member, Sink, assemble, group_name};
+use super::{Grouped, GroupedSink, Member, assemble, group_name};
 use model::{ConnectionId, ConnectionMap, Endpoint, OperationKind, Protocol, Timestamp};
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -110,7 +110,7 @@ impl Requests {
     }
 
     /// Takes an exchange that some request caused, or that answers one; gives back any other.
-    pub(super) fn claim(&mut self, member: Member, out: &mut Sink<'_>) -> Option<Member> {
+    pub(super) fn claim(&mut self, member: Member, out: &mut GroupedSink<'_>) -> Option<Member> {
         if member.protocol == Protocol::Http && member.exchange.executions > 0 {
             self.answered(member, out);
             return None;
@@ -137,7 +137,7 @@ impl Requests {
     }
 
     /// Takes an exchange whose request was known when it began, or the handshake before it.
-    fn claim_begun(&mut self, member: Member, begun: UnderWay, out: &mut Sink<'_>) -> Option<Member> {
+    fn claim_begun(&mut self, member: Member, begun: UnderWay, out: &mut GroupedSink<'_>) -> Option<Member> {
         let ends = member.exchange.at == begun.at;
         let connection = member.exchange.connection;
         let open = self.open.iter_mut().find(|open| open.id == begun.request);
@@ -169,13 +169,13 @@ impl Requests {
     }
 
     /// A connection is gone.
-    pub(super) fn closed(&mut self, connection: ConnectionId, out: &mut Sink<'_>) {
+    pub(super) fn closed(&mut self, connection: ConnectionId, out: &mut GroupedSink<'_>) {
         self.worked_for.remove(&connection);
         self.no_longer(connection, out);
     }
 
     /// The observation is over.
-    pub(super) fn finish(&mut self, out: &mut Sink<'_>) {
+    pub(super) fn finish(&mut self, out: &mut GroupedSink<'_>) {
         for answered in std::mem::take(&mut self.waiting) {
             answered.hand_out(out);
         }
@@ -219,7 +219,7 @@ impl Requests {
             .or_else(|| self.open.iter().rposition(could_cause))
     }
 
-    fn answered(&mut self, member: Member, out: &mut Sink<'_>) {
+    fn answered(&mut self, member: Member, out: &mut GroupedSink<'_>) {
         let connection = member.exchange.connection;
         let Some(position) = self.open.iter().position(|open| open.connection == connection) else {
             out(Grouped::Alone(member.exchange, member.protocol));
@@ -249,7 +249,7 @@ impl Requests {
     }
 
     /// An opaque exchange of the request may be under way still, as far as anybody can tell.
-    fn hand_out_or_wait(&mut self, answered: Answered, out: &mut Sink<'_>) {
+    fn hand_out_or_wait(&mut self, answered: Answered, out: &mut GroupedSink<'_>) {
         if !self.awaited.contains_key(&answered.request.id) {
             return answered.hand_out(out);
         }
@@ -260,7 +260,7 @@ impl Requests {
     }
 
     /// Nothing is under way on the connection: hands out the answered request that waited for it alone.
-    fn no_longer(&mut self, connection: ConnectionId, out: &mut Sink<'_>) {
+    fn no_longer(&mut self, connection: ConnectionId, out: &mut GroupedSink<'_>) {
         let Some(UnderWay { request: id, .. }) = self.under_way.remove(&connection) else {
             return;
         };
@@ -277,7 +277,7 @@ impl Requests {
 }
 
 impl Answered {
-    fn hand_out(self, out: &mut Sink<'_>) {
+    fn hand_out(self, out: &mut GroupedSink<'_>) {
         let Self { request, name, .. } = self;
         let operation = assemble(
             request.id,

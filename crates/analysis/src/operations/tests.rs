@@ -1,6 +1,6 @@
 use super::*;
 use crate::pairing::Pairing;
-use model::{ConnectionOutcome, Decoding, OperationStep, Step, Totals};
+use model::{ConnectionOutcome, ConnectionTotals, Decoding, OperationStep, Step};
 use proptest::prelude::*;
 use std::net::Ipv4Addr;
 use std::time::Duration;
@@ -52,7 +52,7 @@ fn exchange(connection: u32, phase: Phase, from: u64, server: u64, reply: u64) -
         first: step,
         more: Vec::new(),
         fingerprint: Some(Arc::from("select ?")),
-        asked: model::Asked::default(),
+        asked: model::RequestTraits::default(),
         transaction: None,
         error: None,
         literal: None,
@@ -112,7 +112,7 @@ impl Run {
             opaque: None,
         };
         let mut outcome: Option<ConnectionOutcome> = None;
-        pairing.closed(at(0), Totals::default(), decoding, &mut |fact| {
+        pairing.closed(at(0), ConnectionTotals::default(), decoding, &mut |fact| {
             if let Fact::Closed(closed) = fact {
                 outcome = Some(closed);
             }

@@ -1,7 +1,7 @@
 //! What requests ask for beside statements that run, and digests that tell equal questions.
 
 use crate::verb::Verb;
-use model::{Asked, Content, Fingerprint, StatementId};
+use model::{Content, Fingerprint, RequestTraits, StatementId};
 use std::collections::HashMap;
 use std::hash::{BuildHasher, RandomState};
 
@@ -45,7 +45,7 @@ impl PreparedStatements {
 /// What the requests of one exchange have asked so far.
 #[derive(Debug, Default, Clone, Copy)]
 pub(super) struct Asking {
-    asked: Asked,
+    asked: RequestTraits,
     digest: Digest,
     reads: bool,
 }
@@ -109,8 +109,8 @@ impl Asking {
         }
     }
 
-    pub(super) fn asked(&self) -> Asked {
-        Asked {
+    pub(super) fn asked(&self) -> RequestTraits {
+        RequestTraits {
             request_digest: match self.digest {
                 Digest::So(digest) if self.reads => Some(digest),
                 Digest::So(_) | Digest::Nothing | Digest::Untold => None,

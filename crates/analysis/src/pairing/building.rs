@@ -3,7 +3,9 @@
 use super::asking::Asking;
 use super::waits::Waits;
 use crate::verb::Verb;
-use model::{Asked, ConnectionId, Content, Exchange, Fingerprint, Message, Phase, Role, Step, Timestamp};
+use model::{
+    ConnectionId, Content, Exchange, Fingerprint, Message, Phase, RequestTraits, Role, Step, Timestamp,
+};
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -283,7 +285,7 @@ pub(super) fn exchange(connection: ConnectionId, phase: Phase, at: Timestamp, fi
         first,
         more: Vec::new(),
         fingerprint: None,
-        asked: Asked::default(),
+        asked: RequestTraits::default(),
         transaction: None,
         error: None,
         literal: None,

@@ -7,7 +7,7 @@
 use super::Pairing;
 use super::building::{Building, Progress};
 use super::waits::Waits;
-use crate::fact::Sink;
+use crate::fact::FactSink;
 use model::{ConnectionId, Message, Protocol, Role};
 use std::collections::VecDeque;
 
@@ -81,7 +81,12 @@ impl Pairing {
     }
 
     /// The client speaks after the server.
-    pub(super) fn client_goes_on(&mut self, message: &Message<'_>, protocol: Protocol, out: &mut Sink<'_>) {
+    pub(super) fn client_goes_on(
+        &mut self,
+        message: &Message<'_>,
+        protocol: Protocol,
+        out: &mut FactSink<'_>,
+    ) {
         if self.is_in_doubt() {
             let open = self
                 .queue
@@ -135,7 +140,7 @@ impl Pairing {
     }
 
     /// All replies that were owed have come: gives each to its request, and hands these out.
-    pub(super) fn settle_doubt(&mut self, protocol: Protocol, out: &mut Sink<'_>) {
+    pub(super) fn settle_doubt(&mut self, protocol: Protocol, out: &mut FactSink<'_>) {
         if !self.is_in_doubt() {
             return;
         }

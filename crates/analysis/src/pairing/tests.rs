@@ -30,7 +30,7 @@ impl Conversation {
             fingerprints: Fingerprints::default(),
             facts: Vec::new(),
         };
-        let handshake = Handshake {
+        let handshake = TcpHandshake {
             syn: at(0),
             syn_ack: at(8),
             ack: at(10),
@@ -82,18 +82,18 @@ impl Conversation {
     }
 
     fn finish(self) -> (Vec<Exchange>, ConnectionOutcome) {
-        self.finish_with(Totals::default())
+        self.finish_with(ConnectionTotals::default())
     }
 
     /// The same, where packets of both directions were seen.
     fn finish_seen(self) -> (Vec<Exchange>, ConnectionOutcome) {
-        self.finish_with(Totals {
+        self.finish_with(ConnectionTotals {
             seen: [true, true],
-            ..Totals::default()
+            ..ConnectionTotals::default()
         })
     }
 
-    fn finish_with(mut self, totals: Totals) -> (Vec<Exchange>, ConnectionOutcome) {
+    fn finish_with(mut self, totals: ConnectionTotals) -> (Vec<Exchange>, ConnectionOutcome) {
         let decoding = Decoding {
             protocol: Protocol::Postgres,
             encrypted: false,
@@ -447,8 +447,8 @@ fn the_statement_that_works_names_the_exchange() {
 #[test]
 fn before_any_round_trip_is_known_the_wait_is_not_server_time() {
     let mut conversation = Conversation::new();
-    conversation.pairing.client_side = RoundTrip::default();
-    conversation.pairing.server_side = RoundTrip::default();
+    conversation.pairing.client_side = MinimumRoundTrip::default();
+    conversation.pairing.server_side = MinimumRoundTrip::default();
     conversation.client(Role::Request, 20);
     conversation.server(Role::Reply, 90);
     let step = conversation.finish().0[1].first;

@@ -6,8 +6,8 @@ pub mod build;
 
 use capture::{Error, Report, Source};
 use model::{
-    Closing, ConnectionEvent, ConnectionId, Direction, Endpoint, Handshake, Observer, RttSource, Side,
-    Timestamp, Totals,
+    Closing, ConnectionEvent, ConnectionId, ConnectionTotals, Direction, Endpoint, Observer, RttSource, Side,
+    TcpHandshake, Timestamp,
 };
 use std::collections::BTreeMap;
 use std::path::PathBuf;
@@ -20,14 +20,14 @@ pub struct Told {
     pub client: Endpoint,
     pub server: Endpoint,
     pub certain: bool,
-    pub handshake: Option<Handshake>,
+    pub handshake: Option<TcpHandshake>,
     pub segments: Vec<Piece>,
     pub round_trips: Vec<(Side, Duration)>,
     pub assumed: Vec<(Side, Duration, RttSource)>,
     pub recoveries: Vec<(Direction, Timestamp, Timestamp)>,
     /// When which direction ended.
     pub ended: Vec<(Timestamp, Direction)>,
-    pub closed: Option<(Timestamp, Closing, Totals)>,
+    pub closed: Option<(Timestamp, Closing, ConnectionTotals)>,
 }
 
 /// One segment as it was told.
@@ -51,7 +51,7 @@ impl Told {
         bytes
     }
 
-    pub fn totals(&self) -> Totals {
+    pub fn totals(&self) -> ConnectionTotals {
         self.closed.expect("closed").2
     }
 

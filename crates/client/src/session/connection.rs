@@ -14,7 +14,7 @@ use sys::clock::{Clock, WallOffset, WallStamp};
 use sys::error::OsError;
 use sys::socket::{Received, Sent, Socket};
 use sys::target::Target;
-use sys::tls::{Handshake, TlsSocket};
+use sys::tls::{TlsHandshake, TlsSocket};
 use sys::transport::Transport;
 
 /// A connection to the server, as bytes.
@@ -121,9 +121,9 @@ impl<'a> ClientConnection<'a> {
             line.sent(0);
             line.came(0, stamp);
             match step {
-                Handshake::Onward => {}
-                Handshake::Waits => line.wait(libc::POLLIN, deadline)?,
-                Handshake::Done => break,
+                TlsHandshake::Onward => {}
+                TlsHandshake::Waits => line.wait(libc::POLLIN, deadline)?,
+                TlsHandshake::Done => break,
             }
         }
         Ok(line)

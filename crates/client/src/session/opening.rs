@@ -15,7 +15,7 @@ use sys::error::{LiveError, OsError};
 use sys::resolve;
 use sys::socket::Socket;
 use sys::target::{Secret, Target, credentials};
-use sys::tls::Security;
+use sys::tls::TlsSettings;
 use sys::transport::Transport;
 use wire::Decoder;
 
@@ -23,7 +23,7 @@ use wire::Decoder;
 pub(super) struct LoginContext<'o, 'a> {
     pub target: &'o Target,
     /// How it is encrypted.
-    pub security: &'o Security,
+    pub security: &'o TlsSettings,
     pub line: ClientConnection<'a>,
     pub decoder: Option<Box<dyn Decoder + Send>>,
     pub legs: Legs,

@@ -39,7 +39,7 @@ impl<'a> OracleSession<'a> {
     pub fn open(target: &Target, options: SessionOptions<'a>) -> Result<Self, SessionError> {
         let deadline = Deadline::after(options.timeout);
         // TLS towards Oracle is not had: this says so.
-        sys::tls::configure(target, &sys::Security::of(target)?)?;
+        sys::tls::configure(target, &sys::TlsSettings::of(target)?)?;
         let (line, mut legs) = opening::connect(target, options, &deadline)?;
         let (mut driver, stream) = Driver::start(target, &deadline)?;
         let mut passage = DriverProxy::new(line, stream)?;

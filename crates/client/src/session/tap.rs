@@ -1,8 +1,8 @@
 //! A session as an observer sees it: the same events as of a relay.
 
 use model::{
-    Closing, ConnectionEvent, ConnectionId, Direction, Endpoint, Handshake, Observer, Segment, Side,
-    Timestamp, Totals,
+    Closing, ConnectionEvent, ConnectionId, ConnectionTotals, Direction, Endpoint, Observer, Segment, Side,
+    TcpHandshake, Timestamp,
 };
 use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 use std::time::Duration;
@@ -50,7 +50,7 @@ impl SessionTap {
             server: endpoint(socket.peer().ok()),
             sides_certain: true,
         });
-        tap.tell(ConnectionEvent::Handshake(Handshake {
+        tap.tell(ConnectionEvent::Handshake(TcpHandshake {
             syn: tried,
             syn_ack: connected,
             ack: connected,
@@ -104,7 +104,7 @@ impl SessionTap {
 impl Drop for SessionTap {
     fn drop(&mut self) {
         let figures = self.figures.unwrap_or_default();
-        let totals = Totals {
+        let totals = ConnectionTotals {
             payload_bytes: self.payload_bytes,
             packets: figures
                 .packets_out
@@ -112,7 +112,7 @@ impl Drop for SessionTap {
                 .map(|(out, back)| [out.into(), back.into()]),
             retransmitted_packets: figures.retransmitted.map(u64::from),
             seen: [true, true],
-            ..Totals::default()
+            ..ConnectionTotals::default()
         };
         self.tell(ConnectionEvent::Closed {
             at: self.last[0].max(self.last[1]),

@@ -5,19 +5,19 @@ use std::io::{Read, Write};
 use std::net::{SocketAddr, TcpListener, TcpStream};
 use std::thread;
 
-use demo::{Application, DemoError, Page, Server, Variant};
+use demo::{DemoError, FetchedPage, PageVariant, Server, ShopApplication};
 
 use crate::raw::Raw;
 
-fn page(server: SocketAddr, variant: Variant) -> Page {
-    Application::new().page(server, variant).expect("a page")
+fn page(server: SocketAddr, variant: PageVariant) -> FetchedPage {
+    ShopApplication::new().page(server, variant).expect("a page")
 }
 
 #[test]
 fn both_variants_show_the_same_content_in_different_numbers_of_statements() {
     let server = Server::start().expect("a server");
-    let chatty = page(server.address(), Variant::Chatty);
-    let joined = page(server.address(), Variant::Joined);
+    let chatty = page(server.address(), PageVariant::Chatty);
+    let joined = page(server.address(), PageVariant::Joined);
     assert_eq!(chatty.rows, 12);
     assert_eq!((chatty.rows, chatty.checksum), (joined.rows, joined.checksum));
     assert_eq!((chatty.statements, joined.statements), (1 + 2 * chatty.rows, 1));
@@ -26,12 +26,12 @@ fn both_variants_show_the_same_content_in_different_numbers_of_statements() {
 #[test]
 fn the_checksum_depends_on_what_is_shown() {
     let server = Server::start().expect("a server");
-    let before = page(server.address(), Variant::Chatty).checksum;
+    let before = page(server.address(), PageVariant::Chatty).checksum;
     let mut client = Raw::log_in(server.address());
     client.query("UPDATE authors SET name = name || '!' WHERE id = (SELECT author_id FROM products LIMIT 1)");
-    let chatty = page(server.address(), Variant::Chatty).checksum;
+    let chatty = page(server.address(), PageVariant::Chatty).checksum;
     assert_ne!(before, chatty);
-    assert_eq!(chatty, page(server.address(), Variant::Joined).checksum);
+    assert_eq!(chatty, page(server.address(), PageVariant::Joined).checksum);
 }
 
 #[test]
@@ -40,9 +40,9 @@ fn fifty_connections_at_once_all_get_the_page() {
     let address = server.address();
     let variant = |number: usize| {
         if number.is_multiple_of(2) {
-            Variant::Chatty
+            PageVariant::Chatty
         } else {
-            Variant::Joined
+            PageVariant::Joined
         }
     };
     // All are logged in before the first asks for its page, so that they are there at the same time.
@@ -67,7 +67,7 @@ fn twenty_restarts_leave_no_port_and_no_thread_and_show_the_same_page() {
         let server = Server::start().expect("a server");
         let address = server.address();
         let mut lasting = Raw::log_in(address);
-        checksums.insert(page(address, Variant::Chatty).checksum);
+        checksums.insert(page(address, PageVariant::Chatty).checksum);
         drop(server);
         assert!(lasting.is_closed(), "a connection outlived its server");
         // The port is free again: nothing listens, and it can be bound by somebody else.
@@ -102,7 +102,7 @@ fn a_stopped_server_leaves_no_thread() {
             .count()
     };
     let server = Server::start().expect("a server");
-    page(server.address(), Variant::Chatty);
+    page(server.address(), PageVariant::Chatty);
     assert_eq!(threads(), 1);
     drop(server);
     assert_eq!(threads(), 0);
@@ -126,7 +126,7 @@ fn a_server_stops_while_a_statement_runs() {
 #[test]
 fn a_client_that_vanishes_leaves_the_server_as_it_was() {
     let server = Server::start().expect("a server");
-    let before = page(server.address(), Variant::Chatty).checksum;
+    let before = page(server.address(), PageVariant::Chatty).checksum;
     for bytes in [
         &b""[..],
         b"\0",
@@ -148,7 +148,7 @@ fn a_client_that_vanishes_leaves_the_server_as_it_was() {
     client.send(b'Q', b"SELECT * FROM products\0");
     drop(client);
     // The open transaction went with its client.
-    assert_eq!(page(server.address(), Variant::Chatty).checksum, before);
+    assert_eq!(page(server.address(), PageVariant::Chatty).checksum, before);
 }
 
 #[test]
@@ -177,8 +177,8 @@ fn nobody_listening_is_a_connect_error_that_names_the_address() {
     let address = TcpListener::bind("127.0.0.1:0")
         .and_then(|port| port.local_addr())
         .expect("a free port");
-    let failure = Application::new()
-        .page(address, Variant::Joined)
+    let failure = ShopApplication::new()
+        .page(address, PageVariant::Joined)
         .expect_err("no server");
     assert!(matches!(failure, DemoError::Connect { server, .. } if server == address));
     assert!(failure.to_string().contains(&address.to_string()));
@@ -222,8 +222,8 @@ fn a_server_that_talks_nonsense_or_leaves_is_named_in_the_error() {
                 .read_to_end(&mut Vec::new())
                 .expect("the client's last bytes");
         });
-        let failure = Application::new()
-            .page(address, Variant::Chatty)
+        let failure = ShopApplication::new()
+            .page(address, PageVariant::Chatty)
             .expect_err("no shop");
         assert!(expected(&failure), "{failure:?}");
         server.join().expect("the nonsense server");

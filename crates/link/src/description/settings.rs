@@ -10,7 +10,7 @@ use std::time::Duration;
 
 /// The settings given so far.
 #[derive(Default)]
-pub struct Settings {
+pub struct LinkSettings {
     rtt: Option<Duration>,
     rate: Option<[Option<BitRate>; 2]>,
     burst: Option<ByteCount>,
@@ -23,7 +23,7 @@ pub struct Settings {
 }
 
 /// Takes the value of one key.
-type Set = fn(&mut Settings, &str) -> Result<(), LinkError>;
+type Set = fn(&mut LinkSettings, &str) -> Result<(), LinkError>;
 
 /// The keys, and what each does with its value.
 const KEYS: [(&str, Set); 10] = [
@@ -59,7 +59,7 @@ const KEYS: [(&str, Set); 10] = [
     }),
 ];
 
-impl Settings {
+impl LinkSettings {
     /// Reads `key=value` words, and tc's `key value`, of which `delay` may have a second value: its jitter.
     pub fn read(text: &str) -> Result<Self, LinkError> {
         let mut settings = Self::default();

@@ -1,11 +1,11 @@
 //! What an emulation asks of a network beyond what a prediction does: bytes as they arrive, receivers that are slow,
 //! connections that come and go, and an account of what passed.
 //!
-//! Calling order of an emulator: [`Network::for_emulation`]; then, again and again, [`Network::advance_to`] the present until
-//! it gives nothing more, [`Network::pass_time`] to the present, and what happens in the world now
-//! ([`Network::attach`], [`Network::write_bytes`], ...).
+//! Calling order of an emulator: [`SimulatedNetwork::for_emulation`]; then, again and again, [`SimulatedNetwork::advance_to`] the present until
+//! it gives nothing more, [`SimulatedNetwork::pass_time`] to the present, and what happens in the world now
+//! ([`SimulatedNetwork::attach`], [`SimulatedNetwork::write_bytes`], ...).
 
-use super::{Network, What, direction_of};
+use super::{SimulatedNetwork, What, direction_of};
 use crate::tcp::{Flow, Sending};
 use crate::{DropCause, LinkDescription, Passage, Pipe, TCP_HEADER_BYTES};
 use model::{Direction, Timestamp};
@@ -98,21 +98,21 @@ impl Emulation {
     }
 }
 
-impl<W: Ord> Network<W> {
-    /// As [`Network::new`], for an emulation.
+impl<W: Ord> SimulatedNetwork<W> {
+    /// As [`SimulatedNetwork::new`], for an emulation.
     pub fn for_emulation(link: &LinkDescription, now: u64) -> Self {
         let mut network = Self::new(link, now);
         network.emulation = Some(Box::default());
         network
     }
 
-    /// Lets time pass until `to`, when nothing happens before: [`Network::advance_to`] has given nothing
+    /// Lets time pass until `to`, when nothing happens before: [`SimulatedNetwork::advance_to`] has given nothing
     /// more.
     pub fn pass_time(&mut self, to: u64) {
         self.now = self.now.max(to);
     }
 
-    /// The connection of this number begins, with new flows. The number must be free, see [`Network::is_free`].
+    /// The connection of this number begins, with new flows. The number must be free, see [`SimulatedNetwork::is_free`].
     pub fn attach(&mut self, connection: u32) {
         while self.flows.len() <= 2 * connection as usize {
             self.add_connection(None);
@@ -146,7 +146,7 @@ impl<W: Ord> Network<W> {
         attached.is_none_or(|attached| !attached.in_use && attached.events == 0)
     }
 
-    /// The application of `flow` writes `bytes` now. It should not write more than [`Network::room`].
+    /// The application of `flow` writes `bytes` now. It should not write more than [`SimulatedNetwork::room`].
     pub fn write_bytes(&mut self, flow: u32, bytes: u64) {
         self.write_now(flow, bytes);
     }

@@ -2,7 +2,7 @@
 
 use super::congestion::{Acknowledged, Congestion};
 use super::receiver::{Reaction, Receiver};
-use super::round_trip::RoundTrip;
+use super::round_trip::RttEstimator;
 use std::collections::VecDeque;
 
 /// One direction of one connection.
@@ -12,7 +12,7 @@ pub struct Flow {
     packet_bytes: u32,
     /// Round trip of a minimal packet.
     base_rtt: u64,
-    round_trip: RoundTrip,
+    round_trip: RttEstimator,
     /// Stream offsets: produced by the application, taken by its network stack, sent, acknowledged.
     produced: u64,
     written: u64,
@@ -67,7 +67,7 @@ impl Flow {
         Self {
             packet_bytes,
             base_rtt,
-            round_trip: RoundTrip::known(base_rtt),
+            round_trip: RttEstimator::known(base_rtt),
             produced: 0,
             written: 0,
             sent: 0,
@@ -89,7 +89,7 @@ impl Flow {
     /// The handshake is done.
     pub fn opened(&mut self) {
         self.receiver.opened();
-        self.round_trip = RoundTrip::first(self.base_rtt);
+        self.round_trip = RttEstimator::first(self.base_rtt);
     }
 
     /// Whether nothing was ever sent.

@@ -3,7 +3,7 @@
 /// Smoothed round trip and its variation, as `tcp_rtt_estimator` keeps them (RFC 6298, with a floor under the
 /// variation). Nanoseconds.
 #[derive(Debug, Clone)]
-pub struct RoundTrip {
+pub struct RttEstimator {
     smoothed: u64,
     /// Four times the mean deviation.
     deviation: u64,
@@ -15,7 +15,7 @@ pub struct RoundTrip {
     round_end: u64,
 }
 
-impl RoundTrip {
+impl RttEstimator {
     /// Of a connection that has long known a round trip of `rtt`.
     pub const fn known(rtt: u64) -> Self {
         Self {
@@ -82,7 +82,7 @@ mod tests {
     #[test]
     fn the_timeout_is_three_round_trips_at_first_and_falls_to_the_floor() {
         let rtt = 300_000_000;
-        let mut round_trip = RoundTrip::first(rtt);
+        let mut round_trip = RttEstimator::first(rtt);
         assert_eq!(round_trip.timeout(), 3 * rtt);
         (1..200).for_each(|round| round_trip.sample(rtt, 2 * round, 2 * round + 1));
         assert!(
@@ -94,7 +94,7 @@ mod tests {
 
     #[test]
     fn round_trips_that_vary_make_it_wait_longer() {
-        let mut round_trip = RoundTrip::known(100_000_000);
+        let mut round_trip = RttEstimator::known(100_000_000);
         for round in 0..100 {
             round_trip.sample(
                 if round % 2 == 0 { 50_000_000 } else { 450_000_000 },

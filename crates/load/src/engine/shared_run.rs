@@ -1,7 +1,7 @@
 //! What the threads of a run share: when it begins, and whether there is one more operation to do.
 
 use super::RunContext;
-use crate::{Control, LoadError, Plan};
+use crate::{LoadError, LoadPlan, RunControl};
 use model::ConnectionId;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Condvar, Mutex, OnceLock, PoisonError};
@@ -44,11 +44,11 @@ impl<'a> SharedRun<'a> {
         self.context
     }
 
-    pub fn plan(&self) -> &'a Plan {
+    pub fn plan(&self) -> &'a LoadPlan {
         self.context.plan
     }
 
-    pub fn control(&self) -> &'a Control {
+    pub fn control(&self) -> &'a RunControl {
         self.context.control
     }
 

@@ -1,9 +1,9 @@
 //! What the clients of a thread did, and the sums of all threads.
 
 use super::super::control::Counters;
-use super::super::{Control, CpuTime, ErrorCount, LoadError, LoadOutcome, Progress};
+use super::super::{CpuTime, ErrorCount, LoadError, LoadOutcome, LoadProgress, RunControl};
 use super::shared_run::SharedRun;
-use model::{Direction, Distribution, DistributionBuilder, Measured};
+use model::{Direction, Distribution, DistributionBuilder, MeasuredDurations};
 use std::collections::HashMap;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -29,7 +29,7 @@ pub(crate) struct ThreadSums {
 
 impl ThreadSums {
     /// An empty one, for operations of so many scripts.
-    pub fn new(control: &Control, scripts: usize) -> Self {
+    pub fn new(control: &RunControl, scripts: usize) -> Self {
         Self {
             durations: DistributionBuilder::new(),
             intended: DistributionBuilder::new(),
@@ -79,7 +79,7 @@ impl ThreadSums {
         self.payload_bytes[direction.index()] += count;
     }
 
-    fn progress(&self) -> Progress {
+    fn progress(&self) -> LoadProgress {
         self.counters.progress()
     }
 
@@ -139,7 +139,7 @@ pub(crate) fn outcome(
         sum.per_second = sum.durations.count() as f64 / elapsed.as_secs_f64().max(1e-9);
     }
     let failed = sum.errors.values().sum();
-    let measured = sum.durations.percentile(50).map(|duration| Measured {
+    let measured = sum.durations.percentile(50).map(|duration| MeasuredDurations {
         operations: sum.durations.count(),
         duration,
         spread: sum.durations.distribution(),

@@ -1,6 +1,6 @@
 use super::{assert_whole, plan, run};
 use load::command::CommandLoad;
-use load::{Control, LoadError};
+use load::{LoadError, RunControl};
 use std::process::Command;
 use std::sync::atomic::Ordering;
 use std::time::{Duration, Instant};
@@ -48,7 +48,7 @@ fn a_command_that_takes_too_long_is_killed_with_its_children() {
 #[test]
 fn a_run_can_be_ended_from_outside() {
     let make = shell("sleep 1000");
-    let control = Control::default();
+    let control = RunControl::default();
     let started = Instant::now();
     let outcome = std::thread::scope(|scope| {
         scope.spawn(|| {

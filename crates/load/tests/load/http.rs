@@ -1,6 +1,6 @@
 use super::{assert_whole, plan, run};
 use load::http::HttpLoad;
-use load::{LoadError, LoadOutcome, Plan};
+use load::{LoadError, LoadOutcome, LoadPlan};
 use std::io::{BufRead, BufReader, Write};
 use std::net::{Ipv4Addr, SocketAddr, TcpListener, TcpStream};
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
@@ -50,7 +50,7 @@ fn converse(mut stream: TcpStream, answer: &(impl Fn(&str, &mut TcpStream) -> bo
     }
 }
 
-fn load(address: SocketAddr, keep_alive: bool, plan: &Plan) -> LoadOutcome {
+fn load(address: SocketAddr, keep_alive: bool, plan: &LoadPlan) -> LoadOutcome {
     let url = format!("http://site:{}/a/page?x=1#part", address.port());
     run(&HttpLoad::new(&url, address, keep_alive).unwrap(), plan).unwrap()
 }

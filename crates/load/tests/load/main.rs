@@ -8,18 +8,18 @@ mod open_loop;
 mod sql;
 mod watched;
 
-use load::{Control, LoadError, LoadOutcome, Plan, Workload};
+use load::{LoadError, LoadOutcome, LoadPlan, RunControl, Workload};
 
-fn plan(clients: u32, operations: u64) -> Plan {
-    Plan {
+fn plan(clients: u32, operations: u64) -> LoadPlan {
+    LoadPlan {
         clients,
         operations: Some(operations),
-        ..Plan::default()
+        ..LoadPlan::default()
     }
 }
 
-fn run(workload: &dyn Workload, plan: &Plan) -> Result<LoadOutcome, LoadError> {
-    load::run(workload, plan, &Control::default(), None)
+fn run(workload: &dyn Workload, plan: &LoadPlan) -> Result<LoadOutcome, LoadError> {
+    load::run(workload, plan, &RunControl::default(), None)
 }
 
 /// All operations of `plan` succeeded.

@@ -2,7 +2,7 @@
 
 use super::assert_whole;
 use load::sql::SqlLoad;
-use load::{Control, LoadError, LoadOutcome, Plan, QueryMode};
+use load::{LoadError, LoadOutcome, LoadPlan, QueryMode, RunControl};
 use script::Scripts;
 use std::time::{Duration, Instant};
 use sys::Target;
@@ -18,17 +18,17 @@ fn scripts(url: &str, texts: &[(&str, u32)]) -> Scripts {
     scripts
 }
 
-fn run(url: &str, texts: &[(&str, u32)], mode: QueryMode, plan: &Plan) -> Result<LoadOutcome, LoadError> {
+fn run(url: &str, texts: &[(&str, u32)], mode: QueryMode, plan: &LoadPlan) -> Result<LoadOutcome, LoadError> {
     let load = SqlLoad::new(&Target::parse(url).unwrap(), scripts(url, texts), mode)?;
-    load::run(&load, plan, &Control::default(), None)
+    load::run(&load, plan, &RunControl::default(), None)
 }
 
-fn each(clients: u32, operations: u64) -> Plan {
-    Plan {
+fn each(clients: u32, operations: u64) -> LoadPlan {
+    LoadPlan {
         clients,
         threads: Some(2.min(clients)),
         operations_per_client: Some(operations),
-        ..Plan::default()
+        ..LoadPlan::default()
     }
 }
 
@@ -144,12 +144,12 @@ fn one_client_that_hangs_or_fails_leaves_the_others_alone() {
         "\\if :client_id = 0\nselect pg_sleep(100);\n\\elif :client_id = 1\nselect 1 / 0;\n\\else\nselect 1;\n\\endif\n",
         1,
     )];
-    let plan = Plan {
+    let plan = LoadPlan {
         clients: 6,
         threads: Some(1),
         duration: Some(Duration::from_millis(1200)),
         timeout: Duration::from_millis(400),
-        ..Plan::default()
+        ..LoadPlan::default()
     };
     let outcome = run(&server.url(), &hangs, QueryMode::Simple, &plan).unwrap();
     let measured = outcome.measured.unwrap();

@@ -2,7 +2,7 @@
 
 use super::assert_whole;
 use load::sql::SqlLoad;
-use load::{Control, LoadError, LoadOutcome, Plan, QueryMode, Rate};
+use load::{LoadError, LoadOutcome, LoadPlan, QueryMode, Rate, RunControl};
 use script::{Quoting, Scripts};
 use std::sync::atomic::Ordering;
 use std::time::{Duration, Instant};
@@ -14,17 +14,17 @@ fn load(server: &Postgres, statement: &str) -> SqlLoad {
     SqlLoad::new(&Target::parse(&server.url()).unwrap(), scripts, QueryMode::Simple).unwrap()
 }
 
-fn run(load: &SqlLoad, plan: &Plan) -> Result<LoadOutcome, LoadError> {
-    load::run(load, plan, &Control::default(), None)
+fn run(load: &SqlLoad, plan: &LoadPlan) -> Result<LoadOutcome, LoadError> {
+    load::run(load, plan, &RunControl::default(), None)
 }
 
-fn rated(clients: u32, rate: f64, duration: Duration) -> Plan {
-    Plan {
+fn rated(clients: u32, rate: f64, duration: Duration) -> LoadPlan {
+    LoadPlan {
         clients,
         threads: Some(1),
         duration: Some(duration),
         rate: Some(Rate::per_second(rate).unwrap()),
-        ..Plan::default()
+        ..LoadPlan::default()
     }
 }
 
@@ -77,12 +77,12 @@ fn what_a_slow_server_makes_others_wait_is_counted() {
 #[test]
 fn clients_join_one_after_another() {
     let server = Postgres::start();
-    let plan = Plan {
+    let plan = LoadPlan {
         clients: 5,
         threads: Some(2),
         operations_per_client: Some(1),
         ramp: Duration::from_millis(500),
-        ..Plan::default()
+        ..LoadPlan::default()
     };
     let outcome = run(&load(&server, "select 1"), &plan).unwrap();
     assert_whole(&outcome, 5);
@@ -97,13 +97,13 @@ fn clients_join_one_after_another() {
 #[test]
 fn a_run_is_ended_from_outside_and_what_was_done_counts() {
     let server = Postgres::start();
-    let control = Control::default();
+    let control = RunControl::default();
     for (clients, statement) in [(1, "select pg_sleep(0.01)"), (4, "select pg_sleep(0.01)")] {
         control.stop.store(false, Ordering::Relaxed);
         let load = load(&server, statement);
-        let plan = Plan {
+        let plan = LoadPlan {
             clients,
-            ..Plan::default()
+            ..LoadPlan::default()
         };
         let before = control.progress();
         let (outcome, took) = std::thread::scope(|scope| {

@@ -1,7 +1,7 @@
 use super::{assert_whole, plan, run};
 use client::session::SessionError;
 use load::sql::SqlLoad;
-use load::{Control, LoadError, LoadOutcome, Plan, QueryMode};
+use load::{LoadError, LoadOutcome, LoadPlan, QueryMode, RunControl};
 use script::{Quoting, Scripts};
 use std::net::{Ipv4Addr, SocketAddr};
 use std::time::Duration;
@@ -18,7 +18,7 @@ fn sql(url: &str, script: &[&str], reconnect: bool) -> SqlLoad {
         .reconnecting(reconnect)
 }
 
-fn load(url: &str, script: &[&str], plan: &Plan) -> Result<LoadOutcome, LoadError> {
+fn load(url: &str, script: &[&str], plan: &LoadPlan) -> Result<LoadOutcome, LoadError> {
     run(&sql(url, script, false), plan)
 }
 
@@ -187,7 +187,7 @@ fn results_are_counted_to_their_end_and_statements_that_fail_are_told() {
 fn a_server_that_is_killed_is_told() {
     let mut server = Postgres::start();
     let load = sql(&server.url(), &["select pg_sleep(0.01)"], false);
-    let control = Control::default();
+    let control = RunControl::default();
     let mut for_a_while = plan(3, 0);
     for_a_while.operations = None;
     for_a_while.duration = Some(Duration::from_secs(3));

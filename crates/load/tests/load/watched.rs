@@ -5,7 +5,7 @@ use super::http::serve;
 use client::Watch;
 use load::http::HttpLoad;
 use load::sql::SqlLoad;
-use load::{Control, LoadOutcome, Plan, QueryMode, Workload};
+use load::{LoadOutcome, LoadPlan, QueryMode, RunControl, Workload};
 use model::ObserverFactory;
 use model::{ConnectionEvent, ConnectionId, Observer, Role, Timestamp};
 use script::{Quoting, Scripts};
@@ -85,14 +85,14 @@ impl Observer for Watcher {
     }
 }
 
-fn watch(load: &dyn Workload, plan: &Plan) -> (LoadOutcome, Vec<Seen>) {
+fn watch(load: &dyn Workload, plan: &LoadPlan) -> (LoadOutcome, Vec<Seen>) {
     let factory = Factory::default();
     let watch = Watch {
         clock: Clock::anchored_now(),
         factory: &factory,
         began: None,
     };
-    let outcome = load::run(load, plan, &Control::default(), Some(&watch)).unwrap();
+    let outcome = load::run(load, plan, &RunControl::default(), Some(&watch)).unwrap();
     let seen = std::mem::take(&mut *factory.0.lock().unwrap());
     let seen = seen
         .into_iter()

@@ -3,11 +3,11 @@
 use super::direction_payload::Cost;
 use anyhow::{Context, Result, ensure};
 use sys::thread_processor_time;
-use tunnel::{Coding, Compressor, Decompressor, Level};
+use tunnel::{Coding, CompressionLevel, Compressor, Decompressor};
 
 /// One direction of a lane at one level: its sender's context and its receiver's.
 #[derive(Default)]
-pub struct Codec {
+pub struct LevelCodec {
     compressor: Compressor,
     decompressor: Decompressor,
     compressed: Vec<u8>,
@@ -22,7 +22,7 @@ pub struct Passed {
     pub cost: Cost,
 }
 
-impl Codec {
+impl LevelCodec {
     /// One without a past.
     pub fn new() -> Self {
         Self {
@@ -36,10 +36,10 @@ impl Codec {
     ///
     /// # Errors
     /// When a codec fails, or does not give back what it was given.
-    pub fn pass(&mut self, chunk: &[u8], level: Level, stored: bool) -> Result<Passed> {
+    pub fn pass(&mut self, chunk: &[u8], level: CompressionLevel, stored: bool) -> Result<Passed> {
         self.compressed.clear();
         self.turned_back.clear();
-        let level = if stored { Level::OFF } else { level };
+        let level = if stored { CompressionLevel::OFF } else { level };
         let begun = thread_processor_time();
         let coding = self.compressor.compress(chunk, level, &mut self.compressed);
         let compressed = thread_processor_time();

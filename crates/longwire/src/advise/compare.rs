@@ -3,16 +3,16 @@
 use super::rewrite;
 use link::LinkDescription;
 use model::{BitRate, BreakEven, Operation, OperationStep};
-use predict::{Predictor, Target};
+use predict::{PredictionTarget, Predictor};
 use std::time::Duration;
 
 /// Mean durations of operations at one level, over links of this round trip.
-pub struct Level {
+pub struct LevelDurations {
     operations: Vec<Operation>,
     rtt: Duration,
 }
 
-impl Level {
+impl LevelDurations {
     /// The operations at the level that is number `level` of each exchange's; those of which that is not known are left out.
     pub fn new(
         operations: &[Operation],
@@ -31,7 +31,7 @@ impl Level {
 
     /// The mean duration of an operation over a link of each of these rates; nothing without operations.
     pub fn durations(&self, rates: &[BitRate]) -> Vec<Duration> {
-        let target = |rate: &BitRate| Target {
+        let target = |rate: &BitRate| PredictionTarget {
             link: LinkDescription {
                 rate: [Some(*rate); 2],
                 ..LinkDescription::with_rtt(self.rtt)
@@ -62,7 +62,7 @@ impl Level {
 
 /// The rate up to which `level` is faster than `off`: the first of [`SEARCHED`] upwards at which it is not, and then between
 /// that and the one before, closer and closer.
-pub fn break_even(off: &Level, level: &Level) -> Option<BreakEven> {
+pub fn break_even(off: &LevelDurations, level: &LevelDurations) -> Option<BreakEven> {
     let rates: Vec<BitRate> = SEARCHED
         .into_iter()
         .filter_map(BitRate::from_bits_per_second)
@@ -93,7 +93,7 @@ enum Crossing {
     AfterAll,
 }
 
-fn crossing(off: &Level, level: &Level, rates: &[BitRate]) -> Option<Crossing> {
+fn crossing(off: &LevelDurations, level: &LevelDurations, rates: &[BitRate]) -> Option<Crossing> {
     let (off, level) = (off.durations(rates), level.durations(rates));
     if off.len() != rates.len() || level.len() != rates.len() {
         return None;
@@ -189,7 +189,7 @@ mod tests {
             first: step,
             more: Vec::new(),
             fingerprint: None,
-            asked: model::Asked::default(),
+            asked: model::RequestTraits::default(),
             transaction: None,
             error: None,
             literal: None,
@@ -223,9 +223,9 @@ mod tests {
         }
     }
 
-    fn levels(operations: &[Operation]) -> [Level; 2] {
+    fn levels(operations: &[Operation]) -> [LevelDurations; 2] {
         let rtt = Duration::from_millis(1);
-        [0, 1].map(|index| Level::new(operations, index, rtt, &|_| true))
+        [0, 1].map(|index| LevelDurations::new(operations, index, rtt, &|_| true))
     }
 
     fn rate(bits: u64) -> BitRate {
@@ -291,7 +291,7 @@ mod tests {
         made.steps[0].exchange.levels = None;
         assert_eq!(rewrite::at_level(&made, 0, &|_| true), None);
         assert!(
-            Level::new(&[made], 0, Duration::ZERO, &|_| true)
+            LevelDurations::new(&[made], 0, Duration::ZERO, &|_| true)
                 .durations(&[rate(1_000)])
                 .is_empty()
         );

@@ -11,11 +11,11 @@
 //! 3. Bytes of connecting and logging in, the first [`UNKNOWN_LOGIN`] of a protocol that is not known, chunks below [`TINY`] and
 //!    those of connections whose last ones hardly became smaller are stored, as the tunnel does.
 
-use super::codec::Codec;
-use super::direction_payload::{Chunk, Cost, DirectionPayload, Done, Span};
-use crate::pipeline::moved::{self, Choice};
+use super::codec::LevelCodec;
+use super::direction_payload::{Chunk, CompressedChunk, Cost, DirectionPayload, Span};
+use crate::pipeline::moved::{self, ConnectionChoice};
 use crate::pipeline::outbox::Posted;
-use analysis::fact::{Fact, Sink};
+use analysis::fact::{Fact, FactSink};
 use anyhow::Result;
 use model::{
     AtLevel, ConnectionId, ConnectionMap, Direction, Endpoint, Exchange, Phase, Protocol, Segment, Share,
@@ -25,15 +25,15 @@ use std::sync::Arc;
 use std::time::Duration;
 use tunnel::lane::TINY;
 use tunnel::lane::compressibility::Compressibility;
-use tunnel::{Level, MOST_OF_A_CHUNK};
+use tunnel::{CompressionLevel, MOST_OF_A_CHUNK};
 
 /// What is to be found out.
 #[derive(Debug, Clone)]
 pub struct CompressionPlan {
     /// The levels, each once.
-    pub levels: Vec<Level>,
+    pub levels: Vec<CompressionLevel>,
     /// Which connections would go through the tunnel.
-    pub moved: Vec<Choice>,
+    pub moved: Vec<ConnectionChoice>,
     /// How the bytes are gone through.
     pub how: How,
 }
@@ -98,7 +98,7 @@ enum Waiting {
 /// A lane at one level: the contexts of both directions, and what is worth compressing.
 #[derive(Default)]
 struct LaneCodecs {
-    codecs: [Codec; 2],
+    codecs: [LevelCodec; 2],
     worth: ConnectionMap<[Compressibility; 2]>,
 }
 
@@ -152,7 +152,7 @@ impl CompressionMeter {
     ///
     /// # Errors
     /// When a codec fails.
-    pub fn fact(&mut self, fact: Fact, out: &mut Sink<'_>) -> Result<()> {
+    pub fn fact(&mut self, fact: Fact, out: &mut FactSink<'_>) -> Result<()> {
         match fact {
             Fact::Exchange { exchange, protocol } => self.exchange(exchange, protocol),
             Fact::Opened {
@@ -173,7 +173,7 @@ impl CompressionMeter {
     ///
     /// # Errors
     /// When a codec fails.
-    pub fn take(&mut self, posted: Vec<Posted>, out: &mut Sink<'_>) -> Result<()> {
+    pub fn take(&mut self, posted: Vec<Posted>, out: &mut FactSink<'_>) -> Result<()> {
         for posted in posted {
             match posted {
                 Posted::Fact(fact) => self.fact(fact, out)?,
@@ -190,7 +190,7 @@ impl CompressionMeter {
     ///
     /// # Errors
     /// When a codec fails.
-    pub fn flush(&mut self, out: &mut Sink<'_>) -> Result<()> {
+    pub fn flush(&mut self, out: &mut FactSink<'_>) -> Result<()> {
         self.compress()?;
         while let Some(waiting) = self.waiting.pop_front() {
             out(match waiting {
@@ -213,7 +213,7 @@ impl CompressionMeter {
     ///
     /// # Errors
     /// When a codec fails.
-    pub fn finish(mut self, out: &mut Sink<'_>) -> Result<CompressionOutcome> {
+    pub fn finish(mut self, out: &mut FactSink<'_>) -> Result<CompressionOutcome> {
         self.flush(out)?;
         Ok(self.outcome)
     }
@@ -282,7 +282,7 @@ impl CompressionMeter {
             self.outcome.payload_bytes += chunk.payload.len() as u64;
             if let Some(connection) = self.connections.get_mut(&id) {
                 let span = chunk.span;
-                connection.ways[direction.index()].done(Done { span, costs });
+                connection.ways[direction.index()].done(CompressedChunk { span, costs });
             }
         }
         Ok(())
@@ -300,7 +300,7 @@ impl CompressionMeter {
 }
 
 impl CompressibleConnection {
-    fn moves(&self, choices: &[Choice]) -> bool {
+    fn moves(&self, choices: &[ConnectionChoice]) -> bool {
         let protocol = self.protocol.unwrap_or(Protocol::Unknown);
         moved::chosen(choices, protocol, self.server.as_ref())
     }
@@ -308,12 +308,13 @@ impl CompressibleConnection {
 
 impl LaneCodecs {
     /// The chunks one after another.
-    fn pass(&mut self, level: Level, batch: &[Waited], stored: &[bool]) -> Result<Vec<Cost>> {
+    fn pass(&mut self, level: CompressionLevel, batch: &[Waited], stored: &[bool]) -> Result<Vec<Cost>> {
         let chunks = batch.iter().zip(stored);
         let costs = chunks.map(|((id, direction, chunk), stored)| {
             let way = direction.index();
             let worth = &mut self.worth.entry(*id).or_default()[way];
-            let tries = !stored && chunk.payload.len() >= TINY && level != Level::OFF && worth.tries();
+            let tries =
+                !stored && chunk.payload.len() >= TINY && level != CompressionLevel::OFF && worth.tries();
             let passed = self.codecs[way].pass(&chunk.payload, level, !tries)?;
             worth.went(tries, chunk.payload.len(), passed.bytes);
             Ok(passed.cost)
@@ -323,7 +324,12 @@ impl LaneCodecs {
 }
 
 /// Several passes over the same chunks, each as the first of a lane.
-fn afresh(lane: &mut LaneCodecs, level: Level, batch: &[Waited], stored: &[bool]) -> Result<Vec<Vec<Cost>>> {
+fn afresh(
+    lane: &mut LaneCodecs,
+    level: CompressionLevel,
+    batch: &[Waited],
+    stored: &[bool],
+) -> Result<Vec<Vec<Cost>>> {
     let mut passes: Vec<Vec<Cost>> = Vec::with_capacity(PASSES);
     while passes.len() < PASSES && passes.first().is_none_or(|first| sum(first) <= LONG) {
         *lane = LaneCodecs::default();
@@ -369,7 +375,7 @@ fn sum(pass: &[Cost]) -> Duration {
     Duration::from_nanos(nanos as u64)
 }
 
-fn at_level(level: Level, [request, reply]: [Cost; 2]) -> AtLevel {
+fn at_level(level: CompressionLevel, [request, reply]: [Cost; 2]) -> AtLevel {
     let nanos =
         |which: usize| [request, reply].map(|cost| Duration::from_nanos(cost.nanos[which].round() as u64));
     AtLevel {

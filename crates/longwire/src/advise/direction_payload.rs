@@ -21,12 +21,12 @@ pub struct DirectionPayload {
     /// Up to where bytes belong to connecting and logging in.
     login: u64,
     /// Chunks with what they became, in order, from the first that an exchange may still ask for.
-    done: VecDeque<Done>,
+    done: VecDeque<CompressedChunk>,
 }
 
 /// A chunk, with what it became at each level; nothing for bytes that were not kept.
 #[derive(Debug)]
-pub struct Done {
+pub struct CompressedChunk {
     /// Where it lies.
     pub span: Span,
     /// What it became, by level as they were asked for.
@@ -132,7 +132,7 @@ impl DirectionPayload {
     }
 
     /// A chunk is done: they come in order.
-    pub fn done(&mut self, done: Done) {
+    pub fn done(&mut self, done: CompressedChunk) {
         self.done.push_back(done);
     }
 
@@ -197,7 +197,7 @@ mod tests {
         way.payload(at(1), &[0; 10], 100, &mut |_| ());
         way.payload(at(5), &[0; 30], 100, &mut |_| ());
         let chunk = way.close().expect("bytes have passed");
-        way.done(Done {
+        way.done(CompressedChunk {
             span: chunk.span,
             costs: cost(20.0),
         });

@@ -1,9 +1,9 @@
 //! From traffic whose exchanges know what they would become to advice.
 
-use super::compare::{self, Level};
+use super::compare::{self, LevelDurations};
 use super::rewrite;
 use super::source::Traffic;
-use crate::pipeline::moved::{Choice, Moved};
+use crate::pipeline::moved::{ConnectionChoice, MovedConnections};
 use analysis::fact::Fact;
 use analysis::operations::rule::Rule;
 use analysis::operations::{Grouped, Operations};
@@ -18,11 +18,11 @@ use tunnel::Codec;
 
 /// What advice is asked for.
 #[derive(Debug, Clone)]
-pub struct Asked {
+pub struct AdviceRequest {
     /// What the traffic is of, in a few words.
     pub source: String,
     /// The levels, off first.
-    pub levels: Vec<tunnel::Level>,
+    pub levels: Vec<tunnel::CompressionLevel>,
     /// Rates of links.
     pub rates: Vec<BitRate>,
     /// Their round trip; that of the traffic where it is absent.
@@ -32,7 +32,7 @@ pub struct Asked {
     /// What makes an operation; HTTP requests where there are any, else transactions, where it is absent.
     pub rule: Option<Rule>,
     /// Which connections go through the tunnel.
-    pub moved: Vec<Choice>,
+    pub moved: Vec<ConnectionChoice>,
 }
 
 /// Why nothing can be advised.
@@ -81,7 +81,7 @@ impl AdviseError {
 ///
 /// # Errors
 /// [`AdviseError`] when there is nothing to go by.
-pub fn advise(traffic: Traffic, asked: &Asked) -> Result<(Advice, Vec<Warning>)> {
+pub fn advise(traffic: Traffic, asked: &AdviceRequest) -> Result<(Advice, Vec<Warning>)> {
     let made = traffic.made;
     let noise = traffic
         .compressed
@@ -100,7 +100,8 @@ pub fn advise(traffic: Traffic, asked: &Asked) -> Result<(Advice, Vec<Warning>)>
     }
     let rtt = rtt.unwrap_or_default();
     let replayed = sample(&seen.operations);
-    let at = |(index, _): &(usize, tunnel::Level)| Level::new(&replayed, *index, rtt, &moves);
+    let at =
+        |(index, _): &(usize, tunnel::CompressionLevel)| LevelDurations::new(&replayed, *index, rtt, &moves);
     let priced = price(&levels.iter().map(at).collect::<Vec<_>>(), &asked.rates)?;
     let noise = noise.unwrap_or_default();
     let advice = levels
@@ -153,7 +154,7 @@ struct Runs {
 }
 
 impl Runs {
-    fn new(traffic: &Traffic, asked: &Asked, usual: Rule) -> Self {
+    fn new(traffic: &Traffic, asked: &AdviceRequest, usual: Rule) -> Self {
         let by_run = asked.rule.is_none() && !traffic.has_http() && !traffic.begins.is_empty();
         let rule = if by_run {
             Rule::Whole
@@ -211,7 +212,7 @@ impl Runs {
 /// What was seen, by operation.
 struct Seen {
     source: String,
-    moved: Moved,
+    moved: MovedConnections,
     /// Operations all of whose exchanges that cross know what they become.
     operations: Vec<Operation>,
     /// Operations that cross, those included.
@@ -226,7 +227,7 @@ struct Seen {
 }
 
 impl Seen {
-    fn of(traffic: Traffic, asked: &Asked) -> Self {
+    fn of(traffic: Traffic, asked: &AdviceRequest) -> Self {
         let usual = if traffic.has_http() {
             Rule::Auto
         } else {
@@ -234,7 +235,7 @@ impl Seen {
         };
         let mut seen = Self {
             source: asked.source.clone(),
-            moved: Moved::new(asked.moved.clone()),
+            moved: MovedConnections::new(asked.moved.clone()),
             operations: Vec::new(),
             all: 0,
             exchanges: [0; 2],
@@ -295,7 +296,7 @@ impl Seen {
     }
 
     /// The levels that were asked for and are known, off among them, each with its place in the exchanges' lists.
-    fn levels(&self, asked: &Asked) -> Result<Vec<(usize, tunnel::Level)>> {
+    fn levels(&self, asked: &AdviceRequest) -> Result<Vec<(usize, tunnel::CompressionLevel)>> {
         let [connections, encrypted] = self.connections;
         if self.operations.is_empty() || (connections > 0 && encrypted == connections) {
             return Err(self.nothing().into());
@@ -304,9 +305,9 @@ impl Seen {
             .known
             .iter()
             .enumerate()
-            .filter_map(|(index, number)| Some((index, tunnel::Level::of(*number)?)));
+            .filter_map(|(index, number)| Some((index, tunnel::CompressionLevel::of(*number)?)));
         let levels: Vec<_> = known
-            .filter(|(_, level)| *level == tunnel::Level::OFF || asked.levels.contains(level))
+            .filter(|(_, level)| *level == tunnel::CompressionLevel::OFF || asked.levels.contains(level))
             .collect();
         Ok(levels)
     }
@@ -429,7 +430,7 @@ fn sample(operations: &[Operation]) -> Vec<Operation> {
 }
 
 /// The mean durations at each rate, and the break-even rate, of each level; off is the first.
-fn price(levels: &[Level], rates: &[BitRate]) -> Result<Vec<(Vec<Duration>, Option<BreakEven>)>> {
+fn price(levels: &[LevelDurations], rates: &[BitRate]) -> Result<Vec<(Vec<Duration>, Option<BreakEven>)>> {
     std::thread::scope(|scope| {
         let off = levels.first();
         let threads = levels.iter().enumerate().map(|(index, level)| {
@@ -453,7 +454,7 @@ fn price(levels: &[Level], rates: &[BitRate]) -> Result<Vec<(Vec<Duration>, Opti
     })
 }
 
-fn codec(level: tunnel::Level) -> String {
+fn codec(level: tunnel::CompressionLevel) -> String {
     match level.codec() {
         Codec::Off => "off".to_owned(),
         Codec::Lz4 => "lz4".to_owned(),

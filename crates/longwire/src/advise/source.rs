@@ -2,19 +2,19 @@
 
 use super::compression::{CompressionMeter, CompressionOutcome, CompressionPlan, How};
 use crate::input::{self, Reading};
-use crate::pipeline::moved::Choice;
+use crate::pipeline::moved::ConnectionChoice;
 use crate::pipeline::outbox::Outboxes;
 use analysis::fact::Fact;
 use anyhow::{Context, Result, anyhow};
 use client::Watch;
-use load::{Control, LoadOutcome, Plan, Workload};
+use load::{LoadOutcome, LoadPlan, RunControl, Workload};
 use model::{ByteCount, Protocol, Timestamp, Warning, counted};
 use std::path::PathBuf;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
 use sys::Clock;
-use tunnel::Level;
+use tunnel::CompressionLevel;
 
 /// Traffic, with what its exchanges would become.
 #[derive(Debug, Default)]
@@ -50,7 +50,11 @@ impl Traffic {
 ///
 /// # Errors
 /// When a file cannot be read, or is neither a capture nor a recording.
-pub fn files(files: &[PathBuf], levels: Vec<Level>, moved: Vec<Choice>) -> Result<Traffic> {
+pub fn files(
+    files: &[PathBuf],
+    levels: Vec<CompressionLevel>,
+    moved: Vec<ConnectionChoice>,
+) -> Result<Traffic> {
     let mut facts = Vec::new();
     let reading = Reading {
         keep_literals: false,
@@ -74,9 +78,9 @@ pub fn files(files: &[PathBuf], levels: Vec<Level>, moved: Vec<Choice>) -> Resul
 /// When no client could be made, or no operation succeeded.
 pub fn load(
     workload: &dyn Workload,
-    plan: &Plan,
-    levels: Vec<Level>,
-    moved: Vec<Choice>,
+    plan: &LoadPlan,
+    levels: Vec<CompressionLevel>,
+    moved: Vec<ConnectionChoice>,
     stop: &AtomicBool,
 ) -> Result<Traffic> {
     let outboxes = Outboxes::new(false).with_payload();
@@ -115,12 +119,12 @@ pub fn load(
 
 fn run(
     workload: &dyn Workload,
-    plan: &Plan,
+    plan: &LoadPlan,
     watch: &Watch<'_>,
     stop: &AtomicBool,
     collect: &mut dyn FnMut() -> Result<()>,
 ) -> Result<LoadOutcome> {
-    let control = Control::default();
+    let control = RunControl::default();
     let outcome = std::thread::scope(|scope| {
         let running = std::thread::Builder::new()
             .name("load".to_owned())
@@ -141,7 +145,7 @@ fn run(
     Ok(outcome)
 }
 
-fn compressing(levels: Vec<Level>, moved: Vec<Choice>) -> CompressionPlan {
+fn compressing(levels: Vec<CompressionLevel>, moved: Vec<ConnectionChoice>) -> CompressionPlan {
     CompressionPlan {
         levels,
         moved,

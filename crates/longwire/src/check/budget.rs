@@ -13,12 +13,12 @@ pub struct Budget {
     /// The names of the operations; absent for all that no other budget of the kind names.
     pub names: Option<Pattern>,
     /// What they may cost.
-    pub limit: Limit,
+    pub limit: BudgetLimit,
 }
 
 /// What operations may cost at most.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Limit {
+pub enum BudgetLimit {
     /// Turns of each.
     Turns(Most<u64>),
     /// Predicted median over a link.
@@ -48,7 +48,7 @@ impl Budget {
         })?;
         Ok(Self {
             names,
-            limit: Limit::Turns(most),
+            limit: BudgetLimit::Turns(most),
         })
     }
 
@@ -73,7 +73,7 @@ impl Budget {
         })?;
         Ok(Self {
             names,
-            limit: Limit::Predicted(most, Box::new(link)),
+            limit: BudgetLimit::Predicted(most, Box::new(link)),
         })
     }
 
@@ -95,7 +95,7 @@ impl Budget {
                 };
                 Ok(Self {
                     names: names.clone(),
-                    limit: Limit::Forbid(kind),
+                    limit: BudgetLimit::Forbid(kind),
                 })
             })
             .collect()
@@ -104,10 +104,10 @@ impl Budget {
     /// Whether `other` is about the same figure: what one of them says, the other need not say.
     pub fn is_like(&self, other: &Self) -> bool {
         match (&self.limit, &other.limit) {
-            (Limit::Turns(_), Limit::Turns(_)) => true,
-            (Limit::Predicted(_, link), Limit::Predicted(_, other)) => link == other,
-            (Limit::Forbid(kind), Limit::Forbid(other)) => kind == other,
-            (Limit::Turns(_) | Limit::Predicted(..) | Limit::Forbid(_), _) => false,
+            (BudgetLimit::Turns(_), BudgetLimit::Turns(_)) => true,
+            (BudgetLimit::Predicted(_, link), BudgetLimit::Predicted(_, other)) => link == other,
+            (BudgetLimit::Forbid(kind), BudgetLimit::Forbid(other)) => kind == other,
+            (BudgetLimit::Turns(_) | BudgetLimit::Predicted(..) | BudgetLimit::Forbid(_), _) => false,
         }
     }
 
@@ -115,7 +115,7 @@ impl Budget {
     pub const fn is_relative(&self) -> bool {
         matches!(
             self.limit,
-            Limit::Turns(Most::More(_)) | Limit::Predicted(Most::More(_), _)
+            BudgetLimit::Turns(Most::More(_)) | BudgetLimit::Predicted(Most::More(_), _)
         )
     }
 
@@ -134,23 +134,23 @@ impl fmt::Display for Budget {
             .map(|names| format!("{names}="))
             .unwrap_or_default();
         match &self.limit {
-            Limit::Turns(Most::Absolute(turns)) => write!(formatter, "--max-turns {names}{turns}"),
-            Limit::Turns(Most::More(turns)) => write!(formatter, "--max-turns {names}+{turns}"),
-            Limit::Predicted(Most::Absolute(span), link) => {
+            BudgetLimit::Turns(Most::Absolute(turns)) => write!(formatter, "--max-turns {names}{turns}"),
+            BudgetLimit::Turns(Most::More(turns)) => write!(formatter, "--max-turns {names}+{turns}"),
+            BudgetLimit::Predicted(Most::Absolute(span), link) => {
                 write!(
                     formatter,
                     "--max-predicted {names}{}@{link}",
                     format_duration(*span)
                 )
             }
-            Limit::Predicted(Most::More(span), link) => {
+            BudgetLimit::Predicted(Most::More(span), link) => {
                 write!(
                     formatter,
                     "--max-predicted {names}+{}@{link}",
                     format_duration(*span)
                 )
             }
-            Limit::Forbid(kind) => write!(formatter, "--forbid {names}{kind}"),
+            BudgetLimit::Forbid(kind) => write!(formatter, "--forbid {names}{kind}"),
         }
     }
 }

@@ -1,9 +1,9 @@
 //! Budgets against what was read.
 
-use super::budget::{Budget, Limit, Most};
+use super::budget::{Budget, BudgetLimit, Most};
 use anyhow::{Result, bail, ensure};
 use link::LinkDescription;
-use model::{Change, Finding, FindingKind, Fingerprint, Found, Measure, Verdict};
+use model::{BudgetMeasure, BudgetVerdict, Change, Finding, FindingKind, Fingerprint, ForbiddenWaste};
 use report::ReadOutcome;
 use report::text::escape::printable;
 use std::collections::{BTreeMap, BTreeSet};
@@ -77,7 +77,7 @@ impl Figures {
 /// # Errors
 /// When there are no operations, a budget is for none of them, counts from a baseline that is not there or has none of them, or is of a predicted
 /// time that there is none of.
-pub fn judge(budgets: &[Budget], now: &Figures, before: Option<&Figures>) -> Result<Vec<Verdict>> {
+pub fn judge(budgets: &[Budget], now: &Figures, before: Option<&Figures>) -> Result<Vec<BudgetVerdict>> {
     ensure!(
         !now.turns.is_empty(),
         "the files hold no operation: no budget can be broken; --operations says what is one"
@@ -96,7 +96,7 @@ pub fn judge(budgets: &[Budget], now: &Figures, before: Option<&Figures>) -> Res
             );
         }
     }
-    let verdicts: Vec<Verdict> = names
+    let verdicts: Vec<BudgetVerdict> = names
         .into_iter()
         .flat_map(|name| {
             budgets_of(budgets, name)
@@ -124,8 +124,8 @@ fn unpredicted<'a>(budgets: &'a [Budget], now: &'a Figures) -> Option<(&'a Budge
         let missing = budgets_of(budgets, name)
             .into_iter()
             .find(|budget| match &budget.limit {
-                Limit::Predicted(_, link) => now.predicted(name, &text_of(link)).is_none(),
-                Limit::Turns(_) | Limit::Forbid(_) => false,
+                BudgetLimit::Predicted(_, link) => now.predicted(name, &text_of(link)).is_none(),
+                BudgetLimit::Turns(_) | BudgetLimit::Forbid(_) => false,
             });
         missing.map(|budget| (budget, name))
     })
@@ -162,18 +162,23 @@ fn budgets_of<'a>(budgets: &'a [Budget], name: &str) -> Vec<&'a Budget> {
 }
 
 /// Absent where a budget counts from a baseline without such operations, or nothing could be predicted.
-fn verdict(budget: &Budget, name: &Arc<str>, now: &Figures, before: Option<&Figures>) -> Option<Verdict> {
+fn verdict(
+    budget: &Budget,
+    name: &Arc<str>,
+    now: &Figures,
+    before: Option<&Figures>,
+) -> Option<BudgetVerdict> {
     let measure = match &budget.limit {
-        Limit::Turns(most) => Measure::Turns {
+        BudgetLimit::Turns(most) => BudgetMeasure::Turns {
             allowed: match most {
                 Most::Absolute(turns) => *turns,
                 Most::More(turns) => before?.turns.get(name)?.saturating_add(*turns),
             },
             found: *now.turns.get(name)?,
         },
-        Limit::Predicted(most, link) => {
+        BudgetLimit::Predicted(most, link) => {
             let link = text_of(link);
-            Measure::Predicted {
+            BudgetMeasure::Predicted {
                 allowed: match most {
                     Most::Absolute(span) => *span,
                     Most::More(span) => before?.predicted(name, &link)?.saturating_add(*span),
@@ -182,20 +187,22 @@ fn verdict(budget: &Budget, name: &Arc<str>, now: &Figures, before: Option<&Figu
                 link,
             }
         }
-        Limit::Forbid(kind) => Measure::Forbidden {
+        BudgetLimit::Forbid(kind) => BudgetMeasure::Forbidden {
             kind: *kind,
             found: found(*kind, name, now),
         },
     };
-    let mut verdict = Verdict {
+    let mut verdict = BudgetVerdict {
         operation_name: name.clone(),
         measure,
         remedy: None,
     };
     if !verdict.kept() {
         verdict.remedy = match &verdict.measure {
-            Measure::Turns { .. } | Measure::Predicted { .. } => now.remedy(name),
-            Measure::Forbidden { kind, .. } => worst(*kind, name, now).map(|finding| finding.remedy.clone()),
+            BudgetMeasure::Turns { .. } | BudgetMeasure::Predicted { .. } => now.remedy(name),
+            BudgetMeasure::Forbidden { kind, .. } => {
+                worst(*kind, name, now).map(|finding| finding.remedy.clone())
+            }
         };
     }
     Some(verdict)
@@ -212,10 +219,10 @@ fn worst<'a>(kind: FindingKind, name: &'a str, now: &'a Figures) -> Option<&'a F
         .max_by_key(|finding| (finding.turns, finding.count))
 }
 
-fn found(kind: FindingKind, name: &str, now: &Figures) -> Option<Found> {
+fn found(kind: FindingKind, name: &str, now: &Figures) -> Option<ForbiddenWaste> {
     let worst = worst(kind, name, now)?;
     let places = now.findings(name).filter(|finding| finding.kind == kind).count();
-    Some(Found {
+    Some(ForbiddenWaste {
         fingerprint: worst.fingerprint.clone(),
         count: worst.count,
         turns: worst.turns,

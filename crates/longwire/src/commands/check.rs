@@ -1,6 +1,6 @@
 //! `longwire check`: budgets for captures and recordings.
 
-use crate::check::budget::{Budget, Limit};
+use crate::check::budget::{Budget, BudgetLimit};
 use crate::check::file;
 use crate::check::judge::{self, Figures};
 use crate::failure;
@@ -13,7 +13,7 @@ use anyhow::{Context, Result, bail, ensure};
 use clap::Args as ClapArgs;
 use link::LinkDescription;
 use model::{Summary, Warning};
-use predict::Target;
+use predict::PredictionTarget;
 use report::text::CheckReport;
 use report::{JsonWriter, ReadOutcome};
 use std::collections::BTreeSet;
@@ -131,7 +131,7 @@ fn budgets(args: &Args) -> Result<Vec<Budget>> {
 fn links(budgets: &[Budget]) -> Vec<LinkDescription> {
     let mut links: Vec<LinkDescription> = Vec::new();
     for budget in budgets {
-        if let Limit::Predicted(_, link) = &budget.limit
+        if let BudgetLimit::Predicted(_, link) = &budget.limit
             && !links.contains(link)
         {
             links.push(**link);
@@ -151,7 +151,7 @@ fn read(files: &[PathBuf], rule: Rule, links: &[LinkDescription]) -> Result<Read
         rule,
         targets: links
             .iter()
-            .map(|link| Target {
+            .map(|link| PredictionTarget {
                 link: *link,
                 clients: 1,
             })

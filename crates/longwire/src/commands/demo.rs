@@ -5,15 +5,15 @@ mod proof;
 mod stage;
 
 use crate::output::{self, Status};
-use crate::page::Run;
+use crate::page::PageRun;
 use crate::pipeline::aggregator::{Aggregator, Wanted};
 use analysis::findings::Distances;
 use analysis::operations::rule::Rule;
 use anyhow::{Result, ensure};
 use clap::Args as ClapArgs;
-use demo::{Page, Variant};
+use demo::{FetchedPage, PageVariant};
 use model::Warning;
-use proof::Proof;
+use proof::DemoProof;
 use report::ReadOutcome;
 use report::text::DemoOutcome;
 use stage::DemoSetup;
@@ -59,8 +59,8 @@ pub fn run(args: &Args) -> Result<Status> {
     let mut warnings = Vec::new();
     let stop = output::stop_on_signals()?;
     let page = page::open(args.html.as_deref(), &mut warnings)?;
-    let chatty = DemoSetup::set(Variant::Chatty, "page, 1 + N look-ups")?;
-    let joined = DemoSetup::set(Variant::Joined, "page, one join")?;
+    let chatty = DemoSetup::set(PageVariant::Chatty, "page, 1 + N look-ups")?;
+    let joined = DemoSetup::set(PageVariant::Joined, "page, one join")?;
     let wanted = Wanted {
         rule: Rule::Connection,
         targets: super::predict::distances(&DISTANCES),
@@ -93,7 +93,7 @@ pub fn run(args: &Args) -> Result<Status> {
     let (outcome, _) = tally.finish_amended(warnings, None, |outcome| note(outcome, &proof))?;
     let written = page::write(
         page,
-        &Run {
+        &PageRun {
             title: page::TITLE,
             outcome: &outcome,
             moved: &moved,
@@ -143,7 +143,7 @@ fn alternate(chatty: &DemoSetup, joined: &DemoSetup, stop: &AtomicBool) -> Resul
     }
     let mut shown = Shown { pages: 0, rows: 0 };
     while shown.pages == 0 || (shown.pages < PAGES && !stop.load(Ordering::Relaxed)) {
-        let (before, after): (Page, Page) = (chatty.page()?, joined.page()?);
+        let (before, after): (FetchedPage, FetchedPage) = (chatty.page()?, joined.page()?);
         ensure!(
             before.checksum == after.checksum,
             "the two variants of the page show different content"
@@ -155,7 +155,7 @@ fn alternate(chatty: &DemoSetup, joined: &DemoSetup, stop: &AtomicBool) -> Resul
 }
 
 /// Notes what was measured over emulated links beside the predictions.
-fn note(outcome: &mut ReadOutcome, proof: &Proof) {
+fn note(outcome: &mut ReadOutcome, proof: &DemoProof) {
     for prediction in &mut outcome.predictions {
         let proved = proof
             .pages

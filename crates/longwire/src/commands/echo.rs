@@ -7,14 +7,14 @@ use anyhow::{Context, Result};
 use clap::Args as ClapArgs;
 use model::{Direction, SampleTotals, Summary, Warning, format_duration, parse_duration};
 use probe::echo;
-use probe::echo::{BulkPlan, Echo, EchoError, Listener, ListenerOptions, Plan};
+use probe::echo::{BulkPlan, Echo, EchoError, EchoPlan, Listener, ListenerOptions};
 use report::JsonWriter;
 use report::text::EchoReport;
 use std::io::{self, IsTerminal, Write};
 use std::net::{IpAddr, Ipv4Addr, SocketAddr, ToSocketAddrs};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
-use sweep::Sweep;
+use sweep::ConnectionCounts;
 use sys::Target;
 
 /// TCP round trips of messages of given sizes, and rates, between two longwires: the network without a database.
@@ -41,13 +41,13 @@ pub struct Args {
     pub once: bool,
     /// Payload bytes of a request: 16, 4KiB, a list, or a range: 8..64:*2, 100..500:+100.
     #[arg(long, default_value = "16", value_parser = sweep::sizes, value_name = "BYTES")]
-    pub request: Sweep,
+    pub request: ConnectionCounts,
     /// Payload bytes of a reply, likewise.
     #[arg(long, default_value = "16", value_parser = sweep::sizes, value_name = "BYTES")]
-    pub reply: Sweep,
+    pub reply: ConnectionCounts,
     /// Streams at once, each a connection with one request under way: 64, 1,64 or 1..256:*4.
     #[arg(long, default_value = "1", value_parser = sweep::streams, value_name = "COUNT", conflicts_with = "bulk")]
-    pub streams: Sweep,
+    pub streams: ConnectionCounts,
     /// How long each combination is measured.
     #[arg(short = 'T', long = "time", default_value = "2s", value_parser = parse_duration, value_name = "TIME")]
     pub time: Duration,
@@ -101,7 +101,7 @@ fn ask(args: &Args, address: &str, stop: &AtomicBool) -> Result<Status> {
     let began = Instant::now();
     let target = Target::parse(&format!("tcp://{}", with_port(address)))?;
     let plans = plans(args)?;
-    let first = Plan {
+    let first = EchoPlan {
         duration: args.time,
         ..plans.first().copied().context("nothing to measure")?
     };
@@ -142,7 +142,12 @@ fn ask(args: &Args, address: &str, stop: &AtomicBool) -> Result<Status> {
     })
 }
 
-fn trips(echo: &Echo, plans: &[Plan], report: &mut EchoReport, stop: &AtomicBool) -> Result<(), EchoError> {
+fn trips(
+    echo: &Echo,
+    plans: &[EchoPlan],
+    report: &mut EchoReport,
+    stop: &AtomicBool,
+) -> Result<(), EchoError> {
     for (done, plan) in plans.iter().enumerate() {
         if stop.load(Ordering::Relaxed) {
             break;
@@ -165,7 +170,7 @@ fn trips(echo: &Echo, plans: &[Plan], report: &mut EchoReport, stop: &AtomicBool
 fn fill(
     args: &Args,
     echo: &Echo,
-    sizes: &Plan,
+    sizes: &EchoPlan,
     report: &mut EchoReport,
     stop: &AtomicBool,
 ) -> Result<(), EchoError> {
@@ -191,7 +196,7 @@ fn fill(
 }
 
 /// Every combination, in the order of the flags.
-fn plans(args: &Args) -> Result<Vec<Plan>> {
+fn plans(args: &Args) -> Result<Vec<EchoPlan>> {
     let count = args.request.0.len() * args.reply.0.len() * args.streams.0.len();
     anyhow::ensure!(
         count <= MOST_COMBINATIONS,
@@ -205,7 +210,7 @@ fn plans(args: &Args) -> Result<Vec<Plan>> {
     let mut plans = Vec::new();
     for &request in &args.request.0 {
         for &reply in &args.reply.0 {
-            plans.extend(args.streams.0.iter().map(|&streams| Plan {
+            plans.extend(args.streams.0.iter().map(|&streams| EchoPlan {
                 request,
                 reply,
                 streams,

@@ -2,8 +2,8 @@
 
 use crate::lab::config::LabFile;
 use crate::lab::outcome::outcome;
-use crate::lab::plan::Plan;
-use crate::lab::run::Run;
+use crate::lab::plan::LabPlan;
+use crate::lab::run::LabRun;
 use crate::lab::store::Store;
 use crate::output::{self, Status};
 use crate::page::PageFile;
@@ -30,12 +30,12 @@ use std::sync::atomic::AtomicBool;
 pub struct Args {
     /// What to do with the lab.
     #[command(subcommand)]
-    pub action: Action,
+    pub action: LabAction,
 }
 
 /// What can be done with a lab's file.
 #[derive(Debug, Subcommand)]
-pub enum Action {
+pub enum LabAction {
     /// Measure every point of the sweep, and show it beside what was predicted.
     ///
     /// Makes the hosts and links on this machine (Linux; root, or an unprivileged user namespace where the system
@@ -84,22 +84,22 @@ pub struct RunArgs {
 /// When the file is wrong, or the lab does not work at all.
 pub fn run(args: &Args) -> Result<Status> {
     match &args.action {
-        Action::Check(check) => {
+        LabAction::Check(check) => {
             let file = LabFile::read(&check.file)?;
-            let plan = Plan::new(&file)?;
+            let plan = LabPlan::new(&file)?;
             output::print(&report::text::lab_plan_view(
                 &plan.outline(&file.lab),
                 &output::style(),
             ))?;
             Ok(Status::Done)
         }
-        Action::Run(run) => run_lab(run),
+        LabAction::Run(run) => run_lab(run),
     }
 }
 
 fn run_lab(args: &RunArgs) -> Result<Status> {
     let file = LabFile::read(&args.file)?;
-    let plan = Plan::new(&file)?.only(&args.wanted)?;
+    let plan = LabPlan::new(&file)?.only(&args.wanted)?;
     let sandbox = match netns::sandbox::enter()? {
         Entered::Inside(sandbox) => sandbox,
         Entered::Finished(status) => return Ok(Status::Child(status)),
@@ -114,7 +114,7 @@ fn run_lab(args: &RunArgs) -> Result<Status> {
         own.join(&file.lab.name)
     });
     let store = Store::open(&directory, args.fresh)?;
-    let mut run = Run::new(&file, &plan, store, interrupted);
+    let mut run = LabRun::new(&file, &plan, store, interrupted);
     let measured = run.measure(&sandbox);
     let conditions = output::conditions(
         format!("longwire lab run {}", args.file.display()),

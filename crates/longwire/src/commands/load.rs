@@ -12,8 +12,8 @@ pub use arguments::Args;
 use crate::output::{self, Status};
 use crate::password;
 use anyhow::{Context, Result, bail};
-use load::Plan;
-use observed::Observed;
+use load::LoadPlan;
+use observed::ObservedLoad;
 use report::JsonWriter;
 use report::text::{LoadInterval, LoadReport, LoadStyle, LoadWork};
 use script::builtin::BUILTINS;
@@ -21,7 +21,7 @@ use std::io::{self, StdoutLock, Write};
 use std::sync::atomic::AtomicBool;
 use std::time::Duration;
 use sys::{Scheme, Target};
-use work::Work;
+use work::ClientWork;
 
 /// Runs it.
 ///
@@ -72,8 +72,8 @@ pub struct Shown {
 
 fn carry_out(
     args: &Args,
-    plan: &Plan,
-    work: &Work,
+    plan: &LoadPlan,
+    work: &ClientWork,
     shown: &Shown,
     clock: &'static str,
     stop: &AtomicBool,
@@ -89,7 +89,7 @@ fn carry_out(
     };
     let mut told = Told::begin(args, &conditions)?;
     let progress = (args.progress > 0).then(|| Duration::from_secs(u64::from(args.progress)));
-    let mut observed = Observed::begin(args, &conditions)?;
+    let mut observed = ObservedLoad::begin(args, &conditions)?;
     let ran = running::run(work, plan, progress, stop, &mut observed, &mut |interval| {
         told.interval(interval)
     })?;
@@ -154,7 +154,7 @@ impl Told {
     }
 }
 
-fn style(args: &Args, work: &Work) -> LoadStyle {
+fn style(args: &Args, work: &ClientWork) -> LoadStyle {
     match (args.summary, &work.told) {
         (Some(summary), _) => summary.style(),
         (None, LoadWork::Sql { .. }) => LoadStyle::Pgbench,

@@ -10,7 +10,7 @@ use crate::password;
 use anyhow::{Result, bail};
 use clap::Args as ClapArgs;
 use ping_output::PingOutput;
-use probe::ping::{DriverQuestion, Pace, Plan, Prometheus, Question};
+use probe::ping::{DriverQuestion, Pace, PingPlan, Prometheus, Question};
 use std::net::SocketAddr;
 use std::time::Duration;
 use sys::{Clock, Target};
@@ -93,7 +93,7 @@ pub fn run(args: &Args) -> Result<Status> {
         return done;
     }
     let plans = plans(args)?;
-    let names: Vec<String> = plans.iter().map(Plan::name).collect();
+    let names: Vec<String> = plans.iter().map(PingPlan::name).collect();
     let metrics = args
         .prometheus
         .map(|address| Prometheus::start(address, &names))
@@ -107,7 +107,7 @@ pub fn run(args: &Args) -> Result<Status> {
 }
 
 /// One plan a target, and one more a host for ICMP.
-fn plans(args: &Args) -> Result<Vec<Plan>> {
+fn plans(args: &Args) -> Result<Vec<PingPlan>> {
     if args.timeout.is_zero() || args.timeout > LONGEST_TIMEOUT {
         bail!("--timeout must be more than nothing and at most an hour");
     }
@@ -115,7 +115,7 @@ fn plans(args: &Args) -> Result<Vec<Plan>> {
         true => Pace::Flood,
         false => Pace::every(args.interval)?,
     };
-    let plan = |target: Target, question: Question, pace: Pace| Plan {
+    let plan = |target: Target, question: Question, pace: Pace| PingPlan {
         target,
         question,
         pace,
@@ -124,7 +124,7 @@ fn plans(args: &Args) -> Result<Vec<Plan>> {
     };
     let asked = args.targets.iter().map(|text| asked(args, text));
     let asked = asked.collect::<Result<Vec<(Target, Question)>>>()?;
-    let mut plans: Vec<Plan> = asked
+    let mut plans: Vec<PingPlan> = asked
         .iter()
         .map(|(target, question)| plan(target.clone(), question.clone(), pace))
         .collect();

@@ -2,16 +2,16 @@
 
 use crate::input::{self, Reading};
 use crate::output::{self, Status};
-use crate::page::{PageFile, Run, Samples};
+use crate::page::{PageFile, PageRun, Samples};
 use crate::pipeline::aggregator::{Aggregator, Wanted};
-use crate::pipeline::moved::Choice;
-use crate::verify::{self, Claim, Found, Level, ReplayBackend};
+use crate::pipeline::moved::ConnectionChoice;
+use crate::verify::{self, BackendSearch, Claim, EmulationLevel, ReplayBackend};
 use analysis::operations::rule::Rule;
 use anyhow::Result;
 use clap::Args as ClapArgs;
 use link::LinkDescription;
 use model::{Operation, OperationStep, parse_duration};
-use predict::{Assumption, Computing, Target, WakeUp, Workers};
+use predict::{Assumption, Computing, PredictionTarget, WakeUp, Workers};
 use report::ReadOutcome;
 use report::text::{ExplainOutcome, ExplainedExchange};
 use std::path::PathBuf;
@@ -63,8 +63,8 @@ pub struct Args {
     #[arg(long, value_enum, default_value = "assumed", value_name = "WHAT")]
     pub wake_up: WakeUpChoice,
     /// Connections that move: mysql, postgres, http, tls or HOST:PORT. All database connections when left out.
-    #[arg(long, value_delimiter = ',', value_parser = Choice::parse, value_name = "WHICH,...")]
-    pub on: Vec<Choice>,
+    #[arg(long, value_delimiter = ',', value_parser = ConnectionChoice::parse, value_name = "WHICH,...")]
+    pub on: Vec<ConnectionChoice>,
     /// What an operation is: auto, connection, transaction, gap:50ms, marked, http or whole.
     #[arg(long, default_value = "auto", value_name = "RULE")]
     pub operations: Rule,
@@ -77,7 +77,7 @@ pub struct Args {
     pub verify: bool,
     /// At which level the link is emulated: packet where namespaces can be had, else stream.
     #[arg(long, requires = "verify", value_name = "LEVEL")]
-    pub level: Option<Level>,
+    pub level: Option<EmulationLevel>,
     /// All names and columns, in lines as long as they need to be.
     #[arg(long, conflicts_with = "json")]
     pub all: bool,
@@ -104,8 +104,8 @@ pub enum WakeUpChoice {
 /// When a file cannot be read or is neither a capture nor a recording.
 pub fn run(args: &Args) -> Result<Status> {
     let ground = match args.verify.then(|| ReplayBackend::find(args.level)).transpose()? {
-        Some(Found::Finished(status)) => return Ok(Status::Child(status)),
-        Some(Found::Here(ground, why)) => {
+        Some(BackendSearch::Finished(status)) => return Ok(Status::Child(status)),
+        Some(BackendSearch::Here(ground, why)) => {
             why.iter().for_each(|why| output::note(why));
             Some(ground)
         }
@@ -164,7 +164,7 @@ pub fn run(args: &Args) -> Result<Status> {
     }
     output::warn(&outcome.warnings);
     if let Some(page) = page {
-        page.write(&Run {
+        page.write(&PageRun {
             title: &input::title(&args.files),
             outcome: &outcome,
             moved: &moved,
@@ -194,7 +194,7 @@ fn prove(outcome: &mut ReadOutcome, claim: &Claim<'_>, ground: &ReplayBackend, s
 /// One operation on one link, as the report shows it.
 fn explain(
     operation: &Operation,
-    target: &Target,
+    target: &PredictionTarget,
     wanted: &Wanted,
     moved: &dyn Fn(&OperationStep) -> bool,
 ) -> ExplainOutcome {
@@ -225,15 +225,17 @@ fn explain(
 }
 
 /// Every link with every number of clients.
-pub fn targets(links: &[LinkDescription], clients: &[u32]) -> Vec<Target> {
-    let targets = links
-        .iter()
-        .flat_map(|link| clients.iter().map(|&clients| Target { link: *link, clients }));
+pub fn targets(links: &[LinkDescription], clients: &[u32]) -> Vec<PredictionTarget> {
+    let targets = links.iter().flat_map(|link| {
+        clients
+            .iter()
+            .map(|&clients| PredictionTarget { link: *link, clients })
+    });
     targets.collect()
 }
 
 /// Links of these round trips, without limit of rate, for one client.
-pub fn distances(rtts: &[Duration]) -> Vec<Target> {
+pub fn distances(rtts: &[Duration]) -> Vec<PredictionTarget> {
     let links: Vec<_> = rtts.iter().map(|rtt| LinkDescription::with_rtt(*rtt)).collect();
     targets(&links, &[1])
 }

@@ -5,7 +5,7 @@ mod script_output;
 use super::reporting::Reporting;
 use crate::input::{self, Reading};
 use crate::output::{self, Status};
-use crate::page::{PRICES, PageFile, Run};
+use crate::page::{PRICES, PageFile, PageRun};
 use crate::pipeline::aggregator::{Aggregator, Wanted};
 use anyhow::Result;
 use clap::Args as ClapArgs;
@@ -69,7 +69,7 @@ pub fn run(args: &Args) -> Result<Status> {
         ))?;
     }
     if let Some(page) = page {
-        page.write(&Run {
+        page.write(&PageRun {
             title: &input::title(&args.files),
             outcome: &outcome,
             moved: &moved,

@@ -3,7 +3,7 @@
 use super::child::Child;
 use super::relaying::{self, announce, connect_to};
 use crate::delivery::Delivery;
-use crate::output::{self, Asked, Status};
+use crate::output::{self, EndRequest, Status};
 use anyhow::Result;
 use clap::Args as ClapArgs;
 use link::LinkDescription;
@@ -58,7 +58,7 @@ pub fn run(args: &Args) -> Result<Status> {
     relaying::check(&target, args.link.as_ref())?;
     relay::probe(&target, REACH)?;
     let tls = relaying::tls_as_asked(&target)?;
-    let asked = Asked::on_signals()?;
+    let asked = EndRequest::on_signals()?;
     let delivery = Delivery::default();
     let options = RelayOptions {
         listen: args.listen,

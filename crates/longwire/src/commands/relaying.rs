@@ -9,14 +9,14 @@ use relay::{Counters, Relay, RelayTls};
 use std::io::{self, Write};
 use std::net::{IpAddr, Ipv4Addr};
 use std::time::Duration;
-use sys::{ClientTls, LiveError, Scheme, Security, Target, TlsMode};
+use sys::{ClientTls, LiveError, Scheme, Target, TlsMode, TlsSettings};
 
 /// Whether connections to the target can cross an emulated link.
 ///
 /// # Errors
 /// When longwire would have to speak TLS on them.
 pub fn check(target: &Target, link: Option<&LinkDescription>) -> Result<()> {
-    if Security::of(target)?.mode.insists() && link.is_some() {
+    if TlsSettings::of(target)?.mode.insists() && link.is_some() {
         return Err(LiveError::TlsThroughLink.into());
     }
     Ok(())
@@ -38,7 +38,7 @@ pub struct TlsPlan {
 pub fn tls_as_asked(target: &Target) -> Result<TlsPlan> {
     Ok(TlsPlan {
         relay: RelayTls::AsTheTargetInsists,
-        client: match Security::of(target)?.mode.insists() {
+        client: match TlsSettings::of(target)?.mode.insists() {
             true => ClientTls::LeftOut,
             false => ClientTls::Own,
         },
@@ -52,7 +52,7 @@ pub fn tls_as_asked(target: &Target) -> Result<TlsPlan> {
 /// When what is said of TLS cannot be done, or the server cannot be reached.
 pub fn tls_to_be_seen(target: &Target, link: bool, longest: Duration) -> Result<TlsPlan> {
     let asked = tls_as_asked(target)?;
-    let security = Security::of(target)?;
+    let security = TlsSettings::of(target)?;
     let is_postgres = matches!(target.scheme, Scheme::Postgres | Scheme::Kingbase);
     let left_to_the_command = link && security.said;
     if security.mode != TlsMode::Prefer || !is_postgres || left_to_the_command {

@@ -55,7 +55,7 @@ impl Reporting {
     /// What is to be found out of a tunnel, if anything.
     pub fn compressing(&self) -> Option<CompressionPlan> {
         self.levels.then(|| CompressionPlan {
-            levels: tunnel::Level::ALL.to_vec(),
+            levels: tunnel::CompressionLevel::ALL.to_vec(),
             moved: Vec::new(),
             how: How::Stream,
         })

@@ -7,7 +7,7 @@ mod proving;
 pub use arguments::Args;
 
 use crate::output::{self, Status};
-use crate::split::{Bench, Distance};
+use crate::split::{RoundTripProbe, SplitBench};
 use anyhow::Result;
 use model::{Conditions, Summary};
 use netns::Entered;
@@ -30,7 +30,7 @@ pub fn run(args: &Args) -> Result<Status> {
     let stop = output::stop_on_signals()?;
     let bench = args.bench(&stop)?;
     let echo = args.echo.as_deref().map(arguments::echo_target).transpose()?;
-    let distance = Distance::find(echo.as_ref(), &bench.target, bench.address, &stop)?;
+    let distance = RoundTripProbe::find(echo.as_ref(), &bench.target, bench.address, &stop)?;
     let measured = measuring::measure(args, &bench, &distance, &stop)?;
     let mut report = SplitReport {
         work: args.work(),
@@ -56,7 +56,7 @@ pub fn run(args: &Args) -> Result<Status> {
     })
 }
 
-fn tell(args: &Args, bench: &Bench, report: &SplitReport, began: Instant) -> Result<()> {
+fn tell(args: &Args, bench: &SplitBench, report: &SplitReport, began: Instant) -> Result<()> {
     output::warn(&report.warnings);
     if !args.json {
         return Ok(output::print(&report::text::split_view(

@@ -4,9 +4,9 @@ use crate::commands::driver::DriverArgs;
 use crate::output::{self, Status};
 use crate::page::PageFile;
 use crate::password;
-use crate::tune::campaign::{self, Plan};
+use crate::tune::campaign::{self, CampaignPlan};
 use crate::tune::distance::{self, Limits};
-use crate::tune::program::{self, Asked};
+use crate::tune::program::{self, ProgramRequest};
 use crate::tune::scratch::{self, Scratch};
 use crate::tune::search::Thoroughness;
 use anyhow::Result;
@@ -113,7 +113,7 @@ pub struct Args {
 /// When the target cannot be used, or the scratch schema not be made.
 pub fn run(args: &Args) -> Result<Status> {
     if !args.set.is_empty() {
-        return program::run(&Asked {
+        return program::run(&ProgramRequest {
             target: &args.target,
             settings: &args.set,
             command: &args.command,
@@ -187,7 +187,7 @@ fn tune<'a>(
     report.warnings.extend(absent.map(|way| Warning {
         text: format!("no {} by {}: {}", way.job, way.name, way.reason),
     }));
-    let plan = Plan {
+    let plan = CampaignPlan {
         target,
         ways: report.ways.clone(),
         links: &args.at,

@@ -6,7 +6,7 @@ use super::reporting::Reporting;
 use crate::advise::compression::CompressionMeter;
 use crate::advise::source;
 use crate::delivery::Delivery;
-use crate::output::{self, Asked, Status};
+use crate::output::{self, EndRequest, Status};
 use crate::page::{PRICES, PageFile};
 use crate::pipeline::aggregator::{Aggregator, Wanted};
 use crate::pipeline::outbox::{Outboxes, Posted};
@@ -69,7 +69,7 @@ pub fn run(args: &Args) -> Result<Status> {
         true => relaying::tls_as_asked(&target)?,
         false => relaying::tls_to_be_seen(&target, args.link.is_some(), REACH)?,
     };
-    let asked = Asked::on_signals()?;
+    let asked = EndRequest::on_signals()?;
     let mut outboxes = Outboxes::new(args.reporting.keep_literals);
     if args.reporting.levels {
         outboxes = outboxes.with_payload();
@@ -125,7 +125,7 @@ struct Run {
     outboxes: Arc<Outboxes>,
     began: Instant,
     quiet: bool,
-    asked: Vec<predict::Target>,
+    asked: Vec<predict::PredictionTarget>,
     page: Option<PageFile>,
     delivery: Delivery,
     /// What made it give up on levels.
@@ -235,7 +235,7 @@ impl Run {
             self.delivery.of("the view on stdout is", printed);
         }
         if let Some(page) = self.page {
-            let written = page.write(&crate::page::Run {
+            let written = page.write(&crate::page::PageRun {
                 title: &outcome.conditions.observation_point,
                 outcome: &outcome,
                 moved: &moved,

@@ -13,8 +13,8 @@ mod variants;
 mod workload;
 
 pub use error::ConfigError;
-pub use sweep::{Axis, Sweep};
-pub use variants::{SETTING as VARIANT, Variant};
+pub use sweep::{Axis, SettingSweep};
+pub use variants::{LabVariant, SETTING as VARIANT};
 
 use analysis::operations::rule::Rule;
 use anyhow::{Context, Result};
@@ -23,7 +23,7 @@ pub use section::advice;
 use section::{File, Section, text};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
-use tree::{FileSpan, Node, Table, Value};
+use tree::{ConfigNode, ConfigValue, FileSpan, Table};
 
 /// A lab, checked: every name in it exists.
 #[derive(Debug, Clone, PartialEq)]
@@ -41,9 +41,9 @@ pub struct Lab {
     /// The services, in the order in which they start.
     pub services: Vec<Service>,
     /// What is run and measured.
-    pub workload: Workload,
+    pub workload: WorkloadSettings,
     /// How much of it.
-    pub measure: Measure,
+    pub measure: MeasureSettings,
 }
 
 /// A link between two hosts.
@@ -75,7 +75,7 @@ pub struct Service {
     /// Added to the environment of its commands.
     pub environment: Vec<(String, String)>,
     /// How to tell that it is ready, where the kind's own way does not do.
-    pub ready: Option<Ready>,
+    pub ready: Option<ReadinessCheck>,
     /// How long that may take.
     pub ready_timeout: Duration,
     /// Run on its host, one after another, once it is ready.
@@ -128,7 +128,7 @@ pub struct CommandLine {
 
 /// How to tell that a service is ready.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Ready {
+pub enum ReadinessCheck {
     /// A TCP connection to this port of its host succeeds.
     Port(u16),
     /// This URL is answered without an error status.
@@ -139,7 +139,7 @@ pub enum Ready {
 
 /// What is run on the network, and by how many clients.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Workload {
+pub struct WorkloadSettings {
     /// What is run.
     pub kind: WorkloadKind,
     /// The host it runs on.
@@ -152,7 +152,7 @@ pub struct Workload {
     pub timeout: Duration,
 }
 
-impl Workload {
+impl WorkloadSettings {
     /// What is run and by whom, for people; without anything secret in it.
     pub fn words(&self) -> String {
         let what = match &self.kind {
@@ -209,7 +209,7 @@ pub enum WorkloadKind {
 
 /// How much is measured at each point.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Measure {
+pub struct MeasureSettings {
     /// How much at each point.
     pub amount: Amount,
     /// Operations at no distance before anything counts.
@@ -242,9 +242,9 @@ pub struct LabFile {
     /// The lab as it stands there, without any sweep.
     pub lab: Lab,
     /// Settings that change together, in the order of the file.
-    pub variants: Vec<Variant>,
+    pub variants: Vec<LabVariant>,
     /// What is swept, in the order of the file.
-    pub sweeps: Vec<Sweep>,
+    pub sweeps: Vec<SettingSweep>,
 }
 
 impl LabFile {
@@ -282,17 +282,17 @@ impl LabFile {
     }
 
     /// The variant that these settings of a sweep choose, if they do.
-    pub fn variant(&self, settings: &[(Vec<String>, Node)]) -> Option<&Variant> {
+    pub fn variant(&self, settings: &[(Vec<String>, ConfigNode)]) -> Option<&LabVariant> {
         let (_, node) = settings.iter().find(|(path, _)| is_variant(path))?;
         let name = node.value.text()?;
         self.variants.iter().find(|variant| variant.name == name)
     }
 
     /// The settings that one of a sweep stands for: a variant's own, or itself.
-    fn spelled_out<'a>(&'a self, setting: &'a (Vec<String>, Node)) -> &'a [(Vec<String>, Node)] {
+    fn spelled_out<'a>(&'a self, setting: &'a (Vec<String>, ConfigNode)) -> &'a [(Vec<String>, ConfigNode)] {
         if is_variant(&setting.0) {
             let chosen = self.variant(std::slice::from_ref(setting));
-            chosen.map(Variant::settings).unwrap_or_default()
+            chosen.map(LabVariant::settings).unwrap_or_default()
         } else {
             std::slice::from_ref(setting)
         }
@@ -302,7 +302,7 @@ impl LabFile {
     ///
     /// # Errors
     /// When one of the values is wrong: the error tells its place in the sweep.
-    pub fn with(&self, settings: &[(Vec<String>, Node)]) -> Result<Lab, ConfigError> {
+    pub fn with(&self, settings: &[(Vec<String>, ConfigNode)]) -> Result<Lab, ConfigError> {
         let mut root = self.root.clone();
         for (path, node) in settings.iter().flat_map(|setting| self.spelled_out(setting)) {
             if matches!(path.as_slice(), [links, all, _] if links == "links" && all == ALL_LINKS) {
@@ -388,7 +388,7 @@ fn check_name(file: File<'_>, name: &str, place: &FileSpan) -> Result<(), Config
     Err(file.error(place, what))
 }
 
-fn hosts(file: File<'_>, node: &Node) -> Result<Vec<String>, ConfigError> {
+fn hosts(file: File<'_>, node: &ConfigNode) -> Result<Vec<String>, ConfigError> {
     let mut hosts: Vec<String> = Vec::new();
     for (host, place) in texts(file, "hosts", node)? {
         check_name(file, host, place)?;
@@ -411,9 +411,13 @@ fn hosts(file: File<'_>, node: &Node) -> Result<Vec<String>, ConfigError> {
 }
 
 /// A list of texts.
-fn texts<'a>(file: File<'_>, key: &str, node: &'a Node) -> Result<Vec<(&'a str, &'a FileSpan)>, ConfigError> {
+fn texts<'a>(
+    file: File<'_>,
+    key: &str,
+    node: &'a ConfigNode,
+) -> Result<Vec<(&'a str, &'a FileSpan)>, ConfigError> {
     match &node.value {
-        Value::List(nodes) => nodes.iter().map(|node| text(file, key, node)).collect(),
+        ConfigValue::List(nodes) => nodes.iter().map(|node| text(file, key, node)).collect(),
         other => {
             let what = format!(
                 "{key} is {}: write a list of texts, {key} = [\"...\"]",
@@ -442,10 +446,10 @@ fn known_host(file: File<'_>, name: &str, place: &FileSpan, hosts: &[String]) ->
 }
 
 /// A text for `sh -c`, or a list of program and arguments.
-fn command_line(file: File<'_>, key: &str, node: &Node) -> Result<CommandLine, ConfigError> {
+fn command_line(file: File<'_>, key: &str, node: &ConfigNode) -> Result<CommandLine, ConfigError> {
     let words: Vec<String> = match &node.value {
-        Value::Text(text) if !text.trim().is_empty() => ["sh", "-c", text].map(str::to_owned).to_vec(),
-        Value::List(_) => texts(file, key, node)?
+        ConfigValue::Text(text) if !text.trim().is_empty() => ["sh", "-c", text].map(str::to_owned).to_vec(),
+        ConfigValue::List(_) => texts(file, key, node)?
             .into_iter()
             .map(|(word, _)| word.to_owned())
             .collect(),
@@ -461,7 +465,7 @@ fn command_line(file: File<'_>, key: &str, node: &Node) -> Result<CommandLine, C
     Ok(CommandLine { words })
 }
 
-fn measure(file: File<'_>, entry: Option<&tree::Entry>) -> Result<Measure, ConfigError> {
+fn measure(file: File<'_>, entry: Option<&tree::Entry>) -> Result<MeasureSettings, ConfigError> {
     let empty = Table::default();
     let section = match entry {
         Some(entry) => Section::of(file, entry, "[measure]".to_owned())?,
@@ -472,7 +476,7 @@ fn measure(file: File<'_>, entry: Option<&tree::Entry>) -> Result<Measure, Confi
     if let (Some(Duration::ZERO), Some(node)) = (duration, section.node("duration")) {
         return Err(section.wrong("duration", node, "more than nothing, such as \"10s\""));
     }
-    let measure = Measure {
+    let measure = MeasureSettings {
         amount: Amount {
             operations: operations.or(duration.is_none().then_some(100)),
             duration,

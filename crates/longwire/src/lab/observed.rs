@@ -1,15 +1,16 @@
 //! What the captures of one run of the workload show: its operations, and on which link each connection lay.
 
-use super::config::{Lab, Workload};
+use super::config::{Lab, WorkloadSettings};
 use super::store::Captured;
 use crate::input::{self, Reading};
 use analysis::fact::Fact;
 use analysis::operations::rule::Rule;
 use analysis::operations::{Grouped, Operations};
-use analysis::overview::{Overview, Totals};
+use analysis::overview::{Overview, OverviewTotals};
 use anyhow::Result;
 use model::{
-    ConnectionId, DistributionBuilder, Endpoint, Measured, Operation, OperationKind, Timestamp, Warning,
+    ConnectionId, DistributionBuilder, Endpoint, MeasuredDurations, Operation, OperationKind, Timestamp,
+    Warning,
 };
 use std::collections::HashMap;
 use std::net::IpAddr;
@@ -24,16 +25,16 @@ pub struct Addresses {
 
 /// The operations of one run of a workload.
 #[derive(Debug, Default)]
-pub struct Observed {
+pub struct ObservedOperations {
     /// The workload's operations, in the order of their ends. Operations that only connect are among them, see
-    /// [`Observed::is_counted`].
+    /// [`ObservedOperations::is_counted`].
     pub operations: Vec<Operation>,
     /// The link that each connection lay on, by its place in [`Lab::links`].
     pub links: HashMap<ConnectionId, usize>,
     /// What is missing in the captures.
     pub warnings: Vec<Warning>,
     /// Connections, statements and operations, summed up.
-    pub totals: Totals,
+    pub totals: OverviewTotals,
 }
 
 impl Addresses {
@@ -86,7 +87,7 @@ impl Addresses {
     }
 }
 
-impl Observed {
+impl ObservedOperations {
     /// Reads the captures of one run of `lab`'s workload, one a link.
     ///
     /// # Errors
@@ -135,7 +136,7 @@ impl Observed {
     }
 
     /// All counted operations get one name, so that they are predicted together.
-    fn name(&mut self, workload: &Workload) {
+    fn name(&mut self, workload: &WorkloadSettings) {
         let (counted, other): (Arc<str>, Arc<str>) =
             (Arc::from(operation_word(workload)), Arc::from("setup"));
         for operation in &mut self.operations {
@@ -149,7 +150,7 @@ impl Observed {
     }
 
     /// The counted operations as a measurement, beside `errors` that failed; absent when there is none.
-    pub fn measured(&self, workload: &Workload, errors: u64) -> Option<Measured> {
+    pub fn measured(&self, workload: &WorkloadSettings, errors: u64) -> Option<MeasuredDurations> {
         let mut durations = DistributionBuilder::new();
         let (mut begin, mut end) = (None::<Timestamp>, None::<Timestamp>);
         for operation in self.counted(workload) {
@@ -159,7 +160,7 @@ impl Observed {
             end = Some(end.map_or(ended, |end| end.max(ended)));
         }
         let elapsed = end?.since(begin?);
-        Some(Measured {
+        Some(MeasuredDurations {
             operations: durations.count(),
             duration: durations.percentile(50)?,
             per_second: durations.count() as f64 / elapsed.as_secs_f64().max(1e-9),
@@ -169,7 +170,7 @@ impl Observed {
     }
 
     /// The operations that are measured and predicted: connecting apart from the work is not.
-    pub fn counted<'a>(&'a self, workload: &'a Workload) -> impl Iterator<Item = &'a Operation> {
+    pub fn counted<'a>(&'a self, workload: &'a WorkloadSettings) -> impl Iterator<Item = &'a Operation> {
         let counted = |operation: &&Operation| is_counted(workload, operation.kind) && !operation.continues;
         self.operations.iter().filter(counted)
     }
@@ -250,7 +251,7 @@ fn of_run(mut operation: Operation, run: usize, (begin, end): (Timestamp, Timest
 }
 
 /// What one operation of the workload is called.
-pub fn operation_word(workload: &Workload) -> &'static str {
+pub fn operation_word(workload: &WorkloadSettings) -> &'static str {
     match workload.operation {
         None => "run",
         Some(Rule::Http) => "request",
@@ -261,7 +262,7 @@ pub fn operation_word(workload: &Workload) -> &'static str {
 }
 
 /// Under the rule of transactions, connecting is an operation of its own, which is not counted.
-fn is_counted(workload: &Workload, kind: OperationKind) -> bool {
+fn is_counted(workload: &WorkloadSettings, kind: OperationKind) -> bool {
     match workload.operation {
         Some(Rule::Transaction) => kind == OperationKind::Transaction,
         Some(Rule::Http) => kind == OperationKind::Http,

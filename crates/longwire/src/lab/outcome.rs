@@ -2,15 +2,15 @@
 
 use super::config::LabFile;
 use super::observed::operation_word;
-use super::plan::{Plan, Point, is_at_rest};
-use super::run::Run;
+use super::plan::{LabPlan, SweepPoint, is_at_rest};
+use super::run::LabRun;
 use super::slope::slopes;
 use super::store::MeasuredPoint;
-use model::{Conditions, Measured, Prediction, Warning};
+use model::{Conditions, MeasuredDurations, Prediction, Warning};
 use report::text::{LabDrift, LabOutcome, LabPoint, LabRound, LabTimes, link_warnings};
 
 /// The outcome of `run`, as far as it came.
-pub fn outcome(file: &LabFile, plan: &Plan, run: &Run<'_>, conditions: Conditions) -> LabOutcome {
+pub fn outcome(file: &LabFile, plan: &LabPlan, run: &LabRun<'_>, conditions: Conditions) -> LabOutcome {
     let mut points: Vec<LabPoint> = plan
         .points
         .iter()
@@ -35,7 +35,7 @@ pub fn outcome(file: &LabFile, plan: &Plan, run: &Run<'_>, conditions: Condition
     }
 }
 
-fn lab_point(point: &Point, kept: Option<&MeasuredPoint>, prediction: Option<Prediction>) -> LabPoint {
+fn lab_point(point: &SweepPoint, kept: Option<&MeasuredPoint>, prediction: Option<Prediction>) -> LabPoint {
     let measured = kept.and_then(|kept| together(&kept.rounds));
     LabPoint {
         values: point.values.clone(),
@@ -53,19 +53,19 @@ fn lab_point(point: &Point, kept: Option<&MeasuredPoint>, prediction: Option<Pre
 
 /// Several measurements of one point as one: the median of their medians (of an even number the lower of the two in the
 /// middle) with that measurement's spread; operations and errors summed.
-fn together(rounds: &[LabRound]) -> Option<Measured> {
+fn together(rounds: &[LabRound]) -> Option<MeasuredDurations> {
     let all = || rounds.iter().map(|round| &round.measured);
-    let mut sorted: Vec<&Measured> = all().collect();
+    let mut sorted: Vec<&MeasuredDurations> = all().collect();
     sorted.sort_by_key(|measured| measured.duration);
     let middle = *sorted.get(sorted.len().checked_sub(1)? / 2)?;
-    Some(Measured {
+    Some(MeasuredDurations {
         operations: all().map(|measured| measured.operations).sum(),
         errors: all().map(|measured| measured.errors).sum(),
         ..middle.clone()
     })
 }
 
-fn drifts(plan: &Plan, run: &Run<'_>) -> Vec<LabDrift> {
+fn drifts(plan: &LabPlan, run: &LabRun<'_>) -> Vec<LabDrift> {
     let drift = |(index, kept): (usize, &Option<MeasuredPoint>)| {
         let (first, later) = kept.as_ref()?.rounds.split_first()?;
         Some(LabDrift {
@@ -78,11 +78,11 @@ fn drifts(plan: &Plan, run: &Run<'_>) -> Vec<LabDrift> {
 }
 
 /// The settings that all points of a baseline share and that tell it apart from the others.
-fn beside(plan: &Plan, baseline: usize) -> Vec<(String, String)> {
+fn beside(plan: &LabPlan, baseline: usize) -> Vec<(String, String)> {
     if plan.baselines.len() < 2 {
         return Vec::new();
     }
-    let of_baseline: Vec<&Point> = plan
+    let of_baseline: Vec<&SweepPoint> = plan
         .points
         .iter()
         .filter(|point| point.baseline == Some(baseline))
@@ -101,7 +101,7 @@ fn beside(plan: &Plan, baseline: usize) -> Vec<(String, String)> {
         .collect()
 }
 
-fn warnings(plan: &Plan, run: &Run<'_>, points: &[LabPoint]) -> Vec<Warning> {
+fn warnings(plan: &LabPlan, run: &LabRun<'_>, points: &[LabPoint]) -> Vec<Warning> {
     let mut texts: Vec<String> = run.warnings.clone();
     for (index, (point, kept)) in points.iter().zip(&run.points).enumerate() {
         let number = index + 1;
@@ -139,7 +139,7 @@ fn warnings(plan: &Plan, run: &Run<'_>, points: &[LabPoint]) -> Vec<Warning> {
     warnings
 }
 
-fn unpredicted(point: &Point) -> &'static str {
+fn unpredicted(point: &SweepPoint) -> &'static str {
     if point.lab.workload.operation.is_none() && point.lab.workload.clients > 1 {
         "runs of a command by several clients at once cannot be told apart in a capture; count transactions or requests, with operation ="
     } else {

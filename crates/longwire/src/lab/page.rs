@@ -1,8 +1,8 @@
 //! A lab's page: the first capture without distance, the curves predicted from it, and what was measured on them.
 
 use super::config::Lab;
-use super::observed::{Observed, operation_word};
-use super::plan::{Plan, Point, is_at_rest};
+use super::observed::{ObservedOperations, operation_word};
+use super::plan::{LabPlan, SweepPoint, is_at_rest};
 use super::prediction::{changed_links, predict};
 use super::run::Basis;
 use crate::page::PageFile;
@@ -18,7 +18,7 @@ use std::time::Duration;
 ///
 /// # Errors
 /// When the file does not take it.
-pub fn write(page: PageFile, plan: &Plan, outcome: &LabOutcome, basis: Basis<'_>) -> Result<()> {
+pub fn write(page: PageFile, plan: &LabPlan, outcome: &LabOutcome, basis: Basis<'_>) -> Result<()> {
     let example = example(&basis);
     let grid = grid(plan, &basis);
     let points = outcome.points.iter().zip(&plan.points);
@@ -59,7 +59,7 @@ fn example(basis: &Basis<'_>) -> Option<Operation> {
 }
 
 /// The predictions, each named after the links that it is for: a curve is of one of them.
-fn named_predictions(plan: &Plan, outcome: &LabOutcome) -> Vec<Prediction> {
+fn named_predictions(plan: &LabPlan, outcome: &LabOutcome) -> Vec<Prediction> {
     let points = plan.points.iter().zip(&outcome.points);
     let named = points.filter_map(|(point, outcome)| {
         let prediction = outcome.prediction.clone()?;
@@ -86,7 +86,7 @@ fn name(lab: &Lab, changed: &[usize]) -> String {
 
 /// What the sliders move over: each link that some point changes, alone, at round trips and rates around those asked for,
 /// with as many clients as the first baseline has.
-fn grid(plan: &Plan, basis: &Basis<'_>) -> Grid {
+fn grid(plan: &LabPlan, basis: &Basis<'_>) -> Grid {
     let observed = fewer(basis);
     let (rtts, rates) = axes(plan);
     let mut swept: Vec<usize> = plan
@@ -107,7 +107,7 @@ fn grid(plan: &Plan, basis: &Basis<'_>) -> Grid {
         let point = |(rtt, rate): (Duration, [Option<BitRate>; 2])| {
             let mut lab = basis.lab.clone();
             lab.links[link].link = LinkDescription { rtt, rate, ..base };
-            Point {
+            SweepPoint {
                 stage: 0,
                 baseline: None,
                 against: None,
@@ -116,7 +116,7 @@ fn grid(plan: &Plan, basis: &Basis<'_>) -> Grid {
             }
         };
         let places = rates.iter().flat_map(|rate| rtts.iter().map(|rtt| (*rtt, *rate)));
-        let points: Vec<Point> = places.map(point).collect();
+        let points: Vec<SweepPoint> = places.map(point).collect();
         let of_link = predict(&observed, basis.measured, &points.iter().collect::<Vec<_>>());
         // Without distance nothing moves, and no turn is counted.
         let turns = of_link.iter().flatten().map(|prediction| prediction.turns);
@@ -142,7 +142,7 @@ fn grid(plan: &Plan, basis: &Basis<'_>) -> Grid {
 }
 
 /// Round trips and rates: those of the points, and some between.
-fn axes(plan: &Plan) -> (Vec<Duration>, Vec<[Option<BitRate>; 2]>) {
+fn axes(plan: &LabPlan) -> (Vec<Duration>, Vec<[Option<BitRate>; 2]>) {
     let mut rtts: Vec<Duration> = RTTS_MS.into_iter().map(Duration::from_millis).collect();
     let mut rates = vec![[None; 2]];
     rates.extend(RATES_MBIT.map(|rate| [BitRate::from_bits_per_second(rate * 1_000_000); 2]));
@@ -159,13 +159,13 @@ fn axes(plan: &Plan) -> (Vec<Duration>, Vec<[Option<BitRate>; 2]>) {
 }
 
 /// The first operations only: a page does not need every one.
-fn fewer(basis: &Basis<'_>) -> Observed {
+fn fewer(basis: &Basis<'_>) -> ObservedOperations {
     let mut exchanges = 0;
     let enough = |operation: &&Operation| {
         exchanges += operation.steps.len();
         exchanges <= MOST_EXCHANGES
     };
-    Observed {
+    ObservedOperations {
         operations: basis
             .observed
             .operations
@@ -174,7 +174,7 @@ fn fewer(basis: &Basis<'_>) -> Observed {
             .cloned()
             .collect(),
         links: basis.observed.links.clone(),
-        ..Observed::default()
+        ..ObservedOperations::default()
     }
 }
 

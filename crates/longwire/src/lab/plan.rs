@@ -1,8 +1,10 @@
 //! What is run: every point of the sweeps, and the baselines they are predicted from.
 
 use super::config::advice;
-use super::config::tree::{Node, Value};
-use super::config::{ALL_LINKS, ConfigError, Lab, LabFile, LabLink, Service, Sweep, VARIANT, Variant};
+use super::config::tree::{ConfigNode, ConfigValue};
+use super::config::{
+    ALL_LINKS, ConfigError, Lab, LabFile, LabLink, LabVariant, Service, SettingSweep, VARIANT,
+};
 use anyhow::{Result, bail};
 use link::LinkDescription;
 use report::text::LabOutline;
@@ -12,7 +14,7 @@ use std::time::Duration;
 
 /// The points of a lab.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Plan {
+pub struct LabPlan {
     /// The swept settings, in the order of the file: the columns that tell points apart.
     pub settings: Vec<String>,
     /// Sets of services to start. Mostly there is one.
@@ -20,7 +22,7 @@ pub struct Plan {
     /// Workloads at no distance, each of one stage.
     pub baselines: Vec<Baseline>,
     /// What is predicted and measured, in the order of the file.
-    pub points: Vec<Point>,
+    pub points: Vec<SweepPoint>,
 }
 
 /// Services that run at once.
@@ -33,7 +35,7 @@ pub struct ServiceGroup {
 /// A workload without distance, from whose capture points are predicted.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Baseline {
-    /// Place of its stage in [`Plan::stages`].
+    /// Place of its stage in [`LabPlan::stages`].
     pub stage: usize,
     /// The lab, its links without distance and limit.
     pub lab: Lab,
@@ -41,20 +43,20 @@ pub struct Baseline {
 
 /// One combination of the swept settings.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Point {
-    /// Place of its stage in [`Plan::stages`].
+pub struct SweepPoint {
+    /// Place of its stage in [`LabPlan::stages`].
     pub stage: usize,
-    /// Place of its baseline in [`Plan::baselines`]; absent for a variant that is not predicted.
+    /// Place of its baseline in [`LabPlan::baselines`]; absent for a variant that is not predicted.
     pub baseline: Option<usize>,
-    /// Place in [`Plan::points`] of the point that it is compared with.
+    /// Place in [`LabPlan::points`] of the point that it is compared with.
     pub against: Option<usize>,
-    /// Its value of each of [`Plan::settings`].
+    /// Its value of each of [`LabPlan::settings`].
     pub values: Vec<String>,
     /// The lab with these values.
     pub lab: Lab,
 }
 
-impl Plan {
+impl LabPlan {
     /// Every point of every sweep; one that is in two is there once. Without a sweep the lab itself is the point.
     ///
     /// # Errors
@@ -122,7 +124,7 @@ impl Plan {
                 None => columns.push((column, vec![value])),
             }
         }
-        let has = |point: &Point| {
+        let has = |point: &SweepPoint| {
             columns
                 .iter()
                 .all(|(column, values)| values.contains(&point.values[*column].as_str()))
@@ -134,7 +136,7 @@ impl Plan {
             bail!("--where: no point of the sweep has all of that; longwire lab check shows them");
         }
         let points = kept.iter().map(|&index| self.points[index].clone());
-        let mut points: Vec<Point> = points.collect();
+        let mut points: Vec<SweepPoint> = points.collect();
         for point in &mut points {
             let place = |against: usize| kept.iter().position(|&index| index == against);
             point.against = point.against.and_then(place);
@@ -187,7 +189,13 @@ impl Plan {
         }
     }
 
-    fn add(&mut self, known: &mut Known, file: &LabFile, lab: Lab, combination: &[(Vec<String>, Node)]) {
+    fn add(
+        &mut self,
+        known: &mut Known,
+        file: &LabFile,
+        lab: Lab,
+        combination: &[(Vec<String>, ConfigNode)],
+    ) {
         let place = self.points.len();
         let is_same = |place: usize| self.points.get(place).is_some_and(|point| point.lab == lab);
         if known.points.find(&lab, place, is_same) != place {
@@ -209,9 +217,9 @@ impl Plan {
         }
         let predicted = file
             .variant(combination)
-            .is_none_or(|variant: &Variant| variant.predict);
+            .is_none_or(|variant: &LabVariant| variant.predict);
         let baseline = predicted.then(|| self.baseline_of(known, at_rest, stage));
-        self.points.push(Point {
+        self.points.push(SweepPoint {
             stage,
             baseline,
             against: None,
@@ -317,12 +325,12 @@ impl Lab {
 }
 
 /// Every combination of a sweep's values, the last setting changing fastest.
-fn combinations(sweep: &Sweep) -> Vec<Vec<(Vec<String>, Node)>> {
+fn combinations(sweep: &SettingSweep) -> Vec<Vec<(Vec<String>, ConfigNode)>> {
     let mut combinations = vec![Vec::new()];
     for axis in &sweep.axes {
         let longer = combinations
             .iter()
-            .flat_map(|combination: &Vec<(Vec<String>, Node)>| {
+            .flat_map(|combination: &Vec<(Vec<String>, ConfigNode)>| {
                 axis.values.iter().map(|value| {
                     let mut longer = combination.clone();
                     longer.push((axis.path.clone(), value.clone()));
@@ -388,7 +396,7 @@ fn service_value(service: &Service, key: &str) -> Option<String> {
     for word in key.split('.') {
         let node = table.get(word)?;
         match &node.value {
-            Value::Table(inner) => table = inner,
+            ConfigValue::Table(inner) => table = inner,
             other => value = other.text(),
         }
     }

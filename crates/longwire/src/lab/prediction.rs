@@ -1,18 +1,22 @@
 //! Predictions of a baseline's points, from what was captured at the baseline.
 
 use super::config::Lab;
-use super::observed::{Observed, operation_word};
-use super::plan::{Point, is_at_rest};
+use super::observed::{ObservedOperations, operation_word};
+use super::plan::{SweepPoint, is_at_rest};
 use link::LinkDescription;
-use model::{ConnectionId, DistributionBuilder, Measured, Operation, Prediction};
-use predict::{Moved, Predictor, Target, WakeUp};
+use model::{ConnectionId, DistributionBuilder, MeasuredDurations, Operation, Prediction};
+use predict::{LinkOfStep, PredictionTarget, Predictor, WakeUp};
 use std::collections::HashMap;
 use std::rc::Rc;
 use std::time::Duration;
 
 /// Predicts each of `points` from what was `observed` at their baseline, whose operations the workload itself timed as
 /// `measured`. Absent where nothing was observed that could be predicted.
-pub fn predict(observed: &Observed, measured: &Measured, points: &[&Point]) -> Vec<Option<Prediction>> {
+pub fn predict(
+    observed: &ObservedOperations,
+    measured: &MeasuredDurations,
+    points: &[&SweepPoint],
+) -> Vec<Option<Prediction>> {
     let Some(first) = points.first() else {
         return Vec::new();
     };
@@ -45,7 +49,7 @@ pub fn predict(observed: &Observed, measured: &Measured, points: &[&Point]) -> V
 
 /// The operations as they are replayed: in the order of their begins, and with what the workload's own clock saw
 /// beyond the capture (from the last packet to the client having it, a command's own start and end) as the client's time.
-fn prepared(observed: &Observed, measured: &Measured, lab: &Lab) -> Vec<Operation> {
+fn prepared(observed: &ObservedOperations, measured: &MeasuredDurations, lab: &Lab) -> Vec<Operation> {
     let mut captured = DistributionBuilder::new();
     observed
         .counted(&lab.workload)
@@ -73,9 +77,9 @@ pub fn changed_links(lab: &Lab) -> Vec<usize> {
 }
 
 /// The target of a point: what its changed links become, all at once.
-fn target(lab: &Lab, changed: &[usize]) -> (Target, Vec<LinkDescription>) {
+fn target(lab: &Lab, changed: &[usize]) -> (PredictionTarget, Vec<LinkDescription>) {
     let mut links = changed.iter().map(|&index| lab.links[index].link);
-    let target = Target {
+    let target = PredictionTarget {
         link: links
             .next()
             .unwrap_or_else(|| LinkDescription::with_rtt(Duration::ZERO)),
@@ -85,7 +89,7 @@ fn target(lab: &Lab, changed: &[usize]) -> (Target, Vec<LinkDescription>) {
 }
 
 /// Tells where steps move: those on a changed link to what it becomes.
-fn moved(links: &Rc<HashMap<ConnectionId, usize>>, changed: Vec<usize>) -> Box<Moved> {
+fn moved(links: &Rc<HashMap<ConnectionId, usize>>, changed: Vec<usize>) -> Box<LinkOfStep> {
     let links = Rc::clone(links);
     Box::new(move |step| {
         let link = links.get(&step.exchange.connection)?;

@@ -6,7 +6,7 @@ use std::sync::Mutex;
 use std::time::{Duration, Instant};
 
 /// Tells how far a run is.
-pub struct Progress {
+pub struct LabProgress {
     bar: Option<ProgressBar>,
     left: Mutex<Left>,
 }
@@ -22,7 +22,7 @@ struct Left {
     all: u64,
 }
 
-impl Progress {
+impl LabProgress {
     /// Of a run that is about to begin.
     pub fn new() -> Self {
         let bar = io::stderr().is_terminal().then(|| {
@@ -115,7 +115,7 @@ impl Progress {
     }
 }
 
-impl Default for Progress {
+impl Default for LabProgress {
     fn default() -> Self {
         Self::new()
     }

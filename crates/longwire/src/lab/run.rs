@@ -1,19 +1,19 @@
 //! A lab's run: services, baselines, predictions, and every point measured in an order by chance.
 
 use super::config::{Amount, Lab, LabFile, WorkloadKind};
-use super::observed::Observed;
+use super::observed::ObservedOperations;
 use super::order::shuffled;
 use super::own_directory;
-use super::plan::{Baseline, Plan, Point};
+use super::plan::{Baseline, LabPlan, SweepPoint};
 use super::prediction::predict;
-use super::progress::Progress;
+use super::progress::LabProgress;
 use super::services::{self, RunningServices};
 use super::store::{Captured, MeasuredPoint, Store};
 use super::wiring::Wiring;
 use super::workload;
 use anyhow::{Result, bail};
-use load::{Control, ErrorCount, LoadError, LoadOutcome};
-use model::{ByteCount, LinkOutcome, Measured, Prediction, Timestamp};
+use load::{ErrorCount, LoadError, LoadOutcome, RunControl};
+use model::{ByteCount, LinkOutcome, MeasuredDurations, Prediction, Timestamp};
 use netns::Sandbox;
 use report::text::{LabProcessor, LabRound};
 use std::path::PathBuf;
@@ -22,12 +22,12 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant, SystemTime};
 
 /// A run under way.
-pub struct Run<'a> {
+pub struct LabRun<'a> {
     file: &'a LabFile,
-    plan: &'a Plan,
+    plan: &'a LabPlan,
     store: Store,
     interrupted: Arc<AtomicBool>,
-    progress: Progress,
+    progress: LabProgress,
     /// What is known of each point of the plan.
     pub points: Vec<Option<MeasuredPoint>>,
     /// What is known of each baseline.
@@ -43,9 +43,9 @@ pub struct Basis<'a> {
     /// The lab without distance.
     pub lab: &'a Lab,
     /// What the capture shows.
-    pub observed: Observed,
+    pub observed: ObservedOperations,
     /// What the operations took.
-    pub measured: &'a Measured,
+    pub measured: &'a MeasuredDurations,
 }
 
 /// Why a measurement brought nothing.
@@ -54,9 +54,9 @@ enum Nothing {
     Interrupted,
 }
 
-impl<'a> Run<'a> {
+impl<'a> LabRun<'a> {
     /// A run of `plan`, with what earlier ones left in `store`.
-    pub fn new(file: &'a LabFile, plan: &'a Plan, store: Store, interrupted: Arc<AtomicBool>) -> Self {
+    pub fn new(file: &'a LabFile, plan: &'a LabPlan, store: Store, interrupted: Arc<AtomicBool>) -> Self {
         let points = plan.points.iter().map(|point| store.point(&point.lab.identity()));
         let links = file.lab.links.len();
         let baselines = plan
@@ -68,7 +68,7 @@ impl<'a> Run<'a> {
             baselines: baselines.collect(),
             predictions: vec![None; plan.points.len()],
             warnings: Vec::new(),
-            progress: Progress::new(),
+            progress: LabProgress::new(),
             interrupted,
             store,
             plan,
@@ -115,7 +115,7 @@ impl<'a> Run<'a> {
         let files = self
             .store
             .captures(&baseline.lab.identity(), baseline.lab.links.len());
-        let observed = Observed::read(&files, &baseline.lab, &kept.captured)?;
+        let observed = ObservedOperations::read(&files, &baseline.lab, &kept.captured)?;
         Ok(Some(Basis {
             lab: &baseline.lab,
             observed,
@@ -281,7 +281,7 @@ impl<'a> Run<'a> {
         }
     }
 
-    fn result_words(&self, index: usize, measured: &Measured) -> String {
+    fn result_words(&self, index: usize, measured: &MeasuredDurations) -> String {
         let took = model::format_duration(measured.duration);
         match &self.predictions[index] {
             Some(prediction) => {
@@ -362,14 +362,14 @@ impl<'a> Run<'a> {
         };
         let lab = &self.plan.baselines[index].lab;
         let files = self.store.captures(&lab.identity(), lab.links.len());
-        let observed = Observed::read(&files, lab, &kept.captured)?;
+        let observed = ObservedOperations::read(&files, lab, &kept.captured)?;
         let Some(measured) = kept.rounds.first().map(|round| &round.measured) else {
             return Ok(());
         };
         let points: Vec<usize> = (0..self.plan.points.len())
             .filter(|&point| self.plan.points[point].baseline == Some(index))
             .collect();
-        let of_baseline: Vec<&Point> = points.iter().map(|&point| &self.plan.points[point]).collect();
+        let of_baseline: Vec<&SweepPoint> = points.iter().map(|&point| &self.plan.points[point]).collect();
         let predictions = predict(&observed, measured, &of_baseline);
         for (point, prediction) in points.into_iter().zip(predictions) {
             self.predictions[point] = prediction;
@@ -473,7 +473,7 @@ impl<'a> Run<'a> {
         amount: Amount,
         what: &str,
     ) -> Result<Result<LoadOutcome, Nothing>> {
-        let control = Control::default();
+        let control = RunControl::default();
         let over = AtomicBool::new(false);
         let ran = std::thread::scope(|scope| {
             scope.spawn(|| {
@@ -530,7 +530,7 @@ fn by_capture(ran: LoadOutcome, lab: &Lab, files: &[PathBuf], captured: &Capture
     if !is_timed_by_capture(lab) {
         return Ok(ran);
     }
-    let observed = Observed::read(files, lab, captured)?;
+    let observed = ObservedOperations::read(files, lab, captured)?;
     Ok(LoadOutcome {
         measured: ran
             .measured
@@ -563,7 +563,7 @@ impl Sum {
     }
 
     fn outcome(mut self, elapsed: Duration) -> LoadOutcome {
-        let measured = self.durations.percentile(50).map(|duration| Measured {
+        let measured = self.durations.percentile(50).map(|duration| MeasuredDurations {
             operations: self.durations.count(),
             duration,
             per_second: self.durations.count() as f64 / self.durations.sum().as_secs_f64().max(1e-9),

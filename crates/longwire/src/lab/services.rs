@@ -3,9 +3,9 @@
 mod directory;
 mod settings;
 
-pub use settings::{SettingFault, Settings};
+pub use settings::{ServiceSettings, SettingFault};
 
-use super::config::{CommandLine, Lab, Ready, Service};
+use super::config::{CommandLine, Lab, ReadinessCheck, Service};
 use super::wiring::Wiring;
 use anyhow::{Context, Result, bail};
 use directory::ServiceDirectory;
@@ -13,10 +13,10 @@ use netns::network::{HostId, Network};
 
 use report::text::LabProcessor;
 use servers::command::CommandServer;
-use servers::mariadb::MariaDb;
+use servers::mariadb::MariaDbConfig;
 use servers::nginx::Nginx;
 use servers::php_fpm::PhpFpm;
-use servers::postgres::{Authentication, Postgres};
+use servers::postgres::{Authentication, PostgresConfig};
 use servers::processes::Processes;
 use servers::{Account, Host, Readiness, Running, ServerPlace};
 use std::net::{Ipv4Addr, TcpStream};
@@ -116,8 +116,8 @@ pub fn start(lab: &Lab, wiring: &Wiring, directory: &Path, say: &dyn Fn(&str)) -
 }
 
 /// The settings of a service that was checked when its file was read.
-fn settings(service: &Service) -> Result<Settings> {
-    Settings::read(service.kind, &service.settings)
+fn settings(service: &Service) -> Result<ServiceSettings> {
+    ServiceSettings::read(service.kind, &service.settings)
         .map_err(|fault| anyhow::anyhow!("[services.{}]: {}", service.name, fault.what))
 }
 
@@ -139,7 +139,7 @@ impl Host for LabHost<'_> {
 struct Starting<'a> {
     lab: &'a Lab,
     service: &'a Service,
-    settings: Settings,
+    settings: ServiceSettings,
     host: LabHost<'a>,
     directory: PathBuf,
     files: &'a ServiceDirectory,
@@ -158,12 +158,12 @@ impl Starting<'_> {
             ready_within: self.service.ready_timeout,
         };
         let mut running = match &self.settings {
-            Settings::Postgres {
+            ServiceSettings::Postgres {
                 password,
                 database,
                 own,
                 ..
-            } => Postgres {
+            } => PostgresConfig {
                 authentication: match password {
                     Some(_) => Authentication::ScramSha256,
                     None => Authentication::Trust,
@@ -174,16 +174,16 @@ impl Starting<'_> {
                 settings: own.clone(),
             }
             .start(&place),
-            Settings::Mariadb {
+            ServiceSettings::Mariadb {
                 user, database, own, ..
-            } => MariaDb {
+            } => MariaDbConfig {
                 user: user.clone(),
                 database: database.clone(),
                 tls: None,
                 settings: own.clone(),
             }
             .start(&place),
-            Settings::Nginx {
+            ServiceSettings::Nginx {
                 root,
                 php,
                 directives,
@@ -194,13 +194,13 @@ impl Starting<'_> {
                 directives: directives.clone(),
             }
             .start(&place),
-            Settings::PhpFpm { workers, own } => PhpFpm {
+            ServiceSettings::PhpFpm { workers, own } => PhpFpm {
                 workers: *workers,
                 settings: own.clone(),
                 environment: self.service.environment.clone(),
             }
             .start(&place),
-            Settings::Command => return self.start_command(&place),
+            ServiceSettings::Command => return self.start_command(&place),
         }?;
         if let Some(readiness) = self.readiness()? {
             running.wait(&readiness, &place)?;
@@ -224,8 +224,8 @@ impl Starting<'_> {
     fn readiness(&self) -> Result<Option<Readiness>> {
         let readiness = match &self.service.ready {
             None => return Ok(None),
-            Some(Ready::Port(port)) => Readiness::Port(*port),
-            Some(Ready::Url(url)) => {
+            Some(ReadinessCheck::Port(port)) => Readiness::Port(*port),
+            Some(ReadinessCheck::Url(url)) => {
                 let target = sys::Target::parse(url)?;
                 let path = target.database.unwrap_or_default();
                 Readiness::Http {
@@ -233,7 +233,7 @@ impl Starting<'_> {
                     path: format!("/{path}"),
                 }
             }
-            Some(Ready::Command(line)) => Readiness::Command(line.words.clone()),
+            Some(ReadinessCheck::Command(line)) => Readiness::Command(line.words.clone()),
         };
         Ok(Some(readiness))
     }
@@ -267,23 +267,25 @@ impl Starting<'_> {
             ("PATH", path_with_servers()),
         ];
         match &self.settings {
-            Settings::Postgres { port, database, .. } => {
-                let database = database.clone().unwrap_or_else(|| Postgres::USER.to_owned());
+            ServiceSettings::Postgres { port, database, .. } => {
+                let database = database
+                    .clone()
+                    .unwrap_or_else(|| PostgresConfig::USER.to_owned());
                 environment.extend([
                     ("PGHOST", directory),
                     ("PGPORT", port.to_string()),
-                    ("PGUSER", Postgres::USER.to_owned()),
+                    ("PGUSER", PostgresConfig::USER.to_owned()),
                     ("PGDATABASE", database),
                 ]);
             }
-            Settings::Mariadb { port, .. } => {
-                let socket = MariaDb::socket(&self.directory);
+            ServiceSettings::Mariadb { port, .. } => {
+                let socket = MariaDbConfig::socket(&self.directory);
                 environment.extend([
                     ("MYSQL_UNIX_PORT", socket.display().to_string()),
                     ("MYSQL_TCP_PORT", port.to_string()),
                 ]);
             }
-            Settings::Nginx { .. } | Settings::PhpFpm { .. } | Settings::Command => {}
+            ServiceSettings::Nginx { .. } | ServiceSettings::PhpFpm { .. } | ServiceSettings::Command => {}
         }
         let own = self.service.environment.iter().cloned();
         environment

@@ -1,12 +1,12 @@
 //! What one more millisecond of a link's round trip adds: measured, predicted, and the turns counted.
 
-use super::plan::{Plan, Point, at_rest};
+use super::plan::{LabPlan, SweepPoint, at_rest};
 use link::LinkDescription;
 use report::text::{LabPoint, LabSlope};
 use std::time::Duration;
 
 /// The slopes of every link whose round trip varies while everything else stays. `outcomes` are those of the plan's points.
-pub fn slopes(plan: &Plan, outcomes: &[LabPoint]) -> Vec<LabSlope> {
+pub fn slopes(plan: &LabPlan, outcomes: &[LabPoint]) -> Vec<LabSlope> {
     let links = plan.points.first().map_or(0, |point| point.lab.links.len());
     (0..links)
         .flat_map(|link| groups(plan, link).into_iter().map(move |group| (link, group)))
@@ -15,7 +15,7 @@ pub fn slopes(plan: &Plan, outcomes: &[LabPoint]) -> Vec<LabSlope> {
 }
 
 /// Points that differ only in the round trip of `link`.
-fn groups(plan: &Plan, link: usize) -> Vec<Vec<usize>> {
+fn groups(plan: &LabPlan, link: usize) -> Vec<Vec<usize>> {
     let mut groups: Vec<Vec<usize>> = Vec::new();
     for (index, point) in plan.points.iter().enumerate() {
         let same = |group: &&mut Vec<usize>| alike(&plan.points[group[0]], point, link);
@@ -27,8 +27,8 @@ fn groups(plan: &Plan, link: usize) -> Vec<Vec<usize>> {
     groups
 }
 
-fn alike(one: &Point, other: &Point, link: usize) -> bool {
-    let without_rtt = |point: &Point| {
+fn alike(one: &SweepPoint, other: &SweepPoint, link: usize) -> bool {
+    let without_rtt = |point: &SweepPoint| {
         let mut lab = point.lab.clone();
         let link = &mut lab.links[link].link;
         link.rtt = Duration::ZERO;
@@ -39,7 +39,7 @@ fn alike(one: &Point, other: &Point, link: usize) -> bool {
     one.baseline == other.baseline && without_rtt(one) == without_rtt(other)
 }
 
-fn slope(plan: &Plan, outcomes: &[LabPoint], link: usize, group: &[usize]) -> Option<LabSlope> {
+fn slope(plan: &LabPlan, outcomes: &[LabPoint], link: usize, group: &[usize]) -> Option<LabSlope> {
     let rtt = |index: usize| plan.points[index].lab.links[link].link.rtt.as_secs_f64();
     let measured: Vec<(f64, f64)> = group
         .iter()
@@ -57,7 +57,7 @@ fn slope(plan: &Plan, outcomes: &[LabPoint], link: usize, group: &[usize]) -> Op
         })
         .collect();
     // Only this link's connections were moved where all other links are at rest: then the turns are this link's.
-    let alone = |point: &Point| {
+    let alone = |point: &SweepPoint| {
         let others = point
             .lab
             .links
@@ -86,7 +86,7 @@ fn slope(plan: &Plan, outcomes: &[LabPoint], link: usize, group: &[usize]) -> Op
 }
 
 /// The settings by which this group differs from others, with their values.
-fn beside(plan: &Plan, group: &[usize], link: usize) -> Vec<(String, String)> {
+fn beside(plan: &LabPlan, group: &[usize], link: usize) -> Vec<(String, String)> {
     let own = plan
         .points
         .first()

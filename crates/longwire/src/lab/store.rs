@@ -5,8 +5,8 @@ use super::own_directory;
 use crate::private_file;
 use anyhow::{Context, Result, bail};
 use model::{
-    BitRate, ByteCount, Distribution, DistributionBuilder, LinkDirectionOutcome, LinkOutcome, Measured,
-    Timestamp,
+    BitRate, ByteCount, Distribution, DistributionBuilder, LinkDirectionOutcome, LinkOutcome,
+    MeasuredDurations, Timestamp,
 };
 use report::text::{LabProcessor, LabRound};
 use serde::{Deserialize, Serialize};
@@ -323,7 +323,7 @@ impl StoredRound {
 }
 
 impl StoredMeasured {
-    fn of(measured: &Measured) -> Self {
+    fn of(measured: &MeasuredDurations) -> Self {
         Self {
             operations: measured.operations,
             median_ns: nanos(measured.duration),
@@ -338,10 +338,10 @@ impl StoredMeasured {
         }
     }
 
-    fn measured(&self) -> Measured {
+    fn measured(&self) -> MeasuredDurations {
         let duration = Duration::from_nanos(self.median_ns);
         let some = |nanos: Option<u64>| nanos.map(Duration::from_nanos);
-        Measured {
+        MeasuredDurations {
             operations: self.operations,
             duration,
             spread: Distribution {
@@ -430,7 +430,7 @@ mod tests {
             p50: Some(duration),
             ..Distribution::default()
         };
-        let measured = Measured {
+        let measured = MeasuredDurations {
             operations: 40,
             duration,
             spread,

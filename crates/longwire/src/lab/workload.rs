@@ -3,7 +3,7 @@
 use super::config::{Amount, CommandLine, Lab, WorkloadKind};
 use super::wiring::Wiring;
 use anyhow::{Context, Result};
-use load::{Control, LoadOutcome, Plan, QueryMode};
+use load::{LoadOutcome, LoadPlan, QueryMode, RunControl};
 use script::Scripts;
 use std::net::SocketAddr;
 use std::process::Command;
@@ -13,15 +13,15 @@ use sys::Target;
 ///
 /// # Errors
 /// When it cannot be run at all; operations that fail are in the outcome.
-pub fn run(lab: &Lab, amount: Amount, wiring: &Wiring, control: &Control) -> Result<LoadOutcome> {
+pub fn run(lab: &Lab, amount: Amount, wiring: &Wiring, control: &RunControl) -> Result<LoadOutcome> {
     let workload = &lab.workload;
-    let plan = Plan {
+    let plan = LoadPlan {
         clients: workload.clients,
         operations: amount.operations,
         duration: amount.duration,
         timeout: workload.timeout,
         seed: lab.seed,
-        ..Plan::default()
+        ..LoadPlan::default()
     };
     let host = wiring.host(&workload.host);
     match &workload.kind {
@@ -60,7 +60,7 @@ pub fn run(lab: &Lab, amount: Amount, wiring: &Wiring, control: &Control) -> Res
             // One run does all the operations, where these are not runs themselves.
             let plan = match workload.operation {
                 None => plan,
-                Some(_) => Plan {
+                Some(_) => LoadPlan {
                     clients: 1,
                     operations: Some(1),
                     duration: None,

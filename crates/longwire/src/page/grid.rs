@@ -1,10 +1,10 @@
 //! The grid under the page's sliders: samples replayed on many links.
 
 use super::samples::{Samples, by_time};
-use crate::pipeline::moved::Moved;
+use crate::pipeline::moved::MovedConnections;
 use link::LinkDescription;
 use model::{BitRate, Operation, OperationGroup};
-use predict::{Predictor, Target, WakeUp};
+use predict::{PredictionTarget, Predictor, WakeUp};
 use report::html::Grid;
 use std::time::Duration;
 
@@ -12,8 +12,8 @@ use std::time::Duration;
 pub fn replay(
     samples: &Samples,
     groups: &[OperationGroup],
-    moved: &Moved,
-    asked: &[Target],
+    moved: &MovedConnections,
+    asked: &[PredictionTarget],
     wake_up: WakeUp,
 ) -> Option<Grid> {
     let mut operations: Vec<Operation> = Vec::new();
@@ -89,7 +89,7 @@ fn exchanges(whole: &[Operation]) -> usize {
 }
 
 /// Every round trip with every rate and number of clients, those asked for among them.
-fn targets(asked: &[Target]) -> Vec<Target> {
+fn targets(asked: &[PredictionTarget]) -> Vec<PredictionTarget> {
     let base = asked
         .first()
         .map_or_else(|| LinkDescription::with_rtt(Duration::ZERO), |target| target.link);
@@ -123,19 +123,19 @@ fn targets(asked: &[Target]) -> Vec<Target> {
     for &clients in &clients {
         for &rate in &rates {
             let links = rtts.iter().map(|&rtt| LinkDescription { rtt, rate, ..base });
-            targets.extend(links.map(|link| Target { link, clients }));
+            targets.extend(links.map(|link| PredictionTarget { link, clients }));
         }
     }
     targets
 }
 
 /// Whether several clients at once are asked for: their replays take much longer.
-fn is_crowded(asked: &[Target]) -> bool {
+fn is_crowded(asked: &[PredictionTarget]) -> bool {
     asked.iter().any(|target| target.clients > 1)
 }
 
 /// What the links asked for have besides round trip and rate.
-fn besides(asked: &[Target]) -> String {
+fn besides(asked: &[PredictionTarget]) -> String {
     let Some(first) = asked.first() else {
         return String::new();
     };
@@ -156,7 +156,7 @@ fn besides(asked: &[Target]) -> String {
 }
 
 /// Least round trip measured on the connections that move.
-fn measured_rtt(operations: &[Operation], moved: &Moved) -> Option<Duration> {
+fn measured_rtt(operations: &[Operation], moved: &MovedConnections) -> Option<Duration> {
     let steps = operations.iter().flat_map(|operation| &operation.steps);
     let rtts = steps.filter(|step| moved.moves(step)).filter_map(|step| {
         let first = &step.exchange.first;

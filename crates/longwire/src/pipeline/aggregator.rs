@@ -1,21 +1,21 @@
 //! Facts of all connections to outcomes: operations, totals, predictions, and the records of each.
 
 use super::missing::Missing;
-use super::moved::{Choice, Moved};
+use super::moved::{ConnectionChoice, MovedConnections};
 use super::outlet::Outlet;
-use super::sink::Sink;
+use super::sink::RecordSink;
 use crate::delivery::Delivery;
 use crate::page::Samples;
 use crate::private_file;
 use analysis::fact::Fact;
-use analysis::findings::{Distances, Findings, Found};
+use analysis::findings::{Distances, Findings, FindingsReport};
 use analysis::operations::rule::Rule;
 use analysis::operations::{Grouped, Operations};
 use analysis::overview::Overview;
 use anyhow::{Context, Result};
 use model::{Conditions, Endpoint, Exchange, LinkOutcome, Operation, Share, Warning};
-use predict::{Computing, Predictor, Target, WakeUp, Workers};
-use report::text::Progress;
+use predict::{Computing, PredictionTarget, Predictor, WakeUp, Workers};
+use report::text::ProgressLine;
 use report::{JsonWriter, ReadOutcome, RecordingWriter};
 use std::io;
 use std::path::Path;
@@ -28,7 +28,7 @@ pub struct Wanted {
     /// What makes an operation.
     pub rule: Rule,
     /// Links to predict for; none when no prediction is asked.
-    pub targets: Vec<Target>,
+    pub targets: Vec<PredictionTarget>,
     /// Cores that the clients, or the servers, of the prediction share.
     pub computing: Computing,
     /// Whether the prediction allows for client and server waking up.
@@ -36,7 +36,7 @@ pub struct Wanted {
     /// How many requests the server of the prediction works on at once.
     pub workers: Workers,
     /// Which connections move there.
-    pub moved: Vec<Choice>,
+    pub moved: Vec<ConnectionChoice>,
     /// Whether to keep the longest operation, with its exchanges.
     pub longest: bool,
     /// Names for connections to these servers, as operations.
@@ -57,7 +57,7 @@ pub struct Wanted {
 pub struct Aggregator {
     operations: Operations,
     outlets: Outlets,
-    moved: Moved,
+    moved: MovedConnections,
     recording: Option<Recording>,
     since_progress: SinceProgress,
     missing: Missing,
@@ -71,7 +71,7 @@ struct Outlets {
     findings: Option<Findings>,
     longest: Longest,
     samples: Option<Samples>,
-    records: Option<JsonWriter<Sink>>,
+    records: Option<JsonWriter<RecordSink>>,
     /// What the records are written to, where nothing waits for it.
     outlet: Option<Outlet>,
     delivery: Option<Delivery>,
@@ -82,7 +82,7 @@ struct Outlets {
 
 /// A recording under way.
 struct Recording {
-    writer: RecordingWriter<Sink>,
+    writer: RecordingWriter<RecordSink>,
     /// What it is written to, where nothing waits for it.
     outlet: Option<Outlet>,
 }
@@ -93,13 +93,13 @@ impl Aggregator {
     /// # Errors
     /// When stdout does not take them.
     pub fn new(wanted: &Wanted, conditions: Conditions) -> Result<Self> {
-        let moved = Moved::new(wanted.moved.clone());
+        let moved = MovedConnections::new(wanted.moved.clone());
         let (mut records, mut outlet) = (None, None);
         if wanted.json {
             if wanted.delivery.is_some() {
                 outlet = Some(Outlet::stdout().context(NOT_WRITTEN)?);
             }
-            let sink = outlet.clone().map_or_else(Sink::stdout, Sink::Outlet);
+            let sink = outlet.clone().map_or_else(RecordSink::stdout, RecordSink::Outlet);
             let writer = records.insert(JsonWriter::new(sink));
             writer.conditions(&conditions).context(NOT_WRITTEN)?;
         }
@@ -146,8 +146,8 @@ impl Aggregator {
             None => None,
         };
         let sink = match &outlet {
-            Some(outlet) => Sink::Outlet(outlet.clone()),
-            None => Sink::File(private_file::create(path).with_context(not_created)?),
+            Some(outlet) => RecordSink::Outlet(outlet.clone()),
+            None => RecordSink::File(private_file::create(path).with_context(not_created)?),
         };
         match (
             RecordingWriter::new(sink, &self.conditions),
@@ -179,9 +179,9 @@ impl Aggregator {
     }
 
     /// What happened since the last call.
-    pub fn progress(&mut self, elapsed: Duration, interval: Duration, open_connections: u64) -> Progress {
+    pub fn progress(&mut self, elapsed: Duration, interval: Duration, open_connections: u64) -> ProgressLine {
         let since = std::mem::take(&mut self.since_progress);
-        Progress {
+        ProgressLine {
             elapsed,
             interval,
             open_connections,
@@ -262,7 +262,7 @@ impl Aggregator {
     }
 
     /// Which connections the prediction moves.
-    pub fn moved(&self) -> Moved {
+    pub fn moved(&self) -> MovedConnections {
         self.moved.clone()
     }
 
@@ -352,7 +352,7 @@ impl Aggregator {
 }
 
 /// That there was no room for all findings.
-fn no_room(found: &Found) -> Option<Warning> {
+fn no_room(found: &FindingsReport) -> Option<Warning> {
     (found.left_out > 0).then(|| Warning {
         text: format!(
             "too many different findings: {} more were left out; read fewer connections at a time",
@@ -399,7 +399,7 @@ impl Outlets {
         }
     }
 
-    fn write(&mut self, write: impl FnOnce(&mut JsonWriter<Sink>) -> io::Result<()>) {
+    fn write(&mut self, write: impl FnOnce(&mut JsonWriter<RecordSink>) -> io::Result<()>) {
         if self.fault.is_none()
             && let Some(records) = &mut self.records
         {
@@ -473,7 +473,7 @@ impl Recording {
     }
 }
 
-fn write_fact(recording: &mut RecordingWriter<Sink>, fact: &Fact) -> io::Result<()> {
+fn write_fact(recording: &mut RecordingWriter<RecordSink>, fact: &Fact) -> io::Result<()> {
     match fact {
         Fact::Opened {
             connection,
@@ -489,7 +489,7 @@ fn write_fact(recording: &mut RecordingWriter<Sink>, fact: &Fact) -> io::Result<
 }
 
 /// The records that can only be written at the end.
-fn write_outcome(records: &mut JsonWriter<Sink>, outcome: &ReadOutcome) -> io::Result<()> {
+fn write_outcome(records: &mut JsonWriter<RecordSink>, outcome: &ReadOutcome) -> io::Result<()> {
     outcome
         .statements
         .iter()

@@ -1,19 +1,19 @@
 //! Events of connections to facts: the decoders and the pairing of each connection.
 
 use super::notes::{Note, Notes};
-use analysis::fact::{Fact, Sink};
+use analysis::fact::{Fact, FactSink};
 use analysis::fingerprint::{Fingerprints, KnownFingerprints};
 use analysis::pairing::{OwedInAll, Pairing};
 use model::{
-    ConnectionEvent, ConnectionId, ConnectionMap, Direction, Endpoint, Message, Protocol, Segment, Side,
-    Timestamp, Totals,
+    ConnectionEvent, ConnectionId, ConnectionMap, ConnectionTotals, Direction, Endpoint, Message, Protocol,
+    Segment, Side, Timestamp,
 };
 use std::hash::RandomState;
 use wire::Stream;
 
 /// Decodes any number of connections.
 #[derive(Debug)]
-pub struct Connections {
+pub struct ConnectionDecoders {
     open: ConnectionMap<Connection>,
     fingerprints: Fingerprints,
     keep_literals: bool,
@@ -21,7 +21,7 @@ pub struct Connections {
     owed: OwedInAll,
 }
 
-impl Connections {
+impl ConnectionDecoders {
     /// None yet. `keep_literals` keeps statement texts as sent beside their fingerprints.
     pub fn new(keep_literals: bool) -> Self {
         Self {
@@ -53,7 +53,7 @@ impl Connections {
     }
 
     /// Takes what an observation point saw; hands out the facts that follow from it.
-    pub fn event(&mut self, id: ConnectionId, event: ConnectionEvent<'_>, out: &mut Sink<'_>) {
+    pub fn event(&mut self, id: ConnectionId, event: ConnectionEvent<'_>, out: &mut FactSink<'_>) {
         if let ConnectionEvent::Opened {
             at,
             client,
@@ -114,7 +114,7 @@ impl Connections {
     }
 
     /// What a connection is has been decided: its sides too, and what waited is handed out.
-    fn settle(&mut self, id: ConnectionId, connection: &mut Connection, out: &mut Sink<'_>) {
+    fn settle(&mut self, id: ConnectionId, connection: &mut Connection, out: &mut FactSink<'_>) {
         if std::mem::replace(&mut connection.is_settled, true) {
             return;
         }
@@ -145,7 +145,7 @@ impl Opened {
         }
     }
 
-    fn pairing(self, id: ConnectionId, of: &Connections) -> Pairing {
+    fn pairing(self, id: ConnectionId, of: &ConnectionDecoders) -> Pairing {
         Pairing::new(id, self.at, self.client, self.server, of.keep_literals)
             .with_digests(of.digests.clone())
             .with_owed(of.owed.clone())
@@ -168,7 +168,7 @@ struct Connection {
 }
 
 impl Connection {
-    fn introduce(&mut self, connection: ConnectionId, out: &mut Sink<'_>) {
+    fn introduce(&mut self, connection: ConnectionId, out: &mut FactSink<'_>) {
         if std::mem::replace(&mut self.is_introduced, true) {
             return;
         }
@@ -181,7 +181,7 @@ impl Connection {
         });
     }
 
-    fn event(&mut self, event: ConnectionEvent<'_>, fingerprints: &mut Fingerprints, out: &mut Sink<'_>) {
+    fn event(&mut self, event: ConnectionEvent<'_>, fingerprints: &mut Fingerprints, out: &mut FactSink<'_>) {
         match event {
             ConnectionEvent::Segment(segment) => self.segment(&segment, fingerprints, out),
             ConnectionEvent::Handshake(handshake) => self.pairing.handshake(handshake, out),
@@ -220,7 +220,7 @@ impl Connection {
         at: Timestamp,
         direction: Direction,
         fingerprints: &mut Fingerprints,
-        out: &mut Sink<'_>,
+        out: &mut FactSink<'_>,
     ) {
         if direction == Direction::ClientToServer || self.stream.is_undecided() {
             return;
@@ -258,7 +258,7 @@ impl Connection {
         }
     }
 
-    fn segment(&mut self, segment: &Segment<'_>, fingerprints: &mut Fingerprints, out: &mut Sink<'_>) {
+    fn segment(&mut self, segment: &Segment<'_>, fingerprints: &mut Fingerprints, out: &mut FactSink<'_>) {
         self.note(Note::Segment {
             direction: self.direction(segment.direction),
             at: segment.at,
@@ -278,9 +278,9 @@ impl Connection {
     fn close(
         mut self,
         at: Timestamp,
-        mut totals: Totals,
+        mut totals: ConnectionTotals,
         fingerprints: &mut Fingerprints,
-        out: &mut Sink<'_>,
+        out: &mut FactSink<'_>,
     ) {
         if self.stream.is_reversed() {
             totals = totals.reversed();
@@ -295,8 +295,8 @@ impl Connection {
     fn decode(
         &mut self,
         fingerprints: &mut Fingerprints,
-        out: &mut Sink<'_>,
-        run: impl FnOnce(&mut Stream, &mut wire::decoder::Sink<'_>),
+        out: &mut FactSink<'_>,
+        run: impl FnOnce(&mut Stream, &mut wire::decoder::MessageSink<'_>),
     ) {
         let Self {
             stream,

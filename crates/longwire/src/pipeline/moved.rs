@@ -7,7 +7,7 @@ use std::rc::Rc;
 
 /// One choice of connections.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Choice {
+pub enum ConnectionChoice {
     /// Connections of this protocol.
     Protocol(Protocol),
     /// Connections to this server.
@@ -19,7 +19,7 @@ pub enum Choice {
     },
 }
 
-impl Choice {
+impl ConnectionChoice {
     /// Reads `mysql`, `postgres`, `http`, `tls` or `HOST:PORT`.
     ///
     /// # Errors
@@ -50,15 +50,15 @@ impl Choice {
 
 /// Tells which connections move; learns the servers of connections as they open.
 #[derive(Debug, Clone)]
-pub struct Moved {
-    choices: Vec<Choice>,
+pub struct MovedConnections {
+    choices: Vec<ConnectionChoice>,
     servers: Rc<RefCell<ConnectionMap<Endpoint>>>,
     any: Rc<Cell<bool>>,
 }
 
-impl Moved {
+impl MovedConnections {
     /// Moves the chosen connections; without a choice all but HTTP and web ports.
-    pub fn new(choices: Vec<Choice>) -> Self {
+    pub fn new(choices: Vec<ConnectionChoice>) -> Self {
         Self {
             choices,
             servers: Rc::default(),
@@ -77,8 +77,8 @@ impl Moved {
             return "all database connections".to_owned();
         }
         let choices = self.choices.iter().map(|choice| match choice {
-            Choice::Protocol(protocol) => format!("{} connections", protocol.name()),
-            Choice::Server { host, port } => format!("connections to {host}:{port}"),
+            ConnectionChoice::Protocol(protocol) => format!("{} connections", protocol.name()),
+            ConnectionChoice::Server { host, port } => format!("connections to {host}:{port}"),
         });
         choices.collect::<Vec<_>>().join(", ")
     }
@@ -104,14 +104,14 @@ impl Moved {
 
 /// Whether a connection of this protocol, to this server if it is known, is among `choices`; without a choice all but HTTP
 /// and web ports are.
-pub fn chosen(choices: &[Choice], protocol: Protocol, server: Option<&Endpoint>) -> bool {
+pub fn chosen(choices: &[ConnectionChoice], protocol: Protocol, server: Option<&Endpoint>) -> bool {
     if choices.is_empty() {
         let web = server.is_some_and(|server| matches!(server.port, 80 | 443 | 8000 | 8080 | 8443));
         return protocol.is_database() || (protocol != Protocol::Http && !web);
     }
     choices.iter().any(|choice| match choice {
-        Choice::Protocol(chosen) => protocol == *chosen,
-        Choice::Server { host, port } => {
+        ConnectionChoice::Protocol(chosen) => protocol == *chosen,
+        ConnectionChoice::Server { host, port } => {
             server.is_some_and(|server| server.port == *port && server.address.to_string() == *host)
         }
     })

@@ -3,7 +3,7 @@
 //! Each connection has a box of its own. Its thread puts facts in, the summing thread empties all boxes several times a
 //! second: nobody waits for anybody, and a lock is only ever met by the two.
 
-use super::decode::Connections;
+use super::decode::ConnectionDecoders;
 use analysis::fact::Fact;
 use analysis::fingerprint::KnownFingerprints;
 use analysis::pairing::OwedInAll;
@@ -126,7 +126,7 @@ impl ObserverFactory for Outboxes {
             .unwrap_or_else(PoisonError::into_inner)
             .push(outbox.clone());
         Box::new(Posting {
-            connections: Connections::new(self.keep_literals)
+            connections: ConnectionDecoders::new(self.keep_literals)
                 .with_digests(self.digests.clone())
                 .with_fingerprints(self.fingerprints.clone())
                 .with_owed(self.owed.clone()),
@@ -138,7 +138,7 @@ impl ObserverFactory for Outboxes {
 
 /// Decodes one connection on the thread that forwards it, and posts the facts.
 struct Posting {
-    connections: Connections,
+    connections: ConnectionDecoders,
     outbox: Arc<Outbox>,
     payload: Option<Arc<AtomicU64>>,
 }

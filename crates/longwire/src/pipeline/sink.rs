@@ -5,7 +5,7 @@ use std::fs::File;
 use std::io::{self, BufWriter, StdoutLock, Write};
 
 /// Where records go.
-pub enum Sink {
+pub enum RecordSink {
     /// To stdout, as fast as it takes them.
     Stdout(BufWriter<StdoutLock<'static>>),
     /// To a file.
@@ -14,14 +14,14 @@ pub enum Sink {
     Outlet(Outlet),
 }
 
-impl Sink {
+impl RecordSink {
     /// Stdout, waiting for it.
     pub fn stdout() -> Self {
         Self::Stdout(BufWriter::with_capacity(1 << 16, io::stdout().lock()))
     }
 }
 
-impl Write for Sink {
+impl Write for RecordSink {
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
         match self {
             Self::Stdout(out) => out.write(bytes),

@@ -3,7 +3,7 @@
 use anyhow::Result;
 use client::session::{Session, SessionOptions};
 use model::{EchoOutcome, RoundTripSource};
-use probe::echo::{Echo, Listener, ListenerOptions, Plan};
+use probe::echo::{Echo, EchoPlan, Listener, ListenerOptions};
 use std::net::{IpAddr, SocketAddr, UdpSocket};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -13,7 +13,7 @@ use sys::Target;
 
 /// Tells round trips to the server's host.
 #[derive(Debug)]
-pub enum Distance {
+pub enum RoundTripProbe {
     /// By an echo there.
     Echo(Echo),
     /// By an echo of this process: the server is on this machine.
@@ -24,7 +24,7 @@ pub enum Distance {
 
 /// A round trip at some concurrency.
 #[derive(Debug, Clone, Copy)]
-pub struct Near {
+pub struct RoundTripSample {
     /// Mean, both ways.
     pub round_trip: Duration,
     /// Processor time of the asking side per round trip.
@@ -74,7 +74,7 @@ impl Drop for OwnListener {
     }
 }
 
-impl Distance {
+impl RoundTripProbe {
     /// The best that can be had: the echo asked for, one of this process where the server is here, else the kernel's figure.
     ///
     /// # Errors
@@ -108,10 +108,16 @@ impl Distance {
     ///
     /// # Errors
     /// When the echo does not answer.
-    pub fn ask(&self, sizes: [u32; 2], streams: u32, duration: Duration, stop: &AtomicBool) -> Result<Near> {
+    pub fn ask(
+        &self,
+        sizes: [u32; 2],
+        streams: u32,
+        duration: Duration,
+        stop: &AtomicBool,
+    ) -> Result<RoundTripSample> {
         match self {
             Self::Echo(echo) | Self::Own(echo, _) => ask(echo, sizes, streams, duration, stop),
-            Self::Kernel(round_trip) => Ok(Near {
+            Self::Kernel(round_trip) => Ok(RoundTripSample {
                 round_trip: *round_trip,
                 client_processor: Duration::ZERO,
             }),
@@ -148,8 +154,8 @@ pub fn ask(
     streams: u32,
     duration: Duration,
     stop: &AtomicBool,
-) -> Result<Near> {
-    let plan = Plan {
+) -> Result<RoundTripSample> {
+    let plan = EchoPlan {
         request: request.max(1),
         reply: reply.max(1),
         streams,
@@ -157,7 +163,7 @@ pub fn ask(
         spin: false,
     };
     let outcome = probe::echo::measure(echo, &plan, stop)?;
-    Ok(Near {
+    Ok(RoundTripSample {
         round_trip: mean(&outcome),
         client_processor: outcome.client_processor_each().unwrap_or_default(),
     })

@@ -1,6 +1,6 @@
 //! The server behind an emulated link, for `--verify`.
 
-use super::rounds::{Bench, Round};
+use super::rounds::{Round, SplitBench};
 use anyhow::{Context, Result};
 use link::LinkDescription;
 use model::LinkOutcome;
@@ -77,7 +77,7 @@ impl ClientSite {
     /// When the server cannot be reached over it.
     pub fn round(
         &self,
-        bench: &Bench,
+        bench: &SplitBench,
         link: &LinkDescription,
         stations: &[u32],
         stop: &AtomicBool,

@@ -2,9 +2,9 @@
 
 use anyhow::{Context, Result};
 use load::sql::SqlLoad;
-use load::{Control, LoadOutcome, Plan, QueryMode};
+use load::{LoadOutcome, LoadPlan, QueryMode, RunControl};
 use model::{Distribution, Interval};
-use predict::split::Point;
+use predict::split::ConcurrencyPoint;
 use script::Scripts;
 use std::net::SocketAddr;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -13,7 +13,7 @@ use sys::Target;
 
 /// The workload, and how it is visited.
 #[derive(Debug)]
-pub struct Bench {
+pub struct SplitBench {
     /// The database.
     pub target: Target,
     /// Its address.
@@ -58,7 +58,7 @@ pub struct Round {
     pub visits: Vec<Visit>,
 }
 
-impl Bench {
+impl SplitBench {
     /// The numbers of clients that a round visits: those asked for and, below the greatest of them, 1, 2, 4, 8 and so on.
     pub fn stations(&self) -> Vec<u32> {
         let most = self.clients.iter().copied().max().unwrap_or(1);
@@ -91,13 +91,13 @@ impl Bench {
 
     fn visit(&self, clients: u32, at: SocketAddr, stop: &AtomicBool) -> Result<Visit> {
         let load = SqlLoad::new(&self.target, self.scripts.clone(), self.mode)?.at(at);
-        let plan = Plan {
+        let plan = LoadPlan {
             clients,
             warm_up: WARM_UP,
             duration: Some(self.visit),
-            ..Plan::default()
+            ..LoadPlan::default()
         };
-        let control = Control::default();
+        let control = RunControl::default();
         let ended = AtomicBool::new(false);
         let outcome = std::thread::scope(|scope| {
             let watching = scope.spawn(|| {
@@ -150,8 +150,8 @@ impl Round {
     }
 
     /// What predictions are made from.
-    pub fn points(&self) -> Vec<Point> {
-        let point = |visit: &Visit| Point {
+    pub fn points(&self) -> Vec<ConcurrencyPoint> {
+        let point = |visit: &Visit| ConcurrencyPoint {
             clients: visit.clients,
             transaction: visit.transaction,
         };

@@ -2,7 +2,7 @@
 
 use super::curve;
 use super::distance::{Distance, Limits, Unfinished};
-use super::search::{Search, Setting, Thoroughness};
+use super::search::{MethodSetting, Search, Thoroughness};
 use super::watched::{self, Watched};
 use anyhow::Result;
 use link::LinkDescription;
@@ -20,7 +20,7 @@ use tune::{TuneError, Workbench};
 
 /// What is to be found out.
 #[derive(Debug)]
-pub struct Plan<'a> {
+pub struct CampaignPlan<'a> {
     /// The database.
     pub target: &'a Target,
     /// The ways, jobs together.
@@ -39,7 +39,7 @@ pub struct Plan<'a> {
 
 /// What was found out.
 #[derive(Debug, Default)]
-pub struct Found {
+pub struct CampaignResult {
     /// Every setting that was run or predicted.
     pub tuned: Vec<Tuned>,
     /// One a job and distance.
@@ -58,8 +58,12 @@ pub struct Found {
 ///
 /// # Errors
 /// When no link can be emulated.
-pub fn run(plan: &Plan<'_>, workbench: &mut dyn Workbench, tell: &mut dyn FnMut(&str)) -> Result<Found> {
-    let mut found = Found::default();
+pub fn run(
+    plan: &CampaignPlan<'_>,
+    workbench: &mut dyn Workbench,
+    tell: &mut dyn FnMut(&str),
+) -> Result<CampaignResult> {
+    let mut found = CampaignResult::default();
     for job in Job::ALL {
         let ways: Vec<&Method> = plan.ways.iter().filter(|way| way.job == job).collect();
         if ways.is_empty() {
@@ -85,15 +89,15 @@ pub fn run(plan: &Plan<'_>, workbench: &mut dyn Workbench, tell: &mut dyn FnMut(
 
 /// One job.
 struct Campaign<'a, 'p> {
-    plan: &'a Plan<'p>,
+    plan: &'a CampaignPlan<'p>,
     job: Job,
     ways: Vec<&'a Method>,
     workbench: &'a mut dyn Workbench,
-    found: &'a mut Found,
+    found: &'a mut CampaignResult,
     tell: &'a mut dyn FnMut(&str),
     /// Runs at the distance that is there.
-    here: BTreeMap<Setting, TrialOutcome>,
-    watched: BTreeMap<Setting, Watched>,
+    here: BTreeMap<MethodSetting, TrialOutcome>,
+    watched: BTreeMap<MethodSetting, Watched>,
 }
 
 /// How far a job came.
@@ -108,7 +112,7 @@ enum Ended {
 /// All that was run or predicted of a job at one distance.
 struct Race {
     search: Search,
-    outcomes: BTreeMap<Setting, Vec<TrialOutcome>>,
+    outcomes: BTreeMap<MethodSetting, Vec<TrialOutcome>>,
     source: TrialSource,
 }
 
@@ -149,7 +153,7 @@ impl Campaign<'_, '_> {
     /// driver's): what is told of it, and guessed of other values, rests on turns and bytes.
     fn count_turns(&mut self, race: &mut Race) -> Ended {
         let best = (0..self.ways.len()).filter_map(|way| race.search.best_of(way));
-        let told: BTreeSet<Setting> = best.chain(race.search.recommended()).collect();
+        let told: BTreeSet<MethodSetting> = best.chain(race.search.recommended()).collect();
         for setting in told {
             let Some(outcomes) = race.outcomes.get_mut(&setting) else {
                 continue;
@@ -230,7 +234,7 @@ impl Campaign<'_, '_> {
         let mut search = race.search;
         // The last way of the list is as good as any; not the first, which goes row by row.
         let last = self.ways.len().saturating_sub(1);
-        (0..last).for_each(|way| search.close(Setting { way, place: 0 }));
+        (0..last).for_each(|way| search.close(MethodSetting { way, place: 0 }));
         let Some(setting) = search.next_setting() else {
             return Ended::Through;
         };
@@ -318,7 +322,7 @@ impl Campaign<'_, '_> {
 
     /// What a setting would take over a link, by a replay of a run that was watched at the distance that is there; absent where
     /// that run did not come to its end, or was not understood.
-    fn predicted(&mut self, setting: Setting, link: usize) -> Result<Option<TrialOutcome>, Ended> {
+    fn predicted(&mut self, setting: MethodSetting, link: usize) -> Result<Option<TrialOutcome>, Ended> {
         if self.plan.limits.stop.load(Ordering::Relaxed) {
             return Err(Ended::Early);
         }
@@ -340,7 +344,7 @@ impl Campaign<'_, '_> {
     }
 
     /// A run at the distance that is there with somebody watching, made once; absent where it did not come to its end.
-    fn watch(&mut self, setting: Setting) -> Result<Option<&Watched>, Ended> {
+    fn watch(&mut self, setting: MethodSetting) -> Result<Option<&Watched>, Ended> {
         if !self.watched.contains_key(&setting) {
             let Some(way) = self.ways.get(setting.way).copied() else {
                 return Ok(None);
@@ -367,7 +371,7 @@ impl Campaign<'_, '_> {
 
     /// A run: the job once, or, where it is short, again on new connections, of which the one of the median time counts. A
     /// short job's time hangs on which processors its two ends happened to get.
-    fn trial(&mut self, setting: Setting, place: &Distance) -> Result<TrialOutcome, Unfinished> {
+    fn trial(&mut self, setting: MethodSetting, place: &Distance) -> Result<TrialOutcome, Unfinished> {
         let Some(way) = self.ways.get(setting.way).copied() else {
             return Err(Unfinished::Failed(TuneError::NotPrepared));
         };
@@ -383,7 +387,7 @@ impl Campaign<'_, '_> {
     }
 
     /// Notes why a run did not come to its end.
-    fn unfinished(&mut self, setting: Setting, unfinished: Unfinished, link: Option<&str>) -> Ended {
+    fn unfinished(&mut self, setting: MethodSetting, unfinished: Unfinished, link: Option<&str>) -> Ended {
         let words = self.words(setting);
         let at = link.unwrap_or("here");
         let text = match unfinished {
@@ -423,7 +427,7 @@ impl Campaign<'_, '_> {
 
     fn tuned(
         &self,
-        setting: Setting,
+        setting: MethodSetting,
         times: &[Duration],
         outcomes: &[TrialOutcome],
         source: TrialSource,
@@ -445,7 +449,7 @@ impl Campaign<'_, '_> {
     }
 
     /// What a setting takes over a link, roughly: as here, and its turns' round trips, and its bytes at the link's rate.
-    fn guess(&self, setting: Setting, link: &LinkDescription) -> Option<Duration> {
+    fn guess(&self, setting: MethodSetting, link: &LinkDescription) -> Option<Duration> {
         let way = self.ways.get(setting.way)?;
         let values: Vec<u64> = values(way).iter().map(|value| value.unwrap_or(1)).collect();
         let value = *values.get(setting.place)?;
@@ -476,11 +480,11 @@ impl Campaign<'_, '_> {
         Some(Duration::try_from_secs_f64(time).ok()? + there)
     }
 
-    fn settings(&self) -> Vec<Setting> {
+    fn settings(&self) -> Vec<MethodSetting> {
         let ways = self.ways.iter().enumerate();
         let settings = ways.flat_map(|(number, way)| {
             let places = 0..values(way).len();
-            places.map(move |place| Setting { way: number, place })
+            places.map(move |place| MethodSetting { way: number, place })
         });
         settings.collect()
     }
@@ -521,7 +525,7 @@ impl Campaign<'_, '_> {
         });
     }
 
-    fn words(&self, setting: Setting) -> String {
+    fn words(&self, setting: MethodSetting) -> String {
         let way = self.ways.get(setting.way);
         let value = way.and_then(|way| values(way).get(setting.place).copied().flatten());
         let name = way.map_or("", |way| &way.name);

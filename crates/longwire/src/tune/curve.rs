@@ -1,6 +1,6 @@
 //! Figures of settings that were not run, from those of settings that were.
 
-use crate::tune::search::Setting;
+use crate::tune::search::MethodSetting;
 
 /// A figure over the values of a knob: straight lines between what is known, on logarithmic axes, where both what a turn costs
 /// (the inverse of the value) and what does not change with it are straight. `slope` continues it beyond the ends: -1 for what
@@ -31,7 +31,7 @@ pub fn at(value: u64, known: &[(u64, f64)], slope: f64) -> Option<f64> {
 pub fn of_way<'a>(
     way: usize,
     values: &'a [u64],
-    figures: impl IntoIterator<Item = (Setting, f64)> + 'a,
+    figures: impl IntoIterator<Item = (MethodSetting, f64)> + 'a,
 ) -> Vec<(u64, f64)> {
     let of_way = figures.into_iter().filter(|(setting, _)| setting.way == way);
     let known = of_way.filter_map(|(setting, figure)| Some((*values.get(setting.place)?, figure)));

@@ -6,7 +6,7 @@ mod trial;
 
 use crate::commands::relaying;
 use crate::lab::order::shuffled;
-use crate::lab::progress::Progress;
+use crate::lab::progress::LabProgress;
 use crate::output::{self, Status};
 use anyhow::{Result, ensure};
 use compare::Cell;
@@ -14,18 +14,18 @@ use link::LinkDescription;
 use model::{Summary, Warning, format_duration};
 use report::JsonWriter;
 use report::text::ProgramReport;
-use setting::Setting;
+use setting::ProgramSetting;
 use std::ffi::OsString;
 use std::io;
 use std::path::Path;
 use std::sync::atomic::Ordering;
 use std::time::{Duration, Instant};
 use sys::Target;
-use trial::{Bench, Tried};
+use trial::{TrialBench, Tried};
 
 /// What is asked for.
 #[derive(Debug, Clone, Copy)]
-pub struct Asked<'a> {
+pub struct ProgramRequest<'a> {
     /// The database that the program talks to.
     pub target: &'a str,
     /// `NAME=VALUE,...` or `URL:NAME=VALUE,...`, as given.
@@ -46,7 +46,7 @@ pub struct Asked<'a> {
 ///
 /// # Errors
 /// When it cannot be run.
-pub fn run(asked: &Asked<'_>) -> Result<Status> {
+pub fn run(asked: &ProgramRequest<'_>) -> Result<Status> {
     ensure!(
         asked.html.is_none(),
         "--html draws the ways of a job; there is no page of a program's settings: leave it out, or keep --json"
@@ -61,7 +61,7 @@ pub fn run(asked: &Asked<'_>) -> Result<Status> {
     }
     let all = announce(asked, settings.len())?;
     relay::probe(&target, REACH)?;
-    let bench = Bench {
+    let bench = TrialBench {
         tls: relaying::tls_to_be_seen(&target, !asked.at.is_empty(), REACH)?,
         target,
         command: asked.command,
@@ -69,7 +69,7 @@ pub fn run(asked: &Asked<'_>) -> Result<Status> {
     };
     let began = Instant::now();
     let mut cells = cells(&settings, asked.at);
-    let progress = Progress::new();
+    let progress = LabProgress::new();
     let tried = rounds(&bench, asked.runs, &mut cells, &progress, all);
     progress.finish();
     tried?;
@@ -83,7 +83,7 @@ pub fn run(asked: &Asked<'_>) -> Result<Status> {
 }
 
 /// Says how many runs there will be, and gives their number.
-fn announce(asked: &Asked<'_>, settings: usize) -> Result<u64> {
+fn announce(asked: &ProgramRequest<'_>, settings: usize) -> Result<u64> {
     let distances = asked.at.len() + 1;
     let all = settings as u64 * distances as u64 * u64::from(asked.runs);
     ensure!(
@@ -105,7 +105,7 @@ fn announce(asked: &Asked<'_>, settings: usize) -> Result<u64> {
     Ok(all)
 }
 
-fn cells<'a>(settings: &'a [Setting], at: &[LinkDescription]) -> Vec<Cell<'a>> {
+fn cells<'a>(settings: &'a [ProgramSetting], at: &[LinkDescription]) -> Vec<Cell<'a>> {
     let links = std::iter::once(None).chain(at.iter().copied().map(Some));
     let cells = links.flat_map(|link| {
         settings.iter().map(move |setting| Cell {
@@ -120,10 +120,10 @@ fn cells<'a>(settings: &'a [Setting], at: &[LinkDescription]) -> Vec<Cell<'a>> {
 
 /// Runs everything once a round, in another order each round, until the user asks for the end.
 fn rounds(
-    bench: &Bench<'_>,
+    bench: &TrialBench<'_>,
     rounds: u32,
     cells: &mut [Cell<'_>],
-    progress: &Progress,
+    progress: &LabProgress,
     all: u64,
 ) -> Result<()> {
     progress.say("a run before all others, so that none of them has to fill caches");
@@ -150,7 +150,12 @@ fn rounds(
 }
 
 /// Runs one setting once; false when the user asked for the end.
-fn attempt(bench: &Bench<'_>, cell: &mut Cell<'_>, progress: &Progress, expected: Duration) -> Result<bool> {
+fn attempt(
+    bench: &TrialBench<'_>,
+    cell: &mut Cell<'_>,
+    progress: &LabProgress,
+    expected: Duration,
+) -> Result<bool> {
     let label = cell.setting.label();
     progress.begin(&label, expected);
     match bench.run(cell.setting, cell.link)? {
@@ -186,9 +191,9 @@ fn connected(cells: &[Cell<'_>]) -> bool {
 }
 
 fn summed_up(
-    asked: &Asked<'_>,
-    bench: &Bench<'_>,
-    settings: &[Setting],
+    asked: &ProgramRequest<'_>,
+    bench: &TrialBench<'_>,
+    settings: &[ProgramSetting],
     cells: &[Cell<'_>],
 ) -> ProgramReport {
     let tuned: Vec<_> = cells.iter().map(Cell::tuned).collect();
@@ -203,11 +208,11 @@ fn summed_up(
         );
     }
     if !unchanged.is_empty() {
-        if let Some((written, known)) = settings.iter().find_map(Setting::misspelt) {
+        if let Some((written, known)) = settings.iter().find_map(ProgramSetting::misspelt) {
             warn(format!(
                 "KingbaseES's driver knows {known}, in this spelling only, and ignores {written} without a word"
             ));
-        } else if settings.iter().any(Setting::is_of_url) {
+        } else if settings.iter().any(ProgramSetting::is_of_url) {
             warn(
                 "drivers ignore parameters that they do not know, and many tell upper from lower case; and the program has to take its URL \
                  from {url}, LONGWIRE_URL or DATABASE_URL"
@@ -231,8 +236,8 @@ fn summed_up(
 }
 
 fn tell(
-    asked: &Asked<'_>,
-    bench: &Bench<'_>,
+    asked: &ProgramRequest<'_>,
+    bench: &TrialBench<'_>,
     report: &ProgramReport,
     cells: &[Cell<'_>],
     began: Instant,

@@ -23,7 +23,7 @@ use std::time::Duration;
 
 /// One way with one of its values.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub struct Setting {
+pub struct MethodSetting {
     /// Number of the way.
     pub way: usize,
     /// Place of the value among the knob's values; 0 for a way that has none.
@@ -48,7 +48,7 @@ pub struct Search {
     thoroughness: Thoroughness,
     taken: usize,
     /// Who is in the final; empty before it.
-    finalists: Vec<Setting>,
+    finalists: Vec<MethodSetting>,
     /// Runs of each of them in it.
     rounds: usize,
 }
@@ -94,21 +94,21 @@ impl Search {
     }
 
     /// Tells what a setting is expected to take. Once anything is expected, only what is expected to be good is run.
-    pub fn expect(&mut self, setting: Setting, guess: Duration) {
+    pub fn expect(&mut self, setting: MethodSetting, guess: Duration) {
         if let Some(tries) = self.tries_mut(setting) {
             tries.guess = Some(guess);
         }
     }
 
     /// Takes a setting out of the race: it failed, or takes too long.
-    pub fn close(&mut self, setting: Setting) {
+    pub fn close(&mut self, setting: MethodSetting) {
         if let Some(tries) = self.tries_mut(setting) {
             tries.closed = true;
         }
     }
 
     /// Notes a run.
-    pub fn ran(&mut self, setting: Setting, time: Duration) {
+    pub fn ran(&mut self, setting: MethodSetting, time: Duration) {
         self.taken += 1;
         let in_final = self.finalists.contains(&setting);
         if let Some(tries) = self.tries_mut(setting) {
@@ -130,7 +130,7 @@ impl Search {
     }
 
     /// What to run next; absent when enough is known, or no more is to be spent.
-    pub fn next_setting(&mut self) -> Option<Setting> {
+    pub fn next_setting(&mut self) -> Option<MethodSetting> {
         if self.thoroughness == Thoroughness::FullSweep {
             self.finalists = self
                 .settings()
@@ -161,12 +161,12 @@ impl Search {
 
     /// The setting with the least time: of the last final, once everybody ran in it. Where no runs are left and a setting
     /// outside that final still looks better than its winner, of all: what is recommended never stands next to a better one.
-    pub fn best(&self) -> Option<Setting> {
+    pub fn best(&self) -> Option<MethodSetting> {
         self.best_among(self.field())
     }
 
     /// The smallest value within 5 % of the best, in the best's way.
-    pub fn recommended(&self) -> Option<Setting> {
+    pub fn recommended(&self) -> Option<MethodSetting> {
         self.recommended_among(self.field())
     }
 
@@ -187,15 +187,15 @@ impl Search {
     }
 
     /// What a setting is compared by.
-    fn time_in(&self, field: Field, setting: Setting) -> Option<Duration> {
+    fn time_in(&self, field: Field, setting: MethodSetting) -> Option<Duration> {
         match field {
             Field::Final | Field::Seen => self.time(setting),
             Field::All => self.reported(setting),
         }
     }
 
-    fn best_among(&self, field: Field) -> Option<Setting> {
-        let timed = |setting: Setting| Some((self.time_in(field, setting)?, setting));
+    fn best_among(&self, field: Field) -> Option<MethodSetting> {
+        let timed = |setting: MethodSetting| Some((self.time_in(field, setting)?, setting));
         let best = match field {
             Field::Final => self.finalists.iter().copied().filter_map(timed).min(),
             Field::Seen | Field::All => self.settings().filter_map(timed).min(),
@@ -203,7 +203,7 @@ impl Search {
         best.map(|(_, setting)| setting)
     }
 
-    fn recommended_among(&self, field: Field) -> Option<Setting> {
+    fn recommended_among(&self, field: Field) -> Option<MethodSetting> {
         let best = self.best_among(field)?;
         let bound = self.time_in(field, best);
         self.of_way(best.way)
@@ -212,7 +212,7 @@ impl Search {
     }
 
     /// The runs that count of a setting: those of its last final, else all.
-    pub fn counted(&self, setting: Setting) -> &[Duration] {
+    pub fn counted(&self, setting: MethodSetting) -> &[Duration] {
         self.tries(setting)
             .map_or(&[], |tries| match tries.in_final.is_empty() {
                 true => &tries.before,
@@ -222,24 +222,24 @@ impl Search {
 
     /// What a setting takes: the median of its runs in a final (of an even number the lower one), before that its least run; absent
     /// before the first.
-    pub fn time(&self, setting: Setting) -> Option<Duration> {
+    pub fn time(&self, setting: MethodSetting) -> Option<Duration> {
         let tries = self.tries(setting)?;
         median(&tries.in_final).or_else(|| self.low(setting))
     }
 
     /// The reported median of a setting's runs that count.
-    pub fn reported(&self, setting: Setting) -> Option<Duration> {
+    pub fn reported(&self, setting: MethodSetting) -> Option<Duration> {
         median(self.counted(setting))
     }
 
     /// The least run of a setting; absent before the first.
-    fn low(&self, setting: Setting) -> Option<Duration> {
+    fn low(&self, setting: MethodSetting) -> Option<Duration> {
         let tries = self.tries(setting)?;
         tries.before.iter().chain(&tries.in_final).min().copied()
     }
 
     /// The place of a way with the least run; absent when none was run.
-    pub fn best_of(&self, way: usize) -> Option<Setting> {
+    pub fn best_of(&self, way: usize) -> Option<MethodSetting> {
         self.of_way(way)
             .filter_map(|setting| Some((self.low(setting)?, setting)))
             .min()
@@ -247,7 +247,7 @@ impl Search {
     }
 
     /// The best of a way by what is expected of it.
-    pub fn best_guess_of(&self, way: usize) -> Option<Setting> {
+    pub fn best_guess_of(&self, way: usize) -> Option<MethodSetting> {
         let open = self.of_way(way).filter_map(|setting| {
             let tries = self.tries(setting)?;
             Some((tries.guess?, setting))
@@ -268,8 +268,8 @@ impl Search {
         self.settings().all(|setting| self.is_closed(setting))
     }
 
-    fn unscanned(&self) -> Option<Setting> {
-        let points: Vec<Vec<Setting>> = (0..self.ways.len()).map(|way| self.scan_points(way)).collect();
+    fn unscanned(&self) -> Option<MethodSetting> {
+        let points: Vec<Vec<MethodSetting>> = (0..self.ways.len()).map(|way| self.scan_points(way)).collect();
         let deepest = points.iter().map(Vec::len).max().unwrap_or_default();
         // All ways once before any a second time: the greatest values first, which take least.
         (0..deepest)
@@ -279,12 +279,12 @@ impl Search {
     }
 
     /// What is run of a way whatever the others do.
-    fn scan_points(&self, way: usize) -> Vec<Setting> {
-        let at = |place| Setting { way, place };
+    fn scan_points(&self, way: usize) -> Vec<MethodSetting> {
+        let at = |place| MethodSetting { way, place };
         if let Some(best) = self.best_guess_of(way) {
             let overall = self.settings().filter_map(|setting| self.guess(setting)).min();
             let near = is_within(self.guess(best), overall, WORTH_A_LOOK);
-            let good = |setting: &Setting| is_within(self.guess(*setting), self.guess(best), GOOD);
+            let good = |setting: &MethodSetting| is_within(self.guess(*setting), self.guess(best), GOOD);
             let smallest = self.of_way(way).find(good).unwrap_or(best);
             return if near { vec![smallest, best] } else { Vec::new() };
         }
@@ -297,7 +297,7 @@ impl Search {
     }
 
     /// A run that happened to be slow is no reason to forget a way.
-    fn second_look(&self) -> Option<Setting> {
+    fn second_look(&self) -> Option<MethodSetting> {
         let overall = self.least();
         (0..self.ways.len()).find_map(|way| {
             let best = self.best_of(way)?;
@@ -307,7 +307,7 @@ impl Search {
         })
     }
 
-    fn refinement(&self) -> Option<Setting> {
+    fn refinement(&self) -> Option<MethodSetting> {
         self.worthy().into_iter().find_map(|way| self.refine(way))
     }
 
@@ -324,7 +324,7 @@ impl Search {
 
     /// The place of a way that tells most: half-way between the smallest good one and the greatest bad one below; then between
     /// the best and a bad one above.
-    fn refine(&self, way: usize) -> Option<Setting> {
+    fn refine(&self, way: usize) -> Option<MethodSetting> {
         let best = self.best_of(way)?;
         let bound = self.low(best)?;
         let good = self
@@ -350,8 +350,8 @@ impl Search {
     }
 
     /// The middle of the places from `from` on and before `to` that can be run and was not.
-    fn open_between(&self, way: usize, from: usize, to: usize) -> Option<Setting> {
-        let open: Vec<Setting> = self
+    fn open_between(&self, way: usize, from: usize, to: usize) -> Option<MethodSetting> {
+        let open: Vec<MethodSetting> = self
             .of_way(way)
             .filter(|setting| (from..to).contains(&setting.place))
             .filter(|setting| self.count(*setting) == 0 && !self.is_closed(*setting))
@@ -360,7 +360,7 @@ impl Search {
     }
 
     /// Whether a setting is known to be worse than good, or surely expected to be.
-    fn is_bad(&self, setting: Setting, best: Duration) -> bool {
+    fn is_bad(&self, setting: MethodSetting, best: Duration) -> bool {
         match self.low(setting) {
             Some(time) => time > best.mul_f64(GOOD),
             None => {
@@ -373,7 +373,7 @@ impl Search {
     }
 
     /// Of each way that is near the best: its best, its smallest good value, and the one below that.
-    fn in_question(&self) -> Vec<Setting> {
+    fn in_question(&self) -> Vec<MethodSetting> {
         let least = self.least();
         let mut question = Vec::new();
         for way in self.worthy() {
@@ -382,7 +382,7 @@ impl Search {
             if !is_within(bound, least, FINAL) {
                 continue;
             }
-            let good = |setting: &Setting| is_within(self.low(*setting), bound, GOOD);
+            let good = |setting: &MethodSetting| is_within(self.low(*setting), bound, GOOD);
             let smallest = self.of_way(way).find(good).unwrap_or(best);
             let below = self
                 .of_way(way)
@@ -404,7 +404,7 @@ impl Search {
             return;
         }
         let first = [self.best(), self.recommended()];
-        let is_first = |setting: &Setting| first.contains(&Some(*setting));
+        let is_first = |setting: &MethodSetting| first.contains(&Some(*setting));
         question.extend(first.into_iter().flatten());
         question.sort_unstable();
         question.dedup();
@@ -430,14 +430,14 @@ impl Search {
 
     /// Who was not in the last final and looks better than its winner, or as good with a smaller value of the same way: its runs
     /// are of another time.
-    fn challengers(&self) -> Vec<Setting> {
+    fn challengers(&self) -> Vec<MethodSetting> {
         let best = self.best_among(Field::Final);
         let chosen = self.recommended_among(Field::Final);
         let Some((best, chosen)) = best.zip(chosen).filter(|_| self.is_judged()) else {
             return Vec::new();
         };
         let bound = self.time(best);
-        let looks_better = |setting: &Setting| {
+        let looks_better = |setting: &MethodSetting| {
             let is_smaller = setting.way == best.way && setting.place < chosen.place;
             let factor = if is_smaller { GOOD } else { 1.0 };
             !self.finalists.contains(setting) && is_within(self.time(*setting), bound, factor)
@@ -446,8 +446,8 @@ impl Search {
     }
 
     /// Who fills the field: one who wins alone may have won by the machine's mood.
-    fn runners_up(&self, question: &[Setting]) -> Vec<Setting> {
-        let mut others: Vec<Setting> = self
+    fn runners_up(&self, question: &[MethodSetting]) -> Vec<MethodSetting> {
+        let mut others: Vec<MethodSetting> = self
             .settings()
             .filter(|setting| self.count(*setting) > 0 && !question.contains(setting))
             .filter(|setting| is_within(self.low(*setting), self.least(), FAR))
@@ -458,15 +458,15 @@ impl Search {
     }
 
     /// The finalist that ran least in it, as long as rounds are left: in turn, forwards and backwards.
-    fn next_in_final(&self) -> Option<Setting> {
-        let runs = |setting: &Setting| self.tries(*setting).map_or(0, |tries| tries.in_final.len());
+    fn next_in_final(&self) -> Option<MethodSetting> {
+        let runs = |setting: &MethodSetting| self.tries(*setting).map_or(0, |tries| tries.in_final.len());
         let few = self.runs.min(FEWEST);
         let least = self
             .finalists
             .iter()
             .filter_map(|setting| self.time(*setting))
             .min();
-        let is_in = |setting: &Setting| {
+        let is_in = |setting: &MethodSetting| {
             let undecided = runs(setting) < few || is_within(self.time(*setting), least, FINAL);
             let all = self.thoroughness == Thoroughness::FullSweep;
             !self.is_closed(*setting) && (all || undecided)
@@ -483,7 +483,7 @@ impl Search {
 
     /// Whether there was a final in which everybody ran.
     fn is_judged(&self) -> bool {
-        let ran = |setting: &Setting| {
+        let ran = |setting: &MethodSetting| {
             let tries = self.tries(*setting);
             tries.is_none_or(|tries| tries.closed || !tries.in_final.is_empty())
         };
@@ -493,7 +493,7 @@ impl Search {
     /// Whether a finalist is on either side of 5 % by less than runs scatter.
     fn is_in_doubt(&self) -> bool {
         let best = self.best().filter(|_| self.is_judged());
-        let close = |setting: &Setting| {
+        let close = |setting: &MethodSetting| {
             let near =
                 |factor: f64| is_within(self.time(*setting), best.and_then(|best| self.time(best)), factor);
             best.is_some_and(|best| setting.way == best.way && setting.place < best.place)
@@ -507,34 +507,34 @@ impl Search {
         self.settings().filter_map(|setting| self.low(setting)).min()
     }
 
-    fn settings(&self) -> impl Iterator<Item = Setting> {
+    fn settings(&self) -> impl Iterator<Item = MethodSetting> {
         (0..self.ways.len()).flat_map(|way| self.of_way(way))
     }
 
-    fn of_way(&self, way: usize) -> impl Iterator<Item = Setting> + use<> {
+    fn of_way(&self, way: usize) -> impl Iterator<Item = MethodSetting> + use<> {
         let count = self.ways.get(way).map_or(0, Vec::len);
-        (0..count).map(move |place| Setting { way, place })
+        (0..count).map(move |place| MethodSetting { way, place })
     }
 
-    fn tries(&self, setting: Setting) -> Option<&Tries> {
+    fn tries(&self, setting: MethodSetting) -> Option<&Tries> {
         self.ways.get(setting.way)?.get(setting.place)
     }
 
-    fn tries_mut(&mut self, setting: Setting) -> Option<&mut Tries> {
+    fn tries_mut(&mut self, setting: MethodSetting) -> Option<&mut Tries> {
         self.ways.get_mut(setting.way)?.get_mut(setting.place)
     }
 
-    fn count(&self, setting: Setting) -> usize {
+    fn count(&self, setting: MethodSetting) -> usize {
         self.tries(setting)
             .map_or(0, |tries| tries.before.len() + tries.in_final.len())
     }
 
     /// What it is expected to take.
-    pub fn guess(&self, setting: Setting) -> Option<Duration> {
+    pub fn guess(&self, setting: MethodSetting) -> Option<Duration> {
         self.tries(setting)?.guess
     }
 
-    fn is_closed(&self, setting: Setting) -> bool {
+    fn is_closed(&self, setting: MethodSetting) -> bool {
         self.tries(setting).is_none_or(|tries| tries.closed)
     }
 }

@@ -8,7 +8,7 @@ use analysis::operations::{Grouped, Operations};
 use client::Watch;
 use link::LinkDescription;
 use model::{Method, Operation, Timestamp, TrialOutcome};
-use predict::{Predictor, Target};
+use predict::{PredictionTarget, Predictor};
 use std::time::Duration;
 use sys::Clock;
 use tune::Workbench;
@@ -107,7 +107,7 @@ fn job(outboxes: &Outboxes) -> Vec<Operation> {
 fn longer(job: &[Operation], links: &[LinkDescription]) -> Vec<Duration> {
     let none = LinkDescription::with_rtt(Duration::ZERO);
     let targets = [none].into_iter().chain(links.iter().copied());
-    let targets = targets.map(|link| Target { link, clients: 1 });
+    let targets = targets.map(|link| PredictionTarget { link, clients: 1 });
     let mut predictor = Predictor::new(targets.collect(), Box::new(|_| true));
     job.iter().for_each(|part| predictor.add(part));
     let mut there = predictor

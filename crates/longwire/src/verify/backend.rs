@@ -15,7 +15,7 @@ use sys::{Clock, LiveError, OsError, Target};
 
 /// At which level a link is emulated.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
-pub enum Level {
+pub enum EmulationLevel {
     /// Packets between network namespaces: the kernel's own TCP crosses the link. Linux, as root or where users may make
     /// namespaces.
     Packet,
@@ -23,7 +23,7 @@ pub enum Level {
     Stream,
 }
 
-impl Level {
+impl EmulationLevel {
     /// How it is called in messages.
     pub fn words(self) -> &'static str {
         match self {
@@ -44,7 +44,7 @@ pub enum ReplayBackend {
 
 /// What [`ReplayBackend::find`] found.
 #[derive(Debug)]
-pub enum Found {
+pub enum BackendSearch {
     /// Go on here. With a sentence when it is not the level that would be best.
     Here(ReplayBackend, Option<String>),
     /// This was the outer process of a sandbox: end with this status.
@@ -57,32 +57,32 @@ impl ReplayBackend {
     ///
     /// # Errors
     /// When packet level is asked for and the system refuses it.
-    pub fn find(asked: Option<Level>) -> Result<Found> {
-        if asked == Some(Level::Stream) {
-            return Ok(Found::Here(Self::Stream, None));
+    pub fn find(asked: Option<EmulationLevel>) -> Result<BackendSearch> {
+        if asked == Some(EmulationLevel::Stream) {
+            return Ok(BackendSearch::Here(Self::Stream, None));
         }
         let found = sandbox::enter().and_then(|entered| match entered {
-            Entered::Finished(status) => Ok(Found::Finished(status)),
+            Entered::Finished(status) => Ok(BackendSearch::Finished(status)),
             Entered::Inside(sandbox) => {
                 // Namespaces alone are not enough: the devices that links are made of may be refused.
                 Hosts::new(&sandbox, &LinkDescription::with_rtt(Duration::ZERO))?;
-                Ok(Found::Here(Self::Packet(sandbox), None))
+                Ok(BackendSearch::Here(Self::Packet(sandbox), None))
             }
         });
         match found {
             Err(error) if asked.is_none() => {
                 let why = format!("no packets can be emulated here ({error}), so streams are");
-                Ok(Found::Here(Self::Stream, Some(why)))
+                Ok(BackendSearch::Here(Self::Stream, Some(why)))
             }
             found => Ok(found?),
         }
     }
 
     /// Which level it is.
-    pub fn level(&self) -> Level {
+    pub fn level(&self) -> EmulationLevel {
         match self {
-            Self::Packet(_) => Level::Packet,
-            Self::Stream => Level::Stream,
+            Self::Packet(_) => EmulationLevel::Packet,
+            Self::Stream => EmulationLevel::Stream,
         }
     }
 

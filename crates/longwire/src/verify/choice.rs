@@ -2,24 +2,24 @@
 
 use super::Claim;
 use model::{Operation, OperationGroup, Prediction, Warning, format_duration};
-use predict::{Target, WakeUp};
-use relay::replay::Script;
+use predict::{PredictionTarget, WakeUp};
+use relay::replay::ReplayScript;
 use report::ReadOutcome;
 use std::sync::Arc;
 use std::time::Duration;
 
 /// One operation to be replayed on one link.
-pub struct Choice {
+pub struct ReplayChoice {
     /// Place of its prediction among those of the run.
     pub prediction: usize,
     pub name: Arc<str>,
-    pub target: Target,
-    pub script: Script,
+    pub target: PredictionTarget,
+    pub script: ReplayScript,
     /// What this very operation is predicted to take there, alone.
     pub predicted: Duration,
 }
 
-impl Choice {
+impl ReplayChoice {
     /// Which it is, for messages.
     pub fn words(&self) -> String {
         format!("'{}' on {}", self.name, self.target.link)
@@ -27,7 +27,7 @@ impl Choice {
 }
 
 /// Of the names with most time, for each target the operation whose own prediction is nearest to the one that is told.
-pub fn choose(outcome: &ReadOutcome, claim: &Claim<'_>, warnings: &mut Vec<Warning>) -> Vec<Choice> {
+pub fn choose(outcome: &ReadOutcome, claim: &Claim<'_>, warnings: &mut Vec<Warning>) -> Vec<ReplayChoice> {
     let mut choices = Vec::new();
     for name in names(outcome) {
         let kept = claim.samples.of(&name);
@@ -83,8 +83,8 @@ fn choice(
     claim: &Claim<'_>,
     name: &Arc<str>,
     operations: &[&Operation],
-    target: &Target,
-) -> Option<Result<Choice, Refused>> {
+    target: &PredictionTarget,
+) -> Option<Result<ReplayChoice, Refused>> {
     let link = target.link.to_string();
     let prediction = outcome.predictions.iter().position(|prediction| {
         prediction.operation_name == *name
@@ -92,7 +92,7 @@ fn choice(
             && *prediction.link == *link
     })?;
     let moved = |step: &model::OperationStep| claim.moved.moves(step);
-    let alone = Target {
+    let alone = PredictionTarget {
         clients: 1,
         ..*target
     };
@@ -119,8 +119,8 @@ fn choice(
     let (predicted, operation) = candidates
         .into_iter()
         .min_by_key(|(predicted, _)| predicted.abs_diff(wanted))?;
-    let script = Script::new(&operation, &moved).map_err(Refused::Script);
-    Some(script.map(|script| Choice {
+    let script = ReplayScript::new(&operation, &moved).map_err(Refused::Script);
+    Some(script.map(|script| ReplayChoice {
         prediction,
         name: Arc::clone(name),
         target: *target,
@@ -139,7 +139,7 @@ enum Refused {
 }
 
 /// What a choice of these would take, for the message that leaves it out.
-pub fn too_long(choice: &Choice) -> String {
+pub fn too_long(choice: &ReplayChoice) -> String {
     format!(
         "{} was not replayed: it would take {} each time",
         choice.words(),

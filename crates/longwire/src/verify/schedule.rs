@@ -1,19 +1,19 @@
 //! How often each operation is replayed, so that all of it takes a bounded time.
 
-use super::choice::{self, Choice};
+use super::choice::{self, ReplayChoice};
 use relay::replay::ReplayPlan;
 use std::time::Duration;
 
 /// The choices that are still to be replayed, each with its number of rounds.
 pub struct Schedule<'a> {
     /// The last comes first.
-    todo: Vec<(&'a Choice, u32)>,
+    todo: Vec<(&'a ReplayChoice, u32)>,
     left_out: Vec<String>,
 }
 
 impl<'a> Schedule<'a> {
-    pub fn new(choices: &'a [Choice]) -> Self {
-        let (fitting, long): (Vec<&Choice>, Vec<&Choice>) = choices
+    pub fn new(choices: &'a [ReplayChoice]) -> Self {
+        let (fitting, long): (Vec<&ReplayChoice>, Vec<&ReplayChoice>) = choices
             .iter()
             .partition(|choice| round_time(choice) <= LONGEST_ROUND);
         let least: Duration = fitting.iter().map(|choice| time(choice, LEAST_ROUNDS)).sum();
@@ -49,7 +49,7 @@ impl<'a> Schedule<'a> {
     }
 
     /// What is to be replayed next, and how.
-    pub fn next(&mut self) -> Option<(&'a Choice, ReplayPlan)> {
+    pub fn next(&mut self) -> Option<(&'a ReplayChoice, ReplayPlan)> {
         let (choice, rounds) = self.todo.pop()?;
         let course = ReplayPlan {
             clients: choice.target.clients,
@@ -72,7 +72,7 @@ impl<'a> Schedule<'a> {
 }
 
 /// As many rounds as fit into `room`, an odd number, so that the median is one of them.
-fn rounds_within(choice: &Choice, room: Duration) -> u32 {
+fn rounds_within(choice: &ReplayChoice, room: Duration) -> u32 {
     let rounds = (LEAST_ROUNDS..=MOST_ROUNDS).rev().step_by(2);
     rounds
         .into_iter()
@@ -80,16 +80,16 @@ fn rounds_within(choice: &Choice, room: Duration) -> u32 {
         .unwrap_or(LEAST_ROUNDS)
 }
 
-fn time(choice: &Choice, rounds: u32) -> Duration {
+fn time(choice: &ReplayChoice, rounds: u32) -> Duration {
     round_time(choice) * (rounds + WARM_UP)
 }
 
-fn round_time(choice: &Choice) -> Duration {
+fn round_time(choice: &ReplayChoice) -> Duration {
     choice.predicted + pause(choice) + choice.target.link.rtt
 }
 
 /// The link is idle when an operation begins, unless several clients keep it busy.
-fn pause(choice: &Choice) -> Duration {
+fn pause(choice: &ReplayChoice) -> Duration {
     match choice.target.clients {
         1 => IDLE + choice.target.link.rtt,
         _ => Duration::ZERO,

@@ -1,7 +1,7 @@
 //! Damaged captures: no panic, no hang, bounded memory, what can be told is told, and what is missing is said.
 
 use analysis::fact::Fact;
-use longwire::pipeline::decode::Connections;
+use longwire::pipeline::decode::ConnectionDecoders;
 use model::{ConnectionEvent, ConnectionId, Observer, Warning};
 use std::path::{Path, PathBuf};
 
@@ -27,7 +27,7 @@ struct Outcome {
 }
 
 struct Collect {
-    connections: Connections,
+    connections: ConnectionDecoders,
     outcome: Outcome,
 }
 
@@ -51,7 +51,7 @@ impl Observer for Collect {
 /// Reads a capture from memory; absent when it is no capture.
 fn read(bytes: &[u8]) -> Option<Outcome> {
     let mut collect = Collect {
-        connections: Connections::new(false),
+        connections: ConnectionDecoders::new(false),
         outcome: Outcome::default(),
     };
     let source = capture::Source::Stream {

@@ -2,8 +2,10 @@
 
 use analysis::fact::Fact;
 use analysis::pairing::{MAXIMUM_OWED, MAXIMUM_OWED_IN_ALL};
-use longwire::pipeline::decode::Connections;
-use model::{Closing, ConnectionEvent, ConnectionId, Direction, Endpoint, Segment, Timestamp, Totals};
+use longwire::pipeline::decode::ConnectionDecoders;
+use model::{
+    Closing, ConnectionEvent, ConnectionId, ConnectionTotals, Direction, Endpoint, Segment, Timestamp,
+};
 use std::io::Write;
 use std::net::{IpAddr, Ipv4Addr};
 use testbed::binary::longwire;
@@ -69,7 +71,7 @@ fn endpoint(port: u16) -> Endpoint {
 
 #[test]
 fn what_is_owed_a_reply_is_bounded_over_all_connections() {
-    let mut connections = Connections::new(false);
+    let mut connections = ConnectionDecoders::new(false);
     let (mut handed_out, mut now) = (0, 0);
     let clients: Vec<ConnectionId> = (0..4).map(ConnectionId).collect();
     let mut event = |id: ConnectionId, event: ConnectionEvent<'_>| {
@@ -119,7 +121,7 @@ fn what_is_owed_a_reply_is_bounded_over_all_connections() {
         let closed = ConnectionEvent::Closed {
             at: Timestamp::from_nanos(1 << 40),
             how: Closing::Unfinished,
-            totals: Totals::default(),
+            totals: ConnectionTotals::default(),
         };
         done = event(id, closed);
     }

@@ -3,7 +3,7 @@
 use crate::captures::Payload;
 use analysis::fact::Fact;
 use capture::Source;
-use longwire::pipeline::decode::Connections;
+use longwire::pipeline::decode::ConnectionDecoders;
 use model::{ConnectionEvent, ConnectionId, Exchange, Observer};
 use std::collections::BTreeMap;
 
@@ -40,7 +40,7 @@ impl Found {
 }
 
 struct Collector {
-    connections: Connections,
+    connections: ConnectionDecoders,
     keys: BTreeMap<ConnectionId, (u16, usize)>,
     facts: Vec<Fact>,
 }
@@ -64,7 +64,7 @@ impl Observer for Collector {
 /// Reads a capture to its end.
 pub fn exchanges(bytes: &[u8]) -> Found {
     let mut collector = Collector {
-        connections: Connections::new(false),
+        connections: ConnectionDecoders::new(false),
         keys: BTreeMap::new(),
         facts: Vec::new(),
     };

@@ -46,7 +46,7 @@ struct Seen {
 
 /// Whether a step waited for an earlier one on another connection.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Verdict {
+pub enum Dependence {
     /// It did not.
     Together,
     /// It did.
@@ -64,7 +64,7 @@ pub struct Verdicts<'f> {
     family: &'f Family<'f>,
     size: usize,
     /// Row by row, of the earlier step.
-    all: Vec<Verdict>,
+    all: Vec<Dependence>,
 }
 
 impl Evidence {
@@ -134,7 +134,7 @@ impl Evidence {
     pub fn verdicts<'f>(&self, family: &'f Family<'f>, pools: &Pools) -> Verdicts<'f> {
         let keys = self.keys(family);
         let size = keys.len();
-        let mut all = vec![Verdict::Waited; size * size];
+        let mut all = vec![Dependence::Waited; size * size];
         for later in 1..size {
             for earlier in 0..later {
                 all[earlier * size + later] = match family.connection(earlier) == family.connection(later) {
@@ -155,8 +155,8 @@ impl Evidence {
         earlier: usize,
         later: usize,
         pools: &Pools,
-    ) -> Verdict {
-        let unknown = Verdict::Open {
+    ) -> Dependence {
+        let unknown = Dependence::Open {
             likely_at_once: false,
         };
         let (Some(first), Some(second)) = (keys[earlier], keys[later]) else {
@@ -164,29 +164,29 @@ impl Evidence {
         };
         let seen = self.pairs.get(&(first, second)).copied().unwrap_or_default();
         if seen.is_together() {
-            return Verdict::Together;
+            return Dependence::Together;
         }
         if was_in_use(family, earlier, later, pools) {
-            return Verdict::Together;
+            return Dependence::Together;
         }
         if seen.crossed {
-            return Verdict::Open { likely_at_once: true };
+            return Dependence::Open { likely_at_once: true };
         }
         let neighbours = self.neighbours.get(&(first.0, second.0));
         let never = neighbours.is_some_and(|seen| !seen.is_together() && seen.count() >= ENOUGH);
         if seen.count() >= ENOUGH || never {
-            return Verdict::Waited;
+            return Dependence::Waited;
         }
         unknown
     }
 
     /// On two steps of one connection: whether they waited for each other where they were on two.
-    fn verdict_elsewhere(&self, keys: &[Option<Key>], earlier: usize, later: usize) -> Verdict {
+    fn verdict_elsewhere(&self, keys: &[Option<Key>], earlier: usize, later: usize) -> Dependence {
         let pair = keys[earlier].zip(keys[later]);
         let seen = pair.and_then(|pair| self.pairs.get(&pair));
         match seen.is_some_and(Seen::is_together) {
-            true => Verdict::Together,
-            false => Verdict::Waited,
+            true => Dependence::Together,
+            false => Dependence::Waited,
         }
     }
 
@@ -275,12 +275,12 @@ impl Seen {
 impl Verdicts<'_> {
     /// On two places of the family. Of two on one connection: whether they waited for each other in operations where they were on
     /// different ones.
-    pub fn of(&self, earlier: usize, later: usize) -> Verdict {
+    pub fn of(&self, earlier: usize, later: usize) -> Dependence {
         self.all[earlier * self.size + later]
     }
 
     /// Of every step and the one before it, where these are on different connections.
-    pub fn neighbours(&self) -> Vec<Verdict> {
+    pub fn neighbours(&self) -> Vec<Dependence> {
         let different = |later: &usize| self.family.connection(later - 1) != self.family.connection(*later);
         let places = (1..self.size).filter(different);
         places.map(|later| self.of(later - 1, later)).collect()
@@ -324,7 +324,7 @@ impl Verdicts<'_> {
             let mut pairs = before
                 .iter()
                 .flat_map(|earlier| after.iter().map(move |later| (*earlier, *later)));
-            pairs.any(|(earlier, later)| self.of(earlier, later) == Verdict::Together)
+            pairs.any(|(earlier, later)| self.of(earlier, later) == Dependence::Together)
         };
         let crossed: Vec<bool> = (0..volley.len()).map(|cut| cut > 0 && together(cut)).collect();
         if !crossed.contains(&true) {
@@ -333,8 +333,8 @@ impl Verdicts<'_> {
         for (count, later) in volley.iter().enumerate() {
             for (place, earlier) in volley[..count].iter().enumerate() {
                 self.all[earlier * self.size + later] = match crossed[place + 1..=count].contains(&false) {
-                    false => Verdict::Together,
-                    true => Verdict::Open { likely_at_once: true },
+                    false => Dependence::Together,
+                    true => Dependence::Open { likely_at_once: true },
                 };
             }
         }

@@ -107,7 +107,7 @@ pub fn operation_step(made: &Made, step: Step) -> OperationStep {
             first: step,
             more: Vec::new(),
             fingerprint: None,
-            asked: model::Asked::default(),
+            asked: model::RequestTraits::default(),
             transaction: None,
             error: None,
             literal: None,

@@ -7,7 +7,7 @@ use super::greeting::{Hello, Purpose};
 use super::listener::read_within;
 use super::stream::{Filler, passing};
 use super::trips::{self, CountingWindow, Trips};
-use super::{BulkPlan, EchoError, Plan};
+use super::{BulkPlan, EchoError, EchoPlan};
 use model::{BitRate, BulkOutcome, Direction, Distribution, DistributionBuilder};
 use std::io::{self, Read, Write};
 use std::net::{Shutdown, TcpStream};
@@ -95,7 +95,7 @@ fn round_trips(
         skip: Duration::ZERO,
     };
     let socket = Arc::new(echo.open(&hello)?);
-    let plan = Plan {
+    let plan = EchoPlan {
         request: plan.request,
         reply: plan.reply,
         streams: 1,

@@ -5,7 +5,7 @@ use super::greeting::{Answer, Hello, LENGTH, NoGreeting, Purpose, VERSION, Verdi
 use super::listener::{Listener, ListenerOptions, processors, read_within};
 use super::trips::{CountingWindow, Trips};
 use super::usage::{self, Account, QUESTION};
-use super::{EchoError, GREETING, Plan, trips};
+use super::{EchoError, EchoPlan, GREETING, trips};
 use model::{DistributionBuilder, EchoOutcome};
 use std::io::{self, ErrorKind, Write};
 use std::net::{Ipv4Addr, Shutdown, SocketAddr, TcpStream};
@@ -52,7 +52,7 @@ impl Echo {
         })
     }
 
-    /// Whether the other side looks for messages where it is asked to ([`Plan::spin`]).
+    /// Whether the other side looks for messages where it is asked to ([`EchoPlan::spin`]).
     pub const fn spins(&self) -> bool {
         self.spins
     }
@@ -91,7 +91,7 @@ impl Echo {
 ///
 /// # Errors
 /// When a stream cannot be opened, all of them break, or no round trip was completed.
-pub fn measure(echo: &Echo, plan: &Plan, stop: &AtomicBool) -> Result<EchoOutcome, EchoError> {
+pub fn measure(echo: &Echo, plan: &EchoPlan, stop: &AtomicBool) -> Result<EchoOutcome, EchoError> {
     let sockets = open_streams(echo, plan)?;
     let course = CountingWindow::new(plan.duration);
     let (trips, accounts) = std::thread::scope(|scope| {
@@ -110,7 +110,7 @@ pub fn measure(echo: &Echo, plan: &Plan, stop: &AtomicBool) -> Result<EchoOutcom
 ///
 /// # Errors
 /// When this machine cannot listen on loopback, or does not answer itself.
-pub fn floor(plan: &Plan, stop: &AtomicBool) -> Result<Option<Duration>, EchoError> {
+pub fn floor(plan: &EchoPlan, stop: &AtomicBool) -> Result<Option<Duration>, EchoError> {
     let listener = Listener::bind(
         SocketAddr::from((Ipv4Addr::LOCALHOST, 0)),
         ListenerOptions {
@@ -123,7 +123,7 @@ pub fn floor(plan: &Plan, stop: &AtomicBool) -> Result<Option<Duration>, EchoErr
     std::thread::scope(|scope| {
         let listening = scope.spawn(|| listener.serve(&ended));
         let measured = Echo::connect(&target).and_then(|echo| {
-            let plan = Plan {
+            let plan = EchoPlan {
                 streams: 1,
                 duration: FLOOR,
                 ..*plan
@@ -142,7 +142,7 @@ const FLOOR: Duration = Duration::from_millis(200);
 type Accounts = [Option<Account>; 2];
 type Worker<'scope> = ScopedJoinHandle<'scope, Trips>;
 
-fn open_streams(echo: &Echo, plan: &Plan) -> Result<Vec<Arc<TcpStream>>, EchoError> {
+fn open_streams(echo: &Echo, plan: &EchoPlan) -> Result<Vec<Arc<TcpStream>>, EchoError> {
     let hello = Hello {
         purpose: Purpose::Echo,
         spin: plan.spin,
@@ -160,7 +160,7 @@ fn open_streams(echo: &Echo, plan: &Plan) -> Result<Vec<Arc<TcpStream>>, EchoErr
 fn workers<'scope>(
     scope: &'scope std::thread::Scope<'scope, '_>,
     sockets: &[Arc<TcpStream>],
-    plan: &Plan,
+    plan: &EchoPlan,
     course: &'scope CountingWindow,
 ) -> Vec<Worker<'scope>> {
     let plan = *plan;
@@ -211,7 +211,7 @@ const LOOK: Duration = Duration::from_millis(50);
 
 fn outcome(
     echo: &Echo,
-    plan: &Plan,
+    plan: &EchoPlan,
     trips: Trips,
     [before, after]: Accounts,
     sockets: &[Arc<TcpStream>],

@@ -1,6 +1,6 @@
 //! The measured path of the side that asks.
 
-use super::Plan;
+use super::EchoPlan;
 use super::error::Ending;
 use super::stream::{Came, Filler, Stream};
 use model::DistributionBuilder;
@@ -146,7 +146,7 @@ impl<'a> Counter<'a> {
 }
 
 /// One stream on this thread: blocking, or looking where that was asked for.
-pub(super) fn of_one(socket: Arc<TcpStream>, plan: &Plan, course: &CountingWindow) -> Trips {
+pub(super) fn of_one(socket: Arc<TcpStream>, plan: &EchoPlan, course: &CountingWindow) -> Trips {
     let mut counter = Counter::new(course);
     let mut filler = Filler::new(plan.request.max(plan.reply));
     if plan.spin
@@ -175,7 +175,7 @@ pub(super) fn of_one(socket: Arc<TcpStream>, plan: &Plan, course: &CountingWindo
 }
 
 /// Many streams on this thread: each asks again as soon as it was answered.
-pub(super) fn of_many(sockets: &[Arc<TcpStream>], plan: &Plan, course: &CountingWindow) -> Trips {
+pub(super) fn of_many(sockets: &[Arc<TcpStream>], plan: &EchoPlan, course: &CountingWindow) -> Trips {
     let mut counter = Counter::new(course);
     match Many::new(sockets, plan) {
         Ok(mut many) => many.run(&mut counter),
@@ -193,7 +193,7 @@ struct Many {
 }
 
 impl Many {
-    fn new(sockets: &[Arc<TcpStream>], plan: &Plan) -> Result<Self, Ending> {
+    fn new(sockets: &[Arc<TcpStream>], plan: &EchoPlan) -> Result<Self, Ending> {
         let system = |error: &std::io::Error| Ending::Broken(sys::error::OsError::of(error));
         let no_poller = |_| Ending::Broken(sys::error::OsError::last());
         let poller = Poller::new().map_err(no_poller)?;

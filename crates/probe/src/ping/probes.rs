@@ -15,7 +15,7 @@ mod sqlserver_prelogin;
 mod statement;
 
 use super::plain::{Answer, Means};
-use super::{Opened, PingError, Plan, Question};
+use super::{Opened, PingError, PingPlan, Question};
 use client::session::SessionError;
 use model::{Leg, Phase, Timestamp};
 use std::net::SocketAddr;
@@ -60,7 +60,7 @@ pub(super) enum Kind {
 }
 
 /// The probe for a plan.
-pub(super) fn of<'a>(plan: &'a Plan, means: Means<'a>) -> Result<Box<dyn Probe + 'a>, PingError> {
+pub(super) fn of<'a>(plan: &'a PingPlan, means: Means<'a>) -> Result<Box<dyn Probe + 'a>, PingError> {
     let scheme = plan.target.scheme;
     let logs_in = match &plan.question {
         Question::Icmp => return Ok(Box::new(icmp::Icmp::new(means))),

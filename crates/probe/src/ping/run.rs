@@ -4,7 +4,7 @@ use super::floor::Echo;
 use super::pace::{Schedule, wait_until};
 use super::plain::{Answer, Means};
 use super::probes::{self, Probe};
-use super::{Event, Pace, PingError, Plan};
+use super::{Pace, PingError, PingEvent, PingPlan};
 use model::{Sample, Timestamp};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -13,11 +13,11 @@ use sys::Clock;
 
 /// Asks until the count is reached, `stop` is set, or nobody listens to `tell` any more.
 pub(super) fn run(
-    plan: &Plan,
+    plan: &PingPlan,
     name: &Arc<str>,
     clock: Clock,
     stop: &AtomicBool,
-    tell: impl Fn(Event) -> bool,
+    tell: impl Fn(PingEvent) -> bool,
 ) {
     let means = Means {
         target: &plan.target,
@@ -28,7 +28,7 @@ pub(super) fn run(
     let mut probe = match probes::of(plan, means) {
         Ok(probe) => probe,
         Err(error) => {
-            tell(Event::Failed(error));
+            tell(PingEvent::Failed(error));
             return;
         }
     };
@@ -39,7 +39,7 @@ pub(super) fn run(
         tell: &tell,
     };
     if let Err(Ended::Failed(error)) = course.run(probe.as_mut()) {
-        tell(Event::Failed(error));
+        tell(PingEvent::Failed(error));
     }
 }
 
@@ -51,14 +51,14 @@ enum Ended {
     Failed(PingError),
 }
 
-struct PingRun<'a, T: Fn(Event) -> bool> {
-    plan: &'a Plan,
+struct PingRun<'a, T: Fn(PingEvent) -> bool> {
+    plan: &'a PingPlan,
     name: &'a Arc<str>,
     means: Means<'a>,
     tell: &'a T,
 }
 
-impl<T: Fn(Event) -> bool> PingRun<'_, T> {
+impl<T: Fn(PingEvent) -> bool> PingRun<'_, T> {
     fn run(&self, probe: &mut dyn Probe) -> Result<(), Ended> {
         let mut echo = None;
         let mut open = false;
@@ -92,7 +92,7 @@ impl<T: Fn(Event) -> bool> PingRun<'_, T> {
     /// silence. Says whether it is open.
     fn open(&self, probe: &mut dyn Probe, number: u64) -> Result<bool, Ended> {
         match probe.open() {
-            Ok(opening) => self.tell(Event::Opened(opening)).map(|()| true),
+            Ok(opening) => self.tell(PingEvent::Opened(opening)).map(|()| true),
             Err(PingError::Stopped) => Err(Ended::Stopped),
             Err(error) if number == 1 && !error.is_silence() => Err(Ended::Failed(error)),
             Err(error) => self.sample(number, None, false, Err(error)).map(|()| false),
@@ -103,10 +103,10 @@ impl<T: Fn(Event) -> bool> PingRun<'_, T> {
     fn ask(&self, probe: &mut dyn Probe) -> Result<Result<Answer, PingError>, Ended> {
         let asked = probe.ask();
         if let Some(caution) = probe.caution() {
-            self.tell(Event::Caution(caution))?;
+            self.tell(PingEvent::Caution(caution))?;
         }
         if let Some((at, legs)) = probe.legs() {
-            self.tell(Event::Legs { at, legs })?;
+            self.tell(PingEvent::Legs { at, legs })?;
         }
         Ok(asked)
     }
@@ -134,7 +134,9 @@ impl<T: Fn(Event) -> bool> PingRun<'_, T> {
                 let floors = echo
                     .iter_mut()
                     .flat_map(|echo| (0..ECHOES).map_while(|_| echo.ask()));
-                floors.map(Event::Floor).try_for_each(|floor| self.tell(floor))?;
+                floors
+                    .map(PingEvent::Floor)
+                    .try_for_each(|floor| self.tell(floor))?;
             }
         }
         Ok(answered)
@@ -153,7 +155,7 @@ impl<T: Fn(Event) -> bool> PingRun<'_, T> {
         {
             self.wait(now + (due - now) / 2)?;
             if let Some(floor) = echo.ask() {
-                self.tell(Event::Floor(floor))?;
+                self.tell(PingEvent::Floor(floor))?;
             }
         }
         self.wait(due)
@@ -201,10 +203,10 @@ impl<T: Fn(Event) -> bool> PingRun<'_, T> {
                 ..nothing
             },
         };
-        self.tell(Event::Sample(sample))
+        self.tell(PingEvent::Sample(sample))
     }
 
-    fn tell(&self, event: Event) -> Result<(), Ended> {
+    fn tell(&self, event: PingEvent) -> Result<(), Ended> {
         match (self.tell)(event) && !self.means.stop.load(Ordering::Relaxed) {
             true => Ok(()),
             false => Err(Ended::Stopped),

@@ -48,12 +48,12 @@ pub struct ViaOptions<'a> {
 /// Nothing is left behind in the source: what is made there is temporary, or dropped at the end.
 ///
 /// # Errors
-/// When the source has no such link, or it cannot be used. What breaks later is in [`Ended`], beside what was measured so far.
+/// When the source has no such link, or it cannot be used. What breaks later is in [`EarlyEnd`], beside what was measured so far.
 pub fn run(
     source: &Target,
     options: &ViaOptions<'_>,
     each: &mut dyn FnMut(&Sample),
-) -> Result<(DatabaseLinkOutcome, Ended), ViaError> {
+) -> Result<(DatabaseLinkOutcome, EarlyEnd), ViaError> {
     if matches!(source.scheme, Scheme::Oracle) {
         return Err(ViaError::Oracle);
     }
@@ -79,7 +79,7 @@ pub fn run(
         .leftover
         .as_ref()
         .filter(|table| drop_table(source, options, table).is_err());
-    let ended = Ended {
+    let ended = EarlyEnd {
         by: measured.err().filter(|error| !error.is_stop()),
         left_behind: left_behind.cloned(),
     };
@@ -89,7 +89,7 @@ pub fn run(
 
 /// How a run ended, where not as asked.
 #[derive(Debug, Clone, PartialEq, Default)]
-pub struct Ended {
+pub struct EarlyEnd {
     /// What ended it before its time.
     pub by: Option<ViaError>,
     /// A table of the source that could not be dropped.

@@ -1,8 +1,8 @@
 //! The course of a replay: what may happen when, for all clients.
 
-use super::script::{After, Script, Transfer};
+use super::script::{After, ReplayScript, Transfer};
 use super::wires::{CLIENT, Channel, Event, SERVER, Wires};
-use super::{Ends, ReplayError, ReplayPlan, Replayed, waiting};
+use super::{Ends, ReplayError, ReplayMeasurements, ReplayPlan, waiting};
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -67,7 +67,7 @@ enum State {
 
 /// A replay in progress. Times are nanoseconds since its begin.
 pub(super) struct Run<'a> {
-    script: &'a Script,
+    script: &'a ReplayScript,
     course: &'a ReplayPlan,
     stop: &'a AtomicBool,
     wires: Wires<'a>,
@@ -78,12 +78,12 @@ pub(super) struct Run<'a> {
     clock: Instant,
     first_begin: Option<u64>,
     last_end: u64,
-    outcome: Replayed,
+    outcome: ReplayMeasurements,
 }
 
 impl<'a> Run<'a> {
     pub(super) fn new(
-        script: &'a Script,
+        script: &'a ReplayScript,
         ends: &'a Ends<'a>,
         course: &'a ReplayPlan,
         stop: &'a AtomicBool,
@@ -108,11 +108,11 @@ impl<'a> Run<'a> {
             clock: Instant::now(),
             first_begin: None,
             last_end: 0,
-            outcome: Replayed::default(),
+            outcome: ReplayMeasurements::default(),
         })
     }
 
-    pub(super) fn play(mut self) -> Result<Replayed, ReplayError> {
+    pub(super) fn play(mut self) -> Result<ReplayMeasurements, ReplayError> {
         for client in 0..self.clients.len() as u32 {
             self.prepare(client)?;
         }

@@ -10,7 +10,7 @@ use std::time::Duration;
 
 /// An operation made ready to be replayed over sockets.
 #[derive(Debug)]
-pub struct Script {
+pub struct ReplayScript {
     pub(super) nodes: Vec<Node>,
     /// Nodes that wait for nothing.
     pub(super) roots: Vec<u32>,
@@ -74,7 +74,7 @@ pub(super) struct ChannelPlan {
     pub(super) closed_within: bool,
 }
 
-impl Script {
+impl ReplayScript {
     /// Reads the operation; `moved` tells which exchanges' connections cross the link. The others keep their measured
     /// times.
     ///
@@ -184,7 +184,7 @@ impl Reader {
             - 1
     }
 
-    fn finish(mut self, operation: &Operation) -> Result<Script, ReplayError> {
+    fn finish(mut self, operation: &Operation) -> Result<ReplayScript, ReplayError> {
         for (index, step) in operation.steps.iter().enumerate() {
             let waited_for = step.reply_after.iter().chain(&step.reply_also_after);
             let waited_for = waited_for.map(|after| *after as usize);
@@ -206,7 +206,7 @@ impl Reader {
                 None => roots.push(index as u32),
             }
         }
-        let script = Script {
+        let script = ReplayScript {
             nodes: self.nodes,
             roots,
             channels: self.channels,
@@ -217,7 +217,7 @@ impl Reader {
     }
 }
 
-impl Script {
+impl ReplayScript {
     /// Each client has connections of its own.
     pub(super) fn check_clients(&self, clients: u32) -> Result<(), ReplayError> {
         let connections = self.channels.len().saturating_mul(clients as usize);

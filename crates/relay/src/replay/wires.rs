@@ -8,7 +8,7 @@ use std::collections::VecDeque;
 use std::os::fd::AsFd;
 use std::time::Duration;
 use sys::error::{LiveError, OsError};
-use sys::poller::{Poller, Ready, ReadyList};
+use sys::poller::{Poller, ReadyEvent, ReadyList};
 use sys::socket::{Received, Sent, Socket};
 
 /// The two ends of a connection, and their indices.
@@ -184,11 +184,11 @@ impl<'a> Wires<'a> {
             waiting::sleep_until_readable(self.poller.as_fd(), longest);
         }
         self.poller.wait(&mut self.ready, Some(Duration::ZERO));
-        let ready: Vec<Ready> = self.ready.iter().collect();
+        let ready: Vec<ReadyEvent> = self.ready.iter().collect();
         ready.into_iter().try_for_each(|ready| self.handle(ready, events))
     }
 
-    fn handle(&mut self, ready: Ready, events: &mut Vec<Event>) -> Result<(), ReplayError> {
+    fn handle(&mut self, ready: ReadyEvent, events: &mut Vec<Event>) -> Result<(), ReplayError> {
         if ready.token == LISTENER {
             return self.accept(events);
         }

@@ -4,8 +4,8 @@ use super::event_reorderer::EventReorderer;
 use super::half_connection::{End, HalfConnection};
 use crate::Shared;
 use crate::connection::{UNKNOWN, endpoint};
-use link::network::Network;
-use model::{Closing, ConnectionEvent, Direction, Handshake, Side, Timestamp, Totals};
+use link::network::SimulatedNetwork;
+use model::{Closing, ConnectionEvent, ConnectionTotals, Direction, Side, TcpHandshake, Timestamp};
 use std::net::SocketAddr;
 use std::time::Duration;
 use sys::socket::{Sent, Socket};
@@ -80,7 +80,7 @@ impl Shaped {
         });
         let HandshakeTimes { syn, syn_ack, .. } = opening;
         // The observation point is the client's end of the link: nothing lies between them.
-        reorderer.tell(ConnectionEvent::Handshake(Handshake {
+        reorderer.tell(ConnectionEvent::Handshake(TcpHandshake {
             syn,
             syn_ack,
             ack: syn_ack,
@@ -145,7 +145,7 @@ impl Shaped {
         direction: Direction,
         flow: u32,
         at: Timestamp,
-        network: &mut Network<W>,
+        network: &mut SimulatedNetwork<W>,
     ) -> bool {
         let lane = &mut self.lanes[direction.index()];
         let ended = lane.end();
@@ -223,7 +223,7 @@ impl Shaped {
             Closing::Finished | Closing::Reset => self.ended_at.unwrap_or(now),
         };
         let [to_server, to_client] = packets;
-        let totals = Totals {
+        let totals = ConnectionTotals {
             payload_bytes: [self.lanes[0].payload_bytes(), self.lanes[1].payload_bytes()],
             packets: Some([to_server.0 + CLIENTS_HANDSHAKE, to_client.0 + SERVERS_HANDSHAKE]),
             wire_bytes: None,

@@ -4,7 +4,7 @@ use super::connection::{Ends, HandshakeTimes, Shaped};
 use super::{Shaper, Slot};
 use crate::connecting::{CONNECT_LIMIT, Connecting, Try};
 use crate::worker::token;
-use link::network::Network;
+use link::network::SimulatedNetwork;
 use model::{Closing, Direction, Side, Timestamp};
 use std::os::fd::AsFd;
 use sys::error::LiveError;
@@ -234,7 +234,7 @@ impl Shaper {
 }
 
 /// Whether nothing on the link names this slot any more.
-fn is_free(slot: usize, network: &Network<u32>, slots: &[Slot]) -> bool {
+fn is_free(slot: usize, network: &SimulatedNetwork<u32>, slots: &[Slot]) -> bool {
     network.is_free(slot as u32) && slots.get(slot).is_some_and(|slot| slot.controls == 0)
 }
 

@@ -5,7 +5,9 @@
 //! reached the other end: a one-way time later. So what goes to the client is held back for that long, and both
 //! directions are shown in the order of their times.
 
-use model::{Closing, ConnectionEvent, ConnectionId, Direction, Observer, Segment, Side, Timestamp, Totals};
+use model::{
+    Closing, ConnectionEvent, ConnectionId, ConnectionTotals, Direction, Observer, Segment, Side, Timestamp,
+};
 use std::collections::VecDeque;
 use std::time::Duration;
 
@@ -131,7 +133,7 @@ impl EventReorderer {
     }
 
     /// The connection is over.
-    pub(super) fn close(mut self, at: Timestamp, how: Closing, totals: Totals) {
+    pub(super) fn close(mut self, at: Timestamp, how: Closing, totals: ConnectionTotals) {
         self.show_until(Timestamp::from_nanos(u64::MAX));
         self.tell(ConnectionEvent::Closed { at, how, totals });
     }

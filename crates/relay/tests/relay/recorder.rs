@@ -2,7 +2,8 @@
 
 use model::ObserverFactory;
 use model::{
-    Closing, ConnectionEvent, ConnectionId, Direction, Handshake, InStead, Observer, Side, Timestamp, Totals,
+    Closing, ConnectionEvent, ConnectionId, ConnectionTotals, Direction, InStead, Observer, Side,
+    TcpHandshake, Timestamp,
 };
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex};
@@ -12,12 +13,12 @@ use std::time::Duration;
 #[derive(Debug, Default, Clone)]
 pub struct Story {
     pub opened: Option<Timestamp>,
-    pub handshake: Option<Handshake>,
+    pub handshake: Option<TcpHandshake>,
     pub in_stead: Vec<InStead>,
     pub bytes: [Vec<u8>; 2],
     pub segments: Vec<Seen>,
     pub round_trips: Vec<(Side, Duration)>,
-    pub closed: Option<(Timestamp, Closing, Totals)>,
+    pub closed: Option<(Timestamp, Closing, ConnectionTotals)>,
 }
 
 /// One segment without its bytes.

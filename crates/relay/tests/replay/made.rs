@@ -43,7 +43,7 @@ pub fn exchange(connection: u32, bytes: [u64; 2], after: Option<u32>) -> Operati
             first: step,
             more: Vec::new(),
             fingerprint: None,
-            asked: model::Asked::default(),
+            asked: model::RequestTraits::default(),
             transaction: None,
             error: None,
             literal: None,

@@ -5,7 +5,7 @@ mod made;
 
 use made::{at_start, exchange, handshake, later, millis, operation, served, without_reply};
 use model::{Operation, Protocol, Timestamp};
-use relay::replay::{Ends, ReplayError, ReplayPlan, Replayed, Script, client_socket, replay};
+use relay::replay::{Ends, ReplayError, ReplayMeasurements, ReplayPlan, ReplayScript, client_socket, replay};
 use std::net::TcpListener;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
@@ -19,8 +19,8 @@ const ONCE: ReplayPlan = ReplayPlan {
     longest: Duration::from_secs(60),
 };
 
-fn played(operation: &Operation, course: &ReplayPlan) -> Result<Replayed, ReplayError> {
-    let script = Script::new(operation, &|step| step.protocol.is_database())?;
+fn played(operation: &Operation, course: &ReplayPlan) -> Result<ReplayMeasurements, ReplayError> {
+    let script = ReplayScript::new(operation, &|step| step.protocol.is_database())?;
     let listener = TcpListener::bind("127.0.0.1:0").expect("loopback");
     let address = listener.local_addr().expect("it is bound");
     let ends = Ends {
@@ -279,7 +279,7 @@ fn a_replay_that_is_not_through_in_time_says_what_was_missing() {
 
 #[test]
 fn a_replay_that_is_stopped_ends_soon_with_what_it_has() {
-    let script = Script::new(
+    let script = ReplayScript::new(
         &operation(vec![served(exchange(0, [60, 200], None), millis(30))]),
         &|_| true,
     )

@@ -1,7 +1,7 @@
 //! The curve: predicted time over the round trip, with its bounds and what was measured. `page.js` draws the same
 //! again when a slider moves.
 
-use super::grid::{Row, View};
+use super::grid::{GridRow, View};
 use super::markup::time;
 use super::scale::{Scale, nanos, tick_text, ticks};
 use model::Prediction;
@@ -9,7 +9,7 @@ use std::fmt::Write;
 use std::time::Duration;
 
 /// Both sizes of the curve: the page's style shows the one that fits, so that its words stay readable.
-pub fn both_sizes(view: &View, row: &Row, out: &mut String) {
+pub fn both_sizes(view: &View, row: &GridRow, out: &mut String) {
     for size in [WIDE, NARROW] {
         svg(view, row, size, out);
     }
@@ -24,7 +24,7 @@ struct Size {
     ticks: f64,
 }
 
-fn svg(view: &View, row: &Row, size: Size, out: &mut String) {
+fn svg(view: &View, row: &GridRow, size: Size, out: &mut String) {
     let curve: Vec<&Prediction> = (0..view.rtts.len())
         .map(|rtt| view.cell(row, rtt, view.start.rate, view.start.clients))
         .collect();
@@ -148,7 +148,7 @@ fn end_labels(last: &Prediction, x: Scale, y: Scale, out: &mut String) {
 }
 
 /// What was measured on such links, and where the operations come from.
-fn dots(view: &View, row: &Row, points: &[&Prediction], x: Scale, y: Scale, out: &mut String) {
+fn dots(view: &View, row: &GridRow, points: &[&Prediction], x: Scale, y: Scale, out: &mut String) {
     if let (Some(rtt), Some(here)) = (view.measured_rtt, row.here)
         && nanos(rtt) <= x.most
         && nanos(here) <= y.most

@@ -22,7 +22,7 @@ pub struct View {
     /// Clients at once, ascending.
     pub clients: Vec<u32>,
     /// The operation names, in the grid's order.
-    pub rows: Vec<Row>,
+    pub rows: Vec<GridRow>,
     /// Places of what is shown first.
     pub start: Start,
     /// Round trip at which was measured.
@@ -31,7 +31,7 @@ pub struct View {
 
 /// One operation name in the grid.
 #[derive(Debug)]
-pub struct Row {
+pub struct GridRow {
     /// Its name.
     pub name: Arc<str>,
     /// By clients, then rate, then round trip.
@@ -81,7 +81,7 @@ impl View {
     }
 
     /// The prediction of `row` at these places.
-    pub fn cell<'a>(&self, row: &'a Row, rtt: usize, rate: usize, clients: usize) -> &'a Prediction {
+    pub fn cell<'a>(&self, row: &'a GridRow, rtt: usize, rate: usize, clients: usize) -> &'a Prediction {
         &row.cells[(clients * self.rates.len() + rate) * self.rtts.len() + rtt]
     }
 
@@ -92,7 +92,7 @@ impl View {
 
     /// The grid as JSON that is safe inside a script element.
     pub fn json(&self) -> String {
-        let rows: Vec<Value> = self.rows.iter().map(Row::json).collect();
+        let rows: Vec<Value> = self.rows.iter().map(GridRow::json).collect();
         let value = json!({
             "rtts": self.rtts.iter().map(|rtt| nanos(*rtt)).collect::<Vec<_>>(),
             "rates": self.rates.iter().map(bits).collect::<Vec<_>>(),
@@ -104,7 +104,7 @@ impl View {
         script_safe(&value.to_string())
     }
 
-    fn complete_rows(&self, page: &Page<'_>, predictions: &[Prediction]) -> Vec<Row> {
+    fn complete_rows(&self, page: &Page<'_>, predictions: &[Prediction]) -> Vec<GridRow> {
         let mut names: Vec<&Arc<str>> = Vec::new();
         let mut cells: HashMap<(&Arc<str>, usize), &Prediction> = HashMap::new();
         for prediction in predictions {
@@ -121,7 +121,7 @@ impl View {
                 .map(|place| cells.get(&(name, place)).map(|cell| (*cell).clone()))
                 .collect();
             let here = page.outcome.operations.iter().find(|group| group.name == *name);
-            Some(Row {
+            Some(GridRow {
                 name: Arc::clone(name),
                 cells: cells?,
                 here: here.and_then(|group| group.spread.p50),
@@ -161,7 +161,7 @@ impl View {
     }
 }
 
-impl Row {
+impl GridRow {
     fn json(&self) -> Value {
         let cells: Vec<Value> = self.cells.iter().map(cell_json).collect();
         let points: Vec<Value> = self.points.iter().filter_map(point_json).collect();

@@ -1,6 +1,6 @@
 //! What distance would cost: sliders, figures, curve, and a table that needs no script.
 
-use super::grid::{Rates, Row, View};
+use super::grid::{GridRow, Rates, View};
 use super::markup::{Escaped, count, counted, cut, number, share, small_print, time, turns as turns_text};
 use super::{Grid, Page, attribution, curve};
 use model::{BitRate, BoundBy, OrderKind, Prediction};
@@ -117,7 +117,7 @@ fn slider(id: &str, name: &str, out: &mut String) {
     );
 }
 
-fn readout(view: &View, row: &Row, out: &mut String) {
+fn readout(view: &View, row: &GridRow, out: &mut String) {
     let cell = view.cell(row, view.start.rtt, view.start.rate, view.start.clients);
     let _ = write!(
         out,

@@ -7,7 +7,7 @@ use super::markup::{DASH, Escaped, count, counted, cut, small_print, time};
 use super::scale::{tick_text, ticks};
 use super::{Page, attribution};
 use model::{Operation, OperationStep};
-use rows::{Row, Waited};
+use rows::{Waited, WaterfallRow};
 use std::fmt::Write;
 use std::time::Duration;
 
@@ -59,7 +59,7 @@ fn introduction(page: &Page<'_>, operation: &Operation, out: &mut String) {
     );
 }
 
-fn waterfall(operation: &Operation, rows: &[Row<'_>], lanes: &Lanes, out: &mut String) {
+fn waterfall(operation: &Operation, rows: &[WaterfallRow<'_>], lanes: &Lanes, out: &mut String) {
     let shown: usize = rows.iter().map(|row| row.steps.len()).sum();
     // A cut waterfall ends with its last row, so that its bars have the whole width; what lasts longer is cut there.
     let end = if shown < operation.steps.len() {
@@ -107,7 +107,7 @@ fn waterfall(operation: &Operation, rows: &[Row<'_>], lanes: &Lanes, out: &mut S
     out.push_str("</svg>\n</div>\n");
 }
 
-fn label(row: &Row<'_>, lanes: &Lanes, out: &mut String) {
+fn label(row: &WaterfallRow<'_>, lanes: &Lanes, out: &mut String) {
     let numbers = match row.turns {
         0 => "·".to_owned(),
         1 => row.first_turn.to_string(),
@@ -158,7 +158,7 @@ impl Drawing {
 
     /// From what a row waited for down to its begin, and from the calls that its reply waited for up to it. Along a row,
     /// before its bar, goes client time.
-    fn waits(&self, index: usize, row: &Row<'_>, out: &mut String) {
+    fn waits(&self, index: usize, row: &WaterfallRow<'_>, out: &mut String) {
         let middle = |row: usize| row * ROW + ROW / 2;
         if let Some(Waited { row: before, at }) = row.after {
             let (x, to) = (self.x(at), self.x(row.from));
@@ -179,7 +179,7 @@ impl Drawing {
         }
     }
 
-    fn bar(&self, index: usize, row: &Row<'_>, out: &mut String) {
+    fn bar(&self, index: usize, row: &WaterfallRow<'_>, out: &mut String) {
         let top = index * ROW + (ROW - BAR) / 2;
         // A transparent rectangle over the whole row, so that pointing anywhere at it shows the words.
         let _ = write!(
@@ -216,7 +216,7 @@ fn rectangle(class: &str, [from, width]: [f64; 2], top: usize, out: &mut String)
     );
 }
 
-fn tooltip(row: &Row<'_>) -> String {
+fn tooltip(row: &WaterfallRow<'_>) -> String {
     let step = &row.steps[0];
     let exchange = &step.exchange;
     let turns = match row.turns {

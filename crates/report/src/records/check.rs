@@ -1,7 +1,7 @@
 //! Records of `check`: `check`, `change`.
 
 use super::{SCHEMA, nanos};
-use model::{Change, Found, Measure, Verdict};
+use model::{BudgetMeasure, BudgetVerdict, Change, ForbiddenWaste};
 use serde::Serialize;
 
 /// One budget of one operation's name, and what was found.
@@ -47,7 +47,7 @@ struct FoundFigures<'a> {
 }
 
 impl<'a> FoundFigures<'a> {
-    fn of(found: &'a Found) -> Self {
+    fn of(found: &'a ForbiddenWaste) -> Self {
         Self {
             fingerprint: found.fingerprint.as_deref(),
             count: found.count,
@@ -58,23 +58,23 @@ impl<'a> FoundFigures<'a> {
 }
 
 impl<'a> CheckRecord<'a> {
-    pub(super) fn of(verdict: &'a Verdict) -> Self {
+    pub(super) fn of(verdict: &'a BudgetVerdict) -> Self {
         Self {
             schema: SCHEMA,
             operation_name: &verdict.operation_name,
             budget: verdict.measure.name(),
             kept: verdict.kept(),
             figures: match &verdict.measure {
-                Measure::Turns { allowed, found } => Figures::Turns {
+                BudgetMeasure::Turns { allowed, found } => Figures::Turns {
                     allowed_turns: *allowed,
                     turns: *found,
                 },
-                Measure::Predicted { link, allowed, found } => Figures::Predicted {
+                BudgetMeasure::Predicted { link, allowed, found } => Figures::Predicted {
                     link,
                     allowed_ns: nanos(*allowed),
                     predicted_ns: nanos(*found),
                 },
-                Measure::Forbidden { kind, found } => Figures::Forbidden {
+                BudgetMeasure::Forbidden { kind, found } => Figures::Forbidden {
                     kind: kind.name(),
                     found: found.as_ref().map(FoundFigures::of),
                 },

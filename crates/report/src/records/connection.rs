@@ -2,7 +2,7 @@
 
 use super::words::{endpoint, protocol, rtt_source};
 use super::{SCHEMA, Text, UnknownValue, nanos};
-use model::{ConnectionId, ConnectionOutcome, Decoding, Endpoint, Timestamp, Totals};
+use model::{ConnectionId, ConnectionOutcome, ConnectionTotals, Decoding, Endpoint, Timestamp};
 use serde::{Deserialize, Serialize};
 use std::borrow::Cow;
 use std::collections::BTreeMap;
@@ -207,7 +207,7 @@ impl<'a> ConnectionRecord<'a> {
             client_side_rtt: self.client_side_rtt_ns.map(Duration::from_nanos),
             server_side_rtt: self.server_side_rtt_ns.map(Duration::from_nanos),
             rtt_source: self.rtt_source.map(|word| rtt_source(&word.0)).transpose()?,
-            totals: Totals {
+            totals: ConnectionTotals {
                 payload_bytes: [
                     self.client_payload_bytes.unwrap_or(0),
                     self.server_payload_bytes.unwrap_or(0),
@@ -227,7 +227,7 @@ fn reason(text: Option<Text<'_>>) -> String {
 }
 
 /// Payload bytes of each direction; absent where no packet of the direction was seen and nothing told their number.
-fn known_payload(totals: &Totals) -> [Option<u64>; 2] {
+fn known_payload(totals: &ConnectionTotals) -> [Option<u64>; 2] {
     let [client, server] = totals.payload_bytes;
     let [client_seen, server_seen] = totals.seen;
     [

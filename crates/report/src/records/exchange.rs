@@ -2,7 +2,7 @@
 
 use super::words::{phase, protocol, transaction, transaction_word};
 use super::{Interner, SCHEMA, Text, UnknownValue, nanos};
-use model::{Asked, AtLevel, ConnectionId, Exchange, Protocol, Step, Timestamp};
+use model::{AtLevel, ConnectionId, Exchange, Protocol, RequestTraits, Step, Timestamp};
 use serde::{Deserialize, Serialize};
 use std::sync::Arc;
 use std::time::Duration;
@@ -78,7 +78,7 @@ struct AskedRecord {
 }
 
 impl AskedRecord {
-    fn of(asked: &Asked) -> Self {
+    fn of(asked: &RequestTraits) -> Self {
         Self {
             prepares: asked.prepares,
             prepared_executions: asked.prepared_executions,
@@ -91,8 +91,8 @@ impl AskedRecord {
         }
     }
 
-    fn asked(&self) -> Asked {
-        Asked {
+    fn asked(&self) -> RequestTraits {
+        RequestTraits {
             prepares: self.prepares,
             prepared_executions: self.prepared_executions,
             fetches: self.fetches,
@@ -214,7 +214,7 @@ impl<'a> ExchangeRecord<'a> {
             reply_messages: exchange.reply_messages,
             rows: exchange.rows,
             executions: exchange.executions,
-            asked: (exchange.asked != Asked::default()).then(|| AskedRecord::of(&exchange.asked)),
+            asked: (exchange.asked != RequestTraits::default()).then(|| AskedRecord::of(&exchange.asked)),
             client_before_ns: client_before.map(nanos),
             request_ns: span(exchange.at, first.request_ended),
             first_byte_ns: first.reply_started.map(|at| span(first.request_ended, at)),

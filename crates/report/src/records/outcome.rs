@@ -3,8 +3,8 @@
 use super::sample::TotalKeys;
 use super::{SCHEMA, Text, nanos};
 use model::{
-    Attribution, Conditions, Distribution, Measured, Operation, Prediction, StatementOutcome, Summary,
-    Warning,
+    Attribution, Conditions, Distribution, MeasuredDurations, Operation, Prediction, StatementOutcome,
+    Summary, Warning,
 };
 use serde::{Deserialize, Serialize};
 use std::time::Duration;
@@ -229,7 +229,7 @@ pub(super) struct MeasuredKeys {
 }
 
 impl MeasuredKeys {
-    pub(super) fn of(measured: &Measured) -> Self {
+    pub(super) fn of(measured: &MeasuredDurations) -> Self {
         Self {
             measured_ns: nanos(measured.duration),
             measured_operations: measured.operations,

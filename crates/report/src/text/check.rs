@@ -10,7 +10,7 @@ use super::escape::printable;
 use super::style::{Ink, Style};
 use super::table::Table;
 use super::{DASH, counted, duration_or_dash};
-use model::{Change, Measure, OperationGroup, Verdict, Warning, format_duration};
+use model::{BudgetMeasure, BudgetVerdict, Change, OperationGroup, Warning, format_duration};
 use std::fmt::Write;
 use std::time::Duration;
 
@@ -22,7 +22,7 @@ pub struct CheckReport {
     /// Operations of every name, each budgeted or not.
     pub operations: Vec<OperationGroup>,
     /// Each budget of each name.
-    pub verdicts: Vec<Verdict>,
+    pub verdicts: Vec<BudgetVerdict>,
     /// What has changed since the baseline, of every name; empty without one.
     pub changes: Vec<Change>,
     /// What a reader of the figures must know.
@@ -31,7 +31,7 @@ pub struct CheckReport {
 
 impl CheckReport {
     /// Budgets that are broken.
-    pub fn broken(&self) -> impl Iterator<Item = &Verdict> {
+    pub fn broken(&self) -> impl Iterator<Item = &BudgetVerdict> {
         self.verdicts.iter().filter(|verdict| !verdict.kept())
     }
 }
@@ -73,22 +73,22 @@ fn summary(report: &CheckReport) -> String {
 }
 
 /// What was found and what was allowed: `max-turns: 38 turns, allowed are 12`.
-fn sentence(measure: &Measure) -> String {
+fn sentence(measure: &BudgetMeasure) -> String {
     match measure {
-        Measure::Turns { allowed, found } => {
+        BudgetMeasure::Turns { allowed, found } => {
             format!(
                 "max-turns: {}, allowed {}",
                 counted(*found, "turn"),
                 are(*allowed)
             )
         }
-        Measure::Predicted { link, allowed, found } => format!(
+        BudgetMeasure::Predicted { link, allowed, found } => format!(
             "max-predicted: {} at {link}, allowed are {}",
             format_duration(*found),
             format_duration(*allowed)
         ),
-        Measure::Forbidden { kind, found: None } => format!("forbid: no {kind}"),
-        Measure::Forbidden {
+        BudgetMeasure::Forbidden { kind, found: None } => format!("forbid: no {kind}"),
+        BudgetMeasure::Forbidden {
             kind,
             found: Some(found),
         } => {

@@ -7,7 +7,8 @@ use super::table::Table;
 use super::{DASH, counted, duration_or_dash, lab_comparison, lab_comparison::LabTimes};
 use crate::accuracy::Accuracy;
 use model::{
-    ByteCount, Conditions, DistributionBuilder, LinkOutcome, Measured, Prediction, Warning, format_duration,
+    ByteCount, Conditions, DistributionBuilder, LinkOutcome, MeasuredDurations, Prediction, Warning,
+    format_duration,
 };
 use std::fmt::Write;
 use std::time::Duration;
@@ -39,7 +40,7 @@ pub struct LabPoint {
     /// Values of the swept settings.
     pub values: Vec<String>,
     /// What was measured; absent when it was not, or when no operation succeeded.
-    pub measured: Option<Measured>,
+    pub measured: Option<MeasuredDurations>,
     /// What was predicted, with the measurement in it; absent when the capture showed nothing to predict from.
     pub prediction: Option<Prediction>,
     /// Each time it was measured.
@@ -56,7 +57,7 @@ pub struct LabPoint {
 #[derive(Debug, Clone, PartialEq)]
 pub struct LabRound {
     /// What came out.
-    pub measured: Measured,
+    pub measured: MeasuredDurations,
     /// The durations themselves; none where they were found in a capture.
     pub durations: DistributionBuilder,
     /// From the first operation to the end of the last.
@@ -85,7 +86,7 @@ pub struct LabProcessor {
 
 impl LabRound {
     /// Operations a second, as JMeter counts them: over all the time to the end of the last one. With few operations a
-    /// client the sum of the clients' own rates ([`Measured::per_second`]) is too high, because clients end one after another.
+    /// client the sum of the clients' own rates ([`MeasuredDurations::per_second`]) is too high, because clients end one after another.
     pub fn throughput(&self) -> f64 {
         self.measured.operations as f64 / self.elapsed.as_secs_f64().max(1e-9)
     }

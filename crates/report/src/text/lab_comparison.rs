@@ -7,7 +7,9 @@ use super::prediction::{error_text, number};
 use super::style::{Ink, Style};
 use super::table::Table;
 use super::{DASH, WITHHELD, duration_or_dash};
-use model::{ByteCount, Direction, Distribution, DistributionBuilder, Measured, Prediction, format_duration};
+use model::{
+    ByteCount, Direction, Distribution, DistributionBuilder, MeasuredDurations, Prediction, format_duration,
+};
 use std::fmt::Write;
 use std::time::Duration;
 
@@ -140,7 +142,7 @@ fn durations(points: &[(&str, &LabPoint)]) -> Table {
     table
 }
 
-fn failed(measured: &Measured) -> String {
+fn failed(measured: &MeasuredDurations) -> String {
     let (failed, succeeded) = (measured.errors as f64, measured.operations as f64);
     format!("{:.2} %", failed / (failed + succeeded).max(1.0) * 100.0)
 }
@@ -260,7 +262,7 @@ mod tests {
 
     fn round(operations: u64, seconds: u64) -> LabRound {
         LabRound {
-            measured: Measured {
+            measured: MeasuredDurations {
                 operations,
                 duration: Duration::from_secs(1),
                 spread: Distribution::default(),

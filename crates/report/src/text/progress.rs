@@ -6,7 +6,7 @@ use std::time::Duration;
 
 /// What happened since the last progress line.
 #[derive(Debug, Clone, Copy, PartialEq, Default)]
-pub struct Progress {
+pub struct ProgressLine {
     /// Since the run began.
     pub elapsed: Duration,
     /// How long this line is about; never zero for a line with rates.
@@ -22,7 +22,7 @@ pub struct Progress {
 }
 
 /// One line without a line feed: elapsed time, connections, exchanges and turns a second, network share.
-pub fn progress_line(progress: &Progress) -> String {
+pub fn progress_line(progress: &ProgressLine) -> String {
     let rate = |count: u64| match progress.interval.is_zero() {
         true => super::DASH.to_owned(),
         false => format!("{:.0}", count as f64 / progress.interval.as_secs_f64()),

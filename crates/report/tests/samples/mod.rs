@@ -3,14 +3,14 @@
 #![allow(dead_code, reason = "each test uses a part of it")]
 
 use model::{
-    Advice, Asked, AtLevel, Attribution, BitRate, BoundBy, BreakEven, BulkOutcome, ByteCount, Change,
-    Conditions, ConnectionId, ConnectionOutcome, DatabaseLinkOutcome, Decoding, Direction, Distribution,
-    EchoOutcome, Endpoint, Exchange, Finding, FindingKind, Found, Interval, LevelAdvice,
-    LinkDirectionOutcome, LinkOutcome, Measure, Measured, Operation, OperationGroup, OperationKind,
-    OperationStep, Order, OrderKind, Phase, Prediction, ProgramBest, ProgramRun, ProgramTuned, Protocol,
-    RoundTripSource, RowTrain, RttSource, Sample, SampleTotals, Saving, Share, SplitBase, SplitOutcome,
-    SplitPrediction, StatementOutcome, Step, Summary, Timestamp, Totals, TransactionState, TunnelTotals,
-    TunnelWay, Verdict, Warning,
+    Advice, AtLevel, Attribution, BitRate, BoundBy, BreakEven, BudgetMeasure, BudgetVerdict, BulkOutcome,
+    ByteCount, Change, Conditions, ConnectionId, ConnectionOutcome, ConnectionTotals, DatabaseLinkOutcome,
+    Decoding, Direction, Distribution, EchoOutcome, Endpoint, Exchange, Finding, FindingKind, ForbiddenWaste,
+    Interval, LevelAdvice, LinkDirectionOutcome, LinkOutcome, MeasuredDurations, Operation, OperationGroup,
+    OperationKind, OperationStep, Order, OrderKind, Phase, Prediction, ProgramBest, ProgramRun, ProgramTuned,
+    Protocol, RequestTraits, RoundTripSource, RowTrain, RttSource, Sample, SampleTotals, Saving, Share,
+    SplitBase, SplitOutcome, SplitPrediction, StatementOutcome, Step, Summary, Timestamp, TransactionState,
+    TunnelTotals, TunnelWay, Warning,
 };
 use report::text::{
     CheckReport, DemoOutcome, ExplainOutcome, ExplainedExchange, LoadFailure, LoadInterval, LoadReport,
@@ -68,7 +68,7 @@ pub fn connection() -> ConnectionOutcome {
         client_side_rtt: Some(micros(31)),
         server_side_rtt: Some(micros(10_009)),
         rtt_source: Some(RttSource::Measured),
-        totals: Totals {
+        totals: ConnectionTotals {
             payload_bytes: [19_402, 401_118],
             packets: Some([236, 512]),
             wire_bytes: Some([35_126, 434_914]),
@@ -98,7 +98,7 @@ pub fn opaque_connection() -> ConnectionOutcome {
         client_side_rtt: None,
         server_side_rtt: None,
         rtt_source: None,
-        totals: Totals {
+        totals: ConnectionTotals {
             payload_bytes: [1_833, 0],
             packets: None,
             wire_bytes: None,
@@ -145,13 +145,13 @@ pub fn exchange() -> Exchange {
         first: step(START.after(micros(52_000))),
         more: Vec::new(),
         fingerprint: Some("SELECT name, price FROM article WHERE id = ?".into()),
-        asked: Asked {
+        asked: RequestTraits {
             prepares: 1,
             prepared_executions: 1,
             fetch_rows: Some(100),
             fetch_bytes: Some(32_767),
             request_digest: Some(0x00c0_ffee),
-            ..Asked::default()
+            ..RequestTraits::default()
         },
         transaction: Some(TransactionState::Idle),
         error: None,
@@ -355,8 +355,8 @@ pub fn prediction(name: &str, rtt_millis: u64, turns: f64, rate: Option<&str>) -
 }
 
 /// What `rounds` of it took.
-pub fn measured(rounds: u64, middle: u64) -> Measured {
-    Measured {
+pub fn measured(rounds: u64, middle: u64) -> MeasuredDurations {
+    MeasuredDurations {
         operations: rounds,
         duration: micros(middle),
         spread: spread(rounds, middle),
@@ -752,7 +752,7 @@ fn lab_round() -> report::text::LabRound {
     let mut durations = model::DistributionBuilder::new();
     durations.add(millis(1_099));
     LabRound {
-        measured: Measured {
+        measured: MeasuredDurations {
             spread: spread(1_000, 1_099_312),
             ..measured(1_000, 1_099_312)
         },
@@ -1006,12 +1006,12 @@ pub fn tune() -> TuneReport {
 /// A page that asks for its articles one by one, against budgets of each kind.
 pub fn checked() -> CheckReport {
     let statement = "SELECT name FROM article WHERE id = ?";
-    let verdict = |name: &str, measure: Measure, remedy: Option<String>| Verdict {
+    let verdict = |name: &str, measure: BudgetMeasure, remedy: Option<String>| BudgetVerdict {
         operation_name: name.into(),
         measure,
         remedy,
     };
-    let predicted = |found| Measure::Predicted {
+    let predicted = |found| BudgetMeasure::Predicted {
         link: "rtt=40ms".into(),
         allowed: Duration::from_millis(200),
         found: Duration::from_millis(found),
@@ -1027,9 +1027,9 @@ pub fn checked() -> CheckReport {
             verdict("GET /basket", predicted(1300), Some(remedy)),
             verdict(
                 "GET /basket",
-                Measure::Forbidden {
+                BudgetMeasure::Forbidden {
                     kind: FindingKind::NPlusOne,
-                    found: Some(Found {
+                    found: Some(ForbiddenWaste {
                         fingerprint: Some(statement.into()),
                         count: 90,
                         turns: 90,
@@ -1040,12 +1040,12 @@ pub fn checked() -> CheckReport {
             ),
             verdict(
                 "GET /<a>&\"b\"\u{1b}[0m",
-                Measure::Turns { allowed: 1, found: 2 },
+                BudgetMeasure::Turns { allowed: 1, found: 2 },
                 None,
             ),
             verdict(
                 "GET /basket",
-                Measure::Turns {
+                BudgetMeasure::Turns {
                     allowed: 40,
                     found: 31,
                 },

@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 
 /// How a connection to a target is encrypted.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Security {
+pub struct TlsSettings {
     /// Whether, and how carefully.
     pub mode: TlsMode,
     /// Whether somebody said so; else it is libpq's default.
@@ -38,7 +38,7 @@ pub enum Roots {
     File(String),
 }
 
-impl Security {
+impl TlsSettings {
     /// What the target says, completed from this process's environment and its user's files, as libpq does it for PostgreSQL.
     ///
     /// # Errors
@@ -175,11 +175,11 @@ mod tests {
     use super::*;
     use std::collections::HashMap;
 
-    fn meant(target: &str, variables: &[(&str, &str)]) -> Result<Security, String> {
+    fn meant(target: &str, variables: &[(&str, &str)]) -> Result<TlsSettings, String> {
         let variables: HashMap<&str, &str> = variables.iter().copied().collect();
         let variable = |name: &str| variables.get(name).map(|value| (*value).to_owned());
         let target = Target::parse(target).map_err(|error| error.to_string())?;
-        Security::within(&target, &variable).map_err(|error| error.to_string())
+        TlsSettings::within(&target, &variable).map_err(|error| error.to_string())
     }
 
     fn mode(target: &str, variables: &[(&str, &str)]) -> TlsMode {

@@ -2,7 +2,7 @@
 
 use super::der::Parts;
 use super::identity;
-use super::security::{Roots, Security, is_postgres};
+use super::security::{Roots, TlsSettings, is_postgres};
 use crate::error::{LiveError, OsError, RootCertificateFault, SecurityFault};
 use crate::target::{Target, TlsMode};
 use rustls::client::danger::{HandshakeSignatureValid, ServerCertVerified, ServerCertVerifier};
@@ -19,7 +19,7 @@ use rustls::{
 use std::sync::Arc;
 
 /// How to encrypt towards the target as `security` says; absent when that is not at all.
-pub fn configure(target: &Target, security: &Security) -> Result<Option<Arc<ClientConfig>>, LiveError> {
+pub fn configure(target: &Target, security: &TlsSettings) -> Result<Option<Arc<ClientConfig>>, LiveError> {
     if security.mode == TlsMode::Disable {
         return Ok(None);
     }
@@ -58,7 +58,7 @@ pub fn configure(target: &Target, security: &Security) -> Result<Option<Arc<Clie
 }
 
 /// The versions of TLS that are spoken.
-fn versions(security: &Security) -> &'static [&'static SupportedProtocolVersion] {
+fn versions(security: &TlsSettings) -> &'static [&'static SupportedProtocolVersion] {
     match (security.without_tls12, security.without_tls13) {
         (true, _) => ONLY_13,
         (false, true) => ONLY_12,
@@ -71,7 +71,7 @@ static ONLY_13: &[&SupportedProtocolVersion] = &[&TLS13];
 static BOTH: &[&SupportedProtocolVersion] = &[&TLS13, &TLS12];
 
 fn verifier(
-    security: &Security,
+    security: &TlsSettings,
     provider: &Arc<CryptoProvider>,
 ) -> Result<Arc<dyn ServerCertVerifier>, LiveError> {
     let mode = security.check();

@@ -9,7 +9,7 @@
 mod rows;
 
 use std::time::{Duration, Instant};
-use tunnel::{Compressor, Decompressor, Level, MOST_OF_A_CHUNK};
+use tunnel::{CompressionLevel, Compressor, Decompressor, MOST_OF_A_CHUNK};
 
 /// Payload bytes of each kind.
 const BYTES: usize = 16 * 1024 * 1024;
@@ -40,7 +40,7 @@ fn main() {
     );
     for (name, chunks) in kinds {
         println!("\n{name}");
-        for level in Level::ALL.into_iter().skip(1) {
+        for level in CompressionLevel::ALL.into_iter().skip(1) {
             let best = (0..ROUNDS)
                 .map(|_| measure(&chunks, level))
                 .min_by_key(|run| run.compress)
@@ -63,7 +63,7 @@ struct Run {
     turn_back: Duration,
 }
 
-fn measure(chunks: &[Vec<u8>], level: Level) -> Run {
+fn measure(chunks: &[Vec<u8>], level: CompressionLevel) -> Run {
     let (mut near, mut far) = (Compressor::new(), Decompressor::new());
     let (mut bytes, mut out) = (Vec::new(), Vec::new());
     let mut run = Run {

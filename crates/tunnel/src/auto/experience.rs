@@ -1,6 +1,6 @@
 //! What the levels cost on this data, with this processor, now.
 
-use crate::Level;
+use crate::CompressionLevel;
 use model::Timestamp;
 use std::time::Duration;
 
@@ -32,7 +32,7 @@ impl Experience {
     pub(super) fn learn(
         &mut self,
         at: Timestamp,
-        level: Level,
+        level: CompressionLevel,
         payload: usize,
         bytes: usize,
         took: Duration,
@@ -60,9 +60,9 @@ impl Experience {
 
     /// The level at which a payload byte costs least on a lane that takes `rate` bytes a second: `level`, unless another is
     /// cheaper by more than a little.
-    pub(super) fn cheapest(&self, at: Timestamp, level: Level, rate: f64) -> Level {
-        let cost = |level: Level| self.cost(at, level).on(rate);
-        let best = Level::ALL
+    pub(super) fn cheapest(&self, at: Timestamp, level: CompressionLevel, rate: f64) -> CompressionLevel {
+        let cost = |level: CompressionLevel| self.cost(at, level).on(rate);
+        let best = CompressionLevel::ALL
             .into_iter()
             .min_by(|&one, &other| cost(one).total_cmp(&cost(other)));
         best.filter(|&best| cost(best) < cost(level) * WORTH_A_CHANGE)
@@ -70,15 +70,21 @@ impl Experience {
     }
 
     /// Whether a payload byte costs less at `one` than at `other` on such a lane.
-    pub(super) fn is_cheaper(&self, at: Timestamp, one: Level, other: Level, rate: f64) -> bool {
+    pub(super) fn is_cheaper(
+        &self,
+        at: Timestamp,
+        one: CompressionLevel,
+        other: CompressionLevel,
+        rate: f64,
+    ) -> bool {
         self.cost(at, one).on(rate) < self.cost(at, other).on(rate) * WORTH_A_CHANGE
     }
 
     /// What is known, else what is known of the nearest level, as the two usually compare.
-    fn cost(&self, at: Timestamp, level: Level) -> Cost {
+    fn cost(&self, at: Timestamp, level: CompressionLevel) -> Cost {
         let number = usize::from(level.number());
         let usual = usual(number);
-        if level == Level::OFF {
+        if level == CompressionLevel::OFF {
             return usual;
         }
         let fresh = self

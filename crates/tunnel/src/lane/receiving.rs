@@ -2,11 +2,11 @@
 
 use super::stream::{QueuePosition, Stream};
 use super::{
-    BASE_WINDOW, BYTES_A_CREDIT, Event, FREE_CREDITS, LATE_FRAMES, Lane, LaneError, MOST_PINGS, MOST_STREAMS,
-    MOST_UNSENT, MOST_WINDOW, Seen,
+    BASE_WINDOW, BYTES_A_CREDIT, FREE_CREDITS, LATE_FRAMES, Lane, LaneError, LaneEvent, MOST_PINGS,
+    MOST_STREAMS, MOST_UNSENT, MOST_WINDOW, Seen,
 };
 use crate::Coding;
-use crate::frame::{self, Control, End, Frame, ResetReason, StreamId};
+use crate::frame::{self, ControlFrame, End, LaneFrame, ResetReason, StreamId};
 use std::ops::Range;
 
 impl Lane {
@@ -17,7 +17,7 @@ impl Lane {
         self.incoming.take(length);
         self.came.tunnel_bytes += length as u64;
         self.greeted = true;
-        Ok(Seen::Event(Event::Hello(wish)))
+        Ok(Seen::Event(LaneEvent::Hello(wish)))
     }
 
     pub(super) fn look(&mut self) -> Result<Seen, LaneError> {
@@ -26,11 +26,11 @@ impl Lane {
             Some(read) => read,
         };
         let seen = match frame {
-            Frame::Control(control) => {
+            LaneFrame::Control(control) => {
                 self.incoming.take(length);
                 self.control(control)?
             }
-            Frame::Data {
+            LaneFrame::Data {
                 stream,
                 coding,
                 fresh,
@@ -94,32 +94,32 @@ impl Lane {
         Ok(self.decoded.len())
     }
 
-    fn control(&mut self, control: Control) -> Result<Seen, LaneError> {
+    fn control(&mut self, control: ControlFrame) -> Result<Seen, LaneError> {
         match control {
-            Control::Hello(_) => {
+            ControlFrame::Hello(_) => {
                 return Err(LaneError::OutOfPlace {
                     what: "a second HELLO",
                 });
             }
-            Control::Open(id) => return self.opened(id),
-            Control::Fin(id) => return self.finished(id),
-            Control::Reset(id, reason) => {
+            ControlFrame::Open(id) => return self.opened(id),
+            ControlFrame::Fin(id) => return self.finished(id),
+            ControlFrame::Reset(id, reason) => {
                 if self.known(id)?.is_some() {
                     self.remove(id);
-                    return Ok(Seen::Event(Event::Reset(id, reason)));
+                    return Ok(Seen::Event(LaneEvent::Reset(id, reason)));
                 }
                 self.late_frame()?;
             }
-            Control::Credit(id, amount) => self.credited(id, amount)?,
-            Control::Ping => {
+            ControlFrame::Credit(id, amount) => self.credited(id, amount)?,
+            ControlFrame::Ping => {
                 if self.unsent().len() > MOST_UNSENT {
                     return Err(LaneError::Flood);
                 }
                 self.pinged("PING")?;
-                self.write(Control::Pong);
+                self.write(ControlFrame::Pong);
             }
-            Control::Pong => self.pinged("PONG")?,
-            Control::Goodbye(reason) => return Err(LaneError::Goodbye(reason)),
+            ControlFrame::Pong => self.pinged("PONG")?,
+            ControlFrame::Goodbye(reason) => return Err(LaneError::Goodbye(reason)),
         }
         Ok(Seen::Handled)
     }
@@ -133,12 +133,12 @@ impl Lane {
             if self.unsent().len() > MOST_UNSENT {
                 return Err(LaneError::Flood);
             }
-            self.write(Control::Reset(id, ResetReason::Full));
+            self.write(ControlFrame::Reset(id, ResetReason::Full));
             self.over += 1;
             return Ok(Seen::Handled);
         }
         self.streams.insert(id, Stream::new(BASE_WINDOW));
-        Ok(Seen::Event(Event::Opened(id)))
+        Ok(Seen::Event(LaneEvent::Opened(id)))
     }
 
     fn finished(&mut self, id: StreamId) -> Result<Seen, LaneError> {
@@ -150,7 +150,7 @@ impl Lane {
         }
         stream.receiving.finished = true;
         self.remove_if_over(id);
-        Ok(Seen::Event(Event::Finished(id)))
+        Ok(Seen::Event(LaneEvent::Finished(id)))
     }
 
     fn credited(&mut self, id: StreamId, amount: u32) -> Result<(), LaneError> {

@@ -2,7 +2,7 @@
 
 use model::{BitRate, Timestamp};
 use std::time::Duration;
-use tunnel::{Auto, Level};
+use tunnel::{Auto, CompressionLevel};
 
 /// What a payload byte becomes at each level, and the codec's nanoseconds for it.
 pub type Data = [(f64, f64); 10];
@@ -207,7 +207,7 @@ impl Simulation {
         self.pass(took);
         let bytes = left * length as f64;
         if let Some(auto) = &mut auto {
-            let level = Level::of(level).unwrap();
+            let level = CompressionLevel::of(level).unwrap();
             auto.chunk(
                 self.at(),
                 level,

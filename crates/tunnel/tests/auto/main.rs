@@ -6,7 +6,7 @@ mod lane;
 use lane::{Data, Demand, NOISE, Outcome, ROWS, Simulation, TEXT};
 use model::Timestamp;
 use std::time::Duration;
-use tunnel::{Auto, Level};
+use tunnel::{Auto, CompressionLevel};
 
 /// Bytes a second.
 const RATES: [f64; 6] = [450e3, 1.25e6, 12.5e6, 125e6, 1.25e9, 1e12];
@@ -132,21 +132,25 @@ fn after_a_pause_what_was_found_out_is_still_known() {
     let mut at = Timestamp::default();
     for _ in 0..40 {
         let level = auto.level(at);
-        let bytes = if level == Level::OFF { 32_768 } else { 8_192 };
+        let bytes = if level == CompressionLevel::OFF {
+            32_768
+        } else {
+            8_192
+        };
         auto.chunk(at, level, 32_768, bytes, Duration::from_micros(200));
         auto.sent(at, bytes);
         auto.full(at);
         at = at.after(Duration::from_secs_f64(bytes as f64 / 64e3));
     }
-    assert_ne!(auto.level(at), Level::OFF);
+    assert_ne!(auto.level(at), CompressionLevel::OFF);
     auto.sent(at, 1);
     auto.idle(at);
 
     at = at.after(Duration::from_secs(600));
     // Logins: small, as they are, and the lane has room for them.
     for _ in 0..200 {
-        assert_ne!(auto.level(at), Level::OFF);
-        auto.chunk(at, Level::OFF, 300, 308, Duration::ZERO);
+        assert_ne!(auto.level(at), CompressionLevel::OFF);
+        auto.chunk(at, CompressionLevel::OFF, 300, 308, Duration::ZERO);
         auto.sent(at, 308);
         auto.idle(at);
         at = at.after(Duration::from_millis(1));

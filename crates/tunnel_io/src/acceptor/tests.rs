@@ -23,11 +23,11 @@ fn stand(limits: GateLimits) -> Stand {
         generate_key_files(&path).unwrap();
         SecretKey::load(&path).unwrap()
     });
-    let at_near = Security::Keys {
+    let at_near = TunnelSecurity::Keys {
         own: near.clone(),
         peers: vec![far.fingerprint()],
     };
-    let at_far = Security::Keys {
+    let at_far = TunnelSecurity::Keys {
         peers: vec![near.fingerprint()],
         own: far,
     };

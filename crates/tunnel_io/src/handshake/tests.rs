@@ -11,21 +11,24 @@ fn key(directory: &tempfile::TempDir, name: &str) -> SecretKey {
     SecretKey::load(&path).unwrap()
 }
 
-fn shared(secret: &str) -> Security {
+fn shared(secret: &str) -> TunnelSecurity {
     // The real number of rounds takes a second where nothing is optimized.
     let rounds = NonZeroU32::new(10).unwrap();
-    Security::Shared(SharedKey::derive(secret.as_bytes(), rounds).unwrap())
+    TunnelSecurity::Shared(SharedKey::derive(secret.as_bytes(), rounds).unwrap())
 }
 
-fn keys(own: &SecretKey, peer: &SecretKey) -> Security {
-    Security::Keys {
+fn keys(own: &SecretKey, peer: &SecretKey) -> TunnelSecurity {
+    TunnelSecurity::Keys {
         own: own.clone(),
         peers: vec![peer.fingerprint()],
     }
 }
 
 /// What both ends make of each other.
-fn meet(near: &Security, far: &Security) -> (Result<Transport, PeerFault>, Result<Transport, PeerFault>) {
+fn meet(
+    near: &TunnelSecurity,
+    far: &TunnelSecurity,
+) -> (Result<Transport, PeerFault>, Result<Transport, PeerFault>) {
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
     let stream = TcpStream::connect(listener.local_addr().unwrap()).unwrap();
     let (accepted, _) = listener.accept().unwrap();
@@ -71,7 +74,7 @@ fn ends_that_know_each_other_speak() {
     let [near, far] = ["near", "far"].map(|name| key(&directory, name));
     let secret = shared("one");
     for (near, far) in [
-        (Security::None, Security::None),
+        (TunnelSecurity::None, TunnelSecurity::None),
         (keys(&near, &far), keys(&far, &near)),
         (secret.clone(), secret),
     ] {
@@ -115,14 +118,14 @@ fn ends_that_do_not_know_each_other_say_why() {
             PeerFault::OtherSharedKey,
         ),
         (
-            Security::None,
+            TunnelSecurity::None,
             keys(&far, &near),
             PeerFault::Encrypted,
             PeerFault::Unencrypted,
         ),
         (
             keys(&near, &far),
-            Security::None,
+            TunnelSecurity::None,
             PeerFault::Unencrypted,
             PeerFault::Encrypted,
         ),

@@ -1,6 +1,6 @@
 //! Key files: PEM, a secret readable by its owner alone.
 
-use super::{Fingerprint, KeyError, SHORTEST_SHARED_KEY, SecretKey};
+use super::{KeyError, KeyFingerprint, SHORTEST_SHARED_KEY, SecretKey};
 use base64::Engine as _;
 use base64::engine::general_purpose::{STANDARD, STANDARD_NO_PAD};
 use ring::rand::{SecureRandom, SystemRandom};
@@ -15,7 +15,7 @@ use sys::error::OsError;
 ///
 /// # Errors
 /// [`KeyError::Exists`], [`KeyError::Unwritable`], [`KeyError::NoRandomness`].
-pub fn generate_key_files(path: &str) -> Result<Fingerprint, KeyError> {
+pub fn generate_key_files(path: &str) -> Result<KeyFingerprint, KeyError> {
     let document = SecretKey::generate()?;
     let key = SecretKey::from_pkcs8(document.as_slice().into()).ok_or(KeyError::NoRandomness)?;
     let public_path = format!("{path}.pub");
@@ -66,11 +66,11 @@ pub(super) fn read_shared_key(path: &str) -> Result<Vec<u8>, KeyError> {
     Ok(secret)
 }
 
-pub(super) fn read_public_keys(path: &str) -> Result<Vec<Fingerprint>, KeyError> {
+pub(super) fn read_public_keys(path: &str) -> Result<Vec<KeyFingerprint>, KeyError> {
     let text = read(path, &mut open(path)?)?;
     let keys: Vec<_> = SubjectPublicKeyInfoDer::pem_slice_iter(&text)
         .filter_map(Result::ok)
-        .map(|key| Fingerprint::of(key.as_ref()))
+        .map(|key| KeyFingerprint::of(key.as_ref()))
         .collect();
     if PrivatePkcs8KeyDer::from_pem_slice(&text).is_ok() {
         return Err(KeyError::SecretOfPeer {

@@ -14,7 +14,7 @@ fn a_generated_key_is_read_again_and_its_secret_is_its_owners() {
     let key = SecretKey::load(&path).unwrap();
     assert_eq!(key.fingerprint(), fingerprint);
     assert_eq!(
-        Fingerprint::of_peers(&format!("{path}.pub")).unwrap(),
+        KeyFingerprint::of_peers(&format!("{path}.pub")).unwrap(),
         [fingerprint]
     );
     assert_eq!(fs::metadata(&path).unwrap().mode() & 0o777, 0o600);
@@ -65,10 +65,10 @@ fn fingerprints_have_one_text() {
     assert!(text.starts_with("SHA256:") && text.len() == 50, "{text}");
     assert_eq!(text.parse(), Ok(fingerprint));
     assert_eq!(format!("{text}=").parse(), Ok(fingerprint));
-    assert_eq!(Fingerprint::of_peers(&text), Ok(vec![fingerprint]));
+    assert_eq!(KeyFingerprint::of_peers(&text), Ok(vec![fingerprint]));
     for wrong in ["SHA256:", "SHA256:AAAA", "sha256:abc", "SHA256:!!!!", ""] {
         assert_eq!(
-            wrong.parse::<Fingerprint>(),
+            wrong.parse::<KeyFingerprint>(),
             Err(KeyError::NotAFingerprint),
             "{wrong}"
         );
@@ -82,14 +82,14 @@ fn a_file_of_peers_may_hold_several() {
     let known = [&one, &two].map(|path| generate_key_files(path).unwrap());
     let both = [&one, &two].map(|path| fs::read_to_string(format!("{path}.pub")).unwrap());
     fs::write(&all, both.concat()).unwrap();
-    assert_eq!(Fingerprint::of_peers(&all).unwrap(), known);
+    assert_eq!(KeyFingerprint::of_peers(&all).unwrap(), known);
     assert_eq!(
-        Fingerprint::of_peers(&one),
+        KeyFingerprint::of_peers(&one),
         Err(KeyError::SecretOfPeer { path: one.clone() })
     );
     fs::write(&all, "nothing").unwrap();
     assert_eq!(
-        Fingerprint::of_peers(&all),
+        KeyFingerprint::of_peers(&all),
         Err(KeyError::NoPublicKey { path: all.clone() })
     );
     assert_eq!(
@@ -115,7 +115,7 @@ fn a_key_of_another_program_is_read() {
                   -----END PUBLIC KEY-----\n";
     let public_path = at(&directory, "k.pub");
     fs::write(&public_path, public).unwrap();
-    let known = Fingerprint::of_peers(&public_path).unwrap();
+    let known = KeyFingerprint::of_peers(&public_path).unwrap();
     assert_eq!(known, [SecretKey::load(&path).unwrap().fingerprint()]);
 }
 

@@ -6,7 +6,7 @@ use super::super::notice::Notice;
 use super::{LaneLoop, MOST_UNSENT_IN_KERNEL};
 use sys::socket::{Received, Sent};
 use tunnel::lane::TINY;
-use tunnel::{Level, LevelChoice, Pick, StreamId};
+use tunnel::{CompressionLevel, LevelChoice, Pick, StreamId};
 
 impl LaneLoop {
     /// Sends chunks of the streams whose turn it is until nobody has any or the lane has no room.
@@ -82,7 +82,7 @@ impl LaneLoop {
                 let drained = emptied && !local.ending;
                 let chunk = room.get(..count).unwrap_or_default();
                 let part = local.part(self.counters.sends(), chunk);
-                if part == Part::Encrypted && self.wish.level != LevelChoice::Fixed(Level::OFF) {
+                if part == Part::Encrypted && self.wish.level != LevelChoice::Fixed(CompressionLevel::OFF) {
                     self.counters
                         .tell(&Notice::NothingToCompress { peer: local.peer });
                 }
@@ -107,11 +107,11 @@ impl LaneLoop {
     ) -> Result<(), TunnelError> {
         let chunk = self.chunk.get(..count).unwrap_or_default();
         let fixed = match self.wish.level {
-            _ if !may_compress => Level::OFF,
+            _ if !may_compress => CompressionLevel::OFF,
             LevelChoice::Fixed(level) => level,
-            LevelChoice::Auto => Level::OFF,
+            LevelChoice::Auto => CompressionLevel::OFF,
         };
-        if self.auto.is_none() && (fixed == Level::OFF || count < TINY) {
+        if self.auto.is_none() && (fixed == CompressionLevel::OFF || count < TINY) {
             // Nothing of it is worth the clock.
             return match self.lane.send(id, chunk, drained, fixed) {
                 Ok(_) => Ok(()),
@@ -137,7 +137,7 @@ impl LaneLoop {
         };
         let at = self.counters.now();
         let took = at.since(began);
-        if framed.level != Level::OFF {
+        if framed.level != CompressionLevel::OFF {
             self.lane.out.codec_time += took;
         }
         if let Some(auto) = &mut self.auto {

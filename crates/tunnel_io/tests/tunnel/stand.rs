@@ -7,9 +7,9 @@ use std::sync::{Arc, Mutex};
 use std::thread;
 use std::time::{Duration, Instant};
 use sys::Clock;
-use tunnel::{Isolation, Level, LevelChoice};
+use tunnel::{CompressionLevel, Isolation, LevelChoice};
 use tunnel_io::keys::{SecretKey, generate_key_files};
-use tunnel_io::{Far, FarOptions, Near, NearOptions, Notice, Security};
+use tunnel_io::{Far, FarOptions, NearEnd, NearOptions, Notice, TunnelSecurity};
 
 /// What an end told, in order.
 pub type Told = Arc<Mutex<Vec<String>>>;
@@ -21,10 +21,10 @@ pub fn any_port() -> SocketAddr {
 
 /// A far end before `database`.
 pub fn far(database: SocketAddr, listen: SocketAddr) -> (Far, Told) {
-    far_with(database, listen, Security::None)
+    far_with(database, listen, TunnelSecurity::None)
 }
 
-fn far_with(database: SocketAddr, listen: SocketAddr, security: Security) -> (Far, Told) {
+fn far_with(database: SocketAddr, listen: SocketAddr, security: TunnelSecurity) -> (Far, Told) {
     let (told, notify) = ear();
     let far = Far::start(FarOptions {
         listen: vec![listen],
@@ -39,17 +39,17 @@ fn far_with(database: SocketAddr, listen: SocketAddr, security: Security) -> (Fa
 }
 
 /// A near end of `far` with so many lanes at this level.
-pub fn near(far: SocketAddr, level: u8, lanes: usize) -> (Near, Told) {
-    near_with(far, level, lanes, Security::None)
+pub fn near(far: SocketAddr, level: u8, lanes: usize) -> (NearEnd, Told) {
+    near_with(far, level, lanes, TunnelSecurity::None)
 }
 
-fn near_with(far: SocketAddr, level: u8, lanes: usize, security: Security) -> (Near, Told) {
+fn near_with(far: SocketAddr, level: u8, lanes: usize, security: TunnelSecurity) -> (NearEnd, Told) {
     let (told, notify) = ear();
-    let near = Near::start(NearOptions {
+    let near = NearEnd::start(NearOptions {
         listen: vec![any_port()],
         far: far.to_string(),
         security,
-        level: LevelChoice::Fixed(Level::of(level).expect("a level")),
+        level: LevelChoice::Fixed(CompressionLevel::of(level).expect("a level")),
         isolate: Isolation::None,
         compress_login: false,
         lanes: NonZeroUsize::new(lanes).expect("a lane"),
@@ -71,14 +71,19 @@ fn ear() -> (Told, tunnel_io::Notify) {
 
 /// Both ends at level 1 before `database`; kept while the value is.
 pub struct Tunnel {
-    pub near: Near,
+    pub near: NearEnd,
     pub far: Far,
     pub told: [Told; 2],
 }
 
 impl Tunnel {
     pub fn before(database: SocketAddr, level: u8, lanes: usize) -> Self {
-        Self::between(database, level, lanes, [Security::None, Security::None])
+        Self::between(
+            database,
+            level,
+            lanes,
+            [TunnelSecurity::None, TunnelSecurity::None],
+        )
     }
 
     /// With keys, which are made anew.
@@ -92,14 +97,14 @@ impl Tunnel {
         });
         let [near, far] = keys.each_ref().map(SecretKey::fingerprint);
         let [near_key, far_key] = keys;
-        let of = |own, peer| Security::Keys {
+        let of = |own, peer| TunnelSecurity::Keys {
             own,
             peers: vec![peer],
         };
         Self::between(database, level, lanes, [of(near_key, far), of(far_key, near)])
     }
 
-    fn between(database: SocketAddr, level: u8, lanes: usize, security: [Security; 2]) -> Self {
+    fn between(database: SocketAddr, level: u8, lanes: usize, security: [TunnelSecurity; 2]) -> Self {
         let [near_security, far_security] = security;
         let (far, far_told) = far_with(database, any_port(), far_security);
         let (near, near_told) = near_with(far.addresses()[0], level, lanes, near_security);

@@ -8,12 +8,12 @@ use super::codepoint::{
 use super::lane::HalfConnection;
 use super::values::{Encoding, Parameters, readable, statement};
 use super::{Command, Due, Execution, MAXIMUM_DUE, Session, What, ebcdic, message};
-use crate::decoder::Sink;
+use crate::decoder::MessageSink;
 use model::{Content, Direction, Phase, Role};
 
 impl Session {
     /// One whole object of the client.
-    pub(super) fn client(&mut self, lane: &HalfConnection, sink: &mut Sink<'_>) {
+    pub(super) fn client(&mut self, lane: &HalfConnection, sink: &mut MessageSink<'_>) {
         let code = lane.code().unwrap_or_default();
         let body = lane.body();
         let is_command = code != SQLSTT && lane.structure().is_some_and(|it| !it.is_data());

@@ -3,13 +3,14 @@
 use super::codepoint::{EXCSAT, EXCSATRD};
 use super::lane::{CONTINUED, HEADER};
 use super::signature::recognise;
-use crate::protocols::Verdict;
+use crate::protocols::Recognition;
 use model::Direction;
 
 /// What the first bytes seen in `direction` say.
-pub fn opens(direction: Direction, bytes: &[u8]) -> Verdict {
+pub fn opens(direction: Direction, bytes: &[u8]) -> Recognition {
     let verdict = recognise(direction, bytes);
-    let (Verdict::Certain | Verdict::Plausible, Some(head)) = (verdict, bytes.first_chunk::<10>()) else {
+    let (Recognition::Certain | Recognition::Plausible, Some(head)) = (verdict, bytes.first_chunk::<10>())
+    else {
         return verdict;
     };
     let [
@@ -27,16 +28,16 @@ pub fn opens(direction: Direction, bytes: &[u8]) -> Verdict {
     let structure = u16::from_be_bytes([high, low]);
     let object = u16::from_be_bytes([object_high, object_low]);
     if structure & CONTINUED != 0 || object & CONTINUED != 0 {
-        return Verdict::Plausible;
+        return Recognition::Plausible;
     }
     let is_alone = object + HEADER == structure;
     let code = u16::from_be_bytes([code_high, code_low]);
     let is_hello = matches!(code, EXCSAT | EXCSATRD);
     match bytes.get(10..usize::from(object) + usize::from(HEADER)) {
-        None => Verdict::More,
-        Some(inside) if is_hello && !objects_fit(inside) => Verdict::Never,
-        Some(_) if is_alone => Verdict::Certain,
-        Some(_) => Verdict::Plausible,
+        None => Recognition::More,
+        Some(inside) if is_hello && !objects_fit(inside) => Recognition::Never,
+        Some(_) if is_alone => Recognition::Certain,
+        Some(_) => Recognition::Plausible,
     }
 }
 

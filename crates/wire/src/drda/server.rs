@@ -8,12 +8,12 @@ use super::lane::{HalfConnection, Object};
 use super::rows::Walk;
 use super::values::{Encoding, Parameters, outcome};
 use super::{Command, Session, What, ebcdic, message};
-use crate::decoder::Sink;
+use crate::decoder::MessageSink;
 use model::{Content, Direction, Phase, Role, TransactionState};
 
 impl Session {
     /// One whole object of the server.
-    pub(super) fn server(&mut self, lane: &HalfConnection, sink: &mut Sink<'_>) {
+    pub(super) fn server(&mut self, lane: &HalfConnection, sink: &mut MessageSink<'_>) {
         let code = lane.code().unwrap_or_default();
         let body = lane.body();
         let (command, phase) = self.answers(lane);

@@ -6,15 +6,15 @@ use super::codepoint::{
     SECCHK, SECCHKRM, SQLATTR, SQLCARD, SQLDARD, SQLDTA, SQLDTARD, SQLERRRM, SQLSTT, error_name,
 };
 use super::lane::{CONTINUED, HEADER, MAGIC, is_format};
-use crate::protocols::Verdict;
+use crate::protocols::Recognition;
 use model::Direction;
 
 /// How sure the first bytes seen in `direction` make that this is DRDA.
-pub fn recognise(direction: Direction, bytes: &[u8]) -> Verdict {
+pub fn recognise(direction: Direction, bytes: &[u8]) -> Recognition {
     if bytes.get(2).is_some_and(|&magic| magic != MAGIC)
         || bytes.get(3).is_some_and(|&format| !is_format(format))
     {
-        return Verdict::Never;
+        return Recognition::Never;
     }
     let &[
         high,
@@ -30,7 +30,7 @@ pub fn recognise(direction: Direction, bytes: &[u8]) -> Verdict {
         ..,
     ] = bytes
     else {
-        return Verdict::More;
+        return Recognition::More;
     };
     let structure = u16::from_be_bytes([high, low]);
     let object = u16::from_be_bytes([object_high, object_low]);
@@ -38,13 +38,13 @@ pub fn recognise(direction: Direction, bytes: &[u8]) -> Verdict {
         || structure & CONTINUED != 0
         || (object >= 4 && u32::from(object) + u32::from(HEADER) <= u32::from(structure));
     match (direction, u16::from_be_bytes([code_high, code_low])) {
-        _ if !fits => Verdict::Never,
-        (Direction::ClientToServer, EXCSAT) | (Direction::ServerToClient, EXCSATRD) => Verdict::Certain,
-        (Direction::ClientToServer, code) if COMMANDS.contains(&code) => Verdict::Plausible,
+        _ if !fits => Recognition::Never,
+        (Direction::ClientToServer, EXCSAT) | (Direction::ServerToClient, EXCSATRD) => Recognition::Certain,
+        (Direction::ClientToServer, code) if COMMANDS.contains(&code) => Recognition::Plausible,
         (Direction::ServerToClient, code) if ANSWERS.contains(&code) || error_name(code).is_some() => {
-            Verdict::Plausible
+            Recognition::Plausible
         }
-        _ => Verdict::Never,
+        _ => Recognition::Never,
     }
 }
 
@@ -67,38 +67,38 @@ mod tests {
 
     #[test]
     fn verdicts_do_not_change_with_more_bytes() {
-        let samples: [(Direction, &[u8], Verdict); 7] = [
+        let samples: [(Direction, &[u8], Recognition); 7] = [
             (
                 ClientToServer,
                 b"\0\x6b\xd0\x41\0\x01\0\x65\x10\x41\0\x10",
-                Verdict::Certain,
+                Recognition::Certain,
             ),
             (
                 ServerToClient,
                 b"\0\x89\xd0\x42\0\x01\0\x83\x14\x43\0\x16",
-                Verdict::Certain,
+                Recognition::Certain,
             ),
             (
                 ClientToServer,
                 b"\0\x0a\xd0\x01\0\x01\0\x04\x20\x0e",
-                Verdict::Plausible,
+                Recognition::Plausible,
             ),
             (
                 ServerToClient,
                 b"\0\x15\xd0\x52\0\x01\0\x0f\x22\x0c\0\x05",
-                Verdict::Plausible,
+                Recognition::Plausible,
             ),
             (
                 ClientToServer,
                 b"\0\x0a\xd0\x01\0\x01\0\x05\x20\x0e",
-                Verdict::Never,
+                Recognition::Never,
             ),
             (
                 ClientToServer,
                 b"\0\x0a\xd1\x01\0\x01\0\x04\x20\x0e",
-                Verdict::Never,
+                Recognition::Never,
             ),
-            (ServerToClient, b"SSH-2.0-OpenSSH\r\n", Verdict::Never),
+            (ServerToClient, b"SSH-2.0-OpenSSH\r\n", Recognition::Never),
         ];
         assert_verdicts(recognise, &samples);
     }

@@ -1,6 +1,6 @@
 //! Bodies: counted to their end, never stored.
 
-use crate::framing::{Fault, Input};
+use crate::framing::{HeaderFault, Input};
 
 /// Where in a body the next byte is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -40,7 +40,7 @@ impl Body {
     };
 
     /// Consumes input up to the body's end; says whether it was reached.
-    pub(super) fn take(&mut self, input: &mut Input<'_>) -> Result<bool, Fault> {
+    pub(super) fn take(&mut self, input: &mut Input<'_>) -> Result<bool, HeaderFault> {
         while !input.is_empty() {
             match self {
                 Self::Length(left) => {
@@ -75,7 +75,7 @@ impl Body {
         Ok(false)
     }
 
-    fn chunk_size(&mut self, byte: u8) -> Result<(), Fault> {
+    fn chunk_size(&mut self, byte: u8) -> Result<(), HeaderFault> {
         let Self::ChunkSize {
             size,
             digits,
@@ -108,7 +108,7 @@ impl Body {
     }
 }
 
-fn line_byte(input: &mut Input<'_>) -> Result<u8, Fault> {
+fn line_byte(input: &mut Input<'_>) -> Result<u8, HeaderFault> {
     input
         .take(1)
         .first()
@@ -116,8 +116,8 @@ fn line_byte(input: &mut Input<'_>) -> Result<u8, Fault> {
         .ok_or_else(|| fault("a line of a chunked body", "bytes that were not captured"))
 }
 
-fn fault(expected: &'static str, found: &str) -> Fault {
-    Fault {
+fn fault(expected: &'static str, found: &str) -> HeaderFault {
+    HeaderFault {
         expected,
         found: found.to_owned(),
     }
@@ -133,7 +133,7 @@ mod tests {
     use super::*;
     use model::Timestamp;
 
-    fn length(mut body: Body, bytes: &[u8]) -> Result<Option<usize>, Fault> {
+    fn length(mut body: Body, bytes: &[u8]) -> Result<Option<usize>, HeaderFault> {
         let mut input = Input::seen(Timestamp::default(), bytes);
         let done = body.take(&mut input)?;
         Ok(done.then(|| bytes.len() - input.bytes().len()))

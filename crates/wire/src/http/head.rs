@@ -1,7 +1,7 @@
 //! Heads: the first line, and the few fields that tell where a message ends.
 
 use super::body::Body;
-use crate::framing::Fault;
+use crate::framing::HeaderFault;
 
 /// What a request's method means for its response.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -56,7 +56,7 @@ pub(super) fn end(bytes: &[u8], looked_at: usize) -> Option<usize> {
 }
 
 /// Reads the head of a request.
-pub(super) fn request(head: &[u8]) -> Result<Request<'_>, Fault> {
+pub(super) fn request(head: &[u8]) -> Result<Request<'_>, HeaderFault> {
     let mut lines = lines(head);
     let mut words = lines.next().unwrap_or_default().split(|&byte| byte == b' ');
     let (Some(method_name), Some(target), Some(version), None) =
@@ -93,7 +93,7 @@ pub(super) fn request(head: &[u8]) -> Result<Request<'_>, Fault> {
 }
 
 /// Reads the head of a response to a request of `method`; absent when the request was not seen.
-pub(super) fn response(head: &[u8], method: Option<Method>) -> Result<Response, Fault> {
+pub(super) fn response(head: &[u8], method: Option<Method>) -> Result<Response, HeaderFault> {
     let mut lines = lines(head);
     let mut words = lines.next().unwrap_or_default().split(|&byte| byte == b' ');
     let (Some(version), Some([a, b, c])) = (words.next(), words.next()) else {
@@ -134,7 +134,7 @@ struct Fields {
 }
 
 impl Fields {
-    fn read<'a>(lines: impl Iterator<Item = &'a [u8]>) -> Result<Self, Fault> {
+    fn read<'a>(lines: impl Iterator<Item = &'a [u8]>) -> Result<Self, HeaderFault> {
         let mut fields = Self::default();
         for line in lines {
             let Some(colon) = line.iter().position(|&byte| byte == b':') else {
@@ -181,8 +181,8 @@ fn lines(head: &[u8]) -> impl Iterator<Item = &[u8]> {
         .map(|line| line.strip_suffix(b"\r").unwrap_or(line))
 }
 
-fn fault(expected: &'static str, found: &str) -> Fault {
-    Fault {
+fn fault(expected: &'static str, found: &str) -> HeaderFault {
+    HeaderFault {
         expected,
         found: found.to_owned(),
     }

@@ -1,11 +1,11 @@
 //! How HTTP/1 begins, looked at strictly.
 
 use super::signature::recognise;
-use crate::protocols::Verdict;
+use crate::protocols::Recognition;
 use model::Direction;
 
 /// What the first bytes seen in `direction` say.
-pub fn opens(direction: Direction, bytes: &[u8]) -> Verdict {
+pub fn opens(direction: Direction, bytes: &[u8]) -> Recognition {
     match direction {
         Direction::ClientToServer => recognise(direction, bytes),
         Direction::ServerToClient => status_line(bytes),
@@ -13,7 +13,7 @@ pub fn opens(direction: Direction, bytes: &[u8]) -> Verdict {
 }
 
 /// `HTTP/1.1 200`: version, and a number of three digits.
-fn status_line(bytes: &[u8]) -> Verdict {
+fn status_line(bytes: &[u8]) -> Recognition {
     let fits = |(place, &byte): (usize, &u8)| match place {
         0..=6 => VERSION[place] == byte,
         7 => matches!(byte, b'0' | b'1'),
@@ -23,11 +23,11 @@ fn status_line(bytes: &[u8]) -> Verdict {
         _ => matches!(byte, b' ' | b'\r' | b'\n'),
     };
     if !bytes.iter().take(STATUS).enumerate().all(fits) {
-        Verdict::Never
+        Recognition::Never
     } else if bytes.len() < STATUS {
-        Verdict::More
+        Recognition::More
     } else {
-        Verdict::Certain
+        Recognition::Certain
     }
 }
 

@@ -1,27 +1,27 @@
 //! Recognises HTTP/1 by its first line.
 
-use crate::protocols::Verdict;
+use crate::protocols::Recognition;
 use model::Direction;
 
 /// How sure the first bytes seen in `direction` make that this is HTTP/1.
-pub fn recognise(direction: Direction, bytes: &[u8]) -> Verdict {
+pub fn recognise(direction: Direction, bytes: &[u8]) -> Recognition {
     match direction {
         Direction::ClientToServer => request_line(bytes),
         Direction::ServerToClient => match bytes.get(..VERSION.len()) {
-            Some(VERSION) => Verdict::Certain,
-            None if VERSION.starts_with(bytes) => Verdict::More,
-            Some(_) | None => Verdict::Never,
+            Some(VERSION) => Recognition::Certain,
+            None if VERSION.starts_with(bytes) => Recognition::More,
+            Some(_) | None => Recognition::Never,
         },
     }
 }
 
 /// A method, and a line that ends with the version: Redis has a `GET` too.
-fn request_line(bytes: &[u8]) -> Verdict {
+fn request_line(bytes: &[u8]) -> Recognition {
     let method = bytes.iter().take(LONGEST_METHOD).position(|&byte| byte == b' ');
     match method.and_then(|end| bytes.get(..end)) {
-        None if METHODS.iter().any(|method| method.starts_with(bytes)) => return Verdict::More,
+        None if METHODS.iter().any(|method| method.starts_with(bytes)) => return Recognition::More,
         Some(method) if METHODS.contains(&method) => {}
-        None | Some(_) => return Verdict::Never,
+        None | Some(_) => return Recognition::Never,
     }
     let line = bytes.get(..LONGEST_LINE).unwrap_or(bytes);
     match line.iter().position(|&byte| byte == b'\n') {
@@ -32,12 +32,12 @@ fn request_line(bytes: &[u8]) -> Verdict {
                 .rposition(|&byte| byte == b' ')
                 .and_then(|space| line.get(space + 1..));
             match version {
-                Some(version) if version.starts_with(VERSION) => Verdict::Certain,
-                Some(_) | None => Verdict::Never,
+                Some(version) if version.starts_with(VERSION) => Recognition::Certain,
+                Some(_) | None => Recognition::Never,
             }
         }
-        None if line.len() == LONGEST_LINE => Verdict::Certain,
-        None => Verdict::More,
+        None if line.len() == LONGEST_LINE => Recognition::Certain,
+        None => Recognition::More,
     }
 }
 
@@ -72,15 +72,15 @@ mod tests {
     #[test]
     fn a_request_is_told_from_other_protocols_by_its_line() {
         let client = |bytes| recognise(Direction::ClientToServer, bytes);
-        assert_eq!(client(b"GET /a HTTP/1.1\r\n"), Verdict::Certain);
-        assert_eq!(client(b"GET key\r\n"), Verdict::Never);
-        assert_eq!(client(b"PRI * HTTP/2.0\r\n"), Verdict::Never);
-        assert_eq!(client(b"GE"), Verdict::More);
-        assert_eq!(client(b"GET /a HT"), Verdict::More);
+        assert_eq!(client(b"GET /a HTTP/1.1\r\n"), Recognition::Certain);
+        assert_eq!(client(b"GET key\r\n"), Recognition::Never);
+        assert_eq!(client(b"PRI * HTTP/2.0\r\n"), Recognition::Never);
+        assert_eq!(client(b"GE"), Recognition::More);
+        assert_eq!(client(b"GET /a HT"), Recognition::More);
         assert_eq!(
             recognise(Direction::ServerToClient, b"HTTP/1.1 2"),
-            Verdict::Certain
+            Recognition::Certain
         );
-        assert_eq!(recognise(Direction::ServerToClient, b"HTTQ"), Verdict::Never);
+        assert_eq!(recognise(Direction::ServerToClient, b"HTTQ"), Recognition::Never);
     }
 }

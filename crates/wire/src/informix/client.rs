@@ -6,13 +6,19 @@ use super::shape::{
     PREPARE, PROTOCOLS, RELEASE, RESPONSE, ROLLBACK, SCROLL_FETCH,
 };
 use super::{Group, HalfConnection, Session};
-use crate::decoder::Sink;
+use crate::decoder::MessageSink;
 use crate::reader::Reader;
 use model::{Content, Phase, Role, StatementId};
 
 impl Session {
     /// One whole message of the client.
-    pub(super) fn client(&mut self, lane: &HalfConnection, code: u16, body: &[u8], sink: &mut Sink<'_>) {
+    pub(super) fn client(
+        &mut self,
+        lane: &HalfConnection,
+        code: u16,
+        body: &[u8],
+        sink: &mut MessageSink<'_>,
+    ) {
         self.asks(lane, code);
         if let Kind::Login(_) = lane.scan.kind() {
             return self.login_request(lane, body, sink);
@@ -67,7 +73,7 @@ impl Session {
     }
 
     /// A message whose end is not known; values of an unknown type belong to a statement that runs.
-    pub(super) fn client_cut(&mut self, lane: &HalfConnection, sink: &mut Sink<'_>) {
+    pub(super) fn client_cut(&mut self, lane: &HalfConnection, sink: &mut MessageSink<'_>) {
         let code = lane.scan.code().unwrap_or_default();
         self.asks(lane, code);
         let content = if code == BIND {

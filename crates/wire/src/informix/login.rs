@@ -6,14 +6,14 @@
 
 use super::scan::REJECT;
 use super::{HalfConnection, Session};
-use crate::decoder::Sink;
+use crate::decoder::MessageSink;
 use crate::reader::Reader;
 use model::{Content, Message, Role};
 use std::fmt::Write;
 
 impl Session {
     /// The client's login packet, behind its length.
-    pub(super) fn login_request(&mut self, lane: &HalfConnection, body: &[u8], sink: &mut Sink<'_>) {
+    pub(super) fn login_request(&mut self, lane: &HalfConnection, body: &[u8], sink: &mut MessageSink<'_>) {
         let mut parts = Parts::new(lane, self.phase());
         self.program.clear();
         if let Some(mut fields) = behind_password(body) {
@@ -31,7 +31,13 @@ impl Session {
     }
 
     /// The server's login packet, behind its length.
-    pub(super) fn login_answer(&mut self, lane: &HalfConnection, kind: u8, body: &[u8], sink: &mut Sink<'_>) {
+    pub(super) fn login_answer(
+        &mut self,
+        lane: &HalfConnection,
+        kind: u8,
+        body: &[u8],
+        sink: &mut MessageSink<'_>,
+    ) {
         let phase = self.phase();
         let role = self.answered();
         let mut number = String::new();
@@ -50,7 +56,7 @@ impl Session {
     }
 
     /// The client's environment, which it sends once it is logged in.
-    pub(super) fn environment(&mut self, lane: &HalfConnection, body: &[u8], sink: &mut Sink<'_>) {
+    pub(super) fn environment(&mut self, lane: &HalfConnection, body: &[u8], sink: &mut MessageSink<'_>) {
         let mut parts = Parts::new(lane, self.phase());
         let mut fields = Reader::new(body);
         if fields.u16_be() == Some(ENVIRONMENT)
@@ -78,7 +84,7 @@ impl<'l> Parts<'l> {
         }
     }
 
-    fn part(&mut self, bytes: u64, content: Content<'_>, sink: &mut Sink<'_>) {
+    fn part(&mut self, bytes: u64, content: Content<'_>, sink: &mut MessageSink<'_>) {
         let bytes = bytes.min(self.left);
         self.left -= bytes;
         sink(Message {
@@ -88,7 +94,7 @@ impl<'l> Parts<'l> {
         });
     }
 
-    fn rest(self, role: Role, sink: &mut Sink<'_>) {
+    fn rest(self, role: Role, sink: &mut MessageSink<'_>) {
         sink(Message {
             bytes: self.left,
             role,
@@ -96,7 +102,7 @@ impl<'l> Parts<'l> {
         });
     }
 
-    fn setting(&mut self, name: &[u8], value: &[u8], sink: &mut Sink<'_>) {
+    fn setting(&mut self, name: &[u8], value: &[u8], sink: &mut MessageSink<'_>) {
         if TOLD.contains(&name) && value.len() <= MAXIMUM_VALUE {
             let bytes = (name.len() + value.len()) as u64;
             self.part(bytes, Content::Parameter { name, value }, sink);
@@ -104,7 +110,7 @@ impl<'l> Parts<'l> {
     }
 
     /// The environment in the login packet.
-    fn settings(&mut self, fields: &mut Reader<'_>, sink: &mut Sink<'_>) {
+    fn settings(&mut self, fields: &mut Reader<'_>, sink: &mut MessageSink<'_>) {
         let Some(count) = fields.u16_be() else { return };
         for _ in 0..count {
             let (Some(name), Some(value)) = (text(fields), text(fields)) else {
@@ -115,7 +121,7 @@ impl<'l> Parts<'l> {
     }
 
     /// The environment behind the login: names and values with two bytes of length, padded to be even.
-    fn environment(&mut self, mut block: Reader<'_>, sink: &mut Sink<'_>) {
+    fn environment(&mut self, mut block: Reader<'_>, sink: &mut MessageSink<'_>) {
         block.take(4); // the longest name and value
         while let (Some(name @ [_, ..]), Some(value)) = (padded(&mut block), padded(&mut block)) {
             self.setting(name, value, sink);

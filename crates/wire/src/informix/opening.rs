@@ -2,11 +2,11 @@
 
 use super::shape::EOT;
 use super::signature::recognise;
-use crate::protocols::Verdict;
+use crate::protocols::Recognition;
 use model::Direction;
 
 /// What the first bytes seen in `direction` say.
-pub fn opens(direction: Direction, bytes: &[u8]) -> Verdict {
+pub fn opens(direction: Direction, bytes: &[u8]) -> Recognition {
     recognise(direction, bytes)
 }
 

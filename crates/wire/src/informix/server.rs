@@ -3,14 +3,20 @@
 use super::scan::Kind;
 use super::shape::{DESCRIBE, DONE, EOT, ERROR, EXIT, Features, PROTOCOLS, TRANSACTION, TUPLE};
 use super::{HalfConnection, Session};
-use crate::decoder::Sink;
+use crate::decoder::MessageSink;
 use crate::reader::Reader;
 use model::{Content, Role, TransactionState};
 use std::fmt::Write;
 
 impl Session {
     /// One whole message of the server.
-    pub(super) fn server(&mut self, lane: &HalfConnection, code: u16, body: &[u8], sink: &mut Sink<'_>) {
+    pub(super) fn server(
+        &mut self,
+        lane: &HalfConnection,
+        code: u16,
+        body: &[u8],
+        sink: &mut MessageSink<'_>,
+    ) {
         if let Kind::Login(kind) = lane.scan.kind() {
             return self.login_answer(lane, kind, body, sink);
         }

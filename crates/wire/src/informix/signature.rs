@@ -3,19 +3,19 @@
 use super::scan::{Kind, SQLI, Scan};
 use super::shape::{COMMAND, EOT, Features, ID, PREPARE, TUPLE, shape};
 use crate::framing::Input;
-use crate::protocols::Verdict;
+use crate::protocols::Recognition;
 use model::{Direction, Timestamp};
 
 /// How sure the first bytes seen in `direction` make that this is Informix's protocol.
-pub fn recognise(direction: Direction, bytes: &[u8]) -> Verdict {
+pub fn recognise(direction: Direction, bytes: &[u8]) -> Recognition {
     match login(direction, bytes) {
-        Verdict::Never => middle(direction, bytes),
+        Recognition::Never => middle(direction, bytes),
         verdict => verdict,
     }
 }
 
 /// A login packet: its length, its type, the protocol, flags, and two tags.
-fn login(direction: Direction, bytes: &[u8]) -> Verdict {
+fn login(direction: Direction, bytes: &[u8]) -> Recognition {
     if direction == Direction::ClientToServer && bytes.first() == Some(&b's') {
         return old_login(bytes);
     }
@@ -30,33 +30,33 @@ fn login(direction: Direction, bytes: &[u8]) -> Verdict {
     };
     let head = bytes.get(..LOGIN_HEAD).unwrap_or(bytes);
     if !head.iter().enumerate().all(|(place, &byte)| fits(place, byte)) {
-        Verdict::Never
+        Recognition::Never
     } else if head.len() < LOGIN_HEAD {
-        Verdict::More
+        Recognition::More
     } else {
-        Verdict::Certain
+        Recognition::Certain
     }
 }
 
 /// `sq`, eight characters, and the name of the service: a header in letters, as ESQL/C sends it.
-fn old_login(bytes: &[u8]) -> Verdict {
+fn old_login(bytes: &[u8]) -> Recognition {
     let head = bytes.get(..OLD_LOGIN.len()).unwrap_or(bytes);
     let fits = |(&byte, &expected): (&u8, &u8)| match expected {
         b'.' => byte.is_ascii_alphanumeric() || matches!(byte, b'+' | b'/'),
         expected => byte == expected,
     };
     if !head.iter().zip(OLD_LOGIN).all(fits) {
-        Verdict::Never
+        Recognition::Never
     } else if head.len() < OLD_LOGIN.len() {
-        Verdict::More
+        Recognition::More
     } else {
-        Verdict::Certain
+        Recognition::Certain
     }
 }
 
 /// A message that is not the end of a group, and another behind it. Goes byte by byte, so that what is found does not depend
 /// on what else is there.
-fn middle(direction: Direction, bytes: &[u8]) -> Verdict {
+fn middle(direction: Direction, bytes: &[u8]) -> Recognition {
     let sample = bytes.get(..SAMPLE).unwrap_or(bytes);
     let mut scan = Scan::new(direction);
     let (mut begun, mut before) = (0, 0);
@@ -64,12 +64,12 @@ fn middle(direction: Direction, bytes: &[u8]) -> Verdict {
         let ended = scan.advance(&mut Input::seen(Timestamp::default(), byte), Features::default());
         let message = sample.get(begun..=place).unwrap_or_default();
         if scan.kind() != Kind::Coded || !plausible(direction, &scan, message) {
-            return Verdict::Never;
+            return Recognition::Never;
         }
         let known = before + u8::from(scan.code().is_some_and(|code| code != EOT || before > 0));
         let is_statement = matches!(scan.code(), Some(COMMAND | PREPARE));
         if known > 1 || (is_statement && message.len() >= STATEMENT_SAMPLE) {
-            return Verdict::Plausible;
+            return Recognition::Plausible;
         }
         if ended {
             scan.ended();
@@ -77,9 +77,9 @@ fn middle(direction: Direction, bytes: &[u8]) -> Verdict {
         }
     }
     if bytes.len() < SAMPLE {
-        Verdict::More
+        Recognition::More
     } else {
-        Verdict::Never
+        Recognition::Never
     }
 }
 
@@ -120,40 +120,44 @@ mod tests {
 
     #[test]
     fn verdicts_do_not_change_with_more_bytes() {
-        let samples: [(Direction, &[u8], Verdict); 13] = [
+        let samples: [(Direction, &[u8], Recognition); 13] = [
             (
                 ClientToServer,
                 b"\x01\x8d\x01\x3c\0\0\0\x64\0\x65\0\0",
-                Verdict::Certain,
+                Recognition::Certain,
             ),
             (
                 ServerToClient,
                 b"\0\xaa\x02\x3c\x10\0\0\x64\0\x65\0\0",
-                Verdict::Certain,
+                Recognition::Certain,
             ),
-            (ClientToServer, b"sqAYABPQAAsqlexec me", Verdict::Certain),
-            (ClientToServer, b"select 1", Verdict::Never),
+            (ClientToServer, b"sqAYABPQAAsqlexec me", Recognition::Certain),
+            (ClientToServer, b"select 1", Recognition::Never),
             (
                 ClientToServer,
                 b"\0\x02\0\0\0\0\0\x22select id, v from t_lw",
-                Verdict::Plausible,
+                Recognition::Plausible,
             ),
-            (ClientToServer, b"\0\x23\0\x0c", Verdict::Plausible),
-            (ClientToServer, b"\0\x04\0\x01\0\x0a\0\x0c", Verdict::Plausible),
+            (ClientToServer, b"\0\x23\0\x0c", Recognition::Plausible),
+            (
+                ClientToServer,
+                b"\0\x04\0\x01\0\x0a\0\x0c",
+                Recognition::Plausible,
+            ),
             (
                 ServerToClient,
                 b"\0\x63\0\x01\0\x01\0\0\0\x0c",
-                Verdict::Plausible,
+                Recognition::Plausible,
             ),
-            (ClientToServer, b"\0\0\0\x08\x04\xd2\x16\x2f", Verdict::Never),
-            (ServerToClient, b"\0\x0c\xfa\xfa", Verdict::Never),
+            (ClientToServer, b"\0\0\0\x08\x04\xd2\x16\x2f", Recognition::Never),
+            (ServerToClient, b"\0\x0c\xfa\xfa", Recognition::Never),
             (
                 ClientToServer,
                 b"\0\x01\0\0\0\0\0\x12update t set v = 1\xfa\xfa",
-                Verdict::Plausible,
+                Recognition::Plausible,
             ),
-            (ServerToClient, b"\0\x0e\0\0\x7f\xff\xff\xff", Verdict::Never),
-            (ServerToClient, b"SSH-2.0-OpenSSH\r\n", Verdict::Never),
+            (ServerToClient, b"\0\x0e\0\0\x7f\xff\xff\xff", Recognition::Never),
+            (ServerToClient, b"SSH-2.0-OpenSSH\r\n", Recognition::Never),
         ];
         assert_verdicts(recognise, &samples);
     }

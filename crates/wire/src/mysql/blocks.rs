@@ -5,14 +5,14 @@
 
 use super::lane::Meter;
 use super::{fault, wrong_byte};
-use crate::framing::Fault;
+use crate::framing::HeaderFault;
 use flate2::{Decompress, FlushDecompress};
 use model::Timestamp;
 use std::fmt;
 use zstd::stream::raw::{DParameter, Decoder as Zstd, InBuffer, Operation, OutBuffer};
 
 /// Takes uncompressed bytes of a block: when the first byte of the block (or piece) had passed, the bytes, their price.
-pub(super) type Inner<'s> = dyn FnMut(Timestamp, &[u8], &mut Meter) -> Result<(), Fault> + 's;
+pub(super) type Inner<'s> = dyn FnMut(Timestamp, &[u8], &mut Meter) -> Result<(), HeaderFault> + 's;
 
 /// Undoes the blocks of one direction.
 #[derive(Debug)]
@@ -47,7 +47,7 @@ impl Default for Blocks {
 
 impl Blocks {
     /// Takes the next bytes, at least one and at most to the end of a block, and tells how many. `bytes` must not be empty.
-    pub fn step(&mut self, at: Timestamp, bytes: &[u8], inner: &mut Inner<'_>) -> Result<usize, Fault> {
+    pub fn step(&mut self, at: Timestamp, bytes: &[u8], inner: &mut Inner<'_>) -> Result<usize, HeaderFault> {
         if self.header_have < self.header.len() {
             return self.take_header(at, bytes);
         }
@@ -76,7 +76,7 @@ impl Blocks {
     }
 
     /// `count` bytes of a stored block passed unseen; gives the meter for them.
-    pub fn skip(&mut self, count: u64) -> Result<&mut Meter, Fault> {
+    pub fn skip(&mut self, count: u64) -> Result<&mut Meter, HeaderFault> {
         let is_stored = self.header_have == self.header.len() && self.claimed == 0;
         match u32::try_from(count) {
             Ok(short) if is_stored && short <= self.left => {
@@ -93,7 +93,7 @@ impl Blocks {
         }
     }
 
-    fn take_header(&mut self, at: Timestamp, bytes: &[u8]) -> Result<usize, Fault> {
+    fn take_header(&mut self, at: Timestamp, bytes: &[u8]) -> Result<usize, HeaderFault> {
         if self.header_have == 0 {
             self.started = at;
         }
@@ -138,7 +138,7 @@ impl Inflater {
         started: Timestamp,
         meter: &mut Meter,
         inner: &mut Inner<'_>,
-    ) -> Result<(), Fault> {
+    ) -> Result<(), HeaderFault> {
         self.output.resize(OUTPUT, 0);
         let mut codec = match content.first() {
             Some(&ZLIB) => {
@@ -188,7 +188,7 @@ enum Codec<'c> {
 
 impl Codec<'_> {
     /// One step: bytes read, bytes written, whether the content has ended.
-    fn run(&mut self, input: &[u8], output: &mut [u8]) -> Result<(usize, usize, bool), Fault> {
+    fn run(&mut self, input: &[u8], output: &mut [u8]) -> Result<(usize, usize, bool), HeaderFault> {
         match self {
             Self::Zlib(zlib) => {
                 let (read, written) = (zlib.total_in(), zlib.total_out());
@@ -212,7 +212,7 @@ impl Codec<'_> {
 }
 
 /// A zstd decoder at the start of a frame. Its window is limited to what a block can hold.
-fn fresh_zstd<'k>(kept: &'k mut Option<Zstd<'static>>) -> Result<&'k mut Zstd<'static>, Fault> {
+fn fresh_zstd<'k>(kept: &'k mut Option<Zstd<'static>>) -> Result<&'k mut Zstd<'static>, HeaderFault> {
     let failed = |_| fault("memory for a zstd decoder", "none");
     let zstd = match kept.take() {
         Some(mut zstd) => {

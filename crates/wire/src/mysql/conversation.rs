@@ -4,8 +4,8 @@ use super::bulk::SetCounter;
 use super::capabilities::{COMPRESS, COMPRESS_ZSTD, Capabilities};
 use super::lane::{Interest, MessageStart, Unit};
 use super::statements::Statements;
-use crate::decoder::Sink;
-use crate::framing::Fault;
+use crate::decoder::MessageSink;
+use crate::framing::HeaderFault;
 use model::{Content, Direction, Message, Phase, Protocol, Role, StatementId};
 use std::collections::VecDeque;
 
@@ -243,8 +243,8 @@ impl Conversation {
         &mut self,
         direction: Direction,
         unit: Unit<'_>,
-        sink: &mut Sink<'_>,
-    ) -> Result<(), Fault> {
+        sink: &mut MessageSink<'_>,
+    ) -> Result<(), HeaderFault> {
         match direction {
             Direction::ClientToServer => self.request(unit, sink),
             Direction::ServerToClient => self.reply(unit, sink),

@@ -2,7 +2,7 @@
 
 use super::fault;
 use super::lane::{FULL_FRAME, MessageStart, Unit};
-use crate::framing::Fault;
+use crate::framing::HeaderFault;
 use crate::reader::Reader;
 use model::{Content, Role, TransactionState};
 
@@ -49,7 +49,7 @@ pub(super) struct EndFields {
 }
 
 impl EndFields {
-    pub fn read(head: &[u8]) -> Result<Self, Fault> {
+    pub fn read(head: &[u8]) -> Result<Self, HeaderFault> {
         // Of protocol 4.0, and of some replies of 4.1: an EOF that says nothing.
         if head == [EOF] {
             return Ok(Self { status: 0 });

@@ -5,8 +5,8 @@
 
 use super::conversation::Conversation;
 use super::fault;
-use crate::decoder::Sink;
-use crate::framing::Fault;
+use crate::decoder::MessageSink;
+use crate::framing::HeaderFault;
 use model::{Direction, Timestamp};
 
 /// Length of a frame that is continued by another.
@@ -88,8 +88,8 @@ impl HalfConnection {
         bytes: &[u8],
         meter: &mut Meter,
         handed: &mut u64,
-        sink: &mut Sink<'_>,
-    ) -> Result<(), Fault> {
+        sink: &mut MessageSink<'_>,
+    ) -> Result<(), HeaderFault> {
         let mut rest = bytes;
         while !rest.is_empty() {
             let taken = self.step(conversation, passage, rest, meter, handed, sink)?;
@@ -106,8 +106,8 @@ impl HalfConnection {
         bytes: &[u8],
         meter: &mut Meter,
         handed: &mut u64,
-        sink: &mut Sink<'_>,
-    ) -> Result<usize, Fault> {
+        sink: &mut MessageSink<'_>,
+    ) -> Result<usize, HeaderFault> {
         if self.unfinished.is_none()
             && let Some((header, rest)) = bytes.split_first_chunk::<4>()
         {
@@ -158,8 +158,8 @@ impl HalfConnection {
         count: u64,
         meter: &mut Meter,
         handed: &mut u64,
-        sink: &mut Sink<'_>,
-    ) -> Result<(), Fault> {
+        sink: &mut MessageSink<'_>,
+    ) -> Result<(), HeaderFault> {
         if count == 0 {
             return Ok(());
         }
@@ -248,8 +248,8 @@ impl HalfConnection {
         conversation: &mut Conversation,
         passage: Arrival,
         handed: &mut u64,
-        sink: &mut Sink<'_>,
-    ) -> Result<(), Fault> {
+        sink: &mut MessageSink<'_>,
+    ) -> Result<(), HeaderFault> {
         if self.header_have < self.header.len() || self.frame_left > 0 {
             return Ok(());
         }

@@ -6,7 +6,7 @@ use super::conversation::{Conversation, ConversationPhase, Owed, Part};
 use super::endings::{OkFields, error_content};
 use super::lane::Unit;
 use super::{fault, wrong_byte};
-use crate::framing::Fault;
+use crate::framing::HeaderFault;
 use crate::reader::Reader;
 use model::{Content, Phase, Role};
 
@@ -16,7 +16,7 @@ impl Conversation {
         &mut self,
         unit: &Unit<'a>,
         code: &'a mut [u8; 11],
-    ) -> Result<Part<'a>, Fault> {
+    ) -> Result<Part<'a>, HeaderFault> {
         if unit.opening.sequence != 0 {
             return Err(wrong_byte("a greeting", unit.opening.first));
         }
@@ -36,7 +36,7 @@ impl Conversation {
 
     /// A message of the client before it is logged in: the handshake response, the request for TLS, or a further
     /// leg of authentication.
-    pub(super) fn login_leg<'a>(&mut self, unit: &Unit<'a>) -> Result<Part<'a>, Fault> {
+    pub(super) fn login_leg<'a>(&mut self, unit: &Unit<'a>) -> Result<Part<'a>, HeaderFault> {
         let mut content = Content::Other;
         if matches!(self.stage, ConversationPhase::Start | ConversationPhase::Greeted) {
             let server = if self.stage == ConversationPhase::Start {

@@ -2,16 +2,16 @@
 
 use super::capabilities::PROTOCOL_41;
 use super::request;
-use crate::protocols::Verdict;
+use crate::protocols::Recognition;
 use crate::reader::Reader;
 use crate::verbs::begins_statement;
 use model::Direction;
 
 /// What the first bytes seen in `direction` say.
-pub fn opens(direction: Direction, bytes: &[u8]) -> Verdict {
+pub fn opens(direction: Direction, bytes: &[u8]) -> Recognition {
     match (plain(direction, bytes), block(direction, bytes)) {
-        (Verdict::Never, verdict) => verdict,
-        (Verdict::More, Verdict::Plausible) => Verdict::Plausible,
+        (Recognition::Never, verdict) => verdict,
+        (Recognition::More, Recognition::Plausible) => Recognition::Plausible,
         (verdict, _) => verdict,
     }
 }
@@ -20,16 +20,16 @@ pub fn opens(direction: Direction, bytes: &[u8]) -> Verdict {
 pub(super) fn is_compressed([client, server]: [&[u8]; 2]) -> bool {
     let looks = |direction, bytes: &[u8]| {
         !bytes.is_empty()
-            && plain(direction, bytes) == Verdict::Never
-            && block(direction, bytes) == Verdict::Plausible
+            && plain(direction, bytes) == Recognition::Never
+            && block(direction, bytes) == Recognition::Plausible
     };
     looks(Direction::ClientToServer, client) || looks(Direction::ServerToClient, server)
 }
 
-fn plain(direction: Direction, bytes: &[u8]) -> Verdict {
+fn plain(direction: Direction, bytes: &[u8]) -> Recognition {
     let mut reader = Reader::new(bytes);
     let (Some(length), Some(sequence)) = (reader.u24_le(), reader.u8()) else {
-        return Verdict::More;
+        return Recognition::More;
     };
     let length = length as usize;
     match (direction, sequence) {
@@ -37,49 +37,49 @@ fn plain(direction: Direction, bytes: &[u8]) -> Verdict {
         (Direction::ClientToServer, 1) => response(length, reader),
         (Direction::ServerToClient, 0) => greeting(length, reader.rest()),
         (Direction::ServerToClient, 1) => reply(length, reader.rest()),
-        _ => Verdict::Never,
+        _ => Recognition::Never,
     }
 }
 
 /// A block: its length, a number, the length of what it holds, and that, or what it is stored as.
-fn block(direction: Direction, bytes: &[u8]) -> Verdict {
+fn block(direction: Direction, bytes: &[u8]) -> Recognition {
     let mut reader = Reader::new(bytes);
     let (Some(length), Some(number), Some(claimed)) = (reader.u24_le(), reader.u8(), reader.u24_le()) else {
-        return Verdict::More;
+        return Recognition::More;
     };
     let is_first = match direction {
         Direction::ClientToServer => number == 0,
         Direction::ServerToClient => (1..=MOST_BLOCKS).contains(&number),
     };
     if !is_first || length == 0 || (claimed > 0 && claimed < length) {
-        return Verdict::Never;
+        return Recognition::Never;
     }
     let content = reader.rest();
     if claimed == 0 {
         return stored(direction, length as usize, content);
     }
     let begins = match content {
-        [] | [0x78] | [0x28] | [0x28, 0xb5] | [0x28, 0xb5, 0x2f] => return Verdict::More,
+        [] | [0x78] | [0x28] | [0x28, 0xb5] | [0x28, 0xb5, 0x2f] => return Recognition::More,
         [0x78, level, ..] => matches!(level, 0x01 | 0x5e | 0x9c | 0xda),
         [0x28, 0xb5, 0x2f, 0xfd, ..] => true,
         _ => false,
     };
     match content.get(..length as usize) {
-        _ if !begins => Verdict::Never,
-        Some(_) => Verdict::Plausible,
-        None => Verdict::More,
+        _ if !begins => Recognition::Never,
+        Some(_) => Recognition::Plausible,
+        None => Recognition::More,
     }
 }
 
 /// Messages to the end of the block, the first of which can be one.
-fn stored(direction: Direction, length: usize, content: &[u8]) -> Verdict {
+fn stored(direction: Direction, length: usize, content: &[u8]) -> Recognition {
     match plain(direction, content.get(..length).unwrap_or(content)) {
-        Verdict::Never => return Verdict::Never,
-        Verdict::More if content.len() < length => return Verdict::More,
+        Recognition::Never => return Recognition::Never,
+        Recognition::More if content.len() < length => return Recognition::More,
         _ => {}
     }
     let Some(content) = content.get(..length) else {
-        return Verdict::More;
+        return Recognition::More;
     };
     let mut reader = Reader::new(content);
     while !reader.is_empty() {
@@ -88,37 +88,41 @@ fn stored(direction: Direction, length: usize, content: &[u8]) -> Verdict {
             reader.take(length as usize)
         });
         if inner.is_none() {
-            return Verdict::Never;
+            return Recognition::Never;
         }
     }
-    Verdict::Plausible
+    Recognition::Plausible
 }
 
-fn command(length: usize, body: &[u8]) -> Verdict {
+fn command(length: usize, body: &[u8]) -> Recognition {
     let Some((&command, fields)) = body.split_first() else {
         return if length == 0 {
-            Verdict::Never
+            Recognition::Never
         } else {
-            Verdict::More
+            Recognition::More
         };
     };
     if !request::is_plausible(command, length as u64, fields) {
         let is_short = body.len() < length.min(2);
-        return if is_short { Verdict::More } else { Verdict::Never };
+        return if is_short {
+            Recognition::More
+        } else {
+            Recognition::Never
+        };
     }
     if request::has_text(command) {
         return text(length - 1, fields);
     }
     match body.get(1..length) {
-        Some(fields) if request::is_sure(command, fields) => Verdict::Certain,
-        Some(fields) if request::has_fields(command, fields) => Verdict::Plausible,
-        Some(_) => Verdict::Never,
-        None => Verdict::More,
+        Some(fields) if request::is_sure(command, fields) => Recognition::Certain,
+        Some(fields) if request::has_fields(command, fields) => Recognition::Plausible,
+        Some(_) => Recognition::Never,
+        None => Recognition::More,
     }
 }
 
 /// A statement, behind attributes where there are some.
-fn text(length: usize, fields: &[u8]) -> Verdict {
+fn text(length: usize, fields: &[u8]) -> Recognition {
     let behind = |text: &[u8]| match *text {
         [attributes @ 0..=8, sets @ 0..=8, ..] if attributes < 9 && sets < 9 => 2,
         _ => 0,
@@ -132,53 +136,53 @@ fn text(length: usize, fields: &[u8]) -> Verdict {
     if sample.len() < length.min(SAMPLE) {
         let may_have_attributes = sample.len() < 2 || behind(sample) > 0;
         return if is_text || may_have_attributes {
-            Verdict::More
+            Recognition::More
         } else {
-            Verdict::Never
+            Recognition::Never
         };
     }
     if begins_statement(text) {
-        Verdict::Certain
+        Recognition::Certain
     } else if !text.is_empty() && is_text {
-        Verdict::Plausible
+        Recognition::Plausible
     } else {
-        Verdict::Never
+        Recognition::Never
     }
 }
 
 /// Capabilities with protocol 4.1, longest message, character set, and 19 zeros.
-fn response(length: usize, mut body: Reader<'_>) -> Verdict {
+fn response(length: usize, mut body: Reader<'_>) -> Recognition {
     if !(32..=LONGEST_RESPONSE).contains(&length) {
-        return Verdict::Never;
+        return Recognition::Never;
     }
     let (Some(flags), Some(fixed)) = (body.u32_le(), body.take(5 + 19)) else {
-        return Verdict::More;
+        return Recognition::More;
     };
     let is_filled = fixed[5..].iter().all(|&byte| byte == 0);
     if u64::from(flags) & PROTOCOL_41 != 0 && is_filled {
-        Verdict::Certain
+        Recognition::Certain
     } else {
-        Verdict::Never
+        Recognition::Never
     }
 }
 
 /// The server's first message: a greeting, or the error that comes in its place.
-fn greeting(length: usize, body: &[u8]) -> Verdict {
+fn greeting(length: usize, body: &[u8]) -> Recognition {
     match body.first() {
-        None => Verdict::More,
+        None => Recognition::More,
         Some(&PROTOCOL_VERSION) if (SHORTEST_GREETING..=LONGEST_GREETING).contains(&length) => {
             match body.get(..length) {
-                Some(body) if greeting_fields(body).is_some() => Verdict::Certain,
-                Some(_) => Verdict::Never,
+                Some(body) if greeting_fields(body).is_some() => Recognition::Certain,
+                Some(_) => Recognition::Never,
                 None => begun_greeting(body),
             }
         }
         Some(&ERROR) => error(length, body),
-        Some(_) => Verdict::Never,
+        Some(_) => Recognition::Never,
     }
 }
 
-fn begun_greeting(body: &[u8]) -> Verdict {
+fn begun_greeting(body: &[u8]) -> Recognition {
     let version = body.get(1..).unwrap_or_default();
     let fits = |(place, &byte): (usize, &u8)| match place {
         0 => byte.is_ascii_digit(),
@@ -186,9 +190,9 @@ fn begun_greeting(body: &[u8]) -> Verdict {
         _ => true,
     };
     if version.iter().enumerate().take(2).all(fits) {
-        Verdict::More
+        Recognition::More
     } else {
-        Verdict::Never
+        Recognition::Never
     }
 }
 
@@ -208,21 +212,21 @@ fn greeting_fields(body: &[u8]) -> Option<()> {
 }
 
 /// The first message of a reply.
-fn reply(length: usize, body: &[u8]) -> Verdict {
+fn reply(length: usize, body: &[u8]) -> Recognition {
     let Some(&first) = body.first() else {
         return if length == 0 {
-            Verdict::Never
+            Recognition::Never
         } else {
-            Verdict::More
+            Recognition::More
         };
     };
     match first {
         ERROR => error(length, body),
         OK | END | FILE => match body.get(..length) {
-            Some(body) if ends(body).is_some() => Verdict::Plausible,
-            Some(_) => Verdict::Never,
-            None if length <= LONGEST_OK => Verdict::More,
-            None => Verdict::Never,
+            Some(body) if ends(body).is_some() => Recognition::Plausible,
+            Some(_) => Recognition::Never,
+            None if length <= LONGEST_OK => Recognition::More,
+            None => Recognition::Never,
         },
         _ if length <= LONGEST_COUNT => columns(length, body),
         _ => statistics(length, body),
@@ -230,21 +234,21 @@ fn reply(length: usize, body: &[u8]) -> Verdict {
 }
 
 /// `Uptime: ...`, which nothing but `COM_STATISTICS` is answered with.
-fn statistics(length: usize, body: &[u8]) -> Verdict {
+fn statistics(length: usize, body: &[u8]) -> Recognition {
     let head = body.get(..UPTIME.len().min(length)).unwrap_or(body);
     if !UPTIME.starts_with(head) || length < UPTIME.len() {
-        Verdict::Never
+        Recognition::Never
     } else if body.len() < length {
-        Verdict::More
+        Recognition::More
     } else {
-        Verdict::Plausible
+        Recognition::Plausible
     }
 }
 
 /// How many columns there are, and behind it the first of them: `def`, or a row's end of it.
-fn columns(length: usize, body: &[u8]) -> Verdict {
+fn columns(length: usize, body: &[u8]) -> Recognition {
     let Some((count, behind)) = body.split_at_checked(length) else {
-        return Verdict::More;
+        return Recognition::More;
     };
     let mut reader = Reader::new(count);
     let count = reader
@@ -252,22 +256,22 @@ fn columns(length: usize, body: &[u8]) -> Verdict {
         .filter(|count| (1..=MOST_COLUMNS).contains(count));
     let flag = reader.u8();
     if count.is_none() || !reader.is_empty() || flag.is_some_and(|flag| flag > 1) {
-        return Verdict::Never;
+        return Recognition::Never;
     }
     let mut next = Reader::new(behind);
     let (Some(length), Some(sequence)) = (next.u24_le(), next.u8()) else {
-        return Verdict::More;
+        return Recognition::More;
     };
     if sequence != 2 || length == 0 {
-        return Verdict::Never;
+        return Recognition::Never;
     }
     if flag == Some(DEFINITIONS_KNOWN) {
-        return Verdict::Plausible;
+        return Recognition::Plausible;
     }
     match next.rest().get(..4) {
-        Some(CATALOG) => Verdict::Certain,
-        Some(_) => Verdict::Never,
-        None => Verdict::More,
+        Some(CATALOG) => Recognition::Certain,
+        Some(_) => Recognition::Never,
+        None => Recognition::More,
     }
 }
 
@@ -288,14 +292,18 @@ fn ends(body: &[u8]) -> Option<()> {
 }
 
 /// A number there is, where the server has logged in a state behind it, and a text.
-fn error(length: usize, body: &[u8]) -> Verdict {
+fn error(length: usize, body: &[u8]) -> Recognition {
     if !(SHORTEST_ERROR..=LONGEST_ERROR).contains(&length) {
-        return Verdict::Never;
+        return Recognition::Never;
     }
     let Some(body) = body.get(..length) else {
         let number = body.get(1..3).and_then(|number| Reader::new(number).u16_le());
         let fits = number.is_none_or(|number| ERRORS.contains(&number));
-        return if fits { Verdict::More } else { Verdict::Never };
+        return if fits {
+            Recognition::More
+        } else {
+            Recognition::Never
+        };
     };
     let mut fields = Reader::new(body);
     fields.u8();
@@ -310,9 +318,9 @@ fn error(length: usize, body: &[u8]) -> Verdict {
         .iter()
         .all(|&byte| byte >= b' ' || byte.is_ascii_whitespace());
     if ERRORS.contains(&number) && is_text && text.len() >= SHORTEST_TEXT {
-        Verdict::Certain
+        Recognition::Certain
     } else {
-        Verdict::Never
+        Recognition::Never
     }
 }
 
@@ -353,28 +361,31 @@ mod tests {
 
     #[test]
     fn first_messages_need_their_fields() {
-        assert_eq!(opens(ClientToServer, b"\x09\0\0\0\x03select 1"), Verdict::Certain);
-        assert_eq!(opens(ClientToServer, b"\x01\0\0\0\x0e"), Verdict::Plausible);
+        assert_eq!(
+            opens(ClientToServer, b"\x09\0\0\0\x03select 1"),
+            Recognition::Certain
+        );
+        assert_eq!(opens(ClientToServer, b"\x01\0\0\0\x0e"), Recognition::Plausible);
         assert_eq!(
             opens(ServerToClient, b"\x07\0\0\x01\0\0\0\x02\0\0\0"),
-            Verdict::Plausible
+            Recognition::Plausible
         );
         assert_eq!(
             opens(ServerToClient, b"\x01\0\0\x01\x01\x27\0\0\x02\x03def"),
-            Verdict::Certain
+            Recognition::Certain
         );
         let mongo = b"\x3a\0\0\0\x03\0\0\0\0\0\0\0\xd4\x07\0\0\0\0\0\0admin.$cmd\0\0\0\0\0\xff\xff\xff\xff\x13\0\0\0\x10ismaster\0\x01\0\0\0\0";
         assert_eq!(
             opens(ClientToServer, &[&mongo[..], mongo].concat()),
-            Verdict::Never
+            Recognition::Never
         );
-        assert_eq!(opens(ServerToClient, mongo), Verdict::Never);
+        assert_eq!(opens(ServerToClient, mongo), Recognition::Never);
     }
 
     #[test]
     fn blocks_of_the_compressed_protocol_are_known() {
         let stored = b"\x05\0\0\0\0\0\0\x01\0\0\0\x0e";
-        assert_eq!(opens(ClientToServer, stored), Verdict::Plausible);
+        assert_eq!(opens(ClientToServer, stored), Recognition::Plausible);
         assert!(is_compressed([stored, b""]));
         assert!(!is_compressed([b"\x01\0\0\0\x0e", b""]));
     }

@@ -5,7 +5,7 @@ use super::endings::{OK, is_plain_eof, ready};
 use super::lane::Unit;
 use super::reply::Said;
 use super::wrong_byte;
-use crate::framing::Fault;
+use crate::framing::HeaderFault;
 use crate::reader::Reader;
 use model::{Content, Role, StatementId};
 
@@ -15,7 +15,7 @@ impl Conversation {
         &mut self,
         statement: StatementId,
         unit: &Unit<'_>,
-    ) -> Result<Said<'a>, Fault> {
+    ) -> Result<Said<'a>, HeaderFault> {
         let is_eof = is_plain_eof(unit);
         match self.progress {
             Progress::ParameterDefinitions(left, columns) => {
@@ -52,7 +52,7 @@ impl Conversation {
     }
 
     /// Reads the answer's first message and finds what follows it; nothing, when the progress stays at its start.
-    fn begin_preparation(&mut self, statement: StatementId, unit: &Unit<'_>) -> Result<(), Fault> {
+    fn begin_preparation(&mut self, statement: StatementId, unit: &Unit<'_>) -> Result<(), HeaderFault> {
         let shorter = || wrong_byte("the answer to a preparation", unit.opening.first);
         let mut fields = Reader::new(unit.head);
         if fields.u8() != Some(OK) {

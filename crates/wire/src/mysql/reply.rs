@@ -5,8 +5,8 @@ use super::conversation::{Conversation, ConversationPhase, Owed, Part, Progress}
 use super::endings::{EOF, EndFields, OK, OkFields, error_content, is_end_of_rows, is_plain_eof, ready};
 use super::lane::{Interest, MessageStart, Unit};
 use super::{fault, wrong_byte};
-use crate::decoder::Sink;
-use crate::framing::Fault;
+use crate::decoder::MessageSink;
+use crate::framing::HeaderFault;
 use crate::reader::Reader;
 use model::{Content, Direction, Phase, Role};
 
@@ -50,7 +50,7 @@ impl Conversation {
     }
 
     /// Takes a complete message of the server.
-    pub(super) fn reply(&mut self, unit: Unit<'_>, sink: &mut Sink<'_>) -> Result<(), Fault> {
+    pub(super) fn reply(&mut self, unit: Unit<'_>, sink: &mut MessageSink<'_>) -> Result<(), HeaderFault> {
         if self.is_row(unit.opening) {
             self.rows += 1;
             let row = Part::new(Role::ReplyPart, Phase::Work, Content::Row);
@@ -68,7 +68,7 @@ impl Conversation {
         self.progress == Progress::Rows && opening.first != Some(ERROR) && !is_end_of_rows(opening)
     }
 
-    fn reply_part<'a>(&mut self, unit: &Unit<'a>, code: &'a mut [u8; 11]) -> Result<Part<'a>, Fault> {
+    fn reply_part<'a>(&mut self, unit: &Unit<'a>, code: &'a mut [u8; 11]) -> Result<Part<'a>, HeaderFault> {
         // In blocks the server's frames go on counting.
         let resumes = std::mem::take(&mut self.resumes[Direction::ServerToClient.index()]);
         if resumes && unit.opening.sequence != 1 && !self.has_compression {
@@ -98,7 +98,7 @@ impl Conversation {
     }
 
     /// A message nobody asked for: the greeting, or why the server ends the connection.
-    fn unasked<'a>(&mut self, unit: &Unit<'a>, code: &'a mut [u8; 11]) -> Result<Part<'a>, Fault> {
+    fn unasked<'a>(&mut self, unit: &Unit<'a>, code: &'a mut [u8; 11]) -> Result<Part<'a>, HeaderFault> {
         if self.stage == ConversationPhase::Start {
             return self.greeting(unit, code);
         }
@@ -123,7 +123,7 @@ impl Conversation {
         owed: Owed,
         unit: &Unit<'a>,
         code: &'a mut [u8; 11],
-    ) -> Result<Said<'a>, Fault> {
+    ) -> Result<Said<'a>, HeaderFault> {
         if unit.opening.first == Some(ERROR) {
             let is_progress = unit.head.get(1..3) == Some(&PROGRESS_REPORT);
             return Ok(if is_progress {
@@ -145,7 +145,7 @@ impl Conversation {
         }
     }
 
-    fn result_message<'a>(&mut self, unit: &Unit<'_>) -> Result<Said<'a>, Fault> {
+    fn result_message<'a>(&mut self, unit: &Unit<'_>) -> Result<Said<'a>, HeaderFault> {
         match self.progress {
             Progress::Columns(left) => {
                 self.progress = if left > 1 {
@@ -166,7 +166,7 @@ impl Conversation {
     }
 
     /// OK, LOCAL INFILE, or the column count of a result.
-    fn result_start<'a>(&mut self, unit: &Unit<'_>) -> Result<Said<'a>, Fault> {
+    fn result_start<'a>(&mut self, unit: &Unit<'_>) -> Result<Said<'a>, HeaderFault> {
         match unit.opening.first {
             Some(OK) if unit.length >= OkFields::LEAST => {
                 let ok = OkFields::read(unit.head).ok_or_else(|| fault("an OK", "a shorter message"))?;
@@ -212,7 +212,7 @@ impl Conversation {
 
     /// The EOF that ends the definitions, or already the first row. An EOF has 5 bytes, an OK in its place at
     /// least 7, so this holds also when the login was not seen.
-    fn after_columns<'a>(&mut self, unit: &Unit<'_>) -> Result<Said<'a>, Fault> {
+    fn after_columns<'a>(&mut self, unit: &Unit<'_>) -> Result<Said<'a>, HeaderFault> {
         self.progress = Progress::Rows;
         if !is_plain_eof(unit) {
             self.omits_eof = Some(true);
@@ -226,7 +226,7 @@ impl Conversation {
         Ok(self.end_result(end))
     }
 
-    fn row_or_end<'a>(&mut self, unit: &Unit<'_>) -> Result<Said<'a>, Fault> {
+    fn row_or_end<'a>(&mut self, unit: &Unit<'_>) -> Result<Said<'a>, HeaderFault> {
         if is_end_of_rows(unit.opening) {
             return Ok(self.end_result(EndFields::read(unit.head)?));
         }

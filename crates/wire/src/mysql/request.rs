@@ -6,8 +6,8 @@ use super::lane::{FULL_FRAME, Interest, MessageStart, Unit};
 use super::signature;
 use super::values::skip_query_attributes;
 use super::wrong_byte;
-use crate::decoder::Sink;
-use crate::framing::Fault;
+use crate::decoder::MessageSink;
+use crate::framing::HeaderFault;
 use crate::reader::Reader;
 use model::{Content, Direction, Message, Phase, Role};
 
@@ -44,7 +44,7 @@ impl Conversation {
     }
 
     /// Takes a complete message of the client.
-    pub(super) fn request(&mut self, unit: Unit<'_>, sink: &mut Sink<'_>) -> Result<(), Fault> {
+    pub(super) fn request(&mut self, unit: Unit<'_>, sink: &mut MessageSink<'_>) -> Result<(), HeaderFault> {
         let resumes = std::mem::take(&mut self.resumes[Direction::ClientToServer.index()]);
         let is_command =
             unit.opening.sequence == 0 && signature::is_plausible_command(unit.head, unit.length);
@@ -89,7 +89,7 @@ impl Conversation {
         Part::new(role, Phase::Work, Content::Other)
     }
 
-    fn command<'a>(&mut self, unit: &Unit<'a>) -> Result<Part<'a>, Fault> {
+    fn command<'a>(&mut self, unit: &Unit<'a>) -> Result<Part<'a>, HeaderFault> {
         let Some((&command, body)) = unit.head.split_first() else {
             return Err(wrong_byte("a command", None));
         };
@@ -122,7 +122,7 @@ impl Conversation {
         command: u8,
         body: &'a [u8],
         unit: &Unit<'a>,
-    ) -> Result<Content<'a>, Fault> {
+    ) -> Result<Content<'a>, HeaderFault> {
         let mut fields = Reader::new(body);
         let incomplete = || wrong_byte("a command with its fields", Some(command));
         Ok(match command {

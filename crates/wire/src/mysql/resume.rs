@@ -3,11 +3,11 @@
 
 use super::signature::is_plausible_command;
 use crate::reader::Reader;
-use crate::resume::{Found, Shape, find};
+use crate::resume::{Resumption, Shape, find};
 use model::Direction;
 
 /// The first place where a command, or a reply, begins.
-pub(super) fn find_frame(direction: Direction, bytes: &[u8], whole: bool) -> Found {
+pub(super) fn find_frame(direction: Direction, bytes: &[u8], whole: bool) -> Resumption {
     find(bytes, whole, |bytes, before| {
         let mut reader = Reader::new(bytes);
         let (Some(length), Some(sequence)) = (reader.u24_le(), reader.u8()) else {
@@ -29,7 +29,7 @@ pub(super) fn find_frame(direction: Direction, bytes: &[u8], whole: bool) -> Fou
 }
 
 /// The same among the blocks of the compressed protocol.
-pub(super) fn find_block(direction: Direction, bytes: &[u8], whole: bool) -> Found {
+pub(super) fn find_block(direction: Direction, bytes: &[u8], whole: bool) -> Resumption {
     find(bytes, whole, |bytes, before| {
         let mut reader = Reader::new(bytes);
         let (Some(length), Some(sequence), Some(claimed)) = (reader.u24_le(), reader.u8(), reader.u24_le())

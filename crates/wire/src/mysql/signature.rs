@@ -3,70 +3,70 @@
 
 use super::capabilities::PROTOCOL_41;
 use super::request;
-use crate::protocols::Verdict;
+use crate::protocols::Recognition;
 use crate::reader::Reader;
 use model::Direction;
 
 /// How sure the first bytes seen in `direction` make that this is MySQL's protocol.
-pub fn recognise(direction: Direction, bytes: &[u8]) -> Verdict {
+pub fn recognise(direction: Direction, bytes: &[u8]) -> Recognition {
     let mut reader = Reader::new(bytes);
     let (Some(length), Some(sequence)) = (reader.u24_le(), reader.u8()) else {
-        return Verdict::More;
+        return Recognition::More;
     };
     match (direction, sequence) {
         (Direction::ServerToClient, 0) => opening(length, reader),
         (Direction::ClientToServer, 0) => command(length, reader.rest()),
         (Direction::ClientToServer, 1) => handshake_response(length, reader),
-        (Direction::ServerToClient | Direction::ClientToServer, _) => Verdict::Never,
+        (Direction::ServerToClient | Direction::ClientToServer, _) => Recognition::Never,
     }
 }
 
 /// The server's first message: a greeting, or the error that comes in its place.
-fn opening(length: u32, mut body: Reader<'_>) -> Verdict {
+fn opening(length: u32, mut body: Reader<'_>) -> Recognition {
     if !(SHORTEST_ERROR..=LONGEST_GREETING).contains(&length) {
-        return Verdict::Never;
+        return Recognition::Never;
     }
     match body.u8() {
-        None => Verdict::More,
+        None => Recognition::More,
         Some(PROTOCOL_VERSION) if length >= SHORTEST_GREETING => match body.array::<2>() {
             Some([major, next]) if major.is_ascii_digit() && (next.is_ascii_digit() || next == b'.') => {
-                Verdict::Certain
+                Recognition::Certain
             }
-            Some(_) => Verdict::Never,
-            None => Verdict::More,
+            Some(_) => Recognition::Never,
+            None => Recognition::More,
         },
         Some(ERROR) => match body.u16_le() {
-            Some(number) if ERRORS.contains(&number) => Verdict::Plausible,
-            Some(_) => Verdict::Never,
-            None => Verdict::More,
+            Some(number) if ERRORS.contains(&number) => Recognition::Plausible,
+            Some(_) => Recognition::Never,
+            None => Recognition::More,
         },
-        Some(_) => Verdict::Never,
+        Some(_) => Recognition::Never,
     }
 }
 
-fn command(length: u32, body: &[u8]) -> Verdict {
+fn command(length: u32, body: &[u8]) -> Recognition {
     match body.get(..length.min(2) as usize) {
-        Some(sample) if is_plausible_command(sample, u64::from(length)) => Verdict::Plausible,
-        Some(_) => Verdict::Never,
-        None => Verdict::More,
+        Some(sample) if is_plausible_command(sample, u64::from(length)) => Recognition::Plausible,
+        Some(_) => Recognition::Never,
+        None => Recognition::More,
     }
 }
 
 /// Capabilities with protocol 4.1, longest message, character set, and 19 zeros.
-fn handshake_response(length: u32, mut body: Reader<'_>) -> Verdict {
+fn handshake_response(length: u32, mut body: Reader<'_>) -> Recognition {
     if !(32..=LONGEST_RESPONSE).contains(&length) {
-        return Verdict::Never;
+        return Recognition::Never;
     }
     let (Some(flags), Some(fixed)) = (body.u32_le(), body.take(5 + 19)) else {
-        return Verdict::More;
+        return Recognition::More;
     };
     let is_filled = fixed
         .get(5..)
         .is_some_and(|filler| filler.iter().all(|&byte| byte == 0));
     if u64::from(flags) & PROTOCOL_41 != 0 && is_filled {
-        Verdict::Certain
+        Recognition::Certain
     } else {
-        Verdict::Never
+        Recognition::Never
     }
 }
 

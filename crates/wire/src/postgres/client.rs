@@ -3,14 +3,14 @@
 use super::owed::Due;
 use super::shape::{STARTUP_HEADER, STATEMENT_LIMIT};
 use super::{Copying, Session, message};
-use crate::decoder::Sink;
+use crate::decoder::MessageSink;
 use crate::framing::Frame;
 use crate::reader::Reader;
 use model::{Content, Direction, Phase, Role};
 
 impl Session {
     /// One whole client message.
-    pub(super) fn client(&mut self, frame: &Frame<'_>, sink: &mut Sink<'_>) {
+    pub(super) fn client(&mut self, frame: &Frame<'_>, sink: &mut MessageSink<'_>) {
         if frame.header.len() == STARTUP_HEADER {
             return self.startup(frame, sink);
         }

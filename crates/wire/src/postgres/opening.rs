@@ -2,17 +2,17 @@
 
 use super::shape::{CANCEL_REQUEST, GSSENC_REQUEST, MAXIMUM_STARTUP, SSL_REQUEST, STARTUP_HEADER, Shapes};
 use super::startup::COMPRESSION;
-use crate::protocols::Verdict;
+use crate::protocols::Recognition;
 use crate::reader::Reader;
 use crate::verbs::begins_statement;
 use model::Direction;
 
 /// What the first bytes seen in `direction` say.
-pub fn opens(direction: Direction, bytes: &[u8]) -> Verdict {
+pub fn opens(direction: Direction, bytes: &[u8]) -> Recognition {
     match (direction, bytes.first()) {
-        (_, None) => Verdict::More,
+        (_, None) => Recognition::More,
         (Direction::ClientToServer, Some(0)) => startup(bytes),
-        (Direction::ClientToServer, Some(_)) if is_request(bytes) => Verdict::Certain,
+        (Direction::ClientToServer, Some(_)) if is_request(bytes) => Recognition::Certain,
         (Direction::ClientToServer, Some(_)) => first(direction, bytes, client),
         (Direction::ServerToClient, Some(_)) => first(direction, bytes, server),
     }
@@ -20,15 +20,15 @@ pub fn opens(direction: Direction, bytes: &[u8]) -> Verdict {
 
 /// What the server's first bytes say: one byte answers a request for encryption, and blocks a client that announced compression
 /// (KingbaseES).
-pub fn answers(client: &[u8], answer: &[u8]) -> Verdict {
+pub fn answers(client: &[u8], answer: &[u8]) -> Recognition {
     let asks = client.get(..STARTUP_HEADER).is_some_and(|header| {
         [SSL_REQUEST, GSSENC_REQUEST]
             .iter()
             .any(|code| header[..4] == 8u32.to_be_bytes() && header[4..] == code.to_be_bytes())
     });
     match answer.first() {
-        Some(b'S' | b'N' | b'G') if asks => Verdict::Plausible,
-        Some(0) if announces_compression(client) => Verdict::Plausible,
+        Some(b'S' | b'N' | b'G') if asks => Recognition::Plausible,
+        Some(0) if announces_compression(client) => Recognition::Plausible,
         _ => opens(Direction::ServerToClient, answer),
     }
 }
@@ -58,7 +58,7 @@ pub fn burst(direction: Direction, bytes: &[u8]) -> bool {
         let Some(whole) = body.get(..length) else {
             return true;
         };
-        if fields(tag, whole) == Verdict::Never {
+        if fields(tag, whole) == Recognition::Never {
             return false;
         }
         rest = body.get(length..).unwrap_or_default();
@@ -66,23 +66,27 @@ pub fn burst(direction: Direction, bytes: &[u8]) -> bool {
     rest.len() < TAGGED_HEADER
 }
 
-fn startup(bytes: &[u8]) -> Verdict {
+fn startup(bytes: &[u8]) -> Recognition {
     let mut reader = Reader::new(bytes);
     let (Some(length), Some(code)) = (reader.u32_be(), reader.u32_be()) else {
         let is_short = bytes.get(1).is_none_or(|&byte| byte == 0);
-        return if is_short { Verdict::More } else { Verdict::Never };
+        return if is_short {
+            Recognition::More
+        } else {
+            Recognition::Never
+        };
     };
     if Shapes::default().client(&bytes[..STARTUP_HEADER]).is_err() {
-        return Verdict::Never;
+        return Recognition::Never;
     }
     match code {
-        SSL_REQUEST | GSSENC_REQUEST | CANCEL_REQUEST => Verdict::Certain,
-        _ if !VERSIONS.contains(&(code & 0xffff)) || length > MAXIMUM_STARTUP => Verdict::Never,
+        SSL_REQUEST | GSSENC_REQUEST | CANCEL_REQUEST => Recognition::Certain,
+        _ if !VERSIONS.contains(&(code & 0xffff)) || length > MAXIMUM_STARTUP => Recognition::Never,
         _ => match reader.take(length as usize - STARTUP_HEADER) {
-            Some(body) if has_parameters(body) => Verdict::Certain,
-            Some(_) => Verdict::Never,
-            None if may_have_parameters(reader.rest()) => Verdict::More,
-            None => Verdict::Never,
+            Some(body) if has_parameters(body) => Recognition::Certain,
+            Some(_) => Recognition::Never,
+            None if may_have_parameters(reader.rest()) => Recognition::More,
+            None => Recognition::Never,
         },
     }
 }
@@ -114,9 +118,9 @@ fn is_request(bytes: &[u8]) -> bool {
     let mut rest = bytes;
     while let Some((tag, length, body)) = message(Direction::ClientToServer, rest) {
         match body.get(..length).map(|whole| client(tag, whole)) {
-            Some(Verdict::Certain) => return true,
-            Some(Verdict::Plausible) => rest = &body[length..],
-            Some(Verdict::Never | Verdict::More) | None => return false,
+            Some(Recognition::Certain) => return true,
+            Some(Recognition::Plausible) => rest = &body[length..],
+            Some(Recognition::Never | Recognition::More) | None => return false,
         }
     }
     false
@@ -134,47 +138,51 @@ fn message(direction: Direction, bytes: &[u8]) -> Option<(u8, usize, &[u8])> {
     Some((header[0], usize::try_from(plan.ok()?.body).ok()?, body))
 }
 
-fn first(direction: Direction, bytes: &[u8], fields: fn(u8, &[u8]) -> Verdict) -> Verdict {
+fn first(direction: Direction, bytes: &[u8], fields: fn(u8, &[u8]) -> Recognition) -> Recognition {
     let known: &[u8] = match direction {
         Direction::ClientToServer => b"QPBDECSHXFdcfp",
         Direction::ServerToClient => b"RSKZTDCEN123ntsIcAGHWdVv",
     };
     if !bytes.first().is_some_and(|tag| known.contains(tag)) {
-        return Verdict::Never;
+        return Recognition::Never;
     }
     if bytes.len() < TAGGED_HEADER {
         let is_short = bytes.get(1).is_none_or(|&high| high < 0x40);
-        return if is_short { Verdict::More } else { Verdict::Never };
+        return if is_short {
+            Recognition::More
+        } else {
+            Recognition::Never
+        };
     }
     let Some((tag, length, body)) = message(direction, bytes) else {
-        return Verdict::Never;
+        return Recognition::Never;
     };
     match body.get(..length) {
         Some(body) => fields(tag, body),
         None if matches!((direction, tag), (Direction::ClientToServer, b'Q' | b'P')) => begun_text(tag, body),
-        None => Verdict::More,
+        None => Recognition::More,
     }
 }
 
 /// A statement that is not whole: long ones are known by their beginning.
-fn begun_text(tag: u8, body: &[u8]) -> Verdict {
+fn begun_text(tag: u8, body: &[u8]) -> Recognition {
     let Some(sample) = body.get(..SAMPLE) else {
-        return Verdict::More;
+        return Recognition::More;
     };
     let mut reader = Reader::new(sample);
     if tag == b'P' && reader.cstr().is_none_or(|name| !is_text(name)) {
-        return Verdict::Never;
+        return Recognition::Never;
     }
     let text = reader.rest();
     if is_text(text) && begins_statement(text) {
-        Verdict::Certain
+        Recognition::Certain
     } else {
-        Verdict::Never
+        Recognition::Never
     }
 }
 
 /// What a client's message says that has this body.
-fn client(tag: u8, body: &[u8]) -> Verdict {
+fn client(tag: u8, body: &[u8]) -> Recognition {
     let mut reader = Reader::new(body);
     let fits = match tag {
         b'Q' => match reader.cstr() {
@@ -197,21 +205,25 @@ fn client(tag: u8, body: &[u8]) -> Verdict {
                 && reader.cstr().is_some_and(is_text)
                 && reader.is_empty()
         }
-        b'S' | b'H' | b'X' | b'c' => return Verdict::Certain,
+        b'S' | b'H' | b'X' | b'c' => return Recognition::Certain,
         b'p' => !body.is_empty(),
         b'f' => reader.cstr().is_some_and(is_text) && reader.is_empty(),
         b'F' => reader.u32_be().is_some(),
         b'd' => !(body.len() == KEEP_ALIVE && body[0] == b'k'),
         _ => false,
     };
-    if fits { Verdict::Plausible } else { Verdict::Never }
+    if fits {
+        Recognition::Plausible
+    } else {
+        Recognition::Never
+    }
 }
 
-fn statement(text: &[u8]) -> Verdict {
+fn statement(text: &[u8]) -> Recognition {
     if begins_statement(text) {
-        Verdict::Certain
+        Recognition::Certain
     } else {
-        Verdict::Plausible
+        Recognition::Plausible
     }
 }
 
@@ -237,11 +249,11 @@ fn formats(reader: &mut Reader<'_>) -> Option<()> {
 }
 
 /// What a server's message says that has this body.
-fn server(tag: u8, body: &[u8]) -> Verdict {
+fn server(tag: u8, body: &[u8]) -> Recognition {
     let mut reader = Reader::new(body);
     let fits = match tag {
         b'R' => match (reader.u32_be(), body.len()) {
-            (Some(0 | 3), 4) => return Verdict::Certain,
+            (Some(0 | 3), 4) => return Recognition::Certain,
             (Some(2 | 7 | 9), 4) | (Some(5), 8) | (Some(6), 6) => true,
             (Some(8 | 10..=12), length) => length >= 4,
             _ => false,
@@ -253,9 +265,9 @@ fn server(tag: u8, body: &[u8]) -> Verdict {
                 && reader.cstr().is_some_and(is_text)
                 && reader.is_empty()
         }
-        b'Z' if matches!(body, [b'I' | b'T' | b'E']) => return Verdict::Certain,
-        b'E' | b'N' if fields(reader).is_some() => return Verdict::Certain,
-        b'T' if body.len() > 2 && columns(reader).is_some() => return Verdict::Certain,
+        b'Z' if matches!(body, [b'I' | b'T' | b'E']) => return Recognition::Certain,
+        b'E' | b'N' if fields(reader).is_some() => return Recognition::Certain,
+        b'T' if body.len() > 2 && columns(reader).is_some() => return Recognition::Certain,
         b'T' => body == [0, 0],
         b'D' => row(reader).is_some(),
         b'C' => reader.cstr().is_some_and(is_command_tag) && reader.is_empty(),
@@ -277,7 +289,11 @@ fn server(tag: u8, body: &[u8]) -> Verdict {
         b'd' => !(body.len() == STANDBY_STATUS && body[0] == b'r'),
         _ => false,
     };
-    if fits { Verdict::Plausible } else { Verdict::Never }
+    if fits {
+        Recognition::Plausible
+    } else {
+        Recognition::Never
+    }
 }
 
 /// Fields of an error or a notice: a letter and a text each, among them severity, code and message.
@@ -351,27 +367,33 @@ mod tests {
     #[test]
     fn a_start_up_has_a_user_and_ends_where_it_says() {
         let startup = b"\0\0\0\x11\0\x03\0\0user\0me\0\0";
-        assert_eq!(opens(ClientToServer, startup), Verdict::Certain);
-        assert_eq!(opens(ClientToServer, &startup[..12]), Verdict::More);
+        assert_eq!(opens(ClientToServer, startup), Recognition::Certain);
+        assert_eq!(opens(ClientToServer, &startup[..12]), Recognition::More);
         let kafka_metadata = b"\0\0\0\x1a\0\x03\0\x02\0\0\0\x01\0\x04test\0\0\0\x01\0\x04logs\0\0";
-        assert_eq!(opens(ClientToServer, kafka_metadata), Verdict::Never);
+        assert_eq!(opens(ClientToServer, kafka_metadata), Recognition::Never);
     }
 
     #[test]
     fn messages_need_their_fields() {
-        assert_eq!(opens(ClientToServer, b"Q\0\0\0\x0dselect 1\0"), Verdict::Certain);
-        assert_eq!(opens(ServerToClient, b"Z\0\0\0\x05I"), Verdict::Certain);
+        assert_eq!(
+            opens(ClientToServer, b"Q\0\0\0\x0dselect 1\0"),
+            Recognition::Certain
+        );
+        assert_eq!(opens(ServerToClient, b"Z\0\0\0\x05I"), Recognition::Certain);
         assert_eq!(
             opens(ServerToClient, b"D\0\0\0\x0b\0\x01\0\0\0\x01x"),
-            Verdict::Plausible
+            Recognition::Plausible
         );
         assert_eq!(
             opens(ServerToClient, b"D\0\0\0\x0b\0\x02\0\0\0\x01x"),
-            Verdict::Never
+            Recognition::Never
         );
-        assert_eq!(opens(ClientToServer, b"D1 LOGIN me you\r\n"), Verdict::More);
-        assert_eq!(opens(ClientToServer, b"CAPA\r\n"), Verdict::Never);
-        assert_eq!(answers(b"\0\0\0\x08\x04\xd2\x16\x2f", b"S"), Verdict::Plausible);
-        assert_eq!(answers(b"", b"S"), Verdict::More);
+        assert_eq!(opens(ClientToServer, b"D1 LOGIN me you\r\n"), Recognition::More);
+        assert_eq!(opens(ClientToServer, b"CAPA\r\n"), Recognition::Never);
+        assert_eq!(
+            answers(b"\0\0\0\x08\x04\xd2\x16\x2f", b"S"),
+            Recognition::Plausible
+        );
+        assert_eq!(answers(b"", b"S"), Recognition::More);
     }
 }

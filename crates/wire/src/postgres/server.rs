@@ -3,14 +3,14 @@
 use super::owed::Due;
 use super::shape::ANSWER_HEADER;
 use super::{Copying, Session, message};
-use crate::decoder::Sink;
+use crate::decoder::MessageSink;
 use crate::framing::Frame;
 use crate::reader::Reader;
 use model::{Content, Direction, Message, Phase, Role, TransactionState};
 
 impl Session {
     /// One whole server message.
-    pub(super) fn server(&mut self, frame: &Frame<'_>, sink: &mut Sink<'_>) {
+    pub(super) fn server(&mut self, frame: &Frame<'_>, sink: &mut MessageSink<'_>) {
         if frame.header.len() == ANSWER_HEADER {
             return self.answer(frame, sink);
         }
@@ -79,7 +79,7 @@ impl Session {
         }
     }
 
-    fn ready(&mut self, frame: &Frame<'_>, content: Content<'_>, sink: &mut Sink<'_>) -> Role {
+    fn ready(&mut self, frame: &Frame<'_>, content: Content<'_>, sink: &mut MessageSink<'_>) -> Role {
         let unanswered = self.owed.settle_ready();
         self.answer_with_nothing(unanswered, frame, sink);
         self.phase = Phase::Work;
@@ -91,7 +91,7 @@ impl Session {
         Role::Reply
     }
 
-    fn error(&mut self, frame: &Frame<'_>, sink: &mut Sink<'_>) -> Role {
+    fn error(&mut self, frame: &Frame<'_>, sink: &mut MessageSink<'_>) -> Role {
         if self.shapes.negotiating || self.phase == Phase::Login {
             self.shapes.negotiating = false;
             self.owed.settle(Due::Leg);
@@ -121,7 +121,7 @@ impl Session {
     }
 
     /// Requests that the server skips are over without a byte of their own.
-    fn answer_with_nothing(&self, requests: usize, frame: &Frame<'_>, sink: &mut Sink<'_>) {
+    fn answer_with_nothing(&self, requests: usize, frame: &Frame<'_>, sink: &mut MessageSink<'_>) {
         for _ in 0..requests {
             sink(Message {
                 bytes: 0,

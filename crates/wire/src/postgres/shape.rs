@@ -1,6 +1,6 @@
 //! The shapes of messages: which tags there are, how long a message may be, how much of it is looked at.
 
-use crate::framing::{Fault, Plan};
+use crate::framing::{FramePlan, HeaderFault};
 use crate::reader::Reader;
 use crate::resume::Shape;
 use model::Direction;
@@ -60,7 +60,7 @@ impl Shapes {
     }
 
     /// What a client message's header announces.
-    pub(super) fn client(&self, header: &[u8]) -> Result<Plan, Fault> {
+    pub(super) fn client(&self, header: &[u8]) -> Result<FramePlan, HeaderFault> {
         let mut reader = Reader::new(header);
         if header.len() == STARTUP_HEADER {
             let (length, code) = (reader.u32_be(), reader.u32_be());
@@ -84,10 +84,10 @@ impl Shapes {
     }
 
     /// What a server message's header announces.
-    pub(super) fn server(&self, header: &[u8]) -> Result<Plan, Fault> {
+    pub(super) fn server(&self, header: &[u8]) -> Result<FramePlan, HeaderFault> {
         let mut reader = Reader::new(header);
         if header.len() == ANSWER_HEADER {
-            return Ok(Plan { body: 0, keep: 0 });
+            return Ok(FramePlan { body: 0, keep: 0 });
         }
         let (Some(tag), Some(length)) = (reader.u8(), reader.u32_be()) else {
             return Err(self.fault("a message of 5 bytes or more", "less"));
@@ -110,7 +110,7 @@ impl Shapes {
         self.plan(length, lengths, keep)
     }
 
-    fn startup(&self, length: u32, code: u32) -> Result<Plan, Fault> {
+    fn startup(&self, length: u32, code: u32) -> Result<FramePlan, HeaderFault> {
         let lengths = match code {
             SSL_REQUEST | GSSENC_REQUEST => 8..=8,
             CANCEL_REQUEST => 16..=MAXIMUM_CANCEL,
@@ -119,15 +119,20 @@ impl Shapes {
         };
         let plan = self.plan(length, lengths, MAXIMUM_STARTUP as usize)?;
         let body = plan.body.saturating_sub(4);
-        Ok(Plan { body, ..plan })
+        Ok(FramePlan { body, ..plan })
     }
 
-    fn plan(&self, length: u32, lengths: std::ops::RangeInclusive<u32>, keep: usize) -> Result<Plan, Fault> {
+    fn plan(
+        &self,
+        length: u32,
+        lengths: std::ops::RangeInclusive<u32>,
+        keep: usize,
+    ) -> Result<FramePlan, HeaderFault> {
         if self.gss_encrypted {
             return Err(self.fault("a message", length));
         }
         if lengths.contains(&length) {
-            Ok(Plan {
+            Ok(FramePlan {
                 body: u64::from(length.saturating_sub(4)),
                 keep,
             })
@@ -136,7 +141,7 @@ impl Shapes {
         }
     }
 
-    fn fault(&self, expected: &'static str, found: impl ToString) -> Fault {
+    fn fault(&self, expected: &'static str, found: impl ToString) -> HeaderFault {
         let found = if self.gss_encrypted {
             "bytes encrypted with GSSAPI".to_owned()
         } else if self.compression_announced {
@@ -144,7 +149,7 @@ impl Shapes {
         } else {
             found.to_string()
         };
-        Fault { expected, found }
+        HeaderFault { expected, found }
     }
 }
 

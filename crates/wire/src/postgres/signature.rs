@@ -1,14 +1,14 @@
 //! Recognises PostgreSQL: by its start-up, or from the middle of a connection by a plausible tag, length and body.
 
 use super::shape::{STARTUP_HEADER, Shapes};
-use crate::protocols::Verdict;
+use crate::protocols::Recognition;
 use crate::reader::Reader;
 use model::Direction;
 
 /// How sure the first bytes seen in `direction` make that this is PostgreSQL's protocol.
-pub fn recognise(direction: Direction, bytes: &[u8]) -> Verdict {
+pub fn recognise(direction: Direction, bytes: &[u8]) -> Recognition {
     let Some(&tag) = bytes.first() else {
-        return Verdict::More;
+        return Recognition::More;
     };
     match direction {
         Direction::ClientToServer if tag == 0 => startup(bytes),
@@ -27,38 +27,38 @@ pub fn recognise(direction: Direction, bytes: &[u8]) -> Verdict {
     }
 }
 
-fn startup(bytes: &[u8]) -> Verdict {
+fn startup(bytes: &[u8]) -> Recognition {
     if bytes.get(1).is_some_and(|&byte| byte != 0) {
-        return Verdict::Never;
+        return Recognition::Never;
     }
     match bytes.get(..STARTUP_HEADER) {
-        None => Verdict::More,
-        Some(header) if Shapes::default().client(header).is_ok() => Verdict::Certain,
-        Some(_) => Verdict::Never,
+        None => Recognition::More,
+        Some(header) if Shapes::default().client(header).is_ok() => Recognition::Certain,
+        Some(_) => Recognition::Never,
     }
 }
 
 fn tagged<E>(
     bytes: &[u8],
     tags: &[u8],
-    plan: impl Fn(&[u8]) -> Result<crate::framing::Plan, E>,
+    plan: impl Fn(&[u8]) -> Result<crate::framing::FramePlan, E>,
     plausible: fn(u8, u64, &[u8]) -> bool,
-) -> Verdict {
+) -> Recognition {
     let tag = bytes[0];
     if !tags.contains(&tag) {
-        return Verdict::Never;
+        return Recognition::Never;
     }
     let Some((header, body)) = bytes.split_at_checked(5) else {
-        return Verdict::More;
+        return Recognition::More;
     };
     let Ok(plan) = plan(header) else {
-        return Verdict::Never;
+        return Recognition::Never;
     };
     let wanted = usize::try_from(plan.body).unwrap_or(SAMPLE).min(SAMPLE);
     match body.get(..wanted) {
-        None => Verdict::More,
-        Some(sample) if plausible(tag, plan.body, sample) => Verdict::Plausible,
-        Some(_) => Verdict::Never,
+        None => Recognition::More,
+        Some(sample) if plausible(tag, plan.body, sample) => Recognition::Plausible,
+        Some(_) => Recognition::Never,
     }
 }
 
@@ -129,28 +129,36 @@ mod tests {
 
     #[test]
     fn verdicts_do_not_change_with_more_bytes() {
-        let samples: [(Direction, &[u8], Verdict); 9] = [
-            (ClientToServer, b"\0\0\0\x08\x04\xd2\x16\x2f", Verdict::Certain),
+        let samples: [(Direction, &[u8], Recognition); 9] = [
+            (
+                ClientToServer,
+                b"\0\0\0\x08\x04\xd2\x16\x2f",
+                Recognition::Certain,
+            ),
             (
                 ClientToServer,
                 b"\0\0\0\x11\0\x03\0\0user\0me\0\0",
-                Verdict::Certain,
+                Recognition::Certain,
             ),
             (
                 ClientToServer,
                 b"Q\0\0\0\x0dselect 1\0S\0\0\0\x04",
-                Verdict::Plausible,
+                Recognition::Plausible,
             ),
-            (ClientToServer, b"P\0\0\0\x10\0select 1\0\0\0", Verdict::Plausible),
-            (ClientToServer, b"POST / HTTP/1.1\r\n", Verdict::Never),
-            (ClientToServer, b"\0\x3a\0\0\x01\0\0\0", Verdict::Never),
-            (ServerToClient, b"Z\0\0\0\x05I", Verdict::Plausible),
+            (
+                ClientToServer,
+                b"P\0\0\0\x10\0select 1\0\0\0",
+                Recognition::Plausible,
+            ),
+            (ClientToServer, b"POST / HTTP/1.1\r\n", Recognition::Never),
+            (ClientToServer, b"\0\x3a\0\0\x01\0\0\0", Recognition::Never),
+            (ServerToClient, b"Z\0\0\0\x05I", Recognition::Plausible),
             (
                 ServerToClient,
                 b"D\0\0\0\x0b\0\x01\0\0\0\x01x",
-                Verdict::Plausible,
+                Recognition::Plausible,
             ),
-            (ServerToClient, b"SSH-2.0-OpenSSH\r\n", Verdict::Never),
+            (ServerToClient, b"SSH-2.0-OpenSSH\r\n", Recognition::Never),
         ];
         assert_verdicts(recognise, &samples);
     }

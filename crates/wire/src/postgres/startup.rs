@@ -3,13 +3,13 @@
 use super::owed::Due;
 use super::shape::{CANCEL_REQUEST, GSSENC_REQUEST, SSL_REQUEST};
 use super::{Session, message};
-use crate::decoder::Sink;
+use crate::decoder::MessageSink;
 use crate::framing::Frame;
 use crate::reader::Reader;
 use model::{Content, Direction, Message, Phase, Role};
 
 impl Session {
-    pub(super) fn startup(&mut self, frame: &Frame<'_>, sink: &mut Sink<'_>) {
+    pub(super) fn startup(&mut self, frame: &Frame<'_>, sink: &mut MessageSink<'_>) {
         let client = Direction::ClientToServer;
         let code = frame.header.last_chunk().copied().map(u32::from_be_bytes);
         match code {
@@ -32,7 +32,7 @@ impl Session {
     }
 
     /// Hands the parameters out one by one, each with its share of the bytes, and then the rest of the message.
-    fn parameters(&mut self, frame: &Frame<'_>, sink: &mut Sink<'_>) {
+    fn parameters(&mut self, frame: &Frame<'_>, sink: &mut MessageSink<'_>) {
         let mut reader = Reader::new(frame.body);
         let mut rest = frame.bytes;
         while let (Some(name @ [_, ..]), Some(value)) = (reader.cstr(), reader.cstr()) {
@@ -68,7 +68,7 @@ impl Session {
     }
 
     /// The server's one byte after a request for encryption.
-    pub(super) fn answer(&mut self, frame: &Frame<'_>, sink: &mut Sink<'_>) {
+    pub(super) fn answer(&mut self, frame: &Frame<'_>, sink: &mut MessageSink<'_>) {
         self.owed.settle(Due::Leg);
         self.shapes.negotiating = false;
         match frame.header {

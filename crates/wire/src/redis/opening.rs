@@ -1,12 +1,12 @@
 //! How Redis's protocol begins, looked at strictly.
 
-use crate::protocols::Verdict;
+use crate::protocols::Recognition;
 use model::Direction;
 
 /// What the first bytes seen in `direction` say.
-pub fn opens(direction: Direction, bytes: &[u8]) -> Verdict {
+pub fn opens(direction: Direction, bytes: &[u8]) -> Recognition {
     match (direction, bytes.first()) {
-        (_, None) => Verdict::More,
+        (_, None) => Recognition::More,
         (Direction::ClientToServer, Some(b'*')) => array(bytes),
         (Direction::ClientToServer, Some(_)) => lines(bytes),
         (Direction::ServerToClient, Some(_)) => reply(bytes),
@@ -15,7 +15,7 @@ pub fn opens(direction: Direction, bytes: &[u8]) -> Verdict {
 
 /// What the server's first bytes say. To a request in letters, which other protocols have too, only what is Redis's own is an
 /// answer.
-pub fn answers(client: &[u8], answer: &[u8]) -> Verdict {
+pub fn answers(client: &[u8], answer: &[u8]) -> Recognition {
     if matches!(client.first(), None | Some(b'*')) {
         return opens(Direction::ServerToClient, answer);
     }
@@ -31,20 +31,20 @@ pub fn answers(client: &[u8], answer: &[u8]) -> Verdict {
 }
 
 /// An array of strings, the first of which is a command.
-fn array(bytes: &[u8]) -> Verdict {
+fn array(bytes: &[u8]) -> Recognition {
     let (count, behind) = match number(bytes) {
         Ok((count, rest)) if count > 0 => (count, rest),
-        Ok(_) => return Verdict::Never,
+        Ok(_) => return Recognition::Never,
         Err(verdict) => return verdict,
     };
     match behind.first() {
-        None => return Verdict::More,
+        None => return Recognition::More,
         Some(b'$') => {}
-        Some(_) => return Verdict::Never,
+        Some(_) => return Recognition::Never,
     }
     let (length, rest) = match number(behind) {
         Ok((length @ 1..=LONGEST_WORD, rest)) => (length as usize, rest),
-        Ok(_) => return Verdict::Never,
+        Ok(_) => return Recognition::Never,
         Err(verdict) => return verdict,
     };
     let is_name = |word: &[u8]| {
@@ -55,43 +55,43 @@ fn array(bytes: &[u8]) -> Verdict {
     };
     match (rest.get(..length), rest.get(length..)) {
         (Some(word), Some([b'\r', b'\n', rest @ ..])) if is_name(word) => match strings(rest, count - 1) {
-            Verdict::Certain if !is_command(word) => Verdict::Plausible,
+            Recognition::Certain if !is_command(word) => Recognition::Plausible,
             verdict => verdict,
         },
-        (Some(word), Some([] | [b'\r'])) if is_name(word) => Verdict::More,
-        (None, _) if rest.is_empty() || is_name(rest) => Verdict::More,
-        _ => Verdict::Never,
+        (Some(word), Some([] | [b'\r'])) if is_name(word) => Recognition::More,
+        (None, _) if rest.is_empty() || is_name(rest) => Recognition::More,
+        _ => Recognition::Never,
     }
 }
 
 /// Whether `count` strings follow, as far as [`LONGEST_LOOK`] goes.
-fn strings(bytes: &[u8], count: i64) -> Verdict {
+fn strings(bytes: &[u8], count: i64) -> Recognition {
     let mut rest = bytes.get(..LONGEST_LOOK).unwrap_or(bytes);
     let is_cut = rest.len() < bytes.len() || rest.len() == LONGEST_LOOK;
     for _ in 0..count {
         let read = match rest.first() {
             Some(b'$') => number(rest),
-            Some(_) => Err(Verdict::Never),
-            None => Err(Verdict::More),
+            Some(_) => Err(Recognition::Never),
+            None => Err(Recognition::More),
         };
         let behind = match read {
             Ok((length @ 0.., text)) => usize::try_from(length)
                 .ok()
                 .and_then(|length| text.get(length.checked_add(2)?..)),
-            Err(Verdict::More) => None,
-            Ok(_) | Err(_) => return Verdict::Never,
+            Err(Recognition::More) => None,
+            Ok(_) | Err(_) => return Recognition::Never,
         };
         match behind {
             Some(behind) => rest = behind,
-            None if is_cut => return Verdict::Certain,
-            None => return Verdict::More,
+            None if is_cut => return Recognition::Certain,
+            None => return Recognition::More,
         }
     }
-    Verdict::Certain
+    Recognition::Certain
 }
 
 /// Requests of one line each, whose first words are commands; arrays may follow.
-fn lines(bytes: &[u8]) -> Verdict {
+fn lines(bytes: &[u8]) -> Recognition {
     let array = bytes.windows(2).position(|two| two == b"\n*");
     let bytes = array.map_or(bytes, |array| &bytes[..=array]);
     let whole = bytes
@@ -104,21 +104,21 @@ fn lines(bytes: &[u8]) -> Verdict {
         line.is_empty() || (is_printable(line) && is_command(word(line).unwrap_or(line)))
     };
     if !whole.split_inclusive(|&byte| byte == b'\n').all(known) {
-        return Verdict::Never;
+        return Recognition::Never;
     }
     match word(rest) {
-        Some(word) if !word.is_empty() && !is_command(word) => return Verdict::Never,
-        None if !may_become_command(rest) => return Verdict::Never,
+        Some(word) if !word.is_empty() && !is_command(word) => return Recognition::Never,
+        None if !may_become_command(rest) => return Recognition::Never,
         _ => {}
     }
     if whole.trim_ascii().is_empty() {
         if rest.len() > LONGEST_LINE {
-            Verdict::Never
+            Recognition::Never
         } else {
-            Verdict::More
+            Recognition::More
         }
     } else {
-        Verdict::Plausible
+        Recognition::Plausible
     }
 }
 
@@ -134,10 +134,10 @@ fn word(line: &[u8]) -> Option<&[u8]> {
     line.get(..end)
 }
 
-fn reply(bytes: &[u8]) -> Verdict {
-    let plausible = |read: Result<(i64, &[u8]), Verdict>, least: i64| match read {
-        Ok((number, _)) if number >= least => Verdict::Plausible,
-        Ok(_) => Verdict::Never,
+fn reply(bytes: &[u8]) -> Recognition {
+    let plausible = |read: Result<(i64, &[u8]), Recognition>, least: i64| match read {
+        Ok((number, _)) if number >= least => Recognition::Plausible,
+        Ok(_) => Recognition::Never,
         Err(verdict) => verdict,
     };
     match bytes[0] {
@@ -154,7 +154,7 @@ fn reply(bytes: &[u8]) -> Verdict {
                     .iter()
                     .all(|byte| byte.is_ascii_alphanumeric() || b"+-.".contains(byte))
         }),
-        _ => Verdict::Never,
+        _ => Recognition::Never,
     }
 }
 
@@ -164,21 +164,21 @@ fn is_error(text: &[u8]) -> bool {
     word.len() > 1 && word.iter().all(u8::is_ascii_uppercase) && is_printable(text)
 }
 
-fn line(bytes: &[u8], fits: fn(&[u8]) -> bool) -> Verdict {
+fn line(bytes: &[u8], fits: fn(&[u8]) -> bool) -> Recognition {
     let text = bytes.get(1..).unwrap_or_default();
     match text.iter().position(|&byte| byte == b'\r') {
         Some(end) => match (text.get(..end), text.get(end + 1)) {
-            (Some(text), Some(b'\n')) if fits(text) => Verdict::Plausible,
-            (Some(text), None) if fits(text) => Verdict::More,
-            _ => Verdict::Never,
+            (Some(text), Some(b'\n')) if fits(text) => Recognition::Plausible,
+            (Some(text), None) if fits(text) => Recognition::More,
+            _ => Recognition::Never,
         },
-        None if text.len() > LONGEST_LINE || !is_printable(text) => Verdict::Never,
-        None => Verdict::More,
+        None if text.len() > LONGEST_LINE || !is_printable(text) => Recognition::Never,
+        None => Recognition::More,
     }
 }
 
 /// The number of the first line, and what follows that.
-fn number(bytes: &[u8]) -> Result<(i64, &[u8]), Verdict> {
+fn number(bytes: &[u8]) -> Result<(i64, &[u8]), Recognition> {
     let behind = bytes.get(1..).unwrap_or_default();
     let (is_negative, digits) = match behind.first() {
         Some(b'-') => (true, &behind[1..]),
@@ -187,29 +187,29 @@ fn number(bytes: &[u8]) -> Result<(i64, &[u8]), Verdict> {
     let length = digits.iter().take_while(|byte| byte.is_ascii_digit()).count();
     let (digits, rest) = digits.split_at(length);
     if length > MOST_DIGITS {
-        return Err(Verdict::Never);
+        return Err(Recognition::Never);
     }
     match rest {
-        [] => Err(Verdict::More),
-        [b'\r'] if length > 0 => Err(Verdict::More),
+        [] => Err(Recognition::More),
+        [b'\r'] if length > 0 => Err(Recognition::More),
         [b'\r', b'\n', rest @ ..] if length > 0 => {
             let value = digits
                 .iter()
                 .fold(0i64, |sum, digit| sum * 10 + i64::from(digit - b'0'));
             Ok((if is_negative { -value } else { value }, rest))
         }
-        _ => Err(Verdict::Never),
+        _ => Err(Recognition::Never),
     }
 }
 
 /// Whether the first line is one of these, or may become it.
-fn known(bytes: &[u8], lines: &[&[u8]]) -> Verdict {
+fn known(bytes: &[u8], lines: &[&[u8]]) -> Recognition {
     if lines.iter().any(|line| bytes.starts_with(line)) {
-        Verdict::Plausible
+        Recognition::Plausible
     } else if lines.iter().any(|line| line.starts_with(bytes)) {
-        Verdict::More
+        Recognition::More
     } else {
-        Verdict::Never
+        Recognition::Never
     }
 }
 
@@ -500,24 +500,30 @@ mod tests {
 
     #[test]
     fn requests_begin_with_a_command() {
-        assert_eq!(opens(ClientToServer, b"*1\r\n$4\r\nPING\r\n"), Verdict::Certain);
+        assert_eq!(
+            opens(ClientToServer, b"*1\r\n$4\r\nPING\r\n"),
+            Recognition::Certain
+        );
         assert_eq!(
             opens(ClientToServer, b"*2\r\n$3\r\nfoo\r\n$3\r\nbar\r\n"),
-            Verdict::Plausible
+            Recognition::Plausible
         );
-        assert_eq!(opens(ClientToServer, b"*1\r\n$4\r\nPI\0G\r\n"), Verdict::Never);
-        assert_eq!(opens(ClientToServer, b"ping\r\n"), Verdict::Plausible);
-        assert_eq!(opens(ClientToServer, b"USER anna\r\n"), Verdict::Never);
-        assert_eq!(opens(ServerToClient, b":-2\r\n"), Verdict::Plausible);
-        assert_eq!(opens(ServerToClient, b"*0\r\n"), Verdict::Plausible);
-        assert_eq!(opens(ServerToClient, b"* OK IMAP4rev1\r\n"), Verdict::Never);
+        assert_eq!(
+            opens(ClientToServer, b"*1\r\n$4\r\nPI\0G\r\n"),
+            Recognition::Never
+        );
+        assert_eq!(opens(ClientToServer, b"ping\r\n"), Recognition::Plausible);
+        assert_eq!(opens(ClientToServer, b"USER anna\r\n"), Recognition::Never);
+        assert_eq!(opens(ServerToClient, b":-2\r\n"), Recognition::Plausible);
+        assert_eq!(opens(ServerToClient, b"*0\r\n"), Recognition::Plausible);
+        assert_eq!(opens(ServerToClient, b"* OK IMAP4rev1\r\n"), Recognition::Never);
     }
 
     #[test]
     fn other_servers_of_lines_are_no_answer() {
-        assert_eq!(answers(b"QUIT\r\n", b"+OK\r\n"), Verdict::Never);
-        assert_eq!(answers(b"AUTH PLAIN\r\n", b"+OK\r\n"), Verdict::Never);
-        assert_eq!(answers(b"PING\r\n", b"+PONG\r\n"), Verdict::Plausible);
-        assert_eq!(answers(b"set a b\r\n", b"+OK\r\n"), Verdict::Plausible);
+        assert_eq!(answers(b"QUIT\r\n", b"+OK\r\n"), Recognition::Never);
+        assert_eq!(answers(b"AUTH PLAIN\r\n", b"+OK\r\n"), Recognition::Never);
+        assert_eq!(answers(b"PING\r\n", b"+PONG\r\n"), Recognition::Plausible);
+        assert_eq!(answers(b"set a b\r\n", b"+OK\r\n"), Recognition::Plausible);
     }
 }

@@ -1,6 +1,6 @@
 //! Where a value ends: nothing is kept of it, and no length is believed further than bytes are there.
 
-use crate::framing::{Fault, Input};
+use crate::framing::{HeaderFault, Input};
 
 /// Finds the end of one top-level value after another, wherever the calls split them.
 #[derive(Debug)]
@@ -57,7 +57,7 @@ impl Scan {
     }
 
     /// Consumes `input` up to the end of a top-level value, and says whether that was reached.
-    pub(super) fn advance(&mut self, input: &mut Input<'_>) -> Result<bool, Fault> {
+    pub(super) fn advance(&mut self, input: &mut Input<'_>) -> Result<bool, HeaderFault> {
         while !input.is_empty() {
             let is_complete = match self.state {
                 State::Bulk { left } => {
@@ -107,7 +107,7 @@ impl Scan {
     }
 
     /// One byte outside of texts; says whether it completes a top-level value.
-    fn step(&mut self, byte: u8) -> Result<bool, Fault> {
+    fn step(&mut self, byte: u8) -> Result<bool, HeaderFault> {
         match (self.state, byte) {
             (State::Start, kind) => return self.begin(kind),
             (State::Number { kind, number }, b'\r') => {
@@ -137,7 +137,7 @@ impl Scan {
         Ok(false)
     }
 
-    fn begin(&mut self, kind: u8) -> Result<bool, Fault> {
+    fn begin(&mut self, kind: u8) -> Result<bool, HeaderFault> {
         self.state = match (kind, self.requests, self.open.is_empty()) {
             (b'*', true, true) | (b'$', true, false) => number_of(kind),
             (b'\n', true, true) => return Ok(true),
@@ -152,7 +152,7 @@ impl Scan {
     }
 
     /// A value's count or length is known.
-    fn counted(&mut self, kind: u8, count: i64) -> Result<bool, Fault> {
+    fn counted(&mut self, kind: u8, count: i64) -> Result<bool, HeaderFault> {
         let is_text = matches!(kind, b'$' | b'!' | b'=');
         let Ok(count) = u64::try_from(count) else {
             let may_be_null = matches!(kind, b'$' | b'*') && (!self.requests || self.open.is_empty());
@@ -260,7 +260,7 @@ fn whole_text(bytes: &[u8]) -> Option<usize> {
 }
 
 /// Consumes a line's text up to and with `end`; gives the bytes of the line so far, and whether it ended.
-fn line(input: &mut Input<'_>, end: u8, before: usize) -> Result<(usize, bool), Fault> {
+fn line(input: &mut Input<'_>, end: u8, before: usize) -> Result<(usize, bool), HeaderFault> {
     if input.bytes().is_empty() {
         return Err(unseen(input));
     }
@@ -277,26 +277,26 @@ fn line(input: &mut Input<'_>, end: u8, before: usize) -> Result<(usize, bool), 
     Ok((length, found.is_some()))
 }
 
-fn byte(input: &mut Input<'_>) -> Result<u8, Fault> {
+fn byte(input: &mut Input<'_>) -> Result<u8, HeaderFault> {
     match input.take(1) {
         [byte] => Ok(*byte),
         _ => Err(unseen(input)),
     }
 }
 
-fn unseen(input: &Input<'_>) -> Fault {
+fn unseen(input: &Input<'_>) -> HeaderFault {
     fault(
         "a line",
         &format!("{} bytes that were not captured", input.unseen_count()),
     )
 }
 
-fn wrong_byte(expected: &'static str, found: u8) -> Fault {
+fn wrong_byte(expected: &'static str, found: u8) -> HeaderFault {
     fault(expected, &format!("{found:#04x}"))
 }
 
-fn fault(expected: &'static str, found: &str) -> Fault {
-    Fault {
+fn fault(expected: &'static str, found: &str) -> HeaderFault {
+    HeaderFault {
         expected,
         found: found.to_owned(),
     }
@@ -325,7 +325,7 @@ mod tests {
     use super::*;
     use model::Timestamp;
 
-    fn ends(requests: bool, bytes: &[u8], piece: usize) -> Result<Vec<usize>, Fault> {
+    fn ends(requests: bool, bytes: &[u8], piece: usize) -> Result<Vec<usize>, HeaderFault> {
         let mut scan = Scan::new(requests);
         let mut found = Vec::new();
         let mut offset = 0;

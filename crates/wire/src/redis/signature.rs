@@ -1,67 +1,67 @@
 //! Recognises RESP: a request is an array of strings, which nothing else begins with.
 
-use crate::protocols::Verdict;
+use crate::protocols::Recognition;
 use model::Direction;
 
 /// How sure the first bytes seen in `direction` make that this is Redis's protocol.
-pub fn recognise(direction: Direction, bytes: &[u8]) -> Verdict {
+pub fn recognise(direction: Direction, bytes: &[u8]) -> Recognition {
     match direction {
         Direction::ClientToServer => match bytes.first() {
-            Some(b'*') => counted(bytes, b"$", Verdict::Certain),
+            Some(b'*') => counted(bytes, b"$", Recognition::Certain),
             Some(_) => inline(bytes),
-            None => Verdict::More,
+            None => Recognition::More,
         },
         Direction::ServerToClient => match bytes.first() {
-            Some(b'*' | b'>' | b'~') => counted(bytes, b"$*:+-%_,#=(!~", Verdict::Plausible),
-            Some(b'%') => counted(bytes, b"$+:", Verdict::Plausible),
+            Some(b'*' | b'>' | b'~') => counted(bytes, b"$*:+-%_,#=(!~", Recognition::Plausible),
+            Some(b'%') => counted(bytes, b"$+:", Recognition::Plausible),
             Some(b'$') => bulk(bytes),
             Some(b':') => number(bytes),
             Some(_) => line(bytes),
-            None => Verdict::More,
+            None => Recognition::More,
         },
     }
 }
 
 /// A line of a type and a number, and then one of `types`.
-fn counted(bytes: &[u8], types: &[u8], verdict: Verdict) -> Verdict {
+fn counted(bytes: &[u8], types: &[u8], verdict: Recognition) -> Recognition {
     match after_number(bytes) {
         Ok(rest) => match rest.first() {
             Some(first) if types.contains(first) => verdict,
-            Some(_) => Verdict::Never,
-            None => Verdict::More,
+            Some(_) => Recognition::Never,
+            None => Recognition::More,
         },
         Err(verdict) => verdict,
     }
 }
 
-fn bulk(bytes: &[u8]) -> Verdict {
+fn bulk(bytes: &[u8]) -> Recognition {
     match bytes.get(..NULL.len()) {
-        Some(NULL) => return Verdict::Plausible,
-        None if NULL.starts_with(bytes) => return Verdict::More,
+        Some(NULL) => return Recognition::Plausible,
+        None if NULL.starts_with(bytes) => return Recognition::More,
         Some(_) | None => {}
     }
-    after_number(bytes).map_or_else(|verdict| verdict, |_| Verdict::Plausible)
+    after_number(bytes).map_or_else(|verdict| verdict, |_| Recognition::Plausible)
 }
 
-fn number(bytes: &[u8]) -> Verdict {
-    after_number(bytes).map_or_else(|verdict| verdict, |_| Verdict::Plausible)
+fn number(bytes: &[u8]) -> Recognition {
+    after_number(bytes).map_or_else(|verdict| verdict, |_| Recognition::Plausible)
 }
 
 /// What follows the first line, which is a type and one to ten digits.
-fn after_number(bytes: &[u8]) -> Result<&[u8], Verdict> {
+fn after_number(bytes: &[u8]) -> Result<&[u8], Recognition> {
     let behind = bytes.get(1..).unwrap_or_default();
     let digits = behind.iter().take_while(|byte| byte.is_ascii_digit()).count();
     let rest = behind.get(digits..).unwrap_or_default();
     match rest {
-        [] if digits <= MAXIMUM_DIGITS => Err(Verdict::More),
-        [b'\r'] if (1..=MAXIMUM_DIGITS).contains(&digits) => Err(Verdict::More),
+        [] if digits <= MAXIMUM_DIGITS => Err(Recognition::More),
+        [b'\r'] if (1..=MAXIMUM_DIGITS).contains(&digits) => Err(Recognition::More),
         [b'\r', b'\n', rest @ ..] if (1..=MAXIMUM_DIGITS).contains(&digits) => Ok(rest),
-        _ => Err(Verdict::Never),
+        _ => Err(Recognition::Never),
     }
 }
 
 /// A request of one line whose first word no other protocol knows.
-fn inline(bytes: &[u8]) -> Verdict {
+fn inline(bytes: &[u8]) -> Recognition {
     let end = bytes.iter().position(|byte| matches!(byte, b' ' | b'\r' | b'\n'));
     let word = end.and_then(|end| bytes.get(..end)).unwrap_or(bytes);
     let is_known = |known: &&[u8]| known.eq_ignore_ascii_case(word);
@@ -70,22 +70,22 @@ fn inline(bytes: &[u8]) -> Verdict {
         head.is_some_and(|head| head.eq_ignore_ascii_case(word))
     };
     match end {
-        Some(_) if INLINE.iter().any(is_known) => Verdict::Plausible,
-        None if INLINE.iter().any(may_become) => Verdict::More,
-        Some(_) | None => Verdict::Never,
+        Some(_) if INLINE.iter().any(is_known) => Recognition::Plausible,
+        None if INLINE.iter().any(may_become) => Recognition::More,
+        Some(_) | None => Recognition::Never,
     }
 }
 
 /// Simple replies that are Redis's own.
-fn line(bytes: &[u8]) -> Verdict {
+fn line(bytes: &[u8]) -> Recognition {
     let begins = |known: &&[u8]| bytes.starts_with(known);
     let may_become = |known: &&[u8]| known.starts_with(bytes);
     if LINES.iter().any(begins) {
-        Verdict::Plausible
+        Recognition::Plausible
     } else if LINES.iter().any(may_become) {
-        Verdict::More
+        Recognition::More
     } else {
-        Verdict::Never
+        Recognition::Never
     }
 }
 
@@ -116,20 +116,20 @@ mod tests {
 
     #[test]
     fn verdicts_do_not_change_with_more_bytes() {
-        let samples: [(Direction, &[u8], Verdict); 13] = [
-            (ClientToServer, b"*1\r\n$4\r\nPING\r\n", Verdict::Certain),
-            (ClientToServer, b"*1\r\n:4\r\n", Verdict::Never),
-            (ClientToServer, b"ping\r\n", Verdict::Plausible),
-            (ClientToServer, b"get key\r\n", Verdict::Never),
-            (ClientToServer, b"GET / HTTP/1.1\r\n", Verdict::Never),
-            (ServerToClient, b"$-1\r\n", Verdict::Plausible),
-            (ServerToClient, b"$12\r\nabc", Verdict::Plausible),
-            (ServerToClient, b":1\r\n", Verdict::Plausible),
-            (ServerToClient, b"+OK\r\n", Verdict::Plausible),
-            (ServerToClient, b"+OK POP3 ready\r\n", Verdict::Never),
-            (ServerToClient, b"* OK IMAP4rev1\r\n", Verdict::Never),
-            (ServerToClient, b"%7\r\n$6\r\nserver\r\n", Verdict::Plausible),
-            (ServerToClient, b">3\r\n$7\r\nmessage\r\n", Verdict::Plausible),
+        let samples: [(Direction, &[u8], Recognition); 13] = [
+            (ClientToServer, b"*1\r\n$4\r\nPING\r\n", Recognition::Certain),
+            (ClientToServer, b"*1\r\n:4\r\n", Recognition::Never),
+            (ClientToServer, b"ping\r\n", Recognition::Plausible),
+            (ClientToServer, b"get key\r\n", Recognition::Never),
+            (ClientToServer, b"GET / HTTP/1.1\r\n", Recognition::Never),
+            (ServerToClient, b"$-1\r\n", Recognition::Plausible),
+            (ServerToClient, b"$12\r\nabc", Recognition::Plausible),
+            (ServerToClient, b":1\r\n", Recognition::Plausible),
+            (ServerToClient, b"+OK\r\n", Recognition::Plausible),
+            (ServerToClient, b"+OK POP3 ready\r\n", Recognition::Never),
+            (ServerToClient, b"* OK IMAP4rev1\r\n", Recognition::Never),
+            (ServerToClient, b"%7\r\n$6\r\nserver\r\n", Recognition::Plausible),
+            (ServerToClient, b">3\r\n$7\r\nmessage\r\n", Recognition::Plausible),
         ];
         assert_verdicts(recognise, &samples);
     }

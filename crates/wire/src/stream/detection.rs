@@ -15,14 +15,14 @@
 
 use super::held::{Held, Window};
 use super::trial::{Outcome, trial};
-use crate::protocols::{PROTOCOLS, Row, Verdict};
+use crate::protocols::{PROTOCOLS, ProtocolRow, Recognition};
 use model::{Direction, Timestamp};
 
 /// What was found.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Choice {
     /// The protocol; absent when it is none of ours.
-    pub(super) row: Option<&'static Row>,
+    pub(super) row: Option<&'static ProtocolRow>,
     /// The side that was taken for the client is the server.
     pub(super) reversed: bool,
 }
@@ -51,7 +51,7 @@ pub(super) enum Occasion {
 /// One protocol, and which side would be its client.
 #[derive(Debug, Clone, Copy)]
 struct Candidate {
-    row: &'static Row,
+    row: &'static ProtocolRow,
     reversed: bool,
 }
 
@@ -113,7 +113,7 @@ fn survey(window: &Window, of: Circumstances, occasion: Occasion) -> (Option<Cho
 
 /// The sides as they seem come first, and of those the protocol of the port.
 fn candidates(of: Circumstances) -> impl Iterator<Item = Candidate> {
-    let usual = move |row: &&'static Row| row.ports.contains(&of.server_port);
+    let usual = move |row: &&'static ProtocolRow| row.ports.contains(&of.server_port);
     let ordered = PROTOCOLS
         .iter()
         .filter(usual)
@@ -130,8 +130,8 @@ impl Candidate {
             std::mem::swap(&mut client, &mut server);
         }
         let holes = window.begins_with_hole();
-        let excused = |verdict: Verdict, hole: bool| match verdict {
-            Verdict::Never if hole => Verdict::Plausible,
+        let excused = |verdict: Recognition, hole: bool| match verdict {
+            Recognition::Never if hole => Recognition::Plausible,
             verdict => verdict,
         };
         let [client_hole, server_hole] = if self.reversed {
@@ -143,16 +143,17 @@ impl Candidate {
         let answered = (!server.is_empty()).then(|| (self.row.answers)(client, server));
         let asked = asked.map(|verdict| excused(verdict, client_hole));
         let answered = answered.map(|verdict| excused(verdict, server_hole));
-        if [asked, answered].contains(&Some(Verdict::Never)) {
+        if [asked, answered].contains(&Some(Recognition::Never)) {
             return Standing::Out;
         }
-        let is_certain = [asked, answered].contains(&Some(Verdict::Certain));
-        let both =
-            [asked, answered].map(|verdict| matches!(verdict, Some(Verdict::Certain | Verdict::Plausible)));
-        let one = [asked, answered].contains(&None) && [asked, answered].contains(&Some(Verdict::Plausible));
+        let is_certain = [asked, answered].contains(&Some(Recognition::Certain));
+        let both = [asked, answered]
+            .map(|verdict| matches!(verdict, Some(Recognition::Certain | Recognition::Plausible)));
+        let one =
+            [asked, answered].contains(&None) && [asked, answered].contains(&Some(Recognition::Plausible));
         match occasion {
             _ if is_certain && both == [true, true] => Standing::Agreed,
-            _ if self.row.asks_alone && asked == Some(Verdict::Certain) && answered.is_none() => {
+            _ if self.row.asks_alone && asked == Some(Recognition::Certain) && answered.is_none() => {
                 Standing::Agreed
             }
             Occasion::End if is_certain => Standing::Agreed,

@@ -2,10 +2,10 @@
 //! saw, a message may begin; behind lost bytes also further on.
 
 use super::{State, Stream};
-use crate::decoder::Sink;
+use crate::decoder::MessageSink;
 use crate::framing::Input;
-use crate::protocols::Verdict;
-use crate::resume::Found;
+use crate::protocols::Recognition;
+use crate::resume::Resumption;
 use crate::stream::MAXIMUM_HELD;
 use model::{Direction, Timestamp};
 use std::time::Duration;
@@ -21,7 +21,7 @@ pub(super) struct Search {
 
 impl Stream {
     /// `direction` begins to speak.
-    pub(super) fn turn(&mut self, direction: Direction, at: Timestamp, sink: &mut Sink<'_>) {
+    pub(super) fn turn(&mut self, direction: Direction, at: Timestamp, sink: &mut MessageSink<'_>) {
         self.conclude_search(sink);
         if direction == Direction::ClientToServer {
             self.forget_what_was_owed(at);
@@ -56,7 +56,7 @@ impl Stream {
     }
 
     /// More of what a lost direction says.
-    pub(super) fn search(&mut self, direction: Direction, mut input: Input<'_>, sink: &mut Sink<'_>) {
+    pub(super) fn search(&mut self, direction: Direction, mut input: Input<'_>, sink: &mut MessageSink<'_>) {
         while self.search.is_some() && !input.bytes().is_empty() {
             let Some(search) = &mut self.search else { break };
             let room = MAXIMUM_HELD.saturating_sub(search.bytes.len());
@@ -76,7 +76,7 @@ impl Stream {
     }
 
     /// Decodes `input`, unless the direction is lost.
-    fn go_on(&mut self, direction: Direction, input: Input<'_>, sink: &mut Sink<'_>) {
+    fn go_on(&mut self, direction: Direction, input: Input<'_>, sink: &mut MessageSink<'_>) {
         if self.opaque[direction.index()] {
             self.pass(direction, input, sink);
         } else {
@@ -85,44 +85,44 @@ impl Stream {
     }
 
     /// No more bytes come before the other side speaks: what was held back has to do.
-    pub(super) fn conclude_search(&mut self, sink: &mut Sink<'_>) {
+    pub(super) fn conclude_search(&mut self, sink: &mut MessageSink<'_>) {
         self.look(true, sink);
     }
 
     /// Looks for a message in what was held back. `whole` says that no more comes.
-    fn look(&mut self, whole: bool, sink: &mut Sink<'_>) {
+    fn look(&mut self, whole: bool, sink: &mut MessageSink<'_>) {
         let Some(search) = &self.search else { return };
         let found = self.place(search, whole);
-        if found == Found::More && !whole {
+        if found == Resumption::More && !whole {
             return;
         }
         let Some(search) = self.search.take() else { return };
         let from = match found {
-            Found::At(from) if self.restart(search.direction) => from,
-            Found::At(_) | Found::More | Found::Nowhere => search.bytes.len(),
+            Resumption::At(from) if self.restart(search.direction) => from,
+            Resumption::At(_) | Resumption::More | Resumption::Nowhere => search.bytes.len(),
         };
         self.hand_over(&search, from, sink);
     }
 
-    fn place(&self, search: &Search, whole: bool) -> Found {
+    fn place(&self, search: &Search, whole: bool) -> Resumption {
         let (Some(row), State::Decoding(decoder)) = (self.row, &self.state) else {
-            return Found::Nowhere;
+            return Resumption::Nowhere;
         };
         if search.bytes.is_empty() {
-            return Found::More;
+            return Resumption::More;
         }
         if let Some(found) = decoder.find(search.direction, &search.bytes, whole) {
             return found;
         }
         match (row.recognise)(search.direction, &search.bytes) {
-            Verdict::Certain | Verdict::Plausible => Found::At(0),
-            Verdict::More => Found::More,
-            Verdict::Never => Found::Nowhere,
+            Recognition::Certain | Recognition::Plausible => Resumption::At(0),
+            Recognition::More => Resumption::More,
+            Recognition::Never => Resumption::Nowhere,
         }
     }
 
     /// What was held back is opaque up to `from`, and decoded behind it.
-    fn hand_over(&mut self, search: &Search, from: usize, sink: &mut Sink<'_>) {
+    fn hand_over(&mut self, search: &Search, from: usize, sink: &mut MessageSink<'_>) {
         let mut opaque = from;
         for (at, bytes) in search.pieces() {
             let (before, behind) = bytes.split_at(opaque.min(bytes.len()));

@@ -3,7 +3,7 @@
 use super::detection::Occasion;
 use super::held::Window;
 use crate::framing::Input;
-use crate::protocols::Row;
+use crate::protocols::ProtocolRow;
 use model::{Direction, Message, Protocol, Role};
 
 /// What came of it.
@@ -29,7 +29,7 @@ struct Heard {
 }
 
 /// Runs a decoder of `row` over what waits, up to the first hole behind a seen byte.
-pub(super) fn trial(row: &Row, reversed: bool, window: &Window, occasion: Occasion) -> Outcome {
+pub(super) fn trial(row: &ProtocolRow, reversed: bool, window: &Window, occasion: Occasion) -> Outcome {
     if !bursts_fit(row, reversed, window, occasion) {
         return Outcome::Contradicted;
     }
@@ -69,7 +69,7 @@ pub(super) fn trial(row: &Row, reversed: bool, window: &Window, occasion: Occasi
 }
 
 /// Whether every whole burst can be one of the protocol's.
-fn bursts_fit(row: &Row, reversed: bool, window: &Window, occasion: Occasion) -> bool {
+fn bursts_fit(row: &ProtocolRow, reversed: bool, window: &Window, occasion: Occasion) -> bool {
     let mut burst: Option<(Direction, Vec<u8>)> = None;
     let fits = |burst: &(Direction, Vec<u8>)| (row.burst)(turned(burst.0, reversed), &burst.1);
     for (_, direction, bytes, unseen) in window.pieces() {

@@ -1,22 +1,22 @@
 //! What a server answers to PRELOGIN.
 
 use super::{HEADER, LAST_PACKET, RESPONSE, option};
-use crate::framing::Fault;
+use crate::framing::HeaderFault;
 use crate::reader::Reader;
 use std::fmt;
 
 /// A server's answer.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Answer {
+pub struct TdsAnswer {
     /// Its version, where it says so.
-    pub version: Option<Version>,
+    pub version: Option<SqlServerVersion>,
     /// Whether it wants encryption, where it says so.
     pub encryption: Option<Encryption>,
 }
 
 /// A version of SQL Server: 16.0.1000 is SQL Server 2022.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Version {
+pub struct SqlServerVersion {
     /// Major number.
     pub major: u8,
     /// Minor number.
@@ -25,7 +25,7 @@ pub struct Version {
     pub build: u16,
 }
 
-impl fmt::Display for Version {
+impl fmt::Display for SqlServerVersion {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(formatter, "{}.{}.{}", self.major, self.minor, self.build)
     }
@@ -50,7 +50,7 @@ pub enum Encryption {
 ///
 /// # Errors
 /// When it is not SQL Server that answers, or not an answer to PRELOGIN.
-pub fn answer(bytes: &[u8]) -> Result<Option<Answer>, Fault> {
+pub fn answer(bytes: &[u8]) -> Result<Option<TdsAnswer>, HeaderFault> {
     let mut reader = Reader::new(bytes);
     let mut message = Vec::new();
     loop {
@@ -68,7 +68,7 @@ pub fn answer(bytes: &[u8]) -> Result<Option<Answer>, Fault> {
 }
 
 /// Whether the next packet is its message's last, and its body. Wrong bytes are told as early as they can be.
-fn next_packet<'a>(reader: &mut Reader<'a>) -> Result<Option<(bool, &'a [u8])>, Fault> {
+fn next_packet<'a>(reader: &mut Reader<'a>) -> Result<Option<(bool, &'a [u8])>, HeaderFault> {
     match reader.rest().first() {
         Some(&RESPONSE) => {}
         Some(other) => return Err(fault("a response of TDS", &format!("type {other:#04x}"))),
@@ -90,9 +90,9 @@ fn next_packet<'a>(reader: &mut Reader<'a>) -> Result<Option<(bool, &'a [u8])>, 
 }
 
 /// Reads the table of options: name, place, length, up to a name that is the end.
-pub(super) fn options(message: &[u8]) -> Result<Answer, Fault> {
+pub(super) fn options(message: &[u8]) -> Result<TdsAnswer, HeaderFault> {
     let mut table = Reader::new(message);
-    let mut answer = Answer {
+    let mut answer = TdsAnswer {
         version: None,
         encryption: None,
     };
@@ -114,7 +114,7 @@ pub(super) fn options(message: &[u8]) -> Result<Answer, Fault> {
         let value = value.ok_or_else(|| fault("an option within its message", "one beyond it"))?;
         match (name, value) {
             (option::VERSION, [major, minor, high, low, ..]) => {
-                answer.version = Some(Version {
+                answer.version = Some(SqlServerVersion {
                     major: *major,
                     minor: *minor,
                     build: u16::from_be_bytes([*high, *low]),
@@ -137,8 +137,8 @@ fn named(byte: u8) -> Option<Encryption> {
     .find(|encryption| *encryption as u8 == byte)
 }
 
-fn fault(expected: &'static str, found: &str) -> Fault {
-    Fault {
+fn fault(expected: &'static str, found: &str) -> HeaderFault {
+    HeaderFault {
         expected,
         found: found.to_owned(),
     }
@@ -158,8 +158,8 @@ mod tests {
 
     #[test]
     fn the_example_of_the_specification_is_understood() {
-        let expected = Answer {
-            version: Some(Version {
+        let expected = TdsAnswer {
+            version: Some(SqlServerVersion {
                 major: 8,
                 minor: 0,
                 build: 341,

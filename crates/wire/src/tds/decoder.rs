@@ -6,9 +6,9 @@ use super::calls::{self, Call, Handle, Returns};
 use super::login;
 use super::tokens::{Done, Token, Tokens};
 use super::{HEADER, LAST_PACKET, PRELOGIN, RESPONSE, kind};
-use crate::decoder::{DecodeError, Decoder, Sink};
-use crate::framing::{Fault, Frame, Framer, Input, Plan};
-use crate::resume::{Found, Shape, find};
+use crate::decoder::{DecodeError, Decoder, MessageSink};
+use crate::framing::{Frame, FramePlan, Framer, HeaderFault, Input};
+use crate::resume::{Resumption, Shape, find};
 use model::{Content, Direction, Message, Phase, Protocol, Role, StatementId, Timestamp, TransactionState};
 use std::collections::{HashMap, VecDeque};
 
@@ -81,7 +81,7 @@ impl Decoder for TdsDecoder {
         &mut self,
         direction: Direction,
         mut input: Input<'_>,
-        sink: &mut Sink<'_>,
+        sink: &mut MessageSink<'_>,
     ) -> Result<(), DecodeError> {
         let framer = &mut self.framers[direction.index()];
         while let Some(frame) = framer.next(&mut input, HEADER, |header| plan(direction, header))? {
@@ -119,7 +119,7 @@ impl Decoder for TdsDecoder {
         true
     }
 
-    fn find(&self, direction: Direction, bytes: &[u8], whole: bool) -> Option<Found> {
+    fn find(&self, direction: Direction, bytes: &[u8], whole: bool) -> Option<Resumption> {
         Some(find(bytes, whole, |bytes, _| match bytes.get(..HEADER) {
             None => Shape::Cut,
             Some(header) => match plan(direction, header) {
@@ -144,7 +144,7 @@ impl Decoder for TdsDecoder {
 /// Of a header's second byte: all bits that mean something.
 const HIGHEST_STATUS: u8 = 0x1f;
 
-fn plan(direction: Direction, header: &[u8]) -> Result<Plan, Fault> {
+fn plan(direction: Direction, header: &[u8]) -> Result<FramePlan, HeaderFault> {
     let &[kind, _, high, low, ..] = header else {
         return Err(fault("a header of eight bytes", header.len().to_string()));
     };
@@ -164,14 +164,14 @@ fn plan(direction: Direction, header: &[u8]) -> Result<Plan, Fault> {
     if usize::from(length) < HEADER {
         return Err(fault("a length of at least 8", length.to_string()));
     }
-    Ok(Plan {
+    Ok(FramePlan {
         body: u64::from(length) - HEADER as u64,
         keep: usize::from(length),
     })
 }
 
 impl Session {
-    fn client_sent(&mut self, frame: &Frame<'_>, sink: &mut Sink<'_>) -> Result<(), Fault> {
+    fn client_sent(&mut self, frame: &Frame<'_>, sink: &mut MessageSink<'_>) -> Result<(), HeaderFault> {
         let [kind, status] = [0, 1].map(|place| frame.header.get(place).copied().unwrap_or(0));
         if kind == PRELOGIN && self.said.is_empty() && frame.body.first() == Some(&TLS_HANDSHAKE) {
             return Err(fault("messages in plain", "TLS".to_owned()));
@@ -201,7 +201,7 @@ impl Session {
     }
 
     /// One whole request.
-    fn request(&mut self, kind: u8, said: &[u8], frame: &Frame<'_>, sink: &mut Sink<'_>) {
+    fn request(&mut self, kind: u8, said: &[u8], frame: &Frame<'_>, sink: &mut MessageSink<'_>) {
         match kind {
             kind::BATCH => self.call(&calls::batch(said), None, Role::Request, frame, sink),
             kind::TRANSACTION => self.call(&calls::transaction(said), None, Role::Request, frame, sink),
@@ -262,7 +262,7 @@ impl Session {
         values: Option<&[u8]>,
         role: Role,
         frame: &Frame<'_>,
-        sink: &mut Sink<'_>,
+        sink: &mut MessageSink<'_>,
     ) {
         let mut due = Due::of(Phase::Work);
         match call {
@@ -341,7 +341,7 @@ impl Session {
         role: Role,
         phase: Phase,
         content: Content<'_>,
-        sink: &mut Sink<'_>,
+        sink: &mut MessageSink<'_>,
     ) {
         let bytes = std::mem::take(&mut self.request.bytes);
         sink(Message {
@@ -356,7 +356,7 @@ impl Session {
         });
     }
 
-    fn server_sent(&mut self, frame: &Frame<'_>, sink: &mut Sink<'_>) -> Result<(), Fault> {
+    fn server_sent(&mut self, frame: &Frame<'_>, sink: &mut MessageSink<'_>) -> Result<(), HeaderFault> {
         let [kind, status] = [0, 1].map(|place| frame.header.get(place).copied().unwrap_or(0));
         if kind == PRELOGIN {
             return Err(fault("messages in plain", "TLS".to_owned()));
@@ -398,7 +398,7 @@ impl Session {
         Ok(())
     }
 
-    fn tell_prelogin(&mut self, frame: &Frame<'_>, sink: &mut Sink<'_>) {
+    fn tell_prelogin(&mut self, frame: &Frame<'_>, sink: &mut MessageSink<'_>) {
         self.owed.pop_front();
         let answer = answer::options(frame.body).ok();
         let version = answer.and_then(|answer| answer.version);
@@ -411,7 +411,14 @@ impl Session {
         self.tell_reply(frame, 0, Role::Reply, Phase::Login, content, sink);
     }
 
-    fn tell_token(&mut self, token: &Token, behind: u64, ends: bool, frame: &Frame<'_>, sink: &mut Sink<'_>) {
+    fn tell_token(
+        &mut self,
+        token: &Token,
+        behind: u64,
+        ends: bool,
+        frame: &Frame<'_>,
+        sink: &mut MessageSink<'_>,
+    ) {
         let due = self.owed.front().copied();
         let phase = due.map_or(Phase::Work, |due| due.phase);
         let mut role = if due.is_some() {
@@ -490,7 +497,7 @@ impl Session {
         role: Role,
         phase: Phase,
         content: Content<'_>,
-        sink: &mut Sink<'_>,
+        sink: &mut MessageSink<'_>,
     ) {
         let bytes = self.reply.bytes.saturating_sub(behind);
         let started = self.reply.started;
@@ -548,8 +555,8 @@ impl Part {
     }
 }
 
-fn fault(expected: &'static str, found: String) -> Fault {
-    Fault { expected, found }
+fn fault(expected: &'static str, found: String) -> HeaderFault {
+    HeaderFault { expected, found }
 }
 
 /// The status of a request that the client takes back.

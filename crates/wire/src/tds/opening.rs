@@ -2,42 +2,42 @@
 
 use super::signature::recognise;
 use super::{HEADER, LAST_PACKET, PRELOGIN, RESPONSE, kind, option};
-use crate::protocols::Verdict;
+use crate::protocols::Recognition;
 use crate::reader::Reader;
 use crate::verbs::begins_statement_16;
 use model::Direction;
 
 /// What the first bytes seen in `direction` say.
-pub fn opens(direction: Direction, bytes: &[u8]) -> Verdict {
+pub fn opens(direction: Direction, bytes: &[u8]) -> Recognition {
     let verdict = recognise(direction, bytes);
     let Some(&[kind, status, high, low, ..]) = bytes.first_chunk::<HEADER>() else {
         return verdict;
     };
-    if verdict == Verdict::Never {
-        return Verdict::Never;
+    if verdict == Recognition::Never {
+        return Recognition::Never;
     }
     let length = usize::from(u16::from_be_bytes([high, low]));
     let Some(body) = bytes.get(HEADER..length) else {
         return if length < HEADER {
-            Verdict::Never
+            Recognition::Never
         } else {
-            Verdict::More
+            Recognition::More
         };
     };
     let is_last = status & LAST_PACKET != 0;
     match (kind, direction) {
-        (PRELOGIN, _) => said(options(body).is_some() && is_last, Verdict::Certain),
-        (kind::LOGIN, _) => said(login(body, is_last).is_some(), Verdict::Certain),
+        (PRELOGIN, _) => said(options(body).is_some() && is_last, Recognition::Certain),
+        (kind::LOGIN, _) => said(login(body, is_last).is_some(), Recognition::Certain),
         (kind::BATCH | kind::PROCEDURES | kind::TRANSACTION, _) => call(kind, body),
-        (kind::ATTENTION, _) => said(body.is_empty() && is_last, Verdict::Plausible),
-        (kind::BULK, _) => said(body.first() == Some(&0x81), Verdict::Plausible),
-        (RESPONSE, _) => said(response(body, is_last).is_some(), Verdict::Plausible),
-        _ => Verdict::Never,
+        (kind::ATTENTION, _) => said(body.is_empty() && is_last, Recognition::Plausible),
+        (kind::BULK, _) => said(body.first() == Some(&0x81), Recognition::Plausible),
+        (RESPONSE, _) => said(response(body, is_last).is_some(), Recognition::Plausible),
+        _ => Recognition::Never,
     }
 }
 
-fn said(fits: bool, verdict: Verdict) -> Verdict {
-    if fits { verdict } else { Verdict::Never }
+fn said(fits: bool, verdict: Recognition) -> Recognition {
+    if fits { verdict } else { Recognition::Never }
 }
 
 /// A table of options, the version first, and their values behind it.
@@ -80,13 +80,13 @@ fn login(body: &[u8], is_last: bool) -> Option<()> {
 }
 
 /// What a client asks for: behind the headers that clients send since TDS 7.2, or not.
-fn call(kind: u8, body: &[u8]) -> Verdict {
+fn call(kind: u8, body: &[u8]) -> Recognition {
     if let Some(behind) = headers(body) {
-        return said(!behind.is_empty(), Verdict::Certain);
+        return said(!behind.is_empty(), Recognition::Certain);
     }
     let mut fields = Reader::new(body);
     match kind {
-        kind::BATCH if begins_statement_16(body) => Verdict::Certain,
+        kind::BATCH if begins_statement_16(body) => Recognition::Certain,
         kind::PROCEDURES => {
             let fits = match fields.u16_le() {
                 Some(0xffff) => {
@@ -96,9 +96,9 @@ fn call(kind: u8, body: &[u8]) -> Verdict {
                 Some(units @ 1..=128) => fields.take(usize::from(units) * 2).is_some_and(is_name),
                 _ => false,
             };
-            said(fits, Verdict::Plausible)
+            said(fits, Recognition::Plausible)
         }
-        _ => Verdict::Never,
+        _ => Recognition::Never,
     }
 }
 
@@ -183,14 +183,17 @@ mod tests {
 
     #[test]
     fn packets_need_their_fields() {
-        assert_eq!(opens(ClientToServer, &super::super::prelogin()), Verdict::Certain);
+        assert_eq!(
+            opens(ClientToServer, &super::super::prelogin()),
+            Recognition::Certain
+        );
         let tpkt = b"\x03\0\0\x13\x0e\xe0\0\0\0\0\0\x01\0\x08\0\x03\0\0\0";
-        assert_eq!(opens(ClientToServer, tpkt), Verdict::Never);
-        assert_eq!(opens(ServerToClient, tpkt), Verdict::Never);
+        assert_eq!(opens(ClientToServer, tpkt), Recognition::Never);
+        assert_eq!(opens(ServerToClient, tpkt), Recognition::Never);
         let call =
             b"\x03\x01\0\x24\0\0\x01\0\x16\0\0\0\x12\0\0\0\x02\0\0\0\0\0\0\0\0\0\x01\0\0\0\xff\xff\x0d\0\0\0";
-        assert_eq!(opens(ClientToServer, call), Verdict::Certain);
+        assert_eq!(opens(ClientToServer, call), Recognition::Certain);
         let done = b"\x04\x01\0\x15\0\x33\x01\0\xfd\x10\0\xc1\0\x01\0\0\0\0\0\0\0";
-        assert_eq!(opens(ServerToClient, done), Verdict::Plausible);
+        assert_eq!(opens(ServerToClient, done), Recognition::Plausible);
     }
 }

@@ -1,22 +1,22 @@
 //! Recognises TLS by its record header.
 
-use crate::protocols::Verdict;
+use crate::protocols::Recognition;
 use model::Direction;
 
 /// How sure the first bytes seen in `direction` make that this is TLS.
-pub fn recognise(direction: Direction, bytes: &[u8]) -> Verdict {
+pub fn recognise(direction: Direction, bytes: &[u8]) -> Recognition {
     let hello = match direction {
         Direction::ClientToServer => 1,
         Direction::ServerToClient => 2,
     };
     match *bytes {
-        [] => Verdict::More,
-        [20..=23] | [20..=23, 3] => Verdict::More,
-        [20..=23, 3, 0..=4] | [20..=23, 3, 0..=4, _] => Verdict::More,
-        [22, 3, 0..=4, high, low] if short(high, low) => Verdict::More,
-        [22, 3, 0..=4, high, low, kind, ..] if short(high, low) && kind == hello => Verdict::Certain,
-        [20..=23, 3, 0..=4, high, low, ..] if short(high, low) => Verdict::Plausible,
-        _ => Verdict::Never,
+        [] => Recognition::More,
+        [20..=23] | [20..=23, 3] => Recognition::More,
+        [20..=23, 3, 0..=4] | [20..=23, 3, 0..=4, _] => Recognition::More,
+        [22, 3, 0..=4, high, low] if short(high, low) => Recognition::More,
+        [22, 3, 0..=4, high, low, kind, ..] if short(high, low) && kind == hello => Recognition::Certain,
+        [20..=23, 3, 0..=4, high, low, ..] if short(high, low) => Recognition::Plausible,
+        _ => Recognition::Never,
     }
 }
 

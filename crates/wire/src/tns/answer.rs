@@ -2,13 +2,13 @@
 
 use super::descriptor::find;
 use super::packet;
-use crate::framing::Fault;
+use crate::framing::HeaderFault;
 use crate::reader::Reader;
 use std::fmt;
 
 /// A listener's answer.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Answer {
+pub enum ListenerAnswer {
     /// The same request is to be sent again on the same connection: one more turn.
     Resend,
     /// No connection: the answer to a ping, too.
@@ -35,14 +35,14 @@ pub struct Refusal {
     /// The number of the ORA error, 0 for an answered ping. Absent where the listener says none.
     pub error: Option<u32>,
     /// Version of the listener, where it says so.
-    pub version: Option<Version>,
+    pub version: Option<OracleVersion>,
 }
 
 /// A version of Oracle's software, as its `VSNNUM` has it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Version(pub u32);
+pub struct OracleVersion(pub u32);
 
-impl fmt::Display for Version {
+impl fmt::Display for OracleVersion {
     /// Five numbers. From 18 on they take 8, 8, 4, 8 and 4 bits, before that 8, 4, 8, 4 and 8.
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         let bits = if self.0 >> 24 >= 18 {
@@ -65,20 +65,20 @@ impl fmt::Display for Version {
 ///
 /// # Errors
 /// When it is not a listener that answers, or not an answer.
-pub fn answer(bytes: &[u8]) -> Result<Option<Answer>, Fault> {
+pub fn answer(bytes: &[u8]) -> Result<Option<ListenerAnswer>, HeaderFault> {
     let mut reader = Reader::new(bytes);
     let Some((kind, mut body)) = next_packet(&mut reader)? else {
         return Ok(None);
     };
     match kind {
-        packet::RESEND => Ok(Some(Answer::Resend)),
+        packet::RESEND => Ok(Some(ListenerAnswer::Resend)),
         packet::ACCEPT => accept(body).map(Some),
         packet::REFUSE => {
             body.u16_be().ok_or_else(|| short("a refusal"))?;
-            Ok(text(body, &mut reader)?.map(|text| Answer::Refuse(refusal(&text))))
+            Ok(text(body, &mut reader)?.map(|text| ListenerAnswer::Refuse(refusal(&text))))
         }
         packet::REDIRECT => Ok(text(body, &mut reader)?.map(|text| redirect(&text))),
-        other => Err(Fault {
+        other => Err(HeaderFault {
             expected: "an answer to CONNECT",
             found: format!("a packet of type {other}"),
         }),
@@ -86,12 +86,12 @@ pub fn answer(bytes: &[u8]) -> Result<Option<Answer>, Fault> {
 }
 
 /// The next packet's type and body. Wrong bytes are told as early as they can be.
-fn next_packet<'a>(reader: &mut Reader<'a>) -> Result<Option<(u8, Reader<'a>)>, Fault> {
+fn next_packet<'a>(reader: &mut Reader<'a>) -> Result<Option<(u8, Reader<'a>)>, HeaderFault> {
     let header = reader.rest();
     if let Some(&kind) = header.get(4)
         && !(packet::CONNECT..=packet::LAST).contains(&kind)
     {
-        return Err(Fault {
+        return Err(HeaderFault {
             expected: "a packet of Oracle Net",
             found: format!("type {kind}"),
         });
@@ -110,7 +110,7 @@ fn next_packet<'a>(reader: &mut Reader<'a>) -> Result<Option<(u8, Reader<'a>)>, 
 }
 
 /// A text of two bytes of length in `body`; a long one is in the packet that follows.
-fn text(mut body: Reader<'_>, behind: &mut Reader<'_>) -> Result<Option<String>, Fault> {
+fn text(mut body: Reader<'_>, behind: &mut Reader<'_>) -> Result<Option<String>, HeaderFault> {
     let length = usize::from(body.u16_be().ok_or_else(|| short("an answer with a text"))?);
     if let Some(text) = body.take(length) {
         return Ok(Some(String::from_utf8_lossy(text).into_owned()));
@@ -125,11 +125,11 @@ fn text(mut body: Reader<'_>, behind: &mut Reader<'_>) -> Result<Option<String>,
     }
 }
 
-fn accept(body: Reader<'_>) -> Result<Answer, Fault> {
+fn accept(body: Reader<'_>) -> Result<ListenerAnswer, HeaderFault> {
     let mut fields = body;
     let protocol = fields.u16_be().ok_or_else(|| short("an acceptance"))?;
     let flags = body.rest().get(ACCEPT_FLAGS).copied().unwrap_or(0);
-    Ok(Answer::Accept {
+    Ok(ListenerAnswer::Accept {
         protocol,
         demands_encryption: flags & ENCRYPTION_REQUIRED != 0,
     })
@@ -139,20 +139,20 @@ pub(super) fn refusal(text: &str) -> Refusal {
     let number = |name| find(text, name).and_then(|digits| digits.parse().ok());
     Refusal {
         error: number("ERR").or_else(|| number("CODE")),
-        version: number("VSNNUM").map(Version),
+        version: number("VSNNUM").map(OracleVersion),
     }
 }
 
-fn redirect(text: &str) -> Answer {
+fn redirect(text: &str) -> ListenerAnswer {
     let address = text.split('\0').next().unwrap_or_default();
-    Answer::Redirect {
+    ListenerAnswer::Redirect {
         host: find(address, "HOST").map(str::to_owned),
         port: find(address, "PORT").and_then(|port| port.parse().ok()),
     }
 }
 
-fn short(expected: &'static str) -> Fault {
-    Fault {
+fn short(expected: &'static str) -> HeaderFault {
+    HeaderFault {
         expected,
         found: "one that is too short".to_owned(),
     }
@@ -175,10 +175,10 @@ mod tests {
         (ERROR_STACK=(ERROR=(CODE=12514)(EMFI=4))))";
     const RESEND: &[u8] = b"\0\x08\0\0\x0b\0\0\0";
 
-    fn refused(error: u32) -> Answer {
-        Answer::Refuse(Refusal {
+    fn refused(error: u32) -> ListenerAnswer {
+        ListenerAnswer::Refuse(Refusal {
             error: Some(error),
-            version: Some(Version(318_767_104)),
+            version: Some(OracleVersion(318_767_104)),
         })
     }
 
@@ -194,9 +194,9 @@ mod tests {
         let mut pinged = packet(4, text);
         pinged[11] = u8::try_from(text.len() - 4).expect("short");
         assert_eq!(answer(&pinged), Ok(Some(refused(0))));
-        assert_eq!(Version(318_767_104).to_string(), "19.0.0.0.0");
-        assert_eq!(Version(387_584_000).to_string(), "23.26.1.0.0");
-        assert_eq!(Version(186_647_552).to_string(), "11.2.0.4.0");
+        assert_eq!(OracleVersion(318_767_104).to_string(), "19.0.0.0.0");
+        assert_eq!(OracleVersion(387_584_000).to_string(), "23.26.1.0.0");
+        assert_eq!(OracleVersion(186_647_552).to_string(), "11.2.0.4.0");
     }
 
     #[test]
@@ -207,13 +207,13 @@ mod tests {
             packet(6, &[b"\0\0".as_slice(), long].concat()),
         ]
         .concat();
-        let expected = Answer::Redirect {
+        let expected = ListenerAnswer::Redirect {
             host: Some("node2".to_owned()),
             port: Some(1522),
         };
         for (whole, expected) in [
             (REFUSED, refused(12514)),
-            (RESEND, Answer::Resend),
+            (RESEND, ListenerAnswer::Resend),
             (&redirect, expected),
         ] {
             for end in 0..whole.len() {
@@ -226,7 +226,7 @@ mod tests {
     #[test]
     fn an_acceptance_tells_the_protocol() {
         let body = b"\x01\x3f\0\x01\x20\0\xff\xff\x01\0\0\x2d\0\0\x10\x10";
-        let accepted = Answer::Accept {
+        let accepted = ListenerAnswer::Accept {
             protocol: 319,
             demands_encryption: true,
         };
@@ -258,7 +258,7 @@ mod tests {
             let _ = answer(&packet(kind, &body));
             let mut damaged = REFUSED.to_vec();
             damaged[flipped.index(REFUSED.len())] ^= bits;
-            if let Ok(Some(Answer::Refuse(refusal))) = answer(&damaged) {
+            if let Ok(Some(ListenerAnswer::Refuse(refusal))) = answer(&damaged) {
                 let _ = refusal.version.map(|version| version.to_string());
             }
         }

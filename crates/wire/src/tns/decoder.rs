@@ -3,9 +3,9 @@
 use super::packet;
 use super::session::{Packet, Session};
 use super::signature::MAXIMUM_PACKET;
-use crate::decoder::{DecodeError, Decoder, Sink};
-use crate::framing::{Fault, Framer, Input, Plan};
-use crate::resume::{Found, Shape, find};
+use crate::decoder::{DecodeError, Decoder, MessageSink};
+use crate::framing::{FramePlan, Framer, HeaderFault, Input};
+use crate::resume::{Resumption, Shape, find};
 use model::{Direction, Timestamp};
 
 /// Decodes one Oracle Net connection, from its beginning or from the middle.
@@ -30,7 +30,7 @@ impl TnsDecoder {
         &mut self,
         direction: Direction,
         input: &mut Input<'_>,
-        sink: &mut Sink<'_>,
+        sink: &mut MessageSink<'_>,
     ) -> Result<(), DecodeError> {
         let framer = &mut self.framers[direction.index()];
         loop {
@@ -77,7 +77,7 @@ fn framer(direction: Direction) -> Framer {
 }
 
 /// What a header announces: 16 bits of length and 16 of checksum, or 32 bits of length behind an ACCEPT of version 315 or later.
-fn plan(header: &[u8], long: bool) -> Result<Plan, Fault> {
+fn plan(header: &[u8], long: bool) -> Result<FramePlan, HeaderFault> {
     let &[first, second, third, fourth, kind, ..] = header else {
         return Err(fault("a header of eight bytes", header.len().to_string()));
     };
@@ -92,7 +92,7 @@ fn plan(header: &[u8], long: bool) -> Result<Plan, Fault> {
     if !(HEADER as u32..MAXIMUM_PACKET).contains(&length) {
         return Err(fault("a length of 8 to 4194303 bytes", length.to_string()));
     }
-    Ok(Plan {
+    Ok(FramePlan {
         body: u64::from(length) - HEADER as u64,
         keep: MAXIMUM_KEPT,
     })
@@ -103,7 +103,7 @@ impl Decoder for TnsDecoder {
         &mut self,
         direction: Direction,
         mut input: Input<'_>,
-        sink: &mut Sink<'_>,
+        sink: &mut MessageSink<'_>,
     ) -> Result<(), DecodeError> {
         if input.is_empty() {
             return Ok(());
@@ -128,7 +128,7 @@ impl Decoder for TnsDecoder {
         true
     }
 
-    fn find(&self, _: Direction, bytes: &[u8], whole: bool) -> Option<Found> {
+    fn find(&self, _: Direction, bytes: &[u8], whole: bool) -> Option<Resumption> {
         let long = self.session.has_long_lengths();
         Some(find(bytes, whole, |bytes, _| match bytes.get(..HEADER) {
             None => Shape::Cut,
@@ -153,13 +153,13 @@ impl Decoder for TnsDecoder {
         self.session.forget_owed();
     }
 
-    fn finish(&mut self, sink: &mut Sink<'_>) {
+    fn finish(&mut self, sink: &mut MessageSink<'_>) {
         self.session.hand_out(sink);
     }
 }
 
-pub(super) fn fault(expected: &'static str, found: String) -> Fault {
-    Fault { expected, found }
+pub(super) fn fault(expected: &'static str, found: String) -> HeaderFault {
+    HeaderFault { expected, found }
 }
 
 /// A moment before any.

@@ -1,7 +1,7 @@
 //! What both sides say of themselves while they connect and log in: the client's program and driver, the server's version.
 //! Users, hosts, paths and keys stand beside them and are never looked at.
 
-use super::answer::Version;
+use super::answer::OracleVersion;
 use super::descriptor::find;
 use super::number::text;
 use crate::reader::Reader;
@@ -38,7 +38,7 @@ pub(super) fn is_last(login: &[u8]) -> bool {
 pub(super) fn server_version(answer: &[u8]) -> Option<String> {
     let number = value(answer, b"AUTH_VERSION_NO")?;
     let number = std::str::from_utf8(number).ok()?.trim().parse().ok()?;
-    Some(Version(number).to_string())
+    Some(OracleVersion(number).to_string())
 }
 
 fn value<'a>(pairs: &'a [u8], key: &[u8]) -> Option<&'a [u8]> {

@@ -2,14 +2,15 @@
 
 use super::packet;
 use super::signature::recognise;
-use crate::protocols::Verdict;
+use crate::protocols::Recognition;
 use crate::reader::Reader;
 use model::Direction;
 
 /// What the first bytes seen in `direction` say.
-pub fn opens(direction: Direction, bytes: &[u8]) -> Verdict {
+pub fn opens(direction: Direction, bytes: &[u8]) -> Recognition {
     let verdict = recognise(direction, bytes);
-    let (Verdict::Certain | Verdict::Plausible, Some(header)) = (verdict, bytes.first_chunk::<8>()) else {
+    let (Recognition::Certain | Recognition::Plausible, Some(header)) = (verdict, bytes.first_chunk::<8>())
+    else {
         return verdict;
     };
     let [high, low, third, fourth, kind, ..] = *header;
@@ -18,7 +19,7 @@ pub fn opens(direction: Direction, bytes: &[u8]) -> Verdict {
         _ => usize::from(u16::from_be_bytes([high, low])),
     };
     let Some(packet) = bytes.get(..length) else {
-        return Verdict::More;
+        return Recognition::More;
     };
     let body = packet.get(8..).unwrap_or_default();
     let fits = match kind {
@@ -32,11 +33,11 @@ pub fn opens(direction: Direction, bytes: &[u8]) -> Verdict {
         _ => false,
     };
     match kind {
-        _ if !fits => Verdict::Never,
-        packet::CONNECT | packet::RESEND => Verdict::Certain,
-        packet::DATA if direction == Direction::ClientToServer && is_call(body) => Verdict::Certain,
-        packet::REFUSE if body.contains(&b'(') => Verdict::Certain,
-        _ => Verdict::Plausible,
+        _ if !fits => Recognition::Never,
+        packet::CONNECT | packet::RESEND => Recognition::Certain,
+        packet::DATA if direction == Direction::ClientToServer && is_call(body) => Recognition::Certain,
+        packet::REFUSE if body.contains(&b'(') => Recognition::Certain,
+        _ => Recognition::Plausible,
     }
 }
 
@@ -127,14 +128,14 @@ mod tests {
     #[test]
     fn packets_need_their_fields() {
         let connect = super::super::connect_request("db1", 1521, "sales").expect("a short name");
-        assert_eq!(opens(ClientToServer, &connect), Verdict::Certain);
+        assert_eq!(opens(ClientToServer, &connect), Recognition::Certain);
         let startup = b"\x04\0\0\0\x01\0\0\0\x16\0\x01\0\x0bCQL_VERSION\0\x053.0.0";
-        assert_eq!(opens(ClientToServer, startup), Verdict::Never);
+        assert_eq!(opens(ClientToServer, startup), Recognition::Never);
         let supported = [&b"\x84\0\0\0\x06\0\0\0\x2e\0\x01"[..], &[b'x'; 60]].concat();
-        assert_ne!(opens(ServerToClient, &supported), Verdict::Plausible);
+        assert_ne!(opens(ServerToClient, &supported), Recognition::Plausible);
         assert_eq!(
             opens(ClientToServer, b"\0\0\0\x0d\x06\0\0\0\0\0\x03\x0e\x05"),
-            Verdict::Certain
+            Recognition::Certain
         );
     }
 }

@@ -5,8 +5,8 @@ use super::call::{Call, Calls, Execution};
 use super::decoder::{MAXIMUM_KEPT, NEVER, fault};
 use super::ending::{Age, Ending, NO_MORE_ROWS, Summary, TRANSACTION, ending, named_error};
 use super::{introduction, packet};
-use crate::decoder::Sink;
-use crate::framing::Fault;
+use crate::decoder::MessageSink;
+use crate::framing::HeaderFault;
 use model::{Content, Direction, Message, Phase, Protocol, Role, StatementId, Timestamp, TransactionState};
 use std::collections::{HashMap, VecDeque};
 
@@ -127,7 +127,7 @@ impl Session {
     }
 
     /// `direction` speaks: what the other one said so far is over.
-    pub(super) fn speaks(&mut self, direction: Direction, sink: &mut Sink<'_>) {
+    pub(super) fn speaks(&mut self, direction: Direction, sink: &mut MessageSink<'_>) {
         match direction {
             Direction::ClientToServer => self.reply_is_over(sink),
             Direction::ServerToClient => self.request_is_over(sink),
@@ -135,13 +135,13 @@ impl Session {
     }
 
     /// Hands out all that is held back.
-    pub(super) fn hand_out(&mut self, sink: &mut Sink<'_>) {
+    pub(super) fn hand_out(&mut self, sink: &mut MessageSink<'_>) {
         self.reply_is_over(sink);
         self.request_is_over(sink);
     }
 
     /// A byte between two packets that interrupts a call.
-    pub(super) fn out_of_band(&mut self, at: Timestamp, sink: &mut Sink<'_>) {
+    pub(super) fn out_of_band(&mut self, at: Timestamp, sink: &mut MessageSink<'_>) {
         self.request_is_over(sink);
         let held = Held {
             bytes: 1,
@@ -156,7 +156,11 @@ impl Session {
         ));
     }
 
-    pub(super) fn client_sent(&mut self, packet: Packet<'_>, sink: &mut Sink<'_>) -> Result<(), Fault> {
+    pub(super) fn client_sent(
+        &mut self,
+        packet: Packet<'_>,
+        sink: &mut MessageSink<'_>,
+    ) -> Result<(), HeaderFault> {
         let is_data = packet.kind == packet::DATA;
         if is_data && self.encrypted {
             return Err(encrypted());
@@ -201,7 +205,11 @@ impl Session {
         Ok(())
     }
 
-    pub(super) fn server_sent(&mut self, packet: Packet<'_>, sink: &mut Sink<'_>) -> Result<(), Fault> {
+    pub(super) fn server_sent(
+        &mut self,
+        packet: Packet<'_>,
+        sink: &mut MessageSink<'_>,
+    ) -> Result<(), HeaderFault> {
         let is_data = packet.kind == packet::DATA;
         if is_data && self.encrypted {
             return Err(encrypted());
@@ -253,7 +261,7 @@ impl Session {
     }
 
     /// The request that was held back is whole.
-    fn request_is_over(&mut self, sink: &mut Sink<'_>) {
+    fn request_is_over(&mut self, sink: &mut MessageSink<'_>) {
         let held = std::mem::take(&mut self.request);
         if held.packets == 0 {
             return;
@@ -267,7 +275,7 @@ impl Session {
         self.said.shrink_to(KEPT_BETWEEN);
     }
 
-    fn tell_request(&mut self, held: &Held, said: &[u8], goes_on: bool, sink: &mut Sink<'_>) {
+    fn tell_request(&mut self, held: &Held, said: &[u8], goes_on: bool, sink: &mut MessageSink<'_>) {
         if held.kind == packet::CONNECT {
             self.program = introduction::program(said);
             self.owe(Due::of(Phase::Connect, Asks::Connection), goes_on);
@@ -327,7 +335,7 @@ impl Session {
         phase: Phase,
         content: Content<'_>,
         goes_on: bool,
-        sink: &mut Sink<'_>,
+        sink: &mut MessageSink<'_>,
     ) {
         self.owe(Due::of(phase, Asks::Other), goes_on);
         sink(held.request(Role::Request, phase, content));
@@ -338,7 +346,7 @@ impl Session {
         held: &Held,
         (execution, said): (Execution, &[u8]),
         goes_on: bool,
-        sink: &mut Sink<'_>,
+        sink: &mut MessageSink<'_>,
     ) {
         let statement = match &execution.text {
             None => self.statement_of(execution.cursor),
@@ -384,7 +392,7 @@ impl Session {
     }
 
     /// What the server said so far is all of its response, unless it waits for the client or for more requests.
-    fn reply_is_over(&mut self, sink: &mut Sink<'_>) {
+    fn reply_is_over(&mut self, sink: &mut MessageSink<'_>) {
         let held = std::mem::take(&mut self.reply);
         if held.packets == 0 {
             return;
@@ -408,7 +416,7 @@ impl Session {
         self.answered.clear();
     }
 
-    fn tell_reply(&mut self, held: &Held, due: Due, answered: &[u8], sink: &mut Sink<'_>) {
+    fn tell_reply(&mut self, held: &Held, due: Due, answered: &[u8], sink: &mut MessageSink<'_>) {
         match due.asks {
             Asks::Connection if held.kind != packet::ACCEPT => tell_refusal(held, answered, sink),
             Asks::Connection => sink(held.reply(Role::Reply, due.phase, Content::Other)),
@@ -420,9 +428,10 @@ impl Session {
         }
     }
 
-    fn tell_ending(&mut self, held: &Held, due: Due, answered: &[u8], sink: &mut Sink<'_>) {
-        let reply =
-            |content: Content<'_>, sink: &mut Sink<'_>| sink(held.reply(Role::Reply, due.phase, content));
+    fn tell_ending(&mut self, held: &Held, due: Due, answered: &[u8], sink: &mut MessageSink<'_>) {
+        let reply = |content: Content<'_>, sink: &mut MessageSink<'_>| {
+            sink(held.reply(Role::Reply, due.phase, content))
+        };
         let end = ending(answered, self.age);
         let failed = match end {
             Some(Ending { summary, .. }) => summary
@@ -492,7 +501,7 @@ fn values<'a>(execution: &Execution, said: &'a [u8]) -> Option<&'a [u8]> {
     (said.len() < MAXIMUM_KEPT && execution.values > 0).then(|| said.get(at..))?
 }
 
-fn tell_refusal(held: &Held, answered: &[u8], sink: &mut Sink<'_>) {
+fn tell_refusal(held: &Held, answered: &[u8], sink: &mut MessageSink<'_>) {
     let told = refusal(&String::from_utf8_lossy(answered));
     let version = told.version.map(|version| version.to_string());
     match (told.error, &version) {
@@ -606,7 +615,7 @@ fn flags(body: &[u8]) -> u16 {
     body.first_chunk().map_or(0, |&flags| u16::from_be_bytes(flags))
 }
 
-fn encrypted() -> Fault {
+fn encrypted() -> HeaderFault {
     fault(
         "messages in plain",
         "native network encryption or checksums".to_owned(),

@@ -1,20 +1,20 @@
 //! Recognises Oracle Net: a connection begins with CONNECT, whose header and versions nothing else has.
 
 use super::packet;
-use crate::protocols::Verdict;
+use crate::protocols::Recognition;
 use model::Direction;
 
 /// How sure the first bytes seen in `direction` make that this is Oracle Net.
-pub fn recognise(direction: Direction, bytes: &[u8]) -> Verdict {
+pub fn recognise(direction: Direction, bytes: &[u8]) -> Recognition {
     let Some(header) = bytes.first_chunk::<8>() else {
         return if may_be_header(bytes) {
-            Verdict::More
+            Recognition::More
         } else {
-            Verdict::Never
+            Recognition::Never
         };
     };
     if !may_be_header(header) {
-        return Verdict::Never;
+        return Recognition::Never;
     }
     let [high, low, third, fourth, kind, ..] = *header;
     let is_large = (high, low) == (0, 0);
@@ -26,11 +26,11 @@ pub fn recognise(direction: Direction, bytes: &[u8]) -> Verdict {
     match (direction, kind) {
         (Direction::ClientToServer, packet::CONNECT) if !is_large => versions(bytes, length),
         (Direction::ServerToClient, packet::ACCEPT) if !is_large => accepted(bytes, length),
-        (Direction::ServerToClient, packet::REFUSE | packet::REDIRECT) if !is_large => Verdict::Plausible,
-        (Direction::ServerToClient, packet::RESEND) if length == 8 => Verdict::Certain,
-        (_, packet::MARKER) if length == MARKER_LENGTH => Verdict::Plausible,
+        (Direction::ServerToClient, packet::REFUSE | packet::REDIRECT) if !is_large => Recognition::Plausible,
+        (Direction::ServerToClient, packet::RESEND) if length == 8 => Recognition::Certain,
+        (_, packet::MARKER) if length == MARKER_LENGTH => Recognition::Plausible,
         (_, packet::DATA) if (10..MAXIMUM_PACKET).contains(&length) => data(direction, bytes, length),
-        _ => Verdict::Never,
+        _ => Recognition::Never,
     }
 }
 
@@ -55,34 +55,34 @@ fn may_be_header(bytes: &[u8]) -> bool {
 }
 
 /// Version and the lowest taken, in a CONNECT packet: 0x012c to 0x0140.
-fn versions(bytes: &[u8], length: u32) -> Verdict {
+fn versions(bytes: &[u8], length: u32) -> Recognition {
     if length < SHORTEST_CONNECT {
-        return Verdict::Never;
+        return Recognition::Never;
     }
     let Some([version, .., lowest, _]) = bytes.get(8..12).and_then(|four| four.first_chunk::<4>()) else {
-        return Verdict::More;
+        return Recognition::More;
     };
     if *version == 1 && *lowest <= 1 {
-        Verdict::Certain
+        Recognition::Certain
     } else {
-        Verdict::Never
+        Recognition::Never
     }
 }
 
-fn accepted(bytes: &[u8], length: u32) -> Verdict {
+fn accepted(bytes: &[u8], length: u32) -> Recognition {
     match bytes.get(8) {
-        Some(1) if (24..256).contains(&length) => Verdict::Plausible,
-        Some(_) => Verdict::Never,
-        None => Verdict::More,
+        Some(1) if (24..256).contains(&length) => Recognition::Plausible,
+        Some(_) => Recognition::Never,
+        None => Recognition::More,
     }
 }
 
-fn data(direction: Direction, bytes: &[u8], length: u32) -> Verdict {
+fn data(direction: Direction, bytes: &[u8], length: u32) -> Recognition {
     let Some(&kind) = bytes.get(10) else {
         return if length > 10 {
-            Verdict::More
+            Recognition::More
         } else {
-            Verdict::Plausible
+            Recognition::Plausible
         };
     };
     let known: &[u8] = match direction {
@@ -92,9 +92,9 @@ fn data(direction: Direction, bytes: &[u8], length: u32) -> Verdict {
         ],
     };
     if known.contains(&kind) {
-        Verdict::Plausible
+        Recognition::Plausible
     } else {
-        Verdict::Never
+        Recognition::Never
     }
 }
 
@@ -112,21 +112,24 @@ mod tests {
         let (client, server) = (Direction::ClientToServer, Direction::ServerToClient);
         let connect = super::super::ping_request("db1", 1521).expect("a short name");
         for end in 0..12 {
-            assert_eq!(recognise(client, &connect[..end]), Verdict::More, "{end}");
+            assert_eq!(recognise(client, &connect[..end]), Recognition::More, "{end}");
         }
-        assert_eq!(recognise(client, &connect), Verdict::Certain);
-        assert_eq!(recognise(server, b"\0\x08\0\0\x0b\0\0\0"), Verdict::Certain);
-        assert_eq!(recognise(server, b"\0\x67\0\0\x04\0\0\0\x22"), Verdict::Plausible);
+        assert_eq!(recognise(client, &connect), Recognition::Certain);
+        assert_eq!(recognise(server, b"\0\x08\0\0\x0b\0\0\0"), Recognition::Certain);
+        assert_eq!(
+            recognise(server, b"\0\x67\0\0\x04\0\0\0\x22"),
+            Recognition::Plausible
+        );
         assert_eq!(
             recognise(client, b"\0\0\0\x20\x06\0\0\0\0\0\x03"),
-            Verdict::Plausible
+            Recognition::Plausible
         );
         for other in [
             &b"\0\0\0\x08\x04\xd2\x16\x2f"[..],
             b"GET / HTTP",
             b"\x16\x03\x01\0\x05\x01\0\0",
         ] {
-            assert_eq!(recognise(client, other), Verdict::Never, "{other:?}");
+            assert_eq!(recognise(client, other), Recognition::Never, "{other:?}");
         }
     }
 }

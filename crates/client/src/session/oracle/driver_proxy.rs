@@ -155,13 +155,13 @@ impl<'a> DriverProxy<'a> {
             said.extend_from_slice(&bytes);
             match tns::answer(said) {
                 Ok(None) => {}
-                Ok(Some(tns::Answer::Resend)) => said.clear(),
-                Ok(Some(tns::Answer::Redirect { host, port })) => {
+                Ok(Some(tns::ListenerAnswer::Resend)) => said.clear(),
+                Ok(Some(tns::ListenerAnswer::Redirect { host, port })) => {
                     return Err(SessionError::Redirected {
                         to: host.zip(port).map(|(host, port)| format!("{host}:{port}")),
                     });
                 }
-                Ok(Some(tns::Answer::Accept { .. } | tns::Answer::Refuse(_))) | Err(_) => {
+                Ok(Some(tns::ListenerAnswer::Accept { .. } | tns::ListenerAnswer::Refuse(_))) | Err(_) => {
                     self.listener = None;
                 }
             }

@@ -10,7 +10,7 @@ use crate::LoadError;
 use std::cmp::Reverse;
 use std::time::{Duration, Instant};
 use sys::error::LiveError;
-use sys::poller::{Ready, ReadyList};
+use sys::poller::{ReadyEvent, ReadyList};
 
 impl<K: Kind> Driver<'_, '_, K> {
     pub(super) fn turn_until_over(&mut self) {
@@ -79,7 +79,7 @@ impl<K: Kind> Driver<'_, '_, K> {
         Some(self.patience())
     }
 
-    pub(super) fn event(&mut self, event: Ready) {
+    pub(super) fn event(&mut self, event: ReadyEvent) {
         match event.token {
             TIMER => self.timer_set_to = None,
             BELL => self.take_replacements(),

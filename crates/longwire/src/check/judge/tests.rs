@@ -83,7 +83,7 @@ fn what_is_broken_comes_with_the_remedy_of_its_finding() {
     let [broken] = verdicts.try_into().expect("one");
     assert_eq!(
         broken.measure,
-        Measure::Turns {
+        BudgetMeasure::Turns {
             allowed: 20,
             found: 31
         }

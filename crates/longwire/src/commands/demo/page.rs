@@ -1,6 +1,6 @@
 //! Where the demo's page goes.
 
-use crate::page::{PageFile, Run};
+use crate::page::{PageFile, PageRun};
 use anyhow::Result;
 use model::Warning;
 use std::io::Read;
@@ -35,7 +35,7 @@ pub fn open(asked: Option<&Path>, warnings: &mut Vec<Warning>) -> Result<Option<
 }
 
 /// Writes the page, and tells where it is. A fault is told and no more: the story is not lost for it.
-pub fn write(page: Option<PageFile>, run: &Run<'_>) -> Option<PathBuf> {
+pub fn write(page: Option<PageFile>, run: &PageRun<'_>) -> Option<PathBuf> {
     match page?.store(run) {
         Ok(path) => Some(path),
         Err(error) => {

@@ -3,9 +3,9 @@
 use super::stage::DemoSetup;
 use crate::verify::{self, Unseen};
 use anyhow::{Result, ensure};
-use demo::{Application, Page};
+use demo::{FetchedPage, ShopApplication};
 use link::LinkDescription;
-use model::{LinkOutcome, Measured, Warning, format_duration};
+use model::{LinkOutcome, MeasuredDurations, Warning, format_duration};
 use relay::RelayOptions;
 use std::io::{self, IsTerminal, Write};
 use std::net::{Ipv4Addr, SocketAddr};
@@ -16,7 +16,7 @@ use sys::{Clock, Target};
 
 /// What the application took over emulated links.
 #[derive(Debug, Default)]
-pub struct Proof {
+pub struct DemoProof {
     pub pages: Vec<Proved>,
     pub links: Vec<LinkOutcome>,
     pub warnings: Vec<Warning>,
@@ -27,7 +27,7 @@ pub struct Proof {
 pub struct Proved {
     pub name: Arc<str>,
     pub rtt: Duration,
-    pub measured: Measured,
+    pub measured: MeasuredDurations,
 }
 
 /// The distances at which pages are fetched, and how many of each variant: about five seconds each.
@@ -35,8 +35,8 @@ const DISTANCES: [(Duration, usize); 2] = [(Duration::from_millis(10), 11), (Dur
 
 /// Fetches pages of both variants over a link of each distance, until `stop` is set. `rows` are on a page that was
 /// fetched without a link.
-pub fn prove(chatty: &DemoSetup, joined: &DemoSetup, rows: usize, stop: &AtomicBool) -> Proof {
-    let mut proof = Proof::default();
+pub fn prove(chatty: &DemoSetup, joined: &DemoSetup, rows: usize, stop: &AtomicBool) -> DemoProof {
+    let mut proof = DemoProof::default();
     for (rtt, pages) in DISTANCES {
         if stop.load(Ordering::Relaxed) {
             break;
@@ -51,7 +51,7 @@ pub fn prove(chatty: &DemoSetup, joined: &DemoSetup, rows: usize, stop: &AtomicB
     proof
 }
 
-impl Proof {
+impl DemoProof {
     fn at(
         &mut self,
         rtt: Duration,
@@ -97,7 +97,7 @@ fn fetch(
     pages: usize,
     took: &mut [Vec<Duration>; 2],
     stop: &AtomicBool,
-) -> Result<Vec<Page>> {
+) -> Result<Vec<FetchedPage>> {
     let mut last = Vec::new();
     for _ in 0..pages {
         last.clear();
@@ -105,7 +105,7 @@ fn fetch(
             if stop.load(Ordering::Relaxed) {
                 return Ok(last);
             }
-            let page = Application::new().page(address, stage.variant)?;
+            let page = ShopApplication::new().page(address, stage.variant)?;
             durations.push(page.duration);
             last.push(page);
         }

@@ -3,7 +3,7 @@
 use crate::pipeline::aggregator::Aggregator;
 use crate::pipeline::outbox::Outboxes;
 use anyhow::{Context, Result};
-use demo::{Application, Page, Server, Variant};
+use demo::{FetchedPage, PageVariant, Server, ShopApplication};
 use model::Endpoint;
 use relay::RelayOptions;
 use std::net::SocketAddr;
@@ -13,7 +13,7 @@ use sys::{Clock, Target};
 
 /// A server, a relay in front of it, and the application that uses them.
 pub struct DemoSetup {
-    pub variant: Variant,
+    pub variant: PageVariant,
     pub name: Arc<str>,
     pub server: Endpoint,
     relay: relay::Relay,
@@ -23,7 +23,7 @@ pub struct DemoSetup {
 }
 
 impl DemoSetup {
-    pub fn set(variant: Variant, name: &str) -> Result<Self> {
+    pub fn set(variant: PageVariant, name: &str) -> Result<Self> {
         let database = Server::start()?;
         let address = database.address();
         let target = Target::parse(&format!("postgres://{address}/shop?sslmode=disable"))?;
@@ -50,12 +50,12 @@ impl DemoSetup {
         })
     }
 
-    pub fn page(&self) -> Result<Page> {
-        Ok(Application::new().page(self.relay.local_addr(), self.variant)?)
+    pub fn page(&self) -> Result<FetchedPage> {
+        Ok(ShopApplication::new().page(self.relay.local_addr(), self.variant)?)
     }
 
-    pub fn page_unseen(&self) -> Result<Page> {
-        Ok(Application::new().page(self.database.address(), self.variant)?)
+    pub fn page_unseen(&self) -> Result<FetchedPage> {
+        Ok(ShopApplication::new().page(self.database.address(), self.variant)?)
     }
 
     /// The address of the server itself.

@@ -5,10 +5,10 @@ use probe::echo::{MOST_BYTES, MOST_STREAMS};
 
 /// The numbers, in order, at least one.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Sweep(pub Vec<u32>);
+pub struct ConnectionCounts(pub Vec<u32>);
 
 /// Sizes of messages.
-pub fn sizes(text: &str) -> Result<Sweep, String> {
+pub fn sizes(text: &str) -> Result<ConnectionCounts, String> {
     let size = |text: &str| {
         let bytes = ByteCount::parse(text).map_err(|error| error.to_string())?;
         within(bytes.as_bytes(), MOST_BYTES, "bytes of a message")
@@ -17,7 +17,7 @@ pub fn sizes(text: &str) -> Result<Sweep, String> {
 }
 
 /// Numbers of streams.
-pub fn streams(text: &str) -> Result<Sweep, String> {
+pub fn streams(text: &str) -> Result<ConnectionCounts, String> {
     let count = |text: &str| {
         let count = text.parse().map_err(|_| format!("'{text}' is not a number"))?;
         within(count, MOST_STREAMS, "streams")
@@ -32,7 +32,7 @@ fn within(number: u64, most: u32, what: &str) -> Result<u32, String> {
         .ok_or_else(|| format!("{number}: {what} must be 1 to {most}"))
 }
 
-fn parse(text: &str, number: &dyn Fn(&str) -> Result<u32, String>) -> Result<Sweep, String> {
+fn parse(text: &str, number: &dyn Fn(&str) -> Result<u32, String>) -> Result<ConnectionCounts, String> {
     let mut numbers = Vec::new();
     for part in text.split(',') {
         match part.trim().split_once("..") {
@@ -43,7 +43,7 @@ fn parse(text: &str, number: &dyn Fn(&str) -> Result<u32, String>) -> Result<Swe
             }
         }
     }
-    Ok(Sweep(numbers))
+    Ok(ConnectionCounts(numbers))
 }
 
 fn range(first: u32, last: u32, step: &str, numbers: &mut Vec<u32>) -> Result<(), String> {

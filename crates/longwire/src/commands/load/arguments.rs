@@ -5,7 +5,7 @@ use crate::commands::scripts::Mode;
 use crate::commands::seconds;
 use anyhow::{Context, Result, bail};
 use clap::{Args as ClapArgs, ValueEnum};
-use load::{Plan, Rate};
+use load::{LoadPlan, Rate};
 use report::text::LoadStyle;
 use std::path::PathBuf;
 use std::time::Duration;
@@ -169,7 +169,7 @@ impl Args {
     ///
     /// # Errors
     /// When settings do not go together.
-    pub fn plan(&self) -> Result<Plan> {
+    pub fn plan(&self) -> Result<LoadPlan> {
         let operations = match self.requests.as_deref().filter(|text| !text.is_empty()) {
             None => None,
             Some(text) => match number(text) {
@@ -183,7 +183,7 @@ impl Args {
             bail!("--timeout is nothing: write more, such as 60s");
         }
         let endless = self.time.is_none() && self.transactions.is_none() && operations.is_none();
-        Ok(Plan {
+        Ok(LoadPlan {
             clients: self.clients,
             threads: self.jobs,
             operations,
@@ -193,7 +193,7 @@ impl Args {
             rate: self.rate,
             ramp: self.ramp,
             seed: self.seed,
-            ..Plan::default()
+            ..LoadPlan::default()
         })
     }
 

@@ -5,7 +5,7 @@ use crate::output::{self, Status};
 use anyhow::{Context, Result, bail};
 use load::LoadError;
 use load::tables;
-use load::tables::{Making, Step};
+use load::tables::{InitStep, Making};
 use std::io::{self, IsTerminal, Write};
 use std::sync::atomic::AtomicBool;
 use std::time::{Duration, Instant};
@@ -16,9 +16,9 @@ use sys::Target;
 /// # Errors
 /// When they could not be made.
 pub fn run(args: &Args, target: &Target, stop: &AtomicBool) -> Result<Status> {
-    let mut steps = Step::read(args.steps.as_deref().unwrap_or(Step::USUAL))?;
+    let mut steps = InitStep::read(args.steps.as_deref().unwrap_or(InitStep::USUAL))?;
     if args.no_vacuum() {
-        steps.retain(|step| *step != Step::Vacuum);
+        steps.retain(|step| *step != InitStep::Vacuum);
     }
     let scale = args.scale.unwrap_or(1);
     if !(1..=MOST).contains(&scale) {
@@ -50,7 +50,7 @@ pub fn run(args: &Args, target: &Target, stop: &AtomicBool) -> Result<Status> {
 /// A line for each step; on a terminal, how far a long one is.
 #[derive(Default)]
 struct Progress {
-    step: Option<Step>,
+    step: Option<InitStep>,
     told: Option<Instant>,
 }
 

@@ -8,12 +8,12 @@ use model::{Conditions, StatementOutcome, Warning};
 use std::sync::Arc;
 
 /// The same analysis as behind a relay.
-pub struct Observed {
+pub struct ObservedLoad {
     outboxes: Arc<Outboxes>,
     tally: Aggregator,
 }
 
-impl Observed {
+impl ObservedLoad {
     /// Begins where a recording or statements are wanted: otherwise nobody looks at the bytes, which costs time.
     ///
     /// # Errors

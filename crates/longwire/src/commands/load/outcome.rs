@@ -1,13 +1,13 @@
 //! What came out of a load, as reports want it.
 
 use super::running::Ran;
-use super::work::Work;
-use load::Plan;
+use super::work::ClientWork;
+use load::LoadPlan;
 use model::{SampleTotals, Summary};
 use report::text::{LoadFailure, LoadReport, LoadScript};
 
 /// What a report is made from.
-pub fn report(work: &Work, plan: &Plan, ran: &Ran, target: &str) -> LoadReport {
+pub fn report(work: &ClientWork, plan: &LoadPlan, ran: &Ran, target: &str) -> LoadReport {
     let outcome = &ran.outcome;
     let measured = outcome.measured.as_ref();
     let spread = outcome

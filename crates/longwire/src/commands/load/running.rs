@@ -1,9 +1,9 @@
 //! Runs a load and tells how it is going.
 
-use super::observed::Observed;
-use super::work::Work;
+use super::observed::ObservedLoad;
+use super::work::ClientWork;
 use anyhow::{Context, Result};
-use load::{Control, LoadError, LoadOutcome, Plan, Progress};
+use load::{LoadError, LoadOutcome, LoadPlan, LoadProgress, RunControl};
 use report::text::LoadInterval;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, channel};
@@ -23,15 +23,15 @@ pub struct Ran {
 /// # Errors
 /// When no client could be made at first, or a script's expression has no value.
 pub fn run(
-    work: &Work,
-    plan: &Plan,
+    work: &ClientWork,
+    plan: &LoadPlan,
     progress: Option<Duration>,
     stop: &AtomicBool,
-    observed: &mut Option<Observed>,
+    observed: &mut Option<ObservedLoad>,
     tell: &mut dyn FnMut(&LoadInterval) -> Result<()>,
 ) -> Result<Ran> {
-    let control = Control::default();
-    let outboxes = observed.as_ref().map(Observed::outboxes);
+    let control = RunControl::default();
+    let outboxes = observed.as_ref().map(ObservedLoad::outboxes);
     let watch = outboxes.as_deref().map(|factory| client::Watch {
         clock: Clock::anchored_now(),
         factory,
@@ -70,15 +70,15 @@ pub fn run(
 
 /// Until the end of the run; when telling fails, that is the end.
 fn wait(
-    control: &Control,
+    control: &RunControl,
     end: &Receiver<()>,
     progress: Option<Duration>,
     stop: &AtomicBool,
-    observed: &mut Option<Observed>,
+    observed: &mut Option<ObservedLoad>,
     tell: &mut dyn FnMut(&LoadInterval) -> Result<()>,
 ) -> Result<()> {
     let mut began = None;
-    let mut before = (Instant::now(), Progress::default());
+    let mut before = (Instant::now(), LoadProgress::default());
     let mut told = Ok(());
     while let Err(RecvTimeoutError::Timeout) = end.recv_timeout(LOOK) {
         if stop.load(Ordering::Relaxed) || told.is_err() {
@@ -89,7 +89,7 @@ fn wait(
         }
         let (now, done) = (Instant::now(), control.progress());
         // Connecting is no part of it.
-        if began.is_none() && done == Progress::default() {
+        if began.is_none() && done == LoadProgress::default() {
             before = (now, done);
             continue;
         }
@@ -102,7 +102,7 @@ fn wait(
     told
 }
 
-fn interval(began: Instant, before: (Instant, Progress), now: (Instant, Progress)) -> LoadInterval {
+fn interval(began: Instant, before: (Instant, LoadProgress), now: (Instant, LoadProgress)) -> LoadInterval {
     let since = now.1.since(&before.1);
     LoadInterval {
         elapsed: now.0.duration_since(began),

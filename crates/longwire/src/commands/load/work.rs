@@ -18,7 +18,7 @@ use std::sync::atomic::AtomicBool;
 use sys::Target;
 
 /// What clients do, and how a report calls it.
-pub struct Work {
+pub struct ClientWork {
     /// For the engine.
     pub workload: Box<dyn Workload>,
     /// For the report.
@@ -31,7 +31,7 @@ pub struct Work {
 ///
 /// # Errors
 /// When it cannot be reached, or settings of SQL are given.
-pub fn http(args: &Args, url: &str, target: &Target, stop: &AtomicBool) -> Result<Work> {
+pub fn http(args: &Args, url: &str, target: &Target, stop: &AtomicBool) -> Result<ClientWork> {
     for (given, flag) in [
         (!args.scripts.is_empty(), "-f"),
         (!args.statements.is_empty(), "--sql"),
@@ -50,7 +50,7 @@ pub fn http(args: &Args, url: &str, target: &Target, stop: &AtomicBool) -> Resul
     let address = session
         .server()
         .context("an http:// target needs a TCP address")?;
-    Ok(Work {
+    Ok(ClientWork {
         workload: Box::new(HttpLoad::new(url, address, keep_alive)?),
         told: LoadWork::Http { keep_alive },
         scripts: Vec::new(),
@@ -61,7 +61,7 @@ pub fn http(args: &Args, url: &str, target: &Target, stop: &AtomicBool) -> Resul
 ///
 /// # Errors
 /// When a script cannot be read or is wrong, or the target cannot be reached.
-pub fn sql(args: &Args, target: &Target, stop: &AtomicBool) -> Result<Work> {
+pub fn sql(args: &Args, target: &Target, stop: &AtomicBool) -> Result<ClientWork> {
     if args.no_keep_alive {
         bail!("--no-keep-alive is for HTTP: -C is a connection for each transaction");
     }
@@ -85,7 +85,7 @@ pub fn sql(args: &Args, target: &Target, stop: &AtomicBool) -> Result<Work> {
     }));
     let scale =
         (args.scale.is_some() || sources.iter().any(|source| source.builtin)).then(|| scale.to_string());
-    Ok(Work {
+    Ok(ClientWork {
         workload: Box::new(SqlLoad::new(target, scripts, args.mode.query_mode())?.reconnecting(args.connect)),
         told: LoadWork::Sql {
             scripts: title(&sources),
@@ -104,7 +104,7 @@ pub fn sql(args: &Args, target: &Target, stop: &AtomicBool) -> Result<Work> {
 ///
 /// # Errors
 /// When a script cannot be read or is wrong, or an option is for longwire's own clients.
-pub fn driver(args: &Args, url: &str, stop: &AtomicBool) -> Result<(Work, Shown)> {
+pub fn driver(args: &Args, url: &str, stop: &AtomicBool) -> Result<(ClientWork, Shown)> {
     for (given, flag) in [
         (args.initialise, "-i"),
         (args.no_keep_alive, "--no-keep-alive"),
@@ -140,7 +140,7 @@ pub fn driver(args: &Args, url: &str, stop: &AtomicBool) -> Result<(Work, Shown)
     let mode = args.mode;
     let bridge = args.driver.start(stop)?;
     let workload = JdbcLoad::new(bridge, login, scripts, mode.query_mode())?;
-    let work = Work {
+    let work = ClientWork {
         workload: Box::new(workload.reconnecting(args.connect)),
         told: LoadWork::Sql {
             scripts: title(&sources),

@@ -4,7 +4,7 @@ use super::Args;
 use crate::output::{self, Status};
 use anyhow::Result;
 use model::{Distribution, Leg, Sample, SampleTally, SampleTotals, Summary, Warning};
-use probe::ping::{Event, Opened, PingError, Prometheus};
+use probe::ping::{Opened, PingError, PingEvent, Prometheus};
 use report::text::{PingOpening, PingOutcome, ping_line, ping_opening, ping_summary, ping_table, waterfall};
 use report::{JsonWriter, Style};
 use std::io::{self, IsTerminal, Write};
@@ -72,13 +72,13 @@ impl PingOutput {
     }
 
     /// One thing that happened to the target with this number.
-    pub fn event(&mut self, number: usize, event: Event) -> Result<()> {
+    pub fn event(&mut self, number: usize, event: PingEvent) -> Result<()> {
         let several = self.targets.len() > 1;
         let Some(told) = self.targets.get_mut(number) else {
             return Ok(());
         };
         match event {
-            Event::Opened(opening) => {
+            PingEvent::Opened(opening) => {
                 told.openings += 1;
                 if told.openings == 1 {
                     self.opened(number, opening)?;
@@ -86,7 +86,7 @@ impl PingOutput {
                     output::note(&format!("connected to {} again", told.name));
                 }
             }
-            Event::Sample(sample) => {
+            PingEvent::Sample(sample) => {
                 told.tally.add(&sample);
                 if let Some(metrics) = &self.metrics {
                     metrics.sample(number, &sample);
@@ -99,7 +99,7 @@ impl PingOutput {
                 }
                 told.last = Some(sample);
             }
-            Event::Legs { at, legs } => {
+            PingEvent::Legs { at, legs } => {
                 told.connections += 1;
                 let mut begins = at;
                 for leg in &legs {
@@ -112,9 +112,9 @@ impl PingOutput {
                     told.waterfalls.push(legs);
                 }
             }
-            Event::Caution(caution) => told.caution(caution),
-            Event::Floor(floor) => told.tally.add_floor(floor),
-            Event::Failed(error) => {
+            PingEvent::Caution(caution) => told.caution(caution),
+            PingEvent::Floor(floor) => told.tally.add_floor(floor),
+            PingEvent::Failed(error) => {
                 if several {
                     let hint = error.hint().map_or_else(String::new, |hint| format!(" ({hint})"));
                     output::note(&format!("{}: {error}{hint}", told.name));

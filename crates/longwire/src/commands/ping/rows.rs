@@ -8,7 +8,7 @@ use model::{Summary, Warning};
 use probe::ping::rows::{RowsOptions, measure};
 use report::JsonWriter;
 use std::io;
-use sys::{Clock, Security, Target, TlsMode};
+use sys::{Clock, Target, TlsMode, TlsSettings};
 
 /// Runs it, for the one target there may be.
 pub fn run(args: &Args, rows: u64) -> Result<Status> {
@@ -17,7 +17,7 @@ pub fn run(args: &Args, rows: u64) -> Result<Status> {
     };
     let mut target = password::completed(Target::parse(target)?);
     // Where TLS is only preferred: inside it rows are no packets.
-    if !Security::of(&target)?.mode.insists() {
+    if !TlsSettings::of(&target)?.mode.insists() {
         target.security.mode = Some(TlsMode::Disable);
     }
     let stop = output::stop_on_signals()?;

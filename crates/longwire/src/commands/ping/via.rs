@@ -25,12 +25,12 @@ pub struct ViaArgs {
     pub link: Option<String>,
     /// Print a script that does it where longwire cannot connect; `longwire read` reads what it prints.
     #[arg(long, value_name = "KIND", requires = "link", conflicts_with = "targets")]
-    pub script: Option<Script>,
+    pub script: Option<ScriptedDatabase>,
 }
 
 /// Kinds of databases there is a script for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
-pub enum Script {
+pub enum ScriptedDatabase {
     /// PL/SQL for SQL*Plus and SQLcl.
     Oracle,
 }
@@ -41,7 +41,7 @@ impl ViaArgs {
         let link = self.link.as_deref()?;
         match (&self.via, self.script) {
             (Some(source), _) => Some(measure(args, source, link)),
-            (None, Some(Script::Oracle)) => Some(print_script(args, link)),
+            (None, Some(ScriptedDatabase::Oracle)) => Some(print_script(args, link)),
             (None, None) => Some(Err(anyhow::anyhow!(
                 "--link names a link of a source: say which with --via SOURCE, or ask for a --script"
             ))),

@@ -3,8 +3,8 @@
 use crate::commands::scripts::{Mode, builtin, weighted};
 use crate::commands::seconds;
 use crate::password;
-use crate::split::Bench;
-use crate::verify::Level;
+use crate::split::SplitBench;
+use crate::verify::EmulationLevel;
 use anyhow::{Context, Result};
 use clap::Args as ClapArgs;
 use client::session::{Session, SessionOptions};
@@ -75,7 +75,7 @@ pub struct Args {
     pub verify: bool,
     /// At which level links are emulated: packet where namespaces can be had, else stream.
     #[arg(long, requires = "verify", value_name = "LEVEL")]
-    pub level: Option<Level>,
+    pub level: Option<EmulationLevel>,
     /// Write records (JSON Lines) instead of the view.
     #[arg(long)]
     pub json: bool,
@@ -109,7 +109,7 @@ impl Args {
     ///
     /// # Errors
     /// When a script cannot be read or is wrong, or the server cannot be logged in to.
-    pub fn bench(&self, stop: &AtomicBool) -> Result<Bench> {
+    pub fn bench(&self, stop: &AtomicBool) -> Result<SplitBench> {
         anyhow::ensure!(
             self.visit >= SHORTEST,
             "-T must be at least {}",
@@ -130,7 +130,7 @@ impl Args {
         let mut clients = self.clients.clone();
         clients.sort_unstable();
         clients.dedup();
-        Ok(Bench {
+        Ok(SplitBench {
             target,
             address,
             scripts,

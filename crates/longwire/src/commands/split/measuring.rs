@@ -1,10 +1,10 @@
 //! Rounds of load and echo in turn, and what they say.
 
 use super::Args;
-use crate::split::{Bench, Distance, Near, Round, Visit};
+use crate::split::{Round, RoundTripProbe, RoundTripSample, SplitBench, Visit};
 use anyhow::{Context, Result};
 use model::{Interval, RoundTripSource, SplitBase, SplitOutcome, SplitPrediction, Warning};
-use predict::split::{Elsewhere, Forecast, Shares, Workload, shares};
+use predict::split::{Elsewhere, Forecast, MeasuredWorkload, Shares, shares};
 use probe::echo::Echo;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -12,7 +12,7 @@ use std::time::Duration;
 
 /// What was measured.
 #[derive(Debug)]
-pub struct Measured {
+pub struct SplitMeasurement {
     /// Numbers of clients asked for.
     clients: Vec<u32>,
     /// Payload bytes of a turn's request and reply.
@@ -23,13 +23,18 @@ pub struct Measured {
 }
 
 /// Round trips at each number of clients, and at one.
-type Nears = Vec<(u32, Near)>;
+type Nears = Vec<(u32, RoundTripSample)>;
 
 /// Measures all rounds.
 ///
 /// # Errors
 /// When the server or the echo does not answer.
-pub fn measure(args: &Args, bench: &Bench, distance: &Distance, stop: &AtomicBool) -> Result<Measured> {
+pub fn measure(
+    args: &Args,
+    bench: &SplitBench,
+    distance: &RoundTripProbe,
+    stop: &AtomicBool,
+) -> Result<SplitMeasurement> {
     let first = bench.round(&[1], bench.address, stop)?;
     let sizes = sizes(
         first
@@ -63,7 +68,7 @@ pub fn measure(args: &Args, bench: &Bench, distance: &Distance, stop: &AtomicBoo
         !rounds.is_empty(),
         "the run was ended before a round was complete"
     );
-    Ok(Measured {
+    Ok(SplitMeasurement {
         clients: bench.clients.clone(),
         sizes,
         packets,
@@ -79,15 +84,15 @@ fn sizes(visit: &Visit) -> [u32; 2] {
     })
 }
 
-impl Measured {
+impl SplitMeasurement {
     /// Where the time of a transaction goes, at each number of clients asked for.
-    pub fn points(&self, distance: &Distance) -> Vec<SplitOutcome> {
+    pub fn points(&self, distance: &RoundTripProbe) -> Vec<SplitOutcome> {
         let point = |&clients: &u32| self.point(clients, distance.source());
         self.clients.iter().filter_map(point).collect()
     }
 
     fn point(&self, clients: u32, source: RoundTripSource) -> Option<SplitOutcome> {
-        let mut visits: Vec<(&Visit, Near)> = self.visits(clients).collect();
+        let mut visits: Vec<(&Visit, RoundTripSample)> = self.visits(clients).collect();
         visits.sort_by_key(|(visit, _)| visit.transaction);
         let split: Vec<Shares> = visits
             .iter()
@@ -119,7 +124,7 @@ impl Measured {
     }
 
     /// Of each round the visit to so many clients, and the round trip beside it.
-    fn visits(&self, clients: u32) -> impl Iterator<Item = (&Visit, Near)> {
+    fn visits(&self, clients: u32) -> impl Iterator<Item = (&Visit, RoundTripSample)> {
         self.rounds.iter().filter_map(move |(round, nears)| {
             let near = nears.iter().find(|(streams, _)| *streams == clients)?;
             Some((round.of(clients)?, near.1))
@@ -128,7 +133,7 @@ impl Measured {
 
     /// Of each round what predictions for the places of other echoes are made from: a round trip of theirs, wake-ups of
     /// both processes included, takes the place of one here.
-    fn workloads_by_echo(&self) -> Vec<Workload> {
+    fn workloads_by_echo(&self) -> Vec<MeasuredWorkload> {
         let of_round = |(round, nears): &(Round, Nears)| {
             let alone = nears.iter().find(|(streams, _)| *streams == 1)?.1;
             workload(round, alone.round_trip)
@@ -138,7 +143,7 @@ impl Measured {
 
     /// And for other links: their round trip takes the place of that of packets here, and the wake-ups of both processes
     /// stay.
-    fn workloads_by_packets(&self) -> Vec<Workload> {
+    fn workloads_by_packets(&self) -> Vec<MeasuredWorkload> {
         let of_round = |(round, _): &(Round, Nears)| workload(round, self.packets);
         self.rounds.iter().filter_map(of_round).collect()
     }
@@ -177,7 +182,7 @@ impl Measured {
     }
 
     /// What a reader of the figures must know.
-    pub fn warnings(&self, distance: &Distance) -> Vec<Warning> {
+    pub fn warnings(&self, distance: &RoundTripProbe) -> Vec<Warning> {
         let mut texts = Vec::new();
         let visits = || self.rounds.iter().flat_map(|(round, _)| &round.visits);
         let errors: u64 = visits().map(|visit| visit.errors).sum();
@@ -199,14 +204,14 @@ impl Measured {
 }
 
 /// What predictions are made from, of one round.
-pub fn workload(round: &Round, alone: Duration) -> Option<Workload> {
+pub fn workload(round: &Round, alone: Duration) -> Option<MeasuredWorkload> {
     let last = round.visits.last()?;
-    Workload::new(round.points(), last.turns, alone, last.payload_bytes)
+    MeasuredWorkload::new(round.points(), last.turns, alone, last.payload_bytes)
 }
 
 /// The median of the rounds' predictions.
 pub fn predict(
-    workloads: &[Workload],
+    workloads: &[MeasuredWorkload],
     clients: u32,
     there: &Elsewhere,
     place: &Arc<str>,

@@ -3,18 +3,18 @@
 use super::Args;
 use super::measuring::{predict, workload};
 use crate::output;
-use crate::split::{Bench, ClientSite, Round};
+use crate::split::{ClientSite, Round, SplitBench};
 use anyhow::Result;
 use link::LinkDescription;
 use model::SplitBase;
 use netns::{Sandbox, sandbox};
-use predict::split::{Elsewhere, Workload};
+use predict::split::{Elsewhere, MeasuredWorkload};
 use report::text::SplitReport;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
-use crate::verify::Level;
+use crate::verify::EmulationLevel;
 
 /// Where links are emulated.
 #[derive(Debug)]
@@ -35,7 +35,7 @@ pub fn ground(args: &Args) -> Result<Option<Emulation>> {
     if !args.verify {
         return Ok(None);
     }
-    if args.level == Some(Level::Stream) {
+    if args.level == Some(EmulationLevel::Stream) {
         return Ok(Some(Emulation::Streams));
     }
     match sandbox::enter() {
@@ -60,7 +60,7 @@ pub fn ground(args: &Args) -> Result<Option<Emulation>> {
 /// When no link can be made, or the server not be reached over it.
 pub fn prove(
     args: &Args,
-    bench: &Bench,
+    bench: &SplitBench,
     ground: Emulation,
     report: &mut SplitReport,
     stop: &AtomicBool,
@@ -75,7 +75,7 @@ pub fn prove(
     let rounds = args.rounds.min(MOST_ROUNDS);
     let stations = bench.stations();
     let none = LinkDescription::with_rtt(Duration::ZERO);
-    let mut workloads: Vec<Workload> = Vec::new();
+    let mut workloads: Vec<MeasuredWorkload> = Vec::new();
     let mut there: Vec<Vec<Round>> = vec![Vec::new(); links.len()];
     for number in 1..=rounds {
         super::progress(&format!("over emulated links: round {number} of {rounds}"));

@@ -2,11 +2,11 @@
 
 mod work;
 
-use crate::advise::outcome::{self, Asked};
+use crate::advise::outcome::{self, AdviceRequest};
 use crate::advise::source;
 use crate::output::{self, Status};
 use crate::page::PageFile;
-use crate::pipeline::moved::Choice;
+use crate::pipeline::moved::ConnectionChoice;
 use crate::{input, password};
 use analysis::operations::rule::Rule;
 use anyhow::{Result, bail};
@@ -17,7 +17,7 @@ use std::io;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 use sys::Target;
-use tunnel::Level;
+use tunnel::CompressionLevel;
 
 /// Tell whether a tunnel would pay: the traffic of a capture, a recording or a server, compressed at each level and predicted
 /// over links of several rates.
@@ -51,11 +51,11 @@ pub struct Args {
         default_value = "1,2,3,4,5,6,7,8,9",
         value_name = "LEVEL,..."
     )]
-    pub levels: Vec<Level>,
+    pub levels: Vec<CompressionLevel>,
     /// Connections that would go through the tunnel: mysql, postgres, http, tls or HOST:PORT. All database connections when left
     /// out.
-    #[arg(long, value_delimiter = ',', value_parser = Choice::parse, value_name = "WHICH,...")]
-    pub on: Vec<Choice>,
+    #[arg(long, value_delimiter = ',', value_parser = ConnectionChoice::parse, value_name = "WHICH,...")]
+    pub on: Vec<ConnectionChoice>,
     /// What an operation is: auto, connection, transaction, gap:50ms, marked, http or whole. HTTP requests where there are any, else
     /// transactions, when left out.
     #[arg(long, value_name = "RULE")]
@@ -78,8 +78,12 @@ pub struct Args {
 pub fn run(args: &Args) -> Result<Status> {
     let begun = Instant::now();
     let page = args.html.as_deref().map(PageFile::create).transpose()?;
-    let mut levels = vec![Level::OFF];
-    levels.extend(args.levels.iter().filter(|level| **level != Level::OFF));
+    let mut levels = vec![CompressionLevel::OFF];
+    levels.extend(
+        args.levels
+            .iter()
+            .filter(|level| **level != CompressionLevel::OFF),
+    );
     levels.sort_unstable();
     levels.dedup();
     let stop = output::stop_on_signals()?;
@@ -100,7 +104,7 @@ pub fn run(args: &Args) -> Result<Status> {
             (name, format!("clients of {}", target.server()), moved, traffic)
         }
     };
-    let asked = Asked {
+    let asked = AdviceRequest {
         source: name,
         levels,
         rates: args.rate.clone(),

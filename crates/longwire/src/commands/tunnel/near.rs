@@ -13,7 +13,7 @@ use std::num::NonZeroUsize;
 use std::time::Duration;
 use sys::Clock;
 use tunnel::LevelChoice;
-use tunnel_io::{Near, NearOptions};
+use tunnel_io::{NearEnd, NearOptions};
 
 /// The end beside the clients, which connect to it as if it were the database.
 ///
@@ -69,7 +69,7 @@ pub(super) fn run(args: &Args) -> Result<Status> {
     let clock = Clock::anchored_now();
     let (notify, told) = Told::new("near", clock, args.json)?;
     let sentence = security::sentence(&security, "far");
-    let near = Near::start(NearOptions {
+    let near = NearEnd::start(NearOptions {
         listen,
         far: far.clone(),
         security,
@@ -119,7 +119,7 @@ fn command_line(args: &Args, far: &str) -> String {
     line
 }
 
-impl Running for Near {
+impl Running for NearEnd {
     fn totals(&self) -> TunnelTotals {
         Self::totals(self)
     }

@@ -2,8 +2,8 @@
 
 use anyhow::{Result, bail};
 use clap::Args as ClapArgs;
-use tunnel_io::Security;
-use tunnel_io::keys::{Fingerprint, SecretKey, SharedKey};
+use tunnel_io::TunnelSecurity;
+use tunnel_io::keys::{KeyFingerprint, SecretKey, SharedKey};
 
 /// Keys.
 #[derive(Debug, ClapArgs)]
@@ -21,22 +21,22 @@ pub(super) struct SecurityArgs {
 
 impl SecurityArgs {
     /// The keys; none when none are named.
-    pub(super) fn security(&self) -> Result<Security> {
+    pub(super) fn security(&self) -> Result<TunnelSecurity> {
         if let Some(path) = &self.psk_file {
-            return Ok(Security::Shared(SharedKey::load(path)?));
+            return Ok(TunnelSecurity::Shared(SharedKey::load(path)?));
         }
         let Some(path) = &self.key else {
-            return Ok(Security::None);
+            return Ok(TunnelSecurity::None);
         };
         let own = SecretKey::load(path)?;
         let mut peers = Vec::new();
         for text in &self.peer {
-            peers.extend(Fingerprint::of_peers(text)?);
+            peers.extend(KeyFingerprint::of_peers(text)?);
         }
         if peers.is_empty() {
             bail!("--key needs --peer: the public key of the other end");
         }
-        Ok(Security::Keys { own, peers })
+        Ok(TunnelSecurity::Keys { own, peers })
     }
 
     /// As it is written, paths included, secrets not.
@@ -55,11 +55,11 @@ impl SecurityArgs {
 }
 
 /// What to say of it when an end starts; `other` is what the other end is called.
-pub(super) fn sentence(security: &Security, other: &str) -> String {
+pub(super) fn sentence(security: &TunnelSecurity, other: &str) -> String {
     match security {
-        Security::None => "not encrypted, which is for two ends on one machine".to_owned(),
-        Security::Shared(_) => "TLS 1.3 with a pre-shared key".to_owned(),
-        Security::Keys { own, .. } => {
+        TunnelSecurity::None => "not encrypted, which is for two ends on one machine".to_owned(),
+        TunnelSecurity::Shared(_) => "TLS 1.3 with a pre-shared key".to_owned(),
+        TunnelSecurity::Keys { own, .. } => {
             let key = own.fingerprint();
             format!("TLS 1.3; this end's key is {key}: the {other} end names it with --peer")
         }

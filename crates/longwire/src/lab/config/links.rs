@@ -1,7 +1,7 @@
 //! `[links.NAME]`.
 
 use super::section::{File, Section, advice};
-use super::tree::{Entry, FileSpan, Node, Value};
+use super::tree::{ConfigNode, ConfigValue, Entry, FileSpan};
 use super::{ALL_LINKS, ConfigError, LabLink, check_name, known_host, texts};
 use link::LinkDescription;
 
@@ -80,7 +80,7 @@ fn description(section: &Section<'_>, seed: u64) -> Result<LinkDescription, Conf
         let link = parse(file, place, text)?;
         words = link.to_string().split_whitespace().map(str::to_owned).collect();
     }
-    let mut last: Option<&Node> = None;
+    let mut last: Option<&ConfigNode> = None;
     for key in KEYS {
         let Some(node) = section.node(key) else {
             continue;
@@ -109,10 +109,12 @@ fn description(section: &Section<'_>, seed: u64) -> Result<LinkDescription, Conf
     parse(file, place, &words.join(" "))
 }
 
-fn value(section: &Section<'_>, key: &'static str, node: &Node) -> Result<String, ConfigError> {
+fn value(section: &Section<'_>, key: &'static str, node: &ConfigNode) -> Result<String, ConfigError> {
     match &node.value {
-        Value::Text(text) if !text.contains(char::is_whitespace) && !text.is_empty() => Ok(text.clone()),
-        Value::Integer(number) if matches!(key, "mtu" | "seed") => Ok(number.to_string()),
+        ConfigValue::Text(text) if !text.contains(char::is_whitespace) && !text.is_empty() => {
+            Ok(text.clone())
+        }
+        ConfigValue::Integer(number) if matches!(key, "mtu" | "seed") => Ok(number.to_string()),
         _ => {
             let example = match key {
                 "rtt" => "a text with its unit, such as \"40ms\"",

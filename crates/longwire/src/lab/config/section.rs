@@ -1,7 +1,7 @@
 //! Reads the entries of one table, and complains of those that nobody asked for.
 
 use super::ConfigError;
-use super::tree::{Entry, FileSpan, Node, Table, Value};
+use super::tree::{ConfigNode, ConfigValue, Entry, FileSpan, Table};
 use std::cell::RefCell;
 use std::path::Path;
 use std::time::Duration;
@@ -52,7 +52,7 @@ impl<'a> Section<'a> {
     /// # Errors
     /// When it is no table.
     pub fn of(file: File<'a>, entry: &'a Entry, name: String) -> Result<Self, ConfigError> {
-        let Value::Table(table) = &entry.node.value else {
+        let ConfigValue::Table(table) = &entry.node.value else {
             let kind = entry.node.value.kind();
             return Err(file.error(
                 &entry.node.place,
@@ -80,7 +80,7 @@ impl<'a> Section<'a> {
     }
 
     /// The value of `key`, if it is given.
-    pub fn node(&self, key: &'static str) -> Option<&'a Node> {
+    pub fn node(&self, key: &'static str) -> Option<&'a ConfigNode> {
         self.entry(key).map(|entry| &entry.node)
     }
 
@@ -88,7 +88,7 @@ impl<'a> Section<'a> {
     ///
     /// # Errors
     /// When it is not given.
-    pub fn required(&self, key: &'static str, example: &str) -> Result<&'a Node, ConfigError> {
+    pub fn required(&self, key: &'static str, example: &str) -> Result<&'a ConfigNode, ConfigError> {
         self.node(key).ok_or_else(|| {
             let what = format!("{} has no {key}: add {key} = {example}", self.name);
             self.file.error(&self.place, what)
@@ -110,8 +110,8 @@ impl<'a> Section<'a> {
     pub fn boolean(&self, key: &'static str, otherwise: bool) -> Result<bool, ConfigError> {
         match self.node(key) {
             None => Ok(otherwise),
-            Some(Node {
-                value: Value::Boolean(value),
+            Some(ConfigNode {
+                value: ConfigValue::Boolean(value),
                 ..
             }) => Ok(*value),
             Some(node) => Err(self.wrong(key, node, "true or false")),
@@ -127,7 +127,7 @@ impl<'a> Section<'a> {
             return Ok(None);
         };
         let number = match &node.value {
-            Value::Integer(number) => u64::try_from(*number).ok(),
+            ConfigValue::Integer(number) => u64::try_from(*number).ok(),
             _ => None,
         };
         number
@@ -151,7 +151,7 @@ impl<'a> Section<'a> {
     }
 
     /// Complains of `key`, whose value is not what it should be.
-    pub fn wrong(&self, key: &str, node: &Node, expected: &str) -> ConfigError {
+    pub fn wrong(&self, key: &str, node: &ConfigNode, expected: &str) -> ConfigError {
         let found = match node.value.text() {
             Some(text) => format!("{text:?}"),
             None => node.value.kind().to_owned(),
@@ -186,9 +186,13 @@ impl<'a> Section<'a> {
 ///
 /// # Errors
 /// When it is no text.
-pub fn text<'a>(file: File<'_>, key: &str, node: &'a Node) -> Result<(&'a str, &'a FileSpan), ConfigError> {
+pub fn text<'a>(
+    file: File<'_>,
+    key: &str,
+    node: &'a ConfigNode,
+) -> Result<(&'a str, &'a FileSpan), ConfigError> {
     match &node.value {
-        Value::Text(text) => Ok((text, &node.place)),
+        ConfigValue::Text(text) => Ok((text, &node.place)),
         other => {
             let written = other.text().unwrap_or_else(|| "...".to_owned());
             let what = format!("{key} is {}: write a text, {key} = \"{written}\"", other.kind());

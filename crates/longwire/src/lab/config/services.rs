@@ -1,9 +1,9 @@
 //! `[services.NAME]`.
 
 use super::section::{File, Section, advice};
-use super::tree::{Entry, Node, Table, Value};
-use super::{CommandLine, ConfigError, Ready, Service, ServiceKind, check_name, command_line, host};
-use crate::lab::services::Settings;
+use super::tree::{ConfigNode, ConfigValue, Entry, Table};
+use super::{CommandLine, ConfigError, ReadinessCheck, Service, ServiceKind, check_name, command_line, host};
+use crate::lab::services::ServiceSettings;
 use std::time::Duration;
 
 /// How long a service may take to get ready when its table does not tell.
@@ -51,7 +51,7 @@ fn read_one(section: &Section<'_>, name: &str, hosts: &[String]) -> Result<Servi
         setup: setup(section)?,
     };
     section.finish()?;
-    Settings::read(service.kind, &service.settings)
+    ServiceSettings::read(service.kind, &service.settings)
         .map_err(|fault| file.error(fault.place.as_ref().unwrap_or(&section.place), fault.what))?;
     Ok(service)
 }
@@ -74,7 +74,7 @@ fn settings(section: &Section<'_>) -> Result<Table, ConfigError> {
         return Ok(Table::default());
     };
     match &entry.node.value {
-        Value::Table(table) => Ok(table.clone()),
+        ConfigValue::Table(table) => Ok(table.clone()),
         _ => Err(section.wrong("settings", &entry.node, "a table, settings.KEY = VALUE")),
     }
 }
@@ -100,8 +100,8 @@ fn setup(section: &Section<'_>) -> Result<Vec<CommandLine>, ConfigError> {
     match section.node("setup") {
         None => Ok(Vec::new()),
         // A list is one of commands here: each text of it, or each list in it, is one.
-        Some(Node {
-            value: Value::List(nodes),
+        Some(ConfigNode {
+            value: ConfigValue::List(nodes),
             ..
         }) => nodes
             .iter()
@@ -111,7 +111,7 @@ fn setup(section: &Section<'_>) -> Result<Vec<CommandLine>, ConfigError> {
     }
 }
 
-fn ready(file: File<'_>, entry: &Entry) -> Result<(Option<Ready>, Option<Duration>), ConfigError> {
+fn ready(file: File<'_>, entry: &Entry) -> Result<(Option<ReadinessCheck>, Option<Duration>), ConfigError> {
     let section = Section::of(file, entry, "ready".to_owned())?;
     let port = section.number("port", 1, 65_535)?;
     let url = section.text("url")?;
@@ -122,9 +122,9 @@ fn ready(file: File<'_>, entry: &Entry) -> Result<(Option<Ready>, Option<Duratio
     let timeout = section.duration("timeout")?;
     section.finish()?;
     let ways = [
-        port.map(|port| Ready::Port(port as u16)),
-        url.map(|(url, _)| Ready::Url(url.to_owned())),
-        command.map(Ready::Command),
+        port.map(|port| ReadinessCheck::Port(port as u16)),
+        url.map(|(url, _)| ReadinessCheck::Url(url.to_owned())),
+        command.map(ReadinessCheck::Command),
     ];
     let mut ways = ways.into_iter().flatten();
     let way = ways.next();

@@ -1,12 +1,12 @@
 //! `[[sweep]]`: which settings take which values.
 
 use super::section::{File, advice};
-use super::tree::{FileSpan, Node, Table, Value};
+use super::tree::{ConfigNode, ConfigValue, FileSpan, Table};
 use super::{ALL_LINKS, ConfigError, Lab, links, variants};
 
 /// Settings and their values: it stands for every combination of them.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Sweep {
+pub struct SettingSweep {
     /// The settings, in the order of the file.
     pub axes: Vec<Axis>,
 }
@@ -19,7 +19,7 @@ pub struct Axis {
     /// Where it stands in the sweep.
     pub place: FileSpan,
     /// Its values; at least one.
-    pub values: Vec<Node>,
+    pub values: Vec<ConfigNode>,
 }
 
 impl Axis {
@@ -33,19 +33,19 @@ impl Axis {
 const MOST_POINTS: usize = 10_000;
 
 /// Takes the sweeps out of the file's tree.
-pub fn read(file: File<'_>, root: &mut Table) -> Result<Vec<Sweep>, ConfigError> {
+pub fn read(file: File<'_>, root: &mut Table) -> Result<Vec<SettingSweep>, ConfigError> {
     let Some(index) = root.entries.iter().position(|entry| entry.key == "sweep") else {
         return Ok(Vec::new());
     };
     let entry = root.entries.remove(index);
     let tables = match entry.node.value {
-        Value::List(nodes) => nodes,
-        Value::Table(_) => vec![entry.node],
+        ConfigValue::List(nodes) => nodes,
+        ConfigValue::Table(_) => vec![entry.node],
         _ => Vec::new(),
     };
     let (mut sweeps, mut all) = (Vec::new(), 0_usize);
     for node in &tables {
-        let Value::Table(table) = &node.value else {
+        let ConfigValue::Table(table) = &node.value else {
             return Err(not_a_table(file, &node.place));
         };
         let mut axes = Vec::new();
@@ -60,7 +60,7 @@ pub fn read(file: File<'_>, root: &mut Table) -> Result<Vec<Sweep>, ConfigError>
             );
             return Err(file.error(&node.place, what));
         }
-        sweeps.push(Sweep { axes });
+        sweeps.push(SettingSweep { axes });
     }
     if sweeps.is_empty() {
         return Err(not_a_table(file, &entry.place));
@@ -87,8 +87,8 @@ fn collect(
         let depth = path.len();
         path.extend(words);
         match &entry.node.value {
-            Value::Table(inner) => collect(file, inner, path, axes)?,
-            Value::List(values) if !values.is_empty() => axes.push(Axis {
+            ConfigValue::Table(inner) => collect(file, inner, path, axes)?,
+            ConfigValue::List(values) if !values.is_empty() => axes.push(Axis {
                 path: path.clone(),
                 place: entry.place.clone(),
                 values: values.clone(),
@@ -106,7 +106,7 @@ fn collect(
 }
 
 /// Complains of settings that do not exist, and of those that no sweep can change.
-pub fn check(file: File<'_>, sweeps: &[Sweep], lab: &Lab) -> Result<(), ConfigError> {
+pub fn check(file: File<'_>, sweeps: &[SettingSweep], lab: &Lab) -> Result<(), ConfigError> {
     for axis in sweeps.iter().flat_map(|sweep| &sweep.axes) {
         // What it lists is checked with the variants.
         if axis.setting() == variants::SETTING {

@@ -27,16 +27,16 @@ impl fmt::Debug for FileSpan {
 
 /// A value and its place.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Node {
+pub struct ConfigNode {
     /// Where it stands.
     pub place: FileSpan,
     /// What it is.
-    pub value: Value,
+    pub value: ConfigValue,
 }
 
 /// A value of the file.
 #[derive(Debug, Clone, PartialEq)]
-pub enum Value {
+pub enum ConfigValue {
     /// A text.
     Text(String),
     /// A whole number.
@@ -46,7 +46,7 @@ pub enum Value {
     /// True or false.
     Boolean(bool),
     /// A list.
-    List(Vec<Node>),
+    List(Vec<ConfigNode>),
     /// A table.
     Table(Table),
 }
@@ -66,10 +66,10 @@ pub struct Entry {
     /// Where the key stands.
     pub place: FileSpan,
     /// Its value.
-    pub node: Node,
+    pub node: ConfigNode,
 }
 
-impl Value {
+impl ConfigValue {
     /// The kind of value, for messages.
     pub const fn kind(&self) -> &'static str {
         match self {
@@ -95,7 +95,7 @@ impl Value {
 
 impl Table {
     /// The value of `key`.
-    pub fn get(&self, key: &str) -> Option<&Node> {
+    pub fn get(&self, key: &str) -> Option<&ConfigNode> {
         self.entries
             .iter()
             .find(|entry| entry.key == key)
@@ -103,7 +103,7 @@ impl Table {
     }
 
     /// Gives the setting at `path` this value; tables on the way are made where there are none.
-    pub fn set(&mut self, path: &[String], node: &Node) {
+    pub fn set(&mut self, path: &[String], node: &ConfigNode) {
         let Some((first, rest)) = path.split_first() else {
             return;
         };
@@ -112,9 +112,9 @@ impl Table {
             self.entries.push(Entry {
                 key: first.clone(),
                 place: node.place.clone(),
-                node: Node {
+                node: ConfigNode {
                     place: node.place.clone(),
-                    value: Value::Table(Self::default()),
+                    value: ConfigValue::Table(Self::default()),
                 },
             });
             self.entries.len() - 1
@@ -124,10 +124,10 @@ impl Table {
             *entry = node.clone();
             return;
         }
-        if !matches!(entry.value, Value::Table(_)) {
-            entry.value = Value::Table(Self::default());
+        if !matches!(entry.value, ConfigValue::Table(_)) {
+            entry.value = ConfigValue::Table(Self::default());
         }
-        if let Value::Table(table) = &mut entry.value {
+        if let ConfigValue::Table(table) = &mut entry.value {
             table.set(rest, node);
         }
     }
@@ -158,18 +158,20 @@ fn table(table: &DeTable<'_>) -> Table {
     Table { entries }
 }
 
-fn node(value: &Spanned<DeValue<'_>>) -> Node {
+fn node(value: &Spanned<DeValue<'_>>) -> ConfigNode {
     let converted = match value.get_ref() {
-        DeValue::String(text) => Value::Text(text.to_string()),
-        DeValue::Integer(number) => i64::from_str_radix(number.as_str(), number.radix())
-            .map_or_else(|_| Value::Float(number.as_str().to_owned()), Value::Integer),
-        DeValue::Float(number) => Value::Float(number.as_str().to_owned()),
-        DeValue::Boolean(value) => Value::Boolean(*value),
-        DeValue::Datetime(at) => Value::Text(at.to_string()),
-        DeValue::Array(values) => Value::List(values.iter().map(node).collect()),
-        DeValue::Table(inner) => Value::Table(table(inner)),
+        DeValue::String(text) => ConfigValue::Text(text.to_string()),
+        DeValue::Integer(number) => i64::from_str_radix(number.as_str(), number.radix()).map_or_else(
+            |_| ConfigValue::Float(number.as_str().to_owned()),
+            ConfigValue::Integer,
+        ),
+        DeValue::Float(number) => ConfigValue::Float(number.as_str().to_owned()),
+        DeValue::Boolean(value) => ConfigValue::Boolean(*value),
+        DeValue::Datetime(at) => ConfigValue::Text(at.to_string()),
+        DeValue::Array(values) => ConfigValue::List(values.iter().map(node).collect()),
+        DeValue::Table(inner) => ConfigValue::Table(table(inner)),
     };
-    Node {
+    ConfigNode {
         place: FileSpan(value.span()),
         value: converted,
     }

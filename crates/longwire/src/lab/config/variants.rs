@@ -2,12 +2,12 @@
 
 use super::section::{File, Section, advice, text};
 use super::sweep::check_setting;
-use super::tree::{Entry, FileSpan, Node, Table, Value};
-use super::{ConfigError, Lab, Sweep};
+use super::tree::{ConfigNode, ConfigValue, Entry, FileSpan, Table};
+use super::{ConfigError, Lab, SettingSweep};
 
 /// Settings that change together.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Variant {
+pub struct LabVariant {
     /// What sweeps and reports call it.
     pub name: String,
     /// The variant that its figures are compared with: measured in the same rounds, all else the same.
@@ -15,14 +15,14 @@ pub struct Variant {
     /// Whether its points are predicted: no capture is made for one that is not.
     pub predict: bool,
     /// The settings, each with its path and what it becomes.
-    settings: Vec<(Vec<String>, Node)>,
+    settings: Vec<(Vec<String>, ConfigNode)>,
     place: FileSpan,
     against_place: FileSpan,
 }
 
-impl Variant {
+impl LabVariant {
     /// The settings, each with its path and what it becomes.
-    pub fn settings(&self) -> &[(Vec<String>, Node)] {
+    pub fn settings(&self) -> &[(Vec<String>, ConfigNode)] {
         &self.settings
     }
 }
@@ -31,7 +31,7 @@ impl Variant {
 pub const SETTING: &str = "variant";
 
 /// Takes the variants out of the file's tree.
-pub fn read(file: File<'_>, root: &mut Table) -> Result<Vec<Variant>, ConfigError> {
+pub fn read(file: File<'_>, root: &mut Table) -> Result<Vec<LabVariant>, ConfigError> {
     let Some(index) = root.entries.iter().position(|entry| entry.key == "variants") else {
         return Ok(Vec::new());
     };
@@ -40,7 +40,7 @@ pub fn read(file: File<'_>, root: &mut Table) -> Result<Vec<Variant>, ConfigErro
     all.entries().iter().map(|entry| read_one(file, entry)).collect()
 }
 
-fn read_one(file: File<'_>, entry: &Entry) -> Result<Variant, ConfigError> {
+fn read_one(file: File<'_>, entry: &Entry) -> Result<LabVariant, ConfigError> {
     let name = format!("[variants.{:?}]", entry.key);
     if !(1..=64).contains(&entry.key.len()) || entry.key.chars().any(char::is_control) {
         let what = "the name of a variant has 1 to 64 bytes on one line: give it another one";
@@ -54,7 +54,7 @@ fn read_one(file: File<'_>, entry: &Entry) -> Result<Variant, ConfigError> {
             collect(entry, &mut Vec::new(), &mut settings);
         }
     }
-    Ok(Variant {
+    Ok(LabVariant {
         name: entry.key.clone(),
         against: against.map(|(name, _)| name.to_owned()),
         predict: section.boolean(PREDICT, true)?,
@@ -65,11 +65,11 @@ fn read_one(file: File<'_>, entry: &Entry) -> Result<Variant, ConfigError> {
 }
 
 /// The values of `entry`, and of the tables in it.
-fn collect(entry: &Entry, path: &mut Vec<String>, settings: &mut Vec<(Vec<String>, Node)>) {
+fn collect(entry: &Entry, path: &mut Vec<String>, settings: &mut Vec<(Vec<String>, ConfigNode)>) {
     let depth = path.len();
     path.extend(entry.key.split('.').map(str::to_owned));
     match &entry.node.value {
-        Value::Table(inner) => inner
+        ConfigValue::Table(inner) => inner
             .entries
             .iter()
             .for_each(|entry| collect(entry, path, settings)),
@@ -80,7 +80,12 @@ fn collect(entry: &Entry, path: &mut Vec<String>, settings: &mut Vec<(Vec<String
 
 /// Complains of settings that do not exist, of variants to be compared with that do not, and of what sweeps list that is
 /// no variant.
-pub fn check(file: File<'_>, variants: &[Variant], sweeps: &[Sweep], lab: &Lab) -> Result<(), ConfigError> {
+pub fn check(
+    file: File<'_>,
+    variants: &[LabVariant],
+    sweeps: &[SettingSweep],
+    lab: &Lab,
+) -> Result<(), ConfigError> {
     for variant in variants {
         for (path, node) in &variant.settings {
             check_setting(path, lab).map_err(|what| {
@@ -111,7 +116,7 @@ pub fn check(file: File<'_>, variants: &[Variant], sweeps: &[Sweep], lab: &Lab) 
     Ok(())
 }
 
-fn named(file: File<'_>, name: &str, place: &FileSpan, variants: &[Variant]) -> Result<(), ConfigError> {
+fn named(file: File<'_>, name: &str, place: &FileSpan, variants: &[LabVariant]) -> Result<(), ConfigError> {
     let names = || variants.iter().map(|variant| variant.name.as_str());
     if names().any(|known| known == name) {
         return Ok(());

@@ -2,7 +2,7 @@
 
 use super::section::{File, Section, advice, text};
 use super::tree::Entry;
-use super::{ConfigError, Workload, WorkloadKind, command_line, home, host, known_host, texts};
+use super::{ConfigError, WorkloadKind, WorkloadSettings, command_line, home, host, known_host, texts};
 use analysis::operations::rule::Rule;
 use std::time::Duration;
 
@@ -13,7 +13,7 @@ const OPERATIONS: [&str; 4] = ["http", "transaction", "connection", "run"];
 
 const TIMEOUT: Duration = Duration::from_secs(60);
 
-pub fn read(file: File<'_>, entry: &Entry, hosts: &[String]) -> Result<Workload, ConfigError> {
+pub fn read(file: File<'_>, entry: &Entry, hosts: &[String]) -> Result<WorkloadSettings, ConfigError> {
     let section = Section::of(file, entry, "[workload]".to_owned())?;
     let (word, place) = text(file, "kind", section.required("kind", "\"http\"")?)?;
     let (kind, usual) = match word {
@@ -39,7 +39,7 @@ pub fn read(file: File<'_>, entry: &Entry, hosts: &[String]) -> Result<Workload,
             "timeout is nothing: write more, such as timeout = \"60s\"",
         ));
     }
-    let workload = Workload {
+    let workload = WorkloadSettings {
         host: host(&section, "host", hosts)?,
         clients: section.number("clients", 1, 10_000)?.unwrap_or(1) as u32,
         operation: operation(&section, usual, &kind)?,

@@ -4,11 +4,11 @@
 //! those of the server, written as it wants them.
 
 use super::super::config::ServiceKind;
-use super::super::config::tree::{Entry, FileSpan, Table, Value};
+use super::super::config::tree::{ConfigValue, Entry, FileSpan, Table};
 
 /// The settings of a service.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Settings {
+pub enum ServiceSettings {
     /// `kind = "postgres"`.
     Postgres {
         /// TCP port, 5432 unless told.
@@ -62,7 +62,7 @@ pub struct SettingFault {
     pub what: String,
 }
 
-impl Settings {
+impl ServiceSettings {
     /// Reads the table of a service of this kind.
     ///
     /// # Errors
@@ -135,7 +135,7 @@ impl Left<'_> {
         match self.take(key) {
             None => Ok(None),
             Some(Entry { node, .. }) => match &node.value {
-                Value::Text(text) if !text.is_empty() => Ok(Some(text.clone())),
+                ConfigValue::Text(text) if !text.is_empty() => Ok(Some(text.clone())),
                 _ => Err(wrong(&node.place, key, "a text")),
             },
         }
@@ -145,7 +145,7 @@ impl Left<'_> {
         match self.take(key) {
             None => Ok(None),
             Some(Entry { node, .. }) => match node.value {
-                Value::Integer(number) if (least..=most).contains(&number) => Ok(Some(number)),
+                ConfigValue::Integer(number) if (least..=most).contains(&number) => Ok(Some(number)),
                 _ => Err(wrong(
                     &node.place,
                     key,
@@ -180,13 +180,13 @@ impl Left<'_> {
         let Some(Entry { node, .. }) = self.take(key) else {
             return Ok(Vec::new());
         };
-        let Value::List(nodes) = &node.value else {
+        let ConfigValue::List(nodes) = &node.value else {
             return Err(wrong(&node.place, key, "a list of texts"));
         };
         nodes
             .iter()
             .map(|node| match &node.value {
-                Value::Text(text) => Ok(text.clone()),
+                ConfigValue::Text(text) => Ok(text.clone()),
                 _ => Err(wrong(&node.place, key, "a list of texts")),
             })
             .collect()

@@ -1,6 +1,6 @@
 //! Runs to figures: the spread of each setting, the best of each distance, and what changed nothing.
 
-use super::setting::Setting;
+use super::setting::ProgramSetting;
 use link::LinkDescription;
 use model::{DistributionBuilder, ProgramBest, ProgramRun, ProgramTuned};
 use std::collections::HashMap;
@@ -10,7 +10,7 @@ use std::time::Duration;
 /// All runs with one setting at one distance.
 pub struct Cell<'a> {
     /// The setting.
-    pub setting: &'a Setting,
+    pub setting: &'a ProgramSetting,
     /// The link; absent for the distance that is there.
     pub link: Option<LinkDescription>,
     /// Those that succeeded.
@@ -102,7 +102,7 @@ mod tests {
     use super::super::setting::grid;
     use super::*;
 
-    fn cell<'a>(setting: &'a Setting, turns: u64, millis: &[u64]) -> Cell<'a> {
+    fn cell<'a>(setting: &'a ProgramSetting, turns: u64, millis: &[u64]) -> Cell<'a> {
         let runs = millis.iter().map(|millis| ProgramRun {
             duration: Duration::from_millis(*millis),
             connections: 1,

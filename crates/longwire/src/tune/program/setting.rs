@@ -7,7 +7,7 @@ use sys::{Target, TargetError};
 
 /// One value of everything that is set.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Setting {
+pub struct ProgramSetting {
     values: Vec<Value>,
 }
 
@@ -30,7 +30,7 @@ enum Place {
 ///
 /// # Errors
 /// When one is not `NAME=VALUE,...`, says nothing to choose from, or names what is longwire's to set or a secret.
-pub fn grid(texts: &[String]) -> Result<Vec<Setting>> {
+pub fn grid(texts: &[String]) -> Result<Vec<ProgramSetting>> {
     let axes = texts.iter().map(|text| axis(text)).collect::<Result<Vec<_>>>()?;
     for (index, axis) in axes.iter().enumerate() {
         let same = |other: &Vec<Value>| match (other.first(), axis.first()) {
@@ -51,12 +51,12 @@ pub fn grid(texts: &[String]) -> Result<Vec<Setting>> {
         size <= MOST_SETTINGS,
         "--set gives {size} combinations, {MOST_SETTINGS} at most can be compared: leave values out, or tune one thing after the other"
     );
-    let first = vec![Setting { values: Vec::new() }];
+    let first = vec![ProgramSetting { values: Vec::new() }];
     Ok(axes.into_iter().fold(first, |settings, axis| {
-        let with = |setting: &Setting, value: &Value| {
+        let with = |setting: &ProgramSetting, value: &Value| {
             let mut values = setting.values.clone();
             values.push(value.clone());
-            Setting { values }
+            ProgramSetting { values }
         };
         let combined = settings
             .iter()
@@ -154,7 +154,7 @@ impl Value {
     }
 }
 
-impl Setting {
+impl ProgramSetting {
     /// `NAME=VALUE`, several with a space between.
     pub fn label(&self) -> Arc<str> {
         let shown: Vec<String> = self.values.iter().map(Value::shown).collect();

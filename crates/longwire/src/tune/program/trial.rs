@@ -1,6 +1,6 @@
 //! One run of a program behind a relay.
 
-use super::setting::Setting;
+use super::setting::ProgramSetting;
 use crate::commands::relaying::TlsPlan;
 use crate::commands::{child, relaying};
 use crate::pipeline::outbox::Outboxes;
@@ -16,11 +16,11 @@ use std::process::{ChildStderr, Stdio};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
-use sys::program::{Ended, Program};
+use sys::program::{Program, ProgramEnd};
 use sys::{Clock, Target};
 
 /// What is run.
-pub struct Bench<'a> {
+pub struct TrialBench<'a> {
     /// The database behind the relay.
     pub target: Target,
     /// Who speaks TLS to it.
@@ -46,12 +46,12 @@ pub enum Tried {
     Interrupted,
 }
 
-impl Bench<'_> {
+impl TrialBench<'_> {
     /// Runs the program once with `setting`, over `link`. What it writes to its stdout is dropped.
     ///
     /// # Errors
     /// When the relay or the program cannot be started.
-    pub fn run(&self, setting: &Setting, link: Option<LinkDescription>) -> Result<Tried> {
+    pub fn run(&self, setting: &ProgramSetting, link: Option<LinkDescription>) -> Result<Tried> {
         let outboxes = Arc::new(Outboxes::new(false));
         let options = RelayOptions {
             listen: SocketAddr::from((Ipv4Addr::LOCALHOST, 0)),
@@ -156,7 +156,7 @@ impl Seen {
         }
     }
 
-    fn run(self, ended: &Ended) -> ProgramRun {
+    fn run(self, ended: &ProgramEnd) -> ProgramRun {
         let counted = !self.uncounted && self.run.connections > 0;
         ProgramRun {
             duration: ended.duration,

@@ -201,7 +201,7 @@ fn nothing_that_is_reported_is_better_than_what_is_recommended() {
 #[test]
 fn what_takes_long_runs_once() {
     let search = searched(&insert(), QUIET);
-    assert_eq!(search.count(Setting { way: 0, place: 0 }), 1);
+    assert_eq!(search.count(MethodSetting { way: 0, place: 0 }), 1);
 }
 
 #[test]
@@ -219,7 +219,7 @@ fn guesses_spare_runs() {
         for place in 0..curve.values {
             // A fifth off.
             let guess = curve.at(place) * if place % 2 == 0 { 1.1 } else { 0.9 } / 1_000.0;
-            search.expect(Setting { way, place }, Duration::from_secs_f64(guess));
+            search.expect(MethodSetting { way, place }, Duration::from_secs_f64(guess));
         }
     }
     let machine = Machine {
@@ -230,7 +230,7 @@ fn guesses_spare_runs() {
     };
     let search = run(&far, machine, search);
     assert!(cost(&far, &search) <= GOOD);
-    assert_eq!(search.count(Setting { way: 0, place: 0 }), 0);
+    assert_eq!(search.count(MethodSetting { way: 0, place: 0 }), 0);
     assert!(
         search.taken() * 5 <= search.full_sweep(),
         "{} of {}",
@@ -254,19 +254,19 @@ fn what_is_closed_is_not_run() {
     for thoroughness in [Thoroughness::Search, Thoroughness::FullSweep] {
         let mut search = Search::new(&[12], 3, thoroughness);
         for place in 8..12 {
-            search.close(Setting { way: 0, place });
+            search.close(MethodSetting { way: 0, place });
         }
         let search = run(&curves, QUIET, search);
-        assert!((8..12).all(|place| search.count(Setting { way: 0, place }) == 0));
-        assert_eq!(search.recommended(), Some(Setting { way: 0, place: 7 }));
+        assert!((8..12).all(|place| search.count(MethodSetting { way: 0, place }) == 0));
+        assert_eq!(search.recommended(), Some(MethodSetting { way: 0, place: 7 }));
     }
 }
 
 #[test]
 fn nothing_to_run_is_no_recommendation() {
     let mut search = Search::new(&[2], 3, Thoroughness::Search);
-    search.close(Setting { way: 0, place: 0 });
-    search.close(Setting { way: 0, place: 1 });
+    search.close(MethodSetting { way: 0, place: 0 });
+    search.close(MethodSetting { way: 0, place: 1 });
     assert_eq!(search.next_setting(), None);
     assert_eq!(search.recommended(), None);
 }

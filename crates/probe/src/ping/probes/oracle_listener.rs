@@ -27,7 +27,7 @@ impl<'a> OracleListener<'a> {
         }
     }
 
-    fn converse(&self) -> Result<(Answer, tns::Answer), PingError> {
+    fn converse(&self) -> Result<(Answer, tns::ListenerAnswer), PingError> {
         let connection = Plain::connect(self.means, self.address.ok_or(PingError::Closed)?)?;
         let at = connection.send(&self.request)?;
         let mut turns = 1;
@@ -36,11 +36,11 @@ impl<'a> OracleListener<'a> {
             let arrived = connection.receive(whole)?;
             reply_bytes += arrived.bytes.len() as u64;
             match tns::answer(&arrived.bytes) {
-                Ok(Some(tns::Answer::Resend)) if turns < MOST_TURNS => {
+                Ok(Some(tns::ListenerAnswer::Resend)) if turns < MOST_TURNS => {
                     connection.send(&self.request)?;
                     turns += 1;
                 }
-                Ok(None | Some(tns::Answer::Resend)) | Err(_) => {
+                Ok(None | Some(tns::ListenerAnswer::Resend)) | Err(_) => {
                     return Err(PingError::Unexpected { expected: EXPECTED });
                 }
                 Ok(Some(told)) => {
@@ -67,8 +67,10 @@ impl Probe for OracleListener<'_> {
         self.address = Some(address);
         let (_, told) = self.converse()?;
         let version = match told {
-            tns::Answer::Refuse(refusal) => refusal.version,
-            tns::Answer::Resend | tns::Answer::Redirect { .. } | tns::Answer::Accept { .. } => None,
+            tns::ListenerAnswer::Refuse(refusal) => refusal.version,
+            tns::ListenerAnswer::Resend
+            | tns::ListenerAnswer::Redirect { .. }
+            | tns::ListenerAnswer::Accept { .. } => None,
         };
         Ok(Opened {
             server: Some(address),

@@ -25,7 +25,7 @@ impl<'a> SqlServerPrelogin<'a> {
         }
     }
 
-    fn converse(&self) -> Result<(Answer, tds::Answer), PingError> {
+    fn converse(&self) -> Result<(Answer, tds::TdsAnswer), PingError> {
         let connection = Plain::connect(self.means, self.address.ok_or(PingError::Closed)?)?;
         let at = connection.send(&self.request)?;
         let arrived = connection.receive(whole)?;

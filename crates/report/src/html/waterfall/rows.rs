@@ -5,7 +5,7 @@ use model::{Operation, OperationStep};
 
 /// One row.
 #[derive(Debug)]
-pub struct Row<'a> {
+pub struct WaterfallRow<'a> {
     /// Place of the first step in the operation.
     pub first: usize,
     /// Its steps: one, or a run of the same statement.
@@ -36,8 +36,8 @@ pub struct Waited {
 }
 
 /// The first rows of `operation`, at most `most`.
-pub fn of(operation: &Operation, most: usize) -> Vec<Row<'_>> {
-    let mut rows: Vec<Row<'_>> = Vec::new();
+pub fn of(operation: &Operation, most: usize) -> Vec<WaterfallRow<'_>> {
+    let mut rows: Vec<WaterfallRow<'_>> = Vec::new();
     let mut times: Vec<Timed> = Vec::new();
     let mut row_of_step: Vec<usize> = Vec::new();
     let mut turns = 0;
@@ -48,7 +48,7 @@ pub fn of(operation: &Operation, most: usize) -> Vec<Row<'_>> {
         row_of_step.extend(std::iter::repeat_n(rows.len(), steps.len()));
         let own = &times[first..];
         let row_turns = steps.iter().map(|step| u64::from(step.exchange.turns)).sum();
-        rows.push(Row {
+        rows.push(WaterfallRow {
             first,
             steps,
             first_turn: turns + 1,

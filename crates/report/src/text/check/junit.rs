@@ -1,7 +1,7 @@
 //! Budgets as a JUnit report: one test case an operation's name.
 
 use super::{CheckReport, sentence};
-use model::{OperationGroup, Verdict};
+use model::{BudgetVerdict, OperationGroup};
 use std::fmt::Write;
 use std::time::Duration;
 
@@ -26,7 +26,7 @@ struct Case<'a> {
     class: &'static str,
     name: &'a str,
     time: Duration,
-    broken: Vec<&'a Verdict>,
+    broken: Vec<&'a BudgetVerdict>,
 }
 
 /// The operations' names, and behind them what a finding is about that is none of them.

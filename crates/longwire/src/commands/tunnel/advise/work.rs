@@ -3,19 +3,19 @@
 use crate::advise::source::{self, Traffic};
 use crate::commands::scripts::{Mode, builtin, weighted};
 use crate::commands::seconds;
-use crate::pipeline::moved::Choice;
+use crate::pipeline::moved::ConnectionChoice;
 use anyhow::{Context, Result, bail};
 use clap::Args;
 use client::session::{Session, SessionOptions};
 use load::http::HttpLoad;
 use load::sql::SqlLoad;
-use load::{Plan, Workload, tables};
+use load::{LoadPlan, Workload, tables};
 use model::Protocol;
 use script::Scripts;
 use std::sync::atomic::AtomicBool;
 use std::time::Duration;
 use sys::{Scheme, Target};
-use tunnel::Level;
+use tunnel::CompressionLevel;
 
 /// What is asked of a server, and how often.
 #[derive(Debug, Clone, Args)]
@@ -91,8 +91,8 @@ impl Asking {
         &self,
         url: &str,
         target: &Target,
-        levels: Vec<Level>,
-        moved: Vec<Choice>,
+        levels: Vec<CompressionLevel>,
+        moved: Vec<ConnectionChoice>,
         stop: &AtomicBool,
     ) -> Result<Traffic> {
         let workload: Box<dyn Workload> = match target.scheme {
@@ -106,10 +106,10 @@ impl Asking {
                 other.name()
             ),
         };
-        let plan = Plan {
+        let plan = LoadPlan {
             operations: self.number,
             duration: Some(self.time.unwrap_or(USUAL_TIME)),
-            ..Plan::default()
+            ..LoadPlan::default()
         };
         source::load(workload.as_ref(), &plan, levels, moved, stop)
     }
@@ -165,9 +165,9 @@ fn scale(session: &mut Session<'_>) -> Result<u64> {
 }
 
 /// Which connections go through the tunnel: with a server all of them are its own.
-pub fn moved(target: &Target, asked: &[Choice]) -> Vec<Choice> {
+pub fn moved(target: &Target, asked: &[ConnectionChoice]) -> Vec<ConnectionChoice> {
     match (asked, target.scheme) {
-        ([], Scheme::Http) => vec![Choice::Protocol(Protocol::Http)],
+        ([], Scheme::Http) => vec![ConnectionChoice::Protocol(Protocol::Http)],
         (asked, _) => asked.to_vec(),
     }
 }
