@@ -42,13 +42,14 @@ check:
 	cargo test --locked --package capture --lib $(addprefix --test ,$(CHECK_CAPTURE))
 	cargo test --locked --package report --lib $(addprefix --test ,$(CHECK_REPORT))
 	cargo test --locked --package longwire --package script --lib $(addprefix --test ,$(CHECK_LONGWIRE))
-	cargo test --locked --package testbed --test architecture
+	cargo test --locked --package testbed --test architecture --test types
 
 test:
 	scripts/setup.sh test
 	mvn --quiet --batch-mode --file bridges/jdbc/pom.xml package
 	cargo fmt --all --check
 	cargo clippy --workspace --all-targets --locked -- -D warnings
+	RUSTDOCFLAGS="-D rustdoc::broken_intra_doc_links" cargo doc --workspace --no-deps --document-private-items --locked --quiet
 	. scripts/capture-right.sh && cargo test --workspace --locked --no-fail-fast
 	cargo test --package client --package probe --features oracle --lib --test oracle --locked
 	scripts/check-dependencies.sh

@@ -28,7 +28,7 @@ pub(crate) struct Flow {
     /// Least round trip per side so far.
     pub least: [Option<Duration>; 2],
     /// Where its hosts are noted.
-    pub place: Option<HostPair>,
+    pub host_pair: Option<HostPair>,
     /// What was told of each side for want of a sample of its own.
     pub borrowed: [Option<Estimate>; 2],
     pub hold: Option<Box<Hold>>,
@@ -50,7 +50,7 @@ impl Flow {
                 Half::new(Direction::ServerToClient),
             ],
             least: [None; 2],
-            place: None,
+            host_pair: None,
             borrowed: [None; 2],
             hold: None,
         }
@@ -183,8 +183,8 @@ impl Flow {
     pub fn sample(&mut self, side: Side, at: Timestamp, rtt: Duration, out: &mut Output<'_>) {
         let least = &mut self.least[side_index(side)];
         *least = Some(least.map_or(rtt, |least| least.min(rtt)));
-        if let Some(place) = self.place {
-            out.hosts.sampled(place, side, rtt);
+        if let Some(host_pair) = self.host_pair {
+            out.hosts.sampled(host_pair, side, rtt);
         }
         out.observer
             .event(self.id, ConnectionEvent::RoundTrip { at, side, rtt });
@@ -193,7 +193,7 @@ impl Flow {
     /// Takes what a packet says of the other direction's bytes.
     #[inline]
     fn acknowledge(&mut self, direction: Direction, head: &Head, out: &mut Output<'_>) {
-        let hosts = self.place.filter(|_| self.is_midway());
+        let hosts = self.host_pair.filter(|_| self.is_midway());
         let (acker, data) = pair(&mut self.halves, direction);
         if !data.started {
             data.claimed = Some(head.acknowledgement);
@@ -231,8 +231,8 @@ impl Flow {
             exact: flight.end == acknowledged,
         };
         let side = side_of(direction);
-        if let Some(place) = hosts {
-            out.hosts.answered(place, side, pair.span);
+        if let Some(host_pair) = hosts {
+            out.hosts.answered(host_pair, side, pair.span);
         }
         let full_size = data.full_size();
         if self.is_sample(&pair, side, full_size) {
@@ -244,8 +244,8 @@ impl Flow {
     #[inline]
     fn data(&mut self, direction: Direction, packet: &Packet<'_>, out: &mut Output<'_>) {
         let head = &packet.head;
-        if let Some(place) = self.place.filter(|_| self.is_midway()) {
-            self.borrow_round_trips(place, head.at, out);
+        if let Some(host_pair) = self.host_pair.filter(|_| self.is_midway()) {
+            self.borrow_round_trips(host_pair, head.at, out);
         }
         let near = self.least(side_of(direction));
         let (sender, receiver) = pair(&mut self.halves, direction);
@@ -301,7 +301,7 @@ impl Flow {
         let half = &mut self.halves[direction.index()];
         let at = packet.head.at;
         if start - half.next > LARGEST_WINDOW {
-            out.tally.misplaced += 1;
+            out.faults.misplaced += 1;
             return;
         }
         let late = half
@@ -322,7 +322,7 @@ impl Flow {
             half.retransmitted += packet.head.packets;
         }
         while half.charge() > MAX_WAITING || (out.memory > MAX_MEMORY && half.charge() > 0) {
-            out.tally.overflows += 1;
+            out.faults.overflows += 1;
             if !half.settle_gap(self.id, at, other_seen, out) {
                 break;
             }
@@ -353,7 +353,7 @@ impl Flow {
             .halves
             .iter()
             .any(|half| !half.started && half.claimed.is_some());
-        out.tally.one_sided += u64::from(one_sided);
+        out.faults.one_sided += u64::from(one_sided);
         let (at, how) = self.closing.unwrap_or((end, Closing::Unfinished));
         let totals = self.totals();
         out.observer

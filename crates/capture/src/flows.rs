@@ -53,7 +53,7 @@ impl<'o> Flows<'o> {
                 observer: Settling::new(observer),
                 hosts: Hosts::default(),
                 memory: 0,
-                tally: Faults::default(),
+                faults: Faults::default(),
             },
             by_key: HashMap::default(),
             slots: Vec::new(),
@@ -79,7 +79,7 @@ impl<'o> Flows<'o> {
 
     /// What went wrong inside connections.
     pub fn tally(&self) -> Faults {
-        self.out.tally
+        self.out.faults
     }
 
     /// Packets ignored because another source shows their connection, per source.
@@ -272,11 +272,11 @@ impl<'o> Flows<'o> {
         } else {
             (head.destination, head.source)
         };
-        flow.place = self.out.hosts.place(client_host, server_host);
-        if let Some(place) = flow.place.filter(|_| !certain)
-            && (self.out.hosts.wait_once(place) || self.out.observer.is_holding())
+        flow.host_pair = self.out.hosts.place(client_host, server_host);
+        if let Some(host_pair) = flow.host_pair.filter(|_| !certain)
+            && (self.out.hosts.wait_once(host_pair) || self.out.observer.is_holding())
         {
-            self.out.observer.wait_for(id, place, head.at);
+            self.out.observer.wait_for(id, host_pair, head.at);
         }
         let slot = self.keep(key, flow);
         let from = Endpoint {
@@ -303,7 +303,7 @@ impl<'o> Flows<'o> {
         let from = (head.source, head.source_port);
         let to = (head.destination, head.destination_port);
         if !head.has(SYN) {
-            self.out.tally.midway += 1;
+            self.out.faults.midway += 1;
             return (false, !self.servers.first_is_server(from, to));
         }
         let from_client = !head.has(ACK);

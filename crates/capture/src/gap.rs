@@ -116,7 +116,7 @@ impl Half {
             self.drain_passed(id, LATEST, out);
         } else {
             out.memory = out.memory.saturating_sub(self.charge());
-            out.tally.misplaced += 1;
+            out.faults.misplaced += 1;
             (self.pending, self.fin) = (None, None);
         }
         true

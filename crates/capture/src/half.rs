@@ -20,7 +20,7 @@ pub(crate) struct Output<'o> {
     /// Memory that bytes waiting for their turn take on all connections.
     pub memory: usize,
     /// What becomes warnings.
-    pub tally: Faults,
+    pub faults: Faults,
 }
 
 /// What went wrong inside connections.
@@ -220,7 +220,7 @@ impl Half {
     #[cold]
     pub fn repeat(&mut self, id: ConnectionId, head: &Head, start: u64, out: &mut Output<'_>) {
         if self.recent.has(head) {
-            out.tally.duplicates += 1;
+            out.faults.duplicates += 1;
             return;
         }
         self.retransmitted += head.packets;
@@ -289,7 +289,7 @@ impl Half {
         self.next += length;
         self.payload_bytes += length;
         self.unseen_bytes += unseen;
-        out.tally.unseen += unseen;
+        out.faults.unseen += unseen;
         let segment = Segment {
             direction: self.direction,
             at: self.emitted,

@@ -83,14 +83,14 @@ impl Hosts {
     }
 
     /// A connection showed a round trip of one side.
-    pub fn sampled(&mut self, place: HostPair, side: Side, rtt: Duration) {
-        let known = self.known_mut(place, side);
+    pub fn sampled(&mut self, host_pair: HostPair, side: Side, rtt: Duration) {
+        let known = self.known_mut(host_pair, side);
         known.sampled = shorter(known.sampled, rtt);
     }
 
     /// Payload to one side was acknowledged, by whatever packet, so long after it passed.
-    pub fn answered(&mut self, place: HostPair, side: Side, span: Duration) {
-        let known = self.known_mut(place, side);
+    pub fn answered(&mut self, host_pair: HostPair, side: Side, span: Duration) {
+        let known = self.known_mut(host_pair, side);
         known.fastest = shorter(known.fastest, span);
         known.answers = known.answers.saturating_add(1);
     }
@@ -100,9 +100,9 @@ impl Hosts {
     /// 1. Another connection between them showed one: that, or a faster answer.
     /// 2. Both are this machine: none.
     /// 3. No longer than the fastest answer. That is told of both sides, since which one is the server may only show later.
-    pub fn estimate(&self, place: HostPair, side: Side) -> Option<Estimate> {
-        let pair = &self.pairs[place.pair as usize];
-        let known = pair.known[place.index(side)];
+    pub fn estimate(&self, host_pair: HostPair, side: Side) -> Option<Estimate> {
+        let pair = &self.pairs[host_pair.pair as usize];
+        let known = pair.known[host_pair.index(side)];
         let (rtt, source) = match (known.sampled, known.fastest) {
             (Some(sampled), fastest) => (
                 fastest.map_or(sampled, |fastest| fastest.min(sampled)),
@@ -116,20 +116,20 @@ impl Hosts {
     }
 
     /// Whether waiting for more would hardly change the estimate of the server's side.
-    pub fn is_settled(&self, place: HostPair) -> bool {
-        let pair = &self.pairs[place.pair as usize];
-        let known = pair.known[place.index(Side::Server)];
+    pub fn is_settled(&self, host_pair: HostPair) -> bool {
+        let pair = &self.pairs[host_pair.pair as usize];
+        let known = pair.known[host_pair.index(Side::Server)];
         pair.loopback || known.sampled.is_some() || known.answers >= ENOUGH_ANSWERS
     }
 
     /// Whether it is worth waiting for the hosts of a connection: nobody did before, and they are not known.
-    pub fn wait_once(&mut self, place: HostPair) -> bool {
-        let wait = !self.is_settled(place);
-        !std::mem::replace(&mut self.pairs[place.pair as usize].awaited, true) && wait
+    pub fn wait_once(&mut self, host_pair: HostPair) -> bool {
+        let wait = !self.is_settled(host_pair);
+        !std::mem::replace(&mut self.pairs[host_pair.pair as usize].awaited, true) && wait
     }
 
-    fn known_mut(&mut self, place: HostPair, side: Side) -> &mut Known {
-        &mut self.pairs[place.pair as usize].known[place.index(side)]
+    fn known_mut(&mut self, host_pair: HostPair, side: Side) -> &mut Known {
+        &mut self.pairs[host_pair.pair as usize].known[host_pair.index(side)]
     }
 }
 
@@ -142,10 +142,10 @@ impl HostPair {
 impl Flow {
     /// Tells what the hosts of a connection that was open before tell of its round trips, when that changed and the
     /// connection itself shows nothing shorter.
-    pub fn borrow_round_trips(&mut self, place: HostPair, at: Timestamp, out: &mut Output<'_>) {
+    pub fn borrow_round_trips(&mut self, host_pair: HostPair, at: Timestamp, out: &mut Output<'_>) {
         for side in [Side::Client, Side::Server] {
             let index = side_index(side);
-            let Some(estimate) = out.hosts.estimate(place, side) else {
+            let Some(estimate) = out.hosts.estimate(host_pair, side) else {
                 continue;
             };
             let own = self.least[index].is_some_and(|own| own <= estimate.rtt);
@@ -171,12 +171,12 @@ impl Estimate {
     /// What the hosts of a connection tell of each side: to be told of connection `id` at `at`.
     pub fn all(
         hosts: &Hosts,
-        place: HostPair,
+        host_pair: HostPair,
         at: Timestamp,
     ) -> impl Iterator<Item = ConnectionEvent<'static>> {
         [Side::Client, Side::Server]
             .into_iter()
-            .filter_map(move |side| Some(hosts.estimate(place, side)?.event(side, at)))
+            .filter_map(move |side| Some(hosts.estimate(host_pair, side)?.event(side, at)))
     }
 }
 
@@ -209,13 +209,13 @@ mod tests {
     fn each_side_has_its_own_round_trip_whichever_address_is_the_lower() {
         for (client, server) in [(10, 20), (20, 10)] {
             let mut hosts = Hosts::default();
-            let place = hosts.place(address(client), address(server)).expect("room");
-            hosts.sampled(place, Side::Client, us(5));
-            hosts.sampled(place, Side::Server, us(900));
+            let host_pair = hosts.place(address(client), address(server)).expect("room");
+            hosts.sampled(host_pair, Side::Client, us(5));
+            hosts.sampled(host_pair, Side::Server, us(900));
             let reverse = hosts.place(address(server), address(client)).expect("room");
-            let rtt = |place, side| hosts.estimate(place, side).map(|estimate| estimate.rtt);
-            assert_eq!(rtt(place, Side::Client), Some(us(5)));
-            assert_eq!(rtt(place, Side::Server), Some(us(900)));
+            let rtt = |host_pair, side| hosts.estimate(host_pair, side).map(|estimate| estimate.rtt);
+            assert_eq!(rtt(host_pair, Side::Client), Some(us(5)));
+            assert_eq!(rtt(host_pair, Side::Server), Some(us(900)));
             assert_eq!(rtt(reverse, Side::Client), Some(us(900)));
         }
     }
@@ -223,21 +223,21 @@ mod tests {
     #[test]
     fn a_fastest_answer_bounds_until_a_sample_is_there() {
         let mut hosts = Hosts::default();
-        let place = hosts.place(address(1), address(2)).expect("room");
-        hosts.answered(place, Side::Server, us(400));
-        hosts.answered(place, Side::Server, us(300));
-        assert!(!hosts.is_settled(place));
+        let host_pair = hosts.place(address(1), address(2)).expect("room");
+        hosts.answered(host_pair, Side::Server, us(400));
+        hosts.answered(host_pair, Side::Server, us(300));
+        assert!(!hosts.is_settled(host_pair));
         assert_eq!(
-            hosts.estimate(place, Side::Server),
+            hosts.estimate(host_pair, Side::Server),
             Some(Estimate {
                 rtt: us(300),
                 source: RttSource::FastestReply
             })
         );
-        hosts.sampled(place, Side::Server, us(350));
-        assert!(hosts.is_settled(place));
+        hosts.sampled(host_pair, Side::Server, us(350));
+        assert!(hosts.is_settled(host_pair));
         assert_eq!(
-            hosts.estimate(place, Side::Server),
+            hosts.estimate(host_pair, Side::Server),
             Some(Estimate {
                 rtt: us(300),
                 source: RttSource::SameHosts
@@ -249,9 +249,9 @@ mod tests {
     fn loopback_has_no_distance_but_what_was_seen() {
         let mut hosts = Hosts::default();
         let home = address(u128::from(u32::from_be_bytes([127, 0, 0, 1])));
-        let place = hosts.place(home, home).expect("room");
-        hosts.answered(place, Side::Server, us(60));
-        let estimate = hosts.estimate(place, Side::Server).expect("known");
+        let host_pair = hosts.place(home, home).expect("room");
+        hosts.answered(host_pair, Side::Server, us(60));
+        let estimate = hosts.estimate(host_pair, Side::Server).expect("known");
         assert_eq!((estimate.rtt, estimate.source), (us(0), RttSource::Loopback));
         let away = hosts.place(address(9), home).expect("room");
         assert_eq!(hosts.estimate(away, Side::Server), None);

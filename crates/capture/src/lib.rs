@@ -115,7 +115,7 @@ fn dispatch(
     flows: &mut Flows<'_>,
 ) {
     let Some(link) = record.link else {
-        reader.tally.unknown_link += 1;
+        reader.faults.unknown_link += 1;
         return;
     };
     let frame = reader.frame(record);
@@ -124,7 +124,7 @@ fn dispatch(
     };
     let before = frame.len() - found.packet.len();
     let Some(datagram) = ip::read(found.packet, (record.wire as usize).saturating_sub(before)) else {
-        reader.tally.headless += u64::from(record.captured < record.wire as usize);
+        reader.faults.headless += u64::from(record.captured < record.wire as usize);
         return;
     };
     let datagram = match datagram.protocol {
@@ -133,7 +133,7 @@ fn dispatch(
             Ok(inner) => inner,
             Err(name) => {
                 if let Some(name) = name {
-                    reader.tally.count_unopened(name);
+                    reader.faults.count_unopened(name);
                 }
                 return;
             }
@@ -156,7 +156,7 @@ fn dispatch(
             .map(|(packet, options)| flows.accept(index, &packet, &options))
     };
     match seen {
-        Some(()) => reader.tally.tcp += 1,
-        None => reader.tally.headless += 1,
+        Some(()) => reader.faults.tcp += 1,
+        None => reader.faults.headless += 1,
     }
 }

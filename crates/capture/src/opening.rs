@@ -76,7 +76,7 @@ impl Flow {
         let half = &mut self.halves[direction.index()];
         if half.isn == Some(head.sequence) {
             if half.recent.has(head) {
-                out.tally.duplicates += 1;
+                out.faults.duplicates += 1;
                 return;
             }
             half.retransmitted += 1;

@@ -88,11 +88,11 @@ fn facts(reader: &Reader<'_>) -> FileFacts {
         compression: reader.compression,
         snap_length: reader.notes.snap_length,
         link_layers: reader.notes.links.iter().map(name).collect(),
-        packets: reader.tally.packets,
-        wire_bytes: reader.tally.wire_bytes,
-        tcp_packets: reader.tally.tcp,
-        first_at: reader.tally.first_at,
-        last_at: reader.tally.last_at,
+        packets: reader.faults.packets,
+        wire_bytes: reader.faults.wire_bytes,
+        tcp_packets: reader.faults.tcp,
+        first_at: reader.faults.first_at,
+        last_at: reader.faults.last_at,
         faults: Vec::new(),
     }
 }
@@ -129,31 +129,31 @@ fn byte_warnings(reader: &Reader<'_>, fault: Option<io::Error>) -> Vec<String> {
 
 /// What is wrong with the packets in it.
 fn frame_warnings(reader: &Reader<'_>, foreign: u64) -> Vec<String> {
-    let Reader { name, tally, .. } = reader;
+    let Reader { name, faults, .. } = reader;
     let mut texts = Vec::new();
-    if tally.wild_times > 0 {
+    if faults.wild_times > 0 {
         texts.push(format!(
             "'{name}' has {} with an impossible time, for which that of the next packet is taken",
-            counted(tally.wild_times, "packet", "packets")
+            counted(faults.wild_times, "packet", "packets")
         ));
     }
-    if tally.unknown_link > 0 {
+    if faults.unknown_link > 0 {
         texts.push(format!(
             "'{name}' has {} of a link layer that longwire does not know; capture on an Ethernet, loopback or \
              'any' interface",
-            counted(tally.unknown_link, "packet", "packets")
+            counted(faults.unknown_link, "packet", "packets")
         ));
     }
-    for (what, count) in &tally.encapsulated {
+    for (what, count) in &faults.encapsulated {
         texts.push(format!(
             "'{name}' has {count} packets in {what} that could not be opened: connections in them are missing; capture where they are \
              not carried in other packets"
         ));
     }
-    if tally.headless > 0 {
+    if faults.headless > 0 {
         texts.push(format!(
             "'{name}' has {} without a whole TCP header; capture with a larger snap length (tcpdump -s 0)",
-            counted(tally.headless, "TCP packet", "TCP packets")
+            counted(faults.headless, "TCP packet", "TCP packets")
         ));
     }
     if foreign > 0 {
@@ -162,7 +162,7 @@ fn frame_warnings(reader: &Reader<'_>, foreign: u64) -> Vec<String> {
              observation points have two clocks"
         ));
     }
-    if tally.tcp == 0 && tally.packets > 0 && tally.encapsulated.is_empty() {
+    if faults.tcp == 0 && faults.packets > 0 && faults.encapsulated.is_empty() {
         texts.push(format!(
             "'{name}' has no TCP packet; check the interface and the filter of the capture"
         ));
@@ -171,50 +171,50 @@ fn frame_warnings(reader: &Reader<'_>, foreign: u64) -> Vec<String> {
 }
 
 fn connection_warnings(flows: &Flows<'_>, lost_fragments: u64) -> Vec<Warning> {
-    let tally = flows.tally();
+    let faults = flows.tally();
     let mut texts = Vec::new();
-    if tally.unseen > 0 {
+    if faults.unseen > 0 {
         texts.push(format!(
             "{} not in the capture: statements in them are missing; capture with a larger \
              snap length (tcpdump -s 0) and buffer (tcpdump -B 65536)",
             counted(
-                tally.unseen,
+                faults.unseen,
                 "payload byte passed but is",
                 "payload bytes passed but are"
             )
         ));
     }
-    if tally.midway > 0 {
+    if faults.midway > 0 {
         texts.push(format!(
             "{} open before the capture began: handshakes, logins and earlier statements are missing; begin the capture \
              before the connections",
-            counted(tally.midway, "connection was", "connections were")
+            counted(faults.midway, "connection was", "connections were")
         ));
     }
-    if tally.one_sided > 0 {
+    if faults.one_sided > 0 {
         texts.push(format!(
             "{} one direction only: the other one's messages and all round trips are missing; capture \
              where both directions pass",
-            counted(tally.one_sided, "connection shows", "connections show")
+            counted(faults.one_sided, "connection shows", "connections show")
         ));
     }
-    if tally.duplicates > 0 {
+    if faults.duplicates > 0 {
         texts.push(format!(
             "{} captured more than once: packet and wire byte counts include the copies; capture on one \
              interface instead of 'any'",
-            counted(tally.duplicates, "packet was", "packets were")
+            counted(faults.duplicates, "packet was", "packets were")
         ));
     }
-    if tally.misplaced > 0 {
+    if faults.misplaced > 0 {
         texts.push(format!(
             "{} impossible sequence numbers: ignored",
-            counted(tally.misplaced, "packet has", "packets have")
+            counted(faults.misplaced, "packet has", "packets have")
         ));
     }
-    if tally.overflows > 0 {
+    if faults.overflows > 0 {
         texts.push(format!(
             "{} given up because too much followed",
-            counted(tally.overflows, "gap was", "gaps were")
+            counted(faults.overflows, "gap was", "gaps were")
         ));
     }
     if lost_fragments > 0 {

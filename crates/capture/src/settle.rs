@@ -62,22 +62,26 @@ impl<'o> Settling<'o> {
     }
 
     /// From now on events are held: the hosts of connection `id`, about to be opened at `at`, are not known.
-    pub fn wait_for(&mut self, id: ConnectionId, place: HostPair, at: Timestamp) {
+    pub fn wait_for(&mut self, id: ConnectionId, host_pair: HostPair, at: Timestamp) {
         let held = self.held.get_or_insert_with(|| {
             Box::new(Held {
                 until: at.after(PATIENCE),
                 ..Held::default()
             })
         });
-        held.awaited.insert(id, place);
-        held.unsettled.push(place);
+        held.awaited.insert(id, host_pair);
+        held.unsettled.push(host_pair);
     }
 
     /// Hands everything on when it is time to.
     #[cold]
     pub fn attend(&mut self, at: Timestamp, hosts: &Hosts) {
         let Some(held) = &mut self.held else { return };
-        while held.unsettled.pop_if(|place| hosts.is_settled(*place)).is_some() {}
+        while held
+            .unsettled
+            .pop_if(|host_pair| hosts.is_settled(*host_pair))
+            .is_some()
+        {}
         let full = held.events.len() >= MAX_EVENTS || held.payload.len() >= MAX_PAYLOAD;
         if full || at > held.until || held.unsettled.is_empty() {
             self.release(hosts);
@@ -111,8 +115,8 @@ impl<'o> Settling<'o> {
                 }),
             };
             self.observer.event(id, event);
-            if let (ConnectionEvent::Opened { at, .. }, Some(place)) = (event, awaited.get(&id)) {
-                for estimate in Estimate::all(hosts, *place, at) {
+            if let (ConnectionEvent::Opened { at, .. }, Some(host_pair)) = (event, awaited.get(&id)) {
+                for estimate in Estimate::all(hosts, *host_pair, at) {
                     self.observer.event(id, estimate);
                 }
             }

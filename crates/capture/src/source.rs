@@ -29,7 +29,7 @@ pub(crate) struct Reader<'a> {
     pub compression: Option<&'static str>,
     pub format: &'static str,
     pub notes: Notes,
-    pub tally: FrameTally,
+    pub faults: FrameTally,
     pub current: Option<Record>,
     input: Input<'a>,
     packets: Box<dyn Format>,
@@ -89,7 +89,7 @@ impl<'a> Reader<'a> {
             compression: compression.map(|compression| compression.name),
             format: row.name,
             notes: Notes::default(),
-            tally: FrameTally::default(),
+            faults: FrameTally::default(),
             current: None,
             input,
             packets,
@@ -121,10 +121,10 @@ impl<'a> Reader<'a> {
             record = self.check_time(record);
             self.current = Some(record);
         }
-        self.tally.first_at.get_or_insert(record.at);
-        self.tally.last_at = self.tally.last_at.max(Some(record.at));
-        self.tally.packets += 1;
-        self.tally.wire_bytes += u64::from(record.wire);
+        self.faults.first_at.get_or_insert(record.at);
+        self.faults.last_at = self.faults.last_at.max(Some(record.at));
+        self.faults.packets += 1;
+        self.faults.wire_bytes += u64::from(record.wire);
     }
 
     /// A packet after a long silence, or before its predecessor, is held against the one that follows: when its time
@@ -141,7 +141,7 @@ impl<'a> Reader<'a> {
                 .previous
                 .is_some_and(|before| record.at.after(SILENCE) < before.min(after));
             if ahead || behind {
-                self.tally.wild_times += 1;
+                self.faults.wild_times += 1;
                 record.at = after;
             }
         }

@@ -6,7 +6,7 @@ use crate::impairments::delay::{Jitter, JitterDistribution};
 use crate::impairments::loss::LossShare;
 use crate::impairments::outage::Outage;
 use crate::{LinkError, Pipe};
-use model::{BitRate, ByteCount, Direction};
+use model::{BitRate, ByteCount, Direction, LinkRates};
 use settings::{LinkSettings, UNLIMITED};
 use std::fmt;
 use std::str::FromStr;
@@ -23,7 +23,7 @@ pub struct LinkDescription {
     /// Round trip of a minimal packet on the idle link, without serialisation; half of it each way. At most one hour.
     pub rtt: Duration,
     /// Rate client-to-server (index 0) and server-to-client (index 1), counted in wire bytes; absent when unlimited.
-    pub rate: [Option<BitRate>; 2],
+    pub rate: LinkRates,
     /// Bytes that an idle link lets pass at once, each way, before its rate applies; absent when each packet takes its
     /// serialisation time.
     pub burst: Option<ByteCount>,

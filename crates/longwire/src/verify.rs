@@ -68,13 +68,13 @@ pub fn verify(
         ));
     }
     let mut progress = Progress::new(total);
-    while let Some((choice, course)) = schedule.next() {
+    while let Some((choice, plan)) = schedule.next() {
         if stop.load(Ordering::Relaxed) {
             proof.warn("the replays were ended before all were through".to_owned());
             break;
         }
         progress.show(choice, schedule.rest());
-        match prove(choice, &course, backend, stop) {
+        match prove(choice, &plan, backend, stop) {
             Ok((replayed, link)) => {
                 proof.note(choice, &replayed, &mut outcome.predictions[choice.prediction]);
                 proof.link(link);
@@ -89,13 +89,13 @@ pub fn verify(
 /// Replays one operation on one link.
 fn prove(
     choice: &ReplayChoice,
-    course: &ReplayPlan,
+    plan: &ReplayPlan,
     backend: &ReplayBackend,
     stop: &AtomicBool,
 ) -> Result<(ReplayMeasurements, LinkOutcome), ReplayError> {
     backend.with_link(&choice.target.link, |ends| {
         let script: &ReplayScript = &choice.script;
-        replay(script, ends, course, stop)
+        replay(script, ends, plan, stop)
     })
 }
 

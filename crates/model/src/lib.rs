@@ -50,7 +50,9 @@ pub use outcome::{
     MeasuredDurations, OperationGroup, Order, OrderKind, Prediction, StatementOutcome, Summary, Warning,
 };
 pub use program::{ProgramBest, ProgramRun, ProgramTuned};
-pub use quantity::{BitRate, ByteCount, ParseQuantityError, Share, counted, format_duration, parse_duration};
+pub use quantity::{
+    BitRate, ByteCount, LinkRates, ParseQuantityError, Share, counted, format_duration, parse_duration,
+};
 pub use row_train::RowTrain;
 pub use sample::{Leg, Sample, SampleTotals};
 pub use split::{Interval, RoundTripSource, SplitBase, SplitOutcome, SplitPrediction};

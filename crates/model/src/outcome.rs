@@ -1,8 +1,8 @@
 //! Outcomes: what a command has to say, before it is text or records.
 
 use crate::{
-    Attribution, BitRate, ConnectionId, ConnectionTotals, Decoding, Endpoint, Fingerprint, OperationKind,
-    RttSource, SampleTotals, Timestamp,
+    Attribution, BitRate, ConnectionId, ConnectionTotals, Decoding, Endpoint, Fingerprint, LinkRates,
+    OperationKind, RttSource, SampleTotals, Timestamp,
 };
 use std::sync::Arc;
 use std::time::Duration;
@@ -162,7 +162,7 @@ pub struct Prediction {
     /// Round trip of the target link.
     pub rtt: Duration,
     /// Rate of the target link client-to-server (index 0) and server-to-client (index 1); absent when unlimited.
-    pub rate: [Option<BitRate>; 2],
+    pub rate: LinkRates,
     /// The whole target link in its text form: what it has beside round trip and rate too.
     pub link: Arc<str>,
     /// Clients at once, each with one operation after another.

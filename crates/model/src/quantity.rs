@@ -57,6 +57,9 @@ impl fmt::Display for ByteCount {
     }
 }
 
+/// Rates of a link, client-to-server and server-to-client ([`crate::Direction::index`]); absent where it has no limit.
+pub type LinkRates = [Option<BitRate>; 2];
+
 /// A rate in bits per second; never zero (a link without a limit has no rate).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct BitRate(u64);

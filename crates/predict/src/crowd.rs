@@ -34,8 +34,8 @@ struct Mixed<'a> {
 
 impl<'a> Mix<'a> {
     /// Adds the operations of the name with this number, with `pause` before each.
-    pub fn add(&mut self, name: usize, kept: &'a SamplePool, pause: u64) {
-        let operations = kept.operations().iter();
+    pub fn add(&mut self, name: usize, pool: &'a SamplePool, pause: u64) {
+        let operations = pool.operations().iter();
         self.operations.extend(operations.map(|recorded| Mixed {
             name,
             pause,

@@ -1,8 +1,8 @@
 //! What operations would take on another link: their dependencies replayed in virtual time, with TCP as Linux does it.
 //!
-//! An [`model::Operation`] becomes a [`plan`] (steps and what each waits for), the [`replay`] moves its bytes
+//! An [`model::Operation`] becomes a [`plan`] (steps and what each waits for), the [`mod@replay`] moves its bytes
 //! through `link`'s TCP flows and pipes, and the [`predictor`] sums replays by operation name. The model and its
-//! measured errors are in docs/prediction.md. Start reading at [`predictor`], then [`replay`].
+//! measured errors are in docs/prediction.md. Start reading at [`predictor`], then [`mod@replay`].
 
 #![forbid(unsafe_code)]
 

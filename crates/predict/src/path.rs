@@ -168,7 +168,7 @@ impl Parts {
     }
 
     fn network(&mut self, what: &PlanNode, span: u64, direction: Direction) {
-        let (distance, recovery) = match (what.passage, direction) {
+        let (distance, recovery) = match (what.crossing, direction) {
             (Crossing::Handshake | Crossing::Moved, _) => (self.one_way[direction.index()], 0),
             (Crossing::Measured { round_trip, .. }, Direction::ClientToServer) => (round_trip / 2, 0),
             (

@@ -45,7 +45,7 @@ pub struct PlanNode {
     /// Place of its connection in [`OperationPlan::connections`].
     pub connection: u32,
     /// How it crosses the path.
-    pub passage: Crossing,
+    pub crossing: Crossing,
     /// Payload bytes of the request.
     pub request_bytes: u64,
     /// Payload bytes of the reply.
@@ -285,12 +285,12 @@ impl OperationPlan {
                 after_what = After::Completion;
                 client_before = pause_between(previous, part);
             }
-            let passage = match (moved, step.exchange.is_handshake()) {
+            let crossing = match (moved, step.exchange.is_handshake()) {
                 (true, true) => Crossing::Handshake,
                 (true, false) => Crossing::Moved,
                 (false, _) => measured(part, step.reply_after.is_some()),
             };
-            let mut node = node(part, connection, passage, after, after_what, client_before);
+            let mut node = node(part, connection, crossing, after, after_what, client_before);
             if step.reply_after.is_some() {
                 node.unknown = 0;
             }
@@ -374,13 +374,13 @@ impl OperationPlan {
 fn node(
     step: &Step,
     connection: u32,
-    passage: Crossing,
+    crossing: Crossing,
     after: u32,
     after_what: After,
     client_before: u64,
 ) -> PlanNode {
     let inside = step.server_inside_reply.min(step.server);
-    let moved_unknown = matches!(passage, Crossing::Moved) && step.server_side_rtt.is_none();
+    let moved_unknown = matches!(crossing, Crossing::Moved) && step.server_side_rtt.is_none();
     let unknown = if moved_unknown {
         measured_wait(step).saturating_sub(step.server - inside)
     } else {
@@ -388,7 +388,7 @@ fn node(
     };
     PlanNode {
         connection,
-        passage,
+        crossing,
         request_bytes: step.request_bytes,
         reply_bytes: step.reply_bytes,
         has_reply: step.reply_started.is_some(),

@@ -72,7 +72,7 @@ struct Named {
     /// The same by one client alone of operations whose order is open: as expected, with everything at once that may be, and
     /// with everything in sequence.
     open_sums: [Vec<DistributionBuilder>; 3],
-    kept: SamplePool,
+    pool: SamplePool,
     pauses: DistributionBuilder,
 }
 
@@ -202,7 +202,7 @@ impl Predictor {
             self.requests.add(&plan);
             let named = &mut self.names[place];
             self.pauses.add(operation, &mut named.pauses);
-            named.kept.add(operation, plan);
+            named.pool.add(operation, plan);
         }
     }
 
@@ -315,12 +315,12 @@ impl Predictor {
         let limit = self.requests.limit(self.workers);
         if let Some(limit) = &limit {
             self.load.put_off_servers(|arrived| limit.waited(arrived));
-            let kept = self.names.iter_mut().flat_map(|named| named.kept.plans());
-            kept.for_each(|plan| limit.take_out(plan));
+            let pool = self.names.iter_mut().flat_map(|named| named.pool.plans());
+            pool.for_each(|plan| limit.take_out(plan));
         }
         let work = [0, 1].map(|whose| cores[whose].map(|cores| self.load.work(whose, cores)));
         for named in &mut self.names {
-            named.kept.keep_work_only(&work);
+            named.pool.keep_work_only(&work);
         }
         for index in 0..self.targets.len() {
             let clients = self.targets[index].clients;
@@ -345,11 +345,11 @@ impl Predictor {
         let meet =
             |mix: &Mix<'_>| crowd::closed_loop(&self.targets[target], &self.links[target], mix, surroundings);
         for (name, named) in self.names.iter().enumerate() {
-            if surroundings.workers.is_some() && named.kept.needs_workers() {
-                mixed.add(name, &named.kept, pauses[name]);
-            } else if !named.kept.operations().is_empty() {
+            if surroundings.workers.is_some() && named.pool.needs_workers() {
+                mixed.add(name, &named.pool, pauses[name]);
+            } else if !named.pool.operations().is_empty() {
                 let mut own = Mix::default();
-                own.add(name, &named.kept, pauses[name]);
+                own.add(name, &named.pool, pauses[name]);
                 done.push(meet(&own));
             }
         }
@@ -357,7 +357,7 @@ impl Predictor {
             done.push(meet(&mixed));
         }
         for named in &mut self.names {
-            let workers = surroundings.workers.filter(|_| named.kept.needs_workers());
+            let workers = surroundings.workers.filter(|_| named.pool.needs_workers());
             named.sums[target].workers = workers;
         }
         for ClosedLoopResult { operations, elapsed } in done {
@@ -381,7 +381,7 @@ impl Predictor {
             first_ended: None,
             sums: vec![Sum::default(); self.targets.len()],
             open_sums: [(); 3].map(|()| vec![DistributionBuilder::new(); self.targets.len()]),
-            kept: SamplePool::default(),
+            pool: SamplePool::default(),
             pauses: DistributionBuilder::new(),
         });
         place

@@ -358,7 +358,7 @@ impl<'a> SimulatedRun<'a> {
     /// How much longer than measured both sides rest while they wait for each other on the connection of `id`.
     fn longer(&self, id: u64) -> u64 {
         let what = self.node(id);
-        match what.passage {
+        match what.crossing {
             Crossing::Measured { .. } => 0,
             Crossing::Handshake | Crossing::Moved => {
                 nanos(self.link_of(id).rtt).saturating_sub(what.round_trip)
@@ -414,7 +414,7 @@ impl<'a> SimulatedRun<'a> {
         self.times_of(id).started = now;
         let (what, connection) = (self.node(id), self.connection(id));
         let waiter = if what.arrival_matters() { id } else { NOBODY };
-        match what.passage {
+        match what.crossing {
             Crossing::Handshake => {
                 self.network.open(connection);
                 self.network
@@ -510,7 +510,7 @@ impl<'a> SimulatedRun<'a> {
         if !what.has_reply {
             return;
         }
-        match what.passage {
+        match what.crossing {
             Crossing::Measured { .. } if self.waits_for_others(id) => {}
             Crossing::Measured { .. } => self.prepare_reply(id),
             Crossing::Handshake | Crossing::Moved => {
@@ -539,7 +539,7 @@ impl<'a> SimulatedRun<'a> {
     /// The server computes; a wait that nobody can explain is kept as it was.
     fn prepare_reply(&mut self, id: u64) {
         let what = self.node(id);
-        let by_kernel = what.passage == Crossing::Handshake || what.server_before == 0;
+        let by_kernel = what.crossing == Crossing::Handshake || what.server_before == 0;
         let waking = if by_kernel { 0 } else { self.server_waking(id) };
         self.times_of(id).waking[1] = waking;
         let work = what.server_before.saturating_add(waking);
@@ -570,7 +570,7 @@ impl<'a> SimulatedRun<'a> {
             self.next_for_worker();
         }
         let inside = self.inside_reply(what.server_inside);
-        match what.passage {
+        match what.crossing {
             Crossing::Measured { reply, .. } => {
                 let at = now.saturating_add(reply).saturating_add(inside);
                 self.network.wake_at(at, Wake::Node(id, Due::ReplyArrived));
@@ -617,7 +617,7 @@ impl<'a> SimulatedRun<'a> {
         }
         times.completed = now;
         let what = self.node(id);
-        if what.passage == Crossing::Handshake {
+        if what.crossing == Crossing::Handshake {
             self.network.establish(self.connection(id));
         }
         self.release(id, After::Completion);
@@ -639,7 +639,7 @@ impl<'a> SimulatedRun<'a> {
     /// Something is there that the reply of `id` waits for.
     fn let_reply(&mut self, id: u64) {
         let times = *self.times_of(id);
-        match self.node(id).passage {
+        match self.node(id).crossing {
             Crossing::Measured { .. } => {
                 if times.arrived != NEVER && times.replied == NEVER && !self.waits_for_others(id) {
                     self.prepare_reply(id);

@@ -105,7 +105,7 @@ impl Recorded {
         });
         let mut places: Vec<(usize, bool)> = places.collect();
         for node in &plan.nodes {
-            places[node.connection as usize].1 |= node.passage == Crossing::Handshake;
+            places[node.connection as usize].1 |= node.crossing == Crossing::Handshake;
         }
         self.parts.push(Part { places, plan });
     }

@@ -11,7 +11,7 @@
 //! bound by what the near side can do, and many at a large one by the distance.
 
 use link::TCP_HEADER_BYTES;
-use model::{BitRate, BoundBy};
+use model::{BitRate, BoundBy, LinkRates};
 use std::time::Duration;
 
 /// What a transaction takes with so many clients and no distance but the one that was measured.
@@ -42,7 +42,7 @@ pub struct Elsewhere {
     /// Round trip of messages of the workload's sizes, both ways.
     pub round_trip: Duration,
     /// Rate of the link to the server and from it, in wire bytes; absent when unlimited.
-    pub rate: [Option<BitRate>; 2],
+    pub rate: LinkRates,
 }
 
 /// What a transaction would take elsewhere.

@@ -4,7 +4,7 @@
 //! is about that), and in the pauses asks an echo of longwire's own the same way: what this machine adds. What happens is
 //! told as [`PingEvent`]s, in the caller's thread. A kind of exchange is a file under `probes` and a row in `probes.rs`.
 //!
-//! Start reading at [`run`], then `course`.
+//! Start reading at [`run()`].
 
 mod error;
 mod floor;

@@ -56,7 +56,7 @@ fn accept_all(listener: &TcpListener, poller: &Poller, shared: &Arc<Shared>, mai
     let mut ready = ReadyList::default();
     let mut pause = None;
     let talks = Arc::new(NegotiationSlots::default());
-    while shared.course() == Lifecycle::Running {
+    while shared.lifecycle() == Lifecycle::Running {
         poller.wait(&mut ready, pause);
         pause = loop {
             match listener.accept() {

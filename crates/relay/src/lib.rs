@@ -109,7 +109,7 @@ pub(crate) struct Shared {
     pub(crate) asked_tls: RelayTls,
     pub(crate) counters: AtomicCounters,
     next_id: AtomicU32,
-    course: AtomicU8,
+    lifecycle: AtomicU8,
 }
 
 impl std::fmt::Debug for Shared {
@@ -133,8 +133,8 @@ pub(crate) enum Lifecycle {
 }
 
 impl Shared {
-    pub(crate) fn course(&self) -> Lifecycle {
-        match self.course.load(Ordering::Acquire) {
+    pub(crate) fn lifecycle(&self) -> Lifecycle {
+        match self.lifecycle.load(Ordering::Acquire) {
             0 => Lifecycle::Running,
             1 => Lifecycle::Leaving,
             _ => Lifecycle::Ending,
@@ -154,7 +154,7 @@ impl Shared {
 /// # Errors
 /// When the target's host has no address, the listening address cannot be had, or the system refuses threads or
 /// descriptors; when the target asks for TLS and a link is asked for. That nobody answers at the target's address is
-/// not an error here, see [`probe`].
+/// not an error here, see [`probe()`].
 pub fn start(
     options: RelayOptions,
     clock: Clock,
@@ -199,7 +199,7 @@ pub(crate) fn start_with_floor(
         asked_tls: options.tls,
         counters: AtomicCounters::default(),
         next_id: AtomicU32::new(0),
-        course: AtomicU8::new(0),
+        lifecycle: AtomicU8::new(0),
     });
     let (finished, done) = mpsc::channel();
     let crew = match options.link.zip(check.clone()) {
@@ -289,7 +289,7 @@ impl Relay {
                 Err(_) => break,
             }
         }
-        self.shared.course.store(2, Ordering::Release);
+        self.shared.lifecycle.store(2, Ordering::Release);
         self.mailboxes.iter().for_each(|mailbox| mailbox.wake());
         for worker in self.workers {
             // A worker ends by panic only through a defect in an observer; its connections are closed then.
@@ -301,8 +301,8 @@ impl Relay {
         }
     }
 
-    fn steer(&self, course: Lifecycle) {
-        self.shared.course.store(course as u8, Ordering::Release);
+    fn steer(&self, lifecycle: Lifecycle) {
+        self.shared.lifecycle.store(lifecycle as u8, Ordering::Release);
         self.acceptor.wake();
         self.mailboxes.iter().for_each(|mailbox| mailbox.wake());
     }

@@ -158,13 +158,13 @@ pub enum ReplayError {
 pub fn replay(
     script: &ReplayScript,
     ends: &Ends<'_>,
-    course: &ReplayPlan,
+    plan: &ReplayPlan,
     stop: &AtomicBool,
 ) -> Result<ReplayMeasurements, ReplayError> {
-    script.check_clients(course.clients)?;
+    script.check_clients(plan.clients)?;
     let work = || {
         become_realtime();
-        Run::new(script, ends, course, stop)?.play()
+        Run::new(script, ends, plan, stop)?.play()
     };
     std::thread::scope(|scope| match scope.spawn(work).join() {
         Ok(replayed) => replayed,

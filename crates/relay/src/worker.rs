@@ -161,7 +161,7 @@ impl Worker {
     }
 
     fn continues(&self) -> bool {
-        match self.shared.course() {
+        match self.shared.lifecycle() {
             Lifecycle::Running => true,
             Lifecycle::Leaving => self.mailbox.load() > 0,
             Lifecycle::Ending => false,

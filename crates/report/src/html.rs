@@ -7,7 +7,7 @@
 //! Statements and names are shown as they are in the outcome (fingerprints, without literals); texts kept on request
 //! ([`model::Exchange::literal`]) never reach the page.
 //!
-//! Start reading at [`write`]: one line a section.
+//! Start reading at [`write()`]: one line a section.
 
 mod advice;
 mod attribution;

@@ -32,7 +32,7 @@ use std::time::Duration;
 #[derive(Debug)]
 pub struct Auto {
     level: CompressionLevel,
-    drain: ThroughputEstimator,
+    throughput: ThroughputEstimator,
     path: Path,
     experience: Experience,
     span: Span,
@@ -74,7 +74,7 @@ impl Auto {
     pub fn new(at: Timestamp) -> Self {
         Self {
             level: CompressionLevel::OFF,
-            drain: ThroughputEstimator::default(),
+            throughput: ThroughputEstimator::default(),
             path: Path::default(),
             experience: Experience::default(),
             span: Span::at(at),
@@ -122,7 +122,7 @@ impl Auto {
         if bytes > 0 {
             self.span.is_full = false;
         }
-        self.drain.sent(bytes);
+        self.throughput.sent(bytes);
         self.path.sent(bytes);
     }
 
@@ -132,14 +132,14 @@ impl Auto {
         self.span.is_full = true;
         self.span.is_idle = false;
         self.free_since = at;
-        self.drain.full(at);
+        self.throughput.full(at);
     }
 
     /// Nothing is left to send.
     pub fn idle(&mut self, at: Timestamp) {
         self.pass(at);
         self.span.is_idle = true;
-        self.drain.idle();
+        self.throughput.idle();
         self.path.idle();
     }
 
@@ -158,7 +158,7 @@ impl Auto {
     /// again after every pause, at the cost of what is sent meanwhile.
     fn pass(&mut self, at: Timestamp) {
         let unused = self.span.pass(at);
-        self.drain.rested(unused);
+        self.throughput.rested(unused);
         self.path.rested(unused);
         self.experience.rested(unused);
         self.free_since = self.free_since.after(unused);
@@ -167,7 +167,7 @@ impl Auto {
     fn decide(&mut self, at: Timestamp) {
         let span = self.span;
         self.span.restart(at);
-        self.drain.raise(at);
+        self.throughput.raise(at);
         if let Some(trial) = self.trial.take() {
             self.judge(at, trial, span);
             return;
@@ -187,7 +187,7 @@ impl Auto {
     /// What arithmetic says; absent where nothing is known that speaks for another level.
     fn wanted(&self, at: Timestamp, span: Span) -> Option<CompressionLevel> {
         let known = if span.was_full() {
-            self.drain.rate()
+            self.throughput.rate()
         } else {
             self.slow_path(at)
         };
@@ -207,7 +207,7 @@ impl Auto {
     /// The rate where the lane was not full: of the path, or of the lane while it is made to have room.
     fn slow_path(&self, at: Timestamp) -> Option<f64> {
         let lane = self
-            .drain
+            .throughput
             .recent(at)
             .filter(|_| self.level != CompressionLevel::OFF);
         self.path.rate(at).or(lane)
@@ -229,7 +229,7 @@ impl Auto {
     fn stays(&self, at: Timestamp, trial: Trial, span: Span) -> bool {
         let tried = self.level;
         let known = if span.was_full() {
-            self.drain.rate()
+            self.throughput.rate()
         } else {
             self.path.rate_since(trial.began)
         };

@@ -163,7 +163,7 @@ pub struct Lane {
     streams: HashMap<StreamId, Stream>,
     newest: u32,
     schedule: Schedule,
-    drain: ThroughputEstimator,
+    throughput: ThroughputEstimator,
     /// What windows have beyond the base, in all.
     grown: usize,
     /// Streams that are over, and what came of them since: frames without bytes, and bytes.
@@ -204,7 +204,7 @@ impl Lane {
             streams: HashMap::new(),
             newest: 0,
             schedule: Schedule::default(),
-            drain: ThroughputEstimator::default(),
+            throughput: ThroughputEstimator::default(),
             grown: 0,
             over: 0,
             late_frames: 0,
@@ -253,8 +253,8 @@ impl Lane {
             return;
         };
         stream.sending.readable = true;
-        if stream.sending.place == QueuePosition::Idle && !stream.sending.finished {
-            stream.sending.place = QueuePosition::Queued;
+        if stream.sending.position == QueuePosition::Idle && !stream.sending.finished {
+            stream.sending.position = QueuePosition::Queued;
             self.schedule.was_idle(id);
         }
     }
@@ -272,12 +272,12 @@ impl Lane {
             };
             let sending = &mut stream.sending;
             if !sending.readable || sending.finished {
-                sending.place = QueuePosition::Idle;
+                sending.position = QueuePosition::Idle;
             } else if sending.credit == 0 {
-                sending.place = QueuePosition::Starved;
+                sending.position = QueuePosition::Starved;
                 self.out.reader_stalls += 1;
             } else {
-                let most = sending.worth.payload_for(enough);
+                let most = sending.compressibility.payload_for(enough);
                 let most = most.min(sending.credit).min(MOST_OF_A_CHUNK);
                 return Some(Pick { stream: id, most });
             }
@@ -303,7 +303,8 @@ impl Lane {
                 bytes: 0,
             });
         };
-        let tries = level != CompressionLevel::OFF && chunk.len() >= TINY && stream.sending.worth.tries();
+        let tries =
+            level != CompressionLevel::OFF && chunk.len() >= TINY && stream.sending.compressibility.tries();
         let level = if tries { level } else { CompressionLevel::OFF };
         if std::mem::take(&mut stream.answered) {
             stream.statement += 1;
@@ -321,7 +322,7 @@ impl Lane {
             .map_err(LaneError::Compress)?;
         let bytes = self.unsent.len() - start;
         let sending = &mut stream.sending;
-        sending.worth.went(tries, chunk.len(), bytes);
+        sending.compressibility.went(tries, chunk.len(), bytes);
         sending.credit = sending.credit.saturating_sub(chunk.len());
         sending.sent += chunk.len() as u64;
         sending.readable = !drained;
@@ -333,7 +334,7 @@ impl Lane {
         };
         frame::end_chunk(&mut self.unsent, start, header);
         if drained && self.schedule.nobody_busy() {
-            sending.place = QueuePosition::Idle;
+            sending.position = QueuePosition::Idle;
         } else {
             self.schedule.goes_on(id);
         }
@@ -348,7 +349,7 @@ impl Lane {
     pub fn drained(&mut self, id: StreamId) {
         if let Some(stream) = self.streams.get_mut(&id) {
             stream.sending.readable = false;
-            stream.sending.place = QueuePosition::Idle;
+            stream.sending.position = QueuePosition::Idle;
         }
     }
 
@@ -369,8 +370,8 @@ impl Lane {
 
     /// Whether the stream waits for its turn: it will be read.
     pub fn will_read(&self, id: StreamId) -> bool {
-        let place = self.streams.get(&id).map(|stream| stream.sending.place);
-        place == Some(QueuePosition::Queued)
+        let position = self.streams.get(&id).map(|stream| stream.sending.position);
+        position == Some(QueuePosition::Queued)
     }
 
     /// The stream is over, both ways, whatever is on its way.
@@ -415,19 +416,19 @@ impl Lane {
     /// How much may wait to be sent: less where the lane is slow.
     pub fn enough(&self) -> usize {
         let passes = |rate: f64| (rate * ENOUGH_TIME.as_secs_f64()) as usize;
-        self.drain.rate().map_or(ENOUGH_UNSENT, |rate| {
+        self.throughput.rate().map_or(ENOUGH_UNSENT, |rate| {
             passes(rate).clamp(LEAST_UNSENT, ENOUGH_UNSENT)
         })
     }
 
     /// The lane's socket takes no more for now.
     pub fn full(&mut self, at: Timestamp) {
-        self.drain.full(at);
+        self.throughput.full(at);
     }
 
     /// Nothing is left to be sent.
     pub fn idle(&mut self) {
-        self.drain.idle();
+        self.throughput.idle();
     }
 
     /// What waits for the lane's socket.
@@ -437,7 +438,7 @@ impl Lane {
 
     /// The lane's socket took so many bytes.
     pub fn sent(&mut self, count: usize) {
-        self.drain.sent(count);
+        self.throughput.sent(count);
         self.gone = (self.gone + count).min(self.unsent.len());
         if self.gone == self.unsent.len() {
             self.unsent.clear();
@@ -474,8 +475,8 @@ impl Lane {
                 Seen::Nothing => return Ok(None),
                 Seen::Handled => {}
                 Seen::Event(event) => return Ok(Some(event)),
-                Seen::Stored(stream, place) => {
-                    let bytes = self.incoming.at(place);
+                Seen::Stored(stream, range) => {
+                    let bytes = self.incoming.at(range);
                     let coding = Coding::Stored;
                     return Ok(Some(LaneEvent::Bytes {
                         stream,

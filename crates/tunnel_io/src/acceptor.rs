@@ -54,7 +54,7 @@ pub(crate) struct Admitted {
     /// Its other end.
     pub(crate) peer: SocketAddr,
     /// To be kept for as long as the lane stands.
-    pub(crate) place: LanePermit,
+    pub(crate) permit: LanePermit,
 }
 
 /// One of the lanes that may stand at once; free for another when it is dropped.
@@ -245,8 +245,8 @@ impl Door {
     /// still wait.
     fn accept(&mut self) -> Option<Duration> {
         let mut again = None;
-        for place in 0..self.listeners.len() {
-            match self.accept_at(place) {
+        for index in 0..self.listeners.len() {
+            match self.accept_at(index) {
                 Accepted::All => {}
                 Accepted::Some => again = Some(Duration::ZERO),
                 Accepted::Refused => return Some(PAUSE),
@@ -255,9 +255,9 @@ impl Door {
         again
     }
 
-    fn accept_at(&mut self, place: usize) -> Accepted {
+    fn accept_at(&mut self, index: usize) -> Accepted {
         for _ in 0..self.limits.pending_handshakes {
-            let Some(listener) = self.listeners.get(place) else {
+            let Some(listener) = self.listeners.get(index) else {
                 return Accepted::All;
             };
             match listener.accept() {
@@ -347,14 +347,14 @@ impl Door {
             return Err(PeerFault::NoMoreLanes { most });
         }
         lanes.fetch_add(1, Ordering::Relaxed);
-        let place = LanePermit(Arc::clone(lanes));
+        let permit = LanePermit(Arc::clone(lanes));
         // Its next bytes are the lane's business.
         self.poller.forget(pending.socket().as_fd());
         let transport = pending.welcome()?;
         self.journal.tell(AtTheGate::Admitted(Admitted {
             transport,
             peer,
-            place,
+            permit,
         }));
         Ok(())
     }

@@ -50,8 +50,8 @@ impl Database {
     }
 }
 
-/// A running far end. Dropping it without [`Far::stop`] lets no more near ends in, and leaves the lanes that stand.
-pub struct Far {
+/// A running far end. Dropping it without [`FarEnd::stop`] lets no more near ends in, and leaves the lanes that stand.
+pub struct FarEnd {
     acceptor: Acceptor,
     shared: Arc<Shared>,
 }
@@ -64,7 +64,7 @@ struct Shared {
     lanes: Mutex<Vec<(Weak<Mailbox>, JoinHandle<()>)>>,
 }
 
-impl Far {
+impl FarEnd {
     /// Starts a far end: it listens when this returns. That nobody answers at the database's address is not an error here.
     ///
     /// Raises the process's limit of open files to what it may have: each stream takes one.
@@ -141,7 +141,7 @@ impl Shared {
         let Admitted {
             transport,
             peer,
-            place,
+            permit,
         } = admitted;
         let mailbox = Arc::new(Mailbox::new()?);
         let role = Role::Far {
@@ -168,7 +168,7 @@ impl Shared {
             if let (false, Some(reason)) = lane_loop.run() {
                 counters.peer_refused(reason);
             }
-            drop(place);
+            drop(permit);
         })?;
         let mut lanes = self.lanes();
         lanes.retain(|(_, thread)| !thread.is_finished());

@@ -18,7 +18,7 @@ mod stream;
 mod verifier;
 
 pub use error::TunnelError;
-pub use far::Far;
+pub use far::FarEnd;
 pub use handshake::PeerFault;
 pub use keys::TunnelSecurity;
 pub use near::NearEnd;

@@ -12,7 +12,7 @@ pub(super) struct Local {
     pub socket: Socket,
     /// Its other end.
     pub peer: SocketAddr,
-    pub course: SocketState,
+    pub state: SocketState,
     /// Bytes that the socket has not taken; never more than the lane's window allows.
     waiting: Vec<u8>,
     /// How many of them it has taken by now.
@@ -49,13 +49,13 @@ enum Ending {
 }
 
 impl Local {
-    pub fn new(socket: Socket, course: SocketState, peer: SocketAddr) -> Self {
+    pub fn new(socket: Socket, state: SocketState, peer: SocketAddr) -> Self {
         // When the kernel got what is read does not matter here.
         socket.forget_stamps();
         Self {
             socket,
             peer,
-            course,
+            state,
             waiting: Vec::new(),
             taken: 0,
             end: Ending::NotYet,
@@ -78,16 +78,16 @@ impl Local {
     }
 
     /// The same stream with another socket.
-    pub fn instead(self, socket: Socket, course: SocketState) -> Self {
+    pub fn instead(self, socket: Socket, state: SocketState) -> Self {
         Self {
             socket,
-            course,
+            state,
             ..self
         }
     }
 
     pub fn is_open(&self) -> bool {
-        self.course == SocketState::Open
+        self.state == SocketState::Open
     }
 
     /// Passes `bytes` on and keeps what the socket does not take; gives how many it took.

@@ -43,7 +43,7 @@ use values::Encoding;
 /// commands, and the columns of 64 open queries.
 #[derive(Debug)]
 pub struct DrdaDecoder {
-    lanes: [HalfConnection; 2],
+    halves: [HalfConnection; 2],
     session: Session,
 }
 
@@ -110,7 +110,7 @@ impl DrdaDecoder {
     /// A decoder for a connection of which nothing was seen yet.
     pub fn new() -> Self {
         Self {
-            lanes: [Direction::ClientToServer, Direction::ServerToClient].map(HalfConnection::new),
+            halves: [Direction::ClientToServer, Direction::ServerToClient].map(HalfConnection::new),
             session: Session::default(),
         }
     }
@@ -129,28 +129,28 @@ impl Decoder for DrdaDecoder {
         mut input: Input<'_>,
         sink: &mut MessageSink<'_>,
     ) -> Result<(), DecodeError> {
-        let lane = &mut self.lanes[direction.index()];
+        let half = &mut self.halves[direction.index()];
         let session = &mut self.session;
         while !input.is_empty() {
             let rows = &mut |object: &Object, bytes: Option<&[u8]>| session.rows(object, bytes);
-            if !lane.advance(&mut input, rows)? {
+            if !half.advance(&mut input, rows)? {
                 continue;
             }
             match direction {
-                Direction::ClientToServer => session.client(lane, sink),
-                Direction::ServerToClient => session.server(lane, sink),
+                Direction::ClientToServer => session.client(half, sink),
+                Direction::ServerToClient => session.server(half, sink),
             }
-            lane.ended();
+            half.ended();
         }
         Ok(())
     }
 
     fn pending(&self, direction: Direction) -> u64 {
-        self.lanes[direction.index()].pending()
+        self.halves[direction.index()].pending()
     }
 
     fn restart(&mut self, direction: Direction) -> bool {
-        self.lanes[direction.index()].restart();
+        self.halves[direction.index()].restart();
         true
     }
 
@@ -174,13 +174,13 @@ impl Decoder for DrdaDecoder {
 }
 
 /// The message that `lane` has just completed.
-fn message<'a>(lane: &HalfConnection, role: Role, phase: Phase, content: Content<'a>) -> Message<'a> {
+fn message<'a>(half: &HalfConnection, role: Role, phase: Phase, content: Content<'a>) -> Message<'a> {
     Message {
         protocol: Protocol::Drda,
-        direction: lane.direction,
-        started: lane.started,
-        ended: lane.last,
-        bytes: lane.taken,
+        direction: half.direction,
+        started: half.started,
+        ended: half.last,
+        bytes: half.taken,
         role,
         phase,
         content,

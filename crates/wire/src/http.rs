@@ -32,7 +32,7 @@ use std::collections::VecDeque;
 /// Decodes one HTTP connection. Memory: at most [`MAXIMUM_HEAD`] per direction and 1024 notes of requests in flight.
 #[derive(Debug, Default)]
 pub struct HttpDecoder {
-    lanes: [HalfConnection; 2],
+    halves: [HalfConnection; 2],
     /// Methods of the requests whose responses are not complete, oldest first.
     waiting: VecDeque<Method>,
     /// The role that the request body being sent will have.
@@ -77,37 +77,37 @@ impl HttpDecoder {
         input: &mut Input<'_>,
         sink: &mut MessageSink<'_>,
     ) -> Result<(), HeaderFault> {
-        let lane = &mut self.lanes[direction.index()];
+        let half = &mut self.halves[direction.index()];
         if input.bytes().is_empty() {
             return Err(HeaderFault {
                 expected: "a head",
                 found: format!("{} bytes that were not captured", input.unseen_count()),
             });
         }
-        if lane.head.is_empty()
+        if half.head.is_empty()
             && let Some(length) = head::end(input.bytes(), 0)
         {
-            lane.taken = length as u64;
+            half.taken = length as u64;
             return self.head(direction, input.take(length), sink);
         }
-        let before = lane.head.len();
+        let before = half.head.len();
         let looked_at = input.bytes().len().min(MAXIMUM_HEAD + 1 - before);
-        lane.head
+        half.head
             .extend_from_slice(input.bytes().get(..looked_at).unwrap_or_default());
-        if let Some(length) = head::end(&lane.head, before) {
+        if let Some(length) = head::end(&half.head, before) {
             input.take(length - before);
-            lane.taken = length as u64;
-            let mut head = std::mem::take(&mut lane.head);
+            half.taken = length as u64;
+            let mut head = std::mem::take(&mut half.head);
             head.truncate(length);
             return self.head(direction, &head, sink);
         }
-        if lane.head.len() > MAXIMUM_HEAD {
+        if half.head.len() > MAXIMUM_HEAD {
             return Err(HeaderFault {
                 expected: "a head of at most 64 KiB",
                 found: "a longer one".to_owned(),
             });
         }
-        lane.taken += input.take(looked_at).len() as u64;
+        half.taken += input.take(looked_at).len() as u64;
         Ok(())
     }
 
@@ -151,7 +151,7 @@ impl HttpDecoder {
             target: request.target,
         };
         self.hand_out(Direction::ClientToServer, role, content, sink);
-        self.lanes[Direction::ClientToServer.index()].body = request.body;
+        self.halves[Direction::ClientToServer.index()].body = request.body;
         Ok(())
     }
 
@@ -159,7 +159,8 @@ impl HttpDecoder {
         let content = Content::HttpResponse {
             status: response.status,
         };
-        let sending = self.waiting.len() == 1 && self.lanes[Direction::ClientToServer.index()].body.is_some();
+        let sending =
+            self.waiting.len() == 1 && self.halves[Direction::ClientToServer.index()].body.is_some();
         let role = if response.is_interim() {
             if sending && self.body_role == BodyRole::Unpermitted && response.status == 100 {
                 self.body_role = BodyRole::Request;
@@ -179,12 +180,12 @@ impl HttpDecoder {
             }
         };
         self.hand_out(Direction::ServerToClient, role, content, sink);
-        self.lanes[Direction::ServerToClient.index()].body = response.body;
+        self.halves[Direction::ServerToClient.index()].body = response.body;
         self.left |= response.leaves;
     }
 
     fn body_ends(&mut self, direction: Direction, sink: &mut MessageSink<'_>) {
-        self.lanes[direction.index()].body = None;
+        self.halves[direction.index()].body = None;
         let role = match direction {
             Direction::ServerToClient => self.answered(),
             Direction::ClientToServer if self.body_role == BodyRole::Request => Role::Request,
@@ -206,14 +207,14 @@ impl HttpDecoder {
         content: Content<'_>,
         sink: &mut MessageSink<'_>,
     ) {
-        let lane = &mut self.lanes[direction.index()];
-        let bytes = std::mem::take(&mut lane.taken);
-        lane.offset += bytes;
+        let half = &mut self.halves[direction.index()];
+        let bytes = std::mem::take(&mut half.taken);
+        half.offset += bytes;
         sink(Message {
             protocol: Protocol::Http,
             direction,
-            started: if bytes == 0 { lane.last } else { lane.started },
-            ended: lane.last,
+            started: if bytes == 0 { half.last } else { half.started },
+            ended: half.last,
             bytes,
             role,
             phase: Phase::Work,
@@ -228,7 +229,7 @@ impl HttpDecoder {
                 Direction::ClientToServer => "client-to-server",
                 Direction::ServerToClient => "server-to-client",
             },
-            offset: self.lanes[direction.index()].offset,
+            offset: self.halves[direction.index()].offset,
             expected: fault.expected,
             found: fault.found,
         }
@@ -252,15 +253,15 @@ impl Decoder for HttpDecoder {
                     },
                 ));
             }
-            let lane = &mut self.lanes[direction.index()];
-            lane.last = input.at();
-            if lane.taken == 0 {
-                lane.started = input.at();
+            let half = &mut self.halves[direction.index()];
+            half.last = input.at();
+            if half.taken == 0 {
+                half.started = input.at();
             }
-            if let Some(body) = &mut lane.body {
+            if let Some(body) = &mut half.body {
                 let before = input.length();
                 let taken = body.take(&mut input);
-                lane.taken += before - input.length();
+                half.taken += before - input.length();
                 let done = taken.map_err(|fault| self.error(direction, fault))?;
                 if done {
                     self.body_ends(direction, sink);
@@ -274,16 +275,16 @@ impl Decoder for HttpDecoder {
     }
 
     fn pending(&self, direction: Direction) -> u64 {
-        self.lanes[direction.index()].taken
+        self.halves[direction.index()].taken
     }
 
     fn restart(&mut self, direction: Direction) -> bool {
         if self.left {
             return false;
         }
-        let lane = &mut self.lanes[direction.index()];
-        *lane = HalfConnection {
-            offset: lane.offset,
+        let half = &mut self.halves[direction.index()];
+        *half = HalfConnection {
+            offset: half.offset,
             ..HalfConnection::default()
         };
         true
@@ -309,15 +310,15 @@ impl Decoder for HttpDecoder {
     }
 
     fn lose(&mut self, direction: Direction) {
-        let lane = &mut self.lanes[direction.index()];
-        *lane = HalfConnection {
-            offset: lane.offset,
+        let half = &mut self.halves[direction.index()];
+        *half = HalfConnection {
+            offset: half.offset,
             ..HalfConnection::default()
         };
     }
 
     fn owes(&self) -> bool {
-        self.waiting.len() > 1 || (self.waiting.len() == 1 && self.lanes[0].body.is_none())
+        self.waiting.len() > 1 || (self.waiting.len() == 1 && self.halves[0].body.is_none())
     }
 
     fn forget_owed(&mut self) {
@@ -325,19 +326,19 @@ impl Decoder for HttpDecoder {
     }
 
     fn ends(&mut self, at: Timestamp, direction: Direction, sink: &mut MessageSink<'_>) {
-        let lane = &mut self.lanes[direction.index()];
-        if direction == Direction::ServerToClient && lane.body.is_some() {
+        let half = &mut self.halves[direction.index()];
+        if direction == Direction::ServerToClient && half.body.is_some() {
             // Also one that was to be longer: nobody waits for the rest.
-            lane.last = lane.last.max(at);
-            if lane.taken == 0 {
-                lane.started = lane.last;
+            half.last = half.last.max(at);
+            if half.taken == 0 {
+                half.started = half.last;
             }
             self.body_ends(direction, sink);
         }
     }
 
     fn finish(&mut self, sink: &mut MessageSink<'_>) {
-        let server = &self.lanes[Direction::ServerToClient.index()];
+        let server = &self.halves[Direction::ServerToClient.index()];
         if matches!(server.body, Some(Body::UntilClose)) {
             self.body_ends(Direction::ServerToClient, sink);
         }

@@ -39,7 +39,7 @@ use statements::Statements;
 /// statements.
 #[derive(Debug)]
 pub struct InformixDecoder {
-    lanes: [HalfConnection; 2],
+    halves: [HalfConnection; 2],
     session: Session,
     /// Who spoke last.
     speaker: Option<Direction>,
@@ -99,7 +99,7 @@ impl InformixDecoder {
     /// A decoder for a connection of which nothing was seen yet.
     pub fn new() -> Self {
         Self {
-            lanes: [Direction::ClientToServer, Direction::ServerToClient].map(HalfConnection::new),
+            halves: [Direction::ClientToServer, Direction::ServerToClient].map(HalfConnection::new),
             session: Session::default(),
             speaker: None,
             has_cut: false,
@@ -178,35 +178,35 @@ impl Decoder for InformixDecoder {
         if self.speaker.replace(direction) != Some(direction) {
             self.turn(direction, sink);
         }
-        let lane = &mut self.lanes[direction.index()];
+        let half = &mut self.halves[direction.index()];
         while !input.is_empty() {
-            if lane.taken == 0 {
-                lane.started = input.at();
+            if half.taken == 0 {
+                half.started = input.at();
             }
-            lane.last = input.at();
+            half.last = input.at();
             let (before, length) = (input.bytes(), input.length());
-            let ended = lane.scan.advance(&mut input, self.session.features);
+            let ended = half.scan.advance(&mut input, self.session.features);
             let taken = length - input.length();
             let part = before
                 .get(..before.len() - input.bytes().len())
                 .unwrap_or_default();
-            let whole = ended && lane.taken == 0 && part.len() as u64 == taken;
-            lane.taken += taken;
+            let whole = ended && half.taken == 0 && part.len() as u64 == taken;
+            half.taken += taken;
             if !whole {
-                lane.keep(part, part.len() as u64 != taken);
+                half.keep(part, part.len() as u64 != taken);
             }
             if !ended {
                 continue;
             }
-            let kept = if whole { part } else { &lane.kept };
-            self.session.message(lane, kept, sink);
-            lane.ended();
+            let kept = if whole { part } else { &half.kept };
+            self.session.message(half, kept, sink);
+            half.ended();
         }
         Ok(())
     }
 
     fn pending(&self, direction: Direction) -> u64 {
-        self.lanes[direction.index()].taken
+        self.halves[direction.index()].taken
     }
 
     fn has_doubts(&self) -> bool {
@@ -226,40 +226,40 @@ impl InformixDecoder {
         self.cut(direction.reverse(), sink);
         if direction == Direction::ClientToServer && std::mem::take(&mut self.session.answering) {
             self.session.owed = self.session.owed.saturating_sub(1);
-            let lane = &self.lanes[direction.reverse().index()];
-            sink(lane.message(Role::Reply, self.session.phase(), Content::Other));
+            let half = &self.halves[direction.reverse().index()];
+            sink(half.message(Role::Reply, self.session.phase(), Content::Other));
         }
     }
 
     /// Ends a message of `direction` where it is.
     fn cut(&mut self, direction: Direction, sink: &mut MessageSink<'_>) {
-        let lane = &mut self.lanes[direction.index()];
-        if lane.taken > 0 {
+        let half = &mut self.halves[direction.index()];
+        if half.taken > 0 {
             self.has_cut = true;
-            self.session.cut(lane, sink);
-            lane.ended();
+            self.session.cut(half, sink);
+            half.ended();
         }
     }
 }
 
 impl Session {
     /// One whole message of which `kept` is looked at.
-    fn message(&mut self, lane: &HalfConnection, kept: &[u8], sink: &mut MessageSink<'_>) {
-        let code = lane.scan.code().unwrap_or_default();
+    fn message(&mut self, half: &HalfConnection, kept: &[u8], sink: &mut MessageSink<'_>) {
+        let code = half.scan.code().unwrap_or_default();
         let body = kept.get(2..).unwrap_or_default();
-        match lane.direction {
-            Direction::ClientToServer => self.client(lane, code, body, sink),
-            Direction::ServerToClient => self.server(lane, code, body, sink),
+        match half.direction {
+            Direction::ClientToServer => self.client(half, code, body, sink),
+            Direction::ServerToClient => self.server(half, code, body, sink),
         }
     }
 
     /// One that ends where the other side speaks.
-    fn cut(&mut self, lane: &HalfConnection, sink: &mut MessageSink<'_>) {
-        match lane.direction {
-            Direction::ClientToServer => self.client_cut(lane, sink),
+    fn cut(&mut self, half: &HalfConnection, sink: &mut MessageSink<'_>) {
+        match half.direction {
+            Direction::ClientToServer => self.client_cut(half, sink),
             Direction::ServerToClient => {
                 let role = self.answered();
-                sink(lane.message(role, self.phase(), Content::Other));
+                sink(half.message(role, self.phase(), Content::Other));
             }
         }
     }

@@ -53,7 +53,7 @@ pub use signature::recognise;
 #[derive(Debug, Default)]
 pub struct MysqlDecoder {
     conversation: Conversation,
-    lanes: [HalfConnection; 2],
+    halves: [HalfConnection; 2],
     blocks: [Blocks; 2],
     /// Stream bytes taken, and those handed out with messages, per direction. `taken >= handed`.
     taken: [u64; 2],
@@ -103,27 +103,27 @@ impl MysqlDecoder {
         let index = direction.index();
         let mut rest = bytes;
         while !rest.is_empty() && !self.conversation.tls_follows() {
-            let lane = &mut self.lanes[index];
+            let half = &mut self.halves[index];
             let handed = &mut self.handed[index];
             let taken = if self.conversation.is_compressed() {
                 let conversation = &mut self.conversation;
                 self.blocks[index].step(at, rest, &mut |started, inner, meter| {
-                    let passage = Arrival {
+                    let arrival = Arrival {
                         direction,
                         started,
                         ended: at,
                     };
-                    lane.drain(conversation, passage, inner, meter, handed, sink)
+                    half.drain(conversation, arrival, inner, meter, handed, sink)
                 })?
             } else {
-                let passage = Arrival {
+                let arrival = Arrival {
                     direction,
                     started: at,
                     ended: at,
                 };
-                lane.step(
+                half.step(
                     &mut self.conversation,
-                    passage,
+                    arrival,
                     rest,
                     &mut Meter::plain(),
                     handed,
@@ -172,7 +172,7 @@ impl MysqlDecoder {
         sink: &mut MessageSink<'_>,
     ) -> Result<(), HeaderFault> {
         let index = direction.index();
-        let passage = Arrival {
+        let arrival = Arrival {
             direction,
             started: at,
             ended: at,
@@ -184,9 +184,9 @@ impl MysqlDecoder {
             Ok(&mut plain)
         };
         meter.and_then(|meter| {
-            self.lanes[index].skip(
+            self.halves[index].skip(
                 &mut self.conversation,
-                passage,
+                arrival,
                 count,
                 meter,
                 &mut self.handed[index],
@@ -231,7 +231,7 @@ impl MysqlDecoder {
         let index = direction.index();
         self.place[index] = Synchronisation::Lost;
         self.blocks[index] = Blocks::default();
-        let started = self.lanes[index].abandon();
+        let started = self.halves[index].abandon();
         self.hand_out_opaque(direction, started, sink);
     }
 
@@ -318,7 +318,7 @@ impl Decoder for MysqlDecoder {
         self.handed[index] = self.taken[index];
         self.place[index] = Synchronisation::Known;
         self.blocks[index] = Blocks::default();
-        self.lanes[index].abandon();
+        self.halves[index].abandon();
         self.conversation.resume(direction);
         true
     }

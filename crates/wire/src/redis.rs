@@ -41,7 +41,7 @@ use scan::Scan;
 /// are one for any number of equal requests.
 #[derive(Debug)]
 pub struct RedisDecoder {
-    lanes: [HalfConnection; 2],
+    halves: [HalfConnection; 2],
     session: Session,
 }
 
@@ -84,7 +84,7 @@ impl RedisDecoder {
     /// A decoder for a connection of which nothing was seen yet.
     pub fn new() -> Self {
         Self {
-            lanes: [Direction::ClientToServer, Direction::ServerToClient].map(HalfConnection::new),
+            halves: [Direction::ClientToServer, Direction::ServerToClient].map(HalfConnection::new),
             session: Session::default(),
         }
     }
@@ -205,56 +205,56 @@ impl Decoder for RedisDecoder {
         mut input: Input<'_>,
         sink: &mut MessageSink<'_>,
     ) -> Result<(), DecodeError> {
-        let lane = &mut self.lanes[direction.index()];
+        let half = &mut self.halves[direction.index()];
         while !input.is_empty() {
             if self.session.replicates {
                 let expected = "requests and replies";
-                return Err(lane.error(direction, fault(expected, "a stream of replication")));
+                return Err(half.error(direction, fault(expected, "a stream of replication")));
             }
-            if lane.taken == 0 {
-                lane.started = input.at();
+            if half.taken == 0 {
+                half.started = input.at();
             }
             let (before, length) = (input.bytes(), input.length());
-            let ended = lane
+            let ended = half
                 .scan
                 .advance(&mut input)
-                .map_err(|fault| lane.error(direction, fault))?;
+                .map_err(|fault| half.error(direction, fault))?;
             let seen = before.len() - input.bytes().len();
-            lane.taken += length - input.length();
+            half.taken += length - input.length();
             let part = before.get(..seen).unwrap_or_default();
             if !ended {
-                lane.keep(part);
+                half.keep(part);
                 continue;
             }
-            if !lane.kept.is_empty() {
-                lane.keep(part);
+            if !half.kept.is_empty() {
+                half.keep(part);
             }
-            let kept = if lane.kept.is_empty() { part } else { &lane.kept };
+            let kept = if half.kept.is_empty() { part } else { &half.kept };
             let kept = kept.get(..MAXIMUM_KEPT).unwrap_or(kept);
             let said = match direction {
                 Direction::ClientToServer => self
                     .session
                     .request(kept)
-                    .map_err(|fault| lane.error(direction, fault))?,
+                    .map_err(|fault| half.error(direction, fault))?,
                 Direction::ServerToClient => self.session.reply(kept),
             };
-            sink(lane.message(direction, input.at(), said));
-            lane.ended();
+            sink(half.message(direction, input.at(), said));
+            half.ended();
         }
         Ok(())
     }
 
     fn pending(&self, direction: Direction) -> u64 {
-        self.lanes[direction.index()].taken
+        self.halves[direction.index()].taken
     }
 
     fn restart(&mut self, direction: Direction) -> bool {
         if self.session.replicates {
             return false;
         }
-        let lane = &mut self.lanes[direction.index()];
-        let offset = lane.offset;
-        *lane = HalfConnection {
+        let half = &mut self.halves[direction.index()];
+        let offset = half.offset;
+        *half = HalfConnection {
             offset,
             ..HalfConnection::new(direction)
         };

@@ -15,7 +15,7 @@
 //! Nothing is told of a login but the name of the client's interface.
 //!
 //! Start reading at [`TdsDecoder`], then `calls` (requests) and `tokens` (responses). For a ping: [`prelogin`], then hand all bytes
-//! received since to [`answer`].
+//! received since to [`answer()`].
 
 mod answer;
 mod calls;

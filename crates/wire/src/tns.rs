@@ -15,7 +15,7 @@
 //! Nothing is told of a login but the client's program and driver, and the server's version.
 //!
 //! Start reading at [`TnsDecoder`], then `session` (who waits for what), `call` (what a request asks for) and `ending` (what a
-//! response ends with). For a ping: [`ping_request`] or [`connect_request`], then all bytes received since to [`answer`].
+//! response ends with). For a ping: [`ping_request`] or [`connect_request`], then all bytes received since to [`answer()`].
 
 mod answer;
 mod call;

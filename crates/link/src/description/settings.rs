@@ -5,14 +5,14 @@ use crate::LinkError;
 use crate::impairments::delay::Jitter;
 use crate::impairments::loss::LossShare;
 use crate::impairments::outage::Outage;
-use model::{BitRate, ByteCount, parse_duration};
+use model::{BitRate, ByteCount, LinkRates, parse_duration};
 use std::time::Duration;
 
 /// The settings given so far.
 #[derive(Default)]
 pub struct LinkSettings {
     rtt: Option<Duration>,
-    rate: Option<[Option<BitRate>; 2]>,
+    rate: Option<LinkRates>,
     burst: Option<ByteCount>,
     queue: Option<ByteCount>,
     loss: Option<LossShare>,
@@ -138,7 +138,7 @@ fn parse_delay(value: &str) -> Result<Duration, LinkError> {
     Ok(delay * 2)
 }
 
-fn parse_rates(value: &str) -> Result<[Option<BitRate>; 2], LinkError> {
+fn parse_rates(value: &str) -> Result<LinkRates, LinkError> {
     match split_rates(value) {
         Some((up, down)) => Ok([parse_rate(up)?, parse_rate(down)?]),
         None => parse_rate(value).map(|both| [both, both]),

@@ -36,7 +36,7 @@ use sys::timer::Timer;
 /// A thread's part of a run.
 pub(super) struct Driver<'scope, 'env, K: Kind> {
     kind: &'env K,
-    course: &'env SharedRun<'env>,
+    shared: &'env SharedRun<'env>,
     scope: &'scope Scope<'scope, 'env>,
     slots: Vec<Slot<K::Machine<'env>>>,
     /// Clients that are not over.
@@ -82,7 +82,7 @@ struct Replacement {
 /// What a thread begins with.
 pub(super) struct Start<'env, K: Kind> {
     pub kind: &'env K,
-    pub course: &'env SharedRun<'env>,
+    pub shared: &'env SharedRun<'env>,
     /// Its clients: their numbers and connections.
     pub clients: Vec<(u32, Option<Opened>)>,
 }
@@ -90,16 +90,16 @@ pub(super) struct Start<'env, K: Kind> {
 impl<'scope, 'env, K: Kind> Driver<'scope, 'env, K> {
     /// Runs the thread's clients until the end of the run. Takes part in the course's start exactly once.
     pub fn run(start: Start<'env, K>, scope: &'scope Scope<'scope, 'env>) -> Result<ThreadSums, LoadError> {
-        let course = start.course;
+        let shared = start.shared;
         let mut driver = match Self::new(start, scope) {
             Ok(driver) => driver,
             Err(error) => {
-                course.start(false);
+                shared.start(false);
                 return Err(error);
             }
         };
         let warm = driver.warm_up();
-        let started = course.start(warm.is_ok());
+        let started = shared.start(warm.is_ok());
         let end = match (warm, started) {
             (Err(error), _) => Err(error),
             // The error is told by the thread that had it.
@@ -123,14 +123,14 @@ impl<'scope, 'env, K: Kind> Driver<'scope, 'env, K> {
             .clients
             .into_iter()
             .map(|(number, opened)| {
-                let context = start.course.context();
+                let context = start.shared.context();
                 let birth = context.birth(number, &context.control.stop);
                 (Slot::new(number, start.kind.machine(&birth)), opened)
             })
             .unzip();
         let mut driver = Self {
             kind: start.kind,
-            course: start.course,
+            shared: start.shared,
             scope,
             alive: slots.len(),
             slots,
@@ -146,7 +146,7 @@ impl<'scope, 'env, K: Kind> Driver<'scope, 'env, K> {
             eagerness: Eagerness::default(),
             buffer: vec![0; BUFFER].into_boxed_slice(),
             request: Vec::with_capacity(4096),
-            sums: ThreadSums::new(start.course.control(), start.kind.scripts()),
+            sums: ThreadSums::new(start.shared.control(), start.kind.scripts()),
             phase: Phase::WarmUp { failed: None },
             next_check: Instant::now(),
             end: None,
@@ -159,9 +159,9 @@ impl<'scope, 'env, K: Kind> Driver<'scope, 'env, K> {
 
     /// Operations that do not count, each client its own.
     fn warm_up(&mut self) -> Result<(), LoadError> {
-        if self.course.plan().warm_up > 0 {
+        if self.shared.plan().warm_up > 0 {
             for slot in &mut self.slots {
-                slot.left = Some(self.course.plan().warm_up);
+                slot.left = Some(self.shared.plan().warm_up);
             }
             let now = Instant::now();
             for index in 0..self.slots.len() {
@@ -169,7 +169,7 @@ impl<'scope, 'env, K: Kind> Driver<'scope, 'env, K> {
             }
             self.turn_until_over();
         }
-        self.course.check_stopped()?;
+        self.shared.check_stopped()?;
         match std::mem::replace(&mut self.phase, Phase::Counting) {
             Phase::WarmUp { failed: Some(error) } => Err(error),
             Phase::WarmUp { failed: None } | Phase::Counting => Ok(()),
@@ -178,10 +178,10 @@ impl<'scope, 'env, K: Kind> Driver<'scope, 'env, K> {
 
     /// Operations that count.
     fn count_from(&mut self, started: Instant) {
-        let plan = self.course.plan();
+        let plan = self.shared.plan();
         let used = processor::of_this_thread();
         self.alive = self.slots.len();
-        self.end = self.course.end();
+        self.end = self.shared.end();
         if let Some(rate) = plan.rate {
             let (own, all) = (self.slots.len(), plan.clients as usize);
             let number = self.slots.first().map_or(0, |slot| slot.number);
@@ -191,7 +191,7 @@ impl<'scope, 'env, K: Kind> Driver<'scope, 'env, K> {
         for index in 0..self.slots.len() {
             let slot = &mut self.slots[index];
             slot.left = plan.operations_per_client;
-            slot.joined = self.course.joins(slot.number, started);
+            slot.joined = self.shared.joins(slot.number, started);
             slot.last = slot.joined;
             slot.state = State::Idle;
             if plan.ramp.is_zero() {

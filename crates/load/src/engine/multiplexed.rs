@@ -24,7 +24,7 @@ pub(crate) fn run<K: Kind>(kind: &K, context: &RunContext<'_>) -> Result<LoadOut
     let opened = open_all(kind, context)?;
     let connecting = began.elapsed();
     let parts = share_out(opened, threads(context));
-    let course = SharedRun::new(context, parts.len());
+    let shared = SharedRun::new(context, parts.len());
     let ends = std::thread::scope(|scope| {
         let threads: Vec<_> = parts
             .into_iter()
@@ -32,14 +32,14 @@ pub(crate) fn run<K: Kind>(kind: &K, context: &RunContext<'_>) -> Result<LoadOut
             .map(|(number, clients)| {
                 let start = Start {
                     kind,
-                    course: &course,
+                    shared: &shared,
                     clients,
                 };
                 std::thread::Builder::new()
                     .name(format!("load {number}"))
                     .spawn_scoped(scope, move || Driver::run(start, scope))
                     // It cannot take part in the start; nobody may wait for it.
-                    .inspect_err(|_| course.leave_out())
+                    .inspect_err(|_| shared.leave_out())
             })
             .collect();
         threads
@@ -51,7 +51,7 @@ pub(crate) fn run<K: Kind>(kind: &K, context: &RunContext<'_>) -> Result<LoadOut
             })
             .collect()
     });
-    outcome(ends, &course).map(|outcome| LoadOutcome {
+    outcome(ends, &shared).map(|outcome| LoadOutcome {
         connecting,
         ..outcome
     })

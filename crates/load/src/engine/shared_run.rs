@@ -10,7 +10,7 @@ use std::time::{Duration, Instant};
 /// The course of a run.
 pub(crate) struct SharedRun<'a> {
     context: &'a RunContext<'a>,
-    gate: Mutex<WarmUpBarrier>,
+    barrier: Mutex<WarmUpBarrier>,
     opened: Condvar,
     started: OnceLock<Instant>,
     /// Operations begun.
@@ -30,7 +30,7 @@ impl<'a> SharedRun<'a> {
     pub fn new(context: &'a RunContext<'a>, threads: usize) -> Self {
         Self {
             context,
-            gate: Mutex::new(WarmUpBarrier {
+            barrier: Mutex::new(WarmUpBarrier {
                 missing: threads,
                 failed: false,
             }),
@@ -60,23 +60,23 @@ impl<'a> SharedRun<'a> {
     /// Waits until all threads are warm and gives when the clock was started for all; absent when one of them failed.
     /// Every thread calls it exactly once, or is left out.
     pub fn start(&self, succeeded: bool) -> Option<Instant> {
-        let mut gate = self.gate.lock().unwrap_or_else(PoisonError::into_inner);
-        gate.missing = gate.missing.saturating_sub(1);
-        gate.failed |= !succeeded;
+        let mut barrier = self.barrier.lock().unwrap_or_else(PoisonError::into_inner);
+        barrier.missing = barrier.missing.saturating_sub(1);
+        barrier.failed |= !succeeded;
         self.opened.notify_all();
-        let closed = |gate: &mut WarmUpBarrier| gate.missing > 0;
-        let gate = self
+        let closed = |barrier: &mut WarmUpBarrier| barrier.missing > 0;
+        let barrier = self
             .opened
-            .wait_while(gate, closed)
+            .wait_while(barrier, closed)
             .unwrap_or_else(PoisonError::into_inner);
-        (!gate.failed).then(|| *self.started.get_or_init(Instant::now))
+        (!barrier.failed).then(|| *self.started.get_or_init(Instant::now))
     }
 
     /// A thread could not be made.
     pub fn leave_out(&self) {
-        let mut gate = self.gate.lock().unwrap_or_else(PoisonError::into_inner);
-        gate.missing = gate.missing.saturating_sub(1);
-        gate.failed = true;
+        let mut barrier = self.barrier.lock().unwrap_or_else(PoisonError::into_inner);
+        barrier.missing = barrier.missing.saturating_sub(1);
+        barrier.failed = true;
         self.opened.notify_all();
     }
 

@@ -117,7 +117,7 @@ pub(crate) fn own_rate(count: u64, joined: Instant, last: Instant) -> f64 {
 /// The first of the threads'.
 pub(crate) fn outcome(
     ends: Vec<Result<ThreadSums, LoadError>>,
-    course: &SharedRun<'_>,
+    shared: &SharedRun<'_>,
 ) -> Result<LoadOutcome, LoadError> {
     let threads = ends.len();
     let mut sums = ends.into_iter().collect::<Result<Vec<_>, _>>()?.into_iter();
@@ -129,10 +129,10 @@ pub(crate) fn outcome(
         progress = progress.and(&sums.progress());
         sum.merge(sums);
     }
-    let plan = course.plan();
+    let plan = shared.plan();
     let elapsed = sum
         .last
-        .zip(course.started())
+        .zip(shared.started())
         .map(|(last, started)| last.saturating_duration_since(started))
         .unwrap_or_default();
     if plan.rate.is_some() || !plan.ramp.is_zero() {

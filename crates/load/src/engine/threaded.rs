@@ -44,15 +44,15 @@ pub(crate) fn run<'g, C: Client>(
     scripts: usize,
     make: impl Fn(Birth<'g>) -> C + Sync,
 ) -> Result<LoadOutcome, LoadError> {
-    let course = SharedRun::new(context, context.clients() as usize);
+    let shared = SharedRun::new(context, context.clients() as usize);
     let ends = Mutex::new(Vec::new());
     let finish = |end| ends.lock().unwrap_or_else(PoisonError::into_inner).push(end);
     std::thread::scope(|scope| {
         for number in 0..context.clients() {
-            let (course, make, finish) = (&course, &make, &finish);
+            let (shared, make, finish) = (&shared, &make, &finish);
             let thread = move || {
                 let mut client = make(context.birth(number, &context.control.stop));
-                finish(work(&mut client, number, scripts, course));
+                finish(work(&mut client, number, scripts, shared));
             };
             let made = std::thread::Builder::new()
                 .name(format!("client {number}"))
@@ -60,32 +60,32 @@ pub(crate) fn run<'g, C: Client>(
                 .spawn_scoped(scope, thread);
             if let Err(error) = made {
                 // It cannot take part in the start; nobody may wait for it.
-                course.leave_out();
+                shared.leave_out();
                 finish(Err(no_thread(&error)));
             }
         }
     });
-    outcome(ends.into_inner().unwrap_or_else(PoisonError::into_inner), &course)
+    outcome(ends.into_inner().unwrap_or_else(PoisonError::into_inner), &shared)
 }
 
 fn work(
     client: &mut impl Client,
     number: u32,
     scripts: usize,
-    course: &SharedRun<'_>,
+    shared: &SharedRun<'_>,
 ) -> Result<ThreadSums, LoadError> {
-    let warm = (0..course.plan().warm_up).try_for_each(|_| {
-        course.check_stopped()?;
+    let warm = (0..shared.plan().warm_up).try_for_each(|_| {
+        shared.check_stopped()?;
         client.operate().map(|_| ())
     });
-    let started = course.start(warm.is_ok());
+    let started = shared.start(warm.is_ok());
     warm?;
-    course.check_stopped()?;
-    let mut sums = ThreadSums::new(course.control(), scripts);
+    shared.check_stopped()?;
+    let mut sums = ThreadSums::new(shared.control(), scripts);
     // The error is told by the client that had it.
     if let Some(started) = started {
         let used = processor::of_this_thread();
-        count(client, number, started, course, &mut sums);
+        count(client, number, started, shared, &mut sums);
         sums.cpu = processor::of_this_thread().since(used);
     }
     Ok(sums)
@@ -96,23 +96,23 @@ fn count(
     client: &mut impl Client,
     number: u32,
     started: Instant,
-    course: &SharedRun<'_>,
+    shared: &SharedRun<'_>,
     sums: &mut ThreadSums,
 ) {
-    let plan = course.plan();
-    let joined = course.joins(number, started);
+    let plan = shared.plan();
+    let joined = shared.joins(number, started);
     let mut arrivals = plan.rate.map(|rate| {
         let seed = plan.seed ^ (u64::from(number) << 32);
         Arrivals::new(rate, 1, plan.clients as usize, started, seed)
     });
     let mut left = plan.operations_per_client;
     let (mut done, mut last) = (0, joined);
-    if !sleep_until(joined, course) {
+    if !sleep_until(joined, shared) {
         return;
     }
     while left != Some(0) {
         let intended = arrivals.as_ref().map(Arrivals::next);
-        if intended.is_some_and(|intended| !sleep_until(intended, course)) || !course.goes_on() {
+        if intended.is_some_and(|intended| !sleep_until(intended, shared)) || !shared.goes_on() {
             break;
         }
         if let Some(arrivals) = &mut arrivals {
@@ -132,22 +132,22 @@ fn count(
             Err(LoadError::Stopped) => break,
             Err(error) => {
                 sums.failed(Instant::now(), &error);
-                course.control().end_on_fault(&error);
+                shared.control().end_on_fault(&error);
                 std::thread::sleep(PAUSE_AFTER_ERROR);
             }
         }
     }
     sums.per_second = own_rate(done, joined, last);
-    if let (Some(arrivals), Some(end)) = (arrivals, course.end()) {
+    if let (Some(arrivals), Some(end)) = (arrivals, shared.end()) {
         sums.not_begun += arrivals.before(end);
     }
 }
 
 /// Sleeps; false when the run ends before.
-fn sleep_until(at: Instant, course: &SharedRun<'_>) -> bool {
+fn sleep_until(at: Instant, shared: &SharedRun<'_>) -> bool {
     loop {
         let now = Instant::now();
-        if course.check_stopped().is_err() || course.end().is_some_and(|end| now >= end) {
+        if shared.check_stopped().is_err() || shared.end().is_some_and(|end| now >= end) {
             return false;
         }
         let left = at.saturating_duration_since(now);

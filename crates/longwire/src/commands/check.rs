@@ -167,12 +167,12 @@ fn read(files: &[PathBuf], rule: Rule, links: &[LinkDescription]) -> Result<Read
         }),
         ..Wanted::default()
     };
-    let mut tally = Aggregator::new(&wanted, input::conditions(files))?;
-    let input = input::read(files, Reading::default(), &mut |fact| tally.fact(fact))?;
+    let mut aggregator = Aggregator::new(&wanted, input::conditions(files))?;
+    let input = input::read(files, Reading::default(), &mut |fact| aggregator.fact(fact))?;
     if let Some(fault) = input.faults.first() {
         bail!("nothing can be checked: {fault}");
     }
-    let (outcome, _) = tally.finish(input.warnings, input.packets)?;
+    let (outcome, _) = aggregator.finish(input.warnings, input.packets)?;
     Ok(outcome)
 }
 

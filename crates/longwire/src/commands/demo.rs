@@ -81,16 +81,16 @@ pub fn run(args: &Args) -> Result<Status> {
         "kernel receive timestamps where the socket gives them, else the monotonic clock",
         "relay on loopback, in front of an embedded SQL server".to_owned(),
     );
-    let mut tally = Aggregator::new(&wanted, conditions)?;
-    let moved = tally.moved();
+    let mut aggregator = Aggregator::new(&wanted, conditions)?;
+    let moved = aggregator.moved();
     let names = [chatty.name.clone(), joined.name.clone()];
     let shown = alternate(&chatty, &joined, &stop)?;
     let proof = proof::prove(&chatty, &joined, shown.rows, &stop);
     for stage in [chatty, joined] {
-        stage.strike(&mut tally);
+        stage.strike(&mut aggregator);
     }
     warnings.extend(proof.warnings.iter().cloned());
-    let (outcome, _) = tally.finish_amended(warnings, None, |outcome| note(outcome, &proof))?;
+    let (outcome, _) = aggregator.finish_amended(warnings, None, |outcome| note(outcome, &proof))?;
     let written = page::write(
         page,
         &PageRun {

@@ -10,7 +10,7 @@ use analysis::operations::rule::Rule;
 use anyhow::Result;
 use clap::Args as ClapArgs;
 use link::LinkDescription;
-use model::{Operation, OperationStep, parse_duration};
+use model::{LinkRates, Operation, OperationStep, parse_duration};
 use predict::{Assumption, Computing, PredictionTarget, WakeUp, Workers};
 use report::ReadOutcome;
 use report::text::{ExplainOutcome, ExplainedExchange};
@@ -20,8 +20,6 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 mod links;
-
-use links::Rates;
 
 /// Predict what the operations of a capture or recording would take on another link.
 ///
@@ -41,7 +39,7 @@ pub struct Args {
     pub rtt: Vec<Duration>,
     /// Rate of the target links, each way or to the server and from it (10mbit/2mbit); unlimited when left out.
     #[arg(long, value_delimiter = ',', value_parser = links::parse_rates, value_name = "RATE,...")]
-    pub rate: Vec<Rates>,
+    pub rate: Vec<LinkRates>,
     /// A whole target link, like "rtt=40ms rate=10mbit queue=64KiB loss=0.1% jitter=2ms"; can be given several times.
     #[arg(long, value_name = "LINK")]
     pub link: Vec<LinkDescription>,
@@ -103,17 +101,17 @@ pub enum WakeUpChoice {
 /// # Errors
 /// When a file cannot be read or is neither a capture nor a recording.
 pub fn run(args: &Args) -> Result<Status> {
-    let ground = match args.verify.then(|| ReplayBackend::find(args.level)).transpose()? {
+    let backend = match args.verify.then(|| ReplayBackend::find(args.level)).transpose()? {
         Some(BackendSearch::Finished(status)) => return Ok(Status::Child(status)),
-        Some(BackendSearch::Here(ground, why)) => {
+        Some(BackendSearch::Here(backend, why)) => {
             why.iter().for_each(|why| output::note(why));
-            Some(ground)
+            Some(backend)
         }
         None => None,
     };
     let page = args.html.as_deref().map(PageFile::create).transpose()?;
     let samples = page.as_ref().map(PageFile::samples);
-    let samples = samples.or_else(|| ground.as_ref().map(|_| Samples::default()));
+    let samples = samples.or_else(|| backend.as_ref().map(|_| Samples::default()));
     let wanted = Wanted {
         rule: args.operations,
         targets: targets(&links::links(&args.rtt, &args.rate, &args.link), &args.clients),
@@ -130,22 +128,22 @@ pub fn run(args: &Args) -> Result<Status> {
         samples: samples.clone(),
         ..Wanted::default()
     };
-    let mut tally = Aggregator::new(&wanted, input::conditions(&args.files))?;
-    let input = input::read(&args.files, Reading::default(), &mut |fact| tally.fact(fact))?;
-    let moved = tally.moved();
+    let mut aggregator = Aggregator::new(&wanted, input::conditions(&args.files))?;
+    let input = input::read(&args.files, Reading::default(), &mut |fact| aggregator.fact(fact))?;
+    let moved = aggregator.moved();
     let stop = match args.verify {
         true => output::stop_on_signals()?,
         false => Arc::default(),
     };
     let mut status = Status::Done;
-    let (outcome, longest) = tally.finish_amended(input.warnings, input.packets, |outcome| {
-        if let (Some(ground), Some(samples)) = (&ground, &samples) {
+    let (outcome, longest) = aggregator.finish_amended(input.warnings, input.packets, |outcome| {
+        if let (Some(backend), Some(samples)) = (&backend, &samples) {
             let claim = Claim {
                 targets: &wanted.targets,
                 samples,
                 moved: &moved,
             };
-            status = prove(outcome, &claim, ground, &stop);
+            status = prove(outcome, &claim, backend, &stop);
         }
     })?;
     if !args.json {
@@ -178,8 +176,8 @@ pub fn run(args: &Args) -> Result<Status> {
 }
 
 /// Proves the predictions; interrupted when Ctrl-C ended that.
-fn prove(outcome: &mut ReadOutcome, claim: &Claim<'_>, ground: &ReplayBackend, stop: &AtomicBool) -> Status {
-    let proof = verify::verify(outcome, claim, ground, stop);
+fn prove(outcome: &mut ReadOutcome, claim: &Claim<'_>, backend: &ReplayBackend, stop: &AtomicBool) -> Status {
+    let proof = verify::verify(outcome, claim, backend, stop);
     outcome.links = proof.links;
     outcome
         .warnings

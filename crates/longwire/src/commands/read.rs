@@ -52,14 +52,14 @@ pub fn run(args: &Args) -> Result<Status> {
         samples: page.as_ref().map(PageFile::samples),
         ..Wanted::default()
     };
-    let mut tally = Aggregator::new(&wanted, input::conditions(&args.files))?;
+    let mut aggregator = Aggregator::new(&wanted, input::conditions(&args.files))?;
     let reading = Reading {
         keep_literals: args.reporting.keep_literals,
         compressing: args.reporting.compressing(),
     };
-    let input = input::read(&args.files, reading, &mut |fact| tally.fact(fact))?;
-    let moved = tally.moved();
-    let (outcome, _) = tally.finish(input.warnings, input.packets)?;
+    let input = input::read(&args.files, reading, &mut |fact| aggregator.fact(fact))?;
+    let moved = aggregator.moved();
+    let (outcome, _) = aggregator.finish(input.warnings, input.packets)?;
     if args.reporting.json {
         output::warn(&outcome.warnings);
     } else {

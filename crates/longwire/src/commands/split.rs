@@ -22,9 +22,9 @@ use std::time::Instant;
 /// # Errors
 /// When the target or the echo cannot be reached, a script is wrong, or no link can be emulated.
 pub fn run(args: &Args) -> Result<Status> {
-    let ground = match proving::ground(args)? {
+    let emulation = match proving::emulation(args)? {
         Some(proving::Emulation::Finished(status)) => return Ok(Status::Child(status)),
-        ground => ground,
+        emulation => emulation,
     };
     let began = Instant::now();
     let stop = output::stop_on_signals()?;
@@ -43,10 +43,10 @@ pub fn run(args: &Args) -> Result<Status> {
         links: Vec::new(),
         warnings: measured.warnings(&distance),
     };
-    if let Some(ground) = ground
+    if let Some(emulation) = emulation
         && !stop.load(Ordering::Relaxed)
     {
-        proving::prove(args, &bench, ground, &mut report, &stop)?;
+        proving::prove(args, &bench, emulation, &mut report, &stop)?;
     }
     tell(args, &bench, &report, began)?;
     Ok(match stop.load(Ordering::Relaxed) {

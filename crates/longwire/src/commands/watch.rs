@@ -120,7 +120,7 @@ const PROGRESS: Duration = Duration::from_secs(1);
 
 /// What a run of `watch` collects.
 struct Run {
-    tally: Aggregator,
+    aggregator: Aggregator,
     meter: Option<CompressionMeter>,
     outboxes: Arc<Outboxes>,
     began: Instant,
@@ -153,12 +153,12 @@ impl Run {
             format!("relay in front of {}", target.server()),
         );
         let conditions = relaying::with_link(conditions, args.link.as_ref());
-        let mut tally = Aggregator::new(&wanted, conditions)?;
+        let mut aggregator = Aggregator::new(&wanted, conditions)?;
         if let Some(path) = &args.output {
-            tally.record(path)?;
+            aggregator.record(path)?;
         }
         Ok(Self {
-            tally,
+            aggregator,
             meter: args.reporting.compressing().map(CompressionMeter::new),
             outboxes,
             began: Instant::now(),
@@ -174,7 +174,7 @@ impl Run {
     fn until(&mut self, relay: &Relay, mut ended: impl FnMut(bool) -> Option<Status>) -> Status {
         let mut line = Instant::now();
         loop {
-            if let Some(status) = ended(!self.tally.is_over()) {
+            if let Some(status) = ended(!self.aggregator.is_over()) {
                 return status;
             }
             std::thread::sleep(COLLECT);
@@ -188,25 +188,25 @@ impl Run {
     }
 
     fn collect(&mut self) {
-        let tally = &mut self.tally;
+        let aggregator = &mut self.aggregator;
         let posted = self.outboxes.drain_all();
         let Some(meter) = &mut self.meter else {
             return posted.into_iter().for_each(|posted| match posted {
-                Posted::Fact(fact) => tally.fact(fact),
+                Posted::Fact(fact) => aggregator.fact(fact),
                 Posted::Payload(_) => {}
             });
         };
-        if let Err(fault) = meter.take(posted, &mut |fact| tally.fact(fact)) {
+        if let Err(fault) = meter.take(posted, &mut |fact| aggregator.fact(fact)) {
             self.meter = None;
             self.fault = Some(fault);
         }
     }
 
     fn progress(&mut self, open_connections: u64, interval: Duration) {
-        let written = self.tally.checkpoint();
+        let written = self.aggregator.checkpoint();
         self.delivery.of("the recording is", written);
         let progress = self
-            .tally
+            .aggregator
             .progress(self.began.elapsed(), interval, open_connections);
         if !self.quiet && progress.exchanges > 0 {
             self.delivery.say(&report::text::progress_line(&progress));
@@ -217,16 +217,16 @@ impl Run {
         self.collect();
         let mut warnings = relaying::warnings(counters);
         if let Some(meter) = self.meter.take() {
-            match meter.finish(&mut |fact| self.tally.fact(fact)) {
+            match meter.finish(&mut |fact| self.aggregator.fact(fact)) {
                 Ok(compressed) => warnings.extend(source::missed(&compressed)),
                 Err(fault) => self.fault = Some(fault),
             }
         }
         if let Some(link) = &counters.link {
-            self.tally.link(link);
+            self.aggregator.link(link);
         }
-        let moved = self.tally.moved();
-        let (outcome, _) = self.tally.finish(warnings, None)?;
+        let moved = self.aggregator.moved();
+        let (outcome, _) = self.aggregator.finish(warnings, None)?;
         if args.reporting.json {
             output::warn(&outcome.warnings);
         } else {

@@ -27,7 +27,7 @@ pub struct Addresses {
 #[derive(Debug, Default)]
 pub struct ObservedOperations {
     /// The workload's operations, in the order of their ends. Operations that only connect are among them, see
-    /// [`ObservedOperations::is_counted`].
+    /// `is_counted`.
     pub operations: Vec<Operation>,
     /// The link that each connection lay on, by its place in [`Lab::links`].
     pub links: HashMap<ConnectionId, usize>,

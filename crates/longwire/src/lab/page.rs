@@ -8,7 +8,7 @@ use super::run::Basis;
 use crate::page::PageFile;
 use anyhow::Result;
 use link::LinkDescription;
-use model::{BitRate, LinkOutcome, Operation, Prediction};
+use model::{BitRate, LinkOutcome, LinkRates, Operation, Prediction};
 use report::ReadOutcome;
 use report::html::{Grid, Page};
 use report::text::LabOutcome;
@@ -104,7 +104,7 @@ fn grid(plan: &LabPlan, basis: &Basis<'_>) -> Grid {
             .map(|point| point.lab.links[link].link)
             .find(|link| !is_at_rest(link))
             .unwrap_or(LinkDescription::with_rtt(Duration::ZERO));
-        let point = |(rtt, rate): (Duration, [Option<BitRate>; 2])| {
+        let point = |(rtt, rate): (Duration, LinkRates)| {
             let mut lab = basis.lab.clone();
             lab.links[link].link = LinkDescription { rtt, rate, ..base };
             SweepPoint {
@@ -142,7 +142,7 @@ fn grid(plan: &LabPlan, basis: &Basis<'_>) -> Grid {
 }
 
 /// Round trips and rates: those of the points, and some between.
-fn axes(plan: &LabPlan) -> (Vec<Duration>, Vec<[Option<BitRate>; 2]>) {
+fn axes(plan: &LabPlan) -> (Vec<Duration>, Vec<LinkRates>) {
     let mut rtts: Vec<Duration> = RTTS_MS.into_iter().map(Duration::from_millis).collect();
     let mut rates = vec![[None; 2]];
     rates.extend(RATES_MBIT.map(|rate| [BitRate::from_bits_per_second(rate * 1_000_000); 2]));

@@ -3,7 +3,7 @@
 use super::samples::{Samples, by_time};
 use crate::pipeline::moved::MovedConnections;
 use link::LinkDescription;
-use model::{BitRate, Operation, OperationGroup};
+use model::{BitRate, LinkRates, Operation, OperationGroup};
 use predict::{PredictionTarget, Predictor, WakeUp};
 use report::html::Grid;
 use std::time::Duration;
@@ -102,7 +102,7 @@ fn targets(asked: &[PredictionTarget]) -> Vec<PredictionTarget> {
     let rates = rates
         .iter()
         .map(|rate| [BitRate::from_bits_per_second(rate * 1_000_000); 2]);
-    let mut rates: Vec<[Option<BitRate>; 2]> = std::iter::once([None; 2]).chain(rates).collect();
+    let mut rates: Vec<LinkRates> = std::iter::once([None; 2]).chain(rates).collect();
     let mut clients: Vec<u32> = Vec::new();
     for target in asked {
         let rate = target.link.rate;

@@ -192,10 +192,10 @@ impl Campaign<'_, '_> {
             self.expect(&mut race.search, link);
             self.predict_race(&mut race, number)
         } else {
-            let place = Distance::behind(link, self.plan.target)?;
-            let ended = self.run_race(&mut race, &place, Some(&name));
-            self.found.links.extend(place.outcome());
-            place.close();
+            let distance = Distance::behind(link, self.plan.target)?;
+            let ended = self.run_race(&mut race, &distance, Some(&name));
+            self.found.links.extend(distance.outcome());
+            distance.close();
             ended
         };
         self.keep(&race, Some(&name));
@@ -252,7 +252,7 @@ impl Campaign<'_, '_> {
     }
 
     /// Runs what the search asks for.
-    fn run_race(&mut self, race: &mut Race, place: &Distance, link: Option<&str>) -> Ended {
+    fn run_race(&mut self, race: &mut Race, distance: &Distance, link: Option<&str>) -> Ended {
         while let Some(setting) = race.search.next_setting() {
             if self.plan.limits.stop.load(Ordering::Relaxed) {
                 return Ended::Early;
@@ -266,7 +266,7 @@ impl Campaign<'_, '_> {
                 self.words(setting)
             );
             (self.tell)(&doing);
-            match self.trial(setting, place) {
+            match self.trial(setting, distance) {
                 Ok(outcome) => {
                     race.search.ran(setting, outcome.duration);
                     race.outcomes.entry(setting).or_default().push(outcome);
@@ -371,7 +371,7 @@ impl Campaign<'_, '_> {
 
     /// A run: the job once, or, where it is short, again on new connections, of which the one of the median time counts. A
     /// short job's time hangs on which processors its two ends happened to get.
-    fn trial(&mut self, setting: MethodSetting, place: &Distance) -> Result<TrialOutcome, Unfinished> {
+    fn trial(&mut self, setting: MethodSetting, distance: &Distance) -> Result<TrialOutcome, Unfinished> {
         let Some(way) = self.ways.get(setting.way).copied() else {
             return Err(Unfinished::Failed(TuneError::NotPrepared));
         };
@@ -380,7 +380,7 @@ impl Campaign<'_, '_> {
         while done.len() < MOST_REPEATS
             && done.iter().map(|outcome| outcome.duration).sum::<Duration>() < ENOUGH
         {
-            done.push(place.run(self.workbench, (way, value), None, &self.plan.limits)?);
+            done.push(distance.run(self.workbench, (way, value), None, &self.plan.limits)?);
         }
         done.sort_by_key(|outcome| outcome.duration);
         Ok(done.swap_remove(done.len() / 2))

@@ -51,7 +51,7 @@ impl<'a> Schedule<'a> {
     /// What is to be replayed next, and how.
     pub fn next(&mut self) -> Option<(&'a ReplayChoice, ReplayPlan)> {
         let (choice, rounds) = self.todo.pop()?;
-        let course = ReplayPlan {
+        let plan = ReplayPlan {
             clients: choice.target.clients,
             rounds,
             warm_up: WARM_UP,
@@ -59,7 +59,7 @@ impl<'a> Schedule<'a> {
             stagger: choice.predicted,
             longest: time(choice, rounds) * SLOWER_AT_MOST + PATIENCE,
         };
-        Some((choice, course))
+        Some((choice, plan))
     }
 
     /// About what the rest takes.

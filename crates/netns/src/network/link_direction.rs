@@ -80,22 +80,24 @@ impl LinkDirection {
         let counts = &mut self.counters.counts;
         counts.packets += 1;
         counts.wire_bytes += u64::from(wire_bytes);
-        let Some(line) = self.lines.back_mut() else { return };
-        let queued = self.rate.is_some() && line.pipe.waiting_bytes(at) > 0;
+        let Some(queue) = self.lines.back_mut() else {
+            return;
+        };
+        let queued = self.rate.is_some() && queue.pipe.waiting_bytes(at) > 0;
         if !queued {
-            line.lost = 0;
+            queue.lost = 0;
         }
-        match line.pipe.accept(at, wire_bytes) {
+        match queue.pipe.accept(at, wire_bytes) {
             Passage::Arrives(due) => {
                 let Some(packet) = buffers.copy(bytes) else {
                     counts.dropped_unasked += 1;
-                    line.lost += u64::from(wire_bytes);
+                    queue.lost += u64::from(wire_bytes);
                     return;
                 };
-                line.on_the_way.push_back(Held {
+                queue.on_the_way.push_back(Held {
                     due,
                     packet,
-                    serialised: u64::from(wire_bytes) + std::mem::take(&mut line.lost),
+                    serialised: u64::from(wire_bytes) + std::mem::take(&mut queue.lost),
                     queued,
                     waits: due > now,
                 });
@@ -104,14 +106,14 @@ impl LinkDirection {
             Passage::Dropped(DropCause::Outage) => counts.dropped_by_outage += 1,
             Passage::Dropped(DropCause::Loss) => {
                 counts.dropped_by_loss += 1;
-                line.lost += u64::from(wire_bytes);
+                queue.lost += u64::from(wire_bytes);
             }
         }
     }
 
     /// When the next packet arrives; absent when none is on the way.
     pub(super) fn next_due(&self) -> Option<Timestamp> {
-        let first = |line: &InFlight| line.on_the_way.front().map(|held| held.due);
+        let first = |queue: &InFlight| queue.on_the_way.front().map(|held| held.due);
         self.lines.iter().filter_map(first).min()
     }
 
@@ -121,9 +123,9 @@ impl LinkDirection {
             self.lines.pop_front();
         }
         let is_present = self.lines.len() == 1;
-        let due = |line: &InFlight| line.on_the_way.front().is_some_and(|held| held.due <= now);
-        let line = self.lines.iter_mut().find(|line| due(line))?;
-        let held = line.on_the_way.pop_front()?;
+        let due = |queue: &InFlight| queue.on_the_way.front().is_some_and(|held| held.due <= now);
+        let queue = self.lines.iter_mut().find(|queue| due(queue))?;
+        let held = queue.on_the_way.pop_front()?;
         // Packets of an earlier description would be counted against the present one.
         if is_present {
             self.counters.delivered(&held, now);

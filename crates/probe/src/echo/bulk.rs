@@ -39,14 +39,14 @@ pub fn bulk(echo: &Echo, plan: &BulkPlan, stop: &AtomicBool) -> Result<BulkOutco
         skip,
     };
     let socket = Arc::new(echo.open(&hello)?);
-    let course = CountingWindow::after(skip, plan.duration);
+    let window = CountingWindow::after(skip, plan.duration);
     let (before, own) = (echo.account(), processor_time(Of::Process));
     let (moved, loaded) = std::thread::scope(|scope| {
         let moving = scope.spawn(|| match plan.direction {
-            Direction::ClientToServer => fill(&socket, course.ends_at, stop),
-            Direction::ServerToClient => take(&socket, skip, course.ends_at, stop),
+            Direction::ClientToServer => fill(&socket, window.ends_at, stop),
+            Direction::ServerToClient => take(&socket, skip, window.ends_at, stop),
         });
-        let loaded = round_trips(echo, plan, &course, stop);
+        let loaded = round_trips(echo, plan, &window, stop);
         (moving.join(), loaded)
     });
     let client_processor = processor_time(Of::Process).saturating_sub(own);
@@ -83,7 +83,7 @@ fn rate(bytes: u64, elapsed: Duration) -> Option<BitRate> {
 fn round_trips(
     echo: &Echo,
     plan: &BulkPlan,
-    course: &CountingWindow,
+    window: &CountingWindow,
     stop: &AtomicBool,
 ) -> Result<Distribution, EchoError> {
     let hello = Hello {
@@ -103,10 +103,10 @@ fn round_trips(
         spin: false,
     };
     let trips = std::thread::scope(|scope| {
-        let asking = scope.spawn(|| trips::of_one(Arc::clone(&socket), &plan, course));
+        let asking = scope.spawn(|| trips::of_one(Arc::clone(&socket), &plan, window));
         let ended = || stop.load(Ordering::Relaxed) || asking.is_finished();
-        wait_until(course.ends_at, &ended);
-        course.end();
+        wait_until(window.ends_at, &ended);
+        window.end();
         let _ = socket.shutdown(Shutdown::Both);
         asking.join().unwrap_or_default()
     });

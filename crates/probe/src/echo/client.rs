@@ -93,10 +93,10 @@ impl Echo {
 /// When a stream cannot be opened, all of them break, or no round trip was completed.
 pub fn measure(echo: &Echo, plan: &EchoPlan, stop: &AtomicBool) -> Result<EchoOutcome, EchoError> {
     let sockets = open_streams(echo, plan)?;
-    let course = CountingWindow::new(plan.duration);
+    let window = CountingWindow::new(plan.duration);
     let (trips, accounts) = std::thread::scope(|scope| {
-        let workers = workers(scope, &sockets, plan, &course);
-        let accounts = attend(echo, &course, stop, &workers, &sockets);
+        let workers = workers(scope, &sockets, plan, &window);
+        let accounts = attend(echo, &window, stop, &workers, &sockets);
         let mut trips = Trips::default();
         for worker in workers {
             trips.add(worker.join().unwrap_or_default());
@@ -161,7 +161,7 @@ fn workers<'scope>(
     scope: &'scope std::thread::Scope<'scope, '_>,
     sockets: &[Arc<TcpStream>],
     plan: &EchoPlan,
-    course: &'scope CountingWindow,
+    window: &'scope CountingWindow,
 ) -> Vec<Worker<'scope>> {
     let plan = *plan;
     let threads = processors().min(sockets.len()).max(1);
@@ -169,8 +169,8 @@ fn workers<'scope>(
     let start = |sockets: &[Arc<TcpStream>]| {
         let sockets = sockets.to_vec();
         scope.spawn(move || match <[_; 1]>::try_from(sockets) {
-            Ok([socket]) => trips::of_one(socket, &plan, course),
-            Err(sockets) => trips::of_many(&sockets, &plan, course),
+            Ok([socket]) => trips::of_one(socket, &plan, window),
+            Err(sockets) => trips::of_many(&sockets, &plan, window),
         })
     };
     sockets.chunks(share).map(start).collect()
@@ -179,16 +179,16 @@ fn workers<'scope>(
 /// Waits for the course to end, and asks for accounts when counting begins and ends.
 fn attend(
     echo: &Echo,
-    course: &CountingWindow,
+    window: &CountingWindow,
     stop: &AtomicBool,
     workers: &[Worker<'_>],
     sockets: &[Arc<TcpStream>],
 ) -> Accounts {
     let ended = || stop.load(Ordering::Relaxed) || workers.iter().all(ScopedJoinHandle::is_finished);
-    wait_until(course.counts_from, &ended);
+    wait_until(window.counts_from, &ended);
     let before = echo.account();
-    wait_until(course.ends_at, &ended);
-    course.end();
+    wait_until(window.ends_at, &ended);
+    window.end();
     let after = echo.account();
     for socket in sockets {
         let _ = socket.shutdown(Shutdown::Both);

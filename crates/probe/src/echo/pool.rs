@@ -14,7 +14,7 @@ use sys::poller::{Poller, ReadyList, Waker};
 /// The listener's loops, started when the first stream for them comes.
 #[derive(Debug)]
 pub(super) struct Pool {
-    hands: Vec<Arc<WorkerHandle>>,
+    workers: Vec<Arc<WorkerHandle>>,
     next: AtomicUsize,
 }
 
@@ -52,21 +52,21 @@ impl Drop for Gone {
 impl Pool {
     /// Starts `loops` of them.
     pub(super) fn start(loops: usize) -> Result<Self, LiveError> {
-        let mut hands = Vec::new();
+        let mut workers = Vec::new();
         for _ in 0..loops.max(1) {
-            let hand = Arc::new(WorkerHandle {
+            let handle = Arc::new(WorkerHandle {
                 arrivals: Mutex::default(),
                 waker: Waker::new()?,
                 stop: std::sync::atomic::AtomicBool::new(false),
             });
             let poller = Poller::new()?;
-            poller.watch_bell(&hand.waker, BELL)?;
-            let own = Arc::clone(&hand);
+            poller.watch_bell(&handle.waker, BELL)?;
+            let own = Arc::clone(&handle);
             std::thread::spawn(move || Loop::new(poller, own).run());
-            hands.push(hand);
+            workers.push(handle);
         }
         Ok(Self {
-            hands,
+            workers,
             next: AtomicUsize::new(0),
         })
     }
@@ -74,23 +74,23 @@ impl Pool {
     /// Gives a stream to the next loop.
     pub(super) fn take(&self, arrival: Arrival) {
         let turn = self.next.fetch_add(1, Ordering::Relaxed);
-        if let Some(hand) = turn
-            .checked_rem(self.hands.len())
-            .and_then(|turn| self.hands.get(turn))
+        if let Some(handle) = turn
+            .checked_rem(self.workers.len())
+            .and_then(|turn| self.workers.get(turn))
         {
-            let mut arrivals = hand.arrivals.lock().unwrap_or_else(PoisonError::into_inner);
+            let mut arrivals = handle.arrivals.lock().unwrap_or_else(PoisonError::into_inner);
             arrivals.push(arrival);
             drop(arrivals);
-            hand.waker.wake();
+            handle.waker.wake();
         }
     }
 }
 
 impl Drop for Pool {
     fn drop(&mut self) {
-        for hand in &self.hands {
-            hand.stop.store(true, Ordering::Relaxed);
-            hand.waker.wake();
+        for handle in &self.workers {
+            handle.stop.store(true, Ordering::Relaxed);
+            handle.waker.wake();
         }
     }
 }
@@ -98,7 +98,7 @@ impl Drop for Pool {
 /// One loop, as itself.
 struct Loop {
     poller: Poller,
-    hand: Arc<WorkerHandle>,
+    handle: Arc<WorkerHandle>,
     seats: Vec<Option<Seat>>,
     /// Streams whose clients want it to look instead of sleeping.
     spinning: usize,
@@ -113,10 +113,10 @@ struct Seat {
 }
 
 impl Loop {
-    fn new(poller: Poller, hand: Arc<WorkerHandle>) -> Self {
+    fn new(poller: Poller, handle: Arc<WorkerHandle>) -> Self {
         Self {
             poller,
-            hand,
+            handle,
             seats: Vec::new(),
             spinning: 0,
             filler: Filler::new(super::MOST_BYTES),
@@ -125,7 +125,7 @@ impl Loop {
 
     fn run(mut self) {
         let mut ready = ReadyList::default();
-        while !self.hand.stop.load(Ordering::Relaxed) {
+        while !self.handle.stop.load(Ordering::Relaxed) {
             let longest = (self.spinning > 0).then_some(Duration::ZERO);
             self.poller.wait(&mut ready, longest);
             for event in ready.iter() {
@@ -139,8 +139,13 @@ impl Loop {
     }
 
     fn seat_arrivals(&mut self) {
-        let arrivals =
-            std::mem::take(&mut *self.hand.arrivals.lock().unwrap_or_else(PoisonError::into_inner));
+        let arrivals = std::mem::take(
+            &mut *self
+                .handle
+                .arrivals
+                .lock()
+                .unwrap_or_else(PoisonError::into_inner),
+        );
         for Arrival { guest, hello, gone } in arrivals {
             let stream = Stream::new(Arc::clone(&guest.socket), hello.reply, hello.request);
             let free = self.seats.iter().position(Option::is_none);

@@ -80,20 +80,20 @@ impl Trips {
 
 /// Counts what completes within the course.
 struct Counter<'a> {
-    course: &'a CountingWindow,
+    window: &'a CountingWindow,
     trips: Trips,
     /// Processor time when counting began; absent before.
     began: Option<Duration>,
 }
 
 impl<'a> Counter<'a> {
-    fn new(course: &'a CountingWindow) -> Self {
+    fn new(window: &'a CountingWindow) -> Self {
         let trips = Trips {
             times: Vec::with_capacity(KEPT),
             ..Trips::default()
         };
         Self {
-            course,
+            window,
             trips,
             began: None,
         }
@@ -101,11 +101,11 @@ impl<'a> Counter<'a> {
 
     /// A round trip that began at `from` was completed. Tells whether the course goes on.
     fn completed(&mut self, from: Instant, now: Instant) -> bool {
-        if self.course.is_over(now) {
+        if self.window.is_over(now) {
             return false;
         }
         if self.began.is_none() {
-            if now < self.course.counts_from {
+            if now < self.window.counts_from {
                 return true;
             }
             self.began = Some(processor_time(Of::Thread));
@@ -129,7 +129,7 @@ impl<'a> Counter<'a> {
 
     fn broke(&mut self, ending: Ending) {
         // At the end of the course sockets are closed to wake who waits.
-        if !self.course.is_over(Instant::now()) {
+        if !self.window.is_over(Instant::now()) {
             self.trips.errors += 1;
             self.trips.broken = Some(ending);
         }
@@ -139,15 +139,15 @@ impl<'a> Counter<'a> {
         if let Some(began) = self.began {
             self.trips.processor = processor_time(Of::Thread).saturating_sub(began);
         }
-        let end = Instant::now().min(self.course.ends_at);
-        self.trips.elapsed = end.saturating_duration_since(self.course.counts_from);
+        let end = Instant::now().min(self.window.ends_at);
+        self.trips.elapsed = end.saturating_duration_since(self.window.counts_from);
         self.trips
     }
 }
 
 /// One stream on this thread: blocking, or looking where that was asked for.
-pub(super) fn of_one(socket: Arc<TcpStream>, plan: &EchoPlan, course: &CountingWindow) -> Trips {
-    let mut counter = Counter::new(course);
+pub(super) fn of_one(socket: Arc<TcpStream>, plan: &EchoPlan, window: &CountingWindow) -> Trips {
+    let mut counter = Counter::new(window);
     let mut filler = Filler::new(plan.request.max(plan.reply));
     if plan.spin
         && let Err(error) = socket.set_nonblocking(true)
@@ -175,8 +175,8 @@ pub(super) fn of_one(socket: Arc<TcpStream>, plan: &EchoPlan, course: &CountingW
 }
 
 /// Many streams on this thread: each asks again as soon as it was answered.
-pub(super) fn of_many(sockets: &[Arc<TcpStream>], plan: &EchoPlan, course: &CountingWindow) -> Trips {
-    let mut counter = Counter::new(course);
+pub(super) fn of_many(sockets: &[Arc<TcpStream>], plan: &EchoPlan, window: &CountingWindow) -> Trips {
+    let mut counter = Counter::new(window);
     match Many::new(sockets, plan) {
         Ok(mut many) => many.run(&mut counter),
         Err(ending) => counter.broke(ending),

@@ -68,7 +68,7 @@ enum State {
 /// A replay in progress. Times are nanoseconds since its begin.
 pub(super) struct Run<'a> {
     script: &'a ReplayScript,
-    course: &'a ReplayPlan,
+    plan: &'a ReplayPlan,
     stop: &'a AtomicBool,
     wires: Wires<'a>,
     clients: Vec<Client>,
@@ -85,7 +85,7 @@ impl<'a> Run<'a> {
     pub(super) fn new(
         script: &'a ReplayScript,
         ends: &'a Ends<'a>,
-        course: &'a ReplayPlan,
+        plan: &'a ReplayPlan,
         stop: &'a AtomicBool,
     ) -> Result<Self, ReplayError> {
         let client = || Client {
@@ -99,10 +99,10 @@ impl<'a> Run<'a> {
         };
         Ok(Self {
             script,
-            course,
+            plan,
             stop,
             wires: Wires::new(ends)?,
-            clients: (0..course.clients.max(1)).map(|_| client()).collect(),
+            clients: (0..plan.clients.max(1)).map(|_| client()).collect(),
             due: BinaryHeap::new(),
             noted: 0,
             clock: Instant::now(),
@@ -118,7 +118,7 @@ impl<'a> Run<'a> {
         }
         let mut events = Vec::new();
         while !self.is_over() {
-            if self.now() > nanos(self.course.longest) || self.stop.load(Ordering::Relaxed) {
+            if self.now() > nanos(self.plan.longest) || self.stop.load(Ordering::Relaxed) {
                 self.outcome.cut = true;
                 break;
             }
@@ -130,7 +130,7 @@ impl<'a> Run<'a> {
         }
         if self.outcome.durations.is_empty() && !self.stop.load(Ordering::Relaxed) {
             return Err(ReplayError::OutOfTime {
-                after: self.course.longest,
+                after: self.plan.longest,
                 missing: self.wires.lacking().unwrap_or("nothing on the link"),
             });
         }
@@ -232,7 +232,7 @@ impl<'a> Run<'a> {
             .iter()
             .filter(|plan| plan.opened_within)
             .count();
-        let rounds = self.course.warm_up.saturating_add(self.course.rounds) as usize;
+        let rounds = self.plan.warm_up.saturating_add(self.plan.rounds) as usize;
         self.wires
             .stock(within.saturating_mul(self.clients.len()).saturating_mul(rounds))?;
         for place in 0..self.script.channels.len() {
@@ -275,14 +275,14 @@ impl<'a> Run<'a> {
                 };
                 let turn = match self.clients[client].run {
                     0 => self
-                        .course
+                        .plan
                         .stagger
                         .mul_f64(client as f64 / self.clients.len() as f64),
                     _ => Duration::ZERO,
                 };
                 let at = self
                     .now()
-                    .saturating_add(nanos(self.course.pause + own_time + turn));
+                    .saturating_add(nanos(self.plan.pause + own_time + turn));
                 self.clients[client].begin = at;
                 self.note(at, Wake::Begin(client as u32));
             }
@@ -293,7 +293,7 @@ impl<'a> Run<'a> {
         let who = &mut self.clients[client as usize];
         who.state = State::Running;
         let (run, begin) = (who.run, who.begin);
-        if run >= self.course.warm_up {
+        if run >= self.plan.warm_up {
             self.first_begin.get_or_insert(begin);
         }
         for &node in &self.script.roots {
@@ -320,7 +320,7 @@ impl<'a> Run<'a> {
 
     fn start(&mut self, tag: Tag) -> Result<(), ReplayError> {
         let node = &self.script.nodes[tag.node as usize];
-        match node.passage {
+        match node.transfer {
             Transfer::Handshake(channel) => {
                 if let Some(slot) = self.slot(tag, channel) {
                     self.wires.connect(slot)?;
@@ -377,7 +377,7 @@ impl<'a> Run<'a> {
         if !node.has_reply {
             return;
         }
-        match node.passage {
+        match node.transfer {
             Transfer::Timed(_) => self.answer_timed(tag),
             Transfer::Handshake(channel) | Transfer::Greeting(channel) | Transfer::Data(channel) => {
                 if let Some(slot) = self.slot(tag, channel) {
@@ -434,7 +434,7 @@ impl<'a> Run<'a> {
         };
         progress.replying = true;
         let node = &self.script.nodes[tag.node as usize];
-        match node.passage {
+        match node.transfer {
             Transfer::Timed([_, reply]) => self.note_in(reply + node.inside[SERVER], Wake::Complete(tag)),
             Transfer::Handshake(channel) | Transfer::Greeting(channel) | Transfer::Data(channel) => {
                 self.send(tag, channel, SERVER)?;
@@ -453,7 +453,7 @@ impl<'a> Run<'a> {
     }
 
     fn slot_of(&self, tag: Tag) -> Option<u32> {
-        match self.script.nodes[tag.node as usize].passage {
+        match self.script.nodes[tag.node as usize].transfer {
             Transfer::Handshake(channel) | Transfer::Greeting(channel) | Transfer::Data(channel) => {
                 self.slot(tag, channel)
             }
@@ -536,12 +536,12 @@ impl<'a> Run<'a> {
     fn finish(&mut self, client: u32) -> Result<(), ReplayError> {
         let who = &mut self.clients[client as usize];
         let end = who.end.saturating_add(nanos(self.script.client_after));
-        if who.run >= self.course.warm_up {
+        if who.run >= self.plan.warm_up {
             self.outcome.durations.push(Duration::from_nanos(end - who.begin));
             self.last_end = self.last_end.max(end);
         }
         who.run += 1;
-        let through = who.run >= self.course.warm_up.saturating_add(self.course.rounds);
+        let through = who.run >= self.plan.warm_up.saturating_add(self.plan.rounds);
         let mut left = Vec::new();
         for (plan, slot) in self.script.channels.iter().zip(&mut who.slots) {
             if plan.opened_within || plan.closed_within || through {

@@ -21,7 +21,7 @@ pub struct ReplayScript {
 /// One request burst, the wait and the reply burst.
 #[derive(Debug)]
 pub(super) struct Node {
-    pub(super) passage: Transfer,
+    pub(super) transfer: Transfer,
     pub(super) has_reply: bool,
     /// Payload bytes each way.
     pub(super) bytes: [u64; 2],
@@ -129,7 +129,7 @@ impl Reader {
                 after = Some((self.nodes.len() as u32 - 1, After::Completion));
                 client_before = pause_between(previous, part);
             }
-            let passage = match channel {
+            let transfer = match channel {
                 None => timed(part, step.reply_after.is_some()),
                 Some((channel, _)) if exchange.is_handshake() => Transfer::Handshake(channel),
                 Some((channel, true)) if part.request_bytes == 0 && previous.is_none() => {
@@ -139,7 +139,7 @@ impl Reader {
             };
             let waits_inside = step.reply_after.is_some();
             self.nodes
-                .push(node(part, passage, after, client_before, waits_inside));
+                .push(node(part, transfer, after, client_before, waits_inside));
             previous = Some(part);
         }
     }
@@ -235,7 +235,7 @@ impl ReplayScript {
             return Err(ReplayError::NothingMoved);
         }
         self.check_clients(1)?;
-        let over_link = |node: &&Node| !matches!(node.passage, Transfer::Timed(_));
+        let over_link = |node: &&Node| !matches!(node.transfer, Transfer::Timed(_));
         let bytes = self.nodes.iter().filter(over_link).fold(0_u64, |sum, node| {
             sum.saturating_add(node.bytes[0]).saturating_add(node.bytes[1])
         });
@@ -302,7 +302,7 @@ impl ReplayScript {
 
 fn node(
     step: &Step,
-    passage: Transfer,
+    transfer: Transfer,
     after: Option<(u32, After)>,
     client_before: Duration,
     waits_inside: bool,
@@ -310,7 +310,7 @@ fn node(
     let inside = step.server_inside_reply.min(step.server);
     let before = step.server - inside;
     // Where the server-side round trip is unknown, nobody knows whose the wait was: it is kept whole.
-    let is_data = matches!(passage, Transfer::Data(_) | Transfer::Greeting(_));
+    let is_data = matches!(transfer, Transfer::Data(_) | Transfer::Greeting(_));
     let unknown = if is_data && step.server_side_rtt.is_none() && !waits_inside {
         measured_wait(step).saturating_sub(before)
     } else {
@@ -318,7 +318,7 @@ fn node(
     };
     let has_reply = step.reply_started.is_some();
     let mut bytes = [step.request_bytes, step.reply_bytes];
-    if matches!(passage, Transfer::Data(_)) {
+    if matches!(transfer, Transfer::Data(_)) {
         // A packet without payload cannot be sent through a socket: one byte takes as long.
         bytes[0] = bytes[0].max(1);
     }
@@ -326,7 +326,7 @@ fn node(
         bytes[1] = bytes[1].max(1);
     }
     Node {
-        passage,
+        transfer,
         has_reply,
         bytes,
         inside: [step.client_inside_request, inside],

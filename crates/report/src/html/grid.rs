@@ -3,22 +3,19 @@
 use super::Page;
 use super::markup::cut;
 use crate::text::escape::printable;
-use model::{BitRate, Prediction};
+use model::{BitRate, LinkRates, Prediction};
 use serde_json::{Value, json};
 use std::collections::HashMap;
 use std::sync::Arc;
 use std::time::Duration;
-
-/// Rates of a link client-to-server and server-to-client; absent when unlimited.
-pub type Rates = [Option<BitRate>; 2];
 
 /// Every prediction at its place, and what was measured beside them.
 #[derive(Debug)]
 pub struct View {
     /// Round trips, ascending.
     pub rtts: Vec<Duration>,
-    /// Rates client-to-server and server-to-client: unlimited first, then from fast to slow.
-    pub rates: Vec<Rates>,
+    /// LinkRates client-to-server and server-to-client: unlimited first, then from fast to slow.
+    pub rates: Vec<LinkRates>,
     /// Clients at once, ascending.
     pub clients: Vec<u32>,
     /// The operation names, in the grid's order.
@@ -59,7 +56,7 @@ impl View {
         let asked = &page.outcome.predictions;
         let predictions = page.grid.map_or(asked, |grid| &grid.predictions);
         let mut rtts: Vec<Duration> = predictions.iter().map(|prediction| prediction.rtt).collect();
-        let mut rates: Vec<Rates> = predictions.iter().map(|prediction| prediction.rate).collect();
+        let mut rates: Vec<LinkRates> = predictions.iter().map(|prediction| prediction.rate).collect();
         let mut clients: Vec<u32> = predictions.iter().map(|prediction| prediction.clients).collect();
         rtts.sort();
         rtts.dedup();
@@ -249,7 +246,7 @@ fn slowness(rate: Option<BitRate>) -> std::cmp::Reverse<u64> {
 }
 
 /// Bits per second each way, absent where there is no limit.
-fn bits(rates: &Rates) -> [Option<u64>; 2] {
+fn bits(rates: &LinkRates) -> [Option<u64>; 2] {
     rates.map(|rate| rate.map(BitRate::as_bits_per_second))
 }
 

@@ -136,15 +136,15 @@ impl Clock {
         }
     }
 
-    fn at_client(&self, at: u64, way: ArrowDirection) -> u64 {
-        match way {
+    fn at_client(&self, at: u64, direction: ArrowDirection) -> u64 {
+        match direction {
             ArrowDirection::ToServer => self.within(i128::from(at) - self.client_half),
             ArrowDirection::ToClient => self.within(i128::from(at) + self.client_half),
         }
     }
 
-    fn at_server(&self, at: u64, way: ArrowDirection) -> u64 {
-        match way {
+    fn at_server(&self, at: u64, direction: ArrowDirection) -> u64 {
+        match direction {
             ArrowDirection::ToServer => self.within(i128::from(at) + self.server_half),
             ArrowDirection::ToClient => self.within(i128::from(at) - self.server_half),
         }

@@ -1,9 +1,9 @@
 //! What distance would cost: sliders, figures, curve, and a table that needs no script.
 
-use super::grid::{GridRow, Rates, View};
+use super::grid::{GridRow, View};
 use super::markup::{Escaped, count, counted, cut, number, share, small_print, time, turns as turns_text};
 use super::{Grid, Page, attribution, curve};
-use model::{BitRate, BoundBy, OrderKind, Prediction};
+use model::{BitRate, BoundBy, LinkRates, OrderKind, Prediction};
 use std::fmt::Write;
 use std::time::Duration;
 
@@ -42,7 +42,7 @@ pub fn bound_words(bound: BoundBy) -> &'static str {
 }
 
 /// The rates each way, or that there is no limit; one figure where both are the same.
-pub fn rate_words(rates: Rates) -> String {
+pub fn rate_words(rates: LinkRates) -> String {
     let words = |rate: Option<BitRate>| rate.map_or_else(|| "unlimited".to_owned(), |rate| rate.to_string());
     match rates {
         [to_server, to_client] if to_server == to_client => words(to_client),

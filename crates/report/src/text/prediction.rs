@@ -3,7 +3,7 @@
 use super::style::{Ink, Style};
 use super::table::Table;
 use super::{WITHHELD, counted, duration_or_dash};
-use model::{BitRate, BoundBy, OrderKind, Prediction, format_duration};
+use model::{BitRate, BoundBy, LinkRates, OrderKind, Prediction, format_duration};
 use std::fmt::Write;
 use std::sync::Arc;
 use std::time::Duration;
@@ -80,7 +80,7 @@ pub fn cores_line(cores: [Option<u32>; 2]) -> String {
 
 /// One row an operation name, one column a link: what it would take there. Also tells how many names there are.
 pub(super) fn price_table(predictions: &[Prediction], style: &Style) -> (Table, usize) {
-    let mut links: Vec<(Duration, Rates)> = Vec::new();
+    let mut links: Vec<(Duration, LinkRates)> = Vec::new();
     for prediction in predictions {
         let link = (prediction.rtt, prediction.rate);
         if !links.contains(&link) {
@@ -271,7 +271,7 @@ fn of_names<'a>(
     })
 }
 
-fn link_text((rtt, rate): (Duration, Rates)) -> String {
+fn link_text((rtt, rate): (Duration, LinkRates)) -> String {
     match rate {
         [None, None] => format_duration(rtt),
         rate => format!("{}, {}", format_duration(rtt), rate_text(rate)),
@@ -279,7 +279,7 @@ fn link_text((rtt, rate): (Duration, Rates)) -> String {
 }
 
 /// One rate when both directions have the same, else client-to-server and server-to-client.
-fn rate_text(rate: Rates) -> String {
+fn rate_text(rate: LinkRates) -> String {
     let text = |rate: Option<BitRate>| rate.map_or_else(|| "unlimited".to_owned(), |rate| rate.to_string());
     match rate {
         [up, down] if up == down => text(up),
@@ -294,8 +294,6 @@ fn impairments(link: &str) -> String {
         .filter(|setting| !setting.starts_with("rtt=") && !setting.starts_with("rate="));
     others.collect::<Vec<_>>().join(" ")
 }
-
-type Rates = [Option<BitRate>; 2];
 
 pub(super) fn bound_words(bound: BoundBy) -> &'static str {
     match bound {

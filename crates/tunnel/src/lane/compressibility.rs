@@ -71,19 +71,19 @@ mod tests {
 
     #[test]
     fn chunks_that_do_not_become_smaller_are_tried_ever_more_seldom_and_again_once_one_does() {
-        let mut worth = Compressibility::default();
+        let mut compressibility = Compressibility::default();
         let tried = (0..1000).filter(|_| {
-            let tries = worth.tries();
+            let tries = compressibility.tries();
             if tries {
-                worth.went(true, 1000, 999);
+                compressibility.went(true, 1000, 999);
             }
             tries
         });
         let tried: Vec<i32> = tried.collect();
         assert_eq!(tried.get(..5), Some(&[0, 2, 5, 10, 19][..]));
         assert!(tried.len() < 25, "{tried:?}");
-        while !worth.tries() {}
-        worth.went(true, 1000, 300);
-        assert!(worth.tries() && worth.tries());
+        while !compressibility.tries() {}
+        compressibility.went(true, 1000, 300);
+        assert!(compressibility.tries() && compressibility.tries());
     }
 }

@@ -54,12 +54,12 @@ impl Lane {
         payload: usize,
     ) -> Result<Seen, LaneError> {
         let whole = self.incoming.take(length);
-        let place = whole.end - payload..whole.end;
+        let range = whole.end - payload..whole.end;
         let count = if coding == Coding::Stored {
-            place.len()
+            range.len()
         } else {
             // A chunk of a stream that is over is part of the context all the same.
-            self.decode(coding, marks.fresh, place.clone())?
+            self.decode(coding, marks.fresh, range.clone())?
         };
         self.came.payload_bytes += count as u64;
         self.came.chunks += 1;
@@ -78,18 +78,18 @@ impl Lane {
         receiving.starved = marks.starved;
         stream.answered = true;
         Ok(match coding {
-            Coding::Stored => Seen::Stored(id, place),
+            Coding::Stored => Seen::Stored(id, range),
             Coding::Lz4 | Coding::Zstd => Seen::Decoded(id, coding),
         })
     }
 
-    fn decode(&mut self, coding: Coding, fresh: bool, place: Range<usize>) -> Result<usize, LaneError> {
+    fn decode(&mut self, coding: Coding, fresh: bool, range: Range<usize>) -> Result<usize, LaneError> {
         if fresh {
             self.decompressor.forget();
         }
         self.decoded.clear();
         self.decompressor
-            .decompress(coding, self.incoming.at(place), &mut self.decoded)
+            .decompress(coding, self.incoming.at(range), &mut self.decoded)
             .map_err(LaneError::Chunk)?;
         Ok(self.decoded.len())
     }
@@ -168,8 +168,8 @@ impl Lane {
         if sending.credit > MOST_WINDOW {
             return Err(LaneError::OutOfPlace { what: "a CREDIT" });
         }
-        if sending.place == QueuePosition::Starved && sending.credit > 0 {
-            sending.place = QueuePosition::Queued;
+        if sending.position == QueuePosition::Starved && sending.credit > 0 {
+            sending.position = QueuePosition::Queued;
             self.schedule.goes_on(id);
         }
         Ok(())

@@ -22,11 +22,11 @@ pub(super) struct Sending {
     pub credits: u64,
     /// Bytes sent.
     pub sent: u64,
-    pub place: QueuePosition,
+    pub position: QueuePosition,
     /// Whether its socket may have something to read.
     pub readable: bool,
     pub finished: bool,
-    pub worth: Compressibility,
+    pub compressibility: Compressibility,
 }
 
 /// Where a stream waits for its turn.
@@ -64,10 +64,10 @@ impl Stream {
                 credit: window,
                 credits: 0,
                 sent: 0,
-                place: QueuePosition::Idle,
+                position: QueuePosition::Idle,
                 readable: false,
                 finished: false,
-                worth: Compressibility::default(),
+                compressibility: Compressibility::default(),
             },
             receiving: Receiving {
                 window,

@@ -63,14 +63,14 @@ impl LaneLoop {
             });
             match begun {
                 Ok(socket) => {
-                    let course = SocketState::Connecting {
+                    let state = SocketState::Connecting {
                         address: *address,
                         next: place + 1,
                         since: self.counters.now(),
                     };
                     let new = match self.streams.remove(&id) {
-                        Some(before) => before.instead(socket, course),
-                        None => self.new_to(*address, socket, course),
+                        Some(before) => before.instead(socket, state),
+                        None => self.new_to(*address, socket, state),
                     };
                     self.streams.insert(id, new);
                     self.connecting += 1;
@@ -82,8 +82,8 @@ impl LaneLoop {
         self.give_up(id, fault);
     }
 
-    fn new_to(&self, database: SocketAddr, socket: Socket, course: SocketState) -> Local {
-        let mut local = Local::new(socket, course, database);
+    fn new_to(&self, database: SocketAddr, socket: Socket, state: SocketState) -> Local {
+        let mut local = Local::new(socket, state, database);
         if !self.wish.compress_login {
             local.watch_login(Some(database.port()));
         }
@@ -94,14 +94,14 @@ impl LaneLoop {
         let Some(local) = self.streams.get_mut(&id) else {
             return;
         };
-        let SocketState::Connecting { address, next, .. } = local.course else {
+        let SocketState::Connecting { address, next, .. } = local.state else {
             return;
         };
         match local.socket.connected() {
             Ok(false) => {}
             Ok(true) => {
                 self.connecting -= 1;
-                local.course = SocketState::Open;
+                local.state = SocketState::Open;
                 self.counters.stream_works();
                 match local.flush() {
                     Ok(count) => {
@@ -189,7 +189,7 @@ impl LaneLoop {
         let late: Vec<_> = self
             .streams
             .iter()
-            .filter_map(|(id, local)| match local.course {
+            .filter_map(|(id, local)| match local.state {
                 SocketState::Connecting { address, next, since } if now.since(since) >= CONNECT_LIMIT => {
                     Some((*id, address, next))
                 }

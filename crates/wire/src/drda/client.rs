@@ -13,30 +13,30 @@ use model::{Content, Direction, Phase, Role};
 
 impl Session {
     /// One whole object of the client.
-    pub(super) fn client(&mut self, lane: &HalfConnection, sink: &mut MessageSink<'_>) {
-        let code = lane.code().unwrap_or_default();
-        let body = lane.body();
-        let is_command = code != SQLSTT && lane.structure().is_some_and(|it| !it.is_data());
+    pub(super) fn client(&mut self, half: &HalfConnection, sink: &mut MessageSink<'_>) {
+        let code = half.code().unwrap_or_default();
+        let body = half.body();
+        let is_command = code != SQLSTT && half.structure().is_some_and(|it| !it.is_data());
         if is_command {
-            self.commands(lane, code, body);
+            self.commands(half, code, body);
         }
         let phase = *self.phase.get_or_insert(Phase::Work);
-        let role = if !lane.ends_chain() {
+        let role = if !half.ends_chain() {
             Role::RequestPart
-        } else if lane.structure().is_some_and(|it| it.is_one_way()) {
+        } else if half.structure().is_some_and(|it| it.is_one_way()) {
             Role::OneWay
         } else {
             self.owed = self.owed.saturating_add(1);
             Role::Request
         };
-        if lane.ends_chain() {
+        if half.ends_chain() {
             self.phase = None;
         }
         let section = self.command.section;
         let limit = |code| Parameters::of(body).number(code).filter(|&limit| limit > 0);
         let content = match (code, self.command.what) {
             (TYPDEFNAM, _) => {
-                self.encodings[lane.direction.index()] = Encoding::named(body);
+                self.encodings[half.direction.index()] = Encoding::named(body);
                 Content::Other
             }
             (EXCSAT, _) => self.introduction(body),
@@ -54,9 +54,9 @@ impl Session {
                     fetch_bytes: limit(QRYBLKSZ),
                     sets: limit(NBRROW).unwrap_or(1),
                 });
-                self.execute(lane)
+                self.execute(half)
             }
-            (SQLDTA, _) => self.execute(lane),
+            (SQLDTA, _) => self.execute(half),
             (CNTQRY, _) => Content::Fetch {
                 statement: self.sections.statement(section),
                 fetch_rows: limit(QRYROWSET),
@@ -66,11 +66,11 @@ impl Session {
             (RDBRLLBCK, _) => Content::Statement { text: b"rollback" },
             _ => Content::Other,
         };
-        sink(message(lane, role, phase, content));
+        sink(message(half, role, phase, content));
     }
 
     /// Notes a command that is to be answered.
-    fn commands(&mut self, lane: &HalfConnection, code: u16, body: &[u8]) {
+    fn commands(&mut self, half: &HalfConnection, code: u16, body: &[u8]) {
         let name = Parameters::of(body).find(PKGNAMCSN);
         let section = name.and_then(|name| self.sections.named(name));
         let what = match code {
@@ -92,7 +92,7 @@ impl Session {
         self.phase
             .get_or_insert(if is_login { Phase::Login } else { Phase::Work });
         if self.due.len() < MAXIMUM_DUE
-            && let Some(structure) = lane.structure()
+            && let Some(structure) = half.structure()
         {
             self.due.push_back(Due {
                 correlation: structure.correlation,
@@ -103,23 +103,23 @@ impl Session {
     }
 
     /// An execution is told with its last data, so that it has its values.
-    fn execute<'a>(&mut self, lane: &'a HalfConnection) -> Content<'a> {
-        let goes_on = lane.structure().is_some_and(|it| it.has_more_of_command());
-        let is_data = lane.code() == Some(SQLDTA);
-        if goes_on && !is_data && !lane.ends_chain() {
+    fn execute<'a>(&mut self, half: &'a HalfConnection) -> Content<'a> {
+        let goes_on = half.structure().is_some_and(|it| it.has_more_of_command());
+        let is_data = half.code() == Some(SQLDTA);
+        if goes_on && !is_data && !half.ends_chain() {
             return Content::Other;
         }
         let Some(execution) = self.execution.take() else {
             return Content::Other;
         };
         // Values that do not fit in their row come behind it, in objects of their own.
-        let whole = !is_data || (lane.is_whole() && !goes_on);
+        let whole = !is_data || (half.is_whole() && !goes_on);
         Content::Execute {
             statement: execution.statement,
             fetch_rows: execution.fetch_rows,
             fetch_bytes: execution.fetch_bytes,
             sets: execution.sets,
-            values: whole.then_some(if is_data { lane.body() } else { b"" }),
+            values: whole.then_some(if is_data { half.body() } else { b"" }),
         }
     }
 

@@ -8,7 +8,7 @@ use crate::reader::Reader;
 pub(super) struct Walk {
     columns: Vec<Column>,
     little: bool,
-    place: RowPosition,
+    position: RowPosition,
     skip: u32,
     /// The first of two bytes of a length.
     half: Option<u8>,
@@ -76,7 +76,7 @@ impl Walk {
         (!columns.is_empty()).then_some(Self {
             columns,
             little: encoding.is_little().unwrap_or(false),
-            place: RowPosition::Outcome,
+            position: RowPosition::Outcome,
             skip: 0,
             half: None,
             ends: false,
@@ -118,7 +118,7 @@ impl Walk {
 
     /// A value of a fixed length has no byte that tells anything.
     fn steps_over_fixed(&mut self) -> bool {
-        let RowPosition::Value(at) = self.place else {
+        let RowPosition::Value(at) = self.position else {
             return false;
         };
         let Some(Form::Fixed(length)) = self.columns.get(at).map(|column| column.form) else {
@@ -131,10 +131,10 @@ impl Walk {
 
     fn step(&mut self, byte: u8) {
         let is_null = byte & 0x80 != 0;
-        match self.place {
-            RowPosition::Outcome if is_null => self.place = RowPosition::Row,
+        match self.position {
+            RowPosition::Outcome if is_null => self.position = RowPosition::Row,
             RowPosition::Outcome => self.skip_to(CODES, RowPosition::More),
-            RowPosition::More if is_null => self.place = RowPosition::Diagnosis,
+            RowPosition::More if is_null => self.position = RowPosition::Diagnosis,
             RowPosition::More => self.skip_to(COUNTS, RowPosition::Text(0)),
             RowPosition::Text(number) => {
                 if let Some(length) = self.length(byte) {
@@ -146,12 +146,12 @@ impl Walk {
                     self.skip_to(length, next);
                 }
             }
-            RowPosition::Diagnosis if is_null => self.place = RowPosition::Row,
+            RowPosition::Diagnosis if is_null => self.position = RowPosition::Row,
             RowPosition::Diagnosis => self.lost = true,
-            RowPosition::Row if is_null => self.place = RowPosition::Outcome,
+            RowPosition::Row if is_null => self.position = RowPosition::Outcome,
             RowPosition::Row => self.column(0),
             RowPosition::Indicator(at) if is_null => self.column(at + 1),
-            RowPosition::Indicator(at) => self.place = RowPosition::Value(at),
+            RowPosition::Indicator(at) => self.position = RowPosition::Value(at),
             RowPosition::Value(at) => {
                 if let Some(length) = self.length(byte) {
                     let unit = match self.columns.get(at).map(|column| column.form) {
@@ -165,9 +165,9 @@ impl Walk {
         }
     }
 
-    fn skip_to(&mut self, bytes: u32, place: RowPosition) {
+    fn skip_to(&mut self, bytes: u32, position: RowPosition) {
         self.skip = bytes;
-        self.place = place;
+        self.position = position;
     }
 
     fn length(&mut self, byte: u8) -> Option<u32> {
@@ -182,7 +182,7 @@ impl Walk {
     }
 
     fn column(&mut self, at: usize) {
-        self.place = match self.columns.get(at) {
+        self.position = match self.columns.get(at) {
             Some(column) if column.nullable => RowPosition::Indicator(at),
             Some(_) => RowPosition::Value(at),
             None => {

@@ -13,10 +13,10 @@ use model::{Content, Direction, Phase, Role, TransactionState};
 
 impl Session {
     /// One whole object of the server.
-    pub(super) fn server(&mut self, lane: &HalfConnection, sink: &mut MessageSink<'_>) {
-        let code = lane.code().unwrap_or_default();
-        let body = lane.body();
-        let (command, phase) = self.answers(lane);
+    pub(super) fn server(&mut self, half: &HalfConnection, sink: &mut MessageSink<'_>) {
+        let code = half.code().unwrap_or_default();
+        let body = half.body();
+        let (command, phase) = self.answers(half);
         let content = match code {
             EXCSATRD => self.version(body),
             ACCRDBRM | TYPDEFNAM => {
@@ -26,12 +26,12 @@ impl Session {
                     Parameters::of(body).find(TYPDEFNAM)
                 };
                 if let Some(name) = name {
-                    self.encodings[lane.direction.index()] = Encoding::named(name);
+                    self.encodings[half.direction.index()] = Encoding::named(name);
                 }
                 Content::Other
             }
             QRYDSC => {
-                let walk = Walk::new(body, self.encodings[lane.direction.index()]);
+                let walk = Walk::new(body, self.encodings[half.direction.index()]);
                 self.sections.describe(command.section, walk);
                 Content::Other
             }
@@ -53,12 +53,12 @@ impl Session {
             SQLERRRM | OPNQFLRM => Content::Other,
             _ => error(code, body),
         };
-        let role = if lane.ends_chain() {
+        let role = if half.ends_chain() {
             Role::Reply
         } else {
             Role::ReplyPart
         };
-        sink(message(lane, role, phase, content));
+        sink(message(half, role, phase, content));
         if role == Role::Reply {
             self.owed = self.owed.saturating_sub(1);
             if self.owed == 0 {
@@ -81,8 +81,8 @@ impl Session {
     }
 
     /// The command that the object answers. Those before it are answered.
-    fn answers(&mut self, lane: &HalfConnection) -> (Command, Phase) {
-        let Some(structure) = lane.structure() else {
+    fn answers(&mut self, half: &HalfConnection) -> (Command, Phase) {
+        let Some(structure) = half.structure() else {
             return (Command::default(), Phase::Work);
         };
         let of_this = |due: &super::Due| due.correlation == structure.correlation;

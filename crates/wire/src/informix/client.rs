@@ -14,18 +14,18 @@ impl Session {
     /// One whole message of the client.
     pub(super) fn client(
         &mut self,
-        lane: &HalfConnection,
+        half: &HalfConnection,
         code: u16,
         body: &[u8],
         sink: &mut MessageSink<'_>,
     ) {
-        self.asks(lane, code);
-        if let Kind::Login(_) = lane.scan.kind() {
-            return self.login_request(lane, body, sink);
+        self.asks(half, code);
+        if let Kind::Login(_) = half.scan.kind() {
+            return self.login_request(half, body, sink);
         }
         let phase = self.phase();
         let content = match code {
-            INFO => return self.environment(lane, body, sink),
+            INFO => return self.environment(half, body, sink),
             COMMAND => {
                 self.statements.command();
                 self.group.commands = true;
@@ -41,7 +41,7 @@ impl Session {
                 Content::Other
             }
             BIND => Content::Bind {
-                values: (body.len() as u64 + 2 == lane.taken).then_some(body),
+                values: (body.len() as u64 + 2 == half.taken).then_some(body),
             },
             OPEN | EXECUTE if !self.group.commands => self.execute(Some(b"")),
             FETCH => self.fetch(Reader::new(body)),
@@ -69,29 +69,29 @@ impl Session {
         } else {
             Role::RequestPart
         };
-        sink(lane.message(role, phase, content));
+        sink(half.message(role, phase, content));
     }
 
     /// A message whose end is not known; values of an unknown type belong to a statement that runs.
-    pub(super) fn client_cut(&mut self, lane: &HalfConnection, sink: &mut MessageSink<'_>) {
-        let code = lane.scan.code().unwrap_or_default();
-        self.asks(lane, code);
+    pub(super) fn client_cut(&mut self, half: &HalfConnection, sink: &mut MessageSink<'_>) {
+        let code = half.scan.code().unwrap_or_default();
+        self.asks(half, code);
         let content = if code == BIND {
             self.execute(None)
         } else {
             Content::Other
         };
         self.requested();
-        sink(lane.message(Role::Request, self.phase(), content));
+        sink(half.message(Role::Request, self.phase(), content));
     }
 
     /// Notes what the group is about, which its first message tells.
-    fn asks(&mut self, lane: &HalfConnection, code: u16) {
+    fn asks(&mut self, half: &HalfConnection, code: u16) {
         self.asked = true;
         if self.group.complete {
             self.group = Group::default();
         }
-        let phase = match (code, lane.scan.kind()) {
+        let phase = match (code, half.scan.kind()) {
             (_, Kind::Login(_)) | (OLD_LOGIN, Kind::Endless) => Phase::Login,
             (PROTOCOLS | INFO | DATABASE_OPEN | ACKNOWLEDGE..=RESPONSE, _) => Phase::Login,
             (EXIT, _) => Phase::Close,

@@ -13,8 +13,8 @@ use std::fmt::Write;
 
 impl Session {
     /// The client's login packet, behind its length.
-    pub(super) fn login_request(&mut self, lane: &HalfConnection, body: &[u8], sink: &mut MessageSink<'_>) {
-        let mut parts = Parts::new(lane, self.phase());
+    pub(super) fn login_request(&mut self, half: &HalfConnection, body: &[u8], sink: &mut MessageSink<'_>) {
+        let mut parts = Parts::new(half, self.phase());
         self.program.clear();
         if let Some(mut fields) = behind_password(body) {
             parts.settings(&mut fields, sink);
@@ -33,7 +33,7 @@ impl Session {
     /// The server's login packet, behind its length.
     pub(super) fn login_answer(
         &mut self,
-        lane: &HalfConnection,
+        half: &HalfConnection,
         kind: u8,
         body: &[u8],
         sink: &mut MessageSink<'_>,
@@ -52,12 +52,12 @@ impl Session {
             (Some(answer), _) => Content::ServerVersion { text: answer.version },
             (None, _) => Content::Other,
         };
-        sink(lane.message(role, phase, content));
+        sink(half.message(role, phase, content));
     }
 
     /// The client's environment, which it sends once it is logged in.
-    pub(super) fn environment(&mut self, lane: &HalfConnection, body: &[u8], sink: &mut MessageSink<'_>) {
-        let mut parts = Parts::new(lane, self.phase());
+    pub(super) fn environment(&mut self, half: &HalfConnection, body: &[u8], sink: &mut MessageSink<'_>) {
+        let mut parts = Parts::new(half, self.phase());
         let mut fields = Reader::new(body);
         if fields.u16_be() == Some(ENVIRONMENT)
             && let Some(length) = fields.u16_be()
@@ -76,8 +76,8 @@ struct Parts<'l> {
 }
 
 impl<'l> Parts<'l> {
-    fn new(lane: &HalfConnection, phase: model::Phase) -> Self {
-        let whole = lane.message(Role::RequestPart, phase, Content::Other);
+    fn new(half: &HalfConnection, phase: model::Phase) -> Self {
+        let whole = half.message(Role::RequestPart, phase, Content::Other);
         Self {
             left: whole.bytes,
             whole,

@@ -12,13 +12,13 @@ impl Session {
     /// One whole message of the server.
     pub(super) fn server(
         &mut self,
-        lane: &HalfConnection,
+        half: &HalfConnection,
         code: u16,
         body: &[u8],
         sink: &mut MessageSink<'_>,
     ) {
-        if let Kind::Login(kind) = lane.scan.kind() {
-            return self.login_answer(lane, kind, body, sink);
+        if let Kind::Login(kind) = half.scan.kind() {
+            return self.login_answer(half, kind, body, sink);
         }
         let fields = Reader::new(body);
         let phase = self.phase();
@@ -55,7 +55,7 @@ impl Session {
             self.answering = self.owed > 0;
             Role::ReplyPart
         };
-        sink(lane.message(role, phase, content));
+        sink(half.message(role, phase, content));
     }
 
     /// The server's group is complete.

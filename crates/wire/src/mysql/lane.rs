@@ -84,7 +84,7 @@ impl HalfConnection {
     pub fn drain(
         &mut self,
         conversation: &mut Conversation,
-        passage: Arrival,
+        arrival: Arrival,
         bytes: &[u8],
         meter: &mut Meter,
         handed: &mut u64,
@@ -92,7 +92,7 @@ impl HalfConnection {
     ) -> Result<(), HeaderFault> {
         let mut rest = bytes;
         while !rest.is_empty() {
-            let taken = self.step(conversation, passage, rest, meter, handed, sink)?;
+            let taken = self.step(conversation, arrival, rest, meter, handed, sink)?;
             rest = rest.get(taken..).unwrap_or_default();
         }
         Ok(())
@@ -102,7 +102,7 @@ impl HalfConnection {
     pub fn step(
         &mut self,
         conversation: &mut Conversation,
-        passage: Arrival,
+        arrival: Arrival,
         bytes: &[u8],
         meter: &mut Meter,
         handed: &mut u64,
@@ -120,7 +120,7 @@ impl HalfConnection {
                     sequence: header[3],
                     first: body.first().copied(),
                 };
-                let interest = conversation.interest(passage.direction, opening);
+                let interest = conversation.interest(arrival.direction, opening);
                 if interest.watch {
                     conversation.watch(body);
                 }
@@ -130,16 +130,16 @@ impl HalfConnection {
                     head: body.get(..interest.like).unwrap_or(body),
                     length: u64::from(length),
                     bytes: meter.charge(taken as u64),
-                    started: passage.started,
-                    ended: passage.ended,
+                    started: arrival.started,
+                    ended: arrival.ended,
                 };
-                conversation.message(passage.direction, unit, sink)?;
+                conversation.message(arrival.direction, unit, sink)?;
                 *handed += unit.bytes;
                 return Ok(taken);
             }
         }
-        let taken = self.assemble(conversation, passage, bytes, meter);
-        self.finish(conversation, passage, handed, sink)?;
+        let taken = self.assemble(conversation, arrival, bytes, meter);
+        self.finish(conversation, arrival, handed, sink)?;
         Ok(taken)
     }
 
@@ -154,7 +154,7 @@ impl HalfConnection {
     pub fn skip(
         &mut self,
         conversation: &mut Conversation,
-        passage: Arrival,
+        arrival: Arrival,
         count: u64,
         meter: &mut Meter,
         handed: &mut u64,
@@ -186,14 +186,14 @@ impl HalfConnection {
         }
         unfinished.bytes += meter.charge(count);
         self.frame_left -= short;
-        self.finish(conversation, passage, handed, sink)
+        self.finish(conversation, arrival, handed, sink)
     }
 
     /// Takes header bytes, or body bytes, of the unfinished message.
     fn assemble(
         &mut self,
         conversation: &mut Conversation,
-        passage: Arrival,
+        arrival: Arrival,
         bytes: &[u8],
         meter: &mut Meter,
     ) -> usize {
@@ -202,7 +202,7 @@ impl HalfConnection {
             interest: None,
             length: 0,
             bytes: 0,
-            started: passage.started,
+            started: arrival.started,
         });
         if self.header_have < self.header.len() {
             let wanted = self.header.get_mut(self.header_have..).unwrap_or_default();
@@ -230,7 +230,7 @@ impl HalfConnection {
         let piece = bytes.get(..taken).unwrap_or(bytes);
         let interest = *unfinished.interest.get_or_insert_with(|| {
             unfinished.opening.first = piece.first().copied();
-            conversation.interest(passage.direction, unfinished.opening)
+            conversation.interest(arrival.direction, unfinished.opening)
         });
         if interest.watch {
             conversation.watch(piece);
@@ -246,7 +246,7 @@ impl HalfConnection {
     fn finish(
         &mut self,
         conversation: &mut Conversation,
-        passage: Arrival,
+        arrival: Arrival,
         handed: &mut u64,
         sink: &mut MessageSink<'_>,
     ) -> Result<(), HeaderFault> {
@@ -261,7 +261,7 @@ impl HalfConnection {
             return Ok(());
         };
         if unfinished.interest.is_none() {
-            conversation.interest(passage.direction, unfinished.opening);
+            conversation.interest(arrival.direction, unfinished.opening);
         }
         let unit = Unit {
             opening: unfinished.opening,
@@ -269,9 +269,9 @@ impl HalfConnection {
             length: unfinished.length,
             bytes: unfinished.bytes,
             started: unfinished.started,
-            ended: passage.ended,
+            ended: arrival.ended,
         };
-        conversation.message(passage.direction, unit, sink)?;
+        conversation.message(arrival.direction, unit, sink)?;
         *handed += unit.bytes;
         self.head.clear();
         Ok(())

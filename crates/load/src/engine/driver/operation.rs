@@ -19,7 +19,7 @@ impl<K: Kind> Driver<'_, '_, K> {
         if slot.left == Some(0) {
             return self.over(index);
         }
-        if self.phase == Phase::Counting && self.course.plan().rate.is_some() {
+        if self.phase == Phase::Counting && self.shared.plan().rate.is_some() {
             self.idle.push_back(index);
             self.begin_arrivals(now);
         } else {
@@ -32,19 +32,19 @@ impl<K: Kind> Driver<'_, '_, K> {
         let slot = &mut self.slots[index];
         let counting = self.phase == Phase::Counting;
         let in_time = !counting || self.end.is_none_or(|end| now < end);
-        if !in_time || slot.left == Some(0) || (counting && !self.course.takes_one()) {
+        if !in_time || slot.left == Some(0) || (counting && !self.shared.takes_one()) {
             return self.over(index);
         }
         slot.left = slot.left.map(|left| left - 1);
         slot.began = now;
         slot.lag = lag;
         slot.deadline = now
-            .checked_add(self.course.plan().timeout)
+            .checked_add(self.shared.plan().timeout)
             .unwrap_or(now + LONGEST);
         slot.waited = false;
         slot.reused = slot.connection.is_some();
         self.request.clear();
-        if let Some(watch) = self.course.context().watch
+        if let Some(watch) = self.shared.context().watch
             && let Some(began) = watch.began
         {
             began(watch.clock.now());
@@ -100,7 +100,7 @@ impl<K: Kind> Driver<'_, '_, K> {
         if let Err(error) = sending {
             return self.fail(index, &error);
         }
-        if slot.state == State::Connecting && self.course.context().watch.is_some() {
+        if slot.state == State::Connecting && self.shared.context().watch.is_some() {
             // What is seen first of a connection is that it is open.
             connection.hold(&self.request);
             self.request.clear();
@@ -132,7 +132,7 @@ impl<K: Kind> Driver<'_, '_, K> {
         let slot = &mut self.slots[index];
         slot.state = State::Connecting;
         slot.connecting = Instant::now();
-        let begin = match self.course.context().watch {
+        let begin = match self.shared.context().watch {
             Some(_) => Connection::begin_stamped,
             None => Connection::begin,
         };
@@ -162,8 +162,8 @@ impl<K: Kind> Driver<'_, '_, K> {
                     return self.fail(index, &error);
                 }
             }
-            if let Some(watch) = self.course.context().watch {
-                connection.watched_by(watch, self.course.next_id(), slot.connecting.elapsed());
+            if let Some(watch) = self.shared.context().watch {
+                connection.watched_by(watch, self.shared.next_id(), slot.connecting.elapsed());
             }
             slot.state = State::Waiting;
         }
@@ -259,7 +259,7 @@ impl<K: Kind> Driver<'_, '_, K> {
         let now = Instant::now();
         let slot = &mut self.slots[index];
         if now >= slot.deadline {
-            let after = self.course.plan().timeout;
+            let after = self.shared.plan().timeout;
             return self.fail(index, &LoadError::TimedOut { after });
         }
         if self.phase == Phase::Counting {
@@ -267,7 +267,7 @@ impl<K: Kind> Driver<'_, '_, K> {
             slot.last = now;
             let took = now.duration_since(slot.began);
             let script = slot.machine.script();
-            let lag = self.course.plan().rate.map(|_| slot.lag);
+            let lag = self.shared.plan().rate.map(|_| slot.lag);
             self.sums.done(now, took, lag, script);
         }
         if slot.connection.is_some() && slot.machine.afterwards() == Afterwards::Ends {
@@ -305,7 +305,7 @@ impl<K: Kind> Driver<'_, '_, K> {
             return;
         }
         self.sums.failed(Instant::now(), error);
-        self.course.control().end_on_fault(error);
+        self.shared.control().end_on_fault(error);
         self.pause(index);
     }
 

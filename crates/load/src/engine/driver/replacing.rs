@@ -38,14 +38,14 @@ impl<'scope, 'env, K: Kind> Driver<'scope, 'env, K> {
         if self.kind.site().is_some() {
             return self.free(index, now);
         }
-        let (kind, course) = (self.kind, self.course);
+        let (kind, shared) = (self.kind, self.shared);
         let (over, waker, sender) = (self.over.clone(), self.waker.clone(), self.replaced.0.clone());
         let number = self.slots[index].number;
         let made = std::thread::Builder::new()
             .name(format!("client {number}"))
             .spawn_scoped(self.scope, move || {
-                let birth = course.context().birth_ahead(number, &over);
-                let opened = kind.open(&birth, course.context().watch, &|| course.next_id());
+                let birth = shared.context().birth_ahead(number, &over);
+                let opened = kind.open(&birth, shared.context().watch, &|| shared.next_id());
                 // Nobody waits any more when the run is over.
                 sender.send(Replacement { slot: index, opened }).ok();
                 waker.wake();
@@ -76,7 +76,7 @@ impl<'scope, 'env, K: Kind> Driver<'scope, 'env, K> {
     /// Another connection could not be had: an operation that failed.
     pub(super) fn attempt_failed(&mut self, index: usize, error: &LoadError) {
         let in_time = self.end.is_none_or(|end| Instant::now() < end);
-        if in_time && self.course.takes_one() {
+        if in_time && self.shared.takes_one() {
             self.sums.failed(Instant::now(), error);
             self.pause(index);
         } else {

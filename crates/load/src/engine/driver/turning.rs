@@ -15,7 +15,7 @@ use sys::poller::{ReadyEvent, ReadyList};
 impl<K: Kind> Driver<'_, '_, K> {
     pub(super) fn turn_until_over(&mut self) {
         let mut ready = ReadyList::default();
-        while self.alive > 0 && !self.course.control().is_stopped() {
+        while self.alive > 0 && !self.shared.control().is_stopped() {
             let mut came = true;
             if self.waits_in_read() {
                 came = self.readable(0, false);
@@ -53,7 +53,7 @@ impl<K: Kind> Driver<'_, '_, K> {
     /// How long is waited before looking whether something took too long.
     pub(super) fn patience(&self) -> Duration {
         LOOK_UP
-            .min(self.course.plan().timeout)
+            .min(self.shared.plan().timeout)
             .max(Duration::from_millis(1))
     }
 
@@ -167,13 +167,13 @@ impl<K: Kind> Driver<'_, '_, K> {
                 self.too_late(index);
             }
         }
-        if self.arrivals.is_none() && self.course.plan().rate.is_some() {
+        if self.arrivals.is_none() && self.shared.plan().rate.is_some() {
             self.release_idle();
         }
     }
 
     pub(super) fn too_late(&mut self, index: usize) {
-        let after = self.course.plan().timeout;
+        let after = self.shared.plan().timeout;
         match self.slots[index].state {
             State::Ending => self.hang_up(index),
             State::Connecting => {

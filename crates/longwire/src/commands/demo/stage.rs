@@ -64,10 +64,10 @@ impl DemoSetup {
     }
 
     /// Ends the relay and hands what it saw to `tally`.
-    pub fn strike(self, tally: &mut Aggregator) {
+    pub fn strike(self, aggregator: &mut Aggregator) {
         self.relay.stop(LAST_BYTES);
         for fact in self.outboxes.drain() {
-            tally.fact(fact);
+            aggregator.fact(fact);
         }
     }
 }

@@ -10,7 +10,7 @@ use std::sync::Arc;
 /// The same analysis as behind a relay.
 pub struct ObservedLoad {
     outboxes: Arc<Outboxes>,
-    tally: Aggregator,
+    aggregator: Aggregator,
 }
 
 impl ObservedLoad {
@@ -22,13 +22,13 @@ impl ObservedLoad {
         if args.output.is_none() && !args.per_statement {
             return Ok(None);
         }
-        let mut tally = Aggregator::new(&Wanted::default(), conditions.clone())?;
+        let mut aggregator = Aggregator::new(&Wanted::default(), conditions.clone())?;
         if let Some(path) = &args.output {
-            tally.record(path)?;
+            aggregator.record(path)?;
         }
         Ok(Some(Self {
             outboxes: Arc::new(Outboxes::new(false)),
-            tally,
+            aggregator,
         }))
     }
 
@@ -40,7 +40,7 @@ impl ObservedLoad {
     /// Takes what they showed so far.
     pub fn collect(&mut self) {
         for fact in self.outboxes.drain() {
-            self.tally.fact(fact);
+            self.aggregator.fact(fact);
         }
     }
 
@@ -50,7 +50,7 @@ impl ObservedLoad {
     /// When the recording did not take everything.
     pub fn finish(mut self) -> Result<(Vec<StatementOutcome>, Vec<Warning>)> {
         self.collect();
-        let (outcome, _) = self.tally.finish(Vec::new(), None)?;
+        let (outcome, _) = self.aggregator.finish(Vec::new(), None)?;
         Ok((outcome.statements, outcome.warnings))
     }
 }

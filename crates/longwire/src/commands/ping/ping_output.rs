@@ -26,7 +26,7 @@ pub struct PingOutput {
 #[derive(Default)]
 struct Told {
     name: String,
-    tally: SampleTally,
+    sums: SampleTally,
     last: Option<Sample>,
     failed: Option<PingError>,
     cautions: Vec<&'static str>,
@@ -87,7 +87,7 @@ impl PingOutput {
                 }
             }
             PingEvent::Sample(sample) => {
-                told.tally.add(&sample);
+                told.sums.add(&sample);
                 if let Some(metrics) = &self.metrics {
                     metrics.sample(number, &sample);
                 }
@@ -113,7 +113,7 @@ impl PingOutput {
                 }
             }
             PingEvent::Caution(caution) => told.caution(caution),
-            PingEvent::Floor(floor) => told.tally.add_floor(floor),
+            PingEvent::Floor(floor) => told.sums.add_floor(floor),
             PingEvent::Failed(error) => {
                 if several {
                     let hint = error.hint().map_or_else(String::new, |hint| format!(" ({hint})"));
@@ -278,7 +278,7 @@ impl Told {
     fn outcome(&mut self, elapsed: Duration) -> PingOutcome {
         PingOutcome {
             target: self.name.clone(),
-            samples: self.tally.outcome(elapsed),
+            samples: self.sums.outcome(elapsed),
             elapsed,
             last: self.last.clone(),
             failed: self.failed.as_ref().map(PingError::to_string),

@@ -89,7 +89,7 @@ fn measure(args: &Args, source: &str, link: &str) -> Result<Status> {
 struct LinkPingOutput {
     conditions: Option<Conditions>,
     records: Option<JsonWriter<Stdout>>,
-    tally: SampleTally,
+    sums: SampleTally,
     began: Instant,
     quiet: bool,
 }
@@ -103,7 +103,7 @@ impl LinkPingOutput {
                 "the source database".to_owned(),
             )),
             records: args.json.then(|| JsonWriter::new(io::stdout())),
-            tally: SampleTally::default(),
+            sums: SampleTally::default(),
             began: Instant::now(),
             quiet: args.quiet,
         }
@@ -119,7 +119,7 @@ impl LinkPingOutput {
 
     fn sample(&mut self, sample: &Sample) -> Result<()> {
         self.begin()?;
-        self.tally.add(sample);
+        self.sums.add(sample);
         if let Some(records) = &mut self.records {
             records.sample(sample)?;
             records.flush()?;
@@ -143,7 +143,7 @@ impl LinkPingOutput {
         match &mut self.records {
             None => output::print(&report::text::via_view(outcome, &output::style()))?,
             Some(records) => {
-                let samples = self.tally.outcome(elapsed);
+                let samples = self.sums.outcome(elapsed);
                 records.database_link(outcome)?;
                 records.summary(&Summary {
                     turns: samples.turns,

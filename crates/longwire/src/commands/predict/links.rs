@@ -2,17 +2,14 @@
 
 use anyhow::{Result, bail};
 use link::LinkDescription;
-use model::BitRate;
+use model::LinkRates;
 use std::time::Duration;
-
-/// Rates to the server and from it.
-pub type Rates = [Option<BitRate>; 2];
 
 /// Reads `10mbit`, or `10mbit/2mbit`: to the server, and from it.
 ///
 /// # Errors
 /// When it is neither.
-pub fn parse_rates(text: &str) -> Result<Rates> {
+pub fn parse_rates(text: &str) -> Result<LinkRates> {
     if text.contains(char::is_whitespace) {
         bail!("'{text}' is no rate: use one like 10mbit, or 10mbit/2mbit");
     }
@@ -21,7 +18,7 @@ pub fn parse_rates(text: &str) -> Result<Rates> {
 }
 
 /// Every round trip with every rate, then the whole links. The usual round trips when none of them is given.
-pub fn links(rtts: &[Duration], rates: &[Rates], whole: &[LinkDescription]) -> Vec<LinkDescription> {
+pub fn links(rtts: &[Duration], rates: &[LinkRates], whole: &[LinkDescription]) -> Vec<LinkDescription> {
     let rtts = match rtts {
         [] if rates.is_empty() && !whole.is_empty() => &[],
         [] => &USUAL[..],

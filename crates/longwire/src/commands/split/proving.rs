@@ -31,7 +31,7 @@ pub enum Emulation {
 ///
 /// # Errors
 /// When packets are asked for and the system refuses them.
-pub fn ground(args: &Args) -> Result<Option<Emulation>> {
+pub fn emulation(args: &Args) -> Result<Option<Emulation>> {
     if !args.verify {
         return Ok(None);
     }
@@ -61,11 +61,11 @@ pub fn ground(args: &Args) -> Result<Option<Emulation>> {
 pub fn prove(
     args: &Args,
     bench: &SplitBench,
-    ground: Emulation,
+    emulation: Emulation,
     report: &mut SplitReport,
     stop: &AtomicBool,
 ) -> Result<()> {
-    let place = match ground {
+    let place = match emulation {
         Emulation::Packets(sandbox) => ClientSite::behind(&sandbox, bench.address)?,
         Emulation::Streams | Emulation::Finished(_) => ClientSite::Stream {
             server: bench.address,

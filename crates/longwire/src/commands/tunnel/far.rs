@@ -11,7 +11,7 @@ use model::TunnelTotals;
 use std::net::SocketAddr;
 use sys::Clock;
 use tunnel::LevelChoice;
-use tunnel_io::{Far, FarOptions};
+use tunnel_io::{FarEnd, FarOptions};
 
 /// The end beside the database: lets near ends in, and connects to the database for each of their clients.
 ///
@@ -54,7 +54,7 @@ pub(super) fn run(args: &Args) -> Result<Status> {
     let clock = Clock::anchored_now();
     let (notify, told) = Told::new("far", clock, args.json)?;
     let sentence = security::sentence(&security, "near");
-    let far = Far::start(FarOptions {
+    let far = FarEnd::start(FarOptions {
         listen,
         to: to.clone(),
         security,
@@ -94,7 +94,7 @@ fn command_line(args: &Args, to: &str) -> String {
     line
 }
 
-impl Running for Far {
+impl Running for FarEnd {
     fn totals(&self) -> TunnelTotals {
         Self::totals(self)
     }
