@@ -10,7 +10,9 @@ use serde_json::Value;
 /// explained in ARCHITECTURE.md.
 const ARROWS: &[(&str, &[&str])] = &[
     ("model", &[]),
-    ("wire", &["model"]),
+    ("decoding", &["model"]),
+    ("wire_commercial", &["model", "decoding"]),
+    ("wire", &["model", "decoding", "wire_commercial"]),
     ("capture", &["model"]),
     ("analysis", &["model"]),
     ("link", &["model"]),

@@ -20,11 +20,11 @@ mod signature;
 pub use opening::opens;
 pub use signature::recognise;
 
-use crate::decoder::{DecodeError, Decoder, MessageSink};
-use crate::framing::{HeaderFault, Input};
-use crate::protocols::Recognition;
-use crate::resume::Resumption;
 use body::Body;
+use decoding::decoder::{DecodeError, Decoder, MessageSink};
+use decoding::framing::{HeaderFault, Input};
+use decoding::recognition::Recognition;
+use decoding::resume::Resumption;
 use head::{Method, Request, Response};
 use model::{Content, Direction, Message, Phase, Protocol, Role, Timestamp};
 use std::collections::VecDeque;

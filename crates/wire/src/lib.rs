@@ -7,26 +7,18 @@
 
 #![forbid(unsafe_code)]
 
-pub mod decoder;
-pub mod drda;
-pub mod framing;
 pub mod http;
-pub mod informix;
 pub mod mysql;
 pub mod postgres;
 pub mod protocols;
-pub mod reader;
 pub mod redis;
-pub mod resume;
-pub mod rows;
 pub mod stream;
-pub mod tds;
 pub mod tls;
 pub mod tls_request;
-pub mod tns;
-mod verbs;
 
-pub use decoder::{DecodeError, Decoder, MessageSink};
+pub use decoding::decoder::{self, DecodeError, Decoder, MessageSink};
+pub use decoding::rows::TextRows;
+pub use decoding::{framing, reader};
 pub use protocols::PROTOCOLS;
-pub use rows::TextRows;
 pub use stream::Stream;
+pub use wire_commercial::{drda, informix, tds, tns};

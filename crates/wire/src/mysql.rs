@@ -29,11 +29,11 @@ mod signature;
 mod statements;
 mod values;
 
-use crate::decoder::{DecodeError, Decoder, MessageSink};
-use crate::framing::{HeaderFault, Input};
-use crate::resume::Resumption;
 use blocks::Blocks;
 use conversation::Conversation;
+use decoding::decoder::{DecodeError, Decoder, MessageSink};
+use decoding::framing::{HeaderFault, Input};
+use decoding::resume::Resumption;
 use lane::{Arrival, HalfConnection, Meter};
 use model::{Content, Direction, Message, Phase, Protocol, Role, Timestamp};
 pub use opening::opens;

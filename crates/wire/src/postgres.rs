@@ -27,9 +27,9 @@ pub use rows::{text_results, text_rows};
 pub use shape::MAXIMUM_MESSAGE;
 pub use signature::recognise;
 
-use crate::decoder::{DecodeError, Decoder, MessageSink};
-use crate::framing::{Frame, Framer, Input};
-use crate::resume::{Resumption, find};
+use decoding::decoder::{DecodeError, Decoder, MessageSink};
+use decoding::framing::{Frame, Framer, Input};
+use decoding::resume::{Resumption, find};
 use model::{Content, Direction, Message, Phase, Protocol, Role};
 use owed::Owed;
 use prepared::Prepared;

@@ -1,21 +1,10 @@
 //! The protocols there are, and how each is recognised. A new one is a folder and a row here.
 
-use crate::decoder::Decoder;
-use crate::{drda, http, informix, mysql, postgres, redis, tds, tls, tns};
+use crate::{http, mysql, postgres, redis, tls};
+use decoding::decoder::Decoder;
+use decoding::recognition::Recognition;
 use model::{Direction, Protocol};
-
-/// How sure a look at the first bytes of one direction makes.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Recognition {
-    /// These bytes are this protocol's and nobody else's.
-    Certain,
-    /// They could be this protocol's from the middle of a connection; what else passes has to agree.
-    Plausible,
-    /// More bytes are needed to tell.
-    More,
-    /// They are not this protocol's.
-    Never,
-}
+use wire_commercial::{drda, informix, tds, tns};
 
 /// What detection knows of a protocol.
 #[derive(Debug)]
@@ -140,26 +129,6 @@ pub static PROTOCOLS: &[ProtocolRow] = &[
         decoder: |_| Box::new(tds::TdsDecoder::new()),
     },
 ];
-
-/// What every `recognise` is held to: each sample gets its verdict, at some point and from there on.
-#[cfg(test)]
-pub(crate) fn assert_verdicts(
-    recognise: fn(Direction, &[u8]) -> Recognition,
-    samples: &[(Direction, &[u8], Recognition)],
-) {
-    for &(direction, bytes, expected) in samples {
-        let mut decided = false;
-        for end in 0..=bytes.len() {
-            let verdict = recognise(direction, &bytes[..end]);
-            assert!(
-                verdict == expected || (verdict == Recognition::More && !decided),
-                "{bytes:?} {end}: {verdict:?}"
-            );
-            decided = verdict != Recognition::More;
-        }
-        assert!(decided, "{bytes:?}");
-    }
-}
 
 #[cfg(test)]
 mod tests {

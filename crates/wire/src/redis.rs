@@ -27,9 +27,9 @@ pub use opening::{answers, opens};
 pub use request::{PING, write_command};
 pub use signature::recognise;
 
-use crate::decoder::{DecodeError, Decoder, MessageSink};
-use crate::framing::{HeaderFault, Input};
 use command::Kind;
+use decoding::decoder::{DecodeError, Decoder, MessageSink};
+use decoding::framing::{HeaderFault, Input};
 use model::{Content, Direction, Message, Phase, Protocol, Role, Timestamp};
 use owed::{Due, Owed};
 use reply::Unasked;

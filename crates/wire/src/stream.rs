@@ -10,10 +10,10 @@ mod trial;
 
 pub use detection::MAXIMUM_HELD;
 
-use crate::decoder::{DecodeError, Decoder, MessageSink};
-use crate::framing::Input;
 use crate::protocols::ProtocolRow;
 use crate::tls::TlsDecoder;
+use decoding::decoder::{DecodeError, Decoder, MessageSink};
+use decoding::framing::Input;
 use detection::{Choice, Circumstances};
 use held::Held;
 use model::{Content, Decoding, Direction, Message, Phase, Protocol, Role, Timestamp};

@@ -18,10 +18,10 @@ mod signature;
 pub use opening::opens;
 pub use signature::recognise;
 
-use crate::decoder::{DecodeError, Decoder, MessageSink};
-use crate::framing::{Frame, FramePlan, Framer, HeaderFault, Input};
-use crate::reader::Reader;
-use crate::resume::{Resumption, Shape, find};
+use decoding::decoder::{DecodeError, Decoder, MessageSink};
+use decoding::framing::{Frame, FramePlan, Framer, HeaderFault, Input};
+use decoding::reader::Reader;
+use decoding::resume::{MessageShape, Resumption, find};
 use hello::{ServerHello, server_hello};
 use model::{Content, Direction, Message, Phase, Protocol, Role, Timestamp};
 
@@ -147,14 +147,14 @@ impl Decoder for TlsDecoder {
                 [CHANGE_CIPHER..=HEARTBEAT] | [CHANGE_CIPHER..=HEARTBEAT, 3, ..]
             ) =>
             {
-                Shape::Cut
+                MessageShape::Cut
             }
-            None => Shape::Wrong,
+            None => MessageShape::Wrong,
             Some(header) => match plan(header) {
                 Ok(plan) if header.get(2) <= Some(&LATEST_VERSION) && plan.body > 0 => {
-                    Shape::Sure(RECORD_HEADER + usize::try_from(plan.body).unwrap_or(usize::MAX))
+                    MessageShape::Sure(RECORD_HEADER + usize::try_from(plan.body).unwrap_or(usize::MAX))
                 }
-                Ok(_) | Err(_) => Shape::Wrong,
+                Ok(_) | Err(_) => MessageShape::Wrong,
             },
         }))
     }

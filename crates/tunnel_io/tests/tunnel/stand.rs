@@ -9,7 +9,7 @@ use std::time::{Duration, Instant};
 use sys::Clock;
 use tunnel::{CompressionLevel, Isolation, LevelChoice};
 use tunnel_io::keys::{SecretKey, generate_key_files};
-use tunnel_io::{Far, FarOptions, NearEnd, NearOptions, Notice, TunnelSecurity};
+use tunnel_io::{FarEnd, FarOptions, NearEnd, NearOptions, Notice, TunnelSecurity};
 
 /// What an end told, in order.
 pub type Told = Arc<Mutex<Vec<String>>>;
@@ -20,13 +20,13 @@ pub fn any_port() -> SocketAddr {
 }
 
 /// A far end before `database`.
-pub fn far(database: SocketAddr, listen: SocketAddr) -> (Far, Told) {
+pub fn far(database: SocketAddr, listen: SocketAddr) -> (FarEnd, Told) {
     far_with(database, listen, TunnelSecurity::None)
 }
 
-fn far_with(database: SocketAddr, listen: SocketAddr, security: TunnelSecurity) -> (Far, Told) {
+fn far_with(database: SocketAddr, listen: SocketAddr, security: TunnelSecurity) -> (FarEnd, Told) {
     let (told, notify) = ear();
-    let far = Far::start(FarOptions {
+    let far = FarEnd::start(FarOptions {
         listen: vec![listen],
         to: database.to_string(),
         security,
@@ -72,7 +72,7 @@ fn ear() -> (Told, tunnel_io::Notify) {
 /// Both ends at level 1 before `database`; kept while the value is.
 pub struct Tunnel {
     pub near: NearEnd,
-    pub far: Far,
+    pub far: FarEnd,
     pub told: [Told; 2],
 }
 

@@ -1,6 +1,6 @@
 //! Bodies: counted to their end, never stored.
 
-use crate::framing::{HeaderFault, Input};
+use decoding::framing::{HeaderFault, Input};
 
 /// Where in a body the next byte is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

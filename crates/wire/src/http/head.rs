@@ -1,7 +1,7 @@
 //! Heads: the first line, and the few fields that tell where a message ends.
 
 use super::body::Body;
-use crate::framing::HeaderFault;
+use decoding::framing::HeaderFault;
 
 /// What a request's method means for its response.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -1,7 +1,7 @@
 //! How HTTP/1 begins, looked at strictly.
 
 use super::signature::recognise;
-use crate::protocols::Recognition;
+use decoding::recognition::Recognition;
 use model::Direction;
 
 /// What the first bytes seen in `direction` say.

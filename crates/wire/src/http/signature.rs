@@ -1,6 +1,6 @@
 //! Recognises HTTP/1 by its first line.
 
-use crate::protocols::Recognition;
+use decoding::recognition::Recognition;
 use model::Direction;
 
 /// How sure the first bytes seen in `direction` make that this is HTTP/1.

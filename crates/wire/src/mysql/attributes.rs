@@ -6,7 +6,7 @@
 use super::capabilities::{
     CONNECT_ATTRIBUTES, CONNECT_WITH_DB, Capabilities, LENGTH_ENCODED_AUTH, PLUGIN_AUTH, SECURE_CONNECTION,
 };
-use crate::reader::Reader;
+use decoding::reader::Reader;
 
 /// The client's software by what follows the user in a handshake response: library and version, and behind a comma the
 /// program, where it names itself. Absent where it sends no attributes, or not all of them are there.

@@ -4,8 +4,8 @@ use super::bulk::SetCounter;
 use super::capabilities::{COMPRESS, COMPRESS_ZSTD, Capabilities};
 use super::lane::{Interest, MessageStart, Unit};
 use super::statements::Statements;
-use crate::decoder::MessageSink;
-use crate::framing::HeaderFault;
+use decoding::decoder::MessageSink;
+use decoding::framing::HeaderFault;
 use model::{Content, Direction, Message, Phase, Protocol, Role, StatementId};
 use std::collections::VecDeque;
 

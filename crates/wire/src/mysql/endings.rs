@@ -2,8 +2,8 @@
 
 use super::fault;
 use super::lane::{FULL_FRAME, MessageStart, Unit};
-use crate::framing::HeaderFault;
-use crate::reader::Reader;
+use decoding::framing::HeaderFault;
+use decoding::reader::Reader;
 use model::{Content, Role, TransactionState};
 
 /// Fields of an OK that are looked at.

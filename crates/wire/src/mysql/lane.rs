@@ -5,8 +5,8 @@
 
 use super::conversation::Conversation;
 use super::fault;
-use crate::decoder::MessageSink;
-use crate::framing::HeaderFault;
+use decoding::decoder::MessageSink;
+use decoding::framing::HeaderFault;
 use model::{Direction, Timestamp};
 
 /// Length of a frame that is continued by another.

@@ -6,8 +6,8 @@ use super::conversation::{Conversation, ConversationPhase, Owed, Part};
 use super::endings::{OkFields, error_content};
 use super::lane::Unit;
 use super::{fault, wrong_byte};
-use crate::framing::HeaderFault;
-use crate::reader::Reader;
+use decoding::framing::HeaderFault;
+use decoding::reader::Reader;
 use model::{Content, Phase, Role};
 
 impl Conversation {

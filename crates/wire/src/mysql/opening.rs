@@ -2,9 +2,9 @@
 
 use super::capabilities::PROTOCOL_41;
 use super::request;
-use crate::protocols::Recognition;
-use crate::reader::Reader;
-use crate::verbs::begins_statement;
+use decoding::reader::Reader;
+use decoding::recognition::Recognition;
+use decoding::verbs::begins_statement;
 use model::Direction;
 
 /// What the first bytes seen in `direction` say.

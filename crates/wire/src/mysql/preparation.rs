@@ -5,8 +5,8 @@ use super::endings::{OK, is_plain_eof, ready};
 use super::lane::Unit;
 use super::reply::Said;
 use super::wrong_byte;
-use crate::framing::HeaderFault;
-use crate::reader::Reader;
+use decoding::framing::HeaderFault;
+use decoding::reader::Reader;
 use model::{Content, Role, StatementId};
 
 impl Conversation {

@@ -5,9 +5,9 @@ use super::conversation::{Conversation, ConversationPhase, Owed, Part, Progress}
 use super::endings::{EOF, EndFields, OK, OkFields, error_content, is_end_of_rows, is_plain_eof, ready};
 use super::lane::{Interest, MessageStart, Unit};
 use super::{fault, wrong_byte};
-use crate::decoder::MessageSink;
-use crate::framing::HeaderFault;
-use crate::reader::Reader;
+use decoding::decoder::MessageSink;
+use decoding::framing::HeaderFault;
+use decoding::reader::Reader;
 use model::{Content, Direction, Phase, Role};
 
 /// What a reply's message plays and says; [`Role::Reply`] settles the reply.

@@ -6,9 +6,9 @@ use super::lane::{FULL_FRAME, Interest, MessageStart, Unit};
 use super::signature;
 use super::values::skip_query_attributes;
 use super::wrong_byte;
-use crate::decoder::MessageSink;
-use crate::framing::HeaderFault;
-use crate::reader::Reader;
+use decoding::decoder::MessageSink;
+use decoding::framing::HeaderFault;
+use decoding::reader::Reader;
 use model::{Content, Direction, Message, Phase, Role};
 
 impl Conversation {

@@ -2,8 +2,8 @@
 //! with 1, and what goes on has the next one.
 
 use super::signature::is_plausible_command;
-use crate::reader::Reader;
-use crate::resume::{Resumption, Shape, find};
+use decoding::reader::Reader;
+use decoding::resume::{MessageShape, Resumption, find};
 use model::Direction;
 
 /// The first place where a command, or a reply, begins.
@@ -11,7 +11,7 @@ pub(super) fn find_frame(direction: Direction, bytes: &[u8], whole: bool) -> Res
     find(bytes, whole, |bytes, before| {
         let mut reader = Reader::new(bytes);
         let (Some(length), Some(sequence)) = (reader.u24_le(), reader.u8()) else {
-            return Shape::Cut;
+            return MessageShape::Cut;
         };
         let next = before
             .and_then(|before| before.get(3))
@@ -22,8 +22,8 @@ pub(super) fn find_frame(direction: Direction, bytes: &[u8], whole: bool) -> Res
             (Direction::ClientToServer | Direction::ServerToClient, _) => false,
         };
         match begins || next == Some(sequence) {
-            true => Shape::Likely(4 + length as usize),
-            false => Shape::Wrong,
+            true => MessageShape::Likely(4 + length as usize),
+            false => MessageShape::Wrong,
         }
     })
 }
@@ -34,7 +34,7 @@ pub(super) fn find_block(direction: Direction, bytes: &[u8], whole: bool) -> Res
         let mut reader = Reader::new(bytes);
         let (Some(length), Some(sequence), Some(claimed)) = (reader.u24_le(), reader.u8(), reader.u24_le())
         else {
-            return Shape::Cut;
+            return MessageShape::Cut;
         };
         let next = before
             .and_then(|before| before.get(3))
@@ -46,11 +46,11 @@ pub(super) fn find_block(direction: Direction, bytes: &[u8], whole: bool) -> Res
         let follows = sequence == first || next == Some(sequence);
         let total = 7 + length as usize;
         match (claimed, reader.rest().first()) {
-            _ if !follows || length == 0 => Shape::Wrong,
-            (_, None) => Shape::Cut,
-            (0, Some(_)) => Shape::Likely(total),
-            (1.., Some(&(ZLIB | ZSTD))) => Shape::Sure(total),
-            (1.., Some(_)) => Shape::Wrong,
+            _ if !follows || length == 0 => MessageShape::Wrong,
+            (_, None) => MessageShape::Cut,
+            (0, Some(_)) => MessageShape::Likely(total),
+            (1.., Some(&(ZLIB | ZSTD))) => MessageShape::Sure(total),
+            (1.., Some(_)) => MessageShape::Wrong,
         }
     })
 }

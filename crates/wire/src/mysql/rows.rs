@@ -1,8 +1,8 @@
 //! Rows of a text result (MySQL source documentation, "Text Resultset"), as sent to a client that has asked neither for
 //! results without EOF packets nor for such without column definitions.
 
-use crate::reader::Reader;
-use crate::rows::TextRows;
+use decoding::reader::Reader;
+use decoding::rows::TextRows;
 
 /// The rows of the last result in `reply`, as [`text_results`] reads them.
 pub fn text_rows(reply: &[u8]) -> TextRows {

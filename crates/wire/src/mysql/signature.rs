@@ -3,8 +3,8 @@
 
 use super::capabilities::PROTOCOL_41;
 use super::request;
-use crate::protocols::Recognition;
-use crate::reader::Reader;
+use decoding::reader::Reader;
+use decoding::recognition::Recognition;
 use model::Direction;
 
 /// How sure the first bytes seen in `direction` make that this is MySQL's protocol.

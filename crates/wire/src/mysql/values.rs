@@ -1,6 +1,6 @@
 //! Values of the binary protocol: how many bytes each takes.
 
-use crate::reader::Reader;
+use decoding::reader::Reader;
 
 /// How a value of the binary protocol tells its length.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

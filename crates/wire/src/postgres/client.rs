@@ -3,9 +3,9 @@
 use super::owed::Due;
 use super::shape::{STARTUP_HEADER, STATEMENT_LIMIT};
 use super::{Copying, Session, message};
-use crate::decoder::MessageSink;
-use crate::framing::Frame;
-use crate::reader::Reader;
+use decoding::decoder::MessageSink;
+use decoding::framing::Frame;
+use decoding::reader::Reader;
 use model::{Content, Direction, Phase, Role};
 
 impl Session {

@@ -2,9 +2,9 @@
 
 use super::shape::{CANCEL_REQUEST, GSSENC_REQUEST, MAXIMUM_STARTUP, SSL_REQUEST, STARTUP_HEADER, Shapes};
 use super::startup::COMPRESSION;
-use crate::protocols::Recognition;
-use crate::reader::Reader;
-use crate::verbs::begins_statement;
+use decoding::reader::Reader;
+use decoding::recognition::Recognition;
+use decoding::verbs::begins_statement;
 use model::Direction;
 
 /// What the first bytes seen in `direction` say.

@@ -1,7 +1,7 @@
 //! Rows of a text result (PostgreSQL manual, section "Message Formats": RowDescription, DataRow).
 
-use crate::reader::Reader;
-use crate::rows::TextRows;
+use decoding::reader::Reader;
+use decoding::rows::TextRows;
 
 /// The rows of the last result in `reply`, as [`text_results`] reads them.
 pub fn text_rows(reply: &[u8]) -> TextRows {

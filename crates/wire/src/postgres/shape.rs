@@ -1,8 +1,8 @@
 //! The shapes of messages: which tags there are, how long a message may be, how much of it is looked at.
 
-use crate::framing::{FramePlan, HeaderFault};
-use crate::reader::Reader;
-use crate::resume::Shape;
+use decoding::framing::{FramePlan, HeaderFault};
+use decoding::reader::Reader;
+use decoding::resume::MessageShape;
 use model::Direction;
 
 /// Largest message longwire believes, in bytes: PostgreSQL itself allocates no more than 1 GiB for one.
@@ -154,15 +154,15 @@ impl Shapes {
 }
 
 /// What may stand at the beginning of `bytes`, of which nothing is known but the direction.
-pub(super) fn at(direction: Direction, bytes: &[u8]) -> Shape {
+pub(super) fn at(direction: Direction, bytes: &[u8]) -> MessageShape {
     let shapes = Shapes::default();
     let tag = bytes.first().copied().unwrap_or_default();
     if direction == Direction::ClientToServer && tag == 0 {
         let Some(header) = bytes.get(..STARTUP_HEADER) else {
-            return Shape::Cut;
+            return MessageShape::Cut;
         };
-        return shapes.client(header).map_or(Shape::Wrong, |plan| {
-            Shape::Sure(STARTUP_HEADER + usize::try_from(plan.body).unwrap_or(usize::MAX))
+        return shapes.client(header).map_or(MessageShape::Wrong, |plan| {
+            MessageShape::Sure(STARTUP_HEADER + usize::try_from(plan.body).unwrap_or(usize::MAX))
         });
     }
     let (tags, planned) = match direction {
@@ -176,10 +176,10 @@ pub(super) fn at(direction: Direction, bytes: &[u8]) -> Shape {
         ),
     };
     let body = match planned {
-        _ if !tags.contains(&tag) => return Shape::Wrong,
-        None => return Shape::Cut,
-        Some(Err(_)) => return Shape::Wrong,
-        Some(Ok(plan)) if plan.body > likely(direction, tag) => return Shape::Wrong,
+        _ if !tags.contains(&tag) => return MessageShape::Wrong,
+        None => return MessageShape::Cut,
+        Some(Err(_)) => return MessageShape::Wrong,
+        Some(Ok(plan)) if plan.body > likely(direction, tag) => return MessageShape::Wrong,
         Some(Ok(plan)) => usize::try_from(plan.body).unwrap_or(usize::MAX),
     };
     let rest = bytes.get(TAGGED_HEADER..).unwrap_or_default();
@@ -187,21 +187,21 @@ pub(super) fn at(direction: Direction, bytes: &[u8]) -> Shape {
     let total = TAGGED_HEADER + body;
     match (direction, tag) {
         (Direction::ServerToClient, b'Z') => match rest.first() {
-            None => Shape::Cut,
-            Some(b'I' | b'T' | b'E') => Shape::Sure(total),
-            Some(_) => Shape::Wrong,
+            None => MessageShape::Cut,
+            Some(b'I' | b'T' | b'E') => MessageShape::Sure(total),
+            Some(_) => MessageShape::Wrong,
         },
         (Direction::ServerToClient, b'D') => match reader.u16_be() {
-            None => Shape::Cut,
-            Some(columns) if body >= 2 + usize::from(columns) * 4 => Shape::Likely(total),
-            Some(_) => Shape::Wrong,
+            None => MessageShape::Cut,
+            Some(columns) if body >= 2 + usize::from(columns) * 4 => MessageShape::Likely(total),
+            Some(_) => MessageShape::Wrong,
         },
         (Direction::ClientToServer, b'Q') => match rest.get(..body) {
-            None => Shape::Likely(total),
-            Some([text @ .., 0]) if !text.contains(&0) => Shape::Sure(total),
-            Some(_) => Shape::Wrong,
+            None => MessageShape::Likely(total),
+            Some([text @ .., 0]) if !text.contains(&0) => MessageShape::Sure(total),
+            Some(_) => MessageShape::Wrong,
         },
-        (Direction::ClientToServer | Direction::ServerToClient, _) => Shape::Likely(total),
+        (Direction::ClientToServer | Direction::ServerToClient, _) => MessageShape::Likely(total),
     }
 }
 

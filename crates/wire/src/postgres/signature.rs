@@ -1,8 +1,8 @@
 //! Recognises PostgreSQL: by its start-up, or from the middle of a connection by a plausible tag, length and body.
 
 use super::shape::{STARTUP_HEADER, Shapes};
-use crate::protocols::Recognition;
-use crate::reader::Reader;
+use decoding::reader::Reader;
+use decoding::recognition::Recognition;
 use model::Direction;
 
 /// How sure the first bytes seen in `direction` make that this is PostgreSQL's protocol.
@@ -41,7 +41,7 @@ fn startup(bytes: &[u8]) -> Recognition {
 fn tagged<E>(
     bytes: &[u8],
     tags: &[u8],
-    plan: impl Fn(&[u8]) -> Result<crate::framing::FramePlan, E>,
+    plan: impl Fn(&[u8]) -> Result<decoding::framing::FramePlan, E>,
     plausible: fn(u8, u64, &[u8]) -> bool,
 ) -> Recognition {
     let tag = bytes[0];
@@ -124,8 +124,8 @@ const SAMPLE: usize = 64;
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::protocols::assert_verdicts;
     use Direction::{ClientToServer, ServerToClient};
+    use decoding::recognition::assert_verdicts;
 
     #[test]
     fn verdicts_do_not_change_with_more_bytes() {

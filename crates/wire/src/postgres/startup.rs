@@ -3,9 +3,9 @@
 use super::owed::Due;
 use super::shape::{CANCEL_REQUEST, GSSENC_REQUEST, SSL_REQUEST};
 use super::{Session, message};
-use crate::decoder::MessageSink;
-use crate::framing::Frame;
-use crate::reader::Reader;
+use decoding::decoder::MessageSink;
+use decoding::framing::Frame;
+use decoding::reader::Reader;
 use model::{Content, Direction, Message, Phase, Role};
 
 impl Session {

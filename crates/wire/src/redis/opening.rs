@@ -1,6 +1,6 @@
 //! How Redis's protocol begins, looked at strictly.
 
-use crate::protocols::Recognition;
+use decoding::recognition::Recognition;
 use model::Direction;
 
 /// What the first bytes seen in `direction` say.

@@ -1,6 +1,6 @@
 //! Where a value ends: nothing is kept of it, and no length is believed further than bytes are there.
 
-use crate::framing::{HeaderFault, Input};
+use decoding::framing::{HeaderFault, Input};
 
 /// Finds the end of one top-level value after another, wherever the calls split them.
 #[derive(Debug)]

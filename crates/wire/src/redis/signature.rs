@@ -1,6 +1,6 @@
 //! Recognises RESP: a request is an array of strings, which nothing else begins with.
 
-use crate::protocols::Recognition;
+use decoding::recognition::Recognition;
 use model::Direction;
 
 /// How sure the first bytes seen in `direction` make that this is Redis's protocol.
@@ -111,8 +111,8 @@ const LINES: [&[u8]; 9] = [
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::protocols::assert_verdicts;
     use Direction::{ClientToServer, ServerToClient};
+    use decoding::recognition::assert_verdicts;
 
     #[test]
     fn verdicts_do_not_change_with_more_bytes() {

@@ -1,6 +1,6 @@
 //! What the first bytes of a complete value say.
 
-use crate::reader::Reader;
+use decoding::reader::Reader;
 
 /// One value without what it holds.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

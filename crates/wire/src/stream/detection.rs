@@ -15,7 +15,8 @@
 
 use super::held::{Held, Window};
 use super::trial::{Outcome, trial};
-use crate::protocols::{PROTOCOLS, ProtocolRow, Recognition};
+use crate::protocols::{PROTOCOLS, ProtocolRow};
+use decoding::recognition::Recognition;
 use model::{Direction, Timestamp};
 
 /// What was found.

@@ -1,7 +1,7 @@
 //! What waits until the protocol is known.
 
 use super::detection::{Choice, Circumstances, MAXIMUM_HELD, Occasion, Passed};
-use crate::framing::Input;
+use decoding::framing::Input;
 use model::{Direction, Timestamp};
 
 /// What has passed of a connection whose protocol is not known.

@@ -2,11 +2,11 @@
 //! saw, a message may begin; behind lost bytes also further on.
 
 use super::{State, Stream};
-use crate::decoder::MessageSink;
-use crate::framing::Input;
-use crate::protocols::Recognition;
-use crate::resume::Resumption;
 use crate::stream::MAXIMUM_HELD;
+use decoding::decoder::MessageSink;
+use decoding::framing::Input;
+use decoding::recognition::Recognition;
+use decoding::resume::Resumption;
 use model::{Direction, Timestamp};
 use std::time::Duration;
 

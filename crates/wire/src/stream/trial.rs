@@ -2,8 +2,8 @@
 
 use super::detection::Occasion;
 use super::held::Window;
-use crate::framing::Input;
 use crate::protocols::ProtocolRow;
+use decoding::framing::Input;
 use model::{Direction, Message, Protocol, Role};
 
 /// What came of it.

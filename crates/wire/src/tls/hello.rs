@@ -1,6 +1,6 @@
 //! The one handshake message that is looked into: which version the server chose.
 
-use crate::reader::Reader;
+use decoding::reader::Reader;
 
 /// What a `ServerHello` says.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -1,7 +1,7 @@
 //! How TLS begins, looked at strictly.
 
 use super::MAXIMUM_RECORD;
-use crate::protocols::Recognition;
+use decoding::recognition::Recognition;
 use model::Direction;
 
 /// What the first bytes seen in `direction` say.

@@ -1,6 +1,6 @@
 //! Recognises TLS by its record header.
 
-use crate::protocols::Recognition;
+use decoding::recognition::Recognition;
 use model::Direction;
 
 /// How sure the first bytes seen in `direction` make that this is TLS.

@@ -1,0 +1,14 @@
+//! What decoders of protocols are made of: the [`decoder::Decoder`] they implement, [`framing`] that cuts a stream into messages,
+//! a bounds-checked [`reader`], [`resume`] behind lost bytes.
+//!
+//! It knows no protocol, does no I/O, knows no clock and never panics on what was received.
+
+#![forbid(unsafe_code)]
+
+pub mod decoder;
+pub mod framing;
+pub mod reader;
+pub mod recognition;
+pub mod resume;
+pub mod rows;
+pub mod verbs;

@@ -1,0 +1,150 @@
+//! What the client says.
+
+use super::codepoint::{
+    ACCRDB, ACCSEC, CLSQRY, CNTQRY, EXCSAT, EXCSQLIMM, EXCSQLSET, EXCSQLSTT, EXTNAM, NBRROW, OPNQRY,
+    PKGNAMCSN, PRPSQLSTT, QRYBLKSZ, QRYROWSET, RDBCMM, RDBRLLBCK, SECCHK, SQLDTA, SQLSTT, SRVRLSLV,
+    TYPDEFNAM,
+};
+use super::lane::HalfConnection;
+use super::values::{Encoding, Parameters, readable, statement};
+use super::{Command, Due, Execution, MAXIMUM_DUE, Session, What, ebcdic, message};
+use decoding::decoder::MessageSink;
+use model::{Content, Direction, Phase, Role};
+
+impl Session {
+    /// One whole object of the client.
+    pub(super) fn client(&mut self, half: &HalfConnection, sink: &mut MessageSink<'_>) {
+        let code = half.code().unwrap_or_default();
+        let body = half.body();
+        let is_command = code != SQLSTT && half.structure().is_some_and(|it| !it.is_data());
+        if is_command {
+            self.commands(half, code, body);
+        }
+        let phase = *self.phase.get_or_insert(Phase::Work);
+        let role = if !half.ends_chain() {
+            Role::RequestPart
+        } else if half.structure().is_some_and(|it| it.is_one_way()) {
+            Role::OneWay
+        } else {
+            self.owed = self.owed.saturating_add(1);
+            Role::Request
+        };
+        if half.ends_chain() {
+            self.phase = None;
+        }
+        let section = self.command.section;
+        let limit = |code| Parameters::of(body).number(code).filter(|&limit| limit > 0);
+        let content = match (code, self.command.what) {
+            (TYPDEFNAM, _) => {
+                self.encodings[half.direction.index()] = Encoding::named(body);
+                Content::Other
+            }
+            (EXCSAT, _) => self.introduction(body),
+            (SQLSTT, What::Prepare) => Content::Prepare {
+                statement: self.sections.prepare(section),
+                text: self.statement(body),
+            },
+            (SQLSTT, What::Immediate) => Content::Statement {
+                text: self.statement(body),
+            },
+            (EXCSQLSTT | OPNQRY, _) => {
+                self.execution = Some(Execution {
+                    statement: self.sections.statement(section),
+                    fetch_rows: limit(QRYROWSET),
+                    fetch_bytes: limit(QRYBLKSZ),
+                    sets: limit(NBRROW).unwrap_or(1),
+                });
+                self.execute(half)
+            }
+            (SQLDTA, _) => self.execute(half),
+            (CNTQRY, _) => Content::Fetch {
+                statement: self.sections.statement(section),
+                fetch_rows: limit(QRYROWSET),
+                fetch_bytes: limit(QRYBLKSZ),
+            },
+            (RDBCMM, _) => Content::Statement { text: b"commit" },
+            (RDBRLLBCK, _) => Content::Statement { text: b"rollback" },
+            _ => Content::Other,
+        };
+        sink(message(half, role, phase, content));
+    }
+
+    /// Notes a command that is to be answered.
+    fn commands(&mut self, half: &HalfConnection, code: u16, body: &[u8]) {
+        let name = Parameters::of(body).find(PKGNAMCSN);
+        let section = name.and_then(|name| self.sections.named(name));
+        let what = match code {
+            PRPSQLSTT => What::Prepare,
+            EXCSQLIMM | EXCSQLSET => What::Immediate,
+            EXCSQLSTT | OPNQRY | CNTQRY => What::Run,
+            _ => What::Other,
+        };
+        if code == CLSQRY {
+            self.sections.close(section);
+        }
+        if code == ACCRDB
+            && let Some(name) = Parameters::of(body).find(TYPDEFNAM)
+        {
+            self.encodings[Direction::ClientToServer.index()] = Encoding::named(name);
+        }
+        self.command = Command { what, section };
+        let is_login = matches!(code, EXCSAT | ACCSEC | SECCHK | ACCRDB);
+        self.phase
+            .get_or_insert(if is_login { Phase::Login } else { Phase::Work });
+        if self.due.len() < MAXIMUM_DUE
+            && let Some(structure) = half.structure()
+        {
+            self.due.push_back(Due {
+                correlation: structure.correlation,
+                command: self.command,
+                is_login,
+            });
+        }
+    }
+
+    /// An execution is told with its last data, so that it has its values.
+    fn execute<'a>(&mut self, half: &'a HalfConnection) -> Content<'a> {
+        let goes_on = half.structure().is_some_and(|it| it.has_more_of_command());
+        let is_data = half.code() == Some(SQLDTA);
+        if goes_on && !is_data && !half.ends_chain() {
+            return Content::Other;
+        }
+        let Some(execution) = self.execution.take() else {
+            return Content::Other;
+        };
+        // Values that do not fit in their row come behind it, in objects of their own.
+        let whole = !is_data || (half.is_whole() && !goes_on);
+        Content::Execute {
+            statement: execution.statement,
+            fetch_rows: execution.fetch_rows,
+            fetch_bytes: execution.fetch_bytes,
+            sets: execution.sets,
+            values: whole.then_some(if is_data { half.body() } else { b"" }),
+        }
+    }
+
+    fn statement<'a>(&'a mut self, body: &'a [u8]) -> &'a [u8] {
+        let encoding = self.encodings[Direction::ClientToServer.index()];
+        readable(statement(body, encoding), encoding, &mut self.text)
+    }
+
+    /// The release of the client's driver, and the program's name; no host and no user.
+    fn introduction<'a>(&'a mut self, body: &[u8]) -> Content<'a> {
+        self.text.clear();
+        for code in [SRVRLSLV, EXTNAM] {
+            let mut text = String::new();
+            ebcdic::append(Parameters::of(body).find(code).unwrap_or_default(), &mut text);
+            let name = text.split(' ').next().unwrap_or_default();
+            if !self.text.is_empty() && !name.is_empty() {
+                self.text.push(' ');
+            }
+            self.text.push_str(name);
+        }
+        let text = self.text.as_bytes();
+        if text.is_empty() {
+            Content::Other
+        } else {
+            Content::Client { text }
+        }
+    }
+}

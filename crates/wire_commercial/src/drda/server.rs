@@ -1,0 +1,156 @@
+//! What the server says.
+
+use super::codepoint::{
+    ACCRDBRM, ENDQRYRM, ENDUOWRM, EXCSATRD, OPNQFLRM, QRYDSC, QRYDTA, SECCHKCD, SECCHKRM, SQLCARD, SQLDARD,
+    SQLERRRM, SRVCLSNM, SRVRLSLV, SVRCOD, TYPDEFNAM, error_name,
+};
+use super::lane::{HalfConnection, Object};
+use super::rows::Walk;
+use super::values::{Encoding, Parameters, outcome};
+use super::{Command, Session, What, ebcdic, message};
+use decoding::decoder::MessageSink;
+use model::{Content, Direction, Phase, Role, TransactionState};
+
+impl Session {
+    /// One whole object of the server.
+    pub(super) fn server(&mut self, half: &HalfConnection, sink: &mut MessageSink<'_>) {
+        let code = half.code().unwrap_or_default();
+        let body = half.body();
+        let (command, phase) = self.answers(half);
+        let content = match code {
+            EXCSATRD => self.version(body),
+            ACCRDBRM | TYPDEFNAM => {
+                let name = if code == TYPDEFNAM {
+                    Some(body)
+                } else {
+                    Parameters::of(body).find(TYPDEFNAM)
+                };
+                if let Some(name) = name {
+                    self.encodings[half.direction.index()] = Encoding::named(name);
+                }
+                Content::Other
+            }
+            QRYDSC => {
+                let walk = Walk::new(body, self.encodings[half.direction.index()]);
+                self.sections.describe(command.section, walk);
+                Content::Other
+            }
+            QRYDTA => Content::Done {
+                rows: self.sections.walk(command.section).and_then(Walk::take),
+                transaction: Some(TransactionState::Open),
+            },
+            ENDQRYRM => {
+                self.sections.close(command.section);
+                Content::Other
+            }
+            ENDUOWRM => Content::Ready(TransactionState::Idle),
+            SQLCARD | SQLDARD => {
+                if code == SQLDARD && self.lost_request && self.due.is_empty() {
+                    self.sections.prepared_unseen();
+                }
+                self.outcome(body, code, command)
+            }
+            SQLERRRM | OPNQFLRM => Content::Other,
+            _ => error(code, body),
+        };
+        let role = if half.ends_chain() {
+            Role::Reply
+        } else {
+            Role::ReplyPart
+        };
+        sink(message(half, role, phase, content));
+        if role == Role::Reply {
+            self.owed = self.owed.saturating_sub(1);
+            if self.owed == 0 {
+                self.due.clear();
+            }
+        }
+    }
+
+    /// Bytes of rows: their ends are counted.
+    pub(super) fn rows(&mut self, object: &Object, bytes: Option<&[u8]>) {
+        let due = self.due.iter().find(|due| due.correlation == object.correlation);
+        let section = due.and_then(|due| due.command.section);
+        let Some(walk) = self.sections.walk(section) else {
+            return;
+        };
+        match bytes {
+            Some(bytes) => walk.feed(bytes),
+            None => walk.lose(),
+        }
+    }
+
+    /// The command that the object answers. Those before it are answered.
+    fn answers(&mut self, half: &HalfConnection) -> (Command, Phase) {
+        let Some(structure) = half.structure() else {
+            return (Command::default(), Phase::Work);
+        };
+        let of_this = |due: &super::Due| due.correlation == structure.correlation;
+        let Some(place) = self.due.iter().position(of_this) else {
+            return (Command::default(), Phase::Work);
+        };
+        self.due.drain(..place);
+        let due = self.due.front();
+        due.map_or((Command::default(), Phase::Work), |due| {
+            let phase = if due.is_login { Phase::Login } else { Phase::Work };
+            (due.command, phase)
+        })
+    }
+
+    /// What became of a statement, or of another command.
+    fn outcome<'a>(&'a mut self, body: &[u8], code: u16, command: Command) -> Content<'a> {
+        let encoding = self.encodings[Direction::ServerToClient.index()];
+        let outcome = outcome(body, encoding);
+        if let Some(outcome) = outcome.filter(|outcome| outcome.code < 0) {
+            let end = outcome.write(encoding, &mut self.text);
+            let (code, text) = self.text.as_bytes().split_at(end);
+            return Content::Error { code, text };
+        }
+        let is_end = outcome.is_some_and(|outcome| outcome.code == END_OF_QUERY);
+        if code == SQLDARD || is_end || !matches!(command.what, What::Run | What::Immediate) {
+            return Content::Other;
+        }
+        Content::Done {
+            rows: outcome.and_then(|outcome| outcome.rows),
+            transaction: Some(TransactionState::Open),
+        }
+    }
+
+    /// What the server is, and its release.
+    fn version<'a>(&'a mut self, body: &[u8]) -> Content<'a> {
+        self.text.clear();
+        for code in [SRVCLSNM, SRVRLSLV] {
+            if !self.text.is_empty() {
+                self.text.push(' ');
+            }
+            ebcdic::append(
+                Parameters::of(body).find(code).unwrap_or_default(),
+                &mut self.text,
+            );
+        }
+        let text = self.text.as_bytes();
+        if text.is_empty() {
+            Content::Other
+        } else {
+            Content::ServerVersion { text }
+        }
+    }
+}
+
+/// An error that a reply's code point tells, where its severity says that it is one.
+fn error<'a>(code: u16, body: &[u8]) -> Content<'a> {
+    let severity = Parameters::of(body).number(SVRCOD).unwrap_or(0);
+    let is_refused = code == SECCHKRM && Parameters::of(body).number(SECCHKCD).is_some_and(|code| code > 0);
+    match error_name(code) {
+        Some(name) if severity >= ERROR || is_refused => Content::Error {
+            code: name.as_bytes(),
+            text: b"",
+        },
+        Some(_) | None => Content::Other,
+    }
+}
+
+/// Severity from which on a reply is an error.
+const ERROR: u32 = 8;
+/// The outcome of a query without more rows.
+const END_OF_QUERY: i32 = 100;

@@ -1,0 +1,335 @@
+//! Where a message ends: a walk through its fields that keeps no more than a number.
+
+use super::shape::{Features, Field, INSERT_DONE, shape};
+use decoding::framing::Input;
+use model::Direction;
+
+/// Finds the end of one message after another, wherever the calls split them.
+#[derive(Debug)]
+pub(super) struct Scan {
+    direction: Direction,
+    /// Nothing of the direction has passed before this message.
+    first: bool,
+    /// The number that is being read.
+    number: [u8; 6],
+    filled: usize,
+    /// Bytes to pass before the next field.
+    skip: u64,
+    /// The code, once it is known.
+    code: Option<u16>,
+    /// The code of the message before.
+    previous: Option<u16>,
+    fields: &'static [Field],
+    /// Fields that come before the others.
+    inner: &'static [Field],
+    /// Fields that are repeated, where in them the walk is, and how often they are still to come.
+    each: Option<(&'static [Field], usize, u16)>,
+    count: u16,
+    names: u32,
+    /// What is left of a large object in chunks.
+    chunks: Option<u32>,
+    kind: Kind,
+}
+
+/// What kind of message the walk goes through.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Kind {
+    /// A code and its fields.
+    Coded,
+    /// A login packet, with this type.
+    Login(u8),
+    /// One whose end is not known: the other side's first byte ends it.
+    Endless,
+}
+
+/// What a field turned out to be.
+enum Step {
+    /// So many bytes, and the field is done.
+    Pass(u64),
+    /// So many bytes, and the field goes on.
+    Again(u64),
+    /// These fields, and then it is done.
+    Enter(&'static [Field]),
+    /// These fields, and then it goes on.
+    EnterAgain(&'static [Field]),
+    /// Where the message ends cannot be told.
+    Lost,
+}
+
+impl Scan {
+    pub(super) const fn new(direction: Direction) -> Self {
+        Self {
+            direction,
+            first: true,
+            number: [0; 6],
+            filled: 0,
+            skip: 0,
+            code: None,
+            previous: None,
+            fields: &[],
+            inner: &[],
+            each: None,
+            count: 0,
+            names: 0,
+            chunks: None,
+            kind: Kind::Coded,
+        }
+    }
+
+    /// The code of the message, once its two bytes have passed.
+    pub(super) const fn code(&self) -> Option<u16> {
+        self.code
+    }
+
+    /// What kind of message it is, as far as is known.
+    pub(super) const fn kind(&self) -> Kind {
+        self.kind
+    }
+
+    /// Consumes `input` up to the end of a message, and says whether that was reached.
+    pub(super) fn advance(&mut self, input: &mut Input<'_>, features: Features) -> bool {
+        loop {
+            if self.kind == Kind::Endless {
+                input.pass(u64::MAX);
+                return false;
+            }
+            self.skip -= input.pass(self.skip);
+            if self.skip > 0 {
+                return false;
+            }
+            match (self.field(), self.code) {
+                (None, Some(_)) => return true,
+                (None, None) => {
+                    if !self.fill(input, 2) {
+                        return false;
+                    }
+                    self.begin();
+                }
+                (Some(field), _) => {
+                    while self.filled < self.need(field, features) {
+                        if !self.fill(input, self.need(field, features)) {
+                            return false;
+                        }
+                    }
+                    self.filled = 0;
+                    self.take(field, features);
+                }
+            }
+        }
+    }
+
+    /// The message is over: the next byte is the first of another.
+    pub(super) fn ended(&mut self) {
+        *self = Self {
+            first: false,
+            previous: self.code,
+            ..Self::new(self.direction)
+        };
+    }
+
+    /// The next bytes into the number, up to `length`; false while there are fewer. Bytes that nobody saw lose the place.
+    fn fill(&mut self, input: &mut Input<'_>, length: usize) -> bool {
+        for &byte in input.take(length.saturating_sub(self.filled)) {
+            if let Some(place) = self.number.get_mut(self.filled) {
+                *place = byte;
+            }
+            self.filled += 1;
+        }
+        if self.filled < length && input.unseen_count() > 0 {
+            self.kind = Kind::Endless;
+            input.pass(u64::MAX);
+        }
+        self.filled >= length
+    }
+
+    fn begin(&mut self) {
+        let code = u16::from_be_bytes([self.number[0], self.number[1]]);
+        self.filled = 0;
+        self.code = Some(code);
+        match shape(self.direction, code) {
+            Some(fields) => self.fields = fields,
+            None if code == 0 && self.previous == Some(INSERT_DONE) => self.fields = BIG_SERIAL,
+            None if self.first => self.fields = LOGIN,
+            None => self.kind = Kind::Endless,
+        }
+    }
+
+    fn field(&self) -> Option<Field> {
+        let repeated = self.each.and_then(|(fields, at, _)| fields.get(at));
+        self.inner.first().or(repeated).or(self.fields.first()).copied()
+    }
+
+    fn next_field(&mut self) {
+        if !self.inner.is_empty() {
+            self.inner = self.inner.get(1..).unwrap_or_default();
+            return;
+        }
+        let Some((fields, at, left)) = self.each else {
+            self.fields = self.fields.get(1..).unwrap_or_default();
+            return;
+        };
+        self.each = if at + 1 < fields.len() {
+            Some((fields, at + 1, left))
+        } else {
+            (left > 1).then_some((fields, 0, left - 1))
+        };
+    }
+
+    /// How many bytes tell what `field` is.
+    fn need(&self, field: Field, features: Features) -> usize {
+        match field {
+            Field::Skip(_)
+            | Field::TupleSize
+            | Field::ErrorOffset
+            | Field::DoneCounts
+            | Field::Each(_)
+            | Field::Names
+            | Field::Rest => 0,
+            Field::Text
+            | Field::Count
+            | Field::ReturnColumn
+            | Field::Infos
+            | Field::LargeObject
+            | Field::Login => 2,
+            Field::LongText | Field::NamesLength | Field::ErrorCode => 4,
+            Field::Parameter => 6,
+            Field::Sql if features.long_statements == Some(false) => 2,
+            Field::Sql => 4,
+            Field::Chunks => match self.chunks {
+                None => 4,
+                Some(0) => 0,
+                Some(_) => 2,
+            },
+        }
+    }
+
+    fn take(&mut self, field: Field, features: Features) {
+        match self.step(field, features) {
+            Step::Pass(bytes) => {
+                self.skip = bytes;
+                self.next_field();
+            }
+            Step::Again(bytes) => self.skip = bytes,
+            Step::Enter(fields) => {
+                self.next_field();
+                self.inner = fields;
+            }
+            Step::EnterAgain(fields) => self.inner = fields,
+            Step::Lost => self.kind = Kind::Endless,
+        }
+    }
+
+    fn step(&mut self, field: Field, features: Features) -> Step {
+        let [a, b, c, d, ..] = self.number;
+        let short = u16::from_be_bytes([a, b]);
+        let long = u32::from_be_bytes([a, b, c, d]);
+        let wide = |is_wide: bool, wide: u64, narrow: u64| Step::Pass(if is_wide { wide } else { narrow });
+        match field {
+            Field::Skip(bytes) => Step::Pass(u64::from(bytes)),
+            Field::Text => Step::Pass(even(short.into())),
+            Field::LongText => Step::Pass(even(long.into())),
+            Field::Sql => match features.long_statements {
+                Some(false) => Step::Pass(even(short.into())),
+                // Two bytes of a short text are among the four that were read.
+                None if short > 0 => Step::Pass(even(short.into()) - 2),
+                Some(true) | None => Step::Pass(even(long.into())),
+            },
+            Field::TupleSize => wide(features.long_tuples, 4, 2),
+            Field::ErrorOffset => wide(features.long_statements != Some(false), 4, 2),
+            Field::DoneCounts => wide(features.long_counts, 20, 12),
+            Field::ErrorCode if short == WITHOUT_TEXT => Step::Enter(&[Field::ErrorOffset]),
+            Field::ErrorCode => Step::Enter(&[Field::ErrorOffset, Field::Text]),
+            Field::Count => {
+                self.count = short;
+                Step::Pass(0)
+            }
+            Field::NamesLength => {
+                self.names = long;
+                Step::Pass(0)
+            }
+            Field::Each(fields) => {
+                self.next_field();
+                self.each = (self.count > 0).then_some((fields, 0, self.count));
+                Step::Again(0)
+            }
+            Field::Names => Step::Pass(even(self.names.into())),
+            Field::Parameter => parameter(short, u16::from_be_bytes([c, d])),
+            Field::ReturnColumn => match short {
+                43..=45 => Step::Enter(&[Field::Text, Field::Text, Field::Skip(4)]),
+                _ => Step::Pass(4),
+            },
+            Field::Infos if short == 0 => Step::Pass(0),
+            Field::Infos => Step::EnterAgain(&[Field::Text]),
+            Field::LargeObject if short == READ => Step::Pass(8),
+            Field::LargeObject | Field::Rest => Step::Lost,
+            Field::Chunks => self.chunk(short, long),
+            Field::Login => self.login(a, b),
+        }
+    }
+
+    fn chunk(&mut self, short: u16, long: u32) -> Step {
+        match self.chunks {
+            None => {
+                self.chunks = Some(long);
+                Step::Again(0)
+            }
+            Some(0) => Step::Pass(0),
+            Some(left) => {
+                self.chunks = Some(left.saturating_sub(short.into()));
+                Step::Again(even(short.into()))
+            }
+        }
+    }
+
+    /// A login packet: what was taken for the code is its length.
+    fn login(&mut self, kind: u8, protocol: u8) -> Step {
+        let known = match self.direction {
+            Direction::ClientToServer => kind == REQUEST,
+            Direction::ServerToClient => matches!(kind, ACCEPT | REJECT | REDIRECT),
+        };
+        let behind = self.code.and_then(|length| length.checked_sub(4));
+        match behind {
+            Some(behind) if known && protocol == SQLI => {
+                self.kind = Kind::Login(kind);
+                Step::Pass(behind.into())
+            }
+            Some(_) | None => Step::Lost,
+        }
+    }
+}
+
+/// The value behind a parameter's type, indicator and precision.
+fn parameter(kind: u16, indicator: u16) -> Step {
+    if indicator == NULL {
+        return Step::Pass(0);
+    }
+    match kind & 0xff {
+        1 => Step::Pass(2),
+        2 | 4 | 6 | 7 => Step::Pass(4),
+        3 | 52 | 53 => Step::Pass(8),
+        17 | 18 => Step::Pass(10),
+        0 | 5 | 8 | 10 | 13..=16 => Step::Enter(&[Field::Text]),
+        _ => Step::Lost,
+    }
+}
+
+const fn even(length: u64) -> u64 {
+    length.next_multiple_of(2)
+}
+
+const LOGIN: &[Field] = &[Field::Login];
+/// What is left of a message that tells serial numbers, when the big one is among them: its first half is zero.
+const BIG_SERIAL: &[Field] = &[Field::Skip(6)];
+/// Types of login packets.
+const REQUEST: u8 = 1;
+pub(super) const ACCEPT: u8 = 2;
+pub(super) const REJECT: u8 = 3;
+const REDIRECT: u8 = 13;
+/// The protocol that a login packet asks for.
+pub(super) const SQLI: u8 = 60;
+/// -368, an error without a text.
+const WITHOUT_TEXT: u16 = 0xFE90;
+/// -1: the indicator of a value that is NULL.
+const NULL: u16 = 0xFFFF;
+/// The operation on a large object that reads.
+const READ: u16 = 0;

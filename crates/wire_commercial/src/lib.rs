@@ -1,0 +1,11 @@
+//! Bytes to messages, for the protocols of commercial databases: Oracle ([`tns`]), SQL Server ([`tds`]), Db2 and Derby ([`drda`]),
+//! Informix ([`informix`]).
+//!
+//! Crate `wire` lists them with the others and finds out which one a connection speaks.
+
+#![forbid(unsafe_code)]
+
+pub mod drda;
+pub mod informix;
+pub mod tds;
+pub mod tns;

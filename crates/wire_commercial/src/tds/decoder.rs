@@ -1,0 +1,572 @@
+//! Packets of both directions to messages: a client's message is a request, a server's is a response whose tokens are
+//! messages of their own.
+
+use super::answer;
+use super::calls::{self, Call, Handle, Returns};
+use super::login;
+use super::tokens::{Done, Token, Tokens};
+use super::{HEADER, LAST_PACKET, PRELOGIN, RESPONSE, kind};
+use decoding::decoder::{DecodeError, Decoder, MessageSink};
+use decoding::framing::{Frame, FramePlan, Framer, HeaderFault, Input};
+use decoding::resume::{MessageShape, Resumption, find};
+use model::{Content, Direction, Message, Phase, Protocol, Role, StatementId, Timestamp, TransactionState};
+use std::collections::{HashMap, VecDeque};
+
+/// Decodes one TDS connection, from its beginning or from the middle.
+///
+/// Memory: 64 KiB of an unfinished packet per direction, [`MAXIMUM_KEPT`] of a request, 72 KiB of a token, the types of a result's
+/// columns, 16,384 prepared statements.
+#[derive(Debug)]
+pub struct TdsDecoder {
+    framers: [Framer; 2],
+    session: Session,
+}
+
+#[derive(Debug, Default)]
+struct Session {
+    /// Packets of a request whose last has not come.
+    request: Part,
+    said: Vec<u8>,
+    /// Bytes of a response that belong to no message yet.
+    reply: Part,
+    tokens: Tokens,
+    owed: VecDeque<Due>,
+    /// The client asked to stop what the server is doing.
+    stops: bool,
+    transaction: Option<TransactionState>,
+    handles: HashMap<Handle, StatementId>,
+    next_statement: u32,
+}
+
+/// Bytes that passed and were not handed out.
+#[derive(Debug, Clone, Copy, Default)]
+struct Part {
+    bytes: u64,
+    started: Timestamp,
+    is_holed: bool,
+}
+
+/// A request that will be answered.
+#[derive(Debug, Clone, Copy)]
+struct Due {
+    phase: Phase,
+    is_prelogin: bool,
+    /// What the next returned handles are numbers of.
+    statement: Option<StatementId>,
+    returns: Returns,
+}
+
+impl TdsDecoder {
+    /// A decoder for a connection of which nothing was seen yet.
+    pub fn new() -> Self {
+        Self {
+            framers: [Direction::ClientToServer, Direction::ServerToClient].map(framer),
+            session: Session::default(),
+        }
+    }
+}
+
+impl Default for TdsDecoder {
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
+fn framer(direction: Direction) -> Framer {
+    Framer::new("tds", direction)
+}
+
+impl Decoder for TdsDecoder {
+    fn take(
+        &mut self,
+        direction: Direction,
+        mut input: Input<'_>,
+        sink: &mut MessageSink<'_>,
+    ) -> Result<(), DecodeError> {
+        let framer = &mut self.framers[direction.index()];
+        while let Some(frame) = framer.next(&mut input, HEADER, |header| plan(direction, header))? {
+            let passed = match direction {
+                Direction::ClientToServer => self.session.client_sent(&frame, sink),
+                Direction::ServerToClient => self.session.server_sent(&frame, sink),
+            };
+            if let Err(fault) = passed {
+                return Err(framer.fault(fault));
+            }
+        }
+        Ok(())
+    }
+
+    fn pending(&self, direction: Direction) -> u64 {
+        let part = match direction {
+            Direction::ClientToServer => self.session.request,
+            Direction::ServerToClient => self.session.reply,
+        };
+        self.framers[direction.index()].pending() + part.bytes
+    }
+
+    fn restart(&mut self, direction: Direction) -> bool {
+        self.framers[direction.index()] = framer(direction);
+        match direction {
+            Direction::ClientToServer => {
+                self.session.request = Part::default();
+                self.session.said.clear();
+            }
+            Direction::ServerToClient => {
+                self.session.reply = Part::default();
+                self.session.tokens.restart();
+            }
+        }
+        true
+    }
+
+    fn find(&self, direction: Direction, bytes: &[u8], whole: bool) -> Option<Resumption> {
+        Some(find(bytes, whole, |bytes, _| match bytes.get(..HEADER) {
+            None => MessageShape::Cut,
+            Some(header) => match plan(direction, header) {
+                Ok(plan) if header.get(7) == Some(&0) && header.get(1) <= Some(&HIGHEST_STATUS) => {
+                    MessageShape::Sure(HEADER + usize::try_from(plan.body).unwrap_or(usize::MAX))
+                }
+                Ok(_) | Err(_) => MessageShape::Wrong,
+            },
+        }))
+    }
+
+    fn owes(&self) -> bool {
+        !self.session.owed.is_empty()
+    }
+
+    fn forget_owed(&mut self) {
+        self.session.owed.clear();
+        self.session.stops = false;
+    }
+}
+
+/// Of a header's second byte: all bits that mean something.
+const HIGHEST_STATUS: u8 = 0x1f;
+
+fn plan(direction: Direction, header: &[u8]) -> Result<FramePlan, HeaderFault> {
+    let &[kind, _, high, low, ..] = header else {
+        return Err(fault("a header of eight bytes", header.len().to_string()));
+    };
+    let is_known = match direction {
+        Direction::ClientToServer => kind::OF_CLIENT.contains(&kind),
+        Direction::ServerToClient => matches!(kind, RESPONSE | PRELOGIN),
+    };
+    let length = u16::from_be_bytes([high, low]);
+    if !is_known {
+        let found = match kind {
+            0x14..=0x17 => "TLS".to_owned(),
+            MULTIPLEXED => "several results at once (MARS)".to_owned(),
+            other => format!("type {other:#04x}"),
+        };
+        return Err(fault("a packet of TDS", found));
+    }
+    if usize::from(length) < HEADER {
+        return Err(fault("a length of at least 8", length.to_string()));
+    }
+    Ok(FramePlan {
+        body: u64::from(length) - HEADER as u64,
+        keep: usize::from(length),
+    })
+}
+
+impl Session {
+    fn client_sent(&mut self, frame: &Frame<'_>, sink: &mut MessageSink<'_>) -> Result<(), HeaderFault> {
+        let [kind, status] = [0, 1].map(|place| frame.header.get(place).copied().unwrap_or(0));
+        if kind == PRELOGIN && self.said.is_empty() && frame.body.first() == Some(&TLS_HANDSHAKE) {
+            return Err(fault("messages in plain", "TLS".to_owned()));
+        }
+        if self.owed.len() >= MAXIMUM_OWED {
+            return Err(fault("fewer requests without a reply", MAXIMUM_OWED.to_string()));
+        }
+        self.request.add(frame);
+        let room = MAXIMUM_KEPT.saturating_sub(self.said.len());
+        self.said
+            .extend_from_slice(frame.body.get(..room).unwrap_or(frame.body));
+        if status & LAST_PACKET == 0 {
+            return Ok(());
+        }
+        let said = std::mem::take(&mut self.said);
+        let told = if self.request.is_holed { &[][..] } else { &said };
+        if status & IGNORE != 0 {
+            self.tell(frame, Role::OneWay, Phase::Work, Content::Other, sink);
+        } else {
+            self.request(kind, told, frame, sink);
+        }
+        self.said = said;
+        self.said.clear();
+        self.said.shrink_to(KEPT_BETWEEN);
+        self.request = Part::default();
+        Ok(())
+    }
+
+    /// One whole request.
+    fn request(&mut self, kind: u8, said: &[u8], frame: &Frame<'_>, sink: &mut MessageSink<'_>) {
+        match kind {
+            kind::BATCH => self.call(&calls::batch(said), None, Role::Request, frame, sink),
+            kind::TRANSACTION => self.call(&calls::transaction(said), None, Role::Request, frame, sink),
+            kind::PROCEDURES => {
+                let all = calls::procedures(said);
+                for (place, asked) in all.iter().enumerate() {
+                    let role = if place + 1 == all.len() {
+                        Role::Request
+                    } else {
+                        Role::RequestPart
+                    };
+                    let whole = said.len() < MAXIMUM_KEPT && !self.request.is_holed;
+                    let values = said.get(asked.values.clone()).filter(|_| whole);
+                    self.call(&asked.call, values, role, frame, sink);
+                }
+            }
+            kind::ATTENTION if self.owed.is_empty() => {
+                self.owe(Due::of(Phase::Work));
+                self.tell(frame, Role::Request, Phase::Work, Content::Other, sink);
+            }
+            kind::ATTENTION => {
+                self.stops = true;
+                self.tell(frame, Role::OneWay, Phase::Work, Content::Other, sink);
+            }
+            PRELOGIN => {
+                let due = Due::of(Phase::Login);
+                self.owe(Due {
+                    is_prelogin: true,
+                    ..due
+                });
+                self.tell(frame, Role::Request, Phase::Login, Content::Other, sink);
+            }
+            kind::LOGIN => {
+                let introduction = login::introduction(said);
+                self.tokens.short_counts = introduction.as_ref().is_some_and(|login| login.short_counts);
+                let client = introduction.and_then(|login| login.client);
+                let content = client.as_ref().map_or(Content::Other, |client| Content::Client {
+                    text: client.as_bytes(),
+                });
+                self.owe(Due::of(Phase::Login));
+                self.tell(frame, Role::Request, Phase::Login, content, sink);
+            }
+            kind::BULK => {
+                self.owe(Due::of(Phase::Work));
+                self.tell(frame, Role::Request, Phase::Work, Content::Other, sink);
+            }
+            _ => {
+                self.owe(Due::of(Phase::Login));
+                self.tell(frame, Role::Request, Phase::Login, Content::Other, sink);
+            }
+        }
+    }
+
+    /// One call of a request; of several, the first returns handles, and all are owed one response.
+    fn call(
+        &mut self,
+        call: &Call,
+        values: Option<&[u8]>,
+        role: Role,
+        frame: &Frame<'_>,
+        sink: &mut MessageSink<'_>,
+    ) {
+        let mut due = Due::of(Phase::Work);
+        match call {
+            Call::Other => self.tell(frame, role, Phase::Work, Content::Other, sink),
+            Call::Close => self.tell(frame, role, Phase::Work, Content::Close, sink),
+            Call::Statement(text) => {
+                let text = text.as_bytes();
+                self.tell(frame, role, Phase::Work, Content::Statement { text }, sink);
+            }
+            Call::Prepare { text, returns } => {
+                let statement = self.new_statement();
+                due.returned(statement, *returns);
+                let text = text.as_bytes();
+                self.tell(
+                    frame,
+                    role,
+                    Phase::Work,
+                    Content::Prepare { statement, text },
+                    sink,
+                );
+            }
+            Call::PrepareAndExecute { text, returns, rows } => {
+                let statement = self.new_statement();
+                due.returned(statement, *returns);
+                let text = text.as_bytes();
+                self.tell(
+                    frame,
+                    Role::RequestPart,
+                    Phase::Work,
+                    Content::Prepare { statement, text },
+                    sink,
+                );
+                self.tell(
+                    frame,
+                    role,
+                    Phase::Work,
+                    execute(Some(statement), *rows, values),
+                    sink,
+                );
+            }
+            Call::Execute { of, returns, rows } => {
+                let statement = self.handles.get(of).copied();
+                if let Some(statement) = statement {
+                    due.returned(statement, *returns);
+                }
+                self.tell(frame, role, Phase::Work, execute(statement, *rows, values), sink);
+            }
+            Call::Fetch { of, rows } => {
+                let content = Content::Fetch {
+                    statement: self.handles.get(of).copied(),
+                    fetch_rows: *rows,
+                    fetch_bytes: None,
+                };
+                self.tell(frame, role, Phase::Work, content, sink);
+            }
+        }
+        if role == Role::Request {
+            self.owe(due);
+        }
+    }
+
+    fn new_statement(&mut self) -> StatementId {
+        let statement = StatementId(self.next_statement);
+        self.next_statement = self.next_statement.saturating_add(1);
+        statement
+    }
+
+    fn owe(&mut self, due: Due) {
+        self.owed.push_back(due);
+    }
+
+    /// Hands out the request, or what more it says: its first message has its bytes.
+    fn tell(
+        &mut self,
+        frame: &Frame<'_>,
+        role: Role,
+        phase: Phase,
+        content: Content<'_>,
+        sink: &mut MessageSink<'_>,
+    ) {
+        let bytes = std::mem::take(&mut self.request.bytes);
+        sink(Message {
+            protocol: Protocol::Tds,
+            direction: Direction::ClientToServer,
+            started: self.request.started,
+            ended: frame.ended,
+            bytes,
+            role,
+            phase,
+            content,
+        });
+    }
+
+    fn server_sent(&mut self, frame: &Frame<'_>, sink: &mut MessageSink<'_>) -> Result<(), HeaderFault> {
+        let [kind, status] = [0, 1].map(|place| frame.header.get(place).copied().unwrap_or(0));
+        if kind == PRELOGIN {
+            return Err(fault("messages in plain", "TLS".to_owned()));
+        }
+        self.reply.add(frame);
+        let is_last = status & LAST_PACKET != 0;
+        if self.owed.front().is_some_and(|due| due.is_prelogin) {
+            if is_last {
+                self.tell_prelogin(frame, sink);
+            }
+            return Ok(());
+        }
+        if frame.holed {
+            self.tokens.lose();
+        }
+        let mut tokens = std::mem::take(&mut self.tokens);
+        let mut last_done = None;
+        tokens.take(frame.body, |token, behind| {
+            let ends = is_last && behind == 0;
+            last_done = if let Token::Done(done) = &token {
+                Some(*done)
+            } else {
+                None
+            };
+            self.tell_token(&token, behind as u64, ends, frame, sink);
+        });
+        let is_over = self.reply.bytes == 0;
+        if is_last && !is_over {
+            let done = tokens.last_done(frame.body).filter(|_| tokens.is_lost());
+            let token = done.map_or(Token::Other, Token::Done);
+            self.tell_token(&token, 0, true, frame, sink);
+        } else if tokens.is_lost() && !is_over {
+            self.tell_token(&Token::Other, 0, false, frame, sink);
+        }
+        if is_last {
+            tokens.restart();
+        }
+        self.tokens = tokens;
+        Ok(())
+    }
+
+    fn tell_prelogin(&mut self, frame: &Frame<'_>, sink: &mut MessageSink<'_>) {
+        self.owed.pop_front();
+        let answer = answer::options(frame.body).ok();
+        let version = answer.and_then(|answer| answer.version);
+        let version = version.map(|version| format!("SQL Server {version}"));
+        let content = version
+            .as_ref()
+            .map_or(Content::Other, |version| Content::ServerVersion {
+                text: version.as_bytes(),
+            });
+        self.tell_reply(frame, 0, Role::Reply, Phase::Login, content, sink);
+    }
+
+    fn tell_token(
+        &mut self,
+        token: &Token,
+        behind: u64,
+        ends: bool,
+        frame: &Frame<'_>,
+        sink: &mut MessageSink<'_>,
+    ) {
+        let due = self.owed.front().copied();
+        let phase = due.map_or(Phase::Work, |due| due.phase);
+        let mut role = if due.is_some() {
+            Role::ReplyPart
+        } else {
+            Role::Notice
+        };
+        if ends && due.is_some() {
+            let answers_stop = matches!(token, Token::Done(done) if done.is_attention);
+            if !self.stops || answers_stop {
+                role = Role::Reply;
+                self.stops = false;
+            }
+        }
+        self.note(token);
+        let code;
+        let content = match token {
+            Token::Other | Token::Returned { .. } | Token::Transaction(_) => Content::Other,
+            Token::Row => Content::Row,
+            Token::Done(done) => self.done(*done),
+            Token::Error { number, text } => {
+                code = number.to_string();
+                Content::Error {
+                    code: code.as_bytes(),
+                    text: text.as_bytes(),
+                }
+            }
+            Token::Accepted { version } => Content::ServerVersion {
+                text: version.as_bytes(),
+            },
+        };
+        self.tell_reply(frame, behind, role, phase, content, sink);
+        if role == Role::Reply {
+            self.owed.pop_front();
+        }
+    }
+
+    fn done(&self, done: Done) -> Content<'static> {
+        Content::Done {
+            rows: done.rows,
+            transaction: self.transaction.filter(|_| !done.has_more),
+        }
+    }
+
+    /// Remembers what a token changes.
+    fn note(&mut self, token: &Token) {
+        match token {
+            Token::Transaction(state) => self.transaction = Some(*state),
+            Token::Accepted { .. } => self.transaction = Some(TransactionState::Idle),
+            Token::Returned { value } => self.returned(*value),
+            Token::Other | Token::Row | Token::Done(_) | Token::Error { .. } => {}
+        }
+    }
+
+    fn returned(&mut self, value: Option<u32>) {
+        let Some(due) = self.owed.front_mut() else { return };
+        let (handle, next): (fn(u32) -> Handle, Returns) = match due.returns {
+            Returns::Nothing => return,
+            Returns::Prepared => (Handle::Prepared, Returns::Nothing),
+            Returns::Cursor => (Handle::Cursor, Returns::Nothing),
+            Returns::PreparedAndCursor => (Handle::Prepared, Returns::Cursor),
+        };
+        due.returns = next;
+        if let Some((handle, statement)) = value.map(handle).zip(due.statement)
+            && (self.handles.len() < MAXIMUM_HANDLES || self.handles.contains_key(&handle))
+        {
+            self.handles.insert(handle, statement);
+        }
+    }
+
+    /// Hands out what came of the response so far, less `behind` bytes.
+    fn tell_reply(
+        &mut self,
+        frame: &Frame<'_>,
+        behind: u64,
+        role: Role,
+        phase: Phase,
+        content: Content<'_>,
+        sink: &mut MessageSink<'_>,
+    ) {
+        let bytes = self.reply.bytes.saturating_sub(behind);
+        let started = self.reply.started;
+        self.reply = Part {
+            bytes: self.reply.bytes - bytes,
+            started: frame.started,
+            is_holed: false,
+        };
+        sink(Message {
+            protocol: Protocol::Tds,
+            direction: Direction::ServerToClient,
+            started,
+            ended: frame.ended,
+            bytes,
+            role,
+            phase,
+            content,
+        });
+    }
+}
+
+fn execute(statement: Option<StatementId>, fetch_rows: Option<u32>, values: Option<&[u8]>) -> Content<'_> {
+    Content::Execute {
+        statement,
+        fetch_rows,
+        fetch_bytes: None,
+        sets: 1,
+        values,
+    }
+}
+
+impl Due {
+    const fn of(phase: Phase) -> Self {
+        Self {
+            phase,
+            is_prelogin: false,
+            statement: None,
+            returns: Returns::Nothing,
+        }
+    }
+
+    const fn returned(&mut self, statement: StatementId, returns: Returns) {
+        self.statement = Some(statement);
+        self.returns = returns;
+    }
+}
+
+impl Part {
+    fn add(&mut self, frame: &Frame<'_>) {
+        if self.bytes == 0 {
+            self.started = frame.started;
+        }
+        self.bytes += frame.bytes;
+        self.is_holed |= frame.holed;
+    }
+}
+
+fn fault(expected: &'static str, found: String) -> HeaderFault {
+    HeaderFault { expected, found }
+}
+
+/// The status of a request that the client takes back.
+const IGNORE: u8 = 0x02;
+/// The first byte of TLS's handshake.
+const TLS_HANDSHAKE: u8 = 0x16;
+/// The first byte of a packet of SMP, which carries several sessions of TDS.
+const MULTIPLEXED: u8 = 0x53;
+const MAXIMUM_OWED: usize = 65_536;
+const MAXIMUM_HANDLES: usize = 16_384;
+const KEPT_BETWEEN: usize = 4096;
+/// Most bytes of a request that are looked at.
+pub const MAXIMUM_KEPT: usize = 132 * 1024;

@@ -1,0 +1,199 @@
+//! How TDS begins, looked at strictly: whole packets with all of their fields.
+
+use super::signature::recognise;
+use super::{HEADER, LAST_PACKET, PRELOGIN, RESPONSE, kind, option};
+use decoding::reader::Reader;
+use decoding::recognition::Recognition;
+use decoding::verbs::begins_statement_16;
+use model::Direction;
+
+/// What the first bytes seen in `direction` say.
+pub fn opens(direction: Direction, bytes: &[u8]) -> Recognition {
+    let verdict = recognise(direction, bytes);
+    let Some(&[kind, status, high, low, ..]) = bytes.first_chunk::<HEADER>() else {
+        return verdict;
+    };
+    if verdict == Recognition::Never {
+        return Recognition::Never;
+    }
+    let length = usize::from(u16::from_be_bytes([high, low]));
+    let Some(body) = bytes.get(HEADER..length) else {
+        return if length < HEADER {
+            Recognition::Never
+        } else {
+            Recognition::More
+        };
+    };
+    let is_last = status & LAST_PACKET != 0;
+    match (kind, direction) {
+        (PRELOGIN, _) => said(options(body).is_some() && is_last, Recognition::Certain),
+        (kind::LOGIN, _) => said(login(body, is_last).is_some(), Recognition::Certain),
+        (kind::BATCH | kind::PROCEDURES | kind::TRANSACTION, _) => call(kind, body),
+        (kind::ATTENTION, _) => said(body.is_empty() && is_last, Recognition::Plausible),
+        (kind::BULK, _) => said(body.first() == Some(&0x81), Recognition::Plausible),
+        (RESPONSE, _) => said(response(body, is_last).is_some(), Recognition::Plausible),
+        _ => Recognition::Never,
+    }
+}
+
+fn said(fits: bool, verdict: Recognition) -> Recognition {
+    if fits { verdict } else { Recognition::Never }
+}
+
+/// A table of options, the version first, and their values behind it.
+fn options(body: &[u8]) -> Option<()> {
+    let mut table = Reader::new(body);
+    let mut is_first = true;
+    loop {
+        let name = table.u8()?;
+        if name == option::END {
+            return (!is_first).then_some(());
+        }
+        let (at, length) = (usize::from(table.u16_be()?), usize::from(table.u16_be()?));
+        let fits = at + length <= body.len() && name < MOST_OPTIONS;
+        if !fits || is_first != (name == option::VERSION) || (is_first && length != VERSION_LENGTH) {
+            return None;
+        }
+        is_first = false;
+    }
+}
+
+/// A length, a version, and places of texts that lie within it.
+fn login(body: &[u8], is_last: bool) -> Option<()> {
+    let mut fields = Reader::new(body);
+    let length = fields.u32_le()? as usize;
+    let version = fields.u32_le()?;
+    let fits = if is_last {
+        length == body.len()
+    } else {
+        length > body.len()
+    };
+    let is_version = matches!(version >> 24, 0x70..=0x74 | 0x08) || version == 8;
+    let mut places = Reader::new(body.get(PLACES..)?);
+    for _ in 0..COUNT_OF_PLACES {
+        let (at, units) = (usize::from(places.u16_le()?), usize::from(places.u16_le()?));
+        if units > 0 && (at < PLACES || at + units > length) {
+            return None;
+        }
+    }
+    (fits && is_version).then_some(())
+}
+
+/// What a client asks for: behind the headers that clients send since TDS 7.2, or not.
+fn call(kind: u8, body: &[u8]) -> Recognition {
+    if let Some(behind) = headers(body) {
+        return said(!behind.is_empty(), Recognition::Certain);
+    }
+    let mut fields = Reader::new(body);
+    match kind {
+        kind::BATCH if begins_statement_16(body) => Recognition::Certain,
+        kind::PROCEDURES => {
+            let fits = match fields.u16_le() {
+                Some(0xffff) => {
+                    fields.u16_le().is_some_and(|number| (1..=15).contains(&number))
+                        && fields.u16_le().is_some_and(|flags| flags < 8)
+                }
+                Some(units @ 1..=128) => fields.take(usize::from(units) * 2).is_some_and(is_name),
+                _ => false,
+            };
+            said(fits, Recognition::Plausible)
+        }
+        _ => Recognition::Never,
+    }
+}
+
+fn is_name(wide: &[u8]) -> bool {
+    wide.chunks_exact(2)
+        .all(|pair| pair[1] == 0 && (pair[0].is_ascii_alphanumeric() || b"_.[]#@$ \";".contains(&pair[0])))
+}
+
+/// What stands behind headers: their length, and each with a length and a kind.
+fn headers(body: &[u8]) -> Option<&[u8]> {
+    let mut fields = Reader::new(body);
+    let all = usize::try_from(fields.u32_le()?).ok()?;
+    let mut left = all
+        .checked_sub(4)
+        .filter(|&left| left > 0 && all <= LONGEST_HEADERS)?;
+    while left > 0 {
+        let length = fields.u32_le()? as usize;
+        let kind = fields.u16_le()?;
+        fields.take(length.checked_sub(6)?)?;
+        if !(1..=3).contains(&kind) || (kind == 2 && length != 18) {
+            return None;
+        }
+        left = left.checked_sub(length)?;
+    }
+    body.get(all..)
+}
+
+/// The first token of a response, with its length and, of what ends a statement, its flags.
+fn response(body: &[u8], is_last: bool) -> Option<()> {
+    let mut fields = Reader::new(body);
+    match fields.u8()? {
+        0x00 => options(body),
+        0xfd..=0xff => {
+            let (flags, _) = (fields.u16_le()?, fields.u16_le()?);
+            let rest = fields.left();
+            (flags & !DONE_FLAGS == 0 && (rest >= 4)).then_some(())
+        }
+        0x79 => fields.u32_le().map(drop),
+        0x81 => {
+            let columns = fields.u16_le()?;
+            (columns == 0xffff || (1..=4096).contains(&columns)).then_some(())
+        }
+        0xe3 => {
+            let length = usize::from(fields.u16_le()?);
+            let kind = fields.u8()?;
+            ((1..=20).contains(&kind) && (!is_last || length <= fields.left() + 1)).then_some(())
+        }
+        0xaa | 0xab => {
+            let length = usize::from(fields.u16_le()?);
+            fields.u32_le()?;
+            let (_, class) = (fields.u8()?, fields.u8()?);
+            (class <= 25 && length > 10 && (!is_last || length <= fields.left() + 6)).then_some(())
+        }
+        0xad => {
+            let length = usize::from(fields.u16_le()?);
+            let (interface, version) = (fields.u8()?, fields.array::<4>()?);
+            (interface <= 1 && version[0] != 0 && (!is_last || length <= fields.left() + 5)).then_some(())
+        }
+        0xa4 | 0xa9 | 0xac | 0xae | 0xed => {
+            let length = usize::from(fields.u16_le()?);
+            (length > 0 && (!is_last || length <= fields.left() || body[0] != 0xa9)).then_some(())
+        }
+        0xe4 => fields.u32_le().map(drop),
+        _ => None,
+    }
+}
+
+/// Names of options are below this.
+const MOST_OPTIONS: u8 = 16;
+const VERSION_LENGTH: usize = 6;
+/// Where in a login the places of its texts stand, and how many are looked at.
+const PLACES: usize = 36;
+const COUNT_OF_PLACES: usize = 9;
+const LONGEST_HEADERS: usize = 4096;
+/// Flags of the end of a statement: more, error, in a transaction, count, stopped, in a procedure, server error.
+const DONE_FLAGS: u16 = 0x01bf;
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use Direction::{ClientToServer, ServerToClient};
+
+    #[test]
+    fn packets_need_their_fields() {
+        assert_eq!(
+            opens(ClientToServer, &super::super::prelogin()),
+            Recognition::Certain
+        );
+        let tpkt = b"\x03\0\0\x13\x0e\xe0\0\0\0\0\0\x01\0\x08\0\x03\0\0\0";
+        assert_eq!(opens(ClientToServer, tpkt), Recognition::Never);
+        assert_eq!(opens(ServerToClient, tpkt), Recognition::Never);
+        let call =
+            b"\x03\x01\0\x24\0\0\x01\0\x16\0\0\0\x12\0\0\0\x02\0\0\0\0\0\0\0\0\0\x01\0\0\0\xff\xff\x0d\0\0\0";
+        assert_eq!(opens(ClientToServer, call), Recognition::Certain);
+        let done = b"\x04\x01\0\x15\0\x33\x01\0\xfd\x10\0\xc1\0\x01\0\0\0\0\0\0\0";
+        assert_eq!(opens(ServerToClient, done), Recognition::Plausible);
+    }
+}

@@ -1,0 +1,430 @@
+//! The tokens of a response, one at a time, however its packets cut them.
+//!
+//! Source: MS-TDS 2.2.7. A row's length is only known by the types of its columns, so these are kept. What is longer than a
+//! packet is skipped as it comes and never held.
+
+use super::types::{self, ColumnShape, Of};
+use super::utf16;
+use decoding::reader::Reader;
+use model::TransactionState;
+
+/// A whole token.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) enum Token {
+    /// One that says nothing of interest.
+    Other,
+    Row,
+    Done(Done),
+    Error {
+        number: u32,
+        text: String,
+    },
+    /// The server accepts the login.
+    Accepted {
+        version: String,
+    },
+    Transaction(TransactionState),
+    /// An output parameter; its value where it is a whole number.
+    Returned {
+        value: Option<u32>,
+    },
+}
+
+/// The end of a statement, or of all.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct Done {
+    pub rows: Option<u64>,
+    pub has_more: bool,
+    /// It answers a client that asked to stop.
+    pub is_attention: bool,
+}
+
+/// Reads the tokens of one response after the other.
+#[derive(Debug, Default)]
+pub(super) struct Tokens {
+    /// What is left of a token whose end has not come.
+    carry: Vec<u8>,
+    /// Bytes of a value that are still to come.
+    skip: u64,
+    in_chunks: bool,
+    /// The next column of the row that is being read, and which are NULL.
+    row: Option<(usize, Vec<u8>)>,
+    /// Columns still to be described.
+    undescribed: u16,
+    columns: Vec<ColumnShape>,
+    is_lost: bool,
+    /// Numbers of rows have four bytes, as before TDS 7.2.
+    pub short_counts: bool,
+}
+
+impl Tokens {
+    /// Takes the body of a packet. `found` is told each whole token and how many bytes of the body are behind it.
+    pub(super) fn take(&mut self, body: &[u8], mut found: impl FnMut(Token, usize)) {
+        if self.is_lost {
+            return;
+        }
+        let mut carried = std::mem::take(&mut self.carry);
+        let joined = if carried.is_empty() {
+            body
+        } else {
+            carried.extend_from_slice(body);
+            &carried
+        };
+        let mut reader = Reader::new(joined);
+        loop {
+            match self.step(&mut reader) {
+                Step::Token(token) => found(token, reader.left()),
+                Step::Part => {}
+                Step::More => break,
+                Step::Lost => {
+                    self.is_lost = true;
+                    return;
+                }
+            }
+        }
+        if carried.is_empty() {
+            self.carry.extend_from_slice(reader.rest());
+        } else {
+            let used = carried.len() - reader.left();
+            carried.drain(..used);
+            self.carry = carried;
+        }
+        self.is_lost |= self.carry.len() > LONGEST_TOKEN;
+        self.carry.shrink_to(LONGEST_TOKEN);
+    }
+
+    /// The response is over: the next byte begins another.
+    pub(super) fn restart(&mut self) {
+        self.carry.clear();
+        self.skip = 0;
+        self.in_chunks = false;
+        self.row = None;
+        self.undescribed = 0;
+        self.columns.clear();
+        self.is_lost = false;
+    }
+
+    /// Bytes were not seen, or are not understood.
+    pub(super) fn lose(&mut self) {
+        self.restart();
+        self.is_lost = true;
+    }
+
+    pub(super) const fn is_lost(&self) -> bool {
+        self.is_lost
+    }
+
+    /// Takes the next token, or the next part of a row or of a description of columns.
+    fn step(&mut self, reader: &mut Reader<'_>) -> Step {
+        if self.skip > 0 {
+            let there = usize::try_from(self.skip)
+                .unwrap_or(usize::MAX)
+                .min(reader.left());
+            reader.take(there);
+            self.skip -= there as u64;
+            return if self.skip > 0 { Step::More } else { Step::Part };
+        }
+        if self.in_chunks {
+            return self.chunk(reader).map_or(Step::More, |()| Step::Part);
+        }
+        if let Some((column, nulls)) = self.row.take() {
+            return self.value(reader, column, nulls);
+        }
+        if self.undescribed > 0 {
+            return self.column(reader);
+        }
+        let mut ahead = *reader;
+        match self.token(&mut ahead) {
+            Step::More => Step::More,
+            step => {
+                *reader = ahead;
+                step
+            }
+        }
+    }
+
+    fn chunk(&mut self, reader: &mut Reader<'_>) -> Option<()> {
+        let length = reader.u32_le()?;
+        self.skip = u64::from(length);
+        self.in_chunks = length > 0;
+        Some(())
+    }
+
+    /// One value of a row.
+    fn value(&mut self, reader: &mut Reader<'_>, column: usize, nulls: Vec<u8>) -> Step {
+        let Some(&shape) = self.columns.get(column) else {
+            return Step::Token(Token::Row);
+        };
+        let is_null = nulls
+            .get(column / 8)
+            .is_some_and(|byte| byte >> (column % 8) & 1 == 1);
+        if !is_null && self.begin_value(reader, shape).is_none() {
+            self.row = Some((column, nulls));
+            return Step::More;
+        }
+        self.row = Some((column + 1, nulls));
+        Step::Part
+    }
+
+    /// Takes the length of a value, and leaves the value itself to be skipped.
+    fn begin_value(&mut self, reader: &mut Reader<'_>, shape: ColumnShape) -> Option<()> {
+        let mut ahead = *reader;
+        self.skip = match shape {
+            ColumnShape::Fixed(length) => u64::from(length),
+            ColumnShape::Byte => u64::from(ahead.u8()?),
+            ColumnShape::Short => match ahead.u16_le()? {
+                types::NULL_SHORT => 0,
+                length => u64::from(length),
+            },
+            ColumnShape::Long => u64::from(ahead.u32_le()?),
+            ColumnShape::Pointed => match ahead.u8()? {
+                0 => 0,
+                pointer => {
+                    ahead.take(usize::from(pointer) + TIME_STAMP)?;
+                    u64::from(ahead.u32_le()?)
+                }
+            },
+            ColumnShape::Chunks => {
+                self.in_chunks = ahead.u64_le()? != types::NULL_CHUNKS;
+                0
+            }
+        };
+        *reader = ahead;
+        Some(())
+    }
+
+    fn column(&mut self, reader: &mut Reader<'_>) -> Step {
+        let mut ahead = *reader;
+        match column(&mut ahead, self.short_counts) {
+            Some(shape) => {
+                *reader = ahead;
+                self.columns.push(shape);
+                self.undescribed -= 1;
+                if self.undescribed > 0 {
+                    Step::Part
+                } else {
+                    Step::Token(Token::Other)
+                }
+            }
+            None if is_unknown_column(*reader, self.short_counts) => Step::Lost,
+            None => Step::More,
+        }
+    }
+
+    fn token(&mut self, reader: &mut Reader<'_>) -> Step {
+        let Some(kind) = reader.u8() else {
+            return Step::More;
+        };
+        let token = match kind {
+            COLUMNS => return self.describe(reader),
+            ROW => {
+                self.row = Some((0, Vec::new()));
+                return Step::Part;
+            }
+            ROW_WITH_NULLS => {
+                let Some(nulls) = reader.take(self.columns.len().div_ceil(8)) else {
+                    return Step::More;
+                };
+                self.row = Some((0, nulls.to_vec()));
+                return Step::Part;
+            }
+            DONE | DONE_PROCEDURE | DONE_IN_PROCEDURE => self.done(reader).map(Token::Done),
+            RETURN_STATUS | OFFSET => reader.take(4).map(|_| Token::Other),
+            RETURNED => match returned(reader, self.short_counts) {
+                Some(token) => Some(token),
+                None if reader.left() > LONGEST_TOKEN => return Step::Lost,
+                None => None,
+            },
+            FEATURES => features(reader),
+            SESSION_STATE | FEDERATED => {
+                let Some(length) = reader.u32_le() else {
+                    return Step::More;
+                };
+                self.skip = u64::from(length);
+                return Step::Token(Token::Other);
+            }
+            ERROR | INFO | ACCEPTED | CHANGED | ORDER | TABLES | COLUMN_INFO | SSPI => sized(reader, kind),
+            _ => return Step::Lost,
+        };
+        token.map_or(Step::More, Step::Token)
+    }
+
+    fn describe(&mut self, reader: &mut Reader<'_>) -> Step {
+        let Some(count) = reader.u16_le() else {
+            return Step::More;
+        };
+        self.columns.clear();
+        self.undescribed = if count == NO_COLUMNS { 0 } else { count };
+        if self.undescribed > MAXIMUM_COLUMNS {
+            return Step::Lost;
+        }
+        if self.undescribed > 0 {
+            Step::Part
+        } else {
+            Step::Token(Token::Other)
+        }
+    }
+
+    fn done(&self, reader: &mut Reader<'_>) -> Option<Done> {
+        let status = reader.u16_le()?;
+        reader.u16_le()?;
+        let rows = if self.short_counts {
+            u64::from(reader.u32_le()?)
+        } else {
+            reader.u64_le()?
+        };
+        Some(done_of(status, rows))
+    }
+
+    /// What the last bytes of a response say, when nothing else of it is understood.
+    pub(super) fn last_done(&self, tail: &[u8]) -> Option<Done> {
+        let length = if self.short_counts { 9 } else { 13 };
+        let mut reader = Reader::new(tail.get(tail.len().checked_sub(length)?..)?);
+        matches!(reader.u8()?, DONE | DONE_PROCEDURE | DONE_IN_PROCEDURE)
+            .then(|| self.done(&mut reader))
+            .flatten()
+    }
+}
+
+enum Step {
+    Token(Token),
+    /// Something was taken that is no whole token.
+    Part,
+    More,
+    /// Nothing that follows in this response can be told apart.
+    Lost,
+}
+
+const fn done_of(status: u16, rows: u64) -> Done {
+    Done {
+        rows: if status & STATUS_COUNT != 0 {
+            Some(rows)
+        } else {
+            None
+        },
+        has_more: status & STATUS_MORE != 0,
+        is_attention: status & STATUS_ATTENTION != 0,
+    }
+}
+
+/// The description of a column.
+fn column(reader: &mut Reader<'_>, short_counts: bool) -> Option<ColumnShape> {
+    reader.take(before_type(short_counts))?;
+    let (code, shape) = types::shape(reader, Of::Result)?;
+    if types::names_table(code) {
+        let parts = if short_counts { 1 } else { reader.u8()? };
+        for _ in 0..parts {
+            types::long_name(reader)?;
+        }
+    }
+    types::short_name(reader)?;
+    Some(shape)
+}
+
+fn is_unknown_column(mut reader: Reader<'_>, short_counts: bool) -> bool {
+    let code = reader.take(before_type(short_counts)).and_then(|_| reader.u8());
+    code.is_some_and(|code| !types::is_known(code))
+}
+
+/// Bytes of the user's type and flags of a column.
+const fn before_type(short_counts: bool) -> usize {
+    if short_counts { 4 } else { 6 }
+}
+
+/// An output parameter.
+fn returned(reader: &mut Reader<'_>, short_counts: bool) -> Option<Token> {
+    reader.u16_le()?;
+    types::short_name(reader)?;
+    reader.u8()?;
+    reader.take(before_type(short_counts))?;
+    let (_, shape) = types::shape(reader, Of::Result)?;
+    let value = types::value(reader, shape, Of::Result)?;
+    let number = value.and_then(|bytes| <[u8; 4]>::try_from(bytes).ok());
+    Some(Token::Returned {
+        value: number.map(u32::from_le_bytes),
+    })
+}
+
+/// What the server says of the features a login asked for: numbers and lengths up to an end.
+fn features(reader: &mut Reader<'_>) -> Option<Token> {
+    while reader.u8()? != LAST_FEATURE {
+        let length = reader.u32_le()?;
+        reader.take(usize::try_from(length).ok()?)?;
+    }
+    Some(Token::Other)
+}
+
+/// A token behind two bytes of its length.
+fn sized(reader: &mut Reader<'_>, kind: u8) -> Option<Token> {
+    let length = usize::from(reader.u16_le()?);
+    let mut body = reader.sub(length)?;
+    let token = match kind {
+        ERROR => error(&mut body),
+        ACCEPTED => accepted(&mut body),
+        CHANGED => match body.u8() {
+            Some(TRANSACTION_BEGUN) => Some(Token::Transaction(TransactionState::Open)),
+            Some(COMMITTED | ROLLED_BACK | TRANSACTION_ENDED) => {
+                Some(Token::Transaction(TransactionState::Idle))
+            }
+            _ => None,
+        },
+        _ => None,
+    };
+    Some(token.unwrap_or(Token::Other))
+}
+
+fn error(body: &mut Reader<'_>) -> Option<Token> {
+    let number = body.u32_le()?;
+    body.take(2)?;
+    let text = utf16::text(types::long_name(body)?);
+    Some(Token::Error { number, text })
+}
+
+fn accepted(body: &mut Reader<'_>) -> Option<Token> {
+    body.take(5)?;
+    let name = utf16::text(types::short_name(body)?);
+    let [major, minor, high, low] = body.array()?;
+    let name = name.trim_end_matches('\0').trim();
+    Some(Token::Accepted {
+        version: format!("{name} {major}.{minor}.{}", u16::from_be_bytes([high, low])),
+    })
+}
+
+const OFFSET: u8 = 0x78;
+const RETURN_STATUS: u8 = 0x79;
+const COLUMNS: u8 = 0x81;
+const TABLES: u8 = 0xa4;
+const COLUMN_INFO: u8 = 0xa5;
+const ORDER: u8 = 0xa9;
+const ERROR: u8 = 0xaa;
+const INFO: u8 = 0xab;
+const RETURNED: u8 = 0xac;
+const ACCEPTED: u8 = 0xad;
+const FEATURES: u8 = 0xae;
+const ROW: u8 = 0xd1;
+const ROW_WITH_NULLS: u8 = 0xd2;
+const CHANGED: u8 = 0xe3;
+const SESSION_STATE: u8 = 0xe4;
+const SSPI: u8 = 0xed;
+const FEDERATED: u8 = 0xee;
+const DONE: u8 = 0xfd;
+const DONE_PROCEDURE: u8 = 0xfe;
+const DONE_IN_PROCEDURE: u8 = 0xff;
+
+const STATUS_MORE: u16 = 0x01;
+const STATUS_COUNT: u16 = 0x10;
+const STATUS_ATTENTION: u16 = 0x20;
+
+const TRANSACTION_BEGUN: u8 = 8;
+const COMMITTED: u8 = 9;
+const ROLLED_BACK: u8 = 10;
+const TRANSACTION_ENDED: u8 = 17;
+
+const LAST_FEATURE: u8 = 0xff;
+/// Behind an image there is a time stamp.
+const TIME_STAMP: usize = 8;
+const NO_COLUMNS: u16 = 0xffff;
+/// SQL Server has 4096 in a result at most; wide tables 30,000.
+const MAXIMUM_COLUMNS: u16 = 30_000;
+/// Longest token that is held until it is whole.
+const LONGEST_TOKEN: usize = 72 * 1024;

@@ -1,0 +1,412 @@
+//! What a client calls: the first bytes of a request of TTC.
+//!
+//! Piggybacks (what had time until the next call) stand before it. Of an execution everything up to the number of rows has
+//! a fixed order; what follows depends on the client and its version, so that the text is looked for: it is where as many
+//! bytes of text stand as were announced.
+
+use super::number::{CHUNKS, LONGEST_SHORT, ub4, ub8};
+use decoding::reader::Reader;
+
+/// What a request asks for.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) enum Call {
+    /// Negotiates the protocol, or logs in.
+    Login,
+    /// Negotiates encryption and checksums of Oracle's own.
+    Services,
+    /// Runs a statement.
+    Execute(Execution),
+    /// More rows.
+    Fetch {
+        cursor: u32,
+        rows: u32,
+    },
+    /// Ends the transaction, by a call and not by a statement.
+    Commit,
+    Rollback,
+    Logoff,
+    /// Anything else: a ping, a part of a large object, a call that is not looked at.
+    Other,
+}
+
+/// A statement runs.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct Execution {
+    /// Its text; absent where a cursor runs again.
+    pub text: Option<Vec<u8>>,
+    /// 0 for a new one.
+    pub cursor: u32,
+    /// Rows asked for with it.
+    pub rows: Option<u32>,
+    /// Sets of parameters.
+    pub sets: u32,
+    /// How many of the request's last bytes hold the parameters, and what describes them.
+    pub values: usize,
+}
+
+/// Reads requests of one connection.
+#[derive(Debug, Default)]
+pub(super) struct Calls {
+    /// Whether a token stands behind the sequence number, as clients of 23ai write it. Learnt from what fits.
+    tokens: bool,
+}
+
+impl Calls {
+    /// What `request` asks for, which is all of it or its first bytes.
+    pub(super) fn read(&mut self, request: &[u8]) -> Call {
+        match request {
+            [0xde, 0xad, 0xbe, 0xef, ..] => Call::Services,
+            [PROTOCOL | DATA_TYPES | FAST_AUTH, ..] => Call::Login,
+            [PIGGYBACK, _, sequence, ..] => self.behind_piggybacks(request, *sequence),
+            [FUNCTION, code, ..] => self.function(request, *code),
+            _ => Call::Other,
+        }
+    }
+
+    /// The call behind piggybacks, whose lengths differ: it bears the next sequence number.
+    fn behind_piggybacks(&mut self, request: &[u8], mut sequence: u8) -> Call {
+        for place in 3..request.len() {
+            let rest = request.get(place..).unwrap_or_default();
+            let [kind, code, number, ..] = rest else { break };
+            let next = *number == sequence.wrapping_add(1) || (sequence == u8::MAX && *number == 1);
+            if *kind == PIGGYBACK && next && KNOWN_PIGGYBACKS.contains(code) {
+                sequence = *number;
+            }
+            if *kind == FUNCTION && next {
+                let call = self.function(rest, *code);
+                if call != Call::Other || *code == PING || *code == LARGE_OBJECT {
+                    return call;
+                }
+            }
+        }
+        match text_of_thick_client(request) {
+            Some(text) => Call::Execute(bare(text)),
+            None => Call::Other,
+        }
+    }
+
+    fn function(&mut self, request: &[u8], code: u8) -> Call {
+        let body = request.get(3..).unwrap_or_default();
+        match code {
+            EXECUTE => self
+                .execute(body)
+                .or_else(|| text_of_thick_client(body).map(bare))
+                .map_or(Call::Other, Call::Execute),
+            EXECUTE_AGAIN | EXECUTE_AGAIN_AND_FETCH => {
+                self.again(body, code).map_or(Call::Other, Call::Execute)
+            }
+            FETCH => self.fetch(body).unwrap_or(Call::Other),
+            COMMIT => Call::Commit,
+            ROLLBACK => Call::Rollback,
+            LOGOFF => Call::Logoff,
+            AUTH_ONE | AUTH_TWO | VERSION => Call::Login,
+            _ => Call::Other,
+        }
+    }
+
+    fn execute(&mut self, body: &[u8]) -> Option<Execution> {
+        for tokens in [self.tokens, !self.tokens] {
+            let mut fields = Reader::new(body);
+            if tokens && ub8(&mut fields).is_none() {
+                continue;
+            }
+            if let Some(execution) = execution(fields) {
+                self.tokens = tokens;
+                return Some(execution);
+            }
+        }
+        None
+    }
+
+    fn fetch(&mut self, body: &[u8]) -> Option<Call> {
+        let of = |tokens: bool| {
+            let mut fields = Reader::new(body);
+            if tokens {
+                ub8(&mut fields)?;
+            }
+            let call = Call::Fetch {
+                cursor: ub4(&mut fields)?,
+                rows: ub4(&mut fields)?,
+            };
+            Some((call, fields.is_empty()))
+        };
+        let both = [of(self.tokens), of(!self.tokens)].map(|found| found.filter(|(_, whole)| *whole));
+        let [learnt, other] = both;
+        learnt.or(other).or_else(|| of(self.tokens)).map(|(call, _)| call)
+    }
+
+    fn again(&self, body: &[u8], code: u8) -> Option<Execution> {
+        let mut fields = Reader::new(body);
+        if self.tokens {
+            ub8(&mut fields)?;
+        }
+        let cursor = ub4(&mut fields)?;
+        let count = ub4(&mut fields)?;
+        let fetches = code == EXECUTE_AGAIN_AND_FETCH;
+        Some(Execution {
+            text: None,
+            cursor,
+            rows: (fetches && is_rows(count)).then_some(count),
+            sets: if fetches { 1 } else { sets(count) },
+            values: fields.left(),
+        })
+    }
+}
+
+/// An execution behind its sequence number and token.
+fn execution(mut fields: Reader<'_>) -> Option<Execution> {
+    let options = ub4(&mut fields)?;
+    let cursor = ub4(&mut fields)?;
+    let has_text = pointer(&mut fields)?;
+    let length = usize::try_from(ub4(&mut fields)?).ok()?;
+    pointer(&mut fields)?;
+    if ub4(&mut fields)? != NUMBERS_BEHIND || has_text != (length > 0) {
+        return None;
+    }
+    pointer(&mut fields)?;
+    pointer(&mut fields)?;
+    ub4(&mut fields)?;
+    let rows = ub4(&mut fields)?;
+    let (text, mut behind) = match has_text {
+        true => find_text(fields.rest(), length).map(|(text, behind)| (Some(text), Reader::new(behind)))?,
+        false => (None, Reader::new(&[])),
+    };
+    let values = if has_text { behind.left() } else { fields.left() };
+    let rows = (options & OPTION_FETCH != 0 && is_rows(rows)).then_some(rows);
+    let behind = if has_text {
+        numbers(&mut behind).map(Behind::of)
+    } else {
+        count_behind(fields.rest())
+    };
+    Some(Execution {
+        text,
+        cursor,
+        // Of a query, such as a cursor that a procedure gave, the count is of rows and not of executions.
+        sets: match behind {
+            Some(Behind { is_query: true, .. }) | None => 1,
+            Some(Behind { count, .. }) if rows == Some(count) => 1,
+            Some(Behind { count, .. }) => sets(count),
+        },
+        rows,
+        values,
+    })
+}
+
+/// What the numbers behind an execution tell.
+struct Behind {
+    /// How often it runs, or how many rows are asked for.
+    count: u32,
+    is_query: bool,
+}
+
+impl Behind {
+    fn of(numbers: [u32; NUMBERS_BEHIND as usize]) -> Self {
+        let [_, count, _, _, _, _, _, kind, ..] = numbers;
+        Self {
+            count,
+            is_query: kind == 1,
+        }
+    }
+}
+
+/// The thirteen numbers; those that are cut off are 0.
+fn numbers(fields: &mut Reader<'_>) -> Option<[u32; NUMBERS_BEHIND as usize]> {
+    let mut numbers = [0; NUMBERS_BEHIND as usize];
+    for (place, number) in numbers.iter_mut().enumerate() {
+        match ub4(fields) {
+            Some(found) => *number = found,
+            None if place >= 2 => break,
+            None => return None,
+        }
+    }
+    Some(numbers)
+}
+
+/// How often a cursor runs again, of which no text shows where the numbers are: they are where thirteen stand whose values
+/// they can be.
+fn count_behind(bytes: &[u8]) -> Option<Behind> {
+    (0..bytes.len().min(FARTHEST_TEXT)).find_map(|place| {
+        let mut fields = Reader::new(bytes.get(place..)?);
+        let mut numbers = [0; NUMBERS_BEHIND as usize];
+        for number in &mut numbers {
+            *number = ub4(&mut fields)?;
+        }
+        let [0, count, 0, 0, 0, 0, 0, 0 | 1, 0, _, _, _, 0] = numbers else {
+            return None;
+        };
+        (count > 0).then(|| Behind::of(numbers))
+    })
+}
+
+/// Whether something will follow that is pointed to.
+fn pointer(fields: &mut Reader<'_>) -> Option<bool> {
+    match fields.u8()? {
+        0 => Some(false),
+        1 => Some(true),
+        _ => None,
+    }
+}
+
+/// The text of `length` bytes that begins within the next bytes, and what stands behind it: as it is, behind its length, or
+/// in chunks. What is cut off by the end of `bytes` is cut off.
+fn find_text(bytes: &[u8], length: usize) -> Option<(Vec<u8>, &[u8])> {
+    for place in 0..bytes.len().min(FARTHEST_TEXT) {
+        let rest = bytes.get(place..)?;
+        let (&first, behind) = rest.split_first()?;
+        if first == CHUNKS
+            && let Some(found) = chunks(behind, length)
+        {
+            return Some(found);
+        }
+        if length <= usize::from(LONGEST_SHORT)
+            && usize::from(first) == length
+            && let Some(found) = plain(behind, length)
+        {
+            return Some(found);
+        }
+        if let Some(found) = plain(rest, length) {
+            return Some(found);
+        }
+    }
+    None
+}
+
+fn plain(bytes: &[u8], length: usize) -> Option<(Vec<u8>, &[u8])> {
+    let (text, behind) = match bytes.split_at_checked(length) {
+        Some(found) => found,
+        None if bytes.len() >= SHORTEST_CUT => (bytes, &[][..]),
+        None => return None,
+    };
+    (begins_statement(text) && text.iter().all(is_text)).then(|| (text.to_vec(), behind))
+}
+
+fn chunks(bytes: &[u8], length: usize) -> Option<(Vec<u8>, &[u8])> {
+    let mut reader = Reader::new(bytes);
+    let mut text = Vec::new();
+    while text.len() < length {
+        let chunk = usize::try_from(ub4(&mut reader)?).ok()?;
+        if chunk == 0 || chunk > length - text.len() {
+            return None;
+        }
+        let Some(part) = reader.take(chunk) else {
+            if bytes.len() < SHORTEST_CUT {
+                return None;
+            }
+            text.extend_from_slice(reader.rest());
+            reader = Reader::new(&[]);
+            break;
+        };
+        text.extend_from_slice(part);
+    }
+    reader.u8();
+    (begins_statement(&text) && text.iter().all(is_text)).then(|| (text, reader.rest()))
+}
+
+fn is_text(byte: &u8) -> bool {
+    *byte >= b' ' && *byte != 0x7f || matches!(byte, b'\t' | b'\n' | b'\r')
+}
+
+fn begins_statement(text: &[u8]) -> bool {
+    let first = text.iter().find(|byte| !byte.is_ascii_whitespace());
+    first.is_some_and(|first| first.is_ascii_alphabetic() || b"(/-<".contains(first) || *first >= 0x80)
+}
+
+/// The longest text in a request of a client whose numbers are written otherwise (OCI: sqlplus, ODBC, Pro*C) that begins
+/// with a word of SQL.
+fn text_of_thick_client(body: &[u8]) -> Option<Vec<u8>> {
+    let run = body
+        .split(|byte| !is_text(byte))
+        .filter_map(|run| {
+            let place = (0..run.len().min(LONGEST_BEFORE)).find(|&place| is_word_of_sql(run, place))?;
+            run.get(place..)
+        })
+        .max_by_key(|run| run.len())?;
+    Some(run.to_vec())
+}
+
+fn is_word_of_sql(run: &[u8], place: usize) -> bool {
+    let rest = run.get(place..).unwrap_or_default();
+    WORDS.iter().any(|word| {
+        let begins = rest
+            .get(..word.len())
+            .is_some_and(|start| start.eq_ignore_ascii_case(word));
+        begins && rest.get(word.len()).is_some_and(u8::is_ascii_whitespace)
+    })
+}
+
+fn bare(text: Vec<u8>) -> Execution {
+    Execution {
+        text: Some(text),
+        cursor: 0,
+        rows: None,
+        sets: 1,
+        values: 0,
+    }
+}
+
+const fn is_rows(count: u32) -> bool {
+    count > 0 && count < MOST_ROWS
+}
+
+const fn sets(count: u32) -> u32 {
+    if count == 0 || count >= MOST_ROWS {
+        1
+    } else {
+        count
+    }
+}
+
+const PROTOCOL: u8 = 1;
+const DATA_TYPES: u8 = 2;
+const FUNCTION: u8 = 3;
+const PIGGYBACK: u8 = 17;
+const FAST_AUTH: u8 = 34;
+
+const EXECUTE_AGAIN: u8 = 4;
+const FETCH: u8 = 5;
+const LOGOFF: u8 = 9;
+const COMMIT: u8 = 14;
+const ROLLBACK: u8 = 15;
+const EXECUTE_AGAIN_AND_FETCH: u8 = 78;
+const EXECUTE: u8 = 94;
+/// What drivers ask at the end of a login (JDBC thin up to 11.2).
+const VERSION: u8 = 59;
+const LARGE_OBJECT: u8 = 96;
+const AUTH_TWO: u8 = 115;
+const AUTH_ONE: u8 = 118;
+const PING: u8 = 147;
+
+/// Closed cursors, large objects, a session's state, names of modules, schemas, contexts, pipelines.
+const KNOWN_PIGGYBACKS: [u8; 14] = [
+    96, 103, 104, 105, 107, 120, 135, 152, 154, 162, 163, 176, 199, 204,
+];
+/// The option of an execution that also fetches.
+const OPTION_FETCH: u32 = 0x40;
+/// Numbers that follow the text of an execution.
+const NUMBERS_BEHIND: u32 = 13;
+/// How far behind the number of rows a text begins at most: 30 to 36 bytes were seen.
+const FARTHEST_TEXT: usize = 96;
+/// What may stand before the first word in a run of printable bytes: a length that looks like a letter, blanks.
+const LONGEST_BEFORE: usize = 8;
+/// A text is only cut off where the request is longer than what is kept of it.
+const SHORTEST_CUT: usize = 32 * 1024;
+const MOST_ROWS: u32 = 0x7fff_ffff;
+const WORDS: [&[u8]; 14] = [
+    b"select",
+    b"with",
+    b"insert",
+    b"update",
+    b"delete",
+    b"merge",
+    b"begin",
+    b"declare",
+    b"call",
+    b"create",
+    b"alter",
+    b"drop",
+    b"set",
+    b"truncate",
+];
+
+#[cfg(test)]
+mod tests;

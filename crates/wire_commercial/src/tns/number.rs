@@ -1,0 +1,79 @@
+//! Numbers of TTC as thin clients and servers since 12c write them: a byte of length and so many bytes, most significant
+//! first.
+
+use decoding::reader::Reader;
+
+/// A number of at most `width` bytes. The length's highest bit is a sign, which is let pass: what is read here has none.
+fn number(reader: &mut Reader<'_>, width: usize) -> Option<u64> {
+    let mut ahead = *reader;
+    let length = usize::from(ahead.u8()? & !SIGN);
+    if length > width {
+        return None;
+    }
+    let bytes = ahead.take(length)?;
+    *reader = ahead;
+    Some(bytes.iter().fold(0, |value, &byte| value << 8 | u64::from(byte)))
+}
+
+/// A number of up to two bytes.
+pub(super) fn ub2(reader: &mut Reader<'_>) -> Option<u16> {
+    number(reader, 2).and_then(|value| u16::try_from(value).ok())
+}
+
+/// A number of up to four bytes.
+pub(super) fn ub4(reader: &mut Reader<'_>) -> Option<u32> {
+    number(reader, 4).and_then(|value| u32::try_from(value).ok())
+}
+
+/// A number of up to eight bytes.
+pub(super) fn ub8(reader: &mut Reader<'_>) -> Option<u64> {
+    number(reader, 8)
+}
+
+/// Bytes behind their number, and behind their length when there are any. Long ones come in chunks and are none here.
+pub(super) fn text<'a>(reader: &mut Reader<'a>) -> Option<&'a [u8]> {
+    let mut ahead = *reader;
+    let bytes = match ub4(&mut ahead)? {
+        0 => &[],
+        _ => short(&mut ahead)?,
+    };
+    *reader = ahead;
+    Some(bytes)
+}
+
+/// Bytes behind one byte of length.
+pub(super) fn short<'a>(reader: &mut Reader<'a>) -> Option<&'a [u8]> {
+    let mut ahead = *reader;
+    let length = ahead.u8()?;
+    if length > LONGEST_SHORT {
+        return None;
+    }
+    let bytes = ahead.take(usize::from(length))?;
+    *reader = ahead;
+    Some(bytes)
+}
+
+const SIGN: u8 = 0x80;
+/// The longest text behind one byte of length; 254 announces chunks, 255 stands for nothing.
+pub(super) const LONGEST_SHORT: u8 = 252;
+/// In place of a length: chunks follow, each behind its own number, up to an empty one.
+pub(super) const CHUNKS: u8 = 254;
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn numbers_have_their_length_before_them() {
+        let mut reader = Reader::new(&[0, 1, 7, 2, 1, 0, 4, 1, 0, 0, 0, 5, 0]);
+        assert_eq!(ub4(&mut reader), Some(0));
+        assert_eq!(ub2(&mut reader), Some(7));
+        assert_eq!(ub8(&mut reader), Some(256));
+        assert_eq!(ub4(&mut reader), Some(1 << 24));
+        assert_eq!(ub4(&mut reader), None);
+        assert_eq!(reader.left(), 2);
+        assert_eq!(text(&mut Reader::new(b"\x01\x03\x03abc")), Some(&b"abc"[..]));
+        assert_eq!(text(&mut Reader::new(b"\0")), Some(&b""[..]));
+        assert_eq!(text(&mut Reader::new(b"\x01\x03\x04abc")), None);
+    }
+}

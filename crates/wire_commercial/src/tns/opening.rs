@@ -1,0 +1,141 @@
+//! How Oracle Net begins, looked at strictly: whole packets with all of their fields.
+
+use super::packet;
+use super::signature::recognise;
+use decoding::reader::Reader;
+use decoding::recognition::Recognition;
+use model::Direction;
+
+/// What the first bytes seen in `direction` say.
+pub fn opens(direction: Direction, bytes: &[u8]) -> Recognition {
+    let verdict = recognise(direction, bytes);
+    let (Recognition::Certain | Recognition::Plausible, Some(header)) = (verdict, bytes.first_chunk::<8>())
+    else {
+        return verdict;
+    };
+    let [high, low, third, fourth, kind, ..] = *header;
+    let length = match (high, low) {
+        (0, 0) => u32::from_be_bytes([high, low, third, fourth]) as usize,
+        _ => usize::from(u16::from_be_bytes([high, low])),
+    };
+    let Some(packet) = bytes.get(..length) else {
+        return Recognition::More;
+    };
+    let body = packet.get(8..).unwrap_or_default();
+    let fits = match kind {
+        packet::CONNECT => connects(packet).is_some(),
+        packet::ACCEPT => accepts(body).is_some(),
+        packet::REFUSE => names(body.get(4..), body.get(2..4)),
+        packet::REDIRECT => names(body.get(2..), body.get(..2)),
+        packet::RESEND => true,
+        packet::MARKER => matches!(body, [0 | 1, 0, 1..=3]),
+        packet::DATA => data(direction, body),
+        _ => false,
+    };
+    match kind {
+        _ if !fits => Recognition::Never,
+        packet::CONNECT | packet::RESEND => Recognition::Certain,
+        packet::DATA if direction == Direction::ClientToServer && is_call(body) => Recognition::Certain,
+        packet::REFUSE if body.contains(&b'(') => Recognition::Certain,
+        _ => Recognition::Plausible,
+    }
+}
+
+/// Version, the lowest taken, options, sizes of units, what the client's machine writes 1 as, and where the name of the service
+/// stands: in this packet or in the next.
+fn connects(packet: &[u8]) -> Option<()> {
+    let mut fields = Reader::new(packet.get(8..)?);
+    let (version, lowest) = (fields.u16_be()?, fields.u16_be()?);
+    fields.u16_be()?;
+    fields.array::<6>()?;
+    fields.array::<2>()?;
+    let one = fields.u16_be()?;
+    let (length, at) = (usize::from(fields.u16_be()?), usize::from(fields.u16_be()?));
+    let is_version = VERSIONS.contains(&version) && (OLDEST..=version).contains(&lowest);
+    let is_here = at.checked_add(length) == Some(packet.len());
+    let is_next = length > 0 && packet.len() <= at;
+    let is_text = packet
+        .get(at..)
+        .is_none_or(|text| text.is_empty() || text.starts_with(b"("));
+    (is_version && matches!(one, 1 | 0x0100) && at >= SHORTEST && (is_here || is_next) && is_text)
+        .then_some(())
+}
+
+/// Version, options and sizes.
+fn accepts(body: &[u8]) -> Option<()> {
+    let mut fields = Reader::new(body);
+    let version = fields.u16_be()?;
+    fields.array::<6>()?;
+    let one = fields.u16_be()?;
+    (VERSIONS.contains(&version) && matches!(one, 0 | 1 | 0x0100)).then_some(())
+}
+
+/// Whether a text in brackets, or none, is as long as is said.
+fn names(text: Option<&[u8]>, length: Option<&[u8]>) -> bool {
+    let length = length.and_then(|length| Reader::new(length).u16_be());
+    match (text, length) {
+        (Some(text), Some(length)) => {
+            (text.len() == usize::from(length) || text.is_empty())
+                && (text.is_empty() || text.starts_with(b"("))
+        }
+        _ => false,
+    }
+}
+
+/// Flags, and a message whose kind and call there are.
+fn data(direction: Direction, body: &[u8]) -> bool {
+    let mut fields = Reader::new(body);
+    let Some(flags) = fields.u16_be() else {
+        return false;
+    };
+    if flags & !KNOWN_FLAGS != 0 {
+        return false;
+    }
+    match (direction, fields.rest()) {
+        (_, []) => true,
+        (_, [0xde, 0xad, 0xbe, 0xef, ..]) => true,
+        (Direction::ClientToServer, [b'(', ..]) => true,
+        (Direction::ClientToServer, [1, version @ 1..=16, ..]) => *version > 0,
+        (Direction::ClientToServer, [2, ..]) => body.len() > 16,
+        (Direction::ClientToServer, [3 | 17, call, ..]) => *call > 0 && *call < 0xd0,
+        (Direction::ClientToServer, [19 | 26 | 34, ..]) => true,
+        (Direction::ServerToClient, [kind, ..]) => *kind != 0,
+        _ => false,
+    }
+}
+
+/// Whether a packet of data is a call of a function that clients use.
+fn is_call(body: &[u8]) -> bool {
+    matches!(body, [_, _, 3 | 17, call, ..] if CALLS.contains(call))
+}
+
+/// Functions: fetch, execute, commit, rollback, open, close, login and others.
+const CALLS: [u8; 20] = [
+    0x02, 0x04, 0x05, 0x08, 0x09, 0x0e, 0x0f, 0x3b, 0x4e, 0x5e, 0x60, 0x69, 0x6b, 0x73, 0x76, 0x78, 0x87,
+    0x93, 0xc7, 0xc8,
+];
+const VERSIONS: std::ops::RangeInclusive<u16> = 0x0130..=0x0150;
+const OLDEST: u16 = 0x0100;
+/// Bytes before the name of the service, at least.
+const SHORTEST: usize = 34;
+const KNOWN_FLAGS: u16 = 0x38ff;
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use Direction::{ClientToServer, ServerToClient};
+
+    #[test]
+    fn packets_need_their_fields() {
+        let connect = super::super::connect_request("db1", 1521, "sales").expect("a short name");
+        assert_eq!(opens(ClientToServer, &connect), Recognition::Certain);
+        let startup = b"\x04\0\0\0\x01\0\0\0\x16\0\x01\0\x0bCQL_VERSION\0\x053.0.0";
+        assert_eq!(opens(ClientToServer, startup), Recognition::Never);
+        let supported = [&b"\x84\0\0\0\x06\0\0\0\x2e\0\x01"[..], &[b'x'; 60]].concat();
+        assert_ne!(opens(ServerToClient, &supported), Recognition::Plausible);
+        assert_eq!(
+            opens(ClientToServer, b"\0\0\0\x0d\x06\0\0\0\0\0\x03\x0e\x05"),
+            Recognition::Certain
+        );
+    }
+}

@@ -1,0 +1,638 @@
+//! Who waits for what: packets to messages.
+
+use super::answer::refusal;
+use super::call::{Call, Calls, Execution};
+use super::decoder::{MAXIMUM_KEPT, NEVER, fault};
+use super::ending::{Age, Ending, NO_MORE_ROWS, Summary, TRANSACTION, ending, named_error};
+use super::{introduction, packet};
+use decoding::decoder::MessageSink;
+use decoding::framing::HeaderFault;
+use model::{Content, Direction, Message, Phase, Protocol, Role, StatementId, Timestamp, TransactionState};
+use std::collections::{HashMap, VecDeque};
+
+/// A whole packet.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Packet<'a> {
+    pub kind: u8,
+    pub started: Timestamp,
+    pub ended: Timestamp,
+    pub bytes: u64,
+    /// Its first bytes behind the header.
+    pub body: &'a [u8],
+    pub is_holed: bool,
+}
+
+/// What is known of the conversation, apart from unfinished packets.
+#[derive(Debug, Default)]
+pub(super) struct Session {
+    long_lengths: bool,
+    age: Age,
+    encrypted: bool,
+    /// The server has marked the end of a response.
+    marks_ends: bool,
+    /// The last reply was paused: the client's next message goes on with it.
+    paused: bool,
+    request: Held,
+    /// One packet of the server, until it shows what follows.
+    reply: Held,
+    /// First bytes of the request that is being sent, without headers.
+    said: Vec<u8>,
+    /// Last bytes of the response that is being sent, without headers.
+    answered: Vec<u8>,
+    owed: VecDeque<Due>,
+    calls: Calls,
+    cursors: HashMap<u32, Cursor>,
+    /// A statement whose cursor was not seen, because bytes were lost.
+    unnumbered: Option<StatementId>,
+    /// Bytes were lost: a cursor that is not known may have told rows before.
+    lost: bool,
+    next_statement: u32,
+    /// What CONNECT names, in case the login names no driver.
+    program: Option<String>,
+}
+
+/// Packets that are not handed out yet.
+#[derive(Debug, Default)]
+struct Held {
+    packets: u64,
+    bytes: u64,
+    /// Absent before the first packet.
+    span: Option<(Timestamp, Timestamp)>,
+    /// Of a request the type of its first packet, of a response that of its only one.
+    kind: u8,
+    is_holed: bool,
+    /// Of a response: its last packet says that it is the last.
+    is_marked: bool,
+}
+
+/// A request that will be answered.
+#[derive(Debug, Clone, Copy)]
+struct Due {
+    phase: Phase,
+    /// The statement a response belongs to, and whether it begins anew.
+    statement: Option<StatementId>,
+    cursor: u32,
+    begins: bool,
+    asks: Asks,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Asks {
+    Connection,
+    Services,
+    Login,
+    Rows,
+    Other,
+}
+
+#[derive(Debug, Clone, Copy)]
+struct Cursor {
+    /// Absent where the bytes that named it were lost.
+    statement: Option<StatementId>,
+    /// Rows the server has told of its execution so far.
+    rows: u64,
+}
+
+impl Session {
+    pub(super) const fn has_long_lengths(&self) -> bool {
+        self.long_lengths
+    }
+
+    pub(super) const fn is_encrypted(&self) -> bool {
+        self.encrypted
+    }
+
+    pub(super) const fn held_back(&self, direction: Direction) -> u64 {
+        match direction {
+            Direction::ClientToServer => self.request.bytes,
+            Direction::ServerToClient => self.reply.bytes,
+        }
+    }
+
+    /// Bytes were lost.
+    pub(super) const fn lose(&mut self) {
+        self.lost = true;
+    }
+
+    /// Whether a reply is owed that nothing was seen of.
+    pub(super) fn owes(&self) -> bool {
+        self.owed.len() > usize::from(self.reply.packets > 0)
+    }
+
+    pub(super) fn forget_owed(&mut self) {
+        let unnumbered = |due: &Due| due.statement.filter(|_| due.begins && due.cursor == 0);
+        self.unnumbered = self.owed.iter().rev().find_map(unnumbered).or(self.unnumbered);
+        self.owed.clear();
+        self.paused = false;
+    }
+
+    /// `direction` speaks: what the other one said so far is over.
+    pub(super) fn speaks(&mut self, direction: Direction, sink: &mut MessageSink<'_>) {
+        match direction {
+            Direction::ClientToServer => self.reply_is_over(sink),
+            Direction::ServerToClient => self.request_is_over(sink),
+        }
+    }
+
+    /// Hands out all that is held back.
+    pub(super) fn hand_out(&mut self, sink: &mut MessageSink<'_>) {
+        self.reply_is_over(sink);
+        self.request_is_over(sink);
+    }
+
+    /// A byte between two packets that interrupts a call.
+    pub(super) fn out_of_band(&mut self, at: Timestamp, sink: &mut MessageSink<'_>) {
+        self.request_is_over(sink);
+        let held = Held {
+            bytes: 1,
+            span: Some((at, at)),
+            ..Held::default()
+        };
+        sink(held.message(
+            Direction::ClientToServer,
+            Role::OneWay,
+            self.phase(),
+            Content::Other,
+        ));
+    }
+
+    pub(super) fn client_sent(
+        &mut self,
+        packet: Packet<'_>,
+        sink: &mut MessageSink<'_>,
+    ) -> Result<(), HeaderFault> {
+        let is_data = packet.kind == packet::DATA;
+        if is_data && self.encrypted {
+            return Err(encrypted());
+        }
+        let flags = if is_data { flags(packet.body) } else { 0 };
+        let interrupts = packet.kind == packet::MARKER && !self.paused;
+        if interrupts && (self.request.packets > 0 || !self.owed.is_empty()) {
+            self.request_is_over(sink);
+            let held = Held::of(packet);
+            sink(held.message(
+                Direction::ClientToServer,
+                Role::OneWay,
+                self.phase(),
+                Content::Other,
+            ));
+            return Ok(());
+        }
+        if flags & FLAG_END_OF_FILE != 0 && packet.body.len() <= FLAGS {
+            self.request_is_over(sink);
+            sink(Held::of(packet).message(
+                Direction::ClientToServer,
+                Role::OneWay,
+                Phase::Close,
+                Content::Other,
+            ));
+            return Ok(());
+        }
+        if self.owed.len() >= MAXIMUM_OWED {
+            return Err(fault("fewer requests without a reply", MAXIMUM_OWED.to_string()));
+        }
+        let body = match packet.kind {
+            packet::DATA => packet.body.get(FLAGS..).unwrap_or_default(),
+            packet::CONNECT => packet.body,
+            _ => &[],
+        };
+        let room = MAXIMUM_KEPT.saturating_sub(self.said.len());
+        self.said.extend_from_slice(body.get(..room).unwrap_or(body));
+        self.request.add(packet);
+        if flags & FLAG_END_OF_REQUEST != 0 {
+            self.request_is_over(sink);
+        }
+        Ok(())
+    }
+
+    pub(super) fn server_sent(
+        &mut self,
+        packet: Packet<'_>,
+        sink: &mut MessageSink<'_>,
+    ) -> Result<(), HeaderFault> {
+        let is_data = packet.kind == packet::DATA;
+        if is_data && self.encrypted {
+            return Err(encrypted());
+        }
+        if self.reply.packets > 0 {
+            let role = if self.owed.is_empty() {
+                Role::Notice
+            } else {
+                Role::ReplyPart
+            };
+            let held = std::mem::take(&mut self.reply);
+            sink(held.message(Direction::ServerToClient, role, self.phase(), Content::Other));
+        }
+        if packet.kind == packet::ACCEPT && !packet.is_holed {
+            let version = packet
+                .body
+                .first_chunk()
+                .map(|&version| u16::from_be_bytes(version));
+            self.long_lengths = version.is_some_and(|version| version >= VERSION_WITH_LONG_LENGTHS);
+            self.age = match version {
+                Some(version) if version < VERSION_WITH_LONG_LENGTHS => Age::Before12,
+                Some(_) | None => Age::Since12,
+            };
+        }
+        self.reply.add(packet);
+        self.answer(match packet.kind {
+            packet::DATA => packet.body.get(FLAGS..).unwrap_or_default(),
+            packet::REFUSE => packet.body.get(REFUSE_FIELDS..).unwrap_or_default(),
+            _ => &[],
+        });
+        if self.reply.is_marked {
+            self.marks_ends = true;
+            self.reply_is_over(sink);
+        }
+        Ok(())
+    }
+
+    /// Keeps the last bytes of a response.
+    fn answer(&mut self, body: &[u8]) {
+        let last = body.len().saturating_sub(KEPT_OF_ANSWER);
+        let body = body.get(last..).unwrap_or_default();
+        let surplus = (self.answered.len() + body.len()).saturating_sub(KEPT_OF_ANSWER);
+        self.answered.drain(..surplus.min(self.answered.len()));
+        self.answered.extend_from_slice(body);
+    }
+
+    fn phase(&self) -> Phase {
+        self.owed.front().map_or(Phase::Work, |due| due.phase)
+    }
+
+    /// The request that was held back is whole.
+    fn request_is_over(&mut self, sink: &mut MessageSink<'_>) {
+        let held = std::mem::take(&mut self.request);
+        if held.packets == 0 {
+            return;
+        }
+        let goes_on = std::mem::take(&mut self.paused);
+        let said = std::mem::take(&mut self.said);
+        let told = if held.is_holed { &[][..] } else { &said };
+        self.tell_request(&held, told, goes_on, sink);
+        self.said = said;
+        self.said.clear();
+        self.said.shrink_to(KEPT_BETWEEN);
+    }
+
+    fn tell_request(&mut self, held: &Held, said: &[u8], goes_on: bool, sink: &mut MessageSink<'_>) {
+        if held.kind == packet::CONNECT {
+            self.program = introduction::program(said);
+            self.owe(Due::of(Phase::Connect, Asks::Connection), goes_on);
+            return sink(held.request(Role::Request, Phase::Connect, Content::Other));
+        }
+        match self.calls.read(said) {
+            Call::Login => {
+                self.owe(Due::of(Phase::Login, Asks::Login), goes_on);
+                self.program = introduction::program_of_login(said).or(self.program.take());
+                let program = self.program.as_deref().filter(|_| introduction::is_last(said));
+                let client = introduction::driver(said).or(program.map(str::as_bytes));
+                let content = client.map_or(Content::Other, |text| Content::Client { text });
+                sink(held.request(Role::Request, Phase::Login, content));
+            }
+            Call::Services => {
+                self.owe(Due::of(Phase::Login, Asks::Services), goes_on);
+                sink(held.request(Role::Request, Phase::Login, Content::Other));
+            }
+            Call::Execute(execution) => self.tell_execution(held, (execution, said), goes_on, sink),
+            Call::Fetch { cursor, rows } => {
+                let statement = self.statement_of(cursor);
+                self.owe(Due::rows(statement, cursor, false), goes_on);
+                let content = Content::Fetch {
+                    statement,
+                    fetch_rows: (rows > 0).then_some(rows),
+                    fetch_bytes: None,
+                };
+                sink(held.request(Role::Request, Phase::Work, content));
+            }
+            Call::Commit => self.tell_other(
+                held,
+                Phase::Work,
+                Content::Statement { text: b"commit" },
+                goes_on,
+                sink,
+            ),
+            Call::Rollback => {
+                self.tell_other(
+                    held,
+                    Phase::Work,
+                    Content::Statement { text: b"rollback" },
+                    goes_on,
+                    sink,
+                );
+            }
+            Call::Logoff => self.tell_other(held, Phase::Close, Content::Other, goes_on, sink),
+            Call::Other => {
+                let phase = if goes_on { self.phase() } else { Phase::Work };
+                self.tell_other(held, phase, Content::Other, goes_on, sink);
+            }
+        }
+    }
+
+    fn tell_other(
+        &mut self,
+        held: &Held,
+        phase: Phase,
+        content: Content<'_>,
+        goes_on: bool,
+        sink: &mut MessageSink<'_>,
+    ) {
+        self.owe(Due::of(phase, Asks::Other), goes_on);
+        sink(held.request(Role::Request, phase, content));
+    }
+
+    fn tell_execution(
+        &mut self,
+        held: &Held,
+        (execution, said): (Execution, &[u8]),
+        goes_on: bool,
+        sink: &mut MessageSink<'_>,
+    ) {
+        let statement = match &execution.text {
+            None => self.statement_of(execution.cursor),
+            Some(text) => {
+                let statement = StatementId(self.next_statement);
+                self.next_statement = self.next_statement.saturating_add(1);
+                sink(held.request(
+                    Role::RequestPart,
+                    Phase::Work,
+                    Content::Prepare { statement, text },
+                ));
+                Some(statement)
+            }
+        };
+        self.owe(Due::rows(statement, execution.cursor, true), goes_on);
+        let content = Content::Execute {
+            statement,
+            fetch_rows: execution.rows,
+            fetch_bytes: None,
+            sets: execution.sets,
+            values: values(&execution, said),
+        };
+        let bytes = if execution.text.is_some() { 0 } else { held.bytes };
+        sink(Message {
+            bytes,
+            ..held.request(Role::Request, Phase::Work, content)
+        });
+    }
+
+    /// The statement of a cursor. One that is new is that of the statement whose cursor was not seen.
+    fn statement_of(&mut self, cursor: u32) -> Option<StatementId> {
+        match self.cursors.get(&cursor) {
+            Some(cursor) => cursor.statement,
+            None => self.unnumbered.take().filter(|_| cursor != 0),
+        }
+    }
+
+    /// A request that goes on with a paused reply is owed no other.
+    fn owe(&mut self, due: Due, goes_on: bool) {
+        if !goes_on || self.owed.is_empty() {
+            self.owed.push_back(due);
+        }
+    }
+
+    /// What the server said so far is all of its response, unless it waits for the client or for more requests.
+    fn reply_is_over(&mut self, sink: &mut MessageSink<'_>) {
+        let held = std::mem::take(&mut self.reply);
+        if held.packets == 0 {
+            return;
+        }
+        let Some(due) = self.owed.front().copied() else {
+            self.answered.clear();
+            return sink(held.reply(Role::Notice, Phase::Work, Content::Other));
+        };
+        if matches!(held.kind, packet::MARKER | packet::RESEND) {
+            self.paused = true;
+            self.answered.clear();
+            return sink(held.reply(Role::ReplyPause, due.phase, Content::Other));
+        }
+        if self.marks_ends && self.owed.len() > 1 && !held.is_marked {
+            return sink(held.reply(Role::ReplyPart, due.phase, Content::Other));
+        }
+        self.owed.pop_front();
+        let answered = std::mem::take(&mut self.answered);
+        self.tell_reply(&held, due, &answered, sink);
+        self.answered = answered;
+        self.answered.clear();
+    }
+
+    fn tell_reply(&mut self, held: &Held, due: Due, answered: &[u8], sink: &mut MessageSink<'_>) {
+        match due.asks {
+            Asks::Connection if held.kind != packet::ACCEPT => tell_refusal(held, answered, sink),
+            Asks::Connection => sink(held.reply(Role::Reply, due.phase, Content::Other)),
+            Asks::Services => {
+                self.encrypted = introduction::services_are_on(answered);
+                sink(held.reply(Role::Reply, due.phase, Content::Other));
+            }
+            Asks::Login | Asks::Rows | Asks::Other => self.tell_ending(held, due, answered, sink),
+        }
+    }
+
+    fn tell_ending(&mut self, held: &Held, due: Due, answered: &[u8], sink: &mut MessageSink<'_>) {
+        let reply = |content: Content<'_>, sink: &mut MessageSink<'_>| {
+            sink(held.reply(Role::Reply, due.phase, content))
+        };
+        let end = ending(answered, self.age);
+        let failed = match end {
+            Some(Ending { summary, .. }) => summary
+                .filter(|summary| !matches!(summary.error, 0 | NO_MORE_ROWS))
+                .map(|summary| (summary.error, summary.text)),
+            None => named_error(answered).filter(|(number, _)| *number != NO_MORE_ROWS),
+        };
+        if let Some((number, text)) = failed {
+            let code = format!("ORA-{number:05}");
+            return reply(
+                Content::Error {
+                    code: code.as_bytes(),
+                    text,
+                },
+                sink,
+            );
+        }
+        if due.asks == Asks::Login {
+            let version = introduction::server_version(answered);
+            return match &version {
+                Some(version) => reply(
+                    Content::ServerVersion {
+                        text: version.as_bytes(),
+                    },
+                    sink,
+                ),
+                None => reply(Content::Other, sink),
+            };
+        }
+        let summary = end.and_then(|end| end.summary);
+        let rows = summary.and_then(|summary| self.rows_of(due, &summary));
+        let transaction = end.and_then(|end| transaction(end.status));
+        if end.is_none() {
+            return reply(Content::Other, sink);
+        }
+        reply(Content::Done { rows, transaction }, sink);
+    }
+
+    /// Rows of this response: the server counts those of the execution so far.
+    fn rows_of(&mut self, due: Due, summary: &Summary<'_>) -> Option<u64> {
+        if due.asks != Asks::Rows {
+            return None;
+        }
+        let cursor = if summary.cursor == 0 {
+            due.cursor
+        } else {
+            u32::from(summary.cursor)
+        };
+        let known = self.cursors.get(&cursor).filter(|_| !due.begins);
+        let is_untold = known.is_none() && !due.begins && self.lost;
+        let before = known.map_or(0, |cursor| cursor.rows);
+        let has_room = self.cursors.len() < MAXIMUM_CURSORS || self.cursors.contains_key(&cursor);
+        if cursor != 0 && has_room && (due.statement.is_some() || self.lost) {
+            let (statement, rows) = (due.statement, summary.rows);
+            self.cursors.insert(cursor, Cursor { statement, rows });
+        }
+        if is_untold {
+            return None;
+        }
+        summary.rows.checked_sub(before)
+    }
+}
+
+/// The parameters of an execution; absent where it is longer than what is kept, or where they cannot be told from the rest.
+fn values<'a>(execution: &Execution, said: &'a [u8]) -> Option<&'a [u8]> {
+    let at = said.len().checked_sub(execution.values)?;
+    (said.len() < MAXIMUM_KEPT && execution.values > 0).then(|| said.get(at..))?
+}
+
+fn tell_refusal(held: &Held, answered: &[u8], sink: &mut MessageSink<'_>) {
+    let told = refusal(&String::from_utf8_lossy(answered));
+    let version = told.version.map(|version| version.to_string());
+    match (told.error, &version) {
+        (Some(number), _) if number != 0 => {
+            let code = format!("ORA-{number:05}");
+            let text = b"the listener refused the connection";
+            sink(held.reply(
+                Role::Reply,
+                Phase::Connect,
+                Content::Error {
+                    code: code.as_bytes(),
+                    text,
+                },
+            ));
+        }
+        (_, Some(version)) => {
+            let text = version.as_bytes();
+            sink(held.reply(Role::Reply, Phase::Connect, Content::ServerVersion { text }));
+        }
+        (_, None) => sink(held.reply(Role::Reply, Phase::Connect, Content::Other)),
+    }
+}
+
+impl Due {
+    const fn of(phase: Phase, asks: Asks) -> Self {
+        Self {
+            phase,
+            statement: None,
+            cursor: 0,
+            begins: false,
+            asks,
+        }
+    }
+
+    const fn rows(statement: Option<StatementId>, cursor: u32, begins: bool) -> Self {
+        Self {
+            phase: Phase::Work,
+            statement,
+            cursor,
+            begins,
+            asks: Asks::Rows,
+        }
+    }
+}
+
+impl Held {
+    fn of(packet: Packet<'_>) -> Self {
+        let mut held = Self::default();
+        held.add(packet);
+        held
+    }
+
+    fn add(&mut self, packet: Packet<'_>) {
+        if self.packets == 0 {
+            self.kind = packet.kind;
+        }
+        let started = self.span.map_or(packet.started, |(started, _)| started);
+        self.span = Some((started, packet.ended));
+        self.packets += 1;
+        self.bytes += packet.bytes;
+        self.is_holed |= packet.is_holed;
+        self.is_marked = is_marked(packet);
+    }
+
+    fn request<'a>(&self, role: Role, phase: Phase, content: Content<'a>) -> Message<'a> {
+        self.message(Direction::ClientToServer, role, phase, content)
+    }
+
+    fn reply<'a>(&self, role: Role, phase: Phase, content: Content<'a>) -> Message<'a> {
+        self.message(Direction::ServerToClient, role, phase, content)
+    }
+
+    fn message<'a>(
+        &self,
+        direction: Direction,
+        role: Role,
+        phase: Phase,
+        content: Content<'a>,
+    ) -> Message<'a> {
+        let (started, ended) = self.span.unwrap_or((NEVER, NEVER));
+        Message {
+            protocol: Protocol::Oracle,
+            direction,
+            started,
+            ended,
+            bytes: self.bytes,
+            role,
+            phase,
+            content,
+        }
+    }
+}
+
+/// Whether a packet of the server says that its response ends with it.
+fn is_marked(packet: Packet<'_>) -> bool {
+    packet.kind == packet::DATA
+        && (flags(packet.body) & FLAG_END_OF_RESPONSE != 0
+            || packet.body.get(FLAGS..) == Some(&[END_OF_RESPONSE]))
+}
+
+/// The state of the transaction by a call's status; a server that tells none writes 0.
+fn transaction(status: u32) -> Option<TransactionState> {
+    match status {
+        0 => None,
+        open if open & TRANSACTION != 0 => Some(TransactionState::Open),
+        _ => Some(TransactionState::Idle),
+    }
+}
+
+fn flags(body: &[u8]) -> u16 {
+    body.first_chunk().map_or(0, |&flags| u16::from_be_bytes(flags))
+}
+
+fn encrypted() -> HeaderFault {
+    fault(
+        "messages in plain",
+        "native network encryption or checksums".to_owned(),
+    )
+}
+
+/// Bytes of flags before the data of a DATA packet.
+const FLAGS: usize = 2;
+const FLAG_END_OF_FILE: u16 = 0x0040;
+const FLAG_END_OF_REQUEST: u16 = 0x0800;
+const FLAG_END_OF_RESPONSE: u16 = 0x2000;
+/// The message that marks the end of a response, when it is alone in its packet.
+const END_OF_RESPONSE: u8 = 29;
+/// Reasons and length before the text of REFUSE.
+const REFUSE_FIELDS: usize = 4;
+const VERSION_WITH_LONG_LENGTHS: u16 = 315;
+const KEPT_OF_ANSWER: usize = 8 * 1024;
+const KEPT_BETWEEN: usize = 4096;
+const MAXIMUM_CURSORS: usize = 16_384;
+const MAXIMUM_OWED: usize = 65_536;
