@@ -41,7 +41,7 @@ check:
 	cargo test --locked --package wire --lib $(addprefix --test ,$(CHECK_WIRE))
 	cargo test --locked --package capture --lib $(addprefix --test ,$(CHECK_CAPTURE))
 	cargo test --locked --package report --lib $(addprefix --test ,$(CHECK_REPORT))
-	cargo test --locked --package longwire --package script --lib $(addprefix --test ,$(CHECK_LONGWIRE))
+	cargo test --locked --package longwire --package pipeline --package lab --package script --lib $(addprefix --test ,$(CHECK_LONGWIRE))
 	cargo test --locked --package testbed --test architecture --test types
 
 test:

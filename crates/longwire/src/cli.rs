@@ -1,8 +1,8 @@
 //! The command line: one row a command.
 
 use crate::commands::{check, echo, lab, link, load, ping, predict, read, relay, split, tune, tunnel, watch};
-use crate::output::Status;
 use clap::{Parser, Subcommand};
+use pipeline::output::Status;
 
 /// What distance costs your database: measured, explained, predicted, proved and cut.
 #[derive(Debug, Parser)]

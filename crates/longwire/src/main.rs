@@ -1,7 +1,8 @@
 //! What distance costs your database: measured, explained, predicted, proved and cut.
 
 use clap::Parser;
-use longwire::{cli, failure, output};
+use longwire::{cli, failure};
+use pipeline::output;
 use std::process::ExitCode;
 
 fn main() -> ExitCode {

@@ -9,11 +9,11 @@ mod schedule;
 
 pub use backend::{BackendSearch, EmulationLevel, ReplayBackend, Unseen};
 
-use crate::output;
-use crate::page::Samples;
-use crate::pipeline::moved::MovedConnections;
 use choice::ReplayChoice;
 use model::{DistributionBuilder, LinkOutcome, MeasuredDurations, Prediction, Warning, format_duration};
+use pipeline::moved::MovedConnections;
+use pipeline::output;
+use pipeline::page::Samples;
 use predict::PredictionTarget;
 use relay::replay::{ReplayError, ReplayMeasurements, ReplayPlan, ReplayScript, replay};
 use report::ReadOutcome;

@@ -1,8 +1,8 @@
 //! What is wrong with a lab's file is told with line and column, and with what to write instead; what is right becomes a
 //! plan.
 
-use longwire::lab::config::{LabFile, ServiceKind, WorkloadKind};
-use longwire::lab::plan::LabPlan;
+use lab::config::{LabFile, ServiceKind, WorkloadKind};
+use lab::plan::LabPlan;
 use std::path::Path;
 
 /// A lab in which everything is right; tests break it.

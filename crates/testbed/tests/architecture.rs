@@ -32,11 +32,24 @@ const ARROWS: &[(&str, &[&str])] = &[
     ("servers", &[]),
     ("testbed", &["servers"]),
     (
+        "pipeline",
+        &[
+            "model", "wire", "capture", "analysis", "link", "predict", "report", "tunnel", "sys",
+        ],
+    ),
+    (
+        "lab",
+        &[
+            "model", "analysis", "link", "predict", "report", "sys", "pipeline", "script", "load", "netns",
+            "servers",
+        ],
+    ),
+    (
         "longwire",
         &[
             "model",
-            "wire",
-            "capture",
+            "pipeline",
+            "lab",
             "analysis",
             "link",
             "predict",
@@ -52,7 +65,6 @@ const ARROWS: &[(&str, &[&str])] = &[
             "tune",
             "tunnel_io",
             "demo",
-            "servers",
         ],
     ),
 ];
@@ -61,7 +73,13 @@ const ARROWS: &[(&str, &[&str])] = &[
 const FOR_TESTS_ONLY: &str = "testbed";
 
 /// What the tests of a crate may know beyond that: who sends through what they test.
-const ARROWS_OF_TESTS: &[(&str, &str)] = &[("probe", "relay"), ("tune", "load"), ("tunnel_io", "client")];
+const ARROWS_OF_TESTS: &[(&str, &str)] = &[
+    ("probe", "relay"),
+    ("tune", "load"),
+    ("tunnel_io", "client"),
+    ("longwire", "wire"),
+    ("longwire", "capture"),
+];
 
 #[test]
 fn no_crate_knows_another_it_should_not() {

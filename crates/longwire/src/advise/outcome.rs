@@ -3,7 +3,6 @@
 use super::compare::{self, LevelDurations};
 use super::rewrite;
 use super::source::Traffic;
-use crate::pipeline::moved::{ConnectionChoice, MovedConnections};
 use analysis::fact::Fact;
 use analysis::operations::rule::Rule;
 use analysis::operations::{Grouped, Operations};
@@ -12,6 +11,7 @@ use model::{
     Advice, AtLevel, BitRate, BreakEven, Exchange, LevelAdvice, Operation, OperationStep, Phase, Price,
     Share, Timestamp, Warning,
 };
+use pipeline::moved::{ConnectionChoice, MovedConnections};
 use std::cmp::Reverse;
 use std::time::Duration;
 use tunnel::Codec;

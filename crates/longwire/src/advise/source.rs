@@ -1,14 +1,14 @@
 //! Where the traffic comes from: files, or a server that longwire asks itself.
 
-use super::compression::{CompressionMeter, CompressionOutcome, CompressionPlan, How};
-use crate::input::{self, Reading};
-use crate::pipeline::moved::ConnectionChoice;
-use crate::pipeline::outbox::Outboxes;
 use analysis::fact::Fact;
 use anyhow::{Context, Result, anyhow};
 use client::Watch;
 use load::{LoadOutcome, LoadPlan, RunControl, Workload};
 use model::{ByteCount, Protocol, Timestamp, Warning, counted};
+use pipeline::compression::{CompressionMeter, CompressionOutcome, CompressionPlan, How};
+use pipeline::input::{self, Reading};
+use pipeline::moved::ConnectionChoice;
+use pipeline::outbox::Outboxes;
 use std::path::PathBuf;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Mutex, PoisonError};

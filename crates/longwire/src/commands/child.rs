@@ -1,8 +1,8 @@
 //! The application that `watch` and `relay` start.
 
-use crate::output::Status;
 use anyhow::{Context, Result};
 use model::Endpoint;
+use pipeline::output::Status;
 use std::ffi::{OsStr, OsString};
 use std::os::unix::process::ExitStatusExt;
 use std::process::{Command, ExitStatus, Stdio};

@@ -4,15 +4,15 @@ mod page;
 mod proof;
 mod stage;
 
-use crate::output::{self, Status};
-use crate::page::PageRun;
-use crate::pipeline::aggregator::{Aggregator, Wanted};
 use analysis::findings::Distances;
 use analysis::operations::rule::Rule;
 use anyhow::{Result, ensure};
 use clap::Args as ClapArgs;
 use demo::{FetchedPage, PageVariant};
 use model::Warning;
+use pipeline::aggregator::{Aggregator, Wanted};
+use pipeline::output::{self, Status};
+use pipeline::page::PageRun;
 use proof::DemoProof;
 use report::ReadOutcome;
 use report::text::DemoOutcome;
@@ -73,7 +73,7 @@ pub fn run(args: &Args) -> Result<Status> {
             rate: None,
         }),
         json: args.json,
-        samples: page.as_ref().map(crate::page::PageFile::samples),
+        samples: page.as_ref().map(pipeline::page::PageFile::samples),
         ..Wanted::default()
     };
     let conditions = output::conditions(

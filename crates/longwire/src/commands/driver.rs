@@ -1,9 +1,9 @@
 //! Going through a JDBC driver, as `ping`, `load` and `tune` are told to.
 
-use crate::output;
 use anyhow::{Context, Result};
 use clap::Args as ClapArgs;
 use client::bridge::{Bridge, BridgeOptions, DriverFiles, JdbcUrl, Login, Wait};
+use pipeline::output;
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;

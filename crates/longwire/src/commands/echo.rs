@@ -2,10 +2,10 @@
 
 mod sweep;
 
-use crate::output::{self, Status};
 use anyhow::{Context, Result};
 use clap::Args as ClapArgs;
 use model::{Direction, SampleTotals, Summary, Warning, format_duration, parse_duration};
+use pipeline::output::{self, Status};
 use probe::echo;
 use probe::echo::{BulkPlan, Echo, EchoError, EchoPlan, Listener, ListenerOptions};
 use report::JsonWriter;

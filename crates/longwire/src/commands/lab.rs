@@ -1,16 +1,16 @@
 //! `longwire lab`: several hosts, links between them, real services, a workload, a sweep.
 
-use crate::lab::config::LabFile;
-use crate::lab::outcome::outcome;
-use crate::lab::plan::LabPlan;
-use crate::lab::run::LabRun;
-use crate::lab::store::Store;
-use crate::output::{self, Status};
-use crate::page::PageFile;
 use anyhow::{Context, Result};
 use clap::{Args as ClapArgs, Subcommand};
+use lab::config::LabFile;
+use lab::outcome::outcome;
+use lab::plan::LabPlan;
+use lab::run::LabRun;
+use lab::store::Store;
 use model::Summary;
 use netns::Entered;
+use pipeline::output::{self, Status};
+use pipeline::page::PageFile;
 use report::JsonWriter;
 use report::text::LabOutcome;
 use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
@@ -128,7 +128,7 @@ fn run_lab(args: &RunArgs) -> Result<Status> {
     let outcome = outcome(&file, &plan, &run, conditions);
     show(args, &outcome)?;
     if let (Some(page), Some(basis)) = (page, run.first_observed()?) {
-        crate::lab::page::write(page, &plan, &outcome, basis)?;
+        lab::page::write(page, &plan, &outcome, basis)?;
     }
     let interrupted = measured?;
     Ok(match interrupted {

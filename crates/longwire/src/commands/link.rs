@@ -2,13 +2,13 @@
 
 mod shell;
 
-use crate::output::{self, Status};
-use crate::private_file;
 use anyhow::{Context, Result};
 use clap::Args as ClapArgs;
 use link::LinkDescription;
 use model::{LinkOutcome, Summary};
 use netns::{Entered, Forward, HostId, LinkId, Network, Sandbox};
+use pipeline::output::{self, Status};
+use pipeline::private_file;
 use report::JsonWriter;
 use std::ffi::OsString;
 use std::io::{self, Write};

@@ -9,11 +9,11 @@ mod work;
 
 pub use arguments::Args;
 
-use crate::output::{self, Status};
 use crate::password;
 use anyhow::{Context, Result, bail};
 use load::LoadPlan;
 use observed::ObservedLoad;
+use pipeline::output::{self, Status};
 use report::JsonWriter;
 use report::text::{LoadInterval, LoadReport, LoadStyle, LoadWork};
 use script::builtin::BUILTINS;

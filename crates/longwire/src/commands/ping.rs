@@ -5,11 +5,11 @@ mod rows;
 mod via;
 
 use crate::commands::driver::DriverArgs;
-use crate::output::{self, Status};
 use crate::password;
 use anyhow::{Result, bail};
 use clap::Args as ClapArgs;
 use ping_output::PingOutput;
+use pipeline::output::{self, Status};
 use probe::ping::{DriverQuestion, Pace, PingPlan, Prometheus, Question};
 use std::net::SocketAddr;
 use std::time::Duration;

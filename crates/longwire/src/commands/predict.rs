@@ -1,16 +1,16 @@
 //! `longwire predict`: the operations of a capture or recording on other links.
 
-use crate::input::{self, Reading};
-use crate::output::{self, Status};
-use crate::page::{PageFile, PageRun, Samples};
-use crate::pipeline::aggregator::{Aggregator, Wanted};
-use crate::pipeline::moved::ConnectionChoice;
 use crate::verify::{self, BackendSearch, Claim, EmulationLevel, ReplayBackend};
 use analysis::operations::rule::Rule;
 use anyhow::Result;
 use clap::Args as ClapArgs;
 use link::LinkDescription;
 use model::{LinkRates, Operation, OperationStep, parse_duration};
+use pipeline::aggregator::{Aggregator, Wanted};
+use pipeline::input::{self, Reading};
+use pipeline::moved::ConnectionChoice;
+use pipeline::output::{self, Status};
+use pipeline::page::{PageFile, PageRun, Samples};
 use predict::{Assumption, Computing, PredictionTarget, WakeUp, Workers};
 use report::ReadOutcome;
 use report::text::{ExplainOutcome, ExplainedExchange};
@@ -242,7 +242,7 @@ pub fn distances(rtts: &[Duration]) -> Vec<PredictionTarget> {
 /// over sockets waits where clients and servers computed, so that what it is to prove shares none.
 fn computing(args: &Args) -> Computing {
     let usual = if args.clients.iter().any(|clients| *clients > 1) && !args.verify {
-        on_this_system()
+        pipeline::computing::on_this_system()
     } else {
         Computing::default()
     };
@@ -268,17 +268,6 @@ fn wake_up(args: &Args) -> WakeUp {
     match (args.wake_up, args.verify) {
         (WakeUpChoice::None, _) | (_, true) => WakeUp::None,
         (WakeUpChoice::Assumed, false) => WakeUp::Assumed,
-    }
-}
-
-/// All cores of this system for the clients, and as many for the servers.
-pub fn on_this_system() -> Computing {
-    let cores = std::thread::available_parallelism()
-        .ok()
-        .and_then(|cores| u32::try_from(cores.get()).ok());
-    Computing {
-        client: cores,
-        server: cores,
     }
 }
 

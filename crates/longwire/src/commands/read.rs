@@ -3,12 +3,12 @@
 mod script_output;
 
 use super::reporting::Reporting;
-use crate::input::{self, Reading};
-use crate::output::{self, Status};
-use crate::page::{PRICES, PageFile, PageRun};
-use crate::pipeline::aggregator::{Aggregator, Wanted};
 use anyhow::Result;
 use clap::Args as ClapArgs;
+use pipeline::aggregator::{Aggregator, Wanted};
+use pipeline::input::{self, Reading};
+use pipeline::output::{self, Status};
+use pipeline::page::{PRICES, PageFile, PageRun};
 use std::path::PathBuf;
 
 /// Read captures or recordings: where the time goes, turn by turn.

@@ -2,13 +2,13 @@
 
 use super::child::Child;
 use super::relaying::{self, announce, connect_to};
-use crate::delivery::Delivery;
-use crate::output::{self, EndRequest, Status};
 use anyhow::Result;
 use clap::Args as ClapArgs;
 use link::LinkDescription;
 use model::ObserverFactory;
 use model::{ConnectionEvent, ConnectionId, Observer, Summary};
+use pipeline::delivery::Delivery;
+use pipeline::output::{self, EndRequest, Status};
 use relay::{Counters, RelayOptions};
 use report::JsonWriter;
 use std::ffi::OsString;

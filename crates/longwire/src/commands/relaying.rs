@@ -1,10 +1,10 @@
 //! What `watch` and `relay` have in common: where clients connect, and the emulated link.
 
-use crate::delivery::Delivery;
-use crate::output;
 use anyhow::Result;
 use link::LinkDescription;
 use model::{Conditions, Endpoint, LinkOutcome, Warning};
+use pipeline::delivery::Delivery;
+use pipeline::output;
 use relay::{Counters, Relay, RelayTls};
 use std::io::{self, Write};
 use std::net::{IpAddr, Ipv4Addr};

@@ -1,9 +1,9 @@
 //! What `read` and `watch` report: the same flags for both.
 
-use crate::advise::compression::{CompressionPlan, How};
 use analysis::findings::Distances;
 use analysis::operations::rule::Rule;
 use model::{BitRate, parse_duration};
+use pipeline::compression::{CompressionPlan, How};
 use std::path::PathBuf;
 use std::time::Duration;
 

@@ -6,11 +6,11 @@ mod proving;
 
 pub use arguments::Args;
 
-use crate::output::{self, Status};
 use crate::split::{RoundTripProbe, SplitBench};
 use anyhow::Result;
 use model::{Conditions, Summary};
 use netns::Entered;
+use pipeline::output::{self, Status};
 use report::JsonWriter;
 use report::text::SplitReport;
 use std::io::{self, IsTerminal, Write};

@@ -1,8 +1,6 @@
 //! `longwire tune`: the best way and setting for bulk work on a database, or for a program, at each distance.
 
 use crate::commands::driver::DriverArgs;
-use crate::output::{self, Status};
-use crate::page::PageFile;
 use crate::password;
 use crate::tune::campaign::{self, CampaignPlan};
 use crate::tune::distance::{self, Limits};
@@ -13,6 +11,8 @@ use anyhow::Result;
 use clap::Args as ClapArgs;
 use link::LinkDescription;
 use model::{ByteCount, Conditions, Job, Method, Summary, Warning, format_duration, parse_duration};
+use pipeline::output::{self, Status};
+use pipeline::page::PageFile;
 use report::JsonWriter;
 use report::text::{TuneDetail, TuneReport, tune_view};
 use std::ffi::OsString;

@@ -8,9 +8,9 @@ mod near;
 mod running;
 mod security;
 
-use crate::output::Status;
 use anyhow::Result;
 use clap::{Args as ClapArgs, Subcommand, ValueEnum};
+use pipeline::output::Status;
 use tunnel::Isolation;
 
 /// Carry database connections over a distance compressed, encrypted and without turns to open them; tell whether that pays.

@@ -3,16 +3,16 @@
 use super::child::Child;
 use super::relaying::{self, announce, connect_to};
 use super::reporting::Reporting;
-use crate::advise::compression::CompressionMeter;
 use crate::advise::source;
-use crate::delivery::Delivery;
-use crate::output::{self, EndRequest, Status};
-use crate::page::{PRICES, PageFile};
-use crate::pipeline::aggregator::{Aggregator, Wanted};
-use crate::pipeline::outbox::{Outboxes, Posted};
 use anyhow::Result;
 use clap::Args as ClapArgs;
 use link::LinkDescription;
+use pipeline::aggregator::{Aggregator, Wanted};
+use pipeline::compression::CompressionMeter;
+use pipeline::delivery::Delivery;
+use pipeline::outbox::{Outboxes, Posted};
+use pipeline::output::{self, EndRequest, Status};
+use pipeline::page::{PRICES, PageFile};
 use relay::{Counters, Relay, RelayOptions};
 use std::ffi::OsString;
 use std::net::SocketAddr;
@@ -235,7 +235,7 @@ impl Run {
             self.delivery.of("the view on stdout is", printed);
         }
         if let Some(page) = self.page {
-            let written = page.write(&crate::page::PageRun {
+            let written = page.write(&pipeline::page::PageRun {
                 title: &outcome.conditions.observation_point,
                 outcome: &outcome,
                 moved: &moved,

@@ -5,13 +5,13 @@ mod setting;
 mod trial;
 
 use crate::commands::relaying;
-use crate::lab::order::shuffled;
-use crate::lab::progress::LabProgress;
-use crate::output::{self, Status};
 use anyhow::{Result, ensure};
 use compare::Cell;
+use lab::order::shuffled;
+use lab::progress::LabProgress;
 use link::LinkDescription;
 use model::{Summary, Warning, format_duration};
+use pipeline::output::{self, Status};
 use report::JsonWriter;
 use report::text::ProgramReport;
 use setting::ProgramSetting;

@@ -45,7 +45,7 @@ impl Drop for Scratch<'_> {
             return;
         }
         if let Err(left) = self.workbench.clean_up() {
-            crate::output::note(&self::left(&left));
+            pipeline::output::note(&self::left(&left));
         }
     }
 }

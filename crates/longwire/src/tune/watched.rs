@@ -1,13 +1,13 @@
 //! A run that is watched: what it would take over links, by its exchanges.
 
 use super::distance::{Distance, Limits, Unfinished};
-use crate::pipeline::outbox::Outboxes;
 use analysis::fact::Fact;
 use analysis::operations::rule::Rule;
 use analysis::operations::{Grouped, Operations};
 use client::Watch;
 use link::LinkDescription;
 use model::{Method, Operation, Timestamp, TrialOutcome};
+use pipeline::outbox::Outboxes;
 use predict::{PredictionTarget, Predictor};
 use std::time::Duration;
 use sys::Clock;

@@ -1,8 +1,8 @@
 //! Damaged captures: no panic, no hang, bounded memory, what can be told is told, and what is missing is said.
 
 use analysis::fact::Fact;
-use longwire::pipeline::decode::ConnectionDecoders;
 use model::{ConnectionEvent, ConnectionId, Observer, Warning};
+use pipeline::decode::ConnectionDecoders;
 use std::path::{Path, PathBuf};
 
 fn captures() -> Vec<(PathBuf, Vec<u8>)> {

@@ -2,10 +2,10 @@
 
 use analysis::fact::Fact;
 use analysis::pairing::{MAXIMUM_OWED, MAXIMUM_OWED_IN_ALL};
-use longwire::pipeline::decode::ConnectionDecoders;
 use model::{
     Closing, ConnectionEvent, ConnectionId, ConnectionTotals, Direction, Endpoint, Segment, Timestamp,
 };
+use pipeline::decode::ConnectionDecoders;
 use std::io::Write;
 use std::net::{IpAddr, Ipv4Addr};
 use testbed::binary::longwire;

@@ -3,8 +3,8 @@
 use crate::captures::Payload;
 use analysis::fact::Fact;
 use capture::Source;
-use longwire::pipeline::decode::ConnectionDecoders;
 use model::{ConnectionEvent, ConnectionId, Exchange, Observer};
+use pipeline::decode::ConnectionDecoders;
 use std::collections::BTreeMap;
 
 /// What was found in a capture.

@@ -1,8 +1,8 @@
 //! Where the demo's page goes.
 
-use crate::page::{PageFile, PageRun};
 use anyhow::Result;
 use model::Warning;
+use pipeline::page::{PageFile, PageRun};
 use std::io::Read;
 use std::path::{Path, PathBuf};
 
@@ -40,7 +40,7 @@ pub fn write(page: Option<PageFile>, run: &PageRun<'_>) -> Option<PathBuf> {
         Ok(path) => Some(path),
         Err(error) => {
             let text = format!("{error:#}");
-            crate::output::warn(&[Warning { text }]);
+            pipeline::output::warn(&[Warning { text }]);
             None
         }
     }

@@ -1,10 +1,10 @@
 //! What the demo measures with: a server, a relay in front of it, the application.
 
-use crate::pipeline::aggregator::Aggregator;
-use crate::pipeline::outbox::Outboxes;
 use anyhow::{Context, Result};
 use demo::{FetchedPage, PageVariant, Server, ShopApplication};
 use model::Endpoint;
+use pipeline::aggregator::Aggregator;
+use pipeline::outbox::Outboxes;
 use relay::RelayOptions;
 use std::net::SocketAddr;
 use std::sync::Arc;

@@ -1,11 +1,11 @@
 //! `longwire load -i`: the tables of the built-in scripts.
 
 use super::Args;
-use crate::output::{self, Status};
 use anyhow::{Context, Result, bail};
 use load::LoadError;
 use load::tables;
 use load::tables::{InitStep, Making};
+use pipeline::output::{self, Status};
 use std::io::{self, IsTerminal, Write};
 use std::sync::atomic::AtomicBool;
 use std::time::{Duration, Instant};

@@ -1,10 +1,10 @@
 //! What a load's connections showed: a recording, and statements.
 
 use super::Args;
-use crate::pipeline::aggregator::{Aggregator, Wanted};
-use crate::pipeline::outbox::Outboxes;
 use anyhow::Result;
 use model::{Conditions, StatementOutcome, Warning};
+use pipeline::aggregator::{Aggregator, Wanted};
+use pipeline::outbox::Outboxes;
 use std::sync::Arc;
 
 /// The same analysis as behind a relay.

@@ -1,9 +1,9 @@
 //! What is told of pings while they come, and at the end.
 
 use super::Args;
-use crate::output::{self, Status};
 use anyhow::Result;
 use model::{Distribution, Leg, Sample, SampleTally, SampleTotals, Summary, Warning};
+use pipeline::output::{self, Status};
 use probe::ping::{Opened, PingError, PingEvent, Prometheus};
 use report::text::{PingOpening, PingOutcome, ping_line, ping_opening, ping_summary, ping_table, waterfall};
 use report::{JsonWriter, Style};

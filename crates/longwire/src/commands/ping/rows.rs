@@ -1,10 +1,10 @@
 //! `ping --rows`: rows of one statement, a packet each.
 
 use super::Args;
-use crate::output::{self, Status};
 use crate::password;
 use anyhow::{Result, bail};
 use model::{Summary, Warning};
+use pipeline::output::{self, Status};
 use probe::ping::rows::{RowsOptions, measure};
 use report::JsonWriter;
 use std::io;

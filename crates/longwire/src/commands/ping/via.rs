@@ -1,11 +1,11 @@
 //! `ping --via` and `ping --script`: from one database to another, through the first one's link.
 
 use super::Args;
-use crate::output::{self, Status};
 use crate::password;
 use anyhow::Result;
 use clap::Args as ClapArgs;
 use model::{Conditions, DatabaseLinkOutcome, Sample, SampleTally, Summary};
+use pipeline::output::{self, Status};
 use probe::ping::via;
 use probe::ping::via::ViaOptions;
 use report::JsonWriter;

@@ -1,8 +1,8 @@
 //! Output of `ping --script`: what a database's own client printed when it ran the script.
 
-use crate::output::{self, Status};
 use anyhow::{Context, Result};
 use model::{DatabaseLinkOutcome, Summary};
+use pipeline::output::{self, Status};
 use probe::ping::via::oracle;
 use report::JsonWriter;
 use std::fs::File;

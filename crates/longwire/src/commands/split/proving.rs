@@ -2,12 +2,12 @@
 
 use super::Args;
 use super::measuring::{predict, workload};
-use crate::output;
 use crate::split::{ClientSite, Round, SplitBench};
 use anyhow::Result;
 use link::LinkDescription;
 use model::SplitBase;
 use netns::{Sandbox, sandbox};
+use pipeline::output;
 use predict::split::{Elsewhere, MeasuredWorkload};
 use report::text::SplitReport;
 use std::sync::Arc;

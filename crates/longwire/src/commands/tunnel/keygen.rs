@@ -1,8 +1,8 @@
 //! `longwire tunnel keygen`: keys for the ends of a tunnel.
 
-use crate::output::{self, Status};
 use anyhow::Result;
 use clap::Args as ClapArgs;
+use pipeline::output::{self, Status};
 use tunnel_io::keys;
 
 /// Make a key for an end of a tunnel, or a pre-shared key for both.

@@ -1,8 +1,8 @@
 //! An end of a tunnel while it runs: what happens goes to stderr and into records, and at the end comes the summary.
 
-use crate::output::{self, Status};
 use anyhow::{Context, Result};
 use model::{Conditions, Summary, TunnelTotals};
+use pipeline::output::{self, Status};
 use report::JsonWriter;
 use report::text::{tunnel_metrics, tunnel_view};
 use std::io::{self, Stdout};

@@ -3,11 +3,11 @@
 use super::setting::ProgramSetting;
 use crate::commands::relaying::TlsPlan;
 use crate::commands::{child, relaying};
-use crate::pipeline::outbox::Outboxes;
 use analysis::fact::Fact;
 use anyhow::{Context, Result};
 use link::LinkDescription;
 use model::{ProgramRun, Timestamp};
+use pipeline::outbox::Outboxes;
 use relay::RelayOptions;
 use std::ffi::OsString;
 use std::io::Read;

@@ -3,7 +3,6 @@
 use crate::advise::source::{self, Traffic};
 use crate::commands::scripts::{Mode, builtin, weighted};
 use crate::commands::seconds;
-use crate::pipeline::moved::ConnectionChoice;
 use anyhow::{Context, Result, bail};
 use clap::Args;
 use client::session::{Session, SessionOptions};
@@ -11,6 +10,7 @@ use load::http::HttpLoad;
 use load::sql::SqlLoad;
 use load::{LoadPlan, Workload, tables};
 use model::Protocol;
+use pipeline::moved::ConnectionChoice;
 use script::Scripts;
 use std::sync::atomic::AtomicBool;
 use std::time::Duration;

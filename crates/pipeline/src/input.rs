@@ -1,8 +1,8 @@
 //! Files of the command line to facts: captures are decoded, recordings hold facts already.
 
-use crate::advise::compression::{CompressionMeter, CompressionOutcome, CompressionPlan};
+use crate::compression::{CompressionMeter, CompressionOutcome, CompressionPlan};
+use crate::decode::ConnectionDecoders;
 use crate::output;
-use crate::pipeline::decode::ConnectionDecoders;
 use analysis::fact::Fact;
 use analysis::fingerprint::KnownFingerprints;
 use anyhow::{Context, Result, bail};

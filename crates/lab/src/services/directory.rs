@@ -1,6 +1,6 @@
 //! Where services keep their files while a lab runs.
 
-use crate::lab::own_directory;
+use crate::own_directory;
 use anyhow::{Context, Result, bail};
 use std::fs;
 use std::os::unix::fs::{DirBuilderExt, PermissionsExt};

@@ -2,12 +2,26 @@
 //!
 //! [`decode`] serves one connection and runs wherever its bytes are (in the relay: on the thread that forwards
 //! them); [`aggregator`] looks at all of them together.
+//!
+//! [`input`] reads captures and recordings for it, [`outbox`] takes what a relay sees; [`page`], [`delivery`] and [`output`] bring
+//! results to where the user looks.
+
+#![forbid(unsafe_code)]
 
 pub mod aggregator;
+pub mod codec;
+pub mod compression;
+pub mod computing;
 pub mod decode;
+pub mod delivery;
+mod direction_payload;
+pub mod input;
 mod missing;
 pub mod moved;
 mod notes;
 pub mod outbox;
 pub mod outlet;
+pub mod output;
+pub mod page;
+pub mod private_file;
 mod sink;

@@ -2,7 +2,6 @@
 
 use super::config::{Lab, WorkloadSettings};
 use super::store::Captured;
-use crate::input::{self, Reading};
 use analysis::fact::Fact;
 use analysis::operations::rule::Rule;
 use analysis::operations::{Grouped, Operations};
@@ -12,6 +11,7 @@ use model::{
     ConnectionId, DistributionBuilder, Endpoint, MeasuredDurations, Operation, OperationKind, Timestamp,
     Warning,
 };
+use pipeline::input::{self, Reading};
 use std::collections::HashMap;
 use std::net::IpAddr;
 use std::path::PathBuf;

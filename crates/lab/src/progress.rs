@@ -122,7 +122,7 @@ impl Default for LabProgress {
 }
 
 fn line(text: &str) {
-    crate::output::note(text);
+    pipeline::output::note(text);
 }
 
 /// `12 s`, `3 min 20 s`: what is left is not known better.

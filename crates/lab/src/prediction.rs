@@ -32,7 +32,7 @@ pub fn predict(
         let mut predictor =
             Predictor::over_links(targets.collect(), moved(&links, changed)).with_wake_up(WakeUp::Assumed);
         if first.lab.workload.clients > 1 {
-            predictor = predictor.with_computing(crate::commands::predict::on_this_system());
+            predictor = predictor.with_computing(pipeline::computing::on_this_system());
         }
         operations.iter().for_each(|operation| predictor.add(operation));
         let word = operation_word(&first.lab.workload);

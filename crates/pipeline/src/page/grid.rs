@@ -1,7 +1,7 @@
 //! The grid under the page's sliders: samples replayed on many links.
 
 use super::samples::{Samples, by_time};
-use crate::pipeline::moved::MovedConnections;
+use crate::moved::MovedConnections;
 use link::LinkDescription;
 use model::{BitRate, LinkRates, Operation, OperationGroup};
 use predict::{PredictionTarget, Predictor, WakeUp};

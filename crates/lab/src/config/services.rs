@@ -3,7 +3,7 @@
 use super::section::{File, Section, advice};
 use super::tree::{ConfigNode, ConfigValue, Entry, Table};
 use super::{CommandLine, ConfigError, ReadinessCheck, Service, ServiceKind, check_name, command_line, host};
-use crate::lab::services::ServiceSettings;
+use crate::services::ServiceSettings;
 use std::time::Duration;
 
 /// How long a service may take to get ready when its table does not tell.

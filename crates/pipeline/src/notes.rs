@@ -7,7 +7,7 @@ use std::time::Duration;
 
 /// One thing that was seen.
 #[derive(Debug, Clone, Copy)]
-pub(super) enum Note {
+pub(crate) enum Note {
     /// A measured round trip.
     RoundTrip {
         at: Timestamp,
@@ -33,7 +33,7 @@ pub(super) enum Note {
 
 /// Notes in the order in which they were made, at most [`MOST_NOTES`].
 #[derive(Debug, Default)]
-pub(super) struct Notes(VecDeque<Note>);
+pub(crate) struct Notes(VecDeque<Note>);
 
 impl Note {
     fn at(&self) -> Timestamp {
@@ -46,7 +46,7 @@ impl Note {
     }
 
     /// Tells it.
-    pub(super) fn tell(self, pairing: &mut Pairing) {
+    pub(crate) fn tell(self, pairing: &mut Pairing) {
         match self {
             Self::RoundTrip { at, side, rtt } => pairing.round_trip(at, side, rtt),
             Self::AssumedRoundTrip {
@@ -63,7 +63,7 @@ impl Note {
 
 impl Notes {
     /// Keeps a note. Of very many the oldest round trips and segments are forgotten: newer ones say the same.
-    pub(super) fn add(&mut self, note: Note) {
+    pub(crate) fn add(&mut self, note: Note) {
         if self.0.len() >= MOST_NOTES {
             self.0.pop_front();
         }
@@ -71,7 +71,7 @@ impl Notes {
     }
 
     /// Tells those of up to `at`.
-    pub(super) fn tell_until(&mut self, at: Timestamp, pairing: &mut Pairing) {
+    pub(crate) fn tell_until(&mut self, at: Timestamp, pairing: &mut Pairing) {
         while let Some(note) = self.0.front().copied().filter(|note| note.at() <= at) {
             self.0.pop_front();
             note.tell(pairing);
@@ -79,14 +79,14 @@ impl Notes {
     }
 
     /// Tells all.
-    pub(super) fn tell_all(&mut self, pairing: &mut Pairing) {
+    pub(crate) fn tell_all(&mut self, pairing: &mut Pairing) {
         for note in self.0.drain(..) {
             note.tell(pairing);
         }
     }
 
     /// The sides are the other way round.
-    pub(super) fn reverse(&mut self) {
+    pub(crate) fn reverse(&mut self) {
         for note in &mut self.0 {
             match note {
                 Note::RoundTrip { side, .. } | Note::AssumedRoundTrip { side, .. } => {

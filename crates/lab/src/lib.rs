@@ -2,9 +2,11 @@
 //!
 //! Start at [`config`] (what the file says), then [`plan`] (the points).
 
+#![forbid(unsafe_code)]
+
 pub mod config;
 pub mod observed;
-pub(crate) mod order;
+pub mod order;
 pub mod outcome;
 pub(crate) mod own_directory;
 pub mod page;

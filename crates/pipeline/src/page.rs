@@ -8,7 +8,7 @@ mod samples;
 
 pub use samples::Samples;
 
-use crate::pipeline::moved::MovedConnections;
+use crate::moved::MovedConnections;
 use crate::private_file;
 use anyhow::{Context, Result};
 use model::{Advice, Conditions, LinkOutcome, Warning};
@@ -63,7 +63,7 @@ impl PageFile {
         })
     }
 
-    /// Takes the run's operations: for [`crate::pipeline::aggregator::Wanted::samples`].
+    /// Takes the run's operations: for [`crate::aggregator::Wanted::samples`].
     pub fn samples(&self) -> Samples {
         self.samples.clone()
     }

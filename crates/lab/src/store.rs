@@ -2,12 +2,12 @@
 
 use super::observed::Addresses;
 use super::own_directory;
-use crate::private_file;
 use anyhow::{Context, Result, bail};
 use model::{
     BitRate, ByteCount, Distribution, DistributionBuilder, LinkDirectionOutcome, LinkOutcome,
     MeasuredDurations, Timestamp,
 };
+use pipeline::private_file;
 use report::text::{LabProcessor, LabRound};
 use serde::{Deserialize, Serialize};
 use std::fs::{self, File};

@@ -7,7 +7,7 @@ use std::time::Duration;
 
 /// What could not be seen.
 #[derive(Debug, Default)]
-pub(super) struct Missing {
+pub(crate) struct Missing {
     encrypted: u64,
     damaged: u64,
     reason: Option<String>,
@@ -49,12 +49,12 @@ impl Bounded {
 
 impl Missing {
     /// Takes an exchange.
-    pub(super) fn exchange(&mut self, exchange: &Exchange) {
+    pub(crate) fn exchange(&mut self, exchange: &Exchange) {
         self.unanswered += u64::from(exchange.error.as_deref() == Some(NO_REPLY));
     }
 
     /// Takes a connection that has ended.
-    pub(super) fn connection(&mut self, outcome: &ConnectionOutcome) {
+    pub(crate) fn connection(&mut self, outcome: &ConnectionOutcome) {
         match outcome.rtt_source {
             Some(RttSource::SameHosts) => self.same_hosts += 1,
             Some(RttSource::Loopback) => self.loopback += 1,
@@ -73,7 +73,7 @@ impl Missing {
     }
 
     /// One warning for each kind of thing that is missing.
-    pub(super) fn warnings(self) -> impl Iterator<Item = Warning> {
+    pub(crate) fn warnings(self) -> impl Iterator<Item = Warning> {
         let when = |count: u64, text: String| (count > 0).then_some(Warning { text });
         let connections = |count: u64| counted(count, "connection", "connections");
         let encrypted = format!(
