@@ -15,6 +15,7 @@ use anyhow::{Result, bail};
 use load::{ErrorCount, LoadError, LoadOutcome, RunControl};
 use model::{ByteCount, LinkOutcome, MeasuredDurations, Prediction, Timestamp};
 use netns::Sandbox;
+use pipeline::interruption::{Interrupted, is_interruption};
 use report::text::{LabProcessor, LabRound};
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -48,12 +49,6 @@ pub struct Basis<'a> {
     pub measured: &'a MeasuredDurations,
 }
 
-/// Why a measurement brought nothing.
-enum Nothing {
-    /// The user ended the run.
-    Interrupted,
-}
-
 impl<'a> LabRun<'a> {
     /// A run of `plan`, with what earlier ones left in `store`.
     pub fn new(file: &'a LabFile, plan: &'a LabPlan, store: Store, interrupted: Arc<AtomicBool>) -> Self {
@@ -84,16 +79,11 @@ impl<'a> LabRun<'a> {
         for baseline in 0..self.plan.baselines.len() {
             self.predict(baseline)?;
         }
-        let done = (0..self.plan.stages.len()).try_for_each(|stage| match self.stage(sandbox, stage) {
-            Ok(Ok(())) => Ok(()),
-            Ok(Err(Nothing::Interrupted)) => Err(None),
-            Err(error) => Err(Some(error)),
-        });
+        let done = (0..self.plan.stages.len()).try_for_each(|stage| self.stage(sandbox, stage));
         self.progress.finish();
         match done {
-            Ok(()) => Ok(false),
-            Err(None) => Ok(true),
-            Err(Some(error)) => Err(error),
+            Err(error) if is_interruption(&error) => Ok(true),
+            done => done.map(|()| false),
         }
     }
 
@@ -141,10 +131,10 @@ impl<'a> LabRun<'a> {
             .collect()
     }
 
-    fn stage(&mut self, sandbox: &Sandbox, stage: usize) -> Result<Result<(), Nothing>> {
+    fn stage(&mut self, sandbox: &Sandbox, stage: usize) -> Result<()> {
         let missing = self.missing(stage);
         if missing.is_empty() {
-            return Ok(Ok(()));
+            return Ok(());
         }
         let lab = &self.plan.stages[stage].lab;
         let wiring = Wiring::new(sandbox, lab, self.store.directory())?;
@@ -157,9 +147,7 @@ impl<'a> LabRun<'a> {
                 .iter()
                 .any(|&point| self.plan.points[point].baseline == Some(baseline));
             if needed && self.baselines[baseline].is_none() {
-                if self.baseline(&mut setup, baseline)?.is_err() {
-                    return Ok(Err(Nothing::Interrupted));
-                }
+                self.baseline(&mut setup, baseline)?;
                 self.predict(baseline)?;
             }
         }
@@ -167,12 +155,7 @@ impl<'a> LabRun<'a> {
     }
 
     /// Measures points in an order by chance, and a baseline again in between.
-    fn sweep(
-        &mut self,
-        setup: &mut LabSetup,
-        stage: usize,
-        missing: &[usize],
-    ) -> Result<Result<(), Nothing>> {
+    fn sweep(&mut self, setup: &mut LabSetup, stage: usize, missing: &[usize]) -> Result<()> {
         for &point in missing {
             let rounds = (self.repeat(point) - self.rounds(point)) as u32;
             self.progress.add(rounds.into(), self.expected(point) * rounds);
@@ -186,22 +169,18 @@ impl<'a> LabRun<'a> {
                 if self.rounds(point) > pass || self.rounds(point) >= self.repeat(point) {
                     continue;
                 }
-                if self.point(setup, point)?.is_err() {
-                    return Ok(Err(Nothing::Interrupted));
-                }
+                self.point(setup, point)?;
                 since_baseline += 1;
                 let due = since_baseline >= self.file.lab.measure.baseline_every;
                 if let Some(baseline) = self.plan.points[point].baseline
                     && due
                 {
                     since_baseline = 0;
-                    if self.baseline_again(setup, baseline)?.is_err() {
-                        return Ok(Err(Nothing::Interrupted));
-                    }
+                    self.baseline_again(setup, baseline)?;
                 }
             }
         }
-        Ok(Ok(()))
+        Ok(())
     }
 
     /// How long a point will take to measure, from its prediction.
@@ -219,19 +198,15 @@ impl<'a> LabRun<'a> {
         spans.into_iter().flatten().min().unwrap_or_default()
     }
 
-    fn point(&mut self, setup: &mut LabSetup, index: usize) -> Result<Result<(), Nothing>> {
+    fn point(&mut self, setup: &mut LabSetup, index: usize) -> Result<()> {
         let point = &self.plan.points[index];
         let what = self.words(index);
         let expected = self.expected(index);
         self.progress.begin(&what, expected);
         setup.wiring.set_links(&point.lab);
-        if self.settle(setup, &point.lab, &what)?.is_err() {
-            return Ok(Err(Nothing::Interrupted));
-        }
+        self.settle(setup, &point.lab, &what)?;
         let before = setup.services.processor_times();
-        let Ok(ran) = self.timed(setup, &point.lab, point.lab.measure.amount, &what)? else {
-            return Ok(Err(Nothing::Interrupted));
-        };
+        let ran = self.timed(setup, &point.lab, point.lab.measure.amount, &what)?;
         let processors = setup.services.processor_times_since(&before);
         let links = setup.wiring.outcomes();
         let mut kept = self.points[index]
@@ -245,22 +220,22 @@ impl<'a> LabRun<'a> {
         self.store.keep_point(&point.lab.identity(), &kept)?;
         self.points[index] = Some(kept);
         self.progress.done(&format!("{what}: {text}"));
-        Ok(Ok(()))
+        Ok(())
     }
 
     /// What is at the point before anything counts: operations over its links, which then begin anew.
-    fn settle(&self, setup: &mut LabSetup, lab: &Lab, what: &str) -> Result<Result<(), Nothing>> {
+    fn settle(&self, setup: &mut LabSetup, lab: &Lab, what: &str) -> Result<()> {
         if lab.measure.settle == 0 {
-            return Ok(Ok(()));
+            return Ok(());
         }
         let amount = Amount {
             operations: Some(lab.measure.settle),
             duration: None,
         };
         // Operations that fail here fail again where they count.
-        let ran = self.load(setup, lab, amount, what)?;
+        self.load(setup, lab, amount, what)?;
         setup.wiring.set_links(lab);
-        Ok(ran.map(|_| ()))
+        Ok(())
     }
 
     /// What tells a point apart, for people.
@@ -295,7 +270,7 @@ impl<'a> LabRun<'a> {
     }
 
     /// Warms up, then captures a run of the workload without distance.
-    fn baseline(&mut self, setup: &mut LabSetup, index: usize) -> Result<Result<(), Nothing>> {
+    fn baseline(&mut self, setup: &mut LabSetup, index: usize) -> Result<()> {
         let baseline = &self.plan.baselines[index];
         let lab = &baseline.lab;
         let identity = lab.identity();
@@ -308,16 +283,12 @@ impl<'a> LabRun<'a> {
                 operations: Some(lab.measure.warmup),
                 duration: lab.measure.amount.duration,
             };
-            let Ok(ran) = self.load(setup, lab, amount, "")? else {
-                return Ok(Err(Nothing::Interrupted));
-            };
+            let ran = self.load(setup, lab, amount, "")?;
             require_success(&ran)?;
         }
         self.progress.say(&format!("capturing {words}"));
         let files = self.store.captures(&identity, lab.links.len());
-        let Ok((ran, windows)) = self.captured(setup, lab, lab.measure.amount, &files)? else {
-            return Ok(Err(Nothing::Interrupted));
-        };
+        let (ran, windows) = self.captured(setup, lab, lab.measure.amount, &files)?;
         let captured = Captured {
             addresses: setup.wiring.addresses().clone(),
             windows,
@@ -328,22 +299,20 @@ impl<'a> LabRun<'a> {
         add(&mut kept, ran, setup.wiring.outcomes(), Vec::new());
         self.store.keep_baseline(&identity, &kept)?;
         self.baselines[index] = Some(kept);
-        Ok(Ok(()))
+        Ok(())
     }
 
-    fn baseline_again(&mut self, setup: &mut LabSetup, index: usize) -> Result<Result<(), Nothing>> {
+    fn baseline_again(&mut self, setup: &mut LabSetup, index: usize) -> Result<()> {
         let lab = &self.plan.baselines[index].lab;
         self.progress.say("no distance again, for the machine's drift");
         setup.wiring.set_links(lab);
-        let Ok(ran) = self.timed(setup, lab, lab.measure.amount, "no distance again")? else {
-            return Ok(Err(Nothing::Interrupted));
-        };
+        let ran = self.timed(setup, lab, lab.measure.amount, "no distance again")?;
         if let Some(kept) = &mut self.baselines[index] {
             add(kept, ran, setup.wiring.outcomes(), Vec::new());
             let kept = kept.clone();
             self.store.keep_baseline(&lab.identity(), &kept)?;
         }
-        Ok(Ok(()))
+        Ok(())
     }
 
     fn baseline_words(&self, baseline: &Baseline) -> String {
@@ -380,13 +349,7 @@ impl<'a> LabRun<'a> {
     }
 
     /// Runs the workload and times its operations: by its own clock, or in a capture where it has none.
-    fn timed(
-        &self,
-        setup: &mut LabSetup,
-        lab: &Lab,
-        amount: Amount,
-        what: &str,
-    ) -> Result<Result<LoadOutcome, Nothing>> {
+    fn timed(&self, setup: &mut LabSetup, lab: &Lab, amount: Amount, what: &str) -> Result<LoadOutcome> {
         if !is_timed_by_capture(lab) {
             return self.load(setup, lab, amount, what);
         }
@@ -394,16 +357,14 @@ impl<'a> LabRun<'a> {
         let files: Vec<PathBuf> = (0..lab.links.len())
             .map(|link| scratch.join(format!("link-{}.pcap", link + 1)))
             .collect();
-        let Ok((ran, windows)) = self.captured(setup, lab, amount, &files)? else {
-            return Ok(Err(Nothing::Interrupted));
-        };
+        let (ran, windows) = self.captured(setup, lab, amount, &files)?;
         let captured = Captured {
             addresses: setup.wiring.addresses().clone(),
             windows,
         };
         let ran = by_capture(ran, lab, &files, &captured)?;
         own_directory::remove(&scratch)?;
-        Ok(Ok(ran))
+        Ok(ran)
     }
 
     /// Runs the workload while all links are captured. Where a run of the command is the operation and there is one
@@ -415,13 +376,12 @@ impl<'a> LabRun<'a> {
         lab: &Lab,
         amount: Amount,
         files: &[PathBuf],
-    ) -> Result<Result<(LoadOutcome, Vec<(Timestamp, Timestamp)>), Nothing>> {
+    ) -> Result<(LoadOutcome, Vec<(Timestamp, Timestamp)>)> {
         setup.wiring.start_captures(files)?;
         let ran = if lab.workload.operation.is_none() && lab.workload.clients == 1 {
             self.one_by_one(setup, lab, amount)
         } else {
-            self.load(setup, lab, amount, "")
-                .map(|ran| ran.map(|ran| (ran, Vec::new())))
+            self.load(setup, lab, amount, "").map(|ran| (ran, Vec::new()))
         };
         let stopped = setup.wiring.stop_captures();
         let ran = ran?;
@@ -436,7 +396,7 @@ impl<'a> LabRun<'a> {
         setup: &mut LabSetup,
         lab: &Lab,
         amount: Amount,
-    ) -> Result<Result<(LoadOutcome, Vec<(Timestamp, Timestamp)>), Nothing>> {
+    ) -> Result<(LoadOutcome, Vec<(Timestamp, Timestamp)>)> {
         let begun = Instant::now();
         let mut windows = Vec::new();
         let mut all = Sum::default();
@@ -453,26 +413,18 @@ impl<'a> LabRun<'a> {
                 operations: Some(1),
                 duration: None,
             };
-            let Ok(ran) = self.load(setup, lab, one, "")? else {
-                return Ok(Err(Nothing::Interrupted));
-            };
+            let ran = self.load(setup, lab, one, "")?;
             if let Some(measured) = &ran.measured {
                 windows.push((begin, begin.after(measured.duration)));
             }
             all.add(ran);
             done += 1;
         }
-        Ok(Ok((all.outcome(begun.elapsed()), windows)))
+        Ok((all.outcome(begun.elapsed()), windows))
     }
 
     /// Runs the workload. Ends early when the user wants it to.
-    fn load(
-        &self,
-        setup: &mut LabSetup,
-        lab: &Lab,
-        amount: Amount,
-        what: &str,
-    ) -> Result<Result<LoadOutcome, Nothing>> {
+    fn load(&self, setup: &mut LabSetup, lab: &Lab, amount: Amount, what: &str) -> Result<LoadOutcome> {
         let control = RunControl::default();
         let over = AtomicBool::new(false);
         let ran = std::thread::scope(|scope| {
@@ -492,10 +444,10 @@ impl<'a> LabRun<'a> {
             ran
         });
         if self.interrupted.load(Ordering::Relaxed) {
-            return Ok(Err(Nothing::Interrupted));
+            return Err(Interrupted.into());
         }
         setup.services.check()?;
-        Ok(Ok(ran.or_else(as_outcome)?))
+        ran.or_else(as_outcome)
     }
 }
 

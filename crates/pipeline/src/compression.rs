@@ -13,8 +13,8 @@
 
 use super::codec::LevelCodec;
 use super::direction_payload::{Chunk, CompressedChunk, Cost, DirectionPayload, Span};
+use crate::fact_channel::Posted;
 use crate::moved::{self, ConnectionChoice};
-use crate::outbox::Posted;
 use analysis::fact::{Fact, FactSink};
 use anyhow::Result;
 use model::{

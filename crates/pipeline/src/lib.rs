@@ -3,7 +3,7 @@
 //! [`decode`] serves one connection and runs wherever its bytes are (in the relay: on the thread that forwards
 //! them); [`aggregator`] looks at all of them together.
 //!
-//! [`input`] reads captures and recordings for it, [`outbox`] takes what a relay sees; [`page`], [`delivery`] and [`output`] bring
+//! [`input`] reads captures and recordings for it, [`fact_channel`] takes what a relay sees; [`page`], [`delivery`] and [`output`] bring
 //! results to where the user looks.
 
 #![forbid(unsafe_code)]
@@ -15,11 +15,12 @@ pub mod computing;
 pub mod decode;
 pub mod delivery;
 mod direction_payload;
+pub mod fact_channel;
 pub mod input;
+pub mod interruption;
 mod missing;
 pub mod moved;
 mod notes;
-pub mod outbox;
 pub mod outlet;
 pub mod output;
 pub mod page;

@@ -6,9 +6,9 @@ use client::Watch;
 use load::{LoadOutcome, LoadPlan, RunControl, Workload};
 use model::{ByteCount, Protocol, Timestamp, Warning, counted};
 use pipeline::compression::{CompressionMeter, CompressionOutcome, CompressionPlan, How};
+use pipeline::fact_channel::FactChannel;
 use pipeline::input::{self, Reading};
 use pipeline::moved::ConnectionChoice;
-use pipeline::outbox::Outboxes;
 use std::path::PathBuf;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Mutex, PoisonError};
@@ -83,18 +83,18 @@ pub fn load(
     moved: Vec<ConnectionChoice>,
     stop: &AtomicBool,
 ) -> Result<Traffic> {
-    let outboxes = Outboxes::new(false).with_payload();
+    let channel = FactChannel::new(false).with_payload();
     let mut meter = CompressionMeter::new(compressing(levels, moved));
     let mut facts = Vec::new();
     let begins = Mutex::new(Vec::new());
     let began = |at| begins.lock().unwrap_or_else(PoisonError::into_inner).push(at);
     let watch = Watch {
         clock: Clock::anchored_now(),
-        factory: &outboxes,
+        factory: &channel,
         began: Some(&began),
     };
     let outcome = run(workload, plan, &watch, stop, &mut || {
-        meter.take(outboxes.drain_all(), &mut |fact| facts.push(fact))
+        meter.take(channel.take_all(), &mut |fact| facts.push(fact))
     })?;
     if let (None, [error, ..]) = (&outcome.measured, outcome.errors.as_slice()) {
         return Err(anyhow!("no operation succeeded: {}", error.text));

@@ -10,7 +10,7 @@ use link::LinkDescription;
 use pipeline::aggregator::{Aggregator, Wanted};
 use pipeline::compression::CompressionMeter;
 use pipeline::delivery::Delivery;
-use pipeline::outbox::{Outboxes, Posted};
+use pipeline::fact_channel::{FactChannel, Posted};
 use pipeline::output::{self, EndRequest, Status};
 use pipeline::page::{PRICES, PageFile};
 use relay::{Counters, Relay, RelayOptions};
@@ -70,19 +70,19 @@ pub fn run(args: &Args) -> Result<Status> {
         false => relaying::tls_to_be_seen(&target, args.link.is_some(), REACH)?,
     };
     let asked = EndRequest::on_signals()?;
-    let mut outboxes = Outboxes::new(args.reporting.keep_literals);
+    let mut channel = FactChannel::new(args.reporting.keep_literals);
     if args.reporting.levels {
-        outboxes = outboxes.with_payload();
+        channel = channel.with_payload();
     }
-    let outboxes = Arc::new(outboxes);
+    let channel = Arc::new(channel);
     let options = RelayOptions {
         listen: args.listen,
         target: target.clone(),
         link: args.link,
         tls: tls.relay,
     };
-    let relay = relay::start(options, Clock::anchored_now(), outboxes.clone())?;
-    let mut run = Run::new(args, &target, outboxes)?;
+    let relay = relay::start(options, Clock::anchored_now(), channel.clone())?;
+    let mut run = Run::new(args, &target, channel)?;
     let delivery = run.delivery.clone();
     let status = if args.command.is_empty() {
         announce(&delivery, &target, &relay, args.link.as_ref());
@@ -112,8 +112,8 @@ pub fn run(args: &Args) -> Result<Status> {
 /// How long the server may take to accept a connection before the run is refused.
 const REACH: Duration = Duration::from_secs(10);
 
-/// How often facts are collected.
-const COLLECT: Duration = Duration::from_millis(50);
+/// How often the command and the user are asked whether it is over, while nothing passes.
+const LOOK: Duration = Duration::from_millis(50);
 
 /// How often a line is printed.
 const PROGRESS: Duration = Duration::from_secs(1);
@@ -122,7 +122,7 @@ const PROGRESS: Duration = Duration::from_secs(1);
 struct Run {
     aggregator: Aggregator,
     meter: Option<CompressionMeter>,
-    outboxes: Arc<Outboxes>,
+    channel: Arc<FactChannel>,
     began: Instant,
     quiet: bool,
     asked: Vec<predict::PredictionTarget>,
@@ -133,7 +133,7 @@ struct Run {
 }
 
 impl Run {
-    fn new(args: &Args, target: &Target, outboxes: Arc<Outboxes>) -> Result<Self> {
+    fn new(args: &Args, target: &Target, channel: Arc<FactChannel>) -> Result<Self> {
         let page = args.reporting.html.as_deref().map(PageFile::create).transpose()?;
         let delivery = Delivery::default();
         let prices = if page.is_some() { &PRICES[..] } else { &PRICE };
@@ -160,7 +160,7 @@ impl Run {
         Ok(Self {
             aggregator,
             meter: args.reporting.compressing().map(CompressionMeter::new),
-            outboxes,
+            channel,
             began: Instant::now(),
             quiet: args.quiet,
             asked: wanted.targets,
@@ -177,8 +177,8 @@ impl Run {
             if let Some(status) = ended(!self.aggregator.is_over()) {
                 return status;
             }
-            std::thread::sleep(COLLECT);
-            self.collect();
+            let posted = self.channel.wait(LOOK);
+            self.collect(posted);
             let interval = line.elapsed();
             if interval >= PROGRESS {
                 line = Instant::now();
@@ -187,9 +187,8 @@ impl Run {
         }
     }
 
-    fn collect(&mut self) {
+    fn collect(&mut self, posted: Vec<Posted>) {
         let aggregator = &mut self.aggregator;
-        let posted = self.outboxes.drain_all();
         let Some(meter) = &mut self.meter else {
             return posted.into_iter().for_each(|posted| match posted {
                 Posted::Fact(fact) => aggregator.fact(fact),
@@ -214,7 +213,8 @@ impl Run {
     }
 
     fn finish(mut self, args: &Args, counters: &Counters) -> Result<()> {
-        self.collect();
+        let posted = self.channel.take_all();
+        self.collect(posted);
         let mut warnings = relaying::warnings(counters);
         if let Some(meter) = self.meter.take() {
             match meter.finish(&mut |fact| self.aggregator.fact(fact)) {

@@ -7,7 +7,7 @@ use analysis::operations::{Grouped, Operations};
 use client::Watch;
 use link::LinkDescription;
 use model::{Method, Operation, Timestamp, TrialOutcome};
-use pipeline::outbox::Outboxes;
+use pipeline::fact_channel::FactChannel;
 use predict::{PredictionTarget, Predictor};
 use std::time::Duration;
 use sys::Clock;
@@ -33,16 +33,16 @@ pub fn run(
     links: &[LinkDescription],
     limits: &Limits<'_>,
 ) -> Result<Watched, Unfinished> {
-    let outboxes = Outboxes::new(false);
+    let channel = FactChannel::new(false);
     let watch = Watch {
         clock: Clock::anchored_now(),
-        factory: &outboxes,
+        factory: &channel,
         began: None,
     };
     let mut outcome = Distance::here().run(workbench, of, Some(watch), limits)?;
     let job = match outcome.span {
-        Some(span) => within(&outboxes, span),
-        None => job(&outboxes),
+        Some(span) => within(&channel, span),
+        None => job(&channel),
     };
     // Who counted them itself knows what was under way when; pairing sees a wait for the server wherever it had one.
     if outcome.turns.is_none() && !job.is_empty() {
@@ -63,7 +63,7 @@ fn turns_take(turns: Option<u64>, link: &LinkDescription) -> Duration {
 }
 
 /// What began in the job's own time, as one operation: of drivers, whose transactions not every server tells.
-fn within(outboxes: &Outboxes, [from, to]: [Timestamp; 2]) -> Vec<Operation> {
+fn within(channel: &FactChannel, [from, to]: [Timestamp; 2]) -> Vec<Operation> {
     let mut parts = Vec::new();
     let mut operations = Operations::new(Rule::Whole);
     let mut keep = |grouped: Grouped| {
@@ -71,7 +71,7 @@ fn within(outboxes: &Outboxes, [from, to]: [Timestamp; 2]) -> Vec<Operation> {
             parts.push(operation);
         }
     };
-    for fact in outboxes.drain() {
+    for fact in channel.facts() {
         let outside = matches!(&fact, Fact::Exchange { exchange, .. } if !(from..=to).contains(&exchange.at));
         if !outside {
             operations.fact(fact, &mut keep);
@@ -82,7 +82,7 @@ fn within(outboxes: &Outboxes, [from, to]: [Timestamp; 2]) -> Vec<Operation> {
 }
 
 /// The parts of the longest transaction: the job, whatever logging in and preparing took beside it.
-fn job(outboxes: &Outboxes) -> Vec<Operation> {
+fn job(channel: &FactChannel) -> Vec<Operation> {
     let mut operations = Operations::new(Rule::Transaction);
     let mut parts: Vec<Operation> = Vec::new();
     let mut keep = |grouped: Grouped| {
@@ -90,7 +90,7 @@ fn job(outboxes: &Outboxes) -> Vec<Operation> {
             parts.push(operation);
         }
     };
-    for fact in outboxes.drain() {
+    for fact in channel.facts() {
         operations.fact(fact, &mut keep);
     }
     operations.finish(&mut keep);

@@ -4,7 +4,7 @@ use anyhow::{Context, Result};
 use demo::{FetchedPage, PageVariant, Server, ShopApplication};
 use model::Endpoint;
 use pipeline::aggregator::Aggregator;
-use pipeline::outbox::Outboxes;
+use pipeline::fact_channel::FactChannel;
 use relay::RelayOptions;
 use std::net::SocketAddr;
 use std::sync::Arc;
@@ -17,7 +17,7 @@ pub struct DemoSetup {
     pub name: Arc<str>,
     pub server: Endpoint,
     relay: relay::Relay,
-    outboxes: Arc<Outboxes>,
+    channel: Arc<FactChannel>,
     /// Stops when dropped.
     database: Server,
 }
@@ -27,14 +27,14 @@ impl DemoSetup {
         let database = Server::start()?;
         let address = database.address();
         let target = Target::parse(&format!("postgres://{address}/shop?sslmode=disable"))?;
-        let outboxes = Arc::new(Outboxes::new(false));
+        let channel = Arc::new(FactChannel::new(false));
         let options = RelayOptions {
             listen: SocketAddr::from(([127, 0, 0, 1], 0)),
             target,
             link: None,
             tls: relay::RelayTls::default(),
         };
-        let relay = relay::start(options, Clock::anchored_now(), outboxes.clone())
+        let relay = relay::start(options, Clock::anchored_now(), channel.clone())
             .context("could not relay on loopback")?;
         let server = Endpoint {
             address: address.ip(),
@@ -45,7 +45,7 @@ impl DemoSetup {
             name: Arc::from(name),
             server,
             relay,
-            outboxes,
+            channel,
             database,
         })
     }
@@ -66,7 +66,7 @@ impl DemoSetup {
     /// Ends the relay and hands what it saw to `tally`.
     pub fn strike(self, aggregator: &mut Aggregator) {
         self.relay.stop(LAST_BYTES);
-        for fact in self.outboxes.drain() {
+        for fact in self.channel.facts() {
             aggregator.fact(fact);
         }
     }

@@ -4,12 +4,12 @@ use super::Args;
 use anyhow::Result;
 use model::{Conditions, StatementOutcome, Warning};
 use pipeline::aggregator::{Aggregator, Wanted};
-use pipeline::outbox::Outboxes;
+use pipeline::fact_channel::FactChannel;
 use std::sync::Arc;
 
 /// The same analysis as behind a relay.
 pub struct ObservedLoad {
-    outboxes: Arc<Outboxes>,
+    channel: Arc<FactChannel>,
     aggregator: Aggregator,
 }
 
@@ -27,19 +27,19 @@ impl ObservedLoad {
             aggregator.record(path)?;
         }
         Ok(Some(Self {
-            outboxes: Arc::new(Outboxes::new(false)),
+            channel: Arc::new(FactChannel::new(false)),
             aggregator,
         }))
     }
 
     /// Who sees the connections.
-    pub fn outboxes(&self) -> Arc<Outboxes> {
-        self.outboxes.clone()
+    pub fn channel(&self) -> Arc<FactChannel> {
+        self.channel.clone()
     }
 
     /// Takes what they showed so far.
     pub fn collect(&mut self) {
-        for fact in self.outboxes.drain() {
+        for fact in self.channel.facts() {
             self.aggregator.fact(fact);
         }
     }

@@ -31,8 +31,8 @@ pub fn run(
     tell: &mut dyn FnMut(&LoadInterval) -> Result<()>,
 ) -> Result<Ran> {
     let control = RunControl::default();
-    let outboxes = observed.as_ref().map(ObservedLoad::outboxes);
-    let watch = outboxes.as_deref().map(|factory| client::Watch {
+    let facts = observed.as_ref().map(ObservedLoad::channel);
+    let watch = facts.as_deref().map(|factory| client::Watch {
         clock: Clock::anchored_now(),
         factory,
         began: None,

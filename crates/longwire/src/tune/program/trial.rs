@@ -7,7 +7,7 @@ use analysis::fact::Fact;
 use anyhow::{Context, Result};
 use link::LinkDescription;
 use model::{ProgramRun, Timestamp};
-use pipeline::outbox::Outboxes;
+use pipeline::fact_channel::FactChannel;
 use relay::RelayOptions;
 use std::ffi::OsString;
 use std::io::Read;
@@ -52,14 +52,14 @@ impl TrialBench<'_> {
     /// # Errors
     /// When the relay or the program cannot be started.
     pub fn run(&self, setting: &ProgramSetting, link: Option<LinkDescription>) -> Result<Tried> {
-        let outboxes = Arc::new(Outboxes::new(false));
+        let channel = Arc::new(FactChannel::new(false));
         let options = RelayOptions {
             listen: SocketAddr::from((Ipv4Addr::LOCALHOST, 0)),
             target: self.target.clone(),
             link,
             tls: self.tls.relay,
         };
-        let relay = relay::start(options, Clock::anchored_now(), outboxes.clone())?;
+        let relay = relay::start(options, Clock::anchored_now(), channel.clone())?;
         let target = setting.target(&self.target)?;
         let mut command = child::prepare(
             self.command,
@@ -80,7 +80,7 @@ impl TrialBench<'_> {
             if let Some(ended) = program.wait(LOOK)? {
                 break ended;
             }
-            seen.take(&outboxes);
+            seen.take(&channel);
             if self.stop.load(Ordering::Relaxed) {
                 program.end();
                 relay.stop(Duration::ZERO);
@@ -88,7 +88,7 @@ impl TrialBench<'_> {
             }
         };
         relay.stop(relaying::last_bytes(link.as_ref()));
-        seen.take(&outboxes);
+        seen.take(&channel);
         Ok(match ended.status.success() {
             true => Tried::Succeeded(seen.run(&ended)),
             false => Tried::Failed {
@@ -119,8 +119,8 @@ struct Seen {
 }
 
 impl Seen {
-    fn take(&mut self, outboxes: &Outboxes) {
-        for fact in outboxes.drain() {
+    fn take(&mut self, channel: &FactChannel) {
+        for fact in channel.facts() {
             self.fact(&fact);
         }
     }

@@ -1,7 +1,4 @@
-//! Facts from the threads that forward bytes to the thread that sums them up.
-//!
-//! Each connection has a box of its own. Its thread puts facts in, the summing thread empties all boxes several times a
-//! second: nobody waits for anybody, and a lock is only ever met by the two.
+//! Facts from the threads that forward bytes to the thread that sums them up: a channel, so that forwarding never waits.
 
 use super::decode::ConnectionDecoders;
 use analysis::fact::Fact;
@@ -11,28 +8,26 @@ use model::ObserverFactory;
 use model::{ConnectionEvent, ConnectionId, Direction, Observer, Segment, Timestamp};
 use std::hash::RandomState;
 use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::mpsc::{self, Receiver, Sender};
 use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
 
-/// All boxes.
-#[derive(Debug, Default)]
-pub struct Outboxes {
-    boxes: Mutex<Vec<Arc<Outbox>>>,
+/// Facts of any number of connections, on their way to whoever sums them up.
+#[derive(Debug)]
+pub struct FactChannel {
+    sender: Sender<Posted>,
+    receiver: Mutex<Receiver<Posted>>,
     keep_literals: bool,
     /// One key for the whole run.
     digests: RandomState,
     /// One set for the whole run.
     fingerprints: KnownFingerprints,
     owed: OwedInAll,
-    /// Bytes of payload in the boxes, where it is kept.
+    /// Bytes of payload on their way, where it is kept.
     payload: Option<Arc<AtomicU64>>,
 }
 
-#[derive(Debug, Default)]
-struct Outbox {
-    posted: Mutex<Vec<Posted>>,
-}
-
-/// What is put into a box.
+/// What goes through the channel.
 #[allow(
     clippy::large_enum_variant,
     reason = "facts are the rule: boxing each would cost more than the room of the few others"
@@ -69,16 +64,22 @@ impl Payload {
     }
 }
 
-impl Outboxes {
-    /// None yet.
+impl FactChannel {
+    /// Nothing on its way yet.
     pub fn new(keep_literals: bool) -> Self {
+        let (sender, receiver) = mpsc::channel();
         Self {
+            sender,
+            receiver: Mutex::new(receiver),
             keep_literals,
-            ..Self::default()
+            digests: RandomState::default(),
+            fingerprints: KnownFingerprints::default(),
+            owed: OwedInAll::default(),
+            payload: None,
         }
     }
 
-    /// The same, with the payload put into the boxes too: for [`Outboxes::drain_all`].
+    /// The same, with the payload sent too: for [`FactChannel::take_all`] and [`FactChannel::wait`].
     #[must_use]
     pub fn with_payload(self) -> Self {
         Self {
@@ -87,25 +88,32 @@ impl Outboxes {
         }
     }
 
-    /// Takes out all facts, in the order of their end.
-    pub fn drain(&self) -> Vec<Fact> {
-        let facts = self.drain_all().into_iter().filter_map(|posted| match posted {
+    /// Takes the facts that are there, in the order of their end.
+    pub fn facts(&self) -> impl Iterator<Item = Fact> {
+        self.take_all().into_iter().filter_map(|posted| match posted {
             Posted::Fact(fact) => Some(fact),
             Posted::Payload(_) => None,
-        });
-        facts.collect()
+        })
     }
 
-    /// Takes out everything, in the order of time.
-    pub fn drain_all(&self) -> Vec<Posted> {
-        let mut boxes = self.boxes.lock().unwrap_or_else(PoisonError::into_inner);
-        let mut all = Vec::new();
-        boxes.retain(|outbox| {
-            // Asked before the box is emptied: a thread that is gone has put its last fact in.
-            let in_use = Arc::strong_count(outbox) > 1;
-            all.append(&mut outbox.posted.lock().unwrap_or_else(PoisonError::into_inner));
-            in_use
-        });
+    /// Takes everything that is there, in the order of time.
+    pub fn take_all(&self) -> Vec<Posted> {
+        let receiver = self.receiver.lock().unwrap_or_else(PoisonError::into_inner);
+        self.in_order(receiver.try_iter().collect())
+    }
+
+    /// Waits at most `patience` for something to come, then a little for what other threads are about to send, and takes
+    /// everything in the order of time.
+    pub fn wait(&self, patience: Duration) -> Vec<Posted> {
+        let receiver = self.receiver.lock().unwrap_or_else(PoisonError::into_inner);
+        let Ok(first) = receiver.recv_timeout(patience) else {
+            return Vec::new();
+        };
+        std::thread::sleep(GATHER);
+        self.in_order(std::iter::once(first).chain(receiver.try_iter()).collect())
+    }
+
+    fn in_order(&self, mut all: Vec<Posted>) -> Vec<Posted> {
         all.sort_by_key(time_of);
         if let Some(payload) = &self.payload {
             let taken = all.iter().map(|posted| match posted {
@@ -118,19 +126,14 @@ impl Outboxes {
     }
 }
 
-impl ObserverFactory for Outboxes {
+impl ObserverFactory for FactChannel {
     fn observe(&self, _id: ConnectionId) -> Box<dyn Observer + Send> {
-        let outbox = Arc::new(Outbox::default());
-        self.boxes
-            .lock()
-            .unwrap_or_else(PoisonError::into_inner)
-            .push(outbox.clone());
         Box::new(Posting {
             connections: ConnectionDecoders::new(self.keep_literals)
                 .with_digests(self.digests.clone())
                 .with_fingerprints(self.fingerprints.clone())
                 .with_owed(self.owed.clone()),
-            outbox,
+            sender: self.sender.clone(),
             payload: self.payload.clone(),
         })
     }
@@ -139,7 +142,7 @@ impl ObserverFactory for Outboxes {
 /// Decodes one connection on the thread that forwards it, and posts the facts.
 struct Posting {
     connections: ConnectionDecoders,
-    outbox: Arc<Outbox>,
+    sender: Sender<Posted>,
     payload: Option<Arc<AtomicU64>>,
 }
 
@@ -154,7 +157,7 @@ impl Posting {
         };
         waiting.fetch_add(bytes.len() as u64, Ordering::Relaxed);
         post(
-            &self.outbox,
+            &self.sender,
             Posted::Payload(Payload {
                 connection,
                 direction: segment.direction,
@@ -171,18 +174,15 @@ impl Observer for Posting {
         if let (Some(waiting), ConnectionEvent::Segment(segment)) = (&self.payload, &event) {
             self.keep(connection, segment, waiting);
         }
-        let outbox = &self.outbox;
+        let sender = &self.sender;
         self.connections
-            .event(connection, event, &mut |fact| post(outbox, Posted::Fact(fact)));
+            .event(connection, event, &mut |fact| post(sender, Posted::Fact(fact)));
     }
 }
 
-fn post(outbox: &Outbox, posted: Posted) {
-    outbox
-        .posted
-        .lock()
-        .unwrap_or_else(PoisonError::into_inner)
-        .push(posted);
+fn post(sender: &Sender<Posted>, posted: Posted) {
+    // Nobody receives any more only when the run is over.
+    sender.send(posted).ok();
 }
 
 fn time_of(posted: &Posted) -> Timestamp {
@@ -194,5 +194,8 @@ fn time_of(posted: &Posted) -> Timestamp {
     }
 }
 
-/// Payload that waits in all boxes at most, where it is kept.
+/// How long facts are gathered before they are put in the order of time: several threads send them.
+const GATHER: Duration = Duration::from_millis(50);
+
+/// Payload that is on its way at most, where it is kept.
 const MOST_WAITING: u64 = 64 << 20;

@@ -1,0 +1,13 @@
+//! The user ended a run before it was done.
+
+/// The reason why a measurement brought nothing: the user ended the run. What was done before counts.
+///
+/// It travels as an error, so that `?` leaves every loop; whoever owns the run asks for it with [`is_interruption`].
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+#[error("the user ended the run")]
+pub struct Interrupted;
+
+/// Whether `error` is that the user ended the run.
+pub fn is_interruption(error: &anyhow::Error) -> bool {
+    error.is::<Interrupted>()
+}
