@@ -7,7 +7,8 @@ use super::run::LabRun;
 use super::slope::slopes;
 use super::store::MeasuredPoint;
 use model::{Conditions, MeasuredDurations, Prediction, Warning};
-use report::text::{LabDrift, LabOutcome, LabPoint, LabRound, LabTimes, link_warnings};
+use report::outcome::{LabDrift, LabOutcome, LabPoint, LabRound, LabTimes};
+use report::text::link_warnings;
 
 /// The outcome of `run`, as far as it came.
 pub fn outcome(file: &LabFile, plan: &LabPlan, run: &LabRun<'_>, conditions: Conditions) -> LabOutcome {

@@ -11,7 +11,7 @@ use model::{BitRate, LinkOutcome, LinkRates, Operation, Prediction};
 use pipeline::page::PageFile;
 use report::ReadOutcome;
 use report::html::{Grid, Page};
-use report::text::LabOutcome;
+use report::outcome::LabOutcome;
 use std::time::Duration;
 
 /// Writes it.

@@ -7,7 +7,7 @@ use super::config::{
 };
 use anyhow::{Result, bail};
 use link::LinkDescription;
-use report::text::LabOutline;
+use report::outcome::LabOutline;
 use std::collections::HashMap;
 use std::hash::{DefaultHasher, Hash, Hasher};
 use std::time::Duration;

@@ -16,7 +16,7 @@ use load::{ErrorCount, LoadError, LoadOutcome, RunControl};
 use model::{ByteCount, LinkOutcome, MeasuredDurations, Prediction, Timestamp};
 use netns::Sandbox;
 use pipeline::interruption::{Interrupted, is_interruption};
-use report::text::{LabProcessor, LabRound};
+use report::outcome::{LabProcessor, LabRound};
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};

@@ -11,7 +11,7 @@ use anyhow::{Context, Result, bail};
 use directory::ServiceDirectory;
 use netns::network::{HostId, Network};
 
-use report::text::LabProcessor;
+use report::outcome::LabProcessor;
 use servers::command::CommandServer;
 use servers::mariadb::MariaDbConfig;
 use servers::nginx::Nginx;

@@ -2,7 +2,7 @@
 
 use super::plan::{LabPlan, SweepPoint, at_rest};
 use link::LinkDescription;
-use report::text::{LabPoint, LabSlope};
+use report::outcome::{LabPoint, LabSlope};
 use std::time::Duration;
 
 /// The slopes of every link whose round trip varies while everything else stays. `outcomes` are those of the plan's points.

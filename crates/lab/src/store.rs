@@ -8,7 +8,7 @@ use model::{
     MeasuredDurations, Timestamp,
 };
 use pipeline::private_file;
-use report::text::{LabProcessor, LabRound};
+use report::outcome::{LabProcessor, LabRound};
 use serde::{Deserialize, Serialize};
 use std::fs::{self, File};
 use std::io::Write;

@@ -15,7 +15,7 @@ use analysis::overview::Overview;
 use anyhow::{Context, Result};
 use model::{Conditions, Endpoint, Exchange, LinkOutcome, Operation, Share, Warning};
 use predict::{Computing, PredictionTarget, Predictor, WakeUp, Workers};
-use report::text::ProgressLine;
+use report::outcome::ProgressLine;
 use report::{JsonWriter, ReadOutcome, RecordingWriter};
 use std::io;
 use std::path::Path;

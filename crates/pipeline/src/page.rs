@@ -15,7 +15,7 @@ use model::{Advice, Conditions, LinkOutcome, Warning};
 use predict::{Computing, PredictionTarget, WakeUp};
 use report::ReadOutcome;
 use report::html::{Grid, Page};
-use report::text::TuneReport;
+use report::outcome::TuneReport;
 use std::fs::File;
 use std::io::{self, Seek, Write};
 use std::path::{Path, PathBuf};

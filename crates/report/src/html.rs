@@ -31,7 +31,7 @@ mod waterfall;
 pub use advice::write_advice;
 pub use tune::write_tune;
 
-use crate::text::{LabOutcome, ReadOutcome};
+use crate::outcome::{LabOutcome, ReadOutcome};
 use grid::View;
 use model::{LinkOutcome, Operation, Prediction};
 use std::io;

@@ -11,13 +11,14 @@
 mod accuracy;
 pub mod error;
 pub mod html;
+pub mod outcome;
 pub mod recording;
 pub mod records;
 pub mod text;
 
 pub use error::RecordError;
+pub use outcome::ReadOutcome;
 pub use recording::{RecordingWriter, is_recording};
 pub use records::reader::{Record, RecordReader};
 pub use records::writer::JsonWriter;
-pub use text::ReadOutcome;
 pub use text::style::{Colour, Extent, Style};

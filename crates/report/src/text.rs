@@ -33,61 +33,31 @@ pub mod via;
 pub mod waterfall;
 
 pub use advise::advice_view;
-pub use check::{CheckReport, check_view, github_view, junit_view};
-pub use demo::{DemoOutcome, demo_view};
-pub use echo::{EchoReport, echo_view};
-pub use explain::{ExplainOutcome, ExplainedExchange, explain_view};
+pub use check::{check_view, github_view, junit_view};
+pub use demo::demo_view;
+pub use echo::echo_view;
+pub use explain::explain_view;
 pub use findings::findings_section;
-pub use lab::{LabDrift, LabErrors, LabOutcome, LabPoint, LabProcessor, LabRound, LabSlope, lab_view};
-pub use lab_comparison::LabTimes;
-pub use lab_plan::{LabOutline, lab_plan_view};
+pub use lab::lab_view;
+pub use lab_plan::lab_plan_view;
 pub use link::{link_line, link_warnings};
-pub use load::{
-    LoadFailure, LoadInterval, LoadReport, LoadScript, LoadStyle, LoadWork, load_progress_line, load_view,
-};
-pub use ping::{PingOpening, PingOutcome, ping_line, ping_opening, ping_summary, ping_table};
+pub use load::{LoadStyle, load_progress_line, load_view};
+pub use ping::{ping_line, ping_opening, ping_summary, ping_table};
 pub use prediction::{cores_line, prediction_view};
-pub use program::{ProgramReport, program_view};
-pub use progress::{ProgressLine, progress_line};
+pub use program::program_view;
+pub use progress::progress_line;
 pub use read::{read_view, summary_line};
 pub use rows::rows_view;
-pub use split::{SplitReport, split_view};
+pub use split::split_view;
+pub use tune::tune_view;
 pub(crate) use tune::{NO_DIFFERENCE, factor};
-pub use tune::{TuneDetail, TuneReport, TuneRuns, tune_view};
 pub use tunnel::tunnel_view;
 pub use tunnel_metrics::tunnel_metrics;
 pub use via::{via_line, via_view};
 pub use waterfall::waterfall;
 
-use model::{
-    Conditions, ConnectionOutcome, Finding, LinkOutcome, OperationGroup, Prediction, StatementOutcome,
-    Summary, Warning, format_duration,
-};
+use model::format_duration;
 use std::time::Duration;
-
-/// What `read` and `watch` have to say: everything the view is made from.
-#[derive(Debug, Clone, PartialEq, Default)]
-pub struct ReadOutcome {
-    /// Under which conditions.
-    pub conditions: Conditions,
-    /// The connections, in any order; those with most turns suffice, [`Summary::connections`] tells how many there
-    /// were.
-    pub connections: Vec<ConnectionOutcome>,
-    /// The statements, in any order.
-    pub statements: Vec<StatementOutcome>,
-    /// The operations by name, in any order.
-    pub operations: Vec<OperationGroup>,
-    /// What a reader of the figures must know.
-    pub warnings: Vec<Warning>,
-    /// What the operations would take on other links; empty when that was not asked.
-    pub predictions: Vec<Prediction>,
-    /// What is wasted, what costs most first.
-    pub findings: Vec<Finding>,
-    /// Links that were emulated.
-    pub links: Vec<LinkOutcome>,
-    /// The totals.
-    pub summary: Summary,
-}
 
 /// A duration, or `-` where it is not known or withheld.
 fn duration_or_dash(span: Option<Duration>) -> String {

@@ -4,10 +4,10 @@
 mod samples;
 
 use model::{ByteCount, DatabaseLinkOutcome, OrderKind, Prediction, RowTrain};
+use report::outcome::{LoadReport, LoadWork, ProgressLine};
 use report::text::{
-    LoadReport, LoadStyle, LoadWork, ProgressLine, demo_view, explain_view, link_line, link_warnings,
-    load_progress_line, load_view, prediction_view, progress_line, read_view, rows_view, summary_line,
-    via_view,
+    LoadStyle, demo_view, explain_view, link_line, link_warnings, load_progress_line, load_view,
+    prediction_view, progress_line, read_view, rows_view, summary_line, via_view,
 };
 use report::{Colour, Extent, ReadOutcome, Style};
 use std::path::{Path, PathBuf};

@@ -14,7 +14,7 @@ use pipeline::aggregator::{Aggregator, Wanted};
 use pipeline::input::{self, Reading};
 use pipeline::output::{self, Status};
 use predict::PredictionTarget;
-use report::text::CheckReport;
+use report::outcome::CheckReport;
 use report::{JsonWriter, ReadOutcome};
 use std::collections::BTreeSet;
 use std::io;

@@ -15,7 +15,7 @@ use pipeline::output::{self, Status};
 use pipeline::page::PageRun;
 use proof::DemoProof;
 use report::ReadOutcome;
-use report::text::DemoOutcome;
+use report::outcome::DemoOutcome;
 use stage::DemoSetup;
 use std::path::PathBuf;
 use std::sync::atomic::{AtomicBool, Ordering};

@@ -12,7 +12,7 @@ use netns::Entered;
 use pipeline::output::{self, Status};
 use pipeline::page::PageFile;
 use report::JsonWriter;
-use report::text::LabOutcome;
+use report::outcome::LabOutcome;
 use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
 use std::io;
 use std::path::PathBuf;
@@ -140,8 +140,9 @@ fn run_lab(args: &RunArgs) -> Result<Status> {
 
 /// Whether operations failed.
 fn failed(outcome: &LabOutcome) -> bool {
-    let errors =
-        |point: &report::text::LabPoint| point.measured.as_ref().is_none_or(|measured| measured.errors > 0);
+    let errors = |point: &report::outcome::LabPoint| {
+        point.measured.as_ref().is_none_or(|measured| measured.errors > 0)
+    };
     outcome.points.iter().any(errors)
 }
 

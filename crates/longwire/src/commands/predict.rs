@@ -13,7 +13,7 @@ use pipeline::output::{self, Status};
 use pipeline::page::{PageFile, PageRun, Samples};
 use predict::{Assumption, Computing, PredictionTarget, WakeUp, Workers};
 use report::ReadOutcome;
-use report::text::{ExplainOutcome, ExplainedExchange};
+use report::outcome::{ExplainOutcome, ExplainedExchange};
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};

@@ -12,7 +12,7 @@ use model::{Conditions, Summary};
 use netns::Entered;
 use pipeline::output::{self, Status};
 use report::JsonWriter;
-use report::text::SplitReport;
+use report::outcome::SplitReport;
 use std::io::{self, IsTerminal, Write};
 use std::sync::atomic::Ordering;
 use std::time::Instant;

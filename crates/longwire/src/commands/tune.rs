@@ -14,7 +14,8 @@ use model::{ByteCount, Conditions, Job, Method, Summary, Warning, format_duratio
 use pipeline::output::{self, Status};
 use pipeline::page::PageFile;
 use report::JsonWriter;
-use report::text::{TuneDetail, TuneReport, tune_view};
+use report::outcome::{TuneDetail, TuneReport};
+use report::text::tune_view;
 use std::ffi::OsString;
 use std::io::{self, IsTerminal, Write};
 use std::path::PathBuf;

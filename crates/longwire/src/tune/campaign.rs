@@ -10,7 +10,7 @@ use model::{
     DistributionBuilder, Job, LinkOutcome, Method, ParameterUnit, Recommendation, TrialOutcome, TrialSource,
     Tuned, Warning, format_duration,
 };
-use report::text::TuneRuns;
+use report::outcome::TuneRuns;
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 use std::sync::atomic::Ordering;

@@ -13,7 +13,7 @@ use link::LinkDescription;
 use model::{Summary, Warning, format_duration};
 use pipeline::output::{self, Status};
 use report::JsonWriter;
-use report::text::ProgramReport;
+use report::outcome::ProgramReport;
 use setting::ProgramSetting;
 use std::ffi::OsString;
 use std::io;

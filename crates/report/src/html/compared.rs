@@ -1,7 +1,7 @@
 //! Variants of a lab beside each other.
 
 use super::markup::{DASH, Escaped, count, number, small_print, time_or_dash};
-use crate::text::{LabOutcome, LabPoint};
+use crate::outcome::{LabOutcome, LabPoint};
 use std::fmt::Write;
 
 /// One row a point; nothing where no variant is compared with another.

@@ -1,7 +1,7 @@
 //! What a reader of the figures must know, and under which conditions they were made.
 
 use super::markup::{DASH, Escaped, count, counted, cut, small_print, time};
-use crate::text::ReadOutcome;
+use crate::outcome::ReadOutcome;
 use model::{ByteCount, Conditions, ConnectionOutcome, Warning};
 use std::cmp::Reverse;
 use std::fmt::Write;

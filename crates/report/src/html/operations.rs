@@ -2,7 +2,7 @@
 
 use super::attribution;
 use super::markup::{Escaped, count, counted, cut, per_one, share, small_print, time, time_or_dash};
-use crate::text::ReadOutcome;
+use crate::outcome::ReadOutcome;
 use model::OperationGroup;
 use std::cmp::Reverse;
 use std::fmt::Write;

@@ -3,7 +3,7 @@
 use super::link::LinkRecord;
 use super::outcome::{MeasuredKeys, PredictionRecord};
 use super::{SCHEMA, nanos};
-use crate::text::{LabOutcome, LabPoint, LabRound, LabSlope};
+use crate::outcome::{LabOutcome, LabPoint, LabRound, LabSlope};
 use model::{ByteCount, Direction, LinkOutcome, Prediction};
 use serde::Serialize;
 use std::collections::BTreeMap;

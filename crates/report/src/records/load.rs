@@ -2,7 +2,7 @@
 
 use super::outcome::Spread;
 use super::{SCHEMA, nanos};
-use crate::text::{LoadFailure, LoadInterval, LoadReport, LoadScript, LoadWork};
+use crate::outcome::{LoadFailure, LoadInterval, LoadReport, LoadScript, LoadWork};
 use serde::Serialize;
 
 /// What happened since the last of these.

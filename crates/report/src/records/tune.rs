@@ -1,7 +1,7 @@
 //! Records of tune: `tuned`, `recommendation`.
 
 use super::{SCHEMA, nanos};
-use crate::text::TuneReport;
+use crate::outcome::TuneReport;
 use model::{Recommendation, Tuned};
 use serde::Serialize;
 

@@ -10,24 +10,10 @@ use super::escape::printable;
 use super::style::{Ink, Style};
 use super::table::Table;
 use super::{DASH, counted, duration_or_dash};
-use model::{BudgetMeasure, BudgetVerdict, Change, OperationGroup, Warning, format_duration};
+use crate::outcome::CheckReport;
+use model::{BudgetMeasure, BudgetVerdict, Change, format_duration};
 use std::fmt::Write;
 use std::time::Duration;
-
-/// What `check` has to say.
-#[derive(Debug, Clone, PartialEq, Default)]
-pub struct CheckReport {
-    /// What was checked: the names of the files.
-    pub title: String,
-    /// Operations of every name, each budgeted or not.
-    pub operations: Vec<OperationGroup>,
-    /// Each budget of each name.
-    pub verdicts: Vec<BudgetVerdict>,
-    /// What has changed since the baseline, of every name; empty without one.
-    pub changes: Vec<Change>,
-    /// What a reader of the figures must know.
-    pub warnings: Vec<Warning>,
-}
 
 impl CheckReport {
     /// Budgets that are broken.

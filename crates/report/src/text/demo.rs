@@ -1,34 +1,16 @@
 //! The story of `demo`.
 
+use super::duration_or_dash;
 use super::escape::printable;
 use super::link::signed;
 use super::prediction::error_text;
 use super::style::{Ink, Style};
 use super::table::Table;
-use super::{ReadOutcome, duration_or_dash};
-use model::{LinkOutcome, OperationGroup, Prediction, Share, format_duration};
+use crate::outcome::DemoOutcome;
+use model::{OperationGroup, Prediction, Share, format_duration};
 use std::fmt::Write;
 use std::sync::Arc;
 use std::time::Duration;
-
-/// What `demo` has to say.
-#[derive(Debug, Clone, PartialEq)]
-pub struct DemoOutcome {
-    /// Pages of each variant that were measured.
-    pub pages: usize,
-    /// Products shown on a page.
-    pub rows: usize,
-    /// Operation name of the page that asks one by one.
-    pub chatty: Arc<str>,
-    /// Operation name of the page with a join.
-    pub joined: Arc<str>,
-    /// All that was measured and predicted; predictions that were proved have what was measured.
-    pub outcome: ReadOutcome,
-    /// The emulated links over which predictions were proved.
-    pub links: Vec<LinkOutcome>,
-    /// The file of the page, when one was written.
-    pub page: Option<String>,
-}
 
 /// Measured here, predicted elsewhere, the finding, and what its remedy gives.
 pub fn demo_view(demo: &DemoOutcome, style: &Style) -> String {

@@ -4,43 +4,9 @@ use super::counted;
 use super::escape::printable;
 use super::style::{Ink, Style};
 use super::table::Table;
+use crate::outcome::ExplainOutcome;
 use model::{ByteCount, format_duration};
 use std::fmt::Write;
-use std::time::Duration;
-
-/// A prediction's assumptions, and one operation replayed step by step.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct ExplainOutcome {
-    /// The operation's name.
-    pub operation_name: String,
-    /// What it took when it was measured.
-    pub measured: Duration,
-    /// What it takes on the link.
-    pub predicted: Duration,
-    /// The link, in its text form.
-    pub link: String,
-    /// What the model takes for granted, each with where that comes from.
-    pub assumptions: Vec<(String, String)>,
-    /// The exchanges, in order of their start.
-    pub steps: Vec<ExplainedExchange>,
-}
-
-/// One exchange of a replayed operation.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct ExplainedExchange {
-    /// Its statement, or its phase where it has none.
-    pub name: String,
-    /// Whether its connection was moved to the link.
-    pub moved: bool,
-    /// Its turns.
-    pub turns: u32,
-    /// Payload bytes of the request and of the reply.
-    pub bytes: [u64; 2],
-    /// When it begins on the link, counted from the operation's begin.
-    pub started: Duration,
-    /// When its reply is complete.
-    pub completed: Duration,
-}
 
 /// The assumptions, then the longest operation step by step, at most 20 of them.
 pub fn explain_view(explained: &ExplainOutcome, style: &Style) -> String {

@@ -2,27 +2,17 @@
 //! operation cost processors and link.
 
 use super::escape::printable;
-use super::lab::{LabOutcome, LabPoint, LabRound, short};
+use super::lab::short;
 use super::prediction::{error_text, number};
 use super::style::{Ink, Style};
 use super::table::Table;
 use super::{DASH, WITHHELD, duration_or_dash};
+use crate::outcome::{LabOutcome, LabPoint, LabRound, LabTimes};
 use model::{
     ByteCount, Direction, Distribution, DistributionBuilder, MeasuredDurations, Prediction, format_duration,
 };
 use std::fmt::Write;
 use std::time::Duration;
-
-/// How many times the operations of another point a point did in the same time.
-#[derive(Debug, Clone, Copy, PartialEq)]
-pub struct LabTimes {
-    /// Median over the rounds that both were measured in (of an even number the lower one in the middle).
-    pub median: f64,
-    /// The least of a round.
-    pub low: f64,
-    /// The most of a round.
-    pub high: f64,
-}
 
 impl LabTimes {
     /// Of `rounds` beside those of the other point, each with the one of the same pass; absent where there is none.

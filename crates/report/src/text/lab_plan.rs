@@ -4,28 +4,8 @@ use super::counted;
 use super::escape::printable;
 use super::style::{Ink, Style};
 use super::table::Table;
+use crate::outcome::LabOutline;
 use std::fmt::Write;
-
-/// A lab before it is run.
-#[derive(Debug, Clone, PartialEq, Eq, Default)]
-pub struct LabOutline {
-    /// What it is called.
-    pub name: String,
-    /// Links: name, and the two hosts.
-    pub links: Vec<(String, [String; 2])>,
-    /// Services: name, what they are, host.
-    pub services: Vec<[String; 3]>,
-    /// What is run, in words.
-    pub workload: String,
-    /// How much at each point, in words.
-    pub amount: String,
-    /// The swept settings.
-    pub settings: Vec<String>,
-    /// Their values at each point.
-    pub points: Vec<Vec<String>>,
-    /// Combinations of services and workload that are captured without distance.
-    pub baselines: usize,
-}
 
 /// The view of `lab check`: what stands where, and the points of the sweep.
 pub fn lab_plan_view(outline: &LabOutline, style: &Style) -> String {

@@ -4,39 +4,10 @@ use super::escape::printable;
 use super::style::{Ink, Style};
 use super::table::Table;
 use super::{DASH, counted};
-use model::{Distribution, Leg, Sample, SampleOutcome};
+use crate::outcome::{PingOpening, PingOutcome};
+use model::{Distribution, Sample, SampleOutcome};
 use std::fmt::Write;
 use std::time::Duration;
-
-/// A target that is about to be asked.
-#[derive(Debug, Clone, PartialEq, Default)]
-pub struct PingOpening {
-    /// The target without its secrets.
-    pub target: String,
-    /// The server's address; absent for a Unix socket.
-    pub server: Option<String>,
-    /// Its product and version, where it said so.
-    pub version: Option<String>,
-    /// What is asked.
-    pub question: String,
-    /// What opening the connection took; none where each sample has one of its own.
-    pub legs: Vec<Leg>,
-}
-
-/// What a target's samples came to.
-#[derive(Debug, Clone, PartialEq, Default)]
-pub struct PingOutcome {
-    /// The target without its secrets.
-    pub target: String,
-    /// The figures.
-    pub samples: SampleOutcome,
-    /// From the first sample on.
-    pub elapsed: Duration,
-    /// The last sample, for the table.
-    pub last: Option<Sample>,
-    /// Why the target cannot be asked; absent when it can.
-    pub failed: Option<String>,
-}
 
 /// Two lines on what was opened, and what is asked.
 pub fn ping_opening(opening: &PingOpening) -> String {

@@ -1,25 +1,8 @@
 //! The line that tells once a second how a run is going.
 
 use super::counted;
-use model::{Share, format_duration};
-use std::time::Duration;
-
-/// What happened since the last progress line.
-#[derive(Debug, Clone, Copy, PartialEq, Default)]
-pub struct ProgressLine {
-    /// Since the run began.
-    pub elapsed: Duration,
-    /// How long this line is about; never zero for a line with rates.
-    pub interval: Duration,
-    /// Connections open now.
-    pub open_connections: u64,
-    /// Exchanges completed in the interval.
-    pub exchanges: u64,
-    /// Turns in the interval.
-    pub turns: u64,
-    /// Share of the waiting time in the interval that was network; absent when nobody waited.
-    pub network: Option<Share>,
-}
+use crate::outcome::ProgressLine;
+use model::format_duration;
 
 /// One line without a line feed: elapsed time, connections, exchanges and turns a second, network share.
 pub fn progress_line(progress: &ProgressLine) -> String {

@@ -5,7 +5,8 @@ use super::findings::findings_section;
 use super::prediction::price_table;
 use super::style::{Ink, Style};
 use super::table::Table;
-use super::{DASH, ReadOutcome, WITHHELD, counted, duration_or_dash};
+use super::{DASH, WITHHELD, counted, duration_or_dash};
+use crate::outcome::ReadOutcome;
 use model::{
     ByteCount, Conditions, ConnectionOutcome, OperationGroup, Share, StatementOutcome, Summary, Warning,
     format_duration,

@@ -6,34 +6,9 @@ use super::{
     DASH, counted,
     prediction::{bound_words, error_text, number},
 };
-use model::{
-    BoundBy, Interval, LinkOutcome, RoundTripSource, SplitOutcome, SplitPrediction, Warning, format_duration,
-};
+use crate::outcome::SplitReport;
+use model::{BoundBy, Interval, RoundTripSource, SplitOutcome, format_duration};
 use std::fmt::Write;
-use std::time::Duration;
-
-/// What `split` has to say.
-#[derive(Debug, Clone, PartialEq)]
-pub struct SplitReport {
-    /// What a transaction is.
-    pub work: String,
-    /// `host:port` of the server.
-    pub server: String,
-    /// Rounds asked for.
-    pub rounds: u32,
-    /// How long each visit lasted.
-    pub visit: Duration,
-    /// Where the time goes, by number of clients.
-    pub points: Vec<SplitOutcome>,
-    /// The throughput elsewhere.
-    pub predictions: Vec<SplitPrediction>,
-    /// The same over emulated links, beside what was measured there.
-    pub proofs: Vec<SplitPrediction>,
-    /// Links that were emulated.
-    pub links: Vec<LinkOutcome>,
-    /// What a reader of the figures must know.
-    pub warnings: Vec<Warning>,
-}
 
 /// The view of `split`.
 pub fn split_view(report: &SplitReport, style: &Style) -> String {

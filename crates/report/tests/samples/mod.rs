@@ -12,7 +12,7 @@ use model::{
     SplitBase, SplitOutcome, SplitPrediction, StatementOutcome, Step, Summary, Timestamp, TransactionState,
     TunnelTotals, TunnelWay, Warning,
 };
-use report::text::{
+use report::outcome::{
     CheckReport, DemoOutcome, ExplainOutcome, ExplainedExchange, LoadFailure, LoadInterval, LoadReport,
     LoadScript, LoadWork, ProgramReport, TuneReport,
 };
@@ -702,8 +702,8 @@ pub fn line(write: impl FnOnce(&mut JsonWriter<Vec<u8>>) -> std::io::Result<()>)
 }
 
 /// A lab of one point, off by a little.
-pub fn lab() -> report::text::LabOutcome {
-    use report::text::{LabDrift, LabOutcome, LabPoint, LabSlope, LabTimes};
+pub fn lab() -> report::outcome::LabOutcome {
+    use report::outcome::{LabDrift, LabOutcome, LabPoint, LabSlope, LabTimes};
     let mut prediction = prediction("request", 40, 27.2, None);
     let measured = measured(100, 1_099_312);
     prediction.measured = Some(measured.clone());
@@ -742,8 +742,8 @@ pub fn lab() -> report::text::LabOutcome {
     }
 }
 
-fn lab_round() -> report::text::LabRound {
-    use report::text::{LabProcessor, LabRound};
+fn lab_round() -> report::outcome::LabRound {
+    use report::outcome::{LabProcessor, LabRound};
     let used = |service: &str, host: &str, time: u64| LabProcessor {
         service: service.to_owned(),
         host: host.to_owned(),

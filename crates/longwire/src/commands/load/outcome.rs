@@ -4,7 +4,7 @@ use super::running::Ran;
 use super::work::ClientWork;
 use load::LoadPlan;
 use model::{SampleTotals, Summary};
-use report::text::{LoadFailure, LoadReport, LoadScript};
+use report::outcome::{LoadFailure, LoadReport, LoadScript};
 
 /// What a report is made from.
 pub fn report(work: &ClientWork, plan: &LoadPlan, ran: &Ran, target: &str) -> LoadReport {

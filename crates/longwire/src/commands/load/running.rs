@@ -4,7 +4,7 @@ use super::observed::ObservedLoad;
 use super::work::ClientWork;
 use anyhow::{Context, Result};
 use load::{LoadError, LoadOutcome, LoadPlan, LoadProgress, RunControl};
-use report::text::LoadInterval;
+use report::outcome::LoadInterval;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, channel};
 use std::time::{Duration, Instant};

@@ -9,7 +9,7 @@ use load::http::HttpLoad;
 use load::jdbc::JdbcLoad;
 use load::sql::SqlLoad;
 use load::{Workload, tables};
-use report::text::LoadWork;
+use report::outcome::LoadWork;
 use script::builtin::Builtin;
 use script::{Quoting, Scripts};
 use std::io::Read;

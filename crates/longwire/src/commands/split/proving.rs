@@ -9,7 +9,7 @@ use model::SplitBase;
 use netns::{Sandbox, sandbox};
 use pipeline::output;
 use predict::split::{Elsewhere, MeasuredWorkload};
-use report::text::SplitReport;
+use report::outcome::SplitReport;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;

@@ -2,7 +2,7 @@
 
 use super::{Escaped, place_words, words};
 use crate::html::scale::{nanos, tick_text};
-use crate::text::TuneReport;
+use crate::outcome::TuneReport;
 use model::{Job, Method, TrialSource, Tuned};
 use std::fmt::Write;
 

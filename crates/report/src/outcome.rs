@@ -1,0 +1,31 @@
+//! What a command found out: the values that the views, the records and the pages are made from.
+//!
+//! Plain data; those that several crates compute with are in `model`.
+
+mod check;
+mod demo;
+mod echo;
+mod explain;
+mod lab;
+mod load;
+mod ping;
+mod program;
+mod progress;
+mod read;
+mod split;
+mod tune;
+
+pub use check::CheckReport;
+pub use demo::DemoOutcome;
+pub use echo::EchoReport;
+pub use explain::{ExplainOutcome, ExplainedExchange};
+pub use lab::{
+    LabDrift, LabErrors, LabOutcome, LabOutline, LabPoint, LabProcessor, LabRound, LabSlope, LabTimes,
+};
+pub use load::{LoadFailure, LoadInterval, LoadReport, LoadScript, LoadWork};
+pub use ping::{PingOpening, PingOutcome};
+pub use program::ProgramReport;
+pub use progress::ProgressLine;
+pub use read::ReadOutcome;
+pub use split::SplitReport;
+pub use tune::{TuneDetail, TuneReport, TuneRuns};

@@ -1,0 +1,30 @@
+//! What traffic showed.
+
+use model::{
+    Conditions, ConnectionOutcome, Finding, LinkOutcome, OperationGroup, Prediction, StatementOutcome,
+    Summary, Warning,
+};
+
+/// What `read` and `watch` have to say: everything the view is made from.
+#[derive(Debug, Clone, PartialEq, Default)]
+pub struct ReadOutcome {
+    /// Under which conditions.
+    pub conditions: Conditions,
+    /// The connections, in any order; those with most turns suffice, [`Summary::connections`] tells how many there
+    /// were.
+    pub connections: Vec<ConnectionOutcome>,
+    /// The statements, in any order.
+    pub statements: Vec<StatementOutcome>,
+    /// The operations by name, in any order.
+    pub operations: Vec<OperationGroup>,
+    /// What a reader of the figures must know.
+    pub warnings: Vec<Warning>,
+    /// What the operations would take on other links; empty when that was not asked.
+    pub predictions: Vec<Prediction>,
+    /// What is wasted, what costs most first.
+    pub findings: Vec<Finding>,
+    /// Links that were emulated.
+    pub links: Vec<LinkOutcome>,
+    /// The totals.
+    pub summary: Summary,
+}
