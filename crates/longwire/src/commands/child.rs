@@ -76,7 +76,7 @@ pub fn prepare(command: &[OsString], target: &Target, relay: Endpoint, tls: Clie
     Ok(child)
 }
 
-/// libpq refuses to do without TLS beside a variable that needs it.
+/// libpq refuses to do without TLS when there is a variable that needs it.
 fn leave_tls_out(child: &mut Command) {
     for name in [
         "PGREQUIRESSL",

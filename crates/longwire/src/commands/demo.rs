@@ -154,7 +154,7 @@ fn alternate(chatty: &DemoSetup, joined: &DemoSetup, stop: &AtomicBool) -> Resul
     Ok(shown)
 }
 
-/// Notes what was measured over emulated links beside the predictions.
+/// Notes what was measured over emulated links next to the predictions.
 fn note(outcome: &mut ReadOutcome, proof: &DemoProof) {
     for prediction in &mut outcome.predictions {
         let proved = proof

@@ -24,7 +24,7 @@ pub struct DriverArgs {
     /// environment, as LONGWIRE_JDBC_PASSWORD.
     #[arg(long = "property", value_name = "NAME=VALUE", requires = "driver")]
     properties: Vec<String>,
-    /// Where longwire-jdbc.jar is, when it is not beside longwire.
+    /// Where longwire-jdbc.jar is, when it is not in the directory of longwire.
     #[arg(long, value_name = "FILE", requires = "driver")]
     bridge: Option<PathBuf>,
 }

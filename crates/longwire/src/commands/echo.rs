@@ -55,7 +55,7 @@ pub struct Args {
     /// for clients that ask for it.
     #[arg(long, conflicts_with = "bulk")]
     pub spin: bool,
-    /// Measure the rate each way instead, with round trips before and beside it.
+    /// Measure the rate each way instead, with round trips before and during it.
     #[arg(long)]
     pub bulk: bool,
     /// Write records (JSON Lines) instead of the table.

@@ -36,7 +36,7 @@ pub struct Args {
 /// What can be done with a lab's file.
 #[derive(Debug, Subcommand)]
 pub enum LabAction {
-    /// Measure every point of the sweep, and show it beside what was predicted.
+    /// Measure every point of the sweep, and show it next to what was predicted.
     ///
     /// Makes the hosts and links on this machine (Linux; root, or an unprivileged user namespace where the system
     /// allows it), captures the workload without distance, predicts every point from that, and measures it. Ctrl-C keeps

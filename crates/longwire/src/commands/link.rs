@@ -164,7 +164,7 @@ fn records(path: &Path) -> Result<Records> {
     Ok(JsonWriter::new(out))
 }
 
-/// The link, asked beside realised: one line, and the warnings; or records.
+/// The link, asked next to realised: one line, and the warnings; or records.
 fn tell(args: &Args, outcome: &LinkOutcome, records: Option<Records>) -> Result<()> {
     let warnings = report::text::link_warnings(outcome);
     output::warn(&warnings);

@@ -49,7 +49,7 @@ pub struct Args {
     /// Ask what needs no credentials: the first message of the protocol, a TCP connection where there is none.
     #[arg(long, conflicts_with = "driver")]
     pub no_login: bool,
-    /// Ask this instead of the least statement: PostgreSQL and MySQL. It is shown, and repeated as often as asked.
+    /// Ask this instead of the smallest statement: PostgreSQL and MySQL. It is shown, and repeated as often as asked.
     #[arg(long, value_name = "SQL", conflicts_with = "no_login")]
     pub statement: Option<String>,
     /// Prepare the statement once and execute it; the first call shows what preparing costs.
@@ -67,7 +67,7 @@ pub struct Args {
     /// Open a new connection each time, up to the reply to its first query, and show where the time goes.
     #[arg(long, conflicts_with_all = ["no_login", "statement", "prepared"])]
     pub connect: bool,
-    /// An ICMP echo of each host beside it, where the system allows it.
+    /// Also send each host an ICMP echo, where the system allows it.
     #[arg(long)]
     pub icmp: bool,
     /// Serve histograms for Prometheus at http://ADDRESS/metrics while it runs.

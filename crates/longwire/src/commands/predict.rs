@@ -69,7 +69,7 @@ pub struct Args {
     /// Say what the prediction assumes, and how the longest operation was replayed.
     #[arg(long, conflicts_with = "json")]
     pub explain: bool,
-    /// Replay the median operation of the names with most time over an emulated link, and show what it took beside what
+    /// Replay the median operation of the names with most time over an emulated link, and show what it took next to what
     /// was predicted: a minute or so. Clients and servers then share no cores, in the prediction either.
     #[arg(long, conflicts_with_all = ["server_cores", "client_cores"])]
     pub verify: bool,

@@ -15,7 +15,7 @@ use tunnel::Isolation;
 
 /// Carry database connections over a distance compressed, encrypted and without turns to open them; tell whether that pays.
 ///
-/// One end stands near the clients, which connect to it as if it were the database; the other end stands beside the database.
+/// One end stands near the clients, which connect to it as if it were the database; the other end stands next to the database.
 /// Between them are a few connections that stay up, the lanes.
 #[derive(Debug, ClapArgs)]
 #[command(after_help = "Examples:\n  \

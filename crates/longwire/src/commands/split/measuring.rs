@@ -123,7 +123,7 @@ impl SplitMeasurement {
         })
     }
 
-    /// Of each round the visit to so many clients, and the round trip beside it.
+    /// Of each round the visit to so many clients, and the round trip next to it.
     fn visits(&self, clients: u32) -> impl Iterator<Item = (&Visit, RoundTripSample)> {
         self.rounds.iter().filter_map(move |(round, nears)| {
             let near = nears.iter().find(|(streams, _)| *streams == clients)?;

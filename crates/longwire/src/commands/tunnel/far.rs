@@ -13,7 +13,7 @@ use sys::Clock;
 use tunnel::LevelChoice;
 use tunnel_io::{FarEnd, FarOptions};
 
-/// The end beside the database: lets near ends in, and connects to the database for each of their clients.
+/// The end next to the database: accepts near ends, and connects to the database for each of their clients.
 ///
 /// Beyond loopback it listens with keys only. Whoever is let in reaches the database's port, and nothing else.
 #[derive(Debug, ClapArgs)]

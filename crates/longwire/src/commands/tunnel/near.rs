@@ -15,7 +15,7 @@ use sys::Clock;
 use tunnel::LevelChoice;
 use tunnel_io::{NearEnd, NearOptions};
 
-/// The end beside the clients, which connect to it as if it were the database.
+/// The end next to the clients, which connect to it as if it were the database.
 ///
 /// Keeps its lanes to the far end up, and opens them again when they are lost; clients that come meanwhile wait for
 /// --connect-timeout. What one lane carries in one direction is compressed with what it carried before, of all its clients.
