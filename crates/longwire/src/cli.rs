@@ -11,7 +11,7 @@ pub struct Cli {
     /// What to do.
     #[command(subcommand)]
     pub command: Command,
-    /// Let a server have a password as it is over a connection that is not encrypted (PostgreSQL's `password`, MySQL's clear
+    /// Allow sending a password in clear text over an unencrypted connection (PostgreSQL's `password`, MySQL's clear
     /// plugin, Redis' AUTH).
     #[arg(long, global = true, help_heading = "Security")]
     pub allow_cleartext_password: bool,

@@ -21,11 +21,11 @@ use std::io;
 use std::path::PathBuf;
 use std::time::Duration;
 
-/// Hold captures or recordings against budgets: turns, predicted time, findings.
+/// Check captures or recordings against budgets: turns, predicted time, findings.
 ///
 /// A budget is for every operation, or for those of some names: 'NAMES=BUDGET', with * for any text; that one then takes the place of
-/// the one for all. Status 0: all budgets are kept; 1: one is broken; 2: nothing could be checked, also when a budget names
-/// operations that there are none of.
+/// the one for all. Status 0: all budgets are kept; 1: one is broken; 2: nothing could be
+/// checked, or a budget names operations that do not occur.
 #[derive(Debug, ClapArgs)]
 #[command(
     after_help = "Examples:\n  longwire check app.pcap --max-turns 20 --max-predicted 200ms@40ms --forbid n+1,row-by-row\n  \
@@ -50,7 +50,7 @@ pub struct Args {
     /// Budgets in a file; those of the command line come after them. See docs/check.md.
     #[arg(long, value_name = "FILE")]
     pub budgets: Option<PathBuf>,
-    /// Tell what has changed since this capture or recording.
+    /// Report what has changed since this capture or recording.
     #[arg(long, value_name = "FILE")]
     pub baseline: Option<PathBuf>,
     /// What an operation is: auto, connection, transaction, gap:50ms, marked, http or whole.
@@ -59,10 +59,10 @@ pub struct Args {
     /// All changes since the baseline, and all columns, in lines as long as they need to be.
     #[arg(long, conflicts_with = "json")]
     pub all: bool,
-    /// Write a JUnit report too: one test case an operation's name.
+    /// Also write a JUnit report: one test case per operation name.
     #[arg(long, value_name = "FILE")]
     pub junit: Option<PathBuf>,
-    /// Write broken budgets as annotations of a GitHub workflow too.
+    /// Also write broken budgets as GitHub workflow annotations.
     #[arg(long, conflicts_with = "json")]
     pub github: bool,
     /// Write records (JSON Lines) instead of the view.

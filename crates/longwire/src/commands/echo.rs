@@ -51,7 +51,7 @@ pub struct Args {
     /// How long each combination is measured.
     #[arg(short = 'T', long = "time", default_value = "2s", value_parser = parse_duration, value_name = "TIME")]
     pub time: Duration,
-    /// Look for messages instead of sleeping until they come: the wire without wake-ups. Takes a processor. With --listen: do so
+    /// Poll for messages instead of sleeping: the network without wake-ups. Uses a whole processor. With --listen: do so
     /// for clients that ask for it.
     #[arg(long, conflicts_with = "bulk")]
     pub spin: bool,

@@ -73,7 +73,7 @@ pub struct RunArgs {
     /// Write records (JSON Lines) instead of the table.
     #[arg(long)]
     pub json: bool,
-    /// Write a page too: one HTML file with the points on the predicted curves, and what they were predicted from.
+    /// Also write a page: one HTML file with the points on the predicted curves, and what they were predicted from.
     #[arg(long, value_name = "FILE")]
     pub html: Option<PathBuf>,
 }

@@ -19,7 +19,7 @@ use via::ViaArgs;
 /// Ask a database for as little as possible, again and again: how far is it, and who is slow?
 ///
 /// Each line has the time until the last byte of the reply, the turns it cost, counted on the socket, and the kernel's own round
-/// trip. The first call of a connection is apart. Ends with -c, or on Ctrl-C, with a summary and the instrument's own floor.
+/// trip. The first call of a connection is reported separately. Ends with -c, or on Ctrl-C, with a summary and the instrument's own floor.
 #[derive(Debug, ClapArgs)]
 #[command(after_help = "Examples:\n  longwire ping postgres://app@db1/shop\n  \
                         longwire ping mysql://app@db1/shop -c 40 -i 50ms --icmp\n  \
@@ -37,16 +37,16 @@ pub struct Args {
     /// Time from one sample to the next.
     #[arg(short, long, default_value = "1s", value_name = "DURATION", value_parser = model::parse_duration)]
     pub interval: Duration,
-    /// End after so many samples of each target; first calls come on top.
+    /// Stop after this many samples of each target; first calls are extra.
     #[arg(short, long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..))]
     pub count: Option<u64>,
-    /// The next sample as soon as the last one was answered.
+    /// Send the next sample as soon as the last one is answered.
     #[arg(long, conflicts_with = "interval")]
     pub flood: bool,
-    /// A sample without a whole reply within this is lost.
+    /// Count a sample as lost when its reply is not complete after this time.
     #[arg(short = 'W', long, default_value = "5s", value_name = "DURATION", value_parser = model::parse_duration)]
     pub timeout: Duration,
-    /// Ask what needs no credentials: the first message of the protocol, a TCP connection where there is none.
+    /// Do not log in: send the first message of the protocol, or open a TCP connection where there is none.
     #[arg(long, conflicts_with = "driver")]
     pub no_login: bool,
     /// Ask this instead of the smallest statement: PostgreSQL and MySQL. It is shown, and repeated as often as asked.
@@ -67,7 +67,7 @@ pub struct Args {
     /// Open a new connection each time, up to the reply to its first query, and show where the time goes.
     #[arg(long, conflicts_with_all = ["no_login", "statement", "prepared"])]
     pub connect: bool,
-    /// Also send each host an ICMP echo, where the system allows it.
+    /// Also send each host ICMP echo requests, where the system allows it.
     #[arg(long)]
     pub icmp: bool,
     /// Serve histograms for Prometheus at http://ADDRESS/metrics while it runs.

@@ -82,7 +82,7 @@ pub struct Args {
     /// Write records (JSON Lines) instead of the table.
     #[arg(long)]
     pub json: bool,
-    /// Write a page too: one HTML file with the prediction over round trip and rate, and what it was made from.
+    /// Also write a page: one HTML file with the prediction over round trip and rate, and what it was made from.
     #[arg(long, value_name = "FILE")]
     pub html: Option<PathBuf>,
 }

@@ -25,7 +25,7 @@ pub struct Reporting {
     /// Write records (JSON Lines) instead of the view.
     #[arg(long)]
     pub json: bool,
-    /// With --json: one record for each exchange too.
+    /// With --json: also write one record for each exchange.
     #[arg(long, requires = "json")]
     pub exchanges: bool,
     /// Compress what passes at each level of a tunnel and keep with each exchange how small it would become, in records of
@@ -35,7 +35,7 @@ pub struct Reporting {
     /// Keep statement texts as sent; they may hold personal data and secrets.
     #[arg(long)]
     pub keep_literals: bool,
-    /// Write a page too: one HTML file with what was measured and what distance would cost; predictions come with it.
+    /// Also write a page: one HTML file with what was measured and what distance would cost; predictions come with it.
     #[arg(long, value_name = "FILE")]
     pub html: Option<PathBuf>,
 }

@@ -49,7 +49,7 @@ pub struct Args {
     /// What is reported. With --json the command's own output goes to stderr.
     #[command(flatten)]
     pub reporting: Reporting,
-    /// No line a second while it runs.
+    /// Print no progress lines.
     #[arg(short, long)]
     pub quiet: bool,
     /// The command to run, behind `--`.

@@ -10,7 +10,7 @@ use report::text::LoadStyle;
 use std::path::PathBuf;
 use std::time::Duration;
 
-/// Ask a server again and again, with as many clients as wanted: scripts in pgbench's language, or HTTP requests.
+/// Put load on a server with any number of clients: scripts in pgbench's language, or HTTP requests.
 ///
 /// A transaction is one run of a script, chosen by weight. Without a script it is pgbench's tpcb-like one, whose tables
 /// -i makes. Every figure is of operations that succeeded; those that failed are counted with their reason. Ends after
@@ -28,7 +28,7 @@ pub struct Args {
     /// The server: a URL (postgres, mysql, mariadb, http), a jdbc: URL or a libpq key=value string.
     #[arg(value_name = "TARGET")]
     target: Option<String>,
-    /// Make the tables of the built-in scripts instead of asking: drops tables of their names.
+    /// Create the tables of the built-in scripts instead of running: drops tables with these names.
     #[arg(short, long = "initialize")]
     pub initialise: bool,
     /// Steps of -i: d drop, t tables, g rows, v vacuum, p primary keys, f foreign keys.
@@ -92,7 +92,7 @@ pub struct Args {
     /// HTTP: a connection for each request.
     #[arg(long)]
     pub no_keep_alive: bool,
-    /// Open loop: so many operations per second are begun, at random times, whatever became of those before.
+    /// Open loop: start this many operations per second, at random times, whether or not earlier ones have ended.
     #[arg(short = 'R', long, value_name = "PER-SECOND")]
     pub rate: Option<Rate>,
     /// Clients join evenly over this time.
@@ -112,7 +112,7 @@ pub struct Args {
     /// Seconds between lines of progress; 0 for none.
     #[arg(short = 'P', long, default_value_t = 1, value_name = "SECONDS")]
     pub progress: u32,
-    /// Tell each statement's time, turns and errors, without literals. The bytes are decoded for it, which costs time.
+    /// Report each statement's time, turns and errors, without literals. The bytes are decoded for it, which costs time.
     #[arg(short = 'r', long = "report-per-command")]
     pub per_statement: bool,
     /// Keep the run as a recording, for read and predict. The bytes are decoded for it, which costs time.

@@ -18,7 +18,7 @@ use std::sync::atomic::AtomicBool;
 use std::time::Duration;
 use sys::Target;
 
-/// Tell how much of a workload's time is the client's, the network's and the server's, and what its throughput would be
+/// Show how much of a workload's time is the client's, the network's and the server's, and what its throughput would be
 /// elsewhere.
 ///
 /// Drives the workload (select 1, or scripts in pgbench's language) at each number of clients, measures round trips of
@@ -55,7 +55,7 @@ pub struct Args {
     /// How statements are sent.
     #[arg(short = 'M', long = "protocol", default_value = "simple", value_name = "MODE")]
     pub mode: Mode,
-    /// How long a visit to one number of clients lasts; there are more numbers than asked for, and as many visits as rounds.
+    /// How long each visit to one number of clients lasts. More numbers are visited than those asked for, each once a round.
     #[arg(short = 'T', long = "time", default_value = "1s", value_parser = seconds::time, value_name = "TIME")]
     pub visit: Duration,
     /// Rounds, each of which visits everything; figures are those of the round whose transaction is the median.

@@ -20,7 +20,7 @@ use std::time::{Duration, Instant};
 use sys::Target;
 use tunnel::CompressionLevel;
 
-/// Tell whether a tunnel would pay: the traffic of a capture, a recording or a server, compressed at each level and predicted
+/// Estimate whether a tunnel would pay: the traffic of a capture, a recording or a server, compressed at each level and predicted
 /// over links of several rates.
 ///
 /// Of a server longwire asks itself what the scripts say, as `longwire load` does. Recordings hold no payload: make them with
@@ -67,7 +67,7 @@ pub struct Args {
     /// Write records (JSON Lines) instead of the map.
     #[arg(long)]
     pub json: bool,
-    /// Write a page too: one HTML file with the map.
+    /// Also write a page: one HTML file with the map.
     #[arg(long, value_name = "FILE")]
     pub html: Option<PathBuf>,
 }

@@ -15,7 +15,7 @@ use tunnel_io::{FarEnd, FarOptions};
 
 /// The end next to the database: accepts near ends, and connects to the database for each of their clients.
 ///
-/// Beyond loopback it listens with keys only. Whoever is let in reaches the database's port, and nothing else.
+/// Beyond loopback it listens with keys only. A near end that is accepted reaches the database's port and nothing else.
 #[derive(Debug, ClapArgs)]
 #[command(after_help = "Examples:\n  \
     longwire tunnel far --listen 0.0.0.0 --to 127.0.0.1:5432 --key far.key --peer near.key.pub\n  \

@@ -40,7 +40,8 @@ pub(super) struct Args {
     /// What compression may not cross, so that the size of what is sent tells nothing of what went before.
     #[arg(long, value_enum, default_value_t = Isolate::None, value_name = "WHAT")]
     isolate: Isolate,
-    /// Compress logins as well. By default what is sent before the login is done stays uncompressed, because its length would tell.
+    /// Compress logins as well. By default what is sent before the login is done stays uncompressed,
+    /// because its length would reveal something about it.
     #[arg(long)]
     compress_login: bool,
     /// Lanes: two, so that a packet lost on one holds up only half of the clients and two threads share the work; more of them
