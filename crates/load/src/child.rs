@@ -7,6 +7,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, sync_channel};
 use std::time::{Duration, Instant};
 use sys::error::OsError;
+use sys::{program, signals};
 
 /// Waits for `child`, which leads a process group of its own, and says how and when it ended. The group is killed at
 /// the deadline, or when the run is ended.
@@ -23,7 +24,7 @@ pub fn wait(
         // Nothing is ever sent: the sender is dropped when the child has ended.
         let (over, is_over) = sync_channel::<()>(0);
         let guard = scope.spawn(move || guard(id, deadline, stop, &is_over));
-        let ended = wait_without_reaping(id);
+        let ended = program::wait_without_reaping(id);
         let at = Instant::now();
         drop(over);
         (ended, at, guard.join().unwrap_or(Err(LoadError::Stopped)))
@@ -32,7 +33,7 @@ pub fn wait(
     let status = child.wait().map_err(|error| LoadError::Broken {
         reason: OsError::of(&error),
     })?;
-    ended?;
+    ended.map_err(|reason| LoadError::Broken { reason })?;
     killed?;
     Ok((status, at))
 }
@@ -47,30 +48,9 @@ fn guard(id: u32, deadline: &Deadline, stop: &AtomicBool, is_over: &Receiver<()>
         }
         let stopped = stop.load(Ordering::Relaxed).then_some(LoadError::Stopped);
         if let Some(reason) = left.err().map(LoadError::from).or(stopped) {
-            // SAFETY: kill takes two integers and touches no memory; the group's leader is not reaped before this
-            // thread has ended, so the number cannot belong to another group.
-            unsafe { libc::kill(-(id as i32), libc::SIGKILL) };
+            // The group's leader is not reaped before this thread has ended, so the number cannot belong to another group.
+            signals::send_to_group(id as i32, libc::SIGKILL);
             return Err(reason);
-        }
-    }
-}
-
-/// Waits until the child `id` has ended and leaves it to be reaped.
-fn wait_without_reaping(id: u32) -> Result<(), LoadError> {
-    loop {
-        // SAFETY: a zeroed siginfo_t is a valid one, and waitid writes no further than its end.
-        let result = unsafe {
-            let mut information: libc::siginfo_t = std::mem::zeroed();
-            libc::waitid(libc::P_PID, id, &mut information, libc::WEXITED | libc::WNOWAIT)
-        };
-        if result == 0 {
-            return Ok(());
-        }
-        let error = std::io::Error::last_os_error();
-        if error.kind() != std::io::ErrorKind::Interrupted {
-            return Err(LoadError::Broken {
-                reason: OsError::of(&error),
-            });
         }
     }
 }

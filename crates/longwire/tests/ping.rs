@@ -1,5 +1,6 @@
 //! `longwire ping` of real servers: here, behind an emulated link, and when they go away.
 
+use rustix::process::{Pid, Signal, kill_process};
 use serde_json::Value;
 use std::io::{BufRead, BufReader, Read, Write};
 use std::net::{Ipv4Addr, TcpListener, TcpStream};
@@ -334,8 +335,7 @@ fn ctrl_c_prints_the_summary() {
     while !text.contains("seq=1 ") {
         assert!(lines.read_line(&mut text).expect("it prints") > 0, "{text}");
     }
-    // SAFETY: a child of ours that runs.
-    unsafe { libc::kill(i32::try_from(child.id()).expect("a process id"), libc::SIGINT) };
+    kill_process(Pid::from_child(&child), Signal::INT).expect("it runs");
     lines.read_to_string(&mut text).expect("it prints");
     assert_eq!(child.wait().expect("it ends").code(), Some(130));
     assert!(text.contains("1 sent, 1 answered, 0 % lost"), "{text}");
@@ -378,8 +378,7 @@ fn several_targets_are_asked_at_once_and_scraped_meanwhile() {
         page.contains("longwire_ping_sent_total{target=\"redis://"),
         "{page}"
     );
-    // SAFETY: a child of ours that runs.
-    unsafe { libc::kill(i32::try_from(child.id()).expect("a process id"), libc::SIGINT) };
+    kill_process(Pid::from_child(&child), Signal::INT).expect("it runs");
     lines.read_to_string(&mut text).expect("it prints");
     assert_eq!(child.wait().expect("it ends").code(), Some(130));
     assert_eq!(text.matches("\n--- ").count(), 3, "{text}");

@@ -1,5 +1,6 @@
 //! `longwire tune` as a user runs it, with real servers: what it recommends, and that it leaves nothing behind.
 
+use rustix::process::{Pid, Signal, kill_process};
 use serde_json::Value;
 use std::io::{BufRead, BufReader, Read};
 use std::process::{Command, Stdio};
@@ -132,8 +133,7 @@ fn ctrl_c_removes_the_scratch_schema_and_sums_up() {
     assert_ne!(left(&server), "");
     // Into the warm-up, or the first run.
     std::thread::sleep(Duration::from_millis(300));
-    // SAFETY: the process is ours and was not waited for.
-    assert_eq!(unsafe { libc::kill(child.id() as i32, libc::SIGINT) }, 0);
+    kill_process(Pid::from_child(&child), Signal::INT).expect("it runs");
     let mut view = String::new();
     child
         .stdout

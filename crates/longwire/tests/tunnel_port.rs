@@ -3,6 +3,7 @@
 
 #![allow(clippy::unwrap_used, reason = "helpers of tests may, as tests do")]
 
+use rustix::process::{Pid, Signal, kill_process};
 use std::io::{BufRead, BufReader, Read, Write};
 use std::net::{SocketAddr, TcpListener, TcpStream};
 use std::os::unix::fs::PermissionsExt;
@@ -131,8 +132,7 @@ impl Running {
 
     /// Ends it as Ctrl-C does; all it has said.
     fn end(mut self, directory: &TempDir) -> Output {
-        // SAFETY: a signal to a child that has not been waited for.
-        unsafe { libc::kill(self.process.id() as libc::pid_t, libc::SIGINT) };
+        kill_process(Pid::from_child(&self.process), Signal::INT).ok();
         let status = self.process.wait().unwrap();
         let mut stdout = Vec::new();
         self.process

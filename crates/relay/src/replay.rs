@@ -14,7 +14,6 @@
 mod boxes;
 mod run;
 mod script;
-mod waiting;
 mod wires;
 
 pub use script::ReplayScript;

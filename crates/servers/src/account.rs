@@ -1,5 +1,12 @@
 //! The account a server runs as: PostgreSQL and MariaDB refuse to run as root.
 
+use rustix::fs::{Mode, OFlags, open};
+use rustix::io;
+use rustix::process::{Gid, Uid, geteuid};
+use rustix::thread::{
+    UnshareFlags, set_thread_groups, set_thread_res_gid, set_thread_res_uid, unshare_unsafe,
+};
+use std::ffi::CStr;
 use std::os::unix::fs::chown;
 use std::os::unix::process::CommandExt;
 use std::path::Path;
@@ -30,8 +37,7 @@ impl Account {
     /// # Errors
     /// [`ServerError::NoAccount`].
     pub fn unprivileged(preferred: &str) -> Result<Account, ServerError> {
-        // SAFETY: geteuid takes no argument, touches no memory and cannot fail.
-        if unsafe { libc::geteuid() } != 0 {
+        if !geteuid().is_root() {
             return Ok(Account::Own);
         }
         let accounts = std::fs::read_to_string(ACCOUNTS).unwrap_or_default();
@@ -48,17 +54,13 @@ impl Account {
 
     /// Makes `command` run as this account. What must be done as root is asked of the command before.
     pub fn apply(self, command: &mut Command) {
-        match self {
-            Account::Own => {}
-            // SAFETY: the closure runs between fork and exec and makes only system calls, on numbers.
-            Account::Other { uid, gid } => unsafe {
-                command.pre_exec(move || become_user(uid, gid));
-            },
-            // SAFETY: the closure runs between fork and exec and makes only system calls, on static strings.
-            Account::Inner => unsafe {
-                command.pre_exec(become_inner_user);
-            },
-        }
+        let become_it = move || match self {
+            Account::Own => Ok(()),
+            Account::Other { uid, gid } => Ok(become_user(uid, gid)?),
+            Account::Inner => Ok(become_inner_user()?),
+        };
+        // SAFETY: the closure runs between fork and exec and makes only system calls, on numbers and static strings.
+        unsafe { command.pre_exec(become_it) };
     }
 
     /// Gives the file or directory `path` to this account.
@@ -73,46 +75,29 @@ impl Account {
     }
 }
 
-fn become_user(uid: u32, gid: u32) -> std::io::Result<()> {
-    // SAFETY: setgroups is given no group, so reads no memory; the others take integers.
-    let done = unsafe {
-        libc::setgroups(0, std::ptr::null()) == 0
-            && libc::setresgid(gid, gid, gid) == 0
-            && libc::setresuid(uid, uid, uid) == 0
-    };
-    if done {
-        Ok(())
-    } else {
-        Err(std::io::Error::last_os_error())
-    }
+fn become_user(uid: u32, gid: u32) -> io::Result<()> {
+    let (uid, gid) = (Uid::from_raw(uid), Gid::from_raw(gid));
+    // Of this thread, which is the only one of its process here.
+    set_thread_groups(&[])?;
+    set_thread_res_gid(gid, gid, gid)?;
+    set_thread_res_uid(uid, uid, uid)
 }
 
 /// One more user namespace, in which the only user is an ordinary one.
-fn become_inner_user() -> std::io::Result<()> {
-    // SAFETY: unshare takes an integer and touches no memory of this process.
-    if unsafe { libc::unshare(libc::CLONE_NEWUSER) } != 0 {
-        return Err(std::io::Error::last_os_error());
-    }
+fn become_inner_user() -> io::Result<()> {
+    // SAFETY: descriptors stay as they are.
+    unsafe { unshare_unsafe(UnshareFlags::NEWUSER) }?;
     write_whole(c"/proc/self/setgroups", b"deny")?;
     write_whole(c"/proc/self/gid_map", b"1000 0 1")?;
     write_whole(c"/proc/self/uid_map", b"1000 0 1")
 }
 
-fn write_whole(path: &std::ffi::CStr, text: &[u8]) -> std::io::Result<()> {
-    // SAFETY: `path` ends with NUL and `text` is as long as it says; the descriptor is closed here.
-    let written = unsafe {
-        let file = libc::open(path.as_ptr(), libc::O_WRONLY | libc::O_CLOEXEC);
-        if file < 0 {
-            return Err(std::io::Error::last_os_error());
-        }
-        let written = libc::write(file, text.as_ptr().cast(), text.len());
-        libc::close(file);
-        written
-    };
-    if written == text.len() as isize {
-        Ok(())
-    } else {
-        Err(std::io::Error::last_os_error())
+/// Without the standard library's files, whose opening allocates.
+fn write_whole(path: &CStr, text: &[u8]) -> io::Result<()> {
+    let file = open(path, OFlags::WRONLY | OFlags::CLOEXEC, Mode::empty())?;
+    match rustix::io::write(file, text)? {
+        count if count == text.len() => Ok(()),
+        _ => Err(io::Errno::IO),
     }
 }
 

@@ -4,6 +4,10 @@
 //! its parent dies. That signal is tied to the *thread* that made the process, so all of them are made by one thread
 //! that lives as long as this process: a server outlives the thread that asked for it.
 
+use rustix::process::{
+    Pid, Signal, WaitId, WaitIdOptions, kill_process, kill_process_group, set_parent_process_death_signal,
+    waitid,
+};
 use std::fs::File;
 use std::io::{Read, Seek, SeekFrom};
 use std::os::unix::process::CommandExt;
@@ -49,9 +53,8 @@ impl Process {
             .process_group(0);
         host.place(&mut command);
         account.apply(&mut command);
-        // SAFETY: the closure runs between fork and exec and makes only prctl, which is async-signal-safe. Changing
-        // the user clears what it asks for, so it comes last.
-        unsafe { command.pre_exec(move || die_with_parent(stop_signal)) };
+        // Changing the user clears what is asked for here, so it comes last.
+        end_with_parent(&mut command, stop_signal);
         let program = command.get_program().to_string_lossy().into_owned();
         let child = spawn(command).map_err(|error| ServerError::NotStarted {
             program,
@@ -94,15 +97,16 @@ impl Process {
 
     /// Sends `signal` to the process alone.
     pub fn signal(&self, signal: i32) {
-        // SAFETY: kill takes two integers and touches no memory; the child is not yet waited for, so its number
-        // cannot belong to another process.
-        unsafe { libc::kill(self.child.id() as i32, signal) };
+        // The child is not yet waited for, so its number cannot belong to another process.
+        if let Some(signal) = Signal::from_named_raw(signal) {
+            kill_process(self.pid(), signal).ok();
+        }
     }
 
     /// Kills the process and its group as a crash would, without a chance to say goodbye, and waits until it is gone.
     pub fn kill(&mut self) {
         if self.ended().is_none() {
-            self.signal_group(libc::SIGKILL);
+            self.kill_group();
             self.child.wait().ok();
         }
     }
@@ -118,7 +122,7 @@ impl Process {
         while asked.elapsed() < STOP_WITHIN {
             if self.is_zombie() {
                 // Not yet waited for: the number of its group is still its own.
-                self.signal_group(libc::SIGKILL);
+                self.kill_group();
                 return self.child.wait().ok();
             }
             std::thread::sleep(POLL);
@@ -129,19 +133,17 @@ impl Process {
 
     /// Whether the process has ended and not been waited for.
     fn is_zombie(&self) -> bool {
-        // SAFETY: a zeroed siginfo_t is a valid one, and waitid writes no further than its end; WNOWAIT leaves the
-        // process to be waited for.
-        unsafe {
-            let mut information: libc::siginfo_t = std::mem::zeroed();
-            let flags = libc::WEXITED | libc::WNOHANG | libc::WNOWAIT;
-            libc::waitid(libc::P_PID, self.child.id(), &mut information, flags) == 0
-                && information.si_pid() == self.child.id() as i32
-        }
+        let options = WaitIdOptions::EXITED | WaitIdOptions::NOHANG | WaitIdOptions::NOWAIT;
+        waitid(WaitId::Pid(self.pid()), options).is_ok_and(|status| status.is_some())
     }
 
-    fn signal_group(&self, signal: i32) {
-        // SAFETY: as in `signal`; the negative number addresses the group that `process_group(0)` made.
-        unsafe { libc::kill(-(self.child.id() as i32), signal) };
+    /// Kills all of the group that `process_group(0)` made. As in `signal`, its number is still its own.
+    fn kill_group(&self) {
+        kill_process_group(self.pid(), Signal::KILL).ok();
+    }
+
+    fn pid(&self) -> Pid {
+        Pid::from_child(&self.child)
     }
 }
 
@@ -160,8 +162,7 @@ pub fn run(mut command: Command, host: &dyn Host, account: Account) -> Result<St
     host.place(&mut command);
     account.apply(&mut command);
     let program = command.get_program().to_string_lossy().into_owned();
-    // SAFETY: as in `Process::start`.
-    unsafe { command.pre_exec(|| die_with_parent(libc::SIGKILL)) };
+    end_with_parent(&mut command, libc::SIGKILL);
     command
         .stdin(Stdio::null())
         .stdout(Stdio::piped())
@@ -184,12 +185,12 @@ pub fn run(mut command: Command, host: &dyn Host, account: Account) -> Result<St
     })
 }
 
-fn die_with_parent(signal: i32) -> std::io::Result<()> {
-    // SAFETY: PR_SET_PDEATHSIG takes an integer and touches no memory of this process.
-    match unsafe { libc::prctl(libc::PR_SET_PDEATHSIG, signal as libc::c_ulong) } {
-        0 => Ok(()),
-        _ => Err(std::io::Error::last_os_error()),
-    }
+/// Has the kernel send `signal` to what `command` starts when its parent ends.
+fn end_with_parent(command: &mut Command, signal: i32) {
+    let signal = Signal::from_named_raw(signal);
+    let ask = move || Ok(set_parent_process_death_signal(signal)?);
+    // SAFETY: one system call between fork and exec, with integers only.
+    unsafe { command.pre_exec(ask) };
 }
 
 /// Starts `command` from the one thread that lives as long as this process.

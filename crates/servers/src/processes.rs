@@ -1,5 +1,6 @@
 //! Processor time of services: of all their processes, in the system's own account.
 
+use rustix::param::clock_ticks_per_second;
 use std::collections::HashMap;
 use std::fs;
 use std::time::Duration;
@@ -13,13 +14,13 @@ pub struct Processes {
 impl Processes {
     /// Those of now. One that ends meanwhile is with its parent or with itself, mostly.
     pub fn now() -> Self {
-        let hertz = ticks_per_second();
         let entries = fs::read_dir("/proc").into_iter().flatten().flatten();
         let process = |entry: fs::DirEntry| {
             let id: u32 = entry.file_name().to_str()?.parse().ok()?;
             let stat = fs::read_to_string(entry.path().join("stat")).ok()?;
             let (parent, ticks) = parent_and_ticks(&stat)?;
-            Some((id, (parent, Duration::from_secs_f64(ticks as f64 / hertz))))
+            let seconds = ticks as f64 / clock_ticks_per_second() as f64;
+            Some((id, (parent, Duration::from_secs_f64(seconds))))
         };
         Self {
             known: entries.filter_map(process).collect(),
@@ -62,13 +63,6 @@ fn parent_and_ticks(stat: &str) -> Option<(u32, u64)> {
     Some((parent, ticks))
 }
 
-fn ticks_per_second() -> f64 {
-    // SAFETY: sysconf takes a number and touches no memory of ours.
-    let hertz = unsafe { libc::sysconf(libc::_SC_CLK_TCK) };
-    if hertz > 0 { hertz as f64 } else { USUAL_HERTZ }
-}
-
-const USUAL_HERTZ: f64 = 100.0;
 const MOST_GENERATIONS: usize = 64;
 
 #[cfg(test)]

@@ -5,11 +5,12 @@
 //! group, as everything that a shell runs in one line: it may read from the terminal, and keys reach it by themselves; what is
 //! ended then is the command and what it started, one generation after the other.
 
-use crate::process_tree;
 use crate::process_tree::Member;
+use crate::{process_tree, signals, terminal};
+use rustix::process::{Signal, set_parent_process_death_signal};
 use std::fs::File;
 use std::io;
-use std::os::fd::AsRawFd;
+use std::os::fd::AsFd;
 use std::os::unix::process::CommandExt;
 use std::process::{Child, Command, ExitStatus};
 use std::thread;
@@ -54,7 +55,7 @@ impl Application {
         // SAFETY: one system call between fork and exec, with integers only.
         unsafe {
             command.pre_exec(|| {
-                libc::prctl(libc::PR_SET_PDEATHSIG, libc::SIGTERM as libc::c_ulong);
+                set_parent_process_death_signal(Some(Signal::TERM)).ok();
                 Ok(())
             });
         }
@@ -113,8 +114,7 @@ impl Application {
     /// Whether something that it started is still there, once it has ended itself.
     fn has_members(&self) -> bool {
         match &self.ending {
-            // SAFETY: integers only; signal 0 is sent to nobody.
-            _ if self.apart => unsafe { libc::kill(-self.group(), 0) == 0 },
+            _ if self.apart => signals::has_group(self.group()),
             Some(ending) => ending.members.iter().any(Member::is_alive),
             None => false,
         }
@@ -128,9 +128,9 @@ impl Application {
         };
         ending.stage = stage;
         if self.apart {
-            // SAFETY: integers only. The group is that of a child; once it has been waited for, the number is another's only when
+            // The group is that of a child; once it has been waited for, the number is another's only when
             // the group is gone and the system has come round to it within the grace.
-            unsafe { libc::kill(-group, signal) };
+            signals::send_to_group(group, signal);
             return;
         }
         // Members are known by number and beginning: a number that went to another is not signalled.
@@ -167,8 +167,7 @@ fn is_at_terminal() -> bool {
     let Ok(terminal) = File::open("/dev/tty") else {
         return false;
     };
-    // SAFETY: integers only, of a descriptor that is open.
-    unsafe { libc::tcgetpgrp(terminal.as_raw_fd()) == libc::getpgrp() }
+    terminal::foreground_group(terminal.as_fd()).is_some()
 }
 
 /// From being told to end to being told by SIGTERM, whatever the signal was.

@@ -1,6 +1,7 @@
 //! The timeline of a live observation: the monotonic clock, anchored to the Unix epoch once.
 
 use model::Timestamp;
+use rustix::time::{ClockId, clock_gettime};
 use std::time::Duration;
 
 /// The monotonic clock, anchored to the epoch when the value was made, so that differences never contain a step
@@ -24,7 +25,7 @@ impl Clock {
 
     /// The present moment.
     pub fn now(&self) -> Timestamp {
-        self.on_timeline(nanoseconds(libc::CLOCK_MONOTONIC))
+        self.on_timeline(nanoseconds(ClockId::Monotonic))
     }
 
     /// Where a wall-clock stamp of the kernel (nanoseconds since the epoch) lies on this timeline, given how far
@@ -50,7 +51,7 @@ pub struct WallStamp(pub u64);
 /// Linux `CLOCK_THREAD_CPUTIME_ID`: nanosecond resolution; a reading is a system call, some tenths of a microsecond. What
 /// the host of a virtual machine takes away may count as used.
 pub fn thread_processor_time() -> Duration {
-    Duration::from_nanos(u64::try_from(nanoseconds(libc::CLOCK_THREAD_CPUTIME_ID)).unwrap_or_default())
+    Duration::from_nanos(u64::try_from(nanoseconds(ClockId::ThreadCPUTime)).unwrap_or_default())
 }
 
 /// Wall clock minus monotonic clock, in nanoseconds, at one moment.
@@ -77,9 +78,9 @@ impl WallOffset {
 
     /// The offset, and how long its readings took.
     fn measure() -> (i128, i128) {
-        let before = nanoseconds(libc::CLOCK_MONOTONIC);
-        let wall = nanoseconds(libc::CLOCK_REALTIME);
-        let after = nanoseconds(libc::CLOCK_MONOTONIC);
+        let before = nanoseconds(ClockId::Monotonic);
+        let wall = nanoseconds(ClockId::Realtime);
+        let after = nanoseconds(ClockId::Monotonic);
         (wall - i128::midpoint(before, after), after - before)
     }
 }
@@ -89,13 +90,8 @@ const CLOSE_NANOSECONDS: i128 = 1_000;
 /// Where a reading is one they take longer, and are measured so often for nothing: a few microseconds.
 const ATTEMPTS: usize = 4;
 
-fn nanoseconds(clock: libc::clockid_t) -> i128 {
-    let mut time = libc::timespec {
-        tv_sec: 0,
-        tv_nsec: 0,
-    };
-    // SAFETY: `time` is a valid timespec for the kernel to fill. The call cannot fail for the clocks named here.
-    unsafe { libc::clock_gettime(clock, &raw mut time) };
+fn nanoseconds(clock: ClockId) -> i128 {
+    let time = clock_gettime(clock);
     i128::from(time.tv_sec) * 1_000_000_000 + i128::from(time.tv_nsec)
 }
 
@@ -120,7 +116,7 @@ mod tests {
     fn a_wall_stamp_lands_where_the_monotonic_clock_was() {
         let clock = Clock::anchored_now();
         let before = clock.now();
-        let stamp = WallStamp(nanoseconds(libc::CLOCK_REALTIME) as u64);
+        let stamp = WallStamp(nanoseconds(ClockId::Realtime) as u64);
         let after = clock.now();
         let landed = clock.place(stamp, WallOffset::now());
         // The offset itself is measured to within the pause between two clock readings.
@@ -131,7 +127,7 @@ mod tests {
     #[test]
     fn a_step_of_the_wall_clock_does_not_move_the_timeline() {
         let clock = Clock::anchored_now();
-        let stamp = nanoseconds(libc::CLOCK_REALTIME);
+        let stamp = nanoseconds(ClockId::Realtime);
         let here = WallOffset::now();
         let stepped = WallOffset(here.0 + 3_600_000_000_000);
         let first = clock.place(WallStamp(stamp as u64), here);

@@ -49,6 +49,12 @@ impl OsError {
     }
 }
 
+impl From<rustix::io::Errno> for OsError {
+    fn from(error: rustix::io::Errno) -> Self {
+        Self(error.raw_os_error())
+    }
+}
+
 impl fmt::Display for OsError {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         let text = std::io::Error::from_raw_os_error(self.0).to_string();

@@ -27,6 +27,7 @@ pub mod threads;
 pub mod timer;
 pub mod tls;
 pub mod transport;
+pub mod wait;
 
 pub use clock::{Clock, thread_processor_time};
 pub use error::{Blame, LiveError, OsError};

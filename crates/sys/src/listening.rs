@@ -1,8 +1,8 @@
 //! Sockets that listen, and how many files a process may have open.
 
 use crate::error::{LiveError, OsError};
+use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
 use std::net::{SocketAddr, TcpListener};
-use std::os::fd::AsRawFd;
 
 /// A listening socket that does not block, and where it listens.
 ///
@@ -16,8 +16,8 @@ pub fn listen(address: SocketAddr) -> Result<(TcpListener, SocketAddr), LiveErro
         reason => LiveError::ListenFailed { address, reason },
     };
     let listener = TcpListener::bind(address).map_err(fault)?;
-    // SAFETY: no pointers; the socket listens already, which makes this a change of how many may wait. When it fails, they are 128.
-    unsafe { libc::listen(listener.as_raw_fd(), MOST_WAITING) };
+    // It listens already, which makes this a change of how many may wait. When it fails, they are 128.
+    rustix::net::listen(&listener, MOST_WAITING).ok();
     listener.set_nonblocking(true).map_err(fault)?;
     let local_address = listener.local_addr().map_err(fault)?;
     Ok((listener, local_address))
@@ -29,15 +29,11 @@ const MOST_WAITING: i32 = 4096;
 
 /// As many open files as the system lets this process have.
 pub fn raise_file_limit() {
-    let mut limit = libc::rlimit {
-        rlim_cur: 0,
-        rlim_max: 0,
+    let maximum = getrlimit(Resource::Nofile).maximum;
+    let most = Rlimit {
+        current: maximum,
+        maximum,
     };
-    // SAFETY: `limit` is valid for both calls. Failure leaves the limit as it was, which shows when it is reached.
-    unsafe {
-        if libc::getrlimit(libc::RLIMIT_NOFILE, &raw mut limit) == 0 {
-            limit.rlim_cur = limit.rlim_max;
-            libc::setrlimit(libc::RLIMIT_NOFILE, &raw const limit);
-        }
-    }
+    // Failure leaves the limit as it was, which shows when it is reached.
+    setrlimit(Resource::Nofile, most).ok();
 }

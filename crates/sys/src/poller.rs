@@ -1,7 +1,10 @@
 //! Waiting for sockets: epoll, edge-triggered, and a waker by which another thread ends the wait.
 
 use crate::error::{LiveError, OsError};
-use std::os::fd::{AsFd, AsRawFd, BorrowedFd, FromRawFd, OwnedFd};
+use crate::timer::timespec;
+use rustix::event::epoll::{self, Event, EventData, EventFlags};
+use rustix::event::{EventfdFlags, eventfd};
+use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::time::Duration;
 
 /// What is ready, with the number under which it was registered.
@@ -9,31 +12,31 @@ use std::time::Duration;
 pub struct ReadyEvent {
     /// The number under which the descriptor was added.
     pub token: u64,
-    flags: u32,
+    flags: EventFlags,
 }
 
 impl ReadyEvent {
     /// Bytes, an end or an error may be read.
     pub fn readable(self) -> bool {
-        self.flags & (READABLE | ENDING) != 0
+        self.flags.intersects(READABLE | ENDING)
     }
 
     /// Whoever waited for room to send should try again (an error shows in trying, too).
     pub fn writable(self) -> bool {
-        self.flags & (WRITABLE | GONE) != 0
+        self.flags.intersects(WRITABLE | GONE)
     }
 
     /// An end, an error or an urgent mark is among what may be read: a read that returns less than asked for does
     /// not mean that nothing is left.
     pub fn ending(self) -> bool {
-        self.flags & ENDING != 0
+        self.flags.intersects(ENDING)
     }
 }
 
-const READABLE: u32 = libc::EPOLLIN as u32;
-const WRITABLE: u32 = libc::EPOLLOUT as u32;
-const GONE: u32 = (libc::EPOLLHUP | libc::EPOLLERR) as u32;
-const ENDING: u32 = GONE | (libc::EPOLLRDHUP | libc::EPOLLPRI) as u32;
+const READABLE: EventFlags = EventFlags::IN;
+const WRITABLE: EventFlags = EventFlags::OUT;
+const GONE: EventFlags = EventFlags::HUP.union(EventFlags::ERR);
+const ENDING: EventFlags = GONE.union(EventFlags::RDHUP).union(EventFlags::PRI);
 
 /// An epoll instance.
 #[derive(Debug)]
@@ -43,15 +46,19 @@ pub struct Poller {
 
 /// Room for one answer of [`Poller::wait`].
 pub struct ReadyList {
-    events: Vec<libc::epoll_event>,
+    events: Vec<Event>,
     count: usize,
 }
 
 impl Default for ReadyList {
     /// Room for a fixed number of sockets; more wait for the next call.
     fn default() -> Self {
+        let nothing = Event {
+            flags: EventFlags::empty(),
+            data: EventData::new_u64(0),
+        };
         Self {
-            events: vec![libc::epoll_event { events: 0, u64: 0 }; MOST_AT_ONCE],
+            events: vec![nothing; MOST_AT_ONCE],
             count: 0,
         }
     }
@@ -61,8 +68,8 @@ impl ReadyList {
     /// What the last call found ready.
     pub fn iter(&self) -> impl Iterator<Item = ReadyEvent> + '_ {
         self.events.iter().take(self.count).map(|event| ReadyEvent {
-            token: event.u64,
-            flags: event.events,
+            token: event.data.u64(),
+            flags: event.flags,
         })
     }
 }
@@ -76,80 +83,49 @@ impl Poller {
     /// # Errors
     /// When the system has no descriptor left.
     pub fn new() -> Result<Self, LiveError> {
-        // SAFETY: no pointers; the result is checked before it is owned.
-        let fd = unsafe { libc::epoll_create1(libc::EPOLL_CLOEXEC) };
-        if fd < 0 {
-            return Err(LiveError::System {
+        epoll::create(epoll::CreateFlags::CLOEXEC)
+            .map(|epoll| Self { epoll })
+            .map_err(|error| LiveError::System {
                 operation: "create an epoll instance",
-                reason: OsError::last(),
-            });
-        }
-        // SAFETY: a new descriptor that nobody else owns.
-        Ok(Self {
-            epoll: unsafe { OwnedFd::from_raw_fd(fd) },
-        })
+                reason: error.into(),
+            })
     }
 
     /// Reports `fd` under `token` whenever it becomes readable, writable, or ends. Edge-triggered: the owner must
     /// use it until nothing is left, and is then told again.
     pub fn watch(&self, fd: BorrowedFd<'_>, token: u64) -> Result<(), LiveError> {
-        let flags = libc::EPOLLIN | libc::EPOLLOUT | libc::EPOLLRDHUP | libc::EPOLLPRI | libc::EPOLLET;
-        self.register(fd, token, flags as u32)
+        let flags = READABLE | WRITABLE | EventFlags::RDHUP | EventFlags::PRI | EventFlags::ET;
+        self.register(fd, token, flags)
     }
 
     /// Reports `waker` under `token` when it wakes.
     pub fn watch_bell(&self, waker: &Waker, token: u64) -> Result<(), LiveError> {
-        self.register(waker.0.as_fd(), token, (libc::EPOLLIN | libc::EPOLLET) as u32)
+        self.register(waker.0.as_fd(), token, READABLE | EventFlags::ET)
     }
 
-    fn register(&self, fd: BorrowedFd<'_>, token: u64, flags: u32) -> Result<(), LiveError> {
-        let mut event = libc::epoll_event {
-            events: flags,
-            u64: token,
-        };
-        // SAFETY: `event` is valid for the call; both descriptors are open.
-        let result = unsafe {
-            libc::epoll_ctl(
-                self.epoll.as_raw_fd(),
-                libc::EPOLL_CTL_ADD,
-                fd.as_raw_fd(),
-                &raw mut event,
-            )
-        };
-        if result < 0 {
-            return Err(LiveError::System {
-                operation: "watch a socket",
-                reason: OsError::last(),
-            });
-        }
-        Ok(())
+    fn register(&self, fd: BorrowedFd<'_>, token: u64, flags: EventFlags) -> Result<(), LiveError> {
+        epoll::add(&self.epoll, fd, EventData::new_u64(token), flags).map_err(|error| LiveError::System {
+            operation: "watch a socket",
+            reason: OsError::from(error),
+        })
     }
 
     /// Reports `fd` no more: it stays open, and another poller is to watch it.
     pub fn forget(&self, fd: BorrowedFd<'_>) {
-        // SAFETY: no event is read. It fails only for a descriptor that is not watched.
-        unsafe {
-            libc::epoll_ctl(
-                self.epoll.as_raw_fd(),
-                libc::EPOLL_CTL_DEL,
-                fd.as_raw_fd(),
-                std::ptr::null_mut(),
-            )
-        };
+        // It fails only for a descriptor that is not watched.
+        epoll::delete(&self.epoll, fd).ok();
     }
 
     /// Waits until something is ready, at most `longest` (for ever when absent).
     pub fn wait(&self, list: &mut ReadyList, longest: Option<Duration>) {
-        let timeout = match longest {
-            None => -1,
-            Some(span) => i32::try_from(span.as_micros().div_ceil(1000)).unwrap_or(i32::MAX),
-        };
-        let room = i32::try_from(list.events.len()).unwrap_or(i32::MAX);
-        // SAFETY: the kernel writes at most `room` events into the vector, which holds that many.
-        let count =
-            unsafe { libc::epoll_wait(self.epoll.as_raw_fd(), list.events.as_mut_ptr(), room, timeout) };
+        // In whole milliseconds, rounded up: older kernels know no others.
+        let timeout = longest.map(|span| {
+            let milliseconds = i32::try_from(span.as_micros().div_ceil(1000)).unwrap_or(i32::MAX);
+            timespec(Duration::from_millis(u64::from(milliseconds.unsigned_abs())))
+        });
+        let count = epoll::wait(&self.epoll, list.events.as_mut_slice(), timeout.as_ref());
         // The only failure left once the descriptor is valid is an interruption by a signal: nothing is ready.
-        list.count = usize::try_from(count).unwrap_or(0);
+        list.count = count.unwrap_or(0);
     }
 }
 
@@ -170,22 +146,29 @@ impl Waker {
     /// # Errors
     /// When the system has no descriptor left.
     pub fn new() -> Result<Self, LiveError> {
-        // SAFETY: no pointers; the result is checked before it is owned.
-        let fd = unsafe { libc::eventfd(0, libc::EFD_CLOEXEC | libc::EFD_NONBLOCK) };
-        if fd < 0 {
-            return Err(LiveError::System {
+        eventfd(0, EventfdFlags::CLOEXEC | EventfdFlags::NONBLOCK)
+            .map(Self)
+            .map_err(|error| LiveError::System {
                 operation: "create an eventfd",
-                reason: OsError::last(),
-            });
-        }
-        // SAFETY: a new descriptor that nobody else owns.
-        Ok(Self(unsafe { OwnedFd::from_raw_fd(fd) }))
+                reason: error.into(),
+            })
     }
 
-    /// Wakes. Each call is an edge of its own, so a waker need not be reset.
+    /// Wakes. Each call is an edge of its own, so a waker need not be reset for [`Poller::wait`].
     pub fn wake(&self) {
-        let one = 1_u64.to_ne_bytes();
-        // SAFETY: eight valid bytes. It fails only when 2^64 - 2 rings are pending, and then it rings already.
-        unsafe { libc::write(self.0.as_raw_fd(), one.as_ptr().cast(), one.len()) };
+        // It fails only when 2^64 - 2 calls are pending, and then it wakes already.
+        rustix::io::write(&self.0, &1_u64.to_ne_bytes()).ok();
+    }
+
+    /// Takes all calls of [`Waker::wake`] until now, for who waits otherwise: it is not readable before the next.
+    pub fn reset(&self) {
+        rustix::io::read(&self.0, &mut [0; 8]).ok();
+    }
+}
+
+/// Its event counter, readable once it was called.
+impl AsFd for Waker {
+    fn as_fd(&self) -> BorrowedFd<'_> {
+        self.0.as_fd()
     }
 }

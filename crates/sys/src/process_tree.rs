@@ -1,5 +1,6 @@
 //! A process and all that it started, as `/proc` shows them.
 
+use crate::signals;
 use std::fs;
 
 /// One process, known by its number and when it began: a number is given again, both together are not.
@@ -23,8 +24,7 @@ impl Member {
     /// Sends it a signal, when it is still there.
     pub fn send(&self, signal: libc::c_int) {
         if self.is_alive() {
-            // SAFETY: two integers.
-            unsafe { libc::kill(self.number, signal) };
+            signals::send(self.number, signal);
         }
     }
 }

@@ -13,6 +13,12 @@ pub enum Of {
 
 /// User and system time so far (Linux `getrusage(2)`); microsecond resolution.
 pub fn processor_time(of: Of) -> Duration {
+    let [user, system] = user_and_system_time(of);
+    user + system
+}
+
+/// As [`processor_time`], apart: what was used in the program, and in the kernel on its behalf.
+pub fn user_and_system_time(of: Of) -> [Duration; 2] {
     let who = match of {
         Of::Thread => libc::RUSAGE_THREAD,
         Of::Process => libc::RUSAGE_SELF,
@@ -23,7 +29,7 @@ pub fn processor_time(of: Of) -> Duration {
         libc::getrusage(who, &raw mut usage);
         usage
     };
-    span(usage.ru_utime) + span(usage.ru_stime)
+    [span(usage.ru_utime), span(usage.ru_stime)]
 }
 
 fn span(time: libc::timeval) -> Duration {

@@ -1,7 +1,11 @@
 //! A program that longwire starts to see how long it takes, and how much memory.
 
+use crate::error::OsError;
+use crate::signals;
+use crate::wait::{PollFlags, until_ready};
 use model::ByteCount;
-use std::os::fd::{AsRawFd, FromRawFd, OwnedFd};
+use rustix::process::{Pid, PidfdFlags, WaitId, WaitIdOptions, pidfd_open, waitid};
+use std::os::fd::{AsFd, OwnedFd};
 use std::os::unix::process::{CommandExt, ExitStatusExt};
 use std::process::{Child, Command, ExitStatus};
 use std::time::{Duration, Instant};
@@ -39,11 +43,7 @@ impl Program {
     pub fn start(command: &mut Command) -> io::Result<Self> {
         let began = Instant::now();
         let child = command.process_group(0).spawn()?;
-        // SAFETY: no pointers; the process is ours and not waited for, so its number is its own.
-        let end = unsafe { libc::syscall(libc::SYS_pidfd_open, child.id(), 0) };
-        let end = i32::try_from(end).ok().filter(|end| *end >= 0);
-        // SAFETY: the kernel has just given this descriptor to us alone.
-        let end = end.map(|end| unsafe { OwnedFd::from_raw_fd(end) });
+        let end = pidfd_open(Pid::from_child(&child), PidfdFlags::empty()).ok();
         Ok(Self {
             child,
             end,
@@ -69,7 +69,9 @@ impl Program {
     pub fn wait(&mut self, patience: Duration) -> io::Result<Option<ProgramEnd>> {
         self.seen = self.seen.max(tree_memory(self.child.id(), DEEPEST));
         match &self.end {
-            Some(end) => await_readable(end, patience),
+            Some(end) => {
+                until_ready(end.as_fd(), PollFlags::IN, patience);
+            }
             None => thread::sleep(patience.min(COARSE)),
         }
         self.reap(libc::WNOHANG)
@@ -79,7 +81,7 @@ impl Program {
     pub fn end(self) {
         self.signal(libc::SIGTERM);
         if let Some(end) = &self.end {
-            await_readable(end, GRACE);
+            until_ready(end.as_fd(), PollFlags::IN, GRACE);
         }
         self.kill();
     }
@@ -92,30 +94,27 @@ impl Program {
     }
 
     fn signal(&self, signal: libc::c_int) {
-        if let Ok(group) = i32::try_from(self.child.id()) {
-            // SAFETY: no pointers; the group is that of a child not yet waited for, so the number is still its own.
-            unsafe { libc::kill(-group, signal) };
-        }
+        // The group is that of a child not yet waited for, so the number is still its own.
+        signals::send_to_group(Pid::from_child(&self.child).as_raw_pid(), signal);
     }
 
     fn reap(&mut self, options: libc::c_int) -> io::Result<Option<ProgramEnd>> {
         let process = libc::pid_t::try_from(self.child.id()).unwrap_or(-1);
         let (mut status, mut usage) = (0, std::mem::MaybeUninit::<libc::rusage>::zeroed());
-        // SAFETY: both pointers are to variables of their type that live through the call.
-        let waited = unsafe { libc::wait4(process, &raw mut status, options, usage.as_mut_ptr()) };
+        // SAFETY: both pointers are to variables of their type that live through the call; zeroes are a valid rusage, whether or
+        // not the kernel fills it.
+        let (waited, usage) = unsafe {
+            let waited = libc::wait4(process, &raw mut status, options, usage.as_mut_ptr());
+            (waited, usage.assume_init())
+        };
         match waited {
             0 => Ok(None),
             -1 => Err(io::Error::last_os_error()),
-            _ => {
-                let duration = self.began.elapsed();
-                // SAFETY: zeroes are a valid value, and the kernel has filled it.
-                let usage = unsafe { usage.assume_init() };
-                Ok(Some(ProgramEnd {
-                    status: ExitStatus::from_raw(status),
-                    duration,
-                    memory: self.memory(u64::try_from(usage.ru_maxrss).unwrap_or(0) * 1024),
-                }))
-            }
+            _ => Ok(Some(ProgramEnd {
+                status: ExitStatus::from_raw(status),
+                duration: self.began.elapsed(),
+                memory: self.memory(u64::try_from(usage.ru_maxrss).unwrap_or(0) * 1024),
+            })),
         }
     }
 
@@ -126,6 +125,18 @@ impl Program {
         let memory = if told > own { told } else { self.seen };
         (memory > 0).then(|| ByteCount::from_bytes(memory))
     }
+}
+
+/// Waits until a child of this process has ended, and leaves its status to be asked for: until then its number is its own.
+///
+/// # Errors
+/// When this process has no such child.
+pub fn wait_without_reaping(child: u32) -> Result<(), OsError> {
+    let child = i32::try_from(child).ok().and_then(Pid::from_raw);
+    let child = child.ok_or(OsError(libc::ECHILD))?;
+    let options = WaitIdOptions::EXITED | WaitIdOptions::NOWAIT;
+    rustix::io::retry_on_intr(|| waitid(WaitId::Pid(child), options))?;
+    Ok(())
 }
 
 /// Most memory (resident) that one of a process and its descendants has had, in bytes; 0 when none could be looked at.
@@ -149,17 +160,6 @@ fn peak_memory(process: u32) -> Option<u64> {
     let line = status.lines().find_map(|line| line.strip_prefix("VmHWM:"))?;
     let kibibytes: u64 = line.trim().strip_suffix("kB")?.trim().parse().ok()?;
     Some(kibibytes * 1024)
-}
-
-fn await_readable(end: &OwnedFd, patience: Duration) {
-    let mut polled = libc::pollfd {
-        fd: end.as_raw_fd(),
-        events: libc::POLLIN,
-        revents: 0,
-    };
-    let patience = i32::try_from(patience.as_millis()).unwrap_or(i32::MAX);
-    // SAFETY: one valid entry is passed, with its count. An error is an end of waiting: the process is asked next.
-    unsafe { libc::poll(&raw mut polled, 1, patience) };
 }
 
 /// How many generations of processes are looked at: shells, a wrapper, the program.

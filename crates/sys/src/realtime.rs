@@ -1,16 +1,30 @@
-//! Threads that others' times depend on.
+//! Threads that others' times depend on, and such as give way to all others.
+
+use rustix::process::setpriority_process;
+use rustix::thread::set_current_timer_slack;
+use std::num::NonZero;
 
 /// Asks for wake-ups without slack, and before other threads where the system allows that (root). Elsewhere
 /// a busy machine makes this thread late, which self-checks show.
 pub fn become_realtime() {
-    // SAFETY: integers, and one valid sched_param; each call concerns this thread alone and may fail without harm.
+    // Each call concerns this thread alone and may fail without harm.
+    set_current_timer_slack(Some(NonZero::<u64>::MIN)).ok();
+    if !schedule(libc::SCHED_FIFO | libc::SCHED_RESET_ON_FORK, 1) {
+        setpriority_process(None, -20).ok();
+    }
+}
+
+/// Gives this thread only the processor time that nobody else wants; says whether the system did.
+pub fn become_idle() -> bool {
+    schedule(libc::SCHED_IDLE, 0)
+}
+
+/// Has this thread be scheduled by `policy`.
+fn schedule(policy: libc::c_int, priority: libc::c_int) -> bool {
+    // SAFETY: all-zero is a valid sched_param, which the kernel only reads.
     unsafe {
-        libc::prctl(libc::PR_SET_TIMERSLACK, 1 as libc::c_ulong);
         let mut parameter: libc::sched_param = std::mem::zeroed();
-        parameter.sched_priority = 1;
-        let policy = libc::SCHED_FIFO | libc::SCHED_RESET_ON_FORK;
-        if libc::sched_setscheduler(0, policy, &raw const parameter) < 0 {
-            libc::setpriority(libc::PRIO_PROCESS, 0, -20);
-        }
+        parameter.sched_priority = priority;
+        libc::sched_setscheduler(0, policy, &raw const parameter) == 0
     }
 }

@@ -1,11 +1,135 @@
-//! Signals.
+//! Signals: sent to processes, and held back from threads.
+
+use rustix::process::{Pid, Signal, kill_process, kill_process_group, test_kill_process_group};
+use std::mem::MaybeUninit;
+
+/// Sends `signal` to the process with this number. One that is gone needs none.
+pub fn send(process: libc::pid_t, signal: libc::c_int) {
+    if let (Some(process), Some(signal)) = (Pid::from_raw(process), Signal::from_named_raw(signal)) {
+        kill_process(process, signal).ok();
+    }
+}
+
+/// Sends `signal` to all processes of a group. One that is gone needs none.
+pub fn send_to_group(group: libc::pid_t, signal: libc::c_int) {
+    if let (Some(group), Some(signal)) = (Pid::from_raw(group), Signal::from_named_raw(signal)) {
+        kill_process_group(group, signal).ok();
+    }
+}
+
+/// Whether a group has processes that this one may send signals to.
+pub fn has_group(group: libc::pid_t) -> bool {
+    Pid::from_raw(group).is_some_and(|group| test_kill_process_group(group).is_ok())
+}
 
 /// Keeps every signal from this thread: the process has others that take them.
 pub fn block_all_signals() {
-    // SAFETY: an all-zero signal set is a valid one; the pointers are valid for the calls.
+    change_mask(libc::SIG_BLOCK, &set_of(None));
+}
+
+/// Signals held back from their usual effect, to be taken one by one; as they were again when dropped.
+#[derive(Debug)]
+pub struct HeldSignals {
+    held: libc::sigset_t,
+    before: libc::sigset_t,
+}
+
+/// A signal that came.
+#[derive(Debug, Clone, Copy)]
+pub struct Came {
+    /// Its number.
+    pub signal: libc::c_int,
+    /// A process sent it, and not the kernel (as it does for keys of the terminal).
+    pub was_sent: bool,
+    /// The sender's number; 0 when it is outside of the pid namespace.
+    pub sender: libc::pid_t,
+}
+
+impl HeldSignals {
+    /// Holds `signals` back in this thread and in those that it will start. Ends of children are reported, even if whoever started
+    /// this process had its own ignored.
+    pub fn hold(signals: &[libc::c_int]) -> Self {
+        // SAFETY: the usual effect is no function of this process.
+        unsafe { libc::signal(libc::SIGCHLD, libc::SIG_DFL) };
+        let held = set_of(Some(signals));
+        let before = change_mask(libc::SIG_BLOCK, &held);
+        Self { held, before }
+    }
+
+    /// Waits for the next one.
+    pub fn next(&self) -> Came {
+        loop {
+            // SAFETY: all-zero is a valid siginfo_t for the kernel to fill, and the set is initialised. The sender is in the fields
+            // that signals sent by processes have.
+            let came = unsafe {
+                let mut info: libc::siginfo_t = std::mem::zeroed();
+                let signal = libc::sigwaitinfo(&raw const self.held, &raw mut info);
+                let was_sent = info.si_code <= 0;
+                Came {
+                    signal,
+                    was_sent,
+                    sender: if was_sent { info.si_pid() } else { 0 },
+                }
+            };
+            if came.signal > 0 {
+                return came;
+            }
+        }
+    }
+
+    /// As before, for a process that is about to become another program.
+    pub fn release(&self) {
+        self.usual().apply();
+    }
+
+    /// What [`HeldSignals::release`] goes back to.
+    pub const fn usual(&self) -> UsualSignals {
+        UsualSignals(self.before)
+    }
+}
+
+impl Drop for HeldSignals {
+    fn drop(&mut self) {
+        self.release();
+    }
+}
+
+/// The signals that were held back before any were.
+#[derive(Clone, Copy)]
+pub struct UsualSignals(libc::sigset_t);
+
+impl UsualSignals {
+    /// Holds these back in this thread, and no others. One system call: it may be made between fork and exec.
+    pub fn apply(&self) {
+        change_mask(libc::SIG_SETMASK, &self.0);
+    }
+}
+
+/// The set of these signals; of all when absent.
+fn set_of(signals: Option<&[libc::c_int]>) -> libc::sigset_t {
+    let mut set = MaybeUninit::<libc::sigset_t>::zeroed();
+    // SAFETY: all-zero is a valid set; both calls only write into it.
     unsafe {
-        let mut all: libc::sigset_t = std::mem::zeroed();
-        libc::sigfillset(&raw mut all);
-        libc::pthread_sigmask(libc::SIG_BLOCK, &raw const all, std::ptr::null_mut());
+        match signals {
+            None => {
+                libc::sigfillset(set.as_mut_ptr());
+            }
+            Some(signals) => {
+                for signal in signals {
+                    libc::sigaddset(set.as_mut_ptr(), *signal);
+                }
+            }
+        }
+        set.assume_init()
+    }
+}
+
+/// Changes what is held back from this thread; what was before.
+fn change_mask(how: libc::c_int, set: &libc::sigset_t) -> libc::sigset_t {
+    let mut before = MaybeUninit::<libc::sigset_t>::zeroed();
+    // SAFETY: the call reads one set and writes the other; all-zero is a valid one, should it fail.
+    unsafe {
+        libc::pthread_sigmask(how, std::ptr::from_ref(set), before.as_mut_ptr());
+        before.assume_init()
     }
 }

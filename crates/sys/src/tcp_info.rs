@@ -1,7 +1,8 @@
 //! What the kernel knows about one of our sockets: `getsockopt(TCP_INFO)`.
 
+use crate::socket::get_option;
 use model::BitRate;
-use std::os::fd::{AsRawFd, BorrowedFd};
+use std::os::fd::BorrowedFd;
 use std::time::Duration;
 
 /// The kernel's own figures for one TCP socket. A field that this kernel does not give is absent.
@@ -43,20 +44,9 @@ impl KernelFigures {
     /// The figures of a socket now; absent when it is not TCP.
     pub fn of(socket: BorrowedFd<'_>) -> Option<Self> {
         let mut bytes = [0_u8; 256];
-        let mut length = libc::socklen_t::try_from(bytes.len()).ok()?;
-        // SAFETY: the kernel writes at most `length` bytes into `bytes` and says in `length` how many.
-        let result = unsafe {
-            libc::getsockopt(
-                socket.as_raw_fd(),
-                libc::IPPROTO_TCP,
-                libc::TCP_INFO,
-                bytes.as_mut_ptr().cast(),
-                &raw mut length,
-            )
-        };
-        let given = bytes.get(..usize::try_from(length).ok()?)?;
+        let given = get_option(socket, libc::IPPROTO_TCP, libc::TCP_INFO, &mut bytes).ok()?;
         let microseconds = |offset| word(given, offset).map(|count| Duration::from_micros(count.into()));
-        (result == 0).then(|| Self {
+        Some(Self {
             rtt: microseconds(RTT).filter(|rtt| !rtt.is_zero()),
             rtt_deviation: microseconds(RTT_DEVIATION),
             min_rtt: word(given, MIN_RTT)

@@ -1,10 +1,12 @@
 //! Asking for a password at the terminal, without showing it; and whether a line can be written without waiting.
 
 use crate::target::Secret;
+use crate::wait::{self, PollFlags};
+use rustix::termios::{LocalModes, OptionalActions, Termios, tcgetattr, tcsetattr};
 use std::fs::{File, OpenOptions};
 use std::io::{Read, Write};
-use std::mem::MaybeUninit;
 use std::os::fd::{AsRawFd, BorrowedFd};
+use std::time::Duration;
 
 /// Whether this process has a terminal that a person sits at.
 pub fn is_there() -> bool {
@@ -14,14 +16,15 @@ pub fn is_there() -> bool {
 /// Whether a write of a line to `out` would not have to wait: a file, a terminal, or a pipe with room. What is broken takes it,
 /// and fails.
 pub fn takes_a_line(out: BorrowedFd<'_>) -> bool {
-    let mut entry = libc::pollfd {
-        fd: out.as_raw_fd(),
-        events: libc::POLLOUT,
-        revents: 0,
-    };
-    // SAFETY: one valid entry.
-    unsafe { libc::poll(&raw mut entry, 1, 0) };
-    entry.revents & (libc::POLLOUT | libc::POLLERR | libc::POLLHUP | libc::POLLNVAL) != 0
+    wait::until_ready(out, PollFlags::OUT, Duration::ZERO)
+}
+
+/// The process group of this process, when it is the one in the foreground of `terminal`; 0 when it lies outside of the pid
+/// namespace, where `rustix` knows no groups.
+pub fn foreground_group(terminal: BorrowedFd<'_>) -> Option<libc::pid_t> {
+    // SAFETY: integers only, of a descriptor that is open.
+    let (foreground, own) = unsafe { (libc::tcgetpgrp(terminal.as_raw_fd()), libc::getpgrp()) };
+    (foreground == own).then_some(own)
 }
 
 /// Asks with `prompt` at the process's terminal, whatever its input and output are, and reads a line that is not shown.
@@ -64,32 +67,26 @@ fn line(mut terminal: &File) -> Option<Vec<u8>> {
 /// A terminal that shows nothing and makes no signals of keys, until this is dropped.
 struct Quiet {
     terminal: File,
-    before: libc::termios,
+    before: Termios,
 }
 
 impl Quiet {
     fn make(terminal: &File) -> Option<Self> {
         let terminal = terminal.try_clone().ok()?;
-        let mut before = MaybeUninit::<libc::termios>::uninit();
-        // SAFETY: the kernel fills `before`, which is read only when it has.
-        let before = unsafe {
-            if libc::tcgetattr(terminal.as_raw_fd(), before.as_mut_ptr()) != 0 {
-                return None;
-            }
-            before.assume_init()
-        };
-        let mut quiet = before;
-        quiet.c_lflag &= !(libc::ECHO | libc::ICANON | libc::ISIG);
-        // SAFETY: `quiet` is a valid description of the terminal.
-        let set = unsafe { libc::tcsetattr(terminal.as_raw_fd(), libc::TCSAFLUSH, &raw const quiet) };
-        (set == 0).then_some(Self { terminal, before })
+        let before = tcgetattr(&terminal).ok()?;
+        let mut quiet = before.clone();
+        quiet
+            .local_modes
+            .remove(LocalModes::ECHO | LocalModes::ICANON | LocalModes::ISIG);
+        tcsetattr(&terminal, OptionalActions::Flush, &quiet).ok()?;
+        Some(Self { terminal, before })
     }
 }
 
 impl Drop for Quiet {
     fn drop(&mut self) {
-        // SAFETY: `before` is what the terminal itself said.
-        unsafe { libc::tcsetattr(self.terminal.as_raw_fd(), libc::TCSAFLUSH, &raw const self.before) };
+        // A terminal that is gone shows nothing.
+        tcsetattr(&self.terminal, OptionalActions::Flush, &self.before).ok();
     }
 }
 

@@ -1,7 +1,10 @@
 //! An alarm for one thread: nanosecond resolution, reported by its poller.
 
-use crate::error::{LiveError, OsError};
-use std::os::fd::{AsFd, AsRawFd, BorrowedFd, FromRawFd, OwnedFd};
+use crate::error::LiveError;
+use rustix::time::{
+    Itimerspec, TimerfdClockId, TimerfdFlags, TimerfdTimerFlags, Timespec, timerfd_create, timerfd_settime,
+};
+use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::time::Duration;
 
 /// A timer that makes its descriptor readable. Its expiry is not subject to the thread's timer slack (Linux `timerfd_create(2)`).
@@ -14,36 +17,35 @@ impl Timer {
     /// # Errors
     /// When the system has no descriptor left.
     pub fn new() -> Result<Self, LiveError> {
-        // SAFETY: no pointers; the result is checked before it is owned.
-        let fd =
-            unsafe { libc::timerfd_create(libc::CLOCK_MONOTONIC, libc::TFD_CLOEXEC | libc::TFD_NONBLOCK) };
-        if fd < 0 {
-            return Err(LiveError::System {
-                operation: "create a timer",
-                reason: OsError::last(),
-            });
-        }
-        // SAFETY: a new descriptor that nobody else owns.
-        Ok(Self(unsafe { OwnedFd::from_raw_fd(fd) }))
+        timerfd_create(
+            TimerfdClockId::Monotonic,
+            TimerfdFlags::CLOEXEC | TimerfdFlags::NONBLOCK,
+        )
+        .map(Self)
+        .map_err(|error| LiveError::System {
+            operation: "create a timer",
+            reason: error.into(),
+        })
     }
 
     /// Expires once, `after` from now (at least a nanosecond), instead of when it was set to before; never when absent.
     pub fn set(&self, after: Option<Duration>) {
         let after = after.map_or(Duration::ZERO, |after| after.max(Duration::from_nanos(1)));
-        let zero = libc::timespec {
-            tv_sec: 0,
-            tv_nsec: 0,
+        let setting = Itimerspec {
+            it_interval: Timespec::default(),
+            it_value: timespec(after),
         };
-        let setting = libc::itimerspec {
-            it_interval: zero,
-            it_value: libc::timespec {
-                tv_sec: libc::time_t::try_from(after.as_secs()).unwrap_or(libc::time_t::MAX),
-                tv_nsec: after.subsec_nanos().into(),
-            },
-        };
-        // SAFETY: `setting` is valid for the call; the old setting is not asked for. Valid settings cannot fail.
-        unsafe { libc::timerfd_settime(self.0.as_raw_fd(), 0, &raw const setting, std::ptr::null_mut()) };
+        // Valid settings cannot fail.
+        timerfd_settime(&self.0, TimerfdTimerFlags::empty(), &setting).ok();
     }
+}
+
+/// A span as the kernel takes it; the longest it knows for one that is longer.
+pub(crate) fn timespec(span: Duration) -> Timespec {
+    Timespec::try_from(span).unwrap_or(Timespec {
+        tv_sec: i64::MAX,
+        tv_nsec: 0,
+    })
 }
 
 impl AsFd for Timer {

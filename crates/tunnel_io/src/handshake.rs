@@ -15,13 +15,14 @@ use rustls::{
     AlertDescription, CertificateError, ClientConfig, ClientConnection, Error, ServerConfig, ServerConnection,
 };
 use std::net::SocketAddr;
-use std::os::fd::{AsFd, AsRawFd};
+use std::os::fd::AsFd;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 use sys::error::OsError;
 use sys::socket::{Received, Sent, Socket};
 use sys::tls::{HandshakeFault, TlsHandshake, TlsSocket};
 use sys::transport::Transport;
+use sys::wait::{PollFlags, until_ready};
 
 /// Why one end does not want the other.
 ///
@@ -537,22 +538,14 @@ struct Wait {
 impl Wait {
     /// Until the peer has sent something, or left.
     fn readable(&self, socket: &Socket) -> Result<(), PeerFault> {
-        let mut entry = libc::pollfd {
-            fd: socket.as_fd().as_raw_fd(),
-            events: libc::POLLIN,
-            revents: 0,
-        };
         loop {
             let left = self.until.saturating_duration_since(Instant::now());
-            let milliseconds = left.as_micros().div_ceil(1000);
-            let timeout = i32::try_from(milliseconds).unwrap_or(i32::MAX);
-            // SAFETY: one valid entry, into which the kernel writes.
-            match unsafe { libc::poll(&raw mut entry, 1, timeout) } {
-                1.. => return Ok(()),
-                // A signal is none of this thread's business.
-                ..0 => {}
-                0 if left.is_zero() => return Err(PeerFault::TooSlow { after: self.longest }),
-                0 => {}
+            // A signal, which ends the wait early, is none of this thread's business.
+            if until_ready(socket.as_fd(), PollFlags::IN, left) {
+                return Ok(());
+            }
+            if left.is_zero() {
+                return Err(PeerFault::TooSlow { after: self.longest });
             }
         }
     }

@@ -6,7 +6,7 @@ use super::{SessionError, SessionOptions};
 use model::{Direction, Timestamp};
 use rustls::ClientConfig;
 use std::ops::Range;
-use std::os::fd::{AsFd, AsRawFd};
+use std::os::fd::AsFd;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
@@ -16,6 +16,7 @@ use sys::socket::{Received, Sent, Socket};
 use sys::target::Target;
 use sys::tls::{TlsHandshake, TlsSocket};
 use sys::transport::Transport;
+use sys::wait::{PollFlags, until_ready};
 
 /// A connection to the server, as bytes.
 pub(super) struct ClientConnection<'a> {
@@ -122,7 +123,7 @@ impl<'a> ClientConnection<'a> {
             line.came(0, stamp);
             match step {
                 TlsHandshake::Onward => {}
-                TlsHandshake::Waits => line.wait(libc::POLLIN, deadline)?,
+                TlsHandshake::Waits => line.wait(PollFlags::IN, deadline)?,
                 TlsHandshake::Done => break,
             }
         }
@@ -141,7 +142,7 @@ impl<'a> ClientConnection<'a> {
             self.sent(taken);
             left = left.get(taken..).unwrap_or_default();
             if taken == 0 {
-                self.wait(libc::POLLOUT, deadline)?;
+                self.wait(PollFlags::OUT, deadline)?;
                 if !self.transport.flush() {
                     return Err(SessionError::Closed);
                 }
@@ -198,7 +199,7 @@ impl<'a> ClientConnection<'a> {
                 }
                 Received::Nothing => {
                     self.came(0, None);
-                    self.wait(libc::POLLIN, deadline)?;
+                    self.wait(PollFlags::IN, deadline)?;
                 }
                 Received::End => return Ok(false),
                 Received::Broken(reason) => return Err(broken(reason)),
@@ -248,7 +249,7 @@ impl<'a> ClientConnection<'a> {
     }
 
     /// Waits until the socket is ready for `events`, or for a while.
-    fn wait(&self, events: libc::c_short, deadline: &Deadline) -> Result<(), SessionError> {
+    fn wait(&self, events: PollFlags, deadline: &Deadline) -> Result<(), SessionError> {
         let left = deadline.left()?;
         if self.stop.load(Ordering::Relaxed) {
             return Err(SessionError::Stopped);
@@ -256,25 +257,10 @@ impl<'a> ClientConnection<'a> {
         if self.spin {
             std::hint::spin_loop();
         } else {
-            wait_for(self.transport.socket(), events, left.min(LOOK_UP));
+            until_ready(self.transport.socket().as_fd(), events, left.min(LOOK_UP));
         }
         Ok(())
     }
-}
-
-/// Waits until the socket is ready for `events`, at most so long. A signal may end it early.
-pub(super) fn wait_for(socket: &Socket, events: libc::c_short, longest: Duration) {
-    let mut entry = libc::pollfd {
-        fd: socket.as_fd().as_raw_fd(),
-        events,
-        revents: 0,
-    };
-    let longest = libc::timespec {
-        tv_sec: libc::time_t::try_from(longest.as_secs()).unwrap_or(libc::time_t::MAX),
-        tv_nsec: libc::c_long::from(longest.subsec_nanos() as i32),
-    };
-    // SAFETY: one valid entry and a valid time, which the kernel reads; it writes into the entry only.
-    unsafe { libc::ppoll(&raw mut entry, 1, &raw const longest, std::ptr::null()) };
 }
 
 fn broken(reason: OsError) -> SessionError {

@@ -1,12 +1,13 @@
 //! From a target to a line: DNS, TCP, and what a login is made with.
 
-use super::connection::{ClientConnection, LOOK_UP, Passed, wait_for};
+use super::connection::{ClientConnection, LOOK_UP, Passed};
 use super::deadline::Deadline;
 use super::legs::Legs;
 use super::{SessionError, SessionOptions};
 use model::{Content, Direction, Phase, Timestamp};
 use rustls::ClientConfig;
 use std::net::{IpAddr, SocketAddr};
+use std::os::fd::AsFd;
 use std::os::unix::net::UnixStream;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -17,6 +18,7 @@ use sys::socket::Socket;
 use sys::target::{Secret, Target, credentials};
 use sys::tls::TlsSettings;
 use sys::transport::Transport;
+use sys::wait::{PollFlags, until_ready};
 use wire::Decoder;
 
 /// A session that is being opened: what a dialect's login works with.
@@ -226,7 +228,7 @@ fn reach(
         if options.stop.load(Ordering::Relaxed) {
             return Err(SessionError::Stopped);
         }
-        wait_for(&socket, libc::POLLOUT, left.min(LOOK_UP));
+        until_ready(socket.as_fd(), PollFlags::OUT, left.min(LOOK_UP));
     }
     Ok(socket)
 }

@@ -43,9 +43,7 @@ impl Process {
     }
 
     pub fn signal(&self, signal: i32) {
-        let process = i32::try_from(self.id()).expect("a number of a process");
-        // SAFETY: two integers; the child has not been waited for.
-        unsafe { libc::kill(process, signal) };
+        sys::signals::send(i32::try_from(self.id()).expect("a number of a process"), signal);
     }
 
     /// Its status, which must come within `longest`.

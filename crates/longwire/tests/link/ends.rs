@@ -135,8 +135,8 @@ fn killed(victim: Victim, signal: i32) {
         Victim::Init => init,
         Victim::Inner => children(init)[0],
     };
-    // SAFETY: integers; these processes run until they get this signal.
-    unsafe { libc::kill(target as i32, signal) };
+    // These processes run until they get this signal.
+    sys::signals::send(target as i32, signal);
     let status = wait_within(&mut child);
     let expected = if matches!(victim, Victim::Outer) && signal == libc::SIGKILL {
         status.signal() == Some(libc::SIGKILL)

@@ -21,8 +21,7 @@ fn for_everybody() -> (TempDir, PathBuf) {
 }
 
 fn is_root() -> bool {
-    // SAFETY: takes nothing and cannot fail.
-    unsafe { libc::geteuid() == 0 }
+    rustix::process::geteuid().is_root()
 }
 
 /// `script` of an ordinary user, to whom `/dev/net/tun` is open with these rights; as such a user already, as is.

@@ -4,7 +4,6 @@ use crate::course::{Course, Role};
 use crate::play::{Seen, play};
 use std::io::{Read, Write};
 use std::net::{SocketAddr, TcpListener, TcpStream};
-use std::os::fd::AsRawFd;
 use std::sync::atomic::{AtomicU64, Ordering::SeqCst};
 use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
@@ -193,9 +192,8 @@ pub(crate) fn settle(tally: &Tally) {
 /// A listener of a crowd's server.
 pub(crate) fn listen(address: impl Into<SocketAddr>) -> TcpListener {
     let listener = TcpListener::bind(address.into()).expect("a listener");
-    // SAFETY: no pointers; it listens already, and lets more connections wait from now on than the 128 of the standard library.
-    let raised = unsafe { libc::listen(listener.as_raw_fd(), 4096) };
-    assert_eq!(raised, 0, "listen");
+    // It listens already, and lets more connections wait from now on than the 128 of the standard library.
+    rustix::net::listen(&listener, 4096).expect("listen");
     listener
 }
 

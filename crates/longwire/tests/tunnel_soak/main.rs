@@ -31,7 +31,8 @@ fn main() {
         }
     };
     let plan = Plan::of(std::env::args().skip(1));
-    allow_many_sockets();
+    // Each stream has a socket at its client and one at its server, both here.
+    sys::listening::raise_file_limit();
     println!("{plan:?}");
     println!("{}", table::HEAD);
     let mut faults = 0;
@@ -47,19 +48,4 @@ fn main() {
     }
     println!("{faults} faults");
     std::process::exit(i32::from(faults > 0));
-}
-
-/// Each stream has a socket at its client and one at its server, both here.
-fn allow_many_sockets() {
-    let mut limit = libc::rlimit {
-        rlim_cur: 0,
-        rlim_max: 0,
-    };
-    // SAFETY: a valid place for the answer.
-    let asked = unsafe { libc::getrlimit(libc::RLIMIT_NOFILE, &raw mut limit) };
-    assert_eq!(asked, 0, "RLIMIT_NOFILE");
-    limit.rlim_cur = limit.rlim_max;
-    // SAFETY: a valid limit, of which the hard part is what it was.
-    let set = unsafe { libc::setrlimit(libc::RLIMIT_NOFILE, &raw const limit) };
-    assert_eq!(set, 0, "RLIMIT_NOFILE");
 }

@@ -2,9 +2,9 @@
 
 use crate::content::Content;
 use crate::course::{Course, Order, Role};
+use rustix::net::sockopt::set_socket_linger;
 use std::io::{ErrorKind, Read, Write};
 use std::net::{Shutdown, TcpStream};
-use std::os::fd::AsRawFd;
 use std::time::Duration;
 
 /// How one end saw its stream end.
@@ -104,21 +104,7 @@ fn prepare(socket: &TcpStream) -> std::io::Result<()> {
 
 /// Makes the close of `socket` a reset.
 pub(crate) fn reset_on_close(socket: &TcpStream) {
-    let linger = libc::linger {
-        l_onoff: 1,
-        l_linger: 0,
-    };
-    // SAFETY: a valid linger of its own size.
-    let result = unsafe {
-        libc::setsockopt(
-            socket.as_raw_fd(),
-            libc::SOL_SOCKET,
-            libc::SO_LINGER,
-            (&raw const linger).cast(),
-            size_of::<libc::linger>() as libc::socklen_t,
-        )
-    };
-    assert_eq!(result, 0, "SO_LINGER");
+    set_socket_linger(socket, Some(Duration::ZERO)).expect("SO_LINGER");
 }
 
 struct Sender<'a> {

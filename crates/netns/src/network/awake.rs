@@ -6,11 +6,13 @@
 //! idle priority, which get only what nobody else wants, keep the processors from it.
 
 use model::Timestamp;
+use rustix::thread::{CpuSet, sched_getaffinity, sched_setaffinity};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::thread::{JoinHandle, Thread};
 use std::time::Duration;
 use sys::clock::Clock;
+use sys::realtime::become_idle;
 use sys::signals::block_all_signals;
 use sys::{LiveError, OsError};
 
@@ -107,28 +109,18 @@ impl Shared {
 
 /// The processors that this process may use.
 fn processors() -> Vec<usize> {
-    // SAFETY: all-zero is a valid set; the kernel fills it.
-    let mut set: libc::cpu_set_t = unsafe { std::mem::zeroed() };
-    // SAFETY: the set is valid for its size.
-    let result = unsafe { libc::sched_getaffinity(0, size_of::<libc::cpu_set_t>(), &raw mut set) };
-    if result < 0 {
-        return Vec::new();
-    }
-    // SAFETY: numbers below the size of the set.
-    let has = |processor: &usize| unsafe { libc::CPU_ISSET(*processor, &set) };
-    (0..libc::CPU_SETSIZE as usize).filter(has).collect()
+    sched_getaffinity(None).map_or(Vec::new(), |set| {
+        (0..CpuSet::MAX_CPU)
+            .filter(|processor| set.is_set(*processor))
+            .collect()
+    })
 }
 
 /// Binds this thread to `processor` at idle priority; says whether the system did both.
 fn take_only_what_is_left(processor: usize) -> bool {
-    // SAFETY: all-zero values are valid, the calls concern this thread alone.
-    unsafe {
-        let parameter: libc::sched_param = std::mem::zeroed();
-        let mut set: libc::cpu_set_t = std::mem::zeroed();
-        libc::CPU_SET(processor, &mut set);
-        libc::sched_setscheduler(0, libc::SCHED_IDLE, &raw const parameter) == 0
-            && libc::sched_setaffinity(0, size_of::<libc::cpu_set_t>(), &raw const set) == 0
-    }
+    let mut set = CpuSet::new();
+    set.set(processor);
+    become_idle() && sched_setaffinity(None, &set).is_ok()
 }
 
 /// How long after the last packet the hosts' answer to it is waited for.

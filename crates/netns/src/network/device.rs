@@ -1,9 +1,11 @@
 //! TUN devices: one end of a link, in the namespace of the thread that makes it.
 
 use super::{netlink, system};
+use rustix::net::netdevice::name_to_index;
+use rustix::net::{AddressFamily, SocketFlags, SocketType, socket_with};
 use std::fs::OpenOptions;
 use std::net::Ipv4Addr;
-use std::os::fd::{AsFd, AsRawFd, BorrowedFd, FromRawFd, OwnedFd};
+use std::os::fd::{AsFd, AsRawFd, BorrowedFd, OwnedFd};
 use std::os::unix::fs::OpenOptionsExt;
 use sys::{LiveError, OsError};
 
@@ -24,26 +26,28 @@ impl Device {
                 reason: OsError::of(&error),
             })?;
         let fd = OwnedFd::from(file);
-        let mut create = request(name);
-        create.ifr_ifru.ifru_flags = (libc::IFF_TUN | libc::IFF_NO_PI) as libc::c_short;
-        call(fd.as_fd(), libc::TUNSETIFF as libc::Ioctl, &mut create)
-            .map_err(|reason| LiveError::TunRefused { reason })?;
+        let flags = (libc::IFF_TUN | libc::IFF_NO_PI) as libc::c_short;
+        call(
+            fd.as_fd(),
+            libc::TUNSETIFF as libc::Ioctl,
+            name,
+            &flags.to_ne_bytes(),
+        )
+        .map_err(|reason| LiveError::TunRefused { reason })?;
         configure(name, own, peer, mtu).map_err(system("configure a network device"))?;
         Ok(Self(fd))
     }
 
     /// Reads one packet into `room`; absent when none waits.
     pub(super) fn read(&self, room: &mut [u8]) -> Option<usize> {
-        // SAFETY: the kernel writes at most `room.len()` bytes into it.
-        let count = unsafe { libc::read(self.0.as_raw_fd(), room.as_mut_ptr().cast(), room.len()) };
-        usize::try_from(count).ok().filter(|count| *count > 0)
+        let count = rustix::io::read(&self.0, room).ok();
+        count.filter(|count| *count > 0)
     }
 
     /// Hands one packet to the host.
     pub(super) fn write(&self, packet: &[u8]) -> Result<(), OsError> {
-        // SAFETY: `packet` is valid for its length.
-        let count = unsafe { libc::write(self.0.as_raw_fd(), packet.as_ptr().cast(), packet.len()) };
-        if count < 0 { Err(OsError::last()) } else { Ok(()) }
+        rustix::io::write(&self.0, packet)?;
+        Ok(())
     }
 }
 
@@ -62,9 +66,8 @@ pub(super) fn raise_loopback() -> Result<(), LiveError> {
 
 fn configure(name: &str, own: Ipv4Addr, peer: Ipv4Addr, mtu: u16) -> Result<(), OsError> {
     let socket = control_socket()?;
-    let mut set = request(name);
-    set.ifr_ifru.ifru_mtu = libc::c_int::from(mtu);
-    call(socket.as_fd(), libc::SIOCSIFMTU, &mut set)?;
+    let bytes = libc::c_int::from(mtu).to_ne_bytes();
+    call(socket.as_fd(), libc::SIOCSIFMTU, name, &bytes)?;
     // What the device holds until it is read; beyond it the kernel drops, which nobody asked for.
     netlink::set_queue(name, QUEUE_PACKETS)?;
     let addresses = [
@@ -73,66 +76,62 @@ fn configure(name: &str, own: Ipv4Addr, peer: Ipv4Addr, mtu: u16) -> Result<(), 
         (libc::SIOCSIFNETMASK, Ipv4Addr::BROADCAST),
     ];
     for (operation, address) in addresses {
-        let mut set = request(name);
-        set.ifr_ifru.ifru_addr = kernel_address(address);
-        call(socket.as_fd(), operation, &mut set)?;
+        call(socket.as_fd(), operation, name, &kernel_address(address))?;
     }
     raise(&socket, name)
 }
 
 fn raise(socket: &OwnedFd, name: &str) -> Result<(), OsError> {
-    let mut set = request(name);
-    set.ifr_ifru.ifru_flags = (libc::IFF_UP | libc::IFF_RUNNING) as libc::c_short;
-    call(socket.as_fd(), libc::SIOCSIFFLAGS, &mut set)
+    let flags = (libc::IFF_UP | libc::IFF_RUNNING) as libc::c_short;
+    call(socket.as_fd(), libc::SIOCSIFFLAGS, name, &flags.to_ne_bytes())
 }
 
 fn control_socket() -> Result<OwnedFd, OsError> {
-    // SAFETY: integers; the result is checked before it is owned.
-    let fd = unsafe { libc::socket(libc::AF_INET, libc::SOCK_DGRAM | libc::SOCK_CLOEXEC, 0) };
-    if fd < 0 {
-        return Err(OsError::last());
-    }
-    // SAFETY: a new descriptor that nobody else owns.
-    Ok(unsafe { OwnedFd::from_raw_fd(fd) })
+    let (family, kind) = (AddressFamily::INET, SocketType::DGRAM);
+    Ok(socket_with(family, kind, SocketFlags::CLOEXEC, None)?)
 }
 
 /// The number under which the kernel knows the device `name` of the present namespace.
 pub(super) fn number(name: &str) -> Result<u32, OsError> {
-    let socket = control_socket()?;
-    let mut get = request(name);
-    call(socket.as_fd(), libc::SIOCGIFINDEX, &mut get)?;
-    // SAFETY: SIOCGIFINDEX fills this member.
-    let number = unsafe { get.ifr_ifru.ifru_ifindex };
-    u32::try_from(number).map_err(|_| OsError(libc::ENODEV))
+    Ok(name_to_index(control_socket()?, name)?)
 }
 
-fn call(fd: BorrowedFd<'_>, operation: libc::Ioctl, request: &mut libc::ifreq) -> Result<(), OsError> {
-    // SAFETY: every operation used here reads and writes one `ifreq`.
-    if unsafe { libc::ioctl(fd.as_raw_fd(), operation, std::ptr::from_mut(request)) } < 0 {
+/// Tells the kernel `value` about the device `name`.
+fn call(fd: BorrowedFd<'_>, operation: libc::Ioctl, name: &str, value: &[u8]) -> Result<(), OsError> {
+    let mut request = Request::default();
+    // The last byte of the name stays zero.
+    let room = libc::IFNAMSIZ - 1;
+    request.name[..room]
+        .iter_mut()
+        .zip(name.bytes())
+        .for_each(|(to, from)| *to = from);
+    request
+        .value
+        .iter_mut()
+        .zip(value)
+        .for_each(|(to, from)| *to = *from);
+    // SAFETY: every operation used here reads and writes one `ifreq`, and `request` has its layout.
+    if unsafe { libc::ioctl(fd.as_raw_fd(), operation, &raw mut request) } < 0 {
         return Err(OsError::last());
     }
     Ok(())
 }
 
-fn request(name: &str) -> libc::ifreq {
-    // SAFETY: all-zero is a valid ifreq.
-    let mut request: libc::ifreq = unsafe { std::mem::zeroed() };
-    // The last byte stays zero.
-    let room = libc::IFNAMSIZ - 1;
-    for (to, from) in request.ifr_name.iter_mut().zip(name.bytes().take(room)) {
-        *to = from as libc::c_char;
-    }
-    request
+/// An `ifreq` (`netdevice(7)`): a name, and a union of which each operation knows one member.
+#[repr(C, align(8))]
+#[derive(Default)]
+struct Request {
+    name: [u8; libc::IFNAMSIZ],
+    value: [u8; UNION_BYTES],
 }
 
-fn kernel_address(address: Ipv4Addr) -> libc::sockaddr {
-    // SAFETY: all-zero is a valid sockaddr.
-    let mut kernel: libc::sockaddr = unsafe { std::mem::zeroed() };
-    kernel.sa_family = libc::AF_INET as libc::sa_family_t;
-    // A sockaddr_in: two bytes of port, then the address.
-    for (to, from) in kernel.sa_data[2..6].iter_mut().zip(address.octets()) {
-        *to = from as libc::c_char;
-    }
+const UNION_BYTES: usize = size_of::<libc::ifreq>() - libc::IFNAMSIZ;
+
+/// A `sockaddr_in`: the family, two bytes of port, then the address.
+fn kernel_address(address: Ipv4Addr) -> [u8; 8] {
+    let mut kernel = [0; 8];
+    kernel[..2].copy_from_slice(&(libc::AF_INET as libc::sa_family_t).to_ne_bytes());
+    kernel[4..].copy_from_slice(&address.octets());
     kernel
 }
 

@@ -1,8 +1,8 @@
 //! What this machine adds to a round trip through a link without any delay.
 
+use rustix::net::{AddressFamily, SocketFlags, SocketType, ipproto, socket_with};
 use std::io::{self, Read, Write};
 use std::net::{Ipv4Addr, SocketAddr, TcpListener, TcpStream, UdpSocket};
-use std::os::fd::{FromRawFd, OwnedFd};
 use std::time::{Duration, Instant};
 use sys::OsError;
 use sys::signals::block_all_signals;
@@ -84,19 +84,9 @@ fn echo(socket: &UdpSocket) -> Option<Duration> {
 
 /// A socket that sends ICMP echoes without privileges (`icmp(7)`); beyond its making it behaves as one of UDP.
 fn ping_socket() -> Result<UdpSocket, OsError> {
-    // SAFETY: integers; the result is checked before it is owned.
-    let fd = unsafe {
-        libc::socket(
-            libc::AF_INET,
-            libc::SOCK_DGRAM | libc::SOCK_CLOEXEC,
-            libc::IPPROTO_ICMP,
-        )
-    };
-    if fd < 0 {
-        return Err(OsError::last());
-    }
-    // SAFETY: a new descriptor that nobody else owns.
-    Ok(unsafe { OwnedFd::from_raw_fd(fd) }.into())
+    let (family, kind) = (AddressFamily::INET, SocketType::DGRAM);
+    let socket = socket_with(family, kind, SocketFlags::CLOEXEC, Some(ipproto::ICMP))?;
+    Ok(socket.into())
 }
 
 const ECHOES: u32 = 24;

@@ -10,14 +10,12 @@ use super::packets::Buffers;
 use super::waiting::{Looking, Waiting};
 use link::LinkDescription;
 use model::{Direction, LinkOutcome, Timestamp};
-use std::fs::File;
-use std::io::{Read, Write};
-use std::os::fd::{AsFd, FromRawFd, OwnedFd};
 use std::sync::Arc;
 use std::sync::mpsc::{Receiver, Sender, TryRecvError, channel};
 use std::thread::JoinHandle;
 use std::time::Duration;
 use sys::clock::Clock;
+use sys::poller::Waker;
 use sys::{LiveError, OsError};
 
 /// What the forwarder is told to do. Answers go through the channels given.
@@ -64,36 +62,33 @@ pub(super) struct Forwarder {
 #[derive(Debug, Clone)]
 pub(super) struct Orders {
     sender: Sender<Order>,
-    waker: Arc<File>,
+    waker: Arc<Waker>,
 }
 
 impl Orders {
     /// Tells it. Nothing happens when the thread has ended.
     pub(super) fn give(&self, order: Order) {
         self.sender.send(order).ok();
-        (&*self.waker).write_all(&1_u64.to_ne_bytes()).ok();
+        self.waker.wake();
     }
 }
 
 impl Forwarder {
     pub(super) fn start() -> Result<Self, LiveError> {
-        let waker = waker()?;
-        let failed = |operation| {
-            move |error: std::io::Error| LiveError::System {
-                operation,
-                reason: OsError::of(&error),
-            }
-        };
-        let heard = waker.try_clone().map_err(failed("copy an eventfd"))?;
+        let waker = Arc::new(Waker::new()?);
+        let heard = Arc::clone(&waker);
         let (orders, received) = channel();
         let thread = std::thread::Builder::new()
             .name("longwire link".to_owned())
             .spawn(move || Work::new(received, heard).run())
-            .map_err(failed("start a thread"))?;
+            .map_err(|error| LiveError::System {
+                operation: "start a thread",
+                reason: OsError::of(&error),
+            })?;
         Ok(Self {
             orders: Orders {
                 sender: orders,
-                waker: Arc::new(waker),
+                waker,
             },
             thread: Some(thread),
         })
@@ -118,19 +113,6 @@ impl Drop for Forwarder {
     }
 }
 
-fn waker() -> Result<File, LiveError> {
-    // SAFETY: integers; the result is checked before it is owned.
-    let fd = unsafe { libc::eventfd(0, libc::EFD_CLOEXEC | libc::EFD_NONBLOCK) };
-    if fd < 0 {
-        return Err(LiveError::System {
-            operation: "create an eventfd",
-            reason: OsError::last(),
-        });
-    }
-    // SAFETY: a new descriptor that nobody else owns.
-    Ok(unsafe { OwnedFd::from_raw_fd(fd) }.into())
-}
-
 /// One link on the forwarder's thread.
 struct LinkWork {
     name: String,
@@ -145,7 +127,7 @@ struct LinkWork {
 struct Work {
     clock: Clock,
     orders: Receiver<Order>,
-    waker: File,
+    waker: Arc<Waker>,
     links: Vec<LinkWork>,
     waiting: Waiting,
     looking: Looking,
@@ -156,9 +138,9 @@ struct Work {
 }
 
 impl Work {
-    fn new(orders: Receiver<Order>, waker: File) -> Self {
+    fn new(orders: Receiver<Order>, waker: Arc<Waker>) -> Self {
         let mut waiting = Waiting::default();
-        waiting.add(waker.as_fd());
+        waiting.add(Arc::<Waker>::clone(&waker));
         Self {
             clock: Clock::anchored_now(),
             orders,
@@ -202,8 +184,7 @@ impl Work {
 
     /// Does what was ordered; says whether to go on.
     fn take_orders(&mut self) -> bool {
-        let mut rings = [0; 8];
-        (&self.waker).read_exact(&mut rings).ok();
+        self.waker.reset();
         loop {
             match self.orders.try_recv() {
                 Ok(Order::Stop) | Err(TryRecvError::Disconnected) => return false,
@@ -217,7 +198,7 @@ impl Work {
         match order {
             Order::AddLink(setup) => {
                 for device in &setup.devices {
-                    self.waiting.add(device.as_fd());
+                    self.waiting.add(Arc::<Device>::clone(device));
                 }
                 self.links.push(LinkWork::new(*setup));
             }

@@ -2,8 +2,10 @@
 
 use super::{device, system};
 use crate::sandbox::give_up_rights;
+use rustix::process::getegid;
+use rustix::thread::{LinkNameSpaceType, UnshareFlags, move_into_link_name_space, unshare_unsafe};
 use std::fs::File;
-use std::os::fd::{AsRawFd, OwnedFd};
+use std::os::fd::{AsFd, OwnedFd};
 use std::os::unix::process::CommandExt;
 use std::process::Command;
 use std::sync::Arc;
@@ -20,13 +22,13 @@ impl Namespace {
         std::thread::scope(|scope| {
             let made = scope.spawn(|| {
                 block_all_signals();
-                // SAFETY: an integer; only the network of this thread, which ends here, changes.
-                if unsafe { libc::unshare(libc::CLONE_NEWNET) } < 0 {
-                    return Err(LiveError::NamespaceRefused {
+                // SAFETY: only the network of this thread changes, which ends here; its descriptors stay shared.
+                unsafe { unshare_unsafe(UnshareFlags::NEWNET) }.map_err(|error| {
+                    LiveError::NamespaceRefused {
                         operation: "make a network namespace",
-                        reason: OsError::last(),
-                    });
-                }
+                        reason: error.into(),
+                    }
+                })?;
                 let own = File::open("/proc/thread-self/ns/net")
                     .map_err(|error| system("open a network namespace")(OsError::of(&error)))?;
                 device::raise_loopback()?;
@@ -70,18 +72,17 @@ impl Namespace {
 }
 
 fn enter(namespace: &OwnedFd) -> std::io::Result<()> {
-    // SAFETY: an open descriptor and an integer; changes the network of this thread alone.
-    if unsafe { libc::setns(namespace.as_raw_fd(), libc::CLONE_NEWNET) } < 0 {
-        return Err(std::io::Error::last_os_error());
-    }
-    Ok(())
+    // It changes the network of this thread alone.
+    Ok(move_into_link_name_space(
+        namespace.as_fd(),
+        Some(LinkNameSpaceType::Network),
+    )?)
 }
 
 /// Settings of the present namespace that make it behave like a host of its own. Where the kernel lacks one, or does
 /// not let it be set, nothing but that is missing.
 fn settle() {
-    // SAFETY: takes nothing and cannot fail.
-    let group = unsafe { libc::getegid() };
+    let group = getegid().as_raw();
     let ping = if group == 0 {
         "0 2147483647".to_owned()
     } else {

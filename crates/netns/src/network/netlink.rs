@@ -2,8 +2,9 @@
 
 use super::addresses::Route;
 use super::{device, system};
+use rustix::net::{AddressFamily, RecvFlags, SendFlags, SocketFlags, SocketType, socket_with};
 use std::net::Ipv4Addr;
-use std::os::fd::{AsRawFd, FromRawFd, OwnedFd};
+use std::os::fd::OwnedFd;
 use sys::{LiveError, OsError};
 
 /// Makes one address be reached through a device, whatever led to it before. TCP connections over it send as
@@ -137,17 +138,9 @@ impl Message {
         let length = u32::try_from(self.0.len()).unwrap_or(u32::MAX);
         self.0[..4].copy_from_slice(&length.to_ne_bytes());
         let socket = socket()?;
-        // SAFETY: the message is valid for its length.
-        let sent = unsafe { libc::send(socket.as_raw_fd(), self.0.as_ptr().cast(), self.0.len(), 0) };
-        if sent < 0 {
-            return Err(OsError::last());
-        }
+        rustix::net::send(&socket, &self.0, SendFlags::empty())?;
         let mut answer = [0_u8; 1024];
-        // SAFETY: the kernel writes at most that many bytes into it.
-        let received = unsafe { libc::recv(socket.as_raw_fd(), answer.as_mut_ptr().cast(), answer.len(), 0) };
-        if received < 0 {
-            return Err(OsError::last());
-        }
+        rustix::net::recv(&socket, &mut answer, RecvFlags::empty())?;
         // An acknowledgement: a header, then the error number, negative.
         let number = answer
             .get(HEADER_BYTES..HEADER_BYTES + 4)
@@ -162,19 +155,9 @@ impl Message {
 }
 
 fn socket() -> Result<OwnedFd, OsError> {
-    // SAFETY: integers; the result is checked before it is owned.
-    let fd = unsafe {
-        libc::socket(
-            libc::AF_NETLINK,
-            libc::SOCK_RAW | libc::SOCK_CLOEXEC,
-            libc::NETLINK_ROUTE,
-        )
-    };
-    if fd < 0 {
-        return Err(OsError::last());
-    }
-    // SAFETY: a new descriptor that nobody else owns.
-    Ok(unsafe { OwnedFd::from_raw_fd(fd) })
+    let kind = SocketType::RAW;
+    let socket = socket_with(AddressFamily::NETLINK, kind, SocketFlags::CLOEXEC, None)?;
+    Ok(socket)
 }
 
 /// `linux/rtnetlink.h`: the name of a congestion control.

@@ -1,43 +1,42 @@
 //! The forwarder's thread: how it waits, and how the system is asked to wake it in time.
 
 use model::Timestamp;
-use std::os::fd::{AsRawFd, BorrowedFd};
+use rustix::event::{PollFd, PollFlags, Timespec, poll};
+use std::os::fd::AsFd;
+use std::sync::Arc;
 use std::time::Duration;
 
 /// What is waited for: descriptors that become readable.
-#[derive(Debug, Default)]
+#[derive(Default)]
 pub(super) struct Waiting {
-    entries: Vec<libc::pollfd>,
+    fds: Vec<Arc<dyn AsFd + Send + Sync>>,
+    ready: Vec<bool>,
 }
 
 impl Waiting {
-    /// Waits for `fd` too, from now on. It must stay open for as long as this is used.
-    pub(super) fn add(&mut self, fd: BorrowedFd<'_>) {
-        self.entries.push(libc::pollfd {
-            fd: fd.as_raw_fd(),
-            events: libc::POLLIN,
-            revents: 0,
-        });
+    /// Waits for `fd` too, from now on.
+    pub(super) fn add(&mut self, fd: Arc<dyn AsFd + Send + Sync>) {
+        self.fds.push(fd);
+        self.ready.push(false);
     }
 
     /// Waits until one is readable, at most `longest` (for ever when absent).
     pub(super) fn wait(&mut self, longest: Option<Duration>) {
-        let span = longest.map(|span| libc::timespec {
-            tv_sec: libc::time_t::try_from(span.as_secs()).unwrap_or(libc::time_t::MAX),
-            tv_nsec: libc::c_long::from(span.subsec_nanos()),
-        });
-        let timeout = span.as_ref().map_or(std::ptr::null(), std::ptr::from_ref);
-        let count = self.entries.len() as libc::nfds_t;
-        // SAFETY: the entries are valid for the call, the timeout is null or a valid span, no signal mask is given.
-        let ready = unsafe { libc::ppoll(self.entries.as_mut_ptr(), count, timeout, std::ptr::null()) };
-        if ready <= 0 {
-            self.entries.iter_mut().for_each(|entry| entry.revents = 0);
+        // A span that the kernel has no number for is for ever.
+        let longest = longest.and_then(|span| Timespec::try_from(span).ok());
+        let fds = self.fds.iter().map(|fd| fd.as_fd());
+        let mut polled: Vec<PollFd<'_>> = fds
+            .map(|fd| PollFd::from_borrowed_fd(fd, PollFlags::IN))
+            .collect();
+        let has_any = poll(&mut polled, longest.as_ref()).is_ok_and(|count| count > 0);
+        for (ready, polled) in self.ready.iter_mut().zip(polled) {
+            *ready = has_any && !polled.revents().is_empty();
         }
     }
 
     /// Whether the descriptor added as number `index` was readable.
     pub(super) fn is_ready(&self, index: usize) -> bool {
-        self.entries.get(index).is_some_and(|entry| entry.revents != 0)
+        self.ready.get(index).is_some_and(|ready| *ready)
     }
 }
 

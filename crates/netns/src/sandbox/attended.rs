@@ -1,9 +1,10 @@
 //! The program that a user's command runs: started, waited for, told of signals.
 
-use super::process::{self, HeldSignals};
+use super::process;
 use std::io;
 use std::os::unix::process::CommandExt;
 use std::process::{Child, Command};
+use sys::signals::{self, HeldSignals};
 
 /// Holds signals back from this process for as long as it lives, so that a command can be attended to the end.
 ///
@@ -49,11 +50,11 @@ impl Attended {
             // A child may have ended before the first wait; its signal is then pending.
             let came = self.held.next();
             if came.signal == libc::SIGCHLD {
-                if let Some((_, status)) = process::reap(pid) {
+                if let Some((_, status)) = process::reap(Some(pid)) {
                     return Ok(status);
                 }
             } else if came.was_sent {
-                process::send(pid, came.signal);
+                signals::send(pid, came.signal);
             }
         }
     }

@@ -3,10 +3,11 @@
 //! It runs between fork and exec, in a process with one thread: it prints nothing, and ends with `_exit` only.
 
 use super::outer::PASSED_ON;
-use super::process::{self, Again, HeldSignals};
+use super::process::{self, Again};
 use super::rights;
-use std::os::fd::{AsRawFd, OwnedFd};
+use std::os::fd::OwnedFd;
 use sys::OsError;
+use sys::signals::{self, HeldSignals};
 
 /// What is done on the way to the inner program, in this order.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -41,8 +42,8 @@ impl SetupStep {
     fn report(self, reason: OsError, to: &OwnedFd) -> ! {
         let mut bytes = [self as u8, 0, 0, 0, 0];
         bytes[1..].copy_from_slice(&reason.0.to_ne_bytes());
-        // SAFETY: five valid bytes. Nobody is left to be told when it fails.
-        unsafe { libc::write(to.as_raw_fd(), bytes.as_ptr().cast(), bytes.len()) };
+        // Nobody is left to be told when it fails.
+        rustix::io::write(to, &bytes).ok();
         process::exit_now(2)
     }
 
@@ -59,45 +60,44 @@ impl SetupStep {
 /// Sets the namespaces up (`ids`: of a new user namespace), starts the program, and takes in orphans until it ends.
 pub(super) fn run(
     again: &Again,
-    ids: Option<(libc::uid_t, libc::gid_t)>,
+    ids: Option<(u32, u32)>,
     held: &HeldSignals,
-    reports: &OwnedFd,
+    reports: OwnedFd,
     outer: &OwnedFd,
 ) -> ! {
     if let Some(ids) = ids
         && let Err(error) = rights::keep_identity(ids)
     {
-        SetupStep::Identity.report(OsError::of(&error), reports);
+        SetupStep::Identity.report(OsError::of(&error), &reports);
     }
     if let Err(reason) = rights::keep_mounts_here() {
-        SetupStep::Mounts.report(reason, reports);
+        SetupStep::Mounts.report(reason, &reports);
     }
     // Refused where parts of the old one are hidden, as in containers: then that one stays.
     let _ = rights::mount_proc();
     if ids.is_some()
         && let Err(reason) = rights::keep_rights_over_exec()
     {
-        SetupStep::Rights.report(reason, reports);
+        SetupStep::Rights.report(reason, &reports);
     }
     if let Err(reason) = process::die_with_parent() {
-        SetupStep::Start.report(reason, reports);
+        SetupStep::Start.report(reason, &reports);
     }
     // It may have died before that was asked for.
     if process::is_hung_up(outer) {
         process::exit_now(128 + libc::SIGKILL as u8);
     }
     match process::fork(0) {
-        Err(reason) => SetupStep::Start.report(reason, reports),
+        Err(reason) => SetupStep::Start.report(reason, &reports),
         Ok(0) => {
             held.release();
             let reason = again.exec();
-            SetupStep::Start.report(reason, reports)
+            SetupStep::Start.report(reason, &reports)
         }
         Ok(inner) => {
             process::set_name(c"longwire init");
             // The outer process reads until nobody can report any more; this one has nothing more to say.
-            // SAFETY: not used again in this process, which ends with `_exit` and drops nothing.
-            unsafe { libc::close(reports.as_raw_fd()) };
+            drop(reports);
             attend(inner)
         }
     }
@@ -110,13 +110,13 @@ fn attend(inner: libc::pid_t) -> ! {
     loop {
         let came = held.next();
         if came.signal == libc::SIGCHLD {
-            while let Some((pid, status)) = process::reap(-1) {
+            while let Some((pid, status)) = process::reap(None) {
                 if pid == inner {
                     process::exit_now(status);
                 }
             }
         } else if came.was_sent && came.sender == 0 {
-            process::send(inner, came.signal);
+            signals::send(inner, came.signal);
         }
     }
 }

@@ -1,10 +1,11 @@
 //! The process that the user started: it makes the namespaces, waits, and passes signals on.
 
 use super::init;
-use super::process::{self, Again, HeldSignals};
+use super::process::{self, Again};
 use super::rights;
 use std::io::Read;
 use std::os::fd::OwnedFd;
+use sys::signals::{self, HeldSignals};
 use sys::{LiveError, OsError};
 
 /// Runs the program inside; gives its exit status.
@@ -13,7 +14,7 @@ pub(super) fn run() -> Result<u8, LiveError> {
     let held = HeldSignals::hold(&PASSED_ON);
     let (init, report) = start(&held)?;
     if let Some(refused) = first_report(report) {
-        while process::reap(init).is_none() {
+        while process::reap(Some(init)).is_none() {
             held.next();
         }
         return Err(refused);
@@ -60,7 +61,7 @@ fn start(held: &HeldSignals) -> Result<(libc::pid_t, OwnedFd), LiveError> {
         drop(report);
         drop(outer_is_alive);
         let ids = user_namespace.then_some(ids);
-        init::run(&again, ids, held, &reports, &alive);
+        init::run(&again, ids, held, reports, &alive);
     }
     drop(reports);
     // Open for as long as this process lives: the first process of the namespaces looks whether it still does.
@@ -85,11 +86,11 @@ fn wait(init: libc::pid_t, held: &HeldSignals) -> u8 {
     loop {
         let came = held.next();
         if came.signal == libc::SIGCHLD {
-            if let Some((_, status)) = process::reap(init) {
+            if let Some((_, status)) = process::reap(Some(init)) {
                 return status;
             }
         } else if came.was_sent {
-            process::send(init, came.signal);
+            signals::send(init, came.signal);
         }
     }
 }

@@ -1,9 +1,18 @@
 //! The system calls that make, mark and watch the processes of a sandbox.
 
+use rustix::fs::{MemfdFlags, memfd_create};
+use rustix::process::{Pid, Signal, WaitOptions, getppid, set_parent_process_death_signal, waitpid};
+use rustix::termios::tcsetpgrp;
 use std::ffi::{CString, OsString};
-use std::os::fd::{AsRawFd, FromRawFd, OwnedFd};
+use std::fs::File;
+use std::io::Write;
+use std::os::fd::{AsFd, IntoRawFd, OwnedFd};
 use std::os::unix::ffi::OsStringExt;
 use std::path::PathBuf;
+use std::time::Duration;
+use sys::signals::HeldSignals;
+use sys::terminal::foreground_group;
+use sys::wait::{PollFlags, until_ready};
 use sys::{LiveError, OsError};
 
 /// Set for the inner process alone, which removes it again: its children may enter sandboxes of their own.
@@ -18,8 +27,7 @@ pub(super) fn is_inside() -> bool {
     }
     // SAFETY: `enter` is documented to be called before any thread is started, so nobody reads the environment now.
     unsafe { std::env::remove_var(MARK) };
-    // SAFETY: getppid takes nothing and cannot fail.
-    unsafe { libc::getppid() == 1 }
+    getppid().is_some_and(Pid::is_init)
 }
 
 /// The present program with its arguments and its marked environment, ready for `execve`: nothing is left to allocate
@@ -86,17 +94,13 @@ pub(super) fn fork(namespaces: libc::c_int) -> Result<libc::pid_t, OsError> {
 
 /// Asks the kernel to kill this process when its parent ends.
 pub(super) fn die_with_parent() -> Result<(), OsError> {
-    // SAFETY: an integer argument; touches no memory of this process.
-    match unsafe { libc::prctl(libc::PR_SET_PDEATHSIG, libc::SIGKILL as libc::c_ulong) } {
-        0 => Ok(()),
-        _ => Err(OsError::last()),
-    }
+    Ok(set_parent_process_death_signal(Some(Signal::KILL))?)
 }
 
 /// The name under which `ps` shows this process.
 pub(super) fn set_name(name: &std::ffi::CStr) {
-    // SAFETY: a terminated string, of which the kernel copies 16 bytes at most. A failure leaves the old name.
-    unsafe { libc::prctl(libc::PR_SET_NAME, name.as_ptr()) };
+    // A failure leaves the old name.
+    rustix::thread::set_name(name).ok();
 }
 
 /// Ends this process without running what the parent's copy will run.
@@ -105,168 +109,49 @@ pub(super) fn exit_now(status: u8) -> ! {
     unsafe { libc::_exit(i32::from(status)) }
 }
 
-/// Sends `signal` to `pid`. The process is a child not yet waited for, so its number is still its own.
-pub(super) fn send(pid: libc::pid_t, signal: libc::c_int) {
-    // SAFETY: two integers.
-    unsafe { libc::kill(pid, signal) };
-}
-
 /// A pipe whose ends close with exec: reading end, writing end.
 pub(super) fn pipe() -> Result<(OwnedFd, OwnedFd), LiveError> {
-    let mut ends = [0; 2];
-    // SAFETY: room for two descriptors.
-    if unsafe { libc::pipe2(ends.as_mut_ptr(), libc::O_CLOEXEC) } < 0 {
-        return Err(LiveError::System {
-            operation: "create a pipe",
-            reason: OsError::last(),
-        });
-    }
-    // SAFETY: two new descriptors that nobody else owns.
-    Ok(unsafe { (OwnedFd::from_raw_fd(ends[0]), OwnedFd::from_raw_fd(ends[1])) })
+    let (reading, writing) = std::io::pipe().map_err(|error| LiveError::System {
+        operation: "create a pipe",
+        reason: OsError::of(&error),
+    })?;
+    Ok((reading.into(), writing.into()))
 }
 
 /// Whether nobody holds the writing end of the pipe any more.
 pub(super) fn is_hung_up(reading: &OwnedFd) -> bool {
-    let mut poll = libc::pollfd {
-        fd: reading.as_raw_fd(),
-        events: 0,
-        revents: 0,
-    };
-    // SAFETY: one valid entry.
-    unsafe { libc::poll(&raw mut poll, 1, 0) };
-    poll.revents & libc::POLLHUP != 0
+    until_ready(reading.as_fd(), PollFlags::empty(), Duration::ZERO)
 }
 
-/// Signals held back from their usual effect, to be taken one by one; as they were again when dropped.
-#[derive(Debug)]
-pub(super) struct HeldSignals {
-    held: libc::sigset_t,
-    before: libc::sigset_t,
-}
-
-/// A signal that came.
-#[derive(Debug, Clone, Copy)]
-pub(super) struct Came {
-    pub(super) signal: libc::c_int,
-    /// A process sent it, and not the kernel (as it does for keys of the terminal).
-    pub(super) was_sent: bool,
-    /// The sender's number; 0 when it is outside of the pid namespace.
-    pub(super) sender: libc::pid_t,
-}
-
-impl HeldSignals {
-    /// Holds `signals` back in this thread and in those that it will start.
-    pub(super) fn hold(signals: &[libc::c_int]) -> Self {
-        // SAFETY: all-zero is a valid set, and sigemptyset makes it the empty one; all pointers are to locals.
-        unsafe {
-            // Whoever started this process may have had its own children ignored.
-            libc::signal(libc::SIGCHLD, libc::SIG_DFL);
-            let mut held: libc::sigset_t = std::mem::zeroed();
-            let mut before: libc::sigset_t = std::mem::zeroed();
-            libc::sigemptyset(&raw mut held);
-            for signal in signals {
-                libc::sigaddset(&raw mut held, *signal);
-            }
-            libc::pthread_sigmask(libc::SIG_BLOCK, &raw const held, &raw mut before);
-            Self { held, before }
-        }
-    }
-
-    /// Waits for the next one.
-    pub(super) fn next(&self) -> Came {
-        loop {
-            // SAFETY: all-zero is a valid siginfo_t for the kernel to fill.
-            let mut info: libc::siginfo_t = unsafe { std::mem::zeroed() };
-            // SAFETY: the set is initialised, `info` is valid for the call.
-            let signal = unsafe { libc::sigwaitinfo(&raw const self.held, &raw mut info) };
-            if signal > 0 {
-                let was_sent = info.si_code <= 0;
-                // SAFETY: the sender is in the fields that signals sent by processes have.
-                let sender = if was_sent { unsafe { info.si_pid() } } else { 0 };
-                return Came {
-                    signal,
-                    was_sent,
-                    sender,
-                };
-            }
-        }
-    }
-
-    /// As before, for a process that is about to become another program.
-    pub(super) fn release(&self) {
-        self.usual().apply();
-    }
-
-    /// What [`HeldSignals::release`] goes back to.
-    pub(super) const fn usual(&self) -> UsualSignals {
-        UsualSignals(self.before)
-    }
-}
-
-/// The signals that were held back before any were.
-#[derive(Clone, Copy)]
-pub(super) struct UsualSignals(libc::sigset_t);
-
-impl UsualSignals {
-    /// Holds these back in this thread, and no others.
-    pub(super) fn apply(&self) {
-        // SAFETY: the set was filled by the kernel.
-        unsafe { libc::pthread_sigmask(libc::SIG_SETMASK, &raw const self.0, std::ptr::null_mut()) };
-    }
-}
-
-impl Drop for HeldSignals {
-    fn drop(&mut self) {
-        self.release();
-    }
-}
-
-/// A child that has ended: its number, and its status as shells count (128 + n for signal n).
-pub(super) fn reap(child: libc::pid_t) -> Option<(libc::pid_t, u8)> {
-    let mut status = 0;
-    // SAFETY: `status` is valid for the call.
-    let pid = unsafe { libc::waitpid(child, &raw mut status, libc::WNOHANG) };
-    if pid <= 0 {
-        return None;
-    }
-    let code = if libc::WIFSIGNALED(status) {
-        128 + libc::WTERMSIG(status)
-    } else {
-        libc::WEXITSTATUS(status)
-    };
-    Some((pid, u8::try_from(code).unwrap_or(u8::MAX)))
+/// A child that has ended, that with this number or any: its number, and its status as shells count (128 + n for signal n).
+pub(super) fn reap(child: Option<libc::pid_t>) -> Option<(libc::pid_t, u8)> {
+    let child = child.and_then(Pid::from_raw);
+    let (pid, status) = waitpid(child, WaitOptions::NOHANG).ok().flatten()?;
+    let signal = status.terminating_signal().map(|signal| 128 + signal);
+    let code = signal.or(status.exit_status()).unwrap_or(0);
+    Some((pid.as_raw_pid(), u8::try_from(code).unwrap_or(u8::MAX)))
 }
 
 /// The terminal's foreground group when it is this process's own.
 pub(super) fn own_foreground() -> Option<libc::pid_t> {
-    // SAFETY: integers only.
-    unsafe {
-        let group = libc::getpgrp();
-        (libc::tcgetpgrp(libc::STDIN_FILENO) == group).then_some(group)
-    }
+    foreground_group(std::io::stdin().as_fd())
 }
 
 /// Makes `group` the terminal's foreground group again: an interactive shell inside cannot name it, because it lies
 /// outside of its pid namespace.
 pub(super) fn restore_foreground(group: libc::pid_t) {
     let _held = HeldSignals::hold(&[libc::SIGTTOU]);
-    // SAFETY: integers only. A terminal that is gone needs no foreground group.
-    unsafe { libc::tcsetpgrp(libc::STDIN_FILENO, group) };
+    // A terminal that is gone needs no foreground group, and one that lies outside has no number.
+    if let Some(group) = Pid::from_raw(group) {
+        tcsetpgrp(std::io::stdin(), group).ok();
+    }
 }
 
 /// A file in memory with this content, by a path that is valid in the next programs started from here: its descriptor stays
 /// open in them.
-pub(super) fn file_for_child(content: &str) -> std::io::Result<std::path::PathBuf> {
-    use std::io::Write;
-    // SAFETY: a terminated string and an integer; the result is checked before it is owned.
-    let fd = unsafe { libc::memfd_create(c"longwire".as_ptr(), 0) };
-    if fd < 0 {
-        return Err(std::io::Error::last_os_error());
-    }
-    // SAFETY: a new descriptor that nobody else owns.
-    let mut file = std::fs::File::from(unsafe { OwnedFd::from_raw_fd(fd) });
+pub(super) fn file_for_child(content: &str) -> std::io::Result<PathBuf> {
+    let mut file = File::from(memfd_create(c"longwire", MemfdFlags::empty())?);
     file.write_all(content.as_bytes())?;
     // The programs started later need it; it goes with this process and them.
-    std::mem::forget(file);
-    Ok(format!("/dev/fd/{fd}").into())
+    Ok(format!("/dev/fd/{}", file.into_raw_fd()).into())
 }

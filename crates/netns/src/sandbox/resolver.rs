@@ -1,6 +1,6 @@
 //! Name servers as the processes of the sandbox see them.
 
-use super::rights::{self, mount};
+use rustix::mount::{MountFlags, UnmountFlags, mount, mount_bind, unmount};
 use std::fs::File;
 use std::io::Write;
 use std::net::{IpAddr, Ipv4Addr};
@@ -35,19 +35,14 @@ fn server(line: &str) -> Option<IpAddr> {
 /// Mounts a file with this text over the system's. The file lies in a file system in memory that nothing else shows.
 fn show_instead(text: &str) -> Result<(), OsError> {
     let os = |error: std::io::Error| OsError::of(&error);
-    mount(
-        Some(c"longwire"),
-        c"/tmp",
-        Some(c"tmpfs"),
-        libc::MS_NOSUID | libc::MS_NODEV,
-    )?;
+    let flags = MountFlags::NOSUID | MountFlags::NODEV;
+    mount(c"longwire", c"/tmp", c"tmpfs", flags, None)?;
     let made = (|| {
         let mut file = File::create("/tmp/resolv.conf").map_err(os)?;
         file.write_all(text.as_bytes()).map_err(os)?;
         let here = format!("/proc/self/fd/{}", file.as_raw_fd());
-        let here = std::ffi::CString::new(here).map_err(|_| OsError(libc::EINVAL))?;
-        mount(Some(&here), c"/etc/resolv.conf", None, libc::MS_BIND)
+        mount_bind(here, c"/etc/resolv.conf").map_err(OsError::from)
     })();
-    rights::unmount(c"/tmp")?;
+    unmount(c"/tmp", UnmountFlags::DETACH)?;
     made
 }

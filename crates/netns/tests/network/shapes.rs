@@ -5,7 +5,6 @@ use link::LinkDescription;
 use netns::{HostId, LinkId, Network, Sandbox};
 use std::io::{Read, Write};
 use std::net::{Ipv4Addr, TcpListener, TcpStream, UdpSocket};
-use std::os::fd::AsRawFd;
 use std::time::{Duration, Instant};
 
 pub(super) const TESTS: &[Test] = &[
@@ -207,21 +206,7 @@ fn congestion_control(sandbox: &Sandbox) {
 }
 
 fn sends_as(stream: &TcpStream) -> String {
-    let mut name = [0_u8; 16];
-    let mut length = name.len() as libc::socklen_t;
-    // SAFETY: the kernel writes at most `length` bytes into `name`.
-    let result = unsafe {
-        libc::getsockopt(
-            stream.as_raw_fd(),
-            libc::IPPROTO_TCP,
-            libc::TCP_CONGESTION,
-            name.as_mut_ptr().cast(),
-            &raw mut length,
-        )
-    };
-    assert_eq!(result, 0);
-    let text = name.split(|byte| *byte == 0).next().unwrap_or_default();
-    String::from_utf8_lossy(text).into_owned()
+    rustix::net::sockopt::tcp_congestion(stream).expect("a congestion control")
 }
 
 fn seeds(sandbox: &Sandbox) {

@@ -3,13 +3,14 @@
 use super::PingError;
 use model::Timestamp;
 use std::net::SocketAddr;
-use std::os::fd::AsRawFd;
+use std::os::fd::{AsFd, BorrowedFd};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 use sys::clock::{Clock, WallOffset};
 use sys::resolve;
 use sys::socket::{Received, Sent, Socket};
 use sys::target::Target;
+use sys::wait::{PollFlags, until_ready};
 
 /// What every probe works with.
 #[derive(Debug, Clone, Copy)]
@@ -64,7 +65,7 @@ impl<'a> Plain<'a> {
         let began = means.clock.now();
         let deadline = Deadline::after(means);
         socket.begin_to_connect(&address).map_err(failed)?;
-        while !deadline.ready(socket_fd(&socket), libc::POLLOUT)? {}
+        while !deadline.ready(socket.as_fd(), PollFlags::OUT)? {}
         let handshake = means.clock.now().since(began);
         if !socket.connected().map_err(failed)? {
             return Err(resolve::timed_out(means.target, address, means.timeout).into());
@@ -94,7 +95,7 @@ impl<'a> Plain<'a> {
 
     /// Whether the server has closed it meanwhile, or said something unasked.
     pub(super) fn is_stale(&self) -> bool {
-        self.ready(libc::POLLIN, Duration::ZERO)
+        self.ready(PollFlags::IN, Duration::ZERO)
     }
 
     /// Sends `request` and returns when its first byte was handed over.
@@ -104,7 +105,7 @@ impl<'a> Plain<'a> {
         let mut left = request;
         while !left.is_empty() {
             match self.socket.send(left) {
-                Sent::Bytes(0) => while !deadline.ready(socket_fd(&self.socket), libc::POLLOUT)? {},
+                Sent::Bytes(0) => while !deadline.ready(self.socket.as_fd(), PollFlags::OUT)? {},
                 Sent::Bytes(count) => left = left.get(count..).unwrap_or_default(),
                 Sent::Broken(reason) => return Err(PingError::Broken { reason }),
             }
@@ -136,15 +137,15 @@ impl<'a> Plain<'a> {
                         Complete::NotYet => {}
                     }
                 }
-                Received::Nothing => while !deadline.ready(socket_fd(&self.socket), libc::POLLIN)? {},
+                Received::Nothing => while !deadline.ready(self.socket.as_fd(), PollFlags::IN)? {},
                 Received::End => return Err(PingError::Closed),
                 Received::Broken(reason) => return Err(PingError::Broken { reason }),
             }
         }
     }
 
-    fn ready(&self, events: libc::c_short, longest: Duration) -> bool {
-        poll(socket_fd(&self.socket), events, longest)
+    fn ready(&self, events: PollFlags, longest: Duration) -> bool {
+        until_ready(self.socket.as_fd(), events, longest)
     }
 }
 
@@ -171,9 +172,9 @@ impl<'a> Deadline<'a> {
     }
 
     /// Waits a while for `events`: false when there are none yet.
-    fn ready(&self, fd: libc::c_int, events: libc::c_short) -> Result<bool, PingError> {
+    fn ready(&self, fd: BorrowedFd<'_>, events: PollFlags) -> Result<bool, PingError> {
         let left = self.at.saturating_duration_since(Instant::now());
-        if poll(fd, events, left.min(LOOK)) {
+        if until_ready(fd, events, left.min(LOOK)) {
             Ok(true)
         } else if self.means.stop.load(Ordering::Relaxed) {
             Err(PingError::Stopped)
@@ -185,27 +186,6 @@ impl<'a> Deadline<'a> {
             Ok(false)
         }
     }
-}
-
-fn socket_fd(socket: &Socket) -> libc::c_int {
-    use std::os::fd::AsFd;
-    socket.as_fd().as_raw_fd()
-}
-
-/// Waits at most `longest` until one of `events`, an end or an error is there.
-pub(super) fn poll(fd: libc::c_int, events: libc::c_short, longest: Duration) -> bool {
-    let mut wanted = libc::pollfd {
-        fd,
-        events,
-        revents: 0,
-    };
-    let longest = libc::timespec {
-        tv_sec: libc::time_t::try_from(longest.as_secs()).unwrap_or(libc::time_t::MAX),
-        tv_nsec: libc::c_long::from(longest.subsec_nanos()),
-    };
-    // SAFETY: one valid pollfd, a valid time, no signal mask.
-    let result = unsafe { libc::ppoll(&raw mut wanted, 1, &raw const longest, std::ptr::null()) };
-    result > 0
 }
 
 /// Of a probe: more is not what was asked for.

@@ -2,7 +2,7 @@
 
 use super::script::{After, ReplayScript, Transfer};
 use super::wires::{CLIENT, Channel, Event, SERVER, Wires};
-use super::{Ends, ReplayError, ReplayMeasurements, ReplayPlan, waiting};
+use super::{Ends, ReplayError, ReplayMeasurements, ReplayPlan};
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -165,7 +165,7 @@ impl<'a> Run<'a> {
         let next = self.due.peek().map_or(LONGEST_SLEEP, |Reverse((at, _, _))| {
             Duration::from_nanos(at.saturating_sub(self.now()))
         });
-        next.saturating_sub(waiting::AWAKE).min(LONGEST_SLEEP)
+        next.saturating_sub(AWAKE).min(LONGEST_SLEEP)
     }
 
     fn do_what_is_due(&mut self) -> Result<(), ReplayError> {
@@ -563,5 +563,7 @@ fn nanos(span: Duration) -> u64 {
     u64::try_from(span.as_nanos()).unwrap_or(u64::MAX)
 }
 
+/// What is left of a sleep is spent awake: about what the kernel takes to wake a thread.
+const AWAKE: Duration = Duration::from_micros(50);
 /// How long a request to stop may go unnoticed.
 const LONGEST_SLEEP: Duration = Duration::from_millis(50);

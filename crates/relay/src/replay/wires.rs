@@ -2,7 +2,6 @@
 
 use super::boxes::{Inbox, Outbox};
 use super::run::Tag;
-use super::waiting;
 use super::{ClientSocket, Ends, ReplayError};
 use std::collections::VecDeque;
 use std::os::fd::AsFd;
@@ -10,6 +9,7 @@ use std::time::Duration;
 use sys::error::{LiveError, OsError};
 use sys::poller::{Poller, ReadyEvent, ReadyList};
 use sys::socket::{Received, Sent, Socket};
+use sys::wait::{PollFlags, until_ready};
 
 /// The two ends of a connection, and their indices.
 pub(super) const CLIENT: usize = 0;
@@ -181,7 +181,7 @@ impl<'a> Wires<'a> {
     /// Waits at most `longest` until something happens, and tells what.
     pub(super) fn wait(&mut self, longest: Duration, events: &mut Vec<Event>) -> Result<(), ReplayError> {
         if !longest.is_zero() {
-            waiting::sleep_until_readable(self.poller.as_fd(), longest);
+            until_ready(self.poller.as_fd(), PollFlags::IN, longest);
         }
         self.poller.wait(&mut self.ready, Some(Duration::ZERO));
         let ready: Vec<ReadyEvent> = self.ready.iter().collect();

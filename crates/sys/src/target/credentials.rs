@@ -209,7 +209,7 @@ fn system_user() -> Option<String> {
     // as the name is copied.
     unsafe {
         let result = libc::getpwuid_r(
-            libc::geteuid(),
+            rustix::process::geteuid().as_raw(),
             entry.as_mut_ptr(),
             texts.as_mut_ptr().cast(),
             texts.len(),

@@ -4,13 +4,14 @@
 use crate::TuneError;
 use client::session::{Parts, SessionError, SessionTap};
 use model::{ByteCount, Direction, TrialOutcome};
-use std::os::fd::{AsFd, AsRawFd};
+use std::os::fd::AsFd;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 use sys::clock::{Clock, WallOffset};
 use sys::error::OsError;
 use sys::socket::{Received, Sent};
 use sys::transport::Transport;
+use sys::wait::{PollFlags, until_ready};
 
 /// Reads replies as far as a job needs to know them; keeps no rows.
 pub(crate) trait Replies: Default {
@@ -139,7 +140,7 @@ impl<'a, R: Replies> JobConnection<'a, R> {
     fn wait(&mut self, owed: u64) -> Result<(), TuneError> {
         while self.replies.owed() > owed {
             if !self.read()? {
-                self.pause(libc::POLLIN)?;
+                self.pause(PollFlags::IN)?;
             }
         }
         Ok(())
@@ -158,7 +159,7 @@ impl<'a, R: Replies> JobConnection<'a, R> {
             }
             left = left.get(taken..).unwrap_or_default();
             if taken == 0 && !self.read()? {
-                self.pause(libc::POLLIN | libc::POLLOUT)?;
+                self.pause(PollFlags::IN | PollFlags::OUT)?;
                 if !self.transport.flush() {
                     return Err(SessionError::Closed.into());
                 }
@@ -209,20 +210,15 @@ impl<'a, R: Replies> JobConnection<'a, R> {
         self.most_held = self.most_held.max(request + reply + BUFFER as u64);
     }
 
-    fn pause(&self, events: libc::c_short) -> Result<(), TuneError> {
+    fn pause(&self, events: PollFlags) -> Result<(), TuneError> {
         if self.stop.load(Ordering::Relaxed) {
             return Err(SessionError::Stopped.into());
         }
         if self.last_passed.elapsed() > PATIENCE {
             return Err(SessionError::TimedOut { after: PATIENCE }.into());
         }
-        let mut entry = libc::pollfd {
-            fd: self.transport.socket().as_fd().as_raw_fd(),
-            events,
-            revents: 0,
-        };
-        // SAFETY: one valid entry. Being interrupted or timing out is no error: the caller looks again.
-        unsafe { libc::poll(&raw mut entry, 1, LOOK_UP_MILLISECONDS) };
+        // Being interrupted or timing out is no error: the caller looks again.
+        until_ready(self.transport.socket().as_fd(), events, LOOK_UP);
         Ok(())
     }
 
@@ -300,7 +296,7 @@ fn broken(reason: OsError) -> TuneError {
 /// As drivers have it: libpq reads 16 KiB at a time and grows, MariaDB's client 16 KiB, pgjdbc 8 to 64 KiB.
 const BUFFER: usize = 64 * 1024;
 /// How long is waited before looking whether it was stopped.
-const LOOK_UP_MILLISECONDS: libc::c_int = 200;
+const LOOK_UP: Duration = Duration::from_millis(200);
 /// Without a byte either way. Statements over many rows take long.
 const PATIENCE: Duration = Duration::from_secs(600);
 // Headers of a packet.

@@ -3,7 +3,6 @@ use crate::handshake::ClientHandshake;
 use crate::keys::{SecretKey, generate_key_files};
 use std::io::{Read, Write};
 use std::net::Ipv4Addr;
-use std::os::fd::AsRawFd;
 use std::sync::mpsc::{Receiver, channel};
 
 const LONG: Duration = Duration::from_secs(10);
@@ -226,16 +225,5 @@ fn there_are_only_so_many_lanes() {
 }
 
 fn bind(socket: &Socket, address: Ipv4Addr) {
-    let name = libc::sockaddr_in {
-        sin_family: libc::AF_INET as libc::sa_family_t,
-        sin_port: 0,
-        sin_addr: libc::in_addr {
-            s_addr: u32::from_ne_bytes(address.octets()),
-        },
-        sin_zero: [0; 8],
-    };
-    let length = size_of::<libc::sockaddr_in>() as libc::socklen_t;
-    // SAFETY: `name` is an address of `length` bytes.
-    let result = unsafe { libc::bind(socket.as_fd().as_raw_fd(), (&raw const name).cast(), length) };
-    assert_eq!(result, 0);
+    rustix::net::bind(socket, &SocketAddr::from((address, 0))).unwrap();
 }

@@ -1,31 +1,16 @@
 //! How streams end: half-closes, resets, a database that is not there, a slow reader, a lane that is lost.
 
 use crate::stand::{self, Tunnel};
+use rustix::net::sockopt::set_socket_linger;
 use std::io::{ErrorKind, Read, Write};
 use std::net::{Shutdown, TcpListener, TcpStream};
-use std::os::fd::AsRawFd;
 use std::sync::mpsc;
 use std::thread;
 use std::time::{Duration, Instant};
 
 /// Closes with a reset.
 fn reset(stream: TcpStream) {
-    let linger = libc::linger {
-        l_onoff: 1,
-        l_linger: 0,
-    };
-    let length = libc::socklen_t::try_from(size_of_val(&linger)).expect("small");
-    // SAFETY: the kernel reads `length` bytes of `linger`.
-    let result = unsafe {
-        libc::setsockopt(
-            stream.as_raw_fd(),
-            libc::SOL_SOCKET,
-            libc::SO_LINGER,
-            (&raw const linger).cast(),
-            length,
-        )
-    };
-    assert_eq!(result, 0);
+    set_socket_linger(&stream, Some(Duration::ZERO)).expect("SO_LINGER");
 }
 
 fn is_reset(stream: &mut TcpStream) -> bool {

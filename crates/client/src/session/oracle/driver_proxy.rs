@@ -8,8 +8,9 @@ use super::driver::{Driver, local};
 use model::{Phase, Timestamp};
 use std::io::{Read, Write};
 use std::net::{Shutdown, SocketAddr, TcpStream};
-use std::os::fd::{AsFd, AsRawFd, BorrowedFd};
+use std::os::fd::AsFd;
 use std::time::Duration;
+use sys::wait::until_readable;
 use wire::tns;
 
 /// The connection to the server, and the one by which the driver reaches it.
@@ -75,7 +76,7 @@ impl<'a> DriverProxy<'a> {
                 Some(self.driver.as_fd()).filter(|_| !self.over),
                 Some(server).filter(|_| !self.over),
             ];
-            let [told, speaks, answers] = ready(all, deadline.left()?.min(LOOK_UP));
+            let [told, speaks, answers] = until_readable(all, deadline.left()?.min(LOOK_UP));
             if answers {
                 self.server_speaks(deadline)?;
             } else if told && let Some(outcome) = driver.outcome() {
@@ -194,28 +195,3 @@ fn leg_name(bytes: &[u8]) -> &'static str {
         _ => "login",
     }
 }
-
-/// Which of the three can be read, or have ended; waits at most so long. An absent one is not waited for.
-fn ready(all: [Option<BorrowedFd<'_>>; 3], longest: Duration) -> [bool; 3] {
-    let mut entries = all.map(|fd| libc::pollfd {
-        fd: fd.map_or(-1, |fd| fd.as_raw_fd()),
-        events: libc::POLLIN,
-        revents: 0,
-    });
-    let longest = libc::timespec {
-        tv_sec: libc::time_t::try_from(longest.as_secs()).unwrap_or(libc::time_t::MAX),
-        tv_nsec: libc::c_long::from(longest.subsec_nanos()),
-    };
-    // SAFETY: as many valid entries as said and a valid time, which the kernel reads; it writes into the entries only.
-    unsafe {
-        libc::ppoll(
-            entries.as_mut_ptr(),
-            entries.len() as libc::nfds_t,
-            &raw const longest,
-            std::ptr::null(),
-        )
-    };
-    entries.map(|entry| entry.revents != 0)
-}
-
-const BUFFER: usize = 64 * 1024;

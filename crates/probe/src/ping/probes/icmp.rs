@@ -1,16 +1,17 @@
 //! An ICMP echo of the target's host, to compare.
 
 use super::{Kind, Probe};
-use crate::ping::plain::{Answer, Means, poll};
+use crate::ping::plain::{Answer, Means};
 use crate::ping::{Opened, PingError};
 use std::net::{IpAddr, SocketAddr};
-use std::os::fd::{AsFd, AsRawFd};
+use std::os::fd::AsFd;
 use std::sync::atomic::Ordering;
 use std::time::{Duration, Instant};
 use sys::clock::WallOffset;
 use sys::error::OsError;
 use sys::resolve;
 use sys::socket::{Received, Sent, Socket};
+use sys::wait::{PollFlags, until_ready};
 
 /// ICMP echoes by a ping socket (`icmp(7)`), or a raw one where only those are allowed.
 pub(super) struct Icmp<'a> {
@@ -123,7 +124,7 @@ impl Probe for Icmp<'_> {
                     } else if left.is_zero() {
                         return Err(PingError::TimedOut { after: timeout });
                     }
-                    poll(socket.as_fd().as_raw_fd(), libc::POLLIN, left.min(LOOK));
+                    until_ready(socket.as_fd(), PollFlags::IN, left.min(LOOK));
                 }
                 Received::End => return Err(PingError::Closed),
                 Received::Broken(reason) => return Err(PingError::Broken { reason }),
@@ -142,13 +143,9 @@ impl Probe for Icmp<'_> {
 
 /// An ICMP socket for the family of `address`, and whether it is a raw one.
 fn icmp_socket(address: &IpAddr) -> Result<(Socket, bool), OsError> {
-    let (family, protocol) = match address {
-        IpAddr::V4(_) => (libc::AF_INET, libc::IPPROTO_ICMP),
-        IpAddr::V6(_) => (libc::AF_INET6, libc::IPPROTO_ICMPV6),
-    };
-    Socket::datagrams(family, libc::SOCK_DGRAM, protocol)
+    Socket::icmp_echo(address)
         .map(|socket| (socket, false))
-        .or_else(|_| Socket::datagrams(family, libc::SOCK_RAW, protocol).map(|socket| (socket, true)))
+        .or_else(|_| Socket::icmp_raw(address).map(|socket| (socket, true)))
 }
 
 /// Tells our raw echoes from those of others.

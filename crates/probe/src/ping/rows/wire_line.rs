@@ -3,11 +3,12 @@
 use super::{Language, RowsError, RowsOptions};
 use client::session::{KernelFigures, SessionError};
 use model::Timestamp;
-use std::os::fd::{AsFd, AsRawFd};
+use std::os::fd::AsFd;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 use sys::clock::{Clock, WallOffset, WallStamp};
 use sys::socket::{Received, Sent, Socket};
+use sys::wait::{PollFlags, until_ready};
 
 /// A logged-in connection.
 pub(super) struct WireLine<'a> {
@@ -78,7 +79,7 @@ impl<'a> WireLine<'a> {
         let patience = self.patience();
         while self.has_unsent() {
             if !self.send_some()? {
-                self.wait(libc::POLLOUT, patience)?;
+                self.wait(PollFlags::OUT, patience)?;
             }
         }
         Ok(())
@@ -130,8 +131,12 @@ impl<'a> WireLine<'a> {
                 }
                 Received::Nothing if self.has_unsent() && self.send_some()? => {}
                 Received::Nothing => {
-                    let out = if self.has_unsent() { libc::POLLOUT } else { 0 };
-                    self.wait(libc::POLLIN | out, patience)?;
+                    let out = if self.has_unsent() {
+                        PollFlags::OUT
+                    } else {
+                        PollFlags::empty()
+                    };
+                    self.wait(PollFlags::IN | out, patience)?;
                 }
                 Received::End => return Err(SessionError::Closed.into()),
                 Received::Broken(reason) => return Err(SessionError::Broken { reason }.into()),
@@ -160,7 +165,7 @@ impl<'a> WireLine<'a> {
         Instant::now() + self.timeout
     }
 
-    fn wait(&self, events: libc::c_short, until: Instant) -> Result<(), RowsError> {
+    fn wait(&self, events: PollFlags, until: Instant) -> Result<(), RowsError> {
         if self.stop.load(Ordering::Relaxed) {
             return Err(SessionError::Stopped.into());
         }
@@ -168,20 +173,8 @@ impl<'a> WireLine<'a> {
         if left.is_zero() {
             return Err(SessionError::TimedOut { after: self.timeout }.into());
         }
-        let mut descriptor = libc::pollfd {
-            fd: self.socket.as_fd().as_raw_fd(),
-            events,
-            revents: 0,
-        };
-        let milliseconds = left.min(LOOK_UP).as_millis().max(1);
-        // SAFETY: one valid descriptor. Being interrupted or timing out is no error: the caller looks again.
-        unsafe {
-            libc::poll(
-                &raw mut descriptor,
-                1,
-                libc::c_int::try_from(milliseconds).unwrap_or(1),
-            )
-        };
+        // Being interrupted or timing out is no error: the caller looks again.
+        until_ready(self.socket.as_fd(), events, left.min(LOOK_UP));
         Ok(())
     }
 }

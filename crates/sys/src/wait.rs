@@ -1,0 +1,53 @@
+//! Waiting for descriptors without a [`Poller`](crate::poller::Poller): `ppoll(2)`, for who waits for few of them, or seldom.
+
+use crate::timer::timespec;
+pub use rustix::event::PollFlags;
+use rustix::event::{PollFd, poll};
+use std::os::fd::BorrowedFd;
+use std::time::Duration;
+
+/// Waits at most `longest` until one of `events`, an end or an error is there, and says whether one is. A signal may end it
+/// early.
+pub fn until_ready(fd: BorrowedFd<'_>, events: PollFlags, longest: Duration) -> bool {
+    let mut entry = [PollFd::from_borrowed_fd(fd, events)];
+    poll(&mut entry, Some(&timespec(longest))).is_ok_and(|ready| ready > 0)
+}
+
+/// Waits until one of `fds` is readable, has ended or is broken, at most `longest`, and says of each whether
+/// it is. An absent one is not waited for. A signal may end it early.
+pub fn until_readable<const N: usize>(fds: [Option<BorrowedFd<'_>>; N], longest: Duration) -> [bool; N] {
+    let mut ready = [false; N];
+    let present = fds.iter().flatten();
+    let mut entries: Vec<_> = present
+        .map(|fd| PollFd::from_borrowed_fd(*fd, PollFlags::IN))
+        .collect();
+    if poll(&mut entries, Some(&timespec(longest))).is_ok() {
+        let places = ready.iter_mut().zip(fds).filter(|(_, fd)| fd.is_some());
+        for ((ready, _), entry) in places.zip(entries) {
+            *ready = !entry.revents().is_empty();
+        }
+    }
+    ready
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::io::Write;
+    use std::os::fd::AsFd;
+
+    #[test]
+    fn what_is_readable_is_told_apart_from_what_is_absent_or_empty() {
+        let (empty, _kept) = std::io::pipe().expect("a pipe");
+        let (full, mut writer) = std::io::pipe().expect("a pipe");
+        writer.write_all(b"x").expect("room for a byte");
+        let all = [Some(empty.as_fd()), None, Some(full.as_fd())];
+        assert_eq!(until_readable(all, Duration::from_secs(20)), [false, false, true]);
+        assert!(until_ready(full.as_fd(), PollFlags::IN, Duration::ZERO));
+        assert!(!until_ready(
+            empty.as_fd(),
+            PollFlags::IN,
+            Duration::from_millis(1)
+        ));
+    }
+}
