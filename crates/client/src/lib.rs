@@ -6,6 +6,8 @@
 //!
 //! Start reading at [`session`].
 
+#![forbid(unsafe_code)]
+
 pub mod bridge;
 pub mod session;
 mod watch;

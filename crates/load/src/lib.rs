@@ -9,6 +9,8 @@
 //!
 //! Start reading at [`run`].
 
+#![forbid(unsafe_code)]
+
 mod child;
 pub mod command;
 mod control;

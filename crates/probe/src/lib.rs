@@ -5,5 +5,7 @@
 //!
 //! Start reading at [`ping`].
 
+#![forbid(unsafe_code)]
+
 pub mod echo;
 pub mod ping;

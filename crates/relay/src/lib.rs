@@ -21,6 +21,8 @@
 //!
 //! Start reading at `worker.rs`, then `connection.rs`.
 
+#![forbid(unsafe_code)]
+
 mod acceptor;
 mod connecting;
 mod connection;

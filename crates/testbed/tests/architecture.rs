@@ -72,6 +72,9 @@ const ARROWS: &[(&str, &[&str])] = &[
 /// What only tests and benchmarks may depend on.
 const FOR_TESTS_ONLY: &str = "testbed";
 
+/// Apart from what follows it, or this file would have to be on the page.
+const UNSAFE: &str = "unsafe";
+
 /// What the tests of a crate may know beyond that: who sends through what they test.
 const ARROWS_OF_TESTS: &[(&str, &str)] = &[
     ("probe", "relay"),
@@ -144,6 +147,42 @@ fn no_file_names_a_path_of_this_machine() {
     assert!(found.is_empty(), "{}", found.join("\n"));
 }
 
+#[test]
+fn unsafe_code_is_where_its_page_says() {
+    let mut blocks = BTreeMap::new();
+    for path in files(&root()) {
+        if path.extension().is_none_or(|extension| extension != "rs") {
+            continue;
+        }
+        let text =
+            std::fs::read_to_string(&path).unwrap_or_else(|error| panic!("{}: {error}", path.display()));
+        let uses = |what: &str| text.matches(&format!("{UNSAFE} {what}")).count();
+        let name = path.strip_prefix(root()).expect("it is a file of the project");
+        let name = name.display().to_string();
+        assert!(
+            uses("{") > 0
+                || ["fn", "impl", "trait", "extern"]
+                    .iter()
+                    .all(|what| uses(what) == 0),
+            "{name}: unsafe, and without a block that could have a row"
+        );
+        if uses("{") > 0 {
+            blocks.insert(name, uses("{"));
+        }
+    }
+    let page = std::fs::read_to_string(root().join("docs/unsafe.md")).expect("docs/unsafe.md");
+    let mut rows = BTreeMap::new();
+    for line in page.lines() {
+        if let Some((name, _)) = line.strip_prefix("| `").and_then(|rest| rest.split_once('`')) {
+            *rows.entry(name.to_owned()).or_insert(0) += 1;
+        }
+    }
+    assert_eq!(
+        blocks, rows,
+        "unsafe blocks of each file, and rows of docs/unsafe.md"
+    );
+}
+
 fn packages() -> Vec<Value> {
     let cargo = std::env::var_os("CARGO").expect("cargo sets CARGO for its tests");
     let output = Command::new(cargo)
@@ -179,7 +218,9 @@ fn files(root: &Path) -> Vec<PathBuf> {
         for entry in entries.flatten() {
             let (name, path) = (entry.file_name(), entry.path());
             let is_directory = entry.file_type().is_ok_and(|kind| kind.is_dir());
-            if is_directory && !NOT_OURS.iter().any(|other| name == *other) {
+            // A folder `target` of modules is ours.
+            let is_built = name == "target" && directory.join("Cargo.toml").exists();
+            if is_directory && !is_built && name != ".git" {
                 directories.push(path);
             } else if !is_directory {
                 files.push(path);
@@ -193,5 +234,3 @@ fn root() -> PathBuf {
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
     root.canonicalize().expect("the crate is inside the workspace")
 }
-
-const NOT_OURS: [&str; 2] = [".git", "target"];

@@ -6,6 +6,8 @@
 //! Calling order: [`Workbench::prepare`] once, [`Workbench::run`] as often as wanted, [`Workbench::clean_up`] last, whatever came
 //! before.
 
+#![forbid(unsafe_code)]
+
 mod error;
 pub mod jdbc;
 mod mysql;

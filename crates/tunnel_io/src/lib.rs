@@ -3,6 +3,8 @@
 //!
 //! What the ends say to each other is the crate `tunnel`; here are the sockets, threads, keys and the clock.
 
+#![forbid(unsafe_code)]
+
 mod acceptor;
 mod counters;
 pub mod error;
