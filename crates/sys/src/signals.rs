@@ -36,7 +36,7 @@ pub struct HeldSignals {
 
 /// A signal that came.
 #[derive(Debug, Clone, Copy)]
-pub struct Came {
+pub struct ReceivedSignal {
     /// Its number.
     pub signal: libc::c_int,
     /// A process sent it, and not the kernel (as it does for keys of the terminal).
@@ -57,7 +57,7 @@ impl HeldSignals {
     }
 
     /// Waits for the next one.
-    pub fn next(&self) -> Came {
+    pub fn next(&self) -> ReceivedSignal {
         loop {
             // SAFETY: all-zero is a valid siginfo_t for the kernel to fill, and the set is initialised. The sender is in the fields
             // that signals sent by processes have.
@@ -65,7 +65,7 @@ impl HeldSignals {
                 let mut info: libc::siginfo_t = std::mem::zeroed();
                 let signal = libc::sigwaitinfo(&raw const self.held, &raw mut info);
                 let was_sent = info.si_code <= 0;
-                Came {
+                ReceivedSignal {
                     signal,
                     was_sent,
                     sender: if was_sent { info.si_pid() } else { 0 },
