@@ -1,0 +1,65 @@
+//! Captured connections to facts, each by a decoder of its own.
+
+use crate::compression::{CompressionMeter, CompressionOutcome};
+use crate::decode::ConnectionDecoders;
+use analysis::fact::Fact;
+use anyhow::Result;
+use model::{ConnectionEvent, ConnectionId, Observer};
+
+/// Decodes all connections of the captures of a run.
+pub struct CaptureDecoding<'a> {
+    connections: ConnectionDecoders,
+    meter: Option<CompressionMeter>,
+    facts: &'a mut dyn FnMut(Fact),
+    next_id: &'a mut u32,
+    /// Why it is not known what exchanges would become.
+    fault: Option<anyhow::Error>,
+}
+
+impl<'a> CaptureDecoding<'a> {
+    /// Facts go to `facts`; `next_id` becomes the first number that no connection has. With a `meter` it is also found out what
+    /// exchanges would become in a tunnel.
+    pub fn new(
+        connections: ConnectionDecoders,
+        meter: Option<CompressionMeter>,
+        facts: &'a mut dyn FnMut(Fact),
+        next_id: &'a mut u32,
+    ) -> Self {
+        Self {
+            connections,
+            meter,
+            facts,
+            next_id,
+            fault: None,
+        }
+    }
+
+    /// What was compressed, when all captures have been read.
+    ///
+    /// # Errors
+    /// When something could not be compressed.
+    pub fn finish(self) -> Result<Option<CompressionOutcome>> {
+        if let Some(fault) = self.fault {
+            return Err(fault);
+        }
+        self.meter.map(|meter| meter.finish(self.facts)).transpose()
+    }
+}
+
+impl Observer for CaptureDecoding<'_> {
+    fn event(&mut self, connection: ConnectionId, event: ConnectionEvent<'_>) {
+        *self.next_id = (*self.next_id).max(connection.0.saturating_add(1));
+        let Some(meter) = &mut self.meter else {
+            return self.connections.event(connection, event, self.facts);
+        };
+        if let ConnectionEvent::Segment(segment) = &event {
+            meter.segment(connection, segment);
+        }
+        let (facts, fault) = (&mut self.facts, &mut self.fault);
+        self.connections.event(connection, event, &mut |fact| {
+            if let Err(error) = meter.fact(fact, facts) {
+                fault.get_or_insert(error);
+            }
+        });
+    }
+}

@@ -1,0 +1,58 @@
+//! What a file of the command line is: a capture or a recording, told by its first bytes.
+
+use super::recording::Recording;
+use anyhow::{Context, Result, bail};
+use std::fs::File;
+use std::io::{self, BufReader, Cursor, Read};
+use std::path::Path;
+
+/// A file of the command line.
+pub enum Opened<'a> {
+    /// Packets.
+    Capture(capture::Source<'a>),
+    /// Records.
+    Recording(Recording),
+}
+
+/// Opens a file and looks at its first bytes. A pipe can be read only once: it is opened once and looked at while reading.
+pub fn open(path: &Path) -> Result<Opened<'_>> {
+    if path.as_os_str() == "-" {
+        return sniff("stdin", Box::new(io::stdin()));
+    }
+    let name = path.display().to_string();
+    let file = File::open(path).with_context(|| format!("could not open {name}"))?;
+    let kind = file
+        .metadata()
+        .with_context(|| format!("could not look at {name}"))?
+        .file_type();
+    if kind.is_dir() {
+        bail!("{name} is a directory: name the capture or recording files in it");
+    }
+    match sniff(
+        path.to_str().unwrap_or("a file with an unprintable name"),
+        Box::new(file),
+    )? {
+        // A regular file is read in large windows.
+        Opened::Capture(_) if kind.is_file() => Ok(Opened::Capture(capture::Source::File(path))),
+        opened => Ok(opened),
+    }
+}
+
+fn sniff(name: &str, mut reader: Box<dyn Read + Send>) -> Result<Opened<'_>> {
+    let mut first = Vec::with_capacity(capture::PROBE_BYTES);
+    let probe = reader
+        .by_ref()
+        .take(capture::PROBE_BYTES as u64)
+        .read_to_end(&mut first);
+    probe.with_context(|| format!("could not read {name}"))?;
+    let recording = report::is_recording(&first) && !capture::is_capture(&first);
+    let whole = BufReader::with_capacity(1 << 18, Cursor::new(first).chain(reader));
+    Ok(if recording {
+        Opened::Recording((name.to_owned(), Box::new(whole)))
+    } else {
+        Opened::Capture(capture::Source::Stream {
+            name,
+            reader: Box::new(whole),
+        })
+    })
+}
