@@ -14,6 +14,7 @@ use std::io::Read;
 use std::net::{Ipv4Addr, SocketAddr};
 use std::process::{ChildStderr, Stdio};
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::mpsc::{Receiver, channel};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 use sys::program::{Program, ProgramEnd};
@@ -169,13 +170,19 @@ impl Seen {
 }
 
 /// The end of what a program writes to its stderr: read on a thread of its own, so that it never waits.
-struct Said(Arc<Mutex<Vec<u8>>>);
+struct Said {
+    kept: Arc<Mutex<Vec<u8>>>,
+    /// Closed when all of it has been read.
+    all_read: Receiver<()>,
+}
 
 impl Said {
     fn of(mut stderr: ChildStderr) -> Self {
         let kept = Arc::new(Mutex::new(Vec::new()));
         let shared = kept.clone();
+        let (reading, all_read) = channel::<()>();
         std::thread::spawn(move || {
+            let _reading = reading;
             let mut bytes = [0; 1024];
             while let Ok(count @ 1..) = stderr.read(&mut bytes) {
                 let mut kept = shared.lock().unwrap_or_else(PoisonError::into_inner);
@@ -184,12 +191,15 @@ impl Said {
                 kept.drain(..beyond);
             }
         });
-        Self(kept)
+        Self { kept, all_read }
     }
 
-    /// Its first line and its last: one of them is what a message says, the other where.
+    /// Its first line and its last: one of them is what a message says, the other where. For a program that has ended: what it
+    /// wrote is in the pipe, but on a busy machine nobody has read it yet.
     fn told(&self) -> String {
-        let kept = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        // Nothing is ever sent: either all was read, or a process that the program left behind holds the pipe open.
+        let _ = self.all_read.recv_timeout(LAST_WORDS);
+        let kept = self.kept.lock().unwrap_or_else(PoisonError::into_inner);
         let text = String::from_utf8_lossy(&kept);
         let mut lines = text.lines().map(str::trim).filter(|line| !line.is_empty());
         match (lines.next(), lines.next_back()) {
@@ -205,3 +215,38 @@ const LOOK: Duration = Duration::from_millis(20);
 
 /// Bytes of what it says that are kept.
 const KEPT: usize = 4096;
+
+/// How long the reader has to come to the end of what a program wrote that has ended.
+const LAST_WORDS: Duration = Duration::from_secs(2);
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::process::{Child, Command};
+    use std::time::Instant;
+
+    /// A program that has ended, and whose stderr nobody has read.
+    fn failed(script: &str) -> Child {
+        let mut command = Command::new("sh");
+        command.args(["-c", script]).stderr(Stdio::piped());
+        let mut child = command.spawn().expect("there is a shell");
+        child.wait().expect("it ends");
+        child
+    }
+
+    #[test]
+    fn the_last_words_of_a_program_are_not_lost() {
+        let mut child = failed("echo first >&2; echo last >&2; exit 1");
+        let said = Said::of(child.stderr.take().expect("piped"));
+        assert_eq!(said.told(), "first ... last");
+    }
+
+    #[test]
+    fn a_program_that_leaves_another_behind_is_not_waited_for_long() {
+        let mut child = failed("sleep 20 & echo words >&2; exit 1");
+        let said = Said::of(child.stderr.take().expect("piped"));
+        let asked = Instant::now();
+        assert_eq!(said.told(), "words");
+        assert!(asked.elapsed() < Duration::from_secs(15));
+    }
+}
