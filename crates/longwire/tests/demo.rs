@@ -6,6 +6,7 @@ use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 use tempfile::TempDir;
 use testbed::binary::{bounded, done, program, refused, stderr, stdout};
+use testbed::floor::told_on_failure;
 use testbed::process::require;
 
 /// The demo in a directory of its own.
@@ -24,7 +25,9 @@ fn directory() -> TempDir {
 }
 
 #[test]
+#[ignore = "timing: make test runs it alone"]
 fn each_page_waits_once_a_statement_and_three_times_to_get_there_near_and_far() {
+    let _floor = told_on_failure();
     let directory = directory();
     let (text, _) = demo(directory.path(), &["--json"]);
     let records: Vec<Value> = text

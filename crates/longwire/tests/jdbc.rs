@@ -7,7 +7,7 @@ use std::path::Path;
 use std::process::{Command, Output, Stdio};
 use std::time::{Duration, Instant};
 use testbed::binary::{self, ends, shown as said};
-use testbed::{Postgres, java};
+use testbed::{Postgres, Started, java};
 
 const PGJDBC: &str = "org.postgresql:postgresql:42.7.4";
 
@@ -37,34 +37,12 @@ fn url(port: u16) -> String {
 #[test]
 fn ping_through_a_driver_is_as_far_as_without_one() {
     let server = Postgres::start();
-    let mut relay = Command::new(binary::program());
-    let listen = format!("127.0.0.1:{}", testbed::process::free_port());
-    relay
-        .args([
-            "relay",
-            &format!("tcp://127.0.0.1:{}", server.port()),
-            "--link",
-            "rtt=10ms",
-            "--listen",
-            &listen,
-        ])
-        .stdout(Stdio::null())
-        .stderr(Stdio::null());
-    let mut relay = relay.spawn().expect("a relay");
-    let port: u16 = listen
-        .rsplit(':')
-        .next()
-        .and_then(|port| port.parse().ok())
-        .expect("a port");
-    let began = Instant::now();
-    while std::net::TcpStream::connect(&listen).is_err() {
-        assert!(began.elapsed() < Duration::from_secs(20), "no relay");
-        std::thread::sleep(Duration::from_millis(20));
-    }
+    let target = format!("tcp://127.0.0.1:{}", server.port());
+    let mut relay = binary::longwire(&["relay", &target, "--link", "rtt=10ms"]);
+    let (relay, address) = Started::listening(relay.stdout(Stdio::null()), "relaying ");
     let ping = ["-c", "20", "-i", "20ms", "--json"];
-    let through = summary(&ends(longwire("ping", &url(port), &ping), 0));
-    relay.kill().expect("it runs");
-    relay.wait().expect("it ends");
+    let through = summary(&ends(longwire("ping", &url(address.port()), &ping), 0));
+    drop(relay);
     let median = through["p50_ns"].as_u64().expect("a median");
     assert!(median >= 10_000_000, "{through}");
     assert_eq!(through["answered"], 20);

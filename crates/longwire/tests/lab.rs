@@ -8,6 +8,7 @@ use std::process::{Child, Command, Output, Stdio};
 use std::time::{Duration, Instant};
 use tempfile::TempDir;
 use testbed::binary::{of_type, program, records};
+use testbed::floor::told_on_failure;
 
 /// PostgreSQL asked for one row at a time, near and further away.
 const SELECT: &str = r#"
@@ -114,7 +115,9 @@ fn text(bytes: &[u8]) -> String {
 }
 
 #[test]
+#[ignore = "timing: make test runs it alone"]
 fn a_lab_measures_what_it_predicts() {
+    let _floor = told_on_failure();
     let lab = Lab::new(SELECT);
     let output = lab.command().arg("--json").output().expect("longwire runs");
     assert_eq!(output.status.code(), Some(0), "{}", text(&output.stderr));
@@ -196,7 +199,9 @@ variant = ["straight", "relayed"]
 "#;
 
 #[test]
+#[ignore = "timing: make test runs it alone"]
 fn variants_are_compared_round_by_round() {
+    let _floor = told_on_failure();
     let lab = Lab::new(VARIANTS);
     let output = lab.command().arg("--json").output().expect("longwire runs");
     assert_eq!(output.status.code(), Some(0), "{}", text(&output.stderr));

@@ -3,9 +3,8 @@
 use serde_json::Value;
 use std::io::Write;
 use std::process::{Command, Output, Stdio};
-use std::time::{Duration, Instant};
 use testbed::binary::{self, records};
-use testbed::{MariaDb, Postgres};
+use testbed::{MariaDb, Postgres, Started};
 
 fn load(arguments: &[&str]) -> Output {
     command(arguments).output().expect("the binary starts")
@@ -251,19 +250,9 @@ fn ctrl_c_prints_the_summary() {
         &script.path().display().to_string(),
         &server.url(),
     ];
-    let began = Instant::now();
-    let child = command(&arguments)
-        .stdout(Stdio::piped())
-        .stderr(Stdio::piped())
-        .spawn()
-        .expect("the binary starts");
-    std::thread::sleep(Duration::from_millis(1500));
-    let killed = Command::new("kill")
-        .args(["-INT", &child.id().to_string()])
-        .status();
-    assert!(killed.expect("kill is there").success());
-    let output = child.wait_with_output().expect("it ends");
-    assert!(began.elapsed() < Duration::from_secs(20));
+    let mut running = Started::heard(command(&arguments).stdout(Stdio::piped()));
+    running.hears("progress: 1.");
+    let output = running.interrupt();
     told(&output, 130, "tps = ");
     told(&output, 130, "number of failed transactions: 0");
     told(&output, 130, "progress: 1.");

@@ -7,6 +7,7 @@ use std::net::{Ipv4Addr, TcpListener, TcpStream};
 use std::process::Stdio;
 use std::time::Duration;
 use testbed::binary::{self, ends, longwire, of_type, records, shown};
+use testbed::floor::told_on_failure;
 use testbed::{MariaDb, Postgres, PostgresAuth, Redis};
 
 fn nanos(value: &Value) -> Duration {
@@ -59,7 +60,9 @@ fn is_as_far_as(records: &[Value], milliseconds: u64, turns: u64) {
 }
 
 #[test]
+#[ignore = "timing: make test runs it alone"]
 fn postgres_is_as_far_as_its_link() {
+    let _floor = told_on_failure();
     let server = Postgres::start();
     let url = server.url();
     let records = through_link(5, server.port(), &[&url]);
@@ -76,7 +79,9 @@ fn postgres_is_as_far_as_its_link() {
 }
 
 #[test]
+#[ignore = "timing: make test runs it alone"]
 fn mariadb_is_as_far_as_its_link() {
+    let _floor = told_on_failure();
     let server = MariaDb::start();
     let url = server.url();
     let records = through_link(5, server.port(), &[&url]);
@@ -99,7 +104,9 @@ fn shown_warnings(records: &[Value]) -> String {
 }
 
 #[test]
+#[ignore = "timing: make test runs it alone"]
 fn redis_is_as_far_as_its_link_with_a_password_or_without() {
+    let _floor = told_on_failure();
     let server = Redis::start_with_password();
     let port = server.port();
     is_as_far_as(&through_link(5, port, &["--no-login", &server.url()]), 5, 1);

@@ -1,11 +1,10 @@
 //! `longwire split` and `longwire echo` as a user runs them, with real servers.
 
 use serde_json::Value;
-use std::io::{BufRead, BufReader};
-use std::process::{Child, Command, Stdio};
 use std::time::Duration;
-use testbed::binary::{self, done, of_type, refused, run};
-use testbed::{MariaDb, Postgres};
+use testbed::binary::{self, done, longwire, of_type, refused, run};
+use testbed::floor::told_on_failure;
+use testbed::{MariaDb, Postgres, Started};
 
 /// The records of a run that went well.
 fn records(arguments: &[&str]) -> Vec<Value> {
@@ -14,40 +13,17 @@ fn records(arguments: &[&str]) -> Vec<Value> {
     binary::records(&output)
 }
 
-/// `longwire echo --listen`, ended with the value.
-struct Listening(Child, String);
-
-impl Listening {
-    fn start() -> Self {
-        let program = binary::program();
-        let mut child = Command::new(program)
-            .args(["echo", "--listen", "127.0.0.1:0"])
-            .stderr(Stdio::piped())
-            .spawn()
-            .expect("it starts");
-        let mut line = String::new();
-        BufReader::new(child.stderr.take().expect("piped"))
-            .read_line(&mut line)
-            .expect("it says where it listens");
-        let address = line
-            .split_whitespace()
-            .find(|word| word.starts_with("127."))
-            .expect("an address")
-            .trim_end_matches(';')
-            .to_owned();
-        Self(child, address)
-    }
-}
-
-impl Drop for Listening {
-    fn drop(&mut self) {
-        let _ = self.0.kill();
-        let _ = self.0.wait();
-    }
+/// `longwire echo --listen`, ended with the value, and where it listens.
+fn listening() -> (Started, String) {
+    let mut command = longwire(&["echo", "--listen", "127.0.0.1:0"]);
+    let (started, address) = Started::listening(&mut command, " listens on ");
+    (started, address.to_string())
 }
 
 #[test]
+#[ignore = "timing: make test runs it alone"]
 fn parts_sum_to_the_transaction_and_a_link_is_predicted_and_measured() {
+    let _floor = told_on_failure();
     let server = Postgres::start();
     let target = server.url();
     let short = ["split", &target, "-c", "1,4", "-T", "100ms", "--rounds", "3"];
@@ -107,10 +83,10 @@ fn parts_sum_to_the_transaction_and_a_link_is_predicted_and_measured() {
 
 #[test]
 fn round_trips_come_from_the_echo_that_is_named() {
-    let (server, echo) = (MariaDb::start(), Listening::start());
+    let (server, (_listener, echo)) = (MariaDb::start(), listening());
     let target = server.url();
     let short = ["split", &target, "-c", "2", "-T", "60ms", "--rounds", "1"];
-    let with_echo = ["--echo", &echo.1, "--at-echo", &echo.1];
+    let with_echo = ["--echo", &echo, "--at-echo", &echo];
     let records = records(&[&short[..], &with_echo].concat());
     let split = of_type(&records, "split")[0];
     assert_eq!(
@@ -119,7 +95,7 @@ fn round_trips_come_from_the_echo_that_is_named() {
     );
     let elsewhere = of_type(&records, "elsewhere");
     assert_eq!(elsewhere.len(), 1, "{records:#?}");
-    assert_eq!(elsewhere[0]["place"], format!("echo {}", echo.1));
+    assert_eq!(elsewhere[0]["place"], format!("echo {echo}"));
     let view = binary::bounded(&[&short[..], &["--level", "stream", "--verify", "--at", "rtt=4ms"]].concat())
         .assert()
         .success();
@@ -147,30 +123,30 @@ fn what_cannot_be_split_is_refused_in_a_line() {
 
 #[test]
 fn echo_answers_and_tells_what_is_wrong() {
-    let echo = Listening::start();
+    let (_listener, echo) = listening();
     let swept = records(&[
         "echo",
-        &echo.1,
+        &echo,
         "--request",
         "8..32:*2",
         "--streams",
         "1,3",
         "-T",
-        "20ms",
+        "200ms",
     ]);
     assert_eq!(of_type(&swept, "echo").len(), 6);
-    let one = records(&["echo", &echo.1, "-T", "50ms"]);
+    let one = records(&["echo", &echo, "-T", "50ms"]);
     let summary = of_type(&one, "summary")[0];
     for key in ["p50_ns", "per_second", "errors", "floor_ns"] {
         assert!(summary[key].is_number(), "{key}: {summary}");
     }
-    let bulk = records(&["echo", &echo.1, "--bulk", "-T", "100ms"]);
+    let bulk = records(&["echo", &echo, "--bulk", "-T", "100ms"]);
     assert_eq!(of_type(&bulk, "bulk").len(), 2);
     refused(
-        &["echo", &echo.1, "--request", "9GiB"],
+        &["echo", &echo, "--request", "9GiB"],
         &["bytes of a message must be 1 to"],
     );
-    refused(&["echo", &echo.1, "--streams", "0"], &["streams must be 1 to"]);
+    refused(&["echo", &echo, "--streams", "0"], &["streams must be 1 to"]);
     refused(
         &["echo", "127.0.0.1:1"],
         &["refused", "longwire echo --listen 127.0.0.1:1"],

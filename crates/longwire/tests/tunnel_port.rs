@@ -3,24 +3,19 @@
 
 #![allow(clippy::unwrap_used, reason = "helpers of tests may, as tests do")]
 
-use rustix::process::{Pid, Signal, kill_process};
-use std::io::{BufRead, BufReader, Read, Write};
+use std::io::{Read, Write};
 use std::net::{SocketAddr, TcpListener, TcpStream};
 use std::os::unix::fs::PermissionsExt;
-use std::process::{Child, Command, Output, Stdio};
-use std::sync::mpsc::{Receiver, channel};
+use std::process::{Command, Output, Stdio};
 use std::time::Duration;
 use tempfile::TempDir;
+use testbed::Started;
 
 const LONG: Duration = Duration::from_secs(20);
 
 fn tunnel(directory: &TempDir, words: &[&str]) -> Command {
-    let mut command = Command::new(testbed::binary::program());
-    command
-        .arg("tunnel")
-        .args(words)
-        .current_dir(directory.path())
-        .stdin(Stdio::null());
+    let mut command = testbed::binary::longwire(&["tunnel"]);
+    command.args(words).current_dir(directory.path());
     command
 }
 
@@ -73,90 +68,33 @@ fn echoing() -> SocketAddr {
     address
 }
 
-/// An end that runs, where it listens, and what it says.
+/// An end that runs, and where it listens.
 struct Running {
-    process: Child,
+    end: Started,
     address: SocketAddr,
-    lines: Receiver<String>,
-    heard: Vec<String>,
 }
 
 impl Running {
     fn start(directory: &TempDir, words: &[&str]) -> Self {
-        let mut process = tunnel(directory, words)
-            .args(["--listen", "127.0.0.1:0"])
-            .stdout(Stdio::piped())
-            .stderr(Stdio::piped())
-            .spawn()
-            .unwrap();
-        let (sender, lines) = channel();
-        let stderr = process.stderr.take().unwrap();
-        std::thread::spawn(move || {
-            for line in BufReader::new(stderr).lines().map_while(Result::ok) {
-                sender.send(line).ok();
-            }
-        });
-        let mut running = Self {
-            process,
-            address: SocketAddr::from(([127, 0, 0, 1], 0)),
-            lines,
-            heard: Vec::new(),
-        };
-        let line = running.hears(" listens on ");
-        let word = line
-            .split(" listens on ")
-            .nth(1)
-            .unwrap()
-            .split(' ')
-            .next()
-            .unwrap();
-        running.address = word.parse().unwrap();
-        running
+        let mut command = tunnel(directory, words);
+        command.args(["--listen", "127.0.0.1:0"]).stdout(Stdio::piped());
+        let (end, address) = Started::listening(&mut command, " listens on ");
+        Self { end, address }
     }
 
     /// The next line with `text` in it.
     #[track_caller]
     fn hears(&mut self, text: &str) -> String {
-        loop {
-            match self.lines.recv_timeout(LONG) {
-                Ok(line) => {
-                    self.heard.push(line.clone());
-                    if line.contains(text) {
-                        return line;
-                    }
-                }
-                Err(_) => panic!("'{text}' is not in {:#?}", self.heard),
-            }
-        }
+        self.end.hears(text)
     }
 
     /// Ends it as Ctrl-C does; all it has said.
-    fn end(mut self, directory: &TempDir) -> Output {
-        kill_process(Pid::from_child(&self.process), Signal::INT).ok();
-        let status = self.process.wait().unwrap();
-        let mut stdout = Vec::new();
-        self.process
-            .stdout
-            .take()
-            .unwrap()
-            .read_to_end(&mut stdout)
-            .unwrap();
-        self.heard.extend(self.lines.try_iter());
-        let output = Output {
-            status,
-            stdout,
-            stderr: self.heard.join("\n").into_bytes(),
-        };
+    #[track_caller]
+    fn end(self, directory: &TempDir) -> Output {
+        let output = self.end.interrupt();
         clean(directory, &output);
         assert_eq!(output.status.code(), Some(130), "{output:?}");
         output
-    }
-}
-
-impl Drop for Running {
-    fn drop(&mut self) {
-        self.process.kill().ok();
-        self.process.wait().ok();
     }
 }
 
@@ -279,11 +217,7 @@ fn ends_that_do_not_fit_say_so_and_go_on() {
         let mut near = Running::start(&directory, &[&near, keys].concat());
         near.hears(line);
         near.hears("longwire: hint: ");
-        assert!(
-            near.heard.iter().any(|said| said.contains(hint)),
-            "{:#?}",
-            near.heard
-        );
+        assert!(near.end.said().contains(hint), "{:#?}", near.end.said());
         near.end(&directory);
     }
     for end in [far, shared, plain] {
@@ -386,23 +320,14 @@ fn a_near_end_without_a_far_one_says_so_once_and_goes_on_when_it_comes() {
     let mut near = Running::start(&directory, &["near", "--to", &to, "--json"]);
     near.hears("connection refused; trying again");
     let database = echoing().to_string();
-    let far = tunnel(&directory, &["far", "--listen", &to, "--to", &database])
-        .stderr(Stdio::null())
-        .stdout(Stdio::null())
-        .spawn()
-        .unwrap();
+    let mut far = tunnel(&directory, &["far", "--listen", &to, "--to", &database]);
+    let far = Started::start(far.stdout(Stdio::null()).stderr(Stdio::null()));
     near.hears("lane up");
     carries(&near);
-    let told = near
-        .heard
-        .iter()
-        .filter(|line| line.contains("trying again"))
-        .count();
-    assert_eq!(told, 1, "{:#?}", near.heard);
+    let said = near.end.said();
+    assert_eq!(said.matches("trying again").count(), 1, "{said}");
     let output = near.end(&directory);
-    let mut far = far;
-    far.kill().unwrap();
-    far.wait().unwrap();
+    drop(far);
     let records = String::from_utf8(output.stdout).unwrap();
     let kinds: Vec<_> = records
         .lines()

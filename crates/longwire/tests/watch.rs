@@ -1,11 +1,11 @@
 //! `longwire watch` in front of real servers: the application notices nothing, and what it did is told right.
 
 use serde_json::Value;
-use std::path::Path;
-use std::process::{Command, Output, Stdio};
+use std::process::{Output, Stdio};
 use std::time::{Duration, Instant};
 use testbed::binary::{done, longwire, records, sum};
-use testbed::{Capture, MariaDb, Postgres, PostgresAuth, require};
+use testbed::waiting::wait_until;
+use testbed::{Capture, MariaDb, Postgres, PostgresAuth, Started};
 
 /// Runs `watch` with `script` as the application; the script is run by sh.
 fn watch(options: &[&str], script: &str) -> Output {
@@ -344,19 +344,9 @@ fn a_server_that_dies_mid_query_ends_the_query_and_not_the_relay() {
 #[test]
 fn ctrl_c_ends_in_the_summary_and_status_130() {
     let server = Postgres::start();
-    let running = longwire(&["watch", &server.url(), "--listen", "127.0.0.1:0"])
-        .stdout(Stdio::piped())
-        .stderr(Stdio::piped())
-        .spawn()
-        .expect("it starts");
-    let id = running.id().to_string();
-    wait_until("the relay announces itself", || listens(running.id()));
-    let killed = Command::new(require("kill"))
-        .args(["-INT", &id])
-        .status()
-        .expect("kill runs");
-    assert!(killed.success());
-    let output = running.wait_with_output().expect("it ends");
+    let mut command = longwire(&["watch", &server.url(), "--listen", "127.0.0.1:0"]);
+    let (running, _) = Started::listening(command.stdout(Stdio::piped()), "relaying ");
+    let output = running.interrupt();
     assert_eq!(output.status.code(), Some(130));
     assert!(
         String::from_utf8_lossy(&output.stdout).contains("No TCP connection was seen"),
@@ -366,33 +356,4 @@ fn ctrl_c_ends_in_the_summary_and_status_130() {
         String::from_utf8_lossy(&output.stderr).contains("relaying 127.0.0.1:"),
         "{output:?}"
     );
-}
-
-/// Whether the process has a listening TCP socket: then its signal handlers are in place too.
-fn listens(process: u32) -> bool {
-    let descriptors = std::fs::read_dir(format!("/proc/{process}/fd"));
-    let sockets: Vec<String> = descriptors
-        .into_iter()
-        .flatten()
-        .filter_map(|entry| std::fs::read_link(entry.ok()?.path()).ok())
-        .filter_map(|link| link.to_str().map(str::to_owned))
-        .filter(|link| link.starts_with("socket:["))
-        .collect();
-    let table = std::fs::read_to_string(Path::new("/proc/net/tcp")).expect("the kernel tells its sockets");
-    table
-        .lines()
-        .filter(|line| line.split_whitespace().nth(3) == Some("0A"))
-        .any(|line| {
-            let inode = line.split_whitespace().nth(9).unwrap_or_default();
-            sockets.contains(&format!("socket:[{inode}]"))
-        })
-}
-
-#[track_caller]
-fn wait_until(what: &str, condition: impl Fn() -> bool) {
-    let deadline = Instant::now() + Duration::from_secs(30);
-    while !condition() {
-        assert!(Instant::now() < deadline, "never: {what}");
-        std::thread::sleep(Duration::from_millis(20));
-    }
 }

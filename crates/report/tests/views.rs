@@ -1,5 +1,5 @@
 //! The views, compared with the texts in `tests/data`. After an intended change write them anew with
-//! `cargo test -p report --test views -- --ignored`, and read the difference before keeping it.
+//! `WRITE_VIEWS=1 cargo test -p report --test views`, and read the difference before keeping it.
 
 mod samples;
 
@@ -117,20 +117,23 @@ fn file(name: &str) -> PathBuf {
 }
 
 #[test]
+#[expect(
+    clippy::disallowed_methods,
+    reason = "who runs the test says whether it is to write"
+)]
 fn views_are_as_kept() {
+    let write_anew = std::env::var_os(WRITE_ANEW).is_some();
     for (name, shown) in views().into_iter().chain(views_of_load()) {
+        if write_anew {
+            std::fs::write(file(name), &shown).expect("tests/data can be written");
+        }
         let kept = std::fs::read_to_string(file(name)).expect("the view is in tests/data");
         assert!(shown == kept, "{name} differs; now it is:\n{shown}");
     }
 }
 
-#[test]
-#[ignore = "not a test: writes the files the views are compared with"]
-fn write_views_anew() {
-    for (name, shown) in views().into_iter().chain(views_of_load()) {
-        std::fs::write(file(name), shown).expect("tests/data can be written");
-    }
-}
+/// Set, the views are written instead of compared.
+const WRITE_ANEW: &str = "WRITE_VIEWS";
 
 #[test]
 fn colour_adds_only_escape_sequences() {

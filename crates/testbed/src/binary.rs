@@ -6,15 +6,18 @@ use std::time::Duration;
 
 use serde_json::Value;
 
+use crate::process::heed_interrupts;
+
 /// Where cargo put the binary. It is built before the tests of the crate `longwire` run, not before those of other crates.
 pub fn program() -> PathBuf {
     assert_cmd::cargo::cargo_bin("longwire")
 }
 
-/// The binary with these arguments, and nothing to read.
+/// The binary with these arguments, and nothing to read. Ctrl-C ends it, however the tests were started.
 pub fn longwire(arguments: &[&str]) -> Command {
     let mut command = Command::new(program());
     command.args(arguments).stdin(Stdio::null());
+    heed_interrupts(&mut command);
     command
 }
 

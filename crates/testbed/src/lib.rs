@@ -1,5 +1,6 @@
 //! Real servers for tests: PostgreSQL, MariaDB and Redis on private ports and in private directories, and captures of
-//! what they say; the binary under test; a browser; Java programs with JDBC drivers, and Python with packages.
+//! what they say; the binary under test; programs that run while a test looks at them; a browser; Java programs with JDBC
+//! drivers, and Python with packages; what this machine adds to measured times.
 //!
 //! A server is ready when its `start` returns and gone when its value is dropped, also when the test panics; when
 //! the test process is killed, the kernel ends the server. Everything here panics with a message that says what is
@@ -11,12 +12,15 @@ pub mod binary;
 pub mod browser;
 pub mod capture;
 pub mod certificate;
+pub mod floor;
 pub mod java;
 pub mod mariadb;
 pub mod postgres;
 pub mod process;
 pub mod python;
 pub mod redis;
+pub mod started;
+pub mod waiting;
 
 pub use browser::Browser;
 pub use capture::Capture;
@@ -26,3 +30,4 @@ pub use mariadb::{MariaDb, MariaDbOptions};
 pub use postgres::{Postgres, PostgresAuth, PostgresOptions};
 pub use process::require;
 pub use redis::Redis;
+pub use started::Started;

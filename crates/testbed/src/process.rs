@@ -1,6 +1,7 @@
 //! Programs of a test: found, run, and started as servers on free ports.
 
 use std::net::{Ipv4Addr, TcpListener};
+use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::time::Duration;
@@ -27,6 +28,20 @@ pub fn free_port() -> u16 {
         .and_then(|listener| listener.local_addr())
         .map(|address| address.port())
         .unwrap_or_else(|error| panic!("no free port on 127.0.0.1: {error}"))
+}
+
+/// Gives the program the usual reaction to SIGINT, although this process may ignore it: a shell has its background jobs ignore it,
+/// and they have all they start ignore it too.
+pub fn heed_interrupts(command: &mut Command) {
+    let heed = || {
+        // SAFETY: two constants; the usual reaction is none of this process's functions.
+        match unsafe { libc::signal(libc::SIGINT, libc::SIG_DFL) } {
+            libc::SIG_ERR => Err(std::io::Error::last_os_error()),
+            _ => Ok(()),
+        }
+    };
+    // SAFETY: between fork and exec it makes one system call, and takes neither locks nor memory.
+    unsafe { command.pre_exec(heed) };
 }
 
 /// Runs `command` to its end.

@@ -183,6 +183,38 @@ fn unsafe_code_is_where_its_page_says() {
     );
 }
 
+/// `cargo test` leaves out what is marked so, and `make timing` runs it: nothing else may hide there.
+#[test]
+fn only_timing_tests_are_left_to_make_timing_and_each_tells_the_machines_floor() {
+    let mut wrong = Vec::new();
+    for path in files(&root().join("crates")) {
+        let Some(text) = rust(&path) else { continue };
+        let lines: Vec<&str> = text.lines().map(str::trim).collect();
+        for (index, line) in lines.iter().enumerate() {
+            let told = || {
+                let mut rest = lines[index..].iter().skip_while(|line| !line.starts_with("fn "));
+                rest.nth(1)
+                    .is_some_and(|line| line.ends_with("told_on_failure();"))
+            };
+            let is_timing = line.starts_with("#[ignore = \"timing: ");
+            if line.starts_with("#[ignore") && !(is_timing && told()) {
+                wrong.push(format!("{}:{}", path.display(), index + 1));
+            }
+        }
+    }
+    assert!(wrong.is_empty(), "ignored, and no timing test: {wrong:#?}");
+    let makefile = std::fs::read_to_string(root().join("Makefile")).expect("the Makefile");
+    for step in ["\t$(MAKE) timing\n", " -- --ignored --test-threads=1\n"] {
+        assert!(makefile.contains(step), "{step:?} is missing in the Makefile");
+    }
+}
+
+/// What is in a file of Rust.
+fn rust(path: &Path) -> Option<String> {
+    let is_rust = path.extension().is_some_and(|extension| extension == "rs");
+    is_rust.then(|| std::fs::read_to_string(path).expect("source is text"))
+}
+
 fn packages() -> Vec<Value> {
     let cargo = std::env::var_os("CARGO").expect("cargo sets CARGO for its tests");
     let output = Command::new(cargo)

@@ -119,7 +119,7 @@ fn a_server_stops_while_a_statement_runs() {
     // The server reads the statement before it learns that it shall stop, or after: both must end.
     let started = std::time::Instant::now();
     drop(server);
-    assert!(started.elapsed().as_secs() < 2, "the statement held up the end");
+    assert!(started.elapsed().as_secs() < 20, "the statement held up the end");
     assert!(client.is_closed());
 }
 

@@ -1,15 +1,16 @@
 //! The port of `longwire echo --listen`: processor time and threads.
 
-use super::process::{IDLE, Process, WINDOW};
+use super::process::{IDLE, cores_used};
 use std::io::{Read, Write};
 use std::net::{SocketAddr, TcpStream};
 use std::process::Stdio;
 use std::time::Duration;
+use testbed::Started;
 use testbed::binary::longwire;
 
-fn listener() -> (Process, SocketAddr) {
+fn listener() -> (Started, SocketAddr) {
     let mut command = longwire(&["echo", "--listen", "127.0.0.1:0"]);
-    Process::listening(command.stdout(Stdio::null()), " listens on ")
+    Started::listening(command.stdout(Stdio::null()), " listens on ")
 }
 
 /// A connection that says it is one of so many streams, whose client wants the listener to look for messages.
@@ -34,7 +35,7 @@ fn nobody_makes_the_listener_spin() {
         .into_iter()
         .map(|streams| greeted(address, streams))
         .collect();
-    let cores = listener.cores_used(WINDOW);
+    let cores = cores_used(&listener);
     assert!(
         cores < IDLE,
         "{cores:.2} cores for connections on which nothing happens"
@@ -49,9 +50,9 @@ fn who_says_nothing_has_no_thread() {
         .map(|_| TcpStream::connect(address).expect("it listens"))
         .collect();
     std::thread::sleep(Duration::from_millis(300));
-    let threads = listener.figure("Threads");
+    let threads = listener.figure("Threads").expect("it runs");
     assert!(threads < 50, "{threads} threads for {} connections", silent.len());
-    let cores = listener.cores_used(WINDOW);
+    let cores = cores_used(&listener);
     assert!(cores < IDLE, "{cores:.2} cores");
     // Somebody who does speak is served all the same.
     greeted(address, 1);
@@ -61,7 +62,7 @@ fn who_says_nothing_has_no_thread() {
 fn who_greets_and_then_says_nothing_has_a_bounded_number_of_threads() {
     let (listener, address) = listener();
     let streams: Vec<TcpStream> = (0..400).map(|_| greeted(address, 1)).collect();
-    let threads = listener.figure("Threads");
+    let threads = listener.figure("Threads").expect("it runs");
     assert!(
         threads < 200,
         "{threads} threads for {} connections",

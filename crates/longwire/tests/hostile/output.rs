@@ -1,12 +1,13 @@
 //! Outputs that cannot be written: the application behind the relay notices nothing.
 
-use super::process::{Process, wait_until};
 use std::io::{BufRead, BufReader, Read, Write};
 use std::net::{SocketAddr, TcpListener, TcpStream};
 use std::path::Path;
 use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
+use testbed::Started;
 use testbed::binary::longwire;
+use testbed::waiting::wait_until;
 
 /// A server that sends back what it gets.
 fn server() -> SocketAddr {
@@ -28,18 +29,18 @@ const APPLICATION: &str = "echo $LONGWIRE_PORT > port.new; mv port.new port; whi
                            echo done > ended";
 
 /// A run of `command` (the binary, or a shell that becomes it) with `APPLICATION` in `folder`.
-fn watch(mut command: Command, options: &[&str], script: &str, folder: &Path) -> Process {
+fn watch(mut command: Command, options: &[&str], script: &str, folder: &Path) -> Started {
     let target = format!("tcp://{}", server());
     command
         .args(options)
         .args([&target, "--", "sh", "-c", script])
         .current_dir(folder);
-    Process::start(&mut command)
+    Started::start(&mut command)
 }
 
 fn port(folder: &Path) -> u16 {
     let file = folder.join("port");
-    wait_until(|| file.exists());
+    wait_until("the application says its port", || file.exists());
     let text = std::fs::read_to_string(file).expect("it is there");
     text.trim().parse().expect("a port")
 }
@@ -62,7 +63,7 @@ fn use_relay(folder: &Path, span: Duration) -> u64 {
 
 /// Lets the application end, and looks how the run did.
 #[track_caller]
-fn ends_with_loss(mut run: Process, folder: &Path) {
+fn ends_with_loss(mut run: Started, folder: &Path) {
     assert!(
         run.child().try_wait().expect("it can be asked").is_none(),
         "it goes on"
@@ -110,7 +111,7 @@ fn a_file_limit_ends_the_recording_and_not_the_application() {
     let run = watch(command, &["-q", "-o", "run.lwr"], APPLICATION, folder.path());
     let mut exchanges = 0;
     let recording = folder.path().join("run.lwr");
-    wait_until(|| {
+    wait_until("the recording is about as long as it may be", || {
         exchanges += use_relay(folder.path(), Duration::from_millis(200));
         std::fs::metadata(&recording).is_ok_and(|file| file.len() >= 2048)
     });
@@ -145,7 +146,7 @@ fn a_reader_of_records_that_sleeps_holds_nothing_up() {
         exchanges > 500,
         "more than a pipe holds of their records: {exchanges}"
     );
-    let memory = run.figure("VmHWM");
+    let memory = run.figure("VmHWM").expect("it runs");
     assert!(memory < 150_000, "{memory} KiB");
     ends_with_loss(run, folder.path());
 }
@@ -219,5 +220,5 @@ fn the_application_is_not_left_behind_when_longwire_is_killed() {
     let run = watch(command, &[], SAVES, folder.path());
     port(folder.path());
     run.signal(libc::SIGKILL);
-    wait_until(|| folder.path().join("saved").exists());
+    wait_until("the application saves", || folder.path().join("saved").exists());
 }

@@ -1,18 +1,18 @@
 //! The port of `--prometheus`: the time that one client takes from the others, and from the end.
 
-use super::process::Process;
 use std::io::{Read, Write};
 use std::net::{SocketAddr, TcpStream};
 use std::process::Stdio;
 use std::time::Duration;
+use testbed::Started;
 use testbed::binary::longwire;
 
-fn served() -> (Process, SocketAddr) {
+fn served() -> (Started, SocketAddr) {
     let mut command = longwire(&["tunnel", "far", "--listen", "127.0.0.1:0", "--to", "127.0.0.1:1"]);
     command
         .args(["--prometheus", "127.0.0.1:0"])
         .stdout(Stdio::null());
-    Process::listening(&mut command, "figures for Prometheus are at http://")
+    Started::listening(&mut command, "figures for Prometheus are at http://")
 }
 
 /// Sends a byte every now and then, which is not yet the end of a request, for as long as it may.

@@ -1,17 +1,16 @@
 //! The port of `watch` where longwire speaks TLS for its clients: threads, and how long one may take.
 
-use super::process::Process;
 use std::io::{Read, Write};
 use std::net::{SocketAddr, TcpStream};
 use std::process::{Command, Stdio};
 use std::time::Duration;
-use testbed::Postgres;
 use testbed::binary::longwire;
+use testbed::{Postgres, Started};
 
-fn relay(server: &Postgres) -> (Process, SocketAddr) {
+fn relay(server: &Postgres) -> (Started, SocketAddr) {
     let target = format!("{}?sslmode=require", server.url());
     let mut command = longwire(&["watch", "--quiet", &target]);
-    Process::listening(command.stdout(Stdio::null()), "relaying ")
+    Started::listening(command.stdout(Stdio::null()), "relaying ")
 }
 
 /// Whether a real client gets through.
@@ -37,7 +36,7 @@ fn clients_that_say_nothing_have_a_bounded_number_of_threads() {
         .map(|_| TcpStream::connect(address).expect("it listens"))
         .collect();
     std::thread::sleep(Duration::from_millis(500));
-    let threads = relay.figure("Threads");
+    let threads = relay.figure("Threads").expect("it runs");
     assert!(
         threads < 200,
         "{threads} threads for {} connections",

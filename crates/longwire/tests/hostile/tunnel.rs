@@ -1,15 +1,16 @@
 //! The ports of a tunnel: processor time, and that it stands whoever answers.
 
-use super::process::{IDLE, Process, WINDOW};
+use super::process::{IDLE, cores_used};
 use std::io::{Read, Write};
 use std::net::{SocketAddr, TcpListener, TcpStream};
 use std::process::Stdio;
 use std::time::{Duration, Instant};
+use testbed::Started;
 use testbed::binary::longwire;
 
-fn far(listen: &str, to: SocketAddr) -> (Process, SocketAddr) {
+fn far(listen: &str, to: SocketAddr) -> (Started, SocketAddr) {
     let mut command = longwire(&["tunnel", "far", "--listen", listen, "--to", &to.to_string()]);
-    Process::listening(command.stdout(Stdio::null()), " listens on ")
+    Started::listening(command.stdout(Stdio::null()), " listens on ")
 }
 
 /// A database that says again what it hears.
@@ -31,7 +32,7 @@ fn a_full_door_costs_no_processor() {
         .map(|_| TcpStream::connect(address).expect("it listens"))
         .collect();
     std::thread::sleep(Duration::from_millis(300));
-    let cores = far.cores_used(WINDOW);
+    let cores = cores_used(&far);
     assert!(
         cores < IDLE,
         "{cores:.2} cores for {} silent connections",
@@ -59,7 +60,7 @@ fn who_floods_a_lane_with_credit_is_turned_out() {
     while lane.write_all(&flood).is_ok() {
         assert!(Instant::now() < until, "it takes credit for ever");
     }
-    let cores = far.cores_used(WINDOW);
+    let cores = cores_used(&far);
     assert!(cores < IDLE, "{cores:.2} cores");
 }
 
@@ -77,7 +78,7 @@ fn the_near_end_survives_any_first_answer() {
         "--to",
     ]);
     command.arg(to.to_string()).stdout(Stdio::null());
-    let (mut near, address) = Process::listening(&mut command, " listens on ");
+    let (mut near, address) = Started::listening(&mut command, " listens on ");
     let answers: [&[u8]; 5] = [
         b"",
         b"HTTP/1.1 400 Bad Request\r\n\r\n",

@@ -7,8 +7,9 @@ use std::io::{BufRead, BufReader, Read, Write};
 use std::os::unix::process::ExitStatusExt;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
-use std::time::{Duration, Instant};
 use testbed::binary::{program, shown};
+use testbed::process::heed_interrupts;
+use testbed::waiting::{wait_for, wait_until};
 
 #[test]
 fn the_status_is_the_commands() {
@@ -112,7 +113,7 @@ fn killed(victim: Victim, signal: i32) {
         .spawn()
         .expect("longwire can be started");
     let outer = child.id();
-    let sleeps = wait_for(|| {
+    let sleeps = wait_for("both commands run", || {
         let sleeps: Vec<u32> = descendants(outer)
             .into_iter()
             .filter(|pid| name(*pid) == "sleep")
@@ -144,12 +145,12 @@ fn killed(victim: Victim, signal: i32) {
         status.code() == Some(128 + signal)
     };
     assert!(expected, "{victim:?} {signal}: {status}");
-    wait_for(|| {
+    wait_until("nothing is left", || {
         let gone = sleeps.iter().all(|pid| name(*pid) != "sleep");
         let used = processes()
             .iter()
             .any(|pid| !namespaces_of(&pid.to_string()).is_disjoint(&made));
-        (gone && !used).then_some(())
+        gone && !used
     });
     let devices = fs::read_to_string("/proc/net/dev").expect("devices");
     assert!(
@@ -161,6 +162,7 @@ fn killed(victim: Victim, signal: i32) {
 }
 
 fn piped(command: &mut Command) -> Child {
+    heed_interrupts(command);
     command
         .stdin(Stdio::piped())
         .stdout(Stdio::piped())
@@ -170,19 +172,7 @@ fn piped(command: &mut Command) -> Child {
 }
 
 fn wait_within(child: &mut Child) -> std::process::ExitStatus {
-    wait_for(|| child.try_wait().expect("a child"))
-}
-
-#[track_caller]
-fn wait_for<T>(mut look: impl FnMut() -> Option<T>) -> T {
-    let begin = Instant::now();
-    loop {
-        if let Some(found) = look() {
-            return found;
-        }
-        assert!(begin.elapsed() < PATIENCE, "waited in vain");
-        std::thread::sleep(Duration::from_millis(10));
-    }
+    wait_for("its end", || child.try_wait().expect("a child"))
 }
 
 fn processes() -> Vec<u32> {
@@ -223,5 +213,3 @@ fn namespaces_of(pid: &str) -> BTreeSet<PathBuf> {
     let link = |kind: &str| fs::read_link(Path::new("/proc").join(pid).join("ns").join(kind)).ok();
     ["net", "mnt", "pid"].into_iter().filter_map(link).collect()
 }
-
-const PATIENCE: Duration = Duration::from_secs(30);

@@ -2,17 +2,13 @@
 
 use std::io::{Read, Write};
 use std::net::{Ipv4Addr, TcpListener};
-use std::process::{Command, Stdio};
-use testbed::binary::{program, shown};
+use std::process::Command;
+use testbed::binary::{longwire, shown};
 
 /// `longwire link` with these arguments, and `script` as the command behind it.
 pub fn link(arguments: &[&str], script: &str) -> Command {
-    let mut command = Command::new(program());
-    command
-        .arg("link")
-        .args(arguments)
-        .args(["--", "bash", "-c", script])
-        .stdin(Stdio::null());
+    let mut command = longwire(&["link"]);
+    command.args(arguments).args(["--", "bash", "-c", script]);
     command
 }
 

@@ -1,11 +1,8 @@
 //! Both ends of a tunnel as processes of the real binary.
 
-use std::io::{BufRead, BufReader};
 use std::net::{IpAddr, Ipv4Addr, SocketAddr};
-use std::process::{Child, ChildStderr, Command, Stdio};
-use std::sync::mpsc::{Receiver, channel};
-use std::sync::{Arc, Mutex};
-use std::time::Duration;
+use std::process::{Command, Stdio};
+use testbed::Started;
 
 /// A near end and a far end with a shared key, gone when dropped.
 pub(crate) struct Tunnel {
@@ -68,106 +65,55 @@ impl Tunnel {
 
 /// One end.
 pub(crate) struct End {
-    process: Child,
+    started: Started,
     words: Vec<String>,
     pub(crate) address: SocketAddr,
-    told: Arc<Mutex<String>>,
+    /// What it said before it was started again.
+    before: String,
 }
 
 impl End {
-    /// Starts `longwire tunnel` with `words` on a free port of `address`; it listens when this returns.
+    /// Starts `longwire tunnel` with `words` on a port of `address` that it chooses; it listens when this returns.
     fn start(words: Vec<String>, address: IpAddr, place: &dyn Fn(&mut Command)) -> Self {
-        let address = SocketAddr::from((address, testbed::process::free_port()));
-        let told = Arc::default();
-        let process = launch(&words, address, place, &told);
+        let (started, address) = launch(&words, SocketAddr::new(address, 0), place);
         Self {
-            process,
+            started,
             words,
             address,
-            told,
+            before: String::new(),
         }
     }
 
     /// Ends it as a crash would.
     pub(crate) fn kill(&mut self) {
-        self.process.kill().expect("it can be killed");
-        self.process.wait().expect("it ends");
+        self.started.kill();
     }
 
     /// Starts it again as it was, on the same port.
     pub(crate) fn start_again(&mut self, place: &dyn Fn(&mut Command)) {
-        self.process = launch(&self.words, self.address, place, &self.told);
+        self.before = self.told();
+        (self.started, self.address) = launch(&self.words, self.address, place);
     }
 
     /// What it said on standard error so far.
     pub(crate) fn told(&self) -> String {
-        self.told.lock().expect("a reader does not panic").clone()
+        self.before.clone() + &self.started.said()
     }
 
     /// A size of `/proc/PID/status` in bytes: `VmRSS` at present, `VmHWM` at most; absent when it has ended.
     pub(crate) fn memory(&self, name: &str) -> Option<u64> {
-        let status = std::fs::read_to_string(format!("/proc/{}/status", self.process.id())).ok()?;
-        let line = status.lines().find_map(|line| line.strip_prefix(name))?;
-        let kilobytes: u64 = line
-            .trim_matches([':', ' ', '\t'])
-            .split(' ')
-            .next()?
-            .parse()
-            .ok()?;
-        Some(kilobytes * 1024)
+        Some(self.started.figure(name)? * 1024)
     }
 }
 
-impl Drop for End {
-    fn drop(&mut self) {
-        self.process.kill().ok();
-        self.process.wait().ok();
-    }
-}
-
-fn launch(
-    words: &[String],
-    listen: SocketAddr,
-    place: &dyn Fn(&mut Command),
-    told: &Arc<Mutex<String>>,
-) -> Child {
-    let mut command = Command::new(testbed::binary::program());
+fn launch(words: &[String], listen: SocketAddr, place: &dyn Fn(&mut Command)) -> (Started, SocketAddr) {
+    let mut command = testbed::binary::longwire(&["tunnel"]);
     command
-        .arg("tunnel")
         .args(words)
-        .args(["--listen", &listen.to_string()]);
-    command
-        .stdin(Stdio::null())
-        .stdout(Stdio::null())
-        .stderr(Stdio::piped());
+        .args(["--listen", &listen.to_string()])
+        .stdout(Stdio::null());
     place(&mut command);
-    let mut process = command.spawn().expect("the binary starts");
-    let stderr = process.stderr.take().expect("piped");
-    let listening = follow(stderr, listen, Arc::clone(told));
-    if listening.recv_timeout(READY_WITHIN).is_err() {
-        process.kill().ok();
-        let told = told.lock().expect("a reader does not panic");
-        panic!("{command:?} does not say that it listens at {listen}; it said:\n{told}");
-    }
-    process
-}
-
-/// Keeps what an end says, and sends when it has named the address it listens at.
-fn follow(stderr: ChildStderr, listen: SocketAddr, told: Arc<Mutex<String>>) -> Receiver<()> {
-    let (sender, receiver) = channel();
-    let named = listen.to_string();
-    std::thread::spawn(move || {
-        for line in BufReader::new(stderr).lines().map_while(Result::ok) {
-            if line.contains(&named) {
-                sender.send(()).ok();
-            }
-            let mut told = told.lock().expect("nobody panics while holding it");
-            told.push_str(&line);
-            told.push('\n');
-        }
-    });
-    receiver
+    Started::listening(&mut command, " listens on ")
 }
 
 const KEY: &str = "a key for tests that both ends know 0123456789\n";
-const READY_WITHIN: Duration = Duration::from_secs(60);

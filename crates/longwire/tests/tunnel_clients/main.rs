@@ -9,7 +9,8 @@ mod redis;
 
 use ends::{Tunnel, Wanted};
 use std::process::{Command, Stdio};
-use std::time::{Duration, Instant};
+use testbed::process::heed_interrupts;
+use testbed::waiting::wait_until;
 
 /// Of every codec one, and the one that changes.
 const LEVELS: [&str; 4] = ["auto", "1", "6", "9"];
@@ -55,20 +56,14 @@ fn assert_same(through: &[u8], direct: &[u8], what: &str) {
 /// Presses Ctrl-C on `command` when `is_running` says so, and gives what it then said on standard error.
 #[track_caller]
 fn interrupted(command: &mut Command, is_running: impl Fn() -> bool) -> String {
+    heed_interrupts(command);
     let client = command
         .stdin(Stdio::null())
         .stdout(Stdio::null())
         .stderr(Stdio::piped())
         .spawn();
     let client = client.expect("it starts");
-    let start = Instant::now();
-    while !is_running() {
-        assert!(
-            start.elapsed() < Duration::from_secs(60),
-            "the statement does not run"
-        );
-        std::thread::sleep(Duration::from_millis(20));
-    }
+    wait_until("the statement runs", is_running);
     output(Command::new(testbed::require("kill")).args(["-INT", &client.id().to_string()]));
     let output = client.wait_with_output().expect("it ends");
     String::from_utf8_lossy(&output.stderr).into_owned()

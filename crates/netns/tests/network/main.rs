@@ -1,4 +1,6 @@
 //! Hosts and links with the kernel's own TCP. Runs itself again inside namespaces: see `netns::sandbox`.
+//!
+//! As with the usual harness, tests of the group `timing` run with `--ignored` and no others then.
 
 #![allow(
     clippy::unwrap_used,
@@ -9,6 +11,7 @@ mod shapes;
 
 use netns::{Entered, Sandbox};
 use std::panic::{AssertUnwindSafe, catch_unwind};
+use testbed::floor::Floor;
 
 /// A test: what it shows, and the function that does.
 type Test = (&'static str, fn(&Sandbox));
@@ -26,12 +29,22 @@ fn main() {
         .skip(1)
         .filter(|word| !word.starts_with('-'))
         .collect();
+    let tests = match std::env::args().any(|word| word == "--ignored") {
+        true => shapes::TIMING,
+        false => shapes::TESTS,
+    };
     let is_wanted = |name: &str| wanted.is_empty() || wanted.iter().any(|word| name.contains(word.as_str()));
     let mut failed = 0;
-    for (name, test) in shapes::TESTS.iter().filter(|(name, _)| is_wanted(name)) {
+    for (name, test) in tests.iter().filter(|(name, _)| is_wanted(name)) {
         let passed = catch_unwind(AssertUnwindSafe(|| test(&sandbox))).is_ok();
         println!("test {name} ... {}", if passed { "ok" } else { "FAILED" });
         failed += i32::from(!passed);
+        if !passed {
+            eprintln!(
+                "this machine's own floor, right after the failure: {}",
+                Floor::measure()
+            );
+        }
     }
     std::process::exit(failed.min(1));
 }

@@ -7,6 +7,7 @@ use std::io::{ErrorKind, Read, Write};
 use std::net::{Shutdown, TcpStream};
 use std::thread::{sleep, spawn};
 use std::time::{Duration, Instant};
+use testbed::floor::told_on_failure;
 
 const fn ms(milliseconds: u64) -> Duration {
     Duration::from_millis(milliseconds)
@@ -40,7 +41,9 @@ fn expect_about(took: Duration, least: Duration) {
 }
 
 #[test]
+#[ignore = "timing: make test runs it alone"]
 fn the_first_reply_takes_two_round_trips_and_each_later_one_takes_one() {
+    let _floor = told_on_failure();
     let (listener, address) = listen();
     let stand = relay_with_link(address, "rtt=60ms");
     let began = Instant::now();
@@ -56,7 +59,9 @@ fn the_first_reply_takes_two_round_trips_and_each_later_one_takes_one() {
 }
 
 #[test]
+#[ignore = "timing: make test runs it alone"]
 fn a_server_that_speaks_first_is_heard_after_two_round_trips() {
+    let _floor = told_on_failure();
     let (listener, address) = listen();
     let stand = relay_with_link(address, "rtt=60ms");
     let began = Instant::now();
@@ -69,7 +74,9 @@ fn a_server_that_speaks_first_is_heard_after_two_round_trips() {
 }
 
 #[test]
+#[ignore = "timing: make test runs it alone"]
 fn a_refusal_takes_a_round_trip() {
+    let _floor = told_on_failure();
     let (listener, address) = listen();
     drop(listener);
     let stand = relay_with_link(address, "rtt=60ms");
@@ -81,7 +88,9 @@ fn a_refusal_takes_a_round_trip() {
 }
 
 #[test]
+#[ignore = "timing: make test runs it alone"]
 fn what_was_seen_has_the_links_delay_in_the_network_and_the_servers_in_the_server() {
+    let _floor = told_on_failure();
     let (listener, address) = listen();
     let stand = relay_with_link(address, "rtt=40ms");
     let mut client = stand.connect();
@@ -120,7 +129,9 @@ fn what_was_seen_has_the_links_delay_in_the_network_and_the_servers_in_the_serve
 }
 
 #[test]
+#[ignore = "timing: make test runs it alone"]
 fn a_long_reply_takes_slow_starts_rounds_and_none_of_it_is_the_senders_idleness() {
+    let _floor = told_on_failure();
     let (listener, address) = listen();
     let stand = relay_with_link(address, "rtt=60ms");
     let mut client = stand.connect();
@@ -155,7 +166,9 @@ fn turn_and_reply(client: &mut TcpStream, server: &mut TcpStream, length: usize)
 }
 
 #[test]
+#[ignore = "timing: make test runs it alone"]
 fn connections_share_the_rate() {
+    let _floor = told_on_failure();
     let (listener, address) = listen();
     // 200 kB in all, at 1 MB/s of wire bytes: more than 200 ms whoever carries them.
     let stand = relay_with_link(address, "rtt=10ms rate=8mbit");
@@ -297,7 +310,9 @@ fn a_client_that_does_not_read_stops_the_server_and_loses_nothing() {
 }
 
 #[test]
+#[ignore = "timing: make test runs it alone"]
 fn the_end_of_one_direction_crosses_the_link_behind_its_bytes() {
+    let _floor = told_on_failure();
     let (listener, address) = listen();
     let stand = relay_with_link(address, "rtt=60ms");
     let mut client = stand.connect();
@@ -322,7 +337,9 @@ fn the_end_of_one_direction_crosses_the_link_behind_its_bytes() {
 }
 
 #[test]
+#[ignore = "timing: make test runs it alone"]
 fn resets_cross_the_link_both_ways() {
+    let _floor = told_on_failure();
     for from_client in [true, false] {
         let (listener, address) = listen();
         let stand = relay_with_link(address, "rtt=60ms");

@@ -4,8 +4,9 @@ use crate::recorder::{Recorder, Story};
 use relay::{Counters, Relay, RelayOptions};
 use std::net::{SocketAddr, TcpListener, TcpStream};
 use std::sync::Arc;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 use sys::{Clock, Target};
+use testbed::waiting::wait_for;
 
 /// Nothing here may take longer.
 pub const PATIENCE: Duration = Duration::from_secs(20);
@@ -56,15 +57,9 @@ impl Stand {
 
     /// Waits until the relay's counters are as wanted.
     pub fn until(&self, wanted: impl Fn(&Counters) -> bool) -> Counters {
-        let deadline = Instant::now() + PATIENCE;
-        loop {
-            let counters = self.relay.counters();
-            if wanted(&counters) {
-                return counters;
-            }
-            assert!(Instant::now() < deadline, "still {counters:?}");
-            std::thread::sleep(Duration::from_millis(2));
-        }
+        wait_for("the relay's counters", || {
+            Some(self.relay.counters()).filter(|counters| wanted(counters))
+        })
     }
 }
 

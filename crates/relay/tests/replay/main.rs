@@ -9,6 +9,7 @@ use relay::replay::{Ends, ReplayError, ReplayMeasurements, ReplayPlan, ReplayScr
 use std::net::TcpListener;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
+use testbed::floor::told_on_failure;
 
 const ONCE: ReplayPlan = ReplayPlan {
     clients: 1,
@@ -43,7 +44,9 @@ fn takes(operation: &Operation, least: Duration) -> Duration {
 }
 
 #[test]
+#[ignore = "timing: make test runs it alone"]
 fn exchanges_in_sequence_take_the_sum_of_their_times() {
+    let _floor = told_on_failure();
     let mut steps = vec![handshake(0, None)];
     for index in 0..20 {
         let step = served(exchange(0, [60, 200], Some(index)), millis(2));
@@ -55,7 +58,9 @@ fn exchanges_in_sequence_take_the_sum_of_their_times() {
 }
 
 #[test]
+#[ignore = "timing: make test runs it alone"]
 fn a_pipelined_batch_is_answered_one_after_another_without_waiting_to_ask() {
+    let _floor = told_on_failure();
     let mut steps = vec![
         handshake(0, None),
         served(exchange(0, [60, 200], Some(0)), millis(10)),
@@ -69,7 +74,9 @@ fn a_pipelined_batch_is_answered_one_after_another_without_waiting_to_ask() {
 }
 
 #[test]
+#[ignore = "timing: make test runs it alone"]
 fn connections_side_by_side_wait_together() {
+    let _floor = told_on_failure();
     let mut steps = vec![];
     for connection in 0..8 {
         steps.push(handshake(connection, None));
@@ -81,7 +88,9 @@ fn connections_side_by_side_wait_together() {
 }
 
 #[test]
+#[ignore = "timing: make test runs it alone"]
 fn what_waits_for_several_waits_for_the_slowest() {
+    let _floor = told_on_failure();
     let slow = served(exchange(0, [60, 200], Some(0)), millis(120));
     let quick = served(exchange(1, [60, 200], Some(1)), millis(10));
     let mut joined = served(exchange(1, [60, 200], Some(3)), millis(20));
@@ -98,14 +107,18 @@ fn what_waits_for_several_waits_for_the_slowest() {
 }
 
 #[test]
+#[ignore = "timing: make test runs it alone"]
 fn a_server_that_speaks_first_greets_when_the_connection_is_there() {
+    let _floor = told_on_failure();
     let greeting = served(exchange(0, [0, 90], Some(0)), millis(20));
     let login = served(exchange(0, [100, 11], Some(1)), millis(10));
     takes(&operation(vec![handshake(0, None), greeting, login]), millis(30));
 }
 
 #[test]
+#[ignore = "timing: make test runs it alone"]
 fn a_page_that_stays_waits_for_the_database_that_moves() {
+    let _floor = told_on_failure();
     let mut page = served(exchange(0, [300, 5000], None), millis(15));
     page.protocol = Protocol::Http;
     page.reply_after = Some(2);
@@ -115,7 +128,9 @@ fn a_page_that_stays_waits_for_the_database_that_moves() {
 }
 
 #[test]
+#[ignore = "timing: make test runs it alone"]
 fn a_moved_page_waits_for_the_moved_database_too() {
+    let _floor = told_on_failure();
     let mut page = served(exchange(0, [300, 5000], None), millis(15));
     page.reply_after = Some(1);
     let query = at_start(later(
@@ -138,7 +153,9 @@ fn what_nobody_answers_is_over_when_it_is_sent_and_still_arrives() {
 }
 
 #[test]
+#[ignore = "timing: make test runs it alone"]
 fn steps_of_one_exchange_follow_each_other_and_time_inside_a_message_is_kept() {
+    let _floor = told_on_failure();
     let mut copy = served(exchange(0, [60, 20], None), millis(5));
     let mut more = copy.exchange.first;
     more.request_started = more.request_started.after(millis(8));
@@ -153,7 +170,9 @@ fn steps_of_one_exchange_follow_each_other_and_time_inside_a_message_is_kept() {
 }
 
 #[test]
+#[ignore = "timing: make test runs it alone"]
 fn a_wait_nobody_can_explain_is_kept_whole() {
+    let _floor = told_on_failure();
     let mut step = exchange(0, [60, 200], None);
     let first = &mut step.exchange.first;
     first.server_side_rtt = None;
@@ -179,7 +198,9 @@ fn large_messages_arrive_to_the_last_byte_both_ways() {
 }
 
 #[test]
+#[ignore = "timing: make test runs it alone"]
 fn messages_without_bytes_are_replayed_as_one_byte() {
+    let _floor = told_on_failure();
     takes(
         &operation(vec![served(exchange(0, [0, 0], None), millis(5))]),
         millis(5),
@@ -187,7 +208,9 @@ fn messages_without_bytes_are_replayed_as_one_byte() {
 }
 
 #[test]
+#[ignore = "timing: make test runs it alone"]
 fn clients_at_once_each_begin_again_when_they_are_through() {
+    let _floor = told_on_failure();
     let course = ReplayPlan {
         clients: 8,
         rounds: 3,
@@ -258,7 +281,9 @@ fn what_cannot_be_replayed_is_refused() {
 }
 
 #[test]
+#[ignore = "timing: make test runs it alone"]
 fn a_replay_that_is_not_through_in_time_says_what_was_missing() {
+    let _floor = told_on_failure();
     let course = ReplayPlan {
         longest: millis(100),
         ..ONCE

@@ -4,6 +4,7 @@ use crate::stand::{self, Tunnel};
 use std::io::{Read, Write};
 use std::net::Shutdown;
 use std::thread;
+use testbed::waiting::wait_until;
 
 /// Sends `seed`'s bytes in pieces of changing size and reads them back at the same time.
 fn there_and_back(tunnel: &Tunnel, seed: u64, count: usize) {
@@ -57,7 +58,7 @@ fn bytes_come_back_over_encrypted_lanes() {
             scope.spawn(move || there_and_back(tunnel, seed, 2_000_000));
         }
     });
-    stand::eventually("all streams over", || tunnel.near.totals().open_streams == 0);
+    wait_until("all streams over", || tunnel.near.totals().open_streams == 0);
     let totals = tunnel.near.totals();
     assert_eq!((totals.streams, totals.broken_streams, totals.lanes), (10, 0, 2));
     assert_eq!(totals.ways[1].payload_bytes, 20_000_000);
@@ -73,7 +74,7 @@ fn two_hundred_streams_at_once_do_not_mix() {
         }
     });
     // An end's figures are those of its last round.
-    stand::eventually("both ends have seen all of it", || {
+    wait_until("both ends have seen all of it", || {
         let (near, far) = (tunnel.near.totals(), tunnel.far.totals());
         near.open_streams + far.open_streams == 0 && near.ways[0].tunnel_bytes == far.ways[0].tunnel_bytes
     });

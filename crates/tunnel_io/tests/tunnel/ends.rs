@@ -7,6 +7,7 @@ use std::net::{Shutdown, TcpListener, TcpStream};
 use std::sync::mpsc;
 use std::thread;
 use std::time::{Duration, Instant};
+use testbed::waiting::wait_until;
 
 /// Closes with a reset.
 fn reset(stream: TcpStream) {
@@ -57,7 +58,7 @@ fn each_side_may_finish_first_and_still_hear_the_other() {
     drop(client);
     let rest = hears.recv_timeout(Duration::from_secs(10)).expect("heard");
     assert_eq!(rest, b"one more thing");
-    stand::eventually("the stream is over at both ends", || {
+    wait_until("the stream is over at both ends", || {
         tunnel.near.totals().open_streams + tunnel.far.totals().open_streams == 0
     });
     assert_eq!(tunnel.near.totals().broken_streams, 0);
@@ -92,7 +93,7 @@ fn a_reset_of_either_side_is_one_at_the_other() {
         ended.recv_timeout(Duration::from_secs(10)).expect("told"),
         "the client reset it"
     );
-    stand::eventually("both count", || {
+    wait_until("both count", || {
         tunnel.near.totals().broken_streams == 2 && tunnel.far.totals().broken_streams == 2
     });
 }
@@ -109,7 +110,7 @@ fn a_database_that_is_not_there_resets_the_client_and_is_told_once() {
     let [near_told, far_told] = &tunnel.told;
     let unreachable =
         format!("could not connect to the database {database} ({database}): connection refused");
-    stand::eventually("told once", || {
+    wait_until("told once", || {
         let told = far_told.lock().expect("told");
         told.iter().filter(|line| **line == unreachable).count() == 1
     });
@@ -141,7 +142,7 @@ fn a_slow_reader_holds_back_itself_alone() {
     slow.write_all(b"L").expect("write");
     slow.read_exact(&mut [0; 1]).expect("it begins");
     let mut held = 0;
-    stand::eventually("the far end has sent all that it may", || {
+    wait_until("the far end has sent all that it may", || {
         thread::sleep(Duration::from_millis(100));
         let totals = tunnel.far.totals();
         let before = std::mem::replace(&mut held, totals.ways[1].payload_bytes);
@@ -159,7 +160,7 @@ fn a_slow_reader_holds_back_itself_alone() {
         assert!(answer == stand::bytes(3, 1000));
     }
     // An end's figures are those of its last round.
-    stand::eventually("nothing but the quick one's answers has gone since", || {
+    wait_until("nothing but the quick one's answers has gone since", || {
         tunnel.far.totals().ways[1].payload_bytes == held + 50_000
     });
     let mut rest = vec![0; 60_000_000 - 1];
@@ -190,7 +191,7 @@ fn a_far_end_that_is_gone_ends_its_streams_and_new_ones_work_when_it_is_back() {
     thread::sleep(Duration::from_millis(100));
     let (far, _) = stand::far(database, address);
     assert!(waits.join().expect("no panic"), "the one that waited is served");
-    stand::eventually("it is over", || {
+    wait_until("it is over", || {
         let totals = near.totals();
         totals.ways[1].payload_bytes == 2 && totals.open_streams == 0
     });

@@ -5,7 +5,7 @@ use std::net::{SocketAddr, TcpListener, TcpStream};
 use std::num::NonZeroUsize;
 use std::sync::{Arc, Mutex};
 use std::thread;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 use sys::Clock;
 use tunnel::{CompressionLevel, Isolation, LevelChoice};
 use tunnel_io::keys::{SecretKey, generate_key_files};
@@ -180,13 +180,4 @@ pub fn bytes(seed: u64, count: usize) -> Vec<u8> {
     }
     bytes.truncate(count);
     bytes
-}
-
-/// Waits until `holds`, at most 10 s.
-pub fn eventually(what: &str, mut holds: impl FnMut() -> bool) {
-    let until = Instant::now() + Duration::from_secs(10);
-    while !holds() {
-        assert!(Instant::now() < until, "{what} did not come to hold");
-        thread::sleep(Duration::from_millis(2));
-    }
 }

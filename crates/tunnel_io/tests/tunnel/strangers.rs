@@ -4,6 +4,7 @@ use crate::stand::{self, Told};
 use std::io::{Read, Write};
 use std::net::{Shutdown, SocketAddr};
 use std::time::Duration;
+use testbed::waiting::wait_until;
 
 /// What both ends say at a door without keys.
 const GREETING: &[u8] = b"lwt\n";
@@ -21,7 +22,7 @@ fn refused(far: SocketAddr, told: &Told, words: &[u8]) -> String {
     // Whatever it is answered, it is hung up on.
     let mut rest = Vec::new();
     stranger.read_to_end(&mut rest).ok();
-    stand::eventually("it is told", || told.lock().expect("told").len() > before);
+    wait_until("it is told", || told.lock().expect("told").len() > before);
     let told = told.lock().expect("told");
     assert_eq!(told.len(), before + 1, "one line: {told:?}");
     told[before].replace(&address, "PEER")
@@ -74,7 +75,7 @@ fn a_breach_after_the_hello_ends_that_lane_alone() {
         .expect("write");
     let mut rest = Vec::new();
     stranger.read_to_end(&mut rest).ok();
-    stand::eventually("told", || {
+    wait_until("told", || {
         let told = told.lock().expect("told");
         told.iter()
             .any(|line| line.ends_with("sent a frame of the unknown kind 85; 0 streams ended with it"))

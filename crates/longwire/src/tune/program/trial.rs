@@ -222,29 +222,27 @@ const LAST_WORDS: Duration = Duration::from_secs(2);
 #[cfg(test)]
 mod tests {
     use super::*;
-    use std::process::{Child, Command};
+    use std::process::Command;
     use std::time::Instant;
 
-    /// A program that has ended, and whose stderr nobody has read.
-    fn failed(script: &str) -> Child {
+    /// What a program said that had ended before anybody read its stderr.
+    fn failed(script: &str) -> Said {
         let mut command = Command::new("sh");
         command.args(["-c", script]).stderr(Stdio::piped());
         let mut child = command.spawn().expect("there is a shell");
         child.wait().expect("it ends");
-        child
+        Said::of(child.stderr.take().expect("piped"))
     }
 
     #[test]
     fn the_last_words_of_a_program_are_not_lost() {
-        let mut child = failed("echo first >&2; echo last >&2; exit 1");
-        let said = Said::of(child.stderr.take().expect("piped"));
+        let said = failed("echo first >&2; echo last >&2; exit 1");
         assert_eq!(said.told(), "first ... last");
     }
 
     #[test]
     fn a_program_that_leaves_another_behind_is_not_waited_for_long() {
-        let mut child = failed("sleep 20 & echo words >&2; exit 1");
-        let said = Said::of(child.stderr.take().expect("piped"));
+        let said = failed("sleep 20 & echo words >&2; exit 1");
         let asked = Instant::now();
         assert_eq!(said.told(), "words");
         assert!(asked.elapsed() < Duration::from_secs(15));
