@@ -73,7 +73,7 @@ pub struct FindingsReport {
 type Kind = fn(&mut Look<'_>);
 
 /// The kinds that look at operations, those first whose claim goes before that of others.
-const KINDS: [Kind; 11] = [
+const KINDS: &[Kind] = &[
     reconnect::look,
     listener_turn::look,
     row_by_row::look,

@@ -90,7 +90,7 @@ pub enum FindingKind {
 
 impl FindingKind {
     /// All of them.
-    pub const ALL: [Self; 14] = [
+    pub const ALL: &[Self] = &[
         Self::NPlusOne,
         Self::RowByRow,
         Self::UnrewrittenBatch,

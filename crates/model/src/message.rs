@@ -217,6 +217,20 @@ pub enum Protocol {
 }
 
 impl Protocol {
+    /// All of them.
+    pub const ALL: &[Self] = &[
+        Self::Postgres,
+        Self::Mysql,
+        Self::Redis,
+        Self::Oracle,
+        Self::Informix,
+        Self::Drda,
+        Self::Tds,
+        Self::Http,
+        Self::Tls,
+        Self::Unknown,
+    ];
+
     /// The word for it on the command line, in records and in reports.
     pub const fn name(self) -> &'static str {
         match self {

@@ -362,7 +362,7 @@ mod tests {
 
     #[test]
     fn every_kind_has_words_for_everybody() {
-        for kind in FindingKind::ALL {
+        for &kind in FindingKind::ALL {
             let fingerprints = [None, Some("set x = ?"), Some("select ?")];
             for fingerprint in fingerprints {
                 for dependent in [Some(true), Some(false)] {

@@ -86,7 +86,7 @@ impl Budget {
         kinds
             .split(',')
             .map(|word| {
-                let known = FindingKind::ALL.into_iter().find(|kind| kind.name() == word);
+                let known = FindingKind::ALL.iter().copied().find(|kind| kind.name() == word);
                 let Some(kind) = known else {
                     bail!(
                         "'{word}' is no kind of finding: use one or several of {}",
@@ -171,7 +171,8 @@ fn most<T>(text: &str, parse: impl Fn(&str) -> Option<T>) -> Option<Most<T>> {
 }
 
 fn kinds_known() -> String {
-    FindingKind::ALL.map(FindingKind::name).join(", ")
+    let names: Vec<&str> = FindingKind::ALL.iter().map(|kind| kind.name()).collect();
+    names.join(", ")
 }
 
 #[cfg(test)]

@@ -27,12 +27,13 @@ fn a_server_that_takes_its_time_is_seen_to_take_it() {
             took
         })
     });
-    let waits = delays.map(|_| {
+    let turns = delays.map(|_| {
         let asked = Instant::now();
         client.write_all(b"ping").expect("write");
         client.read_exact(&mut [0; 4]).expect("read");
-        asked.elapsed()
+        (asked, Instant::now())
     });
+    let waits = turns.map(|(asked, answered)| answered - asked);
     let server_times = serve.join().expect("served");
     drop(client);
     let (_, stories) = stand.stop();
@@ -60,7 +61,9 @@ fn a_server_that_takes_its_time_is_seen_to_take_it() {
     let idle = story.segments[7]
         .sender_idle
         .expect("the server had sent all it had");
-    assert!(idle >= delays[3] && idle <= waits[3] + waits[2], "{idle:?}");
+    // Since its reply before that, so with what this client took to ask again: on a busy machine that is more than a turn.
+    let most = turns[3].1 - turns[2].0;
+    assert!(idle >= delays[3] && idle <= most, "{idle:?}, at most {most:?}");
 }
 
 #[test]

@@ -25,19 +25,9 @@ pub(super) fn rtt_source(word: &str) -> Result<RttSource, UnknownValue> {
 }
 
 pub(super) fn protocol(word: &str) -> Result<Protocol, UnknownValue> {
-    const ALL: [Protocol; 10] = [
-        Protocol::Postgres,
-        Protocol::Mysql,
-        Protocol::Redis,
-        Protocol::Oracle,
-        Protocol::Informix,
-        Protocol::Drda,
-        Protocol::Tds,
-        Protocol::Http,
-        Protocol::Tls,
-        Protocol::Unknown,
-    ];
-    ALL.into_iter()
+    Protocol::ALL
+        .iter()
+        .copied()
         .find(|protocol| protocol.name() == word)
         .ok_or_else(|| UnknownValue::new("protocol", word))
 }

@@ -1,0 +1,61 @@
+//! The page ARCHITECTURE.md, "To add an X", is true: in a copy of some crates a protocol and a kind of finding are added as its table
+//! says, in the files that it names, and the copy's tests pass with them.
+//!
+//! The copy is in the target directory and built there again: only what changed since the last time is compiled.
+
+mod copied;
+
+use copied::Copied;
+
+#[test]
+fn a_protocol_and_a_kind_of_finding_are_added_as_the_page_says() {
+    let copy = Copied::of(&["model", "decoding", "wire_commercial", "wire", "analysis"]);
+    add_a_protocol(&copy);
+    add_a_kind_of_finding(&copy);
+    copy.passes(&["--package", "wire", "--package", "analysis", "--lib"]);
+}
+
+fn add_a_protocol(copy: &Copied) {
+    let row = copy.page("protocol");
+    let file = row.new_file("toy");
+    copy.create(&file, include_str!("toy_protocol.rs"));
+    copy.insert(&row.place_of("mod"), "pub mod protocols;\n", "pub mod toy;\n");
+    copy.insert(
+        &row.place_of("PROTOCOLS"),
+        "pub static PROTOCOLS: &[ProtocolRow] = &[\n",
+        "ProtocolRow { protocol: Protocol::Toy, ports: &[], recognise: crate::toy::opens, opens: crate::toy::opens, \
+         answers: |_, server| crate::toy::opens(Direction::ServerToClient, server), asks_alone: false, burst: any_burst, \
+         decoder: |_| Box::new(crate::toy::ToyDecoder::new()) },\n",
+    );
+    let noun = row.place_of("Protocol");
+    copy.insert(&noun, "pub enum Protocol {\n", "/// Nobody's.\nToy,\n");
+    copy.insert(&noun, "pub const ALL: &[Self] = &[\n", "Self::Toy,\n");
+    copy.insert(&noun, "Self::Redis => \"redis\",\n", "Self::Toy => \"toy\",\n");
+    copy.insert(
+        &row.place_of("of_protocol"),
+        "Protocol::Redis => Self::Redis,\n",
+        "Protocol::Toy => Self::Unknown,\n",
+    );
+}
+
+fn add_a_kind_of_finding(copy: &Copied) {
+    let row = copy.page("kind of finding");
+    copy.create(&row.new_file("toy"), include_str!("toy_finding.rs"));
+    let noun = row.place_of("FindingKind");
+    copy.insert(&noun, "pub enum FindingKind {\n", "/// Nobody's.\nToy,\n");
+    copy.insert(&noun, "pub const ALL: &[Self] = &[\n", "Self::Toy,\n");
+    copy.insert(&noun, "Self::NPlusOne => \"n+1\",\n", "Self::Toy => \"toy\",\n");
+    let kinds = row.place_of("KINDS");
+    copy.insert(&kinds, "mod software;\n", "mod toy;\n");
+    copy.insert(&kinds, "const KINDS: &[Kind] = &[\n", "toy::look,\n");
+    copy.insert(
+        &row.place_of("least"),
+        "FindingKind::SmallFetch => 2,\n",
+        "FindingKind::Toy => 1,\n",
+    );
+    copy.insert(
+        &row.place_of("REMEDIES"),
+        "const REMEDIES: &[Row] = &[\n",
+        "row(Kind::Toy, &[], \"Put the toys away.\"),\n",
+    );
+}

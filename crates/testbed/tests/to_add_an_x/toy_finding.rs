@@ -1,0 +1,49 @@
+//! Waste that is none: an operation by the name of toy.
+
+use super::ledger::Waste;
+use super::look::Look;
+use model::{ConnectionId, FindingKind, Protocol};
+
+pub(super) fn look(look: &mut Look<'_>) {
+    if &*look.operation.name == "toy" {
+        look.note(Waste {
+            count: 3,
+            turns: 3,
+            saves_turns: 2,
+            ..Waste::of(FindingKind::Toy, ConnectionId(0), Protocol::Postgres)
+        });
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::findings::{Distances, Findings};
+    use model::{Attribution, FindingKind, Operation, OperationKind, Timestamp};
+    use std::time::Duration;
+
+    #[test]
+    fn a_toy_that_was_added_finds() {
+        let mut findings = Findings::new(Distances {
+            rtts: vec![Duration::from_millis(10)],
+            rate: None,
+        });
+        findings.operation(&Operation {
+            id: 0,
+            kind: OperationKind::Connection,
+            name: "toy".into(),
+            at: Timestamp::from_nanos(1),
+            duration: Duration::from_millis(3),
+            turns: 3,
+            connections: 1,
+            attribution: Attribution::default(),
+            setup: Duration::ZERO,
+            client_after: Duration::ZERO,
+            continues: false,
+            steps: Vec::new(),
+        });
+        let found = findings.finish().findings;
+        assert_eq!(found.len(), 1, "{found:?}");
+        assert_eq!((found[0].kind, found[0].saves_turns), (FindingKind::Toy, 2));
+        assert_eq!(found[0].remedy, "Put the toys away.");
+    }
+}
