@@ -76,13 +76,14 @@ impl Copied {
     #[track_caller]
     pub fn passes(&self, arguments: &[&str]) {
         self.write();
+        // In a target directory of its own: cargo takes a crate of the copy and that of the workspace for the same one.
         // Not --locked: the lock file has the packages of all crates, and cargo leaves out those of crates that are not here.
         let cargo = std::env::var_os("CARGO").expect("cargo sets CARGO for its tests");
         let output = Command::new(cargo)
             .args(["test", "--offline", "--quiet"])
             .args(arguments)
             .current_dir(&self.root)
-            .env("CARGO_TARGET_DIR", target())
+            .env("CARGO_TARGET_DIR", self.root.join("target"))
             .output()
             .expect("cargo can be started again");
         let printed = String::from_utf8_lossy(&output.stdout);
