@@ -27,7 +27,6 @@ impl Copied {
             let text = fs::read_to_string(source.join(path)).expect("sources are text");
             files.insert(path.to_owned(), text);
         };
-        take(Path::new("Cargo.toml"));
         take(Path::new("Cargo.lock"));
         for name in crates {
             let root = Path::new("crates").join(name);
@@ -36,6 +35,9 @@ impl Copied {
                 sources(&source, &root.join(folder), &mut take);
             }
         }
+        let manifest = fs::read_to_string(source.join("Cargo.toml")).expect("the manifest");
+        let manifest = manifest.replace("\"crates/", &format!("\"{FOLDER}/"));
+        files.insert("Cargo.toml".into(), manifest);
         Self {
             root: target().join("to-add-an-x"),
             page: fs::read_to_string(source.join("ARCHITECTURE.md")).expect("the page"),
@@ -76,14 +78,13 @@ impl Copied {
     #[track_caller]
     pub fn passes(&self, arguments: &[&str]) {
         self.write();
-        // In a target directory of its own: cargo takes a crate of the copy and that of the workspace for the same one.
         // Not --locked: the lock file has the packages of all crates, and cargo leaves out those of crates that are not here.
         let cargo = std::env::var_os("CARGO").expect("cargo sets CARGO for its tests");
         let output = Command::new(cargo)
             .args(["test", "--offline", "--quiet"])
             .args(arguments)
             .current_dir(&self.root)
-            .env("CARGO_TARGET_DIR", self.root.join("target"))
+            .env("CARGO_TARGET_DIR", target())
             .output()
             .expect("cargo can be started again");
         let printed = String::from_utf8_lossy(&output.stdout);
@@ -95,11 +96,12 @@ impl Copied {
     fn write(&self) {
         let files = self.files.borrow();
         let mut there = Vec::new();
-        sources(&self.root, Path::new("crates"), &mut |path| {
-            there.push(path.to_owned());
+        sources(&self.root, Path::new(FOLDER), &mut |path| {
+            there.push(original(path));
         });
         for path in there.iter().filter(|path| !files.contains_key(*path)) {
-            fs::remove_file(self.root.join(path)).expect("it is ours");
+            let path = copied(path);
+            fs::remove_file(self.root.join(&path)).expect("it is ours");
             // A folder that is empty now goes too: cargo takes each in `crates` for a crate.
             let folders = path.ancestors().skip(1);
             folders
@@ -107,7 +109,7 @@ impl Copied {
                 .count();
         }
         for (path, text) in files.iter() {
-            let path = self.root.join(path);
+            let path = self.root.join(copied(path));
             if fs::read_to_string(&path).is_ok_and(|there| there == *text) {
                 continue;
             }
@@ -168,3 +170,19 @@ fn target() -> PathBuf {
         .expect("it is below the target directory");
     directory.to_owned()
 }
+
+/// Where a file of the workspace is in the copy.
+fn copied(path: &Path) -> PathBuf {
+    path.strip_prefix("crates")
+        .map_or_else(|_| path.to_owned(), |rest| Path::new(FOLDER).join(rest))
+}
+
+/// Which file of the workspace one of the copy is.
+fn original(path: &Path) -> PathBuf {
+    path.strip_prefix(FOLDER)
+        .map_or_else(|_| path.to_owned(), |rest| Path::new("crates").join(rest))
+}
+
+/// Instead of `crates`: cargo knows a crate by its path from the workspace, and would take the copy's crates in the target
+/// directory, which is shared for what both depend on, for those of the workspace.
+const FOLDER: &str = "with-toys";
