@@ -116,11 +116,10 @@ impl Started {
         &mut self.process
     }
 
-    /// Sends it a signal.
+    /// Sends it a signal; one that has ended gets none.
     pub fn signal(&self, signal: i32) {
-        let process = i32::try_from(self.id()).expect("a number of a process");
-        // SAFETY: two integers; the child has not been waited for.
-        unsafe { libc::kill(process, signal) };
+        let signal = rustix::process::Signal::from_named_raw(signal).expect("a signal that has a name");
+        rustix::process::kill_process(rustix::process::Pid::from_child(&self.process), signal).ok();
     }
 
     /// Its status, which must come within `longest`.
