@@ -250,8 +250,11 @@ fn files(root: &Path) -> Vec<PathBuf> {
         for entry in entries.flatten() {
             let (name, path) = (entry.file_name(), entry.path());
             let is_directory = entry.file_type().is_ok_and(|kind| kind.is_dir());
-            // A folder `target` of modules is ours.
-            let is_built = name == "target" && directory.join("Cargo.toml").exists();
+            // A folder `target` of modules is ours; what cargo and Maven build is next to their project files.
+            let is_project = ["Cargo.toml", "pom.xml"]
+                .iter()
+                .any(|file| directory.join(file).exists());
+            let is_built = name == "target" && is_project;
             if is_directory && !is_built && name != ".git" {
                 directories.push(path);
             } else if !is_directory {
