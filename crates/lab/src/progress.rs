@@ -1,6 +1,7 @@
 //! How far a lab's run is: a bar with the time left on a terminal, a line for each point elsewhere. On stderr.
 
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
+use pipeline::progress::RunProgress;
 use std::io::{self, IsTerminal};
 use std::sync::Mutex;
 use std::time::{Duration, Instant};
@@ -38,43 +39,6 @@ impl LabProgress {
         }
     }
 
-    /// Something that takes a while begins.
-    pub fn say(&self, what: &str) {
-        match &self.bar {
-            Some(bar) => bar.set_message(what.to_owned()),
-            None => line(what),
-        }
-    }
-
-    /// Something that must be read, on a line that stays.
-    pub fn tell(&self, what: &str) {
-        match &self.bar {
-            Some(bar) => bar.suspend(|| line(what)),
-            None => line(what),
-        }
-    }
-
-    /// So many measurements are to be made, and they are expected to take so long.
-    pub fn add(&self, measurements: u64, expected: Duration) {
-        let mut left = self.left();
-        left.all += measurements;
-        left.waiting += expected;
-        if let Some(bar) = &self.bar {
-            bar.set_length(left.all);
-        }
-    }
-
-    /// A measurement begins.
-    pub fn begin(&self, what: &str, expected: Duration) {
-        let mut left = self.left();
-        left.waiting = left.waiting.saturating_sub(expected);
-        left.now = Some((Instant::now(), expected));
-        drop(left);
-        if self.bar.is_some() {
-            self.refresh(what);
-        }
-    }
-
     /// It is still under way.
     pub fn refresh(&self, what: &str) {
         let Some(bar) = &self.bar else {
@@ -88,19 +52,6 @@ impl LabProgress {
         bar.set_message(format!("{what}, {} left", minutes(left.waiting + now)));
     }
 
-    /// It is done: `line` tells what came out.
-    pub fn done(&self, text: &str) {
-        let mut left = self.left();
-        left.done += 1;
-        left.now = None;
-        let (done, all) = (left.done, left.all);
-        drop(left);
-        match &self.bar {
-            Some(bar) => bar.set_position(done),
-            None => line(&format!("{done} of {all}: {text}")),
-        }
-    }
-
     /// The run is over: the bar goes away.
     pub fn finish(&self) {
         if let Some(bar) = &self.bar {
@@ -112,6 +63,53 @@ impl LabProgress {
         self.left
             .lock()
             .unwrap_or_else(std::sync::PoisonError::into_inner)
+    }
+}
+
+impl RunProgress for LabProgress {
+    fn note(&self, text: &str) {
+        match &self.bar {
+            Some(bar) => bar.suspend(|| line(text)),
+            None => line(text),
+        }
+    }
+
+    fn status(&self, text: &str) {
+        match &self.bar {
+            Some(bar) => bar.set_message(text.to_owned()),
+            None => line(text),
+        }
+    }
+
+    fn expect(&self, runs: u64, time: Duration) {
+        let mut left = self.left();
+        left.all += runs;
+        left.waiting += time;
+        if let Some(bar) = &self.bar {
+            bar.set_length(left.all);
+        }
+    }
+
+    fn begin(&self, text: &str, expected: Duration) {
+        let mut left = self.left();
+        left.waiting = left.waiting.saturating_sub(expected);
+        left.now = Some((Instant::now(), expected));
+        drop(left);
+        if self.bar.is_some() {
+            self.refresh(text);
+        }
+    }
+
+    fn done(&self, text: &str) {
+        let mut left = self.left();
+        left.done += 1;
+        left.now = None;
+        let (done, all) = (left.done, left.all);
+        drop(left);
+        match &self.bar {
+            Some(bar) => bar.set_position(done),
+            None => line(&format!("{done} of {all}: {text}")),
+        }
     }
 }
 

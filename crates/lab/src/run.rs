@@ -16,6 +16,7 @@ use load::{ErrorCount, LoadError, LoadOutcome, RunControl};
 use model::{ByteCount, LinkOutcome, MeasuredDurations, Prediction, Timestamp};
 use netns::Sandbox;
 use pipeline::interruption::{Interrupted, is_interruption};
+use pipeline::progress::RunProgress;
 use report::outcome::{LabProcessor, LabRound};
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -139,7 +140,7 @@ impl<'a> LabRun<'a> {
         let lab = &self.plan.stages[stage].lab;
         let wiring = Wiring::new(sandbox, lab, self.store.directory())?;
         let services = services::start(lab, &wiring, self.store.directory(), &|what| {
-            self.progress.say(what)
+            self.progress.status(what)
         })?;
         let mut setup = LabSetup { wiring, services };
         for baseline in 0..self.plan.baselines.len() {
@@ -158,7 +159,7 @@ impl<'a> LabRun<'a> {
     fn sweep(&mut self, setup: &mut LabSetup, stage: usize, missing: &[usize]) -> Result<()> {
         for &point in missing {
             let rounds = (self.repeat(point) - self.rounds(point)) as u32;
-            self.progress.add(rounds.into(), self.expected(point) * rounds);
+            self.progress.expect(rounds.into(), self.expected(point) * rounds);
         }
         let passes = missing.iter().map(|&point| self.repeat(point)).max();
         let mut since_baseline = 0;
@@ -277,7 +278,7 @@ impl<'a> LabRun<'a> {
         self.store.prepare_baseline(&identity)?;
         setup.wiring.set_links(lab);
         let words = self.baseline_words(baseline);
-        self.progress.say(&format!("warming up {words}"));
+        self.progress.status(&format!("warming up {words}"));
         if lab.measure.warmup > 0 {
             let amount = Amount {
                 operations: Some(lab.measure.warmup),
@@ -286,7 +287,7 @@ impl<'a> LabRun<'a> {
             let ran = self.load(setup, lab, amount, "")?;
             require_success(&ran)?;
         }
-        self.progress.say(&format!("capturing {words}"));
+        self.progress.status(&format!("capturing {words}"));
         let files = self.store.captures(&identity, lab.links.len());
         let (ran, windows) = self.captured(setup, lab, lab.measure.amount, &files)?;
         let captured = Captured {
@@ -304,7 +305,7 @@ impl<'a> LabRun<'a> {
 
     fn baseline_again(&mut self, setup: &mut LabSetup, index: usize) -> Result<()> {
         let lab = &self.plan.baselines[index].lab;
-        self.progress.say("no distance again, for the machine's drift");
+        self.progress.status("no distance again, for the machine's drift");
         setup.wiring.set_links(lab);
         let ran = self.timed(setup, lab, lab.measure.amount, "no distance again")?;
         if let Some(kept) = &mut self.baselines[index] {

@@ -12,13 +12,12 @@ pub use backend::{BackendSearch, EmulationLevel, ReplayBackend, Unseen};
 use choice::ReplayChoice;
 use model::{DistributionBuilder, LinkOutcome, MeasuredDurations, Prediction, Warning, format_duration};
 use pipeline::moved::MovedConnections;
-use pipeline::output;
 use pipeline::page::Samples;
+use pipeline::progress::RunProgress;
 use predict::PredictionTarget;
 use relay::replay::{ReplayError, ReplayMeasurements, ReplayPlan, ReplayScript, replay};
 use report::ReadOutcome;
 use schedule::Schedule;
-use std::io::{self, IsTerminal, Write};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
@@ -47,6 +46,7 @@ pub fn verify(
     outcome: &mut ReadOutcome,
     claim: &Claim<'_>,
     backend: &ReplayBackend,
+    progress: &dyn RunProgress,
     stop: &AtomicBool,
 ) -> Proof {
     let mut proof = Proof::default();
@@ -57,7 +57,7 @@ pub fn verify(
     }
     let total = schedule.rest();
     if !choices.is_empty() {
-        output::note(&format!(
+        progress.note(&format!(
             "{} on emulated links, {}; about {} s, Ctrl-C ends it",
             match choices.len() {
                 1 => "replaying an operation".to_owned(),
@@ -67,13 +67,13 @@ pub fn verify(
             total.as_secs() + 1
         ));
     }
-    let mut progress = Progress::new(total);
+    let began = Instant::now();
     while let Some((choice, plan)) = schedule.next() {
         if stop.load(Ordering::Relaxed) {
             proof.warn("the replays were ended before all were through".to_owned());
             break;
         }
-        progress.show(choice, schedule.rest());
+        progress.status(&how_far(began, total, schedule.rest(), choice));
         match prove(choice, &plan, backend, stop) {
             Ok((replayed, link)) => {
                 proof.note(choice, &replayed, &mut outcome.predictions[choice.prediction]);
@@ -82,7 +82,7 @@ pub fn verify(
             Err(fault) => proof.warn(format!("{} was not replayed: {fault}", choice.words())),
         }
     }
-    progress.clear();
+    progress.status("");
     proof
 }
 
@@ -144,42 +144,16 @@ pub fn measured(durations: &[Duration], per_second: Option<f64>) -> Option<Measu
     })
 }
 
-/// A line on stderr that changes, on a terminal only.
-struct Progress {
-    began: Instant,
-    total: Duration,
-    shown: bool,
-}
-
-impl Progress {
-    fn new(total: Duration) -> Self {
-        Self {
-            began: Instant::now(),
-            total,
-            shown: false,
-        }
-    }
-
-    fn show(&mut self, choice: &ReplayChoice, rest: Duration) {
-        if io::stderr().is_terminal() {
-            let done = 100 * self.total.saturating_sub(rest).as_millis() / self.total.as_millis().max(1);
-            let text = format!(
-                "{done:>3} % after {} s, about {} s left: {}",
-                self.began.elapsed().as_secs(),
-                rest.as_secs() + 1,
-                choice.words()
-            );
-            let text: String = report::text::escape::printable(&text).chars().take(78).collect();
-            let _ = write!(io::stderr().lock(), "\r\u{1b}[K{text}");
-            self.shown = true;
-        }
-    }
-
-    fn clear(&self) {
-        if self.shown {
-            let _ = write!(io::stderr().lock(), "\r\u{1b}[K");
-        }
-    }
+/// What is replayed now, of how much, in a line that fits a terminal.
+fn how_far(began: Instant, total: Duration, rest: Duration, choice: &ReplayChoice) -> String {
+    let done = 100 * total.saturating_sub(rest).as_millis() / total.as_millis().max(1);
+    let text = format!(
+        "{done:>3} % after {} s, about {} s left: {}",
+        began.elapsed().as_secs(),
+        rest.as_secs() + 1,
+        choice.words()
+    );
+    text.chars().take(78).collect()
 }
 
 /// Timed steps that begin later than this say that the machine was busy.

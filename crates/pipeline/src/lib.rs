@@ -4,7 +4,7 @@
 //! them); [`aggregator`] looks at all of them together.
 //!
 //! [`input`] reads captures and recordings for it, [`fact_channel`] takes what a relay sees; [`page`], [`delivery`] and [`output`] bring
-//! results to where the user looks.
+//! results to where the user looks. [`progress`] is where engines say how a run goes.
 
 #![forbid(unsafe_code)]
 
@@ -25,4 +25,5 @@ pub mod outlet;
 pub mod output;
 pub mod page;
 pub mod private_file;
+pub mod progress;
 mod sink;

@@ -6,11 +6,12 @@ use anyhow::{Context, Result};
 use clap::Args as ClapArgs;
 use model::{Direction, SampleTotals, Summary, Warning, format_duration, parse_duration};
 use pipeline::output::{self, Status};
+use pipeline::progress::{RunProgress, StderrProgress};
 use probe::echo;
 use probe::echo::{BulkPlan, Echo, EchoError, EchoPlan, Listener, ListenerOptions};
 use report::JsonWriter;
 use report::outcome::EchoReport;
-use std::io::{self, IsTerminal, Write};
+use std::io;
 use std::net::{IpAddr, Ipv4Addr, SocketAddr, ToSocketAddrs};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
@@ -152,7 +153,7 @@ fn trips(
         if stop.load(Ordering::Relaxed) {
             break;
         }
-        progress(&format!(
+        StderrProgress.status(&format!(
             "{} of {}: {} and {} bytes, {} at once",
             done + 1,
             plans.len(),
@@ -161,7 +162,7 @@ fn trips(
             plan.streams
         ));
         let measured = echo::measure(echo, plan, stop);
-        progress("");
+        StderrProgress.status("");
         report.echoes.push(measured?);
     }
     Ok(())
@@ -184,12 +185,12 @@ fn fill(
             request: sizes.request,
             reply: sizes.reply,
         };
-        progress(match direction {
+        StderrProgress.status(match direction {
             Direction::ClientToServer => "filling the way there",
             Direction::ServerToClient => "filling the way back",
         });
         let measured = echo::bulk(echo, &plan, stop);
-        progress("");
+        StderrProgress.status("");
         report.bulks.push(measured?);
     }
     Ok(())
@@ -220,16 +221,6 @@ fn plans(args: &Args) -> Result<Vec<EchoPlan>> {
         }
     }
     Ok(plans)
-}
-
-/// What is going on, on one line of a terminal; nothing clears it.
-fn progress(text: &str) {
-    let mut stderr = io::stderr().lock();
-    if stderr.is_terminal() {
-        let text = report::text::escape::printable(text);
-        let _ = write!(stderr, "\r\x1b[K{text}");
-        let _ = stderr.flush();
-    }
 }
 
 fn tell(args: &Args, target: &Target, report: &EchoReport, elapsed: Duration) -> Result<()> {

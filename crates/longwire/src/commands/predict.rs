@@ -11,6 +11,7 @@ use pipeline::input::{self, Reading};
 use pipeline::moved::ConnectionChoice;
 use pipeline::output::{self, Status};
 use pipeline::page::{PageFile, PageRun, Samples};
+use pipeline::progress::StderrProgress;
 use predict::{Assumption, Computing, PredictionTarget, WakeUp, Workers};
 use report::ReadOutcome;
 use report::outcome::{ExplainOutcome, ExplainedExchange};
@@ -177,7 +178,7 @@ pub fn run(args: &Args) -> Result<Status> {
 
 /// Proves the predictions; interrupted when Ctrl-C ended that.
 fn prove(outcome: &mut ReadOutcome, claim: &Claim<'_>, backend: &ReplayBackend, stop: &AtomicBool) -> Status {
-    let proof = verify::verify(outcome, claim, backend, stop);
+    let proof = verify::verify(outcome, claim, backend, &StderrProgress, stop);
     outcome.links = proof.links;
     outcome
         .warnings

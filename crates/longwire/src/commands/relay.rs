@@ -1,7 +1,8 @@
 //! `longwire relay`: connections to a server over an emulated link, without any privilege.
 
 use super::child::Child;
-use super::relaying::{self, announce, connect_to};
+use super::relaying::{self, announce};
+use crate::relayed_command::{connect_to, last_bytes};
 use anyhow::Result;
 use clap::Args as ClapArgs;
 use link::LinkDescription;
@@ -77,7 +78,7 @@ pub fn run(args: &Args) -> Result<Status> {
     };
     let grace = match status {
         Status::Interrupted => Duration::ZERO,
-        _ => relaying::last_bytes(args.link.as_ref()),
+        _ => last_bytes(args.link.as_ref()),
     };
     let counters = relay.stop(grace);
     let warnings = relaying::warnings(&counters);

@@ -1,13 +1,13 @@
 //! What `watch` and `relay` have in common: where clients connect, and the emulated link.
 
+use crate::relayed_command::{TlsPlan, connect_to};
 use anyhow::Result;
 use link::LinkDescription;
-use model::{Conditions, Endpoint, LinkOutcome, Warning};
+use model::{Conditions, LinkOutcome, Warning};
 use pipeline::delivery::Delivery;
 use pipeline::output;
 use relay::{Counters, Relay, RelayTls};
 use std::io::{self, Write};
-use std::net::{IpAddr, Ipv4Addr};
 use std::time::Duration;
 use sys::{ClientTls, LiveError, Scheme, Target, TlsMode, TlsSettings};
 
@@ -20,15 +20,6 @@ pub fn check(target: &Target, link: Option<&LinkDescription>) -> Result<()> {
         return Err(LiveError::TlsThroughLink.into());
     }
     Ok(())
-}
-
-/// Who speaks TLS when a relay stands between a command and the server.
-#[derive(Debug, Clone, Copy)]
-pub struct TlsPlan {
-    /// What the relay does.
-    pub relay: RelayTls,
-    /// What the command is told.
-    pub client: ClientTls,
 }
 
 /// Who speaks TLS where statements need not be seen: longwire where the target insists on it, and else the command, as it likes.
@@ -79,25 +70,6 @@ const TAKEN_OVER: &str = "the server offers TLS: longwire speaks it for the comm
 const LEFT_OUT: &str = "the server offers TLS, which longwire cannot speak through an emulated link: the command is asked to do without (PGSSLMODE=disable), \
                         so that statements are seen; each connection has 2 turns less than with TLS 1.3, 3 less where the key exchange is begun anew \
                         or with TLS 1.2; say sslmode=prefer in the target to leave TLS to the command";
-
-/// The address an application on this host connects to: loopback when the relay listens on every address.
-pub fn connect_to(relay: &Relay) -> Endpoint {
-    let local = relay.local_addr();
-    let address = match local.ip() {
-        ip if !ip.is_unspecified() => ip,
-        IpAddr::V4(_) | IpAddr::V6(_) => IpAddr::V4(Ipv4Addr::LOCALHOST),
-    };
-    Endpoint {
-        address,
-        port: local.port(),
-    }
-}
-
-/// How long connections may take to end by themselves once the command has ended: their last bytes and ends cross the
-/// link.
-pub fn last_bytes(link: Option<&LinkDescription>) -> Duration {
-    LAST_BYTES + link.map_or(Duration::ZERO, |link| link.rtt * 4)
-}
 
 /// Says where clients connect, and over what link.
 pub fn announce(delivery: &Delivery, target: &Target, relay: &Relay, link: Option<&LinkDescription>) {
@@ -166,5 +138,3 @@ pub fn tell_link(link: &LinkOutcome) -> io::Result<()> {
         .lock()
         .write_all(report::text::link_line(link).as_bytes())
 }
-
-const LAST_BYTES: Duration = Duration::from_secs(1);

@@ -13,7 +13,7 @@ use netns::Entered;
 use pipeline::output::{self, Status};
 use report::JsonWriter;
 use report::outcome::SplitReport;
-use std::io::{self, IsTerminal, Write};
+use std::io;
 use std::sync::atomic::Ordering;
 use std::time::Instant;
 
@@ -96,16 +96,6 @@ fn tell(args: &Args, bench: &SplitBench, report: &SplitReport, began: Instant) -
         ..Summary::default()
     })?;
     Ok(records.flush()?)
-}
-
-/// What is going on, on one line of a terminal; nothing clears it.
-fn progress(text: &str) {
-    let mut stderr = io::stderr().lock();
-    if stderr.is_terminal() {
-        let text = report::text::escape::printable(text);
-        let _ = write!(stderr, "\r\x1b[K{text}");
-        let _ = stderr.flush();
-    }
 }
 
 /// Where the program goes on when it makes links of packets: inside a sandbox.

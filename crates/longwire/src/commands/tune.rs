@@ -1,29 +1,17 @@
 //! `longwire tune`: the best way and setting for bulk work on a database, or for a program, at each distance.
 
+mod jobs;
+mod program;
+
 use crate::commands::driver::DriverArgs;
-use crate::password;
-use crate::tune::campaign::{self, CampaignPlan};
-use crate::tune::distance::{self, Limits};
-use crate::tune::program::{self, ProgramRequest};
-use crate::tune::scratch::{self, Scratch};
-use crate::tune::search::Thoroughness;
 use anyhow::Result;
 use clap::Args as ClapArgs;
 use link::LinkDescription;
-use model::{ByteCount, Conditions, Job, Method, Summary, Warning, format_duration, parse_duration};
-use pipeline::output::{self, Status};
-use pipeline::page::PageFile;
-use report::JsonWriter;
-use report::outcome::{TuneDetail, TuneReport};
-use report::text::tune_view;
+use model::{Job, parse_duration};
+use pipeline::output::Status;
 use std::ffi::OsString;
-use std::io::{self, IsTerminal, Write};
 use std::path::PathBuf;
-use std::sync::atomic::{AtomicBool, Ordering};
-use std::time::{Duration, Instant};
-use sys::Target;
-use tune::jdbc::JdbcBench;
-use tune::{Prepared, Shape, TuneError, Workbench};
+use std::time::Duration;
 
 /// Find the fastest way to insert, select and update many rows, and the smallest setting that is as good as the best.
 ///
@@ -111,236 +99,11 @@ pub struct Args {
 /// Runs it.
 ///
 /// # Errors
-/// When the target cannot be used, or the scratch schema not be made.
+/// When the target cannot be used, or the program not be run.
 pub fn run(args: &Args) -> Result<Status> {
-    if !args.set.is_empty() {
-        return program::run(&ProgramRequest {
-            target: &args.target,
-            settings: &args.set,
-            command: &args.command,
-            at: &args.at,
-            runs: args.runs,
-            json: args.json,
-            html: args.html.as_deref(),
-        });
-    }
-    let began = Instant::now();
-    let stop = output::stop_on_signals()?;
-    let login = match args.driver.is_given() {
-        true => Some(args.driver.login(&args.target)?),
-        false => None,
-    };
-    let target = match &login {
-        Some(login) => login.url.target()?,
-        None => password::completed(Target::parse(&args.target)?),
-    };
-    agree(args, &target)?;
-    let page = args.html.as_deref().map(PageFile::create).transpose()?;
-    let halt = AtomicBool::new(false);
-    let suffix = scratch::suffix();
-    let workbench: Box<dyn Workbench + '_> = match login {
-        Some(login) => Box::new(JdbcBench::new(args.driver.options()?, login, &suffix, &halt)),
-        None => tune::native(&target, &suffix, &halt)?,
-    };
-    let mut report = TuneReport {
-        server: target.server(),
-        rows: args.rows,
-        select_rows: args.select_rows,
-        row_bytes: args.like.is_none().then_some(args.row_bytes),
-        like: args.like.clone(),
-        ..TuneReport::default()
-    };
-    let fault = tune(args, &target, workbench, [&stop, &halt], &mut report)?;
-    let interrupted = stop.load(Ordering::Relaxed);
-    if interrupted {
-        let text = "the run was ended before everything was tried".to_owned();
-        report.warnings.push(Warning { text });
-    }
-    tell(args, &target, &report, began)?;
-    if let Some(page) = page {
-        page.write_tune(&report, &conditions(args, &target))?;
-    }
-    match fault {
-        _ if interrupted => Ok(Status::Interrupted),
-        Some(fault) => Err(fault.into()),
-        None if report.recommendations.is_empty() => Ok(Status::Negative),
-        None => Ok(Status::Done),
-    }
-}
-
-/// Makes the scratch schema, runs everything, removes it. Gives what went wrong after the first run.
-fn tune<'a>(
-    args: &Args,
-    target: &Target,
-    workbench: Box<dyn Workbench + 'a>,
-    [stop, halt]: [&'a AtomicBool; 2],
-    report: &mut TuneReport,
-) -> Result<Option<TuneError>> {
-    let (mut scratch, prepared) = Scratch::prepare(workbench, &args.shape())?;
-    output::note(&format!(
-        "working in the scratch schema {}, which is removed at the end",
-        prepared.scratch
-    ));
-    report.ways = args.chosen(&prepared)?;
-    report.product = prepared.server;
-    report.scratch = prepared.scratch;
-    let absent = prepared.absent.iter().filter(|way| args.jobs.contains(&way.job));
-    report.warnings.extend(absent.map(|way| Warning {
-        text: format!("no {} by {}: {}", way.job, way.name, way.reason),
-    }));
-    let plan = CampaignPlan {
-        target,
-        ways: report.ways.clone(),
-        links: &args.at,
-        predict: args.predict,
-        runs: args.runs,
-        thoroughness: match args.exhaustive {
-            true => Thoroughness::FullSweep,
-            false => Thoroughness::Search,
-        },
-        limits: Limits {
-            stop,
-            halt,
-            patience: args.patience,
-        },
-    };
-    let found = campaign::run(&plan, scratch.workbench(), &mut progress);
-    progress("");
-    let removed = scratch.remove();
-    report.is_removed = removed.is_ok();
-    if let Err(left) = &removed {
-        // Whatever else went wrong: somebody has to remove it by hand.
-        report.warnings.push(Warning {
-            text: scratch::left(left),
-        });
-    }
-    let (found, left) = match (found, removed.err()) {
-        (Ok(found), left) => (found, left),
-        (Err(fault), left) => {
-            left.iter().for_each(|left| output::note(&scratch::left(left)));
-            return Err(fault);
-        }
-    };
-    report.tuned = found.tuned;
-    report.recommendations = found.recommendations;
-    report.runs = found.runs;
-    report
-        .warnings
-        .extend(found.links.iter().flat_map(report::text::link_warnings));
-    report.links = found.links;
-    report.warnings.extend(found.warnings);
-    Ok(found.fault.or(left))
-}
-
-impl Args {
-    fn shape(&self) -> Shape {
-        Shape {
-            rows: self.rows,
-            select_rows: self.select_rows,
-            row_bytes: self.row_bytes,
-            like: self.like.clone(),
-        }
-    }
-
-    /// What was asked for besides the target, for the conditions.
-    fn words(&self) -> String {
-        let mut words = format!(
-            " --rows {} --select-rows {} --row-bytes {} --runs {} --patience {}",
-            self.rows,
-            self.select_rows,
-            self.row_bytes,
-            self.runs,
-            format_duration(self.patience)
-        );
-        let links = self.at.iter().map(|link| format!(" --at '{link}'"));
-        let like = self.like.iter().map(|table| format!(" --like {table}"));
-        let flags = [(self.predict, " --predict"), (self.exhaustive, " --exhaustive")];
-        let flags = flags.into_iter().filter(|(given, _)| *given);
-        words.extend(links.chain(like).chain(flags.map(|(_, flag)| flag.to_owned())));
-        words
-    }
-
-    /// Of the ways that there are, those asked for.
-    fn chosen(&self, prepared: &Prepared) -> Result<Vec<Method>> {
-        let of_jobs = || prepared.methods.iter().filter(|way| self.jobs.contains(&way.job));
-        for name in &self.ways {
-            if of_jobs().any(|way| *way.name == **name) {
-                continue;
-            }
-            let mut absent = prepared.absent.iter();
-            if let Some(absent) = absent.find(|absent| *absent.name == **name) {
-                anyhow::bail!("there is no way '{name}' here: {}", absent.reason);
-            }
-            let mut names: Vec<&str> = of_jobs().map(|way| &*way.name).collect();
-            names.dedup();
-            anyhow::bail!("there is no way '{name}' here; there are: {}", names.join(", "));
-        }
-        let is_asked =
-            |way: &&Method| self.ways.is_empty() || self.ways.iter().any(|name| **name == *way.name);
-        Ok(of_jobs().filter(is_asked).cloned().collect())
-    }
-}
-
-/// Nobody else's server is written to unasked.
-fn agree(args: &Args, target: &Target) -> Result<()> {
-    if args.yes || distance::is_here(target)? {
-        return Ok(());
-    }
-    let bytes = args.rows.max(args.select_rows) * u64::from(args.row_bytes);
-    anyhow::bail!(
-        "{} is not on this machine: tune would write tables of up to {} there again and again, in a scratch schema that it \
-         removes; say --yes if that is what you want",
-        target.server(),
-        ByteCount::from_bytes(bytes)
-    );
-}
-
-fn conditions(args: &Args, target: &Target) -> Conditions {
-    output::conditions(
-        format!(
-            "longwire tune {}{}",
-            args.driver.shown(&args.target, target),
-            args.words()
-        ),
-        match args.driver.is_given() {
-            true => "System.nanoTime in Java, around the driver's calls",
-            false => "the monotonic clock of the client",
-        },
-        format!("clients of {}", target.server()),
-    )
-}
-
-fn tell(args: &Args, target: &Target, report: &TuneReport, began: Instant) -> Result<()> {
-    if !args.json {
-        let detail = match args.all {
-            true => TuneDetail::All,
-            false => TuneDetail::Best,
-        };
-        return Ok(output::print(&tune_view(report, detail, &output::style()))?);
-    }
-    output::warn(&report.warnings);
-    let mut records = JsonWriter::new(io::stdout().lock());
-    records.conditions(&conditions(args, target))?;
-    records.tune(report)?;
-    report.links.iter().try_for_each(|link| records.link(link))?;
-    let mut warnings = report.warnings.iter();
-    warnings.try_for_each(|warning| records.warning(warning))?;
-    records.summary(&Summary {
-        operations: report.runs.taken,
-        duration: began.elapsed(),
-        ..Summary::default()
-    })?;
-    Ok(records.flush()?)
-}
-
-/// What is going on, on one line of a terminal.
-fn progress(text: &str) {
-    let mut stderr = io::stderr().lock();
-    if stderr.is_terminal() {
-        let text = report::text::escape::printable(text);
-        // Nobody misses a line about progress.
-        let _ = write!(stderr, "\r\x1b[K{text}");
-        let _ = stderr.flush();
+    match args.set.is_empty() {
+        true => jobs::run(args),
+        false => program::run(args),
     }
 }
 

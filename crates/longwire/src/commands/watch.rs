@@ -1,9 +1,10 @@
 //! `longwire watch`: a relay in front of the database that measures while the application runs.
 
 use super::child::Child;
-use super::relaying::{self, announce, connect_to};
+use super::relaying::{self, announce};
 use super::reporting::Reporting;
 use crate::advise::source;
+use crate::relayed_command::{connect_to, last_bytes};
 use anyhow::Result;
 use clap::Args as ClapArgs;
 use link::LinkDescription;
@@ -102,7 +103,7 @@ pub fn run(args: &Args) -> Result<Status> {
     };
     let grace = match status {
         Status::Interrupted => Duration::ZERO,
-        _ => relaying::last_bytes(args.link.as_ref()),
+        _ => last_bytes(args.link.as_ref()),
     };
     let counters = relay.stop(grace);
     run.finish(args, &counters)?;

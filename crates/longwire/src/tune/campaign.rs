@@ -1,7 +1,8 @@
 //! All jobs at all distances: runs what the search asks for and keeps what came out.
 
 use super::curve;
-use super::distance::{Distance, Limits, Unfinished};
+use super::distance::{Distance, Unfinished};
+use super::jobs::JobsPlan;
 use super::search::{MethodSetting, Search, Thoroughness};
 use super::watched::{self, Watched};
 use anyhow::Result;
@@ -10,32 +11,13 @@ use model::{
     DistributionBuilder, Job, LinkOutcome, Method, ParameterUnit, Recommendation, TrialOutcome, TrialSource,
     Tuned, Warning, format_duration,
 };
+use pipeline::interruption::Interrupted;
+use pipeline::progress::RunProgress;
 use report::outcome::TuneRuns;
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
-use std::sync::atomic::Ordering;
 use std::time::Duration;
-use sys::Target;
 use tune::{TuneError, Workbench};
-
-/// What is to be found out.
-#[derive(Debug)]
-pub struct CampaignPlan<'a> {
-    /// The database.
-    pub target: &'a Target,
-    /// The ways, jobs together.
-    pub ways: Vec<Method>,
-    /// Links in front of the distance that is there.
-    pub links: &'a [LinkDescription],
-    /// Whether the links are predicted instead of emulated.
-    pub predict: bool,
-    /// Runs of each setting in question.
-    pub runs: u32,
-    /// Whether to run everything.
-    pub thoroughness: Thoroughness,
-    /// When runs end early.
-    pub limits: Limits<'a>,
-}
 
 /// What was found out.
 #[derive(Debug, Default)]
@@ -54,18 +36,19 @@ pub struct CampaignResult {
     pub fault: Option<TuneError>,
 }
 
-/// Runs everything. `tell` is told what is going on, in a few words.
+/// Runs all jobs in the chosen `ways`, jobs together.
 ///
 /// # Errors
 /// When no link can be emulated.
 pub fn run(
-    plan: &CampaignPlan<'_>,
+    plan: &JobsPlan<'_>,
+    ways: &[Method],
     workbench: &mut dyn Workbench,
-    tell: &mut dyn FnMut(&str),
+    progress: &dyn RunProgress,
 ) -> Result<CampaignResult> {
     let mut found = CampaignResult::default();
     for job in Job::ALL {
-        let ways: Vec<&Method> = plan.ways.iter().filter(|way| way.job == job).collect();
+        let ways: Vec<&Method> = ways.iter().filter(|way| way.job == job).collect();
         if ways.is_empty() {
             continue;
         }
@@ -75,13 +58,18 @@ pub fn run(
             ways,
             workbench,
             found: &mut found,
-            tell,
+            progress,
             here: BTreeMap::new(),
             watched: BTreeMap::new(),
         };
-        match campaign.run()? {
-            Ended::Through => {}
-            Ended::Early => break,
+        match campaign.run() {
+            Ok(()) => {}
+            Err(JobEnd::Interrupted(_)) => break,
+            Err(JobEnd::Broken(error)) => {
+                found.fault = Some(error);
+                break;
+            }
+            Err(JobEnd::NoLink(error)) => return Err(error),
         }
     }
     Ok(found)
@@ -89,24 +77,32 @@ pub fn run(
 
 /// One job.
 struct Campaign<'a, 'p> {
-    plan: &'a CampaignPlan<'p>,
+    plan: &'a JobsPlan<'p>,
     job: Job,
     ways: Vec<&'a Method>,
     workbench: &'a mut dyn Workbench,
     found: &'a mut CampaignResult,
-    tell: &'a mut dyn FnMut(&str),
+    progress: &'a dyn RunProgress,
     /// Runs at the distance that is there.
     here: BTreeMap<MethodSetting, TrialOutcome>,
     watched: BTreeMap<MethodSetting, Watched>,
 }
 
-/// How far a job came.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Ended {
-    /// To the end.
-    Through,
-    /// The user, or a fault, ended it.
-    Early,
+/// Why a job did not come to its end. What was found by then counts, but without links nothing does.
+#[derive(Debug)]
+enum JobEnd {
+    /// The user ended it.
+    Interrupted(Interrupted),
+    /// The database, or the way to it, failed for good.
+    Broken(TuneError),
+    /// A link cannot be emulated.
+    NoLink(anyhow::Error),
+}
+
+impl From<Interrupted> for JobEnd {
+    fn from(interrupted: Interrupted) -> Self {
+        Self::Interrupted(interrupted)
+    }
 }
 
 /// All that was run or predicted of a job at one distance.
@@ -117,15 +113,11 @@ struct Race {
 }
 
 impl Campaign<'_, '_> {
-    fn run(&mut self) -> Result<Ended> {
-        if self.warm_up() == Ended::Early {
-            return Ok(Ended::Early);
-        }
+    fn run(&mut self) -> Result<(), JobEnd> {
+        self.warm_up()?;
         let mut here = self.race(self.plan.runs, TrialSource::Measured);
-        let mut ended = self.run_race(&mut here, &Distance::here(), None);
-        if ended == Ended::Through {
-            ended = self.count_turns(&mut here);
-        }
+        let raced = self.run_race(&mut here, &Distance::here(), None);
+        let ended = raced.and_then(|()| self.count_turns(&mut here));
         for (setting, outcomes) in &here.outcomes {
             let time = here.search.time(*setting).unwrap_or_default();
             if let Some(typical) = typical(outcomes, time) {
@@ -133,25 +125,22 @@ impl Campaign<'_, '_> {
             }
         }
         self.keep(&here, None);
-        if ended == Ended::Early || self.here.is_empty() {
-            return Ok(ended);
+        ended?;
+        if self.here.is_empty() {
+            return Ok(());
         }
         self.recommend(&here, None);
         if self.plan.predict {
             // Each setting watched once serves all links.
             self.found.runs.full_sweep += self.settings().len() as u64;
         }
-        for (number, link) in self.plan.links.iter().enumerate() {
-            if self.at(number, link)? == Ended::Early {
-                return Ok(Ended::Early);
-            }
-        }
-        Ok(Ended::Through)
+        let mut links = self.plan.links.iter().enumerate();
+        links.try_for_each(|(number, link)| self.at(number, link))
     }
 
     /// Has the best setting of each way, and what is recommended, watched where the workbench cannot count by itself (a
     /// driver's): what is told of it, and guessed of other values, rests on turns and bytes.
-    fn count_turns(&mut self, race: &mut Race) -> Ended {
+    fn count_turns(&mut self, race: &mut Race) -> Result<(), JobEnd> {
         let best = (0..self.ways.len()).filter_map(|way| race.search.best_of(way));
         let told: BTreeSet<MethodSetting> = best.chain(race.search.recommended()).collect();
         for setting in told {
@@ -161,23 +150,20 @@ impl Campaign<'_, '_> {
             if outcomes.iter().any(|outcome| outcome.turns.is_some()) {
                 continue;
             }
-            match self.watch(setting) {
-                Ok(Some(watched)) => {
-                    for outcome in outcomes {
-                        outcome.turns = watched.outcome.turns;
-                        outcome.payload_bytes = watched.outcome.payload_bytes;
-                        outcome.client_memory = watched.outcome.client_memory;
-                    }
-                }
-                Ok(None) => {}
-                Err(ended) => return ended,
+            let Some(watched) = self.watch(setting)? else {
+                continue;
+            };
+            for outcome in outcomes {
+                outcome.turns = watched.outcome.turns;
+                outcome.payload_bytes = watched.outcome.payload_bytes;
+                outcome.client_memory = watched.outcome.client_memory;
             }
         }
-        Ended::Through
+        Ok(())
     }
 
     /// The job over one link.
-    fn at(&mut self, number: usize, link: &LinkDescription) -> Result<Ended> {
+    fn at(&mut self, number: usize, link: &LinkDescription) -> Result<(), JobEnd> {
         let name: Arc<str> = link.to_string().into();
         let mut race = self.race(self.plan.runs, TrialSource::Emulated);
         self.expect(&mut race.search, link);
@@ -192,18 +178,17 @@ impl Campaign<'_, '_> {
             self.expect(&mut race.search, link);
             self.predict_race(&mut race, number)
         } else {
-            let distance = Distance::behind(link, self.plan.target)?;
+            let distance = Distance::behind(link, self.plan.target).map_err(JobEnd::NoLink)?;
             let ended = self.run_race(&mut race, &distance, Some(&name));
             self.found.links.extend(distance.outcome());
             distance.close();
             ended
         };
         self.keep(&race, Some(&name));
-        if ended == Ended::Early || self.predict_rest(&race, number, &name) == Ended::Early {
-            return Ok(Ended::Early);
-        }
+        ended?;
+        self.predict_rest(&race, number, &name)?;
         self.recommend(&race, Some(&name));
-        Ok(Ended::Through)
+        Ok(())
     }
 
     /// Tells a search what every setting takes over a link, roughly.
@@ -229,14 +214,14 @@ impl Campaign<'_, '_> {
     }
 
     /// One run that does not count: it fills the server's memory and starts its processes.
-    fn warm_up(&mut self) -> Ended {
+    fn warm_up(&mut self) -> Result<(), JobEnd> {
         let race = self.race(1, TrialSource::Measured);
         let mut search = race.search;
         // The last way of the list is as good as any; not the first, which goes row by row.
         let last = self.ways.len().saturating_sub(1);
         (0..last).for_each(|way| search.close(MethodSetting { way, place: 0 }));
         let Some(setting) = search.next_setting() else {
-            return Ended::Through;
+            return Ok(());
         };
         self.found.runs.warm_ups += 1;
         match self.trial(setting, &Distance::here()) {
@@ -245,18 +230,16 @@ impl Campaign<'_, '_> {
             | Err(
                 Unfinished::TooLong
                 | Unfinished::Failed(TuneError::Statement { .. } | TuneError::Rows { .. }),
-            ) => Ended::Through,
-            Err(Unfinished::Stopped) => Ended::Early,
-            Err(Unfinished::Failed(error)) => self.broken(error),
+            ) => Ok(()),
+            Err(Unfinished::Stopped(interrupted)) => Err(interrupted.into()),
+            Err(Unfinished::Failed(error)) => Err(JobEnd::Broken(error)),
         }
     }
 
     /// Runs what the search asks for.
-    fn run_race(&mut self, race: &mut Race, distance: &Distance, link: Option<&str>) -> Ended {
+    fn run_race(&mut self, race: &mut Race, distance: &Distance, link: Option<&str>) -> Result<(), JobEnd> {
         while let Some(setting) = race.search.next_setting() {
-            if self.plan.limits.stop.load(Ordering::Relaxed) {
-                return Ended::Early;
-            }
+            self.plan.limits.go_on()?;
             let doing = format!(
                 "{} {}: run {} of at most {}, {}",
                 self.job,
@@ -265,7 +248,7 @@ impl Campaign<'_, '_> {
                 race.search.most(),
                 self.words(setting)
             );
-            (self.tell)(&doing);
+            self.progress.status(&doing);
             match self.trial(setting, distance) {
                 Ok(outcome) => {
                     race.search.ran(setting, outcome.duration);
@@ -273,33 +256,30 @@ impl Campaign<'_, '_> {
                 }
                 Err(unfinished) => {
                     race.search.close(setting);
-                    if self.unfinished(setting, unfinished, link) == Ended::Early {
-                        return Ended::Early;
-                    }
+                    self.unfinished(setting, unfinished, link)?;
                 }
             }
         }
         self.count(race);
-        Ended::Through
+        Ok(())
     }
 
     /// Predicts what the search asks for.
-    fn predict_race(&mut self, race: &mut Race, link: usize) -> Ended {
+    fn predict_race(&mut self, race: &mut Race, link: usize) -> Result<(), JobEnd> {
         while let Some(setting) = race.search.next_setting() {
-            match self.predicted(setting, link) {
-                Ok(Some(outcome)) => {
+            match self.predicted(setting, link)? {
+                Some(outcome) => {
                     race.search.ran(setting, outcome.duration);
                     race.outcomes.entry(setting).or_default().push(outcome);
                 }
-                Ok(None) => race.search.close(setting),
-                Err(ended) => return ended,
+                None => race.search.close(setting),
             }
         }
-        Ended::Through
+        Ok(())
     }
 
     /// Predicts the best setting of each way of which nothing was run over this link.
-    fn predict_rest(&mut self, race: &Race, link: usize, name: &Arc<str>) -> Ended {
+    fn predict_rest(&mut self, race: &Race, link: usize, name: &Arc<str>) -> Result<(), JobEnd> {
         for way in 0..self.ways.len() {
             if race.search.best_of(way).is_some() {
                 continue;
@@ -307,25 +287,19 @@ impl Campaign<'_, '_> {
             let Some(setting) = race.search.best_guess_of(way) else {
                 continue;
             };
-            match self.predicted(setting, link) {
-                Ok(Some(outcome)) => {
-                    let times = [outcome.duration];
-                    let tuned = self.tuned(setting, &times, &[outcome], TrialSource::Predicted, Some(name));
-                    self.found.tuned.extend(tuned);
-                }
-                Ok(None) => {}
-                Err(ended) => return ended,
+            if let Some(outcome) = self.predicted(setting, link)? {
+                let times = [outcome.duration];
+                let tuned = self.tuned(setting, &times, &[outcome], TrialSource::Predicted, Some(name));
+                self.found.tuned.extend(tuned);
             }
         }
-        Ended::Through
+        Ok(())
     }
 
     /// What a setting would take over a link, by a replay of a run that was watched at the distance that is there; absent where
     /// that run did not come to its end, or was not understood.
-    fn predicted(&mut self, setting: MethodSetting, link: usize) -> Result<Option<TrialOutcome>, Ended> {
-        if self.plan.limits.stop.load(Ordering::Relaxed) {
-            return Err(Ended::Early);
-        }
+    fn predicted(&mut self, setting: MethodSetting, link: usize) -> Result<Option<TrialOutcome>, JobEnd> {
+        self.plan.limits.go_on()?;
         let here = self.here.get(&setting).cloned();
         let Some(watched) = self.watch(setting)? else {
             return Ok(None);
@@ -344,13 +318,13 @@ impl Campaign<'_, '_> {
     }
 
     /// A run at the distance that is there with somebody watching, made once; absent where it did not come to its end.
-    fn watch(&mut self, setting: MethodSetting) -> Result<Option<&Watched>, Ended> {
+    fn watch(&mut self, setting: MethodSetting) -> Result<Option<&Watched>, JobEnd> {
         if !self.watched.contains_key(&setting) {
             let Some(way) = self.ways.get(setting.way).copied() else {
                 return Ok(None);
             };
             let doing = format!("{} here, watched: {}", self.job, self.words(setting));
-            (self.tell)(&doing);
+            self.progress.status(&doing);
             let value = values(way).get(setting.place).copied().flatten();
             let watched = watched::run(self.workbench, (way, value), self.plan.links, &self.plan.limits);
             match watched {
@@ -359,10 +333,8 @@ impl Campaign<'_, '_> {
                     self.watched.insert(setting, watched);
                 }
                 Err(unfinished) => {
-                    return match self.unfinished(setting, unfinished, None) {
-                        Ended::Early => Err(Ended::Early),
-                        Ended::Through => Ok(None),
-                    };
+                    self.unfinished(setting, unfinished, None)?;
+                    return Ok(None);
                 }
             }
         }
@@ -386,12 +358,17 @@ impl Campaign<'_, '_> {
         Ok(done.swap_remove(done.len() / 2))
     }
 
-    /// Notes why a run did not come to its end.
-    fn unfinished(&mut self, setting: MethodSetting, unfinished: Unfinished, link: Option<&str>) -> Ended {
+    /// Notes why a run did not come to its end; passes on what ends all others too.
+    fn unfinished(
+        &mut self,
+        setting: MethodSetting,
+        unfinished: Unfinished,
+        link: Option<&str>,
+    ) -> Result<(), JobEnd> {
         let words = self.words(setting);
         let at = link.unwrap_or("here");
         let text = match unfinished {
-            Unfinished::Stopped => return Ended::Early,
+            Unfinished::Stopped(interrupted) => return Err(interrupted.into()),
             Unfinished::TooLong => format!(
                 "{} {words} {at} was given up after {}: --patience gives it longer, --rows less to do",
                 self.job,
@@ -400,15 +377,10 @@ impl Campaign<'_, '_> {
             Unfinished::Failed(error @ (TuneError::Statement { .. } | TuneError::Rows { .. })) => {
                 format!("{} {words} {at} is left out: {error}", self.job)
             }
-            Unfinished::Failed(error) => return self.broken(error),
+            Unfinished::Failed(error) => return Err(JobEnd::Broken(error)),
         };
         self.found.warnings.push(Warning { text });
-        Ended::Through
-    }
-
-    fn broken(&mut self, error: TuneError) -> Ended {
-        self.found.fault.get_or_insert(error);
-        Ended::Early
+        Ok(())
     }
 
     /// Counts the runs of a race, and tells what it recommends.

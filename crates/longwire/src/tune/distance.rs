@@ -5,6 +5,7 @@ use anyhow::{Context, Result};
 use client::Watch;
 use link::LinkDescription;
 use model::{LinkOutcome, Method, TrialOutcome};
+use pipeline::interruption::Interrupted;
 use relay::{Relay, RelayOptions};
 use std::net::{Ipv4Addr, SocketAddr, ToSocketAddrs};
 use std::sync::Arc;
@@ -34,7 +35,7 @@ pub struct Limits<'a> {
 #[derive(Debug)]
 pub enum Unfinished {
     /// The user wanted the end.
-    Stopped,
+    Stopped(Interrupted),
     /// It took too long.
     TooLong,
     /// It failed.
@@ -121,6 +122,14 @@ fn passed(before: &LinkOutcome, after: &LinkOutcome) -> [[u64; 2]; 2] {
 }
 
 impl Limits<'_> {
+    /// Whether another run is to begin.
+    ///
+    /// # Errors
+    /// When the user wants the end.
+    pub fn go_on(&self) -> Result<(), Interrupted> {
+        Interrupted::check(self.stop)
+    }
+
     /// Does `work`, and has it halted when the user wants the end or patience is at its end.
     fn within<T>(&self, work: impl FnOnce() -> Result<T, TuneError>) -> Result<T, Unfinished> {
         let (began, done) = (Instant::now(), AtomicBool::new(false));
@@ -143,8 +152,9 @@ impl Limits<'_> {
         });
         let halted = self.halt.swap(false, Ordering::Relaxed);
         result.map_err(|error| match error.is_stop() && halted {
-            true if self.stop.load(Ordering::Relaxed) => Unfinished::Stopped,
-            true => Unfinished::TooLong,
+            true => self
+                .go_on()
+                .map_or_else(Unfinished::Stopped, |()| Unfinished::TooLong),
             false => Unfinished::Failed(error),
         })
     }

@@ -4,105 +4,136 @@ mod compare;
 mod setting;
 mod trial;
 
-use crate::commands::relaying;
-use anyhow::{Result, ensure};
+use crate::relayed_command::TlsPlan;
+use anyhow::Result;
 use compare::Cell;
 use lab::order::shuffled;
-use lab::progress::LabProgress;
 use link::LinkDescription;
 use model::{Summary, Warning, format_duration};
-use pipeline::output::{self, Status};
-use report::JsonWriter;
+use pipeline::interruption::{Interrupted, is_interruption};
+use pipeline::progress::RunProgress;
 use report::outcome::ProgramReport;
-use setting::ProgramSetting;
 use std::ffi::OsString;
-use std::io;
-use std::path::Path;
-use std::sync::atomic::Ordering;
-use std::time::{Duration, Instant};
+use std::sync::atomic::AtomicBool;
+use std::time::Duration;
 use sys::Target;
-use trial::{TrialBench, Tried};
+use trial::Tried;
 
-/// What is asked for.
-#[derive(Debug, Clone, Copy)]
-pub struct ProgramRequest<'a> {
-    /// The database that the program talks to.
-    pub target: &'a str,
-    /// `NAME=VALUE,...` or `URL:NAME=VALUE,...`, as given.
-    pub settings: &'a [String],
+pub use setting::{ProgramSetting, grid};
+
+/// What is run, with which settings.
+#[derive(Debug)]
+pub struct ProgramPlan<'a> {
+    /// The database behind the relay.
+    pub target: Target,
+    /// Who speaks TLS to it.
+    pub tls: TlsPlan,
+    /// What is compared.
+    pub settings: &'a [ProgramSetting],
     /// The program and its arguments.
     pub command: &'a [OsString],
     /// Links in front of the distance that is there.
     pub at: &'a [LinkDescription],
-    /// Runs of each setting.
+    /// Runs of each setting at each distance.
     pub runs: u32,
-    /// Whether records are written.
-    pub json: bool,
-    /// Where a page is written.
-    pub html: Option<&'a Path>,
+    /// Set when the user asks for the end.
+    pub stop: &'a AtomicBool,
 }
 
-/// Runs the program with each setting.
-///
-/// # Errors
-/// When it cannot be run.
-pub fn run(asked: &ProgramRequest<'_>) -> Result<Status> {
-    ensure!(
-        asked.html.is_none(),
-        "--html draws the ways of a job; there is no page of a program's settings: leave it out, or keep --json"
-    );
-    let target = Target::parse(asked.target)?;
-    for link in asked.at {
-        relaying::check(&target, Some(link))?;
-    }
-    let settings = setting::grid(asked.settings)?;
-    for setting in &settings {
-        setting.target(&target)?;
-    }
-    let all = announce(asked, settings.len())?;
-    relay::probe(&target, REACH)?;
-    let bench = TrialBench {
-        tls: relaying::tls_to_be_seen(&target, !asked.at.is_empty(), REACH)?,
-        target,
-        command: asked.command,
-        stop: output::stop_on_signals()?,
-    };
-    let began = Instant::now();
-    let mut cells = cells(&settings, asked.at);
-    let progress = LabProgress::new();
-    let tried = rounds(&bench, asked.runs, &mut cells, &progress, all);
-    progress.finish();
-    tried?;
-    let report = summed_up(asked, &bench, &settings, &cells);
-    tell(asked, &bench, &report, &cells, began)?;
-    Ok(match bench.stop.load(Ordering::Relaxed) {
-        true => Status::Interrupted,
-        false if report.failed() > 0 || !connected(&cells) => Status::Negative,
-        false => Status::Done,
-    })
+/// What came of it.
+#[derive(Debug)]
+pub struct ProgramOutcome {
+    /// For the view and the records.
+    pub report: ProgramReport,
+    /// All runs that succeeded together; an operation is a run.
+    pub totals: Summary,
+    /// False when runs succeeded and none of them made a connection through longwire.
+    pub connected: bool,
+    /// When the user ended it.
+    pub interrupted: Option<Interrupted>,
 }
 
-/// Says how many runs there will be, and gives their number.
-fn announce(asked: &ProgramRequest<'_>, settings: usize) -> Result<u64> {
-    let distances = asked.at.len() + 1;
-    let all = settings as u64 * distances as u64 * u64::from(asked.runs);
-    ensure!(
-        all <= MOST_RUNS,
-        "{settings} settings at {distances} distances, {} runs of each: {all} runs, {MOST_RUNS} at most; give fewer values or --runs",
-        asked.runs
-    );
-    if settings < 2 {
-        output::note("one setting alone: there is nothing to compare it with");
+impl ProgramPlan<'_> {
+    /// How many runs count.
+    pub const fn all_runs(&self) -> u64 {
+        self.settings.len() as u64 * (self.at.len() as u64 + 1) * self.runs as u64
     }
-    let at = match distances {
-        1 => String::new(),
-        distances => format!(" at {distances} distances"),
-    };
-    let runs = asked.runs;
-    output::note(&format!(
-        "{settings} settings{at}, {runs} runs of each: {all} runs, and one before that is not counted"
-    ));
-    Ok(all)
+
+    /// Runs the program with each setting.
+    ///
+    /// # Errors
+    /// When it cannot be run.
+    pub fn run(&self, progress: &dyn RunProgress) -> Result<ProgramOutcome> {
+        let mut cells = cells(self.settings, self.at);
+        match self.rounds(&mut cells, progress) {
+            Err(error) if !is_interruption(&error) => return Err(error),
+            _ => {}
+        }
+        Ok(ProgramOutcome {
+            report: self.summed_up(&cells),
+            totals: totals(&cells),
+            connected: connected(&cells),
+            interrupted: Interrupted::check(self.stop).err(),
+        })
+    }
+
+    /// Runs everything once a round, in another order each round.
+    fn rounds(&self, cells: &mut [Cell<'_>], progress: &dyn RunProgress) -> Result<()> {
+        progress.status("a run before all others, so that none of them has to fill caches");
+        let mut expected = Duration::ZERO;
+        if let Some(first) = cells.first() {
+            match self.trial(first.setting, first.link)? {
+                Tried::Succeeded(run) => expected = run.duration,
+                Tried::Failed { how, said } => progress.note(&failure(&first.setting.label(), &how, &said)),
+            }
+        }
+        let all = self.all_runs();
+        progress.expect(all, expected * u32::try_from(all).unwrap_or(u32::MAX));
+        for round in 0..self.runs {
+            for index in shuffled(cells.len(), round.into()) {
+                if let Some(cell) = cells.get_mut(index) {
+                    self.attempt(cell, progress, expected)?;
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// Runs one setting once.
+    fn attempt(&self, cell: &mut Cell<'_>, progress: &dyn RunProgress, expected: Duration) -> Result<()> {
+        let label = cell.setting.label();
+        progress.begin(&label, expected);
+        match self.trial(cell.setting, cell.link)? {
+            Tried::Succeeded(run) => {
+                let over = cell.link.map_or_else(String::new, |link| format!(" over {link}"));
+                progress.done(&format!("{label}{over}: {}", format_duration(run.duration)));
+                cell.runs.push(run);
+            }
+            Tried::Failed { how, said } => {
+                if cell.failed == 0 {
+                    progress.note(&failure(&label, &how, &said));
+                }
+                progress.done(&format!("{label}: failed"));
+                cell.failed += 1;
+            }
+        }
+        Ok(())
+    }
+
+    fn summed_up(&self, cells: &[Cell<'_>]) -> ProgramReport {
+        let tuned: Vec<_> = cells.iter().map(Cell::tuned).collect();
+        let unchanged = compare::unchanged(cells);
+        let program = self.command.first();
+        ProgramReport {
+            program: program.map_or_else(String::new, |program| program.to_string_lossy().into_owned()),
+            server: self.target.server(),
+            rounds: self.runs,
+            best: compare::best(&tuned),
+            tuned,
+            warnings: warnings(self.settings, connected(cells), !unchanged.is_empty()),
+            unchanged,
+        }
+    }
 }
 
 fn cells<'a>(settings: &'a [ProgramSetting], at: &[LinkDescription]) -> Vec<Cell<'a>> {
@@ -116,64 +147,6 @@ fn cells<'a>(settings: &'a [ProgramSetting], at: &[LinkDescription]) -> Vec<Cell
         })
     });
     cells.collect()
-}
-
-/// Runs everything once a round, in another order each round, until the user asks for the end.
-fn rounds(
-    bench: &TrialBench<'_>,
-    rounds: u32,
-    cells: &mut [Cell<'_>],
-    progress: &LabProgress,
-    all: u64,
-) -> Result<()> {
-    progress.say("a run before all others, so that none of them has to fill caches");
-    let mut expected = Duration::ZERO;
-    if let Some(first) = cells.first() {
-        match bench.run(first.setting, first.link)? {
-            Tried::Succeeded(run) => expected = run.duration,
-            Tried::Failed { how, said } => progress.tell(&failure(&first.setting.label(), &how, &said)),
-            Tried::Interrupted => return Ok(()),
-        }
-    }
-    progress.add(all, expected * u32::try_from(all).unwrap_or(u32::MAX));
-    for round in 0..rounds {
-        for index in shuffled(cells.len(), round.into()) {
-            let Some(cell) = cells.get_mut(index) else {
-                continue;
-            };
-            if !attempt(bench, cell, progress, expected)? {
-                return Ok(());
-            }
-        }
-    }
-    Ok(())
-}
-
-/// Runs one setting once; false when the user asked for the end.
-fn attempt(
-    bench: &TrialBench<'_>,
-    cell: &mut Cell<'_>,
-    progress: &LabProgress,
-    expected: Duration,
-) -> Result<bool> {
-    let label = cell.setting.label();
-    progress.begin(&label, expected);
-    match bench.run(cell.setting, cell.link)? {
-        Tried::Succeeded(run) => {
-            let over = cell.link.map_or_else(String::new, |link| format!(" over {link}"));
-            progress.done(&format!("{label}{over}: {}", format_duration(run.duration)));
-            cell.runs.push(run);
-        }
-        Tried::Failed { how, said } => {
-            if cell.failed == 0 {
-                progress.tell(&failure(&label, &how, &said));
-            }
-            progress.done(&format!("{label}: failed"));
-            cell.failed += 1;
-        }
-        Tried::Interrupted => return Ok(false),
-    }
-    Ok(true)
 }
 
 fn failure(label: &str, how: &str, said: &str) -> String {
@@ -190,91 +163,30 @@ fn connected(cells: &[Cell<'_>]) -> bool {
     runs.peek().is_none() || runs.any(|run| run.connections > 0)
 }
 
-fn summed_up(
-    asked: &ProgramRequest<'_>,
-    bench: &TrialBench<'_>,
-    settings: &[ProgramSetting],
-    cells: &[Cell<'_>],
-) -> ProgramReport {
-    let tuned: Vec<_> = cells.iter().map(Cell::tuned).collect();
-    let unchanged = compare::unchanged(cells);
+/// What a reader of the figures must know: whether runs were `connected`, and whether settings changed nothing.
+fn warnings(settings: &[ProgramSetting], connected: bool, unchanged: bool) -> Vec<Warning> {
     let mut warnings = Vec::new();
-    let mut warn = |text: String| warnings.push(Warning { text });
-    if !connected(cells) {
-        warn(
+    if !connected {
+        warnings.push(
             "the program made no connection through longwire: let it use {url} or {host} and {port} in its arguments, or LONGWIRE_URL \
              or DATABASE_URL of its environment"
                 .to_owned(),
         );
     }
-    if !unchanged.is_empty() {
+    if unchanged {
         if let Some((written, known)) = settings.iter().find_map(ProgramSetting::misspelt) {
-            warn(format!(
+            warnings.push(format!(
                 "KingbaseES's driver knows {known}, in this spelling only, and ignores {written} without a word"
             ));
         } else if settings.iter().any(ProgramSetting::is_of_url) {
-            warn(
+            warnings.push(
                 "drivers ignore parameters that they do not know, and many tell upper from lower case; and the program has to take its URL \
                  from {url}, LONGWIRE_URL or DATABASE_URL"
                     .to_owned(),
             );
         }
     }
-    ProgramReport {
-        program: asked
-            .command
-            .first()
-            .map(|program| program.to_string_lossy().into_owned())
-            .unwrap_or_default(),
-        server: bench.target.server(),
-        rounds: asked.runs,
-        best: compare::best(&tuned),
-        tuned,
-        unchanged,
-        warnings,
-    }
-}
-
-fn tell(
-    asked: &ProgramRequest<'_>,
-    bench: &TrialBench<'_>,
-    report: &ProgramReport,
-    cells: &[Cell<'_>],
-    began: Instant,
-) -> Result<()> {
-    if !asked.json {
-        let text = report::text::program_view(report, &output::style());
-        return Ok(output::print(&text)?);
-    }
-    output::warn(&report.warnings);
-    let settings: Vec<String> = asked
-        .settings
-        .iter()
-        .map(|text| format!("--set '{text}'"))
-        .collect();
-    let command_line = format!(
-        "longwire tune {} {} --runs {} -- {} ...",
-        bench.target,
-        settings.join(" "),
-        asked.runs,
-        report.program
-    );
-    let conditions = output::conditions(
-        command_line,
-        "the monotonic clock; kernel receive timestamps where the socket gives them",
-        format!("relay in front of {}", bench.target.server()),
-    );
-    let mut records = JsonWriter::new(io::stdout().lock());
-    records.conditions(&conditions)?;
-    records.program(report)?;
-    for warning in &report.warnings {
-        records.warning(warning)?;
-    }
-    records.summary(&Summary {
-        duration: began.elapsed(),
-        ..totals(cells)
-    })?;
-    Ok(records.flush()?)
+    warnings.into_iter().map(|text| Warning { text }).collect()
 }
 
 /// All runs that succeeded together; an operation is a run.
@@ -290,9 +202,3 @@ fn totals(cells: &[Cell<'_>]) -> Summary {
         sum
     })
 }
-
-/// How long the server may take to accept a connection before the run is refused.
-const REACH: Duration = Duration::from_secs(10);
-
-/// Beyond, nobody would wait for the end.
-const MOST_RUNS: u64 = 10_000;

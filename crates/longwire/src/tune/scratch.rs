@@ -1,5 +1,6 @@
 //! The scratch schema: its name, who has to agree, and that it is removed whatever happens.
 
+use pipeline::progress::RunProgress;
 use std::collections::hash_map::RandomState;
 use std::hash::{BuildHasher, Hasher};
 use tune::{Prepared, Shape, TuneError, Workbench};
@@ -8,17 +9,23 @@ use tune::{Prepared, Shape, TuneError, Workbench};
 pub struct Scratch<'a> {
     workbench: Box<dyn Workbench + 'a>,
     cleaned: bool,
+    progress: &'a dyn RunProgress,
 }
 
 impl<'a> Scratch<'a> {
-    /// Makes the schema.
+    /// Makes the schema. `progress` hears of what could not be removed.
     ///
     /// # Errors
     /// When the server refuses; what was made by then is removed.
-    pub fn prepare(workbench: Box<dyn Workbench + 'a>, shape: &Shape) -> Result<(Self, Prepared), TuneError> {
+    pub fn prepare(
+        workbench: Box<dyn Workbench + 'a>,
+        shape: &Shape,
+        progress: &'a dyn RunProgress,
+    ) -> Result<(Self, Prepared), TuneError> {
         let mut scratch = Self {
             workbench,
             cleaned: false,
+            progress,
         };
         let prepared = scratch.workbench.prepare(shape)?;
         Ok((scratch, prepared))
@@ -45,7 +52,7 @@ impl Drop for Scratch<'_> {
             return;
         }
         if let Err(left) = self.workbench.clean_up() {
-            pipeline::output::note(&self::left(&left));
+            self.progress.note(&self::left(&left));
         }
     }
 }

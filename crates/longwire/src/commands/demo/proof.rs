@@ -6,8 +6,8 @@ use anyhow::{Result, ensure};
 use demo::{FetchedPage, ShopApplication};
 use link::LinkDescription;
 use model::{LinkOutcome, MeasuredDurations, Warning, format_duration};
+use pipeline::progress::{RunProgress, StderrProgress};
 use relay::RelayOptions;
-use std::io::{self, IsTerminal, Write};
 use std::net::{Ipv4Addr, SocketAddr};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -41,13 +41,13 @@ pub fn prove(chatty: &DemoSetup, joined: &DemoSetup, rows: usize, stop: &AtomicB
         if stop.load(Ordering::Relaxed) {
             break;
         }
-        progress(&format!("running the application at {}", format_duration(rtt)));
+        StderrProgress.status(&format!("running the application at {}", format_duration(rtt)));
         if let Err(fault) = proof.at(rtt, pages, [chatty, joined], rows, stop) {
             let text = format!("nothing was proved at {}: {fault:#}", format_duration(rtt));
             proof.warnings.push(Warning { text });
         }
     }
-    progress("");
+    StderrProgress.status("");
     proof
 }
 
@@ -111,11 +111,4 @@ fn fetch(
         }
     }
     Ok(last)
-}
-
-/// A line on stderr that changes, on a terminal only.
-fn progress(text: &str) {
-    if io::stderr().is_terminal() {
-        let _ = write!(io::stderr().lock(), "\r\u{1b}[K{text}");
-    }
 }

@@ -4,6 +4,7 @@ use super::Args;
 use crate::split::{Round, RoundTripProbe, RoundTripSample, SplitBench, Visit};
 use anyhow::{Context, Result};
 use model::{Interval, RoundTripSource, SplitBase, SplitOutcome, SplitPrediction, Warning};
+use pipeline::progress::{RunProgress, StderrProgress};
 use predict::split::{Elsewhere, Forecast, MeasuredWorkload, Shares, shares};
 use probe::echo::Echo;
 use std::sync::Arc;
@@ -52,7 +53,7 @@ pub fn measure(
         if stop.load(Ordering::Relaxed) {
             break;
         }
-        crate::commands::split::progress(&format!("round {number} of {}", args.rounds));
+        StderrProgress.status(&format!("round {number} of {}", args.rounds));
         let round = bench.round(&stations, bench.address, stop);
         let ask = |&streams: &u32| Ok((streams, distance.ask(sizes, streams, bench.visit, stop)?));
         let nears: Result<Nears> = asked.iter().map(ask).collect();
@@ -63,7 +64,7 @@ pub fn measure(
             (Err(error), _) | (_, Err(error)) => return Err(error),
         }
     }
-    crate::commands::split::progress("");
+    StderrProgress.status("");
     anyhow::ensure!(
         !rounds.is_empty(),
         "the run was ended before a round was complete"

@@ -8,6 +8,7 @@ use link::LinkDescription;
 use model::SplitBase;
 use netns::{Sandbox, sandbox};
 use pipeline::output;
+use pipeline::progress::{RunProgress, StderrProgress};
 use predict::split::{Elsewhere, MeasuredWorkload};
 use report::outcome::SplitReport;
 use std::sync::Arc;
@@ -78,7 +79,7 @@ pub fn prove(
     let mut workloads: Vec<MeasuredWorkload> = Vec::new();
     let mut there: Vec<Vec<Round>> = vec![Vec::new(); links.len()];
     for number in 1..=rounds {
-        super::progress(&format!("over emulated links: round {number} of {rounds}"));
+        StderrProgress.status(&format!("over emulated links: round {number} of {rounds}"));
         let (near, _) = place.round(bench, &none, &stations, stop)?;
         workloads.extend(workload(&near, place.taken_off()));
         for (link, rounds) in links.iter().zip(&mut there) {
@@ -92,7 +93,7 @@ pub fn prove(
             break;
         }
     }
-    super::progress("");
+    StderrProgress.status("");
     for (link, rounds) in links.iter().zip(&there) {
         let elsewhere = Elsewhere {
             round_trip: link.rtt,

@@ -1,36 +1,23 @@
 //! One run of a program behind a relay.
 
+use super::ProgramPlan;
 use super::setting::ProgramSetting;
-use crate::commands::relaying::TlsPlan;
-use crate::commands::{child, relaying};
+use crate::relayed_command::{connect_to, last_bytes, prepare};
 use analysis::fact::Fact;
 use anyhow::{Context, Result};
 use link::LinkDescription;
 use model::{ProgramRun, Timestamp};
 use pipeline::fact_channel::FactChannel;
+use pipeline::interruption::Interrupted;
 use relay::RelayOptions;
-use std::ffi::OsString;
 use std::io::Read;
 use std::net::{Ipv4Addr, SocketAddr};
 use std::process::{ChildStderr, Stdio};
-use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{Receiver, channel};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
+use sys::Clock;
 use sys::program::{Program, ProgramEnd};
-use sys::{Clock, Target};
-
-/// What is run.
-pub struct TrialBench<'a> {
-    /// The database behind the relay.
-    pub target: Target,
-    /// Who speaks TLS to it.
-    pub tls: TlsPlan,
-    /// The program and its arguments.
-    pub command: &'a [OsString],
-    /// Set when the user asks for the end.
-    pub stop: Arc<AtomicBool>,
-}
 
 /// How a run ended.
 pub enum Tried {
@@ -43,16 +30,14 @@ pub enum Tried {
         /// Empty when it wrote nothing.
         said: String,
     },
-    /// The user asked for the end.
-    Interrupted,
 }
 
-impl TrialBench<'_> {
+impl ProgramPlan<'_> {
     /// Runs the program once with `setting`, over `link`. What it writes to its stdout is dropped.
     ///
     /// # Errors
-    /// When the relay or the program cannot be started.
-    pub fn run(&self, setting: &ProgramSetting, link: Option<LinkDescription>) -> Result<Tried> {
+    /// When the relay or the program cannot be started, or the user asked for the end.
+    pub(super) fn trial(&self, setting: &ProgramSetting, link: Option<LinkDescription>) -> Result<Tried> {
         let channel = Arc::new(FactChannel::new(false));
         let options = RelayOptions {
             listen: SocketAddr::from((Ipv4Addr::LOCALHOST, 0)),
@@ -62,12 +47,7 @@ impl TrialBench<'_> {
         };
         let relay = relay::start(options, Clock::anchored_now(), channel.clone())?;
         let target = setting.target(&self.target)?;
-        let mut command = child::prepare(
-            self.command,
-            &target,
-            relaying::connect_to(&relay),
-            self.tls.client,
-        )?;
+        let mut command = prepare(self.command, &target, connect_to(&relay), self.tls.client)?;
         setting.put_into(&mut command);
         command
             .stdin(Stdio::null())
@@ -82,13 +62,13 @@ impl TrialBench<'_> {
                 break ended;
             }
             seen.take(&channel);
-            if self.stop.load(Ordering::Relaxed) {
+            if let Err(interrupted) = Interrupted::check(self.stop) {
                 program.end();
                 relay.stop(Duration::ZERO);
-                return Ok(Tried::Interrupted);
+                return Err(interrupted.into());
             }
         };
-        relay.stop(relaying::last_bytes(link.as_ref()));
+        relay.stop(last_bytes(link.as_ref()));
         seen.take(&channel);
         Ok(match ended.status.success() {
             true => Tried::Succeeded(seen.run(&ended)),

@@ -1,0 +1,166 @@
+//! `longwire tune`: jobs in every way, on a database.
+
+use super::Args;
+use crate::password;
+use crate::tune::distance::{self, Limits};
+use crate::tune::jobs::JobsPlan;
+use crate::tune::scratch;
+use crate::tune::search::Thoroughness;
+use anyhow::Result;
+use client::bridge::Login;
+use model::{ByteCount, Conditions, Summary, format_duration};
+use pipeline::output::{self, Status};
+use pipeline::page::PageFile;
+use pipeline::progress::StderrProgress;
+use report::JsonWriter;
+use report::outcome::{TuneDetail, TuneReport};
+use report::text::tune_view;
+use std::io;
+use std::sync::atomic::AtomicBool;
+use std::time::Instant;
+use sys::Target;
+use tune::jdbc::JdbcBench;
+use tune::{Shape, Workbench};
+
+/// Tries every way, and shows what was found.
+///
+/// # Errors
+/// When the target cannot be used, or the scratch schema not be made.
+pub fn run(args: &Args) -> Result<Status> {
+    let began = Instant::now();
+    let stop = output::stop_on_signals()?;
+    let driver = args.driver.is_given().then(|| args.driver.login(&args.target));
+    let login = driver.transpose()?;
+    let target = match &login {
+        Some(login) => login.url.target()?,
+        None => password::completed(Target::parse(&args.target)?),
+    };
+    agree(args, &target)?;
+    let page = args.html.as_deref().map(PageFile::create).transpose()?;
+    let halt = AtomicBool::new(false);
+    let workbench = workbench(args, &target, login, &halt)?;
+    let limits = Limits {
+        stop: &stop,
+        halt: &halt,
+        patience: args.patience,
+    };
+    let outcome = plan(args, &target, limits).run(workbench, &StderrProgress)?;
+    let report = &outcome.report;
+    let conditions = conditions(args, &target);
+    tell(args, &conditions, report, began)?;
+    if let Some(page) = page {
+        page.write_tune(report, &conditions)?;
+    }
+    match (outcome.interrupted, outcome.fault) {
+        (Some(_), _) => Ok(Status::Interrupted),
+        (None, Some(fault)) => Err(fault.into()),
+        (None, None) if report.recommendations.is_empty() => Ok(Status::Negative),
+        (None, None) => Ok(Status::Done),
+    }
+}
+
+/// Longwire's own client, or the driver's.
+fn workbench<'a>(
+    args: &Args,
+    target: &Target,
+    login: Option<Login>,
+    halt: &'a AtomicBool,
+) -> Result<Box<dyn Workbench + 'a>> {
+    let suffix = scratch::suffix();
+    Ok(match login {
+        Some(login) => Box::new(JdbcBench::new(args.driver.options()?, login, &suffix, halt)),
+        None => tune::native(target, &suffix, halt)?,
+    })
+}
+
+fn plan<'a>(args: &'a Args, target: &'a Target, limits: Limits<'a>) -> JobsPlan<'a> {
+    JobsPlan {
+        target,
+        shape: Shape {
+            rows: args.rows,
+            select_rows: args.select_rows,
+            row_bytes: args.row_bytes,
+            like: args.like.clone(),
+        },
+        jobs: &args.jobs,
+        ways: &args.ways,
+        links: &args.at,
+        predict: args.predict,
+        runs: args.runs,
+        thoroughness: match args.exhaustive {
+            true => Thoroughness::FullSweep,
+            false => Thoroughness::Search,
+        },
+        limits,
+    }
+}
+
+/// Nobody else's server is written to unasked.
+fn agree(args: &Args, target: &Target) -> Result<()> {
+    if args.yes || distance::is_here(target)? {
+        return Ok(());
+    }
+    let bytes = args.rows.max(args.select_rows) * u64::from(args.row_bytes);
+    anyhow::bail!(
+        "{} is not on this machine: tune would write tables of up to {} there again and again, in a scratch schema that it \
+         removes; say --yes if that is what you want",
+        target.server(),
+        ByteCount::from_bytes(bytes)
+    );
+}
+
+/// What was asked for besides the target, for the conditions.
+fn words(args: &Args) -> String {
+    let mut words = format!(
+        " --rows {} --select-rows {} --row-bytes {} --runs {} --patience {}",
+        args.rows,
+        args.select_rows,
+        args.row_bytes,
+        args.runs,
+        format_duration(args.patience)
+    );
+    let links = args.at.iter().map(|link| format!(" --at '{link}'"));
+    let like = args.like.iter().map(|table| format!(" --like {table}"));
+    let flags = [(args.predict, " --predict"), (args.exhaustive, " --exhaustive")];
+    let flags = flags.into_iter().filter(|(given, _)| *given);
+    words.extend(links.chain(like).chain(flags.map(|(_, flag)| flag.to_owned())));
+    words
+}
+
+fn conditions(args: &Args, target: &Target) -> Conditions {
+    output::conditions(
+        format!(
+            "longwire tune {}{}",
+            args.driver.shown(&args.target, target),
+            words(args)
+        ),
+        match args.driver.is_given() {
+            true => "System.nanoTime in Java, around the driver's calls",
+            false => "the monotonic clock of the client",
+        },
+        format!("clients of {}", target.server()),
+    )
+}
+
+fn tell(args: &Args, conditions: &Conditions, report: &TuneReport, began: Instant) -> Result<()> {
+    if !args.json {
+        let detail = match args.all {
+            true => TuneDetail::All,
+            false => TuneDetail::Best,
+        };
+        return Ok(output::print(&tune_view(report, detail, &output::style()))?);
+    }
+    output::warn(&report.warnings);
+    let mut records = JsonWriter::new(io::stdout().lock());
+    records.conditions(conditions)?;
+    records.tune(report)?;
+    report.links.iter().try_for_each(|link| records.link(link))?;
+    let mut warnings = report.warnings.iter();
+    warnings.try_for_each(|warning| records.warning(warning))?;
+    records.summary(&Summary {
+        operations: report.runs.taken,
+        duration: began.elapsed(),
+        ..Summary::default()
+    })?;
+    Ok(records.flush()?)
+}

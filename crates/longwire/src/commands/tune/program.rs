@@ -1,0 +1,113 @@
+//! `longwire tune --set`: the best setting of a program.
+
+use super::Args;
+use crate::commands::relaying;
+use crate::tune::program::{ProgramOutcome, ProgramPlan, grid};
+use anyhow::{Result, ensure};
+use lab::progress::LabProgress;
+use model::Summary;
+use pipeline::output::{self, Status};
+use report::JsonWriter;
+use std::io;
+use std::time::{Duration, Instant};
+use sys::Target;
+
+/// Runs the program with each setting.
+///
+/// # Errors
+/// When it cannot be run.
+pub fn run(args: &Args) -> Result<Status> {
+    ensure!(
+        args.html.is_none(),
+        "--html draws the ways of a job; there is no page of a program's settings: leave it out, or keep --json"
+    );
+    let target = Target::parse(&args.target)?;
+    for link in &args.at {
+        relaying::check(&target, Some(link))?;
+    }
+    let settings = grid(&args.set)?;
+    for setting in &settings {
+        setting.target(&target)?;
+    }
+    announce(args, settings.len())?;
+    relay::probe(&target, REACH)?;
+    let tls = relaying::tls_to_be_seen(&target, !args.at.is_empty(), REACH)?;
+    let stop = output::stop_on_signals()?;
+    let began = Instant::now();
+    let progress = LabProgress::new();
+    let plan = ProgramPlan {
+        target,
+        tls,
+        settings: &settings,
+        command: &args.command,
+        at: &args.at,
+        runs: args.runs,
+        stop: &stop,
+    };
+    let ran = plan.run(&progress);
+    progress.finish();
+    let outcome = ran?;
+    tell(args, &plan.target, &outcome, began)?;
+    Ok(match outcome.interrupted {
+        Some(_) => Status::Interrupted,
+        None if outcome.report.failed() > 0 || !outcome.connected => Status::Negative,
+        None => Status::Done,
+    })
+}
+
+/// Says how many runs there will be.
+fn announce(args: &Args, settings: usize) -> Result<()> {
+    let (distances, runs) = (args.at.len() + 1, args.runs);
+    let all = settings as u64 * distances as u64 * u64::from(runs);
+    ensure!(
+        all <= MOST_RUNS,
+        "{settings} settings at {distances} distances, {runs} runs of each: {all} runs, {MOST_RUNS} at most; give fewer values or --runs"
+    );
+    if settings < 2 {
+        output::note("one setting alone: there is nothing to compare it with");
+    }
+    let at = match distances {
+        1 => String::new(),
+        distances => format!(" at {distances} distances"),
+    };
+    output::note(&format!(
+        "{settings} settings{at}, {runs} runs of each: {all} runs, and one before that is not counted"
+    ));
+    Ok(())
+}
+
+fn tell(args: &Args, target: &Target, outcome: &ProgramOutcome, began: Instant) -> Result<()> {
+    let report = &outcome.report;
+    if !args.json {
+        let text = report::text::program_view(report, &output::style());
+        return Ok(output::print(&text)?);
+    }
+    output::warn(&report.warnings);
+    let settings: Vec<String> = args.set.iter().map(|text| format!("--set '{text}'")).collect();
+    let conditions = output::conditions(
+        format!(
+            "longwire tune {target} {} --runs {} -- {} ...",
+            settings.join(" "),
+            args.runs,
+            report.program
+        ),
+        "the monotonic clock; kernel receive timestamps where the socket gives them",
+        format!("relay in front of {}", target.server()),
+    );
+    let mut records = JsonWriter::new(io::stdout().lock());
+    records.conditions(&conditions)?;
+    records.program(report)?;
+    let mut warnings = report.warnings.iter();
+    warnings.try_for_each(|warning| records.warning(warning))?;
+    records.summary(&Summary {
+        duration: began.elapsed(),
+        ..outcome.totals.clone()
+    })?;
+    Ok(records.flush()?)
+}
+
+/// How long the server may take to accept a connection before the run is refused.
+const REACH: Duration = Duration::from_secs(10);
+
+/// Beyond, nobody would wait for the end.
+const MOST_RUNS: u64 = 10_000;

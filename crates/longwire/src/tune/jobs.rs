@@ -1,0 +1,130 @@
+//! Jobs of inserting, selecting and updating rows, in every way: makes the scratch schema, runs the campaign, removes the schema.
+
+use super::campaign;
+use super::distance::Limits;
+use super::scratch::{self, Scratch};
+use super::search::Thoroughness;
+use anyhow::Result;
+use link::LinkDescription;
+use model::{Job, Method, Warning};
+use pipeline::interruption::Interrupted;
+use pipeline::progress::RunProgress;
+use report::outcome::TuneReport;
+use sys::Target;
+use tune::{Prepared, Shape, TuneError, Workbench};
+
+/// What is to be found out.
+#[derive(Debug)]
+pub struct JobsPlan<'a> {
+    /// The database.
+    pub target: &'a Target,
+    /// The rows that jobs work on.
+    pub shape: Shape,
+    /// The jobs.
+    pub jobs: &'a [Job],
+    /// Names of the ways that are tried; all when empty.
+    pub ways: &'a [String],
+    /// Links in front of the distance that is there.
+    pub links: &'a [LinkDescription],
+    /// Whether the links are predicted instead of emulated.
+    pub predict: bool,
+    /// Runs of each setting in question.
+    pub runs: u32,
+    /// Whether to run everything.
+    pub thoroughness: Thoroughness,
+    /// When runs end early.
+    pub limits: Limits<'a>,
+}
+
+/// What came of it.
+#[derive(Debug)]
+pub struct JobsOutcome {
+    /// What was found by the time it ended.
+    pub report: TuneReport,
+    /// When the user ended it.
+    pub interrupted: Option<Interrupted>,
+    /// What went wrong after the first run: it ended the campaign, or left the scratch schema on the server.
+    pub fault: Option<TuneError>,
+}
+
+impl JobsPlan<'_> {
+    /// Makes the scratch schema, runs everything, removes the schema.
+    ///
+    /// # Errors
+    /// When the schema cannot be made, a way that was asked for does not exist, or no link can be emulated.
+    pub fn run<'a>(
+        &self,
+        workbench: Box<dyn Workbench + 'a>,
+        progress: &'a dyn RunProgress,
+    ) -> Result<JobsOutcome> {
+        let (mut scratch, prepared) = Scratch::prepare(workbench, &self.shape, progress)?;
+        progress.note(&format!(
+            "working in the scratch schema {}, which is removed at the end",
+            prepared.scratch
+        ));
+        let ways = self.chosen(&prepared)?;
+        let found = campaign::run(self, &ways, scratch.workbench(), progress);
+        progress.status("");
+        let left = scratch.remove().err();
+        let left_text = left.as_ref().map(scratch::left);
+        let found = found.inspect_err(|_| left_text.iter().for_each(|text| progress.note(text)))?;
+        let mut warnings = self.absent(&prepared);
+        // Whatever else went wrong: somebody has to remove it by hand.
+        warnings.extend(left_text.map(|text| Warning { text }));
+        warnings.extend(found.links.iter().flat_map(report::text::link_warnings));
+        warnings.extend(found.warnings);
+        let interrupted = self.limits.go_on().err();
+        warnings.extend(interrupted.map(|_| Warning {
+            text: "the run was ended before everything was tried".to_owned(),
+        }));
+        Ok(JobsOutcome {
+            report: TuneReport {
+                server: self.target.server(),
+                product: prepared.server,
+                scratch: prepared.scratch,
+                is_removed: left.is_none(),
+                rows: self.shape.rows,
+                select_rows: self.shape.select_rows,
+                row_bytes: self.shape.like.is_none().then_some(self.shape.row_bytes),
+                like: self.shape.like.clone(),
+                ways,
+                tuned: found.tuned,
+                recommendations: found.recommendations,
+                links: found.links,
+                runs: found.runs,
+                warnings,
+            },
+            interrupted,
+            fault: found.fault.or(left),
+        })
+    }
+
+    /// Ways of the jobs that this server, user or driver does not have.
+    fn absent(&self, prepared: &Prepared) -> Vec<Warning> {
+        let absent = prepared.absent.iter().filter(|way| self.jobs.contains(&way.job));
+        let warnings = absent.map(|way| Warning {
+            text: format!("no {} by {}: {}", way.job, way.name, way.reason),
+        });
+        warnings.collect()
+    }
+
+    /// Of the ways that there are, those asked for.
+    fn chosen(&self, prepared: &Prepared) -> Result<Vec<Method>> {
+        let of_jobs = || prepared.methods.iter().filter(|way| self.jobs.contains(&way.job));
+        for name in self.ways {
+            if of_jobs().any(|way| *way.name == **name) {
+                continue;
+            }
+            let mut absent = prepared.absent.iter();
+            if let Some(absent) = absent.find(|absent| *absent.name == **name) {
+                anyhow::bail!("there is no way '{name}' here: {}", absent.reason);
+            }
+            let mut names: Vec<&str> = of_jobs().map(|way| &*way.name).collect();
+            names.dedup();
+            anyhow::bail!("there is no way '{name}' here; there are: {}", names.join(", "));
+        }
+        let is_asked =
+            |way: &&Method| self.ways.is_empty() || self.ways.iter().any(|name| **name == *way.name);
+        Ok(of_jobs().filter(is_asked).cloned().collect())
+    }
+}
