@@ -29,66 +29,28 @@ pub fn is_broken_pipe(error: &anyhow::Error) -> bool {
     })
 }
 
+/// What to do next, of the first cause that knows.
 fn hint(error: &anyhow::Error) -> Option<String> {
-    error.chain().find_map(|cause| {
-        cause
-            .downcast_ref::<sys::LiveError>()
-            .and_then(sys::LiveError::hint)
-            .or_else(|| {
-                cause
-                    .downcast_ref::<client::bridge::BridgeError>()
-                    .and_then(client::bridge::BridgeError::hint)
-            })
-            .or_else(|| {
-                cause
-                    .downcast_ref::<probe::ping::PingError>()
-                    .and_then(probe::ping::PingError::hint)
-            })
-            .or_else(|| {
-                cause
-                    .downcast_ref::<probe::ping::rows::RowsError>()
-                    .and_then(probe::ping::rows::RowsError::hint)
-            })
-            .or_else(|| {
-                cause
-                    .downcast_ref::<probe::ping::via::ViaError>()
-                    .and_then(probe::ping::via::ViaError::hint)
-            })
-            .or_else(|| {
-                cause
-                    .downcast_ref::<client::session::SessionError>()
-                    .and_then(client::session::SessionError::hint)
-            })
-            .or_else(|| {
-                cause
-                    .downcast_ref::<sys::TargetError>()
-                    .and_then(sys::TargetError::hint)
-            })
-            .or_else(|| {
-                cause
-                    .downcast_ref::<probe::echo::EchoError>()
-                    .and_then(probe::echo::EchoError::hint)
-            })
-            .or_else(|| cause.downcast_ref::<AdviseError>().map(AdviseError::hint))
-            .or_else(|| {
-                cause
-                    .downcast_ref::<tune::TuneError>()
-                    .and_then(tune::TuneError::hint)
-            })
-            .or_else(|| {
-                cause
-                    .downcast_ref::<load::LoadError>()
-                    .and_then(load::LoadError::hint)
-            })
-            .or_else(|| {
-                cause
-                    .downcast_ref::<tunnel_io::TunnelError>()
-                    .and_then(tunnel_io::TunnelError::hint)
-            })
-            .or_else(|| {
-                cause
-                    .downcast_ref::<tunnel_io::keys::KeyError>()
-                    .and_then(tunnel_io::keys::KeyError::hint)
-            })
-    })
+    error
+        .chain()
+        .find_map(|cause| HINTS.iter().find_map(|hint| hint(cause)))
 }
+
+type Cause<'a> = &'a (dyn std::error::Error + 'static);
+
+/// The errors that know what to do next: a row each.
+const HINTS: [fn(Cause<'_>) -> Option<String>; 13] = [
+    |cause| cause.downcast_ref().and_then(sys::LiveError::hint),
+    |cause| cause.downcast_ref().and_then(sys::TargetError::hint),
+    |cause| cause.downcast_ref().and_then(client::bridge::BridgeError::hint),
+    |cause| cause.downcast_ref().and_then(client::session::SessionError::hint),
+    |cause| cause.downcast_ref().and_then(probe::ping::PingError::hint),
+    |cause| cause.downcast_ref().and_then(probe::ping::rows::RowsError::hint),
+    |cause| cause.downcast_ref().and_then(probe::ping::via::ViaError::hint),
+    |cause| cause.downcast_ref().and_then(probe::echo::EchoError::hint),
+    |cause| cause.downcast_ref().and_then(tune::TuneError::hint),
+    |cause| cause.downcast_ref().and_then(load::LoadError::hint),
+    |cause| cause.downcast_ref().and_then(tunnel_io::TunnelError::hint),
+    |cause| cause.downcast_ref().and_then(tunnel_io::keys::KeyError::hint),
+    |cause| cause.downcast_ref().map(AdviseError::hint),
+];
