@@ -134,10 +134,8 @@ impl Observer for Unseen {
 /// A relay to `port` of this system that is as far as a link.
 fn far(port: u16) -> Relay {
     let options = RelayOptions {
-        listen: "127.0.0.1:0".parse().expect("an address"),
-        target: Target::parse(&format!("tcp://127.0.0.1:{port}")).expect("a target"),
         link: Some("rtt=20ms".parse().expect("a link")),
-        tls: relay::RelayTls::default(),
+        ..RelayOptions::new(Target::tcp("127.0.0.1", port))
     };
     relay::start(options, Clock::anchored_now(), Arc::new(Unseen)).expect("the relay starts")
 }

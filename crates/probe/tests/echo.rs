@@ -56,7 +56,7 @@ impl Drop for Stand {
 }
 
 fn target(address: SocketAddr) -> Target {
-    Target::parse(&format!("tcp://{address}")).expect("an address")
+    address.into()
 }
 
 fn plan(request: u32, reply: u32, streams: u32) -> EchoPlan {
@@ -124,10 +124,8 @@ fn a_known_distance_is_measured() {
     let _floor = told_on_failure();
     let stand = Stand::new(ListenerOptions::default());
     let options = RelayOptions {
-        listen: "127.0.0.1:0".parse().unwrap(),
-        target: target(stand.address),
         link: Some("rtt=30ms".parse().expect("a link")),
-        tls: relay::RelayTls::default(),
+        ..RelayOptions::new(target(stand.address))
     };
     let relay = relay::start(options, Clock::anchored_now(), Arc::new(Nobody)).expect("a relay");
     let echo = Echo::connect(&target(relay.local_addr())).expect("it is greeted");
@@ -150,10 +148,8 @@ fn rates_are_measured_each_way_with_round_trips_beside() {
     let _floor = told_on_failure();
     let stand = Stand::new(ListenerOptions::default());
     let options = RelayOptions {
-        listen: "127.0.0.1:0".parse().unwrap(),
-        target: target(stand.address),
         link: Some("rtt=2ms rate=80mbit/40mbit queue=100kB".parse().expect("a link")),
-        tls: relay::RelayTls::default(),
+        ..RelayOptions::new(target(stand.address))
     };
     let relay = relay::start(options, Clock::anchored_now(), Arc::new(Nobody)).expect("a relay");
     let echo = Echo::connect(&target(relay.local_addr())).expect("it is greeted");

@@ -47,7 +47,7 @@ use link::LinkDescription;
 use model::{ConnectionId, LinkOutcome, ObserverFactory};
 use rustls::ClientConfig;
 use shaped::{Check, Shaper};
-use std::net::SocketAddr;
+use std::net::{Ipv4Addr, SocketAddr};
 use std::sync::atomic::{AtomicU8, AtomicU32, Ordering};
 use std::sync::{Arc, mpsc};
 use std::thread::JoinHandle;
@@ -74,6 +74,18 @@ pub struct RelayOptions {
     pub link: Option<LinkDescription>,
     /// What becomes of TLS.
     pub tls: RelayTls,
+}
+
+impl RelayOptions {
+    /// A relay in front of `target` on a free port of loopback, with no link; TLS is the clients', unless the target insists on it.
+    pub fn new(target: Target) -> Self {
+        Self {
+            listen: SocketAddr::from((Ipv4Addr::LOCALHOST, 0)),
+            target,
+            link: None,
+            tls: RelayTls::default(),
+        }
+    }
 }
 
 /// Who speaks TLS to the server.

@@ -19,6 +19,7 @@ pub use security::{ChannelBinding, SecurityAsked, TlsMode};
 use model::Endpoint;
 use security::Words;
 use std::fmt;
+use std::net::{IpAddr, SocketAddr};
 use std::path::PathBuf;
 
 /// Which server is meant. Neither `Debug` nor `Display` shows the password.
@@ -107,6 +108,20 @@ impl Target {
         }
     }
 
+    /// A server that is reached over TCP, whatever it speaks: nobody logs in. `host` is a name or an address, without brackets.
+    pub fn tcp(host: &str, port: u16) -> Self {
+        let spelling = Spelling::Url(url::UrlParts::tcp(host, port));
+        Self::without_login(Scheme::Tcp, host.to_owned(), port, spelling)
+    }
+
+    /// The same of `HOST` or `HOST:PORT`, an IPv6 address with brackets or without; without a port it is the `usual` one.
+    ///
+    /// # Errors
+    /// When there is no usable host and port in it.
+    pub fn tcp_at(address: &str, usual: u16) -> Result<Self, TargetError> {
+        Self::from_url(&format!("tcp://{}", with_port(address, usual)))
+    }
+
     /// `host:port`, with brackets around an IPv6 address, or the path of the socket: how messages name the server.
     pub fn server(&self) -> String {
         match &self.socket {
@@ -145,35 +160,42 @@ impl Target {
         })
     }
 
+    /// Nothing but where it is.
+    fn without_login(scheme: Scheme, host: String, port: u16, spelling: Spelling) -> Self {
+        Self {
+            scheme,
+            host,
+            port,
+            socket: None,
+            user: None,
+            password: None,
+            database: None,
+            certificate_name: None,
+            security: SecurityAsked::default(),
+            public_key_retrieval: false,
+            compression: false,
+            spelling,
+        }
+    }
+
     fn from_url(text: &str) -> Result<Self, TargetError> {
         let parts = url::UrlParts::split(text)?;
         let scheme = Scheme::named(&parts.scheme, parts.jdbc)?;
         let (host, port) = parts.host_and_port()?;
         let (user, password) = parts.credentials()?;
+        let host = match host.is_empty() {
+            true => scheme.default_host()?.to_owned(),
+            false => host,
+        };
+        let no_port = TargetError::NoPort {
+            scheme: scheme.name(),
+        };
+        let port = port.or_else(|| scheme.port_of(&parts.scheme)).ok_or(no_port)?;
         let mut target = Self {
-            scheme,
-            host: if host.is_empty() {
-                scheme.default_host()?.to_owned()
-            } else {
-                host
-            },
-            port: match port.or_else(|| scheme.port_of(&parts.scheme)) {
-                Some(port) => port,
-                None => {
-                    return Err(TargetError::NoPort {
-                        scheme: scheme.name(),
-                    });
-                }
-            },
-            socket: None,
             user,
             password: password.map(Secret),
             database: parts.database()?,
-            certificate_name: None,
-            security: SecurityAsked::default(),
-            public_key_retrieval: false,
-            compression: false,
-            spelling: Spelling::Url(parts.clone()),
+            ..Self::without_login(scheme, host, port, Spelling::Url(parts.clone()))
         };
         for (name, value) in parts.parameters()? {
             target.set(&name, value, parts.jdbc)?;
@@ -184,20 +206,8 @@ impl Target {
 
     fn from_conninfo(text: &str) -> Result<Self, TargetError> {
         let pairs = conninfo::Pairs::split(text)?;
-        let mut target = Self {
-            scheme: Scheme::Postgres,
-            host: "localhost".to_owned(),
-            port: 5432,
-            socket: None,
-            user: None,
-            password: None,
-            database: None,
-            certificate_name: None,
-            security: SecurityAsked::default(),
-            public_key_retrieval: false,
-            compression: false,
-            spelling: Spelling::Conninfo(pairs.clone()),
-        };
+        let spelling = Spelling::Conninfo(pairs.clone());
+        let mut target = Self::without_login(Scheme::Postgres, "localhost".to_owned(), 5432, spelling);
         for (name, value) in pairs.iter() {
             target.set(name, value.to_owned(), false)?;
         }
@@ -260,6 +270,21 @@ impl Target {
         let directory = std::mem::replace(&mut self.host, "localhost".to_owned());
         self.socket = Some(PathBuf::from(directory).join(format!(".s.PGSQL.{}", self.port)));
         Ok(())
+    }
+}
+
+impl From<SocketAddr> for Target {
+    fn from(address: SocketAddr) -> Self {
+        Self::tcp(&address.ip().to_string(), address.port())
+    }
+}
+
+/// `HOST:PORT` of `HOST` or `HOST:PORT`, an IPv6 address with brackets or without; without a port it is the `usual` one.
+pub fn with_port(address: &str, usual: u16) -> String {
+    match address.parse::<IpAddr>() {
+        Ok(host) => SocketAddr::from((host, usual)).to_string(),
+        Err(_) if address.contains(':') && !address.ends_with(']') => address.to_owned(),
+        Err(_) => format!("{address}:{usual}"),
     }
 }
 

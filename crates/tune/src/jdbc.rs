@@ -10,8 +10,8 @@ mod watching;
 
 use super::{Prepared, Shape, Trial, TuneError, Workbench};
 use client::bridge::{
-    Bridge, BridgeConnection, BridgeError, BridgeOptions, Column, Execute, Executed, HowInserted, Insert,
-    Login, Update, Wait,
+    Bridge, BridgeConnection, BridgeOptions, Column, Execute, Executed, HowInserted, Insert, Login, Update,
+    Wait,
 };
 use dialect::Tables;
 use model::{ByteCount, Job, TrialOutcome};
@@ -303,7 +303,7 @@ impl<'a> JdbcBench<'a> {
     /// What a relay of its own stands in front of.
     fn behind(&self, address: Option<SocketAddr>) -> Result<Target, TuneError> {
         Ok(match address {
-            Some(address) => Target::parse(&format!("tcp://{address}")).map_err(|_| BridgeError::NotJdbc)?,
+            Some(address) => address.into(),
             None => self.login.url.target()?,
         })
     }

@@ -144,7 +144,7 @@ impl JdbcUrl {
     pub fn target(&self) -> Result<Target, BridgeError> {
         let server = self
             .server()
-            .and_then(|_| Target::parse(&format!("tcp://{}", self.server_text())).ok());
+            .and_then(|(_, port)| Target::tcp_at(&self.server_text(), port).ok());
         server.ok_or_else(|| BridgeError::NoPlace {
             url: self.to_string(),
         })

@@ -12,11 +12,12 @@ use probe::echo::{BulkPlan, Echo, EchoError, EchoPlan, Listener, ListenerOptions
 use report::JsonWriter;
 use report::outcome::EchoReport;
 use std::io;
-use std::net::{IpAddr, Ipv4Addr, SocketAddr, ToSocketAddrs};
+use std::net::{Ipv4Addr, SocketAddr, ToSocketAddrs};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 use sweep::ConnectionCounts;
 use sys::Target;
+use sys::target::with_port;
 
 /// TCP round trips of messages of given sizes, and rates, between two longwires: the network without a database.
 ///
@@ -100,7 +101,7 @@ fn answer(args: &Args, listen: &str, stop: &AtomicBool) -> Result<Status> {
 /// The side that asks.
 fn ask(args: &Args, address: &str, stop: &AtomicBool) -> Result<Status> {
     let began = Instant::now();
-    let target = Target::parse(&format!("tcp://{}", with_port(address)))?;
+    let target = Target::tcp_at(address, echo::DEFAULT_PORT)?;
     let plans = plans(args)?;
     let first = EchoPlan {
         duration: args.time,
@@ -275,24 +276,12 @@ fn summary(report: &EchoReport, elapsed: Duration) -> Summary {
     }
 }
 
-/// `HOST:PORT` of `HOST`, `HOST:PORT`, an IPv6 address with brackets or without.
-fn with_port(address: &str) -> String {
-    let port = echo::DEFAULT_PORT;
-    match address.parse::<IpAddr>() {
-        Ok(IpAddr::V6(address)) => format!("[{address}]:{port}"),
-        Ok(IpAddr::V4(address)) => format!("{address}:{port}"),
-        Err(_) if address.ends_with(']') => format!("{address}:{port}"),
-        Err(_) if address.contains(':') => address.to_owned(),
-        Err(_) => format!("{address}:{port}"),
-    }
-}
-
 /// Where to listen: a bare number is a port of loopback.
 fn listening_address(text: &str) -> Result<SocketAddr> {
     if let Ok(port) = text.parse::<u16>() {
         return Ok(SocketAddr::from((Ipv4Addr::LOCALHOST, port)));
     }
-    let text = with_port(text);
+    let text = with_port(text, echo::DEFAULT_PORT);
     let mut found = text
         .to_socket_addrs()
         .with_context(|| format!("'{text}' is not an address to listen on"))?;
@@ -308,20 +297,6 @@ const SHORTEST: Duration = Duration::from_millis(10);
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn a_port_is_added_where_none_is_named() {
-        for (given, full) in [
-            ("db1", "db1:7717"),
-            ("db1:99", "db1:99"),
-            ("10.0.0.1", "10.0.0.1:7717"),
-            ("::1", "[::1]:7717"),
-            ("[::1]", "[::1]:7717"),
-            ("[::1]:99", "[::1]:99"),
-        ] {
-            assert_eq!(with_port(given), full);
-        }
-    }
 
     #[test]
     fn a_listener_is_on_loopback_unless_told_otherwise() {

@@ -141,7 +141,7 @@ pub fn packet_round_trip(server: &Target, stop: &AtomicBool) -> Result<Duration>
 /// # Errors
 /// When nobody answers there.
 pub fn connect(address: SocketAddr) -> Result<Echo> {
-    Ok(Echo::connect(&Target::parse(&format!("tcp://{address}"))?)?)
+    Ok(Echo::connect(&address.into())?)
 }
 
 /// A round trip by this echo.

@@ -1,7 +1,7 @@
 //! The server behind an emulated link, for `--verify`.
 
 use super::rounds::{Round, SplitBench};
-use anyhow::{Context, Result};
+use anyhow::Result;
 use link::LinkDescription;
 use model::LinkOutcome;
 use netns::{Forward, HostId, LinkId, Network, Sandbox};
@@ -10,7 +10,7 @@ use std::net::{Ipv4Addr, SocketAddr};
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 use std::time::Duration;
-use sys::{Clock, Target};
+use sys::Clock;
 
 /// Where clients are when the server is behind a link.
 #[derive(Debug)]
@@ -108,10 +108,8 @@ impl Behind {
 
 fn relay(server: SocketAddr, link: &LinkDescription) -> Result<Relay> {
     let options = RelayOptions {
-        listen: SocketAddr::from((Ipv4Addr::LOCALHOST, 0)),
-        target: Target::parse(&format!("tcp://{server}")).context("the server's address")?,
         link: Some(*link),
-        tls: relay::RelayTls::default(),
+        ..RelayOptions::new(server.into())
     };
     Ok(relay::start(
         options,

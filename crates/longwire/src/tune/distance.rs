@@ -7,7 +7,7 @@ use link::LinkDescription;
 use model::{LinkOutcome, Method, TrialOutcome};
 use pipeline::interruption::Interrupted;
 use relay::{Relay, RelayOptions};
-use std::net::{Ipv4Addr, SocketAddr, ToSocketAddrs};
+use std::net::ToSocketAddrs;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
@@ -58,12 +58,9 @@ impl Distance {
             "a Unix socket has no distance: name the server by its host, or say --predict"
         );
         // What is encrypted passes as it is: the client speaks TLS with the server, not with the relay.
-        let server = format!("tcp://{}", target.server());
         let options = RelayOptions {
-            listen: SocketAddr::from((Ipv4Addr::LOCALHOST, 0)),
-            target: Target::parse(&server).context("the server's address")?,
             link: Some(*link),
-            tls: relay::RelayTls::default(),
+            ..RelayOptions::new(Target::tcp(&target.host, target.port))
         };
         let relay = relay::start(options, Clock::anchored_now(), Arc::new(Unseen))?;
         Ok(Self { relay: Some(relay) })

@@ -11,7 +11,7 @@ use relay::replay::{ClientSocket, Ends, ReplayError, client_socket};
 use std::net::{Ipv4Addr, SocketAddr, TcpListener};
 use std::sync::Arc;
 use std::time::Duration;
-use sys::{Clock, LiveError, OsError, Target};
+use sys::{Clock, LiveError, OsError};
 
 /// At which level a link is emulated.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
@@ -155,12 +155,9 @@ fn over_streams<T>(
 ) -> Result<(T, LinkOutcome), ReplayError> {
     let listener = listen(Ipv4Addr::LOCALHOST)?;
     let server = local(&listener)?;
-    let target = Target::parse(&format!("tcp://{server}")).map_err(|_| refused("name a server"))?;
     let options = RelayOptions {
-        listen: SocketAddr::from((Ipv4Addr::LOCALHOST, 0)),
-        target,
         link: Some(*link),
-        tls: relay::RelayTls::default(),
+        ..RelayOptions::new(server.into())
     };
     let relay = relay::start(options, Clock::anchored_now(), Arc::new(Unseen))?;
     let address = relay.local_addr();

@@ -118,7 +118,7 @@ pub fn floor(plan: &EchoPlan, stop: &AtomicBool) -> Result<Option<Duration>, Ech
             ..ListenerOptions::default()
         },
     )?;
-    let target = Target::parse(&format!("tcp://{}", listener.address()))?;
+    let target = Target::from(listener.address());
     let ended = AtomicBool::new(false);
     std::thread::scope(|scope| {
         let listening = scope.spawn(|| listener.serve(&ended));

@@ -10,7 +10,6 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 use sys::clock::Clock;
 use sys::error::LiveError;
-use sys::target::Target;
 
 /// The median round trip of one byte through a link without delay, less that without any relay. Takes some 30 ms. Absent when
 /// this machine does not let us measure it.
@@ -28,10 +27,8 @@ pub(crate) fn measure(clock: Clock) -> Option<Duration> {
 
 fn through_a_link(server: SocketAddr, clock: Clock) -> Option<Duration> {
     let options = RelayOptions {
-        listen: (Ipv4Addr::LOCALHOST, 0).into(),
-        target: Target::parse(&format!("tcp://{server}")).ok()?,
         link: Some(LinkDescription::with_rtt(Duration::ZERO)),
-        tls: crate::RelayTls::default(),
+        ..RelayOptions::new(server.into())
     };
     let relay = start_with_floor(options, clock, Arc::new(Nobody), |_| None).ok()?;
     let median = median_round_trip(relay.local_addr()).ok();

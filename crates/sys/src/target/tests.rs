@@ -386,3 +386,26 @@ fn a_parameter_is_set_for_the_application_alone() {
         None
     );
 }
+
+#[test]
+fn a_port_is_added_where_none_is_named() {
+    for (given, full) in [
+        ("db1", "db1:7717"),
+        ("db1:99", "db1:99"),
+        ("10.0.0.1", "10.0.0.1:7717"),
+        ("::1", "[::1]:7717"),
+        ("[::1]", "[::1]:7717"),
+        ("[::1]:99", "[::1]:99"),
+    ] {
+        assert_eq!(super::with_port(given, 7717), full);
+    }
+}
+
+#[test]
+fn a_server_by_its_address_is_as_its_url() {
+    for text in ["tcp://db1:7717", "tcp://[::1]:99", "tcp://10.0.0.1:1"] {
+        let read = Target::parse(text).expect("a target");
+        assert_eq!(Target::tcp(&read.host, read.port), read);
+        assert_eq!(Target::tcp_at(&read.server(), 5), Ok(read));
+    }
+}

@@ -74,6 +74,19 @@ impl UrlParts {
         })
     }
 
+    /// `tcp://host:port`.
+    pub(super) fn tcp(host: &str, port: u16) -> Self {
+        Self {
+            jdbc: false,
+            prefix: "",
+            scheme: Scheme::Tcp.name().to_owned(),
+            userinfo: None,
+            authority: host_and_port(host, port),
+            path: String::new(),
+            query: None,
+        }
+    }
+
     /// The host (empty when there is none) and the port (absent when there is none).
     pub(super) fn host_and_port(&self) -> Result<(String, Option<u16>), TargetError> {
         let text = self.authority.as_str();

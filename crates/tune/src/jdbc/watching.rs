@@ -7,7 +7,7 @@ use model::ObserverFactory;
 use model::{ConnectionEvent, ConnectionId, Direction, Observer, Segment, Timestamp};
 use relay::RelayOptions;
 use std::collections::HashMap;
-use std::net::{Ipv4Addr, SocketAddr};
+use std::net::SocketAddr;
 use std::sync::mpsc::{Sender, channel};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
@@ -24,13 +24,7 @@ pub(super) fn through<T>(
     let factory = Arc::new(Forwarding {
         sender: Mutex::new(sender),
     });
-    let options = RelayOptions {
-        listen: SocketAddr::from((Ipv4Addr::LOCALHOST, 0)),
-        target: server,
-        link: None,
-        tls: relay::RelayTls::default(),
-    };
-    let relay = relay::start(options, watch.clock, factory).map_err(refused)?;
+    let relay = relay::start(RelayOptions::new(server), watch.clock, factory).map_err(refused)?;
     // The relay's threads outlive no borrow: they tell this one, which has the observers.
     std::thread::scope(|scope| {
         scope.spawn(move || {

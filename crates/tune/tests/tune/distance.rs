@@ -27,10 +27,8 @@ impl ObserverFactory for Nobody {
 /// A relay to `port` whose connections are 5 ms away.
 pub fn far(port: u16) -> (Relay, SocketAddr) {
     let options = RelayOptions {
-        listen: "127.0.0.1:0".parse().unwrap(),
-        target: Target::parse(&format!("tcp://127.0.0.1:{port}")).unwrap(),
         link: Some("rtt=5ms".parse().unwrap()),
-        tls: relay::RelayTls::default(),
+        ..RelayOptions::new(Target::tcp("127.0.0.1", port))
     };
     let relay = relay::start(options, Clock::anchored_now(), Arc::new(Nobody)).unwrap();
     let address = relay.local_addr();

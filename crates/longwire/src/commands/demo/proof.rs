@@ -8,11 +8,11 @@ use link::LinkDescription;
 use model::{LinkOutcome, MeasuredDurations, Warning, format_duration};
 use pipeline::progress::{RunProgress, StderrProgress};
 use relay::RelayOptions;
-use std::net::{Ipv4Addr, SocketAddr};
+use std::net::SocketAddr;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
-use sys::{Clock, Target};
+use sys::Clock;
 
 /// What the application took over emulated links.
 #[derive(Debug, Default)]
@@ -61,13 +61,8 @@ impl DemoProof {
         stop: &AtomicBool,
     ) -> Result<()> {
         let options = RelayOptions {
-            listen: SocketAddr::from((Ipv4Addr::LOCALHOST, 0)),
-            target: Target::parse(&format!(
-                "postgres://{}/shop?sslmode=disable",
-                stages[0].address()
-            ))?,
             link: Some(LinkDescription::with_rtt(rtt)),
-            tls: relay::RelayTls::default(),
+            ..RelayOptions::new(stages[0].target()?)
         };
         let relay = relay::start(options, Clock::anchored_now(), Arc::new(Unseen))?;
         let mut took = [Vec::new(), Vec::new()];

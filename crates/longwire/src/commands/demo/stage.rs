@@ -26,14 +26,8 @@ impl DemoSetup {
     pub fn set(variant: PageVariant, name: &str) -> Result<Self> {
         let database = Server::start()?;
         let address = database.address();
-        let target = Target::parse(&format!("postgres://{address}/shop?sslmode=disable"))?;
         let channel = Arc::new(FactChannel::new(false));
-        let options = RelayOptions {
-            listen: SocketAddr::from(([127, 0, 0, 1], 0)),
-            target,
-            link: None,
-            tls: relay::RelayTls::default(),
-        };
+        let options = RelayOptions::new(target_at(address)?);
         let relay = relay::start(options, Clock::anchored_now(), channel.clone())
             .context("could not relay on loopback")?;
         let server = Endpoint {
@@ -58,9 +52,9 @@ impl DemoSetup {
         Ok(ShopApplication::new().page(self.database.address(), self.variant)?)
     }
 
-    /// The address of the server itself.
-    pub fn address(&self) -> SocketAddr {
-        self.database.address()
+    /// The server itself.
+    pub fn target(&self) -> Result<Target> {
+        target_at(self.database.address())
     }
 
     /// Ends the relay and hands what it saw to `tally`.
@@ -70,6 +64,12 @@ impl DemoSetup {
             aggregator.fact(fact);
         }
     }
+}
+
+fn target_at(address: SocketAddr) -> Result<Target> {
+    Ok(Target::parse(&format!(
+        "postgres://{address}/shop?sslmode=disable"
+    ))?)
 }
 
 /// How long connections may take to end by themselves.

@@ -12,7 +12,6 @@ use link::LinkDescription;
 use load::sql::SqlLoad;
 use probe::echo;
 use script::Scripts;
-use std::net::IpAddr;
 use std::path::Path;
 use std::sync::atomic::AtomicBool;
 use std::time::Duration;
@@ -173,13 +172,7 @@ fn chosen(text: &str) -> Result<(&str, u32)> {
 /// # Errors
 /// When that is no address.
 pub fn echo_target(address: &str) -> Result<Target> {
-    let port = echo::DEFAULT_PORT;
-    let full = match address.parse::<IpAddr>() {
-        Ok(IpAddr::V6(address)) => format!("tcp://[{address}]:{port}"),
-        Err(_) if address.contains(':') && !address.ends_with(']') => format!("tcp://{address}"),
-        _ => format!("tcp://{address}:{port}"),
-    };
-    Ok(Target::parse(&full)?)
+    Ok(Target::tcp_at(address, echo::DEFAULT_PORT)?)
 }
 
 /// The published experiment's.

@@ -1,8 +1,8 @@
 //! Addresses of a tunnel's ends, as they are written on the command line.
 
 use anyhow::{Context, Result, bail};
-use std::net::{IpAddr, Ipv4Addr, SocketAddr, ToSocketAddrs};
-use sys::Target;
+use std::net::{Ipv4Addr, SocketAddr, ToSocketAddrs};
+use sys::{Target, target};
 
 /// Where a far end listens unless it is told otherwise.
 pub(super) const FAR_PORT: u16 = 7718;
@@ -32,18 +32,11 @@ pub(super) fn of_database(text: &str) -> Result<String> {
 
 /// `HOST:PORT` of `HOST:PORT` or, with a usual port, of `HOST`; IPv6 addresses with brackets or without.
 pub(super) fn with_port(text: &str, usual: Option<u16>) -> Result<String> {
-    let has_port = match text.parse::<IpAddr>() {
-        Ok(_) => false,
-        Err(_) => !text.ends_with(']') && text.contains(':'),
-    };
-    let host = match text.parse::<IpAddr>() {
-        Ok(IpAddr::V6(address)) => format!("[{address}]"),
-        Ok(IpAddr::V4(_)) | Err(_) => text.to_owned(),
-    };
-    match (has_port, usual) {
-        (true, _) => Ok(text.to_owned()),
-        (false, Some(port)) => Ok(format!("{host}:{port}")),
-        (false, None) => bail!("'{text}' has no port: write it as {host}:5432"),
+    let example = target::with_port(text, 5432);
+    match usual {
+        Some(port) => Ok(target::with_port(text, port)),
+        None if example == text => Ok(example),
+        None => bail!("'{text}' has no port: write it as {example}"),
     }
 }
 
@@ -52,17 +45,9 @@ mod tests {
     use super::*;
 
     #[test]
-    fn ports_are_added_where_there_is_a_usual_one() {
-        for (text, full) in [
-            ("db1", "db1:7718"),
-            ("db1:99", "db1:99"),
-            ("10.0.0.1", "10.0.0.1:7718"),
-            ("::1", "[::1]:7718"),
-            ("[::1]", "[::1]:7718"),
-            ("[::1]:99", "[::1]:99"),
-        ] {
-            assert_eq!(with_port(text, Some(FAR_PORT)).unwrap(), full);
-        }
+    fn a_port_is_needed_where_there_is_no_usual_one() {
+        assert_eq!(with_port("::1", Some(FAR_PORT)).unwrap(), "[::1]:7718");
+        assert_eq!(with_port("[::1]:99", None).unwrap(), "[::1]:99");
         assert!(with_port("db1", None).is_err());
     }
 

@@ -11,7 +11,6 @@ use pipeline::fact_channel::FactChannel;
 use pipeline::interruption::Interrupted;
 use relay::RelayOptions;
 use std::io::Read;
-use std::net::{Ipv4Addr, SocketAddr};
 use std::process::{ChildStderr, Stdio};
 use std::sync::mpsc::{Receiver, channel};
 use std::sync::{Arc, Mutex, PoisonError};
@@ -40,10 +39,9 @@ impl ProgramPlan<'_> {
     pub(super) fn trial(&self, setting: &ProgramSetting, link: Option<LinkDescription>) -> Result<Tried> {
         let channel = Arc::new(FactChannel::new(false));
         let options = RelayOptions {
-            listen: SocketAddr::from((Ipv4Addr::LOCALHOST, 0)),
-            target: self.target.clone(),
             link,
             tls: self.tls.relay,
+            ..RelayOptions::new(self.target.clone())
         };
         let relay = relay::start(options, Clock::anchored_now(), channel.clone())?;
         let target = setting.target(&self.target)?;
