@@ -1,7 +1,7 @@
 //! What operations leave behind on their connections: windows that have grown, and since when they are idle.
 
 use crate::plan::nanos;
-use crate::run::BEGIN;
+use crate::virtual_time::VirtualTime;
 use link::tcp::Flow;
 use model::{ConnectionId, Operation, Phase, Timestamp};
 use std::collections::HashMap;
@@ -20,12 +20,12 @@ struct Left {
     /// End of the operation that left it, as measured.
     measured_end: Timestamp,
     /// The same in the virtual time of its replay.
-    replayed_end: u64,
+    replayed_end: VirtualTime,
 }
 
 impl ConnectionHistory {
     /// The flows that an operation beginning at `at` finds, their times moved so that the measured pause before it
-    /// lies directly before [`BEGIN`].
+    /// lies directly before [`VirtualTime::BEGIN`].
     pub fn take(&mut self, id: ConnectionId, at: Timestamp) -> Option<[Flow; 2]> {
         let flows = self.look(id, at)?;
         self.left.remove(&id);
@@ -35,10 +35,9 @@ impl ConnectionHistory {
     /// The same; they stay as they are for another operation.
     pub fn look(&self, id: ConnectionId, at: Timestamp) -> Option<[Flow; 2]> {
         let mut left = self.left.get(&id)?.clone();
-        let begin = left
-            .replayed_end
-            .saturating_add(nanos(at.since(left.measured_end)));
-        let by = i64::try_from(i128::from(BEGIN) - i128::from(begin)).unwrap_or(i64::MIN);
+        let begin = left.replayed_end.after(nanos(at.since(left.measured_end)));
+        let [to, from] = [VirtualTime::BEGIN, begin].map(|time| i128::from(time.as_nanos()));
+        let by = i64::try_from(to - from).unwrap_or(i64::MIN);
         left.flows.iter_mut().for_each(|flow| flow.shift(by));
         Some(left.flows)
     }
@@ -46,7 +45,7 @@ impl ConnectionHistory {
     /// Keeps what `operation`, whose replay took `duration`, leaves of its connections.
     pub fn put(&mut self, ids: &[ConnectionId], flows: Vec<Flow>, operation: &Operation, duration: Duration) {
         let measured_end = operation.at.after(operation.duration);
-        let replayed_end = BEGIN.saturating_add(nanos(duration));
+        let replayed_end = VirtualTime::BEGIN.after(nanos(duration));
         let mut flows = flows.into_iter();
         for id in ids {
             if let (Some(up), Some(down)) = (flows.next(), flows.next()) {

@@ -2,8 +2,9 @@
 
 use crate::path;
 use crate::predictor::{PredictionTarget, Whole};
-use crate::run::{BEGIN, Computing, RunProgress, SimulatedRun};
+use crate::run::{Computing, RunProgress, SimulatedRun};
 use crate::sample_pool::{Recorded, SamplePool};
+use crate::virtual_time::VirtualTime;
 use crate::wake_up::WakeUp;
 use link::LinkDescription;
 use std::time::Duration;
@@ -106,7 +107,7 @@ pub fn closed_loop(
                 }
                 let since = *since.get_or_insert(end);
                 if end > since || !done.operations.is_empty() {
-                    done.elapsed = done.elapsed.max(Duration::from_nanos(end.saturating_sub(since)));
+                    done.elapsed = done.elapsed.max(Duration::from_nanos(end.since(since)));
                 }
                 // The first one only sets the begin.
                 done.operations.push(whole);
@@ -172,7 +173,8 @@ impl<'a> Crowd<'a> {
                 operations: 0,
             });
             // Spread over the first operation: clients of a real crowd do not begin at once either.
-            let at = BEGIN + mix.operations[0].recorded.measured() * client as u64 / clients as u64;
+            let late = mix.operations[0].recorded.measured() * client as u64 / clients as u64;
+            let at = VirtualTime::BEGIN.after(late);
             let connections = crowd.connections(client);
             let plan = &mix.operations[crowd.clients[client].operation].recorded.parts[0].plan;
             crowd.run.add_client(plan, connections, at);
@@ -199,7 +201,7 @@ impl<'a> Crowd<'a> {
     }
 
     /// The client has come to the end of a plan and goes on. Gives the operation that this ended, and when.
-    fn finished(&mut self, client: u32) -> Option<((usize, Whole), u64)> {
+    fn finished(&mut self, client: u32) -> Option<((usize, Whole), VirtualTime)> {
         let this = &mut self.clients[client as usize];
         let Mixed {
             name,
@@ -210,7 +212,7 @@ impl<'a> Crowd<'a> {
         let (begin, times) = self.run.times(client);
         let along = path::along(plan, begin, times, self.run.client_after(client), self.links);
         this.before.add(&along, plan.turns_moved);
-        let end = begin.saturating_add(along.duration.as_nanos() as u64);
+        let end = begin.after(along.duration.as_nanos() as u64);
         this.part += 1;
         if this.part < operation.parts.len() {
             self.go_on(client, end);
@@ -221,11 +223,11 @@ impl<'a> Crowd<'a> {
         let pause = self.mix.operations[this.operation].pause;
         this.operations += 1;
         let whole = std::mem::take(&mut this.before);
-        self.go_on(client, end.saturating_add(pause));
+        self.go_on(client, end.after(pause));
         Some(((*name, whole), end))
     }
 
-    fn go_on(&mut self, client: u32, at: u64) {
+    fn go_on(&mut self, client: u32, at: VirtualTime) {
         let connections = self.connections(client as usize);
         let this = &self.clients[client as usize];
         let plan = &self.mix.operations[this.operation].recorded.parts[this.part].plan;

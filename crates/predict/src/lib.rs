@@ -21,6 +21,7 @@ pub mod replay;
 mod run;
 mod sample_pool;
 pub mod split;
+mod virtual_time;
 mod wake_up;
 mod workers;
 

@@ -1,7 +1,8 @@
 //! Which waits made the operation as long as it was, from its end back to its begin.
 
-use crate::plan::{After, Crossing, NONE, OperationPlan, PlanNode, nanos};
-use crate::run::{NEVER, Times};
+use crate::plan::{After, Crossing, NodeIndex, OperationPlan, PlanNode, nanos};
+use crate::run::Times;
+use crate::virtual_time::VirtualTime;
 use link::LinkDescription;
 use model::{Attribution, Direction};
 use std::time::Duration;
@@ -21,25 +22,25 @@ pub struct Along {
 /// `after` is what the client does after its last reply.
 pub fn along(
     plan: &OperationPlan,
-    begin: u64,
+    begin: VirtualTime,
     times: &[Times],
     after: u64,
     links: &[LinkDescription],
 ) -> Along {
     let mut parts = Parts {
-        begin,
+        client: after,
         ..Parts::default()
     };
-    parts.client = after;
-    let last = (0..times.len())
-        .filter(|&node| times[node].completed != NEVER)
-        .max_by_key(|&node| times[node].completed);
-    let end = last.map_or(begin, |node| times[node].completed) - begin;
-    let mut at = last.map(|node| (node as u32, Point::Completed));
+    let completed = times.iter().enumerate();
+    let completed = completed.filter_map(|(node, times)| Some((times.completed?, node)));
+    let last = completed.max_by_key(|(completed, _)| *completed);
+    let end = last.map_or(0, |(completed, _)| completed.since(begin));
+    let mut at = last.map(|(_, node)| (NodeIndex::new(node), Point::Completed));
     // A node has three points and none is met twice; the bound only guards against damage.
     for _ in 0..=3 * times.len() {
         let Some((node, point)) = at else { break };
-        at = parts.step_back(plan, times, links, node, point);
+        parts.one_way = one_ways(plan.link(links, &plan.nodes[node.place()]));
+        at = parts.step_back(plan, begin, times, node, point);
     }
     Along {
         duration: Duration::from_nanos(end.saturating_add(after)),
@@ -60,7 +61,6 @@ enum Point {
 struct Parts {
     /// Of the link of the node that is looked at.
     one_way: [u64; 2],
-    begin: u64,
     client: u64,
     server: u64,
     round_trip: u64,
@@ -68,6 +68,11 @@ struct Parts {
     recovery: u64,
     unknown: u64,
     waking: u64,
+}
+
+/// Nanoseconds between two things; none where one of them did not happen.
+fn span(from: Option<VirtualTime>, to: Option<VirtualTime>) -> u64 {
+    to.map_or(0, |to| to.since(from))
 }
 
 fn one_ways(link: &LinkDescription) -> [u64; 2] {
@@ -79,16 +84,15 @@ impl Parts {
     fn step_back(
         &mut self,
         plan: &OperationPlan,
+        begin: VirtualTime,
         times: &[Times],
-        links: &[LinkDescription],
-        node: u32,
+        node: NodeIndex,
         point: Point,
-    ) -> Option<(u32, Point)> {
-        let (what, when) = (&plan.nodes[node as usize], times[node as usize]);
-        self.one_way = one_ways(plan.link(links, what));
+    ) -> Option<(NodeIndex, Point)> {
+        let (what, when) = (&plan.nodes[node.place()], times[node.place()]);
         match point {
-            Point::Completed if when.replied == NEVER => {
-                self.client += when.completed - when.started;
+            Point::Completed if when.replied.is_none() => {
+                self.client += span(when.started, when.completed);
                 Some((node, Point::Started))
             }
             Point::Completed => {
@@ -101,26 +105,23 @@ impl Parts {
             }
             Point::Started => {
                 self.waking += when.waking[0];
-                if what.after == NONE {
-                    self.client += when.started.saturating_sub(self.begin);
+                let Some(after) = what.after else {
+                    self.client += span(Some(begin), when.started);
                     return None;
-                }
-                let before = times[what.after as usize];
+                };
+                let before = times[after.place()];
                 let (since, point) = match what.after_what {
                     After::Completion => (before.completed, Point::Completed),
                     After::RequestSent => (before.started, Point::Started),
                     After::RequestArrived => (before.arrived, Point::Arrived),
                 };
-                let others = plan
-                    .joins
-                    .of(node)
-                    .map(|other| (times[other as usize].completed, other));
-                let latest = others.filter(|(completed, _)| *completed != NEVER).max();
+                let others = plan.joins.of(node);
+                let latest = others.map(|other| (times[other.place()].completed, other)).max();
                 let (since, after, point) = match latest {
                     Some((completed, other)) if completed > since => (completed, other, Point::Completed),
-                    _ => (since, what.after, point),
+                    _ => (since, after, point),
                 };
-                self.client += when.started.saturating_sub(since);
+                self.client += span(since, when.started);
                 Some((after, point))
             }
         }
@@ -132,20 +133,19 @@ impl Parts {
         plan: &OperationPlan,
         when: Times,
         times: &[Times],
-        node: u32,
-    ) -> (u32, Point) {
-        let what = &plan.nodes[node as usize];
-        let first = (what.reply_after != NONE).then_some(what.reply_after);
-        let calls = first.into_iter().chain(plan.reply_joins.of(node));
+        node: NodeIndex,
+    ) -> (NodeIndex, Point) {
+        let what = &plan.nodes[node.place()];
+        let calls = what.reply_after.into_iter().chain(plan.reply_joins.of(node));
         let inner = calls
-            .map(|call| (times[call as usize].completed, call))
+            .map(|call| (times[call.place()].completed, call))
             .filter(|(completed, _)| *completed > when.arrived && *completed <= when.replied)
             .max();
         let (since, next) = match inner {
             Some((completed, call)) => (completed, (call, Point::Completed)),
             None => (when.arrived, (node, Point::Arrived)),
         };
-        let wait = when.replied - since;
+        let wait = span(since, when.replied);
         self.waking += when.waking[1];
         let unknown = what.unknown.min(wait);
         self.unknown += unknown;
@@ -154,14 +154,14 @@ impl Parts {
     }
 
     fn reply(&mut self, what: &PlanNode, when: Times) {
-        let span = when.completed - when.replied;
+        let span = span(when.replied, when.completed);
         let inside = what.server_inside.min(span);
         self.server += inside;
         self.network(what, span - inside, Direction::ServerToClient);
     }
 
     fn request(&mut self, what: &PlanNode, when: Times) {
-        let span = when.arrived - when.started;
+        let span = span(when.started, when.arrived);
         let inside = what.client_inside.min(span);
         self.client += inside;
         self.network(what, span - inside, Direction::ClientToServer);

@@ -1,5 +1,9 @@
 //! An operation made ready for replay: its steps as a flat list with what each waits for.
 
+mod joins;
+
+pub use joins::{Joins, NodeIndex};
+
 use crate::load::CoreTime;
 use crate::wake_up::set_rests;
 use link::LinkDescription;
@@ -7,28 +11,25 @@ use model::{ConnectionId, Operation, OperationStep, Step, Timestamp};
 use std::collections::HashMap;
 use std::time::Duration;
 
-/// Absent index.
-pub const NONE: u32 = u32::MAX;
-
 /// An operation made ready for replay. Made once, replayed on every target.
 #[derive(Debug)]
 pub struct OperationPlan {
     /// All steps of all exchanges, in the operation's order.
     pub nodes: Vec<PlanNode>,
     /// First node of each exchange.
-    pub first_nodes: Vec<u32>,
+    pub first_nodes: Vec<NodeIndex>,
     /// The connections that take part, moved or not.
     pub connections: Vec<ConnectionId>,
     /// The link that each of them moves to, if it moves.
     pub links: Vec<u32>,
     /// Nodes that wait for nothing, in order.
-    pub roots: Vec<u32>,
+    pub roots: Vec<NodeIndex>,
     /// What nodes wait for besides their [`PlanNode::after`], to be complete.
     pub joins: Joins,
     /// What replies wait for besides their [`PlanNode::reply_after`].
     pub reply_joins: Joins,
-    /// The request that its server answers with calls of its own (the outermost), or [`NONE`].
-    pub request: u32,
+    /// The request that its server answers with calls of its own (the outermost); absent without any.
+    pub request: Option<NodeIndex>,
     /// Client time after the last completion.
     pub client_after: u64,
     /// When the last reply was there, in the measurement: from then on `client_after` counts.
@@ -66,30 +67,30 @@ pub struct PlanNode {
     pub round_trip: u64,
     /// Measured wait of which the network's part is unknown; kept as it is.
     pub unknown: u64,
-    /// The node it waits for, or [`NONE`].
-    pub after: u32,
+    /// The node it waits for.
+    pub after: Option<NodeIndex>,
     /// What of that node it waits for.
     pub after_what: After,
     /// Client time between what it waited for and its request.
     pub client_before: u64,
     /// Whether its client is a server that makes this call for a request it received.
     pub by_server: bool,
-    /// The node its reply waits for, or [`NONE`].
-    pub reply_after: u32,
-    /// First of the nodes that wait for this one to start, or [`NONE`]; the others follow by `next_dependent`.
-    pub first_dependent: u32,
+    /// The node its reply waits for.
+    pub reply_after: Option<NodeIndex>,
+    /// First of the nodes that wait for this one to start; the others follow by `next_dependent`.
+    pub first_dependent: Option<NodeIndex>,
     /// Next node that waits for the same one.
-    pub next_dependent: u32,
+    pub next_dependent: Option<NodeIndex>,
     /// First of the nodes whose reply waits for this one; the others follow by `next_reply_waiter`.
-    pub first_reply_waiter: u32,
+    pub first_reply_waiter: Option<NodeIndex>,
     /// Next node whose reply waits for the same one.
-    pub next_reply_waiter: u32,
+    pub next_reply_waiter: Option<NodeIndex>,
 }
 
 impl PlanNode {
     /// Whether anybody waits for its request to reach the server.
     pub const fn arrival_matters(&self) -> bool {
-        self.has_reply || self.first_dependent != NONE
+        self.has_reply || self.first_dependent.is_some()
     }
 
     /// The spans in which it computed when it was measured: each with whose cores it used (0 of clients, 1 of servers).
@@ -112,43 +113,6 @@ impl PlanNode {
         });
         [self.client_before, self.server_before, self.server_inside] = done;
     }
-}
-
-/// Further nodes that nodes wait for.
-#[derive(Debug, Default)]
-pub struct Joins {
-    /// Who waits and for which, sorted by who waits.
-    by_waiter: Vec<(u32, u32)>,
-    /// Which is waited for and by whom, sorted by which.
-    by_waited: Vec<(u32, u32)>,
-}
-
-impl Joins {
-    fn new(mut pairs: Vec<(u32, u32)>) -> Self {
-        pairs.sort_unstable();
-        let mut by_waited: Vec<_> = pairs.iter().map(|(waiter, waited)| (*waited, *waiter)).collect();
-        by_waited.sort_unstable();
-        Self {
-            by_waiter: pairs,
-            by_waited,
-        }
-    }
-
-    /// The nodes that this one waits for.
-    pub fn of(&self, waiter: u32) -> impl Iterator<Item = u32> + '_ {
-        of(&self.by_waiter, waiter)
-    }
-
-    /// The nodes that wait for this one.
-    pub fn waiters(&self, waited: u32) -> impl Iterator<Item = u32> + '_ {
-        of(&self.by_waited, waited)
-    }
-}
-
-fn of(pairs: &[(u32, u32)], one: u32) -> impl Iterator<Item = u32> + '_ {
-    let from = pairs.partition_point(|(first, _)| *first < one);
-    let pairs = pairs[from..].iter().take_while(move |(first, _)| *first == one);
-    pairs.map(|(_, second)| *second)
 }
 
 /// What of the node before it a node waits for.
@@ -195,7 +159,7 @@ impl OperationPlan {
             roots: Vec::new(),
             joins: Joins::default(),
             reply_joins: Joins::default(),
-            request: NONE,
+            request: None,
             client_after: nanos(operation.client_after),
             replied_at: operation
                 .steps
@@ -224,12 +188,8 @@ impl OperationPlan {
         plan.set_joins(operation);
         plan.link_dependents();
         set_rests(&mut plan, operation);
-        let answers = |node: &PlanNode| node.reply_after != NONE && !node.by_server;
-        plan.request = plan
-            .nodes
-            .iter()
-            .position(answers)
-            .map_or(NONE, |node| node as u32);
+        let answers = |node: &PlanNode| node.reply_after.is_some() && !node.by_server;
+        plan.request = plan.nodes.iter().position(answers).map(NodeIndex::new);
         plan
     }
 
@@ -240,11 +200,9 @@ impl OperationPlan {
     }
 
     /// Last node of the exchange `index`.
-    pub fn last_node(&self, index: usize) -> u32 {
-        self.first_nodes
-            .get(index + 1)
-            .map_or(self.nodes.len() as u32, |next| *next)
-            - 1
+    pub fn last_node(&self, index: usize) -> NodeIndex {
+        let next = self.first_nodes.get(index + 1);
+        NodeIndex::new(next.map_or(self.nodes.len(), |next| next.place()) - 1)
     }
 
     /// The span in which the client computed after the last reply, when it was measured.
@@ -255,7 +213,7 @@ impl OperationPlan {
     /// No reply waits for another exchange any more.
     pub fn forget_reply_waits(&mut self) {
         for node in &mut self.nodes {
-            (node.reply_after, node.first_reply_waiter, node.next_reply_waiter) = (NONE, NONE, NONE);
+            (node.reply_after, node.first_reply_waiter, node.next_reply_waiter) = (None, None, None);
         }
         self.reply_joins = Joins::default();
     }
@@ -271,8 +229,7 @@ impl OperationPlan {
     }
 
     fn add(&mut self, index: usize, step: &OperationStep, connection: u32, moved: bool) {
-        let first = self.nodes.len() as u32;
-        self.first_nodes.push(first);
+        self.first_nodes.push(NodeIndex::new(self.nodes.len()));
         if moved {
             self.turns_moved += u64::from(step.exchange.turns);
         }
@@ -281,7 +238,7 @@ impl OperationPlan {
         let mut previous: Option<&Step> = None;
         for part in step.exchange.steps() {
             if let Some(previous) = previous {
-                after = self.nodes.len() as u32 - 1;
+                after = Some(NodeIndex::new(self.nodes.len() - 1));
                 after_what = After::Completion;
                 client_before = pause_between(previous, part);
             }
@@ -295,31 +252,27 @@ impl OperationPlan {
                 node.unknown = 0;
             }
             node.by_server = after_what == After::RequestArrived
-                || self
-                    .nodes
-                    .get(after as usize)
-                    .is_some_and(|after| after.by_server);
+                || after.is_some_and(|after| self.nodes[after.place()].by_server);
             self.nodes.push(node);
             previous = Some(part);
         }
     }
 
-    fn waits_for(&self, index: usize, step: &OperationStep, connection: u32) -> (u32, After) {
+    fn waits_for(&self, index: usize, step: &OperationStep, connection: u32) -> (Option<NodeIndex>, After) {
         let Some(after) = step
             .after
             .map(|after| after as usize)
             .filter(|after| *after < index)
         else {
-            return (NONE, After::Completion);
+            return (None, After::Completion);
         };
         if !step.after_start {
-            return (self.last_node(after), After::Completion);
+            return (Some(self.last_node(after)), After::Completion);
         }
         let first = self.first_nodes[after];
-        if self.nodes[first as usize].connection == connection {
-            (first, After::RequestSent)
-        } else {
-            (first, After::RequestArrived)
+        match self.nodes[first.place()].connection == connection {
+            true => (Some(first), After::RequestSent),
+            false => (Some(first), After::RequestArrived),
         }
     }
 
@@ -330,7 +283,7 @@ impl OperationPlan {
             };
             if reply_after < operation.steps.len() && reply_after != index {
                 let (last, waited_for) = (self.last_node(index), self.last_node(reply_after));
-                self.nodes[last as usize].reply_after = waited_for;
+                self.nodes[last.place()].reply_after = Some(waited_for);
             }
         }
     }
@@ -350,21 +303,21 @@ impl OperationPlan {
 
     /// Turns "waits for" around. Backwards, so that each list is in the operation's order.
     fn link_dependents(&mut self) {
-        for index in (0..self.nodes.len() as u32).rev() {
-            let (after, reply_after) = (
-                self.nodes[index as usize].after,
-                self.nodes[index as usize].reply_after,
-            );
-            if after == NONE {
-                self.roots.push(index);
-            } else {
-                let first = std::mem::replace(&mut self.nodes[after as usize].first_dependent, index);
-                self.nodes[index as usize].next_dependent = first;
+        for place in (0..self.nodes.len()).rev() {
+            let index = NodeIndex::new(place);
+            let PlanNode {
+                after, reply_after, ..
+            } = self.nodes[place];
+            match after {
+                None => self.roots.push(index),
+                Some(after) => {
+                    let first = &mut self.nodes[after.place()].first_dependent;
+                    self.nodes[place].next_dependent = first.replace(index);
+                }
             }
-            if reply_after != NONE {
-                let first =
-                    std::mem::replace(&mut self.nodes[reply_after as usize].first_reply_waiter, index);
-                self.nodes[index as usize].next_reply_waiter = first;
+            if let Some(reply_after) = reply_after {
+                let first = &mut self.nodes[reply_after.place()].first_reply_waiter;
+                self.nodes[place].next_reply_waiter = first.replace(index);
             }
         }
         self.roots.reverse();
@@ -375,7 +328,7 @@ fn node(
     step: &Step,
     connection: u32,
     crossing: Crossing,
-    after: u32,
+    after: Option<NodeIndex>,
     after_what: After,
     client_before: u64,
 ) -> PlanNode {
@@ -409,11 +362,11 @@ fn node(
         after_what,
         client_before,
         by_server: false,
-        reply_after: NONE,
-        first_dependent: NONE,
-        next_dependent: NONE,
-        first_reply_waiter: NONE,
-        next_reply_waiter: NONE,
+        reply_after: None,
+        first_dependent: None,
+        next_dependent: None,
+        first_reply_waiter: None,
+        next_reply_waiter: None,
     }
 }
 

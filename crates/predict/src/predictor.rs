@@ -8,8 +8,9 @@ use crate::load::Load;
 use crate::path::{self, Along};
 use crate::plan::OperationPlan;
 use crate::replay::run_alone;
-use crate::run::{BEGIN, Computing};
+use crate::run::Computing;
 use crate::sample_pool::{Pauses, SamplePool};
+use crate::virtual_time::VirtualTime;
 use crate::wake_up::WakeUp;
 use crate::workers::{Requests, Workers};
 use link::LinkDescription;
@@ -224,7 +225,7 @@ impl Predictor {
                     .iter()
                     .map(|id| connections.look(*id, operation.at));
                 let (times, _) = run_alone(&plan, links, self.wake_up, flows);
-                let along = path::along(&plan, BEGIN, &times, plan.client_after, links);
+                let along = path::along(&plan, VirtualTime::BEGIN, &times, plan.client_after, links);
                 self.names[place].open_sums[index][target].add(along.duration);
             }
         }
@@ -296,7 +297,7 @@ impl Predictor {
                     flows.clone()
                 };
                 let (times, flows) = run_alone(plan, &links, self.wake_up, before.into_iter());
-                let along = path::along(plan, BEGIN, &times, plan.client_after, &links);
+                let along = path::along(plan, VirtualTime::BEGIN, &times, plan.client_after, &links);
                 whole.add(&along, plan.turns_moved);
                 if number == 0 {
                     connections.put(&plan.connections, flows, operation, along.duration);

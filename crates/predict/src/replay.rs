@@ -3,7 +3,8 @@
 use crate::path;
 use crate::plan::OperationPlan;
 use crate::predictor::PredictionTarget;
-use crate::run::{BEGIN, Computing, RunProgress, SimulatedRun, Times};
+use crate::run::{Computing, RunProgress, SimulatedRun, Times};
+use crate::virtual_time::VirtualTime;
 use crate::wake_up::WakeUp;
 use link::LinkDescription;
 use link::tcp::Flow;
@@ -45,7 +46,13 @@ pub fn replay(
     let steps = (0..operation.steps.len())
         .map(|index| step_times(&plan, &times, index))
         .collect();
-    let along = path::along(&plan, BEGIN, &times, plan.client_after, &[target.link]);
+    let along = path::along(
+        &plan,
+        VirtualTime::BEGIN,
+        &times,
+        plan.client_after,
+        &[target.link],
+    );
     Replayed {
         duration: along.duration,
         attribution: along.attribution,
@@ -71,15 +78,18 @@ pub fn run_alone(
         .zip(before)
         .map(|((_, link), before)| run.add_connection(*link, before))
         .collect();
-    run.add_client(plan, connections, BEGIN);
+    run.add_client(plan, connections, VirtualTime::BEGIN);
     while run.advance() != RunProgress::Over {}
     run.into_times_and_flows()
 }
 
 fn step_times(plan: &OperationPlan, times: &[Times], index: usize) -> StepTimes {
-    let since_begin = |time: u64| Duration::from_nanos(time.saturating_sub(BEGIN));
+    let since_begin = |time: Option<VirtualTime>| {
+        let since = time.map_or(0, |time| time.since(VirtualTime::BEGIN));
+        Duration::from_nanos(since)
+    };
     StepTimes {
-        started: since_begin(times[plan.first_nodes[index] as usize].started),
-        completed: since_begin(times[plan.last_node(index) as usize].completed),
+        started: since_begin(times[plan.first_nodes[index].place()].started),
+        completed: since_begin(times[plan.last_node(index).place()].completed),
     }
 }

@@ -4,7 +4,8 @@ mod beyond;
 mod shared_cores;
 
 use crate::links::Links;
-use crate::plan::{After, Crossing, NONE, OperationPlan, PlanNode, nanos};
+use crate::plan::{After, Crossing, NodeIndex, OperationPlan, PlanNode, nanos};
+use crate::virtual_time::VirtualTime;
 use crate::wake_up::WakeUp;
 use beyond::{SIMULATED_BYTES, beyond_simulated};
 use link::LinkDescription;
@@ -14,18 +15,19 @@ use model::Direction;
 use shared_cores::SharedCores;
 use std::collections::VecDeque;
 
-/// Times of a node in nanoseconds of virtual time; [`NEVER`] where it did not come to it.
-#[derive(Debug, Clone, Copy)]
+/// When what happens to a node happened, as far as it came to it.
+#[derive(Debug, Clone, Copy, Default)]
 pub struct Times {
     /// The client begins to send.
-    pub started: u64,
+    pub started: Option<VirtualTime>,
     /// The last byte of the request is at the server.
-    pub arrived: u64,
+    pub arrived: Option<VirtualTime>,
     /// The first byte of the reply leaves the server.
-    pub replied: u64,
+    pub replied: Option<VirtualTime>,
     /// The last byte of the reply is at the client.
-    pub completed: u64,
-    /// What of the client's computing before the request, and of the server's before the reply, is the allowance for waking up.
+    pub completed: Option<VirtualTime>,
+    /// What of the client's computing before the request, and of the server's before the reply, is the allowance for waking up, in
+    /// nanoseconds.
     pub waking: [u64; 2],
 }
 
@@ -56,12 +58,6 @@ enum Due {
     /// The measured reply reaches its client.
     ReplyArrived,
 }
-
-/// When each replay begins in its virtual time. Not zero, so that connections can have a past.
-pub const BEGIN: u64 = 1_000_000_000_000_000;
-
-/// A time that did not come.
-pub const NEVER: u64 = u64::MAX;
 
 /// Who waits for bytes that nobody waits for.
 const NOBODY: u64 = u64::MAX;
@@ -96,7 +92,7 @@ struct Client<'a> {
     generation: u64,
     /// For each connection of the plan, its number in the network.
     connections: Vec<u32>,
-    begin: u64,
+    begin: VirtualTime,
     times: Vec<Times>,
     servers: Vec<Server>,
     /// Nodes that have not come to their end.
@@ -138,7 +134,7 @@ impl<'a> SimulatedRun<'a> {
         let shared = |cores: Option<u32>| cores.map(SharedCores::new);
         Self {
             links: links.to_vec(),
-            network: Links::new(links, BEGIN),
+            network: Links::new(links, VirtualTime::BEGIN.as_nanos()),
             clients: Vec::with_capacity(clients as usize),
             computing: [shared(computing.client), shared(computing.server)],
             wake_up: WakeUp::None,
@@ -167,7 +163,7 @@ impl<'a> SimulatedRun<'a> {
     }
 
     /// Adds a client that begins `plan` at `at`; `connections` are those of the plan.
-    pub fn add_client(&mut self, plan: &'a OperationPlan, connections: Vec<u32>, at: u64) {
+    pub fn add_client(&mut self, plan: &'a OperationPlan, connections: Vec<u32>, at: VirtualTime) {
         let client = self.clients.len() as u32;
         self.clients.push(Client {
             plan,
@@ -183,23 +179,16 @@ impl<'a> SimulatedRun<'a> {
     }
 
     /// The client begins `plan` at `at`, now or later.
-    pub fn begin(&mut self, client: u32, plan: &'a OperationPlan, connections: Vec<u32>, at: u64) {
-        let never = Times {
-            started: NEVER,
-            arrived: NEVER,
-            replied: NEVER,
-            completed: NEVER,
-            waking: [0; 2],
-        };
+    pub fn begin(&mut self, client: u32, plan: &'a OperationPlan, connections: Vec<u32>, at: VirtualTime) {
         let this = &mut self.clients[client as usize];
         (this.plan, this.connections, this.begin) = (plan, connections, at);
         this.generation = (this.generation + 1) & GENERATIONS;
         this.times.clear();
-        this.times.resize(plan.nodes.len(), never);
+        this.times.resize(plan.nodes.len(), Times::default());
         this.servers.clear();
         this.servers.resize(plan.connections.len(), Server::default());
         (this.unfinished, this.checked) = (plan.nodes.len(), 0);
-        self.network.wake_at(at, Wake::Begin(client));
+        self.network.wake_at(at.as_nanos(), Wake::Begin(client));
     }
 
     /// Lets the next thing happen.
@@ -240,12 +229,12 @@ impl<'a> SimulatedRun<'a> {
     }
 
     /// The virtual time.
-    pub const fn now(&self) -> u64 {
-        self.network.now()
+    pub const fn now(&self) -> VirtualTime {
+        VirtualTime::from_nanos(self.network.now())
     }
 
     /// When the client's plan began, and the times of its nodes so far.
-    pub fn times(&self, client: u32) -> (u64, &[Times]) {
+    pub fn times(&self, client: u32) -> (VirtualTime, &[Times]) {
         let client = &self.clients[client as usize];
         (client.begin, &client.times)
     }
@@ -256,8 +245,8 @@ impl<'a> SimulatedRun<'a> {
         if self.computing[0].is_none() {
             return client.plan.client_after;
         }
-        let last = client.times.iter().map(|times| times.completed).max();
-        self.now().saturating_sub(last.unwrap_or(client.begin))
+        let last = client.times.iter().filter_map(|times| times.completed).max();
+        self.now().since(last.unwrap_or(client.begin))
     }
 
     /// The times of the first client's nodes, and the flows as they are now, two a connection, in the order in which
@@ -288,9 +277,9 @@ impl<'a> SimulatedRun<'a> {
     }
 
     /// What the node of the plan that the client carries out now is known by.
-    fn id(&self, client: u32, node: u32) -> u64 {
+    fn id(&self, client: u32, node: NodeIndex) -> u64 {
         let generation = self.clients[client as usize].generation;
-        u64::from(client) << (GENERATION_BITS + NODE_BITS) | generation << NODE_BITS | u64::from(node)
+        u64::from(client) << (GENERATION_BITS + NODE_BITS) | generation << NODE_BITS | node.place() as u64
     }
 
     /// The client and the node.
@@ -312,7 +301,7 @@ impl<'a> SimulatedRun<'a> {
     }
 
     /// The same for another node of the same client.
-    fn beside(&self, id: u64, node: u32) -> u64 {
+    fn beside(&self, id: u64, node: NodeIndex) -> u64 {
         self.id(Self::parts(id).0 as u32, node)
     }
 
@@ -345,9 +334,9 @@ impl<'a> SimulatedRun<'a> {
         let what = self.node(id);
         let whose = usize::from(what.by_server);
         let longer = match what.after_what {
-            After::Completion if what.after != NONE => self.longer(self.beside(id, what.after)),
+            After::Completion => self.longer(what.after.map_or(id, |after| self.beside(id, after))),
             After::RequestSent => 0,
-            After::Completion | After::RequestArrived => self.longer(id),
+            After::RequestArrived => self.longer(id),
         };
         let waking = self.wake_up.allowance(what.client_before, what.rested[0], longer);
         self.times_of(id).waking[0] = waking;
@@ -369,10 +358,7 @@ impl<'a> SimulatedRun<'a> {
     /// The server's allowance before the reply: it has waited for the request, or for the last call that it made itself.
     fn server_waking(&self, id: u64) -> u64 {
         let what = self.node(id);
-        let waited_for = match what.reply_after {
-            NONE => id,
-            call => self.beside(id, call),
-        };
+        let waited_for = what.reply_after.map_or(id, |call| self.beside(id, call));
         let longer = self.longer(waited_for);
         self.wake_up.allowance(what.server_before, what.rested[1], longer)
     }
@@ -411,7 +397,7 @@ impl<'a> SimulatedRun<'a> {
 
     fn start(&mut self, id: u64) {
         let now = self.network.now();
-        self.times_of(id).started = now;
+        self.times_of(id).started = Some(self.now());
         let (what, connection) = (self.node(id), self.connection(id));
         let waiter = if what.arrival_matters() { id } else { NOBODY };
         match what.crossing {
@@ -449,7 +435,7 @@ impl<'a> SimulatedRun<'a> {
     /// All simulated bytes of a request, or of a reply, have arrived: of the request when it was not there yet.
     fn arrived(&mut self, id: u64) {
         let what = self.node(id);
-        let request = self.times_of(id).arrived == NEVER;
+        let request = self.times_of(id).arrived.is_none();
         let (bytes, direction, wake) = if request {
             (
                 what.request_bytes,
@@ -473,8 +459,7 @@ impl<'a> SimulatedRun<'a> {
     }
 
     fn request_arrived(&mut self, id: u64) {
-        let now = self.network.now();
-        self.times_of(id).arrived = now;
+        self.times_of(id).arrived = Some(self.now());
         if self.needs_worker(id)
             && let Some((free, waiting)) = &mut self.workers
         {
@@ -490,7 +475,7 @@ impl<'a> SimulatedRun<'a> {
     /// Whether a worker of the server is busy with it until it is answered.
     fn needs_worker(&self, id: u64) -> bool {
         let (client, node) = Self::parts(id);
-        self.workers.is_some() && self.clients[client].plan.request == node as u32
+        self.workers.is_some() && self.clients[client].plan.request == Some(NodeIndex::new(node))
     }
 
     /// A worker has answered and takes the next request.
@@ -558,14 +543,14 @@ impl<'a> SimulatedRun<'a> {
         let reply_after = self.node(id).reply_after;
         let (client, node) = Self::parts(id);
         let Client { plan, times, .. } = &self.clients[client];
-        let is_missing = |node: u32| times[node as usize].completed == NEVER;
-        (reply_after != NONE && is_missing(reply_after)) || plan.reply_joins.of(node as u32).any(is_missing)
+        let is_missing = |node: NodeIndex| times[node.place()].completed.is_none();
+        reply_after.is_some_and(is_missing) || plan.reply_joins.of(NodeIndex::new(node)).any(is_missing)
     }
 
     fn reply(&mut self, id: u64) {
         let (what, connection) = (self.node(id), self.connection(id));
         let now = self.network.now();
-        self.times_of(id).replied = now;
+        self.times_of(id).replied = Some(self.now());
         if self.needs_worker(id) {
             self.next_for_worker();
         }
@@ -610,24 +595,28 @@ impl<'a> SimulatedRun<'a> {
     }
 
     fn complete(&mut self, id: u64) {
-        let now = self.network.now();
+        let now = self.now();
         let times = self.times_of(id);
-        if times.completed != NEVER {
+        if times.completed.is_some() {
             return;
         }
-        times.completed = now;
+        times.completed = Some(now);
         let what = self.node(id);
         if what.crossing == Crossing::Handshake {
             self.network.establish(self.connection(id));
         }
         self.release(id, After::Completion);
         let mut waiter = what.first_reply_waiter;
-        while waiter != NONE {
-            self.let_reply(self.beside(id, waiter));
-            waiter = self.node(self.beside(id, waiter)).next_reply_waiter;
+        while let Some(next) = waiter {
+            self.let_reply(self.beside(id, next));
+            waiter = self.node(self.beside(id, next)).next_reply_waiter;
         }
         let (client, node) = Self::parts(id);
-        for waiter in self.clients[client].plan.reply_joins.waiters(node as u32) {
+        for waiter in self.clients[client]
+            .plan
+            .reply_joins
+            .waiters(NodeIndex::new(node))
+        {
             self.let_reply(self.beside(id, waiter));
         }
         self.clients[client].unfinished -= 1;
@@ -641,7 +630,7 @@ impl<'a> SimulatedRun<'a> {
         let times = *self.times_of(id);
         match self.node(id).crossing {
             Crossing::Measured { .. } => {
-                if times.arrived != NEVER && times.replied == NEVER && !self.waits_for_others(id) {
+                if times.arrived.is_some() && times.replied.is_none() && !self.waits_for_others(id) {
                     self.prepare_reply(id);
                 }
             }
@@ -652,8 +641,8 @@ impl<'a> SimulatedRun<'a> {
     /// Starts the nodes that waited for `what` of `id`.
     fn release(&mut self, id: u64, what: After) {
         let mut next = self.node(id).first_dependent;
-        while next != NONE {
-            let dependent = self.beside(id, next);
+        while let Some(index) = next {
+            let dependent = self.beside(id, index);
             let node = self.node(dependent);
             if node.after_what == what && !self.waits_to_start(dependent) {
                 self.start_after_computing(dependent);
@@ -662,7 +651,7 @@ impl<'a> SimulatedRun<'a> {
         }
         if what == After::Completion {
             let (client, node) = Self::parts(id);
-            for waiter in self.clients[client].plan.joins.waiters(node as u32) {
+            for waiter in self.clients[client].plan.joins.waiters(NodeIndex::new(node)) {
                 let waiter = self.beside(id, waiter);
                 if !self.waits_to_start(waiter) {
                     self.start_after_computing(waiter);
@@ -676,17 +665,17 @@ impl<'a> SimulatedRun<'a> {
         let (client, node) = Self::parts(id);
         let Client { plan, times, .. } = &self.clients[client];
         let what = &plan.nodes[node];
-        let is_missing = |node: u32| times[node as usize].completed == NEVER;
-        let first_missing = what.after != NONE && {
-            let after = times[what.after as usize];
+        let is_missing = |node: NodeIndex| times[node.place()].completed.is_none();
+        let first_missing = what.after.is_some_and(|after| {
+            let after = times[after.place()];
             let happened = match what.after_what {
                 After::Completion => after.completed,
                 After::RequestSent => after.started,
                 After::RequestArrived => after.arrived,
             };
-            happened == NEVER
-        };
-        first_missing || plan.joins.of(node as u32).any(is_missing)
+            happened.is_none()
+        });
+        first_missing || plan.joins.of(NodeIndex::new(node)).any(is_missing)
     }
 
     /// A reply that waits for a step which waits for that reply (no observation can produce it, a damaged one can)
@@ -698,8 +687,8 @@ impl<'a> SimulatedRun<'a> {
                 self.clients[client].checked += 1;
                 let times = self.clients[client].times[node];
                 let has_reply = self.clients[client].plan.nodes[node].has_reply;
-                if times.arrived != NEVER && times.replied == NEVER && has_reply {
-                    let id = self.id(client as u32, node as u32);
+                if times.arrived.is_some() && times.replied.is_none() && has_reply {
+                    let id = self.id(client as u32, NodeIndex::new(node));
                     self.server(id).waiting.retain(|waiting| *waiting != id);
                     self.prepare_reply(id);
                     self.was_stuck = true;

@@ -1,8 +1,9 @@
 //! Operations kept for replays in which they meet others.
 
 use crate::load::CoreTime;
-use crate::plan::{Crossing, NONE, OperationPlan};
-use crate::run::{BEGIN, Computing, RunProgress, SimulatedRun};
+use crate::plan::{Crossing, OperationPlan};
+use crate::run::{Computing, RunProgress, SimulatedRun};
+use crate::virtual_time::VirtualTime;
 use link::LinkDescription;
 use model::{ConnectionId, DistributionBuilder, Operation, Timestamp};
 use std::collections::HashMap;
@@ -76,7 +77,7 @@ impl SamplePool {
     /// Whether its operations are requests whose server makes calls of its own.
     pub fn needs_workers(&self) -> bool {
         let first = self.operations.first().and_then(|one| one.parts.first());
-        first.is_some_and(|part| part.plan.request != NONE)
+        first.is_some_and(|part| part.plan.request.is_some())
     }
 
     /// The plans of all operations.
@@ -137,7 +138,7 @@ impl Recorded {
 /// Whether replies of the plan wait for each other. Alone, a client is let go when nothing else happens any more; among
 /// others, who go on, it would wait for ever.
 fn gets_stuck(plan: &OperationPlan) -> bool {
-    let waits = plan.nodes.iter().any(|node| node.reply_after != NONE);
+    let waits = plan.nodes.iter().any(|node| node.reply_after.is_some());
     if !waits {
         return false;
     }
@@ -148,7 +149,7 @@ fn gets_stuck(plan: &OperationPlan) -> bool {
         .iter()
         .map(|_| run.add_connection(0, None))
         .collect();
-    run.add_client(plan, connections, BEGIN);
+    run.add_client(plan, connections, VirtualTime::BEGIN);
     while run.advance() != RunProgress::Over {}
     run.was_stuck
 }

@@ -4,7 +4,7 @@
 //! caches: the same work takes longer than at no distance, where one message follows the other at once. How much longer depends on
 //! how long it takes at all, because what has to be loaded again is what the work touches: docs/prediction.md#waking-up.
 
-use crate::plan::{After, NONE, OperationPlan, nanos};
+use crate::plan::{After, OperationPlan, nanos};
 use model::{Operation, Step, Timestamp};
 use std::time::Duration;
 
@@ -45,11 +45,11 @@ pub fn set_rests(plan: &mut OperationPlan, operation: &Operation) {
         waits.push(nanos(wait_of_client(part)));
     }
     for node in &mut plan.nodes {
-        if node.after != NONE && node.after_what == After::Completion {
-            node.rested[0] = waits[node.after as usize];
+        if let (Some(after), After::Completion) = (node.after, node.after_what) {
+            node.rested[0] = waits[after.place()];
         }
-        if node.reply_after != NONE {
-            node.rested[1] = waits[node.reply_after as usize];
+        if let Some(reply_after) = node.reply_after {
+            node.rested[1] = waits[reply_after.place()];
         }
     }
 }

@@ -4,7 +4,7 @@
 //! workers are busy for longer, and others wait longer: a wait is no computing that stays as it was, but is made anew in the replay.
 //! What limits need not be processes: threads, or connections of a pool that a request holds from its first statement on, show the same.
 
-use crate::plan::{After, NONE, OperationPlan, PlanNode};
+use crate::plan::{After, OperationPlan, PlanNode};
 use model::ConnectionId;
 use std::collections::HashSet;
 
@@ -166,7 +166,7 @@ fn first_call(plan: &OperationPlan) -> Option<(u64, u64)> {
 }
 
 fn is_first_call(plan: &OperationPlan, node: &PlanNode) -> bool {
-    plan.request != NONE && node.after == plan.request && node.after_what == After::RequestArrived
+    plan.request.is_some() && node.after == plan.request && node.after_what == After::RequestArrived
 }
 
 const LEAST_WAITED: usize = 10;

@@ -1,0 +1,53 @@
+//! The time of replays.
+
+use std::num::NonZeroU64;
+
+/// A point of a replay's virtual time, to the nanosecond. What did not happen has none: `Option<VirtualTime>` is no larger.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub struct VirtualTime(NonZeroU64);
+
+impl VirtualTime {
+    /// When each replay begins. Not zero, so that connections can have a past.
+    pub const BEGIN: Self = Self(NonZeroU64::MIN.saturating_add(999_999_999_999_999));
+
+    /// So many nanoseconds from the zero of the network's clock, at least one.
+    pub const fn from_nanos(nanos: u64) -> Self {
+        match NonZeroU64::new(nanos) {
+            Some(nanos) => Self(nanos),
+            None => Self(NonZeroU64::MIN),
+        }
+    }
+
+    /// Nanoseconds since the zero of the network's clock.
+    pub const fn as_nanos(self) -> u64 {
+        self.0.get()
+    }
+
+    /// So many nanoseconds later.
+    #[must_use]
+    pub const fn after(self, nanos: u64) -> Self {
+        Self(self.0.saturating_add(nanos))
+    }
+
+    /// Nanoseconds since `earlier`; zero when that is later, or did not come.
+    pub fn since(self, earlier: impl Into<Option<Self>>) -> u64 {
+        let earlier = earlier.into().unwrap_or(self);
+        self.as_nanos().saturating_sub(earlier.as_nanos())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_time_that_did_not_come_takes_no_room_and_nothing_is_since_it() {
+        assert_eq!(size_of::<Option<VirtualTime>>(), 8);
+        assert_eq!(VirtualTime::BEGIN.as_nanos(), 1_000_000_000_000_000);
+        let later = VirtualTime::BEGIN.after(5);
+        assert_eq!(later.since(VirtualTime::BEGIN), 5);
+        assert_eq!(VirtualTime::BEGIN.since(later), 0);
+        assert_eq!(later.since(None), 0);
+        assert!(Some(later) > None);
+    }
+}
