@@ -36,6 +36,91 @@ use std::time::Duration;
 /// The schema number of the records written, and the greatest that is read.
 pub const SCHEMA: u32 = 1;
 
+/// What is in a record besides its `type` and `schema`: its keys.
+trait RecordBody: Serialize {
+    /// Its `type`.
+    const NAME: &'static str;
+}
+
+/// A whole record, as it is written.
+#[derive(Serialize)]
+struct Line<'a, B> {
+    #[serde(rename = "type")]
+    name: &'static str,
+    schema: u32,
+    #[serde(flatten)]
+    body: &'a B,
+}
+
+impl<'a, B: RecordBody> Line<'a, B> {
+    const fn of(body: &'a B) -> Self {
+        Self {
+            name: B::NAME,
+            schema: SCHEMA,
+            body,
+        }
+    }
+}
+
+macro_rules! names {
+    ($($body:ty => $name:literal,)*) => {
+        $(impl RecordBody for $body {
+            const NAME: &'static str = $name;
+        })*
+    };
+}
+
+// Every record: what holds its keys, and its type.
+names! {
+    advice::AdviceRecord<'_> => "advice",
+    advice::LevelRecord<'_> => "level",
+    advice::PaysRecord => "pays",
+    check::CheckRecord<'_> => "check",
+    check::ChangeRecord<'_> => "change",
+    connection::OpenedRecord<'_> => "opened",
+    connection::StartedRecord => "started",
+    connection::BegunRecord => "begun",
+    connection::ConnectionRecord<'_> => "connection",
+    distance::RowsRecord => "rows",
+    distance::DatabaseLinkRecord<'_> => "database_link",
+    echo::EchoRecord => "echo",
+    echo::BulkRecord => "bulk",
+    exchange::ExchangeRecord<'_> => "exchange",
+    finding::FindingRecord<'_> => "finding",
+    lab::PointRecord<'_> => "point",
+    lab::RoundRecord<'_> => "round",
+    lab::SlopeRecord<'_> => "slope",
+    lab::LabRecord<'_> => "lab",
+    leg::LegRecord<'_> => "leg",
+    link::LinkRecord<'_> => "link",
+    load::IntervalRecord => "interval",
+    load::ScriptRecord<'_> => "script",
+    load::FailureRecord<'_> => "failure",
+    load::LoadRecord<'_> => "load",
+    outcome::ConditionsRecord<'_> => "conditions",
+    outcome::WarningRecord<'_> => "warning",
+    outcome::StatementRecord<'_> => "statement",
+    outcome::OperationRecord<'_> => "operation",
+    outcome::PredictionRecord<'_> => "prediction",
+    outcome::SummaryRecord => "summary",
+    program::ProgramRecord<'_> => "program",
+    program::BestRecord<'_> => "program_best",
+    program::UnchangedRecord<'_> => "program_unchanged",
+    sample::SampleRecord<'_> => "sample",
+    split::SplitRecord => "split",
+    split::ElsewhereRecord<'_> => "elsewhere",
+    tune::TunedRecord<'_> => "tuned",
+    tune::RecommendationRecord<'_> => "recommendation",
+    tunnel::TunnelRecord<'_> => "tunnel",
+    tunnel::TunnelWayRecord => "tunnel_way",
+    tunnel::NoticeRecord<'_> => "notice",
+}
+
+/// A record that belongs to a point of a lab.
+impl<B: RecordBody> RecordBody for lab::OfPoint<B> {
+    const NAME: &'static str = B::NAME;
+}
+
 /// A text that borrows from the line it was read from, unless an escape in it had to be resolved.
 #[derive(Serialize, Deserialize)]
 #[serde(transparent)]

@@ -1,14 +1,12 @@
 //! Records of `tunnel advise`: `advice`, `level`, `pays`.
 
-use super::{SCHEMA, nanos};
+use super::nanos;
 use model::{Advice, BreakEven, LevelAdvice};
 use serde::Serialize;
 
 /// What was looked at, and what it costs now.
 #[derive(Serialize)]
-#[serde(tag = "type", rename = "advice")]
 pub(super) struct AdviceRecord<'a> {
-    schema: u32,
     source: &'a str,
     operations: u64,
     replayed: u64,
@@ -27,9 +25,7 @@ pub(super) struct AdviceRecord<'a> {
 
 /// What one level would give at any rate.
 #[derive(Serialize)]
-#[serde(tag = "type", rename = "level")]
 pub(super) struct LevelRecord<'a> {
-    schema: u32,
     level: u8,
     codec: &'a str,
     request_tunnel_bytes: u64,
@@ -50,9 +46,7 @@ pub(super) struct LevelRecord<'a> {
 
 /// One level over one link.
 #[derive(Serialize)]
-#[serde(tag = "type", rename = "pays")]
 pub(super) struct PaysRecord {
-    schema: u32,
     level: u8,
     rate_bits_per_second: u64,
     duration_ns: u64,
@@ -65,7 +59,6 @@ impl<'a> AdviceRecord<'a> {
     pub(super) fn of(advice: &'a Advice) -> Self {
         let [request_bytes, reply_bytes] = advice.payload_bytes;
         Self {
-            schema: SCHEMA,
             source: &advice.source,
             operations: advice.operations,
             replayed: advice.replayed,
@@ -92,7 +85,6 @@ impl<'a> LevelRecord<'a> {
             Some(BreakEven::Above(rate)) => (Some("always"), Some(rate)),
         };
         Self {
-            schema: SCHEMA,
             level: level.level,
             codec: &level.codec,
             request_tunnel_bytes,
@@ -111,7 +103,6 @@ impl<'a> LevelRecord<'a> {
 impl PaysRecord {
     pub(super) fn of(advice: &Advice, level: &LevelAdvice, rate: usize) -> Option<Self> {
         Some(Self {
-            schema: SCHEMA,
             level: level.level,
             rate_bits_per_second: advice.rates.get(rate)?.as_bits_per_second(),
             duration_ns: nanos(*level.durations.get(rate)?),

@@ -1,14 +1,12 @@
 //! Records of `check`: `check`, `change`.
 
-use super::{SCHEMA, nanos};
+use super::nanos;
 use model::{BudgetMeasure, BudgetVerdict, Change, ForbiddenWaste};
 use serde::Serialize;
 
 /// One budget of one operation's name, and what was found.
 #[derive(Serialize)]
-#[serde(tag = "type", rename = "check")]
 pub(super) struct CheckRecord<'a> {
-    schema: u32,
     operation_name: &'a str,
     budget: &'static str,
     kept: bool,
@@ -60,7 +58,6 @@ impl<'a> FoundFigures<'a> {
 impl<'a> CheckRecord<'a> {
     pub(super) fn of(verdict: &'a BudgetVerdict) -> Self {
         Self {
-            schema: SCHEMA,
             operation_name: &verdict.operation_name,
             budget: verdict.measure.name(),
             kept: verdict.kept(),
@@ -86,9 +83,7 @@ impl<'a> CheckRecord<'a> {
 
 /// What has changed about the operations of a name since the baseline.
 #[derive(Serialize)]
-#[serde(tag = "type", rename = "change")]
 pub(super) struct ChangeRecord<'a> {
-    schema: u32,
     operation_name: &'a str,
     #[serde(skip_serializing_if = "Option::is_none")]
     turns_before: Option<u64>,
@@ -118,7 +113,6 @@ impl<'a> ChangeRecord<'a> {
             fingerprint: fingerprint.as_deref(),
         });
         Self {
-            schema: SCHEMA,
             operation_name: &change.operation_name,
             turns_before,
             turns,

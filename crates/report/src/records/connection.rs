@@ -1,7 +1,8 @@
 //! The records of a connection's life: `opened`, `started`, `begun`, `connection`.
 
+use super::reader::{ReadBody, Record};
 use super::words::{endpoint, protocol, rtt_source};
-use super::{SCHEMA, Text, UnknownValue, nanos};
+use super::{Interner, Text, UnknownValue, nanos};
 use model::{ConnectionId, ConnectionOutcome, ConnectionTotals, Decoding, Endpoint, Timestamp};
 use serde::{Deserialize, Serialize};
 use std::borrow::Cow;
@@ -11,11 +12,9 @@ use std::time::Duration;
 
 /// A connection was first seen.
 #[derive(Serialize, Deserialize)]
-#[serde(tag = "type", rename = "opened")]
 pub(super) struct OpenedRecord<'a> {
-    schema: u32,
-    pub(super) connection: u32,
-    pub(super) at_ns: u64,
+    connection: u32,
+    at_ns: u64,
     #[serde(borrow)]
     client: Text<'a>,
     #[serde(borrow)]
@@ -25,65 +24,78 @@ pub(super) struct OpenedRecord<'a> {
 impl OpenedRecord<'_> {
     pub(super) fn of(connection: ConnectionId, at: Timestamp, client: Endpoint, server: Endpoint) -> Self {
         Self {
-            schema: SCHEMA,
             connection: connection.0,
             at_ns: at.as_nanos(),
             client: endpoint_text(client),
             server: endpoint_text(server),
         }
     }
+}
 
-    pub(super) fn endpoints(&self) -> Result<(Endpoint, Endpoint), UnknownValue> {
-        Ok((
-            endpoint("client", &self.client.0)?,
-            endpoint("server", &self.server.0)?,
-        ))
+impl ReadBody for OpenedRecord<'_> {
+    fn into_record(self, _: &mut Interner) -> Result<Record, UnknownValue> {
+        Ok(Record::Opened {
+            connection: ConnectionId(self.connection),
+            at: Timestamp::from_nanos(self.at_ns),
+            client: endpoint("client", &self.client.0)?,
+            server: endpoint("server", &self.server.0)?,
+        })
     }
 }
 
 /// A request that may cause work elsewhere has reached its server.
 #[derive(Serialize, Deserialize)]
-#[serde(tag = "type", rename = "started")]
 pub(super) struct StartedRecord {
-    schema: u32,
-    pub(super) connection: u32,
-    pub(super) at_ns: u64,
+    connection: u32,
+    at_ns: u64,
 }
 
 impl StartedRecord {
     pub(super) fn of(connection: ConnectionId, at: Timestamp) -> Self {
         Self {
-            schema: SCHEMA,
             connection: connection.0,
             at_ns: at.as_nanos(),
         }
+    }
+}
+
+impl ReadBody for StartedRecord {
+    fn into_record(self, _: &mut Interner) -> Result<Record, UnknownValue> {
+        Ok(Record::Started {
+            connection: ConnectionId(self.connection),
+            at: Timestamp::from_nanos(self.at_ns),
+        })
     }
 }
 
 /// Opaque bytes have begun an exchange that is told much later.
 #[derive(Serialize, Deserialize)]
-#[serde(tag = "type", rename = "begun")]
 pub(super) struct BegunRecord {
-    schema: u32,
-    pub(super) connection: u32,
-    pub(super) at_ns: u64,
+    connection: u32,
+    at_ns: u64,
 }
 
 impl BegunRecord {
     pub(super) fn of(connection: ConnectionId, at: Timestamp) -> Self {
         Self {
-            schema: SCHEMA,
             connection: connection.0,
             at_ns: at.as_nanos(),
         }
     }
 }
 
+impl ReadBody for BegunRecord {
+    fn into_record(self, _: &mut Interner) -> Result<Record, UnknownValue> {
+        Ok(Record::Begun {
+            connection: ConnectionId(self.connection),
+            at: Timestamp::from_nanos(self.at_ns),
+        })
+    }
+}
+
 /// All that is known of one connection, at its end.
 #[derive(Serialize, Deserialize)]
-#[serde(tag = "type", rename = "connection")]
 pub(super) struct ConnectionRecord<'a> {
-    schema: u32,
     id: u32,
     #[serde(borrow)]
     client: Text<'a>,
@@ -143,7 +155,6 @@ impl<'a> ConnectionRecord<'a> {
         let [client_unseen_bytes, server_unseen_bytes] = totals.unseen_bytes;
         let [client_seen, server_seen] = totals.seen;
         Self {
-            schema: SCHEMA,
             id: connection.id.0,
             client: endpoint_text(connection.client),
             server: endpoint_text(connection.server),
@@ -180,9 +191,11 @@ impl<'a> ConnectionRecord<'a> {
             server_unseen_bytes,
         }
     }
+}
 
-    pub(super) fn into_outcome(self) -> Result<ConnectionOutcome, UnknownValue> {
-        Ok(ConnectionOutcome {
+impl ReadBody for ConnectionRecord<'_> {
+    fn into_record(self, _: &mut Interner) -> Result<Record, UnknownValue> {
+        Ok(Record::Connection(ConnectionOutcome {
             id: ConnectionId(self.id),
             client: endpoint("client", &self.client.0)?,
             server: endpoint("server", &self.server.0)?,
@@ -218,7 +231,7 @@ impl<'a> ConnectionRecord<'a> {
                 unseen_bytes: [self.client_unseen_bytes, self.server_unseen_bytes],
                 seen: [self.client_seen, self.server_seen],
             },
-        })
+        }))
     }
 }
 

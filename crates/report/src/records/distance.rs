@@ -1,15 +1,13 @@
 //! Records of distances that single pings do not tell: rows a packet each, and from one database to another.
 
+use super::nanos;
 use super::outcome::Spread;
-use super::{SCHEMA, nanos};
 use model::{BitRate, ByteCount, DatabaseLinkOutcome, RowTrain};
 use serde::Serialize;
 
 /// Rows that came one packet each; the spread is that of the gaps between them.
 #[derive(Serialize)]
-#[serde(tag = "type", rename = "rows")]
 pub(super) struct RowsRecord {
-    schema: u32,
     rows: u64,
     #[serde(skip_serializing_if = "Option::is_none")]
     packets: Option<u64>,
@@ -37,7 +35,6 @@ pub(super) struct RowsRecord {
 impl RowsRecord {
     pub(super) fn of(train: &RowTrain) -> Self {
         Self {
-            schema: SCHEMA,
             rows: train.rows,
             packets: train.packets,
             segment_bytes: train.segment.as_bytes(),
@@ -60,9 +57,7 @@ impl RowsRecord {
 
 /// From one database to another; the spread is that of the round trip between them.
 #[derive(Serialize)]
-#[serde(tag = "type", rename = "database_link")]
 pub(super) struct DatabaseLinkRecord<'a> {
-    schema: u32,
     link: &'a str,
     through: &'a str,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -89,7 +84,6 @@ pub(super) struct DatabaseLinkRecord<'a> {
 impl<'a> DatabaseLinkRecord<'a> {
     pub(super) fn of(outcome: &'a DatabaseLinkOutcome) -> Self {
         Self {
-            schema: SCHEMA,
             link: &outcome.link,
             through: &outcome.through,
             turns_per_call: outcome.turns_per_call,

@@ -1,15 +1,13 @@
 //! Records of echo: `echo`, `bulk`.
 
+use super::nanos;
 use super::outcome::Spread;
-use super::{SCHEMA, nanos};
 use model::{BulkOutcome, Direction, EchoOutcome};
 use serde::Serialize;
 
 /// Round trips of one size of request and reply, on so many streams.
 #[derive(Serialize)]
-#[serde(tag = "type", rename = "echo")]
 pub(super) struct EchoRecord {
-    schema: u32,
     request_bytes: u64,
     reply_bytes: u64,
     streams: u32,
@@ -31,7 +29,6 @@ pub(super) struct EchoRecord {
 impl EchoRecord {
     pub(super) fn of(echo: &EchoOutcome) -> Self {
         Self {
-            schema: SCHEMA,
             request_bytes: echo.request_bytes,
             reply_bytes: echo.reply_bytes,
             streams: echo.streams,
@@ -51,9 +48,7 @@ impl EchoRecord {
 
 /// The rate of one direction, and round trips beside it.
 #[derive(Serialize)]
-#[serde(tag = "type", rename = "bulk")]
 pub(super) struct BulkRecord {
-    schema: u32,
     direction: &'static str,
     payload_bytes: u64,
     duration_ns: u64,
@@ -81,7 +76,6 @@ pub(super) struct BulkRecord {
 impl BulkRecord {
     pub(super) fn of(bulk: &BulkOutcome) -> Self {
         Self {
-            schema: SCHEMA,
             direction: match bulk.direction {
                 Direction::ClientToServer => "client_to_server",
                 Direction::ServerToClient => "server_to_client",

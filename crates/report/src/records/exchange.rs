@@ -1,7 +1,8 @@
 //! The `exchange` record: lossless, so that every later command can work from a recording.
 
+use super::reader::{ReadBody, Record};
 use super::words::{phase, protocol, transaction, transaction_word};
-use super::{Interner, SCHEMA, Text, UnknownValue, nanos};
+use super::{Interner, Text, UnknownValue, nanos};
 use model::{AtLevel, ConnectionId, Exchange, Protocol, RequestTraits, Step, Timestamp};
 use serde::{Deserialize, Serialize};
 use std::sync::Arc;
@@ -10,9 +11,7 @@ use std::time::Duration;
 /// One exchange. The spans `request_ns`, `first_byte_ns` and `reply_ns` follow each other from `at_ns` on and end
 /// at the end of the exchange. `steps` is there only when these keys cannot say all: several steps.
 #[derive(Serialize, Deserialize)]
-#[serde(tag = "type", rename = "exchange")]
 pub(super) struct ExchangeRecord<'a> {
-    schema: u32,
     connection: u32,
     #[serde(borrow)]
     protocol: Text<'a>,
@@ -201,7 +200,6 @@ impl<'a> ExchangeRecord<'a> {
         };
         let sum = |part: fn(&Step) -> Duration| nanos(exchange.steps().map(part).sum());
         Self {
-            schema: SCHEMA,
             connection: exchange.connection.0,
             protocol: protocol.name().into(),
             operation,
@@ -247,10 +245,28 @@ impl<'a> ExchangeRecord<'a> {
         }
     }
 
-    pub(super) fn into_parts(
-        self,
-        shared: &mut Interner,
-    ) -> Result<(Exchange, Protocol, Option<u64>), UnknownValue> {
+    /// The step of an exchange whose record needs no `steps`.
+    fn only_step(&self) -> StepRecord {
+        StepRecord {
+            at_ns: self.at_ns,
+            turn: self.turns == 1,
+            request_bytes: self.request_bytes,
+            reply_bytes: self.reply_bytes,
+            request_ns: self.request_ns,
+            first_byte_ns: self.first_byte_ns,
+            reply_ns: self.reply_ns,
+            client_inside_request_ns: self.client_inside_request_ns,
+            server_ns: self.server_ns,
+            server_inside_reply_ns: self.server_inside_reply_ns,
+            recovery_ns: self.recovery_ns,
+            client_side_rtt_ns: self.client_side_rtt_ns,
+            server_side_rtt_ns: self.server_side_rtt_ns,
+        }
+    }
+}
+
+impl ReadBody for ExchangeRecord<'_> {
+    fn into_record(self, shared: &mut Interner) -> Result<Record, UnknownValue> {
         let at = Timestamp::from_nanos(self.at_ns);
         let mut steps = self.steps.iter().map(StepRecord::step);
         let first = match steps.next() {
@@ -277,26 +293,11 @@ impl<'a> ExchangeRecord<'a> {
             literal: self.literal.map(|text| Arc::from(text.0)),
             levels: LevelRecord::at_levels(&self.levels),
         };
-        Ok((exchange, protocol(&self.protocol.0)?, self.operation))
-    }
-
-    /// The step of an exchange whose record needs no `steps`.
-    fn only_step(&self) -> StepRecord {
-        StepRecord {
-            at_ns: self.at_ns,
-            turn: self.turns == 1,
-            request_bytes: self.request_bytes,
-            reply_bytes: self.reply_bytes,
-            request_ns: self.request_ns,
-            first_byte_ns: self.first_byte_ns,
-            reply_ns: self.reply_ns,
-            client_inside_request_ns: self.client_inside_request_ns,
-            server_ns: self.server_ns,
-            server_inside_reply_ns: self.server_inside_reply_ns,
-            recovery_ns: self.recovery_ns,
-            client_side_rtt_ns: self.client_side_rtt_ns,
-            server_side_rtt_ns: self.server_side_rtt_ns,
-        }
+        Ok(Record::Exchange {
+            exchange,
+            protocol: protocol(&self.protocol.0)?,
+            operation: self.operation,
+        })
     }
 }
 

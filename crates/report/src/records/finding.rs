@@ -1,14 +1,12 @@
 //! The `finding` record.
 
-use super::{SCHEMA, nanos};
+use super::nanos;
 use model::{Finding, Saving};
 use serde::Serialize;
 
 /// Something wasteful seen on the wire, with what its remedy would save at one distance.
 #[derive(Serialize)]
-#[serde(tag = "type", rename = "finding")]
 pub(super) struct FindingRecord<'a> {
-    schema: u32,
     kind: &'static str,
     #[serde(skip_serializing_if = "Option::is_none")]
     fingerprint: Option<&'a str>,
@@ -29,7 +27,6 @@ pub(super) struct FindingRecord<'a> {
 impl<'a> FindingRecord<'a> {
     pub(super) fn of(finding: &'a Finding, saving: Saving) -> Self {
         Self {
-            schema: SCHEMA,
             kind: finding.kind.name(),
             fingerprint: finding.fingerprint.as_deref(),
             operation_name: &finding.operation_name,

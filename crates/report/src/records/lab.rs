@@ -1,18 +1,15 @@
 //! Records of a lab: `point`, `round`, `slope`, `lab`. A point's `prediction` and `link` records follow it and name it.
 
-use super::link::LinkRecord;
-use super::outcome::{MeasuredKeys, PredictionRecord};
-use super::{SCHEMA, nanos};
+use super::nanos;
+use super::outcome::MeasuredKeys;
 use crate::outcome::{LabOutcome, LabPoint, LabRound, LabSlope};
-use model::{ByteCount, Direction, LinkOutcome, Prediction};
+use model::{ByteCount, Direction};
 use serde::Serialize;
 use std::collections::BTreeMap;
 
 /// One point of a lab, and what was measured there.
 #[derive(Serialize)]
-#[serde(tag = "type", rename = "point")]
 pub(super) struct PointRecord<'a> {
-    schema: u32,
     point: usize,
     settings: BTreeMap<&'a str, &'a str>,
     #[serde(flatten)]
@@ -30,7 +27,6 @@ pub(super) struct PointRecord<'a> {
 impl<'a> PointRecord<'a> {
     pub(super) fn of(number: usize, settings: &'a [String], point: &'a LabPoint) -> Self {
         Self {
-            schema: SCHEMA,
             point: number,
             settings: settings
                 .iter()
@@ -48,9 +44,7 @@ impl<'a> PointRecord<'a> {
 
 /// One time that a point was measured.
 #[derive(Serialize)]
-#[serde(tag = "type", rename = "round")]
 pub(super) struct RoundRecord<'a> {
-    schema: u32,
     point: usize,
     round: usize,
     operations: u64,
@@ -97,7 +91,6 @@ impl<'a> RoundRecord<'a> {
         };
         let used = round.processors.iter();
         Self {
-            schema: SCHEMA,
             point,
             round: number,
             operations: round.measured.operations,
@@ -128,35 +121,15 @@ impl<'a> RoundRecord<'a> {
 
 /// A record that belongs to a point.
 #[derive(Serialize)]
-pub(super) struct OfPoint<R> {
+pub(super) struct OfPoint<B> {
     #[serde(flatten)]
-    record: R,
-    point: usize,
-}
-
-impl<'a> OfPoint<PredictionRecord<'a>> {
-    pub(super) fn prediction(number: usize, prediction: &'a Prediction) -> Self {
-        Self {
-            record: PredictionRecord::of(prediction),
-            point: number,
-        }
-    }
-}
-
-impl<'a> OfPoint<LinkRecord<'a>> {
-    pub(super) fn link(number: usize, link: &'a LinkOutcome) -> Self {
-        Self {
-            record: LinkRecord::of(link),
-            point: number,
-        }
-    }
+    pub(super) body: B,
+    pub(super) point: usize,
 }
 
 /// What one more millisecond of a link's round trip adds, in milliseconds.
 #[derive(Serialize)]
-#[serde(tag = "type", rename = "slope")]
 pub(super) struct SlopeRecord<'a> {
-    schema: u32,
     link_name: &'a str,
     settings: BTreeMap<&'a str, &'a str>,
     points: usize,
@@ -171,7 +144,6 @@ impl<'a> SlopeRecord<'a> {
     pub(super) fn of(slope: &'a LabSlope) -> Self {
         let beside = slope.beside.iter();
         Self {
-            schema: SCHEMA,
             link_name: &slope.link,
             settings: beside
                 .map(|(setting, value)| (setting.as_str(), value.as_str()))
@@ -186,9 +158,7 @@ impl<'a> SlopeRecord<'a> {
 
 /// The whole lab: how far off its predictions were.
 #[derive(Serialize)]
-#[serde(tag = "type", rename = "lab")]
 pub(super) struct LabRecord<'a> {
-    schema: u32,
     name: &'a str,
     operation_name: &'a str,
     points: usize,
@@ -223,7 +193,6 @@ impl<'a> LabRecord<'a> {
             .max();
         let drift = outcome.drift();
         Self {
-            schema: SCHEMA,
             name: &outcome.name,
             operation_name: &outcome.operation,
             points: outcome.points.len(),

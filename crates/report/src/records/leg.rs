@@ -1,14 +1,12 @@
 //! The record of a leg of opening a connection.
 
-use super::{SCHEMA, nanos};
+use super::nanos;
 use model::{Direction, Leg, Timestamp};
 use serde::Serialize;
 
 /// One step of opening a connection.
 #[derive(Serialize)]
-#[serde(tag = "type", rename = "leg")]
 pub(super) struct LegRecord<'a> {
-    schema: u32,
     number: u64,
     target: &'a str,
     name: &'a str,
@@ -27,7 +25,6 @@ pub(super) struct LegRecord<'a> {
 impl<'a> LegRecord<'a> {
     pub(super) fn of(target: &'a str, number: u64, at: Timestamp, leg: &'a Leg) -> Self {
         Self {
-            schema: SCHEMA,
             number,
             target,
             name: &leg.name,

@@ -1,14 +1,12 @@
 //! The record of an emulated link.
 
-use super::{SCHEMA, nanos};
+use super::nanos;
 use model::{BitRate, LinkOutcome};
 use serde::Serialize;
 
 /// What an emulated link did, beside what it was asked for.
 #[derive(Serialize)]
-#[serde(tag = "type", rename = "link")]
 pub(super) struct LinkRecord<'a> {
-    schema: u32,
     name: &'a str,
     asked: &'a str,
     rtt_ns: u64,
@@ -45,7 +43,6 @@ impl<'a> LinkRecord<'a> {
         let [client, server] = link.directions;
         let bits = |rate: Option<BitRate>| rate.map(BitRate::as_bits_per_second);
         Self {
-            schema: SCHEMA,
             name: &link.name,
             asked: &link.asked,
             rtt_ns: nanos(link.rtt),

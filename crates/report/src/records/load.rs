@@ -1,15 +1,13 @@
 //! Records of a load: `interval`, `script`, `failure`, `load`. Its totals are in the `summary`.
 
+use super::nanos;
 use super::outcome::Spread;
-use super::{SCHEMA, nanos};
 use crate::outcome::{LoadFailure, LoadInterval, LoadReport, LoadScript, LoadWork};
 use serde::Serialize;
 
 /// What happened since the last of these.
 #[derive(Serialize)]
-#[serde(tag = "type", rename = "interval")]
 pub(super) struct IntervalRecord {
-    schema: u32,
     elapsed_ns: u64,
     duration_ns: u64,
     operations: u64,
@@ -26,7 +24,6 @@ pub(super) struct IntervalRecord {
 impl IntervalRecord {
     pub(super) fn of(interval: &LoadInterval) -> Self {
         Self {
-            schema: SCHEMA,
             elapsed_ns: nanos(interval.elapsed),
             duration_ns: nanos(interval.interval),
             operations: interval.succeeded,
@@ -41,9 +38,7 @@ impl IntervalRecord {
 
 /// One of several scripts.
 #[derive(Serialize)]
-#[serde(tag = "type", rename = "script")]
 pub(super) struct ScriptRecord<'a> {
-    schema: u32,
     name: &'a str,
     weight: u32,
     #[serde(flatten)]
@@ -53,7 +48,6 @@ pub(super) struct ScriptRecord<'a> {
 impl<'a> ScriptRecord<'a> {
     pub(super) fn of(script: &'a LoadScript) -> Self {
         Self {
-            schema: SCHEMA,
             name: &script.name,
             weight: script.weight,
             spread: Spread::of(&script.spread),
@@ -63,9 +57,7 @@ impl<'a> ScriptRecord<'a> {
 
 /// Operations that failed for one reason.
 #[derive(Serialize)]
-#[serde(tag = "type", rename = "failure")]
 pub(super) struct FailureRecord<'a> {
-    schema: u32,
     text: &'a str,
     count: u64,
 }
@@ -73,7 +65,6 @@ pub(super) struct FailureRecord<'a> {
 impl<'a> FailureRecord<'a> {
     pub(super) fn of(failure: &'a LoadFailure) -> Self {
         Self {
-            schema: SCHEMA,
             text: &failure.text,
             count: failure.count,
         }
@@ -82,9 +73,7 @@ impl<'a> FailureRecord<'a> {
 
 /// How a load was made.
 #[derive(Serialize)]
-#[serde(tag = "type", rename = "load")]
 pub(super) struct LoadRecord<'a> {
-    schema: u32,
     target: &'a str,
     #[serde(skip_serializing_if = "Option::is_none")]
     scripts: Option<&'a str>,
@@ -121,7 +110,6 @@ impl<'a> LoadRecord<'a> {
         };
         let lag = report.lag.unwrap_or_default();
         Self {
-            schema: SCHEMA,
             target: &report.target,
             scripts,
             scale,

@@ -1,7 +1,8 @@
 //! Records of what a run has to say: `conditions`, `warning`, `statement`, `operation`, `prediction`, `summary`.
 
+use super::reader::{ReadBody, Record};
 use super::sample::TotalKeys;
-use super::{SCHEMA, Text, nanos};
+use super::{Interner, Text, UnknownValue, nanos};
 use model::{
     Attribution, Conditions, Distribution, MeasuredDurations, Operation, Prediction, StatementOutcome,
     Summary, Warning,
@@ -11,9 +12,7 @@ use std::time::Duration;
 
 /// Under which conditions a run's figures were made: its first record.
 #[derive(Serialize, Deserialize)]
-#[serde(tag = "type", rename = "conditions")]
 pub(super) struct ConditionsRecord<'a> {
-    schema: u32,
     #[serde(borrow)]
     version: Text<'a>,
     #[serde(borrow)]
@@ -35,7 +34,6 @@ pub(super) struct ConditionsRecord<'a> {
 impl<'a> ConditionsRecord<'a> {
     pub(super) fn of(conditions: &'a Conditions) -> Self {
         Self {
-            schema: SCHEMA,
             version: conditions.version.as_str().into(),
             command_line: conditions.command_line.as_str().into(),
             host: conditions.host.as_deref().map(Text::from),
@@ -46,9 +44,11 @@ impl<'a> ConditionsRecord<'a> {
             seed: conditions.seed,
         }
     }
+}
 
-    pub(super) fn into_conditions(self) -> Conditions {
-        Conditions {
+impl ReadBody for ConditionsRecord<'_> {
+    fn into_record(self, _: &mut Interner) -> Result<Record, UnknownValue> {
+        Ok(Record::Conditions(Conditions {
             version: self.version.0.into_owned(),
             command_line: self.command_line.0.into_owned(),
             host: self.host.map(|text| text.0.into_owned()),
@@ -57,15 +57,13 @@ impl<'a> ConditionsRecord<'a> {
             observation_point: self.observation_point.0.into_owned(),
             link: self.link.map(|text| text.0.into_owned()),
             seed: self.seed,
-        }
+        }))
     }
 }
 
 /// Something a reader of the figures must know.
 #[derive(Serialize, Deserialize)]
-#[serde(tag = "type", rename = "warning")]
 pub(super) struct WarningRecord<'a> {
-    schema: u32,
     #[serde(borrow)]
     text: Text<'a>,
 }
@@ -73,23 +71,22 @@ pub(super) struct WarningRecord<'a> {
 impl<'a> WarningRecord<'a> {
     pub(super) fn of(warning: &'a Warning) -> Self {
         Self {
-            schema: SCHEMA,
             text: warning.text.as_str().into(),
         }
     }
+}
 
-    pub(super) fn into_warning(self) -> Warning {
-        Warning {
+impl ReadBody for WarningRecord<'_> {
+    fn into_record(self, _: &mut Interner) -> Result<Record, UnknownValue> {
+        Ok(Record::Warning(Warning {
             text: self.text.0.into_owned(),
-        }
+        }))
     }
 }
 
 /// All executions of one fingerprint.
 #[derive(Serialize)]
-#[serde(tag = "type", rename = "statement")]
 pub(super) struct StatementRecord<'a> {
-    schema: u32,
     fingerprint: &'a str,
     calls: u64,
     turns: u64,
@@ -113,7 +110,6 @@ pub(super) struct StatementRecord<'a> {
 impl<'a> StatementRecord<'a> {
     pub(super) fn of(statement: &'a StatementOutcome) -> Self {
         Self {
-            schema: SCHEMA,
             fingerprint: &statement.fingerprint,
             calls: statement.calls,
             turns: statement.turns,
@@ -134,9 +130,7 @@ impl<'a> StatementRecord<'a> {
 
 /// What a user waited for, and where its time went.
 #[derive(Serialize)]
-#[serde(tag = "type", rename = "operation")]
 pub(super) struct OperationRecord<'a> {
-    schema: u32,
     id: u64,
     kind: &'static str,
     operation_name: &'a str,
@@ -155,7 +149,6 @@ pub(super) struct OperationRecord<'a> {
 impl<'a> OperationRecord<'a> {
     pub(super) fn of(operation: &'a Operation) -> Self {
         Self {
-            schema: SCHEMA,
             id: operation.id,
             kind: operation.kind.name(),
             operation_name: &operation.name,
@@ -174,9 +167,7 @@ impl<'a> OperationRecord<'a> {
 
 /// What operations of one name would take on another link.
 #[derive(Serialize)]
-#[serde(tag = "type", rename = "prediction")]
 pub(super) struct PredictionRecord<'a> {
-    schema: u32,
     operation_name: &'a str,
     operations: u64,
     rtt_ns: u64,
@@ -244,7 +235,6 @@ impl MeasuredKeys {
 impl<'a> PredictionRecord<'a> {
     pub(super) fn of(prediction: &'a Prediction) -> Self {
         Self {
-            schema: SCHEMA,
             operation_name: &prediction.operation_name,
             operations: prediction.operations,
             rtt_ns: nanos(prediction.rtt),
@@ -273,9 +263,7 @@ impl<'a> PredictionRecord<'a> {
 
 /// The totals of a run: its last record. Without operations it says nothing of where their time went.
 #[derive(Serialize, Deserialize)]
-#[serde(tag = "type", rename = "summary")]
 pub(super) struct SummaryRecord {
-    schema: u32,
     turns: u64,
     exchanges: u64,
     connections: u64,
@@ -310,7 +298,6 @@ impl SummaryRecord {
             || summary.attribution != Attribution::default()
             || !summary.setup.is_zero();
         Self {
-            schema: SCHEMA,
             turns: summary.turns,
             exchanges: summary.exchanges,
             connections: summary.connections,
@@ -326,9 +313,11 @@ impl SummaryRecord {
             totals: summary.samples.as_ref().map(TotalKeys::of),
         }
     }
+}
 
-    pub(super) fn into_summary(self) -> Summary {
-        Summary {
+impl ReadBody for SummaryRecord {
+    fn into_record(self, _: &mut Interner) -> Result<Record, UnknownValue> {
+        Ok(Record::Summary(Summary {
             turns: self.turns,
             exchanges: self.exchanges,
             connections: self.connections,
@@ -345,7 +334,7 @@ impl SummaryRecord {
                 .unwrap_or_default(),
             packets: self.packets,
             samples: self.totals.map(|totals| totals.totals()),
-        }
+        }))
     }
 }
 

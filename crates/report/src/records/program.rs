@@ -1,15 +1,13 @@
 //! Records of tuning a program: `program`, `program_best`, `program_unchanged`.
 
-use super::{SCHEMA, nanos};
+use super::nanos;
 use model::{ByteCount, ProgramBest, ProgramRun, ProgramTuned};
 use serde::Serialize;
 use std::sync::Arc;
 
 /// A program with one setting at one distance.
 #[derive(Serialize)]
-#[serde(tag = "type", rename = "program")]
 pub(super) struct ProgramRecord<'a> {
-    schema: u32,
     setting: &'a str,
     #[serde(skip_serializing_if = "Option::is_none")]
     link: Option<&'a str>,
@@ -63,7 +61,6 @@ impl Counts {
 impl<'a> ProgramRecord<'a> {
     pub(super) fn of(tuned: &'a ProgramTuned) -> Self {
         Self {
-            schema: SCHEMA,
             setting: &tuned.setting,
             link: tuned.link.as_deref(),
             runs: tuned.spread.count,
@@ -79,9 +76,7 @@ impl<'a> ProgramRecord<'a> {
 
 /// The best setting of a distance.
 #[derive(Serialize)]
-#[serde(tag = "type", rename = "program_best")]
 pub(super) struct BestRecord<'a> {
-    schema: u32,
     #[serde(skip_serializing_if = "Option::is_none")]
     link: Option<&'a str>,
     setting: &'a str,
@@ -95,7 +90,6 @@ pub(super) struct BestRecord<'a> {
 impl<'a> BestRecord<'a> {
     pub(super) fn of(best: &'a ProgramBest) -> Self {
         Self {
-            schema: SCHEMA,
             link: best.link.as_deref(),
             setting: &best.setting,
             p50_ns: nanos(best.duration),
@@ -109,16 +103,13 @@ impl<'a> BestRecord<'a> {
 
 /// Settings between which nothing differed on the wire.
 #[derive(Serialize)]
-#[serde(tag = "type", rename = "program_unchanged")]
 pub(super) struct UnchangedRecord<'a> {
-    schema: u32,
     settings: Vec<&'a str>,
 }
 
 impl<'a> UnchangedRecord<'a> {
     pub(super) fn of(settings: &'a [Arc<str>]) -> Self {
         Self {
-            schema: SCHEMA,
             settings: settings.iter().map(AsRef::as_ref).collect(),
         }
     }

@@ -3,7 +3,7 @@
 use super::connection::{BegunRecord, ConnectionRecord, OpenedRecord, StartedRecord};
 use super::exchange::ExchangeRecord;
 use super::outcome::{ConditionsRecord, SummaryRecord, WarningRecord};
-use super::{Interner, SCHEMA, Text, UnknownValue};
+use super::{Interner, RecordBody, SCHEMA, Text, UnknownValue};
 use crate::error::RecordError;
 use crate::recording::Source;
 use model::{
@@ -64,6 +64,12 @@ pub enum Record {
         /// Its `type`.
         name: String,
     },
+}
+
+/// A record's keys, of which a [`Record`] can be made.
+pub(super) trait ReadBody {
+    /// What it says; texts that come often are `shared`.
+    fn into_record(self, shared: &mut Interner) -> Result<Record, UnknownValue>;
 }
 
 /// Reads records, compressed or not, one after the other.
@@ -201,7 +207,7 @@ struct Head<'a> {
 
 fn parse(line: &[u8], number: u64, shared: &mut Interner) -> Result<Record, RecordError> {
     if line.starts_with(EXCHANGE_START) {
-        return known(line, number, |record| exchange(record, shared));
+        return read::<ExchangeRecord<'_>>(line, number, shared);
     }
     let head: Head<'_> = from_slice(line, number)?;
     if head.schema > u64::from(SCHEMA) {
@@ -210,68 +216,47 @@ fn parse(line: &[u8], number: u64, shared: &mut Interner) -> Result<Record, Reco
             schema: head.schema,
         });
     }
-    match head.name.0.as_ref() {
-        "conditions" => known(line, number, |record: ConditionsRecord<'_>| {
-            Ok(Record::Conditions(record.into_conditions()))
-        }),
-        "opened" => known(line, number, opened),
-        "started" => known(line, number, |record: StartedRecord| {
-            Ok(Record::Started {
-                connection: ConnectionId(record.connection),
-                at: Timestamp::from_nanos(record.at_ns),
-            })
-        }),
-        "begun" => known(line, number, |record: BegunRecord| {
-            Ok(Record::Begun {
-                connection: ConnectionId(record.connection),
-                at: Timestamp::from_nanos(record.at_ns),
-            })
-        }),
-        "exchange" => known(line, number, |record| exchange(record, shared)),
-        "connection" => known(line, number, |record: ConnectionRecord<'_>| {
-            record.into_outcome().map(Record::Connection)
-        }),
-        "warning" => known(line, number, |record: WarningRecord<'_>| {
-            Ok(Record::Warning(record.into_warning()))
-        }),
-        "summary" => known(line, number, |record: SummaryRecord| {
-            Ok(Record::Summary(record.into_summary()))
-        }),
-        name => Ok(Record::Other {
-            name: name.to_owned(),
+    match READERS.iter().find(|(name, _)| *name == head.name.0) {
+        Some((_, read)) => read(line, number, shared),
+        None => Ok(Record::Other {
+            name: head.name.0.into_owned(),
         }),
     }
 }
 
-fn exchange(record: ExchangeRecord<'_>, shared: &mut Interner) -> Result<Record, UnknownValue> {
-    let (exchange, protocol, operation) = record.into_parts(shared)?;
-    Ok(Record::Exchange {
-        exchange,
-        protocol,
-        operation,
-    })
+type ReadLine = fn(&[u8], u64, &mut Interner) -> Result<Record, RecordError>;
+
+macro_rules! readers {
+    ($($body:ty,)*) => {
+        &[$((<$body>::NAME, |line, number, shared| read::<$body>(line, number, shared)),)*]
+    };
 }
 
-fn opened(record: OpenedRecord<'_>) -> Result<Record, UnknownValue> {
-    let (client, server) = record.endpoints()?;
-    Ok(Record::Opened {
-        connection: ConnectionId(record.connection),
-        at: Timestamp::from_nanos(record.at_ns),
-        client,
-        server,
-    })
-}
+/// The records that are read, each by its type.
+const READERS: &[(&str, ReadLine)] = readers! {
+    ExchangeRecord<'_>,
+    ConditionsRecord<'_>,
+    OpenedRecord<'_>,
+    StartedRecord,
+    BegunRecord,
+    ConnectionRecord<'_>,
+    WarningRecord<'_>,
+    SummaryRecord,
+};
 
-fn known<'a, T: Deserialize<'a>>(
+/// Reads a record by its keys.
+fn read<'a, B: ReadBody + Deserialize<'a>>(
     line: &'a [u8],
     number: u64,
-    convert: impl FnOnce(T) -> Result<Record, UnknownValue>,
+    shared: &mut Interner,
 ) -> Result<Record, RecordError> {
-    convert(from_slice(line, number)?).map_err(|UnknownValue { key, value }| RecordError::UnknownValue {
-        line: number,
-        key,
-        value,
-    })
+    let body: B = from_slice(line, number)?;
+    body.into_record(shared)
+        .map_err(|UnknownValue { key, value }| RecordError::UnknownValue {
+            line: number,
+            key,
+            value,
+        })
 }
 
 fn from_slice<'a, T: Deserialize<'a>>(line: &'a [u8], number: u64) -> Result<T, RecordError> {

@@ -1,15 +1,13 @@
 //! Records of samples that longwire took itself: `sample`, and what a `summary` says of them.
 
-use super::{SCHEMA, nanos};
+use super::nanos;
 use model::{Sample, SampleTotals};
 use serde::{Deserialize, Serialize};
 use std::time::Duration;
 
 /// One ping, request or run.
 #[derive(Serialize)]
-#[serde(tag = "type", rename = "sample")]
 pub(super) struct SampleRecord<'a> {
-    schema: u32,
     number: u64,
     target: &'a str,
     at_ns: u64,
@@ -33,7 +31,6 @@ pub(super) struct SampleRecord<'a> {
 impl<'a> SampleRecord<'a> {
     pub(super) fn of(sample: &'a Sample) -> Self {
         Self {
-            schema: SCHEMA,
             number: sample.number,
             target: &sample.target,
             at_ns: sample.at.as_nanos(),

@@ -1,14 +1,12 @@
 //! Records of split: `split`, `elsewhere`.
 
-use super::{SCHEMA, nanos};
+use super::nanos;
 use model::{Interval, SplitOutcome, SplitPrediction};
 use serde::Serialize;
 
 /// A workload by so many clients, and where the time of a transaction goes.
 #[derive(Serialize)]
-#[serde(tag = "type", rename = "split")]
 pub(super) struct SplitRecord {
-    schema: u32,
     clients: u32,
     rounds: u32,
     operations: u64,
@@ -41,7 +39,6 @@ impl SplitRecord {
         let low = |interval: Interval| nanos(interval.low);
         let high = |interval: Interval| nanos(interval.high);
         Self {
-            schema: SCHEMA,
             clients: split.clients,
             rounds: split.transaction.rounds,
             operations: split.transactions,
@@ -72,9 +69,7 @@ impl SplitRecord {
 
 /// The same workload elsewhere.
 #[derive(Serialize)]
-#[serde(tag = "type", rename = "elsewhere")]
 pub(super) struct ElsewhereRecord<'a> {
-    schema: u32,
     place: &'a str,
     base: &'static str,
     rtt_ns: u64,
@@ -99,7 +94,6 @@ pub(super) struct ElsewhereRecord<'a> {
 impl<'a> ElsewhereRecord<'a> {
     pub(super) fn of(prediction: &'a SplitPrediction) -> Self {
         Self {
-            schema: SCHEMA,
             place: &prediction.place,
             base: prediction.base.name(),
             rtt_ns: nanos(prediction.round_trip),

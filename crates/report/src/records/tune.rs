@@ -1,15 +1,13 @@
 //! Records of tune: `tuned`, `recommendation`.
 
-use super::{SCHEMA, nanos};
+use super::nanos;
 use crate::outcome::TuneReport;
 use model::{Recommendation, Tuned};
 use serde::Serialize;
 
 /// One way with one setting at one distance.
 #[derive(Serialize)]
-#[serde(tag = "type", rename = "tuned")]
 pub(super) struct TunedRecord<'a> {
-    schema: u32,
     job: &'static str,
     way: &'a str,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -62,7 +60,6 @@ impl<'a> TunedRecord<'a> {
         let [up, down] = [0, 1];
         let one = |each: Option<[u64; 2]>, way: usize| each.and_then(|each| each.get(way).copied());
         Self {
-            schema: SCHEMA,
             job: tuned.job.name(),
             way: &tuned.method,
             knob: knob.map(|knob| &*knob.name),
@@ -91,9 +88,7 @@ impl<'a> TunedRecord<'a> {
 
 /// What is recommended for a job at a distance.
 #[derive(Serialize)]
-#[serde(tag = "type", rename = "recommendation")]
 pub(super) struct RecommendationRecord<'a> {
-    schema: u32,
     job: &'static str,
     #[serde(skip_serializing_if = "Option::is_none")]
     link: Option<&'a str>,
@@ -114,7 +109,6 @@ impl<'a> RecommendationRecord<'a> {
     pub(super) fn of(one: &'a Recommendation) -> Self {
         let [runs, full_sweep_runs] = one.runs;
         Self {
-            schema: SCHEMA,
             job: one.job.name(),
             link: one.link.as_deref(),
             way: &one.method,

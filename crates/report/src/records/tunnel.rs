@@ -1,14 +1,12 @@
 //! Records of a tunnel's end: `tunnel`, `tunnel_way`, `notice`.
 
-use super::{SCHEMA, nanos};
+use super::nanos;
 use model::{Direction, Timestamp, TunnelTotals, TunnelWay};
 use serde::Serialize;
 
 /// What one end of a tunnel did, its two directions apart.
 #[derive(Serialize)]
-#[serde(tag = "type", rename = "tunnel")]
 pub(super) struct TunnelRecord<'a> {
-    schema: u32,
     end: &'a str,
     duration_ns: u64,
     streams: u64,
@@ -26,7 +24,6 @@ pub(super) struct TunnelRecord<'a> {
 impl<'a> TunnelRecord<'a> {
     pub(super) fn of(end: &'a str, totals: &TunnelTotals) -> Self {
         Self {
-            schema: SCHEMA,
             end,
             duration_ns: nanos(totals.elapsed),
             streams: totals.streams,
@@ -44,9 +41,7 @@ impl<'a> TunnelRecord<'a> {
 
 /// One direction of it.
 #[derive(Serialize)]
-#[serde(tag = "type", rename = "tunnel_way")]
 pub(super) struct TunnelWayRecord {
-    schema: u32,
     direction: &'static str,
     payload_bytes: u64,
     tunnel_bytes: u64,
@@ -66,7 +61,6 @@ pub(super) struct TunnelWayRecord {
 impl TunnelWayRecord {
     pub(super) fn of(direction: Direction, way: &TunnelWay) -> Self {
         Self {
-            schema: SCHEMA,
             direction: match direction {
                 Direction::ClientToServer => "client_to_server",
                 Direction::ServerToClient => "server_to_client",
@@ -87,9 +81,7 @@ impl TunnelWayRecord {
 
 /// Something that happened to it.
 #[derive(Serialize)]
-#[serde(tag = "type", rename = "notice")]
 pub(super) struct NoticeRecord<'a> {
-    schema: u32,
     at_ns: u64,
     text: &'a str,
 }
@@ -97,7 +89,6 @@ pub(super) struct NoticeRecord<'a> {
 impl<'a> NoticeRecord<'a> {
     pub(super) fn of(at: Timestamp, text: &'a str) -> Self {
         Self {
-            schema: SCHEMA,
             at_ns: at.as_nanos(),
             text,
         }

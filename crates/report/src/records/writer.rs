@@ -19,6 +19,7 @@ use super::sample::SampleRecord;
 use super::split::{ElsewhereRecord, SplitRecord};
 use super::tune::{RecommendationRecord, TunedRecord};
 use super::tunnel::{NoticeRecord, TunnelRecord, TunnelWayRecord};
+use super::{Line, RecordBody};
 use crate::outcome::{
     CheckReport, LabOutcome, LabPoint, LabSlope, LoadInterval, LoadReport, ProgramReport, TuneReport,
 };
@@ -34,6 +35,60 @@ use serde_json::Serializer;
 use serde_json::ser::Formatter;
 use std::io::{self, BufWriter, Write};
 
+macro_rules! one_record_each {
+    ($($(#[$doc:meta])+ $method:ident: $model:ty => $body:ident,)*) => {
+        impl<W: Write> JsonWriter<W> {
+            $($(#[$doc])+
+            ///
+            /// # Errors
+            /// When `out` fails.
+            pub fn $method(&mut self, value: &$model) -> io::Result<()> {
+                self.write(&$body::of(value))
+            })*
+        }
+    };
+}
+
+// What is written as one record: the method, what it takes, and the record.
+one_record_each! {
+    /// The run's conditions: the first record.
+    conditions: Conditions => ConditionsRecord,
+    /// All that is known of a connection.
+    connection: ConnectionOutcome => ConnectionRecord,
+    /// An operation, without its exchanges.
+    operation: Operation => OperationRecord,
+    /// All executions of one fingerprint.
+    statement: StatementOutcome => StatementRecord,
+    /// What operations would take on another link.
+    prediction: Prediction => PredictionRecord,
+    /// What an emulated link did.
+    link: LinkOutcome => LinkRecord,
+    /// What a link's round trip costs in a lab.
+    lab_slope: LabSlope => SlopeRecord,
+    /// How far off a lab's predictions were.
+    lab: LabOutcome => LabRecord,
+    /// One ping, request or run that longwire made itself.
+    sample: Sample => SampleRecord,
+    /// Rows that came one packet each.
+    rows: RowTrain => RowsRecord,
+    /// From one database to another.
+    database_link: DatabaseLinkOutcome => DatabaseLinkRecord,
+    /// Round trips that echo measured.
+    echo: EchoOutcome => EchoRecord,
+    /// A workload by so many clients, and where the time of a transaction goes.
+    split: SplitOutcome => SplitRecord,
+    /// The same workload elsewhere.
+    elsewhere: SplitPrediction => ElsewhereRecord,
+    /// A rate that echo measured.
+    bulk: BulkOutcome => BulkRecord,
+    /// What a load did since the last of these.
+    load_interval: LoadInterval => IntervalRecord,
+    /// Something a reader of the figures must know.
+    warning: Warning => WarningRecord,
+    /// The totals: the last record.
+    summary: Summary => SummaryRecord,
+}
+
 /// Writes records, one JSON object a line. Buffered: what must be seen now needs [`JsonWriter::flush`].
 ///
 /// Every method fails only as the writer beneath it fails.
@@ -47,14 +102,6 @@ impl<W: Write> JsonWriter<W> {
         Self {
             out: BufWriter::with_capacity(BUFFER_BYTES, out),
         }
-    }
-
-    /// The run's conditions: the first record.
-    ///
-    /// # Errors
-    /// When `out` fails.
-    pub fn conditions(&mut self, conditions: &Conditions) -> io::Result<()> {
-        self.write(&ConditionsRecord::of(conditions))
     }
 
     /// A connection was first seen (recordings only).
@@ -114,38 +161,6 @@ impl<W: Write> JsonWriter<W> {
         ))
     }
 
-    /// All that is known of a connection.
-    ///
-    /// # Errors
-    /// When `out` fails.
-    pub fn connection(&mut self, connection: &ConnectionOutcome) -> io::Result<()> {
-        self.write(&ConnectionRecord::of(connection))
-    }
-
-    /// An operation, without its exchanges.
-    ///
-    /// # Errors
-    /// When `out` fails.
-    pub fn operation(&mut self, operation: &Operation) -> io::Result<()> {
-        self.write(&OperationRecord::of(operation))
-    }
-
-    /// All executions of one fingerprint.
-    ///
-    /// # Errors
-    /// When `out` fails.
-    pub fn statement(&mut self, statement: &StatementOutcome) -> io::Result<()> {
-        self.write(&StatementRecord::of(statement))
-    }
-
-    /// What operations would take on another link.
-    ///
-    /// # Errors
-    /// When `out` fails.
-    pub fn prediction(&mut self, prediction: &Prediction) -> io::Result<()> {
-        self.write(&PredictionRecord::of(prediction))
-    }
-
     /// Something wasteful: one record for each round trip that was asked.
     ///
     /// # Errors
@@ -157,14 +172,6 @@ impl<W: Write> JsonWriter<W> {
             .try_for_each(|saving| self.write(&FindingRecord::of(finding, *saving)))
     }
 
-    /// What an emulated link did.
-    ///
-    /// # Errors
-    /// When `out` fails.
-    pub fn link(&mut self, link: &LinkOutcome) -> io::Result<()> {
-        self.write(&LinkRecord::of(link))
-    }
-
     /// A point of a lab, with what was predicted for it and what its links realised. `number` counts from 1,
     /// `settings` are the swept ones.
     ///
@@ -173,55 +180,16 @@ impl<W: Write> JsonWriter<W> {
     pub fn lab_point(&mut self, number: usize, settings: &[String], point: &LabPoint) -> io::Result<()> {
         self.write(&PointRecord::of(number, settings, point))?;
         if let Some(prediction) = &point.prediction {
-            self.write(&OfPoint::prediction(number, prediction))?;
+            let body = PredictionRecord::of(prediction);
+            self.write(&OfPoint { body, point: number })?;
         }
         for (index, round) in point.rounds.iter().enumerate() {
             self.write(&RoundRecord::of(number, index + 1, round))?;
         }
-        point
-            .links()
-            .iter()
-            .try_for_each(|link| self.write(&OfPoint::link(number, link)))
-    }
-
-    /// What a link's round trip costs in a lab.
-    ///
-    /// # Errors
-    /// When `out` fails.
-    pub fn lab_slope(&mut self, slope: &LabSlope) -> io::Result<()> {
-        self.write(&SlopeRecord::of(slope))
-    }
-
-    /// How far off a lab's predictions were.
-    ///
-    /// # Errors
-    /// When `out` fails.
-    pub fn lab(&mut self, outcome: &LabOutcome) -> io::Result<()> {
-        self.write(&LabRecord::of(outcome))
-    }
-
-    /// One ping, request or run that longwire made itself.
-    ///
-    /// # Errors
-    /// When `out` fails.
-    pub fn sample(&mut self, sample: &Sample) -> io::Result<()> {
-        self.write(&SampleRecord::of(sample))
-    }
-
-    /// Rows that came one packet each.
-    ///
-    /// # Errors
-    /// When `out` fails.
-    pub fn rows(&mut self, train: &RowTrain) -> io::Result<()> {
-        self.write(&RowsRecord::of(train))
-    }
-
-    /// From one database to another.
-    ///
-    /// # Errors
-    /// When `out` fails.
-    pub fn database_link(&mut self, outcome: &DatabaseLinkOutcome) -> io::Result<()> {
-        self.write(&DatabaseLinkRecord::of(outcome))
+        point.links().iter().try_for_each(|link| {
+            let body = LinkRecord::of(link);
+            self.write(&OfPoint { body, point: number })
+        })
     }
 
     /// One leg of opening a connection to `target`, which began at `at`; `number` is that of the connection, from 1.
@@ -230,30 +198,6 @@ impl<W: Write> JsonWriter<W> {
     /// When `out` fails.
     pub fn leg(&mut self, target: &str, number: u64, at: Timestamp, leg: &Leg) -> io::Result<()> {
         self.write(&LegRecord::of(target, number, at, leg))
-    }
-
-    /// Round trips that echo measured.
-    ///
-    /// # Errors
-    /// When `out` fails.
-    pub fn echo(&mut self, echo: &EchoOutcome) -> io::Result<()> {
-        self.write(&EchoRecord::of(echo))
-    }
-
-    /// A workload by so many clients, and where the time of a transaction goes.
-    ///
-    /// # Errors
-    /// When `out` fails.
-    pub fn split(&mut self, split: &SplitOutcome) -> io::Result<()> {
-        self.write(&SplitRecord::of(split))
-    }
-
-    /// The same workload elsewhere.
-    ///
-    /// # Errors
-    /// When `out` fails.
-    pub fn elsewhere(&mut self, prediction: &SplitPrediction) -> io::Result<()> {
-        self.write(&ElsewhereRecord::of(prediction))
     }
 
     /// What tuning found: every setting that was run or predicted, and what is recommended.
@@ -315,22 +259,6 @@ impl<W: Write> JsonWriter<W> {
             .try_for_each(|settings| self.write(&UnchangedRecord::of(settings)))
     }
 
-    /// A rate that echo measured.
-    ///
-    /// # Errors
-    /// When `out` fails.
-    pub fn bulk(&mut self, bulk: &BulkOutcome) -> io::Result<()> {
-        self.write(&BulkRecord::of(bulk))
-    }
-
-    /// What a load did since the last of these.
-    ///
-    /// # Errors
-    /// When `out` fails.
-    pub fn load_interval(&mut self, interval: &LoadInterval) -> io::Result<()> {
-        self.write(&IntervalRecord::of(interval))
-    }
-
     /// How a load was made, its scripts where there are several, and why operations failed.
     ///
     /// # Errors
@@ -365,22 +293,6 @@ impl<W: Write> JsonWriter<W> {
             .try_for_each(|direction| self.write(&TunnelWayRecord::of(direction, totals.way(direction))))
     }
 
-    /// Something a reader of the figures must know.
-    ///
-    /// # Errors
-    /// When `out` fails.
-    pub fn warning(&mut self, warning: &Warning) -> io::Result<()> {
-        self.write(&WarningRecord::of(warning))
-    }
-
-    /// The totals: the last record.
-    ///
-    /// # Errors
-    /// When `out` fails.
-    pub fn summary(&mut self, summary: &Summary) -> io::Result<()> {
-        self.write(&SummaryRecord::of(summary))
-    }
-
     /// Passes on all that was written.
     ///
     /// # Errors
@@ -397,8 +309,8 @@ impl<W: Write> JsonWriter<W> {
         self.out.into_inner().map_err(std::io::IntoInnerError::into_error)
     }
 
-    fn write(&mut self, record: &impl Serialize) -> io::Result<()> {
-        record.serialize(&mut Serializer::with_formatter(&mut self.out, Inert))?;
+    fn write(&mut self, body: &impl RecordBody) -> io::Result<()> {
+        Line::of(body).serialize(&mut Serializer::with_formatter(&mut self.out, Inert))?;
         self.out.write_all(b"\n")
     }
 }
