@@ -1,7 +1,7 @@
 //! How far a lab's run is: a bar with the time left on a terminal, a line for each point elsewhere. On stderr.
 
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
-use pipeline::progress::RunProgress;
+use pipeline::progress::ProgressSink;
 use std::io::{self, IsTerminal};
 use std::sync::Mutex;
 use std::time::{Duration, Instant};
@@ -66,7 +66,7 @@ impl LabProgress {
     }
 }
 
-impl RunProgress for LabProgress {
+impl ProgressSink for LabProgress {
     fn note(&self, text: &str) {
         match &self.bar {
             Some(bar) => bar.suspend(|| line(text)),

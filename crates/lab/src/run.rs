@@ -16,7 +16,7 @@ use load::{ErrorCount, LoadError, LoadOutcome, RunControl};
 use model::{ByteCount, LinkOutcome, MeasuredDurations, Prediction, Timestamp};
 use netns::Sandbox;
 use pipeline::interruption::{Interrupted, is_interruption};
-use pipeline::progress::RunProgress;
+use pipeline::progress::ProgressSink;
 use report::outcome::{LabProcessor, LabRound};
 use std::path::PathBuf;
 use std::sync::Arc;

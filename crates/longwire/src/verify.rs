@@ -13,7 +13,7 @@ use choice::ReplayChoice;
 use model::{DistributionBuilder, LinkOutcome, MeasuredDurations, Prediction, Warning, format_duration};
 use pipeline::moved::MovedConnections;
 use pipeline::page::Samples;
-use pipeline::progress::RunProgress;
+use pipeline::progress::ProgressSink;
 use predict::PredictionTarget;
 use relay::replay::{ReplayError, ReplayMeasurements, ReplayPlan, ReplayScript, replay};
 use report::ReadOutcome;
@@ -46,7 +46,7 @@ pub fn verify(
     outcome: &mut ReadOutcome,
     claim: &Claim<'_>,
     backend: &ReplayBackend,
-    progress: &dyn RunProgress,
+    progress: &dyn ProgressSink,
     stop: &AtomicBool,
 ) -> Proof {
     let mut proof = Proof::default();

@@ -5,7 +5,7 @@ use std::io::{self, IsTerminal, Write};
 use std::time::Duration;
 
 /// Where an engine says how its run goes. An engine never writes to the terminal itself.
-pub trait RunProgress {
+pub trait ProgressSink {
     /// A sentence to be read, which stays.
     fn note(&self, text: &str);
 
@@ -28,7 +28,7 @@ pub trait RunProgress {
 #[derive(Debug, Clone, Copy)]
 pub struct StderrProgress;
 
-impl RunProgress for StderrProgress {
+impl ProgressSink for StderrProgress {
     fn note(&self, text: &str) {
         output::note(text);
     }

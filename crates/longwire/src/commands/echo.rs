@@ -6,7 +6,7 @@ use anyhow::{Context, Result};
 use clap::Args as ClapArgs;
 use model::{Direction, SampleTotals, Summary, Warning, format_duration, parse_duration};
 use pipeline::output::{self, Status};
-use pipeline::progress::{RunProgress, StderrProgress};
+use pipeline::progress::{ProgressSink, StderrProgress};
 use probe::echo;
 use probe::echo::{BulkPlan, Echo, EchoError, EchoPlan, Listener, ListenerOptions};
 use report::JsonWriter;

@@ -12,7 +12,7 @@ use model::{
     Tuned, Warning, format_duration,
 };
 use pipeline::interruption::Interrupted;
-use pipeline::progress::RunProgress;
+use pipeline::progress::ProgressSink;
 use report::outcome::TuneRuns;
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
@@ -44,7 +44,7 @@ pub fn run(
     plan: &JobsPlan<'_>,
     ways: &[Method],
     workbench: &mut dyn Workbench,
-    progress: &dyn RunProgress,
+    progress: &dyn ProgressSink,
 ) -> Result<CampaignResult> {
     let mut found = CampaignResult::default();
     for job in Job::ALL {
@@ -82,7 +82,7 @@ struct Campaign<'a, 'p> {
     ways: Vec<&'a Method>,
     workbench: &'a mut dyn Workbench,
     found: &'a mut CampaignResult,
-    progress: &'a dyn RunProgress,
+    progress: &'a dyn ProgressSink,
     /// Runs at the distance that is there.
     here: BTreeMap<MethodSetting, TrialOutcome>,
     watched: BTreeMap<MethodSetting, Watched>,

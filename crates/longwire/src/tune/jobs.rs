@@ -8,7 +8,7 @@ use anyhow::Result;
 use link::LinkDescription;
 use model::{Job, Method, Warning};
 use pipeline::interruption::Interrupted;
-use pipeline::progress::RunProgress;
+use pipeline::progress::ProgressSink;
 use report::outcome::TuneReport;
 use sys::Target;
 use tune::{Prepared, Shape, TuneError, Workbench};
@@ -55,7 +55,7 @@ impl JobsPlan<'_> {
     pub fn run<'a>(
         &self,
         workbench: Box<dyn Workbench + 'a>,
-        progress: &'a dyn RunProgress,
+        progress: &'a dyn ProgressSink,
     ) -> Result<JobsOutcome> {
         let (mut scratch, prepared) = Scratch::prepare(workbench, &self.shape, progress)?;
         progress.note(&format!(

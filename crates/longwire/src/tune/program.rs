@@ -11,7 +11,7 @@ use lab::order::shuffled;
 use link::LinkDescription;
 use model::{Summary, Warning, format_duration};
 use pipeline::interruption::{Interrupted, is_interruption};
-use pipeline::progress::RunProgress;
+use pipeline::progress::ProgressSink;
 use report::outcome::ProgramReport;
 use std::ffi::OsString;
 use std::sync::atomic::AtomicBool;
@@ -63,7 +63,7 @@ impl ProgramPlan<'_> {
     ///
     /// # Errors
     /// When it cannot be run.
-    pub fn run(&self, progress: &dyn RunProgress) -> Result<ProgramOutcome> {
+    pub fn run(&self, progress: &dyn ProgressSink) -> Result<ProgramOutcome> {
         let mut cells = cells(self.settings, self.at);
         match self.rounds(&mut cells, progress) {
             Err(error) if !is_interruption(&error) => return Err(error),
@@ -78,7 +78,7 @@ impl ProgramPlan<'_> {
     }
 
     /// Runs everything once a round, in another order each round.
-    fn rounds(&self, cells: &mut [Cell<'_>], progress: &dyn RunProgress) -> Result<()> {
+    fn rounds(&self, cells: &mut [Cell<'_>], progress: &dyn ProgressSink) -> Result<()> {
         progress.status("a run before all others, so that none of them has to fill caches");
         let mut expected = Duration::ZERO;
         if let Some(first) = cells.first() {
@@ -100,7 +100,7 @@ impl ProgramPlan<'_> {
     }
 
     /// Runs one setting once.
-    fn attempt(&self, cell: &mut Cell<'_>, progress: &dyn RunProgress, expected: Duration) -> Result<()> {
+    fn attempt(&self, cell: &mut Cell<'_>, progress: &dyn ProgressSink, expected: Duration) -> Result<()> {
         let label = cell.setting.label();
         progress.begin(&label, expected);
         match self.trial(cell.setting, cell.link)? {

@@ -1,6 +1,6 @@
 //! The scratch schema: its name, who has to agree, and that it is removed whatever happens.
 
-use pipeline::progress::RunProgress;
+use pipeline::progress::ProgressSink;
 use std::collections::hash_map::RandomState;
 use std::hash::{BuildHasher, Hasher};
 use tune::{Prepared, Shape, TuneError, Workbench};
@@ -9,7 +9,7 @@ use tune::{Prepared, Shape, TuneError, Workbench};
 pub struct Scratch<'a> {
     workbench: Box<dyn Workbench + 'a>,
     cleaned: bool,
-    progress: &'a dyn RunProgress,
+    progress: &'a dyn ProgressSink,
 }
 
 impl<'a> Scratch<'a> {
@@ -20,7 +20,7 @@ impl<'a> Scratch<'a> {
     pub fn prepare(
         workbench: Box<dyn Workbench + 'a>,
         shape: &Shape,
-        progress: &'a dyn RunProgress,
+        progress: &'a dyn ProgressSink,
     ) -> Result<(Self, Prepared), TuneError> {
         let mut scratch = Self {
             workbench,

@@ -6,7 +6,7 @@ use anyhow::{Result, ensure};
 use demo::{FetchedPage, ShopApplication};
 use link::LinkDescription;
 use model::{LinkOutcome, MeasuredDurations, Warning, format_duration};
-use pipeline::progress::{RunProgress, StderrProgress};
+use pipeline::progress::{ProgressSink, StderrProgress};
 use relay::RelayOptions;
 use std::net::SocketAddr;
 use std::sync::Arc;

@@ -4,7 +4,7 @@ use super::Args;
 use crate::split::{Round, RoundTripProbe, RoundTripSample, SplitBench, Visit};
 use anyhow::{Context, Result};
 use model::{Interval, RoundTripSource, SplitBase, SplitOutcome, SplitPrediction, Warning};
-use pipeline::progress::{RunProgress, StderrProgress};
+use pipeline::progress::{ProgressSink, StderrProgress};
 use predict::split::{Elsewhere, Forecast, MeasuredWorkload, Shares, shares};
 use probe::echo::Echo;
 use std::sync::Arc;

@@ -8,7 +8,7 @@ use link::LinkDescription;
 use model::SplitBase;
 use netns::{Sandbox, sandbox};
 use pipeline::output;
-use pipeline::progress::{RunProgress, StderrProgress};
+use pipeline::progress::{ProgressSink, StderrProgress};
 use predict::split::{Elsewhere, MeasuredWorkload};
 use report::outcome::SplitReport;
 use std::sync::Arc;
