@@ -14,7 +14,7 @@ use analysis::fingerprint::KnownFingerprints;
 use anyhow::Result;
 use captured::CaptureDecoding;
 use model::{Conditions, Warning};
-use opening::{Opened, open};
+use opening::{InputFile, open};
 use recording::Recording;
 use std::path::PathBuf;
 use std::sync::mpsc;
@@ -60,8 +60,8 @@ pub fn read(files: &[PathBuf], reading: Reading, facts: &mut dyn FnMut(Fact)) ->
     let mut recordings: Vec<Recording> = Vec::new();
     for path in files {
         match open(path)? {
-            Opened::Capture(source) => captures.push(source),
-            Opened::Recording(recording) => recordings.push(recording),
+            InputFile::Capture(source) => captures.push(source),
+            InputFile::Recording(recording) => recordings.push(recording),
         }
     }
     std::thread::scope(|scope| {

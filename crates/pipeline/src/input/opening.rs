@@ -7,7 +7,7 @@ use std::io::{self, BufReader, Cursor, Read};
 use std::path::Path;
 
 /// A file of the command line.
-pub enum Opened<'a> {
+pub enum InputFile<'a> {
     /// Packets.
     Capture(capture::Source<'a>),
     /// Records.
@@ -15,7 +15,7 @@ pub enum Opened<'a> {
 }
 
 /// Opens a file and looks at its first bytes. A pipe can be read only once: it is opened once and looked at while reading.
-pub fn open(path: &Path) -> Result<Opened<'_>> {
+pub fn open(path: &Path) -> Result<InputFile<'_>> {
     if path.as_os_str() == "-" {
         return sniff("stdin", Box::new(io::stdin()));
     }
@@ -33,12 +33,12 @@ pub fn open(path: &Path) -> Result<Opened<'_>> {
         Box::new(file),
     )? {
         // A regular file is read in large windows.
-        Opened::Capture(_) if kind.is_file() => Ok(Opened::Capture(capture::Source::File(path))),
+        InputFile::Capture(_) if kind.is_file() => Ok(InputFile::Capture(capture::Source::File(path))),
         opened => Ok(opened),
     }
 }
 
-fn sniff(name: &str, mut reader: Box<dyn Read + Send>) -> Result<Opened<'_>> {
+fn sniff(name: &str, mut reader: Box<dyn Read + Send>) -> Result<InputFile<'_>> {
     let mut first = Vec::with_capacity(capture::PROBE_BYTES);
     let probe = reader
         .by_ref()
@@ -48,9 +48,9 @@ fn sniff(name: &str, mut reader: Box<dyn Read + Send>) -> Result<Opened<'_>> {
     let recording = report::is_recording(&first) && !capture::is_capture(&first);
     let whole = BufReader::with_capacity(1 << 18, Cursor::new(first).chain(reader));
     Ok(if recording {
-        Opened::Recording((name.to_owned(), Box::new(whole)))
+        InputFile::Recording((name.to_owned(), Box::new(whole)))
     } else {
-        Opened::Capture(capture::Source::Stream {
+        InputFile::Capture(capture::Source::Stream {
             name,
             reader: Box::new(whole),
         })
