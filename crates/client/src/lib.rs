@@ -4,12 +4,22 @@
 //! in a Java process. Both know one connection and one statement at a time: who repeats them, and who compares them, is in `probe`,
 //! `load` and `tune`.
 //!
+//! What PostgreSQL's and MySQL's messages look like is in [`postgres`] and [`mysql`], without a socket, for all clients that longwire has:
+//! those of `session`, `ping`, `load` and `tune`.
+//!
 //! Start reading at [`session`].
 
 #![forbid(unsafe_code)]
 
 pub mod bridge;
+mod error_reply;
+pub mod mysql;
+pub mod postgres;
+mod reply_reader;
 pub mod session;
 mod watch;
+
+pub use error_reply::{ErrorReply, without_values};
+pub use reply_reader::{ReplyFault, ReplyReader};
 
 pub use watch::Watch;

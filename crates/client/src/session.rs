@@ -10,22 +10,21 @@ mod connection;
 mod deadline;
 mod error;
 mod legs;
-pub mod mysql;
+mod mysql;
 mod opening;
 #[cfg(feature = "oracle")]
 pub mod oracle;
-pub mod postgres;
+mod postgres;
 mod redis;
 mod reply;
 mod tap;
 
+pub use connection::{ClientConnection, PassedTraffic};
 pub use deadline::Deadline;
 pub use error::SessionError;
-pub use error::without_values;
-pub use reply::{Reply, Rows};
+pub use reply::{Reply, ReplyProgress, Rows};
 pub use sys::tcp_info::KernelFigures;
 
-use connection::ClientConnection;
 use legs::Legs;
 use model::{ConnectionId, Direction, Leg, Observer, Timestamp};
 use opening::LoginContext;
@@ -66,7 +65,7 @@ pub struct SessionOptions<'a> {
     /// up takes.
     pub spin: bool,
     /// Whether a MySQL or MariaDB server is asked to compress. What is said to it then has to be in blocks
-    /// ([`mysql::in_blocks`]): [`Session::exchange`] is not for such a session.
+    /// ([`crate::mysql::in_blocks`]): [`Session::exchange`] is not for such a session.
     pub compression: bool,
     /// Whether a MySQL or MariaDB server is told that it may ask for data (`LOAD DATA LOCAL`), and a MariaDB server that rows may
     /// come in bulk (`COM_STMT_BULK_EXECUTE`). Whoever says so has to answer such a request.
@@ -269,6 +268,11 @@ impl<'a> Session<'a> {
         self.line.transport().socket().info()
     }
 
+    /// Its connection, for whoever asks in another way. What came with the login and was not looked at is in it.
+    pub fn into_connection(self) -> ClientConnection<'a> {
+        self.line
+    }
+
     /// Its parts, for whoever waits for many at once.
     pub fn take_apart(self) -> Parts {
         let (transport, tap) = self.line.into_parts();
@@ -282,8 +286,8 @@ impl<'a> Session<'a> {
     /// Takes leave, so that the server does not log a client that only hung up. Best effort.
     pub fn close(mut self) {
         let goodbye = match self.dialect {
-            Dialect::Postgres => postgres::GOODBYE,
-            Dialect::Mysql => mysql::GOODBYE,
+            Dialect::Postgres => crate::postgres::GOODBYE,
+            Dialect::Mysql => crate::mysql::GOODBYE,
             Dialect::Redis | Dialect::Other => return,
         };
         // The work is done: whether the server hears it changes nothing.
@@ -360,8 +364,8 @@ impl Dialect {
     /// Appends the request that runs the statements that `text` writes.
     fn query(self, request: &mut Vec<u8>, text: impl FnOnce(&mut Vec<u8>)) -> Result<(), SessionError> {
         match self {
-            Self::Postgres => postgres::query(request, text),
-            Self::Mysql => mysql::query(request, text),
+            Self::Postgres => crate::postgres::query(request, text),
+            Self::Mysql => crate::mysql::query(request, text),
             Self::Redis | Self::Other => return Err(SessionError::NoSql),
         }
         Ok(())
@@ -370,8 +374,8 @@ impl Dialect {
     /// What is said instead of the data that the server asks for.
     const fn refusal(self) -> &'static [u8] {
         match self {
-            Self::Postgres => postgres::REFUSAL,
-            Self::Mysql => mysql::REFUSAL,
+            Self::Postgres => crate::postgres::REFUSAL,
+            Self::Mysql => crate::mysql::REFUSAL,
             Self::Redis | Self::Other => &[],
         }
     }

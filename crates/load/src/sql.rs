@@ -2,8 +2,6 @@
 
 mod client;
 mod machine;
-mod mysql;
-mod postgres;
 mod prepared;
 
 use super::engine::machine::{Kind, Opened, Site, session_options};
@@ -11,7 +9,8 @@ use super::engine::{RunContext, multiplexed, threaded};
 use super::shell;
 use super::{Birth, LoadError, LoadOutcome, QueryMode, Workload};
 use ::client::Watch;
-use ::client::session::{Session, SessionOptions, mysql as mysql_session, postgres as postgres_session};
+use ::client::session::{Session, SessionOptions};
+use ::client::{mysql, postgres};
 use machine::SqlMachine;
 use model::ConnectionId;
 use prepared::Compiled;
@@ -163,9 +162,9 @@ impl Kind for SqlLoad {
 
     fn farewell(&self) -> &'static [u8] {
         match self.dialect {
-            Dialect::Postgres => postgres_session::GOODBYE,
-            Dialect::Mysql if self.is_compressed() => mysql_session::GOODBYE_IN_BLOCK,
-            Dialect::Mysql => mysql_session::GOODBYE,
+            Dialect::Postgres => postgres::GOODBYE,
+            Dialect::Mysql if self.is_compressed() => mysql::GOODBYE_IN_BLOCK,
+            Dialect::Mysql => mysql::GOODBYE,
         }
     }
 }

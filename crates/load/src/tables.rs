@@ -6,6 +6,7 @@
 
 use super::LoadError;
 use super::sql::Dialect;
+use client::ErrorReply;
 use client::session::{Session, SessionOptions};
 use std::sync::atomic::AtomicBool;
 use std::time::Duration;
@@ -136,7 +137,7 @@ pub fn initialise(
             });
             number += 1;
             let said = session.query(statement, A_STATEMENT)?;
-            if let Some((code, text)) = said.reply.error {
+            if let Some(ErrorReply { code, text }) = said.reply.error {
                 return Err(LoadError::Statement { number, code, text });
             }
         }

@@ -3,7 +3,6 @@
 mod insert;
 mod messages;
 mod methods;
-mod replies;
 mod select;
 mod update;
 
@@ -11,10 +10,10 @@ use super::native::job_connection::JobConnection;
 use super::native::method::{MethodRow, Work};
 use super::native::{Control, Database, KEY};
 use super::{AbsentWay, TuneError};
-use client::session::{Session, mysql};
+use client::mysql::{self, ExpectedAnswer, MysqlReplies};
+use client::session::Session;
 use methods::{IN_BULK, LOAD_DATA, METHODS};
 use model::Job;
-use replies::{Expected, MysqlReplies};
 
 /// MySQL and MariaDB.
 pub(super) struct MySql;
@@ -129,14 +128,14 @@ impl Database for MySql {
 /// Sends a statement as text and waits for its reply.
 fn query(talk: &mut Conversation<'_>, statement: &[u8]) -> Result<(), TuneError> {
     mysql::query(&mut talk.out, |text| text.extend_from_slice(statement));
-    talk.replies.expect(Expected::Answer);
+    talk.replies.expect(ExpectedAnswer::Answer);
     talk.ask()
 }
 
 /// Prepares a statement, waits for that, and gives the server's number of it.
 fn prepare(talk: &mut Conversation<'_>, statement: &str) -> Result<u32, TuneError> {
-    messages::prepare(&mut talk.out, statement);
-    talk.replies.expect(Expected::Statement);
+    mysql::prepare(&mut talk.out, statement);
+    talk.replies.expect(ExpectedAnswer::Statement);
     talk.ask()?;
     Ok(talk.replies.statement())
 }

@@ -5,7 +5,6 @@
 //! ([`job_connection`]), everything else (checks, putting back, the server's memory) another one, straight to the server.
 
 pub(super) mod content;
-pub(super) mod head;
 pub(super) mod job_connection;
 pub(super) mod memory;
 pub(super) mod method;
@@ -13,19 +12,19 @@ pub(super) mod text_rows;
 
 use super::{AbsentWay, Prepared, Shape, Trial, TuneError, Workbench};
 use client::session::{Rows, Session, SessionOptions};
+use client::{ErrorReply, ReplyReader};
 use content::Content;
-use job_connection::{JobConnection, Replies};
+use job_connection::JobConnection;
 use method::{MethodRow, Work};
 use model::{ByteCount, ConnectionId, Job, TrialOutcome};
 use std::sync::atomic::AtomicBool;
 use std::time::Duration;
-use sys::clock::Clock;
 use sys::target::Target;
 
 /// What longwire has to know of a database to do jobs on it.
 pub(super) trait Database {
     /// What reads its replies.
-    type Replies: Replies + 'static;
+    type Replies: ReplyReader + 'static;
     /// Its ways, in the order they are told.
     const METHODS: &'static [MethodRow<Self::Replies>];
     /// What is said before hanging up.
@@ -100,7 +99,7 @@ impl<'a> Control<'a> {
         let rows = self.session.query(sql, A_STATEMENT)?;
         match rows.reply.error.clone() {
             None => Ok(rows),
-            Some((code, text)) => Err(TuneError::Statement {
+            Some(ErrorReply { code, text }) => Err(TuneError::Statement {
                 doing: doing.to_owned(),
                 code,
                 text,
@@ -195,7 +194,7 @@ impl<'a, D: Database> Native<'a, D> {
             longest_request: ready.longest_request,
         };
         let session = Session::open(&self.target, self.options())?;
-        let mut talk = JobConnection::over(session.take_apart(), Clock::anchored_now(), self.stop);
+        let mut talk = JobConnection::over(session);
         talk.doing = "filling the scratch tables";
         D::fill(&mut talk, &work)?;
         talk.leave(D::GOODBYE);
@@ -239,7 +238,6 @@ impl<'a, D: Database> Native<'a, D> {
             options.clock = watch.clock;
             options.observer = Some((id, watch.factory.observe(id)));
         }
-        let clock = options.clock;
         let session = Session::open(&self.target, options)?;
         let process = session.server_process();
         self.abandoned = process;
@@ -254,7 +252,7 @@ impl<'a, D: Database> Native<'a, D> {
             longest_request: ready.longest_request,
         };
         let memory = process.and_then(|process| D::memory(control, process));
-        let mut talk = JobConnection::over(session.take_apart(), clock, self.stop);
+        let mut talk = JobConnection::over(session);
         let before = talk.passed();
         let [begin, commit] = D::TRANSACTION;
         D::ask(&mut talk, begin)?;

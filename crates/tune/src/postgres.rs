@@ -3,7 +3,6 @@
 mod insert;
 mod messages;
 mod methods;
-mod replies;
 mod select;
 mod update;
 
@@ -13,9 +12,9 @@ use super::native::job_connection::JobConnection;
 use super::native::memory::{ProcessMemory, is_here};
 use super::native::method::{MethodRow, Work};
 use super::native::{Control, Database, KEY};
-use client::session::{Session, postgres};
+use client::postgres::{self, PostgresReplies};
+use client::session::Session;
 use methods::METHODS;
-use replies::PostgresReplies;
 
 /// PostgreSQL.
 pub(super) struct PostgreSql;
@@ -107,8 +106,8 @@ fn query(talk: &mut Conversation<'_>, statement: &[u8]) -> Result<(), TuneError>
 
 /// Prepares a statement and waits for that.
 fn prepare(talk: &mut Conversation<'_>, name: &str, statement: &str) -> Result<(), TuneError> {
-    messages::parse(&mut talk.out, name, statement);
-    talk.out.extend_from_slice(messages::SYNC);
+    postgres::parse(&mut talk.out, name, statement);
+    talk.out.extend_from_slice(postgres::SYNC);
     talk.replies.owe(1);
     talk.ask()
 }

@@ -6,7 +6,7 @@ use super::request::{
     Column, Execute, Executed, HowInserted, HowRun, HowUpdated, Insert, Login, Parameter, Update, Wait,
 };
 use super::{BridgeError, JdbcDialect};
-use crate::session::without_values;
+use crate::without_values;
 use std::sync::Arc;
 use std::sync::mpsc::Receiver;
 use std::time::Duration;

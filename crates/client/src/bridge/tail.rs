@@ -1,6 +1,6 @@
 //! What the process says on its standard error, of which only the end is kept.
 
-use crate::session::without_values;
+use crate::without_values;
 use std::io::Read;
 use std::process::ChildStderr;
 use std::sync::atomic::{AtomicBool, Ordering};

@@ -18,28 +18,36 @@ use sys::tls::{TlsHandshake, TlsSocket};
 use sys::transport::Transport;
 use sys::wait::{PollFlags, until_ready};
 
-/// A connection to the server, as bytes.
-pub(super) struct ClientConnection<'a> {
+/// A connection to a server, as bytes: whether logged in or not, and whoever asks what over it.
+///
+/// Waiting for the server ends at a deadline and when the run is stopped. Who only sends what the kernel takes now and reads
+/// what is there now ([`ClientConnection::offer`], [`ClientConnection::receive_now`]) can do both at a time.
+pub struct ClientConnection<'a> {
     transport: Transport,
     clock: Clock,
     stop: &'a AtomicBool,
     spin: bool,
+    /// Whether what comes is stamped by the kernel.
+    is_stamped: bool,
+    /// Whether a reset is an error of its own instead of an end.
+    names_resets: bool,
     buffer: Box<[u8]>,
     /// Bytes of the buffer that came and were not looked at.
     unread: Range<usize>,
-    passed: Passed,
+    passed: PassedTraffic,
     /// Payload before TLS began.
     before_tls: [u64; 2],
     /// Whether the next byte of the server ends a wait.
     awaited: bool,
     /// When the last bytes came, by the kernel's stamp where it gives one.
     arrived: Timestamp,
+    stamp: Option<WallStamp>,
     tap: Option<SessionTap>,
 }
 
 /// What has passed on a connection since it was begun.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub(super) struct Passed {
+pub struct PassedTraffic {
     /// Changes from the client's bytes to the server's; the handshake and the first word of a server that speaks first
     /// are such changes too.
     pub turns: u64,
@@ -48,7 +56,10 @@ pub(super) struct Passed {
 }
 
 impl<'a> ClientConnection<'a> {
-    /// Over `socket`, which has just been connected, in `turns`.
+    /// Bytes that are read at a time, at most.
+    pub const BUFFER: usize = 64 * 1024;
+
+    /// Over `socket`, which has just been connected (begun and done then), in `turns`.
     pub fn new(
         socket: Socket,
         (tried, connected): (Timestamp, Timestamp),
@@ -64,28 +75,55 @@ impl<'a> ClientConnection<'a> {
             clock: options.clock,
             stop: options.stop,
             spin: options.spin,
-            buffer: vec![0; BUFFER].into_boxed_slice(),
+            is_stamped: true,
+            names_resets: false,
+            buffer: vec![0; Self::BUFFER].into_boxed_slice(),
             unread: 0..0,
-            passed: Passed { turns, bytes: [0; 2] },
+            passed: PassedTraffic { turns, bytes: [0; 2] },
             before_tls: [0; 2],
             awaited: true,
             arrived: connected,
+            stamp: None,
         }
     }
 
+    /// The same, on which a reset is [`SessionError::Broken`]; otherwise it is [`SessionError::Closed`].
+    #[must_use]
+    pub fn naming_resets(self) -> Self {
+        Self {
+            names_resets: true,
+            ..self
+        }
+    }
+
+    /// The same without stamps of the kernel's, which cost a little, unless somebody watches it.
+    #[must_use]
+    pub fn stamped_if_watched(self) -> Self {
+        if self.tap.is_none() {
+            self.transport.socket().forget_stamps();
+        }
+        Self {
+            is_stamped: self.tap.is_some(),
+            ..self
+        }
+    }
+
+    /// What it is sent over.
     pub fn transport(&self) -> &Transport {
         &self.transport
     }
 
-    pub fn into_parts(self) -> (Transport, Option<SessionTap>) {
+    pub(super) fn into_parts(self) -> (Transport, Option<SessionTap>) {
         (self.transport, self.tap)
     }
 
+    /// The timeline of its timestamps.
     pub const fn clock(&self) -> Clock {
         self.clock
     }
 
-    pub const fn passed(&self) -> Passed {
+    /// What has passed until now.
+    pub const fn passed(&self) -> PassedTraffic {
         self.passed
     }
 
@@ -94,8 +132,13 @@ impl<'a> ClientConnection<'a> {
         self.arrived
     }
 
+    /// The kernel's stamp of the bytes that came last, where it gave one.
+    pub const fn stamp(&self) -> Option<WallStamp> {
+        self.stamp
+    }
+
     /// The same line, encrypted: makes the TLS handshake. What the client says last in it waits for its first bytes.
-    pub fn encrypted(
+    pub(super) fn encrypted(
         self,
         config: Arc<ClientConfig>,
         target: &Target,
@@ -131,42 +174,79 @@ impl<'a> ClientConnection<'a> {
     }
 
     /// Sends all of `bytes`; gives when the first were handed to the kernel.
+    ///
+    /// # Errors
+    /// [`SessionError::TimedOut`], [`SessionError::Closed`], [`SessionError::Broken`], [`SessionError::Stopped`].
     pub fn send(&mut self, bytes: &[u8], deadline: &Deadline) -> Result<Timestamp, SessionError> {
         let at = self.clock.now();
         let mut left = bytes;
-        while !left.is_empty() || self.transport.has_unsent() {
-            let taken = match self.transport.send(left) {
-                Sent::Bytes(count) => count,
-                Sent::Broken(reason) => return Err(broken(reason)),
-            };
-            self.sent(taken);
+        while !left.is_empty() || self.has_unsent() {
+            let taken = self.offer(left)?;
             left = left.get(taken..).unwrap_or_default();
             if taken == 0 {
                 self.wait(PollFlags::OUT, deadline)?;
-                if !self.transport.flush() {
-                    return Err(SessionError::Closed);
-                }
-                self.sent(0);
             }
         }
+        self.show_sent(at, bytes);
+        Ok(at)
+    }
+
+    /// Sends as many of `bytes` as the kernel takes now, and gives how many those are.
+    ///
+    /// # Errors
+    /// [`SessionError::Closed`], [`SessionError::Broken`].
+    pub fn offer(&mut self, bytes: &[u8]) -> Result<usize, SessionError> {
+        match self.transport.send(bytes) {
+            Sent::Bytes(count) => {
+                self.sent(count);
+                Ok(count)
+            }
+            Sent::Broken(reason) => Err(self.broken(reason)),
+        }
+    }
+
+    /// Whether bytes that were taken wait for the kernel.
+    pub fn has_unsent(&self) -> bool {
+        self.transport.has_unsent()
+    }
+
+    /// Shows bytes that were, or will be, [offered](ClientConnection::offer) to who watches.
+    pub fn show_sent(&mut self, at: Timestamp, bytes: &[u8]) {
         if let Some(tap) = &mut self.tap {
             tap.passed(Direction::ClientToServer, at, bytes);
         }
-        Ok(at)
     }
 
     /// Bytes that came and were not looked at. Waits for the next ones when there are none; empty at the end of the
     /// connection.
+    ///
+    /// # Errors
+    /// As [`ClientConnection::send`].
     pub fn receive(&mut self, deadline: &Deadline) -> Result<&[u8], SessionError> {
         if self.unread.is_empty() {
             self.fill(deadline)?;
         }
+        Ok(self.take_unread())
+    }
+
+    /// Bytes that are there now, at most `most`; none where there are none.
+    ///
+    /// # Errors
+    /// [`SessionError::Closed`], [`SessionError::Broken`].
+    pub fn receive_now(&mut self, most: usize) -> Result<&[u8], SessionError> {
+        if self.unread.is_empty() && self.read(most)? == Arrival::End {
+            return Err(SessionError::Closed);
+        }
+        Ok(self.take_unread())
+    }
+
+    fn take_unread(&mut self) -> &[u8] {
         let range = std::mem::take(&mut self.unread);
-        Ok(self.buffer.get(range).unwrap_or_default())
+        self.buffer.get(range).unwrap_or_default()
     }
 
     /// Waits for the next `count` bytes and appends them to `bytes`.
-    pub fn take(
+    pub(super) fn take(
         &mut self,
         count: usize,
         bytes: &mut Vec<u8>,
@@ -187,24 +267,41 @@ impl<'a> ClientConnection<'a> {
     /// Reads what is there, waiting for it; false at the end of the connection.
     fn fill(&mut self, deadline: &Deadline) -> Result<bool, SessionError> {
         loop {
-            match self.transport.receive(&mut self.buffer) {
-                Received::Bytes { count, stamp, .. } => {
-                    self.came(count, stamp);
-                    if let Some(tap) = &mut self.tap {
-                        let bytes = self.buffer.get(..count).unwrap_or_default();
-                        tap.passed(Direction::ServerToClient, self.arrived, bytes);
-                    }
-                    self.unread = 0..count;
-                    return Ok(true);
-                }
-                Received::Nothing => {
-                    self.came(0, None);
-                    self.wait(PollFlags::IN, deadline)?;
-                }
-                Received::End => return Ok(false),
-                Received::Broken(reason) => return Err(broken(reason)),
+            match self.read(Self::BUFFER)? {
+                Arrival::Bytes => return Ok(true),
+                Arrival::Nothing => self.wait(PollFlags::IN, deadline)?,
+                Arrival::End => return Ok(false),
             }
         }
+    }
+
+    /// Reads what is there now, at most `most` bytes.
+    fn read(&mut self, most: usize) -> Result<Arrival, SessionError> {
+        let most = most.min(Self::BUFFER);
+        let room = self.buffer.get_mut(..most).unwrap_or_default();
+        let received = if self.is_stamped {
+            self.transport.receive(room)
+        } else {
+            self.transport.read(room)
+        };
+        Ok(match received {
+            Received::Bytes { count, stamp, .. } => {
+                self.stamp = stamp;
+                self.came(count, stamp);
+                if let Some(tap) = &mut self.tap {
+                    let bytes = self.buffer.get(..count).unwrap_or_default();
+                    tap.passed(Direction::ServerToClient, self.arrived, bytes);
+                }
+                self.unread = 0..count;
+                Arrival::Bytes
+            }
+            Received::Nothing => {
+                self.came(0, None);
+                Arrival::Nothing
+            }
+            Received::End => Arrival::End,
+            Received::Broken(reason) => return Err(self.broken(reason)),
+        })
     }
 
     fn sent(&mut self, plain: usize) {
@@ -239,8 +336,25 @@ impl<'a> ClientConnection<'a> {
         }
     }
 
-    /// Whether it was stopped, for whoever waits otherwise.
-    #[cfg(feature = "oracle")]
+    /// Asks the kernel for the round trip now and then, where somebody watches.
+    pub fn sample_when_due(&mut self) {
+        let now = self.clock.now();
+        if let Some(tap) = &mut self.tap {
+            tap.sample_when_due(now, self.transport.socket());
+        }
+    }
+
+    /// Asks the kernel for the round trip, where somebody watches.
+    pub fn sample(&mut self) {
+        if let Some(tap) = &mut self.tap {
+            tap.sample(self.clock.now(), self.transport.socket());
+        }
+    }
+
+    /// Whether the run was stopped, for whoever waits otherwise, or for long does not have to wait.
+    ///
+    /// # Errors
+    /// [`SessionError::Stopped`].
     pub fn look_up(&self) -> Result<(), SessionError> {
         match self.stop.load(Ordering::Relaxed) {
             true => Err(SessionError::Stopped),
@@ -248,28 +362,42 @@ impl<'a> ClientConnection<'a> {
         }
     }
 
-    /// Waits until the socket is ready for `events`, or for a while.
-    fn wait(&self, events: PollFlags, deadline: &Deadline) -> Result<(), SessionError> {
+    /// Waits until the socket is ready for `events`, or for a while; then hands the kernel what it would not take before.
+    ///
+    /// # Errors
+    /// As [`ClientConnection::send`].
+    pub fn wait(&mut self, events: PollFlags, deadline: &Deadline) -> Result<(), SessionError> {
         let left = deadline.left()?;
-        if self.stop.load(Ordering::Relaxed) {
-            return Err(SessionError::Stopped);
-        }
+        self.look_up()?;
         if self.spin {
             std::hint::spin_loop();
         } else {
             until_ready(self.transport.socket().as_fd(), events, left.min(LOOK_UP));
         }
+        if events.contains(PollFlags::OUT) {
+            if !self.transport.flush() {
+                return Err(SessionError::Closed);
+            }
+            self.sent(0);
+        }
         Ok(())
+    }
+
+    const fn broken(&self, reason: OsError) -> SessionError {
+        match reason {
+            OsError(libc::ECONNRESET | libc::EPIPE) if !self.names_resets => SessionError::Closed,
+            reason => SessionError::Broken { reason },
+        }
     }
 }
 
-fn broken(reason: OsError) -> SessionError {
-    match reason {
-        OsError(libc::ECONNRESET | libc::EPIPE) => SessionError::Closed,
-        reason => SessionError::Broken { reason },
-    }
+/// What a read gave.
+#[derive(PartialEq, Eq)]
+enum Arrival {
+    Bytes,
+    Nothing,
+    End,
 }
 
 /// How long is waited before looking whether it was stopped.
 pub(super) const LOOK_UP: Duration = Duration::from_millis(200);
-const BUFFER: usize = 64 * 1024;

@@ -1,5 +1,6 @@
 //! Why a session could not be opened, or ended.
 
+use crate::ErrorReply;
 use std::time::Duration;
 use sys::error::{Blame, LiveError, OsError};
 
@@ -105,6 +106,16 @@ pub enum SessionError {
     Stopped,
 }
 
+/// The login, by its number alone.
+impl From<ErrorReply> for SessionError {
+    fn from(refused: ErrorReply) -> Self {
+        Self::Login {
+            code: refused.number().to_owned(),
+            text: refused.text,
+        }
+    }
+}
+
 impl SessionError {
     /// Who is to blame.
     pub const fn blame(&self) -> Blame {
@@ -198,67 +209,4 @@ fn login_hint(code: &str) -> Option<&'static str> {
         "1251" | "1524" => "the account uses a method of authentication the server or longwire does not have",
         _ => return None,
     })
-}
-
-/// A server's message without what it quotes: `relation "?" does not exist`. Numbers go too. At most 200 letters.
-///
-/// A quote begins behind anything but a letter (`doesn't`) and ends with the last one of its kind that has no letter
-/// behind it, since a value may hold quotes itself: better too much is hidden than a part of a value is told.
-pub fn without_values(text: &[u8]) -> String {
-    let text: String = String::from_utf8_lossy(text)
-        .chars()
-        .filter(|letter| !letter.is_control())
-        .collect();
-    let mut plain = String::new();
-    let mut rest = text.as_str();
-    while let Some(letter) = rest.chars().next() {
-        let behind = rest.get(letter.len_utf8()..).unwrap_or_default();
-        let begins = !plain.ends_with(char::is_alphanumeric);
-        rest = match letter {
-            '\'' | '"' | '`' if begins => {
-                plain.extend([letter, '?', letter]);
-                behind_quote(behind, letter)
-            }
-            '0'..='9' => {
-                plain.push('?');
-                behind.trim_start_matches(|next: char| next.is_ascii_digit() || next == '.')
-            }
-            other => {
-                plain.push(other);
-                behind
-            }
-        };
-    }
-    plain.chars().take(200).collect()
-}
-
-/// What follows the end of a quote; nothing where it has none.
-fn behind_quote(text: &str, quote: char) -> &str {
-    let ends = text.rmatch_indices(quote).find_map(|(at, _)| {
-        let behind = text.get(at + quote.len_utf8()..)?;
-        (!behind.starts_with(char::is_alphanumeric)).then_some(behind)
-    });
-    ends.unwrap_or_default()
-}
-
-#[cfg(test)]
-mod tests {
-    use super::without_values;
-
-    #[test]
-    fn what_a_server_quotes_is_not_repeated() {
-        for (said, told) in [
-            (
-                "relation \"shop\" does not exist",
-                "relation \"?\" does not exist",
-            ),
-            ("Table 'test.shop' doesn't exist", "Table '?' doesn't exist"),
-            ("Duplicate entry 'it's' for key 'k'", "Duplicate entry '?'"),
-            ("Duplicate entry 'a' b' for key", "Duplicate entry '?' for key"),
-            ("value 12.50 out of range at 7", "value ? out of range at ?"),
-            ("unterminated 'secret", "unterminated '?'"),
-        ] {
-            assert_eq!(without_values(said.as_bytes()), told);
-        }
-    }
 }

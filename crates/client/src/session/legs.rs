@@ -1,6 +1,6 @@
 //! The legs of opening a session: where its time went, without gaps.
 
-use super::connection::Passed;
+use super::connection::PassedTraffic;
 use model::{Leg, Phase, Timestamp};
 use std::time::Duration;
 
@@ -9,7 +9,7 @@ use std::time::Duration;
 pub(super) struct Legs {
     began: Timestamp,
     ended: Timestamp,
-    passed: Passed,
+    passed: PassedTraffic,
     legs: Vec<Leg>,
 }
 
@@ -19,7 +19,7 @@ impl Legs {
         Self {
             began: at,
             ended: at,
-            passed: Passed {
+            passed: PassedTraffic {
                 turns: 0,
                 bytes: [0; 2],
             },
@@ -29,7 +29,7 @@ impl Legs {
 
     /// A leg ends at `at`, when so much has passed in all; the next one begins there. A server that goes on and on gets no
     /// more than [`MOST`]: what follows is counted in the last.
-    pub fn end(&mut self, name: &str, phase: Phase, at: Timestamp, passed: Passed) {
+    pub fn end(&mut self, name: &str, phase: Phase, at: Timestamp, passed: PassedTraffic) {
         let at = at.max(self.ended);
         let moved = |index: usize| passed.bytes[index].saturating_sub(self.passed.bytes[index]);
         let leg = Leg {
@@ -89,7 +89,7 @@ mod tests {
         let at = |nanos: u64| Timestamp::from_nanos(1000 + nanos);
         let mut legs = Legs::begin(at(0));
         for step in 1..=200_u64 {
-            let passed = Passed {
+            let passed = PassedTraffic {
                 turns: step,
                 bytes: [2 * step, 3 * step],
             };
@@ -109,13 +109,13 @@ mod tests {
             "one",
             Phase::Connect,
             Timestamp::from_nanos(20),
-            Passed::default(),
+            PassedTraffic::default(),
         );
         legs.end(
             "two",
             Phase::Connect,
             Timestamp::from_nanos(15),
-            Passed::default(),
+            PassedTraffic::default(),
         );
         let durations: Vec<_> = legs
             .as_slice()

@@ -1,6 +1,6 @@
 //! From a target to a line: DNS, TCP, and what a login is made with.
 
-use super::connection::{ClientConnection, LOOK_UP, Passed};
+use super::connection::{ClientConnection, LOOK_UP, PassedTraffic};
 use super::deadline::Deadline;
 use super::legs::Legs;
 use super::{SessionError, SessionOptions};
@@ -161,7 +161,7 @@ pub(super) fn connect<'a>(
             "unix socket",
             Phase::Connect,
             options.clock.now(),
-            Passed::default(),
+            PassedTraffic::default(),
         );
         return Ok((ClientConnection::new(socket, legs.span(), 0, options), legs));
     }
@@ -170,12 +170,17 @@ pub(super) fn connect<'a>(
         None => {
             let addresses = resolve::addresses(target)?;
             if target.host.parse::<IpAddr>().is_err() {
-                legs.end("dns", Phase::Connect, options.clock.now(), Passed::default());
+                legs.end(
+                    "dns",
+                    Phase::Connect,
+                    options.clock.now(),
+                    PassedTraffic::default(),
+                );
             }
             addresses
         }
     };
-    let mut passed = Passed::default();
+    let mut passed = PassedTraffic::default();
     let mut last = SessionError::Connect(LiveError::NoSuchHost {
         host: target.host.clone(),
     });

@@ -1,31 +1,18 @@
-//! PostgreSQL: login and simple queries.
+//! PostgreSQL: the login.
 //!
 //! Source: PostgreSQL manual, chapter "Frontend/Backend Protocol".
 
 mod binding;
 
 use super::SessionError;
-use super::error::without_values;
 use super::opening::LoginContext;
+use crate::postgres::{error, header, password, startup};
 use model::Phase;
 use postgres_protocol::authentication::md5_hash;
 use postgres_protocol::authentication::sasl::ScramSha256;
 use sys::error::LiveError;
 use sys::target::ChannelBinding;
 use wire::tls_request::SSL_REQUEST;
-
-/// `Terminate`.
-pub const GOODBYE: &[u8] = b"X\0\0\0\x04";
-/// `CopyFail`: there is no data to copy.
-pub const REFUSAL: &[u8] = b"f\0\0\0\x05\0";
-
-/// Appends a `Query` message with the statement that `text` writes.
-pub fn query(request: &mut Vec<u8>, text: impl FnOnce(&mut Vec<u8>)) {
-    framed(request, b'Q', |body| {
-        text(body);
-        body.push(0);
-    });
-}
 
 /// Agrees on TLS where the target asks for it, and logs in.
 pub(super) fn log_in<'o, 'a>(
@@ -48,7 +35,7 @@ pub(super) fn log_in<'o, 'a>(
                     leg = next;
                 }
             }
-            b'E' => return Err(refused(&body)),
+            b'E' => return Err(error(&body).into()),
             b'Z' => {
                 opening.leg(leg, Phase::Login);
                 tell_remedy(&mut opening, leg);
@@ -89,28 +76,15 @@ fn request_tls(opening: &mut LoginContext<'_, '_>) -> Result<bool, SessionError>
 
 fn start_up(opening: &LoginContext<'_, '_>) -> Vec<u8> {
     let user = opening.user.as_str();
-    let mut body = 196_608_u32.to_be_bytes().to_vec();
-    let database = opening
-        .target
-        .database
-        .as_deref()
-        .filter(|name| !name.is_empty())
-        .unwrap_or(user);
-    let parameters = [
+    let database = opening.target.database.as_deref();
+    startup(&[
         ("user", user),
-        ("database", database),
+        (
+            "database",
+            database.filter(|name| !name.is_empty()).unwrap_or(user),
+        ),
         ("application_name", "longwire"),
-    ];
-    for (name, value) in parameters {
-        for text in [name, value] {
-            body.extend_from_slice(text.as_bytes());
-            body.push(0);
-        }
-    }
-    body.push(0);
-    let mut message = (body.len() as u32 + 4).to_be_bytes().to_vec();
-    message.append(&mut body);
-    message
+    ])
 }
 
 /// Answers a message of the authentication. Gives the name of the leg that the answer begins, when there is one: the leg
@@ -134,19 +108,19 @@ fn authenticate(
         opening.leg(under_way, Phase::Login);
         tell_remedy(opening, under_way);
     }
-    let password = opening.password.clone().ok_or_else(|| opening.no_password())?;
-    let password = password.reveal().as_bytes();
+    let secret = opening.password.clone().ok_or_else(|| opening.no_password())?;
+    let secret = secret.reveal().as_bytes();
     let (leg, answer) = match (kind, scram) {
-        (3, _) if opening.may_send_password() => ("password", [password, b"\0"].concat()),
+        (3, _) if opening.may_send_password() => ("password", [secret, b"\0"].concat()),
         (3, _) => return Err(SessionError::PasswordUnprotected { method: "password" }),
         (5, _) => {
             let salt = rest.try_into().map_err(|_| unknown())?;
-            let hash = md5_hash(opening.user.as_bytes(), password, salt);
+            let hash = md5_hash(opening.user.as_bytes(), secret, salt);
             ("md5", [hash.as_bytes(), b"\0"].concat())
         }
         (10, scram) => {
             let (mechanism, binding) = binding::choose(opening, rest)?;
-            let begun = scram.insert(ScramSha256::new(password, binding));
+            let begun = scram.insert(ScramSha256::new(secret, binding));
             let first = begun.message();
             let length = (first.len() as u32).to_be_bytes();
             let answer = [mechanism.as_bytes(), b"\0", &length, first].concat();
@@ -171,9 +145,7 @@ fn authenticate(
             return Err(SessionError::Authentication { method });
         }
     };
-    let mut message = Vec::new();
-    framed(&mut message, b'p', |body| body.extend_from_slice(&answer));
-    opening.send(&message)?;
+    opening.send(&password(&answer))?;
     Ok(Some(leg))
 }
 
@@ -198,40 +170,14 @@ fn is_affordable(challenge: &[u8]) -> bool {
         .is_some_and(|rounds| rounds <= MOST_ROUNDS)
 }
 
-/// Appends a message with this tag and the body that `body` writes.
-pub fn framed(message: &mut Vec<u8>, tag: u8, body: impl FnOnce(&mut Vec<u8>)) {
-    let start = message.len();
-    message.extend_from_slice(&[tag, 0, 0, 0, 0]);
-    body(message);
-    let length = (message.len() - start - 1) as u32;
-    if let Some(field) = message.get_mut(start + 1..start + 5) {
-        field.copy_from_slice(&length.to_be_bytes());
-    }
-}
-
 /// The server's next message of the login: its tag and its body.
 fn message(opening: &mut LoginContext<'_, '_>) -> Result<(u8, Vec<u8>), SessionError> {
     let head = opening.bytes(5)?;
-    let [tag, length @ ..] = head.as_slice() else {
-        return Err(SessionError::Closed);
-    };
-    let length = u32::from_be_bytes(length.try_into().unwrap_or_default());
-    if !(4..=LONGEST_MESSAGE).contains(&length) {
-        return Err(unknown());
-    }
-    Ok((*tag, opening.bytes(length as usize - 4)?))
-}
-
-fn refused(body: &[u8]) -> SessionError {
-    let field = |wanted: u8| {
-        body.split(|byte| *byte == 0)
-            .find_map(|field| field.strip_prefix(&[wanted]))
-            .unwrap_or_default()
-    };
-    SessionError::Login {
-        code: String::from_utf8_lossy(field(b'C')).into_owned(),
-        text: without_values(field(b'M')),
-    }
+    let head = head.first_chunk().and_then(|head| header(*head));
+    let (tag, length) = head
+        .filter(|(_, length)| *length <= LONGEST_MESSAGE)
+        .ok_or_else(unknown)?;
+    Ok((tag, opening.bytes(length)?))
 }
 
 fn unknown() -> SessionError {
@@ -244,5 +190,5 @@ fn unknown() -> SessionError {
 const START_UP: &str = "startup";
 /// About half a second of hashing.
 const MOST_ROUNDS: u32 = 1_000_000;
-/// Of a message during login.
-const LONGEST_MESSAGE: u32 = 64 * 1024;
+/// Of a message's body during login.
+const LONGEST_MESSAGE: usize = 64 * 1024;

@@ -3,8 +3,8 @@
 //! Source: Redis documentation, commands AUTH and SELECT.
 
 use super::SessionError;
-use super::error::without_values;
 use super::opening::LoginContext;
+use crate::ErrorReply;
 use model::Phase;
 use wire::redis::write_command;
 
@@ -53,10 +53,8 @@ fn command(opening: &mut LoginContext<'_, '_>, words: &[&[u8]], leg: &str) -> Re
         Some((b'+', _)) => Ok(()),
         Some((b'-', text)) => {
             let code = text.split(|byte| *byte == b' ').next().unwrap_or_default();
-            Err(SessionError::Login {
-                code: String::from_utf8_lossy(code).into_owned(),
-                text: without_values(text.get(code.len()..).unwrap_or_default().trim_ascii_start()),
-            })
+            let text = text.get(code.len()..).unwrap_or_default().trim_ascii_start();
+            Err(ErrorReply::new(code, text).into())
         }
         _ => Err(unknown()),
     }

@@ -1,7 +1,8 @@
 //! What a reply said, and when.
 
-use super::connection::{ClientConnection, Passed};
-use super::{SessionError, without_values};
+use super::SessionError;
+use super::connection::{ClientConnection, PassedTraffic};
+use crate::ErrorReply;
 use model::{Content, Direction, Message, Role, Timestamp};
 use std::time::Duration;
 use wire::Decoder;
@@ -25,8 +26,8 @@ pub struct Reply {
     pub rows: u64,
     /// Of HTTP.
     pub status: Option<u16>,
-    /// The first error: its code and its text without values.
-    pub error: Option<(String, String)>,
+    /// The first error.
+    pub error: Option<ErrorReply>,
 }
 
 impl Reply {
@@ -58,29 +59,56 @@ impl Rows {
     }
 }
 
-/// A reply that is coming.
+/// What is known of replies that are coming, by the messages that a decoder finds in them.
+#[derive(Debug, Default)]
+pub struct ReplyProgress {
+    /// Replies that are complete.
+    pub complete: u64,
+    /// The server waits for data instead of having answered.
+    pub paused: bool,
+    /// The first error.
+    pub error: Option<ErrorReply>,
+    /// Rows that came.
+    pub rows: u64,
+    /// Of HTTP.
+    pub status: Option<u16>,
+}
+
+impl ReplyProgress {
+    /// The server said `message`.
+    pub fn take(&mut self, message: &Message<'_>) {
+        match message.content {
+            Content::HttpResponse { status } => self.status = Some(status),
+            Content::Row => self.rows += 1,
+            Content::Error { code, text } if self.error.is_none() => {
+                self.error = Some(ErrorReply::new(code, text));
+            }
+            _ => {}
+        }
+        match message.role {
+            Role::Reply => self.complete += 1,
+            Role::ReplyPause => self.paused = true,
+            Role::RequestPart
+            | Role::Request
+            | Role::OneWay
+            | Role::ReplyPart
+            | Role::Greeting
+            | Role::Notice
+            | Role::Opaque => {}
+        }
+    }
+}
+
+/// A reply that is coming. Without a decoder any byte is the whole of it.
 #[derive(Debug, Default)]
 pub(super) struct Listening {
     first_byte_at: Option<Timestamp>,
-    /// Replies still owed; without a decoder one, of which any byte is the whole.
-    owed: Owed,
-    rows: u64,
-    status: Option<u16>,
-    error: Option<(String, String)>,
-    /// The server waits for data instead of having answered.
-    paused: bool,
-    kept: Option<Vec<u8>>,
-}
-
-/// What is still to come.
-#[derive(Debug, Default)]
-struct Owed {
     /// Requests said.
     requests: u64,
-    /// Replies that were complete.
-    replies: u64,
+    progress: ReplyProgress,
     /// Bytes came that nobody decodes.
     anything: bool,
+    kept: Option<Vec<u8>>,
 }
 
 impl Listening {
@@ -94,12 +122,12 @@ impl Listening {
 
     /// The client said `message`. What it says in the middle of a reply is owed no other.
     pub fn said(&mut self, message: &Message<'_>) {
-        self.owed.requests += u64::from(message.role == Role::Request && !self.paused);
+        self.requests += u64::from(message.role == Role::Request && !self.progress.paused);
     }
 
     /// What the server asked for in the middle of its reply was said.
     pub const fn goes_on(&mut self) {
-        self.paused = false;
+        self.progress.paused = false;
     }
 
     /// Bytes came.
@@ -117,14 +145,14 @@ impl Listening {
             kept.extend_from_slice(bytes);
         }
         let Some(decoder) = decoder else {
-            self.owed.anything = true;
+            self.anything = true;
             return Ok(());
         };
         decoder.feed(
             Timestamp::default(),
             Direction::ServerToClient,
             bytes,
-            &mut |message| self.take(&message),
+            &mut |message| self.progress.take(&message),
         )?;
         Ok(())
     }
@@ -136,12 +164,12 @@ impl Listening {
 
     /// Whether all replies are complete.
     pub const fn is_over(&self) -> bool {
-        self.owed.anything || (self.owed.replies > 0 && self.owed.replies >= self.owed.requests)
+        self.anything || (self.progress.complete > 0 && self.progress.complete >= self.requests)
     }
 
     /// Whether the server waits for more of the client in the middle of a reply.
     pub const fn is_asked_for_data(&self) -> bool {
-        self.paused
+        self.progress.paused
     }
 
     /// The connection ended: with the end of the reply, with a reason, or without.
@@ -149,13 +177,13 @@ impl Listening {
         mut self,
         decoder: Option<&mut (dyn Decoder + Send + 'static)>,
         sent_at: Timestamp,
-        before: Passed,
+        before: PassedTraffic,
         line: &ClientConnection<'_>,
     ) -> Result<(Reply, Vec<u8>), SessionError> {
         if let Some(decoder) = decoder {
-            decoder.finish(&mut |message| self.take(&message));
+            decoder.finish(&mut |message| self.progress.take(&message));
         }
-        if self.is_over() || self.error.is_some() {
+        if self.is_over() || self.progress.error.is_some() {
             Ok(self.reply(sent_at, before, line))
         } else {
             Err(SessionError::Closed)
@@ -163,7 +191,12 @@ impl Listening {
     }
 
     /// The reply, and its bytes where they were to be kept.
-    pub fn reply(self, sent_at: Timestamp, before: Passed, line: &ClientConnection<'_>) -> (Reply, Vec<u8>) {
+    pub fn reply(
+        self,
+        sent_at: Timestamp,
+        before: PassedTraffic,
+        line: &ClientConnection<'_>,
+    ) -> (Reply, Vec<u8>) {
         let passed = line.passed();
         let moved = |index: usize| passed.bytes[index].saturating_sub(before.bytes[index]);
         let last_byte_at = line.arrived().max(sent_at);
@@ -174,33 +207,10 @@ impl Listening {
             turns: passed.turns.saturating_sub(before.turns),
             request_bytes: moved(Direction::ClientToServer.index()),
             reply_bytes: moved(Direction::ServerToClient.index()),
-            rows: self.rows,
-            status: self.status,
-            error: self.error,
+            rows: self.progress.rows,
+            status: self.progress.status,
+            error: self.progress.error,
         };
         (reply, self.kept.unwrap_or_default())
-    }
-
-    fn take(&mut self, message: &Message<'_>) {
-        match message.content {
-            Content::HttpResponse { status } => self.status = Some(status),
-            Content::Row => self.rows += 1,
-            Content::Error { code, text } if self.error.is_none() => {
-                let code = String::from_utf8_lossy(code).into_owned();
-                self.error = Some((code, without_values(text)));
-            }
-            _ => {}
-        }
-        match message.role {
-            Role::Reply => self.owed.replies += 1,
-            Role::ReplyPause => self.paused = true,
-            Role::RequestPart
-            | Role::Request
-            | Role::OneWay
-            | Role::ReplyPart
-            | Role::Greeting
-            | Role::Notice
-            | Role::Opaque => {}
-        }
     }
 }

@@ -59,8 +59,11 @@ fn rows_are_read_over_tcp_and_over_a_socket_of_the_machine() {
         );
         assert!(session.server_version().unwrap().starts_with(char::is_numeric));
         let failed = session.query("select 'secret' from missing", WITHIN).unwrap();
-        let (code, said) = failed.reply.error.unwrap();
-        assert_eq!((code.as_str(), said.contains("secret")), ("42P01", false));
+        let error = failed.reply.error.unwrap();
+        assert_eq!(
+            (error.code.as_str(), error.text.contains("secret")),
+            ("42P01", false)
+        );
         let long = session.query("select repeat('x', 2000000)", WITHIN);
         assert!(matches!(long, Err(SessionError::TooLong { .. })), "{long:?}");
     }

@@ -2,11 +2,11 @@
 
 use super::super::engine::machine::{Afterwards, Machine, Next};
 use super::super::{Birth, LoadError, QueryMode};
-use super::prepared::Compiled;
-use super::{Dialect, SqlLoad, mysql, postgres};
-use client::session;
-use client::session::without_values;
-use model::{Content, Direction, Message, Role, Timestamp};
+use super::prepared::{Compiled, is_sent_as_text, run_portal};
+use super::{Dialect, SqlLoad};
+use client::session::ReplyProgress;
+use client::{ErrorReply, mysql, postgres};
+use model::{Direction, Timestamp};
 use script::{Action, Keep, Script, Statement, Values};
 use wire::Decoder;
 
@@ -45,12 +45,7 @@ enum Awaits {
 struct Reply {
     /// Replies that are owed.
     owed: u64,
-    /// Replies that are complete.
-    complete: u64,
-    /// The server waits for data instead of having answered.
-    paused: bool,
-    /// The first error: its code and its text without values.
-    error: Option<(String, String)>,
+    progress: ReplyProgress,
     /// Its first bytes, or all of it, where they are needed.
     bytes: Vec<u8>,
     /// How many are.
@@ -77,6 +72,14 @@ impl<'k> SqlMachine<'k> {
     /// Which statement was sent last, from 1, among those of all scripts.
     fn place(&self) -> usize {
         self.statement.map_or(0, |statement| statement.number() + 1)
+    }
+
+    fn refused(&self, ErrorReply { code, text }: ErrorReply) -> LoadError {
+        LoadError::Statement {
+            number: self.place(),
+            code,
+            text,
+        }
     }
 
     /// Goes on in the script until there is something to send.
@@ -153,23 +156,21 @@ impl<'k> SqlMachine<'k> {
         let values = &self.values;
         match (load.dialect, load.mode) {
             (Dialect::Postgres, QueryMode::Simple) => {
-                session::postgres::query(request, |text| values.write(statement, text));
+                postgres::query(request, |text| values.write(statement, text));
             }
             (Dialect::Postgres, mode) => {
                 let name = if mode == QueryMode::Extended {
-                    postgres::parse(request, b"", &compiled.text);
-                    b""
+                    postgres::parse(request, "", &compiled.text);
+                    ""
                 } else {
-                    compiled.name.as_slice()
+                    &compiled.name
                 };
-                let count = u16::try_from(compiled.parameters.len()).unwrap_or(u16::MAX);
-                postgres::run(request, name, count, |place, text| {
-                    let variable = compiled.parameters.get(place);
-                    variable.is_some_and(|variable| values.parameter(*variable, text))
+                run_portal(request, name, compiled.parameters.len(), |place, text| {
+                    compiled.value(values, place, text)
                 });
             }
-            (Dialect::Mysql, mode) if mysql::is_sent_as_text(statement, mode) => {
-                session::mysql::query(request, |text| values.write(statement, text));
+            (Dialect::Mysql, mode) if is_sent_as_text(statement, mode) => {
+                mysql::query(request, |text| values.write(statement, text));
             }
             (Dialect::Mysql, _) => self.write_prepared(statement.number(), compiled, request),
         }
@@ -190,14 +191,18 @@ impl<'k> SqlMachine<'k> {
         match self.prepared.get(statement).copied().flatten() {
             Some(number) => {
                 let values = &self.values;
-                mysql::execute(request, number, compiled.parameters.len(), |place, text| {
-                    let variable = compiled.parameters.get(place);
-                    variable.is_some_and(|variable| values.parameter(*variable, text))
+                mysql::execute(request, number, compiled.parameters.len(), |place, body| {
+                    let start = body.len();
+                    if compiled.value(values, place, body) {
+                        return mysql::make_value(body, start);
+                    }
+                    body.truncate(start);
+                    mysql::ParameterType::Null
                 });
             }
             None => {
                 self.awaits = Awaits::Preparation;
-                self.reply.wanted = mysql::NUMBER_WITHIN;
+                self.reply.wanted = NUMBER_WITHIN;
                 mysql::prepare(request, &compiled.text);
             }
         }
@@ -206,16 +211,13 @@ impl<'k> SqlMachine<'k> {
     /// The reply is complete.
     fn answered(&mut self, request: &mut Vec<u8>) -> Result<Next, LoadError> {
         let mut reply = self.reply.take();
-        if let Some((code, text)) = reply.error {
-            return Err(LoadError::Statement {
-                number: self.place(),
-                code,
-                text,
-            });
+        if let Some(error) = reply.progress.error {
+            return Err(self.refused(error));
         }
         match (self.awaits, self.statement) {
             (Awaits::Preparation, Some(statement)) => {
-                let number = mysql::number(&reply.bytes).ok_or(LoadError::Closed)?;
+                let body = reply.bytes.get(HEADER..).unwrap_or_default();
+                let number = mysql::prepared_statement(body).ok_or(LoadError::Closed)?;
                 if let Some(prepared) = self.prepared.get_mut(statement.number()) {
                     *prepared = Some(number);
                 }
@@ -290,7 +292,7 @@ impl Machine for SqlMachine<'_> {
 
     fn sending(&mut self, request: &mut Vec<u8>) -> Result<(), LoadError> {
         if self.load.is_compressed() {
-            session::mysql::in_blocks(request);
+            mysql::in_blocks(request);
         }
         if let Some(decoder) = &mut self.decoder {
             decoder.feed(
@@ -317,16 +319,16 @@ impl Machine for SqlMachine<'_> {
             Timestamp::default(),
             Direction::ServerToClient,
             bytes,
-            &mut |message| reply.message(&message),
+            &mut |message| reply.progress.take(&message),
         )?;
-        if std::mem::take(&mut self.reply.paused) {
+        if std::mem::take(&mut self.reply.progress.paused) {
             request.extend_from_slice(match self.load.dialect {
-                Dialect::Postgres => session::postgres::REFUSAL,
-                Dialect::Mysql => session::mysql::REFUSAL,
+                Dialect::Postgres => postgres::REFUSAL,
+                Dialect::Mysql => mysql::REFUSAL,
             });
             return Ok(Next::Send);
         }
-        if self.reply.owed > 0 && self.reply.complete >= self.reply.owed {
+        if self.reply.owed > 0 && self.reply.progress.complete >= self.reply.owed {
             self.answered(request)
         } else {
             Ok(Next::Wait)
@@ -334,14 +336,8 @@ impl Machine for SqlMachine<'_> {
     }
 
     fn ended(&mut self) -> Result<Next, LoadError> {
-        match self.reply.error.take() {
-            Some((code, text)) => Err(LoadError::Statement {
-                number: self.place(),
-                code,
-                text,
-            }),
-            None => Err(LoadError::Closed),
-        }
+        let error = self.reply.progress.error.take();
+        Err(error.map_or(LoadError::Closed, |error| self.refused(error)))
     }
 
     fn script(&self) -> usize {
@@ -366,27 +362,11 @@ impl Reply {
             self.bytes.extend_from_slice(bytes.get(..room).unwrap_or(bytes));
         }
     }
-
-    fn message(&mut self, message: &Message<'_>) {
-        if let Content::Error { code, text } = message.content
-            && self.error.is_none()
-        {
-            let code = String::from_utf8_lossy(code).into_owned();
-            self.error = Some((code, without_values(text)));
-        }
-        match message.role {
-            Role::Reply => self.complete += 1,
-            Role::ReplyPause => self.paused = true,
-            Role::RequestPart
-            | Role::Request
-            | Role::OneWay
-            | Role::ReplyPart
-            | Role::Greeting
-            | Role::Notice
-            | Role::Opaque => {}
-        }
-    }
 }
 
 /// Bytes of a reply whose values are kept.
 const MOST_KEPT: usize = 16 * 1024 * 1024;
+/// Of a packet of MySQL's.
+const HEADER: usize = 4;
+/// Bytes of the answer to a preparation that hold the statement's number.
+const NUMBER_WITHIN: usize = HEADER + 5;

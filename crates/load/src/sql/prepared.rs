@@ -1,22 +1,30 @@
 //! Statements made ready before anything runs: what of a request does not change is written once.
 
 use super::super::QueryMode;
-use super::{Dialect, mysql, postgres};
-use client::session;
-use script::{Placeholder, Scripts, Statement};
+use super::Dialect;
+use client::{mysql, postgres};
+use script::{Placeholder, Scripts, Statement, Values};
 
 /// What is known of a statement before its variables have values.
 #[derive(Debug, Default)]
 pub(super) struct Compiled {
     /// Its text with placeholders, where values are sent apart.
-    pub text: Vec<u8>,
+    pub text: String,
     /// The variables whose values are sent apart, in their order.
     pub parameters: Vec<usize>,
     /// The whole request that runs it, where nothing in it depends on a variable; of a prepared one, that which follows its
     /// preparation. Absent otherwise.
     pub fixed: Option<Vec<u8>>,
     /// What it is prepared under.
-    pub name: Vec<u8>,
+    pub name: String,
+}
+
+impl Compiled {
+    /// Appends the value of the parameter at `place`, from 0; false where it is NULL.
+    pub fn value(&self, values: &Values, place: usize, text: &mut Vec<u8>) -> bool {
+        let variable = self.parameters.get(place);
+        variable.is_some_and(|variable| values.parameter(*variable, text))
+    }
 }
 
 /// All statements of `scripts`, by their numbers.
@@ -37,10 +45,10 @@ fn one(statement: &Statement, dialect: Dialect, mode: QueryMode) -> Compiled {
         Dialect::Mysql => Placeholder::Question,
     };
     let mut compiled = Compiled {
-        text: statement.prepared_text(placeholder).into_bytes(),
+        text: statement.prepared_text(placeholder),
         parameters: statement.parameters().collect(),
         fixed: None,
-        name: format!("longwire_{}", statement.number()).into_bytes(),
+        name: format!("longwire_{}", statement.number()),
     };
     if statement.is_fixed() {
         compiled.fixed = fixed(&compiled, statement, dialect, mode);
@@ -49,22 +57,62 @@ fn one(statement: &Statement, dialect: Dialect, mode: QueryMode) -> Compiled {
 }
 
 fn fixed(compiled: &Compiled, statement: &Statement, dialect: Dialect, mode: QueryMode) -> Option<Vec<u8>> {
-    let text = |request: &mut Vec<u8>| request.extend_from_slice(&compiled.text);
+    let text = |request: &mut Vec<u8>| request.extend_from_slice(compiled.text.as_bytes());
     let mut request = Vec::new();
     match (dialect, mode) {
-        (Dialect::Postgres, QueryMode::Simple) => session::postgres::query(&mut request, text),
+        (Dialect::Postgres, QueryMode::Simple) => postgres::query(&mut request, text),
         (Dialect::Postgres, QueryMode::Extended) => {
-            postgres::parse(&mut request, b"", &compiled.text);
-            postgres::run(&mut request, b"", 0, |_, _| false);
+            postgres::parse(&mut request, "", &compiled.text);
+            run_portal(&mut request, "", 0, |_, _| false);
         }
         (Dialect::Postgres, QueryMode::Prepared) => {
-            postgres::run(&mut request, &compiled.name, 0, |_, _| false);
+            run_portal(&mut request, &compiled.name, 0, |_, _| false);
         }
-        (Dialect::Mysql, _) if mysql::is_sent_as_text(statement, mode) => {
-            session::mysql::query(&mut request, text);
+        (Dialect::Mysql, _) if is_sent_as_text(statement, mode) => {
+            mysql::query(&mut request, text);
         }
         // The server's number of the statement is in it.
         (Dialect::Mysql, _) => return None,
     }
     Some(request)
+}
+
+/// Appends what runs PostgreSQL's statement `name` as libpq does: `Bind`, `Describe` and `Execute` of the unnamed portal. `value` is as
+/// for [`postgres::bind`].
+pub(super) fn run_portal(
+    request: &mut Vec<u8>,
+    name: &str,
+    parameters: usize,
+    value: impl FnMut(usize, &mut Vec<u8>) -> bool,
+) {
+    let parameters = u16::try_from(parameters).unwrap_or(u16::MAX);
+    // One format for all columns: text.
+    postgres::bind(request, ["", name], parameters, value, &[0]);
+    postgres::describe_portal(request, "");
+    postgres::execute(request, "", 0);
+}
+
+/// Whether MySQL is sent a statement as text: in simple mode, and where its result is kept, which is read as text.
+pub(super) fn is_sent_as_text(statement: &Statement, mode: QueryMode) -> bool {
+    mode == QueryMode::Simple || statement.keep().is_some()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_statement_runs_with_its_values_as_text() {
+        let mut request = Vec::new();
+        run_portal(&mut request, "s1", 2, |place, text| {
+            text.extend_from_slice(b"42");
+            place == 0
+        });
+        let bind = b"B\0\0\0\x1a\0s1\0\0\0\0\x02\0\0\0\x0242\xff\xff\xff\xff\0\x01\0\0";
+        assert_eq!(request.get(..bind.len()), Some(&bind[..]));
+        assert_eq!(
+            request.get(bind.len()..),
+            Some(&b"D\0\0\0\x06P\0E\0\0\0\x09\0\0\0\0\0"[..])
+        );
+    }
 }

@@ -38,9 +38,6 @@ pub enum PingError {
     /// The JDBC driver, or what leads to it, failed.
     #[error(transparent)]
     Bridge(BridgeError),
-    /// A statement that no packet has room for.
-    #[error("the statement is too long to be prepared")]
-    StatementTooLong,
     /// The system does not let this program send ICMP.
     #[error("longwire may not send ICMP here: {reason}")]
     IcmpRefused {
@@ -75,7 +72,6 @@ impl PingError {
             Self::TimedOut { .. }
             | Self::Closed
             | Self::Broken { .. }
-            | Self::StatementTooLong
             | Self::Stopped => None,
         }
     }

@@ -1,14 +1,15 @@
 //! A plain TCP connection with the kernel's receive timestamps: what probes without a login ask over.
 
 use super::PingError;
+use client::session::{ClientConnection, Deadline, SessionOptions};
 use model::Timestamp;
 use std::net::SocketAddr;
-use std::os::fd::{AsFd, BorrowedFd};
+use std::os::fd::AsFd;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::time::{Duration, Instant};
-use sys::clock::{Clock, WallOffset};
+use std::time::Duration;
+use sys::clock::Clock;
 use sys::resolve;
-use sys::socket::{Received, Sent, Socket};
+use sys::socket::Socket;
 use sys::target::Target;
 use sys::wait::{PollFlags, until_ready};
 
@@ -39,11 +40,10 @@ pub(super) struct Answer {
     pub(super) error: Option<String>,
 }
 
-/// A connected TCP socket.
-#[derive(Debug)]
+/// A TCP connection.
 pub(super) struct Plain<'a> {
-    socket: Socket,
-    means: Means<'a>,
+    connection: ClientConnection<'a>,
+    timeout: Duration,
     /// When connecting began, and how long the handshake took.
     began: Timestamp,
     handshake: Duration,
@@ -63,18 +63,26 @@ impl<'a> Plain<'a> {
         let socket = Socket::unconnected(&address).map_err(failed)?;
         // In its own namespace and without waiting: the wait below can be ended.
         let began = means.clock.now();
-        let deadline = Deadline::after(means);
+        let deadline = Deadline::after(means.timeout);
         socket.begin_to_connect(&address).map_err(failed)?;
-        while !deadline.ready(socket.as_fd(), PollFlags::OUT)? {}
-        let handshake = means.clock.now().since(began);
+        while !until_ready(socket.as_fd(), PollFlags::OUT, deadline.left()?.min(LOOK)) {
+            if means.stop.load(Ordering::Relaxed) {
+                return Err(PingError::Stopped);
+            }
+        }
+        let connected = means.clock.now();
         if !socket.connected().map_err(failed)? {
             return Err(resolve::timed_out(means.target, address, means.timeout).into());
         }
+        let options = SessionOptions {
+            clock: means.clock,
+            ..SessionOptions::new(means.stop)
+        };
         Ok(Self {
-            socket,
-            means,
+            connection: ClientConnection::new(socket, (began, connected), 1, options).naming_resets(),
+            timeout: means.timeout,
             began,
-            handshake,
+            handshake: connected.since(began),
         })
     }
 
@@ -90,62 +98,49 @@ impl<'a> Plain<'a> {
 
     /// The kernel's own smoothed round trip now.
     pub(super) fn kernel_rtt(&self) -> Option<Duration> {
-        self.socket.info()?.rtt
+        self.socket().info()?.rtt
     }
 
     /// Whether the server has closed it meanwhile, or said something unasked.
     pub(super) fn is_stale(&self) -> bool {
-        self.ready(PollFlags::IN, Duration::ZERO)
+        until_ready(self.socket().as_fd(), PollFlags::IN, Duration::ZERO)
+    }
+
+    fn socket(&self) -> &Socket {
+        self.connection.transport().socket()
     }
 
     /// Sends `request` and returns when its first byte was handed over.
-    pub(super) fn send(&self, request: &[u8]) -> Result<Timestamp, PingError> {
-        let at = self.means.clock.now();
-        let deadline = Deadline::after(self.means);
-        let mut left = request;
-        while !left.is_empty() {
-            match self.socket.send(left) {
-                Sent::Bytes(0) => while !deadline.ready(self.socket.as_fd(), PollFlags::OUT)? {},
-                Sent::Bytes(count) => left = left.get(count..).unwrap_or_default(),
-                Sent::Broken(reason) => return Err(PingError::Broken { reason }),
-            }
-        }
-        Ok(at)
+    pub(super) fn send(&mut self, request: &[u8]) -> Result<Timestamp, PingError> {
+        Ok(self.connection.send(request, &Deadline::after(self.timeout))?)
     }
 
     /// Waits until what has come is `complete`.
-    pub(super) fn receive(&self, complete: impl Fn(&[u8]) -> Complete) -> Result<Arrived, PingError> {
-        let deadline = Deadline::after(self.means);
+    pub(super) fn receive(&mut self, complete: impl Fn(&[u8]) -> Complete) -> Result<Arrived, PingError> {
+        let deadline = Deadline::after(self.timeout);
         let mut bytes = Vec::new();
-        let mut part = [0; 4096];
         loop {
-            match self.socket.receive(&mut part) {
-                Received::Bytes { count, stamp, .. } => {
-                    let read = self.means.clock.now();
-                    let offset = WallOffset::now();
-                    bytes.extend_from_slice(part.get(..count).unwrap_or_default());
-                    // A wall clock that was set meanwhile would put the stamp after the read.
-                    let at = stamp.map_or(read, |stamp| self.means.clock.place(stamp, offset).min(read));
-                    match complete(&bytes) {
-                        Complete::Yes => return Ok(Arrived { bytes, at }),
-                        Complete::Never(expected) => return Err(PingError::Unexpected { expected }),
-                        Complete::NotYet if bytes.len() > LONGEST_REPLY => {
-                            return Err(PingError::Unexpected {
-                                expected: "a short reply",
-                            });
-                        }
-                        Complete::NotYet => {}
-                    }
+            let came = self.connection.receive(&deadline)?;
+            if came.is_empty() {
+                return Err(PingError::Closed);
+            }
+            bytes.extend_from_slice(came);
+            match complete(&bytes) {
+                Complete::Yes => {
+                    return Ok(Arrived {
+                        bytes,
+                        at: self.connection.arrived(),
+                    });
                 }
-                Received::Nothing => while !deadline.ready(self.socket.as_fd(), PollFlags::IN)? {},
-                Received::End => return Err(PingError::Closed),
-                Received::Broken(reason) => return Err(PingError::Broken { reason }),
+                Complete::Never(expected) => return Err(PingError::Unexpected { expected }),
+                Complete::NotYet if bytes.len() > LONGEST_REPLY => {
+                    return Err(PingError::Unexpected {
+                        expected: "a short reply",
+                    });
+                }
+                Complete::NotYet => {}
             }
         }
-    }
-
-    fn ready(&self, events: PollFlags, longest: Duration) -> bool {
-        until_ready(self.socket.as_fd(), events, longest)
     }
 }
 
@@ -156,36 +151,6 @@ pub(super) enum Complete {
     NotYet,
     /// It is not what should have come, which is named.
     Never(&'static str),
-}
-
-struct Deadline<'a> {
-    at: Instant,
-    means: Means<'a>,
-}
-
-impl<'a> Deadline<'a> {
-    fn after(means: Means<'a>) -> Self {
-        Self {
-            at: Instant::now() + means.timeout,
-            means,
-        }
-    }
-
-    /// Waits a while for `events`: false when there are none yet.
-    fn ready(&self, fd: BorrowedFd<'_>, events: PollFlags) -> Result<bool, PingError> {
-        let left = self.at.saturating_duration_since(Instant::now());
-        if until_ready(fd, events, left.min(LOOK)) {
-            Ok(true)
-        } else if self.means.stop.load(Ordering::Relaxed) {
-            Err(PingError::Stopped)
-        } else if left.is_zero() {
-            Err(PingError::TimedOut {
-                after: self.means.timeout,
-            })
-        } else {
-            Ok(false)
-        }
-    }
 }
 
 /// Of a probe: more is not what was asked for.

@@ -16,6 +16,7 @@ mod wire_line;
 pub use error::RowsError;
 
 use calibration::Calibrated;
+use client::ErrorReply;
 use client::session::{Session, SessionOptions};
 use model::{ByteCount, DistributionBuilder, RowTrain, Timestamp};
 use std::sync::atomic::AtomicBool;
@@ -63,10 +64,11 @@ pub fn measure(target: &Target, options: &RowsOptions<'_>) -> Result<RowTrain, R
     if session.kernel().is_none() {
         return Err(RowsError::NoPackets);
     }
-    let Transport::Plain(socket) = session.take_apart().transport else {
+    let connection = session.into_connection();
+    if !matches!(connection.transport(), Transport::Plain(_)) {
         return Err(RowsError::Encrypted);
-    };
-    let mut line = WireLine::new(socket, options);
+    }
+    let mut line = WireLine::new(connection, options);
     let calibrated = calibration::calibrate(&mut line, language)?;
     let most = language.most_rows(calibrated.segment);
     if rows > most {
@@ -139,17 +141,19 @@ impl Language {
 
     /// Says what is wrong with a row's packet.
     fn check(self, packet: &[u8]) -> Result<(), RowsError> {
-        match self {
-            Self::Postgres => postgres::check(packet),
-            Self::Mysql => mysql::check(packet),
-        }
+        let is_row = match self {
+            Self::Postgres => postgres::is_row(packet),
+            Self::Mysql => mysql::is_row(packet),
+        };
+        let found = "something else";
+        is_row.then_some(()).ok_or(RowsError::OutOfStep { found })
     }
 
-    /// Reads the beginning of a packet: an error is shorter than the row it comes instead of.
-    fn refusal(self, begun: &[u8]) -> Option<RowsError> {
+    /// The error that a packet begins with: it is shorter than the row it comes instead of.
+    fn begun_error(self, packet: &[u8]) -> Option<ErrorReply> {
         match self {
-            Self::Postgres => postgres::refusal(begun),
-            Self::Mysql => mysql::refusal(begun),
+            Self::Postgres => client::postgres::begun_error(packet),
+            Self::Mysql => client::mysql::begun_error(packet),
         }
     }
 
@@ -164,8 +168,8 @@ impl Language {
 
     const fn goodbye(self) -> &'static [u8] {
         match self {
-            Self::Postgres => client::session::postgres::GOODBYE,
-            Self::Mysql => client::session::mysql::GOODBYE,
+            Self::Postgres => client::postgres::GOODBYE,
+            Self::Mysql => client::mysql::GOODBYE,
         }
     }
 }

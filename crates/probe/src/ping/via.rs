@@ -14,6 +14,7 @@ mod sums;
 
 pub use error::ViaError;
 
+use client::ErrorReply;
 use client::session::{Rows, Session, SessionError, SessionOptions};
 use model::{DatabaseLinkOutcome, Sample};
 use std::sync::Arc;
@@ -199,7 +200,7 @@ impl Source<'_, '_> {
         let rows = self.session.query(sql, self.timeout)?;
         match rows.reply.error.clone() {
             None => Ok(rows),
-            Some((code, text)) => Err(ViaError::Statement { code, text }),
+            Some(ErrorReply { code, text }) => Err(ViaError::Statement { code, text }),
         }
     }
 

@@ -1,13 +1,12 @@
 //! Rows go to the server.
 
-use super::messages::{bulk, bulk_row, execute, literals, packet};
-use super::replies::Expected;
+use super::messages::{bulk_row, execute_row, literals, types};
 use super::{Conversation, prepare, query};
 use crate::TuneError;
 use crate::native::content::Row;
 use crate::native::method::Work;
 use crate::native::text_rows;
-use client::session::mysql;
+use client::mysql::{self, ExpectedAnswer, packet};
 
 /// A statement a row, with the values in its text.
 pub fn row_by_row(talk: &mut Conversation<'_>, work: &Work<'_>) -> Result<(), TuneError> {
@@ -29,7 +28,7 @@ pub fn statements(
     talk.doing = INSERTING;
     for keys in work.blocks(rows_a_statement) {
         mysql::query(&mut talk.out, |text| work.insert(text, table, keys, literals));
-        talk.replies.expect(Expected::Answer);
+        talk.replies.expect(ExpectedAnswer::Answer);
         talk.ask()?;
     }
     Ok(())
@@ -52,8 +51,8 @@ fn executed(talk: &mut Conversation<'_>, work: &Work<'_>, depth: u64) -> Result<
     for key in 1..=work.rows {
         talk.make_room(depth)?;
         work.content.write(key, &mut row);
-        execute(&mut talk.out, statement, &row, columns);
-        talk.replies.expect(Expected::Answer);
+        execute_row(&mut talk.out, statement, &row, columns);
+        talk.replies.expect(ExpectedAnswer::Answer);
         if talk.out.len() >= PIECE {
             talk.say()?;
         }
@@ -64,17 +63,16 @@ fn executed(talk: &mut Conversation<'_>, work: &Work<'_>, depth: u64) -> Result<
 /// Prepared once; one `COM_STMT_BULK_EXECUTE` for as many rows as the setting says.
 pub fn in_bulk(talk: &mut Conversation<'_>, work: &Work<'_>) -> Result<(), TuneError> {
     let statement = prepare_insert(talk, work)?;
-    let columns = work.content.columns();
+    let types = types(work.content.columns());
     let mut row = Row::default();
     for keys in work.blocks(work.value) {
-        packet(&mut talk.out, 0, |body| {
-            bulk(body, statement, columns);
+        mysql::bulk(&mut talk.out, statement, &types, |body| {
             for key in keys {
                 work.content.write(key, &mut row);
                 bulk_row(body, &row);
             }
         });
-        talk.replies.expect(Expected::Answer);
+        talk.replies.expect(ExpectedAnswer::Answer);
         talk.ask()?;
     }
     Ok(())
@@ -110,7 +108,7 @@ pub fn load_data(talk: &mut Conversation<'_>, work: &Work<'_>) -> Result<(), Tun
         number = number.wrapping_add(1);
     }
     packet(&mut talk.out, number, |_| {});
-    talk.replies.expect(Expected::Answer);
+    talk.replies.expect(ExpectedAnswer::Answer);
     talk.ask()
 }
 

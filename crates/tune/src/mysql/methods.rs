@@ -1,8 +1,8 @@
 //! The ways of MySQL and MariaDB.
 
-use super::replies::MysqlReplies;
 use super::{insert, select, update};
 use crate::native::method::{MethodRow, ParameterRow, Series};
+use client::mysql::MysqlReplies;
 use model::Job;
 
 /// `COM_STMT_BULK_EXECUTE`.

@@ -1,10 +1,9 @@
 //! Rows come from the server.
 
-use super::messages::{fetch, open_cursor};
-use super::replies::Expected;
 use super::{Conversation, prepare, query};
 use crate::TuneError;
 use crate::native::method::Work;
+use client::mysql::{ExpectedAnswer, fetch, open_cursor};
 
 /// The whole result in answer to one statement.
 pub fn whole(talk: &mut Conversation<'_>, work: &Work<'_>) -> Result<(), TuneError> {
@@ -26,7 +25,7 @@ pub fn cursor(talk: &mut Conversation<'_>, work: &Work<'_>) -> Result<(), TuneEr
 pub fn open(talk: &mut Conversation<'_>, statement: &str) -> Result<u32, TuneError> {
     let statement = prepare(talk, statement)?;
     open_cursor(&mut talk.out, statement);
-    talk.replies.expect(Expected::Answer);
+    talk.replies.expect(ExpectedAnswer::Answer);
     talk.ask()?;
     Ok(statement)
 }
@@ -41,7 +40,7 @@ pub fn fetched(talk: &mut Conversation<'_>, statement: u32, work: &Work<'_>) -> 
         statement,
         u32::try_from(work.value).unwrap_or(u32::MAX),
     );
-    talk.replies.expect(Expected::Fetched);
+    talk.replies.expect(ExpectedAnswer::Fetched);
     talk.ask()?;
     Ok(talk.replies.has_more())
 }

@@ -1,13 +1,12 @@
 //! Rows are read and updated. The server's cursors are read-only: rows are updated by their keys.
 
 use super::messages::execute_with_key;
-use super::replies::Expected;
 use super::{Conversation, prepare, query, select};
 use crate::TuneError;
-use crate::native::job_connection::Replies;
 use crate::native::method::Work;
 use crate::native::{COUNTER, KEY};
-use client::session::mysql;
+use client::ReplyReader;
+use client::mysql::{self, ExpectedAnswer};
 
 /// All rows at once, then an update for each, one by one.
 pub fn by_key(talk: &mut Conversation<'_>, work: &Work<'_>) -> Result<(), TuneError> {
@@ -53,7 +52,7 @@ pub fn by_list(talk: &mut Conversation<'_>, work: &Work<'_>) -> Result<(), TuneE
             text.extend_from_slice(list.join(",").as_bytes());
             text.push(b')');
         });
-        talk.replies.expect(Expected::Answer);
+        talk.replies.expect(ExpectedAnswer::Answer);
         talk.ask()?;
     }
     Ok(())
@@ -82,7 +81,7 @@ fn update(talk: &mut Conversation<'_>, statement: u32, keys: &[u64], depth: u64)
     for key in keys {
         talk.make_room(depth)?;
         execute_with_key(&mut talk.out, statement, *key);
-        talk.replies.expect(Expected::Answer);
+        talk.replies.expect(ExpectedAnswer::Answer);
         if talk.out.len() >= PIECE {
             talk.say()?;
         }

@@ -2,39 +2,14 @@
 //! wait for each other.
 
 use crate::TuneError;
-use client::session::{Parts, SessionError, SessionTap};
-use model::{ByteCount, Direction, TrialOutcome};
-use std::os::fd::AsFd;
-use std::sync::atomic::{AtomicBool, Ordering};
+use client::session::{ClientConnection, Deadline, Session};
+use client::{ErrorReply, ReplyFault, ReplyReader};
+use model::{ByteCount, TrialOutcome};
 use std::time::{Duration, Instant};
-use sys::clock::{Clock, WallOffset};
-use sys::error::OsError;
-use sys::socket::{Received, Sent};
-use sys::transport::Transport;
-use sys::wait::{PollFlags, until_ready};
-
-/// Reads replies as far as a job needs to know them; keeps no rows.
-pub(crate) trait Replies: Default {
-    /// Requests that were asked so far.
-    fn asked(&self) -> u64;
-    /// Bytes came.
-    fn take(&mut self, bytes: &[u8]) -> Result<(), Refused>;
-    /// Rows that came.
-    fn rows(&self) -> u64;
-    /// Requests that are not answered yet.
-    fn owed(&self) -> u64;
-}
-
-/// The server refused a request, or said what its protocol does not have there.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct Refused {
-    /// The server's code.
-    pub code: String,
-    /// What it says, without what it quotes.
-    pub text: String,
-}
+use sys::wait::PollFlags;
 
 /// A connection under a job.
+/// It reads as much at a time as drivers do: libpq 16 KiB and more, MariaDB's client 16 KiB, pgjdbc 8 to 64 KiB.
 pub(crate) struct JobConnection<'a, R> {
     /// What the server has answered so far.
     pub replies: R,
@@ -44,15 +19,12 @@ pub(crate) struct JobConnection<'a, R> {
     pub doing: &'static str,
     /// Whether a driver would hold a whole reply before the program gets its rows.
     pub holds_replies: bool,
-    transport: Transport,
-    tap: Option<(SessionTap, Clock)>,
-    stop: &'a AtomicBool,
-    buffer: Box<[u8]>,
-    passed: [u64; 2],
+    connection: ClientConnection<'a>,
+    /// Renewed by each byte that passes.
+    deadline: Deadline,
     turns: u64,
     /// Requests that had been asked when the last turn began.
     asked_before_turn: u64,
-    last_passed: Instant,
     reply: u64,
     most_held: u64,
 }
@@ -67,26 +39,18 @@ pub(crate) struct Passed {
     header: u64,
 }
 
-impl<'a, R: Replies> JobConnection<'a, R> {
+impl<'a, R: ReplyReader> JobConnection<'a, R> {
     /// Over a session that is logged in.
-    pub fn over(parts: Parts, clock: Clock, stop: &'a AtomicBool) -> Self {
-        let Parts { transport, tap, .. } = parts;
-        if tap.is_none() {
-            transport.socket().forget_stamps();
-        }
+    pub fn over(session: Session<'a>) -> Self {
         Self {
             replies: R::default(),
             out: Vec::new(),
             doing: "the job",
             holds_replies: false,
-            transport,
-            tap: tap.map(|tap| (tap, clock)),
-            stop,
-            buffer: vec![0; BUFFER].into_boxed_slice(),
-            passed: [0; 2],
+            connection: session.into_connection().stamped_if_watched(),
+            deadline: Deadline::after(PATIENCE),
             turns: 0,
             asked_before_turn: 0,
-            last_passed: Instant::now(),
             reply: 0,
             most_held: 0,
         }
@@ -94,9 +58,8 @@ impl<'a, R: Replies> JobConnection<'a, R> {
 
     /// Sends what is in `out`.
     pub fn say(&mut self) -> Result<(), TuneError> {
-        if let Some((tap, clock)) = &mut self.tap {
-            tap.passed(Direction::ClientToServer, clock.now(), &self.out);
-        }
+        let now = self.connection.clock().now();
+        self.connection.show_sent(now, &self.out);
         self.held(self.out.capacity() as u64);
         self.reply = 0;
         let out = std::mem::take(&mut self.out);
@@ -140,7 +103,7 @@ impl<'a, R: Replies> JobConnection<'a, R> {
     fn wait(&mut self, owed: u64) -> Result<(), TuneError> {
         while self.replies.owed() > owed {
             if !self.read()? {
-                self.pause(PollFlags::IN)?;
+                self.connection.wait(PollFlags::IN, &self.deadline)?;
             }
         }
         Ok(())
@@ -148,21 +111,14 @@ impl<'a, R: Replies> JobConnection<'a, R> {
 
     fn send(&mut self, bytes: &[u8]) -> Result<(), TuneError> {
         let mut left = bytes;
-        while !left.is_empty() || self.transport.has_unsent() {
-            let taken = match self.transport.send(left) {
-                Sent::Bytes(count) => count,
-                Sent::Broken(reason) => return Err(broken(reason)),
-            };
-            self.passed[0] += taken as u64;
-            if taken > 0 {
-                self.last_passed = Instant::now();
-            }
+        while !left.is_empty() || self.connection.has_unsent() {
+            let taken = self.connection.offer(left)?;
             left = left.get(taken..).unwrap_or_default();
-            if taken == 0 && !self.read()? {
-                self.pause(PollFlags::IN | PollFlags::OUT)?;
-                if !self.transport.flush() {
-                    return Err(SessionError::Closed.into());
-                }
+            if taken > 0 {
+                self.deadline = Deadline::after(PATIENCE);
+            } else if !self.read()? {
+                self.connection
+                    .wait(PollFlags::IN | PollFlags::OUT, &self.deadline)?;
             }
         }
         Ok(())
@@ -170,36 +126,17 @@ impl<'a, R: Replies> JobConnection<'a, R> {
 
     /// Reads what is there; false when that is nothing.
     fn read(&mut self) -> Result<bool, TuneError> {
-        if self.stop.load(Ordering::Relaxed) {
-            return Err(SessionError::Stopped.into());
+        self.connection.look_up()?;
+        let bytes = self.connection.receive_now(ClientConnection::BUFFER)?;
+        if bytes.is_empty() {
+            return Ok(false);
         }
-        let received = match &self.tap {
-            Some(_) => self.transport.receive(&mut self.buffer),
-            None => self.transport.read(&mut self.buffer),
-        };
-        let (count, stamp) = match received {
-            Received::Bytes { count, stamp, .. } => (count, stamp),
-            Received::Nothing => return Ok(false),
-            Received::End => return Err(SessionError::Closed.into()),
-            Received::Broken(reason) => return Err(broken(reason)),
-        };
-        self.last_passed = Instant::now();
-        self.passed[1] += count as u64;
-        let bytes = self.buffer.get(..count).unwrap_or_default();
-        if let Some((tap, clock)) = &mut self.tap {
-            let now = clock.now();
-            let at = stamp.map_or(now, |stamp| clock.place(stamp, WallOffset::now()).min(now));
-            tap.passed(Direction::ServerToClient, at, bytes);
-            tap.sample_when_due(now, self.transport.socket());
-        }
+        self.deadline = Deadline::after(PATIENCE);
+        self.reply += bytes.len() as u64;
         self.replies
             .take(bytes)
-            .map_err(|Refused { code, text }| TuneError::Statement {
-                doing: self.doing.to_owned(),
-                code,
-                text,
-            })?;
-        self.reply += count as u64;
+            .map_err(|fault| refused(self.doing, fault))?;
+        self.connection.sample_when_due();
         self.held(self.out.capacity() as u64);
         Ok(true)
     }
@@ -207,26 +144,16 @@ impl<'a, R: Replies> JobConnection<'a, R> {
     /// A driver holds so much of a request, and of a reply where it hands rows over only when all are there.
     fn held(&mut self, request: u64) {
         let reply = if self.holds_replies { self.reply } else { 0 };
-        self.most_held = self.most_held.max(request + reply + BUFFER as u64);
-    }
-
-    fn pause(&self, events: PollFlags) -> Result<(), TuneError> {
-        if self.stop.load(Ordering::Relaxed) {
-            return Err(SessionError::Stopped.into());
-        }
-        if self.last_passed.elapsed() > PATIENCE {
-            return Err(SessionError::TimedOut { after: PATIENCE }.into());
-        }
-        // Being interrupted or timing out is no error: the caller looks again.
-        until_ready(self.transport.socket().as_fd(), events, LOOK_UP);
-        Ok(())
+        self.most_held = self
+            .most_held
+            .max(request + reply + ClientConnection::BUFFER as u64);
     }
 
     /// What has passed until now.
     pub fn passed(&self) -> Passed {
-        let figures = self.transport.socket().info();
+        let socket = self.connection.transport().socket();
+        let figures = socket.info();
         let packets = figures.and_then(|figures| figures.packets_out.zip(figures.packets_in));
-        let socket = self.transport.socket();
         let internet = if socket.peer().is_ok_and(|peer| peer.is_ipv6()) {
             40
         } else {
@@ -239,10 +166,7 @@ impl<'a, R: Replies> JobConnection<'a, R> {
         Passed {
             at: Instant::now(),
             turns: self.turns,
-            payload: match &self.transport {
-                Transport::Plain(_) => self.passed,
-                Transport::Tls(tls) => tls.passed(),
-            },
+            payload: self.connection.passed().bytes,
             packets: packets.map(|(out, back)| [out.into(), back.into()]),
             header: ETHERNET + internet + TCP + options,
         }
@@ -276,9 +200,7 @@ impl<'a, R: Replies> JobConnection<'a, R> {
         self.out.clear();
         self.out.extend_from_slice(farewell);
         self.say().ok();
-        if let Some((tap, clock)) = &mut self.tap {
-            tap.sample(clock.now(), self.transport.socket());
-        }
+        self.connection.sample();
     }
 }
 
@@ -286,17 +208,18 @@ fn difference(after: [u64; 2], before: [u64; 2]) -> [u64; 2] {
     [0, 1].map(|method| after[method].saturating_sub(before[method]))
 }
 
-fn broken(reason: OsError) -> TuneError {
-    TuneError::Session(match reason {
-        OsError(libc::ECONNRESET | libc::EPIPE) => SessionError::Closed,
-        reason => SessionError::Broken { reason },
-    })
+fn refused(doing: &str, fault: ReplyFault) -> TuneError {
+    let ErrorReply { code, text } = match fault {
+        ReplyFault::Refused(error) => error,
+        ReplyFault::Malformed { found } => ErrorReply::new(b"protocol", found.as_bytes()),
+    };
+    TuneError::Statement {
+        doing: doing.to_owned(),
+        code,
+        text,
+    }
 }
 
-/// As drivers have it: libpq reads 16 KiB at a time and grows, MariaDB's client 16 KiB, pgjdbc 8 to 64 KiB.
-const BUFFER: usize = 64 * 1024;
-/// How long is waited before looking whether it was stopped.
-const LOOK_UP: Duration = Duration::from_millis(200);
 /// Without a byte either way. Statements over many rows take long.
 const PATIENCE: Duration = Duration::from_secs(600);
 // Headers of a packet.

@@ -1,13 +1,12 @@
 //! Rows go to the server.
 
-use super::messages::{SYNC, bind, execute, literals};
+use super::messages::{literals, run};
 use super::{Conversation, prepare, query};
 use crate::TuneError;
 use crate::native::content::Row;
 use crate::native::method::Work;
 use crate::native::text_rows;
-use client::session::postgres;
-use client::session::postgres::framed;
+use client::postgres::{self, COPY_DONE, SYNC, copy_data};
 
 /// A statement a row, with the values in its text.
 pub fn row_by_row(talk: &mut Conversation<'_>, work: &Work<'_>) -> Result<(), TuneError> {
@@ -89,8 +88,7 @@ fn prepare_insert(talk: &mut Conversation<'_>, work: &Work<'_>) -> Result<(), Tu
 
 fn insert(talk: &mut Conversation<'_>, work: &Work<'_>, key: u64, row: &mut Row) {
     work.content.write(key, row);
-    bind(&mut talk.out, "", STATEMENT, row.values());
-    execute(&mut talk.out, "", 0);
+    run(&mut talk.out, STATEMENT, work.content.columns(), row.values());
 }
 
 /// `COPY`, in pieces of as many bytes as the setting says.
@@ -116,13 +114,13 @@ pub fn copy_into(
         format!("copy {}.{table} from stdin", work.scratch).as_bytes(),
     )?;
     let lines = text_rows::pieces(work, buffer, |piece| {
-        framed(&mut talk.out, b'd', |body| body.extend_from_slice(piece));
+        copy_data(&mut talk.out, piece);
         talk.say()
     })?;
     if !lines.is_empty() {
-        framed(&mut talk.out, b'd', |body| body.extend_from_slice(&lines));
+        copy_data(&mut talk.out, &lines);
     }
-    framed(&mut talk.out, b'c', |_| {});
+    talk.out.extend_from_slice(COPY_DONE);
     talk.replies.owe(1);
     talk.ask()
 }

@@ -1,8 +1,8 @@
 //! The ways of PostgreSQL.
 
-use super::replies::PostgresReplies;
 use super::{insert, select, update};
 use crate::native::method::{MethodRow, ParameterRow, Series};
+use client::postgres::PostgresReplies;
 use model::Job;
 
 pub const METHODS: &[MethodRow<PostgresReplies>] = &[

@@ -1,10 +1,10 @@
 //! Rows come from the server.
 
-use super::messages::{SYNC, bind, execute, parse};
 use super::{Conversation, query};
 use crate::TuneError;
-use crate::native::job_connection::Replies;
 use crate::native::method::Work;
+use client::ReplyReader;
+use client::postgres::{SYNC, bind, execute, parse};
 
 /// The whole result in answer to one statement.
 pub fn whole(talk: &mut Conversation<'_>, work: &Work<'_>) -> Result<(), TuneError> {
@@ -19,7 +19,7 @@ pub fn portal(talk: &mut Conversation<'_>, work: &Work<'_>) -> Result<(), TuneEr
     talk.holds_replies = true;
     let rows = u32::try_from(work.value).unwrap_or(u32::MAX);
     parse(&mut talk.out, "", &statement(work));
-    bind(&mut talk.out, PORTAL, "", std::iter::empty());
+    bind(&mut talk.out, [PORTAL, ""], 0, |_, _| false, &[]);
     loop {
         execute(&mut talk.out, PORTAL, rows);
         talk.out.extend_from_slice(SYNC);

@@ -1,11 +1,12 @@
 //! Rows are read and updated.
 
-use super::messages::{SYNC, bind, execute};
+use super::messages::run;
 use super::{Conversation, prepare, query};
 use crate::TuneError;
-use crate::native::job_connection::Replies;
 use crate::native::method::Work;
 use crate::native::{COUNTER, KEY};
+use client::ReplyReader;
+use client::postgres::SYNC;
 
 /// The classic: one row of a cursor `for update`, then an update of the row it is at, and the next.
 pub fn row_by_row(talk: &mut Conversation<'_>, work: &Work<'_>) -> Result<(), TuneError> {
@@ -86,13 +87,7 @@ fn declare(talk: &mut Conversation<'_>, work: &Work<'_>) -> Result<(), TuneError
 
 fn update(talk: &mut Conversation<'_>, key: u64) {
     let key = key.to_string();
-    bind(
-        &mut talk.out,
-        "",
-        STATEMENT,
-        std::iter::once(Some(key.as_bytes())),
-    );
-    execute(&mut talk.out, "", 0);
+    run(&mut talk.out, STATEMENT, 1, std::iter::once(Some(key.as_bytes())));
 }
 
 fn raise(work: &Work<'_>) -> String {

@@ -1,8 +1,8 @@
 //! The exchange of proofs: what the server asks for, one leg after another.
 
-use super::challenge::Challenge;
 use super::method::{Method, xor};
-use super::{MORE, OK, SWITCH, rsa, unknown};
+use super::{MORE, SWITCH, rsa, unknown};
+use crate::mysql::{Challenge, OK};
 use crate::session::SessionError;
 use crate::session::opening::LoginContext;
 use model::Phase;

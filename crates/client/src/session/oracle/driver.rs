@@ -1,8 +1,9 @@
 //! The driver, in a thread of its own: it waits where nobody could end its waiting, but for the end of its connection.
 
+use super::super::SessionError;
 use super::super::connection::LOOK_UP;
 use super::super::deadline::Deadline;
-use super::super::{SessionError, without_values};
+use crate::without_values;
 use std::io::Write;
 use std::net::{Ipv4Addr, TcpListener, TcpStream};
 use std::os::unix::net::UnixStream;

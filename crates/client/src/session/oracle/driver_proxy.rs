@@ -5,6 +5,7 @@ use super::super::deadline::Deadline;
 use super::super::legs::Legs;
 use super::super::{KernelFigures, Reply, SessionError};
 use super::driver::{Driver, local};
+use crate::ErrorReply;
 use model::{Phase, Timestamp};
 use std::io::{Read, Write};
 use std::net::{Shutdown, SocketAddr, TcpStream};
@@ -100,7 +101,7 @@ impl<'a> DriverProxy<'a> {
         let began = self.line.clock().now();
         let error = match self.carry(driver, &mut Legs::begin(began), deadline) {
             Ok(_) => None,
-            Err(SessionError::Login { code, text }) => Some((code, text)),
+            Err(SessionError::Login { code, text }) => Some(ErrorReply { code, text }),
             Err(error) => return Err(error),
         };
         let passed = self.line.passed();

@@ -121,5 +121,5 @@ fn turns_bytes_and_legs_are_those_of_the_server() {
     let reply = passage.exchange(&mut driver, &deadline).expect("it answers");
     assert_eq!((reply.turns, reply.request_bytes, reply.reply_bytes), (0, 0, 0));
     let error = reply.error.expect("an error of the statement");
-    assert_eq!(error.0, "ORA-00942");
+    assert_eq!(error.code, "ORA-00942");
 }

@@ -51,7 +51,7 @@ impl Probe for Connection<'_> {
             Ok(rows) => {
                 let reply = rows.reply;
                 ended = reply.last_byte_at.max(opened);
-                error = reply.error.map(|(code, text)| format!("server: {code} {text}"));
+                error = reply.error.map(|error| format!("server: {error}"));
                 legs.push(Leg {
                     name: "first query".into(),
                     phase: Phase::Work,

@@ -59,7 +59,7 @@ impl Probe for Http<'_> {
     }
 
     fn ask(&mut self) -> Result<Answer, PingError> {
-        let connection = self.connection()?;
+        let mut connection = self.connection()?;
         let at = connection.send(&self.request)?;
         let Arrived { bytes, at: arrived } = connection.receive(whole)?;
         let head = Head::of(&bytes);

@@ -34,7 +34,7 @@ impl Probe for MysqlGreeting<'_> {
     }
 
     fn ask(&mut self) -> Result<Answer, PingError> {
-        let connection = Plain::connect(self.means, self.address.ok_or(PingError::Closed)?)?;
+        let mut connection = Plain::connect(self.means, self.address.ok_or(PingError::Closed)?)?;
         let arrived = connection.receive(whole)?;
         // Behind length and number: 10 is a greeting, 255 an error (too many connections, this host is blocked).
         let refused = arrived.bytes.get(4) == Some(&0xff);

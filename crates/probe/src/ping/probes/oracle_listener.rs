@@ -28,7 +28,7 @@ impl<'a> OracleListener<'a> {
     }
 
     fn converse(&self) -> Result<(Answer, tns::ListenerAnswer), PingError> {
-        let connection = Plain::connect(self.means, self.address.ok_or(PingError::Closed)?)?;
+        let mut connection = Plain::connect(self.means, self.address.ok_or(PingError::Closed)?)?;
         let at = connection.send(&self.request)?;
         let mut turns = 1;
         let mut reply_bytes = 0;

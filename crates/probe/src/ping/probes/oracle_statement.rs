@@ -55,7 +55,7 @@ impl Probe for OracleStatement<'_> {
             kernel_rtt: session.kernel().and_then(|figures| figures.rtt),
             request_bytes: reply.request_bytes,
             reply_bytes: reply.reply_bytes,
-            error: reply.error.map(|(code, text)| format!("server: {code} {text}")),
+            error: reply.error.map(|error| format!("server: {error}")),
         })
     }
 

@@ -34,7 +34,7 @@ impl Probe for PostgresRequest<'_> {
     }
 
     fn ask(&mut self) -> Result<Answer, PingError> {
-        let connection = Plain::connect(self.means, self.address.ok_or(PingError::Closed)?)?;
+        let mut connection = Plain::connect(self.means, self.address.ok_or(PingError::Closed)?)?;
         if !wait_until(Instant::now() + FORK, self.means.stop) {
             return Err(PingError::Stopped);
         }

@@ -55,7 +55,7 @@ impl Probe for RedisPing<'_> {
             }
             reply => reply?,
         };
-        let error = reply.error.filter(|(code, _)| self.logs_in || code != "NOAUTH");
+        let error = reply.error.filter(|error| self.logs_in || error.code != "NOAUTH");
         Ok(Answer {
             at: reply.sent_at,
             duration: reply.last_byte_at.since(reply.sent_at),
@@ -64,7 +64,7 @@ impl Probe for RedisPing<'_> {
             kernel_rtt: session.kernel().and_then(|figures| figures.rtt),
             request_bytes: reply.request_bytes,
             reply_bytes: reply.reply_bytes,
-            error: error.map(|(code, text)| format!("server: {code} {text}")),
+            error: error.map(|error| format!("server: {error}")),
         })
     }
 

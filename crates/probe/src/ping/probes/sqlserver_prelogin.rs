@@ -26,7 +26,7 @@ impl<'a> SqlServerPrelogin<'a> {
     }
 
     fn converse(&self) -> Result<(Answer, tds::TdsAnswer), PingError> {
-        let connection = Plain::connect(self.means, self.address.ok_or(PingError::Closed)?)?;
+        let mut connection = Plain::connect(self.means, self.address.ok_or(PingError::Closed)?)?;
         let at = connection.send(&self.request)?;
         let arrived = connection.receive(whole)?;
         let told = match tds::answer(&arrived.bytes) {

@@ -4,6 +4,7 @@ use super::Probe;
 use crate::ping::plain::{Answer, Means};
 use crate::ping::{Opened, PingError};
 use client::session::{Reply, Session, SessionOptions};
+use client::{mysql, postgres};
 use std::time::Duration;
 use sys::target::Scheme;
 
@@ -73,11 +74,10 @@ impl<'a> Statement<'a> {
     /// Executes the prepared statement; prepares it first where it is not, which costs what it costs.
     fn execute(&mut self) -> Result<Reply, PingError> {
         let scheme = self.means.target.scheme;
-        let requests = match is_mysql(scheme) {
+        let [prepare, execute] = match is_mysql(scheme) {
             true => mysql_requests(self.text()),
             false => postgres_requests(self.text()),
         };
-        let [prepare, execute] = requests.ok_or(PingError::StatementTooLong)?;
         let session = self.session.as_mut().ok_or(PingError::Closed)?;
         let mut prepared = None;
         if self.is_prepared == Some(false) {
@@ -140,7 +140,7 @@ impl Probe for Statement<'_> {
             kernel_rtt: kernel.and_then(|figures| figures.rtt),
             request_bytes: reply.request_bytes,
             reply_bytes: reply.reply_bytes,
-            error: reply.error.map(|(code, text)| format!("server: {code} {text}")),
+            error: reply.error.map(|error| format!("server: {error}")),
         })
     }
 
@@ -184,35 +184,23 @@ pub(super) fn shown(sql: &str) -> String {
     }
 }
 
-/// Parse and Sync; then Bind, Execute and Sync: as libpq's PQprepare and PQexecPrepared say it. Source: PostgreSQL manual,
-/// "Message Formats".
-fn postgres_requests(sql: &str) -> Option<[Vec<u8>; 2]> {
-    let message = |kind: u8, body: &[u8]| {
-        let length = u32::try_from(body.len() + 4).ok()?;
-        Some([&[kind], &length.to_be_bytes()[..], body].concat())
-    };
-    let name = [NAME, b"\0"].concat();
-    let parse = message(b'P', &[&name, sql.as_bytes(), b"\0\0\0"].concat())?;
-    let sync = message(b'S', b"")?;
-    // The unnamed portal of the statement, no formats, no values, results as text.
-    let bind = message(b'B', &[b"\0", &name[..], &[0; 6]].concat())?;
-    let execute = message(b'E', &[0; 5])?;
-    Some([[parse, sync.clone()].concat(), [bind, execute, sync].concat()])
+/// Parse and Sync; then Bind, Execute and Sync: as libpq's PQprepare and PQexecPrepared say it.
+fn postgres_requests(sql: &str) -> [Vec<u8>; 2] {
+    let (mut prepare, mut execute) = (Vec::new(), Vec::new());
+    postgres::parse(&mut prepare, NAME, sql);
+    prepare.extend_from_slice(postgres::SYNC);
+    postgres::bind(&mut execute, ["", NAME], 0, |_, _| false, &[]);
+    postgres::execute(&mut execute, "", 0);
+    execute.extend_from_slice(postgres::SYNC);
+    [prepare, execute]
 }
 
 /// COM_STMT_PREPARE, then COM_STMT_EXECUTE of statement 1: the first of a connection has that number.
-fn mysql_requests(sql: &str) -> Option<[Vec<u8>; 2]> {
-    let packet = |body: &[u8]| {
-        let length = u32::try_from(body.len())
-            .ok()
-            .filter(|length| *length < 0xff_ffff)?;
-        let [low, middle, high, _] = length.to_le_bytes();
-        Some([&[low, middle, high, 0], body].concat())
-    };
-    let prepare = packet(&[b"\x16", sql.as_bytes()].concat())?;
-    // Statement 1, no cursor, one iteration.
-    let execute = packet(&[0x17, 1, 0, 0, 0, 0, 1, 0, 0, 0])?;
-    Some([prepare, execute])
+fn mysql_requests(sql: &str) -> [Vec<u8>; 2] {
+    let (mut prepare, mut execute) = (Vec::new(), Vec::new());
+    mysql::prepare(&mut prepare, sql);
+    mysql::execute(&mut execute, 1, 0, |_, _| mysql::ParameterType::Null);
+    [prepare, execute]
 }
 
 /// From the arrival of the statement to this expression's evaluation, in seconds.
@@ -220,7 +208,7 @@ const POSTGRES_TIME: &str = "select extract(epoch from clock_timestamp() - state
 /// The same in microseconds: now() is when the statement began, sysdate() when it is asked.
 const MYSQL_TIME: &str = "select timestampdiff(microsecond, now(6), sysdate(6))";
 const NOTHING: &str = "select 1";
-const NAME: &[u8] = b"longwire_ping";
+const NAME: &str = "longwire_ping";
 const SHOWN: usize = 120;
 
 #[cfg(test)]

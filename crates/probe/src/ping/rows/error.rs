@@ -2,6 +2,7 @@
 
 use super::MOST_ROWS;
 use client::session::SessionError;
+use client::{ErrorReply, ReplyFault};
 use sys::error::Blame;
 
 /// Why rows could not be sent a packet each. Texts hold no secret and no value.
@@ -59,6 +60,24 @@ pub enum RowsError {
         /// What came.
         found: &'static str,
     },
+}
+
+impl From<ErrorReply> for RowsError {
+    fn from(refused: ErrorReply) -> Self {
+        Self::Statement {
+            code: refused.number().to_owned(),
+            text: refused.text,
+        }
+    }
+}
+
+impl From<ReplyFault> for RowsError {
+    fn from(fault: ReplyFault) -> Self {
+        match fault {
+            ReplyFault::Refused(refused) => refused.into(),
+            ReplyFault::Malformed { found } => Self::OutOfStep { found },
+        }
+    }
 }
 
 impl RowsError {

@@ -1,23 +1,19 @@
 //! A connection read packet by packet.
 
 use super::{Language, RowsError, RowsOptions};
-use client::session::{KernelFigures, SessionError};
+use client::ReplyReader;
+use client::session::{ClientConnection, Deadline, KernelFigures, SessionError};
 use model::Timestamp;
-use std::os::fd::AsFd;
-use std::sync::atomic::{AtomicBool, Ordering};
-use std::time::{Duration, Instant};
-use sys::clock::{Clock, WallOffset, WallStamp};
-use sys::socket::{Received, Sent, Socket};
-use sys::wait::{PollFlags, until_ready};
+use std::time::Duration;
+use sys::clock::WallOffset;
+use sys::socket::Socket;
+use sys::wait::PollFlags;
 
 /// A logged-in connection.
 pub(super) struct WireLine<'a> {
-    socket: Socket,
-    clock: Clock,
-    stop: &'a AtomicBool,
+    connection: ClientConnection<'a>,
     timeout: Duration,
-    buffer: Vec<u8>,
-    last_stamp: Option<WallStamp>,
+    packet: Vec<u8>,
     asking: Asking,
 }
 
@@ -29,21 +25,22 @@ struct Asking {
 }
 
 impl<'a> WireLine<'a> {
-    /// Over `socket`.
-    pub fn new(socket: Socket, options: &RowsOptions<'a>) -> Self {
+    /// Over `connection`.
+    pub fn new(connection: ClientConnection<'a>, options: &RowsOptions<'a>) -> Self {
         Self {
-            socket,
-            clock: options.clock,
-            stop: options.stop,
+            connection: connection.naming_resets(),
             timeout: options.timeout,
-            buffer: Vec::new(),
-            last_stamp: None,
+            packet: Vec::new(),
             asking: Asking::default(),
         }
     }
 
+    fn socket(&self) -> &Socket {
+        self.connection.transport().socket()
+    }
+
     pub fn kernel(&self) -> Option<KernelFigures> {
-        self.socket.info()
+        self.socket().info()
     }
 
     /// Payload of the largest packet that came, as the kernel guesses it.
@@ -65,7 +62,7 @@ impl<'a> WireLine<'a> {
 
     /// Headers of IP and TCP in each packet: without IP options, with TCP's timestamps where they were agreed on.
     pub fn header_bytes(&self) -> usize {
-        let ip = match self.socket.peer() {
+        let ip = match self.socket().peer() {
             Ok(peer) if peer.is_ipv6() && peer.ip().to_canonical().is_ipv6() => 40,
             _ => 20,
         };
@@ -75,12 +72,19 @@ impl<'a> WireLine<'a> {
 
     /// Sends all of `bytes`.
     pub fn send_all(&mut self, bytes: &[u8]) -> Result<(), RowsError> {
-        self.begin_asking(bytes, 1);
-        let patience = self.patience();
-        while self.has_unsent() {
-            if !self.send_some()? {
-                self.wait(PollFlags::OUT, patience)?;
+        self.connection.send(bytes, &Deadline::after(self.timeout))?;
+        Ok(())
+    }
+
+    /// Sends `request`, and reads until nothing is owed of `replies` any more.
+    pub fn ask(&mut self, request: &[u8], replies: &mut impl ReplyReader) -> Result<(), RowsError> {
+        self.send_all(request)?;
+        while replies.owed() > 0 {
+            let bytes = self.connection.receive(&Deadline::after(self.timeout))?;
+            if bytes.is_empty() {
+                return Err(SessionError::Closed.into());
             }
+            replies.take(bytes)?;
         }
         Ok(())
     }
@@ -91,93 +95,47 @@ impl<'a> WireLine<'a> {
             requests: request.repeat(usize::try_from(times).unwrap_or_default()),
             sent: 0,
         };
-        self.clock.now()
+        self.connection.clock().now()
     }
 
     /// Reads `length` bytes, a row's packet. When the last of them came, and whether the bytes before had the same stamp.
+    /// An error may come instead, which is shorter.
     pub fn read_packet(&mut self, length: usize, language: Language) -> Result<(Timestamp, bool), RowsError> {
-        let before = self.last_stamp;
-        self.read(length, Some(language))?;
-        language.check(&self.buffer)?;
-        let now = self.clock.now();
-        let at = self
-            .last_stamp
-            .map_or(now, |stamp| self.clock.place(stamp, WallOffset::now()).min(now));
-        Ok((at, before.is_some() && before == self.last_stamp))
-    }
-
-    /// Reads `length` bytes and gives them.
-    pub fn take(&mut self, length: usize) -> Result<&[u8], RowsError> {
-        self.read(length, None)?;
-        Ok(&self.buffer)
-    }
-
-    /// Of a row's packet in `language` an error may come instead, which is shorter.
-    fn read(&mut self, length: usize, language: Option<Language>) -> Result<(), RowsError> {
-        self.buffer.resize(length, 0);
-        let mut filled = 0;
-        let mut patience = self.patience();
-        while filled < length {
-            let room = self.buffer.get_mut(filled..).unwrap_or_default();
-            match self.socket.receive(room) {
-                Received::Bytes { count, stamp, .. } => {
-                    filled += count;
-                    self.last_stamp = stamp;
-                    let begun = self.buffer.get(..filled).unwrap_or_default();
-                    if let Some(refusal) = language.and_then(|language| language.refusal(begun)) {
-                        return Err(refusal);
-                    }
-                    patience = self.patience();
-                }
-                Received::Nothing if self.has_unsent() && self.send_some()? => {}
-                Received::Nothing => {
-                    let out = if self.has_unsent() {
-                        PollFlags::OUT
-                    } else {
-                        PollFlags::empty()
-                    };
-                    self.wait(PollFlags::IN | out, patience)?;
-                }
-                Received::End => return Err(SessionError::Closed.into()),
-                Received::Broken(reason) => return Err(SessionError::Broken { reason }.into()),
+        let before = self.connection.stamp();
+        let mut deadline = Deadline::after(self.timeout);
+        self.packet.clear();
+        while self.packet.len() < length {
+            let bytes = self.connection.receive_now(length - self.packet.len())?;
+            if bytes.is_empty() {
+                self.send_or_wait(&deadline)?;
+                continue;
+            }
+            deadline = Deadline::after(self.timeout);
+            self.packet.extend_from_slice(bytes);
+            if let Some(refused) = language.begun_error(&self.packet) {
+                return Err(refused.into());
             }
         }
-        Ok(())
+        language.check(&self.packet)?;
+        let clock = self.connection.clock();
+        let now = clock.now();
+        let stamp = self.connection.stamp();
+        let at = stamp.map_or(now, |stamp| clock.place(stamp, WallOffset::now()).min(now));
+        Ok((at, before.is_some() && before == stamp))
     }
 
-    fn has_unsent(&self) -> bool {
-        self.asking.sent < self.asking.requests.len()
-    }
-
-    /// Sends what the kernel takes; false when that is nothing.
-    fn send_some(&mut self) -> Result<bool, RowsError> {
+    /// Sends what is left of the requests, as far as the kernel takes it, or waits.
+    fn send_or_wait(&mut self, deadline: &Deadline) -> Result<(), RowsError> {
         let rest = self.asking.requests.get(self.asking.sent..).unwrap_or_default();
-        match self.socket.send(rest) {
-            Sent::Bytes(count) => {
-                self.asking.sent += count;
-                Ok(count > 0)
+        let mut events = PollFlags::IN;
+        if !rest.is_empty() {
+            let taken = self.connection.offer(rest)?;
+            self.asking.sent += taken;
+            if taken > 0 {
+                return Ok(());
             }
-            Sent::Broken(reason) => Err(SessionError::Broken { reason }.into()),
+            events |= PollFlags::OUT;
         }
-    }
-
-    fn patience(&self) -> Instant {
-        Instant::now() + self.timeout
-    }
-
-    fn wait(&self, events: PollFlags, until: Instant) -> Result<(), RowsError> {
-        if self.stop.load(Ordering::Relaxed) {
-            return Err(SessionError::Stopped.into());
-        }
-        let left = until.saturating_duration_since(Instant::now());
-        if left.is_zero() {
-            return Err(SessionError::TimedOut { after: self.timeout }.into());
-        }
-        // Being interrupted or timing out is no error: the caller looks again.
-        until_ready(self.socket.as_fd(), events, left.min(LOOK_UP));
-        Ok(())
+        Ok(self.connection.wait(events, deadline)?)
     }
 }
-
-/// How long is waited before looking whether the run was ended.
-const LOOK_UP: Duration = Duration::from_millis(200);

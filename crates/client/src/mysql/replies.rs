@@ -1,17 +1,15 @@
-//! Replies of MySQL and MariaDB: counted, not kept.
-//!
-//! Source: MySQL 8.4 source documentation, "Client/Server Protocol". Of a session without `CLIENT_DEPRECATE_EOF`.
+//! Replies, of a session without `CLIENT_DEPRECATE_EOF`: counted, not kept; and errors.
 
-use crate::native::head::Head;
-use crate::native::job_connection::{Refused, Replies};
-use client::session::without_values;
+use super::{ERROR, LONGEST_PACKET, OK};
+use crate::ErrorReply;
+use crate::reply_reader::{MessageCutter, ReplyFault, ReplyReader};
 use std::collections::VecDeque;
 
-/// What has come on a connection.
+/// What has come on a connection of MySQL or MariaDB.
 #[derive(Debug, Default)]
 pub struct MysqlReplies {
     /// What is to come, for each request that is not answered.
-    expected: VecDeque<Expected>,
+    expected: VecDeque<ExpectedAnswer>,
     asked: u64,
     stage: ReplyState,
     rows: u64,
@@ -22,19 +20,14 @@ pub struct MysqlReplies {
     status: u16,
     keeps_keys: bool,
     keys: Vec<u64>,
-    head: Head<HEAD>,
-    /// Bytes of the packet under way, and how many of them are still to come.
-    length: usize,
-    left: usize,
-    /// The beginning of the packet under way.
-    body: Vec<u8>,
+    packet: MessageCutter<HEADER>,
     /// The packet under way goes on with the one before it, which was of the greatest length.
     continues: bool,
 }
 
 /// The answer to a request.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Expected {
+pub enum ExpectedAnswer {
     /// OK, a result as text, a result's columns where a cursor is opened, or the server's wish for a file.
     Answer,
     /// Of `COM_STMT_PREPARE`.
@@ -57,7 +50,7 @@ enum ReplyState {
 
 impl MysqlReplies {
     /// One more answer is asked for, with what is said next.
-    pub fn expect(&mut self, answer: Expected) {
+    pub fn expect(&mut self, answer: ExpectedAnswer) {
         self.expected.push_back(answer);
         self.asked += 1;
     }
@@ -83,32 +76,22 @@ impl MysqlReplies {
         std::mem::swap(keys, &mut self.keys);
     }
 
-    /// Bytes of the packet under way that are looked at.
-    fn wanted(&self) -> usize {
-        match self.body.first() {
-            Some(&ERROR) => LONGEST_ERROR,
-            _ if self.keeps_keys && self.stage == ReplyState::Rows => BINARY_KEY_WITHIN + self.columns / 8,
-            // Rows of a cursor come without columns before them.
-            _ if self.keeps_keys && self.stage == ReplyState::First => BINARY_KEY_WITHIN + self.columns / 8,
-            _ => FEW,
-        }
-    }
-
     /// The packet under way is complete.
-    fn end(&mut self) -> Result<(), Refused> {
-        self.head.clear();
-        let continued = std::mem::replace(&mut self.continues, self.length == LONGEST_PACKET);
+    fn end(&mut self) -> Result<(), ReplyFault> {
+        let (length, _) = header(self.packet.header());
+        let continued = std::mem::replace(&mut self.continues, length == LONGEST_PACKET);
         if continued {
             return Ok(());
         }
-        if self.body.first() == Some(&ERROR) {
-            return Err(refused(&self.body));
+        let first = self.packet.body().first();
+        if first == Some(&ERROR) {
+            return Err(ReplyFault::Refused(error(self.packet.body())));
         }
-        let is_eof = self.body.first() == Some(&EOF) && self.length < 9;
-        let fetched = self.expected.front() == Some(&Expected::Fetched);
+        let is_eof = first == Some(&EOF) && length < 9;
+        let fetched = self.expected.front() == Some(&ExpectedAnswer::Fetched);
         match self.stage {
             ReplyState::First if fetched => self.row(is_eof, true),
-            ReplyState::First => self.first(),
+            ReplyState::First => self.first()?,
             ReplyState::Passing(1) => self.complete(),
             ReplyState::Passing(left) => self.stage = ReplyState::Passing(left.saturating_sub(1)),
             ReplyState::Columns(0) => {
@@ -125,16 +108,16 @@ impl MysqlReplies {
         Ok(())
     }
 
-    fn first(&mut self) {
-        match (self.expected.front(), self.body.as_slice()) {
-            (Some(Expected::Statement), &[0, a, b, c, d, columns_low, columns_high, low, high, ..]) => {
-                self.statement = u32::from_le_bytes([a, b, c, d]);
-                let described = |count: u16| match count {
-                    0 => 0,
-                    count => usize::from(count) + 1,
-                };
-                let passing = described(u16::from_le_bytes([low, high]))
-                    + described(u16::from_le_bytes([columns_low, columns_high]));
+    fn first(&mut self) -> Result<(), ReplyFault> {
+        match (self.expected.front(), self.packet.body()) {
+            (Some(ExpectedAnswer::Statement), body) => {
+                let (statement, passing) =
+                    prepared_statement(body)
+                        .zip(descriptions(body))
+                        .ok_or(ReplyFault::Malformed {
+                            found: "no prepared statement",
+                        })?;
+                self.statement = statement;
                 match passing {
                     0 => self.complete(),
                     passing => self.stage = ReplyState::Passing(passing),
@@ -145,6 +128,7 @@ impl MysqlReplies {
             (_, &[0xfc, low, high]) => self.columns(u16::from_le_bytes([low, high]).into()),
             _ => self.complete(),
         }
+        Ok(())
     }
 
     fn columns(&mut self, count: usize) {
@@ -161,16 +145,16 @@ impl MysqlReplies {
         self.rows += 1;
         if self.keeps_keys {
             let key = if binary {
-                binary_key(&self.body, self.columns)
+                binary_key(self.packet.body(), self.columns)
             } else {
-                text_key(&self.body)
+                text_key(self.packet.body())
             };
             self.keys.push(key.unwrap_or(0));
         }
     }
 
     fn read_status(&mut self) {
-        if let Some(&[_, _, _, low, high]) = self.body.first_chunk() {
+        if let Some(&[_, _, _, low, high]) = self.packet.body().first_chunk() {
             self.status = u16::from_le_bytes([low, high]);
         }
     }
@@ -181,7 +165,7 @@ impl MysqlReplies {
     }
 }
 
-impl Replies for MysqlReplies {
+impl ReplyReader for MysqlReplies {
     fn asked(&self) -> u64 {
         self.asked
     }
@@ -194,28 +178,19 @@ impl Replies for MysqlReplies {
         self.expected.len() as u64
     }
 
-    fn take(&mut self, mut bytes: &[u8]) -> Result<(), Refused> {
+    fn take(&mut self, mut bytes: &[u8]) -> Result<(), ReplyFault> {
         while !bytes.is_empty() {
-            if !self.head.is_whole() {
-                bytes = self.head.take(bytes);
-                if !self.head.is_whole() {
-                    return Ok(());
-                }
-                let [low, middle, high, _] = self.head.bytes();
-                self.length = u32::from_le_bytes([low, middle, high, 0]) as usize;
-                self.left = self.length;
-                self.body.clear();
-            }
-            let (part, rest) = bytes.split_at(bytes.len().min(self.left));
-            if self.body.is_empty() {
-                self.body.extend_from_slice(part.get(..1).unwrap_or_default());
-                self.keep(part.get(1..).unwrap_or_default());
-            } else {
-                self.keep(part);
-            }
-            self.left -= part.len();
-            bytes = rest;
-            if self.left == 0 {
+            // Rows of a cursor come without columns before them.
+            let is_row = matches!(self.stage, ReplyState::Rows | ReplyState::First);
+            let of_key = (self.keeps_keys && is_row).then_some(BINARY_KEY_WITHIN + self.columns / 8);
+            let wanted = |_, first| match first {
+                Some(ERROR) => LONGEST_ERROR,
+                _ => of_key.unwrap_or(FEW),
+            };
+            if self
+                .packet
+                .take(&mut bytes, |bytes| Some(header(bytes).0), wanted)?
+            {
                 self.end()?;
             }
         }
@@ -223,12 +198,50 @@ impl Replies for MysqlReplies {
     }
 }
 
-impl MysqlReplies {
-    fn keep(&mut self, part: &[u8]) {
-        let room = self.wanted().saturating_sub(self.body.len());
-        self.body
-            .extend_from_slice(part.get(..room.min(part.len())).unwrap_or_default());
+/// Length of the body of a packet and its number, of a header.
+pub const fn header([low, middle, high, number]: [u8; HEADER]) -> (usize, u8) {
+    (u32::from_le_bytes([low, middle, high, 0]) as usize, number)
+}
+
+/// The server's number for a statement, of the body of its answer to `COM_STMT_PREPARE` or the beginning of it.
+pub fn prepared_statement(answer: &[u8]) -> Option<u32> {
+    match answer {
+        [OK, number @ ..] => number.first_chunk().map(|number| u32::from_le_bytes(*number)),
+        _ => None,
     }
+}
+
+/// Packets that describe columns and parameters behind the answer to `COM_STMT_PREPARE`; EOF follows each kind.
+fn descriptions(answer: &[u8]) -> Option<usize> {
+    let &[columns_low, columns_high, low, high] = answer.get(5..)?.first_chunk()?;
+    let packets = |count: u16| usize::from(count) + usize::from(count > 0);
+    Some(packets(u16::from_le_bytes([columns_low, columns_high])) + packets(u16::from_le_bytes([low, high])))
+}
+
+/// What an ERR packet says, of its body or the beginning of it.
+pub fn error(body: &[u8]) -> ErrorReply {
+    let number = match body {
+        [_, low, high, ..] => u16::from_le_bytes([*low, *high]),
+        _ => 0,
+    };
+    let text = body.get(3..).unwrap_or_default();
+    // `#` and an SQLSTATE come before the text, once the login has begun.
+    let (state, text) = text
+        .strip_prefix(b"#")
+        .and_then(|rest| rest.split_at_checked(5))
+        .unwrap_or((b"", text));
+    let code = match state {
+        b"" => number.to_string(),
+        state => format!("{number}/{}", String::from_utf8_lossy(state)),
+    };
+    ErrorReply::new(code.as_bytes(), text)
+}
+
+/// The error that `bytes` begin with; absent while it is not there as a whole, and where they begin with something else.
+pub fn begun_error(bytes: &[u8]) -> Option<ErrorReply> {
+    let (first, rest) = bytes.split_first_chunk()?;
+    let body = rest.get(..header(*first).0)?;
+    (body.first() == Some(&ERROR)).then(|| error(body))
 }
 
 /// The first value of a row in text form: a length of one byte, digits.
@@ -246,38 +259,15 @@ fn binary_key(row: &[u8], columns: usize) -> Option<u64> {
     Some(u64::from_le_bytes(*value.first_chunk()?))
 }
 
-fn refused(body: &[u8]) -> Refused {
-    let code = match body {
-        [_, low, high, ..] => u16::from_le_bytes([*low, *high]),
-        _ => 0,
-    };
-    let text = body.get(3..).unwrap_or_default();
-    // `#` and an SQLSTATE come before the text.
-    let (state, text) = text
-        .strip_prefix(b"#")
-        .and_then(|rest| rest.split_at_checked(5))
-        .unwrap_or((b"", text));
-    Refused {
-        code: match state {
-            b"" => code.to_string(),
-            state => format!("{code}/{}", String::from_utf8_lossy(state)),
-        },
-        text: without_values(text),
-    }
-}
-
 /// Length and number.
-const HEAD: usize = 4;
-const LONGEST_PACKET: usize = 0xff_ffff;
+const HEADER: usize = 4;
 const LONGEST_ERROR: usize = 1024;
 /// Of a packet that holds no key: OK of a prepared statement has 12 bytes.
 const FEW: usize = 16;
 /// Mark, bitmap without its columns, eight bytes; or length and digits.
 const BINARY_KEY_WITHIN: usize = 24;
-const OK: u8 = 0;
 const WANTS_FILE: u8 = 0xfb;
 const EOF: u8 = 0xfe;
-const ERROR: u8 = 0xff;
 /// `SERVER_STATUS_CURSOR_EXISTS`, `SERVER_STATUS_LAST_ROW_SENT`.
 const CURSOR_EXISTS: u16 = 0x40;
 const LAST_ROW_SENT: u16 = 0x80;
@@ -297,11 +287,11 @@ mod tests {
             let mut replies = MysqlReplies::default();
             replies.keep_keys();
             for answer in [
-                Expected::Answer,
-                Expected::Statement,
-                Expected::Fetched,
-                Expected::Answer,
-                Expected::Answer,
+                ExpectedAnswer::Answer,
+                ExpectedAnswer::Statement,
+                ExpectedAnswer::Fetched,
+                ExpectedAnswer::Answer,
+                ExpectedAnswer::Answer,
             ] {
                 replies.expect(answer);
             }
@@ -322,13 +312,25 @@ mod tests {
     }
 
     #[test]
+    fn a_statement_has_the_number_of_its_answer() {
+        assert_eq!(prepared_statement(&[0, 5, 0, 0, 0, 1]), Some(5));
+        assert_eq!(prepared_statement(&[0xff, 5, 0, 0, 0]), None);
+        let mut replies = MysqlReplies::default();
+        replies.expect(ExpectedAnswer::Statement);
+        replies.take(&[1, 0, 0, 1, 0]).expect_err("no statement");
+    }
+
+    #[test]
     fn an_error_is_told_without_its_values() {
         let body = b"\xff\x26\x04#23000Duplicate entry 'secret' for key";
         let packet = [&[body.len() as u8, 0, 0, 1], &body[..]].concat();
-        let refused = MysqlReplies::default().take(&packet).expect_err("an error");
+        let refused = ErrorReply::new(b"1062/23000", b"Duplicate entry '?' for key");
+        assert_eq!(refused.number(), "1062");
+        assert_eq!(begun_error(&packet), Some(refused.clone()));
+        assert_eq!(begun_error(&packet[..packet.len() - 1]), None);
         assert_eq!(
-            (refused.code.as_str(), refused.text.as_str()),
-            ("1062/23000", "Duplicate entry '?' for key")
+            MysqlReplies::default().take(&packet),
+            Err(ReplyFault::Refused(refused))
         );
     }
 }

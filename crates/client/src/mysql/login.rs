@@ -1,22 +1,27 @@
-//! How the server wants to be told the password.
+//! Messages of the login: the server's greeting, its wish for a password, and the client's response.
 
+use super::packet;
 use wire::reader::Reader;
 
 /// A method of authentication by its name, and what is to be proved with.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) struct Challenge {
+pub(crate) struct Challenge {
     pub method: String,
     pub nonce: Vec<u8>,
 }
 
 /// What the server's first packet says.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) struct Greeting {
+pub(crate) struct Greeting {
     pub challenge: Challenge,
     /// The server's number of the connection.
     pub connection: u32,
-    /// MariaDB's own capabilities; none of a server that is MySQL's.
-    pub mariadb_offers: u32,
+    /// Whether the server takes rows in bulk: a MariaDB server.
+    pub offers_bulk: bool,
+    /// Whether it offers to compress.
+    pub offers_compression: bool,
+    /// Whether it offers TLS.
+    pub offers_tls: bool,
 }
 
 impl Greeting {
@@ -44,7 +49,9 @@ impl Greeting {
                 nonce,
             },
             connection,
-            mariadb_offers: if capabilities & OF_MYSQL == 0 { extended } else { 0 },
+            offers_bulk: capabilities & OF_MYSQL == 0 && extended & BULK != 0,
+            offers_compression: u32::from(capabilities) & COMPRESS != 0,
+            offers_tls: capabilities & TLS != 0,
         })
     }
 }
@@ -64,6 +71,61 @@ impl Challenge {
     }
 }
 
+/// `HandshakeResponse41`.
+pub(crate) struct LoginRequest<'l> {
+    pub user: &'l str,
+    /// Absent to begin without one.
+    pub database: Option<&'l str>,
+    /// The name of the method of authentication, and the answer by it.
+    pub method: &'l str,
+    pub proof: &'l [u8],
+    /// Whether the server is asked to compress.
+    pub compression: bool,
+    /// Whether it may ask for data.
+    pub loading: bool,
+    /// Whether it is told that rows may come in bulk.
+    pub bulk: bool,
+}
+
+impl LoginRequest<'_> {
+    /// Its packet, which follows the greeting.
+    pub fn packet(&self) -> Vec<u8> {
+        let mut flags =
+            LONG_PASSWORD | PROTOCOL_41 | TRANSACTIONS | SECURE_CONNECTION | MULTI_RESULTS | PLUGIN_AUTH;
+        let asked = [
+            (self.database.is_some(), CONNECT_WITH_DB),
+            (self.compression, COMPRESS),
+            (self.loading, LOCAL_FILES),
+        ];
+        for (_, flag) in asked.iter().filter(|(is_asked, _)| *is_asked) {
+            flags |= flag;
+        }
+        let mut reserved = [0; 23];
+        if self.bulk {
+            // A client that says it is none of MySQL's has MariaDB's own flags at the end of what is reserved.
+            flags &= !LONG_PASSWORD;
+            if let Some(extended) = reserved.last_chunk_mut() {
+                *extended = BULK.to_le_bytes();
+            }
+        }
+        let mut out = Vec::new();
+        packet(&mut out, 1, |body| {
+            body.extend_from_slice(&flags.to_le_bytes());
+            body.extend_from_slice(&(1_u32 << 24).to_le_bytes());
+            body.push(UTF8MB4);
+            body.extend_from_slice(&reserved);
+            body.extend_from_slice(self.user.as_bytes());
+            body.extend_from_slice(&[0, self.proof.len() as u8]);
+            body.extend_from_slice(self.proof);
+            for text in [self.database, Some(self.method)].into_iter().flatten() {
+                body.extend_from_slice(text.as_bytes());
+                body.push(0);
+            }
+        });
+        out
+    }
+}
+
 fn text(bytes: &[u8]) -> String {
     let end = bytes.iter().position(|byte| *byte == 0).unwrap_or(bytes.len());
     String::from_utf8_lossy(bytes.get(..end).unwrap_or_default()).into_owned()
@@ -71,7 +133,21 @@ fn text(bytes: &[u8]) -> String {
 
 /// Set by MySQL's servers and cleared by MariaDB's.
 const OF_MYSQL: u16 = 1;
+const TLS: u16 = 1 << 11;
 const PROTOCOL_VERSION: u8 = 10;
+const UTF8MB4: u8 = 45;
+const LONG_PASSWORD: u32 = 1;
+const CONNECT_WITH_DB: u32 = 1 << 3;
+const COMPRESS: u32 = 1 << 5;
+/// The server may ask for data.
+const LOCAL_FILES: u32 = 1 << 7;
+/// `MARIADB_CLIENT_STMT_BULK_OPERATIONS`, of MariaDB's own flags.
+const BULK: u32 = 1 << 2;
+const PROTOCOL_41: u32 = 1 << 9;
+const TRANSACTIONS: u32 = 1 << 13;
+const SECURE_CONNECTION: u32 = 1 << 15;
+const MULTI_RESULTS: u32 = 1 << 17;
+const PLUGIN_AUTH: u32 = 1 << 19;
 const NONCE: usize = 20;
 
 #[cfg(test)]
@@ -86,7 +162,14 @@ mod tests {
         greeting.extend_from_slice(&[0; 10]);
         greeting.extend_from_slice(b"abcdefghijkl\0mysql_native_password\0");
         let greeted = Greeting::read(&greeting).expect("a greeting");
-        assert_eq!((greeted.connection, greeted.mariadb_offers), (8, 0));
+        assert_eq!(
+            (
+                greeted.connection,
+                greeted.offers_bulk,
+                greeted.offers_compression
+            ),
+            (8, false, true)
+        );
         let challenge = greeted.challenge;
         assert_eq!(challenge.method, "mysql_native_password");
         assert_eq!(challenge.nonce, b"12345678abcdefghijkl");

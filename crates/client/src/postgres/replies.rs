@@ -1,31 +1,33 @@
-//! PostgreSQL's replies: counted, not kept.
+//! Replies: counted, not kept; and errors.
 
-use crate::native::head::Head;
-use crate::native::job_connection::{Refused, Replies};
-use client::session::without_values;
+use crate::ErrorReply;
+use crate::reply_reader::{MessageCutter, ReplyFault, ReplyReader};
 
-/// What has come on a connection.
+/// What has come on a connection of PostgreSQL.
 #[derive(Debug, Default)]
 pub struct PostgresReplies {
     asked: u64,
     answered: u64,
     rows: u64,
+    awaits_portal: bool,
     /// Whether a portal has more rows than were asked for.
     suspended: bool,
     /// Whether keys are read; and those that came.
     keeps_keys: bool,
     keys: Vec<u64>,
-    head: Head<HEAD>,
-    /// Bytes of the message under way that are still to come.
-    left: usize,
-    /// The beginning of the message under way, where it is looked at.
-    body: Vec<u8>,
+    message: MessageCutter<HEADER>,
 }
 
 impl PostgresReplies {
     /// `requests` more are asked for, with what is said next.
     pub fn owe(&mut self, requests: u64) {
         self.asked += requests;
+    }
+
+    /// One more request is asked for with what is said next: `Parse`, `Bind` and `Flush`, whose reply ends with the portal.
+    pub fn owe_portal(&mut self) {
+        self.asked += 1;
+        self.awaits_portal = true;
     }
 
     /// Whether the portal executed last has more rows.
@@ -44,49 +46,29 @@ impl PostgresReplies {
         std::mem::swap(keys, &mut self.keys);
     }
 
-    /// Bytes of a message's body that are looked at.
-    fn wanted(&self, tag: u8) -> usize {
-        match tag {
-            b'E' => LONGEST_ERROR,
-            b'D' if self.keeps_keys => KEY_WITHIN,
-            _ => 0,
-        }
-    }
-
-    /// The header of a message is there.
-    fn begin(&mut self) -> Result<(), Refused> {
-        let [_, length @ ..] = self.head.bytes();
-        let length = u32::from_be_bytes(length) as usize;
-        self.left = length.checked_sub(4).ok_or_else(|| Refused {
-            code: "protocol".to_owned(),
-            text: "a message of no length".to_owned(),
-        })?;
-        self.body.clear();
-        Ok(())
-    }
-
     /// The message under way is complete.
-    fn end(&mut self) -> Result<(), Refused> {
-        self.head.clear();
-        match self.head.bytes()[0] {
+    fn end(&mut self) -> Result<(), ReplyFault> {
+        let [tag, ..] = self.message.header();
+        match tag {
             b'Z' | b'G' => self.answered += 1,
+            b'2' if std::mem::take(&mut self.awaits_portal) => self.answered += 1,
             b'D' => {
                 self.rows += 1;
                 if self.keeps_keys {
-                    self.keys.push(key(&self.body).unwrap_or(0));
+                    self.keys.push(key(self.message.body()).unwrap_or(0));
                 }
             }
             b'd' => self.rows += 1,
             b's' => self.suspended = true,
             b'C' => self.suspended = false,
-            b'E' => return Err(refused(&self.body)),
+            b'E' => return Err(ReplyFault::Refused(error(self.message.body()))),
             _ => {}
         }
         Ok(())
     }
 }
 
-impl Replies for PostgresReplies {
+impl ReplyReader for PostgresReplies {
     fn asked(&self) -> u64 {
         self.asked
     }
@@ -99,27 +81,44 @@ impl Replies for PostgresReplies {
         self.asked.saturating_sub(self.answered)
     }
 
-    fn take(&mut self, mut bytes: &[u8]) -> Result<(), Refused> {
+    fn take(&mut self, mut bytes: &[u8]) -> Result<(), ReplyFault> {
+        let keeps_keys = self.keeps_keys;
+        let length = |bytes| header(bytes).map(|(_, length)| length);
+        let wanted = |[tag, ..]: [u8; HEADER], _| match tag {
+            b'E' => LONGEST_ERROR,
+            b'D' if keeps_keys => KEY_WITHIN,
+            _ => 0,
+        };
         while !bytes.is_empty() {
-            if !self.head.is_whole() {
-                bytes = self.head.take(bytes);
-                if !self.head.is_whole() {
-                    return Ok(());
-                }
-                self.begin()?;
-            }
-            let (part, rest) = bytes.split_at(bytes.len().min(self.left));
-            let room = self.wanted(self.head.bytes()[0]).saturating_sub(self.body.len());
-            self.body
-                .extend_from_slice(part.get(..room.min(part.len())).unwrap_or_default());
-            self.left -= part.len();
-            bytes = rest;
-            if self.left == 0 {
+            if self.message.take(&mut bytes, length, wanted)? {
                 self.end()?;
             }
         }
         Ok(())
     }
+}
+
+/// Tag of a message and length of its body, of a header; absent where the length is none.
+pub fn header([tag, length @ ..]: [u8; HEADER]) -> Option<(u8, usize)> {
+    let length = u32::from_be_bytes(length).checked_sub(4)?;
+    Some((tag, length as usize))
+}
+
+/// What an `ErrorResponse` says, of its body or the beginning of it.
+pub fn error(body: &[u8]) -> ErrorReply {
+    let field = |wanted: u8| {
+        body.split(|byte| *byte == 0)
+            .find_map(|field| field.strip_prefix(&[wanted]))
+            .unwrap_or_default()
+    };
+    ErrorReply::new(field(b'C'), field(b'M'))
+}
+
+/// The error that `bytes` begin with; absent while it is not there as a whole, and where they begin with something else.
+pub fn begun_error(bytes: &[u8]) -> Option<ErrorReply> {
+    let (first, rest) = bytes.split_first_chunk()?;
+    let (tag, length) = header(*first)?;
+    rest.get(..length).filter(|_| tag == b'E').map(error)
 }
 
 /// The first value of a row, a number as text.
@@ -128,22 +127,8 @@ fn key(row: &[u8]) -> Option<u64> {
     std::str::from_utf8(row.get(6..6 + length)?).ok()?.parse().ok()
 }
 
-fn refused(body: &[u8]) -> Refused {
-    let field = |wanted: u8| {
-        let fields = body.split(|byte| *byte == 0);
-        fields
-            .filter_map(|field| field.split_first())
-            .find_map(|(tag, text)| (*tag == wanted).then_some(text))
-            .unwrap_or_default()
-    };
-    Refused {
-        code: String::from_utf8_lossy(field(b'C')).into_owned(),
-        text: without_values(field(b'M')),
-    }
-}
-
 /// Tag and length.
-const HEAD: usize = 5;
+const HEADER: usize = 5;
 const LONGEST_ERROR: usize = 1024;
 /// Number of columns, length, and the digits of a key.
 const KEY_WITHIN: usize = 2 + 4 + 20;
@@ -179,13 +164,19 @@ mod tests {
         let mut message = vec![b'E'];
         message.extend_from_slice(&(body.len() as u32 + 4).to_be_bytes());
         message.extend_from_slice(body);
-        let refused = PostgresReplies::default().take(&message).expect_err("an error");
+        let refused = ErrorReply::new(b"42P01", b"relation \"?\" does not exist");
+        assert_eq!(begun_error(&message), Some(refused.clone()));
+        assert_eq!(begun_error(&message[..message.len() - 1]), None);
         assert_eq!(
-            (refused.code.as_str(), refused.text.as_str()),
-            ("42P01", "relation \"?\" does not exist")
+            PostgresReplies::default().take(&message),
+            Err(ReplyFault::Refused(refused))
         );
         PostgresReplies::default()
             .take(b"Z\0\0\0\0")
             .expect_err("no length");
+        let mut replies = PostgresReplies::default();
+        replies.owe_portal();
+        replies.take(b"1\0\0\0\x042\0\0\0\x04").expect("no error");
+        assert_eq!(replies.owed(), 0);
     }
 }

@@ -1,0 +1,18 @@
+//! Messages of MySQL and MariaDB as a client writes and reads them: bytes in, values out, without a socket.
+//!
+//! Sources: MySQL 8.4 source documentation, "Client/Server Protocol"; MariaDB Knowledge Base, "COM_STMT_BULK_EXECUTE". Login
+//! conversations are in [`crate::session`].
+
+mod login;
+mod replies;
+mod requests;
+
+pub(crate) use login::{Challenge, Greeting, LoginRequest};
+pub use replies::{ExpectedAnswer, MysqlReplies, begun_error, error, header, prepared_statement};
+pub use requests::{
+    BULK_NULL, BULK_VALUE, GOODBYE, GOODBYE_IN_BLOCK, LONGEST_PACKET, ParameterType, REFUSAL, append_number,
+    append_text, bulk, close, execute, fetch, in_blocks, make_value, open_cursor, packet, prepare, query,
+};
+
+pub(crate) const OK: u8 = 0;
+pub(crate) const ERROR: u8 = 0xff;
