@@ -17,9 +17,11 @@ pub mod mysql;
 pub mod postgres;
 mod reply_reader;
 pub mod session;
+mod sql_protocol;
 mod watch;
 
 pub use error_reply::{ErrorReply, without_values};
 pub use reply_reader::{ReplyFault, ReplyReader};
 
+pub use sql_protocol::SqlProtocol;
 pub use watch::Watch;

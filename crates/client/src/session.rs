@@ -25,6 +25,7 @@ pub use error::SessionError;
 pub use reply::{Reply, ReplyProgress, Rows};
 pub use sys::tcp_info::KernelFigures;
 
+use crate::SqlProtocol;
 use legs::Legs;
 use model::{ConnectionId, Direction, Leg, Observer, Timestamp};
 use opening::LoginContext;
@@ -38,7 +39,7 @@ use sys::tls;
 use sys::tls::TlsSettings;
 use sys::transport::Transport;
 pub use tap::SessionTap;
-use wire::{Decoder, TextRows};
+use wire::Decoder;
 
 /// An open session. After an error it is not to be used again: a reply may still be on its way.
 pub struct Session<'a> {
@@ -101,8 +102,7 @@ impl<'a> SessionOptions<'a> {
 /// What is said to a server of some protocol beyond what its decoder knows.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Dialect {
-    Postgres,
-    Mysql,
+    Sql(SqlProtocol),
     Redis,
     /// No login and no query that longwire knows.
     Other,
@@ -163,8 +163,8 @@ impl<'a> Session<'a> {
         };
         let dialect = Dialect::of(target.scheme);
         let opening = match dialect {
-            Dialect::Postgres => postgres::log_in(opening)?,
-            Dialect::Mysql => mysql::log_in(opening)?,
+            Dialect::Sql(SqlProtocol::Postgres) => postgres::log_in(opening)?,
+            Dialect::Sql(SqlProtocol::Mysql) => mysql::log_in(opening)?,
             Dialect::Redis => redis::log_in(opening)?,
             Dialect::Other => opening,
         };
@@ -230,11 +230,11 @@ impl<'a> Session<'a> {
     /// As [`Session::exchange`]; [`SessionError::TooLong`] when the reply has more than [`Rows::LIMIT`] bytes,
     /// [`SessionError::NoSql`] where there is no SQL.
     pub fn query(&mut self, sql: &str, timeout: Duration) -> Result<Rows, SessionError> {
+        let protocol = self.dialect.sql().ok_or(SessionError::NoSql)?;
         let mut request = Vec::new();
-        self.dialect
-            .query(&mut request, |text| text.extend_from_slice(sql.as_bytes()))?;
+        protocol.query(&mut request, |text| text.extend_from_slice(sql.as_bytes()));
         let (reply, kept) = self.converse(&request, timeout, Listening::keeping())?;
-        let read = self.dialect.text_rows(&kept);
+        let read = protocol.text_rows(&kept);
         Ok(Rows {
             columns: read.columns,
             rows: read.rows,
@@ -285,13 +285,12 @@ impl<'a> Session<'a> {
 
     /// Takes leave, so that the server does not log a client that only hung up. Best effort.
     pub fn close(mut self) {
-        let goodbye = match self.dialect {
-            Dialect::Postgres => crate::postgres::GOODBYE,
-            Dialect::Mysql => crate::mysql::GOODBYE,
-            Dialect::Redis | Dialect::Other => return,
+        let Some(protocol) = self.dialect.sql() else {
+            return;
         };
         // The work is done: whether the server hears it changes nothing.
-        self.line.send(goodbye, &Deadline::after(LEAVE_WITHIN)).ok();
+        let deadline = Deadline::after(LEAVE_WITHIN);
+        self.line.send(protocol.goodbye(), &deadline).ok();
     }
 
     fn converse(
@@ -311,7 +310,8 @@ impl<'a> Session<'a> {
             listening.came(self.decoder.as_deref_mut(), came)?;
             listening.stamp(self.line.arrived());
             if listening.is_asked_for_data() {
-                self.say(self.dialect.refusal(), &deadline, &mut listening)?;
+                let refusal = self.dialect.sql().map_or(&b""[..], SqlProtocol::refusal);
+                self.say(refusal, &deadline, &mut listening)?;
                 listening.goes_on();
             }
         }
@@ -346,45 +346,17 @@ pub struct Parts {
 
 impl Dialect {
     const fn of(scheme: Scheme) -> Self {
-        match scheme {
-            Scheme::Postgres | Scheme::Kingbase => Self::Postgres,
-            Scheme::Mysql | Scheme::Mariadb => Self::Mysql,
-            Scheme::Redis => Self::Redis,
-            Scheme::Http
-            | Scheme::Tcp
-            | Scheme::Oracle
-            | Scheme::SqlServer
-            | Scheme::Informix
-            | Scheme::Drda => Self::Other,
-        }
-    }
-}
-
-impl Dialect {
-    /// Appends the request that runs the statements that `text` writes.
-    fn query(self, request: &mut Vec<u8>, text: impl FnOnce(&mut Vec<u8>)) -> Result<(), SessionError> {
-        match self {
-            Self::Postgres => crate::postgres::query(request, text),
-            Self::Mysql => crate::mysql::query(request, text),
-            Self::Redis | Self::Other => return Err(SessionError::NoSql),
-        }
-        Ok(())
-    }
-
-    /// What is said instead of the data that the server asks for.
-    const fn refusal(self) -> &'static [u8] {
-        match self {
-            Self::Postgres => crate::postgres::REFUSAL,
-            Self::Mysql => crate::mysql::REFUSAL,
-            Self::Redis | Self::Other => &[],
+        match (scheme, SqlProtocol::of(scheme)) {
+            (_, Some(protocol)) => Self::Sql(protocol),
+            (Scheme::Redis, None) => Self::Redis,
+            (_, None) => Self::Other,
         }
     }
 
-    fn text_rows(self, reply: &[u8]) -> TextRows {
+    const fn sql(self) -> Option<SqlProtocol> {
         match self {
-            Self::Postgres => wire::postgres::text_rows(reply),
-            Self::Mysql => wire::mysql::text_rows(reply),
-            Self::Redis | Self::Other => TextRows::default(),
+            Self::Sql(protocol) => Some(protocol),
+            Self::Redis | Self::Other => None,
         }
     }
 }

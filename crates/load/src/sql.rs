@@ -10,7 +10,7 @@ use super::shell;
 use super::{Birth, LoadError, LoadOutcome, QueryMode, Workload};
 use ::client::Watch;
 use ::client::session::{Session, SessionOptions};
-use ::client::{mysql, postgres};
+use ::client::{SqlProtocol, mysql};
 use machine::SqlMachine;
 use model::ConnectionId;
 use prepared::Compiled;
@@ -28,16 +28,9 @@ pub struct SqlLoad {
     scripts: Scripts,
     mode: QueryMode,
     reconnect: bool,
-    dialect: Dialect,
+    protocol: SqlProtocol,
     /// By [`script::Statement::number`].
     statements: Vec<Compiled>,
-}
-
-/// What is said to a database of some protocol.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Dialect {
-    Postgres,
-    Mysql,
 }
 
 impl SqlLoad {
@@ -47,7 +40,7 @@ impl SqlLoad {
     /// [`LoadError::Scheme`] when there is no SQL load for such a target; [`LoadError::Script`] when the scripts do not go
     /// with the mode, [`LoadError::NoScript`] when there is none.
     pub fn new(target: &Target, mut scripts: Scripts, mode: QueryMode) -> Result<Self, LoadError> {
-        let dialect = Dialect::of(target)?;
+        let protocol = protocol_of(target)?;
         if scripts.list().is_empty() {
             return Err(LoadError::NoScript);
         }
@@ -56,17 +49,17 @@ impl SqlLoad {
         let statements = || scripts.list().iter().flat_map(|script| script.statements());
         let reads_replies =
             mode != QueryMode::Simple || statements().any(|statement| statement.keep().is_some());
-        if is_compressed(target, dialect) && reads_replies {
+        if is_compressed(target, protocol) && reads_replies {
             return Err(LoadError::Compressed);
         }
-        let statements = prepared::compile(&scripts, dialect, mode);
+        let statements = prepared::compile(&scripts, protocol, mode);
         Ok(Self {
             target: target.clone(),
             address: None,
             scripts,
             mode,
             reconnect: false,
-            dialect,
+            protocol,
             statements,
         })
     }
@@ -82,7 +75,7 @@ impl SqlLoad {
 
     /// Whether the server compresses its replies.
     fn is_compressed(&self) -> bool {
-        is_compressed(&self.target, self.dialect)
+        is_compressed(&self.target, self.protocol)
     }
 
     /// The same with a connection of its own for each operation: connecting and logging in are part of it. Otherwise a
@@ -94,26 +87,16 @@ impl SqlLoad {
 }
 
 /// PostgreSQL has no such thing: a parameter of that name is somebody else's.
-fn is_compressed(target: &Target, dialect: Dialect) -> bool {
-    target.compression && dialect == Dialect::Mysql
+fn is_compressed(target: &Target, protocol: SqlProtocol) -> bool {
+    target.compression && protocol == SqlProtocol::Mysql
 }
 
-impl Dialect {
-    pub(crate) fn of(target: &Target) -> Result<Self, LoadError> {
-        match target.scheme {
-            Scheme::Postgres | Scheme::Kingbase => Ok(Self::Postgres),
-            Scheme::Mysql | Scheme::Mariadb => Ok(Self::Mysql),
-            Scheme::Http
-            | Scheme::Tcp
-            | Scheme::Oracle
-            | Scheme::SqlServer
-            | Scheme::Redis
-            | Scheme::Informix
-            | Scheme::Drda => Err(LoadError::Scheme {
-                scheme: target.scheme.name(),
-            }),
-        }
-    }
+/// The protocol of a target.
+pub(crate) fn protocol_of(target: &Target) -> Result<SqlProtocol, LoadError> {
+    let scheme = target.scheme;
+    SqlProtocol::of(scheme).ok_or(LoadError::Scheme {
+        scheme: scheme.name(),
+    })
 }
 
 impl Workload for SqlLoad {}
@@ -161,26 +144,17 @@ impl Kind for SqlLoad {
     }
 
     fn farewell(&self) -> &'static [u8] {
-        match self.dialect {
-            Dialect::Postgres => postgres::GOODBYE,
-            Dialect::Mysql if self.is_compressed() => mysql::GOODBYE_IN_BLOCK,
-            Dialect::Mysql => mysql::GOODBYE,
+        if self.is_compressed() {
+            return mysql::GOODBYE_IN_BLOCK;
         }
+        self.protocol.goodbye()
     }
 }
 
 /// How the databases that a scheme stands for write string constants.
 pub const fn quoting(scheme: Scheme) -> Quoting {
-    match scheme {
-        Scheme::Mysql | Scheme::Mariadb => Quoting::Backslash,
-        Scheme::Postgres
-        | Scheme::Kingbase
-        | Scheme::Http
-        | Scheme::Tcp
-        | Scheme::Oracle
-        | Scheme::SqlServer
-        | Scheme::Redis
-        | Scheme::Informix
-        | Scheme::Drda => Quoting::Standard,
+    match SqlProtocol::of(scheme) {
+        Some(SqlProtocol::Mysql) => Quoting::Backslash,
+        Some(SqlProtocol::Postgres) | None => Quoting::Standard,
     }
 }

@@ -5,9 +5,9 @@
 //! for `filler`, which it leaves null in branches and tellers.
 
 use super::LoadError;
-use super::sql::Dialect;
-use client::ErrorReply;
+use super::sql::protocol_of;
 use client::session::{Session, SessionOptions};
+use client::{ErrorReply, SqlProtocol};
 use std::sync::atomic::AtomicBool;
 use std::time::Duration;
 use sys::target::Target;
@@ -123,7 +123,7 @@ pub fn initialise(
     stop: &AtomicBool,
     tell: &mut dyn FnMut(Making),
 ) -> Result<(), LoadError> {
-    let mysql = Dialect::of(target)? == Dialect::Mysql;
+    let mysql = protocol_of(target)? == SqlProtocol::Mysql;
     let mut session = Session::open(target, SessionOptions::new(stop))?;
     let mut number = 0;
     for step in steps {

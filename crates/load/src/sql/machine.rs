@@ -2,10 +2,10 @@
 
 use super::super::engine::machine::{Afterwards, Machine, Next};
 use super::super::{Birth, LoadError, QueryMode};
+use super::SqlLoad;
 use super::prepared::{Compiled, is_sent_as_text, run_portal};
-use super::{Dialect, SqlLoad};
 use client::session::ReplyProgress;
-use client::{ErrorReply, mysql, postgres};
+use client::{ErrorReply, SqlProtocol, mysql, postgres};
 use model::{Direction, Timestamp};
 use script::{Action, Keep, Script, Statement, Values};
 use wire::Decoder;
@@ -91,7 +91,7 @@ impl<'k> SqlMachine<'k> {
             match self.values.next(script, &mut self.at)? {
                 Action::Sleep(pause) => return Ok(Next::Sleep(pause)),
                 Action::End => return Ok(Next::Done),
-                Action::StartPipeline if self.load.dialect == Dialect::Mysql => {
+                Action::StartPipeline if self.load.protocol == SqlProtocol::Mysql => {
                     return Err(LoadError::Pipeline);
                 }
                 Action::StartPipeline => self.pipeline = Some(Vec::new()),
@@ -131,7 +131,7 @@ impl<'k> SqlMachine<'k> {
             mysql::close(request, closing);
         }
         self.write(statement, request);
-        if self.load.dialect == Dialect::Postgres && self.load.mode != QueryMode::Simple {
+        if self.load.protocol == SqlProtocol::Postgres && self.load.mode != QueryMode::Simple {
             request.extend_from_slice(postgres::SYNC);
         }
         Ok(Next::Send)
@@ -144,21 +144,21 @@ impl<'k> SqlMachine<'k> {
             return;
         };
         self.awaits = Awaits::Result;
-        match load.dialect {
-            Dialect::Postgres if load.mode == QueryMode::Prepared => {
+        match load.protocol {
+            SqlProtocol::Postgres if load.mode == QueryMode::Prepared => {
                 self.prepare(statement, compiled, request)
             }
-            Dialect::Postgres | Dialect::Mysql => {}
+            SqlProtocol::Postgres | SqlProtocol::Mysql => {}
         }
         if let Some(fixed) = &compiled.fixed {
             return request.extend_from_slice(fixed);
         }
         let values = &self.values;
-        match (load.dialect, load.mode) {
-            (Dialect::Postgres, QueryMode::Simple) => {
+        match (load.protocol, load.mode) {
+            (SqlProtocol::Postgres, QueryMode::Simple) => {
                 postgres::query(request, |text| values.write(statement, text));
             }
-            (Dialect::Postgres, mode) => {
+            (SqlProtocol::Postgres, mode) => {
                 let name = if mode == QueryMode::Extended {
                     postgres::parse(request, "", &compiled.text);
                     ""
@@ -169,10 +169,10 @@ impl<'k> SqlMachine<'k> {
                     compiled.value(values, place, text)
                 });
             }
-            (Dialect::Mysql, mode) if is_sent_as_text(statement, mode) => {
+            (SqlProtocol::Mysql, mode) if is_sent_as_text(statement, mode) => {
                 mysql::query(request, |text| values.write(statement, text));
             }
-            (Dialect::Mysql, _) => self.write_prepared(statement.number(), compiled, request),
+            (SqlProtocol::Mysql, _) => self.write_prepared(statement.number(), compiled, request),
         }
     }
 
@@ -227,7 +227,8 @@ impl<'k> SqlMachine<'k> {
                 if let Some(keep) = statement.keep() {
                     self.keep(keep, &reply.bytes)?;
                 }
-                let forgets = self.load.dialect == Dialect::Mysql && self.load.mode == QueryMode::Extended;
+                let forgets =
+                    self.load.protocol == SqlProtocol::Mysql && self.load.mode == QueryMode::Extended;
                 if let Some(prepared) = self.prepared.get_mut(statement.number())
                     && forgets
                 {
@@ -246,10 +247,7 @@ impl<'k> SqlMachine<'k> {
         if reply.len() >= MOST_KEPT {
             return Err(LoadError::KeptTooLong { number: self.place() });
         }
-        let results = match self.load.dialect {
-            Dialect::Postgres => wire::postgres::text_results(reply),
-            Dialect::Mysql => wire::mysql::text_results(reply),
-        };
+        let results = self.load.protocol.text_results(reply);
         let results = match keep {
             Keep::One { .. } => {
                 let last = results.last().filter(|result| result.rows.len() == 1);
@@ -322,10 +320,7 @@ impl Machine for SqlMachine<'_> {
             &mut |message| reply.progress.take(&message),
         )?;
         if std::mem::take(&mut self.reply.progress.paused) {
-            request.extend_from_slice(match self.load.dialect {
-                Dialect::Postgres => postgres::REFUSAL,
-                Dialect::Mysql => mysql::REFUSAL,
-            });
+            request.extend_from_slice(self.load.protocol.refusal());
             return Ok(Next::Send);
         }
         if self.reply.owed > 0 && self.reply.progress.complete >= self.reply.owed {

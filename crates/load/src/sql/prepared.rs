@@ -1,8 +1,7 @@
 //! Statements made ready before anything runs: what of a request does not change is written once.
 
 use super::super::QueryMode;
-use super::Dialect;
-use client::{mysql, postgres};
+use client::{SqlProtocol, mysql, postgres};
 use script::{Placeholder, Scripts, Statement, Values};
 
 /// What is known of a statement before its variables have values.
@@ -28,21 +27,21 @@ impl Compiled {
 }
 
 /// All statements of `scripts`, by their numbers.
-pub(super) fn compile(scripts: &Scripts, dialect: Dialect, mode: QueryMode) -> Vec<Compiled> {
+pub(super) fn compile(scripts: &Scripts, protocol: SqlProtocol, mode: QueryMode) -> Vec<Compiled> {
     let mut compiled: Vec<Compiled> = Vec::new();
     compiled.resize_with(scripts.statements(), Compiled::default);
     for statement in scripts.list().iter().flat_map(|script| script.statements()) {
         if let Some(place) = compiled.get_mut(statement.number()) {
-            *place = one(statement, dialect, mode);
+            *place = one(statement, protocol, mode);
         }
     }
     compiled
 }
 
-fn one(statement: &Statement, dialect: Dialect, mode: QueryMode) -> Compiled {
-    let placeholder = match dialect {
-        Dialect::Postgres => Placeholder::Dollar,
-        Dialect::Mysql => Placeholder::Question,
+fn one(statement: &Statement, protocol: SqlProtocol, mode: QueryMode) -> Compiled {
+    let placeholder = match protocol {
+        SqlProtocol::Postgres => Placeholder::Dollar,
+        SqlProtocol::Mysql => Placeholder::Question,
     };
     let mut compiled = Compiled {
         text: statement.prepared_text(placeholder),
@@ -51,28 +50,33 @@ fn one(statement: &Statement, dialect: Dialect, mode: QueryMode) -> Compiled {
         name: format!("longwire_{}", statement.number()),
     };
     if statement.is_fixed() {
-        compiled.fixed = fixed(&compiled, statement, dialect, mode);
+        compiled.fixed = fixed(&compiled, statement, protocol, mode);
     }
     compiled
 }
 
-fn fixed(compiled: &Compiled, statement: &Statement, dialect: Dialect, mode: QueryMode) -> Option<Vec<u8>> {
+fn fixed(
+    compiled: &Compiled,
+    statement: &Statement,
+    protocol: SqlProtocol,
+    mode: QueryMode,
+) -> Option<Vec<u8>> {
     let text = |request: &mut Vec<u8>| request.extend_from_slice(compiled.text.as_bytes());
     let mut request = Vec::new();
-    match (dialect, mode) {
-        (Dialect::Postgres, QueryMode::Simple) => postgres::query(&mut request, text),
-        (Dialect::Postgres, QueryMode::Extended) => {
+    match (protocol, mode) {
+        (SqlProtocol::Postgres, QueryMode::Simple) => postgres::query(&mut request, text),
+        (SqlProtocol::Postgres, QueryMode::Extended) => {
             postgres::parse(&mut request, "", &compiled.text);
             run_portal(&mut request, "", 0, |_, _| false);
         }
-        (Dialect::Postgres, QueryMode::Prepared) => {
+        (SqlProtocol::Postgres, QueryMode::Prepared) => {
             run_portal(&mut request, &compiled.name, 0, |_, _| false);
         }
-        (Dialect::Mysql, _) if is_sent_as_text(statement, mode) => {
+        (SqlProtocol::Mysql, _) if is_sent_as_text(statement, mode) => {
             mysql::query(&mut request, text);
         }
         // The server's number of the statement is in it.
-        (Dialect::Mysql, _) => return None,
+        (SqlProtocol::Mysql, _) => return None,
     }
     Some(request)
 }

@@ -1,7 +1,7 @@
 //! A plain TCP connection with the kernel's receive timestamps: what probes without a login ask over.
 
 use super::PingError;
-use client::session::{ClientConnection, Deadline, SessionOptions};
+use client::session::{ClientConnection, Deadline, KernelFigures, Reply, SessionOptions};
 use model::Timestamp;
 use std::net::SocketAddr;
 use std::os::fd::AsFd;
@@ -40,6 +40,33 @@ pub(super) struct Answer {
     pub(super) error: Option<String>,
 }
 
+impl<'a> Means<'a> {
+    /// How sessions are opened.
+    pub(super) fn session_options(self) -> SessionOptions<'a> {
+        SessionOptions {
+            timeout: self.timeout,
+            clock: self.clock,
+            ..SessionOptions::new(self.stop)
+        }
+    }
+}
+
+impl Answer {
+    /// The reply of a session, with the kernel's figures after it.
+    pub(super) fn of(reply: Reply, kernel: Option<KernelFigures>) -> Self {
+        Self {
+            at: reply.sent_at,
+            duration: reply.duration(),
+            server: None,
+            turns: Some(reply.turns),
+            kernel_rtt: kernel.and_then(|figures| figures.rtt),
+            request_bytes: reply.request_bytes,
+            reply_bytes: reply.reply_bytes,
+            error: reply.error.map(|error| format!("server: {error}")),
+        }
+    }
+}
+
 /// A TCP connection.
 pub(super) struct Plain<'a> {
     connection: ClientConnection<'a>,
@@ -74,12 +101,9 @@ impl<'a> Plain<'a> {
         if !socket.connected().map_err(failed)? {
             return Err(resolve::timed_out(means.target, address, means.timeout).into());
         }
-        let options = SessionOptions {
-            clock: means.clock,
-            ..SessionOptions::new(means.stop)
-        };
+        let connection = ClientConnection::new(socket, (began, connected), 1, means.session_options());
         Ok(Self {
-            connection: ClientConnection::new(socket, (began, connected), 1, options).naming_resets(),
+            connection: connection.naming_resets(),
             timeout: means.timeout,
             began,
             handshake: connected.since(began),
@@ -99,6 +123,20 @@ impl<'a> Plain<'a> {
     /// The kernel's own smoothed round trip now.
     pub(super) fn kernel_rtt(&self) -> Option<Duration> {
         self.socket().info()?.rtt
+    }
+
+    /// The answer to one request of so many bytes that was sent at `at`: one turn.
+    pub(super) fn answer(&self, at: Timestamp, request_bytes: usize, arrived: &Arrived) -> Answer {
+        Answer {
+            at,
+            duration: arrived.at.since(at),
+            server: None,
+            turns: Some(1),
+            kernel_rtt: self.kernel_rtt(),
+            request_bytes: request_bytes as u64,
+            reply_bytes: arrived.bytes.len() as u64,
+            error: None,
+        }
     }
 
     /// Whether the server has closed it meanwhile, or said something unasked.

@@ -16,7 +16,7 @@ mod wire_line;
 pub use error::RowsError;
 
 use calibration::Calibrated;
-use client::ErrorReply;
+use client::SqlProtocol;
 use client::session::{Session, SessionOptions};
 use model::{ByteCount, DistributionBuilder, RowTrain, Timestamp};
 use std::sync::atomic::AtomicBool;
@@ -76,7 +76,7 @@ pub fn measure(target: &Target, options: &RowsOptions<'_>) -> Result<RowTrain, R
     }
     let train = ask(&mut line, language, rows, calibrated.segment)?;
     let kernel = line.kernel();
-    line.send_all(language.goodbye()).ok();
+    line.send_all(language.0.goodbye()).ok();
     let pause = round_trip.unwrap_or_default() / 2;
     Ok(outcome(&train, language, &calibrated, round_trip, kernel, pause))
 }
@@ -93,83 +93,64 @@ fn least_round_trip(session: &mut Session<'_>, timeout: Duration) -> Result<Opti
 
 /// What rows cost in which protocol.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Language {
-    Postgres,
-    Mysql,
-}
+struct Language(SqlProtocol);
 
 impl Language {
     fn of(scheme: Scheme) -> Result<Self, RowsError> {
-        match scheme {
-            Scheme::Postgres | Scheme::Kingbase => Ok(Self::Postgres),
-            Scheme::Mysql | Scheme::Mariadb => Ok(Self::Mysql),
-            other => Err(RowsError::Scheme { scheme: other.name() }),
-        }
+        let protocol = SqlProtocol::of(scheme).map(Self);
+        protocol.ok_or(RowsError::Scheme {
+            scheme: scheme.name(),
+        })
     }
 
     /// Asks for a reply larger than any packet, and reads it.
     fn ask_for_much(self, line: &mut WireLine<'_>) -> Result<(), RowsError> {
-        match self {
-            Self::Postgres => postgres::ask_for_much(line, CALIBRATION),
-            Self::Mysql => mysql::ask_for_much(line, CALIBRATION),
+        match self.0 {
+            SqlProtocol::Postgres => postgres::ask_for_much(line, CALIBRATION),
+            SqlProtocol::Mysql => mysql::ask_for_much(line, CALIBRATION),
         }
     }
 
     /// Makes the statement of `rows` rows ready, each with `filler` bytes of value; gives the request for one row.
     fn prepare(self, line: &mut WireLine<'_>, rows: u64, filler: usize) -> Result<Vec<u8>, RowsError> {
-        match self {
-            Self::Postgres => postgres::prepare(line, rows, filler),
-            Self::Mysql => mysql::prepare(line, rows, filler),
+        match self.0 {
+            SqlProtocol::Postgres => postgres::prepare(line, rows, filler),
+            SqlProtocol::Mysql => mysql::prepare(line, rows, filler),
         }
     }
 
     /// Ends the statement.
     fn finish(self, line: &mut WireLine<'_>, request: &[u8]) -> Result<(), RowsError> {
-        match self {
-            Self::Postgres => postgres::finish(line),
-            Self::Mysql => mysql::finish(line, request),
+        match self.0 {
+            SqlProtocol::Postgres => postgres::finish(line),
+            SqlProtocol::Mysql => mysql::finish(line, request),
         }
     }
 
     /// Bytes of a row's packet that are not its value: framing, and the end mark behind the row.
     const fn overhead(self) -> usize {
-        match self {
-            Self::Postgres => postgres::OVERHEAD,
-            Self::Mysql => mysql::OVERHEAD,
+        match self.0 {
+            SqlProtocol::Postgres => postgres::OVERHEAD,
+            SqlProtocol::Mysql => mysql::OVERHEAD,
         }
     }
 
     /// Says what is wrong with a row's packet.
     fn check(self, packet: &[u8]) -> Result<(), RowsError> {
-        let is_row = match self {
-            Self::Postgres => postgres::is_row(packet),
-            Self::Mysql => mysql::is_row(packet),
+        let is_row = match self.0 {
+            SqlProtocol::Postgres => postgres::is_row(packet),
+            SqlProtocol::Mysql => mysql::is_row(packet),
         };
         let found = "something else";
         is_row.then_some(()).ok_or(RowsError::OutOfStep { found })
     }
 
-    /// The error that a packet begins with: it is shorter than the row it comes instead of.
-    fn begun_error(self, packet: &[u8]) -> Option<ErrorReply> {
-        match self {
-            Self::Postgres => client::postgres::begun_error(packet),
-            Self::Mysql => client::mysql::begun_error(packet),
-        }
-    }
-
     /// How many rows of a size the server is asked for at most: MySQL and MariaDB keep all of them in a table of their
     /// own first.
     fn most_rows(self, segment: usize) -> u64 {
-        match self {
-            Self::Postgres => MOST_ROWS,
-            Self::Mysql => MOST_ROWS.min(MOST_KEPT / segment.max(1) as u64),
-        }
-    }
-
-    const fn goodbye(self) -> &'static [u8] {
-        match self {
-            Self::Postgres => client::postgres::GOODBYE,
-            Self::Mysql => client::mysql::GOODBYE,
+        match self.0 {
+            SqlProtocol::Postgres => MOST_ROWS,
+            SqlProtocol::Mysql => MOST_ROWS.min(MOST_KEPT / segment.max(1) as u64),
         }
     }
 }

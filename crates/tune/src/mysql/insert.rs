@@ -1,6 +1,6 @@
 //! Rows go to the server.
 
-use super::messages::{bulk_row, execute_row, literals, types};
+use super::messages::{bulk_row, execute_row, types};
 use super::{Conversation, prepare, query};
 use crate::TuneError;
 use crate::native::content::Row;
@@ -27,7 +27,7 @@ pub fn statements(
 ) -> Result<(), TuneError> {
     talk.doing = INSERTING;
     for keys in work.blocks(rows_a_statement) {
-        mysql::query(&mut talk.out, |text| work.insert(text, table, keys, literals));
+        mysql::query(&mut talk.out, |text| work.insert(text, table, keys, |_| b"'"));
         talk.replies.expect(ExpectedAnswer::Answer);
         talk.ask()?;
     }

@@ -59,30 +59,6 @@ fn value(body: &mut Vec<u8>, place: usize, bytes: &[u8]) {
     }
 }
 
-/// Appends the row as a list in brackets.
-pub fn literals(text: &mut Vec<u8>, row: &Row) {
-    text.push(b'(');
-    for (place, value) in row.values().enumerate() {
-        if place > 0 {
-            text.push(b',');
-        }
-        let Some(value) = value else {
-            text.extend_from_slice(b"null");
-            continue;
-        };
-        text.push(b'\'');
-        for byte in value {
-            match byte {
-                b'\'' => text.extend_from_slice(b"''"),
-                b'\\' => text.extend_from_slice(b"\\\\"),
-                byte => text.push(*byte),
-            }
-        }
-        text.push(b'\'');
-    }
-    text.push(b')');
-}
-
 /// Of the body of one packet that no other follows, with room for what rows do not count.
 pub const LONGEST_BODY: u64 = LONGEST_PACKET as u64 - 4096;
 /// Key and counter.
@@ -104,7 +80,7 @@ mod tests {
     #[test]
     fn values_are_escaped_in_text() {
         let mut text = Vec::new();
-        literals(&mut text, &row());
+        row().literals(&mut text, |_| b"'");
         assert_eq!(text, b"('5','0','it''s \\\\',null)");
     }
 

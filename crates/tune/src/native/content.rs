@@ -17,6 +17,9 @@ pub(crate) struct Row {
     ends: Vec<(usize, bool)>,
 }
 
+/// What the literal of a value begins with, up to its quote.
+pub(crate) type LiteralOpening = fn(&[u8]) -> &'static [u8];
+
 impl Content {
     /// Of rows that have `row_bytes` together with key and counter.
     pub fn made(row_bytes: u32) -> Self {
@@ -77,6 +80,27 @@ impl Row {
         starts
             .zip(&self.ends)
             .map(|(start, (end, is_value))| is_value.then(|| self.bytes.get(start..*end).unwrap_or_default()))
+    }
+
+    /// Appends them as a list in brackets: `('1','0','...')`. `opening` gives what the literal of a value begins with.
+    pub fn literals(&self, text: &mut Vec<u8>, opening: LiteralOpening) {
+        for (place, value) in self.values().enumerate() {
+            text.push(if place == 0 { b'(' } else { b',' });
+            let Some(value) = value else {
+                text.extend_from_slice(b"null");
+                continue;
+            };
+            text.extend_from_slice(opening(value));
+            for byte in value {
+                match byte {
+                    b'\'' => text.extend_from_slice(b"''"),
+                    b'\\' => text.extend_from_slice(b"\\\\"),
+                    byte => text.push(*byte),
+                }
+            }
+            text.push(b'\'');
+        }
+        text.push(b')');
     }
 
     fn number(&mut self, number: u64) {

@@ -1,6 +1,6 @@
 //! The ways of a database as a list: each a function and what can be set of it.
 
-use super::content::{Content, Row};
+use super::content::{Content, LiteralOpening, Row};
 use super::job_connection::JobConnection;
 use crate::{Shape, TuneError};
 use model::{Job, Method, MethodParameter, ParameterUnit};
@@ -104,14 +104,8 @@ impl Work<'_> {
             .map(move |start| start..start.saturating_add(size).min(end))
     }
 
-    /// Appends a statement that inserts the rows of `keys`; `literals` writes the values of one.
-    pub fn insert(
-        &self,
-        text: &mut Vec<u8>,
-        table: &str,
-        keys: Range<u64>,
-        literals: fn(&mut Vec<u8>, &Row),
-    ) {
+    /// Appends a statement that inserts the rows of `keys`; of `opening` see [`Row::literals`].
+    pub fn insert(&self, text: &mut Vec<u8>, table: &str, keys: Range<u64>, opening: LiteralOpening) {
         let mut row = Row::default();
         text.extend_from_slice(format!("insert into {}.{table} values ", self.scratch).as_bytes());
         let first = keys.start;
@@ -120,7 +114,7 @@ impl Work<'_> {
                 text.push(b',');
             }
             self.content.write(key, &mut row);
-            literals(text, &row);
+            row.literals(text, opening);
         }
     }
 }

@@ -1,6 +1,6 @@
 //! Rows go to the server.
 
-use super::messages::{literals, run};
+use super::messages::{opening, run};
 use super::{Conversation, prepare, query};
 use crate::TuneError;
 use crate::native::content::Row;
@@ -21,9 +21,7 @@ pub fn multi_row(talk: &mut Conversation<'_>, work: &Work<'_>) -> Result<(), Tun
 fn statements(talk: &mut Conversation<'_>, work: &Work<'_>, rows_a_statement: u64) -> Result<(), TuneError> {
     talk.doing = INSERTING;
     for keys in work.blocks(rows_a_statement) {
-        postgres::query(&mut talk.out, |text| {
-            work.insert(text, "inserted", keys, literals)
-        });
+        postgres::query(&mut talk.out, |text| work.insert(text, "inserted", keys, opening));
         talk.replies.owe(1);
         talk.ask()?;
     }

@@ -1,6 +1,5 @@
 //! Rows in requests.
 
-use crate::native::content::Row;
 use client::postgres;
 
 /// Appends `Bind` of the statement `name` to the unnamed portal with these values, and `Execute` of it.
@@ -20,40 +19,16 @@ pub fn run<'v>(
     postgres::execute(out, "", 0);
 }
 
-/// Appends the row as a list in brackets: `('1','0','...')`.
-pub fn literals(text: &mut Vec<u8>, row: &Row) {
-    text.push(b'(');
-    for (place, value) in row.values().enumerate() {
-        if place > 0 {
-            text.push(b',');
-        }
-        match value {
-            Some(value) => literal(text, value),
-            None => text.extend_from_slice(b"null"),
-        }
-    }
-    text.push(b')');
-}
-
 /// A backslash is itself in a plain literal only where `standard_conforming_strings` is on, as it is unless somebody changed it; so
 /// a value with one is written in the form that means the same in both.
-fn literal(text: &mut Vec<u8>, value: &[u8]) {
-    let escapes = value.contains(&b'\\');
-    text.extend_from_slice(if escapes { b" E'" } else { b"'" });
-    for byte in value {
-        match byte {
-            b'\'' => text.extend_from_slice(b"''"),
-            b'\\' => text.extend_from_slice(b"\\\\"),
-            byte => text.push(*byte),
-        }
-    }
-    text.push(b'\'');
+pub fn opening(value: &[u8]) -> &'static [u8] {
+    if value.contains(&b'\\') { b" E'" } else { b"'" }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::native::content::Content;
+    use crate::native::content::{Content, Row};
 
     #[test]
     fn values_are_escaped() {
@@ -61,7 +36,7 @@ mod tests {
         let mut row = Row::default();
         content.write(5, &mut row);
         let mut text = Vec::new();
-        literals(&mut text, &row);
+        row.literals(&mut text, opening);
         assert_eq!(text, b"('5','0', E'it''s \\\\ a',null)");
         let mut out = Vec::new();
         run(&mut out, "s", 4, row.values());

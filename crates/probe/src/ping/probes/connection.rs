@@ -3,7 +3,7 @@
 use super::{Kind, Probe};
 use crate::ping::plain::{Answer, Means};
 use crate::ping::{Opened, PingError};
-use client::session::{Session, SessionError, SessionOptions};
+use client::session::{Session, SessionError};
 use model::{Direction, Leg, Phase, Timestamp};
 
 /// Everything from the name of the host to the last byte of the first query's reply, again and again; each connection is closed
@@ -19,12 +19,7 @@ impl<'a> Connection<'a> {
     }
 
     fn session(&self) -> Result<Session<'a>, PingError> {
-        let options = SessionOptions {
-            timeout: self.means.timeout,
-            clock: self.means.clock,
-            ..SessionOptions::new(self.means.stop)
-        };
-        Ok(Session::open(self.means.target, options)?)
+        Ok(Session::open(self.means.target, self.means.session_options())?)
     }
 }
 

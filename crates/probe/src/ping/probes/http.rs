@@ -1,7 +1,7 @@
 //! HTTP: a HEAD request on a connection that is kept.
 
 use super::{Probe, reachable};
-use crate::ping::plain::{Answer, Arrived, Complete, Means, Plain};
+use crate::ping::plain::{Answer, Complete, Means, Plain};
 use crate::ping::{Opened, PingError};
 use std::net::SocketAddr;
 use std::time::Duration;
@@ -61,19 +61,14 @@ impl Probe for Http<'_> {
     fn ask(&mut self) -> Result<Answer, PingError> {
         let mut connection = self.connection()?;
         let at = connection.send(&self.request)?;
-        let Arrived { bytes, at: arrived } = connection.receive(whole)?;
-        let head = Head::of(&bytes);
+        let arrived = connection.receive(whole)?;
+        let head = Head::of(&arrived.bytes);
         let answer = Answer {
-            at,
-            duration: arrived.since(at),
             server: head.server_time,
-            turns: Some(1),
-            kernel_rtt: connection.kernel_rtt(),
-            request_bytes: self.request.len() as u64,
-            reply_bytes: bytes.len() as u64,
             error: head
                 .failed
                 .then(|| "server: an HTTP status of 500 or more".to_owned()),
+            ..connection.answer(at, self.request.len(), &arrived)
         };
         self.connection = head.keeps.then_some(connection);
         Ok(answer)

@@ -39,15 +39,10 @@ impl Probe for MysqlGreeting<'_> {
         // Behind length and number: 10 is a greeting, 255 an error (too many connections, this host is blocked).
         let refused = arrived.bytes.get(4) == Some(&0xff);
         Ok(Answer {
-            at: connection.began(),
-            duration: arrived.at.since(connection.began()),
-            server: None,
             turns: Some(2),
-            kernel_rtt: connection.kernel_rtt(),
-            request_bytes: 0,
-            reply_bytes: arrived.bytes.len() as u64,
             error: refused
                 .then(|| "server: it refuses connections from this host, or has no room for more".to_owned()),
+            ..connection.answer(connection.began(), 0, &arrived)
         })
     }
 

@@ -45,14 +45,10 @@ impl<'a> OracleListener<'a> {
                 }
                 Ok(Some(told)) => {
                     let answer = Answer {
-                        at,
-                        duration: arrived.at.since(at),
-                        server: None,
                         turns: Some(turns),
-                        kernel_rtt: connection.kernel_rtt(),
                         request_bytes: turns * self.request.len() as u64,
                         reply_bytes,
-                        error: None,
+                        ..connection.answer(at, 0, &arrived)
                     };
                     return Ok((answer, told));
                 }

@@ -3,7 +3,6 @@
 use super::Probe;
 use crate::ping::plain::{Answer, Means};
 use crate::ping::{Opened, PingError};
-use client::session::SessionOptions;
 use client::session::oracle::OracleSession;
 
 /// `select 1 from dual`, or the user's own, again and again. The driver prepares it once and then executes it.
@@ -25,12 +24,7 @@ impl<'a> OracleStatement<'a> {
 
 impl Probe for OracleStatement<'_> {
     fn open(&mut self) -> Result<Opened, PingError> {
-        let options = SessionOptions {
-            timeout: self.means.timeout,
-            clock: self.means.clock,
-            ..SessionOptions::new(self.means.stop)
-        };
-        let session = OracleSession::open(self.means.target, options)?;
+        let session = OracleSession::open(self.means.target, self.means.session_options())?;
         let opening = Opened {
             server: session.server(),
             version: Some(session.server_version().to_owned()),
@@ -47,16 +41,7 @@ impl Probe for OracleStatement<'_> {
     fn ask(&mut self) -> Result<Answer, PingError> {
         let session = self.session.as_mut().ok_or(PingError::Closed)?;
         let reply = session.query(&self.sql, self.means.timeout)?;
-        Ok(Answer {
-            at: reply.sent_at,
-            duration: reply.duration(),
-            server: None,
-            turns: Some(reply.turns),
-            kernel_rtt: session.kernel().and_then(|figures| figures.rtt),
-            request_bytes: reply.request_bytes,
-            reply_bytes: reply.reply_bytes,
-            error: reply.error.map(|error| format!("server: {error}")),
-        })
+        Ok(Answer::of(reply, session.kernel()))
     }
 
     fn close(&mut self) {

@@ -47,14 +47,8 @@ impl Probe for PostgresRequest<'_> {
         })?;
         let refused = arrived.bytes.first() == Some(&b'E');
         Ok(Answer {
-            at,
-            duration: arrived.at.since(at),
-            server: None,
-            turns: Some(1),
-            kernel_rtt: connection.kernel_rtt(),
-            request_bytes: SSL_REQUEST.len() as u64,
-            reply_bytes: arrived.bytes.len() as u64,
             error: refused.then(|| "server: an error instead of an answer to SSLRequest".to_owned()),
+            ..connection.answer(at, SSL_REQUEST.len(), &arrived)
         })
     }
 }

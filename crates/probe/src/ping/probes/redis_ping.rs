@@ -3,7 +3,7 @@
 use super::Probe;
 use crate::ping::plain::{Answer, Means};
 use crate::ping::{Opened, PingError};
-use client::session::{Session, SessionError, SessionOptions};
+use client::session::{Session, SessionError};
 
 /// `PING`: answered by `+PONG`, or by `-NOAUTH` where a password is wanted first. Either is one turn. With a login, the
 /// password is proved before it, where the target has one.
@@ -25,14 +25,9 @@ impl<'a> RedisPing<'a> {
 
 impl Probe for RedisPing<'_> {
     fn open(&mut self) -> Result<Opened, PingError> {
-        let options = SessionOptions {
-            timeout: self.means.timeout,
-            clock: self.means.clock,
-            ..SessionOptions::new(self.means.stop)
-        };
         let session = match self.logs_in {
-            true => Session::open(self.means.target, options)?,
-            false => Session::connect(self.means.target, options)?,
+            true => Session::open(self.means.target, self.means.session_options())?,
+            false => Session::connect(self.means.target, self.means.session_options())?,
         };
         let opening = Opened {
             server: session.server(),
@@ -47,7 +42,7 @@ impl Probe for RedisPing<'_> {
 
     fn ask(&mut self) -> Result<Answer, PingError> {
         let session = self.session.as_mut().ok_or(PingError::Closed)?;
-        let reply = match session.exchange(wire::redis::PING, self.means.timeout) {
+        let mut reply = match session.exchange(wire::redis::PING, self.means.timeout) {
             Err(SessionError::Unexpected(_)) => {
                 return Err(PingError::Unexpected {
                     expected: "Redis's answer to PING",
@@ -55,17 +50,8 @@ impl Probe for RedisPing<'_> {
             }
             reply => reply?,
         };
-        let error = reply.error.filter(|error| self.logs_in || error.code != "NOAUTH");
-        Ok(Answer {
-            at: reply.sent_at,
-            duration: reply.last_byte_at.since(reply.sent_at),
-            server: None,
-            turns: Some(reply.turns),
-            kernel_rtt: session.kernel().and_then(|figures| figures.rtt),
-            request_bytes: reply.request_bytes,
-            reply_bytes: reply.reply_bytes,
-            error: error.map(|error| format!("server: {error}")),
-        })
+        reply.error = reply.error.filter(|error| self.logs_in || error.code != "NOAUTH");
+        Ok(Answer::of(reply, session.kernel()))
     }
 
     fn close(&mut self) {

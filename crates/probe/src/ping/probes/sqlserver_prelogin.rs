@@ -33,17 +33,7 @@ impl<'a> SqlServerPrelogin<'a> {
             Ok(Some(told)) => told,
             Ok(None) | Err(_) => return Err(PingError::Unexpected { expected: EXPECTED }),
         };
-        let answer = Answer {
-            at,
-            duration: arrived.at.since(at),
-            server: None,
-            turns: Some(1),
-            kernel_rtt: connection.kernel_rtt(),
-            request_bytes: self.request.len() as u64,
-            reply_bytes: arrived.bytes.len() as u64,
-            error: None,
-        };
-        Ok((answer, told))
+        Ok((connection.answer(at, self.request.len(), &arrived), told))
     }
 }
 

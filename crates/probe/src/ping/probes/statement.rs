@@ -3,7 +3,7 @@
 use super::Probe;
 use crate::ping::plain::{Answer, Means};
 use crate::ping::{Opened, PingError};
-use client::session::{Reply, Session, SessionOptions};
+use client::session::{Reply, Session};
 use client::{mysql, postgres};
 use std::time::Duration;
 use sys::target::Scheme;
@@ -104,12 +104,7 @@ impl<'a> Statement<'a> {
 
 impl Probe for Statement<'_> {
     fn open(&mut self) -> Result<Opened, PingError> {
-        let options = SessionOptions {
-            timeout: self.means.timeout,
-            clock: self.means.clock,
-            ..SessionOptions::new(self.means.stop)
-        };
-        let session = Session::open(self.means.target, options)?;
+        let session = Session::open(self.means.target, self.means.session_options())?;
         self.is_prepared = self.is_prepared.map(|_| false);
         let how = match self.is_prepared {
             Some(_) => "prepared: ",
@@ -133,14 +128,8 @@ impl Probe for Statement<'_> {
         };
         let kernel = self.session.as_ref().and_then(Session::kernel);
         Ok(Answer {
-            at: reply.sent_at,
-            duration: reply.duration(),
             server,
-            turns: Some(reply.turns),
-            kernel_rtt: kernel.and_then(|figures| figures.rtt),
-            request_bytes: reply.request_bytes,
-            reply_bytes: reply.reply_bytes,
-            error: reply.error.map(|error| format!("server: {error}")),
+            ..Answer::of(reply, kernel)
         })
     }
 

@@ -112,7 +112,7 @@ impl<'a> WireLine<'a> {
             }
             deadline = Deadline::after(self.timeout);
             self.packet.extend_from_slice(bytes);
-            if let Some(refused) = language.begun_error(&self.packet) {
+            if let Some(refused) = language.0.begun_error(&self.packet) {
                 return Err(refused.into());
             }
         }
