@@ -5,7 +5,7 @@
 //! bounded, in time of the capture and in memory; then what is known has to do. Each pair of hosts is waited for once.
 
 use crate::hosts::{Estimate, HostPair, Hosts};
-use model::{ConnectionEvent, ConnectionId, Direction, Observer, Segment, Timestamp};
+use model::{ConnectionEvent, ConnectionId, Observer, Timestamp};
 use std::collections::HashMap;
 use std::ops::Range;
 use std::time::Duration;
@@ -20,24 +20,13 @@ pub(crate) struct Settling<'o> {
 #[derive(Default)]
 struct Held {
     until: Timestamp,
-    events: Vec<(ConnectionId, OwnedEvent)>,
+    /// Each with where its payload is in `payload`.
+    events: Vec<(ConnectionId, ConnectionEvent<'static>, Range<usize>)>,
     payload: Vec<u8>,
     /// Connections whose hosts were not known well enough.
     awaited: HashMap<ConnectionId, HostPair>,
     /// The places of those whose hosts may still not be: what is known once stays known.
     unsettled: Vec<HostPair>,
-}
-
-/// An event without a borrow.
-enum OwnedEvent {
-    Segment {
-        direction: Direction,
-        at: Timestamp,
-        payload: Range<usize>,
-        unseen: u64,
-        sender_idle: Option<Duration>,
-    },
-    Other(ConnectionEvent<'static>),
 }
 
 impl<'o> Settling<'o> {
@@ -97,23 +86,8 @@ impl<'o> Settling<'o> {
             awaited,
             ..
         } = *held;
-        for (id, kept) in events {
-            let event = match kept {
-                OwnedEvent::Other(event) => event,
-                OwnedEvent::Segment {
-                    direction,
-                    at,
-                    payload: range,
-                    unseen,
-                    sender_idle,
-                } => ConnectionEvent::Segment(Segment {
-                    direction,
-                    at,
-                    payload: payload.get(range).unwrap_or_default(),
-                    unseen,
-                    sender_idle,
-                }),
-            };
+        for (id, event, range) in events {
+            let event = event.with_payload(payload.get(range).unwrap_or_default());
             self.observer.event(id, event);
             if let (ConnectionEvent::Opened { at, .. }, Some(host_pair)) = (event, awaited.get(&id)) {
                 for estimate in Estimate::all(hosts, *host_pair, at) {
@@ -126,56 +100,10 @@ impl<'o> Settling<'o> {
 
 impl Held {
     fn push(&mut self, id: ConnectionId, event: ConnectionEvent<'_>) {
-        let kept = match event {
-            ConnectionEvent::Segment(segment) => {
-                let from = self.payload.len();
-                self.payload.extend_from_slice(segment.payload);
-                OwnedEvent::Segment {
-                    direction: segment.direction,
-                    at: segment.at,
-                    payload: from..self.payload.len(),
-                    unseen: segment.unseen,
-                    sender_idle: segment.sender_idle,
-                }
-            }
-            ConnectionEvent::Opened {
-                at,
-                client,
-                server,
-                sides_certain,
-            } => OwnedEvent::Other(ConnectionEvent::Opened {
-                at,
-                client,
-                server,
-                sides_certain,
-            }),
-            ConnectionEvent::Handshake(handshake) => OwnedEvent::Other(ConnectionEvent::Handshake(handshake)),
-            ConnectionEvent::InStead(trip) => OwnedEvent::Other(ConnectionEvent::InStead(trip)),
-            ConnectionEvent::RoundTrip { at, side, rtt } => {
-                OwnedEvent::Other(ConnectionEvent::RoundTrip { at, side, rtt })
-            }
-            ConnectionEvent::AssumedRoundTrip {
-                at,
-                side,
-                rtt,
-                source,
-            } => OwnedEvent::Other(ConnectionEvent::AssumedRoundTrip {
-                at,
-                side,
-                rtt,
-                source,
-            }),
-            ConnectionEvent::Recovery { direction, from, to } => {
-                OwnedEvent::Other(ConnectionEvent::Recovery { direction, from, to })
-            }
-            ConnectionEvent::Ended { at, direction } => {
-                OwnedEvent::Other(ConnectionEvent::Ended { at, direction })
-            }
-            ConnectionEvent::Closed { at, how, totals } => {
-                OwnedEvent::Other(ConnectionEvent::Closed { at, how, totals })
-            }
-        };
-        self.events.push((id, kept));
+        let (event, payload) = event.detach();
+        let from = self.payload.len();
+        self.payload.extend_from_slice(payload);
+        self.events.push((id, event, from..self.payload.len()));
     }
 }
 

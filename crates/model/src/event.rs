@@ -86,6 +86,58 @@ pub enum ConnectionEvent<'a> {
     },
 }
 
+impl<'a> ConnectionEvent<'a> {
+    /// The event without its payload, and the payload: for keeping both. [`ConnectionEvent::with_payload`] joins them again.
+    pub fn detach(self) -> (ConnectionEvent<'static>, &'a [u8]) {
+        let detached = match self {
+            Self::Segment(segment) => {
+                let bare = Segment {
+                    payload: &[],
+                    ..segment
+                };
+                return (ConnectionEvent::Segment(bare), segment.payload);
+            }
+            Self::Opened {
+                at,
+                client,
+                server,
+                sides_certain,
+            } => ConnectionEvent::Opened {
+                at,
+                client,
+                server,
+                sides_certain,
+            },
+            Self::Handshake(handshake) => ConnectionEvent::Handshake(handshake),
+            Self::InStead(trip) => ConnectionEvent::InStead(trip),
+            Self::RoundTrip { at, side, rtt } => ConnectionEvent::RoundTrip { at, side, rtt },
+            Self::AssumedRoundTrip {
+                at,
+                side,
+                rtt,
+                source,
+            } => ConnectionEvent::AssumedRoundTrip {
+                at,
+                side,
+                rtt,
+                source,
+            },
+            Self::Recovery { direction, from, to } => ConnectionEvent::Recovery { direction, from, to },
+            Self::Ended { at, direction } => ConnectionEvent::Ended { at, direction },
+            Self::Closed { at, how, totals } => ConnectionEvent::Closed { at, how, totals },
+        };
+        (detached, &[])
+    }
+
+    /// The event with this payload, if it is a segment; any other as it is.
+    pub fn with_payload(self, payload: &'a [u8]) -> Self {
+        match self {
+            Self::Segment(segment) => Self::Segment(Segment { payload, ..segment }),
+            other => other,
+        }
+    }
+}
+
 /// Times of a TCP handshake at the observation point. `syn_ack - syn` is the round trip to the server's side,
 /// `ack - syn_ack` the round trip to the client's side, each with the peer's own answering time in it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

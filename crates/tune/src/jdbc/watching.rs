@@ -3,8 +3,7 @@
 use crate::TuneError;
 use client::Watch;
 use client::session::SessionError;
-use model::ObserverFactory;
-use model::{ConnectionEvent, ConnectionId, Direction, Observer, Segment, Timestamp};
+use model::{ConnectionEvent, ConnectionId, Observer, ObserverFactory, Timestamp};
 use relay::RelayOptions;
 use std::collections::HashMap;
 use std::net::SocketAddr;
@@ -29,9 +28,9 @@ pub(super) fn through<T>(
     std::thread::scope(|scope| {
         scope.spawn(move || {
             let mut observers: HashMap<ConnectionId, Box<dyn Observer + Send>> = HashMap::new();
-            for (id, event) in seen {
+            for (id, event, payload) in seen {
                 let observer = observers.entry(id).or_insert_with(|| watch.factory.observe(id));
-                observer.event(id, event.as_event());
+                observer.event(id, event.with_payload(&payload));
             }
         });
         let passed = || {
@@ -66,7 +65,7 @@ impl Passed {
 }
 
 struct Forwarding {
-    sender: Mutex<Sender<(ConnectionId, Seen)>>,
+    sender: Mutex<Sender<DetachedEvent>>,
 }
 
 impl ObserverFactory for Forwarding {
@@ -76,91 +75,16 @@ impl ObserverFactory for Forwarding {
     }
 }
 
-struct EventSender(Sender<(ConnectionId, Seen)>);
+struct EventSender(Sender<DetachedEvent>);
+
+/// An event, and its payload.
+type DetachedEvent = (ConnectionId, ConnectionEvent<'static>, Vec<u8>);
 
 impl Observer for EventSender {
     fn event(&mut self, connection: ConnectionId, event: ConnectionEvent<'_>) {
         // Nobody listens any more only when the run was given up.
-        self.0.send((connection, Seen::of(event))).ok();
-    }
-}
-
-/// An event that may be kept.
-enum Seen {
-    Bytes {
-        direction: Direction,
-        at: Timestamp,
-        payload: Vec<u8>,
-        unseen: u64,
-        sender_idle: Option<Duration>,
-    },
-    Other(ConnectionEvent<'static>),
-}
-
-impl Seen {
-    fn of(event: ConnectionEvent<'_>) -> Self {
-        match event {
-            ConnectionEvent::Segment(segment) => Self::Bytes {
-                direction: segment.direction,
-                at: segment.at,
-                payload: segment.payload.to_vec(),
-                unseen: segment.unseen,
-                sender_idle: segment.sender_idle,
-            },
-            ConnectionEvent::Opened {
-                at,
-                client,
-                server,
-                sides_certain,
-            } => Self::Other(ConnectionEvent::Opened {
-                at,
-                client,
-                server,
-                sides_certain,
-            }),
-            ConnectionEvent::Handshake(handshake) => Self::Other(ConnectionEvent::Handshake(handshake)),
-            ConnectionEvent::InStead(trip) => Self::Other(ConnectionEvent::InStead(trip)),
-            ConnectionEvent::RoundTrip { at, side, rtt } => {
-                Self::Other(ConnectionEvent::RoundTrip { at, side, rtt })
-            }
-            ConnectionEvent::AssumedRoundTrip {
-                at,
-                side,
-                rtt,
-                source,
-            } => Self::Other(ConnectionEvent::AssumedRoundTrip {
-                at,
-                side,
-                rtt,
-                source,
-            }),
-            ConnectionEvent::Recovery { direction, from, to } => {
-                Self::Other(ConnectionEvent::Recovery { direction, from, to })
-            }
-            ConnectionEvent::Ended { at, direction } => Self::Other(ConnectionEvent::Ended { at, direction }),
-            ConnectionEvent::Closed { at, how, totals } => {
-                Self::Other(ConnectionEvent::Closed { at, how, totals })
-            }
-        }
-    }
-
-    fn as_event(&self) -> ConnectionEvent<'_> {
-        match self {
-            Self::Bytes {
-                direction,
-                at,
-                payload,
-                unseen,
-                sender_idle,
-            } => ConnectionEvent::Segment(Segment {
-                direction: *direction,
-                at: *at,
-                payload,
-                unseen: *unseen,
-                sender_idle: *sender_idle,
-            }),
-            Self::Other(event) => *event,
-        }
+        let (event, payload) = event.detach();
+        self.0.send((connection, event, payload.to_vec())).ok();
     }
 }
 
