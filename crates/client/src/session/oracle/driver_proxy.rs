@@ -10,7 +10,6 @@ use model::{Phase, Timestamp};
 use std::io::{Read, Write};
 use std::net::{Shutdown, SocketAddr, TcpStream};
 use std::os::fd::AsFd;
-use std::time::Duration;
 use sys::wait::until_readable;
 use wire::tns;
 
@@ -53,7 +52,7 @@ impl<'a> DriverProxy<'a> {
         Ok(Self {
             line,
             driver,
-            buffer: vec![0; BUFFER].into_boxed_slice(),
+            buffer: vec![0; ClientConnection::BUFFER].into_boxed_slice(),
             sent_at: None,
             first_byte_at: None,
             leg: None,
