@@ -236,7 +236,7 @@ fn variants_are_compared_round_by_round() {
         "95 %",
         "error %",
         "a minute",
-        "times (least to most)",
+        "times (min to max)",
         "cpu database",
         "relayed",
     ] {

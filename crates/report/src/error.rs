@@ -28,7 +28,7 @@ pub enum RecordError {
     TooLong {
         /// Which line.
         line: u64,
-        /// The greatest length taken.
+        /// The longest length accepted.
         limit: usize,
     },
     /// A record was written by a later longwire whose keys mean something else. Nothing after it is read.

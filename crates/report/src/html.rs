@@ -2,7 +2,7 @@
 //!
 //! It asks the network for nothing: style, script and drawings are inside, and its content security policy forbids
 //! everything else. All of it is readable without its script, which only redraws the prediction when a slider moves.
-//! Its size is bounded whatever was seen: each list is cut where it says so.
+//! Its size is bounded whatever was seen: each list that is cut is marked as cut.
 //!
 //! Statements and names are shown as they are in the outcome (fingerprints, without literals); texts kept on request
 //! ([`model::Exchange::literal`]) never reach the page.
@@ -42,8 +42,8 @@ use std::time::Duration;
 pub struct Page<'a> {
     /// What was measured, in a few words: a file name, a server.
     pub title: &'a str,
-    /// Conditions, totals, operations, statements, connections, warnings; its predictions are shown as asked for, beside
-    /// what was measured where they carry it.
+    /// Conditions, totals, operations, statements, connections, warnings; its predictions are shown as asked for, next to
+    /// what was measured where they have it.
     pub outcome: &'a ReadOutcome,
     /// The operation that is shown step by step.
     pub example: Option<&'a Operation>,
@@ -70,7 +70,7 @@ pub struct Grid {
     pub names_left_out: u64,
     /// Which connections move to the predicted link, in words: `all database connections`.
     pub moved: String,
-    /// Least round trip at which the operations were measured, on the connections that move.
+    /// Shortest round trip at which the operations were measured, on the connections that move.
     pub measured_rtt: Option<Duration>,
     /// What else was asked of the link (loss, jitter, a queue), in its text form; empty when nothing was.
     pub link: String,

@@ -14,8 +14,8 @@ use zstd::stream::read::Decoder;
 use zstd::stream::write::Encoder;
 
 /// Whether a file that begins with `first_bytes` holds records: plain, or compressed with Zstandard (a compressed
-/// capture is told apart by looking inside). Give 64 KiB, or all there is: the first bytes of a compressed file show
-/// only when its first block is there whole.
+/// capture is distinguished by looking inside). Give 64 KiB, or all there is: the first bytes of a compressed file can
+/// only be seen when its first block is complete.
 pub fn is_recording(first_bytes: &[u8]) -> bool {
     if !first_bytes.starts_with(&ZSTANDARD_MAGIC) {
         return first_bytes.first() == Some(&b'{');
@@ -74,7 +74,7 @@ impl<W: Write> RecordingWriter<W> {
         self.records.started(connection, at)
     }
 
-    /// Opaque bytes have begun an exchange that is told much later.
+    /// Opaque bytes have begun an exchange that is reported much later.
     ///
     /// # Errors
     /// When `out` fails.

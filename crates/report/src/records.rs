@@ -33,7 +33,7 @@ use std::collections::HashSet;
 use std::sync::Arc;
 use std::time::Duration;
 
-/// The schema number of the records written, and the greatest that is read.
+/// The schema number of the records written, and the highest that is read.
 pub const SCHEMA: u32 = 1;
 
 /// What is in a record besides its `type` and `schema`: its keys.
@@ -171,7 +171,7 @@ impl Interner {
     }
 }
 
-/// Nanoseconds of `span`; spans beyond 584 years become the greatest number.
+/// Nanoseconds of `span`; spans beyond 584 years become the largest number.
 fn nanos(span: Duration) -> u64 {
     u64::try_from(span.as_nanos()).unwrap_or(u64::MAX)
 }

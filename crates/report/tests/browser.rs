@@ -165,7 +165,7 @@ fn a_phone_shows_all_of_it_without_scrolling_sideways() {
 fn no_width_and_no_paper_cuts_anything_off() {
     let browser = Browser::start(1280, 900);
     let _page = open(&browser, &full());
-    // Narrow and wide, and just beside where the layout changes.
+    // Narrow and wide, and just next to the widths at which the layout changes.
     for width in [320, 680, 681, 960, 961, 1024, 1920] {
         browser.resize(width, 900);
         assert_eq!(overhang(&browser), json!(0), "{width} wide");

@@ -1,4 +1,4 @@
-//! What is cut, broken or hostile: no panic, bounded memory, all that is whole is given, the rest is told.
+//! Input that is cut, broken or hostile: no panic, bounded memory, everything complete is returned, the rest is reported.
 
 mod samples;
 

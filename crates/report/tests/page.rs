@@ -19,7 +19,7 @@ fn every_part_is_there_and_well_formed() {
         "What distance would cost",
         "One operation, step by step",
         "Statements by turns",
-        "Predicted beside measured",
+        "Predicted and measured",
         "Emulated links, asked and realised",
         "Connections by turns",
         "Conditions",
@@ -121,7 +121,7 @@ fn the_same_statement_in_a_row_is_one_line() {
     assert_eq!(text.matches("class=\"turn\"").count(), 1);
     assert!(
         text.contains("1–50</span>") && text.contains("50 ×"),
-        "it tells its turns and how many"
+        "it shows its turns and how many"
     );
 }
 

@@ -217,7 +217,7 @@ fn step() -> impl Strategy<Value = Step> {
         })
 }
 
-/// Any exchange; every second one is as exchanges are: told by its first step.
+/// Any exchange; every second one is as exchanges are: reported by its first step.
 fn exchange() -> impl Strategy<Value = Exchange> {
     let transaction = option::of(prop::sample::select(vec![
         TransactionState::Idle,

@@ -17,7 +17,7 @@ pub fn parts(attribution: &Attribution) -> [(&'static str, &'static str, Duratio
     ]
 }
 
-/// A bar whose parts are as long as their shares. What it shows is also said in words, for whoever does not see it.
+/// A bar whose parts are as long as their shares. What it shows is also given as text, for readers who cannot see it.
 pub fn bar(attribution: &Attribution, out: &mut String) {
     let whole = attribution.total();
     let said: Vec<String> = seen_parts(attribution)

@@ -1,4 +1,4 @@
-//! Variants of a lab beside each other.
+//! Variants of a lab next to each other.
 
 use super::markup::{DASH, Escaped, count, number, small_print, time_or_dash};
 use crate::outcome::{LabOutcome, LabPoint};

@@ -9,7 +9,7 @@ use std::collections::HashMap;
 use std::sync::Arc;
 use std::time::Duration;
 
-/// Every prediction at its place, and what was measured beside them.
+/// Every prediction at its place, and what was measured next to it.
 #[derive(Debug)]
 pub struct View {
     /// Round trips, ascending.
@@ -35,7 +35,7 @@ pub struct GridRow {
     pub cells: Vec<Prediction>,
     /// Median as measured where the grid's operations come from.
     pub here: Option<Duration>,
-    /// Predictions beside which something was measured.
+    /// Predictions for which something was also measured.
     pub points: Vec<Prediction>,
 }
 
@@ -51,7 +51,7 @@ pub struct Start {
 }
 
 impl View {
-    /// The grid of the page; absent when there are not at least two round trips to draw a curve over.
+    /// The grid of the page; absent when there are fewer than two round trips to draw a curve over.
     pub fn new(page: &Page<'_>) -> Option<Self> {
         let asked = &page.outcome.predictions;
         let predictions = page.grid.map_or(asked, |grid| &grid.predictions);

@@ -101,7 +101,7 @@ fn figures(summary: &Summary, out: &mut String) {
     out.push_str("</dl>\n");
 }
 
-/// What stands beside the median: the 99th percentile, or with too few samples the extremes.
+/// What is shown next to the median: the 99th percentile, or with too few samples the extremes.
 fn spread(summary: &Summary) -> String {
     let spread = &summary.spread;
     match (spread.p99, spread.min, spread.max) {

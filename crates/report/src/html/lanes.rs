@@ -15,7 +15,7 @@ pub enum Kind {
     Server,
     /// The server waited for calls of its own, or an earlier reply was still coming.
     Waiting,
-    /// Cannot be told.
+    /// Cannot be determined.
     Unknown,
 }
 

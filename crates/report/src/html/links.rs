@@ -1,4 +1,4 @@
-//! Emulated links: asked beside realised.
+//! Emulated links: what was asked for and what was realised.
 
 use super::markup::{DASH, Escaped, count, cut, small_print, time};
 use super::predicted::rate_words;

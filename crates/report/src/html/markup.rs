@@ -108,7 +108,7 @@ pub fn per_one(amount: u64, of: u64) -> String {
     }
 }
 
-/// A part of a whole in percent, or a dash of nothing. Parts that round to nothing and are not nothing say so.
+/// A part of a whole in percent, or a dash if there is no whole. Parts that round to zero without being zero are marked as such.
 pub fn share(part: Duration, whole: Duration) -> String {
     match Share::of(part, whole).map(Share::as_fraction) {
         None => DASH.to_owned(),

@@ -1,4 +1,4 @@
-//! Predicted beside measured.
+//! Predicted and measured.
 
 use super::markup::{DASH, Escaped, count, counted, cut, number, small_print, time};
 use super::predicted::rate_words;
@@ -6,7 +6,7 @@ use crate::accuracy::{Accuracy, is_within_bounds};
 use model::Prediction;
 use std::fmt::Write;
 
-/// Every prediction beside which something was measured, with its error; nothing without any.
+/// Every prediction for which something was also measured, with its error; nothing if there is none.
 pub fn section(predictions: &[Prediction], out: &mut String) {
     let rows: Vec<&Prediction> = predictions
         .iter()
@@ -16,7 +16,7 @@ pub fn section(predictions: &[Prediction], out: &mut String) {
         return;
     }
     out.push_str(
-        "<section aria-labelledby=\"h-measured\">\n<h2 id=\"h-measured\">Predicted beside measured</h2>\n",
+        "<section aria-labelledby=\"h-measured\">\n<h2 id=\"h-measured\">Predicted and measured</h2>\n",
     );
     out.push_str(&verdict(&rows));
     out.push_str(

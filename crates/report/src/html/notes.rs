@@ -113,7 +113,7 @@ fn connections(outcome: &ReadOutcome, out: &mut String) {
     };
     small_print(
         &format!(
-            "{left_out}The round trip is the least one seen: the distance, not what a loaded path gave. A dash: not told by what was \
+            "{left_out}The round trip is the shortest one seen: the distance, not what a loaded path gave. A dash: not known from what was \
              captured."
         ),
         out,

@@ -27,7 +27,7 @@ pub fn section(outcome: &ReadOutcome, out: &mut String) {
     groups(&outcome.operations, out);
     small_print(
         &format!(
-            "Beside each share stands the mean of one operation. Network is round trip, transfer and recovery together; {} of all was setup \
+            "The time next to each share is the mean of one operation. Network is round trip, transfer and recovery together; {} of all was setup \
              (connect, tls, login). Client is everything that was neither network nor server, also what longwire did not see; server \
              includes its network stack and any proxy behind the observation point. Percentiles with too few operations are withheld \
              (p99 needs 1,000).",

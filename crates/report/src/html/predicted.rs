@@ -271,7 +271,7 @@ fn by_round_trip(view: &View, out: &mut String) {
     out.push_str("</tbody></table>\n");
 }
 
-/// The links that were asked for, with bounds. Those beside which was measured are in a table of their own.
+/// The links that were asked for, with bounds. Those that were also measured are in a table of their own.
 fn asked(predictions: &[Prediction], view: Option<&View>, out: &mut String) {
     let rows: Vec<&Prediction> = predictions
         .iter()
@@ -346,7 +346,7 @@ fn small(grid: Option<&Grid>) -> String {
         }
     }
     text.push_str(
-        "Client and server times stay as measured, the application does not change its ways, and nobody else uses the link. Between the \
+        "Client and server times stay as measured, the application behaves the same, and nothing else uses the link. Between the \
          links that were replayed the sliders interpolate: in the round trip linearly, in the rate by the time a byte takes. Low and high are \
          meant to hold the median of 9 in 10 runs with as many operations; single operations vary more. Network here means the moved connections' link and what did not move.",
     );

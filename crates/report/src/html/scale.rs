@@ -5,11 +5,11 @@ use std::time::Duration;
 /// Amounts from 0 to `most` on a line from `from` to `to`.
 #[derive(Debug, Clone, Copy)]
 pub struct Scale {
-    /// The greatest amount.
+    /// The largest amount.
     pub most: f64,
     /// Place of 0.
     pub from: f64,
-    /// Place of the greatest amount.
+    /// Place of the largest amount.
     pub to: f64,
 }
 

@@ -144,7 +144,7 @@ fn what(step: &OperationStep) -> String {
     }
 }
 
-/// The drawing beside the labels.
+/// The drawing next to the labels.
 #[derive(Clone, Copy)]
 struct Drawing {
     /// What the whole width stands for, in nanoseconds.

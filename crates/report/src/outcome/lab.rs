@@ -59,7 +59,7 @@ pub struct LabRound {
     pub payload: [ByteCount; 2],
     /// Processor time of the clients.
     pub client_processor: Duration,
-    /// Processor time of each service. Those of the links themselves is nobody's.
+    /// Processor time of each service. That of the links themselves belongs to no service.
     pub processors: Vec<LabProcessor>,
     /// What each link realised.
     pub links: Vec<LinkOutcome>,
@@ -96,7 +96,7 @@ pub struct LabSlope {
 /// How a point without distance changed during the run.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct LabDrift {
-    /// The settings that tell it apart from other such points.
+    /// The settings that distinguish it from other such points.
     pub beside: Vec<(String, String)>,
     /// Its median when it was captured.
     pub first: Duration,
@@ -124,7 +124,7 @@ pub struct LabErrors {
 pub struct LabTimes {
     /// Median over the rounds that both were measured in (of an even number the lower one in the middle).
     pub median: f64,
-    /// The least of a round.
+    /// The minimum of a round.
     pub low: f64,
     /// The most of a round.
     pub high: f64,

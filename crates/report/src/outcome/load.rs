@@ -57,7 +57,7 @@ pub enum LoadWork {
     Sql {
         /// The scripts' names.
         scripts: String,
-        /// The scale of the tables, where the scripts were told one.
+        /// The scale of the tables, where the scripts were given one.
         scale: Option<String>,
         /// How statements were sent, in pgbench's word.
         mode: &'static str,
@@ -76,7 +76,7 @@ pub enum LoadWork {
 pub struct LoadScript {
     /// Its file, or what else it is called.
     pub name: String,
-    /// How often it is chosen, beside the others' weights.
+    /// How often it is chosen, relative to the others' weights.
     pub weight: u32,
     /// Durations of its operations that succeeded.
     pub spread: Distribution,

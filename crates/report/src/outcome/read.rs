@@ -10,7 +10,7 @@ use model::{
 pub struct ReadOutcome {
     /// Under which conditions.
     pub conditions: Conditions,
-    /// The connections, in any order; those with most turns suffice, [`Summary::connections`] tells how many there
+    /// The connections, in any order; those with most turns suffice, [`Summary::connections`] is how many there
     /// were.
     pub connections: Vec<ConnectionOutcome>,
     /// The statements, in any order.

@@ -18,7 +18,7 @@ pub struct SplitReport {
     pub points: Vec<SplitOutcome>,
     /// The throughput elsewhere.
     pub predictions: Vec<SplitPrediction>,
-    /// The same over emulated links, beside what was measured there.
+    /// The same over emulated links, next to what was measured there.
     pub proofs: Vec<SplitPrediction>,
     /// Links that were emulated.
     pub links: Vec<LinkOutcome>,

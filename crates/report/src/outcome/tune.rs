@@ -27,7 +27,7 @@ pub struct TuneReport {
     pub tuned: Vec<Tuned>,
     /// One a job and distance.
     pub recommendations: Vec<Recommendation>,
-    /// Emulated links, asked beside realised.
+    /// Emulated links: what was asked for and what was realised.
     pub links: Vec<LinkOutcome>,
     /// Runs in all.
     pub runs: TuneRuns,

@@ -5,7 +5,7 @@ use super::outcome::Spread;
 use model::{BulkOutcome, Direction, EchoOutcome};
 use serde::Serialize;
 
-/// Round trips of one size of request and reply, on so many streams.
+/// Round trips of one size of request and reply, on a number of streams.
 #[derive(Serialize)]
 pub(super) struct EchoRecord {
     request_bytes: u64,
@@ -46,7 +46,7 @@ impl EchoRecord {
     }
 }
 
-/// The rate of one direction, and round trips beside it.
+/// The rate of one direction, and round trips at the same time.
 #[derive(Serialize)]
 pub(super) struct BulkRecord {
     direction: &'static str,

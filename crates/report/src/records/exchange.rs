@@ -60,7 +60,7 @@ pub(super) struct ExchangeRecord<'a> {
     levels: Vec<LevelRecord>,
 }
 
-/// What its request asks for beside statements that run; only where it asks for any of it.
+/// What its request asks for besides statements that run; only where it asks for any of it.
 #[derive(Serialize, Deserialize)]
 struct AskedRecord {
     prepares: u32,
@@ -354,7 +354,7 @@ fn is_told_by_its_first_step(exchange: &Exchange) -> bool {
         && exchange.reply_bytes == first.reply_bytes
 }
 
-/// Server time of a step; absent where the round trip to the server was not known and so nothing could be told.
+/// Server time of a step; absent where the round trip to the server was unknown, so that nothing could be determined.
 fn known_server(step: &Step) -> Option<Duration> {
     (step.server_side_rtt.is_some() || !step.server.is_zero()).then_some(step.server)
 }

@@ -36,7 +36,7 @@ pub enum Record {
         /// When its last byte passed.
         at: Timestamp,
     },
-    /// Opaque bytes have begun an exchange that is told much later.
+    /// Opaque bytes have begun an exchange that is reported much later.
     Begun {
         /// On which connection.
         connection: ConnectionId,

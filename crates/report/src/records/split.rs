@@ -4,7 +4,7 @@ use super::nanos;
 use model::{Interval, SplitOutcome, SplitPrediction};
 use serde::Serialize;
 
-/// A workload by so many clients, and where the time of a transaction goes.
+/// A workload by a number of clients, and where the time of a transaction goes.
 #[derive(Serialize)]
 pub(super) struct SplitRecord {
     clients: u32,

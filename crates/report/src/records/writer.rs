@@ -75,7 +75,7 @@ one_record_each! {
     database_link: DatabaseLinkOutcome => DatabaseLinkRecord,
     /// Round trips that echo measured.
     echo: EchoOutcome => EchoRecord,
-    /// A workload by so many clients, and where the time of a transaction goes.
+    /// A workload by a number of clients, and where the time of a transaction goes.
     split: SplitOutcome => SplitRecord,
     /// The same workload elsewhere.
     elsewhere: SplitPrediction => ElsewhereRecord,
@@ -126,7 +126,7 @@ impl<W: Write> JsonWriter<W> {
         self.write(&StartedRecord::of(connection, at))
     }
 
-    /// Opaque bytes have begun an exchange that is told much later (recordings only).
+    /// Opaque bytes have begun an exchange that is reported much later (recordings only).
     ///
     /// # Errors
     /// When `out` fails.
@@ -147,7 +147,7 @@ impl<W: Write> JsonWriter<W> {
         self.write(&ExchangeRecord::of(exchange, protocol, operation, None))
     }
 
-    /// The same `exchange` record for a step of the operation with number `operation`: it also tells the client's
+    /// The same `exchange` record for a step of the operation with number `operation`: it also has the client's
     /// time before it.
     ///
     /// # Errors

@@ -131,7 +131,7 @@ fn trips(report: &EchoReport, style: &Style, out: &mut String) {
 
 fn rates(report: &EchoReport, style: &Style, out: &mut String) {
     let heading = format!(
-        "Rates to and from {}, {} each, and round trips without and beside them",
+        "Rates to and from {}, {} each, and round trips without and with that load",
         super::escape::printable(&report.server),
         format_duration(report.time)
     );
@@ -140,8 +140,8 @@ fn rates(report: &EchoReport, style: &Style, out: &mut String) {
         "way",
         "rate",
         "rtt idle",
-        "rtt beside",
-        "p99 beside",
+        "rtt loaded",
+        "p99 loaded",
         "queue's delay",
         "payload",
         "cpu here",

@@ -110,7 +110,7 @@ pub fn cut(text: &str, width: usize) -> Cow<'_, str> {
 }
 
 /// The end of `text` that fits into `width` columns; begins with `...` when something was cut. For paths, whose end
-/// tells most.
+/// is the most informative part.
 pub fn cut_front(text: &str, width: usize) -> Cow<'_, str> {
     if columns(text) <= width {
         return Cow::Borrowed(text);

@@ -1,4 +1,4 @@
-//! A lab's outcome: measured beside predicted, what each link costs, how far off the predictions were.
+//! A lab's outcome: measured and predicted times, what each link costs, how far off the predictions were.
 
 use super::escape::printable;
 use super::prediction::{bound_words, error_text, number};
@@ -50,7 +50,7 @@ impl LabOutcome {
         self.points.iter().any(|point| point.against.is_some())
     }
 
-    /// Places of the settings that tell points apart: how much was measured does not.
+    /// Places of the settings that distinguish points: how much was measured does not.
     pub(crate) fn shown_settings(&self) -> Vec<usize> {
         let settings = self.settings.iter().enumerate();
         settings
@@ -59,7 +59,7 @@ impl LabOutcome {
             .collect()
     }
 
-    /// How far later measurements without distance were from the first, as shares of it: least and most. Absent when
+    /// How far later measurements without distance were from the first, as shares of it: minimum and maximum. Absent when
     /// there was no later one.
     pub fn drift(&self) -> Option<(f64, f64)> {
         let shares = self.drifts.iter().flat_map(|drift| {
@@ -90,7 +90,7 @@ pub fn lab_view(outcome: &LabOutcome, style: &Style) -> String {
     let heading = if outcome.is_comparison() {
         format!("{heading}, time of one {operation}")
     } else {
-        format!("{heading}, time of one {operation}, measured beside predicted")
+        format!("{heading}, time of one {operation}, measured and predicted")
     };
     let mut out = style.paint(Ink::Heading, &heading);
     out.push('\n');

@@ -15,7 +15,7 @@ use std::fmt::Write;
 use std::time::Duration;
 
 impl LabTimes {
-    /// Of `rounds` beside those of the other point, each with the one of the same pass; absent where there is none.
+    /// Of `rounds` compared with those of the other point, each with the one of the same pass; absent where there is none.
     pub fn of(rounds: &[LabRound], others: &[LabRound]) -> Option<Self> {
         let mut times: Vec<f64> = rounds
             .iter()
@@ -53,7 +53,7 @@ impl LabPoint {
     }
 }
 
-/// Three tables for each combination of the settings beside the variant.
+/// Three tables for each combination of the settings other than the variant.
 pub(super) fn tables(outcome: &LabOutcome, style: &Style) -> String {
     let mut out = String::new();
     let mut withheld = false;
@@ -76,7 +76,7 @@ pub(super) fn tables(outcome: &LabOutcome, style: &Style) -> String {
     out
 }
 
-/// The points by what they have in common beside their variant, in the order of the file.
+/// The points by what they have in common apart from their variant, in the order of the file.
 fn places(outcome: &LabOutcome) -> Vec<(String, Vec<(&str, &LabPoint)>)> {
     let (mut variant, mut beside) = (None, Vec::new());
     for column in outcome.shown_settings() {
@@ -137,12 +137,12 @@ fn failed(measured: &MeasuredDurations) -> String {
     format!("{:.2} %", failed / (failed + succeeded).max(1.0) * 100.0)
 }
 
-/// Its throughput, beside that of the variant it is compared with, and beside what was predicted.
+/// Its throughput, next to that of the variant it is compared with and to what was predicted.
 fn throughputs(points: &[(&str, &LabPoint)]) -> Table {
     let headings = [
         VARIANT,
         "a minute",
-        "times (least to most)",
+        "times (min to max)",
         "received KB/s",
         "predicted median",
         "error",

@@ -1,4 +1,4 @@
-//! What an emulated link did, beside what it was asked for.
+//! What an emulated link did, next to what it was asked for.
 
 use super::counted;
 use super::escape::printable;

@@ -214,5 +214,5 @@ fn plain(span: Duration) -> String {
     format!("{:.3}", span.as_secs_f64() * 1000.0)
 }
 
-/// A round trip of less than so many floors is near it.
+/// A round trip of less than this many floors is near the floor.
 const NEAR: u32 = 3;

@@ -8,7 +8,7 @@ use std::fmt::Write;
 use std::sync::Arc;
 use std::time::Duration;
 
-/// The view of `predict`: each operation name on each link, with its bounds; the last line tells what a millisecond
+/// The view of `predict`: each operation name on each link, with its bounds; the last line says what a millisecond
 /// of distance costs.
 pub fn prediction_view(predictions: &[Prediction], style: &Style) -> String {
     let Some(first) = predictions.first() else {
@@ -78,7 +78,7 @@ pub fn cores_line(cores: [Option<u32>; 2]) -> String {
     )
 }
 
-/// One row an operation name, one column a link: what it would take there. Also tells how many names there are.
+/// One row an operation name, one column a link: what it would take there. Also gives the number of names.
 pub(super) fn price_table(predictions: &[Prediction], style: &Style) -> (Table, usize) {
     let mut links: Vec<(Duration, LinkRates)> = Vec::new();
     for prediction in predictions {
@@ -287,7 +287,7 @@ fn rate_text(rate: LinkRates) -> String {
     }
 }
 
-/// What a link has beside round trip and rate, of its text form.
+/// What a link has besides round trip and rate, taken from its text form.
 fn impairments(link: &str) -> String {
     let others = link
         .split_whitespace()

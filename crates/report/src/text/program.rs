@@ -124,7 +124,7 @@ fn best(report: &ProgramReport, style: &Style, out: &mut String) {
     }
 }
 
-/// What the other settings would cost, and whether that can be told.
+/// What the other settings would cost, and whether that can be determined.
 fn stake(best: &ProgramBest) -> String {
     if best.worst <= best.best + best.best / 20 {
         return format!(
@@ -142,7 +142,7 @@ fn stake(best: &ProgramBest) -> String {
     match best.told_apart {
         true => took,
         false => format!(
-            "{took}; but single runs of both took equally long: the difference may be chance, --runs tells more"
+            "{took}; but single runs of both took equally long: the difference may be chance, use --runs to find out"
         ),
     }
 }

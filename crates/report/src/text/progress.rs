@@ -1,4 +1,4 @@
-//! The line that tells once a second how a run is going.
+//! The line that reports once a second how a run is going.
 
 use super::counted;
 use crate::outcome::ProgressLine;

@@ -60,7 +60,7 @@ pub fn summary_line(summary: &Summary) -> String {
         counted(summary.turns, "turn")
     );
     let Some(mean) = mean(summary.attribution.total(), summary.operations) else {
-        return format!("{counts}; no operation was seen, so there is no time to tell of.\n");
+        return format!("{counts}; no operation was seen, so there is no time to report.\n");
     };
     let share = |part| share(part, summary.attribution.total());
     format!(
@@ -328,7 +328,7 @@ fn share(part: Duration, whole: Duration) -> String {
     }
 }
 
-/// Shown where a protocol or an observation point does not tell a figure; a dash is for withheld percentiles.
+/// Shown where a protocol or an observation point does not give a figure; a dash is for withheld percentiles.
 const UNTOLD: &str = "?";
 /// Columns in front of a bar.
 const BAR_INDENT: usize = 32;

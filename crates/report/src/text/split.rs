@@ -135,7 +135,7 @@ fn predictions(report: &SplitReport, style: &Style, out: &mut String) {
     let _ = writeln!(out, "  {}", style.paint(Ink::Faint, note));
 }
 
-/// What the near side does is not told apart there.
+/// What the near side does is not distinguished there.
 fn bound(bound: BoundBy) -> &'static str {
     match bound {
         BoundBy::Server => "processors",

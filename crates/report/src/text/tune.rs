@@ -56,7 +56,7 @@ impl TuneReport {
         all.find(|one| one.job == job && one.link.as_deref() == link)
     }
 
-    /// Of a way at a distance, what a row of the table tells: the recommended setting, or the best.
+    /// For a way at a distance, what a row of the table shows: the recommended setting, or the best.
     pub fn shown(&self, way: &Method, link: Option<&str>) -> Option<&Tuned> {
         let all = self.of_way(way, link);
         let chosen = self
@@ -168,7 +168,7 @@ pub(crate) fn factor(times: f64) -> String {
     }
 }
 
-/// The time over the values of a knob, a sign each, on a logarithmic scale: the lowest is the least. A dot is a value that was not
+/// The time over the values of a knob, a sign each, on a logarithmic scale: the lowest sign is the shortest time. A dot is a value that was not
 /// run.
 fn sparkline(way: &Method, tuned: &[&Tuned]) -> String {
     let Some(knob) = &way.parameter else {

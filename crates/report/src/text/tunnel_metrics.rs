@@ -119,7 +119,7 @@ impl Page<'_> {
         }
     }
 
-    /// The ratio is payload by lane bytes of the same direction, and left to whoever asks: over which time, they know.
+    /// The ratio is payload by lane bytes of the same direction, and is left to the reader of the metrics, who chooses the period.
     fn levels(&mut self, totals: &TunnelTotals) {
         let name = "level_payload_bytes_total";
         self.head(
