@@ -1,20 +1,20 @@
-//! The level of one direction of a lane, found out while it works.
+//! The level of one direction of a lane, determined while it works.
 //!
-//! Whoever sends has one [`Auto`] a lane and tells it what happens, in the order in which it happens:
+//! The sender has one [`Auto`] for each lane and reports to it what happens, in the order in which it happens:
 //!
 //! 1. [`Auto::level`] before a chunk is compressed: the level to use now.
 //! 2. [`Auto::chunk`] after every chunk, those that went as they were included: what became of it and how long the codec took.
 //!    Before it, where [`Auto::wants_path`], [`Auto::path`] with what the kernel knows.
 //! 3. [`Auto::sent`] whenever the lane's socket took bytes.
 //! 4. [`Auto::full`] whenever bytes or streams wait and the socket takes no more for now.
-//! 5. [`Auto::idle`] when there is nothing left to send and nobody who wants to.
+//! 5. [`Auto::idle`] when there is nothing left to send and no stream that wants to.
 //!
 //! How it decides: time is cut into spans of work, long enough to compare. Where the lane was full, its rate is known (bytes taken
-//! from one time that it was full to the next), and the cost of a payload byte at each level can be told: the codec's time, and
-//! the time the lane takes for what is left of the byte ([`experience`]). The cheapest level is *tried*: it stays when payload then
-//! passes faster than before by more than chance, and else is not tried again for a while, which doubles each time. So a lane
-//! that is full because its reader is slow, where the arithmetic says that compression pays, is found out by what it does.
-//! Where the lane is never full, results may still take long: [`path`] finds out. Where they do not, off is tried.
+//! from one time that it was full to the next), and the cost of a payload byte at each level can be determined: the codec's
+//! time, and the time the lane takes for what is left of the byte ([`experience`]). The cheapest level is *tried*: it stays when
+//! payload then passes faster than before by more than chance, and else is not tried again for a while, which doubles each time.
+//! So a lane that is full because its reader is slow, where the arithmetic says that compression pays, is found out by what it
+//! does. Where the lane is never full, results may still take long: [`path`] finds out. Where they do not, off is tried.
 
 mod experience;
 mod path;
@@ -143,7 +143,7 @@ impl Auto {
         self.path.idle();
     }
 
-    /// Whether [`Auto::path`] is wanted before the next [`Auto::level`]: seldom, and not where it would tell nothing.
+    /// Whether [`Auto::path`] is wanted before the next [`Auto::level`]: seldom, and not where it would show nothing.
     pub fn wants_path(&mut self, at: Timestamp) -> bool {
         self.path.is_due(at)
     }
@@ -154,7 +154,7 @@ impl Auto {
             .seen(at, delivered.as_bits_per_second() as f64 / 8.0, rtt);
     }
 
-    /// Time goes on to `at`. What is known of the lane does not grow old while there is nothing to send: it would have to be found out
+    /// Time goes on to `at`. What is known of the lane does not age while there is nothing to send: it would have to be found out
     /// again after every pause, at the cost of what is sent meanwhile.
     fn pass(&mut self, at: Timestamp) {
         let unused = self.span.pass(at);
@@ -198,7 +198,7 @@ impl Auto {
             return Some(if doubtful { CompressionLevel::OFF } else { best });
         }
         if self.level == CompressionLevel::OFF {
-            // Nobody waits for the lane, nor for the clients: the thread has all it can do, and fewer bytes are less to send.
+            // Nothing waits for the lane, nor for the clients: the thread is fully busy, and fewer bytes are less to send.
             return span.is_busy().then_some(CHEAP);
         }
         (at.since(self.free_since) > FREE_FOR).then_some(CompressionLevel::OFF)
@@ -319,14 +319,14 @@ impl Span {
     }
 }
 
-/// A span of work is at least so long, in time and chunks.
+/// A span of work is at least this long, in time and chunks.
 const SPAN: Duration = Duration::from_millis(25);
 const SPAN_CHUNKS: u32 = 8;
 /// Where chunks are slow, two are enough after this time.
 const LONG_SPAN: Duration = Duration::from_millis(150);
-/// What a pause counts at most.
+/// The most that a pause counts.
 const PAUSE: Duration = Duration::from_millis(10);
-/// A context that has just begun remembers nothing: its first bytes tell little.
+/// A context that has just begun remembers nothing: its first bytes show little.
 const SETTLING: u64 = 128 * 1024;
 /// How long a lane must not have been full until off is tried.
 const FREE_FOR: Duration = Duration::from_secs(2);

@@ -30,9 +30,9 @@ const COMPRESS_LOGIN: u8 = 2;
 /// One of the two ends.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum End {
-    /// Beside the clients; it opens lanes and streams.
+    /// Next to the clients; it opens lanes and streams.
     Near,
-    /// Beside the database.
+    /// Next to the database.
     Far,
 }
 
@@ -368,7 +368,7 @@ fn wish(payload: &[u8]) -> Option<Wish> {
     })
 }
 
-/// What a chunk's header says beside its length.
+/// What a chunk's header says besides its length.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct ChunkHeader {
     pub stream: StreamId,

@@ -3,16 +3,16 @@
 //! It owns no socket and no clock. The calling order, again and again:
 //!
 //! 1. Bytes from the lane's socket go into [`Lane::space`], are made known with [`Lane::filled`], and come out of [`Lane::next`]
-//!    as events until there are none. What a stream's own socket took of a chunk is told to [`Lane::consumed`], at once or later:
-//!    that alone lets the other end send more.
-//! 2. A stream whose socket has something to read is told to [`Lane::readable`]. [`Lane::pick`] says whose turn it is and how much
-//!    it may be read; after each pick exactly one of [`Lane::send`], [`Lane::drained`], [`Lane::finish`] and [`Lane::reset`]
-//!    follows. A stream that is not picked is not read: bytes wait where they are.
-//! 3. [`Lane::unsent`] goes to the lane's socket, and [`Lane::sent`] is told how much of it did; [`Lane::full`] is told when it takes no
-//!    more for now, [`Lane::idle`] when nothing is left to be sent.
+//!    as events until there are none. What a stream's own socket took of a chunk is reported to [`Lane::consumed`], at once or
+//!    later: that alone lets the other end send more.
+//! 2. A stream whose socket has something to read is reported to [`Lane::readable`]. [`Lane::pick`] says whose turn it is and
+//!    how much it may be read; after each pick exactly one of [`Lane::send`], [`Lane::drained`], [`Lane::finish`] and
+//!    [`Lane::reset`] follows. A stream that is not picked is not read: bytes wait where they are.
+//! 3. [`Lane::unsent`] goes to the lane's socket, and [`Lane::sent`] is called with how much of it did; [`Lane::full`] when it
+//!    takes no more for now, [`Lane::idle`] when nothing is left to be sent.
 //!
-//! Memory: [`MOST_STREAMS`] windows of [`BASE_WINDOW`] and [`POOL`] of what they grew, held by whoever uses the lane, and less than
-//! a MiB of its own beside the codecs'.
+//! Memory: [`MOST_STREAMS`] windows of [`BASE_WINDOW`] and [`POOL`] of what they grew, held by the code that uses the lane, and
+//! less than a MiB of its own besides the codecs'.
 
 pub mod compressibility;
 mod incoming;
@@ -37,22 +37,22 @@ use stream::{QueuePosition, Stream};
 pub const MOST_STREAMS: usize = 1024;
 /// What may be sent of a stream before its reader has taken any of it: every stream has it.
 pub const BASE_WINDOW: usize = 32 * 1024;
-/// What the near end lets the far end send at first, and the least that a window grows to, while the pool has it.
+/// What the near end lets the far end send at first, and the minimum that a window grows to, while the pool has it.
 pub const FIRST_WINDOW: usize = 256 * 1024;
 /// No window grows beyond it.
 pub const MOST_WINDOW: usize = 4 * 1024 * 1024;
 /// What all windows of a lane may have beyond [`BASE_WINDOW`], at each end.
 pub const POOL: usize = 64 * 1024 * 1024;
 
-/// While this much waits to be sent nobody is picked; on a slow lane what passes within [`ENOUGH_TIME`], but not less than
-/// [`LEAST_UNSENT`]. A small message waits behind no more.
+/// While this much waits to be sent no stream is picked; on a slow lane what passes within [`ENOUGH_TIME`], but not less than
+/// [`LEAST_UNSENT`]. A small message never waits behind more.
 const ENOUGH_UNSENT: usize = 32 * 1024;
 const LEAST_UNSENT: usize = 4 * 1024;
 const ENOUGH_TIME: Duration = Duration::from_millis(10);
-/// Frames that only answer the other end's; who sends that many without reading is not a tunnel.
+/// Frames that only answer the other end's; a peer that sends that many without reading is not a tunnel.
 const MOST_UNSENT: usize = 1024 * 1024;
-/// CREDITs of a stream: so many, and one for so many bytes that were sent of it. An end gives back half a window at a time, or what
-/// was left of one.
+/// CREDITs of a stream: this many, and one for every [`BYTES_A_CREDIT`] bytes that were sent of it. An end gives back half a
+/// window at a time, or what was left of one.
 const FREE_CREDITS: u64 = 64;
 const BYTES_A_CREDIT: u64 = 256;
 /// Frames without bytes that may be on their way when a stream ends.
@@ -171,7 +171,7 @@ pub struct Lane {
     late_frames: u64,
     late_bytes: u64,
     pings: u32,
-    /// What left on it. Whoever times the codec and the lane's socket adds that.
+    /// What left on it. The code that times the codec and the lane's socket adds those times.
     pub out: TunnelWay,
     /// What came over it, likewise.
     pub came: TunnelWay,
@@ -259,7 +259,7 @@ impl Lane {
         }
     }
 
-    /// Who is to be read next. Absent while nobody has anything or enough waits to be sent.
+    /// The stream to be read next. Absent while no stream has anything, or enough waits to be sent.
     pub fn pick(&mut self) -> Option<Pick> {
         let enough = self.enough();
         if self.unsent.len() - self.gone >= enough {
@@ -363,7 +363,7 @@ impl Lane {
         self.remove_if_over(id);
     }
 
-    /// Whether the stream was told to have finished, or is over.
+    /// Whether the stream was reported as finished, or is over.
     pub fn has_finished(&self, id: StreamId) -> bool {
         self.streams.get(&id).is_none_or(|stream| stream.sending.finished)
     }
@@ -381,7 +381,7 @@ impl Lane {
         }
     }
 
-    /// The stream's socket took so many of the bytes that came for it.
+    /// The stream's socket took `count` of the bytes that came for it.
     pub fn consumed(&mut self, id: StreamId, count: usize) {
         let Some(stream) = self.streams.get_mut(&id) else {
             return;
@@ -436,7 +436,7 @@ impl Lane {
         self.unsent.get(self.gone..).unwrap_or_default()
     }
 
-    /// The lane's socket took so many bytes.
+    /// The lane's socket took `count` bytes.
     pub fn sent(&mut self, count: usize) {
         self.throughput.sent(count);
         self.gone = (self.gone + count).min(self.unsent.len());
@@ -451,7 +451,7 @@ impl Lane {
         self.incoming.space()
     }
 
-    /// So many bytes of the space were filled.
+    /// `count` bytes of the space were filled.
     pub fn filled(&mut self, count: usize) {
         self.incoming.filled(count);
     }
@@ -556,9 +556,9 @@ impl Lane {
 
 /// What a frame was.
 enum Seen {
-    /// Not all of it is there.
+    /// It is not complete yet.
     Nothing,
-    /// Nobody else needs to know of it.
+    /// It is of no concern outside the lane.
     Handled,
     /// Without bytes of a stream.
     Event(LaneEvent<'static>),

@@ -53,7 +53,7 @@ impl ThroughputEstimator {
         }
     }
 
-    /// There was nothing to send for so long, in which what is known did not grow old.
+    /// There was nothing to send for that long; during it, what is known did not age.
     pub(crate) fn rested(&mut self, unused: Duration) {
         self.known_at = self.known_at.after(unused);
     }

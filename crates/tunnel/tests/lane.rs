@@ -1,5 +1,5 @@
 //! Two ends of a lane with a pipe each way between them: whatever the order of things, every stream comes out as it went in,
-//! and nobody holds more than is stated.
+//! and neither end holds more than is stated.
 
 use proptest::prelude::*;
 use std::collections::{BTreeMap, VecDeque};
@@ -390,7 +390,7 @@ fn streams_that_ask_often_do_not_keep_a_large_answer_from_its_turn() {
         pair.write(true, ids[1], b"one row");
         pair.write(true, ids[2], b"one row");
         let far = &mut pair.sides[1];
-        let pick = far.lane.pick().expect("somebody");
+        let pick = far.lane.pick().expect("a stream");
         turns[ids.iter().position(|id| *id == pick.stream).expect("one of them")] += 1;
         let socket = far.socket(pick.stream);
         let count = socket.to_send.len().min(10_000);

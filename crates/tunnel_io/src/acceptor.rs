@@ -1,8 +1,8 @@
-//! The far end's door: listens, lets those in who prove who they are, and turns the others away.
+//! The far end's acceptor: listens, admits the peers that prove who they are, and refuses the others.
 //!
-//! One thread serves all that are at the door. Nobody has more than the deadline in all, whatever dribbles in; there is room for
-//! a bounded number at once, and whoever comes to a full door pushes out the one that has waited longest of the place (an address,
-//! or a /64 of IPv6) with the most there, so that a crowd from one place does not keep others out.
+//! One thread serves all connections that are not admitted yet. None has more than the deadline in all, whatever dribbles in;
+//! there is room for a bounded number at once, and a connection that finds no room pushes out the one that has waited longest of
+//! the place (an address, or a /64 of IPv6) with the most there, so that a crowd from one place does not keep others out.
 
 mod journal;
 
@@ -28,20 +28,20 @@ use sys::transport::Transport;
 /// What happens at the door.
 #[derive(Debug)]
 pub(crate) enum AtTheGate {
-    /// Somebody proved who they are.
+    /// A peer proved who it is.
     Admitted(Admitted),
-    /// Somebody was turned away.
+    /// A peer was refused.
     Refused {
         /// Who.
         peer: SocketAddr,
         /// Why.
         fault: PeerFault,
     },
-    /// Others were too, not told one by one: there were too many.
+    /// Others were too, not reported one by one: there were too many.
     RefusedMore {
         /// How many.
         count: u64,
-        /// Within so long.
+        /// Within this time.
         within: Duration,
     },
 }
@@ -101,7 +101,7 @@ struct Shared {
 type Tell = Box<dyn FnMut(AtTheGate) + Send>;
 
 impl Acceptor {
-    /// Listens at all of `listen` and hands on whoever may come in; `tell` is called from the door's own thread.
+    /// Listens at all of `listen` and passes on every peer that is admitted; `tell` is called from the acceptor's own thread.
     ///
     /// # Errors
     /// [`LiveError::PortInUse`] and its like; [`LiveError::System`].
@@ -191,11 +191,11 @@ struct Door {
 
 /// How far accepting came at one address.
 enum Accepted {
-    /// Nobody waits any more.
+    /// No connection waits any more.
     All,
     /// As many as are let in before they are looked at.
     Some,
-    /// The system lets no more in for now.
+    /// The system accepts no more for now.
     Refused,
 }
 
@@ -234,7 +234,7 @@ impl Door {
         self.journal.close(Instant::now());
     }
 
-    /// Until the next has had its time, or the journal has something to tell.
+    /// Until the next has had its time, or the journal has something to report.
     fn next_wake(&self, now: Instant) -> Option<Duration> {
         let slowest = self.pending_handshakes.values().next().map(|guest| guest.until);
         let next = slowest.into_iter().chain(self.journal.next_wake()).min()?;

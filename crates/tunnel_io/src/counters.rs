@@ -8,7 +8,7 @@ use sys::clock::Clock;
 use sys::processor::{Of, processor_time};
 use tunnel::End;
 
-/// The shared side of [`TunnelTotals`], and who is told.
+/// The shared side of [`TunnelTotals`], and the callback for notices.
 pub(super) struct LaneCounters {
     end: End,
     clock: Clock,
@@ -21,7 +21,7 @@ pub(super) struct LaneCounters {
     losses: AtomicU64,
     refused_peers: AtomicU64,
     figures: Mutex<Figures>,
-    /// Why no lane can be had, as it was told last.
+    /// Why no lane is available, as it was reported last.
     no_lane: Mutex<Option<TunnelError>>,
     no_stream: Once,
     no_database: Once,
@@ -47,7 +47,7 @@ struct Once(AtomicBool);
 
 impl Once {
     fn is_first(&self) -> bool {
-        // Looked at first: what was told already is asked for every chunk of some streams, and lanes share it.
+        // Looked at first: what was reported already is asked for with every chunk of some streams, and lanes share it.
         !self.0.load(Ordering::Relaxed) && !self.0.swap(true, Ordering::Relaxed)
     }
 
@@ -108,8 +108,8 @@ impl LaneCounters {
         self.clock.now()
     }
 
-    /// Tells it. That no lane can be had is told once for each reason in turn; clients that are turned away, and a database that
-    /// cannot be reached, once until that is over.
+    /// Reports it. That no lane is available is reported once for each reason in turn; clients that are refused, and a database
+    /// that cannot be reached, once until that is over.
     pub fn tell(&self, notice: &Notice) {
         let told = match notice {
             Notice::NoLane { reason } => self.is_another(reason),
@@ -175,13 +175,13 @@ impl LaneCounters {
         self.refused.fetch_add(1, Ordering::Relaxed);
     }
 
-    /// Whoever came in at the port and was then found not to speak as the other end does.
+    /// A peer that was admitted at the port and was then found not to speak as the other end does.
     pub fn peer_refused(&self, reason: TunnelError) {
         self.refused_peers.fetch_add(1, Ordering::Relaxed);
         self.tell(&Notice::PeerRefused { reason });
     }
 
-    /// Whoever was turned away at the port itself is counted by the caller.
+    /// Peers that were refused at the port itself are counted by the caller.
     pub fn totals(&self, refused_at_port: u64) -> TunnelTotals {
         let figures = self.figures();
         let mut ways = figures.gone;

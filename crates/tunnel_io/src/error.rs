@@ -121,7 +121,7 @@ impl TunnelError {
         )
     }
 
-    /// Whether trying again is in vain until somebody does something at one of the ends.
+    /// Whether trying again is in vain until something is changed by hand at one of the ends.
     pub const fn is_lasting(&self) -> bool {
         match self {
             Self::Key(_)
@@ -143,7 +143,7 @@ impl TunnelError {
         }
     }
 
-    /// Whether nobody but whoever started this end can help: no answer of the other end's is part of it.
+    /// Whether only the user who started this end can help: no answer of the other end's is part of it.
     pub const fn is_own(&self) -> bool {
         matches!(self, Self::Key(_) | Self::BadAddress { .. })
     }

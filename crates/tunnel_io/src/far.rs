@@ -50,7 +50,7 @@ impl Database {
     }
 }
 
-/// A running far end. Dropping it without [`FarEnd::stop`] lets no more near ends in, and leaves the lanes that stand.
+/// A running far end. Dropping it without [`FarEnd::stop`] admits no more near ends, and leaves the lanes that stand.
 pub struct FarEnd {
     acceptor: Acceptor,
     shared: Arc<Shared>,
@@ -65,7 +65,7 @@ struct Shared {
 }
 
 impl FarEnd {
-    /// Starts a far end: it listens when this returns. That nobody answers at the database's address is not an error here.
+    /// Starts a far end: it listens when this returns. That nothing answers at the database's address is not an error here.
     ///
     /// Raises the process's limit of open files to what it may have: each stream takes one.
     ///

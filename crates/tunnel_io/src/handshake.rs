@@ -1,8 +1,8 @@
 //! The secure handshake: TLS 1.3 between two keys that know each other (RFC 8446, RFC 7250), then a welcome by the far end.
 //!
 //! Only TLS 1.3, both sides authenticated, nothing resumed and no early data: what is recorded of one handshake is worth nothing
-//! in another. The welcome tells the near end that its key was accepted, which TLS 1.3 lets a client see no sooner than in the
-//! server's first bytes. Without keys, near and far exchange the same four bytes in plain: a stranger is told by them.
+//! in another. The welcome confirms to the near end that its key was accepted, which TLS 1.3 lets a client see no sooner than in
+//! the server's first bytes. Without keys, near and far exchange the same four bytes in plain: a stranger is recognised by them.
 
 use super::keys::{KeyError, KeyFingerprint, SecretKey, TunnelSecurity};
 use super::verifier::{KnownKeys, UnknownKey};
@@ -77,7 +77,7 @@ pub enum PeerFault {
         /// How many may be.
         most: usize,
     },
-    /// The other end says so.
+    /// The other end reports it.
     #[error("has as many lanes as it may")]
     NoRoom,
     /// TLS failed for another reason.
@@ -86,7 +86,7 @@ pub enum PeerFault {
 }
 
 impl PeerFault {
-    /// Whether trying again may help while nobody does anything.
+    /// Whether trying again may help although nothing is changed by hand.
     pub const fn may_pass(&self) -> bool {
         matches!(
             self,
@@ -98,7 +98,7 @@ impl PeerFault {
         )
     }
 
-    /// What to do next, in one line, where there is something; to whoever started the end that says so.
+    /// What to do next, in one line, where there is something; for the user who started the end that reports it.
     pub fn hint(&self) -> Option<String> {
         match self {
             Self::UnknownKey { shown } => Some(format!(

@@ -31,14 +31,14 @@ pub enum TunnelSecurity {
     Keys {
         /// This end's.
         own: SecretKey,
-        /// Those of the other ends that are welcome; with none, nobody is.
+        /// Those of the other ends that are admitted; with none, no end is.
         peers: Vec<KeyFingerprint>,
     },
     /// TLS 1.3 with keys that both ends derive from one secret.
     Shared(SharedKey),
 }
 
-/// The digest by which a public key is told: SHA-256 of its SubjectPublicKeyInfo (RFC 5280, DER).
+/// The digest that identifies a public key: SHA-256 of its SubjectPublicKeyInfo (RFC 5280, DER).
 ///
 /// Its text is `SHA256:` and base64 without padding, as `ssh-keygen -l` shows keys; the digest itself is of another
 /// encoding of the key than OpenSSH's.
@@ -153,7 +153,7 @@ impl KeyError {
                 Some("it wants the .pub file of the other end, or its fingerprint SHA256:...".to_owned())
             }
             Self::TooShort { path, .. } => Some(format!(
-                "one that nobody guesses, to be copied to the other end: longwire tunnel keygen --psk {path}.new"
+                "one that cannot be guessed, to be copied to the other end: longwire tunnel keygen --psk {path}.new"
             )),
             Self::NoKeys { .. } => Some(
                 "make a key at each end (longwire tunnel keygen FILE) and name them with --key and --peer, \
@@ -287,7 +287,7 @@ impl fmt::Debug for SecretKey {
 impl SharedKey {
     /// Reads a pre-shared key: whatever text the file holds, white space around it apart.
     ///
-    /// Deriving takes a few tenths of a second on purpose: so long takes a guess, too.
+    /// Deriving takes a few tenths of a second on purpose: a guess takes that long, too.
     ///
     /// # Errors
     /// [`KeyError`]; among them that others may read it, and that it is too short.
@@ -325,7 +325,7 @@ impl fmt::Debug for SharedKey {
 
 const FINGERPRINT_PREFIX: &str = "SHA256:";
 const SHORTEST_SHARED_KEY: usize = 32;
-/// OWASP's figure for PBKDF2 with HMAC-SHA-256 (Password Storage Cheat Sheet, 2023): somebody who reaches the far end's port
+/// OWASP's figure for PBKDF2 with HMAC-SHA-256 (Password Storage Cheat Sheet, 2023): anyone who reaches the far end's port
 /// sees its public key, derived from the secret, and may try secrets against it at home.
 const ROUNDS: NonZeroU32 = NonZeroU32::new(600_000).unwrap();
 /// The same for all: the ends have nothing in common but the secret.

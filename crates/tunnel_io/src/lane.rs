@@ -1,8 +1,8 @@
 //! The thread of a lane: one epoll loop over the lane's socket and those of all its streams.
 //!
 //! Bytes go from one socket to the other in one wake-up, without another thread: a client's bytes are read, compressed, framed
-//! and sent; what comes over the lane goes to its stream's socket. Sending is pulled: a stream is read only when the lane has room
-//! and the other end takes more of it.
+//! and sent; bytes that come over the lane go to their stream's socket. Sending is pulled: a stream is read only when the lane
+//! has room and the other end takes more of it.
 
 mod sending;
 mod streams;
@@ -65,7 +65,7 @@ pub(super) struct LaneLoop {
     heard: Timestamp,
     asked: Option<Timestamp>,
     looked_after: Timestamp,
-    /// What the kernel was told to take ahead.
+    /// How much the kernel may take ahead.
     unsent_limit: u32,
 }
 
@@ -348,7 +348,7 @@ impl LaneLoop {
         );
     }
 
-    /// Ends what is left: streams are reset, the other end is told why as far as it listens.
+    /// Ends what is left: streams are reset, the other end is informed of the reason as far as it listens.
     fn leave(&mut self, reason: Option<&TunnelError>) {
         self.mailbox.set_up(false);
         let goodbye = match reason {

@@ -32,7 +32,7 @@ use std::time::Duration;
 use sys::clock::Clock;
 use tunnel::{Isolation, LevelChoice};
 
-/// Who is told what happens. Called from the tunnel's threads, seldom, and not while bytes wait.
+/// Called with each notice of what happens. It runs in the tunnel's threads, seldom, and not while bytes wait.
 pub type Notify = Box<dyn Fn(&Notice) + Send + Sync>;
 
 /// What the near end is to do.

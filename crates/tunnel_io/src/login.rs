@@ -1,4 +1,4 @@
-//! Where a stream's login ends, so that no password, token or cancellation key meets text that somebody else chose in one
+//! Where a stream's login ends, so that no password, token or cancellation key meets text that someone else chose in one
 //! compression context.
 //!
 //! Both ends of a tunnel watch both directions with the decoders that the relay's observers use, until the login is over; then

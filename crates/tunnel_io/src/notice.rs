@@ -1,4 +1,4 @@
-//! What an end of a tunnel tells while it runs.
+//! What an end of a tunnel reports while it runs.
 
 use super::TunnelError;
 use super::keys::KeyFingerprint;
@@ -28,31 +28,31 @@ pub enum Notice {
         /// The streams that ended with it.
         streams: usize,
     },
-    /// No lane can be had; it is tried again and again, and told once.
+    /// No lane is available; it is tried again and again, and reported once.
     NoLane {
         /// Why.
         reason: TunnelError,
     },
-    /// Somebody connected to the tunnel's port and was not let in.
+    /// A peer connected to the tunnel's port and was refused.
     PeerRefused {
         /// Why.
         reason: TunnelError,
     },
-    /// More were not let in, too many to be told one by one.
+    /// More peers were refused, too many to be reported one by one.
     PeersRefused {
         /// How many.
         count: u64,
-        /// Within so long.
+        /// Within this time.
         within: Duration,
     },
-    /// The database behind the far end cannot be reached; told once until it can be.
+    /// The database behind the far end cannot be reached; reported once until it can be.
     DatabaseUnreachable {
         /// Why.
         reason: TunnelError,
     },
-    /// A connection is encrypted by its client and its server; told once.
+    /// A connection is encrypted by its client and its server; reported once.
     NothingToCompress {
-        /// Its end beside this end of the tunnel: the client, or the database.
+        /// Its end next to this end of the tunnel: the client, or the database.
         peer: SocketAddr,
     },
     /// A client was turned away.

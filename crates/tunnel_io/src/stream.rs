@@ -39,11 +39,11 @@ pub(super) enum SocketState {
     Open,
 }
 
-/// What became of the end of what comes over the lane.
+/// What became of the end of the bytes that come over the lane.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Ending {
     NotYet,
-    /// The socket is told when it has taken all before.
+    /// The socket is informed when it has taken everything before it.
     Came,
     PassedOn,
 }
@@ -130,7 +130,7 @@ impl Local {
         self.pass_end();
     }
 
-    /// Whether the socket was told that no more will come.
+    /// Whether the socket was informed that no more will come.
     pub fn is_finished(&self) -> bool {
         self.end == Ending::PassedOn
     }

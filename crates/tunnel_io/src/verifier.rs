@@ -1,4 +1,4 @@
-//! Whom TLS is to believe: the keys whose fingerprints are known, whoever shows them.
+//! Whom TLS is to trust: the keys whose fingerprints are known, no matter who shows them.
 
 use super::keys::KeyFingerprint;
 use rustls::client::danger::{HandshakeSignatureValid, ServerCertVerified, ServerCertVerifier};

@@ -168,8 +168,8 @@ pub(crate) fn factor(times: f64) -> String {
     }
 }
 
-/// The time over the values of a knob, a sign each, on a logarithmic scale: the lowest sign is the shortest time. A dot is a value that was not
-/// run.
+/// The time over the values of a knob, a sign each, on a logarithmic scale: the lowest sign is the shortest time. A dot is a
+/// value that was not run.
 fn sparkline(way: &Method, tuned: &[&Tuned]) -> String {
     let Some(knob) = &way.parameter else {
         return String::new();

@@ -131,7 +131,7 @@ pub fn random(seed: u64) -> Vec<u8> {
     (0..1 << 20).map(|_| (dice.roll() >> 5) as u8).collect()
 }
 
-/// `make` with one seed after another, until there are so many bytes.
+/// `make` with one seed after another, until there are that many bytes.
 pub fn fill(bytes: usize, make: fn(u64) -> Vec<u8>) -> Vec<u8> {
     let mut out = Vec::new();
     for seed in 100.. {

@@ -51,14 +51,14 @@ impl Experience {
         known.seconds = known.seconds * kept + took.as_secs_f64();
     }
 
-    /// There was nothing to send for so long, in which what is known did not grow old.
+    /// There was nothing to send for that long; during it, what is known did not age.
     pub(super) fn rested(&mut self, unused: Duration) {
         for known in &mut self.levels {
             known.at = known.at.after(unused);
         }
     }
 
-    /// The level at which a payload byte costs least on a lane that takes `rate` bytes a second: `level`, unless another is
+    /// The level at which a payload byte is cheapest on a lane that takes `rate` bytes a second: `level`, unless another is
     /// cheaper by more than a little.
     pub(super) fn cheapest(&self, at: Timestamp, level: CompressionLevel, rate: f64) -> CompressionLevel {
         let cost = |level: CompressionLevel| self.cost(at, level).on(rate);

@@ -1,7 +1,7 @@
 //! How fast the path is, where results are too short to fill the lane.
 //!
 //! A result of 20 KiB goes into the kernel's buffer whole: nothing waits at this end, however long it takes. The kernel measures
-//! how fast such bursts are delivered, the round trip included ([`Path::seen`]); what is left without the round trip tells the
+//! how fast such bursts are delivered, the round trip included ([`Path::seen`]); the rest, without the round trip, gives the
 //! rate, as long as it is more than chance.
 
 use model::Timestamp;
@@ -61,7 +61,7 @@ impl Path {
         }
     }
 
-    /// There was nothing to send for so long, in which what is known did not grow old.
+    /// There was nothing to send for that long; during it, what is known did not age.
     pub(super) fn rested(&mut self, unused: Duration) {
         if let Some(slow) = &mut self.slow {
             slow.at = slow.at.after(unused);
@@ -84,8 +84,8 @@ impl Path {
 /// A burst counts less with each that comes after it.
 const FADING: f64 = 0.9;
 const LOOK_EVERY: Duration = Duration::from_millis(50);
-/// A burst must take this many round trips, and this long, to tell of a rate.
+/// A burst must take this many round trips, and this long, to give a rate.
 const CLEARLY: f64 = 1.1;
 const LEAST: Duration = Duration::from_micros(400);
-/// What was found counts so long.
+/// What was found counts for this long.
 const FRESH: Duration = Duration::from_secs(30);

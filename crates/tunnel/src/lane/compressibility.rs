@@ -22,7 +22,7 @@ impl Default for Compressibility {
 }
 
 impl Compressibility {
-    /// How much to read for about so many bytes on the lane, as far as the last chunk tells.
+    /// How much to read for about that many bytes on the lane, as far as the last chunk shows.
     pub fn payload_for(&self, bytes: usize) -> usize {
         let (before, after) = self.last_chunk;
         bytes
@@ -58,11 +58,11 @@ impl Compressibility {
     }
 }
 
-/// Bytes below which a chunk tells more of headers than of data.
+/// Bytes below which a chunk shows more of headers than of data.
 const TELLING: usize = 1024;
-/// A chunk must become smaller by one part in so many.
+/// A chunk must become smaller by one part in this many.
 const LEAST_GAIN_DIVISOR: usize = 16;
-/// One chunk of so many is tried where none becomes smaller: 2 MiB apart.
+/// One chunk in this many is tried where none becomes smaller: 2 MiB apart.
 const MOST_LEFT_OUT: u32 = 64;
 
 #[cfg(test)]

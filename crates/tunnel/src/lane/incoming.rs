@@ -17,7 +17,7 @@ impl Incoming {
         }
     }
 
-    /// Room for what comes next: at least as much as a frame may lack.
+    /// Room for the next bytes: at least as much as a frame may lack.
     pub fn space(&mut self) -> &mut [u8] {
         if self.waiting.is_empty() {
             self.waiting = 0..0;

@@ -23,7 +23,7 @@ impl Schedule {
         self.busy.push_back(stream);
     }
 
-    /// Whether nobody waits for a turn in the second queue.
+    /// Whether no stream waits for a turn in the second queue.
     pub fn nobody_busy(&self) -> bool {
         self.busy.is_empty()
     }

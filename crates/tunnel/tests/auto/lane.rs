@@ -50,7 +50,7 @@ pub const NOISE: Data = [
 /// Who has something to send.
 #[derive(Debug, Clone, Copy)]
 pub enum Demand {
-    /// Always somebody.
+    /// There is always a client with a request.
     Endless,
     /// Clients that ask, get a result, and ask again after a pause.
     Clients {
@@ -221,7 +221,7 @@ impl Simulation {
         self.burst += bytes;
     }
 
-    /// Nobody has anything to send until the first client asks again.
+    /// No client has anything to send until the first one asks again.
     fn pause(&mut self, auto: Option<&mut Auto>) {
         if let Some(auto) = auto {
             auto.idle(self.at());
@@ -235,7 +235,7 @@ impl Simulation {
         self.pass((next - self.now).max(1e-6));
     }
 
-    /// Into the kernel's buffer; waits for room as a socket does that tells again when a third is free.
+    /// Into the kernel's buffer; waits for room as a socket does that reports again when a third is free.
     fn send(&mut self, bytes: f64, mut auto: Option<&mut Auto>) {
         let mut left = bytes;
         while left > 0.0 {
@@ -257,7 +257,7 @@ impl Simulation {
         }
     }
 
-    /// A chunk of whoever's turn it is, and whose result ends with it.
+    /// A chunk of the client whose turn it is, and whose result ends with it.
     fn take(&mut self) -> Option<(usize, Option<usize>)> {
         let count = self.clients.len();
         let index = (0..count)

@@ -1,4 +1,4 @@
-//! What is told of the door: everyone admitted, and of those refused so many in a while; the rest as a count.
+//! What the acceptor reports: every peer admitted, and of those refused a limited number in a period; the rest as a count.
 
 use super::{AtTheGate, PeerFault, Tell};
 use std::net::SocketAddr;
@@ -7,11 +7,11 @@ use std::time::{Duration, Instant};
 /// Tells what happens, and does not let a flood fill a log.
 pub(super) struct Journal {
     tell: Tell,
-    /// When the present period began; absent when nobody has been refused for one.
+    /// When the present period began; absent when no peer has been refused for one.
     began: Option<Instant>,
-    /// Refused and told in this period.
+    /// Refused and reported in this period.
     told: u64,
-    /// Refused and not told.
+    /// Refused and not reported.
     silent: u64,
 }
 
@@ -39,7 +39,7 @@ impl Journal {
         }
     }
 
-    /// Ends the period when it is over, and tells the count.
+    /// Ends the period when it is over, and reports the count.
     pub(super) fn catch_up(&mut self, now: Instant) {
         if self.next_wake().is_some_and(|end| end <= now) {
             self.close(now);

@@ -7,7 +7,7 @@ use std::sync::mpsc::{Receiver, channel};
 
 const LONG: Duration = Duration::from_secs(10);
 
-/// An acceptor with keys, the near end that may come in, and what is told.
+/// An acceptor with keys, the near end that may come in, and what is reported.
 struct Stand {
     acceptor: Acceptor,
     client_handshake: ClientHandshake,
@@ -47,7 +47,7 @@ impl Stand {
         stream
     }
 
-    /// A near end with the right key, and what the acceptor handed on.
+    /// A near end with the right key, and what the acceptor passed on.
     fn come_in(&self) -> (Transport, Admitted) {
         let socket = Socket::adopt(self.connect()).unwrap();
         let near = self.client_handshake.complete(socket, LONG).unwrap();
@@ -95,7 +95,7 @@ fn who_is_no_tunnel_is_turned_away_with_one_word_each() {
         stream.shutdown(std::net::Shutdown::Write).ok();
         closed(stream);
         assert_eq!(stand.refusal(), PeerFault::NotATunnel, "{:?}", hello.get(..5));
-        // Five lines are told in ten seconds.
+        // Five lines are reported in ten seconds.
     }
     assert_eq!(stand.acceptor.refused(), 5);
     stand.come_in();

@@ -9,7 +9,7 @@ use tunnel::lane::TINY;
 use tunnel::{CompressionLevel, LevelChoice, Pick, StreamId};
 
 impl LaneLoop {
-    /// Sends chunks of the streams whose turn it is until nobody has any or the lane has no room.
+    /// Sends chunks of the streams whose turn it is until no stream has any or the lane has no room.
     pub(super) fn send_chunks(&mut self) -> Result<(), TunnelError> {
         while self.blocked.is_none() {
             while let Some(pick) = self.lane.pick() {
@@ -43,7 +43,7 @@ impl LaneLoop {
         }
     }
 
-    /// The lane's socket took so many bytes, and perhaps takes no more for now.
+    /// The lane's socket took `count` bytes, and perhaps takes no more for now.
     fn took(&mut self, count: usize, is_full: bool) {
         let at = self.counters.now();
         if let Some(auto) = &mut self.auto {

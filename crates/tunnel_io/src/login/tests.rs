@@ -163,7 +163,7 @@ fn record(url: &str) -> Vec<(Direction, Vec<u8>)> {
     pieces.iter().collect()
 }
 
-/// A port that leads one connection to a server; what passes is told, until both sides have ended.
+/// A port that leads one connection to a server; what passes is reported, until both sides have ended.
 fn proxy(host: String, port: u16) -> (u16, Receiver<(Direction, Vec<u8>)>) {
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
     let address = listener.local_addr().unwrap();

@@ -69,7 +69,7 @@ impl Dispatcher {
         }
     }
 
-    /// Accepts whoever waits in the kernel; true when there may be more, and no descriptors for them.
+    /// Accepts the connections that wait in the kernel; true when there may be more, and no descriptors for them.
     fn accept(&mut self) -> bool {
         let mut paused = false;
         for listener in &self.listeners {

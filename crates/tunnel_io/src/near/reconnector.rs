@@ -26,7 +26,7 @@ pub(super) struct Reconnector {
 }
 
 impl Reconnector {
-    /// `done` is told when it has ended.
+    /// `done` is notified when it has ended.
     pub fn start(
         shared: Arc<Shared>,
         mailbox: Arc<Mailbox>,
@@ -42,7 +42,7 @@ impl Reconnector {
         threads::spawn("tunnel-lane".to_owned(), move || {
             block_all_signals();
             reconnector.keep();
-            // Nobody waits any more when the near end was dropped.
+            // Nothing waits any more when the near end was dropped.
             done.send(()).ok();
         })?;
         Ok(())
@@ -137,5 +137,5 @@ impl Reconnector {
 
 const FIRST_PAUSE: Duration = Duration::from_millis(20);
 const MOST_PAUSE: Duration = Duration::from_millis(250);
-/// Where somebody has to do something first, at one of the ends.
+/// Where a person has to do something first, at one of the ends.
 const LASTING_PAUSE: Duration = Duration::from_secs(1);

@@ -1,4 +1,4 @@
-//! How streams end: half-closes, resets, a database that is not there, a slow reader, a lane that is lost.
+//! How streams end: half-closes, resets, a database that cannot be reached, a slow reader, a lane that is lost.
 
 use crate::stand::{self, Tunnel};
 use rustix::net::sockopt::set_socket_linger;
@@ -90,7 +90,7 @@ fn a_reset_of_either_side_is_one_at_the_other() {
     client.read_exact(&mut [0; 1]).expect("an answer");
     reset(client);
     assert!(
-        ended.recv_timeout(Duration::from_secs(10)).expect("told"),
+        ended.recv_timeout(Duration::from_secs(10)).expect("reported"),
         "the client reset it"
     );
     wait_until("both count", || {
@@ -110,7 +110,7 @@ fn a_database_that_is_not_there_resets_the_client_and_is_told_once() {
     let [near_told, far_told] = &tunnel.told;
     let unreachable =
         format!("could not connect to the database {database} ({database}): connection refused");
-    wait_until("told once", || {
+    wait_until("reported once", || {
         let told = far_told.lock().expect("told");
         told.iter().filter(|line| **line == unreachable).count() == 1
     });

@@ -1,4 +1,4 @@
-//! A database that is a thread, both ends of a tunnel before it, and what they told.
+//! A database that is a thread, both ends of a tunnel before it, and what they reported.
 
 use std::io::{Read, Write};
 use std::net::{SocketAddr, TcpListener, TcpStream};
@@ -11,7 +11,7 @@ use tunnel::{CompressionLevel, Isolation, LevelChoice};
 use tunnel_io::keys::{SecretKey, generate_key_files};
 use tunnel_io::{FarEnd, FarOptions, NearEnd, NearOptions, Notice, TunnelSecurity};
 
-/// What an end told, in order.
+/// What an end reported, in order.
 pub type Told = Arc<Mutex<Vec<String>>>;
 
 /// Any free port of this machine.
@@ -38,7 +38,7 @@ fn far_with(database: SocketAddr, listen: SocketAddr, security: TunnelSecurity) 
     (far.expect("a far end"), told)
 }
 
-/// A near end of `far` with so many lanes at this level.
+/// A near end of `far` with `lanes` lanes at this level.
 pub fn near(far: SocketAddr, level: u8, lanes: usize) -> (NearEnd, Told) {
     near_with(far, level, lanes, TunnelSecurity::None)
 }

@@ -1,4 +1,4 @@
-//! Whoever gets past the door without keys and does not speak as a near end does is refused with one line.
+//! A peer that is admitted without keys and does not speak as a near end does is refused with one line.
 
 use crate::stand::{self, Told};
 use std::io::{Read, Write};
@@ -22,7 +22,7 @@ fn refused(far: SocketAddr, told: &Told, words: &[u8]) -> String {
     // Whatever it is answered, it is hung up on.
     let mut rest = Vec::new();
     stranger.read_to_end(&mut rest).ok();
-    wait_until("it is told", || told.lock().expect("told").len() > before);
+    wait_until("it is reported", || told.lock().expect("told").len() > before);
     let told = told.lock().expect("told");
     assert_eq!(told.len(), before + 1, "one line: {told:?}");
     told[before].replace(&address, "PEER")
@@ -75,7 +75,7 @@ fn a_breach_after_the_hello_ends_that_lane_alone() {
         .expect("write");
     let mut rest = Vec::new();
     stranger.read_to_end(&mut rest).ok();
-    wait_until("told", || {
+    wait_until("reported", || {
         let told = told.lock().expect("told");
         told.iter()
             .any(|line| line.ends_with("sent a frame of the unknown kind 85; 0 streams ended with it"))
