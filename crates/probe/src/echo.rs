@@ -1,7 +1,7 @@
 //! Echo: TCP round trips of messages of given sizes, and rates, between two longwires.
 //!
 //! One side listens ([`Listener`]) and answers every request with a reply; the other asks on one or many streams
-//! ([`measure`]), or fills one direction ([`bulk()`]) and asks beside it. What the two say to each other first is in
+//! ([`measure`]), or fills one direction ([`bulk()`]) and asks at the same time. What the two say to each other first is in
 //! [`greeting`]; afterwards a stream carries requests and replies and nothing else, so that sizes are what was asked for.
 //!
 //! The measured path is as short as the system allows: one stream a thread sends and receives with blocking calls, many
@@ -52,7 +52,7 @@ pub struct BulkPlan {
     pub direction: Direction,
     /// How long they are counted.
     pub duration: Duration,
-    /// Payload bytes of the requests beside them.
+    /// Payload bytes of the requests sent at the same time.
     pub request: u32,
     /// Payload bytes of their replies.
     pub reply: u32,

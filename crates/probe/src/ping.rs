@@ -2,7 +2,7 @@
 //!
 //! A thread a target. Each asks at its own pace over a connection of its own (or a new one each time, where a probe
 //! is about that), and in the pauses asks an echo of longwire's own the same way: what this machine adds. What happens is
-//! told as [`PingEvent`]s, in the caller's thread. A kind of exchange is a file under `probes` and a row in `probes.rs`.
+//! reported as [`PingEvent`]s, in the caller's thread. A kind of exchange is a file under `probes` and a row in `probes.rs`.
 //!
 //! Start reading at [`run()`].
 
@@ -40,7 +40,7 @@ pub struct PingPlan {
     pub question: Question,
     /// How often.
     pub pace: Pace,
-    /// Ends after so many samples, first ones of a connection not counted.
+    /// Ends after this many samples, first ones of a connection not counted.
     pub count: Option<u64>,
     /// A sample without a whole reply within this is lost.
     pub timeout: Duration,
@@ -51,7 +51,7 @@ pub struct PingPlan {
 pub enum Question {
     /// A statement in a session that is logged in; where longwire has no login, the same as without one.
     Statement {
-        /// The statement; absent for the least one that also asks for the server's own time.
+        /// The statement; absent for the minimal one that also asks for the server's own time.
         sql: Option<String>,
         /// Whether it is prepared once and then executed.
         prepared: bool,
@@ -73,7 +73,7 @@ pub struct DriverQuestion {
     pub bridge: BridgeOptions,
     /// Whom it connects to.
     pub login: Login,
-    /// The statement; absent for the least one that the database has.
+    /// The statement; absent for the minimal one that the database has.
     pub sql: Option<String>,
     /// Whether it is prepared once and then executed.
     pub prepared: bool,

@@ -84,7 +84,7 @@ fn every_size_and_number_of_streams_is_answered() {
         assert!(outcome.client_processor > Duration::ZERO, "{context}");
         assert!(outcome.server_processor > Some(Duration::ZERO), "{context}");
         assert!(outcome.spread.min > Some(Duration::from_micros(1)), "{context}");
-        // Closed loops: so many streams, each with one request under way, are so many round trips at any time.
+        // Closed loops: the number of streams, each with one request under way, is the number of round trips at any time.
         let under_way = outcome.per_second * outcome.spread.mean.unwrap().as_secs_f64();
         let share = under_way / f64::from(streams);
         assert!((0.5..1.1).contains(&share), "{share}: {context}");
@@ -96,7 +96,7 @@ fn every_size_and_number_of_streams_is_answered() {
     let outcome = echo::measure(&echo, &spinning, &RUNS).expect("replies");
     assert!(
         outcome.spread.count > 10 && !outcome.spin,
-        "the listener was not told to: {outcome:?}"
+        "the listener was not asked to: {outcome:?}"
     );
 }
 
@@ -165,7 +165,7 @@ fn rates_are_measured_each_way_with_round_trips_beside() {
         };
         let outcome = echo::bulk(&echo, &plan, &RUNS).expect("bytes");
         let share = outcome.rate.expect("a rate").as_bits_per_second() as f64 / rate;
-        // Headers, echoes beside it, and a busy machine take their part.
+        // Headers, echoes at the same time, and a busy machine take their share.
         assert!((0.6..1.001).contains(&share), "{share}: {outcome:?}");
         assert!(outcome.loaded.count > 5, "{outcome:?}");
         // 100 kB at the rate is 10 or 20 ms: the queue is seen.
@@ -191,7 +191,7 @@ fn visitors_that_are_none_are_sent_away_and_others_served_meanwhile() {
     assert!(echo::measure(&stand.connect(), &plan(16, 16, 1), &RUNS).is_ok());
     let mut answer = Vec::new();
     let _ = foreign.read_to_end(&mut answer);
-    assert_eq!(answer, b"", "a stranger is told nothing");
+    assert_eq!(answer, b"", "a stranger gets no answer");
     for mut idle in [slow, silent] {
         idle.set_read_timeout(Some(Duration::from_secs(20))).unwrap();
         assert!(matches!(idle.read(&mut [0]), Ok(0)), "it is closed");

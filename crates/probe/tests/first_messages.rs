@@ -37,7 +37,7 @@ fn answering(answer: &'static [u8]) -> u16 {
     listener(move |mut stream| while heard(&mut stream) && stream.write_all(answer).is_ok() {})
 }
 
-/// What came of so many pings.
+/// The outcome of a number of pings.
 #[derive(Default, Debug)]
 struct Told {
     opened: Vec<Opened>,

@@ -1,5 +1,5 @@
 //! Oracle's own driver against a listener that is scripted, since no database can be had: what it refuses, how long it is
-//! waited for, and what is told of it. With the feature `oracle` only.
+//! waited for, and what is reported of it. With the feature `oracle` only.
 
 use client::session::oracle::OracleSession;
 use client::session::{SessionError, SessionOptions};
@@ -46,7 +46,7 @@ fn open(port: u16, stop: &AtomicBool) -> SessionError {
         ..SessionOptions::new(stop)
     };
     let target = Target::parse(&target).expect("a target");
-    let error = OracleSession::open(&target, options).expect_err("nobody is logged in");
+    let error = OracleSession::open(&target, options).expect_err("there is no login");
     let told = format!("{error} {error:?} {:?}", error.hint());
     assert!(!told.contains("s3cret"), "{told}");
     error
@@ -147,7 +147,7 @@ fn a_target_without_a_password_is_told() {
     let stop = AtomicBool::new(false);
     let port = answering(&[REFUSED]);
     let target = Target::parse(&format!("oracle://127.0.0.1:{port}/x")).expect("a target");
-    let error = OracleSession::open(&target, SessionOptions::new(&stop)).expect_err("nobody is logged in");
+    let error = OracleSession::open(&target, SessionOptions::new(&stop)).expect_err("there is no login");
     assert_eq!(error, SessionError::NoPassword);
 }
 

@@ -91,7 +91,7 @@ impl Application {
     /// and again: it also sees to it that the time to end is kept.
     ///
     /// # Errors
-    /// When the system does not tell.
+    /// When the system does not report it.
     pub fn ended(&mut self) -> io::Result<Option<ExitStatus>> {
         if self.status.is_none() {
             self.status = self.child.try_wait()?;
@@ -143,7 +143,7 @@ impl Application {
     }
 
     fn group(&self) -> libc::pid_t {
-        // The kernel gives no greater numbers; the fallback is a group that nobody has.
+        // The kernel gives no larger numbers; the fallback is a group that no process has.
         libc::pid_t::try_from(self.child.id()).unwrap_or(libc::pid_t::MAX)
     }
 }
@@ -170,13 +170,13 @@ fn is_at_terminal() -> bool {
     terminal::foreground_group(terminal.as_fd()).is_some()
 }
 
-/// From being told to end to being told by SIGTERM, whatever the signal was.
+/// From being told to end until it is told by SIGTERM, whatever the first signal was.
 const GRACE: Duration = Duration::from_secs(5);
 /// From there to being killed.
 const TERMINATED_GRACE: Duration = Duration::from_secs(2);
 /// A signal that comes so much later is another one.
 const TWICE: Duration = Duration::from_millis(500);
-/// How often is looked whether it has ended, where nobody else does.
+/// How often it is checked whether it has ended, where nothing else checks.
 const LOOK: Duration = Duration::from_millis(10);
 
 #[cfg(test)]

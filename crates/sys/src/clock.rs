@@ -60,8 +60,8 @@ pub struct WallOffset(i128);
 
 impl WallOffset {
     /// Measured now. The monotonic clock is read on both sides of the wall clock and the middle taken. Being descheduled in
-    /// between would cost half of the pause, so it is measured again then, and the measurement with the least between its
-    /// readings taken.
+    /// between would cost half of the pause, so it is then measured again, and the measurement with the shortest time between its
+    /// readings is taken.
     pub fn now() -> Self {
         let (mut offset, mut between) = Self::measure();
         for _ in 1..ATTEMPTS {

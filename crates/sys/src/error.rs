@@ -202,13 +202,13 @@ pub enum LiveError {
         /// `host:port` as given.
         server: String,
     },
-    /// Nobody trusted has signed the server's certificate.
+    /// No trusted authority has signed the server's certificate.
     #[error("the certificate of the server {server} is signed by an unknown authority")]
     UnknownAuthority {
         /// `host:port` as given.
         server: String,
     },
-    /// The server's certificate is signed by itself, and nobody trusted has said that it may.
+    /// The server's certificate is signed by itself, and no trusted authority vouches for it.
     #[error("the certificate of the server {server} is signed by itself: no authority vouches for it")]
     SelfSigned {
         /// `host:port` as given.

@@ -68,7 +68,7 @@ fn serve(listener: &TcpListener, over: &AtomicBool, page: &dyn Fn() -> String) {
         if over.load(Ordering::Relaxed) {
             return;
         }
-        // Whoever does not listen to the answer does without it.
+        // A client that does not listen to the answer does without it.
         if let Ok(stream) = stream {
             answer(stream, page).ok();
         }
@@ -101,7 +101,7 @@ fn answer(stream: TcpStream, page: &dyn Fn() -> String) -> io::Result<()> {
     talk.write_all(reply.as_bytes())
 }
 
-/// A connection that has so long in all, however slowly its bytes come and go.
+/// A connection that has a limited time in all, however slowly its bytes come and go.
 struct TimedStream {
     stream: TcpStream,
     until: Instant,

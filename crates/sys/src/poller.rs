@@ -21,7 +21,7 @@ impl ReadyEvent {
         self.flags.intersects(READABLE | ENDING)
     }
 
-    /// Whoever waited for room to send should try again (an error shows in trying, too).
+    /// Code that waited for room to send should try again (an error also shows in trying).
     pub fn writable(self) -> bool {
         self.flags.intersects(WRITABLE | GONE)
     }
@@ -92,7 +92,7 @@ impl Poller {
     }
 
     /// Reports `fd` under `token` whenever it becomes readable, writable, or ends. Edge-triggered: the owner must
-    /// use it until nothing is left, and is then told again.
+    /// use it until nothing is left, and is then notified again.
     pub fn watch(&self, fd: BorrowedFd<'_>, token: u64) -> Result<(), LiveError> {
         let flags = READABLE | WRITABLE | EventFlags::RDHUP | EventFlags::PRI | EventFlags::ET;
         self.register(fd, token, flags)

@@ -30,8 +30,8 @@ pub struct ProgramEnd {
     /// From its start to its end.
     pub duration: Duration,
     /// Most memory (resident) that one of its processes had at once: the program itself or one that it started. Those of a
-    /// program of several processes are not added up. Less than longwire itself has it is what was seen whenever the program
-    /// was looked at. Absent where it cannot be told.
+    /// program of several processes are not added up. Where it is less than what longwire itself has, it is what was seen
+    /// whenever the program was looked at. Absent where it cannot be determined.
     pub memory: Option<ByteCount>,
 }
 
@@ -65,7 +65,7 @@ impl Program {
     /// Waits for its end, not longer than `patience`; absent when it still runs. After its end it is not to be asked again.
     ///
     /// # Errors
-    /// When the system does not tell.
+    /// When the system does not report it.
     pub fn wait(&mut self, patience: Duration) -> io::Result<Option<ProgramEnd>> {
         self.seen = self.seen.max(tree_memory(self.child.id(), DEEPEST));
         match &self.end {
@@ -165,10 +165,10 @@ fn peak_memory(process: u32) -> Option<u64> {
 /// How many generations of processes are looked at: shells, a wrapper, the program.
 const DEEPEST: u8 = 4;
 
-/// How long a program has to end by itself once it was told to.
+/// How long a program has to end by itself after it was told to.
 const GRACE: Duration = Duration::from_secs(5);
 
-/// How often a program is asked whether it has ended where the kernel does not tell.
+/// How often it is checked whether a program has ended where the kernel does not report it.
 const COARSE: Duration = Duration::from_millis(1);
 
 #[cfg(test)]
@@ -178,7 +178,7 @@ mod tests {
     fn ended(script: &str) -> ProgramEnd {
         let mut program = Program::start(Command::new("sh").args(["-c", script])).expect("there is a shell");
         loop {
-            if let Some(ended) = program.wait(Duration::from_millis(5)).expect("it is told") {
+            if let Some(ended) = program.wait(Duration::from_millis(5)).expect("it is reported") {
                 return ended;
             }
         }
@@ -211,7 +211,7 @@ mod tests {
         let program = Program::start(&mut command).expect("there is a shell");
         drop(command);
         let mut ready = [0; 6];
-        io::Read::read_exact(&mut out, &mut ready).expect("it says so");
+        io::Read::read_exact(&mut out, &mut ready).expect("it reports that it is ready");
         program.end();
         let mut rest = String::new();
         io::Read::read_to_string(&mut out, &mut rest).expect("it ends");
@@ -225,10 +225,10 @@ mod tests {
         command.args(["-c", "sleep 60 & wait"]).stdout(writer);
         let mut program = Program::start(&mut command).expect("there is a shell");
         drop(command);
-        let waited = program.wait(Duration::from_millis(50)).expect("it is told");
+        let waited = program.wait(Duration::from_millis(50)).expect("it is reported");
         assert!(waited.is_none(), "{waited:?}");
         program.kill();
-        // Nobody holds the pipe any more: not the shell, not what it started.
+        // No process holds the pipe any more: not the shell, not what it started.
         assert_eq!(io::copy(&mut end, &mut io::sink()).expect("it ends"), 0);
     }
 }

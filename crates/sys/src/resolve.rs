@@ -1,4 +1,4 @@
-//! From the target's host to addresses, and a first try whether anybody is there.
+//! From the target's host to addresses, and a first try whether anything listens there.
 
 use crate::error::{LiveError, OsError};
 use crate::target::Target;
@@ -58,7 +58,7 @@ pub fn failed(target: &Target, address: SocketAddr, reason: OsError) -> LiveErro
     }
 }
 
-/// The error for a connection attempt that nobody answered in time.
+/// The error for a connection attempt that was not answered in time.
 pub fn timed_out(target: &Target, address: SocketAddr, after: Duration) -> LiveError {
     LiveError::ConnectTimedOut {
         server: target.server(),

@@ -46,8 +46,8 @@ pub struct ReceivedSignal {
 }
 
 impl HeldSignals {
-    /// Holds `signals` back in this thread and in those that it will start. Ends of children are reported, even if whoever started
-    /// this process had its own ignored.
+    /// Holds `signals` back in this thread and in those that it will start. Ends of children are reported, even if the process
+    /// that started this one had its own ignored.
     pub fn hold(signals: &[libc::c_int]) -> Self {
         // SAFETY: the usual effect is no function of this process.
         unsafe { libc::signal(libc::SIGCHLD, libc::SIG_DFL) };

@@ -73,7 +73,7 @@ impl Socket {
         Ok(Self { stream })
     }
 
-    /// Begins to connect; the socket becomes writable when that is done, and [`Socket::connected`] tells how.
+    /// Begins to connect; the socket becomes writable when that is done, and [`Socket::connected`] returns how it ended.
     pub fn connect(address: &SocketAddr) -> Result<Self, OsError> {
         let socket = Self::unconnected(address)?;
         socket.begin_to_connect(address)?;
@@ -133,13 +133,13 @@ impl Socket {
         Ok(socket)
     }
 
-    /// The kernel need not stamp what comes any more.
+    /// The kernel need not stamp arrivals any more.
     pub fn forget_stamps(&self) {
         // A socket that still has stamps costs a little more, nothing else.
         self.stamp(false).ok();
     }
 
-    /// Whether the kernel stamps what comes.
+    /// Sets whether the kernel stamps arrivals.
     fn stamp(&self, on: bool) -> Result<(), OsError> {
         options::set(self.as_fd(), libc::SOL_SOCKET, libc::SO_TIMESTAMPNS, on.into())
     }
@@ -244,7 +244,7 @@ impl Socket {
         ))
     }
 
-    /// Tells the peer that no more will come. A peer that is gone already need not be told.
+    /// Informs the peer that no more will come. A peer that is gone already need not be informed.
     pub fn finish(&self) {
         self.stream.shutdown(std::net::Shutdown::Write).ok();
     }

@@ -1,4 +1,4 @@
-//! TARGET of the command line: which server is meant, and how to say so to somebody else.
+//! TARGET of the command line: which server is meant, and how to pass that on to another program.
 //!
 //! Three spellings are read: a URL (`postgres://user:password@host:port/database?sslmode=require`), a `jdbc:` URL,
 //! and libpq's `key=value` string. The text is kept in parts, so that [`Target::url_through`] can give an
@@ -39,12 +39,12 @@ pub struct Target {
     pub password: Option<Secret>,
     /// The database, or the path of an `http://` URL without its first slash.
     pub database: Option<String>,
-    /// The name that the server's certificate is to be for, where it is not the host (`host` beside `hostaddr`).
+    /// The name that the server's certificate is to be for, where it is not the host (`host` next to `hostaddr`).
     pub certificate_name: Option<String>,
-    /// What the target says of TLS: [`crate::TlsSettings::of`] tells what is meant.
+    /// What the target says about TLS: [`crate::TlsSettings::of`] determines what is meant.
     pub security: SecurityAsked,
     /// Whether a MySQL server may be asked for the key that the password is encrypted with where the connection is not
-    /// (`allowPublicKeyRetrieval`, `get-server-public-key`): whoever sits in between could send its own.
+    /// (`allowPublicKeyRetrieval`, `get-server-public-key`): an attacker in between could send its own.
     pub public_key_retrieval: bool,
     /// Whether a MySQL or MariaDB server is asked to compress (`compress`, `useCompression`): zlib, by the server's own choice
     /// of level. `load` does; other instruments ask plainly whatever it says.
@@ -74,7 +74,7 @@ impl fmt::Debug for Secret {
     }
 }
 
-/// What an application is told of TLS by the target that it is given.
+/// What an application learns about TLS from the target that it is given.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum ClientTls {
     /// What the target says itself: nothing, where it says nothing.
@@ -108,7 +108,8 @@ impl Target {
         }
     }
 
-    /// A server that is reached over TCP, whatever it speaks: nobody logs in. `host` is a name or an address, without brackets.
+    /// A server that is reached over TCP, whatever protocol it speaks: there is no login. `host` is a name or an address,
+    /// without brackets.
     pub fn tcp(host: &str, port: u16) -> Self {
         let spelling = Spelling::Url(url::UrlParts::tcp(host, port));
         Self::without_login(Scheme::Tcp, host.to_owned(), port, spelling)
@@ -140,7 +141,7 @@ impl Target {
     }
 
     /// The same target with one parameter for the application's driver set; without a value it is left out. What longwire itself
-    /// does with the target stays. The name is taken as it is: drivers tell upper from lower case.
+    /// does with the target stays. The name is taken as it is: drivers distinguish upper and lower case.
     ///
     /// # Errors
     /// When the parameter is about the way to the server, which is longwire's.

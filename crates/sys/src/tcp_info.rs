@@ -8,7 +8,7 @@ use std::time::Duration;
 /// The kernel's own figures for one TCP socket. A field that this kernel does not give is absent.
 ///
 /// Source: `struct tcp_info` in Linux `include/uapi/linux/tcp.h`, which only ever grows at its end. Times have microsecond
-/// resolution. Packets that carry data and such that only acknowledge are told apart.
+/// resolution. Packets that carry data and packets that only acknowledge are distinguished.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct KernelFigures {
     /// Smoothed round trip (7/8 of the old value, 1/8 of the new). Each sample is the time to an acknowledgement: where

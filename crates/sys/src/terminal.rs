@@ -48,7 +48,7 @@ fn terminal() -> Option<File> {
 fn line(mut terminal: &File) -> Option<Vec<u8>> {
     let mut line = Vec::new();
     for _ in 0..LONGEST {
-        // One at a time: what is typed behind the line is for whoever reads next.
+        // One at a time: what is typed after the line is for the next reader.
         let mut byte = [0];
         terminal.read_exact(&mut byte).ok()?;
         match byte[0] {

@@ -56,7 +56,7 @@ pub enum HandshakeFault {
 }
 
 impl TlsSocket {
-    /// Makes the TLS handshake on a socket that blocks, and tells each of its round trips.
+    /// Makes the TLS handshake on a socket that blocks, and reports each of its round trips.
     pub fn begin(
         socket: Socket,
         config: Arc<ClientConfig>,
@@ -139,7 +139,7 @@ impl TlsSocket {
             Err(_) => return Err(HandshakeFault::Left),
         }
         if let Err(reason) = self.session.process_new_packets() {
-            // The peer is told why, as far as it listens.
+            // The peer is informed of the reason, as far as it listens.
             self.flush();
             return Err(HandshakeFault::Tls(reason));
         }
@@ -167,7 +167,7 @@ impl TlsSocket {
 
     /// What broke the session, when it was neither of the sockets.
     pub fn fault(&mut self) -> Option<rustls::Error> {
-        // A session that has failed says so again.
+        // A session that has failed reports the error again.
         self.session.process_new_packets().err()
     }
 
@@ -270,7 +270,7 @@ impl TlsSocket {
         }
     }
 
-    /// As [`TlsSocket::receive`], and tells whether all there was has been read.
+    /// As [`TlsSocket::receive`], and reports whether everything available has been read.
     pub fn read(&mut self, buffer: &mut [u8]) -> Received {
         match self.receive(buffer) {
             Received::Bytes { count, stamp, .. } => Received::Bytes {
@@ -302,7 +302,7 @@ impl TlsSocket {
         Sent::Bytes(taken)
     }
 
-    /// Sends ciphertext that waits; [`Sent::Bytes`] tells nothing but that the socket is in order.
+    /// Sends ciphertext that waits; [`Sent::Bytes`] only means that the socket is in order.
     pub fn flush(&mut self) -> Sent {
         let direction = self.sends();
         let mut wire = Wire {

@@ -25,7 +25,7 @@ use sys::signals::block_all_signals;
 use sys::socket::Socket;
 use sys::transport::Transport;
 
-/// What happens at the door.
+/// What happens at the port.
 #[derive(Debug)]
 pub(crate) enum AtTheGate {
     /// A peer proved who it is.
@@ -64,7 +64,7 @@ pub(crate) struct LanePermit(Arc<AtomicUsize>);
 /// How many, how long.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct GateLimits {
-    /// At the door at once.
+    /// Not admitted yet, at the same time.
     pub(crate) pending_handshakes: usize,
     /// Lanes that stand at once.
     pub(crate) lanes: usize,
@@ -82,7 +82,7 @@ impl Default for GateLimits {
     }
 }
 
-/// A door that is served until it is dropped.
+/// An acceptor that is served until it is dropped.
 #[derive(Debug)]
 pub(crate) struct Acceptor {
     addresses: Vec<SocketAddr>,
@@ -176,7 +176,7 @@ impl Drop for LanePermit {
     }
 }
 
-/// What the door's thread has.
+/// What the acceptor's thread owns.
 struct Door {
     poller: Poller,
     listeners: Vec<TcpListener>,
@@ -199,7 +199,7 @@ enum Accepted {
     Refused,
 }
 
-/// One that is at the door.
+/// A connection that is not admitted yet.
 struct Guest {
     pending: PendingHandshake,
     peer: SocketAddr,
@@ -241,8 +241,8 @@ impl Door {
         Some(next.saturating_duration_since(now))
     }
 
-    /// Accepts those who wait, not more than fit at the door before looking at them; gives when to go on with it, where some may
-    /// still wait.
+    /// Accepts those that wait, not more than there is room for before looking at them; gives when to go on with it, where some
+    /// may still wait.
     fn accept(&mut self) -> Option<Duration> {
         let mut again = None;
         for index in 0..self.listeners.len() {
@@ -295,7 +295,7 @@ impl Door {
             .insert(number, Guest { pending, peer, until });
     }
 
-    /// Sends away the one that has waited longest of the place with the most at the door.
+    /// Closes the one that has waited longest of the place with the most that wait.
     fn make_room(&mut self, now: Instant) {
         let pending_handshakes = self.pending_handshakes.iter();
         let oldest =

@@ -65,8 +65,8 @@ pub enum PeerFault {
     /// It closed the connection.
     #[error("closed the connection before the handshake was done")]
     Left,
-    /// Too many others were at the door at once.
-    #[error("gave way: {most} others were at the door and not done with the handshake")]
+    /// Too many others were in the handshake at the same time.
+    #[error("gave way: {most} others at the port had not completed the handshake")]
     Crowded {
         /// How many may be.
         most: usize,
@@ -279,7 +279,7 @@ impl ServerHandshake {
     }
 }
 
-/// One that is at the far end's door.
+/// A connection that the far end has not admitted yet.
 #[derive(Debug)]
 pub(crate) struct PendingHandshake {
     transport: Transport,

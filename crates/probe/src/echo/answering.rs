@@ -55,7 +55,7 @@ pub(super) fn account(guest: &Guest, site: &Site) {
     }
 }
 
-/// Takes bytes until their end, then tells how many came, and in how many nanoseconds (8 bytes each), without those at
+/// Takes bytes until their end, then reports how many came, and in how many nanoseconds (8 bytes each), without those at
 /// the beginning that do not count.
 pub(super) fn sink(guest: &Guest, hello: &Hello) {
     let mut room = vec![0; BULK_PART];

@@ -1,4 +1,4 @@
-//! The rate of one direction, and round trips beside it.
+//! The rate of one direction, and round trips at the same time.
 
 use super::answering::{BULK_PART, Counted};
 use super::client::{Echo, wait_until};
@@ -19,7 +19,7 @@ use sys::error::OsError;
 use sys::processor::{Of, processor_time};
 use sys::tcp_info::KernelFigures;
 
-/// Fills one direction for as long as planned, or until `stop` is set, with round trips before and beside it.
+/// Fills one direction for as long as planned, or until `stop` is set, with round trips before it and at the same time.
 ///
 /// # Errors
 /// When a connection cannot be opened or breaks, or no round trip was completed.
@@ -79,7 +79,7 @@ fn rate(bytes: u64, elapsed: Duration) -> Option<BitRate> {
     BitRate::from_bits_per_second(u64::try_from(rate).ok()?)
 }
 
-/// Round trips of one stream over the course; none completed is an error before the bulk and an empty spread beside it.
+/// Round trips of one stream over the course; none completed is an error before the bulk and an empty spread during it.
 fn round_trips(
     echo: &Echo,
     plan: &BulkPlan,
@@ -148,7 +148,7 @@ fn fill(mut socket: &TcpStream, end: Instant, stop: &AtomicBool) -> Moved {
     Ok((number(bytes), Duration::from_nanos(number(nanos))))
 }
 
-/// Takes what comes until `end`.
+/// Receives until `end`.
 fn take(mut socket: &TcpStream, skip: Duration, end: Instant, stop: &AtomicBool) -> Moved {
     let broken = |error: io::Error| Ending::Broken(OsError::of(&error));
     let mut room = vec![0; BULK_PART];

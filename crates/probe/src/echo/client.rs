@@ -33,7 +33,7 @@ impl Echo {
     /// Connects and greets. `target` is a `tcp://` one.
     ///
     /// # Errors
-    /// When nobody listens there, or somebody else.
+    /// When nothing listens there, or something other than longwire.
     pub fn connect(target: &Target) -> Result<Self, EchoError> {
         let hello = Hello {
             purpose: Purpose::Account,

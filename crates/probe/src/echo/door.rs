@@ -1,6 +1,6 @@
 //! Those who have connected to the listener and not greeted: one thread, the listener's own, has them all.
 //!
-//! Nobody has more than the deadline in all. There is room for a bounded number; whoever comes to a full door pushes out the one
+//! No connection has more than the deadline in all. There is room for a bounded number; one that finds no room pushes out the one
 //! that has waited longest of the place with the most there.
 
 use super::greeting::{Answer, Hello, LENGTH, NoGreeting, Verdict};
@@ -52,7 +52,8 @@ impl<'a> Door<'a> {
         })
     }
 
-    /// Waits for what comes, at most `longest`; those whom `judge` accepts are handed to `welcome`, as they are: not blocking.
+    /// Waits for connections and bytes, at most `longest`; those that `judge` accepts are passed to `welcome` as they are: not
+    /// blocking.
     pub(super) fn attend(
         &mut self,
         longest: Duration,

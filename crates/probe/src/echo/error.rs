@@ -75,7 +75,7 @@ pub enum EchoError {
         /// How long was waited.
         after: Duration,
     },
-    /// Ended by the user before there was anything to tell.
+    /// Ended by the user before there was anything to report.
     #[error("ended before the first reply")]
     Stopped,
 }

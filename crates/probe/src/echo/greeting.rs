@@ -11,7 +11,7 @@
 //! | 20-23 | streams of this client | processors |
 //! | 24-31 | of bytes to the listener: nanoseconds at their beginning that do not count | 0 |
 //!
-//! Every connection of a client begins with it. On an `account` connection the client then sends single bytes and is told
+//! Every connection of a client begins with it. On an `account` connection the client then sends single bytes and gets
 //! each time what processor time the listener has used ([`super::usage`]).
 
 use std::time::Duration;

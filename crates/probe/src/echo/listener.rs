@@ -20,7 +20,7 @@ use std::time::{Duration, Instant};
 pub struct ListenerOptions {
     /// Ends when the first client has.
     pub once: bool,
-    /// Connections on which nothing happens for so long are closed.
+    /// Connections on which nothing happens for this long are closed.
     pub idle: Duration,
     /// Whether clients may have it look for messages instead of sleeping until they come: that takes a processor.
     pub spin: bool,

@@ -7,7 +7,7 @@ use std::sync::Arc;
 use sys::error::OsError;
 
 /// Bytes that fill messages, and room to read them into. Contents are random once, so that nothing on the way compresses
-/// them; nobody looks at what arrives.
+/// them; what arrives is not looked at.
 #[derive(Debug)]
 pub(super) struct Filler {
     out: Box<[u8]>,
@@ -15,7 +15,7 @@ pub(super) struct Filler {
 }
 
 impl Filler {
-    /// For messages of up to so many bytes; larger ones go in parts.
+    /// For messages of up to `largest` bytes; larger ones go in parts.
     pub(super) fn new(largest: u32) -> Self {
         let size = usize::try_from(largest).unwrap_or(PART).clamp(1, PART);
         let mut state: u64 = 0x9e37_79b9_7f4a_7c15;

@@ -35,7 +35,7 @@ impl CountingWindow {
         }
     }
 
-    /// Nothing counts any more. Whoever waits for a message is to be woken by closing its socket.
+    /// Nothing counts any more. A thread that waits for a message is to be woken by closing its socket.
     pub(super) fn end(&self) {
         self.ended.store(true, Ordering::Relaxed);
     }
@@ -234,7 +234,7 @@ impl Many {
         }
     }
 
-    /// Moves one stream on; tells whether the course goes on.
+    /// Moves one stream on; returns whether the course goes on.
     fn advance(&mut self, place: usize, readable: bool, counter: &mut Counter<'_>) -> bool {
         let Some(Some((stream, from))) = self.streams.get_mut(place) else {
             return true;

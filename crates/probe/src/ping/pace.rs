@@ -46,7 +46,7 @@ impl Pace {
         }
     }
 
-    /// How long is paused at least before somebody who refuses is asked again.
+    /// The minimum pause before a server that refuses is asked again.
     pub(super) const fn patience(self) -> Duration {
         match self {
             Self::Every(_) => Duration::ZERO,
@@ -103,7 +103,7 @@ pub(super) fn wait_until(when: Instant, stop: &AtomicBool) -> bool {
         if left.is_zero() {
             return true;
         }
-        // A flag that a signal sets wakes nobody: it is looked at again after a while.
+        // A flag that a signal sets wakes no thread: it is looked at again after a while.
         std::thread::sleep(left.min(LOOK));
     }
 }

@@ -29,9 +29,9 @@ pub(super) struct Answer {
     pub(super) at: Timestamp,
     /// Until the last byte of the reply arrived.
     pub(super) duration: Duration,
-    /// Server time, where the server told it.
+    /// Server time, where the server reported it.
     pub(super) server: Option<Duration>,
-    /// Absent where somebody else's code asked, who does not tell.
+    /// Absent where code other than longwire's asked, which does not report them.
     pub(super) turns: Option<u64>,
     pub(super) kernel_rtt: Option<Duration>,
     pub(super) request_bytes: u64,
@@ -125,7 +125,7 @@ impl<'a> Plain<'a> {
         self.socket().info()?.rtt
     }
 
-    /// The answer to one request of so many bytes that was sent at `at`: one turn.
+    /// The answer to one request of `request_bytes` bytes that was sent at `at`: one turn.
     pub(super) fn answer(&self, at: Timestamp, request_bytes: usize, arrived: &Arrived) -> Answer {
         Answer {
             at,

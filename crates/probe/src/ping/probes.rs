@@ -31,12 +31,12 @@ pub(super) trait Probe {
     /// One exchange. After an error the probe is closed and opened again.
     fn ask(&mut self) -> Result<Answer, PingError>;
 
-    /// What a reader of the figures must know since the last exchange; told once.
+    /// What a reader of the figures must know since the last exchange; returned once.
     fn caution(&mut self) -> Option<&'static str> {
         None
     }
 
-    /// When the last exchange began, and its legs, where it was the opening of a connection; told once.
+    /// When the last exchange began, and its legs, where it was the opening of a connection; returned once.
     fn legs(&mut self) -> Option<(Timestamp, Vec<Leg>)> {
         None
     }

@@ -8,7 +8,7 @@ use std::time::Duration;
 use sys::error::LiveError;
 use sys::metrics::MetricsServer;
 
-/// Serves what it is told at `http://ADDRESS/metrics`, until it is dropped.
+/// Serves what is reported to it at `http://ADDRESS/metrics`, until it is dropped.
 #[derive(Debug)]
 pub struct Prometheus {
     server: MetricsServer,
@@ -177,12 +177,12 @@ fn page(targets: &[Figures]) -> String {
         ),
         (
             "longwire_ping_round_trip_seconds",
-            "Duration less server time where the server tells it, divided by turns.",
+            "Duration less server time where the server reports it, divided by turns.",
             |of| &of.round_trip,
         ),
         (
             "longwire_ping_server_seconds",
-            "Server time, where the server tells it.",
+            "Server time, where the server reports it.",
             |of| &of.server,
         ),
     ];

@@ -81,7 +81,7 @@ pub fn measure(target: &Target, options: &RowsOptions<'_>) -> Result<RowTrain, R
     Ok(outcome(&train, language, &calibrated, round_trip, kernel, pause))
 }
 
-/// The least of a few minimal statements.
+/// The shortest of a few minimal statements.
 fn least_round_trip(session: &mut Session<'_>, timeout: Duration) -> Result<Option<Duration>, RowsError> {
     let mut least = None;
     for _ in 0..ROUND_TRIPS {

@@ -11,7 +11,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Instant;
 use sys::Clock;
 
-/// Asks until the count is reached, `stop` is set, or nobody listens to `tell` any more.
+/// Asks until the count is reached, `stop` is set, or no receiver of `tell` is left.
 pub(super) fn run(
     plan: &PingPlan,
     name: &Arc<str>,
@@ -45,7 +45,7 @@ pub(super) fn run(
 
 /// Why it does not go on.
 enum Ended {
-    /// The user ended it, or nobody listens any more.
+    /// The user ended it, or no receiver is left.
     Stopped,
     /// The target cannot be asked.
     Failed(PingError),

@@ -1,7 +1,7 @@
 //! From one database to another, through the link that the first has to the second.
 //!
 //! The client is connected to the source only. It makes the source call the far database and time that by its own clock;
-//! what comes back are numbers. So the client's own distance is in none of the figures, however often it is paid.
+//! only numbers come back. So the client's own distance is in none of the figures, however often it is paid.
 //!
 //! A call may cost several turns. Each kind of link is therefore called in a way that makes one turn a span of its own, and
 //! calls are counted in these spans: see the kinds, [`postgres`] and [`mariadb`].
@@ -31,7 +31,7 @@ pub struct ViaOptions<'a> {
     pub link: &'a str,
     /// What samples are called: the source without its secrets.
     pub target: Arc<str>,
-    /// Ends after so many samples; absent: when stopped.
+    /// Ends after this many samples; absent: when stopped.
     pub count: Option<u64>,
     /// From the beginning of one sample to that of the next, where that one is over by then.
     pub interval: Duration,
@@ -49,7 +49,8 @@ pub struct ViaOptions<'a> {
 /// Nothing is left behind in the source: what is made there is temporary, or dropped at the end.
 ///
 /// # Errors
-/// When the source has no such link, or it cannot be used. What breaks later is in [`EarlyEnd`], beside what was measured so far.
+/// When the source has no such link, or it cannot be used. What breaks later is in [`EarlyEnd`], together with what was measured
+/// so far.
 pub fn run(
     source: &Target,
     options: &ViaOptions<'_>,
@@ -150,7 +151,7 @@ struct OpenLink {
 
 /// How the turns of a whole call are known.
 enum Established {
-    /// The far server was asked what it had been sent: so many statements a call, each a turn.
+    /// The far server was asked what it had been sent: this many statements a call, each a turn.
     ByFarServer { statements: Option<u64>, how: String },
     /// By dividing the time of a call by that of a turn. What the turns are for, where they were counted so.
     ByDivision { words: &'static str },
@@ -165,7 +166,7 @@ struct Spans {
     turns: Duration,
     /// A call with fewer turns, where there is one.
     fewer: Option<Duration>,
-    /// Of the turns, the far server's own time, where it told.
+    /// Of the turns, the far server's own time, where it reported it.
     far: Option<Duration>,
 }
 

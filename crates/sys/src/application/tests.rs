@@ -22,7 +22,7 @@ fn line(out: &mut impl BufRead) -> String {
 
 fn end_of(application: &mut Application) -> ExitStatus {
     loop {
-        if let Some(status) = application.ended().expect("it is told") {
+        if let Some(status) = application.ended().expect("it is reported") {
             return status;
         }
         thread::sleep(LOOK);
@@ -59,7 +59,7 @@ fn what_it_started_ends_with_it() {
         application.end(libc::SIGTERM);
         assert_eq!(end_of(&mut application).signal(), Some(libc::SIGTERM));
         let mut rest = String::new();
-        // The pipe's end: nobody holds it any more.
+        // The pipe's end: no process holds it any more.
         assert_eq!(out.read_to_string(&mut rest).expect("it ends"), 0);
     }
 }
@@ -70,7 +70,7 @@ fn who_does_not_listen_is_killed_when_told_twice() {
     assert_eq!(line(&mut out), "ready\n");
     application.end(libc::SIGINT);
     thread::sleep(TWICE);
-    assert!(application.ended().expect("it is told").is_none());
+    assert!(application.ended().expect("it is reported").is_none());
     application.end(libc::SIGINT);
     assert_eq!(end_of(&mut application).signal(), Some(libc::SIGKILL));
 }

@@ -17,7 +17,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 pub struct Credentials {
     /// The user.
     pub user: String,
-    /// The password; absent when nothing tells one.
+    /// The password; absent when none is given.
     pub password: Option<Secret>,
     /// A file of passwords that was left alone because others may read it, as libpq does.
     pub ignored: Option<PathBuf>,
@@ -34,7 +34,8 @@ impl Credentials {
     }
 }
 
-/// Lets this process send passwords as they are over connections that others may read: for whoever asked for that on its command line.
+/// Lets this process send passwords as they are over connections that others may read: for a program that was asked for that on
+/// its command line.
 pub fn allow_cleartext_passwords() {
     CLEARTEXT.store(true, Ordering::Relaxed);
 }
@@ -88,7 +89,7 @@ impl Surroundings<'_> {
         }
     }
 
-    /// Redis has one default user whoever asks.
+    /// Redis has one default user, no matter who asks.
     fn system_user(&self, target: &Target) -> Option<String> {
         self.user.clone().filter(|_| target.scheme != Scheme::Redis)
     }

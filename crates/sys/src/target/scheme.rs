@@ -140,8 +140,8 @@ impl Scheme {
         }
     }
 
-    /// The parameter that tells a client of this scheme to leave TLS out, where its URLs are the only way to tell it and every client of
-    /// it understands one.
+    /// The parameter that makes a client of this scheme leave TLS out, where its URLs are the only way to say so and every
+    /// client of it understands one.
     pub(super) const fn no_tls_parameter(self, jdbc: bool) -> Option<&'static str> {
         match self {
             Self::Postgres if jdbc => Some("sslmode=disable"),

@@ -7,11 +7,11 @@ use super::TargetError;
 pub enum TlsMode {
     /// Not at all.
     Disable,
-    /// Only when the server lets nobody in without.
+    /// Only when the server accepts no login without.
     Allow,
-    /// When the server offers it, to whoever answers; plain otherwise. What is meant when nothing is said.
+    /// When the server offers it, with whatever server answers; plain otherwise. The default.
     Prefer,
-    /// Always, to whoever answers.
+    /// Always, with whatever server answers.
     Require,
     /// Always, and the certificate is signed by a trusted authority.
     VerifyCa,
@@ -86,7 +86,7 @@ pub struct SecurityAsked {
     pub without_tls12: Option<bool>,
     /// `ssl_max_protocol_version`: whether TLS 1.3 is too new.
     pub without_tls13: Option<bool>,
-    /// `sslsni=0`: the server is not told its name.
+    /// `sslsni=0`: the server's name is not sent to it.
     pub without_name: Option<bool>,
     /// `sslcertmode=disable`: no certificate is shown, whatever is there.
     pub without_certificate: Option<bool>,
@@ -283,7 +283,7 @@ fn is_unsupported(name: &str, value: &str, words: Words) -> bool {
     }
 }
 
-/// Whether JSON for node's `ssl` says that anybody is believed.
+/// Whether JSON for node's `ssl` says that any server is trusted.
 fn is_lax(json: &str) -> bool {
     let json: String = json.chars().filter(|letter| !letter.is_whitespace()).collect();
     json.contains("\"rejectUnauthorized\":false")

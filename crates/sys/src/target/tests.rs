@@ -365,7 +365,7 @@ fn a_parameter_is_set_for_the_application_alone() {
     assert_eq!(
         through(jdbc, "defaultrowfetchsize", Some("a b&c")),
         "jdbc:postgresql://127.0.0.1:4000/shop?user=app&defaultRowFetchSize=7&ApplicationName=x&defaultrowfetchsize=a%20b%26c&sslmode=disable",
-        "upper and lower case are told apart"
+        "upper and lower case are distinguished"
     );
     assert_eq!(
         through("mysql://app:secret@db1/shop?compress=true", "compress", None),

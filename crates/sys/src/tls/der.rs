@@ -27,7 +27,7 @@ impl<'a> Parts<'a> {
         let (OID, signature, _) = element(algorithm)? else {
             return None;
         };
-        // Version (where it is told), number, algorithm.
+        // Version (where it is given), number, algorithm.
         let (tag, _, mut rest) = element(signed)?;
         if tag == VERSION {
             rest = element(rest)?.2;
@@ -52,7 +52,7 @@ impl<'a> Parts<'a> {
         self.issuer == self.subject
     }
 
-    /// Whether it is valid at a time, in seconds since 1970; absent when it does not tell.
+    /// Whether it is valid at a time, in seconds since 1970; absent when it does not say.
     pub fn is_valid_at(&self, seconds: u64) -> Option<bool> {
         Some(time(self.not_before)? <= seconds && seconds <= time(self.not_after)?)
     }

@@ -9,7 +9,7 @@ use std::path::{Path, PathBuf};
 pub struct TlsSettings {
     /// Whether, and how carefully.
     pub mode: TlsMode,
-    /// Whether somebody said so; else it is libpq's default.
+    /// Whether it was given; else it is libpq's default.
     pub said: bool,
     /// TLS begins with the first byte, without a request for it (`sslnegotiation=direct`).
     pub direct: bool,
@@ -30,7 +30,7 @@ pub struct TlsSettings {
 /// Who is believed to sign certificates.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Roots {
-    /// Nobody was named.
+    /// None was named.
     Unsaid,
     /// Whom the system believes.
     System,
@@ -149,8 +149,8 @@ impl TlsSettings {
         Self { mode, ..self.clone() }
     }
 
-    /// What certificates are held against: a mode that does not ask for a check has one where somebody was named to check with, as libpq
-    /// has it.
+    /// What certificates are held against: a mode that does not ask for a check has one where authorities to check with were
+    /// named, as in libpq.
     pub fn check(&self) -> TlsMode {
         match self.mode {
             TlsMode::VerifyFull | TlsMode::VerifyCa => self.mode,

@@ -239,7 +239,7 @@ fn named_fault(
     CertificateError::Other(OtherError(Arc::new(why))).into()
 }
 
-/// `require`: whoever holds the key of the certificate it shows.
+/// `require`: any server that holds the key of the certificate it shows.
 #[derive(Debug)]
 struct Anybody(Arc<CryptoProvider>);
 

@@ -48,8 +48,8 @@ impl<'a> Driver<'a> {
         Ok(bridge.connect(&self.question.login, self.wait())?)
     }
 
-    /// An application's driver has run for a while: on a connection that is not asked later, the least statement is run until Java has
-    /// compiled most of what it takes.
+    /// An application's driver has run for a while: on a connection that is not asked later, the minimal statement is run until
+    /// Java has compiled most of what it takes.
     fn warm_up(&mut self) -> Result<(), PingError> {
         let (mut connection, _) = self.connect()?;
         let began = Instant::now();
@@ -146,8 +146,8 @@ impl Probe for Driver<'_> {
     }
 }
 
-/// Of the echo that shows the machine's floor: what a least statement and its result take, more or less.
+/// Of the echo that shows the machine's floor: about what a minimal statement and its result take.
 const USUAL_BYTES: u64 = 64;
-/// Java compiles a method anew at about so many calls.
+/// Java compiles a method anew at about this many calls.
 const MOST_WARM: u32 = 300;
 const LONGEST_WARM: Duration = Duration::from_millis(300);

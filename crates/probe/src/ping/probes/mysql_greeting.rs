@@ -51,7 +51,7 @@ impl Probe for MysqlGreeting<'_> {
     }
 }
 
-/// Whether a whole first packet has come: three bytes of length, a number that is 0, and so many bytes.
+/// Whether a whole first packet has come: three bytes of length, a number that is 0, and that many bytes.
 fn whole(bytes: &[u8]) -> Complete {
     match bytes {
         [low, middle, high, 0, body @ ..] => {

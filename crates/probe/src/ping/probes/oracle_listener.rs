@@ -75,7 +75,7 @@ impl Probe for OracleListener<'_> {
                 "the listener, as tnsping asks it, on a new connection each time, connecting apart from it"
                     .to_owned(),
             caution: Some(if self.login_was_meant {
-                "nobody logs in: longwire was built without the feature oracle (cargo build --release --features oracle). \
+                "there is no login: longwire was built without the feature oracle (cargo build --release --features oracle). \
                  What answers is the listener, not a database, and each leaves a line in its log"
             } else {
                 "each leaves a line in the listener's log; what answers is the listener, not a database"

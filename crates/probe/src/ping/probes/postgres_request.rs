@@ -53,5 +53,5 @@ impl Probe for PostgresRequest<'_> {
     }
 }
 
-/// What PostgreSQL may take to fork a process for a connection; it is not told when it has.
+/// The time PostgreSQL may take to fork a process for a connection; it does not report when it has.
 const FORK: Duration = Duration::from_millis(20);

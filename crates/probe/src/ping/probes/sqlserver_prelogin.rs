@@ -1,4 +1,4 @@
-//! SQL Server's PRELOGIN: what client and server agree on before anybody logs in.
+//! SQL Server's PRELOGIN: what client and server agree on before the login.
 
 use super::{Probe, reachable};
 use crate::ping::plain::{Answer, Complete, Means, Plain};

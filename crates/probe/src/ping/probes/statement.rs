@@ -61,7 +61,7 @@ impl<'a> Statement<'a> {
             // It does not know this statement, as servers that only speak the same protocol may not.
             self.asked = Asked::Text(NOTHING.to_owned());
             self.caution =
-                Some("the server does not tell its own time: it is in the round trip; asked is `select 1`");
+                Some("the server does not report its own time: it is in the round trip; the statement is `select 1`");
             rows = session.query(NOTHING, self.means.timeout)?;
         }
         let told = match &self.asked {
@@ -155,8 +155,8 @@ const fn is_mysql(scheme: Scheme) -> bool {
     matches!(scheme, Scheme::Mysql | Scheme::Mariadb)
 }
 
-/// What the server told: PostgreSQL in seconds, MySQL in microseconds. Nothing at all is no time: MySQL with
-/// `--sysdate-is-now` says so, always.
+/// What the server reported: PostgreSQL in seconds, MySQL in microseconds. Zero is not a time: MySQL with
+/// `--sysdate-is-now` always reports it.
 fn told(scheme: Scheme, text: &str) -> Option<Duration> {
     let span = match is_mysql(scheme) {
         true => Duration::from_micros(text.parse().ok()?),

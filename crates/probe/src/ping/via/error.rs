@@ -109,7 +109,7 @@ impl ViaError {
                 "CREATE SERVER and CREATE USER MAPPING make one; \\des in psql lists those that are there"
             }
             Self::NoDblink { .. } => "CREATE EXTENSION dblink",
-            Self::CannotTime { .. } => "measure from the other side, or from a MariaDB beside it",
+            Self::CannotTime { .. } => "measure from the other side, or from a MariaDB next to it",
             Self::NoEngine => "INSTALL SONAME 'ha_federatedx', or 'ha_connect'",
             Self::LargeTable { .. } => "name a small table of the far database: --link SERVER/TABLE",
             Self::ClockStands => "start it without --sysdate-is-now",

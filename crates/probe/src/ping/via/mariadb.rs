@@ -1,7 +1,7 @@
 //! MariaDB's links: tables of the engines FEDERATED (FederatedX) and CONNECT.
 //!
 //! **FEDERATED** (`--link SERVER/TABLE`) asks the far server for the table's status and then reads the table, each with one
-//! statement. In a join that goes through the table once for every row of another one, each further row is one further statement: the
+//! statement. In a join that reads the table once for every row of another one, each further row is one further statement: the
 //! time of five rows less that of one is four turns.
 //!
 //! **CONNECT** (`--link SERVER`) connects anew for every call. A table of its kind `Execsrc` sends each command of a list as one statement:

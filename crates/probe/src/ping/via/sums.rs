@@ -68,7 +68,7 @@ impl SampleSums {
             }
             Err(error @ ViaError::Statement { .. }) => {
                 if let Some(reopen) = &link.reopen {
-                    // Where it does not work, the next call says so.
+                    // Where it does not work, the next call reports it.
                     source.run(reopen).ok();
                 }
                 (None, None, Some(error.to_string()))
@@ -105,7 +105,7 @@ impl SampleSums {
         spans.turns.checked_sub(usual).filter(|turns| !turns.is_zero())
     }
 
-    /// The least time of a turn: from the least calls, and not from the least difference of two.
+    /// The minimum time of a turn: from the shortest calls, and not from the smallest difference of two.
     fn least_turn(&mut self, turns: u32) -> Option<Duration> {
         let besides = self.fewer.distribution().min.unwrap_or_default();
         self.least_turns?.checked_sub(besides)?.checked_div(turns)
@@ -128,7 +128,7 @@ impl SampleSums {
         client_rtt: Option<Duration>,
     ) -> DatabaseLinkOutcome {
         let (calls, round_trips) = (self.calls.distribution(), self.round_trips.distribution());
-        // The least of each: what comes on top is not distance, and the two do not have the same share of it.
+        // The minimum of each: anything beyond it is not distance, and the two do not have the same share of it.
         let turn = self.least_turn(link.turns);
         let least = calls.min.zip(turn.filter(|turn| !turn.is_zero()));
         let ratio = least.map(|(call, turn)| call.as_secs_f64() / turn.as_secs_f64());
