@@ -33,7 +33,7 @@ impl std::fmt::Display for ErrorReply {
 /// A server's message without what it quotes: `relation "?" does not exist`. Numbers go too. At most 200 letters.
 ///
 /// A quote begins behind anything but a letter (`doesn't`) and ends with the last one of its kind that has no letter
-/// behind it, since a value may hold quotes itself: better too much is hidden than a part of a value is told.
+/// behind it, since a value may hold quotes itself: it is better to hide too much than to show a part of a value.
 pub fn without_values(text: &[u8]) -> String {
     let text: String = String::from_utf8_lossy(text)
         .chars()

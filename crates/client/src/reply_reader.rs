@@ -13,7 +13,7 @@ pub trait ReplyReader: Default {
     /// Bytes came, cut anywhere.
     ///
     /// # Errors
-    /// [`ReplyFault`]; what comes behind it is not to be read.
+    /// [`ReplyFault`]; what follows it must not be read.
     fn take(&mut self, bytes: &[u8]) -> Result<(), ReplyFault>;
     /// Rows that came.
     fn rows(&self) -> u64;
@@ -33,7 +33,8 @@ pub enum ReplyFault {
     },
 }
 
-/// Cuts what comes into messages, each a header of so many bytes and a body, of which only the beginning is kept.
+/// Cuts the received bytes into messages, each a header of a fixed number of bytes and a body, of which only the beginning is
+/// kept.
 #[derive(Debug)]
 pub(crate) struct MessageCutter<const HEADER: usize> {
     header: [u8; HEADER],

@@ -1,7 +1,7 @@
 //! Sessions: a client's own connection to a server, connected, encrypted where the target asks for it, logged in where
 //! its protocol has a login. What instruments that ask on their own (`ping`, `load`, `split`) ask with.
 //!
-//! What is sent and what comes is shown to the same decoders that read captures, which tell when a reply is complete. Turns
+//! All bytes sent and received are shown to the same decoders that read captures, which determine when a reply is complete. Turns
 //! and bytes are counted on the socket, arrivals stamped by the kernel where it does that.
 //!
 //! A protocol that has a login, or a query, is a file and a row of [`Dialect`]. Start reading at [`Session::open`].
@@ -68,8 +68,8 @@ pub struct SessionOptions<'a> {
     /// Whether a MySQL or MariaDB server is asked to compress. What is said to it then has to be in blocks
     /// ([`crate::mysql::in_blocks`]): [`Session::exchange`] is not for such a session.
     pub compression: bool,
-    /// Whether a MySQL or MariaDB server is told that it may ask for data (`LOAD DATA LOCAL`), and a MariaDB server that rows may
-    /// come in bulk (`COM_STMT_BULK_EXECUTE`). Whoever says so has to answer such a request.
+    /// Whether a MySQL or MariaDB server is informed that it may ask for data (`LOAD DATA LOCAL`), and a MariaDB server that
+    /// rows may come in bulk (`COM_STMT_BULK_EXECUTE`). The code that sets it has to answer such a request.
     pub loading: bool,
     /// Is shown every byte as a relay would show it, under this number.
     pub observer: Option<(ConnectionId, Box<dyn Observer + Send>)>,
@@ -124,7 +124,7 @@ impl<'a> Session<'a> {
         };
         match (Self::attempt(target, options, &first, &deadline), again) {
             (Err(error), Some(again)) => match second(&security, &error) {
-                // A server that let nobody in by the first way has said more with that than with what follows.
+                // The error of a server that refused the first way says more than what follows.
                 Some(mode) => Self::attempt(target, again, &security.with_mode(mode), &deadline)
                     .map_err(|later| if is_kept_out(&error) { error } else { later }),
                 None => Err(error),
@@ -213,8 +213,8 @@ impl<'a> Session<'a> {
     }
 
     /// Sends the bytes of one request, or of several that are sent together, and waits for the complete reply to all of
-    /// them. Where the protocol is not decoded, what comes first is taken for the reply. Data that the server asks for in
-    /// the middle of it (COPY, LOCAL INFILE) is refused.
+    /// them. Where the protocol is not decoded, the first bytes received are taken for the reply. Data that the server asks for
+    /// in the middle of it (COPY, LOCAL INFILE) is refused.
     ///
     /// # Errors
     /// [`SessionError::TimedOut`], [`SessionError::Closed`], [`SessionError::Broken`], [`SessionError::Unexpected`],
@@ -248,7 +248,7 @@ impl<'a> Session<'a> {
     }
 
     /// The server's own number of what serves this session: PostgreSQL's process, MySQL's and MariaDB's connection. Absent where
-    /// it does not tell.
+    /// it does not report it.
     pub const fn server_process(&self) -> Option<u32> {
         self.process
     }
@@ -268,12 +268,13 @@ impl<'a> Session<'a> {
         self.line.transport().socket().info()
     }
 
-    /// Its connection, for whoever asks in another way. What came with the login and was not looked at is in it.
+    /// Its connection, for code that sends requests in another way. Bytes that came with the login and were not looked at are in
+    /// it.
     pub fn into_connection(self) -> ClientConnection<'a> {
         self.line
     }
 
-    /// Its parts, for whoever waits for many at once.
+    /// Its parts, for code that waits for many at once.
     pub fn take_apart(self) -> Parts {
         let (transport, tap) = self.line.into_parts();
         Parts {
@@ -362,7 +363,7 @@ impl Dialect {
 }
 
 /// How a connection is tried that failed for `error`, where libpq would try again: `prefer` without TLS when that could not be agreed on,
-/// or the server lets nobody in with it; `allow` with TLS when it lets nobody in without.
+/// or the server accepts no login with it; `allow` with TLS when it accepts none without.
 fn second(security: &TlsSettings, error: &SessionError) -> Option<TlsMode> {
     let kept_out = is_kept_out(error);
     let without_tls = matches!(error, SessionError::Connect(error) if error.is_about_tls());

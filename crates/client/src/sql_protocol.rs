@@ -69,7 +69,7 @@ impl SqlProtocol {
         }
     }
 
-    /// The error that `bytes` of a server begin with; absent while it is not there as a whole, and where they begin with something
+    /// The error that `bytes` of a server begin with; absent while it is not complete, and where they begin with something
     /// else.
     pub fn begun_error(self, bytes: &[u8]) -> Option<ErrorReply> {
         match self {

@@ -80,7 +80,7 @@ impl<'a> RunContext<'a> {
         self.plan.clients.max(1)
     }
 
-    /// What client `number` is told, which gives up when `stop` says so.
+    /// What client `number` is given when it is made; it gives up when `stop` is set.
     fn birth(&'a self, number: u32, stop: &'a AtomicBool) -> Birth<'a> {
         Birth {
             number,
@@ -100,7 +100,7 @@ impl<'a> RunContext<'a> {
     }
 }
 
-/// A connection that is made ahead of operations may take so long whatever these may take.
+/// A connection that is made ahead of operations may take this long, whatever the operations may take.
 const LEAST_TO_CONNECT: Duration = Duration::from_secs(10);
 
 /// How long is waited before looking whether something took too long, or the run was ended.

@@ -69,7 +69,7 @@ pub enum LoadError {
     Pipeline,
     /// Replies are compressed, and some of them would have to be read.
     #[error(
-        "compress=true goes with statements sent as texts whose results nobody keeps: no extended or prepared mode, no \\gset"
+        "compress=true goes with statements sent as texts whose results are not kept: no extended or prepared mode, no \\gset"
     )]
     Compressed,
     /// A statement whose row a script keeps gave none, or several.

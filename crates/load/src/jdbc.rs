@@ -249,5 +249,5 @@ impl Client for JdbcClient<'_> {
     }
 }
 
-/// A connection that is made ahead of operations may take so long whatever these may take.
+/// A connection that is made ahead of operations may take this long, whatever the operations may take.
 const LEAST_TO_CONNECT: Duration = Duration::from_secs(10);

@@ -56,7 +56,7 @@ pub trait Runs {
 /// # Errors
 /// When a client cannot connect at first, or an operation of the warm-up fails: later failures are counted in the
 /// outcome. [`LoadError::Script`] when an expression of a script has no value, whenever that happens: the run ends.
-/// [`LoadError::Stopped`] when `control` says so before the clock starts.
+/// [`LoadError::Stopped`] when `control` stops the run before the clock starts.
 pub fn run(
     workload: &dyn Workload,
     plan: &LoadPlan,
@@ -67,7 +67,7 @@ pub fn run(
     control.fault().map_or(outcome, Err)
 }
 
-/// What a client is told when it is made.
+/// What a client is given when it is made.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Birth<'a> {
     /// Its number, from 0.
@@ -91,11 +91,11 @@ pub struct LoadPlan {
     pub threads: Option<u32>,
     /// Operations of each client before anything counts.
     pub warm_up: u64,
-    /// Ends after so many operations of all clients together, failed ones included.
+    /// Ends after this many operations of all clients together, failed ones included.
     pub operations: Option<u64>,
-    /// A client ends after so many operations of its own, failed ones included.
+    /// A client ends after this many operations of its own, failed ones included.
     pub operations_per_client: Option<u64>,
-    /// Ends after so long; operations under way are completed and count. With several ends, what comes first.
+    /// Ends after this long; operations under way are completed and count. With several ends, the first one applies.
     pub duration: Option<Duration>,
     /// An operation that takes longer has failed.
     pub timeout: Duration,
@@ -146,7 +146,7 @@ pub struct LoadOutcome {
     pub not_begun: u64,
     /// Of each script its operations that succeeded, in the order of the scripts; empty where there is only one.
     pub scripts: Vec<Distribution>,
-    /// Why operations failed, most frequent first. At most [`LoadOutcome::MOST_ERRORS`] texts are told apart.
+    /// Why operations failed, most frequent first. At most [`LoadOutcome::MOST_ERRORS`] texts are distinguished.
     pub errors: Vec<ErrorCount>,
     /// From the first operation that counts to the end of the last.
     pub elapsed: Duration,
@@ -181,7 +181,7 @@ pub struct ErrorCount {
 }
 
 impl LoadOutcome {
-    /// Error texts told apart; more are counted as [`LoadOutcome::OTHER_ERRORS`].
+    /// Error texts that are distinguished; more are counted as [`LoadOutcome::OTHER_ERRORS`].
     pub const MOST_ERRORS: usize = 20;
     /// The text under which all further errors are counted.
     pub const OTHER_ERRORS: &str = "(other errors)";

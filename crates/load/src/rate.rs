@@ -14,7 +14,7 @@ pub struct Rate(f64);
 pub struct RateError;
 
 impl Rate {
-    /// The greatest: beyond what one machine can ask.
+    /// The maximum: beyond what one machine can ask.
     pub const MOST: f64 = 1e7;
 
     /// So many a second.

@@ -64,7 +64,7 @@ impl SqlLoad {
         })
     }
 
-    /// The same at a known address of the target's host: nobody is asked for it.
+    /// The same at a known address of the target's host: no resolver is asked for it.
     #[must_use]
     pub fn at(self, address: SocketAddr) -> Self {
         Self {
@@ -86,7 +86,7 @@ impl SqlLoad {
     }
 }
 
-/// PostgreSQL has no such thing: a parameter of that name is somebody else's.
+/// PostgreSQL has no such thing: a parameter of that name has another meaning.
 fn is_compressed(target: &Target, protocol: SqlProtocol) -> bool {
     target.compression && protocol == SqlProtocol::Mysql
 }

@@ -1,7 +1,7 @@
 //! The tables that the built-in scripts work on: those of `pgbench -i`, in PostgreSQL, MySQL and MariaDB.
 //!
 //! Rows are made by the server from numbers, 100,000 accounts a statement, so that distance costs a turn for each of
-//! these and no rate. PostgreSQL's own tool sends them instead, unless it is told `-I dtGvp`; the rows are the same but
+//! these and no rate. PostgreSQL's own tool sends them instead, unless it is given `-I dtGvp`; the rows are the same but
 //! for `filler`, which it leaves null in branches and tellers.
 
 use super::LoadError;
@@ -36,7 +36,7 @@ pub enum InitStep {
 )]
 pub struct StepError(char);
 
-/// How far initialising is: told before each statement that takes time.
+/// How far initialising is: reported before each statement that takes time.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Making {
     /// The step.
@@ -48,7 +48,7 @@ pub struct Making {
 }
 
 impl InitStep {
-    /// What is done where nobody says otherwise: `dtgvp`.
+    /// What is done unless something else is given: `dtgvp`.
     pub const USUAL: &str = "dtgvp";
 
     /// The steps of `letters`.
@@ -112,7 +112,7 @@ impl InitStep {
     }
 }
 
-/// Makes the tables for `scale`, which is the number of branches, in the database of `target`. Tells `tell` how far it is.
+/// Makes the tables for `scale`, which is the number of branches, in the database of `target`. Reports to `tell` how far it is.
 ///
 /// # Errors
 /// [`LoadError::Scheme`], those of a session, [`LoadError::Statement`]; [`LoadError::Stopped`] when `stop` is set.

@@ -45,7 +45,7 @@ pub(super) enum Early {
 }
 
 /// An open connection. Its worker calls [`Connection::ready`] and [`Connection::resume_both`], shows it its journal
-/// notes with [`Connection::observe`], and closes it with [`Connection::close`] when it is told it is over.
+/// notes with [`Connection::observe`], and closes it with [`Connection::close`] when it learns that it is over.
 pub(super) struct Connection {
     id: ConnectionId,
     observer: Box<dyn Observer + Send>,
@@ -261,7 +261,7 @@ impl Connection {
         }
     }
 
-    /// Ends the connection on both sides in the way in which it ended on one, and tells the observer.
+    /// Ends the connection on both sides in the way in which it ended on one, and informs the observer.
     pub(super) fn close(mut self, how: Closing, now: Timestamp) {
         self.sample(now);
         let first_end = [&self.to_server, &self.to_client]

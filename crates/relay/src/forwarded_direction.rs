@@ -250,7 +250,7 @@ impl ForwardedDirection {
 ///    full packets while it has more.
 /// 2. What it sends next left it half a round trip before it arrives, and it knew of the arrival of what went
 ///    before half a round trip after that: of the gap between the two, one round trip is travelling.
-/// 3. While the receiver held the sender back, or when the round trip is not known, nothing can be told.
+/// 3. While the receiver held the sender back, or when the round trip is unknown, nothing can be determined.
 #[derive(Debug)]
 struct Pace {
     last: Timestamp,

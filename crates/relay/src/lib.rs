@@ -14,7 +14,7 @@
 //! kernel's socket buffers come on top. Urgent ("out-of-band") bytes stay in the stream, their urgency is lost.
 //!
 //! When the target insists on TLS, longwire speaks it to the server and the client stays plain (`negotiation.rs`): the
-//! one case in which the two sides do not carry the same bytes. The observer is told of its round trips
+//! one case in which the two sides do not carry the same bytes. The observer is informed of its round trips
 //! ([`model::InStead`]). A client that asks the server for TLS by itself is passed through; its bytes are ciphertext to the observer.
 //!
 //! With a link ([`RelayOptions::link`]) one thread shapes all connections instead: see `shaped.rs`.
@@ -167,7 +167,7 @@ impl Shared {
 ///
 /// # Errors
 /// When the target's host has no address, the listening address cannot be had, or the system refuses threads or
-/// descriptors; when the target asks for TLS and a link is asked for. That nobody answers at the target's address is
+/// descriptors; when the target asks for TLS and a link is asked for. That nothing answers at the target's address is
 /// not an error here, see [`probe()`].
 pub fn start(
     options: RelayOptions,
@@ -247,7 +247,7 @@ fn start_worker(
     let worker = Worker::new(shared.clone(), mailbox.clone())?;
     let thread = spawn(format!("relay-{number}"), move || {
         worker.run();
-        // Nobody waits any more when the relay was dropped.
+        // Nothing waits any more when the relay was dropped.
         finished.send(()).ok();
     })?;
     Ok((mailbox, thread))

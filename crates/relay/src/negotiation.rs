@@ -1,8 +1,8 @@
 //! Agreeing on TLS with the server for a client that stays plain.
 //!
 //! Runs on a thread of its own, blocking, each of the server's steps and all of the client's together bounded by [`PATIENCE`] or [`SILENCE`]; what the client sees of it is kept and
-//! shown to the observer later, and what only the server sees is told as asked in the client's stead. In PostgreSQL's protocol the client
-//! does not take part: its own request for TLS is declined, or passed on and then all of it is the client's
+//! shown to the observer later, and what only the server sees is reported as asked in the client's stead. In PostgreSQL's
+//! protocol the client does not take part: its own request for TLS is declined, or passed on and then all of it is the client's
 //! ([`RelayTls::InTheClientsStead`]). The server's offer of SCRAM-SHA-256-PLUS is taken out (`offer.rs`). In MySQL's protocol the server's
 //! greeting must pass first: the client sees it without the offer of TLS, and its reply is what longwire's request for TLS is made of.
 
@@ -228,8 +228,8 @@ impl Negotiation<'_> {
     }
 }
 
-/// Agrees on TLS with a server that was just connected to and takes leave: tells a certificate that is not good enough
-/// before anybody relies on it.
+/// Agrees on TLS with a server that was just connected to and takes leave: reports a certificate that is not good enough
+/// before anything relies on it.
 pub(crate) fn probe(
     stream: TcpStream,
     config: Arc<ClientConfig>,
@@ -280,7 +280,7 @@ struct Agreed {
     trips: Vec<InStead>,
 }
 
-/// PostgreSQL manual, section 55.2.10: asks for TLS, or begins with it where the target says so.
+/// PostgreSQL manual, section 55.2.10: asks for TLS, or begins with it where the target requires it.
 fn postgres_tls(
     server: Socket,
     config: Arc<ClientConfig>,

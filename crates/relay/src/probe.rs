@@ -1,11 +1,11 @@
-//! A first try whether anybody is there, and whether TLS can be agreed on.
+//! A first try whether anything listens there, and whether TLS can be agreed on.
 
 use crate::negotiation;
 use std::time::{Duration, Instant};
 use sys::resolve::{addresses, connect};
 use sys::{LiveError, Target, TlsSettings, tls};
 
-/// Connects to the target, agrees on TLS where it insists on that, and hangs up: tells a wrong host or port, or a
+/// Connects to the target, agrees on TLS where it insists on that, and hangs up: reports a wrong host or port, or a
 /// certificate that is not good enough, at once instead of at the first query. Waits at most `longest` for each of
 /// the host's addresses. Returns how long connecting took, TLS not included. To a MySQL server this is one aborted
 /// connection.

@@ -32,7 +32,7 @@ pub struct Ends<'a> {
     pub listener: TcpListener,
     /// Where clients connect: the listener's address, or that of a relay in front of it.
     pub address: SocketAddr,
-    /// Whether `address` is a relay's. The server then sees the relay's ports, and tells connections apart by the order in
+    /// Whether `address` is a relay's. The server then sees the relay's ports, and distinguishes connections by the order in
     /// which they come.
     pub through_relay: bool,
     /// Makes a client's socket: [`client_socket`] called in the clients' network namespace.
@@ -89,7 +89,7 @@ pub struct ReplayMeasurements {
 /// Why an operation is not, or not wholly, replayed.
 #[derive(Debug, Clone, PartialEq, thiserror::Error)]
 pub enum ReplayError {
-    /// Very long operations are handed on in parts.
+    /// Very long operations are passed on in parts.
     #[error("the operation is longer than what is held in memory at once")]
     Partial,
     /// No connection of it crosses the link.
@@ -111,7 +111,7 @@ pub enum ReplayError {
         /// As are replayed.
         most: u64,
     },
-    /// Only a damaged observation can say so.
+    /// Only a damaged observation can have this.
     #[error("its exchanges wait for each other in a circle, number {exchange} among them")]
     Circle {
         /// One of them, from 0.
@@ -133,7 +133,7 @@ pub enum ReplayError {
         /// What the operating system says.
         reason: OsError,
     },
-    /// A connection was closed by whoever is between the two ends.
+    /// A connection was closed by something between the two ends.
     #[error("the connection of the replay's {end} was closed on its way")]
     Closed {
         /// `client` or `server`.

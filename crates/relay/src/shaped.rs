@@ -74,7 +74,7 @@ pub(super) struct Shaper {
     held_back: Vec<(usize, Direction)>,
     /// How many servers are being called.
     calling: usize,
-    /// What has arrived and is to be handed on.
+    /// What has arrived and is to be passed on.
     arrival: Option<Arrived>,
     buffer: Vec<u8>,
     batch: Batch,
@@ -352,7 +352,7 @@ impl Shaper {
     }
 
     /// Lets the link's time pass until `to` and does what is due. Neighbouring packets of a flow that are due by then are
-    /// handed on together.
+    /// passed on together.
     fn catch_up(&mut self, to: u64) {
         while let Some(happening) = self.network.advance_to(to) {
             match happening {
@@ -538,12 +538,12 @@ fn flow(slot: usize, direction: Direction) -> u32 {
 /// The alarm's token; no slot has it.
 const ALARM: u64 = u64::MAX - 1;
 
-/// Waking up may take as long: after a rest the thread is awake so long before something is due.
+/// Waking up may take as long: after a rest the thread is awake this long before something is due.
 const AWAKE: u64 = 150_000;
 /// What is due sooner is only slept for: a busy link must not keep a processor busy with waiting.
 const REST: u64 = 4 * AWAKE;
 
-/// So many packets, 64 KiB of full ones, are handed on together at most.
+/// At most this many packets, 64 KiB of full ones, are passed on together.
 const MOST_TOGETHER: u32 = 45;
 
 /// A source is read when the sender has at least this much room.

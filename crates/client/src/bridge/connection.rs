@@ -24,7 +24,7 @@ pub struct BridgeConnection {
     secrets: Vec<String>,
 }
 
-/// Who answered, as the driver tells.
+/// Who answered, as the driver reports.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Introduction {
     /// What `Driver.connect` took: name resolution, TCP, TLS, login and whatever the driver asks before it is ready.
@@ -212,10 +212,10 @@ impl BridgeConnection {
         }
     }
 
-    /// What nobody waits for any more the driver need not go on with.
+    /// The driver need not go on with what is no longer waited for.
     fn given_up<T>(&self, result: Result<T, BridgeError>) -> Result<T, BridgeError> {
         if let Err(BridgeError::TimedOut { .. } | BridgeError::Stopped) = &result {
-            // Whether it can be told changes nothing.
+            // Whether the driver can be informed changes nothing.
             self.bridge.send(Writer::new(self.number, request::CANCEL)).ok();
         }
         result

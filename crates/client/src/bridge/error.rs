@@ -27,8 +27,8 @@ pub enum BridgeError {
         /// What Java says.
         said: String,
     },
-    /// The bridge's own jar is nowhere.
-    #[error("longwire-jdbc.jar is not there: looked for {looked}")]
+    /// The bridge's own jar was not found.
+    #[error("longwire-jdbc.jar is missing: looked for {looked}")]
     NoJar {
         /// Where.
         looked: String,
@@ -109,7 +109,7 @@ pub enum BridgeError {
         /// Classes of the drivers that are there; may be empty.
         drivers: String,
     },
-    /// The class that was named is not there.
+    /// The class that was named does not exist.
     #[error("there is no class {class} in the driver's jars")]
     NoClass {
         /// Its name.
@@ -174,7 +174,7 @@ impl BridgeError {
                     .to_owned()
             }
             Self::NoDriver { .. } => "is the URL spelled as this driver wants it?".to_owned(),
-            Self::NoClass { .. } => "is it the right jar, and do the jars it needs stand beside it in --driver?".to_owned(),
+            Self::NoClass { .. } => "is it the right jar, and are the jars it needs next to it in --driver?".to_owned(),
             Self::NoMemory => "give it more: JAVA_TOOL_OPTIONS=-Xmx4g; or fetch fewer rows at once".to_owned(),
             Self::Sql { code, .. } => return hint_of(code),
             Self::NotReadable { .. }

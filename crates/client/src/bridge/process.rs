@@ -42,7 +42,7 @@ impl BridgeOptions {
 /// What the bridge itself adds.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Overhead {
-    /// Median of what its clock shows around nothing: it is in every duration that it tells.
+    /// Median of what its clock shows around nothing: it is in every duration that it reports.
     pub call: Duration,
     /// Median of a request and its reply around nothing, seen from longwire: between two statements, and in no duration.
     pub round_trip: Duration,
@@ -169,7 +169,7 @@ impl Bridge {
         &self.java
     }
 
-    /// The process, for whoever looks what it takes.
+    /// The process, for code that measures what it uses.
     pub fn process_id(&self) -> u32 {
         self.child().id()
     }
@@ -195,7 +195,7 @@ impl Bridge {
         }
     }
 
-    /// The next frame for whoever has `replies`.
+    /// The next frame for the owner of `replies`.
     pub(super) fn receive(&self, replies: &Receiver<Frame>, wait: Wait<'_>) -> Result<Frame, BridgeError> {
         let began = Instant::now();
         loop {
@@ -227,7 +227,7 @@ impl Bridge {
         Ok(answer.text()?.unwrap_or_default())
     }
 
-    /// A Java that is too old says so on its way out.
+    /// A Java that is too old reports it before it exits.
     fn too_old(&self, error: BridgeError, program: &Path) -> BridgeError {
         if self.tail.says("UnsupportedClassVersionError") {
             return BridgeError::JavaTooOld {
@@ -288,7 +288,7 @@ impl Drop for Bridge {
 impl Channels {
     fn add(&self, number: u32) -> Receiver<Frame> {
         let (sender, receiver) = channel();
-        // Without a process nothing is kept, and the receiver says so.
+        // Without a process nothing is kept, and the receiver reports that.
         if let Some(open) = self.open().as_mut() {
             open.insert(number, sender);
         }
@@ -308,7 +308,7 @@ impl Channels {
             if let Some(open) = self.open().as_ref()
                 && let Some(receiver) = open.get(&frame.channel)
             {
-                // Whoever asked may have given up.
+                // The caller may have given up.
                 receiver.send(frame).ok();
             }
         }
@@ -320,7 +320,7 @@ impl Channels {
     }
 }
 
-/// Nothing of the target is in it: what is in a command line everybody may read. Java's fastest start and least memory: many small
+/// Nothing of the target is in it: every user may read a command line. Java's fastest start and smallest memory: many small
 /// objects of one thread are what the serial collector is for.
 fn command(java: &Path, jar: &Path, drivers: &[PathBuf]) -> Command {
     let mut path = OsString::from(jar);

@@ -138,7 +138,7 @@ pub struct Executed {
     pub rows: u64,
     /// Rows that were changed, as the driver counts them.
     pub changed: u64,
-    /// Bytes alive on the heap at the fullest moment beyond those before; absent when nobody weighed.
+    /// Bytes alive on the heap at the fullest moment beyond those before; absent when it was not measured.
     pub heap: Option<u64>,
     /// Columns of the last row that was kept: name and value.
     pub kept: Vec<(String, Option<String>)>,

@@ -14,7 +14,7 @@ pub(super) struct Tail {
 }
 
 impl Tail {
-    /// Reads to the end, so that whoever writes never waits.
+    /// Reads to the end, so that the writer never waits.
     pub(super) fn follow(&self, mut stderr: ChildStderr) {
         let mut buffer = [0; 4096];
         while let Ok(count) = stderr.read(&mut buffer) {
@@ -39,8 +39,8 @@ impl Tail {
         self.text().contains(text)
     }
 
-    /// Its first line of those that are kept and not about options, without values, behind a colon; empty when there is none. Java tells the reason
-    /// first and where it happened below.
+    /// Its first line of those that are kept and not about options, without values, behind a colon; empty when there is none.
+    /// Java writes the reason first and where it happened below.
     pub(super) fn told(&self) -> String {
         let text = self.text();
         let reason = text

@@ -150,7 +150,7 @@ impl JdbcUrl {
         })
     }
 
-    /// The whole text, for the driver and nobody else.
+    /// The whole text, for the driver only.
     pub(super) fn reveal(&self) -> &str {
         &self.text
     }
@@ -252,7 +252,7 @@ impl JdbcDialect {
         }
     }
 
-    /// The least statement.
+    /// The minimal statement.
     pub const fn least_statement(self) -> &'static str {
         match self {
             Self::Postgres | Self::Kingbase | Self::Mysql | Self::Mariadb | Self::SqlServer | Self::Other => {
@@ -299,7 +299,7 @@ impl fmt::Debug for JdbcUrl {
     }
 }
 
-/// Whether a parameter or property of this name has a value that nobody may see.
+/// Whether a parameter or property of this name has a secret value.
 pub(super) fn is_secret(name: &str) -> bool {
     let name = name.to_ascii_lowercase();
     ["pass", "pwd", "secret", "key", "token"]

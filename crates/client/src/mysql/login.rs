@@ -83,7 +83,7 @@ pub(crate) struct LoginRequest<'l> {
     pub compression: bool,
     /// Whether it may ask for data.
     pub loading: bool,
-    /// Whether it is told that rows may come in bulk.
+    /// Whether the server is informed that rows may come in bulk.
     pub bulk: bool,
 }
 

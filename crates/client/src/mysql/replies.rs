@@ -21,7 +21,7 @@ pub struct MysqlReplies {
     keeps_keys: bool,
     keys: Vec<u64>,
     packet: MessageCutter<HEADER>,
-    /// The packet under way goes on with the one before it, which was of the greatest length.
+    /// The packet under way goes on with the one before it, which had the maximum length.
     continues: bool,
 }
 
@@ -237,7 +237,7 @@ pub fn error(body: &[u8]) -> ErrorReply {
     ErrorReply::new(code.as_bytes(), text)
 }
 
-/// The error that `bytes` begin with; absent while it is not there as a whole, and where they begin with something else.
+/// The error that `bytes` begin with; absent while it is not complete, and where they begin with something else.
 pub fn begun_error(bytes: &[u8]) -> Option<ErrorReply> {
     let (first, rest) = bytes.split_first_chunk()?;
     let body = rest.get(..header(*first).0)?;

@@ -49,7 +49,7 @@ fn cut(out: &mut Vec<u8>, start: usize, first: u8) {
         out.extend_from_slice(&[low, middle, high, first.wrapping_add(count)]);
         out.extend_from_slice(part);
         rest = behind;
-        // A packet of the greatest length says that another follows, be it empty.
+        // A packet of the maximum length means that another one follows, even if it is empty.
         if part.len() < LONGEST_PACKET {
             return;
         }
@@ -123,7 +123,7 @@ pub fn open_cursor(out: &mut Vec<u8>, statement: u32) {
     });
 }
 
-/// Appends a `COM_STMT_FETCH` of so many rows.
+/// Appends a `COM_STMT_FETCH` of `rows` rows.
 pub fn fetch(out: &mut Vec<u8>, statement: u32, rows: u32) {
     command(out, COM_STMT_FETCH, statement, |body| {
         body.extend_from_slice(&rows.to_le_bytes());

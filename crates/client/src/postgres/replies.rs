@@ -114,7 +114,7 @@ pub fn error(body: &[u8]) -> ErrorReply {
     ErrorReply::new(field(b'C'), field(b'M'))
 }
 
-/// The error that `bytes` begin with; absent while it is not there as a whole, and where they begin with something else.
+/// The error that `bytes` begin with; absent while it is not complete, and where they begin with something else.
 pub fn begun_error(bytes: &[u8]) -> Option<ErrorReply> {
     let (first, rest) = bytes.split_first_chunk()?;
     let (tag, length) = header(*first)?;

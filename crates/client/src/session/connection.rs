@@ -18,7 +18,7 @@ use sys::tls::{TlsHandshake, TlsSocket};
 use sys::transport::Transport;
 use sys::wait::{PollFlags, until_ready};
 
-/// A connection to a server, as bytes: whether logged in or not, and whoever asks what over it.
+/// A connection to a server, as bytes: whether logged in or not, and whatever is asked over it.
 ///
 /// Waiting for the server ends at a deadline and when the run is stopped. Who only sends what the kernel takes now and reads
 /// what is there now ([`ClientConnection::offer`], [`ClientConnection::receive_now`]) can do both at a time.
@@ -27,7 +27,7 @@ pub struct ClientConnection<'a> {
     clock: Clock,
     stop: &'a AtomicBool,
     spin: bool,
-    /// Whether what comes is stamped by the kernel.
+    /// Whether arrivals are stamped by the kernel.
     is_stamped: bool,
     /// Whether a reset is an error of its own instead of an end.
     names_resets: bool,
@@ -96,7 +96,7 @@ impl<'a> ClientConnection<'a> {
         }
     }
 
-    /// The same without stamps of the kernel's, which cost a little, unless somebody watches it.
+    /// The same without stamps of the kernel's, which cost a little, unless an observer watches it.
     #[must_use]
     pub fn stamped_if_watched(self) -> Self {
         if self.tap.is_none() {
@@ -336,7 +336,7 @@ impl<'a> ClientConnection<'a> {
         }
     }
 
-    /// Asks the kernel for the round trip now and then, where somebody watches.
+    /// Asks the kernel for the round trip now and then, where an observer watches.
     pub fn sample_when_due(&mut self) {
         let now = self.clock.now();
         if let Some(tap) = &mut self.tap {
@@ -344,14 +344,14 @@ impl<'a> ClientConnection<'a> {
         }
     }
 
-    /// Asks the kernel for the round trip, where somebody watches.
+    /// Asks the kernel for the round trip, where an observer watches.
     pub fn sample(&mut self) {
         if let Some(tap) = &mut self.tap {
             tap.sample(self.clock.now(), self.transport.socket());
         }
     }
 
-    /// Whether the run was stopped, for whoever waits otherwise, or for long does not have to wait.
+    /// Whether the run was stopped, for callers that wait in another way, or do not have to wait for long.
     ///
     /// # Errors
     /// [`SessionError::Stopped`].

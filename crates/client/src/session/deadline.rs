@@ -34,5 +34,5 @@ impl Deadline {
     }
 }
 
-/// A timeout beyond what the clock can tell.
+/// A timeout beyond what the clock can represent.
 const LONGEST: Duration = Duration::from_secs(365 * 24 * 3600);

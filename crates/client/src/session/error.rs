@@ -57,7 +57,7 @@ pub enum SessionError {
     /// The listener sends clients to another address.
     #[error("server: the listener sends clients elsewhere{}", to.as_deref().map(|to| format!(": to {to}")).unwrap_or_default())]
     Redirected {
-        /// Where to, where it says so.
+        /// Where to, if the server says.
         to: Option<String>,
     },
     /// Oracle's driver gave up for a reason of its own.

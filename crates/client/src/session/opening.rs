@@ -44,7 +44,7 @@ pub(super) struct LoginContext<'o, 'a> {
     pub tls: Option<Arc<ClientConfig>>,
     /// Whether the server is asked to compress.
     pub compression: bool,
-    /// Whether it is told that it may ask for data and be given rows in bulk.
+    /// Whether the server is informed that it may ask for data and be sent rows in bulk.
     pub loading: bool,
     /// Whether it takes rows in bulk.
     pub takes_bulk: bool,
@@ -69,7 +69,7 @@ impl LoginContext<'_, '_> {
         Ok(opening)
     }
 
-    /// Whether nobody on the way can read what is said: it is encrypted, or does not leave this machine.
+    /// Whether what is sent cannot be read on the way: it is encrypted, or does not leave this machine.
     pub fn is_private(&self) -> bool {
         self.target.socket.is_some() || matches!(self.line.transport(), Transport::Tls(_))
     }
@@ -79,7 +79,7 @@ impl LoginContext<'_, '_> {
         self.is_private() || credentials::are_cleartext_passwords_allowed()
     }
 
-    /// The error for a password that nobody told.
+    /// The error for a missing password.
     pub fn no_password(&self) -> SessionError {
         match &self.ignored {
             None => SessionError::NoPassword,
@@ -122,7 +122,7 @@ impl LoginContext<'_, '_> {
             .end(name, phase, self.line.arrived(), self.line.passed());
     }
 
-    /// How the leg that ended last can be done with so many turns less.
+    /// How the leg that ended last can be done with `saves_turns` turns less.
     pub fn remedy(&mut self, saves_turns: u64, text: &str) {
         self.legs.remedy(saves_turns, text);
     }
@@ -133,7 +133,7 @@ impl LoginContext<'_, '_> {
             .end(name, phase, self.line.clock().now(), self.line.passed());
     }
 
-    /// Shows the decoder what passed: it has to know the login to follow what comes after it.
+    /// Shows the decoder what passed: it has to know the login to follow the bytes after it.
     fn show(&mut self, direction: Direction, bytes: &[u8]) -> Result<(), SessionError> {
         let Some(decoder) = &mut self.decoder else {
             return Ok(());

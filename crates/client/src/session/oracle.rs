@@ -38,7 +38,7 @@ impl<'a> OracleSession<'a> {
     /// As [`super::Session::open`]; [`SessionError::Redirected`] when the listener sends clients elsewhere.
     pub fn open(target: &Target, options: SessionOptions<'a>) -> Result<Self, SessionError> {
         let deadline = Deadline::after(options.timeout);
-        // TLS towards Oracle is not had: this says so.
+        // TLS towards Oracle is not supported: this reports it.
         sys::tls::configure(target, &sys::TlsSettings::of(target)?)?;
         let (line, mut legs) = opening::connect(target, options, &deadline)?;
         let (mut driver, stream) = Driver::start(target, &deadline)?;
@@ -67,7 +67,7 @@ impl<'a> OracleSession<'a> {
         self.legs.as_slice()
     }
 
-    /// The server's product and version as the driver was told it.
+    /// The server's product and version as it was reported to the driver.
     pub fn server_version(&self) -> &str {
         &self.version
     }

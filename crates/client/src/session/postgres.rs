@@ -150,7 +150,7 @@ fn authenticate(
 }
 
 /// Every leg of a password could be done without: a certificate is proved in the handshake of TLS, a Unix-domain socket
-/// tells who its peer is.
+/// shows who its peer is.
 fn tell_remedy(opening: &mut LoginContext<'_, '_>, leg: &str) {
     if leg != START_UP {
         opening.remedy(
@@ -160,7 +160,7 @@ fn tell_remedy(opening: &mut LoginContext<'_, '_>, leg: &str) {
     }
 }
 
-/// Whether the server asks for no more rounds of hashing than anybody configures (PostgreSQL's `scram_iterations` is 4096
+/// Whether the server asks for no more rounds of hashing than any real configuration has (PostgreSQL's `scram_iterations` is 4096
 /// unless changed): it is the client who does the work.
 fn is_affordable(challenge: &[u8]) -> bool {
     let text = std::str::from_utf8(challenge).unwrap_or_default();

@@ -106,7 +106,7 @@ pub(super) struct Listening {
     /// Requests said.
     requests: u64,
     progress: ReplyProgress,
-    /// Bytes came that nobody decodes.
+    /// Bytes came that are not decoded.
     anything: bool,
     kept: Option<Vec<u8>>,
 }

@@ -4,10 +4,10 @@
 //! 1. A client that is ready is read, and whatever it then has to send is sent at once: one read and one send a turn. The
 //!    end of an operation is the moment right after the read that brought its last byte, and in a closed loop the begin of
 //!    the next.
-//! 2. A thread with one client that waits does so in the read itself: there is nobody else to look after.
+//! 2. A thread with one client that waits does so in the read itself: there is no other client to look after.
 //! 3. Sleeping clients, those who join later and intended begins of an open loop are times in a heap, for which a timer
 //!    interrupts waiting.
-//! 4. A client whose operation failed gets another connection after a pause, made beside the loop: the others go on.
+//! 4. A client whose operation failed gets another connection after a pause, made outside the loop: the others go on.
 
 mod eagerness;
 mod operation;
@@ -49,7 +49,7 @@ pub(super) struct Driver<'scope, 'env, K: Kind> {
     /// Open loop: clients that wait for something to do, the one that waits longest first.
     idle: VecDeque<usize>,
     waker: Arc<Waker>,
-    /// No operation begins any more: whoever still connects may stop that.
+    /// No operation begins any more: clients that still connect may stop doing so.
     over: Arc<AtomicBool>,
     replaced: (Sender<Replacement>, Receiver<Replacement>),
     eagerness: Eagerness,
@@ -102,7 +102,7 @@ impl<'scope, 'env, K: Kind> Driver<'scope, 'env, K> {
         let started = shared.start(warm.is_ok());
         let end = match (warm, started) {
             (Err(error), _) => Err(error),
-            // The error is told by the thread that had it.
+            // The error is reported by the thread that had it.
             (Ok(()), None) => Ok(()),
             (Ok(()), Some(started)) => {
                 driver.count_from(started);
@@ -218,6 +218,6 @@ impl<'scope, 'env, K: Kind> Driver<'scope, 'env, K> {
 const TIMER: u64 = u64::MAX;
 const BELL: u64 = u64::MAX - 1;
 
-/// A time beyond what the clock can tell.
+/// A time beyond what the clock can represent.
 const LONGEST: Duration = Duration::from_secs(365 * 24 * 3600);
 const BUFFER: usize = 64 * 1024;

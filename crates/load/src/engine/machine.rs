@@ -95,7 +95,7 @@ pub(crate) fn session_options<'b>(
     }
 }
 
-/// A client as a state machine: what it is told are a connection's bytes, what it gives is what to do next.
+/// A client as a state machine: its input is a connection's bytes, its output is what to do next.
 ///
 /// Calling order: [`Machine::connected`] for each new connection; [`Machine::begin`] for each operation; then what the last
 /// [`Next`] asks for, until that is [`Next::Done`] or an error. After an error comes a new connection.

@@ -38,7 +38,7 @@ pub(crate) fn run<K: Kind>(kind: &K, context: &RunContext<'_>) -> Result<LoadOut
                 std::thread::Builder::new()
                     .name(format!("load {number}"))
                     .spawn_scoped(scope, move || Driver::run(start, scope))
-                    // It cannot take part in the start; nobody may wait for it.
+                    // It cannot take part in the start; no other thread may wait for it.
                     .inspect_err(|_| shared.leave_out())
             })
             .collect();

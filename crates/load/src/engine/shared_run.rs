@@ -21,7 +21,7 @@ pub(crate) struct SharedRun<'a> {
 struct WarmUpBarrier {
     /// Threads that have not come yet.
     missing: usize,
-    /// One of them could not be made, or its clients not warmed up: nobody begins.
+    /// One of them could not be made, or its clients not warmed up: no client begins.
     failed: bool,
 }
 

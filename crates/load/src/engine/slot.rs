@@ -22,7 +22,7 @@ pub(super) struct Slot<M> {
     pub reused: bool,
     /// The operation under way has waited for the server.
     pub waited: bool,
-    /// When it is to be woken; what the heap says beside that is out of date.
+    /// When it is to be woken; anything else that the heap has for it is out of date.
     pub wake: Option<Instant>,
     /// Operations it may still begin; absent for any number.
     pub left: Option<u64>,

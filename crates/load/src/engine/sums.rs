@@ -28,7 +28,7 @@ pub(crate) struct ThreadSums {
 }
 
 impl ThreadSums {
-    /// An empty one, for operations of so many scripts.
+    /// An empty one, for operations of `scripts` scripts.
     pub fn new(control: &RunControl, scripts: usize) -> Self {
         Self {
             durations: DistributionBuilder::new(),

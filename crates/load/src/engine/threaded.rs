@@ -38,7 +38,7 @@ impl Operated {
     }
 }
 
-/// Runs clients as the plan says, each made by `make` in its thread, of so many scripts.
+/// Runs clients as the plan says, each made by `make` in its thread, of `scripts` scripts.
 pub(crate) fn run<'g, C: Client>(
     context: &'g RunContext<'g>,
     scripts: usize,
@@ -59,7 +59,7 @@ pub(crate) fn run<'g, C: Client>(
                 .stack_size(CLIENT_STACK)
                 .spawn_scoped(scope, thread);
             if let Err(error) = made {
-                // It cannot take part in the start; nobody may wait for it.
+                // It cannot take part in the start; no other client may wait for it.
                 shared.leave_out();
                 finish(Err(no_thread(&error)));
             }
@@ -82,7 +82,7 @@ fn work(
     warm?;
     shared.check_stopped()?;
     let mut sums = ThreadSums::new(shared.control(), scripts);
-    // The error is told by the client that had it.
+    // The error is reported by the client that had it.
     if let Some(started) = started {
         let used = processor::of_this_thread();
         count(client, number, started, shared, &mut sums);

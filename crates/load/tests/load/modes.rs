@@ -1,4 +1,4 @@
-//! How statements go to the server, and what a script does beside sending them.
+//! How statements go to the server, and what a script does besides sending them.
 
 use super::assert_whole;
 use load::sql::SqlLoad;

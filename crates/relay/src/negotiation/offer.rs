@@ -12,8 +12,8 @@ use sys::transport::Transport;
 
 impl Negotiation<'_> {
     /// Passes the start-up message, of which `first` has come, and where the server's side is encrypted its answer, without the offer of
-    /// channel binding. A server that lets nobody in with TLS is asked again without where the target does not insist, as libpq does. Gives
-    /// the server's side.
+    /// channel binding. A server that accepts no login with TLS is asked again without where the target does not insist, as
+    /// libpq does. Returns the server's side.
     pub(super) fn start_up(&mut self, first: [u8; 8], mut server: Transport) -> Result<Transport, LiveError> {
         let at = self.now();
         let mut message = first.to_vec();
@@ -116,7 +116,7 @@ impl Negotiation<'_> {
     }
 }
 
-/// Whether it is an error whose SQLSTATE says that nobody is let in this way.
+/// Whether it is an error whose SQLSTATE says that no login is accepted this way.
 fn is_kept_out(message: &[u8]) -> bool {
     let fields = message.strip_prefix(b"E").and_then(|rest| rest.get(4..));
     fields.is_some_and(|fields| fields.split(|byte| *byte == 0).any(|field| field == b"C28000"))

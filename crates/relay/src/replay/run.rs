@@ -268,7 +268,7 @@ impl<'a> Run<'a> {
                 .filter(|(plan, _)| !plan.opened_within)
                 .all(|(_, slot)| slot.and_then(|slot| wires.channel(slot)).is_some_and(is_there));
             if ready {
-                // One client alone need not wait for its own time after the end: nobody meets it then.
+                // One client alone need not wait for its own time after the end: no other client runs then.
                 let own_time = match self.clients.len() > 1 && self.clients[client].run > 0 {
                     true => self.script.client_after,
                     false => Duration::ZERO,

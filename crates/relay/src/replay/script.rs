@@ -27,7 +27,7 @@ pub(super) struct Node {
     pub(super) bytes: [u64; 2],
     /// Time over which each side produces its bytes.
     pub(super) inside: [Duration; 2],
-    /// Server time before the reply's first byte, and waits of which nobody knows whose they were.
+    /// Server time before the reply's first byte, and waits of which it is unknown whose they were.
     pub(super) server_before: Duration,
     pub(super) after: Option<(u32, After)>,
     /// Further nodes that have to be complete.
@@ -75,7 +75,7 @@ pub(super) struct ChannelPlan {
 }
 
 impl ReplayScript {
-    /// Reads the operation; `moved` tells which exchanges' connections cross the link. The others keep their measured
+    /// Reads the operation; `moved` says which exchanges' connections cross the link. The others keep their measured
     /// times.
     ///
     /// # Errors
@@ -309,7 +309,7 @@ fn node(
 ) -> Node {
     let inside = step.server_inside_reply.min(step.server);
     let before = step.server - inside;
-    // Where the server-side round trip is unknown, nobody knows whose the wait was: it is kept whole.
+    // Where the server-side round trip is unknown, it is unknown whose the wait was: it is kept whole.
     let is_data = matches!(transfer, Transfer::Data(_) | Transfer::Greeting(_));
     let unknown = if is_data && step.server_side_rtt.is_none() && !waits_inside {
         measured_wait(step).saturating_sub(before)

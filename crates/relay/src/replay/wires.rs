@@ -31,7 +31,7 @@ pub(super) struct Channel {
     pub(super) handshake: Option<Tag>,
     /// Who waits for the server to notice the connection.
     pub(super) greeting: Option<Tag>,
-    /// Nobody will use it again: it goes when all bytes are there.
+    /// It will not be used again: it is removed when all bytes are there.
     leaving: bool,
 }
 
@@ -131,7 +131,7 @@ impl<'a> Wires<'a> {
         self.slots.get_mut(slot as usize)?.as_mut()
     }
 
-    /// Nobody will use it again.
+    /// It will not be used again.
     pub(super) fn leave(&mut self, slot: u32) {
         if let Some(channel) = self.channel(slot) {
             channel.leaving = true;
@@ -178,7 +178,7 @@ impl<'a> Wires<'a> {
         }
     }
 
-    /// Waits at most `longest` until something happens, and tells what.
+    /// Waits at most `longest` until something happens, and returns what.
     pub(super) fn wait(&mut self, longest: Duration, events: &mut Vec<Event>) -> Result<(), ReplayError> {
         if !longest.is_zero() {
             until_ready(self.poller.as_fd(), PollFlags::IN, longest);
@@ -312,7 +312,7 @@ fn system(operation: &'static str, error: &std::io::Error) -> ReplayError {
     })
 }
 
-/// A pattern that says what it is to whoever finds it in a capture.
+/// A pattern that explains itself to anyone who finds it in a capture.
 fn filler() -> Vec<u8> {
     b"longwire filler "
         .iter()

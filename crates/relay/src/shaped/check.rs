@@ -1,4 +1,4 @@
-//! The self-check of an emulated link: what was asked beside what was realised.
+//! The self-check of an emulated link: what was asked for and what was realised.
 
 use link::LinkDescription;
 use link::network::DirectionCounts;
@@ -6,7 +6,7 @@ use model::{BitRate, Direction, DistributionBuilder, LinkDirectionOutcome, LinkO
 use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
 
-/// The self-check of one link, shared by the thread that shapes and whoever asks how it went.
+/// The self-check of one link, shared by the thread that shapes and the code that asks for the result.
 #[derive(Debug)]
 pub(crate) struct Check {
     link: LinkDescription,
@@ -46,7 +46,7 @@ impl Check {
         self.lock().errors.add(late);
     }
 
-    /// Notes what has passed by `now`, when everything due by `due` has been handed on.
+    /// Notes what has passed by `now`, when everything due by `due` has been passed on.
     pub(super) fn passed(&self, counts: [DirectionCounts; 2], due: u64, now: u64, one_way: [Duration; 2]) {
         let mut measured = self.lock();
         measured.counts = counts;
@@ -98,8 +98,8 @@ fn outcome_of(counts: &DirectionCounts, rate: Option<BitRate>, realised: Realise
 }
 
 impl Realised {
-    /// `sent_at` is when what has just arrived had left the queue, `now` when it was handed on. A run goes on while the
-    /// queue has not been empty since its begin.
+    /// `sent_at` is when what has just arrived had left the queue, `now` when it was passed on. A run goes on while the
+    /// queue has not been empty since its beginning.
     fn point(&mut self, counts: &DirectionCounts, sent_at: u64, now: u64) {
         let busy = sent_at > counts.busy_since;
         match &mut self.run {
@@ -132,7 +132,7 @@ impl Realised {
     }
 }
 
-/// A run shorter than this tells no rate.
+/// A run shorter than this gives no rate.
 const LEAST_RUN: u64 = 50_000_000;
 
 #[cfg(test)]

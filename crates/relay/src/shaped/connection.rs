@@ -27,7 +27,7 @@ pub(super) struct Shaped {
     /// When the first end was seen.
     ended_at: Option<Timestamp>,
     next_sample: Timestamp,
-    /// How late the last bytes for the server were handed on, until an answer has been.
+    /// How late the last bytes for the server were passed on, until an answer has been.
     pub(super) late_to_server: Option<Duration>,
 }
 
@@ -199,7 +199,7 @@ impl Shaped {
         Delivery::Whole
     }
 
-    /// Whether both directions have ended and all is handed on.
+    /// Whether both directions have ended and everything is passed on.
     pub(super) fn is_done(&self) -> bool {
         self.lanes.iter().all(|lane| lane.end() == End::PassedOn)
     }
@@ -214,7 +214,7 @@ impl Shaped {
         self.ended_at.get_or_insert(at);
     }
 
-    /// Ends the connection on both sides and tells the observer. `packets` are those of both flows and how many were
+    /// Ends the connection on both sides and informs the observer. `packets` are those of both flows and how many were
     /// sent again.
     pub(super) fn close(mut self, how: Closing, now: Timestamp, packets: [(u64, u64); 2]) {
         self.sample(now);

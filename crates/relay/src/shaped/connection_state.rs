@@ -238,9 +238,9 @@ fn is_free(slot: usize, network: &SimulatedNetwork<u32>, slots: &[Slot]) -> bool
     network.is_free(slot as u32) && slots.get(slot).is_some_and(|slot| slot.controls == 0)
 }
 
-/// TCP sends a SYN again after a second (RFC 6298); one that comes so late is one that was sent again, or waited in a
+/// TCP sends a SYN again after a second (RFC 6298); one that comes that late was sent again, or waited in a
 /// queue.
 const RETRANSMITTED: std::time::Duration = std::time::Duration::from_millis(900);
 
-/// Of the slots that are over, so many are looked at for a free one.
+/// Of the slots that are over, this many are looked at for a free one.
 const LOOKED_AT: usize = 16;

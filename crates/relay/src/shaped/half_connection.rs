@@ -40,7 +40,7 @@ pub(super) enum End {
     OnTheWay,
     /// It has arrived.
     Arrived,
-    /// The sink has been told.
+    /// The sink has been informed.
     PassedOn,
 }
 
@@ -127,12 +127,12 @@ impl HalfConnection {
         self.taken(self.waiting());
     }
 
-    /// Whether the sink has all and must be told that no more will come.
+    /// Whether the sink has everything and must be informed that no more will come.
     pub(super) fn must_finish(&self) -> bool {
         self.end == End::Arrived && self.taken == self.entered
     }
 
-    /// The sink was told.
+    /// The sink was informed.
     pub(super) fn finished(&mut self) {
         self.end = End::PassedOn;
     }

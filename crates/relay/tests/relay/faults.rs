@@ -50,7 +50,7 @@ fn a_refusing_server_closes_the_client_and_is_counted() {
 #[test]
 fn a_second_address_is_tried_when_the_first_refuses() {
     let (listener, address) = listen();
-    // `localhost` is often ::1 first, where nobody listens.
+    // `localhost` is often ::1 first, where nothing listens.
     let stand = crate::stand::relay_to_target(&format!("tcp://localhost:{}", address.port()));
     let _client = stand.connect();
     drop(crate::stand::accept(&listener));

@@ -59,7 +59,7 @@ impl ObserverFactory for Recorder {
 
 impl Observer for Writer {
     fn event(&mut self, _: ConnectionId, event: ConnectionEvent<'_>) {
-        let mut story = self.0.lock().expect("nobody panicked holding it");
+        let mut story = self.0.lock().expect("no thread panicked while holding it");
         assert!(story.closed.is_none(), "an event after the last: {event:?}");
         assert_eq!(
             story.opened.is_none(),

@@ -108,7 +108,7 @@ fn what_was_seen_has_the_links_delay_in_the_network_and_the_servers_in_the_serve
     drop(client);
     let (_, stories) = stand.stop();
     let story = &stories[0];
-    let handshake = story.handshake.expect("told");
+    let handshake = story.handshake.expect("reported");
     expect_about(handshake.syn_ack.since(handshake.syn), ms(40));
     let rtt = story
         .round_trips
@@ -116,7 +116,7 @@ fn what_was_seen_has_the_links_delay_in_the_network_and_the_servers_in_the_serve
         .filter(|(side, _)| *side == Side::Server)
         .map(|(_, rtt)| *rtt)
         .min();
-    expect_about(rtt.expect("told"), ms(40));
+    expect_about(rtt.expect("reported"), ms(40));
     let [request, begin, end] = story.segments[..] else {
         panic!("{:?}", story.segments)
     };
@@ -124,7 +124,7 @@ fn what_was_seen_has_the_links_delay_in_the_network_and_the_servers_in_the_serve
     assert!(request.at >= handshake.ack);
     // 40 ms of the link, 30 of the server.
     expect_about(begin.at.since(request.at), ms(70));
-    expect_about(end.sender_idle.expect("told"), ms(25));
+    expect_about(end.sender_idle.expect("reported"), ms(25));
     assert!(end.sender_idle <= Some(end.at.since(begin.at)));
 }
 
@@ -170,7 +170,7 @@ fn turn_and_reply(client: &mut TcpStream, server: &mut TcpStream, length: usize)
 fn connections_share_the_rate() {
     let _floor = told_on_failure();
     let (listener, address) = listen();
-    // 200 kB in all, at 1 MB/s of wire bytes: more than 200 ms whoever carries them.
+    // 200 kB in all, at 1 MB/s of wire bytes: more than 200 ms, whatever carries them.
     let stand = relay_with_link(address, "rtt=10ms rate=8mbit");
     let began = Instant::now();
     let clients: Vec<_> = (0..4)

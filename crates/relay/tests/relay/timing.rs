@@ -77,7 +77,7 @@ fn the_kernels_round_trips_are_told_and_the_handshake_is_made_of_them() {
     drop(client);
     let (_, stories) = stand.stop();
     let story = &stories[0];
-    let handshake = story.handshake.expect("told");
+    let handshake = story.handshake.expect("reported");
     let rtt_of = |wanted| {
         story
             .round_trips

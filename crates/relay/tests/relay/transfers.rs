@@ -99,7 +99,7 @@ fn a_slow_reader_holds_back_the_sender_and_loses_nothing() {
     }
     assert!(
         held < LENGTH as u64 / 2,
-        "the relay took {held} bytes that nobody read"
+        "the relay took {held} bytes that were not read"
     );
     let block = noise(5, 1 << 20);
     let mut buffer = vec![0; 1 << 16];

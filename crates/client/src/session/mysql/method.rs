@@ -125,7 +125,7 @@ mod tests {
 
     #[test]
     fn proofs_are_those_of_the_protocol() {
-        // SHA1(p) is recovered by whoever knows SHA1(SHA1(p)) and the nonce: what a server checks.
+        // SHA1(p) can be recovered from SHA1(SHA1(p)) and the nonce: what a server checks.
         let nonce = b"12345678901234567890";
         let proof = native(b"secret", nonce);
         let twice = digest(

@@ -1,4 +1,4 @@
-//! The driver, in a thread of its own: it waits where nobody could end its waiting, but for the end of its connection.
+//! The driver, in a thread of its own: it waits where nothing but the end of its connection could end its waiting.
 
 use super::super::SessionError;
 use super::super::connection::LOOK_UP;
@@ -112,7 +112,7 @@ fn descriptor(port: u16, service: &str) -> String {
     )
 }
 
-/// The thread: logs in, then runs what is asked for. `tell` is false when nobody hears it any more.
+/// The thread: logs in, then runs what is asked for. `tell` returns false when no receiver is left.
 fn drive(config: oracledb::Config, asked: &mpsc::Receiver<String>, tell: &mut dyn FnMut(Outcome) -> bool) {
     let connection = match oracledb::connect(config) {
         Ok(connection) => connection,

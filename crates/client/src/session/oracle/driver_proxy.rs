@@ -21,7 +21,7 @@ pub(super) struct DriverProxy<'a> {
     /// Of the exchange under way: when the driver's first bytes went on, and when the server's first came.
     sent_at: Option<Timestamp>,
     first_byte_at: Option<Timestamp>,
-    /// What is to be told of the turn under way, once the server has spoken.
+    /// What is to be reported of the turn under way, once the server has spoken.
     leg: Option<&'static str>,
     /// What the listener has said, until it has connected the client.
     listener: Option<Vec<u8>>,
@@ -132,7 +132,7 @@ impl<'a> DriverProxy<'a> {
         let count = self.driver.read(&mut self.buffer).map_err(local)?;
         let bytes = self.buffer.get(..count).unwrap_or_default();
         if bytes.is_empty() {
-            // It has given up, and tells why.
+            // It has given up, and reports why.
             self.over = true;
             return Ok(());
         }

@@ -30,7 +30,7 @@ fn packet(kind: u8, message: [u8; 2]) -> [u8; 12] {
 /// What a listener that connects the client says.
 const ACCEPTED: &[u8] = b"\0\x0a\0\0\x02\0\0\0\x01\x3f";
 
-/// A server that answers each of the driver's packets with so many bytes, a moment later.
+/// A server that answers each of the driver's packets with the given bytes, a moment later.
 fn server(answers: &'static [&'static [u8]]) -> SocketAddr {
     let (listener, address) = listen();
     std::thread::spawn(move || {
@@ -47,7 +47,7 @@ fn server(answers: &'static [&'static [u8]]) -> SocketAddr {
     address
 }
 
-/// A driver that sends packets, reads so many bytes after each, and then has an outcome.
+/// A driver that sends packets, reads the given number of bytes after each, and then has an outcome.
 fn driver(rounds: &'static [&'static [([u8; 2], usize)]], outcomes: Vec<Outcome>) -> (Driver, TcpStream) {
     let (listener, address) = listen();
     let driver = Driver::scripted(move |asked, tell| {

@@ -24,7 +24,7 @@ pub(super) fn choose(
         }
         _ if asked == Asked::Require => Err(SessionError::NotBound),
         _ if !offers(SCRAM_SHA_256) => Err(unknown_method(offer)),
-        // A client that could says so: a server that can too then knows that somebody between them has taken its offer away.
+        // A client that supports it reports that: a server that supports it too then knows that its offer was removed in between.
         Some(_) => Ok((SCRAM_SHA_256, ChannelBinding::unrequested())),
         None => Ok((SCRAM_SHA_256, ChannelBinding::unsupported())),
     }

@@ -30,8 +30,8 @@ impl Eagerness {
     }
 }
 
-/// A look that finds the reply pays for so many that do not: it saves a wait and a wake-up.
+/// A look that finds the reply pays for this many that do not: it saves a wait and a wake-up.
 const WORTH: u32 = 3;
 const MOST_CREDIT: u32 = 30;
-/// One look in so many is made where none pay.
+/// One look in this many is made where none pay.
 const PROBE_EVERY: u32 = 64;

@@ -187,7 +187,7 @@ impl<K: Kind> Driver<'_, '_, K> {
                         self.eagerness.paid();
                     }
                     self.came(index, count);
-                    // A patient read would wait for the next reply here, out of reach of whoever ends the run.
+                    // A patient read would wait for the next reply here, and could not be interrupted at the end of the run.
                     if patient {
                         return true;
                     }
@@ -226,7 +226,7 @@ impl<K: Kind> Driver<'_, '_, K> {
         match slot.state {
             State::Waiting => self.advance(index, next),
             State::Idle if next.is_err() => self.lose(index),
-            // What nobody waits for is looked at and forgotten.
+            // What no operation waits for is looked at and forgotten.
             State::Idle
             | State::Connecting
             | State::Sleeping
@@ -276,7 +276,7 @@ impl<K: Kind> Driver<'_, '_, K> {
         } else if slot.waited {
             self.free(index, now);
         } else {
-            // Nothing was asked of anybody: others get a turn before it begins again.
+            // Nothing was sent to a server: others get a turn before it begins again.
             slot.state = State::Idle;
             self.wake_at(index, now);
         }

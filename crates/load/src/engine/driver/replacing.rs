@@ -29,7 +29,7 @@ impl<'scope, 'env, K: Kind> Driver<'scope, 'env, K> {
         self.wake_at(index, Instant::now() + PAUSE_AFTER_ERROR);
     }
 
-    /// Gets the client another connection: beside the loop, where that takes waiting.
+    /// Gets the client another connection: outside the loop, where that takes waiting.
     pub(super) fn replace(&mut self, index: usize) {
         let now = Instant::now();
         if self.end.is_some_and(|end| now >= end) {
@@ -46,7 +46,7 @@ impl<'scope, 'env, K: Kind> Driver<'scope, 'env, K> {
             .spawn_scoped(self.scope, move || {
                 let birth = shared.context().birth_ahead(number, &over);
                 let opened = kind.open(&birth, shared.context().watch, &|| shared.next_id());
-                // Nobody waits any more when the run is over.
+                // Nothing waits any more when the run is over.
                 sender.send(Replacement { slot: index, opened }).ok();
                 waker.wake();
             });

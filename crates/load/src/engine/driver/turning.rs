@@ -1,4 +1,4 @@
-//! Waiting for what comes first, and doing what is due.
+//! Waiting for the first event, and doing what is due.
 
 use super::super::LOOK_UP;
 use super::super::arrivals::Arrivals;
@@ -142,7 +142,7 @@ impl<K: Kind> Driver<'_, '_, K> {
             arrivals.advance();
             self.begin(index, now, now.duration_since(intended));
             if self.slots[index].state == State::Over {
-                // No operations are left, for nobody.
+                // No operations are left, for any client.
                 self.arrivals = None;
                 self.release_idle();
             }
