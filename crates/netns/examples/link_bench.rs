@@ -1,7 +1,7 @@
 //! How exactly links do what they are asked, measured from both of their hosts: for `bench/link.sh`.
 //!
-//! `link_bench SECTION...`: rtt, serialisation, rate, packets, throughput, loss. Prints asked beside realised.
-//! `link_bench select USER PORT COUNT PAUSE_MS`: median and p99 in microseconds of `select 1` asked of PostgreSQL at
+//! `link_bench SECTION...`: rtt, serialisation, rate, packets, throughput, loss. Prints what was asked for next to what was
+//! realised. `link_bench select USER PORT COUNT PAUSE_MS`: median and p99 in microseconds of `select 1` asked of PostgreSQL at
 //! 127.0.0.1 COUNT times, each after a pause.
 
 use link::LinkDescription;
@@ -109,7 +109,7 @@ impl Pair {
             .within(self.server, || TcpListener::bind((self.address, 4000)))
             .expect("a listener");
         let over = Arc::new(AtomicBool::new(false));
-        // Nobody sends before all are connected: on a slow link the handshakes would wait behind the data.
+        // No connection sends before all are connected: on a slow link the handshakes would wait behind the data.
         let together = Arc::new(Barrier::new(connections + 1));
         let (sending, started) = (Arc::clone(&over), Arc::clone(&together));
         std::thread::spawn(move || {

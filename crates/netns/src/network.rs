@@ -110,7 +110,7 @@ impl Network {
     }
 
     /// Keeps this machine's processors awake while packets are on a link, so that it is the link that hosts wait for
-    /// and not the machine's sleep. Takes what nobody else wants of at most eight of them.
+    /// and not the machine's sleep. Takes what no other thread wants of at most eight of them.
     pub fn keep_awake(&self) {
         self.forwarder.order(Order::KeepAwake);
     }
@@ -330,7 +330,7 @@ impl Network {
         }
     }
 
-    /// Asked beside realised, since the last change of the link.
+    /// What was asked for and what was realised, since the last change of the link.
     pub fn outcome(&self, link: LinkId) -> LinkOutcome {
         let (reply, answer) = mpsc::channel();
         self.forwarder.order(Order::Outcome(link.0, reply));

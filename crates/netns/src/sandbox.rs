@@ -7,7 +7,7 @@
 //!    every process in the namespace with it: that is what leaves nothing behind, also after `SIGKILL`.
 //! 3. The same program again, with the same arguments, where [`enter`] gives [`Entered::Inside`].
 //!
-//! Root needs no more; anybody else gets a user namespace in which only their own user and group exist. The network
+//! Root needs no more; any other user gets a user namespace in which only their own user and group exist. The network
 //! namespace stays the system's own: hosts with namespaces of their own are made by [`crate::network`].
 
 mod attended;
@@ -76,7 +76,7 @@ impl Sandbox {
     /// Opens a TCP connection from the system's own network.
     ///
     /// # Errors
-    /// When nobody accepts it within ten seconds.
+    /// When it is not accepted within ten seconds.
     pub fn connect_outside(&self, address: SocketAddr) -> Result<TcpStream, LiveError> {
         let server = address.to_string();
         TcpStream::connect_timeout(&address, REACH).map_err(|error| match error.kind() {

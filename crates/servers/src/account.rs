@@ -113,7 +113,7 @@ fn lookup(accounts: &str, name: &str) -> Option<Account> {
     })
 }
 
-/// Whether the user namespace with this `uid_map` has the user `uid`. A system that tells no map has every user.
+/// Whether the user namespace with this `uid_map` has the user `uid`. A system that reports no map has every user.
 fn is_mapped(map: &str, uid: u32) -> bool {
     let mut ranges = map.lines().filter_map(|line| {
         let mut fields = line.split_whitespace().map(|field| field.parse::<u64>().ok());

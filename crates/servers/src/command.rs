@@ -12,7 +12,7 @@ pub struct CommandServer {
     pub words: Vec<String>,
     /// Environment, added to this process's own.
     pub environment: Vec<(String, String)>,
-    /// The directory it starts in; its private one unless told.
+    /// The directory it starts in; its private one unless given.
     pub directory: Option<PathBuf>,
     /// When it is ready.
     pub readiness: Readiness,

@@ -9,7 +9,7 @@ use crate::{Account, Readiness, Running, ServerError, ServerPlace, files, progra
 /// that the time of PHP is that of a busy site; `settings` can say otherwise.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct PhpFpm {
-    /// PHP processes, all started at once: so many requests run at the same time.
+    /// PHP processes, all started at once: that many requests run at the same time.
     pub workers: u32,
     /// Lines of `php.ini`: they overrule all others.
     pub settings: Vec<(String, String)>,

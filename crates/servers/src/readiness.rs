@@ -87,7 +87,7 @@ impl Readiness {
     }
 }
 
-/// Whether somebody listens on `port` in the network namespace of the process `id`, as the kernel lists it.
+/// Whether a process listens on `port` in the network namespace of the process `id`, as the kernel lists it.
 fn listens(id: u32, port: u16) -> bool {
     ["tcp", "tcp6"].iter().any(|table| {
         let text = std::fs::read_to_string(format!("/proc/{id}/net/{table}")).unwrap_or_default();

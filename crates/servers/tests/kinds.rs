@@ -37,7 +37,7 @@ fn place<'a>(name: &'a str, directory: &'a Path, port: u16) -> ServerPlace<'a> {
     }
 }
 
-/// Starts a server on a free port; on another one when somebody was faster.
+/// Starts a server on a free port; on another one when another process took it first.
 fn start(start: impl Fn(u16) -> Result<Running, ServerError>) -> (Running, u16) {
     loop {
         let port = free_port();
@@ -57,7 +57,7 @@ fn get(port: u16, path: &str) -> String {
     reply
 }
 
-/// The server's process is gone, and nobody listens any more.
+/// The server's process is gone, and nothing listens any more.
 fn assert_gone(process: u32, port: u16) {
     assert!(!Path::new(&format!("/proc/{process}")).exists());
     assert!(Here.connect(port).is_err());
@@ -193,7 +193,7 @@ fn a_command_is_ready_when_it_is_said_to_be_and_its_children_end_with_it() {
     let status = format!("/proc/{}/stat", read());
     assert!(Path::new(&status).exists());
     drop(running);
-    // Nobody waits for the child where the first process does not: then it stays as a zombie.
+    // No process waits for the child where the first process does not: then it stays as a zombie.
     let gone = || std::fs::read_to_string(&status).map_or(true, |line| line.contains(") Z "));
     while !gone() {
         assert!(Instant::now() < deadline, "the child still runs");

@@ -1,4 +1,4 @@
-//! Runs a command beside a PostgreSQL and a MariaDB that live as long as it does: for benchmarks and for trying things.
+//! Runs a command together with a PostgreSQL and a MariaDB that live as long as it does: for benchmarks and for trying things.
 //!
 //! `cargo run -p testbed --example with_servers -- psql`
 //!
@@ -12,7 +12,7 @@ use testbed::{MariaDb, Postgres};
 fn main() -> ExitCode {
     let mut arguments = std::env::args_os().skip(1);
     let Some(program) = arguments.next() else {
-        eprintln!("with_servers: give the command to run beside the servers");
+        eprintln!("with_servers: give the command to run with the servers");
         return ExitCode::from(2);
     };
     let (postgres, mariadb) = (Postgres::start(), MariaDb::start());

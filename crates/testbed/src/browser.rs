@@ -27,7 +27,7 @@ impl Browser {
     /// Starts one whose window is `width` by `height` CSS pixels.
     ///
     /// # Panics
-    /// When chromium or chromedriver is missing or does not get ready: the message tells which.
+    /// When chromium or chromedriver is missing or does not get ready: the message says which.
     pub fn start(width: u32, height: u32) -> Self {
         let directory = tempfile::tempdir().expect("a private directory can be made");
         write_launcher(&directory.path().join(LAUNCHER));
@@ -105,7 +105,7 @@ impl Browser {
         )
     }
 
-    /// What the page's console was told since the last call: errors of scripts and of the content security policy too.
+    /// What the page's console received since the last call: errors of scripts and of the content security policy too.
     pub fn console(&self) -> Vec<String> {
         self.log("browser")
     }
@@ -229,7 +229,7 @@ fn write_launcher(path: &Path) {
         .unwrap_or_else(|error| panic!("{}: {error}", path.display()));
 }
 
-/// chromedriver on a port of its own: again with another when somebody else was faster.
+/// chromedriver on a port of its own: again with another when another process took it first.
 fn start_driver(directory: &Path) -> (Process, u16) {
     let program = require("chromedriver");
     let mut last = String::new();

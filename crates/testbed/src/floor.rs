@@ -1,4 +1,4 @@
-//! What this machine adds to every time that a test measures, told when such a test fails.
+//! What this machine adds to every time that a test measures, reported when such a test fails.
 //!
 //! Tests that hold a measured time against an upper bound are a group of their own, `#[ignore = "timing: ..."]`: `make test` runs
 //! them after all others and one at a time. Each begins with [`told_on_failure`].
@@ -47,7 +47,7 @@ impl fmt::Display for Floor {
 }
 
 /// Prints this machine's floor behind the message of a test that fails while the value lives.
-#[must_use = "the floor is told when the value is dropped at the end of the test"]
+#[must_use = "the floor is reported when the value is dropped at the end of the test"]
 pub fn told_on_failure() -> impl Drop {
     struct Told;
     impl Drop for Told {

@@ -98,7 +98,7 @@ pub fn bridge() -> PathBuf {
     jar
 }
 
-/// Whether `file` is not there, or older than one of `sources` or the files in them.
+/// Whether `file` does not exist, or is older than one of `sources` or the files in them.
 fn is_older(file: &Path, sources: &[PathBuf]) -> bool {
     let changed = |path: &Path| path.metadata().and_then(|about| about.modified()).ok();
     let Some(made) = changed(file) else {
@@ -141,7 +141,8 @@ impl<'a> Artifact<'a> {
     }
 }
 
-/// Has Maven copy `artifacts` into `directory`. First beside it, so that a jar that is there is whole.
+/// Has Maven copy `artifacts` into `directory`. First into a directory inside it, so that a jar in `directory` itself is always
+/// complete.
 fn fetch(artifacts: &[&Artifact<'_>], directory: &Path) {
     let maven = require("mvn");
     let arriving =
@@ -162,7 +163,7 @@ fn fetch(artifacts: &[&Artifact<'_>], directory: &Path) {
     }
 }
 
-/// Where jars are kept: beside the programs of this build.
+/// Where jars are kept: next to the programs of this build.
 fn jar_directory() -> PathBuf {
     let program = std::env::current_exe().unwrap_or_else(|error| panic!("this program's own path: {error}"));
     // target/debug/deps/test-1234567890abcdef

@@ -18,8 +18,8 @@ pub fn require(program: &str) -> PathBuf {
         .unwrap_or_else(|| panic!("{program} is missing: run `make test`, which installs it"))
 }
 
-/// A port of 127.0.0.1 that nothing listens on. Another process may take it before it is used: who starts a server on
-/// it tries again with another when the server says so.
+/// A port of 127.0.0.1 that nothing listens on. Another process may take it before it is used: code that starts a server on
+/// it tries again with another when the server reports that.
 ///
 /// # Panics
 /// When the system has no free port.
@@ -73,7 +73,7 @@ pub(crate) fn private_directory(account: Account) -> TempDir {
     directory
 }
 
-/// Starts a server on a free port of 127.0.0.1, on another one when somebody was faster.
+/// Starts a server on a free port of 127.0.0.1, on another one when another process took it first.
 pub(crate) fn launch(
     name: &str,
     directory: &Path,

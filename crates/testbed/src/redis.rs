@@ -29,7 +29,7 @@ impl Redis {
         Self::start_with(&[])
     }
 
-    /// A server that answers nobody before [`Redis::PASSWORD`] was given.
+    /// A server that answers no client before [`Redis::PASSWORD`] was given.
     ///
     /// # Panics
     /// With the end of its log, when it does not get ready.

@@ -29,7 +29,7 @@ struct Heard {
 struct Said {
     /// Whole lines.
     text: String,
-    /// Nobody has the other end any more.
+    /// No process has the other end any more.
     over: bool,
 }
 
@@ -67,7 +67,7 @@ impl Started {
     /// (`127.0.0.1:0`): a port found free beforehand may be another's when it comes to listen.
     ///
     /// # Panics
-    /// With all it said, when it does not say so.
+    /// With all its output, when it does not print that.
     #[track_caller]
     pub fn listening(command: &mut Command, before: &str) -> (Self, SocketAddr) {
         let mut started = Self::heard(command);

@@ -1,4 +1,4 @@
-//! Waiting for what comes at a time of its own.
+//! Waiting for events whose time is unknown.
 
 use std::time::{Duration, Instant};
 

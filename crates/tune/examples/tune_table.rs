@@ -65,7 +65,7 @@ fn table(bench: &mut dyn Workbench, shape: &Shape, address: Option<SocketAddr>) 
     Ok(())
 }
 
-/// The least value, the middle one and the greatest.
+/// The smallest value, the middle one and the largest.
 fn few(method: &Method) -> Vec<Option<u64>> {
     let Some(parameter) = &method.parameter else {
         return vec![None];

@@ -29,7 +29,7 @@ pub enum TuneError {
         /// What it says, without what it quotes.
         text: String,
     },
-    /// There is something of the scratch schema's name already: it is nobody's to be written to.
+    /// Something with the scratch schema's name exists already: it must not be written to.
     #[error("there is a schema {scratch} already; longwire leaves it alone")]
     ScratchExists {
         /// Its name.

@@ -44,8 +44,8 @@ struct Ready {
 }
 
 impl<'a> JdbcBench<'a> {
-    /// For the database that `login` leads to. `suffix` is letters and digits that nobody else has. `stop` set ends what is under
-    /// way within a moment; cleaning up does not look at it.
+    /// For the database that `login` leads to. `suffix` is letters and digits that no other run has. `stop` set ends what is
+    /// under way within a moment; cleaning up does not look at it.
     pub fn new(options: BridgeOptions, login: Login, suffix: &str, stop: &'a AtomicBool) -> Self {
         Self {
             tables: Tables::new(login.url.dialect(), suffix),

@@ -47,8 +47,8 @@ pub struct Trial<'a> {
     pub value: Option<u64>,
     /// Where to connect instead of the target's own address: a relay with a link in it.
     pub address: Option<SocketAddr>,
-    /// Who sees every byte of the job's connection, login included; absent when nobody does, so that nothing is added to the
-    /// time.
+    /// The observer that sees every byte of the job's connection, login included; absent when there is none, so that nothing is
+    /// added to the time.
     pub watch: Option<Watch<'a>>,
 }
 
@@ -76,7 +76,7 @@ pub struct AbsentWay {
     pub reason: String,
 }
 
-/// Whoever can do jobs on one target.
+/// A place that can do jobs on one target.
 pub trait Workbench {
     /// Makes a scratch schema with the tables that jobs need, and finds out what the server and the user can do. Nothing outside
     /// of the schema is written, ever; one that exists already is left alone and is an error.
@@ -96,12 +96,12 @@ pub trait Workbench {
     /// when there is none of this workbench's.
     ///
     /// # Errors
-    /// When the server refuses; tells the name of what is left.
+    /// When the server refuses; has the name of what is left.
     fn clean_up(&mut self) -> Result<(), TuneError>;
 }
 
 /// A workbench of longwire's own client for `target`, whose scratch schema is `longwire_tune_` and `suffix`: letters and digits
-/// that nobody else has. `stop` set ends what is under way within a fifth of a second; cleaning up does not look at it.
+/// that no other run has. `stop` set ends what is under way within a fifth of a second; cleaning up does not look at it.
 ///
 /// # Errors
 /// [`TuneError::Scheme`] when longwire has no client for such a target.

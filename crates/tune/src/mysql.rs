@@ -53,7 +53,7 @@ impl Database for MySql {
         let columns = widths.iter().enumerate();
         columns
             .map(|(number, width)| {
-                // All columns of a row together may have 64 KiB, but for those that are kept beside it.
+                // All columns of a row together may have 64 KiB, except those that are kept outside the row.
                 let kind = match width {
                     ..=LONGEST_BESIDE_OTHERS => format!("varchar({width})"),
                     _ => "mediumtext".to_owned(),

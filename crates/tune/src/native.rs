@@ -25,7 +25,7 @@ use sys::target::Target;
 pub(super) trait Database {
     /// What reads its replies.
     type Replies: ReplyReader + 'static;
-    /// Its ways, in the order they are told.
+    /// Its ways, in the order they are reported.
     const METHODS: &'static [MethodRow<Self::Replies>];
     /// What is said before hanging up.
     const GOODBYE: &'static [u8];
@@ -50,7 +50,7 @@ pub(super) trait Database {
     fn fill(talk: &mut JobConnection<'_, Self::Replies>, work: &Work<'_>) -> Result<(), TuneError>;
     /// Finds out how long a request may be, and which ways there are not.
     fn limits(control: &mut Control<'_>) -> Result<(u64, Vec<AbsentWay>), TuneError>;
-    /// Bytes of memory that what serves a connection has now, and the most it had; absent where that cannot be told.
+    /// Bytes of memory that what serves a connection has now, and the most it had; absent where that cannot be determined.
     fn memory(control: &mut Control<'_>, process: u32) -> Option<(u64, u64)>;
     /// The statement that ends what serves a connection.
     fn kill(process: u32) -> String;
@@ -77,7 +77,7 @@ struct Ready {
     longest_request: u64,
 }
 
-/// A session beside those of jobs: straight to the server, whatever link a job has.
+/// A session in addition to those of jobs: straight to the server, whatever link a job has.
 pub(super) struct Control<'a> {
     pub session: Session<'a>,
 }
@@ -85,7 +85,7 @@ pub(super) struct Control<'a> {
 impl<'a> Control<'a> {
     fn open(target: &Target, stop: &'a AtomicBool) -> Result<Self, TuneError> {
         let options = SessionOptions {
-            // So that what it is told of itself is true of jobs.
+            // So that what the server reports of this session is true of jobs.
             loading: true,
             ..SessionOptions::new(stop)
         };
@@ -420,7 +420,7 @@ const SAMPLE: u32 = 100;
 const MAKING: &str = "making the scratch tables";
 const CHECKING: &str = "checking the rows";
 const PUTTING_BACK: &str = "putting the table back";
-/// How long a statement beside the jobs may take.
+/// How long a statement outside the jobs may take.
 const A_STATEMENT: Duration = Duration::from_secs(3600);
 
 #[cfg(test)]

@@ -54,7 +54,7 @@ impl Database for PostgreSql {
 
     fn table(scratch: &str, name: &str) -> Vec<String> {
         vec![
-            // Cleaning up at a time of its own would be in somebody's figures.
+            // Cleaning up at a time of its own would be in the figures of some job.
             format!(
                 "create table {scratch}.{name} (like {scratch}.origin) with (autovacuum_enabled = false)"
             ),

@@ -124,7 +124,7 @@ impl Topology {
 /// The first block of addresses that no route of this system leads to.
 ///
 /// From 198.18.0.0/15, which RFC 2544 sets aside for measurements: nothing real has them. A run inside another run's
-/// host begins one block further, so that the addresses of the outer one can still be told apart.
+/// host begins one block further, so that the addresses of the outer one can still be distinguished.
 pub(super) fn free_block() -> u32 {
     let taken = std::fs::read_to_string("/proc/thread-self/net/route").unwrap_or_default();
     first_free(&taken, depth())
@@ -140,7 +140,7 @@ pub fn depth_inside() -> String {
     depth().saturating_add(1).to_string()
 }
 
-/// The environment variable that tells how many runs this one is inside of, so that each has addresses of its own.
+/// The environment variable with the number of runs that this one is inside of, so that each has addresses of its own.
 pub const DEPTH: &str = "LONGWIRE_DEPTH";
 
 fn first_free(routes: &str, depth: u32) -> u32 {

@@ -3,7 +3,7 @@
 //! A processor that has nothing to do sleeps, and takes 50 to 300 us to be itself again when a packet arrives (measured on
 //! virtual machines; an exchange straight over the loopback, after a pause, takes as much longer). An emulated link makes every host wait
 //! for every packet, so that each would pay this on each turn: it would be the machine's sleep that is measured, not the link. Threads of
-//! idle priority, which get only what nobody else wants, keep the processors from it.
+//! idle priority, which get only what no other thread wants, keep the processors from it.
 
 use model::Timestamp;
 use rustix::thread::{CpuSet, sched_getaffinity, sched_setaffinity};
@@ -100,7 +100,7 @@ impl Shared {
                 std::thread::yield_now();
             } else {
                 self.asleep.store(true, Ordering::Release);
-                // Not for ever: what was stored between the look and here wakes nobody.
+                // Not for ever: what was stored between the look and here wakes no thread.
                 std::thread::park_timeout(NAP);
             }
         }

@@ -68,7 +68,7 @@ fn configure(name: &str, own: Ipv4Addr, peer: Ipv4Addr, mtu: u16) -> Result<(), 
     let socket = control_socket()?;
     let bytes = libc::c_int::from(mtu).to_ne_bytes();
     call(socket.as_fd(), libc::SIOCSIFMTU, name, &bytes)?;
-    // What the device holds until it is read; beyond it the kernel drops, which nobody asked for.
+    // What the device holds until it is read; beyond it the kernel drops packets, which was not asked for.
     netlink::set_queue(name, QUEUE_PACKETS)?;
     let addresses = [
         (libc::SIOCSIFADDR, own),

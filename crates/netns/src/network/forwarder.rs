@@ -215,7 +215,7 @@ impl Work {
             Order::Outcome(number, reply) => {
                 reply.send(self.links.get(number).map(LinkWork::outcome)).ok();
             }
-            // Without such threads the machine is as it is, and the self-check tells.
+            // Without such threads the machine is as it is, and the self-check shows it.
             Order::KeepAwake => {
                 self.awake = Awake::start(self.clock).ok();
                 // What the machine adds is measured next, and must be what it will add.
@@ -266,7 +266,7 @@ impl Work {
         }
     }
 
-    /// Hands over every packet that is due; tells when the next one is.
+    /// Hands over every packet that is due; returns when the next one is.
     fn deliver(&mut self) -> Option<Timestamp> {
         let mut next: Option<Timestamp> = None;
         for work in &mut self.links {

@@ -195,7 +195,7 @@ impl PacketCounters {
     }
 }
 
-/// A realised rate is told from this on: below, single wake-ups of the forwarder would be seen in it.
+/// A realised rate is reported from this length on: below, single wake-ups of the forwarder would be seen in it.
 const LONG_BUSY: Duration = Duration::from_millis(100);
 
 #[cfg(test)]

@@ -25,7 +25,7 @@ pub(super) fn set_route(route: &Route, congestion_control: Option<&str>) -> Resu
     set().map_err(system("set a route"))
 }
 
-/// What no other route leads to goes through `device`.
+/// Packets that no other route covers go through `device`.
 pub(super) fn add_default_route(device: &str) -> Result<(), LiveError> {
     through_device(device, libc::RT_TABLE_MAIN, None, None).map_err(system("add a route"))
 }

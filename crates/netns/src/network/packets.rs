@@ -3,7 +3,7 @@
 /// A packet on its way, or to be.
 pub(super) type Packet = Vec<u8>;
 
-/// Buffers that nobody uses now, and how much those in use take.
+/// Buffers that are unused now, and how much those in use take.
 #[derive(Debug, Default)]
 pub(super) struct Buffers {
     small: Vec<Packet>,
@@ -50,8 +50,8 @@ const LARGE_BYTES: usize = 1536;
 /// Unused buffers kept of each size.
 const KEPT: usize = 8192;
 
-/// What all packets on the way in one network may take: 2 s of 1 Gbit/s. What comes beyond is dropped, counted
-/// and told.
+/// What all packets on the way in one network may take: 2 s of 1 Gbit/s. Packets beyond that are dropped, counted
+/// and reported.
 pub(super) const MOST_BYTES: usize = 256 * 1024 * 1024;
 
 #[cfg(test)]

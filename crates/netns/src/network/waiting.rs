@@ -94,7 +94,7 @@ mod tests {
     use super::*;
 
     /// Lets `span_us` pass over a link on which a packet is due every `gap_us`, each wait as long as asked and each look
-    /// taking 1 us: the share of the time spent looking, and the greatest lateness in microseconds.
+    /// taking 1 us: the share of the time spent looking, and the maximum lateness in microseconds.
     fn looked(gap_us: u64, span_us: u64) -> (f64, u64) {
         let mut looking = Looking::default();
         let (mut now, mut due, mut looked, mut latest) = (0, gap_us, 0, 0);

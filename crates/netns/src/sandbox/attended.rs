@@ -1,4 +1,4 @@
-//! The program that a user's command runs: started, waited for, told of signals.
+//! The program that a user's command runs: started, waited for, informed of signals.
 
 use super::process;
 use std::io;

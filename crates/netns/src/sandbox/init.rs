@@ -42,7 +42,7 @@ impl SetupStep {
     fn report(self, reason: OsError, to: &OwnedFd) -> ! {
         let mut bytes = [self as u8, 0, 0, 0, 0];
         bytes[1..].copy_from_slice(&reason.0.to_ne_bytes());
-        // Nobody is left to be told when it fails.
+        // No process is left to be informed when it fails.
         rustix::io::write(to, &bytes).ok();
         process::exit_now(2)
     }
@@ -96,7 +96,7 @@ pub(super) fn run(
         }
         Ok(inner) => {
             process::set_name(c"longwire init");
-            // The outer process reads until nobody can report any more; this one has nothing more to say.
+            // The outer process reads until no process can report any more; this one has nothing more to report.
             drop(reports);
             attend(inner)
         }

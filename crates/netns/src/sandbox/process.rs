@@ -20,12 +20,12 @@ const MARK: &str = "LONGWIRE_INSIDE";
 
 /// Whether this is the inner process.
 ///
-/// The mark alone could be somebody's environment; the parent of an inner process is the first of its namespace.
+/// The mark alone could have been set in the user's environment; the parent of an inner process is the first of its namespace.
 pub(super) fn is_inside() -> bool {
     if std::env::var_os(MARK).is_none() {
         return false;
     }
-    // SAFETY: `enter` is documented to be called before any thread is started, so nobody reads the environment now.
+    // SAFETY: `enter` is documented to be called before any thread is started, so no other thread reads the environment now.
     unsafe { std::env::remove_var(MARK) };
     getppid().is_some_and(Pid::is_init)
 }
@@ -118,7 +118,7 @@ pub(super) fn pipe() -> Result<(OwnedFd, OwnedFd), LiveError> {
     Ok((reading.into(), writing.into()))
 }
 
-/// Whether nobody holds the writing end of the pipe any more.
+/// Whether no process holds the writing end of the pipe any more.
 pub(super) fn is_hung_up(reading: &OwnedFd) -> bool {
     until_ready(reading.as_fd(), PollFlags::empty(), Duration::ZERO)
 }

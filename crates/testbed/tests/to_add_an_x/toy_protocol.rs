@@ -1,4 +1,4 @@
-//! A protocol that nobody speaks: `toy`, a length, and so many bytes, either way in turns.
+//! A protocol that exists only here: `toy`, a length, and that many bytes, either way in turns.
 
 use decoding::decoder::{DecodeError, Decoder, MessageSink};
 use decoding::framing::{FramePlan, Framer, HeaderFault, Input};

@@ -89,7 +89,7 @@ pub(super) fn of(
         absent.push(AbsentWay {
             job: Job::Update,
             name: "row by row".into(),
-            reason: "the example table has no column of whole numbers and one of text beside it".to_owned(),
+            reason: "the example table has no column of whole numbers together with one of text".to_owned(),
         });
     }
     (recipes, absent)
@@ -224,7 +224,7 @@ fn not_rewriting(dialect: JdbcDialect) -> Option<(&'static str, &'static str)> {
     rewriting(dialect).map(|(name, value)| (name, if value == "1" { "0" } else { "false" }))
 }
 
-/// What a driver needs to keep to a fetch size, how the whole is spelled, and what it is when nobody says.
+/// What a driver needs to keep to a fetch size, how the whole is spelled, and what it is when it is not given.
 fn fetching(dialect: JdbcDialect) -> (Vec<(&'static str, &'static str)>, &'static str, Option<u64>) {
     match dialect {
         JdbcDialect::Postgres | JdbcDialect::Kingbase => (

@@ -18,7 +18,7 @@ pub fn multi_row(talk: &mut Conversation<'_>, work: &Work<'_>) -> Result<(), Tun
     statements(talk, work, "inserted", work.value)
 }
 
-/// Rows into the table `table`, so many a statement.
+/// Rows into the table `table`, a fixed number in each statement.
 pub fn statements(
     talk: &mut Conversation<'_>,
     work: &Work<'_>,
@@ -113,5 +113,5 @@ pub fn load_data(talk: &mut Conversation<'_>, work: &Work<'_>) -> Result<(), Tun
 }
 
 const INSERTING: &str = "inserting";
-/// What is sent at once of requests that nobody waits for.
+/// What is sent at once of requests that are not waited for.
 const PIECE: usize = 64 * 1024;

@@ -105,5 +105,5 @@ fn raise(work: &Work<'_>) -> String {
 }
 
 const UPDATING: &str = "updating";
-/// What is sent at once of requests that nobody waits for.
+/// What is sent at once of requests that are not waited for.
 const PIECE: usize = 64 * 1024;

@@ -1,4 +1,4 @@
-//! The connection that a job is done on: what is said is sent at once while what comes is read, so that two full buffers cannot
+//! The connection that a job is done on: data are sent at once while replies are read, so that two full buffers cannot
 //! wait for each other.
 
 use crate::TuneError;
@@ -91,7 +91,8 @@ impl<'a, R: ReplyReader> JobConnection<'a, R> {
 
     /// The client does not go on without the answer to the request `number`, from 1. That is a turn where it was asked after
     /// the last turn began: what was asked before is answered in the same round trip, at any distance. So a window of requests is
-    /// a turn each time all of it has gone by, which a capture can tell only when the distance is longer than what the server takes.
+    /// a turn each time all of it has gone by, which a capture can show only when the distance is longer than what the server
+    /// takes.
     fn needs(&mut self, number: u64) {
         if number > self.asked_before_turn {
             self.turns += 1;

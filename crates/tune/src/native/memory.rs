@@ -2,7 +2,7 @@
 
 use std::net::{IpAddr, UdpSocket};
 
-/// Of one process, as the kernel tells it. Source: `/proc/PID/status`, proc(5).
+/// Of one process, as the kernel reports it. Source: `/proc/PID/status`, proc(5).
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct ProcessMemory {
     /// Bytes that are its own now.

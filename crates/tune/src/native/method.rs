@@ -29,7 +29,7 @@ pub(crate) struct ParameterRow {
 /// Which values a full sweep tries.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Series {
-    /// Rows that go together in one request: 2, 4, 8 ..., while a request is not too long and there are so many rows.
+    /// Rows that go together in one request: 2, 4, 8 ..., while a request is not too long and there are that many rows.
     Rows,
     /// Requests under way at once: 2, 4, 8 ... 1024.
     Depth,
@@ -76,13 +76,13 @@ impl<R> MethodRow<R> {
         }
     }
 
-    /// As it is told, for rows of `row_bytes` of which requests of `longest_request` may be made.
+    /// As it is reported, for rows of `row_bytes` of which requests of `longest_request` may be made.
     pub fn method(&self, shape: &Shape, row_bytes: u64, longest_request: u64) -> Method {
         let parameter = self.parameter.as_ref().map(|parameter| MethodParameter {
             name: parameter.name.into(),
             unit: parameter.series.unit(),
             values: parameter.series.values(shape, row_bytes, longest_request),
-            // A client that is told nothing sends and asks row by row, or for all: ways of their own here.
+            // A client without settings sends and asks row by row, or for all rows: ways of their own here.
             default: None,
             spelling: parameter.spelling.into(),
         });

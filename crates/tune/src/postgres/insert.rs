@@ -125,5 +125,5 @@ pub fn copy_into(
 
 const INSERTING: &str = "inserting";
 const STATEMENT: &str = "longwire";
-/// What is sent at once of requests that nobody waits for.
+/// What is sent at once of requests that are not waited for.
 const PIECE: usize = 64 * 1024;

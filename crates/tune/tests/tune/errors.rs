@@ -103,7 +103,7 @@ fn what_is_not_there_is_told() {
     assert!(matches!(error, TuneError::NoSuchMethod { .. }), "{error}");
     let prepared = bench.prepare(&shape()).unwrap();
     let scratch = &prepared.scratch;
-    // Somebody takes a row away, and then a table.
+    // A row is removed by someone else, and then a table.
     ask(
         &server.url(),
         &format!("delete from {scratch}.selected where longwire_k = 7"),

@@ -6,7 +6,7 @@ use std::sync::atomic::AtomicBool;
 use testbed::{MariaDb, Postgres};
 use tune::{Prepared, Shape, Trial, Workbench};
 
-/// The least setting and the greatest.
+/// The smallest setting and the largest.
 fn few(method: &Method) -> Vec<Option<u64>> {
     let Some(parameter) = &method.parameter else {
         return vec![None];
@@ -17,7 +17,7 @@ fn few(method: &Method) -> Vec<Option<u64>> {
     few.into_iter().map(Some).collect()
 }
 
-/// Runs every way and holds what it tells against what is known.
+/// Runs every way and compares what it reports with what is known.
 fn try_all(bench: &mut dyn Workbench, prepared: &Prepared, shape: &Shape) {
     for method in &prepared.methods {
         for value in few(method) {

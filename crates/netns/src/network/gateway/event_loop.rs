@@ -286,7 +286,7 @@ impl GatewayLoop {
         };
         let Ok(inside) = Socket::adopt(stream) else { return };
         let Some(number) = self.openings.remove(&(client, server)) else {
-            // Nobody outside waits for it any more.
+            // Nothing outside waits for it any more.
             inside.reset();
             return;
         };
@@ -363,7 +363,7 @@ impl GatewayLoop {
         }
     }
 
-    /// Gives up what nobody answered.
+    /// Gives up what was not answered.
     fn sweep(&mut self) {
         for number in 0..self.entries.len() {
             match &self.entries[number] {
@@ -421,13 +421,13 @@ fn reach(others: &mut VecDeque<SocketAddr>) -> Result<Socket, OsError> {
 /// The address under which this system is known to others: that of the route to them. Nothing is sent.
 fn own_address() -> Option<IpAddr> {
     let socket = UdpSocket::bind((Ipv4Addr::UNSPECIFIED, 0)).ok()?;
-    // 192.0.2.0/24 is nobody's (RFC 5737).
+    // 192.0.2.0/24 belongs to no network (RFC 5737).
     socket.connect((Ipv4Addr::new(192, 0, 2, 1), 9)).ok()?;
     socket.local_addr().ok().map(|address| address.ip())
 }
 
 const BELL: u64 = u64::MAX;
-/// How often what nobody answered is looked for.
+/// How often the gateway looks for what was not answered.
 const SWEEP: Duration = Duration::from_secs(1);
 /// How long a connection outside may take, and one that was made may wait to be accepted.
 const PATIENCE: Duration = Duration::from_secs(60);

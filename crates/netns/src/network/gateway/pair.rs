@@ -1,4 +1,4 @@
-//! Two connections that are one: what comes on one leaves on the other.
+//! Two connections that are one: bytes that arrive on one leave on the other.
 
 use sys::socket::{Received, Sent, Socket};
 
@@ -18,7 +18,7 @@ struct OneDirection {
     end: usize,
     /// The sender has said that no more will come.
     ended: bool,
-    /// And the receiver has been told.
+    /// And the receiver has been informed.
     finished: bool,
 }
 
