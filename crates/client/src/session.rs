@@ -117,7 +117,7 @@ impl<'a> Session<'a> {
         let security = TlsSettings::of(target)?;
         let deadline = Deadline::after(options.timeout);
         let again = options.again();
-        // As libpq has it: `allow` begins without.
+        // As in libpq: `allow` begins without.
         let first = match security.mode {
             TlsMode::Allow => security.with_mode(TlsMode::Disable),
             _ => security.clone(),

@@ -14,7 +14,7 @@ use wire::http::HttpDecoder;
 /// GET requests of one URL. A reply counts when its status is 200 to 299 and its body is complete; redirects are not
 /// followed, bodies are counted to their end and forgotten.
 ///
-/// Kept connections that the server closes between requests are opened anew, and the request that found its connection closed
+/// Kept connections that the server closes between requests are opened again, and the request that found its connection closed
 /// is asked again: that is part of its duration.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct HttpLoad {

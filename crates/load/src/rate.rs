@@ -17,7 +17,7 @@ impl Rate {
     /// The maximum: beyond what one machine can ask.
     pub const MOST: f64 = 1e7;
 
-    /// So many a second.
+    /// This many a second.
     ///
     /// # Errors
     /// When that is none, or too many.

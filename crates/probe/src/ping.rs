@@ -99,7 +99,7 @@ pub enum PingEvent {
     Floor(Duration),
     /// What a reader of the figures must know.
     Caution(&'static str),
-    /// This target cannot be asked at all; nothing more comes of it.
+    /// This target cannot be asked at all; no more events follow for it.
     Failed(PingError),
 }
 
@@ -108,7 +108,7 @@ pub enum PingEvent {
 pub struct Opened {
     /// The server's address; absent for a Unix socket.
     pub server: Option<SocketAddr>,
-    /// Its product and version, where it said so.
+    /// Its product and version, where it reported them.
     pub version: Option<String>,
     /// What is asked, in a few words.
     pub question: String,

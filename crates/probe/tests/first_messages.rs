@@ -1,5 +1,5 @@
-//! Pings that need no credentials, of servers that cannot be had for a test: a scripted listener answers with recorded bytes,
-//! slowly, in halves, with garbage, or not at all. And of a Redis that can be had.
+//! Pings that need no credentials, of servers that are not available for a test: a scripted listener answers with recorded bytes,
+//! slowly, in halves, with garbage, or not at all. And of a Redis that is available.
 
 use model::Sample;
 use probe::ping;
@@ -158,7 +158,7 @@ fn silence_is_lost_and_garbage_is_told() {
             .chain(told.samples.iter().filter_map(|sample| sample.error.as_deref()))
             .collect();
         assert!(
-            errors.iter().any(|error| error.contains("what it said is not")),
+            errors.iter().any(|error| error.contains("its answer is not")),
             "{scheme}: {told:?}"
         );
     }

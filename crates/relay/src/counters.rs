@@ -81,7 +81,7 @@ impl AtomicCounters {
         self.open.fetch_sub(1, Ordering::Relaxed);
     }
 
-    /// A client was turned away because of `error`.
+    /// A client was refused because of `error`.
     pub(crate) fn failed(&self, error: LiveError) {
         self.failed.fetch_add(1, Ordering::Relaxed);
         self.fault(error);

@@ -89,7 +89,7 @@ impl ForwardedDirection {
         self.ending |= ending;
     }
 
-    /// The round trip to the source's side, for telling how long a sender was idle.
+    /// The round trip to the source's side, for determining how long a sender was idle.
     pub(super) fn set_rtt(&mut self, rtt: Duration) {
         self.pace.rtt = Some(rtt);
     }

@@ -166,7 +166,7 @@ impl Shared {
 /// Raises the process's limit of open files to what it may have: the relay takes two for each connection.
 ///
 /// # Errors
-/// When the target's host has no address, the listening address cannot be had, or the system refuses threads or
+/// When the target's host has no address, the listening address is not available, or the system refuses threads or
 /// descriptors; when the target asks for TLS and a link is asked for. That nothing answers at the target's address is
 /// not an error here, see [`probe()`].
 pub fn start(

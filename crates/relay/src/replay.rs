@@ -118,7 +118,7 @@ pub enum ReplayError {
         exchange: usize,
     },
     /// The time was over before one operation was through.
-    #[error("no operation was through within {} s; the last thing missing was {missing}", after.as_secs())]
+    #[error("no operation was complete within {} s; the last thing missing was {missing}", after.as_secs())]
     OutOfTime {
         /// The time there was.
         after: Duration,

@@ -391,7 +391,7 @@ impl Shaper {
         });
     }
 
-    /// Shows and hands on what has arrived.
+    /// Shows and passes on what has arrived.
     fn hand_on(&mut self) {
         let Some(arrival) = self.arrival.take() else {
             return;

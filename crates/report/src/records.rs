@@ -148,7 +148,7 @@ impl UnknownValue {
 }
 
 /// Equal texts share one allocation. Forgets all when it holds much, so that a stream of ever new texts cannot
-/// fill the memory; sharing then starts anew.
+/// fill the memory; sharing then starts again.
 #[derive(Default)]
 struct Interner {
     texts: HashSet<Arc<str>>,

@@ -1,4 +1,4 @@
-//! The views, compared with the texts in `tests/data`. After an intended change write them anew with
+//! The views, compared with the texts in `tests/data`. After an intended change write them again with
 //! `WRITE_VIEWS=1 cargo test -p report --test views`, and read the difference before keeping it.
 
 mod samples;

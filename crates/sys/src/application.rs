@@ -88,7 +88,7 @@ impl Application {
     }
 
     /// How it ended; absent while it runs, or while something that it started still ends after it was told to. To be asked again
-    /// and again: it also sees to it that the time to end is kept.
+    /// and again: it also makes sure that the time to end is kept.
     ///
     /// # Errors
     /// When the system does not report it.

@@ -87,7 +87,7 @@ impl WallOffset {
 
 /// What three readings take at most when nothing comes between them, as long as a reading is no system call.
 const CLOSE_NANOSECONDS: i128 = 1_000;
-/// Where a reading is one they take longer, and are measured so often for nothing: a few microseconds.
+/// Where a reading is one they take longer, and are measured that often for nothing: a few microseconds.
 const ATTEMPTS: usize = 4;
 
 fn nanoseconds(clock: ClockId) -> i128 {

@@ -437,7 +437,7 @@ fn namespace_hint(reason: OsError) -> String {
 fn tun_hint(reason: OsError) -> String {
     match reason {
         OsError(libc::EACCES | libc::EPERM) => {
-            "run it as root, or as root let everybody use it: chmod 666 /dev/net/tun".to_owned()
+            "run it as root, or as root let every user use it: chmod 666 /dev/net/tun".to_owned()
         }
         OsError(libc::ENOENT | libc::ENODEV | libc::ENXIO) => {
             "as root: modprobe tun; for a container: --device /dev/net/tun".to_owned()

@@ -160,7 +160,7 @@ impl Waker {
         rustix::io::write(&self.0, &1_u64.to_ne_bytes()).ok();
     }
 
-    /// Takes all calls of [`Waker::wake`] until now, for who waits otherwise: it is not readable before the next.
+    /// Takes all calls of [`Waker::wake`] until now, for code that waits in another way: it is not readable before the next.
     pub fn reset(&self) {
         rustix::io::read(&self.0, &mut [0; 8]).ok();
     }

@@ -49,7 +49,7 @@ pub enum Received {
 /// What a send took.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Sent {
-    /// So many bytes; less than offered when the peer does not read fast enough.
+    /// This many bytes; less than offered when the peer does not read fast enough.
     Bytes(usize),
     /// The connection is broken.
     Broken(OsError),

@@ -150,7 +150,7 @@ impl TlsSocket {
         })
     }
 
-    /// Whether the server wanted the handshake begun anew with another key.
+    /// Whether the server wanted the handshake restarted with another key.
     pub fn was_begun_anew(&self) -> bool {
         self.session.handshake_kind() == Some(HandshakeKind::FullWithHelloRetryRequest)
     }

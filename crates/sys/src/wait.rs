@@ -1,4 +1,5 @@
-//! Waiting for descriptors without a [`Poller`](crate::poller::Poller): `ppoll(2)`, for who waits for few of them, or seldom.
+//! Waiting for descriptors without a [`Poller`](crate::poller::Poller): `ppoll(2)`, for code that waits for few of them, or
+//! seldom.
 
 use crate::timer::timespec;
 pub use rustix::event::PollFlags;

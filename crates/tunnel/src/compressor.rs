@@ -1,7 +1,7 @@
 //! One direction of a lane: chunks in, compressed chunks out, with one context for all of them.
 //!
 //! A codec's context is made when it is first used, so that a lane which uses one pays for one. Changing between levels of one
-//! codec begins its context anew, changing between codecs does not: each remembers what it compressed itself.
+//! codec starts a new context, changing between codecs does not: each remembers what it compressed itself.
 
 use crate::{Codec, CompressionLevel, MOST_OF_A_CHUNK};
 use std::fmt;

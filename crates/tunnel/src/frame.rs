@@ -153,7 +153,7 @@ pub enum ControlFrame {
     Fin(StreamId),
     /// The stream is over, both ways.
     Reset(StreamId, ResetReason),
-    /// So many bytes more of a stream may be sent this way.
+    /// This many more bytes of a stream may be sent this way.
     Credit(StreamId, u32),
     /// To be answered with [`ControlFrame::Pong`].
     Ping,

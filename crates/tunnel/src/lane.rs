@@ -166,7 +166,7 @@ pub struct Lane {
     throughput: ThroughputEstimator,
     /// What windows have beyond the base, in all.
     grown: usize,
-    /// Streams that are over, and what came of them since: frames without bytes, and bytes.
+    /// Streams that are over, and what was received for them since: frames without bytes, and bytes.
     over: u64,
     late_frames: u64,
     late_bytes: u64,

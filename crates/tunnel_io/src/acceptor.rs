@@ -154,7 +154,7 @@ impl Acceptor {
         &self.addresses
     }
 
-    /// Who was turned away, in all.
+    /// Number of peers refused, in all.
     pub(crate) fn refused(&self) -> u64 {
         self.shared.refused.load(Ordering::Relaxed)
     }
@@ -193,7 +193,7 @@ struct Door {
 enum Accepted {
     /// No connection waits any more.
     All,
-    /// As many as are let in before they are looked at.
+    /// As many as are accepted before they are looked at.
     Some,
     /// The system accepts no more for now.
     Refused,

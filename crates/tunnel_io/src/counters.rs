@@ -41,7 +41,7 @@ struct Figures {
 #[derive(Debug, Default)]
 pub(super) struct LaneFigures(Mutex<([TunnelWay; 2], u64)>);
 
-/// Told once, until it is over.
+/// Reported once, until it is over.
 #[derive(Default)]
 struct Once(AtomicBool);
 
@@ -149,7 +149,7 @@ impl LaneCounters {
         self.lanes.fetch_add(1, Ordering::Relaxed) + 1
     }
 
-    /// A lane that was up is so no more, otherwise than by being stopped here.
+    /// A lane that was up is up no more, for another reason than being stopped here.
     pub fn lane_down(&self, lost: bool) {
         self.lanes.fetch_sub(1, Ordering::Relaxed);
         if lost {

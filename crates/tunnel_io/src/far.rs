@@ -70,8 +70,8 @@ impl FarEnd {
     /// Raises the process's limit of open files to what it may have: each stream takes one.
     ///
     /// # Errors
-    /// When an address is not one, the keys do not suffice for those to listen at, the database's host has none, a listening address cannot be had, or the system refuses
-    /// threads or descriptors.
+    /// When an address is not one, the keys do not suffice for those to listen at, the database's host has none, a listening
+    /// address is not available, or the system refuses threads or descriptors.
     pub fn start(options: FarOptions) -> Result<Self, TunnelError> {
         options.security.suits(&options.listen)?;
         let database = Arc::new(Database::resolve(options.to)?);

@@ -41,7 +41,7 @@ pub enum PeerFault {
         /// What was shown to it.
         own: KeyFingerprint,
     },
-    /// Both have a pre-shared key, or one has a key file: not the same secret.
+    /// Both have a pre-shared key, or one has a key file: the secrets differ.
     #[error("does not hold the same pre-shared key")]
     OtherSharedKey,
     /// It speaks in plain to an end with keys.
@@ -56,14 +56,14 @@ pub enum PeerFault {
     /// What it sent cannot be decrypted.
     #[error("sent what cannot be decrypted: a replay, or altered on the way")]
     Undecipherable,
-    /// It did not get done with the handshake.
-    #[error("did not get done with the handshake within {} s", after.as_secs())]
+    /// It did not complete the handshake.
+    #[error("did not complete the handshake within {} s", after.as_secs())]
     TooSlow {
         /// How long it had.
         after: Duration,
     },
     /// It closed the connection.
-    #[error("closed the connection before the handshake was done")]
+    #[error("closed the connection before the handshake was complete")]
     Left,
     /// Too many others were in the handshake at the same time.
     #[error("gave way: {most} others at the port had not completed the handshake")]
@@ -292,7 +292,7 @@ impl PendingHandshake {
         self.transport.socket()
     }
 
-    /// Lets it in, once the handshake is done; gives what its bytes go through from now on.
+    /// Admits it, once the handshake is done; returns what its bytes go through from now on.
     pub(crate) fn welcome(mut self) -> Result<Transport, PeerFault> {
         match self.transport.send(WELCOME) {
             Sent::Bytes(count) if count == WELCOME.len() => Ok(self.transport),
@@ -301,7 +301,7 @@ impl PendingHandshake {
         }
     }
 
-    /// Tells it, once the handshake is done, that there is no room for another lane.
+    /// Informs it, once the handshake is done, that there is no room for another lane.
     pub(crate) fn turn_away(mut self) {
         self.transport.send(NO_ROOM);
         self.transport.finish();
@@ -437,7 +437,7 @@ fn receive(lane: &mut Transport, room: &mut [u8]) -> Result<usize, PeerFault> {
     }
 }
 
-/// Whether the plain greeting is there whole; it is then taken.
+/// Whether the plain greeting has arrived completely; it is then taken.
 fn heard_greeting(socket: &Socket) -> Result<bool, PeerFault> {
     let mut heard = [0; WELCOME.len()];
     let count = peek(socket, &mut heard).unwrap_or(0);
@@ -551,7 +551,7 @@ impl Wait {
     }
 }
 
-/// What both speak inside the session (ALPN): a browser or another server is turned away before keys are looked at.
+/// What both speak inside the session (ALPN): a browser or another server is refused before keys are looked at.
 const PROTOCOL: &[u8] = b"longwire-tunnel";
 const WELCOME: &[u8; 4] = b"lwt\n";
 const NO_ROOM: &[u8; 4] = b"lwf\n";

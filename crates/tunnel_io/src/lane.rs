@@ -419,7 +419,7 @@ enum Done {
 /// The lane's own token; streams have their numbers, from 1.
 const LANE: u64 = 0;
 const BELL: u64 = u64::MAX;
-/// So often the lane is read before sockets are looked at again.
+/// The lane is read this often before sockets are looked at again.
 const READS_A_ROUND: usize = 16;
 const MOST_UNSENT_IN_KERNEL: u32 = 16 * 1024;
 /// From the handshake to the first frame.

@@ -53,7 +53,7 @@ pub struct NearOptions {
     pub lanes: NonZeroUsize,
     /// How long a client waits for a lane, and one attempt to open a lane may take.
     pub connect_timeout: Duration,
-    /// Told what happens.
+    /// Called with what happens.
     pub notify: Notify,
     /// The timeline.
     pub clock: Clock,
@@ -71,7 +71,7 @@ pub struct FarOptions {
     pub level: Option<LevelChoice>,
     /// What a chunk's compression may depend on; absent for as the near end asks.
     pub isolate: Option<Isolation>,
-    /// Told what happens.
+    /// Called with what happens.
     pub notify: Notify,
     /// The timeline.
     pub clock: Clock,

@@ -14,7 +14,7 @@ pub(crate) enum Part {
     Login,
     /// What the connection is for.
     Work,
-    /// The client encrypts by itself: nothing becomes smaller, for good.
+    /// The client encrypts by itself: nothing becomes smaller any more.
     Encrypted,
 }
 
@@ -84,7 +84,7 @@ fn add(passed: &mut Passed, direction: Direction, bytes: &[u8]) {
     passed[direction.index()] += bytes.len() as u64;
 }
 
-/// What follows, when these bytes end the login or show that there is no telling.
+/// What follows, when these bytes end the login or show that its end cannot be determined.
 fn watch(stream: &mut Stream, passed: Passed, direction: Direction, bytes: &[u8]) -> Option<State> {
     let mut is_over = false;
     stream.feed(Timestamp::default(), direction, bytes, &mut |message| {

@@ -23,7 +23,7 @@ pub(super) struct Mailbox {
     arrivals: Mutex<Vec<Arrival>>,
     /// Streams of the lane, clients in the mailbox included.
     load: AtomicUsize,
-    /// The lane was greeted and stands.
+    /// The lane was greeted and is up.
     up: AtomicBool,
     over: AtomicBool,
 }
@@ -53,7 +53,7 @@ impl Mailbox {
         self.over.load(Ordering::Acquire)
     }
 
-    /// How many streams the lane has; absent while it does not stand.
+    /// How many streams the lane has; absent while it is not up.
     pub fn load(&self) -> Option<usize> {
         self.up
             .load(Ordering::Acquire)
@@ -71,7 +71,7 @@ impl Mailbox {
         self.waker.wake();
     }
 
-    /// So many streams are over.
+    /// `count` streams are over.
     pub fn release(&self, count: usize) {
         self.load.fetch_sub(count, Ordering::Relaxed);
     }

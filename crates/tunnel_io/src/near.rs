@@ -28,7 +28,7 @@ pub struct NearEnd {
     shared: Arc<Shared>,
     mailboxes: Vec<Arc<Mailbox>>,
     acceptor: JoinHandle<()>,
-    /// Told by each reconnector when it has ended.
+    /// Notified by each reconnector when it has ended.
     keepers_done: Mutex<mpsc::Receiver<()>>,
 }
 
@@ -52,13 +52,13 @@ impl Shared {
 
 impl NearEnd {
     /// Starts a near end: it listens when this returns, and opens its lanes from then on, again and again while they
-    /// cannot be had.
+    /// are not available.
     ///
     /// Raises the process's limit of open files to what it may have: each stream takes one.
     ///
     /// # Errors
-    /// When the far end's address is not one, the keys do not suffice for the addresses, a listening address cannot be had, or the system refuses threads or
-    /// descriptors.
+    /// When the far end's address is not one, the keys do not suffice for the addresses, a listening address is not available,
+    /// or the system refuses threads or descriptors.
     pub fn start(options: NearOptions) -> Result<Self, TunnelError> {
         split_address(&options.far)?;
         options.security.suits(&options.listen)?;

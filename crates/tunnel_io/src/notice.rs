@@ -21,7 +21,7 @@ pub enum Notice {
         /// The key it showed; absent without encryption.
         key: Option<KeyFingerprint>,
     },
-    /// A lane that stood does no more.
+    /// A lane that was up is up no more.
     LaneLost {
         /// Why.
         reason: TunnelError,
@@ -55,7 +55,7 @@ pub enum Notice {
         /// Its end next to this end of the tunnel: the client, or the database.
         peer: SocketAddr,
     },
-    /// A client was turned away.
+    /// A client was refused.
     StreamRefused {
         /// Where it came from.
         client: SocketAddr,
@@ -64,7 +64,7 @@ pub enum Notice {
     },
 }
 
-/// Why a client was turned away.
+/// Why a client was refused.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Refused {
     /// There was no lane for as long as it could wait.

@@ -11,7 +11,7 @@ use rustls::{
 };
 use std::sync::Arc;
 
-/// Believes those whose keys have these fingerprints.
+/// Trusts those whose keys have these fingerprints.
 #[derive(Debug)]
 pub(super) struct KnownKeys {
     known: Vec<KeyFingerprint>,

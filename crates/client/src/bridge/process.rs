@@ -301,7 +301,7 @@ impl Channels {
         }
     }
 
-    /// Hands frames to whom they are for, until there are no more.
+    /// Delivers frames to their receivers, until there are no more.
     fn serve(&self, stdout: ChildStdout) {
         let mut from = BufReader::with_capacity(64 * 1024, stdout);
         while let Ok(Some(frame)) = Frame::read(&mut from) {

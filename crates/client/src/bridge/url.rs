@@ -354,7 +354,7 @@ fn oracle_place(text: &str) -> Option<AddressSpan> {
     host_and_port(authority.get(..end)?, from, JdbcDialect::Oracle)
 }
 
-/// The first `(HOST=..)(PORT=..)`, in this order, as everybody writes it.
+/// The first `(HOST=..)(PORT=..)`, in this order, as it is usually written.
 fn descriptor_place(text: &str, from: usize) -> Option<AddressSpan> {
     let upper = text.to_ascii_uppercase();
     let begin = upper.get(from..)?.find("(HOST=")? + from;

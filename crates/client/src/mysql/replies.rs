@@ -41,9 +41,9 @@ pub enum ExpectedAnswer {
 enum ReplyState {
     #[default]
     First,
-    /// So many packets are passed over, then the answer is complete.
+    /// This many packets are skipped, then the answer is complete.
     Passing(usize),
-    /// So many columns are described, then EOF follows.
+    /// This many columns are described, then EOF follows.
     Columns(usize),
     Rows,
 }

@@ -11,7 +11,7 @@ pub struct Deadline {
 }
 
 impl Deadline {
-    /// So long from now.
+    /// This long from now.
     pub fn after(timeout: Duration) -> Self {
         let now = Instant::now();
         Self {

@@ -45,7 +45,7 @@ pub enum SessionError {
         /// What is wrong.
         found: &'static str,
     },
-    /// The server wants to know who asks in a way longwire does not have.
+    /// The server wants an authentication method that longwire does not have.
     #[error("longwire cannot log in by {method}")]
     Authentication {
         /// The server's word or number for it.

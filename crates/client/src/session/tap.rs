@@ -9,7 +9,7 @@ use std::time::Duration;
 use sys::socket::Socket;
 use sys::tcp_info::KernelFigures;
 
-/// Tells an observer of a session what passes on it, and of its end when it is dropped. With TLS, the plain text.
+/// Informs an observer of a session of what passes on it, and of its end when it is dropped. With TLS, the plain text.
 pub struct SessionTap {
     id: ConnectionId,
     observer: Box<dyn Observer + Send>,

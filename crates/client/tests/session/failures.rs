@@ -206,7 +206,7 @@ fn an_unknown_authority_is_told() {
     assert!(matches!(unknown, SessionError::Connect(_)), "{unknown}");
 }
 
-/// A server as PostgreSQL 17 is: it takes TLS that was not asked for, by the name of its protocol, and lets everybody in.
+/// A server as PostgreSQL 17 is: it takes TLS that was not asked for, by the name of its protocol, and accepts every login.
 fn direct_server() -> (u16, tempfile::NamedTempFile) {
     let (mut config, file) = identity(false);
     config.alpn_protocols = vec![b"postgresql".to_vec()];

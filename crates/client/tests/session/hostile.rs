@@ -1,4 +1,4 @@
-//! Servers that say anything: a session ends in good time, without harm, and without telling its password.
+//! Servers that say anything: a session ends in good time, without harm, and without revealing its password.
 
 use super::open_within;
 use client::session::SessionError;

@@ -1,4 +1,4 @@
-//! An SQL client that connects anew for each operation, in a thread of its own.
+//! An SQL client that opens a new connection for each operation, in a thread of its own.
 
 use super::super::engine::connection::Connection;
 use super::super::engine::machine::{Kind, Machine, Next};

@@ -47,7 +47,7 @@ const KEPT: [CapabilitySet; 4] = [
     CapabilitySet::SYS_ADMIN,
 ];
 
-/// Lets the capabilities of a new user namespace outlive exec, which takes them from everybody but root.
+/// Lets the capabilities of a new user namespace outlive exec, which takes them from every user but root.
 pub(super) fn keep_rights_over_exec() -> Result<(), OsError> {
     let mut sets = capabilities(None)?;
     for capability in KEPT {

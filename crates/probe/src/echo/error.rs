@@ -14,7 +14,7 @@ pub enum EchoError {
     #[error(transparent)]
     Target(#[from] TargetError),
     /// Something answers that is not `longwire echo`.
-    #[error("{server} is not a longwire that listens: it answered with something else")]
+    #[error("{server} is not a listening longwire: it answered with something else")]
     Foreign {
         /// Where.
         server: String,

@@ -201,7 +201,7 @@ impl Site {
         self.threads.fetch_add(1, Ordering::Relaxed);
         let busy = Busy(Arc::clone(self));
         let thread = std::thread::Builder::new().stack_size(STACK);
-        // Where no thread can be had, `gone` is dropped with the closure and the connection closed.
+        // Where no thread is available, `gone` is dropped with the closure and the connection closed.
         let _ = thread.spawn(move || {
             gone.site.serve(&guest, &hello);
             drop((gone, busy));

@@ -128,7 +128,7 @@ impl<'a> Counter<'a> {
     }
 
     fn broke(&mut self, ending: Ending) {
-        // At the end of the course sockets are closed to wake who waits.
+        // At the end of the course sockets are closed to wake the threads that wait.
         if !self.window.is_over(Instant::now()) {
             self.trips.errors += 1;
             self.trips.broken = Some(ending);

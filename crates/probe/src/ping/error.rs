@@ -27,7 +27,7 @@ pub enum PingError {
         reason: OsError,
     },
     /// The server does not speak the target's protocol.
-    #[error("server: what it said is not {expected}")]
+    #[error("server: its answer is not {expected}")]
     Unexpected {
         /// What should have come.
         expected: &'static str,
@@ -64,7 +64,7 @@ impl PingError {
             Self::Connect(error) => error.hint(),
             Self::Unexpected { .. } => Some("is it the right scheme and port?".to_owned()),
             Self::IcmpRefused { .. } => Some(
-                "as root, let everybody ping: sysctl net.ipv4.ping_group_range='0 2147483647'; or leave --icmp out"
+                "as root, let every user ping: sysctl net.ipv4.ping_group_range='0 2147483647'; or leave --icmp out"
                     .to_owned(),
             ),
             Self::Session(error) => error.hint(),

@@ -16,7 +16,7 @@ pub enum Pace {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 pub enum PaceError {
     /// It is zero.
-    #[error("an interval of nothing: use --flood to ask as fast as answers come")]
+    #[error("an interval of zero: use --flood to ask as fast as answers come")]
     Nothing,
     /// It is longer than a day.
     #[error("an interval of more than a day")]

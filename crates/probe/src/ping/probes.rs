@@ -23,7 +23,7 @@ use std::time::Duration;
 use sys::resolve;
 use sys::target::Scheme;
 
-/// An exchange that can be had again and again.
+/// An exchange that can be repeated.
 pub(super) trait Probe {
     /// Opens what lasts longer than one exchange.
     fn open(&mut self) -> Result<Opened, PingError>;

@@ -44,7 +44,7 @@ impl Outbox {
             .map_or(0, |chunk| chunk.bytes)
     }
 
-    /// So many of them were sent.
+    /// `bytes` of them were sent.
     pub(super) fn sent(&mut self, bytes: u64) {
         if let Some(chunk) = self.chunks.front_mut() {
             chunk.bytes = chunk.bytes.saturating_sub(bytes);

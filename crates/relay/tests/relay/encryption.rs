@@ -160,7 +160,7 @@ fn a_client_s_own_certificate_is_shown_to_a_server_that_asks() {
     assert!(told.to_string().contains("others may read it"), "{told}");
 }
 
-/// The answer of a server that lets everybody in.
+/// The answer of a server that accepts every login.
 const LET_IN: &[u8] = b"R\0\0\0\x08\0\0\0\0";
 
 /// Serves one connection: answers the request for TLS, reads the start-up message and `length` bytes over TLS, sends

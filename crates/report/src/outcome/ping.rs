@@ -10,7 +10,7 @@ pub struct PingOpening {
     pub target: String,
     /// The server's address; absent for a Unix socket.
     pub server: Option<String>,
-    /// Its product and version, where it said so.
+    /// Its product and version, where it reported them.
     pub version: Option<String>,
     /// What is asked.
     pub question: String,

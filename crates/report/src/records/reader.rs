@@ -58,7 +58,7 @@ pub enum Record {
     Warning(Warning),
     /// The totals of the run that wrote the records.
     Summary(Summary),
-    /// A record that is made anew from the others (`statement`, `operation`, `prediction`), or of a type that this
+    /// A record that is derived again from the others (`statement`, `operation`, `prediction`), or of a type that this
     /// version does not know.
     Other {
         /// Its `type`.

@@ -1,9 +1,9 @@
-//! What can be wrong with what is said of TLS.
+//! What can be wrong with the TLS settings.
 
 use crate::target::{TargetError, TlsMode};
 use std::path::PathBuf;
 
-/// What is wrong with what is said of TLS.
+/// What is wrong with the TLS settings.
 #[derive(Debug, Clone, PartialEq, thiserror::Error)]
 pub enum SecurityFault {
     /// A parameter, or a variable of the environment, that makes a connection safer in a way that is not supported.

@@ -223,7 +223,7 @@ fn system_user() -> Option<String> {
     }
 }
 
-/// Rights of the group and of everybody.
+/// Rights of the group and of all other users.
 const OTHERS: u32 = 0o077;
 
 #[cfg(test)]

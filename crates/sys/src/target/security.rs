@@ -123,7 +123,7 @@ impl SecurityAsked {
     fn set_mode(&mut self, name: &str, value: &str, words: Words) -> Result<bool, TargetError> {
         match plain(name).as_str() {
             "sslmode" => self.mode = Some(TlsMode::named(name, value)?),
-            // pgjdbc's `ssl=true` checks the name, libpq's and everybody else's does not.
+            // pgjdbc's `ssl=true` checks the name, that of libpq and of all others does not.
             "ssl" if is_true(value) && words == Words::PostgresJdbc => self.at_least(TlsMode::VerifyFull),
             "ssl" | "usessl" | "requiressl" | "tls" if is_true(value) => self.at_least(TlsMode::Require),
             "ssl" | "usessl" | "tls" if is_false(value) => self.mode = Some(TlsMode::Disable),
@@ -242,7 +242,7 @@ fn plain(name: &str) -> String {
     name.to_ascii_lowercase().replace(['-', '_'], "")
 }
 
-/// Whether a parameter says how to encrypt or whom to believe: what changes when longwire encrypts in the client's stead.
+/// Whether a parameter says how to encrypt or whom to trust: what changes when longwire encrypts in the client's stead.
 pub(super) fn is_about_security(name: &str) -> bool {
     let name = plain(name);
     name.starts_with("ssl")

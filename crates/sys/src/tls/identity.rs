@@ -6,7 +6,7 @@ use rustls::pki_types::{CertificateDer, PrivateKeyDer};
 use std::os::unix::fs::{MetadataExt, PermissionsExt};
 use std::path::Path;
 
-/// Reads both from PEM files. As libpq has it: a key that others may read is refused, but root's may be read by a group.
+/// Reads both from PEM files. As in libpq: a key that others may read is refused, but root's may be read by a group.
 pub(super) fn read(
     certificate: &Path,
     key: &Path,

@@ -32,7 +32,7 @@ pub struct TlsSettings {
 pub enum Roots {
     /// None was named.
     Unsaid,
-    /// Whom the system believes.
+    /// Those that the system trusts.
     System,
     /// Those in a file.
     File(String),
@@ -42,7 +42,7 @@ impl TlsSettings {
     /// What the target says, completed from this process's environment and its user's files, as libpq does it for PostgreSQL.
     ///
     /// # Errors
-    /// [`LiveError::Security`] where what is said contradicts itself, or asks for what longwire does not have;
+    /// [`LiveError::Security`] where the settings contradict each other, or asks for what longwire does not have;
     /// [`LiveError::TlsUnsupported`] where the target's protocol has no TLS that longwire knows.
     pub fn of(target: &Target) -> Result<Self, LiveError> {
         let variable = |name: &str| std::env::var(name).ok().filter(|value| !value.is_empty());
@@ -67,7 +67,7 @@ impl TlsSettings {
             home = variable("HOME").map(|home| PathBuf::from(home).join(".postgresql"));
         }
         let security = Self::meant(asked, home.as_deref()).map_err(fault)?;
-        // A socket of this machine is not encrypted, whatever is said: as libpq has it.
+        // A socket of this machine is not encrypted, whatever the settings are: as in libpq.
         Ok(match target.socket {
             Some(_) => Self {
                 mode: TlsMode::Disable,
@@ -149,7 +149,7 @@ impl TlsSettings {
         Self { mode, ..self.clone() }
     }
 
-    /// What certificates are held against: a mode that does not ask for a check has one where authorities to check with were
+    /// What certificates are checked against: a mode that does not ask for a check has one where authorities to check with were
     /// named, as in libpq.
     pub fn check(&self) -> TlsMode {
         match self.mode {

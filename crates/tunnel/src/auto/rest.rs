@@ -3,7 +3,7 @@
 use model::Timestamp;
 use std::time::Duration;
 
-/// Doubles when the level loses again soon after, up to a limit, and begins anew when it does not.
+/// Doubles when the level loses again soon after, up to a limit, and starts again when it does not.
 #[derive(Debug, Clone, Copy, Default)]
 pub(super) struct Rest {
     until: Timestamp,

@@ -29,7 +29,7 @@ impl Incoming {
         self.bytes.get_mut(self.waiting.end..).unwrap_or_default()
     }
 
-    /// So many bytes of the space hold something now.
+    /// `count` bytes of the space hold something now.
     pub fn filled(&mut self, count: usize) {
         self.waiting.end = (self.waiting.end + count).min(self.bytes.len());
     }
@@ -38,7 +38,7 @@ impl Incoming {
         self.at(self.waiting.clone())
     }
 
-    /// So many bytes have been looked at; where they are until more space is asked for.
+    /// `count` bytes have been looked at; they stay where they are until more space is asked for.
     pub fn take(&mut self, count: usize) -> Range<usize> {
         let start = self.waiting.start;
         self.waiting.start = (start + count).min(self.waiting.end);

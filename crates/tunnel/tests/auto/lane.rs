@@ -81,7 +81,7 @@ pub struct Simulation {
     turn: usize,
 }
 
-/// What came of it.
+/// The result.
 #[derive(Debug)]
 pub struct Outcome {
     /// Payload bytes a second.

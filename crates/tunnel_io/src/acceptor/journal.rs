@@ -4,7 +4,7 @@ use super::{AtTheGate, PeerFault, Tell};
 use std::net::SocketAddr;
 use std::time::{Duration, Instant};
 
-/// Tells what happens, and does not let a flood fill a log.
+/// Reports what happens, and does not let a flood fill a log.
 pub(super) struct Journal {
     tell: Tell,
     /// When the present period began; absent when no peer has been refused for one.

@@ -91,7 +91,7 @@ fn who_is_no_tunnel_is_turned_away_with_one_word_each() {
     ] {
         let mut stream = stand.connect();
         stream.write_all(hello).ok();
-        // It may have been turned away before all was written.
+        // It may have been refused before everything was written.
         stream.shutdown(std::net::Shutdown::Write).ok();
         closed(stream);
         assert_eq!(stand.refusal(), PeerFault::NotATunnel, "{:?}", hello.get(..5));

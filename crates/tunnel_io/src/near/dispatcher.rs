@@ -151,5 +151,5 @@ impl Dispatcher {
     }
 }
 
-/// How often those who wait are looked at.
+/// How often clients that wait are looked at.
 const CHECK: Duration = Duration::from_millis(20);

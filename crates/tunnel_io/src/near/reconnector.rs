@@ -52,7 +52,7 @@ impl Reconnector {
         let mut pause = FIRST_PAUSE;
         while !self.mailbox.is_over() {
             match self.attempt() {
-                // It stood: the next try is made at once.
+                // It was up: the next try is made at once.
                 Ok(true) => pause = FIRST_PAUSE,
                 Ok(false) => self.rest(&mut pause),
                 Err(reason) => {

@@ -86,7 +86,7 @@ impl Tunnel {
         )
     }
 
-    /// With keys, which are made anew.
+    /// With new keys.
     pub fn encrypted(database: SocketAddr, level: u8, lanes: usize) -> Self {
         let place = tempfile::tempdir().expect("a directory");
         let keys = ["near", "far"].map(|end| {

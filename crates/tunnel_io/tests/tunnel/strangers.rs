@@ -6,7 +6,7 @@ use std::net::{Shutdown, SocketAddr};
 use std::time::Duration;
 use testbed::waiting::wait_until;
 
-/// What both ends say at a door without keys.
+/// What both ends say at a port without keys.
 const GREETING: &[u8] = b"lwt\n";
 
 /// A hello of this version, at level 1.
@@ -55,7 +55,7 @@ fn who_says_no_hello_of_this_version_is_refused_with_one_line() {
     }
     assert_eq!(far.totals().refused_peers, 5);
     assert_eq!(far.totals().lanes, 0);
-    // The door still works.
+    // The port still works.
     let (near, _) = stand::near(address, 1, 1);
     let mut client = stand::client(near.addresses()[0]);
     client.write_all(b"x").expect("write");

@@ -215,7 +215,7 @@ impl<K: Kind> Driver<'_, '_, K> {
         }
     }
 
-    /// So many bytes came into the buffer.
+    /// `count` bytes came into the buffer.
     pub(super) fn came(&mut self, index: usize, count: usize) {
         let slot = &mut self.slots[index];
         let bytes = self.buffer.get(..count).unwrap_or_default();

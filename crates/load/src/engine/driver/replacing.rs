@@ -73,7 +73,7 @@ impl<'scope, 'env, K: Kind> Driver<'scope, 'env, K> {
         }
     }
 
-    /// Another connection could not be had: an operation that failed.
+    /// Another connection could not be opened: an operation that failed.
     pub(super) fn attempt_failed(&mut self, index: usize, error: &LoadError) {
         let in_time = self.end.is_none_or(|end| Instant::now() < end);
         if in_time && self.shared.takes_one() {

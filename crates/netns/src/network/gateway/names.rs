@@ -21,7 +21,7 @@ pub(super) struct Asked {
 }
 
 impl NameService {
-    /// The next question and who asks it.
+    /// The next question and the address that asks it.
     pub(super) fn question<'a>(&self, room: &'a mut [u8]) -> Option<(&'a [u8], SocketAddr)> {
         let (count, client) = self.socket.recv_from(room).ok()?;
         Some((&room[..count], client))

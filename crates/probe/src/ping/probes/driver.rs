@@ -148,6 +148,6 @@ impl Probe for Driver<'_> {
 
 /// Of the echo that shows the machine's floor: about what a minimal statement and its result take.
 const USUAL_BYTES: u64 = 64;
-/// Java compiles a method anew at about this many calls.
+/// Java compiles a method again at about this many calls.
 const MOST_WARM: u32 = 300;
 const LONGEST_WARM: Duration = Duration::from_millis(300);

@@ -7,7 +7,7 @@ use std::net::SocketAddr;
 use std::time::Duration;
 
 /// `HEAD` of the target's path: a reply without a body. Server time is what a `Server-Timing` header reports. A server that
-/// does not keep connections is connected to anew before the next request, apart from what is timed.
+/// does not keep connections is connected to again before the next request, apart from what is timed.
 pub(super) struct Http<'a> {
     means: Means<'a>,
     address: Option<SocketAddr>,

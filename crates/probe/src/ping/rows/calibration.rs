@@ -15,7 +15,7 @@ use super::{Language, RowsError, ask};
 pub(super) struct Calibrated {
     /// Payload of a packet that is a row.
     pub segment: usize,
-    /// Payload of the largest packet that came of the large reply.
+    /// Payload of the largest packet of the large reply.
     pub largest_seen: usize,
     /// Headers of IP and TCP.
     pub headers: usize,

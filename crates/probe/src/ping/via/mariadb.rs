@@ -4,8 +4,8 @@
 //! statement. In a join that reads the table once for every row of another one, each further row is one further statement: the
 //! time of five rows less that of one is four turns.
 //!
-//! **CONNECT** (`--link SERVER`) connects anew for every call. A table of its kind `Execsrc` sends each command of a list as one statement:
-//! five commands less one are four turns, and what a call takes beyond its turn is connecting.
+//! **CONNECT** (`--link SERVER`) opens a new connection for every call. A table of its kind `Execsrc` sends each command of a
+//! list as one statement: five commands less one are four turns, and what a call takes beyond its turn is connecting.
 //!
 //! `SERVER` is a row of `CREATE SERVER`. Tables that this needs are temporary; CONNECT has no temporary tables, so that its
 //! one is dropped at the end.
