@@ -62,7 +62,7 @@ pub enum Question {
     NoLogin,
     /// An ICMP echo of the target's host.
     Icmp,
-    /// A statement by a JDBC driver, of a connection that stands or of a new one each time.
+    /// A statement by a JDBC driver, on an open connection or on a new one each time.
     Driver(Box<DriverQuestion>),
 }
 
@@ -151,7 +151,7 @@ pub fn run<E>(
 }
 
 impl PingPlan {
-    /// Of what the samples are: the target without its secrets.
+    /// What the samples are of: the target without its secrets.
     pub fn name(&self) -> String {
         match &self.question {
             Question::Driver(question) => question.login.url.to_string(),

@@ -1,4 +1,4 @@
-//! One open connection: a client, a server, the two directions between them, and who watches.
+//! One open connection: a client, a server, the two directions between them, and the observer.
 
 use super::Shared;
 use super::counters::Batch;
@@ -185,7 +185,7 @@ impl Connection {
         fate
     }
 
-    /// Moves on what can be moved in both directions.
+    /// Moves what can be moved in both directions.
     pub(super) fn resume_both(&mut self, slot: usize, round: &mut Round<'_>) -> Fate {
         let to_server = self.resume(slot, Direction::ClientToServer, round);
         to_server.and(|| self.resume(slot, Direction::ServerToClient, round))
@@ -205,7 +205,7 @@ impl Connection {
             Pumped::SourceBroken => Fate::Over(Closing::Reset),
             Pumped::SinkBroken if self.last_words.is_some() => Fate::Over(Closing::Reset),
             Pumped::SinkBroken => {
-                // What the broken peer had said before it left is still to be read.
+                // What the broken peer had sent before it left is still to be read.
                 let last_words = direction.reverse();
                 self.last_words = Some(last_words);
                 self.flow(last_words).source_ready(true);
@@ -305,7 +305,7 @@ impl Connection {
         }
     }
 
-    /// Tells the observer the kernel's round trips to both sides.
+    /// Reports to the observer the kernel's round trips to both sides.
     fn sample(&mut self, at: Timestamp) {
         if let Some(rtt) = self.client.socket().info().and_then(|info| info.min_rtt) {
             self.to_server.set_rtt(rtt);

@@ -94,7 +94,7 @@ impl ForwardedDirection {
         self.pace.rtt = Some(rtt);
     }
 
-    /// From now on the sequence numbers of a MySQL login are changed; absent for as they are.
+    /// From now on the sequence numbers of a MySQL login are changed; absent to leave them unchanged.
     pub(super) fn set_shift(&mut self, shift: Option<SequenceShift>) {
         self.shift = shift;
     }
@@ -244,7 +244,7 @@ impl ForwardedDirection {
     }
 }
 
-/// Tells how long the sender of a direction had nothing to send, as far as this side of it can know.
+/// Determines how long the sender of a direction had nothing to send, as far as this side of it can know.
 ///
 /// 1. A read that emptied the socket and ended within a full-sized packet was the last the sender had: it sends
 ///    full packets while it has more.

@@ -61,7 +61,7 @@ impl Journal {
         self.used = end;
     }
 
-    /// Hands every note with its bytes to `show`, in the order of the reads, and forgets them.
+    /// Passes every note with its bytes to `show`, in the order of the reads, and forgets them.
     pub(super) fn show(&mut self, mut show: impl FnMut(&Note, &[u8])) {
         for note in &self.notes {
             show(note, self.buffer.get(note.bytes.clone()).unwrap_or_default());

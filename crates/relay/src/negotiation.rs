@@ -273,7 +273,7 @@ fn is_mysql(target: &Target) -> bool {
     matches!(target.scheme, Scheme::Mysql | Scheme::Mariadb)
 }
 
-/// What became of TLS with a PostgreSQL server, and the round trips that it took.
+/// The outcome of TLS with a PostgreSQL server, and the round trips that it took.
 struct Agreed {
     /// The plain socket where the server has no TLS and the target does not insist.
     server: Result<TlsSocket, Socket>,

@@ -17,7 +17,7 @@ pub(super) struct NegotiationSlots {
 
 #[derive(Debug, Default)]
 struct State {
-    /// By number, in the order in which they began; those that were pushed out are in it no more.
+    /// By number, in the order in which they began; those that were pushed out are no longer in it.
     clients: BTreeMap<u64, (TcpStream, IpAddr)>,
     next: u64,
     /// Threads, of those pushed out too.

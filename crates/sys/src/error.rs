@@ -222,7 +222,7 @@ pub enum LiveError {
         /// `host:port` as given.
         server: String,
     },
-    /// What is said of TLS contradicts itself, or asks for what longwire does not have.
+    /// The TLS settings contradict each other, or ask for what longwire does not have.
     #[error("{fault}")]
     Security {
         /// What is wrong.
@@ -250,7 +250,7 @@ pub enum LiveError {
         /// What the TLS library says.
         reason: rustls::Error,
     },
-    /// The server went away, or said something unexpected, before the connection was ready.
+    /// The server went away, or sent something unexpected, before the connection was ready.
     #[error("the server {server} closed the connection while TLS was being agreed")]
     ServerLeft {
         /// `host:port` as given.

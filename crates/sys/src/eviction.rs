@@ -1,4 +1,4 @@
-//! Who gives way where more come than there is room for.
+//! Which connection gives way where more come than there is room for.
 
 use std::cmp::Reverse;
 use std::collections::BTreeMap;

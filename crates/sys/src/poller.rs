@@ -110,7 +110,7 @@ impl Poller {
         })
     }
 
-    /// Reports `fd` no more: it stays open, and another poller is to watch it.
+    /// Stops reporting `fd`: it stays open, and another poller is to watch it.
     pub fn forget(&self, fd: BorrowedFd<'_>) {
         // It fails only for a descriptor that is not watched.
         epoll::delete(&self.epoll, fd).ok();

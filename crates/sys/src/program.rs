@@ -77,7 +77,7 @@ impl Program {
         self.reap(libc::WNOHANG)
     }
 
-    /// Ends it and all of its process group: asks, gives it [`GRACE`], and asks no more.
+    /// Ends it and all of its process group: asks, waits for [`GRACE`], and then kills.
     pub fn end(self) {
         self.signal(libc::SIGTERM);
         if let Some(end) = &self.end {

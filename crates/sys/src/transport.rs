@@ -69,7 +69,7 @@ impl Transport {
         }
     }
 
-    /// Tells the peer that no more will come; false when that must be tried again once the peer has read more.
+    /// Informs the peer that no more will come; false when that must be tried again once the peer has read more.
     pub fn finish(&mut self) -> bool {
         match self {
             Self::Plain(socket) => {

@@ -5,7 +5,7 @@ use std::time::{Duration, Instant};
 /// Waits until `holds`.
 ///
 /// # Panics
-/// When it does not come to hold: `what` says what that is.
+/// When it does not become true: `what` says what that is.
 #[track_caller]
 pub fn wait_until(what: &str, mut holds: impl FnMut() -> bool) {
     wait_for(what, || holds().then_some(()));

@@ -286,7 +286,7 @@ impl Span {
     }
 
     /// Time went on to `at`. Short pauses count, because work may wait for the other side of this machine; long ones are the
-    /// clients': gives how much of a pause did not count.
+    /// clients': returns how much of a pause did not count.
     fn pass(&mut self, at: Timestamp) -> Duration {
         let passed = at.since(self.last);
         self.last = self.last.max(at);

@@ -21,7 +21,7 @@ pub enum Coding {
     Zstd = 2,
 }
 
-/// A chunk could not be turned back, or a library refused.
+/// A chunk could not be decompressed, or a library refused.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum CompressError {
     /// The bytes are not what a compressor of this version makes after what came before.
@@ -48,8 +48,9 @@ impl Compressor {
         Self::default()
     }
 
-    /// Appends `chunk` to `out` as `level` has it, and says how. All of it can be turned back as soon as it has arrived: nothing
-    /// waits for a later chunk. What is appended is at most [`MOST_ADDED_TO_A_CHUNK`] larger than the chunk.
+    /// Appends `chunk` to `out`, compressed at `level`, and returns how it was encoded. All of it can be decompressed as soon as
+    /// it has arrived: nothing waits for a later chunk. What is appended is at most [`MOST_ADDED_TO_A_CHUNK`] larger than the
+    /// chunk.
     ///
     /// # Errors
     /// When the chunk is larger than [`MOST_OF_A_CHUNK`], or the codec fails.
@@ -84,8 +85,8 @@ impl Compressor {
         }
     }
 
-    /// Forgets what came before: the next chunk can be turned back without it. Its frame carries the fact, and the other end's
-    /// [`Decompressor::forget`] is called before that chunk is turned back.
+    /// Forgets what came before: the next chunk can be decompressed without it. Its frame carries the fact, and the other end's
+    /// [`Decompressor::forget`] is called before that chunk is decompressed.
     pub fn forget(&mut self) {
         if let Some(encoder) = &mut self.lz4 {
             encoder.forget();
@@ -96,7 +97,7 @@ impl Compressor {
     }
 }
 
-/// Turns back what a [`Compressor`] made, in the same order.
+/// Decompresses what a [`Compressor`] made, in the same order.
 #[derive(Default)]
 pub struct Decompressor {
     lz4: Option<lz4::Decoder>,
@@ -113,7 +114,7 @@ impl Decompressor {
     ///
     /// # Errors
     /// When `bytes` do not continue what came before, or would make more. `out` may then hold part of a chunk, and nothing that
-    /// comes later can be turned back.
+    /// comes later can be decompressed.
     pub fn decompress(
         &mut self,
         coding: Coding,

@@ -55,7 +55,7 @@ impl fmt::Display for End {
     }
 }
 
-/// The number of a stream on its lane. Not used again while the lane stands.
+/// The number of a stream on its lane. Not used again while the lane is up.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct StreamId(pub u32);
 
@@ -237,7 +237,7 @@ pub fn read(bytes: &[u8]) -> Result<Option<(LaneFrame<'_>, usize)>, FrameError> 
     Ok(Some((frame, HEADER_BYTES + header.length)))
 }
 
-/// The hello at the beginning of `bytes` and how long it is; absent while bytes of it are missing. Tells a stranger by its
+/// The hello at the beginning of `bytes` and how long it is; absent while bytes of it are missing. Recognises a stranger by its
 /// first byte, and another version whatever else it has in its hello.
 ///
 /// # Errors

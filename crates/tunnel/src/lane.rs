@@ -95,8 +95,8 @@ pub enum LaneError {
         /// Which frames.
         what: &'static str,
     },
-    /// A chunk cannot be turned back.
-    #[error("sent what cannot be turned back: {0}")]
+    /// A chunk cannot be decompressed.
+    #[error("sent what cannot be decompressed: {0}")]
     Chunk(CompressError),
     /// A chunk could not be compressed.
     #[error("could not be sent a chunk: {0}")]
@@ -119,7 +119,7 @@ pub enum LaneEvent<'a> {
         stream: StreamId,
         /// To be passed on, in this order.
         bytes: &'a [u8],
-        /// How they came.
+        /// How they arrived.
         coding: Coding,
     },
     /// After the bytes before, no more will come for a stream's socket.
@@ -285,10 +285,10 @@ impl Lane {
     }
 
     /// Sends a chunk of the stream that was picked, not empty, at most as many bytes as the pick allowed. `drained`: its socket
-    /// has nothing more now. Says what became of the chunk.
+    /// has nothing more now. Returns what became of the chunk.
     ///
     /// # Errors
-    /// When the codec fails; the lane can be used no more.
+    /// When the codec fails; the lane can then no longer be used.
     pub fn send(
         &mut self,
         id: StreamId,
@@ -459,7 +459,7 @@ impl Lane {
     /// What the other end did next; absent when more bytes must come first.
     ///
     /// # Errors
-    /// When the other end broke the protocol or takes its leave; the lane can be used no more.
+    /// When the other end broke the protocol or takes its leave; the lane can then no longer be used.
     #[expect(
         clippy::should_implement_trait,
         reason = "events borrow from the lane, which an iterator's items cannot"
@@ -562,9 +562,9 @@ enum Seen {
     Handled,
     /// Without bytes of a stream.
     Event(LaneEvent<'static>),
-    /// Bytes as they came.
+    /// Bytes as they arrived.
     Stored(StreamId, Range<usize>),
-    /// Bytes that were turned back.
+    /// Bytes that were decompressed.
     Decoded(StreamId, Coding),
 }
 

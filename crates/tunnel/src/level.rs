@@ -1,4 +1,4 @@
-//! How much work is spent on making bytes fewer: levels 0 to 9, as users know them.
+//! How much work is spent on compression: levels 0 to 9, as users know them.
 
 use std::fmt;
 use std::str::FromStr;

@@ -63,13 +63,13 @@ impl ThroughputEstimator {
         (self.seconds > 0.0).then(|| self.bytes / self.seconds)
     }
 
-    /// The same, where it is not too old to be true.
+    /// The same, where it is not too old to be valid.
     pub(crate) fn recent(&self, at: Timestamp) -> Option<f64> {
         self.rate().filter(|_| at.since(self.known_at) < FRESH)
     }
 }
 
-/// How long a rate is believed while the lane has room.
+/// How long a rate is trusted while the lane has room.
 const FRESH: Duration = Duration::from_secs(20);
 /// What the kernel's buffer and the path hold at most, or nearly so.
 const IN_THE_KERNEL: u64 = 512 * 1024;

@@ -1,4 +1,4 @@
-//! A client's connection: bytes out, bytes in, and who watches.
+//! A client's connection: bytes out, bytes in, and its observer.
 
 use super::super::LoadError;
 use client::Watch;

@@ -34,7 +34,7 @@ impl<'g> Reconnecting<'g> {
         }
     }
 
-    /// Runs the script over `connection` and gives when the last byte came.
+    /// Runs the script over `connection` and returns when the last byte came.
     fn converse(
         &mut self,
         connection: &mut Connection,

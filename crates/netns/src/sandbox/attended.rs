@@ -28,7 +28,7 @@ impl Attended {
         }
     }
 
-    /// Runs `command` to its end and gives its status as shells count (128 + n for signal n). Keys of the terminal reach
+    /// Runs `command` to its end and returns its status as shells count (128 + n for signal n). Keys of the terminal reach
     /// the command by themselves; what a process sends here is passed on to it.
     ///
     /// # Errors

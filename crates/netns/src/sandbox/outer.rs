@@ -8,7 +8,7 @@ use std::os::fd::OwnedFd;
 use sys::signals::{self, HeldSignals};
 use sys::{LiveError, OsError};
 
-/// Runs the program inside; gives its exit status.
+/// Runs the program inside; returns its exit status.
 pub(super) fn run() -> Result<u8, LiveError> {
     let foreground = process::own_foreground();
     let held = HeldSignals::hold(&PASSED_ON);

@@ -79,7 +79,7 @@ fn terminated(text: OsString) -> Option<CString> {
     CString::new(text.into_vec()).ok()
 }
 
-/// Forks into new namespaces (`CLONE_NEW...`, 0 for none). Gives 0 in the child, which is the only thread of its
+/// Forks into new namespaces (`CLONE_NEW...`, 0 for none). Returns 0 in the child, which is the only thread of its
 /// process.
 pub(super) fn fork(namespaces: libc::c_int) -> Result<libc::pid_t, OsError> {
     let flags = libc::c_long::from(namespaces | libc::SIGCHLD);

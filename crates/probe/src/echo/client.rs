@@ -196,7 +196,7 @@ fn attend(
     [before, after]
 }
 
-/// Sleeps until `moment`, or until `ended`: looks every now and then, seldom enough to leave the processors alone.
+/// Sleeps until `moment`, or until `ended`: looks now and then, rarely enough not to use the processors.
 pub(super) fn wait_until(moment: Instant, ended: &dyn Fn() -> bool) {
     loop {
         let left = moment.saturating_duration_since(Instant::now());

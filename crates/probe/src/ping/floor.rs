@@ -1,6 +1,6 @@
 //! The instrument's floor: the same kind of exchange with an echo of longwire's own.
 //!
-//! A sleeping processor takes 50 to 300 us to be itself again (measured on virtual machines), so the echo is asked over
+//! A sleeping processor takes 50 to 300 us to reach full speed again (measured on virtual machines), so the echo is asked over
 //! loopback at the same pace as the target, with the same numbers of bytes, and read the same way.
 
 use super::plain::{Complete, Means, Plain};

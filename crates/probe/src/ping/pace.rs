@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 /// How often is asked.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Pace {
-    /// So far apart, counted from the first. Times that have passed while an answer was waited for are left out.
+    /// This far apart, counted from the first. Times that have passed while an answer was waited for are left out.
     Every(Duration),
     /// The next as soon as the last one was answered.
     Flood,
@@ -38,7 +38,7 @@ impl Pace {
         }
     }
 
-    /// How long is paused before a second question to a target that has just answered its first.
+    /// The pause before a second question to a target that has just answered its first.
     pub(super) fn settle(self) -> Duration {
         match self {
             Self::Every(interval) => interval.min(SETTLE),
@@ -109,7 +109,7 @@ pub(super) fn wait_until(when: Instant, stop: &AtomicBool) -> bool {
 }
 
 const LONGEST: Duration = Duration::from_secs(24 * 3600);
-/// The first question wakes what the second finds awake: a pause as between others is fairer, and a user need not wait longer.
+/// The first question wakes what the second finds awake: the usual pause between them is fairer, and a user need not wait longer.
 const SETTLE: Duration = Duration::from_millis(100);
 const LOOK: Duration = Duration::from_millis(100);
 

@@ -53,7 +53,7 @@ pub(super) trait Probe {
 /// What is timed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Kind {
-    /// A request and its reply on a connection that stands.
+    /// A request and its reply on an open connection.
     Exchange,
     /// A TCP handshake.
     Connecting,

@@ -111,7 +111,7 @@ impl<T: Fn(PingEvent) -> bool> PingRun<'_, T> {
         Ok(asked)
     }
 
-    /// The first exchange of a connection, and an echo to match it. Says whether the connection still stands.
+    /// The first exchange of a connection, and an echo to match it. Returns whether the connection is still open.
     fn first<'a>(
         &'a self,
         probe: &mut dyn Probe,

@@ -17,7 +17,7 @@ struct Chunk {
 
 impl Outbox {
     /// Puts `bytes` at the end, spread evenly over `span` nanoseconds from `now` in at most 16 pieces of at least a
-    /// packet. Gives the times at which further pieces are due.
+    /// packet. Returns the times at which further pieces are due.
     pub(super) fn put(&mut self, bytes: u64, now: u64, span: u64) -> impl Iterator<Item = u64> + use<> {
         let pieces = match span {
             0 => 1,
@@ -75,7 +75,7 @@ impl Inbox {
         self.expected.push_back((self.announced, tag));
     }
 
-    /// Counts what came. False when it is more than was sent.
+    /// Counts what arrived. False when it is more than was sent.
     pub(super) fn receive(&mut self, bytes: u64) -> bool {
         self.received += bytes;
         self.received <= self.announced

@@ -59,13 +59,13 @@ struct Client {
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum State {
-    /// Its connections are being opened, or it waits for its begin.
+    /// Its connections are being opened, or it waits to begin.
     Waiting,
     Running,
     Through,
 }
 
-/// A replay in progress. Times are nanoseconds since its begin.
+/// A replay in progress. Times are nanoseconds since its start.
 pub(super) struct Run<'a> {
     script: &'a ReplayScript,
     plan: &'a ReplayPlan,
@@ -140,7 +140,7 @@ impl<'a> Run<'a> {
         Ok(self.outcome)
     }
 
-    /// All clients are through, and no byte is on its way.
+    /// All clients have finished, and no byte is on its way.
     fn is_over(&self) -> bool {
         let through = |client: &Client| client.state == State::Through;
         self.clients.iter().all(through) && self.wires.is_settled()
@@ -423,7 +423,7 @@ impl<'a> Run<'a> {
         waited_for.any(|node| !self.is_completed(Tag { node: *node, ..tag }))
     }
 
-    /// Whether a node is through; one of an operation that is over is.
+    /// Whether a node is complete; nodes of an operation that is over are.
     fn is_completed(&mut self, tag: Tag) -> bool {
         self.progress(tag).is_none_or(|progress| progress.completed)
     }
@@ -510,7 +510,7 @@ impl<'a> Run<'a> {
         }
     }
 
-    /// Whether all has happened that a node waits for before it starts.
+    /// Whether everything has happened that a node waits for before it starts.
     fn may_start(&mut self, tag: Tag) -> bool {
         let script = self.script;
         let node = &script.nodes[tag.node as usize];
@@ -532,7 +532,7 @@ impl<'a> Run<'a> {
                 .all(|node| self.is_completed(Tag { node: *node, ..tag }))
     }
 
-    /// An operation is through: counts it, closes what it closed, and prepares the next.
+    /// An operation is complete: counts it, closes what it closed, and prepares the next.
     fn finish(&mut self, client: u32) -> Result<(), ReplayError> {
         let who = &mut self.clients[client as usize];
         let end = who.end.saturating_add(nanos(self.script.client_after));

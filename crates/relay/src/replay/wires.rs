@@ -281,7 +281,7 @@ impl<'a> Wires<'a> {
         self.asked.remove(place?).map(|(_, slot)| slot)
     }
 
-    /// What the oldest connection that is not through still lacks, for the text of an error.
+    /// What the oldest connection that is not complete still lacks, for the text of an error.
     pub(super) fn lacking(&self) -> Option<&'static str> {
         self.slots.iter().flatten().find_map(|channel| match channel {
             channel if channel.ends[CLIENT].is_none() => None,

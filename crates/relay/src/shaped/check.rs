@@ -25,7 +25,7 @@ struct Measured {
 /// The rate of one direction, over the times in which packets were waiting for each other.
 #[derive(Debug, Clone, Copy, Default)]
 struct Realised {
-    /// The present run: wire bytes that had arrived at its begin, when that was, and the same at its latest point.
+    /// The present run: wire bytes that had arrived at its start, when that was, and the same at its latest point.
     run: Option<(u64, u64, u64, u64)>,
     bytes: u64,
     nanoseconds: u64,

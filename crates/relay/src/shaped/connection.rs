@@ -1,4 +1,4 @@
-//! One shaped connection that is open: two sockets, the bytes between them, and who watches.
+//! One shaped connection that is open: two sockets, the bytes between them, and its observer.
 
 use super::event_reorderer::EventReorderer;
 use super::half_connection::{End, HalfConnection};
@@ -130,7 +130,7 @@ impl Shaped {
         self.broken[direction.index()]
     }
 
-    /// The sink of this direction takes nothing any more: what it had said before is still to be read.
+    /// The sink of this direction takes nothing any more: what it had sent before is still to be read.
     pub(super) fn sink_broke(&mut self, direction: Direction) {
         self.broken[direction.reverse().index()] = true;
         self.lane(direction).discard_arrived();
@@ -172,7 +172,7 @@ impl Shaped {
         }
     }
 
-    /// Hands what has arrived to the sink, and its end behind it.
+    /// Passes what has arrived to the sink, and then its end.
     pub(super) fn deliver(&mut self, direction: Direction) -> Delivery {
         let (lane, sink) = match direction {
             Direction::ClientToServer => (&mut self.lanes[0], &self.server),
@@ -238,7 +238,7 @@ impl Shaped {
         }
     }
 
-    /// Tells the observer the round trip to the server: the link's, and the real one behind it.
+    /// Reports to the observer the round trip to the server: the link's, and the real one behind it.
     fn sample(&mut self, at: Timestamp) {
         let behind = self.server.info().and_then(|info| info.min_rtt);
         let rtt = self.link_rtt + behind.unwrap_or_default();

@@ -41,7 +41,7 @@ impl Control {
 }
 
 impl Shaper {
-    /// A client has called at `at`: its SYN travels.
+    /// A client has connected at `at`: its SYN travels.
     pub(super) fn knock(&mut self, client: Socket, at: Timestamp) {
         self.catch_up(at.as_nanos().min(self.now()));
         let slot = self.free_slot();
@@ -169,7 +169,7 @@ impl Shaper {
         }
     }
 
-    /// Servers that have not answered for too long are not waited for any longer.
+    /// Stops waiting for servers that have not answered for too long.
     pub(super) fn give_up_late(&mut self) {
         let now = self.shared.clock.now();
         for slot in 0..self.slots.len() {

@@ -4,7 +4,7 @@ use model::Timestamp;
 use std::collections::VecDeque;
 use std::time::Duration;
 
-/// One direction of a shaped connection. Offsets count payload bytes from the connection's begin.
+/// One direction of a shaped connection. Offsets count payload bytes from the start of the connection.
 ///
 /// Calling order: [`HalfConnection::enter`] as bytes are read; [`HalfConnection::arrive`] as the link's model has them at the other end;
 /// [`HalfConnection::ready`] and [`HalfConnection::taken`] as the sink takes them.

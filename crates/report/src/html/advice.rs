@@ -137,7 +137,7 @@ fn shade(advice: &Advice, level: &LevelAdvice, column: usize) -> f64 {
     (saved as f64 / (off.as_nanos() as f64).max(1.0)).clamp(-1.0, 1.0)
 }
 
-/// What stands in a square: what off takes, what the others save.
+/// What is shown in a square: what off takes, what the others save.
 fn figure(advice: &Advice, level: &LevelAdvice, column: usize) -> String {
     if level.level == 0 {
         return level

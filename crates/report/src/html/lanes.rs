@@ -104,7 +104,7 @@ fn part_pieces(operation: &Operation, part: &Step, pieces: &mut Vec<Piece>) {
     let inside = nanos(part.server_inside_reply.min(part.server));
     let before = nanos(part.server) - inside;
     let computing = left.saturating_sub(before).max(arrived);
-    // Where inside the reply the server computed is not kept: it is drawn at the reply's begin.
+    // Where inside the reply the server computed is not kept: it is drawn at the start of the reply.
     let computed = left.saturating_add(inside).min(to);
     add(Kind::Waiting, arrived, computing);
     add(Kind::Server, computing, computed);

@@ -122,7 +122,7 @@ pub fn small_print(text: &str, out: &mut String) {
     let _ = writeln!(out, "<p class=\"small\">{text}</p>");
 }
 
-/// What stands where a figure is not known or withheld.
+/// Shown where a figure is unknown or withheld.
 pub const DASH: &str = "–";
 
 const SHORT_STATEMENT: usize = 140;

@@ -147,7 +147,7 @@ fn what(step: &OperationStep) -> String {
 /// The drawing next to the labels.
 #[derive(Clone, Copy)]
 struct Drawing {
-    /// What the whole width stands for, in nanoseconds.
+    /// What the whole width represents, in nanoseconds.
     end: u64,
 }
 

@@ -30,7 +30,7 @@ pub struct ExplainedExchange {
     pub turns: u32,
     /// Payload bytes of the request and of the reply.
     pub bytes: [u64; 2],
-    /// When it begins on the link, counted from the operation's begin.
+    /// When it begins on the link, counted from the start of the operation.
     pub started: Duration,
     /// When its reply is complete.
     pub completed: Duration,

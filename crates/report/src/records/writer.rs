@@ -301,7 +301,7 @@ impl<W: Write> JsonWriter<W> {
         self.out.flush()
     }
 
-    /// Passes on all that was written and gives the writer back.
+    /// Passes on everything that was written and returns the writer.
     ///
     /// # Errors
     /// When `out` fails.

@@ -17,7 +17,7 @@ pub(crate) fn set(
     if result < 0 { Err(OsError::last()) } else { Ok(()) }
 }
 
-/// Reads an option into `room` and gives the part of it that the kernel has filled.
+/// Reads an option into `room` and returns the part of it that the kernel has filled.
 pub(crate) fn get<'a>(
     socket: BorrowedFd<'_>,
     level: libc::c_int,

@@ -62,7 +62,8 @@ impl Pairs {
         Self(others.chain(set).collect())
     }
 
-    /// The same string with `endpoint` as host and port; with [`ClientTls::LeftOut`] it asks for no TLS if it said anything of it.
+    /// The same string with `endpoint` as host and port; with [`ClientTls::LeftOut`] it asks for no TLS if it had any TLS
+    /// parameter.
     pub(super) fn through(&self, endpoint: Endpoint, tls: ClientTls) -> String {
         let mut words = vec![
             format!("host={}", endpoint.address),

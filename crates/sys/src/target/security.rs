@@ -67,7 +67,7 @@ pub enum ChannelBinding {
     Require,
 }
 
-/// What is said of TLS; absent where nothing is.
+/// The TLS settings; absent where there are none.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct SecurityAsked {
     /// `sslmode`, `ssl-mode`, `sslMode`, `ssl`, `useSSL`, ...
@@ -200,7 +200,7 @@ impl SecurityAsked {
         self.mode = Some(self.mode.map_or(mode, |said| said.max(mode)));
     }
 
-    /// What is said here, and for the rest what `other` says.
+    /// What is set here, and for the rest what `other` sets.
     pub fn or(self, other: Self) -> Self {
         Self {
             mode: self.mode.or(other.mode),

@@ -1,4 +1,5 @@
-//! How a connection to a target is encrypted, when all is said: by the target, the environment, and files where clients look.
+//! How a connection to a target is encrypted, with all settings taken together: by the target, the environment, and files where
+//! clients look.
 
 use crate::error::{LiveError, SecurityFault};
 use crate::target::{ChannelBinding, Scheme, SecurityAsked, Target, TlsMode};

@@ -1,4 +1,4 @@
-//! Which certificates are believed, by the target's mode.
+//! Which certificates are trusted, by the target's mode.
 
 use super::der::Parts;
 use super::identity;
@@ -90,7 +90,7 @@ fn verifier(
     }))
 }
 
-/// Who is believed, and the certificates that a file names.
+/// Which authorities are trusted, and the certificates that a file names.
 fn roots(roots: &Roots) -> Result<(RootCertStore, Vec<CertificateDer<'static>>), LiveError> {
     let mut store = RootCertStore::empty();
     let Roots::File(path) = roots else {
@@ -118,7 +118,7 @@ fn roots(roots: &Roots) -> Result<(RootCertStore, Vec<CertificateDer<'static>>),
     }
 }
 
-/// Why a certificate is not believed, as far as there is more to say than that.
+/// Why a certificate is not trusted, as far as there is more to say than that.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 pub(super) enum Distrusted {
     /// It has signed itself.
@@ -133,7 +133,7 @@ pub(super) enum Distrusted {
 #[derive(Debug)]
 struct Signed {
     signed: Arc<WebPkiServerVerifier>,
-    /// A certificate that was named itself is believed without any signature but its own, as OpenSSL has it.
+    /// A certificate that was named itself is trusted without any signature but its own, as in OpenSSL.
     named: Vec<CertificateDer<'static>>,
     any_name: bool,
 }

@@ -213,7 +213,7 @@ impl Lane {
     }
 }
 
-/// What a chunk's header says of compression and credit.
+/// What a chunk's header says about compression and credit.
 #[derive(Clone, Copy)]
 struct Marks {
     fresh: bool,

@@ -40,7 +40,7 @@ pub(super) enum QueuePosition {
     Starved,
 }
 
-/// What comes. Always: `credit + held + consumed == window`.
+/// What is received. Always: `credit + held + consumed == window`.
 #[derive(Debug)]
 pub(super) struct Receiving {
     /// Most bytes that may be on their way or held here.

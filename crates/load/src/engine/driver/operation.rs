@@ -1,4 +1,4 @@
-//! An operation of a client, from its begin to its end.
+//! An operation of a client, from its beginning to its end.
 
 use super::super::connection::{Connection, broken};
 use super::super::machine::{Afterwards, Kind, Machine, Next, Site};
@@ -282,7 +282,7 @@ impl<K: Kind> Driver<'_, '_, K> {
         }
     }
 
-    /// The connection is of no more use; the client goes on.
+    /// The connection can be used no more; the client goes on.
     pub(super) fn hang_up(&mut self, index: usize) {
         self.hang_up_quietly(index);
         self.free(index, Instant::now());

@@ -29,7 +29,7 @@ impl<K: Kind> Driver<'_, '_, K> {
             if !self.wakes.is_empty() || self.arrivals.is_some() {
                 self.be_on_time();
             }
-            // Where one client has all the thread's attention, a look at the clock each turn would be one too many.
+            // Where the thread has only one client, looking at the clock on each turn would cost too much.
             if !came || self.slots.len() > 1 || !self.waits_in_read() {
                 self.check_deadlines();
             }
@@ -57,7 +57,7 @@ impl<K: Kind> Driver<'_, '_, K> {
             .max(Duration::from_millis(1))
     }
 
-    /// Sets the timer to what is due next; gives how long to wait at most.
+    /// Sets the timer to what is due next; returns how long to wait at most.
     pub(super) fn prepare_to_wait(&mut self) -> Option<Duration> {
         let woken = self.wakes.peek().map(|Reverse((at, _))| *at);
         let arrival = self

@@ -7,7 +7,7 @@ use client::bridge::{Bridge, BridgeConnection, Execute, HowRun, Introduction, Wa
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-/// A statement on a connection that stands, or on a new one each time.
+/// A statement on an open connection, or on a new one each time.
 pub(super) struct Driver<'a> {
     means: Means<'a>,
     question: &'a DriverQuestion,

@@ -31,7 +31,7 @@ impl<'a> Http<'a> {
         }
     }
 
-    /// A connection that stands, as far as can be known here.
+    /// A connection that is open, as far as can be known here.
     fn connection(&mut self) -> Result<Plain<'a>, PingError> {
         match self.connection.take().filter(|connection| !connection.is_stale()) {
             Some(connection) => Ok(connection),

@@ -8,7 +8,7 @@ use client::{mysql, postgres};
 use std::time::Duration;
 use sys::target::Scheme;
 
-/// One statement again and again. Without one of the user's own it asks the server how long it has been at it.
+/// One statement again and again. Without one of the user's own it asks the server how long the statement has taken so far.
 pub(super) struct Statement<'a> {
     means: Means<'a>,
     session: Option<Session<'a>>,
@@ -71,7 +71,7 @@ impl<'a> Statement<'a> {
         Ok((rows.reply, told))
     }
 
-    /// Executes the prepared statement; prepares it first where it is not, which costs what it costs.
+    /// Executes the prepared statement; prepares it first where it is not, and that time counts.
     fn execute(&mut self) -> Result<Reply, PingError> {
         let scheme = self.means.target.scheme;
         let [prepare, execute] = match is_mysql(scheme) {
@@ -138,7 +138,7 @@ impl Probe for Statement<'_> {
     }
 
     fn close(&mut self) {
-        // It has failed: a server that is still there would wait for nothing polite.
+        // It has failed: a server that is still there does not wait for a goodbye.
         self.session = None;
     }
 }

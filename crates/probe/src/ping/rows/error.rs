@@ -11,7 +11,7 @@ pub enum RowsError {
     /// The connection could not be made, or broke.
     #[error(transparent)]
     Session(#[from] SessionError),
-    /// A number of rows that says nothing, or is absurd.
+    /// A number of rows that is too small to measure with, or absurd.
     #[error("{rows} rows: between 2 and {MOST_ROWS} can be asked for")]
     Count {
         /// As asked for.
@@ -54,7 +54,7 @@ pub enum RowsError {
     /// The server did not open a cursor.
     #[error("server: it sends all rows at once: it opened no cursor for the statement")]
     NoCursor,
-    /// The server said something else than the row that was to come.
+    /// The server sent something other than the expected row.
     #[error("server: {found} where the next row was to come")]
     OutOfStep {
         /// What came.

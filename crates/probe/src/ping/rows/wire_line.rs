@@ -89,7 +89,7 @@ impl<'a> WireLine<'a> {
         Ok(())
     }
 
-    /// Begins to send `request` as often as said; the rest follows while packets are read.
+    /// Begins to send `request` as often as given; the rest follows while packets are read.
     pub fn begin_asking(&mut self, request: &[u8], times: u64) -> Timestamp {
         self.asking = Asking {
             requests: request.repeat(usize::try_from(times).unwrap_or_default()),

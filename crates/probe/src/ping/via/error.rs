@@ -21,7 +21,7 @@ pub enum ViaError {
     /// That is no name of an Oracle database link.
     #[error("--link: a database link's name has letters, digits and _ $ # . @ only")]
     LinkName,
-    /// A number of calls that says nothing, or is absurd.
+    /// A number of calls that is too small to measure with, or absurd.
     #[error("{calls} calls: between 1 and 100000 can be asked for")]
     Calls {
         /// As asked for.

@@ -1,4 +1,4 @@
-//! Samples of a link, taken one after another, and what they come to.
+//! Samples of a link, taken one after another, and their summary.
 
 use super::{Established, OpenLink, Source, Spans, ViaError, ViaOptions};
 use model::{DatabaseLinkOutcome, DistributionBuilder, Sample};
@@ -155,7 +155,7 @@ impl SampleSums {
     }
 }
 
-/// Turns of a call, from its time in round trips, where that is near a whole number and the distance is what it consists of.
+/// Turns of a call, from its time in round trips, where that is near a whole number and consists mainly of distance.
 fn divide(ratio: Option<f64>, round_trip: Option<Duration>, words: &str) -> (Option<u64>, String) {
     let Some((ratio, round_trip)) = ratio.zip(round_trip) else {
         return (None, "nothing was measured".to_owned());

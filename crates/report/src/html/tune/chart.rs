@@ -107,7 +107,7 @@ fn axes(x: &Axis, y: &Axis, out: &mut String) {
     }
 }
 
-/// The line of a way; gives its name and where that belongs.
+/// The line of a way; returns its name and where that belongs.
 fn line(
     report: &TuneReport,
     way: &Method,
