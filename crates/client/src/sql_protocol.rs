@@ -37,7 +37,7 @@ impl SqlProtocol {
         }
     }
 
-    /// What is said before hanging up, so that the server does not log a client that only hung up.
+    /// What is sent before hanging up, so that the server does not log a client that only hung up.
     pub const fn goodbye(self) -> &'static [u8] {
         match self {
             Self::Postgres => postgres::GOODBYE,
@@ -45,7 +45,7 @@ impl SqlProtocol {
         }
     }
 
-    /// What is said instead of the data that the server asks for.
+    /// What is sent instead of the data that the server asks for.
     pub const fn refusal(self) -> &'static [u8] {
         match self {
             Self::Postgres => postgres::REFUSAL,

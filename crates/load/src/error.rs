@@ -49,7 +49,7 @@ pub enum LoadError {
         /// What it says, without what it quotes.
         text: String,
     },
-    /// The server said something that its protocol does not have there.
+    /// The server sent something that its protocol does not allow there.
     #[error("server: {0}")]
     Unexpected(#[from] wire::DecodeError),
     /// The target is of a kind for which there is no load.

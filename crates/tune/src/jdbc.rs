@@ -74,7 +74,7 @@ impl<'a> JdbcBench<'a> {
         Ok(self.bridge.insert(bridge).clone())
     }
 
-    /// A connection straight to the database, and who is there; autocommit is on.
+    /// A connection straight to the database, and its product and version; autocommit is on.
     fn control(&mut self) -> Result<(&mut BridgeConnection, Option<String>), TuneError> {
         let mut server = None;
         let control = match self.control.take() {
@@ -122,7 +122,7 @@ impl<'a> JdbcBench<'a> {
             .collect())
     }
 
-    /// Fills a table as fast as it goes, and sees that all rows are there.
+    /// Fills a table as fast as possible, and checks that all rows are there.
     fn fill(&mut self, table: &str, rows: u64, columns: &[Column]) -> Result<(), TuneError> {
         let recipe = recipes::filling(self.login.url.dialect());
         let doing = format!("filling the table of {rows} rows");

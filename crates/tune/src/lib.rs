@@ -1,7 +1,7 @@
 //! Tuning: a job done over a real connection in one way with one setting, and what it took.
 //!
-//! Who can do that is a [`Workbench`]: longwire's own clients of PostgreSQL and MySQL/MariaDB ([`mod@native`]), a driver behind the
-//! bridge. What to run when, and what follows from it, is not decided here.
+//! What can do that is a [`Workbench`]: longwire's own clients of PostgreSQL and MySQL/MariaDB ([`mod@native`]), a driver behind
+//! the bridge. What to run when, and what follows from it, is not decided here.
 //!
 //! Calling order: [`Workbench::prepare`] once, [`Workbench::run`] as often as wanted, [`Workbench::clean_up`] last, whatever came
 //! before.

@@ -132,7 +132,7 @@ fn query(talk: &mut Conversation<'_>, statement: &[u8]) -> Result<(), TuneError>
     talk.ask()
 }
 
-/// Prepares a statement, waits for that, and gives the server's number of it.
+/// Prepares a statement, waits for that, and returns the server's number of it.
 fn prepare(talk: &mut Conversation<'_>, statement: &str) -> Result<u32, TuneError> {
     mysql::prepare(&mut talk.out, statement);
     talk.replies.expect(ExpectedAnswer::Statement);

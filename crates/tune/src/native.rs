@@ -1,8 +1,9 @@
 //! Longwire's own clients at work on a job.
 //!
 //! What databases differ in is a [`Database`]: statements, messages, and the list of methods, each a function. What is the same
-//! for all is here: the scratch schema, who may be asked what, what is timed and what is not. A job has a connection of its own
-//! ([`job_connection`]), everything else (checks, putting back, the server's memory) another one, straight to the server.
+//! for all is here: the scratch schema, which connection is used for what, what is timed and what is not. A job has a connection
+//! of its own ([`job_connection`]), everything else (checks, putting back, the server's memory) another one, straight to the
+//! server.
 
 pub(super) mod content;
 pub(super) mod job_connection;
@@ -107,7 +108,7 @@ impl<'a> Control<'a> {
         }
     }
 
-    /// The number that `sql` gives first; 0 where it gives none.
+    /// The first number that `sql` returns; 0 where it returns none.
     pub fn number(&mut self, doing: &str, sql: &str) -> Result<u64, TuneError> {
         let rows = self.ask(doing, sql)?;
         Ok(rows.first().and_then(|text| text.parse().ok()).unwrap_or(0))

@@ -55,7 +55,7 @@ pub enum BridgeError {
         /// Where it would be.
         path: PathBuf,
     },
-    /// The driver was named in a way that is neither.
+    /// The driver was named in a way that is neither a file nor coordinates.
     #[error("'{given}' is neither a jar nor group:artifact:version")]
     NotADriverName {
         /// As given.
@@ -124,7 +124,7 @@ pub enum BridgeError {
     /// The heap is full.
     #[error("the driver ran out of memory in Java")]
     NoMemory,
-    /// The database, or the driver on its behalf, said no.
+    /// The database, or the driver on its behalf, refused.
     #[error("server: {code} {text}")]
     Sql {
         /// SQLSTATE, `ORA-` and its number, or the vendor's own number.

@@ -106,7 +106,7 @@ impl Frame {
         }
         let mut body = Vec::new();
         let wanted = u64::from(length) - 5;
-        // As much as comes is held, not what the length claims.
+        // Only what arrives is held, not what the length claims.
         if from.take(wanted).read_to_end(&mut body)? as u64 != wanted {
             return Ok(None);
         }

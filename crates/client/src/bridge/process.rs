@@ -59,7 +59,7 @@ pub struct Bridge {
     java: String,
 }
 
-/// Where replies go, by channel; nowhere any more once the process has ended.
+/// Where replies go, by channel; nowhere once the process has ended.
 #[derive(Default)]
 pub(super) struct Channels {
     open: Mutex<Option<HashMap<u32, Sender<Frame>>>>,
@@ -174,7 +174,7 @@ impl Bridge {
         self.child().id()
     }
 
-    /// A channel's number, and where its replies come.
+    /// A channel's number, and where its replies arrive.
     pub(super) fn channel(&self) -> (u32, Receiver<Frame>) {
         let number = self.next_channel.fetch_add(1, Ordering::Relaxed);
         (number, self.channels.add(number))
@@ -240,7 +240,7 @@ impl Bridge {
         error
     }
 
-    /// Why nothing comes any more. What was said on the way out is waited for a moment.
+    /// Why nothing is received any more. Waits a moment for the last output of the process.
     fn died(&self) -> BridgeError {
         let mut status = None;
         for _ in 0..REAPS {
@@ -339,7 +339,7 @@ fn command(java: &Path, jar: &Path, drivers: &[PathBuf]) -> Command {
     command
 }
 
-/// A system that refuses a thread shows in what then never comes.
+/// If the system refuses a thread, the replies never arrive, which shows it.
 fn thread(name: &str, work: impl FnOnce() + Send + 'static) -> Option<JoinHandle<()>> {
     std::thread::Builder::new().name(name.to_owned()).spawn(work).ok()
 }

@@ -271,7 +271,7 @@ impl fmt::Display for JdbcUrl {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         let subprotocol = self.text.split(':').nth(1).unwrap_or_default();
         let Some(place) = &self.place else {
-            // What follows may be anything, a file's name and a password alike.
+            // What follows may be anything, including a file's name or a password.
             return write!(formatter, "jdbc:{subprotocol}:...");
         };
         let host = match place.host.contains(':') {

@@ -5,10 +5,10 @@ use crate::ErrorReply;
 use crate::reply_reader::{MessageCutter, ReplyFault, ReplyReader};
 use std::collections::VecDeque;
 
-/// What has come on a connection of MySQL or MariaDB.
+/// What has been received on a connection of MySQL or MariaDB.
 #[derive(Debug, Default)]
 pub struct MysqlReplies {
-    /// What is to come, for each request that is not answered.
+    /// What is still expected, for each request that is not answered.
     expected: VecDeque<ExpectedAnswer>,
     asked: u64,
     stage: ReplyState,

@@ -24,7 +24,7 @@ pub enum ParameterType {
     VarString = 0xfd,
 }
 
-/// Appends a packet with the number `number`. What is longer than one packet may be is cut into several.
+/// Appends a packet with the number `number`. A body longer than one packet may be is cut into several.
 pub fn packet(out: &mut Vec<u8>, number: u8, body: impl FnOnce(&mut Vec<u8>)) {
     let start = out.len();
     out.extend_from_slice(&[0, 0, 0, number]);
@@ -82,7 +82,7 @@ pub fn prepare(out: &mut Vec<u8>, text: &str) {
     });
 }
 
-/// Appends a `COM_STMT_EXECUTE` without a cursor. `value` appends a parameter's value, by its place from 0, and gives its type;
+/// Appends a `COM_STMT_EXECUTE` without a cursor. `value` appends a parameter's value, by its place from 0, and returns its type;
 /// where it appends nothing the value is NULL.
 pub fn execute(
     out: &mut Vec<u8>,

@@ -20,8 +20,8 @@ use sys::wait::{PollFlags, until_ready};
 
 /// A connection to a server, as bytes: whether logged in or not, and whatever is asked over it.
 ///
-/// Waiting for the server ends at a deadline and when the run is stopped. Who only sends what the kernel takes now and reads
-/// what is there now ([`ClientConnection::offer`], [`ClientConnection::receive_now`]) can do both at a time.
+/// Waiting for the server ends at a deadline and when the run is stopped. Code that only sends what the kernel takes now and
+/// reads what is there now ([`ClientConnection::offer`], [`ClientConnection::receive_now`]) can do both at a time.
 pub struct ClientConnection<'a> {
     transport: Transport,
     clock: Clock,
@@ -173,7 +173,7 @@ impl<'a> ClientConnection<'a> {
         Ok(line)
     }
 
-    /// Sends all of `bytes`; gives when the first were handed to the kernel.
+    /// Sends all of `bytes`; returns when the first were handed to the kernel.
     ///
     /// # Errors
     /// [`SessionError::TimedOut`], [`SessionError::Closed`], [`SessionError::Broken`], [`SessionError::Stopped`].
@@ -191,7 +191,7 @@ impl<'a> ClientConnection<'a> {
         Ok(at)
     }
 
-    /// Sends as many of `bytes` as the kernel takes now, and gives how many those are.
+    /// Sends as many of `bytes` as the kernel takes now, and returns how many those are.
     ///
     /// # Errors
     /// [`SessionError::Closed`], [`SessionError::Broken`].
@@ -210,7 +210,7 @@ impl<'a> ClientConnection<'a> {
         self.transport.has_unsent()
     }
 
-    /// Shows bytes that were, or will be, [offered](ClientConnection::offer) to who watches.
+    /// Shows bytes that were, or will be, [offered](ClientConnection::offer) to the observer.
     pub fn show_sent(&mut self, at: Timestamp, bytes: &[u8]) {
         if let Some(tap) = &mut self.tap {
             tap.passed(Direction::ClientToServer, at, bytes);
@@ -362,7 +362,7 @@ impl<'a> ClientConnection<'a> {
         }
     }
 
-    /// Waits until the socket is ready for `events`, or for a while; then hands the kernel what it would not take before.
+    /// Waits until the socket is ready for `events`, or for a while; then passes to the kernel what it did not take before.
     ///
     /// # Errors
     /// As [`ClientConnection::send`].

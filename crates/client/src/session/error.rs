@@ -34,7 +34,7 @@ pub enum SessionError {
         /// What it says, without what it quotes.
         text: String,
     },
-    /// The server said something that its protocol does not have there.
+    /// The server sent something that its protocol does not allow there.
     #[error("server: {0}")]
     Unexpected(#[from] wire::DecodeError),
     /// What the server sends during the login is not its protocol's.

@@ -87,7 +87,7 @@ fn start_up(opening: &LoginContext<'_, '_>) -> Vec<u8> {
     ])
 }
 
-/// Answers a message of the authentication. Gives the name of the leg that the answer begins, when there is one: the leg
+/// Answers a message of the authentication. Returns the name of the leg that the answer begins, when there is one: the leg
 /// `under_way` ends with the server's message then.
 fn authenticate(
     opening: &mut LoginContext<'_, '_>,

@@ -218,7 +218,7 @@ fn is_shown(view: &View, asked: &Prediction) -> bool {
     })
 }
 
-/// Places of the round trips that people ask for, or of the first ones.
+/// Places of the usual round trips, or of the first ones.
 fn shown_rtts(view: &View) -> Vec<usize> {
     let asked_for = |place: &usize| SHOWN_RTTS.contains(&view.rtts[*place]);
     let shown: Vec<usize> = (0..view.rtts.len()).filter(asked_for).collect();
@@ -229,7 +229,7 @@ fn shown_rtts(view: &View) -> Vec<usize> {
     }
 }
 
-/// Every operation name at round trips that people ask for, at the rate shown first.
+/// Every operation name at the usual round trips, at the rate shown first.
 fn by_round_trip(view: &View, out: &mut String) {
     let shown = shown_rtts(view);
     let rate = rate_words(view.rates[view.start.rate]);

@@ -46,7 +46,7 @@ impl<'a> SampleRecord<'a> {
     }
 }
 
-/// What the samples of a run came to: keys of its `summary`.
+/// The summary of the samples of a run: keys of its `summary`.
 #[derive(Serialize, Deserialize)]
 pub(super) struct TotalKeys {
     sent: u64,

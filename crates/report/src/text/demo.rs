@@ -87,7 +87,7 @@ fn predicted(demo: &DemoOutcome) -> Table {
     table
 }
 
-/// How far the links were from what was asked of them.
+/// How far the links were from what was asked for.
 fn realised(demo: &DemoOutcome, style: &Style, out: &mut String) {
     let links = demo.links.iter().filter_map(|link| {
         let longer = signed(link.rtt_error_p50_ns?);

@@ -75,7 +75,8 @@ fn colour_length(text: &str) -> usize {
     }
 }
 
-/// An error for a terminal: in further lines (the end of a server's log) each is marked, so that none passes for one of ours.
+/// An error for a terminal: in further lines (the end of a server's log) each is marked, so that none looks like one of
+/// longwire's own.
 pub fn message(error: &str) -> String {
     let mut lines = error.trim_end().split('\n');
     let mut shown = inert(&printable(lines.next().unwrap_or_default()));

@@ -159,7 +159,7 @@ const fn mark(source: TrialSource) -> &'static str {
     }
 }
 
-/// `1.04`, `20.6`, `5200`: three digits that mean something.
+/// `1.04`, `20.6`, `5200`: three significant digits.
 pub(crate) fn factor(times: f64) -> String {
     match times {
         times if times < 10.0 => format!("{times:.2}"),
@@ -184,7 +184,7 @@ fn sparkline(way: &Method, tuned: &[&Tuned]) -> String {
         known().fold(f64::INFINITY, f64::min),
         known().fold(f64::NEG_INFINITY, f64::max),
     );
-    // A range below a factor of two is drawn as part of one: noise is no mountain.
+    // A range below a factor of two is drawn as part of one, so that noise does not look like a large change.
     let range = (most - least).max(std::f64::consts::LN_2);
     let sign = |time: &Option<f64>| match time {
         None => '·',

@@ -21,7 +21,7 @@ pub fn cursor(talk: &mut Conversation<'_>, work: &Work<'_>) -> Result<(), TuneEr
     Ok(())
 }
 
-/// Opens a cursor for `statement` and gives the statement's number.
+/// Opens a cursor for `statement` and returns the statement's number.
 pub fn open(talk: &mut Conversation<'_>, statement: &str) -> Result<u32, TuneError> {
     let statement = prepare(talk, statement)?;
     open_cursor(&mut talk.out, statement);

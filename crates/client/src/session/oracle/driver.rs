@@ -26,7 +26,7 @@ pub(super) struct Driver {
 }
 
 impl Driver {
-    /// Lets the driver log in, and gives the connection by which it does.
+    /// Lets the driver log in, and returns the connection by which it does.
     pub(super) fn start(target: &Target, deadline: &Deadline) -> Result<(Self, TcpStream), SessionError> {
         let (user, password) = target
             .user

@@ -60,8 +60,9 @@ impl<'a> Statement<'a> {
         if self.asked == Asked::Time && rows.reply.error.is_some() {
             // It does not know this statement, as servers that only speak the same protocol may not.
             self.asked = Asked::Text(NOTHING.to_owned());
-            self.caution =
-                Some("the server does not report its own time: it is in the round trip; the statement is `select 1`");
+            self.caution = Some(
+                "the server does not report its own time: it is in the round trip; the statement is `select 1`",
+            );
             rows = session.query(NOTHING, self.means.timeout)?;
         }
         let told = match &self.asked {

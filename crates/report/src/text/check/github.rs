@@ -23,7 +23,7 @@ pub fn github_view(report: &CheckReport) -> String {
     out
 }
 
-/// The text of a command, as the runner turns it back (`@actions/core`, `escapeData`). Other control characters would end up in
+/// The text of a command, as the runner decodes it (`@actions/core`, `escapeData`). Other control characters would end up in
 /// a terminal: they become a replacement character.
 fn data(text: &str) -> String {
     let mut escaped = String::with_capacity(text.len());
