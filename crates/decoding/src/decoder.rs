@@ -39,7 +39,7 @@ pub trait Decoder {
         self.take(direction, Input::seen(at, bytes), sink)
     }
 
-    /// `count` bytes passed that nobody can show (lost to the capture). Inside the body of a message whose
+    /// `count` bytes passed that are not available (missing from the capture). Inside the body of a message whose
     /// content is not needed they change nothing.
     ///
     /// # Errors
@@ -59,7 +59,7 @@ pub trait Decoder {
 
     /// Whether what follows on the connection is TLS (after an answered request for it): the stream then goes on
     /// with the TLS decoder. Asked after each `feed`. Bytes that came behind the switch in the same `feed` are not
-    /// this decoder's: it leaves them alone, and whoever fed it knows from the messages' bytes where they begin.
+    /// this decoder's: it leaves them alone, and the caller knows from the messages' bytes where they begin.
     fn tls_follows(&self) -> bool {
         false
     }
@@ -78,7 +78,8 @@ pub trait Decoder {
     }
 
     /// Where in `bytes` a message of `direction` begins, behind bytes that were lost. `whole` says that no more comes before the
-    /// other side speaks. Absent where a protocol has no way to tell: then a message may only begin where the search does.
+    /// other side speaks. Absent where a protocol has no way to determine it: then a message may only begin where the search
+    /// does.
     fn find(&self, direction: Direction, bytes: &[u8], whole: bool) -> Option<Resumption> {
         let _ = (direction, bytes, whole);
         None

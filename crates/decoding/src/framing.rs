@@ -1,10 +1,10 @@
-//! Cuts one direction of a stream into framed messages (a header that tells the length of the body, then the body),
+//! Cuts one direction of a stream into framed messages (a header that gives the length of the body, then the body),
 //! wherever the calls split it.
 //!
 //! A message that lies wholly inside one call is handed out in place, without a copy. Of a message that spans calls
-//! only the bytes its decoder asked to keep are copied; a body nobody needs is counted, never stored.
+//! only the bytes its decoder asked to keep are copied; a body that is not needed is counted, never stored.
 //!
-//! Use: a decoder holds one [`Framer`] a direction beside (not inside) its own state, and loops:
+//! Use: a decoder holds one [`Framer`] a direction next to (not inside) its own state, and loops:
 //! `while let Some(frame) = framer.next(&mut input, header_length, plan)? { state.take(frame, sink) }`.
 
 use crate::decoder::DecodeError;
@@ -24,7 +24,7 @@ impl<'a> Input<'a> {
         Self { at, bytes, unseen: 0 }
     }
 
-    /// `count` bytes that passed at `at` and that nobody can show.
+    /// `count` bytes that passed at `at` and that are not available.
     pub const fn unseen(at: Timestamp, count: u64) -> Self {
         Self {
             at,
@@ -58,7 +58,7 @@ impl<'a> Input<'a> {
         seen + unseen
     }
 
-    /// How many bytes nobody can show, not consumed yet.
+    /// How many bytes are not available and not consumed yet.
     pub const fn unseen_count(&self) -> u64 {
         self.unseen
     }
@@ -106,7 +106,7 @@ pub struct Frame<'a> {
     pub header: &'a [u8],
     /// The first bytes of its body: at most as many as the plan asked to keep.
     pub body: &'a [u8],
-    /// Whether bytes the plan asked to keep are missing from `body` because nobody saw them.
+    /// Whether bytes the plan asked to keep are missing from `body` because they were not seen.
     pub holed: bool,
 }
 
@@ -398,7 +398,7 @@ mod tests {
             Input::unseen(AT, 2),
             Input::seen(AT, b"\x01a"),
         ];
-        let found = frames(&after_kept).expect("the hole is in a part nobody keeps");
+        let found = frames(&after_kept).expect("the hole is in a part that is not kept");
         assert_eq!(found, [(6, b"hel".to_vec(), false), (2, b"a".to_vec(), false)]);
         let in_kept = [
             Input::seen(AT, b"\x05h"),

@@ -5,11 +5,11 @@ use model::Direction;
 /// How sure a look at the first bytes of one direction makes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Recognition {
-    /// These bytes are this protocol's and nobody else's.
+    /// These bytes are this protocol's and no other's.
     Certain,
     /// They could be this protocol's from the middle of a connection; what else passes has to agree.
     Plausible,
-    /// More bytes are needed to tell.
+    /// More bytes are needed to decide.
     More,
     /// They are not this protocol's.
     Never,

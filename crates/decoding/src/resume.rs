@@ -5,7 +5,7 @@
 pub enum Resumption {
     /// A message begins at this place.
     At(usize),
-    /// More bytes could tell.
+    /// More bytes could decide.
     More,
     /// None begins there.
     Nowhere,
@@ -18,7 +18,7 @@ pub enum MessageShape {
     Likely(usize),
     /// A message of this many bytes, which hardly anything else is.
     Sure(usize),
-    /// More bytes could tell.
+    /// More bytes could decide.
     Cut,
     /// No message.
     Wrong,
@@ -73,7 +73,7 @@ const LONG_ENOUGH: usize = 8;
 mod tests {
     use super::*;
 
-    /// A letter, then a digit that tells how many bytes follow; `Z` is hardly anything else.
+    /// A letter, then a digit that says how many bytes follow; `Z` is hardly anything else.
     fn shape(bytes: &[u8], _: Option<&[u8]>) -> MessageShape {
         match *bytes {
             [b'Z', b'0', ..] => MessageShape::Sure(2),

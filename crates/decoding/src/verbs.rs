@@ -1,4 +1,4 @@
-//! How statements begin: what tells a text that is SQL from one that is not.
+//! How statements begin: what distinguishes a text that is SQL from one that is not.
 
 /// Whether a text begins with a word that statements begin with; comments, brackets and white space before it do not count.
 pub fn begins_statement(text: &[u8]) -> bool {

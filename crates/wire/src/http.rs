@@ -1,14 +1,14 @@
 //! HTTP/1.0 and 1.1.
 //!
-//! Source: RFC 9112. A head of lines, then a body whose length the head tells. Heads are looked at, up to
+//! Source: RFC 9112. A head of lines, then a body whose length the head gives. Heads are inspected, up to
 //! [`MAXIMUM_HEAD`]; bodies are counted, never stored.
 //!
 //! How messages become exchanges:
 //! 1. A head is one message, its body another. The last of them completes the request or the reply.
 //! 2. `Expect: 100-continue`: the head completes a request; `100 Continue` is a pause, and the body a further turn. A
-//!    body sent without waiting for it is nobody's request.
+//!    body sent without waiting for it belongs to no request.
 //! 3. A response that comes while its request's body is still being sent: what was sent so far is the request, the
-//!    rest is nobody's.
+//!    rest belongs to no message.
 //! 4. A response without a length, and one that is cut off, ends with the server's FIN or with a reset.
 //! 5. After `101 Switching Protocols` or a successful `CONNECT`, both directions are no longer HTTP.
 
@@ -328,7 +328,7 @@ impl Decoder for HttpDecoder {
     fn ends(&mut self, at: Timestamp, direction: Direction, sink: &mut MessageSink<'_>) {
         let half = &mut self.halves[direction.index()];
         if direction == Direction::ServerToClient && half.body.is_some() {
-            // Also one that was to be longer: nobody waits for the rest.
+            // Also one that should have been longer: the client does not wait for the rest.
             half.last = half.last.max(at);
             if half.taken == 0 {
                 half.started = half.last;

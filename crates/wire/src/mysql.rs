@@ -1,8 +1,8 @@
 //! MySQL and MariaDB client/server protocol.
 //!
 //! Bytes pass through up to three layers: `blocks` undoes the compressed protocol, `lane` joins frames to
-//! messages without copying what nobody looks at, `conversation` knows which reply each command gets and what
-//! of it is worth telling. Start reading at [`MysqlDecoder`], then `conversation`.
+//! messages without copying what is not inspected, `conversation` knows which reply each command gets and what
+//! of it is worth reporting. Start reading at [`MysqlDecoder`], then `conversation`.
 //!
 //! Sources: MySQL 8.4 source documentation, "Client/Server Protocol"; MariaDB Knowledge Base, "Client/Server
 //! Protocol". Checked against MariaDB 10.11 with MariaDB Connector/J 3.4, MySQL Connector/J 9.1, PyMySQL,
@@ -73,7 +73,7 @@ enum Synchronisation {
     Lost,
     /// It was lost, but the other side has spoken: the next byte is a beginning.
     Resumable,
-    /// Taken up again when so many bytes had been handed out: until there are more, it may have been too early.
+    /// Resumed when this many bytes had been handed out: until there are more, that may have been too early.
     Resumed(u64),
 }
 
@@ -135,7 +135,7 @@ impl MysqlDecoder {
         Ok(())
     }
 
-    /// Counts `count` bytes, and tells whether they can be decoded.
+    /// Counts `count` bytes, and returns whether they can be decoded.
     fn begin(&mut self, at: Timestamp, direction: Direction, count: u64, sink: &mut MessageSink<'_>) -> bool {
         let (index, other) = (direction.index(), direction.reverse().index());
         if direction == Direction::ClientToServer
@@ -163,7 +163,7 @@ impl MysqlDecoder {
         self.place[index] != Synchronisation::Lost
     }
 
-    /// `count` bytes that nobody can show.
+    /// `count` bytes that are not available.
     fn pass_hole(
         &mut self,
         at: Timestamp,
@@ -220,7 +220,7 @@ impl MysqlDecoder {
         Err(self.error(direction, fault))
     }
 
-    /// Forgets the place in `direction`. Without the client's commands the server's replies cannot be told apart.
+    /// Forgets the place in `direction`. Without the client's commands the server's replies cannot be distinguished.
     fn lose(&mut self, direction: Direction, sink: &mut MessageSink<'_>) {
         self.has_lost = true;
         self.conversation.lose_replies();

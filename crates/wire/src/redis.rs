@@ -7,9 +7,10 @@
 //! How messages become exchanges:
 //! 1. A request is owed one reply, in the order of the requests, however many are on their way.
 //! 2. `SUBSCRIBE` and its kin are owed a confirmation a channel; all of them are the reply.
-//! 3. Published messages, pushes and the lines of `MONITOR` are notices: nobody asked for them.
+//! 3. Published messages, pushes and the lines of `MONITOR` are notices: they were not asked for.
 //! 4. `CLIENT REPLY OFF` and `SKIP`: what is sent then is one way.
-//! 5. `HELLO` and `AUTH` are login, and nothing of them is told; `QUIT` takes leave. Secrets in other commands are `***`.
+//! 5. `HELLO` and `AUTH` are login, and none of their content is reported; `QUIT` takes leave. Secrets in other commands are
+//!    `***`.
 //! 6. What follows the answer to `PSYNC` is a stream of another kind, and opaque.
 //!
 //! Start reading at [`RedisDecoder`], then `command` (what requests ask for) and `reply`. `scan` finds where values end.

@@ -25,7 +25,7 @@ use search::Search;
 /// and last. How the bytes are split into calls changes nothing, except into how many messages opaque bytes are cut.
 ///
 /// A direction that cannot be decoded is opaque from the message that failed on. When it begins to speak again after
-/// the other one, or goes on behind bytes nobody saw, and what it says looks like a message, it is decoded again.
+/// the other one, or goes on after bytes that were not seen, and what it says looks like a message, it is decoded again.
 ///
 /// Until both directions agree on a protocol, up to [`MAXIMUM_HELD`] bytes wait; their messages keep the times at which they
 /// passed. Whoever has to know what was found before the first message comes uses [`Stream::consider`] and [`Stream::release`].
@@ -121,7 +121,7 @@ impl Stream {
         self.pass_on(direction, Input::seen(at, bytes), sink);
     }
 
-    /// `count` bytes passed at `at` that nobody can show.
+    /// `count` bytes passed at `at` that are not available.
     pub fn skip(&mut self, at: Timestamp, direction: Direction, count: u64, sink: &mut MessageSink<'_>) {
         self.pass_on(direction, Input::unseen(at, count), sink);
     }

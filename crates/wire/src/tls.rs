@@ -1,4 +1,4 @@
-//! TLS: records that can be counted, and a handshake whose turns can be told.
+//! TLS: records that can be counted, and a handshake whose turns can be distinguished.
 //!
 //! Source: RFC 8446 (TLS 1.3) and RFC 5246 (TLS 1.2). Largest record: 2^14 bytes and what encryption may add.
 //!
@@ -44,7 +44,7 @@ struct Handshake {
     version_13: bool,
     /// Bytes of this direction were lost ([`Direction::index`]).
     lost: [bool; 2],
-    /// The last record of the server's flight so far: whether it ends the flight shows when somebody speaks next.
+    /// The last record of the server's flight so far: whether it ends the flight shows when either side speaks next.
     held: Option<Record>,
 }
 

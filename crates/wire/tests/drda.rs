@@ -190,7 +190,7 @@ fn long_objects_are_one() {
     assert_eq!(told[2..], ["Done 1 Open", "Statement 'set'"]);
 }
 
-/// User and password in clear, and what encrypts them, are kept nowhere; a refusal is told by its name.
+/// User and password in clear, and what encrypts them, are kept nowhere; a refusal is reported by its name.
 #[test]
 fn nothing_of_a_login_is_told() {
     let user = object(0x11A0, b"secret-user");

@@ -157,7 +157,7 @@ impl Script {
             .collect()
     }
 
-    /// What is told after greeting, handshake response and OK.
+    /// What is reported after greeting, handshake response and OK.
     fn told_after_login(&self) -> Vec<String> {
         self.told().split_off(3)
     }
@@ -787,7 +787,7 @@ proptest! {
         for (client, sequence, body) in messages {
             script = if client { script.c(sequence, &body) } else { script.s(sequence, &body) };
         }
-        // Until a direction fails everything is told; opaque bytes are cut as they were fed.
+        // Until a direction fails everything is reported; opaque bytes are cut as they were fed.
         let (seen, _) = play(3306, &script.0);
         let fed: usize = script.0.iter().map(|segment| segment.bytes.len()).sum();
         prop_assert_eq!(seen.iter().map(|seen| seen.bytes).sum::<u64>(), fed as u64);

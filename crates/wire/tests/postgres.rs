@@ -12,7 +12,7 @@ fn message(tag: u8, body: &[u8]) -> Vec<u8> {
     [&[tag][..], &length.to_be_bytes(), body].concat()
 }
 
-/// Several messages by their tags, each with the least body it can have.
+/// Several messages by their tags, each with the smallest body it can have.
 fn messages(tags: &str) -> Vec<u8> {
     let body = |tag| -> &[u8] {
         match tag {

@@ -1,4 +1,4 @@
-//! Recorded streams decode to the messages beside them (`.expected`, readable text), and to the counts that another
+//! Recorded streams decode to the messages stored next to them (`.expected`, readable text), and to the counts that another
 //! decoder found.
 //!
 //! `WRITE_EXPECTED=1 cargo test -p wire --test recordings` writes the `.expected` files anew; read the difference
@@ -12,7 +12,7 @@ use streams::{Recording, Seen, play, play_joined, recordings};
 #[test]
 #[expect(
     clippy::disallowed_methods,
-    reason = "whoever runs this test decides whether it writes"
+    reason = "the person who runs this test decides whether it writes"
 )]
 fn recordings_decode_to_what_is_beside_them() {
     let mut wrong = Vec::new();
@@ -212,7 +212,7 @@ fn every_request_is_answered_once() {
 }
 
 /// A capture may begin anywhere. Behind a start-up that was not seen, a start-up's one-byte answer is the only thing
-/// that cannot be told from a message.
+/// that cannot be distinguished from a message.
 #[test]
 fn postgres_is_decoded_from_any_segment_on() {
     for recording in recordings() {
@@ -300,7 +300,7 @@ fn drda_is_decoded_from_any_segment_on() {
             continue;
         }
         for (place, first) in recording.segments.iter().enumerate() {
-            // A structure that goes on from the segment before cannot be told.
+            // A structure that continues from the previous segment cannot be recognised.
             if first.bytes.get(2) != Some(&0xD0) {
                 continue;
             }
@@ -314,7 +314,7 @@ fn drda_is_decoded_from_any_segment_on() {
     }
 }
 
-/// An answer that is only the end of a group tells nothing; all else shows the protocol.
+/// An answer that is only the end of a group shows nothing; all else shows the protocol.
 #[test]
 fn informix_is_decoded_from_any_segment_on() {
     for recording in recordings() {
@@ -398,7 +398,7 @@ fn passwords_are_never_handed_out() {
     }
 }
 
-/// The same 500 rows with three sizes of the buffer: how many fetches, of how many bytes, and whether the login tells.
+/// The same 500 rows with three sizes of the buffer: how many fetches, of how many bytes, and whether the login announces it.
 #[test]
 fn informix_fetches_show_the_size_of_the_buffer() {
     let recordings = recordings();
@@ -420,7 +420,7 @@ fn informix_fetches_show_the_size_of_the_buffer() {
     }
 }
 
-/// What a login of Oracle or SQL Server holds beside the names of program and driver is in no message: user, host, keys.
+/// What a login of Oracle or SQL Server holds besides the names of program and driver is in no message: user, host, keys.
 #[test]
 fn logins_of_oracle_and_sql_server_are_not_told() {
     let secrets = [

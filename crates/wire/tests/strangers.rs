@@ -13,7 +13,7 @@ fn strangers() -> Vec<Recording> {
     recordings_in(&Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/strangers"))
 }
 
-/// Ports that servers of databases use, and one that nobody does.
+/// Ports that servers of databases use, and one that none of them uses.
 const PORTS: [u16; 12] = [
     80, 443, 1433, 1521, 1526, 3306, 5432, 6379, 9088, 27017, 50000, 49_152,
 ];
@@ -206,7 +206,7 @@ fn sides_that_were_guessed_wrong_are_exchanged_from_the_beginning() {
     }
 }
 
-/// A pool's connection: it began long before, on a port that tells nothing, and is first seen at any request.
+/// A pool's connection: it began long before, on a port that shows nothing, and is first seen at any request.
 #[test]
 fn sides_are_found_in_the_middle_of_a_connection() {
     let mut tried = 0;

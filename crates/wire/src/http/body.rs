@@ -7,7 +7,7 @@ use decoding::framing::{HeaderFault, Input};
 pub(super) enum Body {
     /// This many bytes are left.
     Length(u64),
-    /// In the line that tells a chunk's size.
+    /// In the line that gives a chunk's size.
     ChunkSize {
         size: u64,
         /// Hexadecimal digits there were.

@@ -1,4 +1,4 @@
-//! Heads: the first line, and the few fields that tell where a message ends.
+//! Heads: the first line, and the few fields that determine where a message ends.
 
 use super::body::Body;
 use decoding::framing::HeaderFault;
@@ -70,7 +70,9 @@ pub(super) fn request(head: &[u8]) -> Result<Request<'_>, HeaderFault> {
     let fields = Fields::read(lines)?;
     let body = match fields {
         Fields { chunked: true, .. } => Some(Body::CHUNKED),
-        Fields { encoded: true, .. } => return Err(fault("a request body whose end can be told", "none")),
+        Fields { encoded: true, .. } => {
+            return Err(fault("a request body whose end can be determined", "none"));
+        }
         Fields {
             length: None | Some(0),
             ..

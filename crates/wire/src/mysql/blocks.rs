@@ -1,7 +1,7 @@
 //! The compressed protocol: blocks with a 7-byte header around the frames, once login has succeeded.
 //!
 //! Header: compressed length (3 bytes), sequence number, uncompressed length (3 bytes; 0 for a block that is
-//! stored as it is). The content is zlib or, with MySQL, zstd: told by its first byte.
+//! stored as it is). The content is zlib or, with MySQL, zstd: distinguished by its first byte.
 
 use super::lane::Meter;
 use super::{fault, wrong_byte};
@@ -46,7 +46,7 @@ impl Default for Blocks {
 }
 
 impl Blocks {
-    /// Takes the next bytes, at least one and at most to the end of a block, and tells how many. `bytes` must not be empty.
+    /// Takes the next bytes, at least one and at most to the end of a block, and returns how many. `bytes` must not be empty.
     pub fn step(&mut self, at: Timestamp, bytes: &[u8], inner: &mut Inner<'_>) -> Result<usize, HeaderFault> {
         if self.header_have < self.header.len() {
             return self.take_header(at, bytes);

@@ -19,7 +19,7 @@ pub(super) enum ConversationPhase {
     Greeted,
     /// The client has answered the greeting.
     Login,
-    /// Logged in, as far as can be told.
+    /// Logged in, as far as can be determined.
     Work,
 }
 
@@ -56,11 +56,11 @@ pub(super) enum Progress {
     AfterColumns,
     /// Rows come next, or their end.
     Rows,
-    /// Of a preparation: so many parameter definitions come next, later so many column definitions.
+    /// Of a preparation: this many parameter definitions come next, and later this many column definitions.
     ParameterDefinitions(u16, u16),
     /// Of a preparation: the end of the parameter definitions comes next if there is one.
     AfterParameters(u16),
-    /// Of a preparation: so many column definitions come next.
+    /// Of a preparation: this many column definitions come next.
     ColumnDefinitions(u16),
     /// Of a preparation: the end of all definitions comes next.
     AfterDefinitions,
@@ -76,7 +76,7 @@ pub(super) struct Conversation {
     /// The client's software, until it is handed out with the message that named it.
     pub(super) introduced: Option<Vec<u8>>,
     pub(super) owed: VecDeque<Owed>,
-    /// More replies were owed than are remembered: beyond those in `owed` they cannot be told apart.
+    /// More replies were owed than are remembered: beyond those in `owed` they cannot be distinguished.
     pub(super) too_many_owed: bool,
     pub(super) progress: Progress,
     /// Rows of the current result.
@@ -130,7 +130,7 @@ impl Conversation {
         self.stage == ConversationPhase::Start
     }
 
-    /// Whether login has succeeded, as far as can be told.
+    /// Whether login has succeeded, as far as can be determined.
     pub fn is_logged_in(&self) -> bool {
         self.stage == ConversationPhase::Work
     }
@@ -141,7 +141,7 @@ impl Conversation {
     }
 
     /// Bytes of `direction` were not captured, and with them the place. A login that they were part of has succeeded, as far as can
-    /// be told; one more request is owed a reply when the client's were lost.
+    /// be determined; one more request is owed a reply when the client's were lost.
     pub fn lose(&mut self, direction: Direction) {
         let was_login = !self.is_logged_in();
         self.stage = ConversationPhase::Work;
@@ -189,7 +189,7 @@ impl Conversation {
         }
     }
 
-    /// What the server still sends for the requests so far cannot be told apart.
+    /// What the server still sends for the requests so far cannot be distinguished.
     pub fn lose_replies(&mut self) {
         while !self.owed.is_empty() {
             self.lose_reply();
@@ -200,7 +200,7 @@ impl Conversation {
         self.rows = 0;
     }
 
-    /// Whether the client still sends a file cannot be told.
+    /// Whether the client is still sending a file cannot be determined.
     pub const fn lose_file(&mut self) {
         self.sends_file = false;
     }

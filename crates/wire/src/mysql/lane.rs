@@ -98,7 +98,7 @@ impl HalfConnection {
         Ok(())
     }
 
-    /// Takes the next bytes, at least one and at most to the end of a message, and tells how many. `bytes` must not be empty.
+    /// Takes the next bytes, at least one and at most to the end of a message, and returns how many. `bytes` must not be empty.
     pub fn step(
         &mut self,
         conversation: &mut Conversation,
@@ -143,7 +143,7 @@ impl HalfConnection {
         Ok(taken)
     }
 
-    /// Forgets the message being assembled; tells when it began.
+    /// Forgets the message being assembled; returns when it began.
     pub fn abandon(&mut self) -> Option<Timestamp> {
         let started = self.unfinished.map(|unfinished| unfinished.started);
         *self = Self::default();

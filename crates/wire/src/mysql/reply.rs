@@ -97,7 +97,7 @@ impl Conversation {
         Ok(Part::new(role, Phase::Work, content))
     }
 
-    /// A message nobody asked for: the greeting, or why the server ends the connection.
+    /// A message that was not asked for: the greeting, or why the server ends the connection.
     fn unasked<'a>(&mut self, unit: &Unit<'a>, code: &'a mut [u8; 11]) -> Result<Part<'a>, HeaderFault> {
         if self.stage == ConversationPhase::Start {
             return self.greeting(unit, code);
@@ -201,7 +201,7 @@ impl Conversation {
             return Some((fields.lenenc_int()?, follow));
         }
         let columns = fields.lenenc_int()?;
-        // Of a login that was not seen: whoever sends one more byte has agreed on it.
+        // When the login was not seen: a server that sends one more byte has agreed on it.
         let follow = !self.capabilities.has(CACHE_METADATA) || fields.u8().is_none_or(|follow| follow != 0);
         fields.rest().is_empty().then_some((columns, follow))
     }

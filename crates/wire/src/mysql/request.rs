@@ -286,7 +286,7 @@ fn is_white_space(body: &[u8]) -> bool {
 const TEXT_LIMIT: usize = 64 * 1024;
 /// Bytes of other commands that are looked at.
 const COMMAND_LIMIT: usize = 16;
-/// Bytes of an execution that are looked at: its parameters tell whether the same was asked before.
+/// Bytes of an execution that are inspected: its parameters show whether the same was asked before.
 const EXECUTE_LIMIT: usize = 1024;
 /// Bytes of the handshake response that are looked at: 32 fixed ones, the user, and behind it the client's attributes.
 const LOGIN_LIMIT: usize = 2048;

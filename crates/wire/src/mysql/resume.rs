@@ -1,5 +1,5 @@
-//! Behind bytes that were not captured: where a command or a reply begins. Sequence numbers tell: a command has 0, its reply begins
-//! with 1, and what goes on has the next one.
+//! Where a command or a reply begins after bytes that were not captured. Sequence numbers show it: a command has 0, its reply
+//! begins with 1, and what goes on has the next one.
 
 use super::signature::is_plausible_command;
 use decoding::reader::Reader;

@@ -7,7 +7,7 @@ use std::collections::{HashMap, VecDeque};
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Statement {
     pub id: StatementId,
-    /// Parameters of one set; absent while neither the text nor the server told.
+    /// Parameters of one set; absent while neither the text nor the server has shown them.
     pub parameters: Option<u16>,
 }
 
@@ -24,7 +24,7 @@ pub(super) struct Statements {
 }
 
 impl Statements {
-    /// The client prepares `text`. `whole` tells whether that is all of it.
+    /// The client prepares `text`. `whole` says whether that is all of it.
     pub fn prepare(&mut self, text: &[u8], whole: bool) -> StatementId {
         let id = StatementId(self.next);
         self.next = self.next.saturating_add(1);

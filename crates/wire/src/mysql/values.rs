@@ -2,7 +2,7 @@
 
 use decoding::reader::Reader;
 
-/// How a value of the binary protocol tells its length.
+/// How a value of the binary protocol gives its length.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum ValueSize {
     /// By its type.

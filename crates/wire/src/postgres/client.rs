@@ -120,7 +120,7 @@ impl Session {
         }
     }
 
-    /// `whole` tells whether all of the message is there.
+    /// `whole` says whether all of the message is present.
     fn bind<'a>(&mut self, mut body: Reader<'a>, whole: bool) -> Content<'a> {
         if let (Some(portal), Some(statement)) = (body.cstr(), body.cstr()) {
             self.prepared.bind(portal, statement);

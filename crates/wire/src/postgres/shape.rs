@@ -11,7 +11,7 @@ pub const MAXIMUM_MESSAGE: u32 = 1 << 30;
 /// Most of a statement's text that is looked at.
 pub(super) const STATEMENT_LIMIT: usize = 64 * 1024;
 
-/// Most of the values of parameters that is looked at: they tell whether the same was asked before.
+/// Maximum size of parameter values that is inspected: they show whether the same was asked before.
 const VALUES_LIMIT: usize = 1024;
 
 /// Longest name of a statement or portal that is remembered.

@@ -9,13 +9,13 @@ pub(super) enum Kind {
     Plain,
     /// One reply, to who the client is.
     Login,
-    /// One reply, which may tell the server's version.
+    /// One reply, which may contain the server's version.
     Hello,
-    /// One reply, which may tell the server's version.
+    /// One reply, which may contain the server's version.
     Info,
     /// One reply, and then the server closes.
     Quit,
-    /// One confirmation for each of so many channels.
+    /// One confirmation for each of this many channels.
     Subscribe { channels: u64 },
     /// One confirmation for each channel there is, at least one.
     UnsubscribeAll { what: Subscription },

@@ -9,13 +9,13 @@ use std::collections::VecDeque;
 pub(super) enum Due {
     /// By one value.
     Value { phase: Phase },
-    /// By one value that may tell the server's version.
+    /// By one value that may contain the server's version.
     Introduction { phase: Phase },
-    /// By so many confirmations, in one reply.
+    /// By this many confirmations, in one reply.
     Confirmations { left: u64 },
     /// By confirmations until nothing of this kind is subscribed to.
     ConfirmationsOfAll { what: Subscription },
-    /// By one value, after which the server tells of everything it is asked.
+    /// By one value, after which the server reports everything it is asked.
     Monitor,
     /// By one value, after which the connection is as new.
     Reset,

@@ -11,7 +11,7 @@ use model::{Content, Phase, Role};
 pub(super) struct Unasked {
     /// How many channels, patterns and shard channels are subscribed to.
     subscribed: [u64; 3],
-    /// The server tells of every command.
+    /// The server reports every command.
     monitoring: bool,
 }
 

@@ -25,9 +25,9 @@ struct Open {
 enum State {
     /// The next byte is a value's type.
     Start,
-    /// Text up to the end of the line, of which so many bytes have passed.
+    /// Text up to the end of the line, of which this many bytes have passed.
     Line { length: usize },
-    /// A request that is one line, of which so many bytes have passed.
+    /// A request that is one line, of which this many bytes have passed.
     Inline { length: usize },
     /// A count or a length, of a value of this type.
     Number { kind: u8, number: Number },
@@ -305,7 +305,7 @@ fn fault(expected: &'static str, found: &str) -> HeaderFault {
 /// Longest line of a simple string, an error or an inline request: what Redis itself takes of the latter.
 const MAXIMUM_LINE: usize = 64 * 1024;
 
-/// Longest string: eight times what Redis allows unless told otherwise (`proto-max-bulk-len`).
+/// Longest string: eight times what Redis allows unless configured otherwise (`proto-max-bulk-len`).
 const MAXIMUM_TEXT: u64 = 4 << 30;
 
 /// Most elements of an aggregate: what Redis can hold in a list.

@@ -9,7 +9,7 @@ pub(super) enum Value<'a> {
     Line { kind: u8, text: &'a [u8] },
     /// A string; absent when null. As much of it as was kept.
     Text { kind: u8, text: Option<&'a [u8]> },
-    /// An aggregate of so many values, which follow. Absent when null.
+    /// An aggregate of this many values, which follow. Absent when null.
     Aggregate { kind: u8, count: Option<u64> },
 }
 

@@ -1,15 +1,15 @@
 //! Finding the protocol: what passes waits until the first messages of both directions agree on one.
 //!
-//! 1. The first bytes of one direction that only one protocol has, and an answer that this protocol has too, tell at once. (HTTP,
-//!    whose requests name it and its version, waits for no answer.)
-//! 2. First bytes that several protocols could have tell where a turn ends: a decoder is run over all that waits, and must
+//! 1. The first bytes of one direction that only one protocol has, and an answer that this protocol has too, decide at once.
+//!    (HTTP, whose requests name it and its version, waits for no answer.)
+//! 2. First bytes that several protocols could have show where a turn ends: a decoder is run over all that waits, and must
 //!    find whole messages, a request and its reply, and nothing that is not its protocol's.
 //! 3. Where the other direction is silent to the end, or beyond what may wait, only 1's first half counts, or a long row of
 //!    messages.
 //! 4. Nothing agrees: none of ours. On a connection that was joined in the middle the first burst may have begun in the middle of a
 //!    message: it is given up, and the next bursts are looked at.
 //!
-//! What follows bytes that nobody saw may be the middle of a message, and contradicts nothing.
+//! What follows bytes that were not seen may be the middle of a message, and contradicts nothing.
 //!
 //! A port decides nothing; it only says which of several that agree comes first.
 
@@ -68,7 +68,7 @@ enum Standing {
 }
 
 impl Held {
-    /// Looks at what waits; gives what was found, or nothing while more could tell.
+    /// Looks at what waits; gives what was found, or nothing while more bytes could decide.
     pub(super) fn look(&mut self, of: Circumstances, occasion: Occasion) -> Option<Choice> {
         loop {
             let (agreed, open) = survey(&self.window, of, occasion);
@@ -171,7 +171,7 @@ impl Candidate {
 }
 
 impl Window {
-    /// Whether so many turns have passed that no more would tell.
+    /// Whether so many turns have passed that further ones would not help.
     fn is_long(&self) -> bool {
         self.turns() > MOST_TURNS
     }

@@ -1,5 +1,5 @@
-//! Finding a lost direction again: where it begins to speak after the other one, or goes on behind bytes that nobody
-//! saw, a message may begin; behind lost bytes also further on.
+//! Finding a lost direction again: where it begins to speak after the other one, or goes on after bytes that were not
+//! seen, a message may begin; after lost bytes also further on.
 
 use super::{State, Stream};
 use crate::stream::MAXIMUM_HELD;
@@ -10,7 +10,7 @@ use decoding::resume::Resumption;
 use model::{Direction, Timestamp};
 use std::time::Duration;
 
-/// The first bytes since a lost direction began to speak, until they tell where a message begins.
+/// The first bytes since a lost direction began to speak, until they show where a message begins.
 #[derive(Debug)]
 pub(super) struct Search {
     direction: Direction,
@@ -171,5 +171,5 @@ impl Search {
     }
 }
 
-/// A client with several requests under way that says nothing for so long after its server has waited for all of them.
+/// A client with several requests under way that says nothing for this long after its server has waited for all of them.
 const PAUSE: Duration = Duration::from_millis(1);
