@@ -10,7 +10,7 @@
 //! 3. A prepared statement is known by its package and section.
 //! 4. Opening a query executes its statement; each `CNTQRY` asks for another block.
 //! 5. Rows are counted by the query's description, where that is one longwire can read; otherwise they are absent.
-//! 6. Of the login, the release levels and the client's program are told, and nothing else.
+//! 6. Of the login, only the release levels and the client's program are reported.
 //!
 //! Start reading at [`DrdaDecoder`], then `client` and `server`. `lane` finds where objects end.
 
@@ -55,7 +55,7 @@ struct Session {
     encodings: [Encoding; 2],
     /// The command whose data follows.
     command: Command,
-    /// An execution that is not told yet.
+    /// An execution that is not reported yet.
     execution: Option<Execution>,
     /// Commands of the chains that are not answered, oldest first.
     due: VecDeque<Due>,
@@ -64,7 +64,7 @@ struct Session {
     /// Bytes of the client were lost since it last had to wait.
     lost_request: bool,
     phase: Option<Phase>,
-    /// A text that is put together to be told.
+    /// A text that is assembled to be reported.
     text: String,
 }
 

@@ -2,7 +2,7 @@
 //!
 //! There is no published specification; what is known and how surely is in `docs/protocols/informix.md`. After a login
 //! packet each way, both sides send codes of two bytes with fields of their own, and a group of them ends with
-//! [`shape::EOT`]. Nothing tells how long a message is but its code.
+//! [`shape::EOT`]. Only a message's code shows how long it is.
 //!
 //! How messages become exchanges:
 //! 1. A client's group is one request, a server's group its reply: the protocol is strictly half duplex.
@@ -10,7 +10,7 @@
 //! 3. The server numbers prepared statements in its `DESCRIBE`; number 0, where it never gave that, means the last one.
 //! 4. Opening a cursor executes its statement; each fetch asks for a buffer full of rows (`FET_BUF_SIZE`).
 //! 5. Login, environment and opening a database are login. Of their texts only the version, the client's program and
-//!    settings that are harmless by name are told.
+//!    settings with harmless names are reported.
 //!
 //! Start reading at [`InformixDecoder`], then `client` and `server`. `scan` finds where messages end, by `shape`.
 
@@ -77,7 +77,7 @@ struct Session {
     /// Rows of the answer under way.
     rows: u64,
     transaction: Option<TransactionState>,
-    /// The client's program, as it is told.
+    /// The client's program, as it is reported.
     program: String,
 }
 

@@ -12,7 +12,7 @@
 //!    says that it has stopped.
 //! 4. TLS inside PRELOGIN, TLS behind it and MARS are opaque. Where only the login is encrypted, what follows it is decoded.
 //!
-//! Nothing is told of a login but the name of the client's interface.
+//! Of a login, only the name of the client's interface is reported.
 //!
 //! Start reading at [`TdsDecoder`], then `calls` (requests) and `tokens` (responses). For a ping: [`prelogin`], then hand all bytes
 //! received since to [`answer()`].
@@ -55,7 +55,7 @@ mod kind {
     ];
 }
 
-/// Asks a server what it is. It answers with its version and whether it wants encryption, before anybody logs in.
+/// Asks a server what it is. It answers with its version and whether it wants encryption, before any login.
 pub fn prelogin() -> Vec<u8> {
     // The client's own version, no encryption known, any instance, no thread, no multiple results.
     const OPTIONS: [(u8, &[u8]); 5] = [

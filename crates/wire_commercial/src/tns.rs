@@ -5,14 +5,14 @@
 //!
 //! How packets become messages:
 //! 1. A request is everything the client sends until the server speaks, or until a packet says that it ends there
-//!    (pipelining); it is one message. What it executes is told as a statement being prepared and executed.
-//! 2. Of a response each packet is a message. It ends where a packet says so (23ai) or where the client goes on: clients that do
-//!    not pipeline wait. So the last packet is handed out when the next one, or the client, shows what it was.
+//!    (pipelining); it is one message. What it executes is reported as a statement being prepared and executed.
+//! 2. Of a response each packet is a message. It ends where a packet marks the end (23ai) or where the client goes on:
+//!    clients that do not pipeline wait. So the last packet is handed out when the next one, or the client, shows what it was.
 //! 3. RESEND, and a MARKER that the client has to answer, pause a reply: what the client sends next is a further turn of
 //!    the same exchange.
 //! 4. Native encryption leaves packets readable and nothing inside: both directions are opaque from there on.
 //!
-//! Nothing is told of a login but the client's program and driver, and the server's version.
+//! Of a login, only the client's program and driver and the server's version are reported.
 //!
 //! Start reading at [`TnsDecoder`], then `session` (who waits for what), `call` (what a request asks for) and `ending` (what a
 //! response ends with). For a ping: [`ping_request`] or [`connect_request`], then all bytes received since to [`answer()`].

@@ -102,7 +102,7 @@ impl Session {
         }
     }
 
-    /// An execution is told with its last data, so that it has its values.
+    /// An execution is reported with its last data, so that its values are included.
     fn execute<'a>(&mut self, half: &'a HalfConnection) -> Content<'a> {
         let goes_on = half.structure().is_some_and(|it| it.has_more_of_command());
         let is_data = half.code() == Some(SQLDTA);

@@ -88,7 +88,7 @@ pub(super) const SRVRLSLV: u16 = 0x115A;
 /// How values are written.
 pub(super) const TYPDEFNAM: u16 = 0x002F;
 
-/// What an error that a reply's code point tells is called.
+/// The name of the error that a reply's code point stands for.
 pub(super) fn error_name(code: u16) -> Option<&'static str> {
     let name = match code {
         0x1210 => "MGRLVLRM",

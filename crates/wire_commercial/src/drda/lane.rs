@@ -64,7 +64,7 @@ enum Which {
     Other,
 }
 
-/// What is shown the bytes of rows as they pass; nothing for bytes that nobody saw.
+/// What is shown the bytes of rows as they pass; nothing for bytes that were not seen.
 pub(super) type Rows<'r> = dyn FnMut(&Object, Option<&[u8]>) + 'r;
 
 impl Structure {
@@ -358,7 +358,7 @@ pub(super) fn shape(bytes: &[u8]) -> MessageShape {
     MessageShape::Sure(usize::from(length))
 }
 
-/// How much of an object is looked at: nothing of secrets and rows; of parameters, as much as tells whether the same was
+/// How much of an object is inspected: nothing of secrets and rows; of parameters, as much as shows whether the same was
 /// asked before.
 const fn limit(code: u16) -> usize {
     match code {
@@ -381,7 +381,7 @@ pub(super) const MAGIC: u8 = 0xD0;
 pub(super) const HEADER: u16 = 6;
 /// Of a length: another segment follows, or the length is longer than this.
 pub(super) const CONTINUED: u16 = 0x8000;
-/// Lengths of objects that are not lengths but tell where the length is.
+/// Lengths of objects that are not lengths but show where the length is.
 const UNTIL_THE_END: u16 = 0x8004;
 const EXTENDED_4: u16 = 0x8008;
 const EXTENDED_6: u16 = 0x800A;

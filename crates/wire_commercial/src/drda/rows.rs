@@ -27,9 +27,9 @@ struct Column {
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Form {
-    /// So many bytes.
+    /// This many bytes.
     Fixed(u16),
-    /// Two bytes of length, in units of so many bytes.
+    /// Two bytes of length, in units of this many bytes.
     Counted(u8),
 }
 
@@ -116,7 +116,7 @@ impl Walk {
         (!self.lost).then_some(std::mem::take(&mut self.rows))
     }
 
-    /// A value of a fixed length has no byte that tells anything.
+    /// A value of a fixed length has no byte that contains information.
     fn steps_over_fixed(&mut self) -> bool {
         let RowPosition::Value(at) = self.position else {
             return false;
@@ -203,7 +203,7 @@ fn column(kind: u8, length: u16) -> Option<Column> {
         0x36 => Form::Fixed(length.checked_mul(2)?),
         0x28 | 0x2A | 0x32 | 0x34 | 0x3E | 0x40 => Form::Counted(1),
         0x38 | 0x3A => Form::Counted(2),
-        // A large object is elsewhere; its row has a number of so many bytes.
+        // A large object is elsewhere; its row has a number of that many bytes.
         0xC8..=0xCE => Form::Fixed(length & 0x7FFF),
         _ => return None,
     };

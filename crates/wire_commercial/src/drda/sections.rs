@@ -94,5 +94,5 @@ impl Sections {
 const MAXIMUM_SECTIONS: usize = 8192;
 /// Queries whose rows are counted at once.
 const MAXIMUM_OPEN: usize = 64;
-/// Last bytes of a section's name that tell it apart: collection, package, token and number.
+/// Last bytes of a section's name that distinguish it: collection, package, token and number.
 const NAME: usize = 64;

@@ -137,7 +137,7 @@ impl Session {
     }
 }
 
-/// An error that a reply's code point tells, where its severity says that it is one.
+/// The error that a reply's code point stands for, where its severity says that it is one.
 fn error<'a>(code: u16, body: &[u8]) -> Content<'a> {
     let severity = Parameters::of(body).number(SVRCOD).unwrap_or(0);
     let is_refused = code == SECCHKRM && Parameters::of(body).number(SECCHKCD).is_some_and(|code| code > 0);

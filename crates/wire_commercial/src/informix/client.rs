@@ -85,7 +85,7 @@ impl Session {
         sink(half.message(Role::Request, self.phase(), content));
     }
 
-    /// Notes what the group is about, which its first message tells.
+    /// Notes what the group is about, which its first message shows.
     fn asks(&mut self, half: &HalfConnection, code: u16) {
         self.asked = true;
         if self.group.complete {
@@ -130,7 +130,7 @@ impl Session {
         self.statements.find(self.group.selected?)
     }
 
-    /// The text behind two bytes that tell of parameters; what there is of one that was cut.
+    /// The text after two bytes about parameters; as much of it as there is when it was cut.
     fn sql<'a>(&self, body: &'a [u8]) -> &'a [u8] {
         let mut fields = Reader::new(body);
         fields.take(2);

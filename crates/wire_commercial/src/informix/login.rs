@@ -1,4 +1,4 @@
-//! The login packets and the client's environment: what of them may be told.
+//! The login packets and the client's environment: which of their content may be reported.
 //!
 //! A login packet holds the user, the password, the host and directories. It is walked through field by field, and only
 //! the client's program, the server's version and settings of [`TOLD`] leave it; where a field is not as expected,
@@ -147,7 +147,7 @@ fn behind_password(body: &[u8]) -> Option<Reader<'_>> {
     Some(fields)
 }
 
-/// The beginning that both packets have; gives the first text that tells a version.
+/// The beginning that both packets have; returns the first text that contains a version.
 fn begin<'a>(fields: &mut Reader<'a>) -> Option<&'a [u8]> {
     fields.take(4)?; // type, protocol, flags
     tag(fields, 100)?;
@@ -177,7 +177,7 @@ fn program(mut fields: Reader<'_>) -> Option<String> {
         let name = path.rsplit(['/', '\\', ':']).next().unwrap_or_default();
         name.split(['@', ' ']).next().unwrap_or_default().to_owned()
     };
-    // IBM's JDBC driver tells its thread and where its archive lies.
+    // IBM's JDBC driver reports its thread and the location of its archive.
     if told.starts_with("Thread[") {
         let jar = file(&told);
         return Some(match jar.strip_suffix(".jar") {
@@ -232,7 +232,7 @@ fn padded<'a>(fields: &mut Reader<'a>) -> Option<&'a [u8]> {
     Some(text)
 }
 
-/// Settings that are told: how rows are fetched, and what texts and dates look like. None holds a name, a place or a secret.
+/// Settings that are reported: how rows are fetched, and what texts and dates look like. None holds a name, a place or a secret.
 const TOLD: [&[u8]; 14] = [
     b"FET_BUF_SIZE",
     b"BIG_FET_BUF_SIZE",
@@ -249,7 +249,7 @@ const TOLD: [&[u8]; 14] = [
     b"LOBCACHE",
     b"OPTCOMPIND",
 ];
-/// Longest value that is told.
+/// Longest value that is reported.
 const MAXIMUM_VALUE: usize = 64;
 /// The kind of information that is the environment.
 const ENVIRONMENT: u16 = 6;

@@ -52,7 +52,7 @@ enum Step {
     Enter(&'static [Field]),
     /// These fields, and then it goes on.
     EnterAgain(&'static [Field]),
-    /// Where the message ends cannot be told.
+    /// Where the message ends cannot be determined.
     Lost,
 }
 
@@ -127,7 +127,8 @@ impl Scan {
         };
     }
 
-    /// The next bytes into the number, up to `length`; false while there are fewer. Bytes that nobody saw lose the place.
+    /// The next bytes into the number, up to `length`; false while there are fewer. After bytes that were not seen, the place
+    /// is lost.
     fn fill(&mut self, input: &mut Input<'_>, length: usize) -> bool {
         for &byte in input.take(length.saturating_sub(self.filled)) {
             if let Some(place) = self.number.get_mut(self.filled) {
@@ -175,7 +176,7 @@ impl Scan {
         };
     }
 
-    /// How many bytes tell what `field` is.
+    /// How many bytes are needed to determine what `field` is.
     fn need(&self, field: Field, features: Features) -> usize {
         match field {
             Field::Skip(_)
@@ -318,7 +319,7 @@ const fn even(length: u64) -> u64 {
 }
 
 const LOGIN: &[Field] = &[Field::Login];
-/// What is left of a message that tells serial numbers, when the big one is among them: its first half is zero.
+/// What is left of a message that gives serial numbers, when the big one is among them: its first half is zero.
 const BIG_SERIAL: &[Field] = &[Field::Skip(6)];
 /// Types of login packets.
 const REQUEST: u8 = 1;

@@ -17,7 +17,7 @@ pub(super) enum Field {
     TupleSize,
     /// Where in the statement an error is: four bytes or two, as was negotiated.
     ErrorOffset,
-    /// The two codes of an error, which tell what follows.
+    /// The two codes of an error, which determine what follows.
     ErrorCode,
     /// Twelve bytes of counts, or twenty, as was negotiated.
     DoneCounts,
@@ -39,7 +39,7 @@ pub(super) enum Field {
     LargeObject,
     /// Four bytes of size and as many bytes in chunks, each with two bytes of length, padded to be even.
     Chunks,
-    /// The rest of a login packet, whose code was its length; two bytes tell that it is one.
+    /// The rest of a login packet, whose code was its length; two bytes show that it is one.
     Login,
     /// All that comes before the other side speaks: where this message ends is not known.
     Rest,

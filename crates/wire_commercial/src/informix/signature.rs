@@ -104,7 +104,7 @@ fn plausible(direction: Direction, scan: &Scan, begun: &[u8]) -> bool {
     }
 }
 
-/// Bytes of a login packet that tell it.
+/// Bytes of a login packet that identify it.
 const LOGIN_HEAD: usize = 10;
 const OLD_LOGIN: &[u8] = b"sq........sqlexec";
 /// Bytes that are looked at.

@@ -1,4 +1,4 @@
-//! Prepared statements: by the server's number, which it tells when it describes one.
+//! Prepared statements: by the server's number, which it gives when it describes one.
 
 use model::StatementId;
 use std::collections::HashMap;

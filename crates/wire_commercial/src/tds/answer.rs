@@ -8,9 +8,9 @@ use std::fmt;
 /// A server's answer.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct TdsAnswer {
-    /// Its version, where it says so.
+    /// Its version, where it reports it.
     pub version: Option<SqlServerVersion>,
-    /// Whether it wants encryption, where it says so.
+    /// Whether it wants encryption, where it reports it.
     pub encryption: Option<Encryption>,
 }
 
@@ -67,7 +67,7 @@ pub fn answer(bytes: &[u8]) -> Result<Option<TdsAnswer>, HeaderFault> {
     }
 }
 
-/// Whether the next packet is its message's last, and its body. Wrong bytes are told as early as they can be.
+/// Whether the next packet is its message's last, and its body. Wrong bytes are reported as early as possible.
 fn next_packet<'a>(reader: &mut Reader<'a>) -> Result<Option<(bool, &'a [u8])>, HeaderFault> {
     match reader.rest().first() {
         Some(&RESPONSE) => {}

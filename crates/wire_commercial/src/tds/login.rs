@@ -4,7 +4,7 @@
 use super::utf16;
 use decoding::reader::Reader;
 
-/// What a login tells of its client.
+/// What a login reports about its client.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Introduction {
     /// The driver's name of itself.

@@ -58,7 +58,7 @@ pub(super) struct Tokens {
 }
 
 impl Tokens {
-    /// Takes the body of a packet. `found` is told each whole token and how many bytes of the body are behind it.
+    /// Takes the body of a packet. `found` receives each whole token and the number of bytes of the body after it.
     pub(super) fn take(&mut self, body: &[u8], mut found: impl FnMut(Token, usize)) {
         if self.is_lost {
             return;
@@ -291,7 +291,7 @@ enum Step {
     /// Something was taken that is no whole token.
     Part,
     More,
-    /// Nothing that follows in this response can be told apart.
+    /// Nothing that follows in this response can be distinguished.
     Lost,
 }
 

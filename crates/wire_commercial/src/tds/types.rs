@@ -4,10 +4,10 @@
 
 use decoding::reader::Reader;
 
-/// How the length of a value is told.
+/// How the length of a value is given.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum ColumnShape {
-    /// Always so many bytes.
+    /// Always this many bytes.
     Fixed(u8),
     /// By a byte; 0 is NULL.
     Byte,
@@ -31,7 +31,7 @@ pub(super) enum Of {
 }
 
 /// Reads a type, and gives its code and the shape of its values. `None` both for one that is cut off and for one that is not
-/// known: [`is_known`] tells which.
+/// known: [`is_known`] distinguishes them.
 pub(super) fn shape(reader: &mut Reader<'_>, of: Of) -> Option<(u8, ColumnShape)> {
     let code = reader.u8()?;
     let shape = match code {

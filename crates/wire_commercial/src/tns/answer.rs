@@ -34,7 +34,7 @@ pub enum ListenerAnswer {
 pub struct Refusal {
     /// The number of the ORA error, 0 for an answered ping. Absent where the listener says none.
     pub error: Option<u32>,
-    /// Version of the listener, where it says so.
+    /// Version of the listener, where it reports it.
     pub version: Option<OracleVersion>,
 }
 
@@ -85,7 +85,7 @@ pub fn answer(bytes: &[u8]) -> Result<Option<ListenerAnswer>, HeaderFault> {
     }
 }
 
-/// The next packet's type and body. Wrong bytes are told as early as they can be.
+/// The next packet's type and body. Wrong bytes are reported as early as possible.
 fn next_packet<'a>(reader: &mut Reader<'a>) -> Result<Option<(u8, Reader<'a>)>, HeaderFault> {
     let header = reader.rest();
     if let Some(&kind) = header.get(4)

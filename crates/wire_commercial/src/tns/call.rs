@@ -192,7 +192,7 @@ fn execution(mut fields: Reader<'_>) -> Option<Execution> {
     })
 }
 
-/// What the numbers behind an execution tell.
+/// What the numbers after an execution mean.
 struct Behind {
     /// How often it runs, or how many rows are asked for.
     count: u32,

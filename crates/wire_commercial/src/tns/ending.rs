@@ -1,6 +1,6 @@
 //! How a response ends: with a summary of the call (OER), or with its status alone.
 //!
-//! What stands before it (descriptions, rows) has lengths that only a description tells. So the end is looked for from
+//! What stands before it (descriptions, rows) has lengths that only a description gives. So the end is searched from
 //! the end: a summary is where all of its twenty-odd fields fit and reach to the last byte.
 
 use super::number::{short, text, ub2, ub4, ub8};
@@ -11,7 +11,7 @@ use decoding::reader::Reader;
 pub(super) struct Ending<'a> {
     /// Bits, [`TRANSACTION`] among them; 0 of old servers, which write none.
     pub status: u32,
-    /// Absent where the server tells the status alone.
+    /// Absent where the server reports only the status.
     pub summary: Option<Summary<'a>>,
 }
 

@@ -1,5 +1,5 @@
 //! What both sides say of themselves while they connect and log in: the client's program and driver, the server's version.
-//! Users, hosts, paths and keys stand beside them and are never looked at.
+//! Users, hosts, paths and keys stand next to them and are never inspected.
 
 use super::answer::OracleVersion;
 use super::descriptor::find;
@@ -20,7 +20,8 @@ pub(super) fn driver(login: &[u8]) -> Option<&[u8]> {
     (!name.is_empty() && !name.iter().any(|byte| matches!(byte, b'/' | b'\\'))).then_some(name)
 }
 
-/// The program a login names, without its path and its host: what drivers before 12c tell of themselves (`JDBC Thin Client`).
+/// The program a login names, without its path and its host: what drivers before 12c report about themselves
+/// (`JDBC Thin Client`).
 pub(super) fn program_of_login(login: &[u8]) -> Option<String> {
     let name = String::from_utf8_lossy(value(login, b"AUTH_PROGRAM_NM")?).into_owned();
     let name = name.rsplit(['/', '\\']).next()?;

@@ -1,4 +1,4 @@
-//! Numbers of TTC as thin clients and servers since 12c write them: a byte of length and so many bytes, most significant
+//! Numbers of TTC as thin clients and servers since 12c write them: a length byte and that many bytes, most significant
 //! first.
 
 use decoding::reader::Reader;

@@ -3,7 +3,7 @@
 use super::descriptor::value;
 use super::packet;
 
-/// Asks a listener whether it is there, as `tnsping` does. It answers with a refusal that tells its version and the error 0, and
+/// Asks a listener whether it is running, as `tnsping` does. It answers with a refusal that has its version and the error 0, and
 /// writes a line to its log. Absent for a name beyond any length that a packet has room for.
 pub fn ping_request(host: &str, port: u16) -> Option<Vec<u8>> {
     let host = value(host);

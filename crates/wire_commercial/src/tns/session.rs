@@ -44,7 +44,7 @@ pub(super) struct Session {
     cursors: HashMap<u32, Cursor>,
     /// A statement whose cursor was not seen, because bytes were lost.
     unnumbered: Option<StatementId>,
-    /// Bytes were lost: a cursor that is not known may have told rows before.
+    /// Bytes were lost: an unknown cursor may have reported rows before.
     lost: bool,
     next_statement: u32,
     /// What CONNECT names, in case the login names no driver.
@@ -89,7 +89,7 @@ enum Asks {
 struct Cursor {
     /// Absent where the bytes that named it were lost.
     statement: Option<StatementId>,
-    /// Rows the server has told of its execution so far.
+    /// Rows of its execution that the server has reported so far.
     rows: u64,
 }
 
@@ -495,7 +495,8 @@ impl Session {
     }
 }
 
-/// The parameters of an execution; absent where it is longer than what is kept, or where they cannot be told from the rest.
+/// The parameters of an execution; absent where it is longer than what is kept, or where they cannot be distinguished from
+/// the rest.
 fn values<'a>(execution: &Execution, said: &'a [u8]) -> Option<&'a [u8]> {
     let at = said.len().checked_sub(execution.values)?;
     (said.len() < MAXIMUM_KEPT && execution.values > 0).then(|| said.get(at..))?
@@ -602,7 +603,7 @@ fn is_marked(packet: Packet<'_>) -> bool {
             || packet.body.get(FLAGS..) == Some(&[END_OF_RESPONSE]))
 }
 
-/// The state of the transaction by a call's status; a server that tells none writes 0.
+/// The state of the transaction by a call's status; a server that reports none writes 0.
 fn transaction(status: u32) -> Option<TransactionState> {
     match status {
         0 => None,
