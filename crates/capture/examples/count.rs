@@ -1,4 +1,4 @@
-//! Reads captures and counts what is told of them: shows the interface and measures this crate alone.
+//! Reads captures and counts what is reported about them: shows the interface and measures this crate alone.
 
 #![allow(
     clippy::disallowed_macros,

@@ -1,5 +1,5 @@
-//! Packets within packets: tunnels between the hosts of a data centre, and copies that a switch sends to whoever observes. One level is opened; a
-//! new one is one row in [`OVER_IP`] or [`OVER_UDP`] and the function that finds what it carries.
+//! Packets within packets: tunnels between the hosts of a data centre, and copies that a switch sends to an observer. One
+//! level is opened; a new one is one row in [`OVER_IP`] or [`OVER_UDP`] and the function that finds what it carries.
 
 use crate::formats::u16_at;
 use crate::ip::Datagram;
@@ -10,7 +10,7 @@ use crate::links::{self, IPV4, IPV6, MPLS};
 pub(crate) struct Inside<'a> {
     /// What it is carried in.
     pub name: &'static str,
-    /// The IP packet inside; absent where there is none, or it cannot be told.
+    /// The IP packet inside; absent where there is none, or it cannot be determined.
     pub packet: Option<&'a [u8]>,
 }
 

@@ -1,4 +1,4 @@
-//! Why reading could not begin. Whatever goes wrong after that is a warning beside the results.
+//! Why reading could not begin. Whatever goes wrong after that is a warning next to the results.
 
 use std::io;
 use thiserror::Error;

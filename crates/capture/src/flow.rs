@@ -29,7 +29,7 @@ pub(crate) struct Flow {
     pub least: [Option<Duration>; 2],
     /// Where its hosts are noted.
     pub host_pair: Option<HostPair>,
-    /// What was told of each side for want of a sample of its own.
+    /// What was reported for each side while it had no sample of its own.
     pub borrowed: [Option<Estimate>; 2],
     pub hold: Option<Box<Hold>>,
 }
@@ -163,7 +163,7 @@ impl Flow {
         self.halves[0].isn.is_none() && self.halves[1].isn.is_none()
     }
 
-    /// Least round trip of a side so far; what its hosts tell as long as there is none.
+    /// Shortest round trip of a side so far; while there is none, what is known from its hosts.
     #[inline]
     pub fn least(&self, side: Side) -> Option<Duration> {
         let index = side_index(side);
@@ -172,7 +172,7 @@ impl Flow {
     }
 
     /// Whether a pair of payload and acknowledgement is a sample of the round trip of a side. As long as there is none of this
-    /// connection, an answer with payload is not: it tightens what is told of the hosts.
+    /// connection, an answer with payload is not: it tightens what is known of the hosts.
     #[inline]
     pub fn is_sample(&self, pair: &Pair, side: Side, full_size: u32) -> bool {
         (pair.pure || self.least[side_index(side)].is_some())

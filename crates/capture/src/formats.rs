@@ -47,7 +47,7 @@ pub(crate) struct Record {
     pub at: Timestamp,
     /// Its link layer; absent for one longwire does not know.
     pub link: Option<&'static Link>,
-    /// The interface it was captured on, where the format tells; 0 elsewhere.
+    /// The interface it was captured on, where the format records it; 0 elsewhere.
     pub interface: u32,
     /// Offset of its first byte from the cursor.
     pub offset: usize,

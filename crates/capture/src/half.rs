@@ -73,7 +73,7 @@ pub(crate) struct Half {
     /// Place of a FIN that has not had its turn.
     pub fin: Option<u64>,
     pub fin_passed: bool,
-    /// It was told that nothing follows.
+    /// It was reported that nothing follows.
     end_told: bool,
     pub flights: Flights,
     pub pending: Option<Box<Pending>>,
@@ -84,7 +84,7 @@ pub(crate) struct Half {
     pub room: Option<u64>,
     /// When this direction last repeated itself.
     pub repeated_at: Timestamp,
-    /// End of the last recovery told.
+    /// End of the last recovery that was reported.
     recovered: Timestamp,
     pub recent: Recent,
     /// A keep-alive probe that was not answered yet.
@@ -144,7 +144,7 @@ impl Half {
     }
 
     /// Begins the stream in the middle, with the first packet seen. Bytes the other side had acknowledged before
-    /// are old: a keep-alive probe or a retransmission. So is a single byte that nobody pushed.
+    /// are old: a keep-alive probe or a retransmission. So is a single byte that was not pushed.
     pub fn start_midway(&mut self, head: &Head) {
         let end = head.sequence.wrapping_add(head.length);
         match self.claimed {
@@ -300,7 +300,7 @@ impl Half {
         out.observer.event(id, ConnectionEvent::Segment(segment));
     }
 
-    /// Tells that bytes waited from `from` to `to`; time told before is not told again.
+    /// Reports that bytes waited from `from` to `to`; time that was reported before is not reported again.
     pub fn recover(&mut self, id: ConnectionId, from: Timestamp, to: Timestamp, out: &mut Output<'_>) {
         let from = from.max(self.recovered);
         if from < to {

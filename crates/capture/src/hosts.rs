@@ -88,18 +88,18 @@ impl Hosts {
         known.sampled = shorter(known.sampled, rtt);
     }
 
-    /// Payload to one side was acknowledged, by whatever packet, so long after it passed.
+    /// Payload to one side was acknowledged, by any packet, this long after it passed.
     pub fn answered(&mut self, host_pair: HostPair, side: Side, span: Duration) {
         let known = self.known_mut(host_pair, side);
         known.fastest = shorter(known.fastest, span);
         known.answers = known.answers.saturating_add(1);
     }
 
-    /// The round trip to one side of a connection, as far as its hosts tell. The first condition that holds decides:
+    /// The round trip to one side of a connection, as far as its hosts show it. The first condition that holds decides:
     ///
     /// 1. Another connection between them showed one: that, or a faster answer.
     /// 2. Both are this machine: none.
-    /// 3. No longer than the fastest answer. That is told of both sides, since which one is the server may only show later.
+    /// 3. No longer than the fastest answer. That is reported for both sides, since which one is the server may only show later.
     pub fn estimate(&self, host_pair: HostPair, side: Side) -> Option<Estimate> {
         let pair = &self.pairs[host_pair.pair as usize];
         let known = pair.known[host_pair.index(side)];
@@ -122,7 +122,7 @@ impl Hosts {
         pair.loopback || known.sampled.is_some() || known.answers >= ENOUGH_ANSWERS
     }
 
-    /// Whether it is worth waiting for the hosts of a connection: nobody did before, and they are not known.
+    /// Whether it is worth waiting for the hosts of a connection: no connection did before, and they are not known.
     pub fn wait_once(&mut self, host_pair: HostPair) -> bool {
         let wait = !self.is_settled(host_pair);
         !std::mem::replace(&mut self.pairs[host_pair.pair as usize].awaited, true) && wait
@@ -140,7 +140,7 @@ impl HostPair {
 }
 
 impl Flow {
-    /// Tells what the hosts of a connection that was open before tell of its round trips, when that changed and the
+    /// Reports what is known from its hosts about the round trips of a connection that was open before, when that changed and the
     /// connection itself shows nothing shorter.
     pub fn borrow_round_trips(&mut self, host_pair: HostPair, at: Timestamp, out: &mut Output<'_>) {
         for side in [Side::Client, Side::Server] {
@@ -158,7 +158,7 @@ impl Flow {
 }
 
 impl Estimate {
-    /// It, as it is told.
+    /// The estimate as the event that reports it.
     pub fn event(self, side: Side, at: Timestamp) -> ConnectionEvent<'static> {
         ConnectionEvent::AssumedRoundTrip {
             at,
@@ -168,7 +168,7 @@ impl Estimate {
         }
     }
 
-    /// What the hosts of a connection tell of each side: to be told of connection `id` at `at`.
+    /// What is known from the hosts of a connection about each side: to be reported for connection `id` at `at`.
     pub fn all(
         hosts: &Hosts,
         host_pair: HostPair,
@@ -190,7 +190,7 @@ fn is_loopback(low: Address, high: Address) -> bool {
 
 /// Pairs of hosts remembered: about 6 MB.
 const MAX_PAIRS: usize = 65_536;
-/// Answers whose fastest is taken for the round trip, when nothing else tells it.
+/// Answers whose fastest is taken for the round trip, when nothing else shows it.
 const ENOUGH_ANSWERS: u32 = 100;
 
 #[cfg(test)]

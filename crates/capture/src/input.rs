@@ -88,7 +88,7 @@ impl<'a> Input<'a> {
         self.position += count as u64;
     }
 
-    /// Moves past `count` bytes that need not be at hand; tells how many there were.
+    /// Moves past `count` bytes that need not be buffered; returns how many there were.
     pub fn skip(&mut self, count: u64) -> u64 {
         let mut left = count;
         while left > 0 {
@@ -182,7 +182,7 @@ fn shortened(before: u64, now: u64) -> io::Error {
 }
 
 /// Moves what is left to the front of the buffer and reads until `count` bytes are there. The buffer grows only
-/// with bytes that have really arrived, and nobody waits for more than was asked for: a live pipe is shown at once.
+/// with bytes that have really arrived, and it never waits for more than was asked for: a live pipe is shown at once.
 fn fill_buffer(
     reader: &mut dyn Read,
     buffer: &mut Vec<u8>,

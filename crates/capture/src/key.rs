@@ -44,7 +44,7 @@ impl Hash for Key {
     }
 }
 
-/// Multiplies and folds: a few cycles, and good enough for addresses that nobody chose to collide.
+/// Multiplies and folds: a few cycles, and good enough for addresses that were not chosen to collide.
 #[derive(Default)]
 pub(crate) struct KeyHasher(u64);
 

@@ -1,11 +1,11 @@
 //! Capture files and streams in, what an observation point saw of each TCP connection out.
 //!
 //! [`read`] takes sources (pcap, pcapng, plain or compressed, files or streams), merges them on one clock, finds the
-//! TCP packets in their link layers and IP packets, puts each direction's bytes in order, and tells a
-//! [`model::Observer`] of payload, round trips and recovery as [`model::ConnectionEvent`]s.
+//! TCP packets in their link layers and IP packets, puts each direction's bytes in order, and reports to a
+//! [`model::Observer`] payload, round trips and recovery as [`model::ConnectionEvent`]s.
 //!
 //! A capture is taken as it is: cut, damaged, reordered, duplicated, one-sided, begun in the middle. What is there
-//! is told, what is missing is counted and warned of; only a source that is no capture at all is an error.
+//! is reported; what is missing is counted and causes a warning. Only a source that is no capture at all is an error.
 //!
 //! The way of a packet: `source` (`input`, `compression`, `formats`) -> `links` -> `ip` (`encapsulations`, `fragments`) -> `tcp` ->
 //! `flows` -> `flow` -> `half`. Start reading at [`read`], then `flow`.
@@ -51,13 +51,13 @@ use fragments::Fragments;
 use model::Observer;
 use source::Reader;
 
-/// Reads all sources to their ends and tells `observer` what they show.
+/// Reads all sources to their ends and reports to `observer` what they show.
 ///
-/// Several sources are merged by packet time. A connection that several of them show is told from the first one
+/// Several sources are merged by packet time. A connection that several of them show is reported from the first one
 /// that shows it, unless the others go on where that one ends (a rotated capture).
 ///
 /// # Errors
-/// When a source cannot be opened or is no capture. All sources are opened before the first event is told.
+/// When a source cannot be opened or is no capture. All sources are opened before the first event is reported.
 pub fn read(sources: Vec<Source<'_>>, observer: &mut dyn Observer) -> Result<Report, Error> {
     let mut readers = sources
         .into_iter()

@@ -20,7 +20,7 @@ pub(crate) struct Link {
 pub(crate) struct Found<'a> {
     /// From the first byte of the IP header to the end of what was captured.
     pub packet: &'a [u8],
-    /// Number of the interface where the link layer tells it; 0 elsewhere.
+    /// Number of the interface where the link layer contains it; 0 elsewhere.
     pub interface: u32,
 }
 
@@ -105,8 +105,8 @@ fn loopback(frame: &[u8]) -> Option<Found<'_>> {
     (known(false) || known(true)).then_some(Found { packet, interface: 0 })
 }
 
-/// What follows a stack of MPLS labels (RFC 3032): it is not said, so that the first four bits have to tell. A pseudowire carries Ethernet frames
-/// behind a control word that begins with 0 (RFC 4448), or without one.
+/// What follows a stack of MPLS labels (RFC 3032): the labels do not say, so the first four bits have to decide. A pseudowire
+/// carries Ethernet frames behind a control word that begins with 0 (RFC 4448), or without one.
 pub(crate) fn mpls(mut labels: &[u8]) -> Option<Found<'_>> {
     for _ in 0..MAX_TAGS {
         let is_last = labels.get(2)? & 1 != 0;

@@ -25,7 +25,7 @@ pub(crate) struct Opened {
 }
 
 impl HandshakeSeen {
-    /// A SYN. One after the SYN-ACK tells that the SYN-ACK was lost, and changes no time.
+    /// A SYN. One after the SYN-ACK shows that the SYN-ACK was lost, and changes no time.
     pub fn syn(&mut self, at: Timestamp) {
         if self.first_syn_ack.is_none() {
             self.first_syn.get_or_insert(at);

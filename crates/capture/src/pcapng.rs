@@ -93,7 +93,7 @@ impl Format for Pcapng {
 }
 
 impl Pcapng {
-    /// Type and length of the block; a section header tells its own byte order.
+    /// Type and length of the block; a section header contains its own byte order.
     #[inline]
     fn head(&self, bytes: &[u8]) -> Option<(u32, usize)> {
         let kind = u32_at(bytes, 0, self.big)?;
@@ -209,7 +209,7 @@ impl Pcapng {
         })
     }
 
-    /// Passes a block too large to be a packet, when its end says so too.
+    /// Skips a block too large to be a packet, when its end says so too.
     #[cold]
     fn pass(&mut self, kind: u32, length: usize, input: &mut Input<'_>, notes: &mut Notes) -> Option<()> {
         if matches!(
@@ -318,7 +318,7 @@ impl Interface {
 }
 
 impl Resolution {
-    /// The highest bit tells powers of two from powers of ten. Exponents beyond what 64-bit times can use are
+    /// The highest bit distinguishes powers of two from powers of ten. Exponents beyond what 64-bit times can use are
     /// taken as the largest that can.
     fn read(value: u8) -> Self {
         let exponent = u32::from(value & 0x7f);

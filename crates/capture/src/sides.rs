@@ -1,4 +1,4 @@
-//! Which side of a connection is the server, when the handshake does not tell.
+//! Which side of a connection is the server, when the handshake does not show it.
 
 use crate::ip::Address;
 use std::collections::HashSet;
@@ -17,7 +17,7 @@ impl Servers {
         }
     }
 
-    /// Whether the first endpoint is more likely the server than the second. The first condition that tells decides:
+    /// Whether the first endpoint is more likely the server than the second. The first condition that distinguishes them decides:
     ///
     /// 1. an endpoint that was the server of another connection, seen from its handshake on;
     /// 2. a port of [`WELL_KNOWN`];

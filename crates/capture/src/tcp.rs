@@ -29,11 +29,11 @@ pub(crate) struct Head {
     pub length: u32,
     /// IP identification; 0 where there is none.
     pub identification: u32,
-    /// TCP checksum, to tell a packet captured twice from a retransmission.
+    /// TCP checksum, to distinguish a packet captured twice from a retransmission.
     pub checksum: u16,
     /// Its timestamp and the one that it repeats (RFC 7323), of a packet with at most one byte of payload.
     pub timestamps: Option<(u32, u32)>,
-    /// The interface it was captured on, where the capture tells.
+    /// The interface it was captured on, where the capture records it.
     pub interface: u32,
     /// Packets it took: more than one when the IP packet was fragmented.
     pub packets: u64,

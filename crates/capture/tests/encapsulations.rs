@@ -185,7 +185,7 @@ fn what_a_tunnel_carries_is_read_one_level_deep() {
 /// tshark's view of the same bytes: the payload of its innermost TCP packets.
 #[test]
 fn tunnels_are_those_that_tshark_sees() {
-    // A pseudowire's Ethernet is shown by tshark only where it was told of the label.
+    // A pseudowire's Ethernet is shown by tshark only when it is given the label.
     let shown: Vec<_> = wraps()
         .into_iter()
         .filter(|(name, _)| !name.contains("pseudowire"))
@@ -194,7 +194,7 @@ fn tunnels_are_those_that_tshark_sees() {
     let mut file = tempfile::NamedTempFile::new().expect("file");
     std::io::Write::write_all(&mut file, &build::pcap(NANO, &frames)).expect("written");
     let output = Command::new("tshark")
-        // Ports that tshark has to be told.
+        // Ports that tshark has to be given.
         .args(["-n", "-d", "udp.port==6635,mpls", "-d", "udp.port==8472,vxlan"])
         .arg("-r")
         .arg(file.path())

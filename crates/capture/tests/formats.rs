@@ -57,7 +57,7 @@ fn many() -> Vec<u8> {
     build::pcap(PLAIN, &many)
 }
 
-/// Cuts the file that is read when the first thing in it is told.
+/// Cuts the file that is read when the first thing in it is reported.
 struct Shorten(Option<std::fs::File>);
 
 impl model::Observer for Shorten {

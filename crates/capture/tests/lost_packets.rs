@@ -1,4 +1,4 @@
-//! Bytes that the capturing host lost: told where they passed, and nothing behind them changes its place.
+//! Bytes that the capturing host lost: reported where they passed, and nothing after them changes its place.
 
 mod support;
 
@@ -12,7 +12,7 @@ fn one(packets: &[Tcp]) -> Told {
     told.remove(0)
 }
 
-/// Who sent what, unseen bytes as `?`, in the order in which it was told.
+/// Who sent what, unseen bytes as `?`, in the order in which it was reported.
 fn order(told: &Told) -> Vec<String> {
     let text = |piece: &support::Piece| {
         let who = if piece.direction == ClientToServer {

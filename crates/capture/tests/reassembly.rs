@@ -369,7 +369,7 @@ fn every_packet_captured_twice_changes_the_packet_counts_only() {
 
 #[test]
 fn both_ports_of_a_bridge_with_a_delay_between_are_one_connection() {
-    // Linux cooked v2 tells the interface: the second copy of each packet comes from the other port, 10 ms later.
+    // Linux cooked v2 contains the interface: the second copy of each packet comes from the other port, 10 ms later.
     let mut packets = build::handshake();
     for number in 0..50u32 {
         let at = 1_000 + 100 * u64::from(number);
@@ -522,7 +522,7 @@ proptest! {
         prop_assert_eq!(told.stream(ServerToClient), server);
     }
 
-    /// Whatever packets are missing or change places, each byte is told or counted unseen, in its place.
+    /// Whatever packets are missing or out of order, each byte is reported or counted as unseen, in its place.
     #[test]
     fn missing_packets_are_counted_to_the_byte(
         turns in turns(),

@@ -1,4 +1,4 @@
-//! Handshake, round trips, idleness of senders: the times a capture tells, taken near the client, in the middle
+//! Handshake, round trips, idleness of senders: the times a capture shows, taken near the client, in the middle
 //! and near the server of one conversation.
 
 mod support;
@@ -77,7 +77,7 @@ fn a_syn_sent_again_is_recovery_and_no_sample() {
     );
     assert!(
         rtts(&told, Side::Server).is_empty(),
-        "which SYN was answered cannot be told"
+        "which SYN was answered cannot be determined"
     );
     assert_eq!(rtts(&told, Side::Client), [100]);
     assert_eq!(told.totals().retransmitted_packets, Some(1));
@@ -357,7 +357,7 @@ fn a_connection_open_before_has_the_fastest_answer_between_its_hosts_from_its_fi
             (Side::Client, us(100), RttSource::FastestReply),
             (Side::Server, us(700), RttSource::FastestReply),
         ],
-        "told before the first request"
+        "reported before the first request"
     );
 }
 

@@ -15,7 +15,7 @@ use support::read_bytes;
 type Counts = BTreeMap<u32, ([u64; 2], [u64; 2], [u64; 2], u64)>;
 
 /// tshark's counts. Its streams are numbered like connections, in the order of their first packets; its sequence
-/// numbers count from the SYN's, so the highest one tells the payload.
+/// numbers count from the SYN's, so the highest one gives the payload.
 fn tshark(path: &Path) -> Counts {
     let fields = [
         "tcp.stream",

@@ -13,7 +13,7 @@ use std::collections::BTreeMap;
 use std::path::PathBuf;
 use std::time::Duration;
 
-/// One connection as it was told.
+/// One connection as it was reported.
 #[derive(Debug, Clone)]
 pub struct Told {
     pub at: Timestamp,
@@ -30,7 +30,7 @@ pub struct Told {
     pub closed: Option<(Timestamp, Closing, ConnectionTotals)>,
 }
 
-/// One segment as it was told.
+/// One segment as it was reported.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Piece {
     pub direction: Direction,
@@ -73,7 +73,7 @@ impl Told {
     }
 }
 
-/// Keeps what it is told and panics when the calling order is broken.
+/// Keeps what is reported to it and panics when the calling order is broken.
 #[derive(Default)]
 pub struct Recorder {
     pub connections: BTreeMap<ConnectionId, Told>,
