@@ -79,16 +79,16 @@ pub struct LevelAdvice {
 /// The rate at which operations take the same time at a level as without compression.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum BreakEven {
-    /// Off is faster at every rate down to the least that was tried.
+    /// Off is faster at every rate down to the lowest that was tried.
     Never,
     /// Below this rate the level is faster, above it off is.
     At(BitRate),
-    /// The level is faster up to the greatest rate that was tried, at least.
+    /// The level is faster up to the highest rate that was tried, at least.
     Above(BitRate),
 }
 
 impl Advice {
-    /// The level with the least duration at rate number `rate`; of equal ones the lowest.
+    /// The level with the shortest duration at rate number `rate`; of equal ones the lowest.
     pub fn best(&self, rate: usize) -> Option<&LevelAdvice> {
         let known = self.levels.iter().filter(|level| level.durations.len() > rate);
         known.min_by_key(|level| level.durations.get(rate).copied())
@@ -140,7 +140,7 @@ impl LevelAdvice {
 pub struct Price(f64);
 
 impl Price {
-    /// What so many bytes cost.
+    /// What this many bytes cost.
     pub fn of(self, bytes: u64) -> f64 {
         self.0 * bytes as f64 / 1e9
     }

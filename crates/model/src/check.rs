@@ -11,7 +11,7 @@ pub struct BudgetVerdict {
     pub operation_name: Arc<str>,
     /// What was allowed, and what was found.
     pub measure: BudgetMeasure,
-    /// What to do about it where a finding tells; only of budgets that are broken.
+    /// What to do about it where a finding says it; only of budgets that are broken.
     pub remedy: Option<String>,
 }
 

@@ -4,7 +4,7 @@ use crate::ConnectionId;
 use std::collections::HashMap;
 use std::hash::{BuildHasherDefault, Hasher};
 
-/// A map whose keys are the numbers longwire gives to connections itself: nobody outside can choose them, so that
+/// A map whose keys are the numbers longwire gives to connections itself: no outside party can choose them, so that
 /// their hash needs no protection against chosen collisions.
 pub type ConnectionMap<V> = HashMap<ConnectionId, V, BuildHasherDefault<ConnectionHasher>>;
 

@@ -4,7 +4,7 @@ use crate::Distribution;
 use std::sync::Arc;
 use std::time::Duration;
 
-/// What calls from a source database through its own link to another one told of the distance between the two.
+/// What calls from a source database through its own link to another one showed about the distance between the two.
 ///
 /// All spans are differences of the source server's clock, read in the source server: how far the client is from it is
 /// in none of them. How each kind of link is measured: docs/definitions.md#database-to-database.
@@ -24,8 +24,8 @@ pub struct DatabaseLinkOutcome {
     pub round_trips: Distribution,
     /// Turns of a call, established; absent when they could not be.
     pub turns_per_call: Option<u64>,
-    /// Least call divided by least round trip: agrees with `turns_per_call` where servers' own time is small beside the
-    /// distance. Absent where calls and round trips are the same spans.
+    /// Shortest call divided by shortest round trip: agrees with `turns_per_call` where servers' own time is small compared
+    /// with the distance. Absent where calls and round trips are the same spans.
     pub calls_in_round_trips: Option<f64>,
     /// How the turns were established.
     pub evidence: String,

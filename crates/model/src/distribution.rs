@@ -3,13 +3,13 @@
 use crate::Distribution;
 use std::time::Duration;
 
-/// Collects durations and tells their [`Distribution`].
+/// Collects durations and returns their [`Distribution`].
 ///
 /// Exact up to 4096 samples. Beyond that, samples are counted in buckets whose middle is at most 0.1 % away from any
-/// sample in them; least, greatest, sum and count stay exact. Memory grows with the number of *different* buckets
+/// sample in them; minimum, maximum, sum and count stay exact. Memory grows with the number of *different* buckets
 /// met, a few thousand for real data, 27,000 at most.
 ///
-/// A percentile is the nearest rank: the least sample that has at least that share of all samples at or below it.
+/// A percentile is the nearest rank: the smallest sample that has at least that share of all samples at or below it.
 /// So it is always a duration that happened (or its bucket), never a mixture of two.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct DistributionBuilder {
@@ -188,7 +188,7 @@ impl DistributionBuilder {
 
 /// Samples kept exactly before buckets are used.
 const EXACT_SAMPLES: usize = 4096;
-/// Samples that must lie beyond a percentile for it to be told.
+/// Samples that must lie beyond a percentile for it to be reported.
 const SAMPLES_BEYOND: u128 = 10;
 /// Buckets per doubling: 2^9, so a bucket's middle is at most 2^-10 (0.098 %) from its ends.
 const BUCKET_BITS: u32 = 9;

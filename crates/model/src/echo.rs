@@ -3,10 +3,10 @@
 use crate::{BitRate, Direction, Distribution};
 use std::time::Duration;
 
-/// Round trips of one size of request and reply, on so many streams at once.
+/// Round trips of one size of request and reply, on a number of streams at once.
 ///
 /// A round trip is from right before the request was handed to the kernel until right after the reply's last byte was read:
-/// both one ways and both machines' handling of it. Tools that tell half of it (qperf's `tcp_lat`) say "one way".
+/// both one ways and both machines' handling of it. Tools that report half of it (qperf's `tcp_lat`) say "one way".
 #[derive(Debug, Clone, PartialEq)]
 pub struct EchoOutcome {
     /// Payload bytes of a request.
@@ -30,7 +30,7 @@ pub struct EchoOutcome {
     pub server_processor: Option<Duration>,
     /// Clients that the other side served at the same time.
     pub other_clients: u32,
-    /// The kernel's least round trip of the streams (`tcpi_min_rtt`): of packets, without the wake-ups of both processes.
+    /// The kernel's minimum round trip of the streams (`tcpi_min_rtt`): of packets, without the wake-ups of both processes.
     pub kernel_rtt: Option<Duration>,
     /// Packets that this side sent again.
     pub retransmitted: u64,
@@ -70,7 +70,7 @@ pub struct BulkOutcome {
     pub retransmitted: Option<u64>,
     /// Round trips before it, with nothing else on the way.
     pub idle: Distribution,
-    /// Round trips beside it: what they take longer is the queue's delay.
+    /// Round trips at the same time: what they take longer is the queue's delay.
     pub loaded: Distribution,
     /// Processor time that this side used meanwhile.
     pub client_processor: Duration,
@@ -79,7 +79,8 @@ pub struct BulkOutcome {
 }
 
 impl BulkOutcome {
-    /// How much longer the median round trip was beside the bytes; absent when nothing was measured, zero when it was not.
+    /// How much longer the median round trip was while the bytes were transferred; absent when nothing was measured, zero
+    /// when it was not.
     pub fn queue_delay(&self) -> Option<Duration> {
         Some(self.loaded.p50?.saturating_sub(self.idle.p50?))
     }

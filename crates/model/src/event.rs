@@ -22,11 +22,11 @@ pub enum ConnectionEvent<'a> {
     Opened {
         /// When it was seen.
         at: Timestamp,
-        /// The side that opened the connection, as far as can be told.
+        /// The side that opened the connection, as far as can be determined.
         client: Endpoint,
         /// The side that accepted it.
         server: Endpoint,
-        /// Whether the handshake told which side is which. When false the sides are a guess from the ports.
+        /// Whether the handshake showed which side is which. When false the sides are a guess from the ports.
         sides_certain: bool,
     },
     /// The TCP handshake was seen whole.
@@ -46,8 +46,8 @@ pub enum ConnectionEvent<'a> {
         rtt: Duration,
     },
     /// A round trip of one side that was not measured on this connection but follows from something else. It holds until a
-    /// measured one, or the next of these, is shorter. [`RttSource::FastestReply`] is told of both sides; only of the server's
-    /// it says anything: a server answers at once when it can, a client may think for any time.
+    /// measured one, or the next of these, is shorter. [`RttSource::FastestReply`] is reported for both sides, but means
+    /// something only for the server's: a server answers at once when it can, a client may think for any time.
     AssumedRoundTrip {
         /// Since when it is known.
         at: Timestamp,
@@ -195,8 +195,8 @@ pub struct Segment<'a> {
     /// capturing host). The consumer must count them and cannot decode them.
     pub unseen: u64,
     /// How long, directly before this segment, the sender had nothing in flight and room to send: time it spent
-    /// computing or waiting for something else, as far as the observation point can tell. Zero while the
-    /// sender was limited by window, rate or loss. Absent when it cannot be told.
+    /// computing or waiting for something else, as far as the observation point can determine. Zero while the
+    /// sender was limited by window, rate or loss. Absent when it cannot be determined.
     pub sender_idle: Option<Duration>,
 }
 

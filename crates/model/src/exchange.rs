@@ -13,7 +13,7 @@ pub type Fingerprint = Arc<str>;
 /// A TCP handshake is one too: phase connect, no payload, one turn. So the turns of a connection are the sum of its
 /// exchanges' turns.
 ///
-/// An exchange without a turn is one whose reply nobody had to wait for separately: a pipelined request behind
+/// An exchange without a turn is one whose reply was not waited for separately: a pipelined request behind
 /// another (its wait is the first one's), or a one-way message.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Exchange {
@@ -33,7 +33,7 @@ pub struct Exchange {
     pub request_messages: u32,
     /// Messages of the reply; 0 where the protocol is opaque.
     pub reply_messages: u32,
-    /// Rows returned or affected; absent where the protocol does not tell.
+    /// Rows returned or affected; absent where the protocol does not report them.
     pub rows: Option<u64>,
     /// Executions of statements carried (a pipelined batch carries many); 0 for none.
     pub executions: u32,
@@ -45,7 +45,7 @@ pub struct Exchange {
     pub fingerprint: Option<Fingerprint>,
     /// What else its request asked for.
     pub asked: RequestTraits,
-    /// State of the transaction after the reply; absent where the protocol does not tell.
+    /// State of the transaction after the reply; absent where the protocol does not report it.
     pub transaction: Option<TransactionState>,
     /// Code of the first error in the reply.
     pub error: Option<Arc<str>>,
@@ -78,7 +78,7 @@ impl Exchange {
     }
 }
 
-/// What a request asks for beside statements that run: what findings are made from. All of its messages together.
+/// What a request asks for in addition to statements that run; findings are made from it. All of its messages together.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct RequestTraits {
     /// Statements it prepares.
@@ -96,8 +96,8 @@ pub struct RequestTraits {
     pub fetch_bytes: Option<u32>,
     /// Sets of parameters, where one execution carries several (array and bulk execution); 0 otherwise.
     pub sets: u32,
-    /// Tells equal questions: a hash of statements with their literals and parameters, keyed with a random key of the
-    /// run, so that it tells nothing of them. Only of reads, and only where all of the question was seen. Never equal across
+    /// Recognises equal questions: a hash of statements with their literals and parameters, keyed with a random key of the
+    /// run, so that it reveals nothing about them. Only of reads, and only where all of the question was seen. Never equal across
     /// runs but by chance.
     pub request_digest: Option<u64>,
 }

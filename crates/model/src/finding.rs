@@ -25,8 +25,8 @@ pub struct Finding {
     pub turns: u64,
     /// Turns that would be left out with the remedy. 0 for waste that is not turns (rate, window, delayed ACK).
     pub saves_turns: u64,
-    /// Time saved with the remedy over all operations at each round trip asked, ascending. `saves_turns` round trips and
-    /// what else the kind tells; server and client time that may fall away too is not claimed. Misleads where the
+    /// Time saved with the remedy over all operations at each round trip asked, ascending. Counted are `saves_turns` round trips
+    /// and what else the kind reports; server and client time that may fall away too is not claimed. Misleads where the
     /// turns saved overlapped with others on another connection.
     pub savings: Vec<Saving>,
     /// The client software of the connections it was seen on, as it introduced itself; absent where it did not.

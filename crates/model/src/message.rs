@@ -43,7 +43,7 @@ pub enum Role {
     ReplyPause,
     /// Server: speaks without having been asked, and the client waits for it (the MySQL greeting).
     Greeting,
-    /// Server: speaks without having been asked, and nobody waits for it (`NotificationResponse`).
+    /// Server: speaks without having been asked, and no client waits for it (`NotificationResponse`).
     Notice,
     /// Either side: bytes of a direction that is not decoded; exchanges follow its changes of direction.
     Opaque,
@@ -78,7 +78,7 @@ impl Phase {
 }
 
 /// What a message says, as far as longwire looks. Texts are raw bytes in the connection's encoding and may hold
-/// literals: whoever keeps them makes a fingerprint first.
+/// literals: code that keeps them makes a fingerprint first.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Content<'a> {
     /// Nothing longwire looks at.
@@ -106,8 +106,8 @@ pub enum Content<'a> {
         fetch_bytes: Option<u32>,
         /// Sets of parameters carried (array or bulk execution); 1 otherwise.
         sets: u32,
-        /// Values of the parameters as sent; empty where there are none, or where a [`Content::Bind`] told them.
-        /// Absent where the decoder does not tell them, or not all of them.
+        /// Values of the parameters as sent; empty where there are none, or where a [`Content::Bind`] gave them.
+        /// Absent where the decoder does not report them, or not all of them.
         values: Option<&'a [u8]>,
     },
     /// A prepared statement is given the values of its parameters; its execution follows.
@@ -130,13 +130,13 @@ pub enum Content<'a> {
     Row,
     /// A statement is done.
     Done {
-        /// Rows affected or returned, where the server says so.
+        /// Rows affected or returned, where the server reports them.
         rows: Option<u64>,
-        /// State of the transaction after it, where this message says so too (MySQL). Absent where
+        /// State of the transaction after it, where this message also reports it (MySQL). Absent where
         /// [`Content::Ready`] follows with it (PostgreSQL).
         transaction: Option<TransactionState>,
     },
-    /// The whole reply is done; tells the state of the transaction after it.
+    /// The whole reply is done; reports the state of the transaction after it.
     Ready(TransactionState),
     /// The server reports an error.
     Error {

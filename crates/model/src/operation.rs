@@ -29,7 +29,7 @@ pub struct Operation {
     pub setup: Duration,
     /// Time of the client after the last exchange, before the operation ended.
     pub client_after: Duration,
-    /// Whether more parts of the same operation follow. A very long operation is handed on in parts with the same
+    /// Whether more parts of the same operation follow. A very long operation is passed on in parts with the same
     /// `id`, so that memory stays bounded; durations, turns and attributions of the parts sum to the whole.
     pub continues: bool,
 }
@@ -104,7 +104,7 @@ pub struct Attribution {
     pub transfer: Duration,
     /// Bytes were waiting for a retransmission.
     pub recovery: Duration,
-    /// Cannot be told.
+    /// Cannot be determined.
     pub unknown: Duration,
 }
 

@@ -113,7 +113,7 @@ pub struct StatementOutcome {
     pub fetch_rows: Option<u32>,
     /// Bytes of rows, likewise (Informix's FET_BUF_SIZE, DRDA's QRYBLKSZ).
     pub fetch_bytes: Option<u32>,
-    /// Rows returned or affected; absent where the protocol did not tell.
+    /// Rows returned or affected; absent where the protocol did not report them.
     pub rows: Option<u64>,
     /// Payload bytes of the requests.
     pub request_bytes: u64,
@@ -163,7 +163,7 @@ pub struct Prediction {
     pub rtt: Duration,
     /// Rate of the target link client-to-server (index 0) and server-to-client (index 1); absent when unlimited.
     pub rate: LinkRates,
-    /// The whole target link in its text form: what it has beside round trip and rate too.
+    /// The whole target link in its text form: including what it has besides round trip and rate.
     pub link: Arc<str>,
     /// Clients at once, each with one operation after another.
     pub clients: u32,
@@ -225,7 +225,7 @@ pub enum OrderKind {
     InSequence,
     /// Some were sent at once.
     AtOnce,
-    /// Too little was seen to tell: `low` is with all of these at once, `high` with all of them in sequence.
+    /// Too little was seen to decide: `low` is with all of these at once, `high` with all of them in sequence.
     Open,
 }
 
@@ -288,7 +288,7 @@ pub struct LinkDirectionOutcome {
     pub dropped_by_loss: u64,
     /// Packets that came while the link was out, as asked.
     pub dropped_by_outage: u64,
-    /// Packets dropped though nobody asked for it: packets on their way took more memory than they may, or a device's
+    /// Packets dropped though this was not asked for: packets on their way took more memory than they may, or a device's
     /// own queue was full. A figure made while it grew is wrong.
     pub dropped_unasked: u64,
     /// Rate asked for; absent when unlimited.

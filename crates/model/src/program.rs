@@ -7,7 +7,7 @@ use std::time::Duration;
 /// What one run of the program brought.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct ProgramRun {
-    /// From its start to its end: what whoever started it waited for.
+    /// From its start to its end: how long its caller waited.
     pub duration: Duration,
     /// From the first byte to the last on its connections: without the start of the program itself. Absent when it made no connection
     /// that carried a byte.
@@ -20,12 +20,12 @@ pub struct ProgramRun {
     pub payload_bytes: [u64; 2],
     /// Their packets, likewise, acknowledgements among them; absent where they cannot be counted.
     pub packets: Option<[u64; 2]>,
-    /// Most memory that one of its processes had; absent where it cannot be told.
+    /// Most memory that one of its processes had; absent where it cannot be determined.
     pub client_memory: Option<ByteCount>,
 }
 
 impl ProgramRun {
-    /// What tells two settings apart on the wire: connections, turns, and payload bytes each way.
+    /// What distinguishes two settings on the wire: connections, turns, and payload bytes each way.
     pub const fn traffic(&self) -> (u64, u64, [u64; 2]) {
         (self.connections, self.turns, self.payload_bytes)
     }
@@ -69,9 +69,9 @@ pub struct ProgramBest {
     pub setting: Arc<str>,
     /// Its median.
     pub duration: Duration,
-    /// The least median of all.
+    /// The lowest median of all.
     pub best: Duration,
-    /// The setting with the greatest median.
+    /// The setting with the highest median.
     pub worst_setting: Arc<str>,
     /// That median: what is at stake.
     pub worst: Duration,

@@ -3,7 +3,7 @@
 use crate::{BitRate, ByteCount, Distribution};
 use std::time::Duration;
 
-/// What a train of rows, each a packet of its own, told of the path from the server to the client.
+/// What a train of rows, each a packet of its own, showed about the path from the server to the client.
 ///
 /// How rows become packets: docs/definitions.md#rows.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -28,7 +28,7 @@ pub struct RowTrain {
     pub corrections: u64,
     /// Least time of a minimal statement on the same connection, before the rows.
     pub round_trip: Option<Duration>,
-    /// The kernel's least round trip of the connection (`tcpi_min_rtt`), afterwards.
+    /// The kernel's minimum round trip of the connection (`tcpi_min_rtt`), afterwards.
     pub kernel_min_rtt: Option<Duration>,
     /// From sending the request for the rows to the arrival of the first.
     pub first_row: Duration,

@@ -19,12 +19,12 @@ pub struct Sample {
     /// From `at` to the arrival of the last byte of the reply, by the kernel's receive timestamp where the socket gives
     /// one. Absent when there was no reply.
     pub duration: Option<Duration>,
-    /// Of this, server time, where the server told it. How each server tells: docs/definitions.md#server-time-as-told.
+    /// Of this, server time, where the server reported it. How each server reports it: docs/definitions.md#server-time-as-told.
     pub server: Option<Duration>,
     /// Whether it was the first of its connection: it pays for what later ones find done (caches, plans, a processor awake),
     /// so it is in no percentile.
     pub first: bool,
-    /// Turns it cost, counted from the bytes on the socket; absent where nobody counted.
+    /// Turns it cost, counted from the bytes on the socket; absent where they were not counted.
     pub turns: Option<u64>,
     /// The kernel's own smoothed round trip of the connection (`tcpi_rtt`) when the reply was complete. It holds what the
     /// server took to answer wherever the answer carried the acknowledgement.
@@ -35,7 +35,7 @@ pub struct Sample {
 
 impl Sample {
     /// Time less server time, shared among the turns: what one round trip took, the two machines' handling of its packets
-    /// included. Where the server did not tell its time, that is in it too. Absent without a reply, or without a turn.
+    /// included. Where the server did not report its time, that is in it too. Absent without a reply, or without a turn.
     pub fn round_trip(&self) -> Option<Duration> {
         let turns = u32::try_from(self.turns?).ok()?;
         let away = self.duration?.saturating_sub(self.server.unwrap_or_default());
@@ -43,7 +43,7 @@ impl Sample {
     }
 }
 
-/// What the samples of a run came to: beside the spread of their durations.
+/// Summary of a run's samples, in addition to the spread of their durations.
 #[derive(Debug, Clone, Copy, PartialEq, Default)]
 pub struct SampleTotals {
     /// Begun, first ones of a connection not counted.

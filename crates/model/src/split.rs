@@ -1,10 +1,10 @@
-//! What `split` tells: where a transaction's time goes, and its throughput elsewhere.
+//! What `split` reports: where a transaction's time goes, and its throughput elsewhere.
 
 use crate::{BoundBy, Distribution};
 use std::sync::Arc;
 use std::time::Duration;
 
-/// The median of a figure's rounds, with the least and the greatest of them.
+/// The median of a figure's rounds, with the smallest and the largest of them.
 ///
 /// The true median lies between these in 1 - 2^(1-n) of such runs of n rounds (order statistics): 15 of 16 for five rounds.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -50,7 +50,7 @@ pub enum RoundTripSource {
     Echo,
     /// Both ends of an echo in this process: the server is on this machine.
     OwnEcho,
-    /// The kernel's least round trip of a connection to the server (`tcpi_min_rtt`): without the wake-ups of both processes,
+    /// The kernel's minimum round trip of a connection to the server (`tcpi_min_rtt`): without the wake-ups of both processes,
     /// and without what waits at many clients. So it is too short, and the server's share too long by as much.
     Kernel,
 }
@@ -66,7 +66,7 @@ impl RoundTripSource {
     }
 }
 
-/// A workload by so many clients, and where the time of a transaction goes.
+/// A workload with a number of clients, and where the time of a transaction goes.
 #[derive(Debug, Clone, PartialEq)]
 pub struct SplitOutcome {
     /// Clients at once, each with one transaction after another.

@@ -3,7 +3,7 @@
 use crate::{Distribution, DistributionBuilder, Sample, SampleTotals};
 use std::time::Duration;
 
-/// Collects the samples of one target and tells what they came to.
+/// Collects the samples of one target and summarises them.
 #[derive(Debug, Clone, Default)]
 pub struct SampleTally {
     totals: SampleTotals,
@@ -27,7 +27,7 @@ pub struct SampleOutcome {
     pub round_trip: Distribution,
     /// Its mdev, as in [`SampleTotals::mdev`].
     pub round_trip_mdev: Option<Duration>,
-    /// Spread of the server time, where the server told it.
+    /// Spread of the server time, where the server reported it.
     pub server: Distribution,
     /// Turns of all samples, first ones included.
     pub turns: u64,

@@ -111,7 +111,7 @@ impl ParameterUnit {
 pub struct TrialOutcome {
     /// From the job's first byte (of its transaction) to its last, by the clock nearest to the work: the client's own.
     pub duration: Duration,
-    /// When the job began and ended, on the timeline of whoever watched it; absent when nobody did, or where it shows in what was
+    /// When the job began and ended, on the timeline of the observer; absent when there was none, or where it shows in what was
     /// seen.
     pub span: Option<[Timestamp; 2]>,
     /// Rows inserted, fetched or updated, counted at the end.
@@ -124,9 +124,9 @@ pub struct TrialOutcome {
     pub payload_bytes: Option<[u64; 2]>,
     /// Wire bytes of those packets, likewise.
     pub wire_bytes: Option<[u64; 2]>,
-    /// Most memory that the job took in the client beyond what it had before; absent where it cannot be told.
+    /// Most memory that the job took in the client beyond what it had before; absent where it cannot be determined.
     pub client_memory: Option<ByteCount>,
-    /// The same of the server's process or thread for this connection; absent where it cannot be told (another host).
+    /// The same of the server's process or thread for this connection; absent where it cannot be determined (another host).
     pub server_memory: Option<ByteCount>,
 }
 

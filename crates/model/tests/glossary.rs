@@ -1,4 +1,4 @@
-//! GLOSSARY.md is the law: every public name of this crate is in it, and it names nothing that is not there.
+//! GLOSSARY.md is the law: every public name of this crate is in it, and it names nothing that does not exist.
 
 use std::collections::BTreeSet;
 use std::path::Path;
