@@ -27,8 +27,8 @@ pub enum Fact {
         /// When its last byte passed.
         at: Timestamp,
     },
-    /// Opaque bytes have begun an exchange, or are in its reply. Nobody can tell where its reply ends before the client goes on or leaves:
-    /// the exchange itself is handed out then, which may be long after what it was for is over.
+    /// Opaque bytes have begun an exchange, or are in its reply. Where its reply ends cannot be determined before the client
+    /// goes on or leaves: the exchange itself is handed out then, which may be long after what it was for is over.
     Begun {
         /// The connection.
         connection: ConnectionId,

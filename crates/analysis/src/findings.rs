@@ -2,8 +2,8 @@
 //!
 //! [`Findings`] is given every fact and every operation. For each operation [`look`] lists the turns of its database connections;
 //! then the kinds look at it one after another, in the order of [`KINDS`], each in a file of its own. A kind notes what it
-//! found in the [`ledger`] and claims the turns it tells of: no later kind tells of them again, so that savings may be added.
-//! At the end the ledger drops what is too little to tell, or may be no waste at all, prices the rest, and names the remedy
+//! found in the [`ledger`] and claims the turns it reports: no later kind reports them again, so that savings may be added.
+//! At the end the ledger drops what is too small to report, or may be no waste at all, prices the rest, and names the remedy
 //! for the driver that was seen.
 //!
 //! What each kind means, and how it misleads: docs/findings.md.
@@ -38,12 +38,12 @@ use look::{Look, Turns};
 use model::{BitRate, Finding, Operation};
 use std::time::Duration;
 
-/// The distances at which savings are told.
+/// The distances at which savings are reported.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Distances {
     /// Round trips; ascending.
     pub rtts: Vec<Duration>,
-    /// Rate of the link, where it is known: what compression would save is told only then.
+    /// Rate of the link, where it is known: what compression would save is reported only then.
     pub rate: Option<BitRate>,
 }
 

@@ -26,7 +26,7 @@ pub enum Dialect {
     Redis,
 }
 
-/// Fingerprints that are told apart in a run; clones are of the same run.
+/// Fingerprints that are distinguished in a run; clones are of the same run.
 ///
 /// Memory is bounded: past [`MAXIMUM_FINGERPRINTS`] different fingerprints further ones all get the name
 /// [`OTHER_STATEMENTS`].

@@ -1,7 +1,7 @@
 //! Facts of all connections to operations: what a user waits for.
 //!
 //! Memory: the exchanges of operations that are under way are held. An operation of more than [`MAXIMUM_STEPS`] exchanges is
-//! handed on in parts; when all operations under way hold more than [`MAXIMUM_HELD`], every one that can is cut.
+//! passed on in parts; when all operations under way hold more than [`MAXIMUM_HELD`], every one that can is cut.
 
 mod attribution;
 mod dependencies;
@@ -182,7 +182,7 @@ impl Operations {
         }
     }
 
-    /// Keeps a handshake until the exchange behind it tells what the connection is for.
+    /// Keeps a handshake until the exchange after it shows what the connection is for.
     fn identified(&mut self, member: Member, out: &mut GroupedSink<'_>) {
         if member.exchange.is_handshake() {
             self.handshakes.insert(member.exchange.connection, member);
@@ -371,8 +371,8 @@ impl Operations {
 }
 
 impl Group {
-    /// Whether all of it are messages after the last reply (`Terminate`, statements closed): nobody waits for these, so by
-    /// themselves they are no operation.
+    /// Whether it consists only of messages after the last reply (`Terminate`, statements closed): no client waits for these,
+    /// so by themselves they are no operation.
     fn is_of_stragglers(&self) -> bool {
         let nobody_waited = |member: &Member| {
             let exchange = &member.exchange;
@@ -411,7 +411,7 @@ fn group_name(kind: OperationKind, member: &Member) -> Arc<str> {
     }
 }
 
-/// Of a connection of which one direction was never seen, nobody can tell where the time went.
+/// Where one direction of a connection was never seen, it cannot be determined where the time went.
 fn without_parts(grouped: Grouped) -> Grouped {
     match grouped {
         Grouped::Operation(mut operation) => {

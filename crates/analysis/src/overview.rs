@@ -123,7 +123,7 @@ impl Overview {
         let statement = match self.statements.get_mut(fingerprint) {
             Some(statement) => statement,
             None => {
-                // Of recordings and of several connections more may come than one decoder tells apart.
+                // Recordings and several connections may bring more than one decoder distinguishes.
                 let fingerprint = match self.statements.len() {
                     ..MAXIMUM_FINGERPRINTS => fingerprint.clone(),
                     _ => self.other.0.clone(),

@@ -193,8 +193,8 @@ impl Pairing {
         }
     }
 
-    /// A round trip of one side that something else than this connection tells. The client's fastest request after a reply is none:
-    /// it may have thought.
+    /// A round trip of one side that something other than this connection shows. The client's fastest request after a reply
+    /// is none: it may have thought.
     pub fn assumed_round_trip(&mut self, at: Timestamp, side: Side, rtt: Duration, source: RttSource) {
         match side {
             Side::Client if source == RttSource::FastestReply => {}
@@ -537,7 +537,7 @@ impl Pairing {
         })
     }
 
-    /// Opens an exchange for server bytes that nobody asked for: a server that speaks first, or a reply whose request
+    /// Opens an exchange for server bytes that were not asked for: a server that speaks first, or a reply whose request
     /// was not seen. Only the former, directly after a handshake, is a turn.
     fn open_unasked(&mut self, message: &Message<'_>) {
         let waited_since = self.handshake_ended.filter(|_| !self.payload_seen);

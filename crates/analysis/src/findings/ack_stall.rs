@@ -2,7 +2,7 @@
 //!
 //! A small request whose parts lie as far apart as a delayed acknowledgement takes (Linux 40 ms, others 200 ms), or as a round trip does
 //! where that is longer: its sender held the second part back until the first was acknowledged. Saved is that time; it is no
-//! turn. In a relay a client that computes for just so long in the middle of a request looks the same.
+//! turn. In a relay a client that computes for exactly that long in the middle of a request looks the same.
 
 use super::ledger::Waste;
 use super::look::Look;

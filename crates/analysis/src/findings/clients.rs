@@ -1,4 +1,4 @@
-//! What is known of connections beside their operations: which software, and whether an earlier one was closed before.
+//! What is known of connections besides their operations: which software, and whether an earlier one was closed before.
 
 use super::software::Software;
 use crate::fact::Fact;

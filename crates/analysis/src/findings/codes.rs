@@ -12,7 +12,7 @@ pub(super) struct Codes {
     by_text: HashMap<Fingerprint, Code>,
 }
 
-/// A fingerprint's number, and what its text tells.
+/// A fingerprint's number, and what its text shows.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Code {
     /// Equal for equal fingerprints.
@@ -24,7 +24,7 @@ pub(super) struct Code {
     pub(super) is_constant: bool,
     /// It only tries whether the connection works: `select 1`.
     pub(super) is_trial: bool,
-    /// It reads from a table, as far as the text tells.
+    /// It reads from a table, as far as the text shows.
     pub(super) has_source: bool,
 }
 
@@ -35,7 +35,7 @@ pub(super) enum Bound {
     End,
 }
 
-/// Most fingerprints told apart; statements with others are in no finding.
+/// Most fingerprints that are distinguished; statements with others are in no finding.
 pub(super) const MOST_CODES: usize = 20_000;
 
 /// Most addresses remembered.

@@ -16,7 +16,7 @@ use model::{FindingKind, Fingerprint};
 use std::collections::HashSet;
 use std::ops::Range;
 
-/// One turn in so many is little.
+/// One turn in this many is little.
 const LEAST_SHARE: usize = 3;
 
 pub(super) fn look(look: &mut Look<'_>) {

@@ -1,4 +1,4 @@
-//! What was found, summed over operations; at the end: what is enough to tell, what it costs, what to do.
+//! What was found, summed over operations; at the end: what is large enough to report, what it costs, what to do.
 
 use super::clients::Clients;
 use super::loops::Evidence;
@@ -121,7 +121,7 @@ impl Ledger {
         entry.last_operation = id;
     }
 
-    /// What is enough to tell, priced; what costs most first.
+    /// What is large enough to report, priced; the most expensive first.
     pub(super) fn finish(self, clients: &Clients, rtts: &[Duration]) -> FindingsReport {
         let entries = self.entries.into_iter();
         let mut findings: Vec<Finding> = entries
@@ -199,7 +199,7 @@ fn finding(key: Key, entry: Entry, clients: &Clients, rtts: &[Duration]) -> Opti
     })
 }
 
-/// How often a kind has to be seen to be told: what was seen once may not come again.
+/// How often a kind has to be seen to be reported: what was seen once may not recur.
 const fn least(kind: FindingKind) -> u64 {
     match kind {
         FindingKind::NPlusOne

@@ -1,7 +1,7 @@
 //! A listener that answers a connection with RESEND or REDIRECT: a turn more before the login.
 //!
-//! Oracle's connect takes one turn; each further exchange of the connect phase is one that the listener asked for. Not told of connections
-//! that [`super::reconnect`] claims whole.
+//! Oracle's connect takes one turn; each further exchange of the connect phase is one that the listener asked for. Not
+//! reported for connections that [`super::reconnect`] claims whole.
 
 use super::ledger::Waste;
 use super::look::Look;

@@ -19,7 +19,7 @@ pub(super) enum Task {
     Prepare,
     /// Further rows are asked for.
     Fetch,
-    /// Nothing that can be told: a ping, perhaps.
+    /// Nothing that can be determined: a ping, perhaps.
     Nothing,
 }
 
@@ -37,7 +37,7 @@ pub(super) struct Turn {
     pub(super) is_open: bool,
     /// Time of the client before it.
     pub(super) gap: Duration,
-    /// A finding tells of it.
+    /// A finding reports it.
     pub(super) is_claimed: bool,
 }
 
@@ -54,7 +54,7 @@ impl Turn {
         self.code.map(|code| code.verb)
     }
 
-    /// A plain statement of this verb that nobody has claimed.
+    /// A plain statement of this verb that no finding has claimed.
     pub(super) fn is_free(&self, verb: Verb) -> bool {
         self.is_plain && !self.is_claimed && self.verb() == Some(verb)
     }
@@ -158,7 +158,7 @@ pub(super) struct Look<'a> {
 }
 
 impl Look<'_> {
-    /// Whether the operation is what somebody waits for as a whole, rather than all that a connection did.
+    /// Whether the operation is what a user waits for as a whole, rather than all that a connection did.
     pub(super) fn is_one_piece(&self) -> bool {
         matches!(
             self.operation.kind,

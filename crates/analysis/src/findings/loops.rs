@@ -1,7 +1,7 @@
 //! Statements that follow each other in a circle: the loops of a program, as the wire shows them.
 //!
 //! A loop alone is no waste: pages that ask one statement each on a kept connection look the same. What makes it one:
-//! 1. Its operation is what somebody waits for (an HTTP request, a transaction), or all of it is in one transaction.
+//! 1. Its operation is what a user waits for (an HTTP request, a transaction), or all of it is in one transaction.
 //! 2. Or the statement before it replied as many rows as the loop goes round, and the client hardly paused.
 //! 3. Or the client hardly computed between the turns ([`TIGHT`]). That is weak evidence: a load generator does so too, and
 //!    so do many clients of one pool. The ledger drops it where such are seen.

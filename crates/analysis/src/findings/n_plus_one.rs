@@ -2,10 +2,10 @@
 //!
 //! 1. A loop that reads few rows each round ([`loops`]) is one. Independent: nothing else runs between its rounds, so that no
 //!    round can need what another statement replied. Dependent: other statements run in every round.
-//! 2. In an operation that somebody waits for as a whole, [`loops::LEAST_ROUNDS`] reads with one fingerprint and few rows each are one
-//!    wherever they stand: dependent, as far as the wire can tell.
+//! 2. In an operation that a user waits for as a whole, [`loops::LEAST_ROUNDS`] reads with one fingerprint and few rows each
+//!    are one wherever they stand: dependent, as far as the wire shows.
 //!
-//! Saved are all turns but one: the rows asked for at once. Not told of reads that all ask the very same: these are
+//! Saved are all turns but one: the rows asked for at once. Not reported for reads that all ask the very same: these are
 //! [`super::repeated_read`]'s.
 
 use super::ledger::Waste;

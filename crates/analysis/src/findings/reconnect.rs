@@ -60,7 +60,7 @@ struct Made {
     protocol: Protocol,
     setup: u64,
     work: u64,
-    /// The server let nobody in: a pool would have nothing to keep.
+    /// The server refused the login: a pool would have nothing to keep.
     is_refused: bool,
 }
 

@@ -25,7 +25,7 @@ pub(super) fn of(
         .map_or_else(String::new, |row| row.words.to_owned())
 }
 
-/// What kinds tell apart within themselves.
+/// What kinds distinguish within themselves.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Case {
     Independent,
@@ -220,7 +220,7 @@ const REMEDIES: &[Row] = &[
     row(
         Kind::OneShotPrepare,
         &[For::ConnectorJ],
-        "Keep prepared statements: cachePrepStmts=true beside useServerPrepStmts=true; or leave useServerPrepStmts away, and they take one turn.",
+        "Keep prepared statements: cachePrepStmts=true together with useServerPrepStmts=true; or leave useServerPrepStmts away, and they take one turn.",
     ),
     row(
         Kind::OneShotPrepare,
@@ -277,17 +277,17 @@ const REMEDIES: &[Row] = &[
     row(
         Kind::Reconnect,
         &[For::Mysqlnd],
-        "Keep connections: persistent ones (p: before the host in mysqli, PDO::ATTR_PERSISTENT), or a pooler beside the application.",
+        "Keep connections: persistent ones (p: before the host in mysqli, PDO::ATTR_PERSISTENT), or a pooler next to the application.",
     ),
     row(
         Kind::Reconnect,
         &[For::Postgres, For::Pgjdbc, For::Kingbase],
-        "Keep connections in a pool: the application's own, or pgbouncer beside the application (not beside the database: the distance would remain).",
+        "Keep connections in a pool: the application's own, or pgbouncer next to the application (not next to the database: the distance would remain).",
     ),
     row(
         Kind::Reconnect,
         &[],
-        "Keep connections in a pool of the application's, or beside it.",
+        "Keep connections in a pool: in the application, or next to it.",
     ),
     row(
         Kind::RepeatedRead,

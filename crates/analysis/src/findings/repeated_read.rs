@@ -53,7 +53,7 @@ pub(super) fn look(look: &mut Look<'_>) {
     }
 }
 
-/// A program that pauses so long polls: a cache would keep the change from it that it waits for.
+/// A program that pauses this long is polling: a cache would keep the change from it that it waits for.
 const POLLS: Duration = Duration::from_millis(500);
 
 fn is_candidate(turn: &Turn) -> bool {

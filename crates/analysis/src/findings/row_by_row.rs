@@ -10,7 +10,7 @@ use crate::verb::Verb;
 use model::FindingKind;
 use std::time::Duration;
 
-/// What drivers send at once at most: the least of the usual limits of a statement (MariaDB's `max_allowed_packet`).
+/// What drivers send at once at most: the smallest of the usual limits of a statement (MariaDB's `max_allowed_packet`).
 const MOST_AT_ONCE: u64 = 16 << 20;
 
 /// A driver that sends a batch row by row pauses no longer than this between them, on a busy machine and while it collects garbage too.

@@ -9,7 +9,7 @@ use super::look::{Look, Task, Turn};
 use crate::verb::Verb;
 use model::{FindingKind, Protocol};
 
-/// What a client can well hold at once: a reply of so many bytes costs one turn.
+/// What a client can easily hold at once: a reply of this many bytes costs one turn.
 const LARGE_REPLY: u64 = 1 << 20;
 
 /// The largest buffer of Informix before 12.10.

@@ -75,7 +75,7 @@ fn is_flag(text: &str) -> bool {
             .all(|byte| byte.is_ascii_lowercase() || matches!(byte, b'-' | b'_'))
 }
 
-/// Whether a text is words of the program's, rather than what names one thing of many or lets somebody in.
+/// Whether a text is words of the program's, rather than what names one thing of many or grants access.
 fn is_wordy(text: &str) -> bool {
     if text.is_empty() {
         return true;
@@ -138,7 +138,7 @@ fn is_camel(text: &str) -> bool {
     letters.len() < SHORTEST_CAMEL || strange * 2 <= words
 }
 
-/// Whether a word can be spoken: no long row of consonants and, if it has so many letters, a vowel.
+/// Whether a word can be spoken: no long run of consonants and, if it has at least `with_vowel` letters, a vowel.
 fn is_spoken(word: &str, with_vowel: usize) -> bool {
     let is_vowel = |letter: char| !letter.is_ascii() || "aeiouyAEIOUY".contains(letter);
     let longest = word.split(is_vowel).map(str::len).max().unwrap_or(0);
@@ -154,6 +154,6 @@ const LONGEST_CAPITALS: usize = 12;
 const LONGEST_CAMEL: usize = 40;
 /// Letters in both cases are not looked at more closely when they are fewer.
 const SHORTEST_CAMEL: usize = 6;
-/// A word of so many letters has a vowel.
+/// A word of this many letters has a vowel.
 const SHORTEST_SPOKEN: usize = 7;
 const MOST_CONSONANTS: usize = 7;

@@ -13,7 +13,8 @@ use super::{Dialect, MAXIMUM_LENGTH};
 ///    passwords are written as names are. So does what follows `using`, `new` and `confirm` of a CONNECT, and `using` of an `identified via`.
 /// 5. The value of a setting with a dot in its name (`set app.token = ...`) becomes `?`, with all that is behind it.
 /// 6. Whether a backslash escapes a quote is a setting of the server's (`NO_BACKSLASH_ESCAPES`, `standard_conforming_strings`). Where it matters,
-///    the text is read in the way in which its literals end, and where they should; where that does not tell, nothing is shown from there on.
+///    the text is read in the way in which its literals end, and where they should; where that does not decide it, nothing is
+///    shown from there on.
 pub(super) fn normalise(text: &[u8], dialect: Dialect, out: &mut Vec<u8>) {
     let usual = read(text, dialect, dialect == Dialect::Mysql, out);
     if let Some(doubt) = usual.doubt {
@@ -35,7 +36,7 @@ pub(super) fn normalise(text: &[u8], dialect: Dialect, out: &mut Vec<u8>) {
     }
 }
 
-/// A text so long may have been cut, in a literal too.
+/// A text of this length may have been cut, possibly inside a literal.
 const SHORTEST_CUT: usize = 4096;
 
 /// What came of reading a text with backslashes that escape, or that do not.

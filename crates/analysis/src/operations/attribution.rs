@@ -1,7 +1,7 @@
 //! Where an operation's time went: a walk back from its end along what it waited for.
 //!
 //! Every nanosecond between start and end is met once: the exchange that ended last, then the time before it began
-//! (the client), then the exchange that ended last before that, and so on. What ran beside it is hidden behind it
+//! (the client), then the exchange that ended last before that, and so on. What ran at the same time is hidden behind it
 //! and is not counted. Within one exchange, in this order and never beyond its length:
 //! server time, retransmissions, client time inside the request, one round trip per turn, and the rest is transfer.
 //! The wait of a step without a known server-side round trip is `unknown`.

@@ -10,7 +10,7 @@
 //!    child is a difference of less than the time in which they were produced.
 //!
 //! This is causality by time: two siblings that follow each other without depending on each other look dependent. What all
-//! operations of a name tell beyond that is in `predict::concurrency`.
+//! operations of a name show beyond that is in `predict::concurrency`.
 
 use super::span;
 use super::{Member, Timestamp};

@@ -7,8 +7,9 @@
 //! 3. When it was opened, or at its next exchange: the earliest of them that has no connection yet, otherwise the
 //!    latest of them.
 //!
-//! Where the protocol to a database is opaque (TLS), an exchange is told only when the next one of its connection begins: whose work it is, is
-//! decided when it begins, and a request that is answered meanwhile waits for it. It takes it if it ended before the reply did.
+//! Where the protocol to a database is opaque (TLS), an exchange is reported only when the next one of its connection begins:
+//! which request it belongs to is decided when it begins, and a request that is answered meanwhile waits for it. It takes it
+//! if it ended before the reply did.
 //!
 //! With one request at a time this is exact. With several at once on one host rule 3 is a guess, right as long as workers connect
 //! in the order in which their requests came.
@@ -100,7 +101,7 @@ impl Requests {
         });
     }
 
-    /// An opaque exchange has begun, which will be told only when the next one does.
+    /// An opaque exchange has begun, which will be reported only when the next one does.
     pub(super) fn begun(&mut self, connection: ConnectionId, endpoints: (Endpoint, Endpoint), at: Timestamp) {
         if let Some(position) = self.cause(connection, endpoints, at) {
             let id = self.works_for(position, connection);
@@ -181,7 +182,7 @@ impl Requests {
         }
     }
 
-    /// A connection was opened: the order in which workers connect tells more than the order in which their first
+    /// A connection was opened: the order in which workers connect shows more than the order in which their first
     /// exchanges are done.
     pub(super) fn opened(
         &mut self,
@@ -248,7 +249,7 @@ impl Requests {
         }
     }
 
-    /// An opaque exchange of the request may be under way still, as far as anybody can tell.
+    /// An opaque exchange of the request may still be under way, as far as can be determined.
     fn hand_out_or_wait(&mut self, answered: Answered, out: &mut GroupedSink<'_>) {
         if !self.awaited.contains_key(&answered.request.id) {
             return answered.hand_out(out);

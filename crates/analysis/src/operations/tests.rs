@@ -418,7 +418,7 @@ fn a_handshake_takes_the_protocol_of_what_follows() {
     assert_eq!(operations[0].setup, micros(100));
 }
 
-/// Two requests of 10 ms, each with two opaque exchanges, of which the second is told when the page is answered.
+/// Two requests of 10 ms, each with two opaque exchanges, of which the second is reported when the page is answered.
 fn run_with_opaque_exchanges(last_reply: u64) -> Run {
     let mut run = Run::new(Rule::Auto);
     run.opened(0, host(1, 40_000), host(2, 80));
@@ -484,7 +484,7 @@ fn a_request_whose_opaque_exchange_is_never_told_comes_at_the_end() {
     }
     run.exchange(exchange(0, Phase::Work, 0, 9_000, 900), Protocol::Http);
     run.closed(1);
-    assert!(run.grouped.is_empty(), "another connection may still tell");
+    assert!(run.grouped.is_empty(), "another connection may still decide it");
     let (operations, _) = run.finish();
     assert_eq!(operations.len(), 1);
 }

@@ -1,4 +1,4 @@
-//! What requests ask for beside statements that run, and digests that tell equal questions.
+//! What requests ask for in addition to statements that run, and digests that recognise equal questions.
 
 use crate::verb::Verb;
 use model::{Content, Fingerprint, RequestTraits, StatementId};
@@ -150,7 +150,7 @@ impl Asking {
     }
 }
 
-/// The keyed hash of a text; absent for one so long that it may have been cut, and that would take its time.
+/// The keyed hash of a text; absent for one so long that it may have been cut and that hashing it would take long.
 fn digest_of(key: &RandomState, text: &[u8]) -> Option<u64> {
     (text.len() <= MOST_DIGESTED).then(|| key.hash_one(text))
 }

@@ -1,4 +1,4 @@
-//! Replies behind bytes that nobody saw, or that could not be decoded: whose they are.
+//! Replies after bytes that were not seen, or that could not be decoded: whose they are.
 //!
 //! How many requests or replies such bytes hold is not known, so what follows could answer any of the requests that are
 //! owed. The replies wait until the client goes on after it had to wait: by then all that was owed has come, and the last
@@ -75,7 +75,7 @@ impl Answers {
 }
 
 impl Pairing {
-    /// Whether the oldest owed reply lost bytes, so that what comes may answer another request.
+    /// Whether the oldest owed reply lost bytes, so that what follows may answer another request.
     pub(super) fn is_in_doubt(&self) -> bool {
         self.queue.front().is_some_and(|front| front.lost)
     }

@@ -3,7 +3,7 @@
 use model::Content;
 use std::sync::Arc;
 
-/// What a client has told of itself.
+/// What a client has reported about itself.
 #[derive(Debug, Default)]
 pub(super) struct Introduction {
     pub(super) driver: Option<Arc<str>>,
@@ -42,7 +42,7 @@ fn printable(text: &[u8]) -> String {
     shown.collect::<String>().trim().to_owned()
 }
 
-/// Start-up parameters that bear on speed, or tell whose driver it is. Never one that may hold a name or a secret.
+/// Start-up parameters that bear on speed, or show whose driver it is. Never one that may hold a name or a secret.
 const KNOWN: [&str; 14] = [
     "comm_compress",
     "compress_level",
