@@ -1,7 +1,7 @@
-//! What an operation's exchanges on several connections waited for, told from all operations of its name.
+//! What an operation's exchanges on several connections waited for, determined from all operations of its name.
 //!
-//! Over no distance one operation does not tell: an event loop that sends four queries at once sends the second when the
-//! reply to the first may be there already, and it looks as if it had waited. Several operations of a name tell more:
+//! Over no distance one operation does not show it: an event loop that sends four queries at once sends the second when the
+//! reply to the first may be there already, and it looks as if it had waited. Several operations of a name show more:
 //!
 //! 1. Two exchanges of which the second was once sent before the reply to the first was there did not wait for each other, in any
 //!    operation of that name. They are the same two by their statements and how many of these came before ([`evidence`]).
@@ -62,7 +62,7 @@ enum Reading {
 }
 
 impl Concurrency {
-    /// Learns from operations in the order of their ends. Those that ran beside others tell less: who caused which
+    /// Learns from operations in the order of their ends. Those that ran at the same time as others show less: who caused which
     /// exchange is less certain there.
     pub fn learn(&mut self, operations: &[Operation]) {
         let alone = alone(operations);
@@ -182,7 +182,7 @@ impl Concurrency {
     }
 }
 
-/// Which operations ran beside no other.
+/// Which operations ran while no other did.
 fn alone(operations: &[Operation]) -> Vec<bool> {
     let mut by_begin: Vec<usize> = (0..operations.len()).collect();
     by_begin.sort_by_key(|&index| operations[index].at);
@@ -218,7 +218,7 @@ impl Turnarounds {
         }
     }
 
-    /// Half of what the quickest in twenty take: nobody read the reply and asked in less.
+    /// Half of what the quickest in twenty take: no client read the reply and asked again in less.
     fn floor(&mut self) -> Duration {
         if self.times.count() >= evidence::ENOUGH {
             self.floor = self.times.percentile(5).unwrap_or_default() / 2;

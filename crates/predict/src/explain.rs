@@ -50,7 +50,7 @@ pub struct ExplainedStep {
     pub times: StepTimes,
 }
 
-/// Replays `operation` on `target`, by one client alone, and tells all that went into the prediction.
+/// Replays `operation` on `target`, by one client alone, and reports all that went into the prediction.
 pub fn explain(
     operation: &Operation,
     target: &PredictionTarget,
@@ -103,7 +103,7 @@ pub const ASSUMPTIONS: &[Assumption] = &[
         source: "all operations of the name: docs/prediction.md, What ran at once",
     },
     Assumption {
-        text: Cow::Borrowed("The moved connections share the link with each other and with nobody else."),
+        text: Cow::Borrowed("The moved connections share the link with each other and with nothing else."),
         source: "the link as asked for",
     },
     Assumption {

@@ -56,7 +56,7 @@ impl<W: Ord> Links<W> {
         self.now
     }
 
-    /// Asks to be told at `at`.
+    /// Asks to be woken at `at`.
     pub fn wake_at(&mut self, at: u64, wake: W) {
         self.networks[0].wake_at(at, wake);
     }

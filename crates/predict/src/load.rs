@@ -87,7 +87,7 @@ impl CoreTime {
     }
 }
 
-/// 64 MB for clients and for servers; what comes later is not counted.
+/// 64 MB for clients and for servers; anything later is not counted.
 const MOST_SPANS: usize = 4_000_000;
 
 #[cfg(test)]

@@ -88,7 +88,7 @@ pub struct PlanNode {
 }
 
 impl PlanNode {
-    /// Whether anybody waits for its request to reach the server.
+    /// Whether anything waits for its request to reach the server.
     pub const fn arrival_matters(&self) -> bool {
         self.has_reply || self.first_dependent.is_some()
     }
@@ -147,7 +147,7 @@ pub enum Crossing {
 }
 
 impl OperationPlan {
-    /// Reads the operation; `moved` tells which exchanges' connections move, and to which of the target's links.
+    /// Reads the operation; `moved` says which exchanges' connections move, and to which of the target's links.
     ///
     /// Dependencies that point forward (which no observation can produce) count as absent.
     pub fn new(operation: &Operation, moved: &dyn Fn(&OperationStep) -> Option<u32>) -> Self {

@@ -97,7 +97,7 @@ struct Sum {
     attribution: Attribution,
     turns: u64,
     waking: Duration,
-    /// Operations that waited for nothing and took no time: messages that nobody answers.
+    /// Operations that waited for nothing and took no time: messages that are not answered.
     idle: u64,
     /// Requests that the server works on at once, where that is limited.
     workers: Option<u32>,
@@ -106,13 +106,13 @@ struct Sum {
 }
 
 impl Predictor {
-    /// One that predicts for `targets`; `moved` tells which exchanges' connections move to the target's link.
+    /// One that predicts for `targets`; `moved` says which exchanges' connections move to the target's link.
     pub fn new(targets: Vec<PredictionTarget>, moved: Box<dyn Fn(&OperationStep) -> bool>) -> Self {
         let targets = targets.into_iter().map(|target| (target, Vec::new()));
         Self::over_links(targets.collect(), Box::new(move |step| moved(step).then_some(0)))
     }
 
-    /// One for targets with several links at once: each target has further ones besides its own. `moved` tells which of the
+    /// One for targets with several links at once: each target has further ones besides its own. `moved` says which of the
     /// target's links the connection of an exchange moves to, its own being number 0; absent for those that stay.
     pub fn over_links(
         targets: Vec<(PredictionTarget, Vec<LinkDescription>)>,
@@ -158,7 +158,7 @@ impl Predictor {
         Self { wake_up, ..self }
     }
 
-    /// The same, with a server that works on so many requests at once; as many as the measurement shows at first.
+    /// The same, with a server that works on a limited number of requests at once; initially as many as the measurement shows.
     #[must_use]
     pub fn with_workers(self, workers: Workers) -> Self {
         Self { workers, ..self }

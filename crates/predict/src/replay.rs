@@ -33,7 +33,7 @@ pub struct StepTimes {
     pub completed: Duration,
 }
 
-/// Replays `operation` on `target`; `moved` tells which exchanges' connections move to the target's link. All
+/// Replays `operation` on `target`; `moved` says which exchanges' connections move to the target's link. All
 /// others keep their measured times.
 pub fn replay(
     operation: &Operation,

@@ -59,7 +59,7 @@ enum Due {
     ReplyArrived,
 }
 
-/// Who waits for bytes that nobody waits for.
+/// The waiter of bytes that nothing waits for.
 const NOBODY: u64 = u64::MAX;
 
 /// An id is a client, which of its plans, and a node of that plan.
@@ -76,9 +76,9 @@ pub struct SimulatedRun<'a> {
     /// Of the clients, and of the servers.
     computing: [Option<SharedCores<Wake>>; 2],
     wake_up: WakeUp,
-    /// Workers of the server that nobody has, and the requests that wait for one; absent where there are as many as needed.
+    /// Idle workers of the server, and the requests that wait for one; absent where there are as many as needed.
     workers: Option<(u32, VecDeque<u64>)>,
-    /// A client whose plan has come to its end, to be told.
+    /// A client whose plan has come to its end, to be reported.
     finished: Option<u32>,
     /// Whether a reply had to be let go, see [`SimulatedRun::release_stuck`].
     pub was_stuck: bool,
@@ -87,7 +87,7 @@ pub struct SimulatedRun<'a> {
 /// One client with the plan it carries out.
 struct Client<'a> {
     plan: &'a OperationPlan,
-    /// How many plans it has begun, as far as an id has room for it: what happens late of one that is over is told from what
+    /// How many plans it has begun, as far as an id has room for it: late events of one that is over are distinguished from what
     /// happens of this one.
     generation: u64,
     /// For each connection of the plan, its number in the network.
@@ -120,7 +120,7 @@ pub struct Computing {
 /// What one step of a run brought.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum RunProgress {
-    /// Something that nobody outside need know.
+    /// Something that the caller need not know.
     Went,
     /// This client's plan came to its end: its last node, and what a client on shared cores does after it.
     Finished(u32),
@@ -150,7 +150,7 @@ impl<'a> SimulatedRun<'a> {
         Self { wake_up, ..self }
     }
 
-    /// The same, with a server that works on so many requests at once which need calls of its own.
+    /// The same, with a server that works on this many requests at once that need calls of its own.
     #[must_use]
     pub fn with_workers(self, workers: Option<u32>) -> Self {
         let workers = workers.map(|workers| (workers.max(1), VecDeque::new()));
@@ -288,8 +288,8 @@ impl<'a> SimulatedRun<'a> {
         (client as usize, (id & NODES) as usize)
     }
 
-    /// Whether it is of the plan that its client carries out now. Of a plan that is over a request may come late that nobody waits
-    /// for, or the end of what a server computed.
+    /// Whether it is of the plan that its client carries out now. Of a plan that is over, a request may come late that
+    /// nothing waits for, or the end of what a server computed.
     fn is_current(&self, id: u64) -> bool {
         let (client, _) = Self::parts(id);
         self.clients[client].generation == id >> NODE_BITS & GENERATIONS
@@ -521,7 +521,7 @@ impl<'a> SimulatedRun<'a> {
         self.prepare_reply(next);
     }
 
-    /// The server computes; a wait that nobody can explain is kept as it was.
+    /// The server computes; a wait that cannot be explained is kept as it was.
     fn prepare_reply(&mut self, id: u64) {
         let what = self.node(id);
         let by_kernel = what.crossing == Crossing::Handshake || what.server_before == 0;

@@ -14,7 +14,7 @@ use link::TCP_HEADER_BYTES;
 use model::{BitRate, BoundBy, LinkRates};
 use std::time::Duration;
 
-/// What a transaction takes with so many clients and no distance but the one that was measured.
+/// What a transaction takes with a given number of clients and no distance but the one that was measured.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct ConcurrencyPoint {
     /// Clients, each with one transaction after another.
@@ -65,7 +65,7 @@ pub struct Shares {
     pub server: Duration,
 }
 
-/// Splits a transaction of so many turns, given the round trip and the client's own time. Where round trips under load took
+/// Splits a transaction of this many turns, given the round trip and the client's own time. Where round trips under load took
 /// longer than the whole transaction, the network is cut to what the client leaves of it.
 pub fn shares(transaction: Duration, turns: f64, round_trip: Duration, client: Duration) -> Shares {
     let client = client.min(transaction);
@@ -111,7 +111,7 @@ impl MeasuredWorkload {
         }
         let per_second = throughput(&all);
         let transaction = f64::from(clients) / per_second;
-        // By Little's law: so many of the clients are under way at any time.
+        // By Little's law: this many of the clients are under way at any time.
         let away = apart.max(0.0);
         let queued = queues
             .map(|queue| queue * per_second)
@@ -172,7 +172,7 @@ fn station(clients: u32, rate: impl Fn(u32) -> f64) -> Vec<f64> {
     weights
 }
 
-/// Of a delay, in which nobody waits for another.
+/// Of a delay, in which no client waits for another.
 fn delay(clients: u32, seconds: f64) -> Vec<f64> {
     station(clients, |number| f64::from(number) / seconds)
 }

@@ -61,7 +61,7 @@ fn wait_of_client(part: &Step) -> Duration {
     seen.unwrap_or_default() + part.client_side_rtt.unwrap_or_default()
 }
 
-/// How cold caches are after so long a rest: 0 is as hot as they get, 1 is as cold.
+/// How cold caches are after a rest of this length: 0 is as hot as they get, 1 is as cold.
 fn coldness(rested: u64) -> f64 {
     let rested = rested as f64;
     rested / (rested + HALF_COLD.as_nanos() as f64)

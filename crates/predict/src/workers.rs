@@ -1,4 +1,4 @@
-//! Servers that work on so many requests at once as they have workers, and let others wait.
+//! Servers that work on as many requests at once as they have workers, and make the others wait.
 //!
 //! A request that finds all workers busy sends its first statement when one of those before it has been answered. On a longer link
 //! workers are busy for longer, and others wait longer: a wait is no computing that stays as it was, but is made anew in the replay.
@@ -64,11 +64,12 @@ impl Requests {
 
     /// What limited them; absent where nothing shows a limit.
     ///
-    /// No more requests are worked on than there are connections on which their server makes calls: where some had to wait for that, so many are the
-    /// workers. A capture may give a statement to the wrong request, so that only half of those need show it. Otherwise:
-    /// there are as many workers as requests were worked on at once at most, each from its first call to its answer. With them, in the order in
-    /// which requests came, one in [`ONE_WAITED_IN`] must have waited for a worker; and all of these but one in [`ONE_DID_NOT_IN`] must indeed have
-    /// made their first call after that worker was free: who has workers enough does not wait for others to be answered.
+    /// No more requests are worked on than there are connections on which their server makes calls: where some had to wait
+    /// for that, that is the number of workers. A capture may give a statement to the wrong request, so that only half of
+    /// those need show it. Otherwise: there are as many workers as requests were worked on at once at most, each from its
+    /// first call to its answer. With them, in the order in which requests came, one in [`ONE_WAITED_IN`] must have waited
+    /// for a worker; and all of these but one in [`ONE_DID_NOT_IN`] must indeed have made their first call after that worker
+    /// was free: who has workers enough does not wait for others to be answered.
     pub fn limit(&self, wanted: Workers) -> Option<CapacityLimit> {
         let workers = match wanted {
             Workers::Unlimited => return None,
@@ -84,7 +85,7 @@ impl Requests {
         self.limit_of(workers, None)
     }
 
-    /// The limit of so many workers; absent where more than one in `too_many` of those who should have waited did not.
+    /// The limit with this many workers; absent where more than one in `too_many` of those that should have waited did not.
     fn limit_of(&self, workers: u32, too_many: Option<usize>) -> Option<CapacityLimit> {
         let mut spans = self.spans.clone();
         spans.sort_unstable_by_key(|span| (span.arrived, span.began));

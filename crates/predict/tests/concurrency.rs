@@ -1,4 +1,4 @@
-//! What waited for what, told from all operations of a name.
+//! What waited for what, determined from all operations of a name.
 
 mod made;
 
@@ -201,7 +201,7 @@ fn the_next_query_waits_for_all_that_went_at_once() {
         )
     };
     let pages: Vec<Operation> = (0..8).map(joined).collect();
-    // b and c one after another beside a, then d.
+    // b and c one after another at the same time as a, then d.
     assert_eq!(rounds(&pages), 3);
 }
 
@@ -236,7 +236,7 @@ fn a_pool_that_gives_back_the_last_one_has_the_others_in_use() {
     assert_eq!((rounds_of(of("one by one")), rounds_of(of("at once"))), (2, 1));
 }
 
-/// The operation, begun so long after the first page did.
+/// The operation, begun this long after the first page did.
 fn begun_at(mut one: Operation, since: Duration) -> Operation {
     let at = Timestamp::from_nanos(1_000_000_000_000).after(since);
     let by = one.at.since(at);
@@ -342,7 +342,7 @@ fn a_connection_that_was_back_so_soon_that_it_was_used_again_is_not_waited_for()
 
 #[test]
 fn connections_whose_setups_are_interleaved_are_opened_at_once() {
-    // The kernel answers a handshake before a program can begin the next: only the order of the setups tells.
+    // The kernel answers a handshake before a program can begin the next: only the order of the setups shows it.
     let mut opened = page(
         "opened",
         0,

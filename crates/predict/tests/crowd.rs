@@ -1,4 +1,4 @@
-//! Several clients at once get done what theory says: the least of what distance, server and rate allow.
+//! Several clients at once achieve what theory says: the smallest of what distance, server and rate allow.
 
 mod made;
 

@@ -46,7 +46,7 @@ fn page(number: u32, arrived: Timestamp, began: Timestamp, queries: u32) -> Oper
     }
 }
 
-/// Clients in a closed loop before a server with so many workers, with no distance to its database.
+/// Clients in a closed loop before a server with this many workers, with no distance to its database.
 fn measured(clients: u32, workers: usize, queries: &[u32]) -> Vec<Operation> {
     let start = Timestamp::from_nanos(1_000_000_000_000);
     let mut arrivals: Vec<(Timestamp, u32)> = (0..clients)

@@ -17,7 +17,7 @@ pub struct Evidence {
     /// How often the steps of a class looked served by a pool, and how often not.
     served: HashMap<Class, [u32; 2]>,
     operations: u64,
-    /// Operations that ran beside no other.
+    /// Operations during which no other ran.
     alone: u64,
     at_once: u64,
     /// Operations some of whose verdicts were open.
@@ -35,9 +35,9 @@ struct Seen {
     alone: u32,
     /// Sent before the reply was there.
     overlapped: u32,
-    /// Sent sooner after it than anybody reacts.
+    /// Sent sooner after it than any client reacts.
     too_soon: u32,
-    /// The same in operations that ran beside others.
+    /// The same in operations that ran at the same time as others.
     crowded: u32,
     overlapped_crowded: u32,
     /// Whether the uses of their connections once crossed: [`crosses`].
@@ -51,7 +51,7 @@ pub enum Dependence {
     Together,
     /// It did.
     Waited,
-    /// Nobody can tell.
+    /// It cannot be determined.
     Open {
         /// Whether it is the more likely that it did not.
         likely_at_once: bool,
@@ -68,8 +68,8 @@ pub struct Verdicts<'f> {
 }
 
 impl Evidence {
-    /// Learns from an operation. `alone` tells whether it ran beside no other; who asks less than `floor` after a reply
-    /// has not read it.
+    /// Learns from an operation. `alone` says whether no other ran at the same time; a client that asks less than `floor`
+    /// after a reply has not read it.
     pub fn learn(&mut self, families: &[Family<'_>], alone: bool, floor: Duration, pools: &Pools) {
         self.operations += 1;
         self.alone += u64::from(alone);
@@ -120,7 +120,7 @@ impl Evidence {
         self.served.get(class).is_some_and(|[served, not]| served > not)
     }
 
-    /// Whether most of the operations ran beside no other: only then is it certain whose exchanges these are.
+    /// Whether most of the operations ran while no other did: only then is it certain whose exchanges these are.
     pub fn is_of_operations_alone(&self) -> bool {
         self.alone * 2 > self.operations
     }
@@ -211,15 +211,15 @@ impl Evidence {
     }
 }
 
-/// Whether two uses of connections overlap without one lying within the other: nobody who does one thing after another leaves
-/// the outer one first.
+/// Whether two uses of connections overlap without one lying within the other: a client that does one thing after another
+/// never leaves the outer one first.
 fn crosses(one: (usize, usize), other: (usize, usize)) -> bool {
     let (first, second) = (one.min(other), one.max(other));
     first.0 < second.0 && second.0 < first.1 && first.1 < second.1
 }
 
 /// Whether the connection of `earlier` was in use when `later` took another one, although its reply was there: its pool gives
-/// out what was returned last, it was the last to be used, and it is not used again, as by somebody who holds on to it.
+/// out what was returned last, it was the last to be used, and it is not used again, as by a client that holds on to it.
 fn was_in_use(family: &Family<'_>, earlier: usize, later: usize, pools: &Pools) -> bool {
     let connection = family.connection(earlier);
     let uses_again = (later..family.members.len()).any(|place| family.connection(place) == connection);

@@ -27,7 +27,7 @@ struct Pool {
 }
 
 impl Pools {
-    /// Learns from an operation; `alone` tells whether it ran beside no other.
+    /// Learns from an operation; `alone` says whether no other ran at the same time.
     pub fn learn(&mut self, operation: &Operation, families: &[Family<'_>], alone: bool) {
         if operation.steps.len() > super::family::MOST_MEMBERS || self.links.len() > MOST_CONNECTIONS {
             return;

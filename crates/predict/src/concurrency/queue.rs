@@ -64,7 +64,7 @@ impl Volley {
     /// Whether it looks like one that a pool of that width served; absent when it has one step only.
     ///
     /// 1. Its first steps are on different connections, as many as the pool has.
-    /// 2. Its last ones are not all on one connection: that would be somebody who goes on alone.
+    /// 2. Its last ones are not all on one connection: that would be one client that goes on alone.
     /// 3. All connections take part, alike or nearly so: one that is idle while another is used again would have been taken, but
     ///    for an event loop that sees several replies at once.
     pub fn looks_served(&self, family: &Family<'_>, width: usize) -> Option<bool> {
