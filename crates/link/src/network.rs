@@ -27,21 +27,21 @@ pub struct SimulatedNetwork<W> {
     order: u64,
     /// Per flow, when its sender is woken because something it waits for may be lost; 0 while nothing is.
     gives_up_at: Vec<u64>,
-    /// Waiters whose bytes have just arrived, to be told at the present time.
+    /// Waiters whose bytes have just arrived, to be notified at the present time.
     satisfied: VecDeque<u64>,
     now: u64,
     /// What is kept for an emulation only.
     emulation: Option<Box<Emulation>>,
 }
 
-/// What the network tells its user.
+/// What the network reports to its user.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Happening<W> {
     /// Time asked for with [`SimulatedNetwork::wake_at`].
     Wake(W),
     /// All bytes (or the control packet) that this waiter waited for are there.
     Arrived(u64),
-    /// More bytes of this flow are there, in order. Only told to an emulation.
+    /// More bytes of this flow are there, in order. Only reported to an emulation.
     Received(u32),
 }
 
@@ -85,13 +85,13 @@ enum What<W> {
     },
     /// A packet without payload that was dropped is sent again.
     SendControl(Control),
-    /// A receiver that has room again, and whose word of it was dropped, says so again.
+    /// A receiver has room again and its window update was dropped: it announces its window again.
     OpenWindow {
         flow: u32,
     },
 }
 
-/// A packet without payload that somebody waits for. Dropped, it is sent again after its timeout, then after twice as long
+/// A packet without payload that is waited for. Dropped, it is sent again after its timeout, then after twice as long
 /// each time (RFC 6298).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 struct Control {
@@ -178,7 +178,7 @@ impl<W: Ord> SimulatedNetwork<W> {
         }
     }
 
-    /// Asks to be told at `at`.
+    /// Asks to be woken at `at`.
     pub fn wake_at(&mut self, at: u64, wake: W) {
         self.push(at, What::Told(Happening::Wake(wake)));
     }
@@ -310,7 +310,7 @@ impl<W: Ord> SimulatedNetwork<W> {
         self.send(flow);
     }
 
-    /// Catches up with a delayed acknowledgement that has left since: no event was made for it, because nobody waited.
+    /// Catches up with a delayed acknowledgement that has left since: no event was made for it, because nothing waited.
     fn settle(&mut self, flow: u32) {
         let delay = self.delays[(flow & 1) as usize ^ 1];
         self.flows[flow as usize].settle(self.now, delay);
@@ -504,7 +504,7 @@ fn scale(amount: u64, part: u64, whole: u64) -> u64 {
 const MOST_PIECES: u64 = 16;
 /// `TCP_TIMEOUT_INIT`.
 const HANDSHAKE_TIMEOUT: u64 = 1_000_000_000;
-/// `TCP_RTO_MIN`, beside the round trip.
+/// `TCP_RTO_MIN`, in addition to the round trip.
 const CONTROL_TIMEOUT: u64 = 200_000_000;
 /// `tcp_syn_retries`.
 const MOST_CONTROL_ATTEMPTS: u32 = 6;

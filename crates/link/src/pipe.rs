@@ -5,7 +5,7 @@ use crate::impairments::{DropCause, Impairment, for_direction};
 use model::{Direction, Timestamp};
 use std::time::Duration;
 
-/// One direction of a link, as arithmetic: it holds no packets, it tells when each arrives.
+/// One direction of a link, as arithmetic: it holds no packets, but computes when each arrives.
 ///
 /// Calling order: [`Pipe::accept`] for each packet, in the order of time. All connections that share the link share
 /// the pipe: that is what makes its rate the link's and not each connection's.

@@ -70,7 +70,7 @@ pub enum Fault {
         /// How many there are.
         given: usize,
     },
-    /// Brackets in brackets, deeper than anybody writes, or as many operators.
+    /// Brackets nested deeper than any user writes, or as many operators.
     #[error("the expression is too long, or has too many brackets in brackets")]
     Deep,
     /// A variable that never gets a value.

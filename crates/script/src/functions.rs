@@ -206,7 +206,7 @@ impl Function {
         }
     }
 
-    /// The least or the greatest; a double when one of them is.
+    /// The smallest or the largest; a double when one of them is.
     fn extreme(self, several: &[Scalar]) -> Result<Scalar, Fault> {
         let least = self == Self::Least;
         if is_double(several) {

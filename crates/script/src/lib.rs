@@ -90,7 +90,7 @@ pub enum QueryMode {
 pub enum Action<'s> {
     /// Send this and take its results, or only send it inside a pipeline.
     Statement(&'s Statement),
-    /// Wait so long.
+    /// Wait this long.
     Sleep(Duration),
     /// What follows is sent without waiting.
     StartPipeline,
@@ -168,7 +168,7 @@ impl Scripts {
         Ok(scripts)
     }
 
-    /// Reads one more script. `name` is its file, for messages; `weight` is how often it is chosen, beside the weights
+    /// Reads one more script. `name` is its file, for messages; `weight` is how often it is chosen, relative to the weights
     /// of the others.
     ///
     /// # Errors
@@ -287,7 +287,7 @@ impl Script {
         &self.name
     }
 
-    /// How often it is chosen, beside the weights of the others.
+    /// How often it is chosen, relative to the weights of the others.
     pub fn weight(&self) -> u32 {
         self.weight
     }

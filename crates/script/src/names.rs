@@ -93,7 +93,7 @@ impl Names {
         self.list.len()
     }
 
-    /// Whether something gives it a value, as far as can be told before a run.
+    /// Whether something gives it a value, as far as can be determined before a run.
     pub fn may_be_set(&self, number: usize) -> bool {
         self.list
             .get(number)

@@ -145,7 +145,7 @@ fn without_zeros(text: &str) -> &str {
     }
 }
 
-/// Of a double that its text tells.
+/// Significant digits in the text of a double.
 const DIGITS: usize = 15;
 /// 2^63: the first double above all whole numbers of 64 bits.
 const BEYOND: f64 = 9_223_372_036_854_775_808.0;

@@ -158,7 +158,7 @@ impl<'t> Reading<'t, '_> {
     }
 
     fn negative(&mut self) -> Result<Expression, Fault> {
-        // The least whole number has no positive one.
+        // The smallest whole number has no positive counterpart.
         if self.tokens.next_if_eq(&LEAST).is_some() {
             return Ok(Expression::Constant(Scalar::Integer(i64::MIN)));
         }

@@ -1,4 +1,4 @@
-//! Tests of the language. That values are those of pgbench is tested beside pgbench itself (tests/load/pgbench.rs).
+//! Tests of the language. That values are those of pgbench is tested against pgbench itself (tests/load/pgbench.rs).
 
 use super::*;
 
@@ -352,7 +352,7 @@ fn what_the_manual_shows_can_be_read() {
     assert_eq!(error.fault, Fault::Combined);
 }
 
-/// What nobody writes is read or refused, and neither panics nor goes on for ever.
+/// Text that no user would write is read or refused, and neither panics nor runs for ever.
 #[test]
 fn any_text_is_read_or_refused() {
     let pieces = [

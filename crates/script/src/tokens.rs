@@ -1,4 +1,4 @@
-//! Cuts the text of a script so far that statements, quotes, comments and commands are told apart.
+//! Cuts the text of a script just far enough to distinguish statements, quotes, comments and commands.
 
 use super::{Fault, Quoting};
 

@@ -1,4 +1,4 @@
-//! The script language beside pgbench itself: the same expressions, the same values, random ones too.
+//! The script language compared with pgbench itself: the same expressions, the same values, random ones too.
 #![allow(clippy::unwrap_used, reason = "helpers of tests are tests too")]
 
 use script::{Action, Quoting, Scripts};

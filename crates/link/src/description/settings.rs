@@ -246,5 +246,5 @@ const MAX_RTT: Duration = Duration::from_secs(3600);
 const MAX_RATE: u64 = 1_000_000_000_000;
 const MIN_QUEUE: u64 = 1500;
 const MAX_QUEUE: u64 = 1 << 40;
-/// The least that every host must be able to receive (RFC 791).
+/// The minimum that every host must be able to receive (RFC 791).
 const MIN_MTU: u16 = 576;

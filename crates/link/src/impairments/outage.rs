@@ -60,7 +60,7 @@ impl fmt::Display for Outage {
     }
 }
 
-/// Takes what comes during an outage.
+/// Drops what arrives during an outage.
 #[derive(Debug, Clone)]
 pub struct Outages {
     outage: Outage,

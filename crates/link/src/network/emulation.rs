@@ -19,7 +19,7 @@ pub struct DirectionCounts {
     pub packets: u64,
     /// Their wire bytes.
     pub wire_bytes: u64,
-    /// Wire bytes that have arrived; packets without payload that somebody waits for (handshakes, resets) are not in it.
+    /// Wire bytes that have arrived; packets without payload that are waited for (handshakes, resets) are not included.
     pub arrived_bytes: u64,
     /// Packets dropped because the queue had no room.
     pub dropped_by_queue: u64,
@@ -126,7 +126,7 @@ impl<W: Ord> SimulatedNetwork<W> {
         }
     }
 
-    /// The connection of this number is over; its packets that are still on the way concern nobody.
+    /// The connection of this number is over; its packets that are still on the way no longer matter.
     pub fn detach(&mut self, connection: u32) {
         self.reset_flows(connection);
         if let Some(emulation) = &mut self.emulation {
@@ -259,7 +259,7 @@ impl<W: Ord> SimulatedNetwork<W> {
         }
     }
 
-    /// Whether an event that has come up still concerns somebody.
+    /// Whether an event that has come up still matters.
     pub(super) fn still_concerns(&mut self, what: &What<W>) -> bool {
         let Some(emulation) = &mut self.emulation else {
             return true;
@@ -278,8 +278,8 @@ impl<W: Ord> SimulatedNetwork<W> {
         connection.in_use
     }
 
-    /// The receiver of `flow` tells its sender how much it has room for. When that is lost, again after a while: a sender
-    /// with bytes and no room asks (`tcp_send_probe0`, after `TCP_RTO_MIN` at the earliest).
+    /// The receiver of `flow` reports to its sender how much room it has. When that is lost, it does so again after a while:
+    /// a sender with bytes and no room asks (`tcp_send_probe0`, after `TCP_RTO_MIN` at the earliest).
     pub(super) fn open_window(&mut self, flow: u32) {
         let (received, allowed) = self.flows[flow as usize].acknowledge();
         if !self.put_acknowledgement_on_link(flow, received, allowed, 0) {

@@ -212,8 +212,8 @@ impl Congestion {
 }
 
 impl EarlyExit {
-    /// `hystart_update`: the acknowledgements of one round come for longer than half the least round trip, or the
-    /// least round trip of this round is clearly longer than that of all.
+    /// `hystart_update`: the acknowledgements of one round come for longer than half the minimum round trip, or the
+    /// minimum round trip of this round is clearly longer than that of all.
     fn is_found(&mut self, ack: Acknowledged, rtt: u64, least: u64, window: u32) -> bool {
         if ack.acked > self.round_end {
             *self = Self {

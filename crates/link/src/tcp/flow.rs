@@ -1,4 +1,4 @@
-//! One direction of one connection: its sender, its receiver, and what somebody waits for in it.
+//! One direction of one connection: its sender, its receiver, and what is waited for in it.
 
 use super::congestion::{Acknowledged, Congestion};
 use super::receiver::{Reaction, Receiver};
@@ -274,7 +274,7 @@ impl Flow {
         }
     }
 
-    /// Nothing came back: at first sends the last packet again, so that its acknowledgement tells what is missing (the tail
+    /// Nothing came back: at first sends the last packet again, so that its acknowledgement shows what is missing (the tail
     /// loss probe of RFC 8985); the next time takes all for lost, which [`Flow::next_packet`] then gives. When to call it:
     /// [`Flow::gives_up_at`].
     pub fn gives_up(&mut self, at: u64) -> Option<Sending> {
@@ -396,7 +396,7 @@ impl Flow {
 
 /// The receiver's window in its SYN.
 const FIRST_ALLOWED: u64 = 64_240;
-/// Payload that tcp_wmem's maximum of 4 MiB holds beside its own records: about 95 %.
+/// Payload that tcp_wmem's maximum of 4 MiB holds besides its own records: about 95 %.
 const MOST_BUFFER: u64 = 4_000_000;
 /// Room at which a waiting application goes on: a third, less one piece of 64 KiB that is on its way out.
 const WAKE_AT_FREE: u64 = MOST_BUFFER / 3 - 65_536;

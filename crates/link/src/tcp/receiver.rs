@@ -98,7 +98,7 @@ impl Receiver {
             return Reaction::Acknowledge;
         }
         if end <= self.received {
-            // Sent again in vain: says so at once (RFC 9293 section 3.10.7.4).
+            // Sent again in vain: acknowledged at once (RFC 9293 section 3.10.7.4).
             return Reaction::Acknowledge;
         }
         let had_gap = !self.beyond.is_empty();
