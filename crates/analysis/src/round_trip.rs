@@ -42,7 +42,7 @@ impl MinimumRoundTrip {
         }
     }
 
-    /// Least sample of all.
+    /// Smallest sample of all.
     pub fn least(&self) -> Option<Duration> {
         self.least
     }

@@ -1,4 +1,4 @@
-//! Tells a packet that was captured twice from one that was sent twice.
+//! Distinguishes a packet that was captured twice from one that was sent twice.
 
 use crate::key::MIX;
 use crate::tcp::Head;
@@ -39,7 +39,7 @@ impl Recent {
     }
 }
 
-/// A number that two transmissions hardly share.
+/// A number that two transmissions are unlikely to share.
 #[inline]
 fn mark(head: &Head) -> u32 {
     let numbers = u64::from(head.sequence) << 32 | u64::from(head.acknowledgement);

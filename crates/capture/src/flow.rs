@@ -25,7 +25,7 @@ pub(crate) struct Flow {
     pub closing: Option<(Timestamp, Closing)>,
     pub opening: HandshakeSeen,
     pub halves: [Half; 2],
-    /// Least round trip per side so far.
+    /// Shortest round trip per side so far.
     pub least: [Option<Duration>; 2],
     /// Where its hosts are noted.
     pub host_pair: Option<HostPair>,
@@ -35,7 +35,7 @@ pub(crate) struct Flow {
 }
 
 impl Flow {
-    /// A connection whose first packet is at hand.
+    /// A connection whose first packet has just been read.
     pub fn new(id: ConnectionId, owner: usize, client_first: bool, at: Timestamp) -> Self {
         Self {
             id,
@@ -179,7 +179,7 @@ impl Flow {
             && round_trip::is_sample(pair, self.least(side), full_size)
     }
 
-    /// Tells a round trip.
+    /// Reports a round trip.
     pub fn sample(&mut self, side: Side, at: Timestamp, rtt: Duration, out: &mut Output<'_>) {
         let least = &mut self.least[side_index(side)];
         *least = Some(least.map_or(rtt, |least| least.min(rtt)));
@@ -403,7 +403,7 @@ pub(crate) fn side_index(side: Side) -> usize {
 
 /// Largest window of TCP (RFC 7323): bytes farther ahead than this cannot belong to the connection.
 pub(crate) const LARGEST_WINDOW: u64 = 1 << 30;
-/// How far ahead of what was seen an acknowledgement is believed at once.
+/// How far ahead of what was seen an acknowledgement is accepted at once.
 const BELIEVED_AHEAD: u64 = 1 << 20;
 /// Memory for bytes behind a gap per direction of a connection. Beyond it the gap is given up.
 const MAX_WAITING: usize = 4 << 20;

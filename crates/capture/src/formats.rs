@@ -36,7 +36,7 @@ pub(crate) fn find(magic: [u8; 4]) -> Option<&'static FormatRow> {
 
 /// Reads the packets of one format, one after the other, and never fails: damage is noted, skipped and survived.
 pub(crate) trait Format {
-    /// The next packet; its bytes stay at hand in `input` until `input` is moved past them. Absent at the end.
+    /// The next packet; its bytes stay available in `input` until `input` is moved past them. Absent at the end.
     fn next(&mut self, input: &mut Input<'_>, notes: &mut Notes) -> Option<Record>;
 }
 
@@ -94,14 +94,14 @@ impl Notes {
     }
 }
 
-/// Largest packet believed, in bytes. tcpdump's largest snap length is 256 KiB; a length above this one is damage.
+/// Largest packet accepted, in bytes. tcpdump's largest snap length is 256 KiB; a length above this one is damage.
 pub(crate) const MAX_PACKET: usize = 1 << 20;
 /// Bytes searched for the next record after damage.
 pub(crate) const SEARCH: usize = 256 << 10;
 /// Link layers noted; more than there are.
 const MAX_LINKS: usize = 64;
 
-/// Four bytes at `offset` as a number, `big` telling the byte order.
+/// Four bytes at `offset` as a number, `big` gives the byte order.
 #[inline]
 pub(crate) fn u32_at(bytes: &[u8], offset: usize, big: bool) -> Option<u32> {
     let four = *bytes.get(offset..)?.first_chunk::<4>()?;
@@ -112,7 +112,7 @@ pub(crate) fn u32_at(bytes: &[u8], offset: usize, big: bool) -> Option<u32> {
     })
 }
 
-/// Two bytes at `offset` as a number, `big` telling the byte order.
+/// Two bytes at `offset` as a number, `big` gives the byte order.
 #[inline]
 pub(crate) fn u16_at(bytes: &[u8], offset: usize, big: bool) -> Option<u16> {
     let two = *bytes.get(offset..)?.first_chunk::<2>()?;

@@ -26,7 +26,7 @@ struct Partial {
     first_at: Timestamp,
     /// Captured bytes by offset, never overlapping (the first copy wins).
     pieces: BTreeMap<usize, Vec<u8>>,
-    /// Length of the whole, once the last fragment is there.
+    /// Length of the whole, once the last fragment has arrived.
     length: Option<usize>,
     packets: u64,
     wire_bytes: u64,
@@ -108,7 +108,7 @@ impl Partial {
         }
     }
 
-    /// Keeps a fragment unless it overlaps one that is there: RFC 5722 forbids overlaps, so the later one is either
+    /// Keeps a fragment unless it overlaps one that is kept already: RFC 5722 forbids overlaps, so the later one is either
     /// a duplicate or an attack.
     fn insert(&mut self, offset: usize, bytes: &[u8]) {
         let before = self

@@ -259,7 +259,7 @@ impl Half {
         }
     }
 
-    /// Tells that nothing follows, once.
+    /// Reports that nothing follows, once.
     #[cold]
     pub fn tell_end(&mut self, id: ConnectionId, at: Timestamp, out: &mut Output<'_>) {
         if std::mem::replace(&mut self.end_told, true) {
@@ -273,7 +273,7 @@ impl Half {
         out.observer.event(id, event);
     }
 
-    /// Tells the next `length` bytes, of which `payload` was captured.
+    /// Reports the next `length` bytes, of which `payload` was captured.
     #[inline]
     pub fn deliver(
         &mut self,

@@ -2,7 +2,7 @@
 //!
 //! Both look the same to a format: [`Input::peek`] shows what lies ahead without copying it, [`Input::consume`]
 //! moves on. Resident memory stays at one window or buffer, whatever the size of the file. Files are read and not mapped: one
-//! that another process shortens meanwhile is a fault, and not the end of this process.
+//! that another process shortens at the same time is a fault, and does not end this process.
 
 use std::fs::File;
 use std::io::{self, ErrorKind, Read};
@@ -70,7 +70,7 @@ impl<'a> Input<'a> {
         &self.bytes()[..available]
     }
 
-    /// All bytes that are at hand without reading further.
+    /// All bytes that are available without reading further.
     #[inline]
     pub fn bytes(&self) -> &[u8] {
         let whole: &[u8] = match &self.backing {
@@ -142,8 +142,8 @@ struct Refill {
     cause: io::Error,
 }
 
-/// Moves what is left to the front of the window and reads on behind it. The length of the file is asked anew for each window, so
-/// a capture that is still being written is read as far as it goes.
+/// Moves what is left to the front of the window and continues to read after it. The length of the file is requested again
+/// for each window, so a capture that is still being written is read as far as it goes.
 fn read_window(
     file: &File,
     window: &mut Vec<u8>,
@@ -181,7 +181,7 @@ fn shortened(before: u64, now: u64) -> io::Error {
     io::Error::new(ErrorKind::UnexpectedEof, text)
 }
 
-/// Moves what is left to the front of the buffer and reads until `count` bytes are there. The buffer grows only
+/// Moves what is left to the front of the buffer and reads until `count` bytes are available. The buffer grows only
 /// with bytes that have really arrived, and it never waits for more than was asked for: a live pipe is shown at once.
 fn fill_buffer(
     reader: &mut dyn Read,
@@ -211,7 +211,7 @@ fn fill_buffer(
 }
 
 /// Bytes of a file read at a time: small enough to stay in the cache of the processor and of no weight in resident memory, large
-/// enough that calls of the system cost nothing.
+/// enough that system calls cost nothing.
 const WINDOW: usize = 1 << 20;
 /// Bytes asked of a reader at first.
 const LEAST_STEP: usize = 16 << 10;

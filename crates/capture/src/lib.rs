@@ -4,7 +4,7 @@
 //! TCP packets in their link layers and IP packets, puts each direction's bytes in order, and reports to a
 //! [`model::Observer`] payload, round trips and recovery as [`model::ConnectionEvent`]s.
 //!
-//! A capture is taken as it is: cut, damaged, reordered, duplicated, one-sided, begun in the middle. What is there
+//! A capture is taken as it is: cut, damaged, reordered, duplicated, one-sided, begun in the middle. What is present
 //! is reported; what is missing is counted and causes a warning. Only a source that is no capture at all is an error.
 //!
 //! The way of a packet: `source` (`input`, `compression`, `formats`) -> `links` -> `ip` (`encapsulations`, `fragments`) -> `tcp` ->

@@ -119,7 +119,7 @@ impl Flow {
         (client.window_shift, server.window_shift) = (Some(shifts.0), Some(shifts.1));
     }
 
-    /// Tells the handshake.
+    /// Reports the handshake.
     #[cold]
     pub fn complete_handshake(&mut self, at: Timestamp, out: &mut Output<'_>) {
         let Some(opened) = self.opening.complete(at) else {

@@ -340,7 +340,7 @@ const SIMPLE_PACKET: u32 = 3;
 const ENHANCED_PACKET: u32 = 6;
 const OPTION_RESOLUTION: u16 = 9;
 const OPTION_OFFSET: u16 = 14;
-/// Largest block kept at hand: a packet with its options. Larger ones of other kinds are passed over.
+/// Largest block kept in the buffer: a packet with its options. Larger ones of other kinds are skipped.
 const MAX_BLOCK: usize = MAX_PACKET + (64 << 10);
-/// Interfaces of one section; `dumpcap` and kin have a few.
+/// Interfaces of one section; `dumpcap` and its relatives have a few.
 const MAX_INTERFACES: usize = 65_536;

@@ -1,8 +1,8 @@
 //! Events held back until it is known how far the hosts of a connection are that was open before the capture.
 //!
-//! Whoever takes the events needs the round trip with the first of them. So while the hosts of such a connection are new,
+//! The observer of the events needs the round trip with the first of them. So while the hosts of such a connection are new,
 //! all events wait, in their order, until a round trip between these hosts was seen, or enough answers. The wait is short and
-//! bounded, in time of the capture and in memory; then what is known has to do. Each pair of hosts is waited for once.
+//! bounded, in time of the capture and in memory; then what is known has to suffice. Each pair of hosts is waited for once.
 
 use crate::hosts::{Estimate, HostPair, Hosts};
 use model::{ConnectionEvent, ConnectionId, Observer, Timestamp};

@@ -123,6 +123,6 @@ pub struct DecodeError {
     pub offset: u64,
     /// What the protocol has there.
     pub expected: &'static str,
-    /// What was there. Never payload text: at most a number or a tag.
+    /// What was found. Never payload text: at most a number or a tag.
     pub found: String,
 }

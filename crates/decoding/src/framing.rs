@@ -89,7 +89,7 @@ pub struct FramePlan {
 pub struct HeaderFault {
     /// What the protocol has there.
     pub expected: &'static str,
-    /// What was there; a number or a tag, never payload text.
+    /// What was found; a number or a tag, never payload text.
     pub found: String,
 }
 

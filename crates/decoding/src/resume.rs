@@ -16,7 +16,7 @@ pub enum Resumption {
 pub enum MessageShape {
     /// A message of this many bytes, which random bytes could be.
     Likely(usize),
-    /// A message of this many bytes, which hardly anything else is.
+    /// A message of this many bytes, which hardly anything else can be.
     Sure(usize),
     /// More bytes could decide.
     Cut,

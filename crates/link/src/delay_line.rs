@@ -47,7 +47,7 @@ impl<T> DelayLine<T> {
         self.on_the_way.front().map(|(arrives, _)| *arrives)
     }
 
-    /// How many packets were dropped for want of room.
+    /// How many packets were dropped for lack of room.
     pub const fn dropped(&self) -> u64 {
         self.dropped
     }

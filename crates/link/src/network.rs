@@ -39,9 +39,9 @@ pub struct SimulatedNetwork<W> {
 pub enum Happening<W> {
     /// Time asked for with [`SimulatedNetwork::wake_at`].
     Wake(W),
-    /// All bytes (or the control packet) that this waiter waited for are there.
+    /// All bytes (or the control packet) that this waiter waited for have arrived.
     Arrived(u64),
-    /// More bytes of this flow are there, in order. Only reported to an emulation.
+    /// More bytes of this flow have arrived, in order. Only reported to an emulation.
     Received(u32),
 }
 
@@ -376,7 +376,7 @@ impl<W: Ord> SimulatedNetwork<W> {
         self.put_acknowledgement_on_link(flow, received, allowed, beyond);
     }
 
-    /// Tells whether it will arrive.
+    /// Returns whether it will arrive.
     fn put_acknowledgement_on_link(&mut self, flow: u32, received: u64, allowed: u64, beyond: u64) -> bool {
         let passage = self.put(direction_of(flow ^ 1), TCP_HEADER_BYTES);
         self.note_packet(flow ^ 1);

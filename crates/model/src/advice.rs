@@ -42,7 +42,7 @@ pub struct Advice {
     pub turns: u64,
     /// Their payload bytes, request and reply.
     pub payload_bytes: [u64; 2],
-    /// From the begin of the first of these operations to the end of the last. Absent where longwire made the traffic itself:
+    /// From the beginning of the first of these operations to the end of the last. Absent where longwire made the traffic itself:
     /// its pace then says nothing about a month.
     pub span: Option<Duration>,
     /// Round trip of the links.
@@ -68,7 +68,7 @@ pub struct LevelAdvice {
     pub tunnel_bytes: [u64; 2],
     /// Processor time of compressing and of turning back, of all operations.
     pub processor: [Duration; 2],
-    /// How far the passes over the same bytes are apart in processor time, of their median; absent after one pass.
+    /// How far the passes over the same bytes differ in processor time, as a share of their median; absent after one pass.
     pub noise: Option<Share>,
     /// Mean duration of a replayed operation at each of [`Advice::rates`].
     pub durations: Vec<Duration>,

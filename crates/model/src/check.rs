@@ -1,4 +1,4 @@
-//! Budgets that operations were held against.
+//! Budgets that operations were checked against.
 
 use crate::{FindingKind, Fingerprint};
 use std::sync::Arc;
@@ -45,7 +45,7 @@ pub enum BudgetMeasure {
         /// What is predicted.
         found: Duration,
     },
-    /// A kind of waste that there may not be.
+    /// A kind of waste that is forbidden.
     Forbidden {
         /// The kind.
         kind: FindingKind,
@@ -89,7 +89,7 @@ pub struct Change {
     pub link: Arc<str>,
     /// Predicted median duration, before and now; absent likewise.
     pub predicted: [Option<Duration>; 2],
-    /// Findings that were not there before.
+    /// Findings that did not exist before.
     pub new_findings: Vec<(FindingKind, Option<Fingerprint>)>,
 }
 

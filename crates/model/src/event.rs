@@ -31,7 +31,7 @@ pub enum ConnectionEvent<'a> {
     },
     /// The TCP handshake was seen whole.
     Handshake(TcpHandshake),
-    /// The observation point asked the server something in the client's stead.
+    /// The observation point asked the server something on the client's behalf.
     InStead(InStead),
     /// Payload passed.
     Segment(Segment<'a>),
@@ -67,10 +67,10 @@ pub enum ConnectionEvent<'a> {
         /// When the missing bytes had passed.
         to: Timestamp,
     },
-    /// One direction ended: nothing follows in it. Told where the source sees it, before [`ConnectionEvent::Closed`], which may
-    /// come much later.
+    /// One direction ended: nothing follows in it. Reported where the source sees it, before [`ConnectionEvent::Closed`],
+    /// which may come much later.
     Ended {
-        /// When its FIN, or a RST of either side, had its turn.
+        /// When its FIN, or a RST of either side, was due in the order of the stream.
         at: Timestamp,
         /// The direction.
         direction: Direction,
@@ -150,8 +150,8 @@ pub struct TcpHandshake {
     pub ack: Timestamp,
 }
 
-/// One round trip that the observation point made to the server in the client's stead, to agree on TLS: a client that encrypts by itself
-/// makes the same.
+/// One round trip that the observation point made to the server on the client's behalf, to agree on TLS: a client that
+/// encrypts by itself makes the same.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct InStead {
     /// When its request was sent.

@@ -23,7 +23,7 @@ pub struct Finding {
     pub count: u64,
     /// Turns that what is found cost in all.
     pub turns: u64,
-    /// Turns that would be left out with the remedy. 0 for waste that is not turns (rate, window, delayed ACK).
+    /// Turns that the remedy would save. 0 for waste that is not turns (rate, window, delayed ACK).
     pub saves_turns: u64,
     /// Time saved with the remedy over all operations at each round trip asked, ascending. Counted are `saves_turns` round trips
     /// and what else the kind reports; server and client time that may fall away too is not claimed. Misleads where the
@@ -55,7 +55,7 @@ impl Finding {
     }
 }
 
-/// The kinds of waste, in no order of worth.
+/// The kinds of waste, in no order of importance.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum FindingKind {
     /// The same statement asked again and again in an operation, for one row (or few) of a result each.
@@ -68,7 +68,7 @@ pub enum FindingKind {
     SmallFetch,
     /// Statements prepared, run once and closed: two or three turns where one does.
     OneShotPrepare,
-    /// BEGIN, COMMIT, SET, `SELECT 1` and their like as turns of their own.
+    /// BEGIN, COMMIT, SET, `SELECT 1` and similar statements as turns of their own.
     ControlTurns,
     /// A connection made (and logged in) for every operation.
     Reconnect,

@@ -25,7 +25,7 @@ pub struct Message<'a> {
     pub content: Content<'a>,
 }
 
-/// The part a message plays in the conversation: all that pairing needs to know of a protocol.
+/// The part a message plays in the conversation: all that pairing needs to know about a protocol.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Role {
     /// Client: belongs to a request that is still being written; no reply is owed yet (a PostgreSQL `Parse`).
@@ -60,7 +60,7 @@ pub enum Phase {
     Login,
     /// What the connection is for.
     Work,
-    /// Taking leave.
+    /// Closing.
     Close,
 }
 
@@ -194,11 +194,11 @@ pub enum TransactionState {
 /// The protocol of a connection.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Protocol {
-    /// PostgreSQL frontend/backend protocol 3, and its kin (KingbaseES, openGauss, Redshift, CockroachDB).
+    /// PostgreSQL frontend/backend protocol 3, and its relatives (KingbaseES, openGauss, Redshift, CockroachDB).
     Postgres,
     /// MySQL and MariaDB client/server protocol.
     Mysql,
-    /// Redis's protocol, RESP2 and RESP3, and its kin (Valkey, KeyDB).
+    /// Redis's protocol, RESP2 and RESP3, and its relatives (Valkey, KeyDB).
     Redis,
     /// Oracle Net (TNS) and TTC inside it.
     Oracle,

@@ -63,11 +63,11 @@ pub struct ConnectionOutcome {
     pub exchanges: u64,
     /// Statement texts seen on the wire (`Query`, `Parse`, `COM_QUERY`, `COM_STMT_PREPARE`).
     pub statements: u64,
-    /// Least round trip between client and server seen: both sides of the observation point together.
+    /// Minimum round trip between client and server seen: both sides of the observation point together.
     pub rtt: Option<Duration>,
-    /// Least round trip between observation point and client seen.
+    /// Minimum round trip between observation point and client seen.
     pub client_side_rtt: Option<Duration>,
-    /// Least round trip between observation point and server seen.
+    /// Minimum round trip between observation point and server seen.
     pub server_side_rtt: Option<Duration>,
     /// How the round trip between observation point and server is known; absent when it is not.
     pub rtt_source: Option<RttSource>,
@@ -81,9 +81,9 @@ pub struct ConnectionOutcome {
 pub struct Distribution {
     /// How many samples.
     pub count: u64,
-    /// Least sample.
+    /// Smallest sample.
     pub min: Option<Duration>,
-    /// Greatest sample.
+    /// Largest sample.
     pub max: Option<Duration>,
     /// Sum of the samples divided by their number.
     pub mean: Option<Duration>,
@@ -198,7 +198,7 @@ pub struct Prediction {
 }
 
 impl Prediction {
-    /// How far the predicted median is off the measured one, as a share of the measured one: +0.03 is 3 % too long.
+    /// How far the predicted median differs from the measured one, as a share of the measured one: +0.03 is 3 % too long.
     /// Absent where nothing was measured. Misleads where few operations were measured, or where the measurement is
     /// near the floor of the instrument.
     pub fn error(&self) -> Option<f64> {
@@ -210,11 +210,11 @@ impl Prediction {
 /// Whether an operation's exchanges on several connections waited for each other, and what shows it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Order {
-    /// What the prediction takes for true.
+    /// What the prediction assumes to be true.
     pub kind: OrderKind,
     /// Operations with several connections that were looked at.
     pub looked_at: u64,
-    /// Of these, operations in which a request was sent on one connection before the reply on another was there.
+    /// Of these, operations in which a request was sent on one connection before the reply on another had arrived.
     pub at_once: u64,
 }
 

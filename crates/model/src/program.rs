@@ -30,7 +30,7 @@ impl ProgramRun {
         (self.connections, self.turns, self.payload_bytes)
     }
 
-    /// Bytes of a packet, with its headers, in the mean: payload and [`HEADER_BYTES`] a packet. Absent without packets.
+    /// Bytes of a packet, with its headers, on average: payload and [`HEADER_BYTES`] a packet. Absent without packets.
     pub fn mean_packet(&self) -> Option<ByteCount> {
         let packets: u64 = self.packets?.iter().sum();
         let payload: u64 = self.payload_bytes.iter().sum();
@@ -48,7 +48,7 @@ pub const HEADER_BYTES: u64 = 66;
 pub struct ProgramTuned {
     /// The setting: `FET_BUF_SIZE=4096`, several with a space between.
     pub setting: Arc<str>,
-    /// The link in its text form; absent for the distance that is there.
+    /// The link in its text form; absent for the existing distance.
     pub link: Option<Arc<str>>,
     /// Spread of the durations of the runs that succeeded.
     pub spread: Distribution,
@@ -63,7 +63,7 @@ pub struct ProgramTuned {
 /// Which setting is best at one distance.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ProgramBest {
-    /// The link; absent for the distance that is there.
+    /// The link; absent for the existing distance.
     pub link: Option<Arc<str>>,
     /// The smallest setting (of words: the first named) whose median is within 5 % of the best.
     pub setting: Arc<str>,

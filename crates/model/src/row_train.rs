@@ -20,13 +20,13 @@ pub struct RowTrain {
     /// Payload of the largest packet that the server's replies came in while the size was calibrated.
     pub largest_seen: ByteCount,
     /// Payload that a packet to the server may carry (`tcpi_snd_mss`): usually what one from the server may carry too. Where
-    /// it is greater than `segment`, the server sends less at a time than fits a packet.
+    /// it is larger than `segment`, the server sends less at a time than fits a packet.
     pub own_segment: Option<ByteCount>,
     /// Headers of IP and TCP that each packet carries.
     pub headers: ByteCount,
     /// How often the size was corrected until rows and packets agreed.
     pub corrections: u64,
-    /// Least time of a minimal statement on the same connection, before the rows.
+    /// Shortest time of a minimal statement on the same connection, before the rows.
     pub round_trip: Option<Duration>,
     /// The kernel's minimum round trip of the connection (`tcpi_min_rtt`), afterwards.
     pub kernel_min_rtt: Option<Duration>,
@@ -40,7 +40,7 @@ pub struct RowTrain {
     /// start) or had no row ready.
     pub pauses: u64,
     /// Rows whose packet has no timestamp of its own: the kernel had joined it with the next one before it was read. Their
-    /// gaps say nothing one by one; span and mean gap are not touched.
+    /// gaps say nothing individually; span and mean gap are not affected.
     pub shared_stamps: u64,
 }
 

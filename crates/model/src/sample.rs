@@ -56,8 +56,8 @@ pub struct SampleTotals {
     pub errors: u64,
     /// Answered without error, per second of the run.
     pub per_second: f64,
-    /// Root of the mean square of the durations' distance from their mean, as ping has it; absent without samples. It says
-    /// little of data as skewed as these: look at the percentiles.
+    /// Root of the mean square of the durations' distance from their mean, as ping computes it; absent without samples. It says
+    /// little about data as skewed as these: look at the percentiles.
     pub mdev: Option<Duration>,
     /// What the instrument adds by itself on this machine, measured in the same run; absent where it was not measured.
     pub floor: Option<Duration>,
@@ -77,7 +77,7 @@ pub struct Leg {
     pub turns: u64,
     /// Payload bytes each way ([`Direction::index`]); with TLS, of the ciphertext.
     pub payload_bytes: [u64; 2],
-    /// How it can be done without, or with fewer turns; absent when it cannot.
+    /// How it can be avoided, or done with fewer turns; absent when it cannot.
     pub remedy: Option<Arc<str>>,
     /// Turns that the remedy saves; 0 where there is none, or where it saves work only.
     pub saves_turns: u64,

@@ -12,9 +12,9 @@ pub struct Interval {
     /// Median of the rounds; of an even number the lower one. Of the parts of a transaction: the figure of the round whose
     /// transaction is the median.
     pub median: Duration,
-    /// Least.
+    /// Minimum.
     pub low: Duration,
-    /// Greatest.
+    /// Maximum.
     pub high: Duration,
     /// How many rounds.
     pub rounds: u32,
@@ -126,7 +126,7 @@ impl SplitPrediction {
         Some(per_second(self.clients, self.measured?.median))
     }
 
-    /// How far the predicted throughput is off the measured one, as a share of it: +0.03 is 3 % too many. Absent where
+    /// How far the predicted throughput differs from the measured one, as a share of it: +0.03 is 3 % too many. Absent where
     /// nothing was measured.
     pub fn error(&self) -> Option<f64> {
         let measured = self.measured_per_second()?;

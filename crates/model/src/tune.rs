@@ -133,11 +133,11 @@ pub struct TrialOutcome {
 /// Where a figure of tuning comes from.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum TrialSource {
-    /// Run at the distance that is there.
+    /// Run at the existing distance.
     Measured,
     /// Run over an emulated link.
     Emulated,
-    /// Predicted from a run at the distance that is there.
+    /// Predicted from a run at the existing distance.
     Predicted,
 }
 
@@ -161,7 +161,7 @@ pub struct Tuned {
     pub method: Arc<str>,
     /// The setting; absent for a method that has none.
     pub value: Option<u64>,
-    /// The link in its text form; absent for the distance that is there.
+    /// The link in its text form; absent for the existing distance.
     pub link: Option<Arc<str>>,
     /// Where `spread` comes from.
     pub source: TrialSource,
@@ -178,7 +178,7 @@ pub struct Tuned {
 pub struct Recommendation {
     /// The job.
     pub job: Job,
-    /// The link; absent for the distance that is there.
+    /// The link; absent for the existing distance.
     pub link: Option<Arc<str>>,
     /// Name of the method.
     pub method: Arc<str>,

@@ -26,7 +26,7 @@ pub struct TunnelWay {
     pub stalls: u64,
     /// How long it had no room, added up.
     pub stalled: Duration,
-    /// How often a stream had bytes to send and its reader at the other end had not taken what came before.
+    /// How often a stream had bytes to send and its reader at the other end had not taken what was sent before.
     pub reader_stalls: u64,
 }
 
@@ -64,7 +64,7 @@ pub struct TunnelTotals {
     pub lanes: u64,
     /// Lanes that broke and were opened again.
     pub lane_losses: u64,
-    /// Whoever connected to the tunnel's port and was refused: wrong key, not a tunnel, another version, too slow.
+    /// Clients that connected to the tunnel's port and were refused: wrong key, not a tunnel, another version, too slow.
     pub refused_peers: u64,
     /// Processor time of the process, of all its threads.
     pub processor: Duration,

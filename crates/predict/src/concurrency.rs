@@ -3,9 +3,9 @@
 //! Over no distance one operation does not show it: an event loop that sends four queries at once sends the second when the
 //! reply to the first may be there already, and it looks as if it had waited. Several operations of a name show more:
 //!
-//! 1. Two exchanges of which the second was once sent before the reply to the first was there did not wait for each other, in any
-//!    operation of that name. They are the same two by their statements and how many of these came before ([`evidence`]).
-//!    A reply that was there for less time than the client ever takes to react counts as not there.
+//! 1. Two exchanges of which the second was once sent before the reply to the first had arrived did not wait for each other,
+//!    in any operation of that name. They are the same two by their statements and how many of these came before
+//!    ([`evidence`]). A reply that had arrived more recently than the client ever takes to react counts as not arrived.
 //! 2. A pool that gives the connection back that was returned last gives another one only when that one is in use
 //!    ([`pools`]).
 //! 3. Two uses of connections (transactions, or what lies before the statement by which a pool takes a connection back) that overlap

@@ -7,7 +7,7 @@ use std::collections::BinaryHeap;
 #[derive(Debug, Clone)]
 pub struct Cores<J> {
     cores: f64,
-    /// What a job that was there from the beginning would have got by `counted_to`, in nanoseconds of one core.
+    /// What a job that was present from the beginning would have got by `counted_to`, in nanoseconds of one core.
     attained: f64,
     counted_to: u64,
     /// What [`Cores::attained`] is when a job ends, and the job.

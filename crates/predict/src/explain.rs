@@ -184,7 +184,7 @@ pub const OF_SEVERAL: &[Assumption] = &[
     },
     Assumption {
         text: Cow::Borrowed(
-            "Nobody waits for another client's locks longer than measured, and disks have room for all.",
+            "No client waits for another client's locks longer than measured, and disks have room for all.",
         ),
         source: "not visible on the wire",
     },

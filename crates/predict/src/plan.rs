@@ -32,7 +32,7 @@ pub struct OperationPlan {
     pub request: Option<NodeIndex>,
     /// Client time after the last completion.
     pub client_after: u64,
-    /// When the last reply was there, in the measurement: from then on `client_after` counts.
+    /// When the last reply had arrived, in the measurement: from then on `client_after` counts.
     pub replied_at: u64,
     /// What it took when it was measured.
     pub measured: u64,

@@ -31,7 +31,7 @@ pub struct PredictionTarget {
     pub clients: u32,
 }
 
-/// Tells which link the connection of an exchange moves to.
+/// Returns which link the connection of an exchange moves to.
 pub type LinkOfStep = dyn Fn(&OperationStep) -> Option<u32>;
 
 /// Replays operations on every target as they come. Where they meet others (several clients, shared cores), some of each
@@ -475,7 +475,7 @@ impl Sum {
         operations: u64,
         target: &PredictionTarget,
     ) -> Option<Prediction> {
-        // Beside operations that wait they would only pull the median to 0.
+        // Together with operations that wait they would only pull the median to 0.
         if self.durations.count() == 0 && self.idle > 0 {
             self.durations.add(Duration::ZERO);
         }

@@ -62,7 +62,7 @@ pub fn replay(
 }
 
 /// Carries out `plan` by one client alone: the times of all nodes, and the flows of the plan's connections as they are
-/// then, two a connection. `before` are these flows as an earlier replay left them; connections without any start anew.
+/// then, two a connection. `before` are these flows as an earlier replay left them; connections without any start from scratch.
 pub fn run_alone(
     plan: &OperationPlan,
     links: &[LinkDescription],

@@ -625,7 +625,7 @@ impl<'a> SimulatedRun<'a> {
         }
     }
 
-    /// Something is there that the reply of `id` waits for.
+    /// Something has arrived that the reply of `id` waits for.
     fn let_reply(&mut self, id: u64) {
         let times = *self.times_of(id);
         match self.node(id).crossing {
@@ -679,7 +679,7 @@ impl<'a> SimulatedRun<'a> {
     }
 
     /// A reply that waits for a step which waits for that reply (no observation can produce it, a damaged one can)
-    /// is let go. False when nothing was stuck.
+    /// is released. False when nothing was stuck.
     fn release_stuck(&mut self) -> bool {
         for client in 0..self.clients.len() {
             while self.clients[client].checked < self.clients[client].times.len() {

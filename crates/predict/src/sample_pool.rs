@@ -135,7 +135,7 @@ impl Recorded {
     }
 }
 
-/// Whether replies of the plan wait for each other. Alone, a client is let go when nothing else happens any more; among
+/// Whether replies of the plan wait for each other. Alone, a client is released when nothing else happens any more; among
 /// others, who go on, it would wait for ever.
 fn gets_stuck(plan: &OperationPlan) -> bool {
     let waits = plan.nodes.iter().any(|node| node.reply_after.is_some());

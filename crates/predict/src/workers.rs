@@ -1,8 +1,9 @@
 //! Servers that work on as many requests at once as they have workers, and make the others wait.
 //!
 //! A request that finds all workers busy sends its first statement when one of those before it has been answered. On a longer link
-//! workers are busy for longer, and others wait longer: a wait is no computing that stays as it was, but is made anew in the replay.
-//! What limits need not be processes: threads, or connections of a pool that a request holds from its first statement on, show the same.
+//! workers are busy for longer, and others wait longer: a wait is not computing that stays as it was, but is simulated again
+//! in the replay. What limits need not be processes: threads, or connections of a pool that a request holds from its first
+//! statement on, show the same.
 
 use crate::plan::{After, OperationPlan, PlanNode};
 use model::ConnectionId;
@@ -69,7 +70,7 @@ impl Requests {
     /// those need show it. Otherwise: there are as many workers as requests were worked on at once at most, each from its
     /// first call to its answer. With them, in the order in which requests came, one in [`ONE_WAITED_IN`] must have waited
     /// for a worker; and all of these but one in [`ONE_DID_NOT_IN`] must indeed have made their first call after that worker
-    /// was free: who has workers enough does not wait for others to be answered.
+    /// was free: a server with enough workers does not wait for others to be answered.
     pub fn limit(&self, wanted: Workers) -> Option<CapacityLimit> {
         let workers = match wanted {
             Workers::Unlimited => return None,

@@ -294,7 +294,7 @@ fn beside_other_operations_a_connection_that_is_idle_is_not_taken_for_free() {
 
 #[test]
 fn operations_beside_others_are_no_proof_by_themselves() {
-    // Who caused which exchange is a guess there: one overlap in ten operations is not believed.
+    // Who caused which exchange is a guess there: one overlap in ten operations is not accepted.
     let beside = |number: u64| {
         let early = if number == 3 { 200 } else { 0 };
         let one = page(

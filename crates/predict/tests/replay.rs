@@ -144,7 +144,7 @@ proptest! {
         prop_assert!(duration(near, 2 * rate) <= duration(near, rate));
     }
 
-    /// Losses delay and never stop a transfer: found when a retransmission in vain was not acknowledged.
+    /// Losses delay and never stop a transfer: found when an unneeded retransmission was not acknowledged.
     #[test]
     fn a_queue_that_overflows_ends_all_the_same(
         rtt in 0..200_u64, kbit in 500..200_000_u64, queue in 1_500..60_000_u64,

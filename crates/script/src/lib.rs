@@ -78,7 +78,7 @@ pub enum QueryMode {
     /// As text with the values of the variables in it: PostgreSQL `Query`, MySQL `COM_QUERY`.
     #[default]
     Simple,
-    /// Text and values apart, each time anew: PostgreSQL `Parse`, `Bind`, `Describe`, `Execute`, `Sync` in one request;
+    /// Text and values separately, each time again: PostgreSQL `Parse`, `Bind`, `Describe`, `Execute`, `Sync` in one request;
     /// MySQL `COM_STMT_PREPARE`, `COM_STMT_EXECUTE`, `COM_STMT_CLOSE`, which are two turns.
     Extended,
     /// Prepared when a client first runs it, then only executed.

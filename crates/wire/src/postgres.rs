@@ -1,4 +1,4 @@
-//! PostgreSQL frontend/backend protocol 3.0 and 3.2, and its kin (KingbaseES, openGauss, CockroachDB).
+//! PostgreSQL frontend/backend protocol 3.0 and 3.2, and its relatives (KingbaseES, openGauss, CockroachDB).
 //!
 //! Source: PostgreSQL manual, chapter "Frontend/Backend Protocol". A message is a tag byte, a 32-bit length that counts
 //! itself, and a body; the client's first messages have no tag. Largest message: [`MAXIMUM_MESSAGE`].
@@ -6,7 +6,7 @@
 //! How messages become exchanges:
 //! 1. `Query`, `Sync`, `FunctionCall` complete a request; `ReadyForQuery` completes its reply.
 //! 2. `Flush` completes a request too. Its reply is what the messages before it are owed; the last of that is a pause of
-//!    the same exchange, or its end when the client has gone on without waiting.
+//!    the same exchange, or its end when the client has continued without waiting.
 //! 3. Each leg of authentication is an exchange of its own; what follows `AuthenticationOk` belongs to the last.
 //! 4. After an error the server answers nothing before the next `Sync`.
 //!

@@ -1,4 +1,4 @@
-//! Redis's protocol, RESP2 and RESP3, and its kin (Valkey, KeyDB, Dragonfly).
+//! Redis's protocol, RESP2 and RESP3, and its relatives (Valkey, KeyDB, Dragonfly).
 //!
 //! Source: "Redis serialization protocol specification" of redis.io, checked against Redis 7.0. Requests are arrays of
 //! strings or single lines; replies are values of any type. Only the first [`MAXIMUM_KEPT`] bytes of a value are looked
@@ -6,7 +6,7 @@
 //!
 //! How messages become exchanges:
 //! 1. A request is owed one reply, in the order of the requests, however many are on their way.
-//! 2. `SUBSCRIBE` and its kin are owed a confirmation a channel; all of them are the reply.
+//! 2. `SUBSCRIBE` and its relatives are owed a confirmation a channel; all of them are the reply.
 //! 3. Published messages, pushes and the lines of `MONITOR` are notices: they were not asked for.
 //! 4. `CLIENT REPLY OFF` and `SKIP`: what is sent then is one way.
 //! 5. `HELLO` and `AUTH` are login, and none of their content is reported; `QUIT` takes leave. Secrets in other commands are

@@ -28,7 +28,7 @@ use search::Search;
 /// the other one, or goes on after bytes that were not seen, and what it says looks like a message, it is decoded again.
 ///
 /// Until both directions agree on a protocol, up to [`MAXIMUM_HELD`] bytes wait; their messages keep the times at which they
-/// passed. Whoever has to know what was found before the first message comes uses [`Stream::consider`] and [`Stream::release`].
+/// passed. A caller that has to know what was found before the first message uses [`Stream::consider`] and [`Stream::release`].
 pub struct Stream {
     of: Circumstances,
     state: State,

@@ -1,7 +1,7 @@
 //! How a client asks a database for TLS, before anything else of its protocol is said.
 
 /// The lower two bytes of a greeting's capability flags: behind the protocol's number (10), the version with its
-/// zero, the thread's number (4), eight bytes of authentication data and a filler. Absent when it is no such greeting.
+/// zero, the thread's number (4), eight bytes of authentication data and a filler. Absent when it is not such a greeting.
 pub fn lower_capabilities(greeting: &mut [u8]) -> Option<&mut [u8; 2]> {
     let payload = greeting.get_mut(4..)?;
     if payload.first() != Some(&10) {
@@ -29,8 +29,8 @@ pub fn tls_request(response: &mut [u8]) -> Option<[u8; 36]> {
     Some(request)
 }
 
-/// MySQL's request for TLS as the first message of a client that says nothing else of itself: payload of 32 bytes, number 1, flags for
-/// TLS and protocol 4.1.
+/// MySQL's request for TLS as the first message of a client that says nothing else about itself: payload of 32 bytes, number
+/// 1, flags for TLS and protocol 4.1.
 pub const FIRST_TLS_REQUEST: [u8; 36] = {
     let mut request = [0; 36];
     request[0] = 32;

@@ -1,4 +1,4 @@
-//! MySQL and MariaDB: recordings against the counts another decoder found, and conversations that no server at hand
+//! MySQL and MariaDB: recordings against the counts another decoder found, and conversations that no available server
 //! holds, written out from the protocol's documentation.
 
 mod streams;

@@ -5,7 +5,7 @@
 //! 2. A SET that was made before on the same connection.
 //! 3. `SELECT 1`, or a ping, right before another statement: a pool that tries each connection it hands out.
 //!
-//! Told only where these are a third of the connection's turns in the operation: a transaction of several statements has its
+//! Reported only where these are a third of the connection's turns in the operation: a transaction of several statements has its
 //! price, and one pair around much work is none.
 
 use super::codes::Bound;

@@ -2,7 +2,7 @@
 //!
 //! A loop alone is no waste: pages that ask one statement each on a kept connection look the same. What makes it one:
 //! 1. Its operation is what a user waits for (an HTTP request, a transaction), or all of it is in one transaction.
-//! 2. Or the statement before it replied as many rows as the loop goes round, and the client hardly paused.
+//! 2. Or the statement before it returned as many rows as the loop has rounds, and the client hardly paused.
 //! 3. Or the client hardly computed between the turns ([`TIGHT`]). That is weak evidence: a load generator does so too, and
 //!    so do many clients of one pool. The ledger drops it where such are seen.
 

@@ -23,7 +23,7 @@ pub(super) fn look(look: &mut Look<'_>) {
     }
 }
 
-/// The turns in which statements are prepared that run at most once before they are prepared anew.
+/// The turns in which statements are prepared that run at most once before they are prepared again.
 fn run_once(look: &Look<'_>, lane: Range<usize>) -> Vec<usize> {
     let mut prepared: HashMap<u32, (usize, u64)> = HashMap::new();
     let mut once = Vec::new();

@@ -210,7 +210,7 @@ const REMEDIES: &[Row] = &[
     row(
         Kind::SmallFetch,
         &[For::Postgres],
-        "Fetch more rows at a time (FETCH with a larger count; itersize of a named cursor in Python), or leave the cursor away where the client can hold all.",
+        "Fetch more rows at a time (FETCH with a larger count; itersize of a named cursor in Python), or do without the cursor where the client can hold all rows.",
     ),
     row(
         Kind::SmallFetch,
@@ -220,12 +220,12 @@ const REMEDIES: &[Row] = &[
     row(
         Kind::OneShotPrepare,
         &[For::ConnectorJ],
-        "Keep prepared statements: cachePrepStmts=true together with useServerPrepStmts=true; or leave useServerPrepStmts away, and they take one turn.",
+        "Keep prepared statements: cachePrepStmts=true together with useServerPrepStmts=true; or omit useServerPrepStmts, and they take one turn.",
     ),
     row(
         Kind::OneShotPrepare,
         &[For::MariadbJdbc],
-        "Keep prepared statements (cachePrepStmts=true, prepStmtCacheSize), or leave useServerPrepStmts away, and they take one turn.",
+        "Keep prepared statements (cachePrepStmts=true, prepStmtCacheSize), or omit useServerPrepStmts, and they take one turn.",
     ),
     row(
         Kind::OneShotPrepare,
@@ -246,7 +246,7 @@ const REMEDIES: &[Row] = &[
         Kind::ControlTurns,
         Case::Transaction,
         &[For::Drda],
-        "In autocommit the driver commits each statement by a turn of its own: setAutoCommit(false), and one commit for several statements.",
+        "In autocommit the driver commits each statement with a turn of its own: setAutoCommit(false), and one commit for several statements.",
     ),
     case_row(
         Kind::ControlTurns,
@@ -259,13 +259,13 @@ const REMEDIES: &[Row] = &[
         Kind::ControlTurns,
         Case::Setting,
         &[For::ConnectorJ],
-        "The same setting is made again and again: useLocalSessionState=true lets the driver leave out those that change nothing.",
+        "The same setting is set repeatedly: with useLocalSessionState=true the driver omits those that change nothing.",
     ),
     case_row(
         Kind::ControlTurns,
         Case::Setting,
         &[],
-        "The same setting is made again and again: make it once for each connection, or as a default of the user or the database.",
+        "The same setting is set repeatedly: set it once for each connection, or as a default of the user or the database.",
     ),
     case_row(
         Kind::ControlTurns,
@@ -322,7 +322,7 @@ const REMEDIES: &[Row] = &[
     row(
         Kind::NoCompression,
         &[For::Kingbase],
-        "Compress: zipLevel=6 in the URL, in exactly this case, where server and licence have it; or a tunnel.",
+        "Compress: zipLevel=6 in the URL, with exactly this capitalisation, where server and licence have it; or a tunnel.",
     ),
     row(
         Kind::NoCompression,
@@ -342,7 +342,7 @@ const REMEDIES: &[Row] = &[
     row(
         Kind::WindowLimited,
         &[],
-        "The receiver lets only 64 KiB be on their way: remove a fixed receive buffer (SO_RCVBUF, tcpRcvBuf), and whatever between the two drops window scaling.",
+        "The receiver allows only 64 KiB in flight: remove a fixed receive buffer (SO_RCVBUF, tcpRcvBuf), and whatever between the two drops window scaling.",
     ),
     row(
         Kind::ListenerTurn,
@@ -352,7 +352,7 @@ const REMEDIES: &[Row] = &[
     row(
         Kind::CompressionNotAsked,
         &[],
-        "The driver can compress and did not ask for it. The property is zipLevel, in exactly this case: ziplevel is ignored without a word.",
+        "The driver can compress and did not ask for it. The property is zipLevel, with exactly this capitalisation: ziplevel is silently ignored.",
     ),
 ];
 

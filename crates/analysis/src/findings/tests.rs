@@ -419,7 +419,7 @@ fn trials_of_connections_and_settings_made_again_are_turns_of_their_own() {
     assert_eq!(told, [(Kind::ControlTurns, 6, 6), (Kind::ControlTurns, 5, 5)]);
 }
 
-/// A message that only asks whether the server is there: COM_PING, an empty query.
+/// A message that only asks whether the server is alive: COM_PING, an empty query.
 #[test]
 fn a_ping_before_each_statement_is_told_as_a_ping() {
     let mut made = Made::new(Protocol::Mysql);

@@ -1,6 +1,6 @@
 //! A driver's batch that goes over the wire as one turn a row.
 //!
-//! On the wire it is a loop that writes row by row, with hardly a pause; nothing distinguishes it from a program's own
+//! On the wire it is a loop that writes row by row, with hardly any pause; nothing distinguishes it from a program's own
 //! loop but the driver: one whose batches are such loops unless it is configured otherwise is taken to have been given a batch.
 //! The remedy says what to do in either case.
 

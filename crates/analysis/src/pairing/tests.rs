@@ -470,7 +470,7 @@ fn an_opaque_reply_to_pipelined_requests_answers_all_of_them() {
     assert_eq!(exchanges.len(), 5);
 }
 
-/// Tells of each exchange its bytes and its rows.
+/// Reports for each exchange its bytes and its rows.
 fn told(exchanges: &[Exchange]) -> Vec<(u64, u64, Option<u64>)> {
     let of = |exchange: &Exchange| (exchange.request_bytes, exchange.reply_bytes, exchange.rows);
     exchanges[1..].iter().map(of).collect()

@@ -11,7 +11,7 @@ use std::time::Duration;
 /// it arrives with it. On a busy link the mean is therefore above the round trip asked for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Jitter {
-    /// Greatest deviation (uniform) or standard deviation (normal).
+    /// Maximum deviation (uniform) or standard deviation (normal).
     pub size: Duration,
     /// How deviations are distributed.
     pub distribution: JitterDistribution,

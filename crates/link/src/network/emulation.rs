@@ -176,7 +176,7 @@ impl<W: Ord> SimulatedNetwork<W> {
         Some(Duration::from_nanos(self.now.saturating_sub(dry.max(link_free))))
     }
 
-    /// When bytes of `flow` that have arrived by now were first due, if one of their packets was dropped. Tells of each
+    /// When bytes of `flow` that have arrived by now were first due, if one of their packets was dropped. Reports each
     /// dropped packet once.
     pub fn take_recovered(&mut self, flow: u32) -> Option<u64> {
         let received = self.received(flow);

@@ -398,7 +398,7 @@ impl Flow {
 const FIRST_ALLOWED: u64 = 64_240;
 /// Payload that tcp_wmem's maximum of 4 MiB holds besides its own records: about 95 %.
 const MOST_BUFFER: u64 = 4_000_000;
-/// Room at which a waiting application goes on: a third, less one piece of 64 KiB that is on its way out.
+/// Room at which a waiting application goes on: a third, less one piece of 64 KiB that is being sent.
 const WAKE_AT_FREE: u64 = MOST_BUFFER / 3 - 65_536;
 /// Two ticks of a clock of 250 Hz (`TCP_TIMEOUT_MIN`).
 const PROBE_MARGIN: u64 = 8_000_000;

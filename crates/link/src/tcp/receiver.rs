@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 /// The receiving side of a flow.
 #[derive(Debug, Clone)]
 pub struct Receiver {
-    /// Stream offset up to which all bytes are there.
+    /// Stream offset up to which all bytes have arrived.
     pub received: u64,
     /// Bytes received and not yet acknowledged.
     unacknowledged: u64,
@@ -98,7 +98,7 @@ impl Receiver {
             return Reaction::Acknowledge;
         }
         if end <= self.received {
-            // Sent again in vain: acknowledged at once (RFC 9293 section 3.10.7.4).
+            // Sent again needlessly: acknowledged at once (RFC 9293 section 3.10.7.4).
             return Reaction::Acknowledge;
         }
         let had_gap = !self.beyond.is_empty();
@@ -138,8 +138,8 @@ impl Receiver {
         self.edge
     }
 
-    /// Of the bytes received, `unread` wait for the application. Tells whether the sender should hear of the room that it
-    /// makes: two full packets more than it knows of, or half of the window (RFC 9293 section 3.8.6.2.2).
+    /// Of the bytes received, `unread` wait for the application. Returns whether the sender should be informed of the room
+    /// that it makes: two full packets more than it knows of, or half of the window (RFC 9293 section 3.8.6.2.2).
     pub fn set_unread(&mut self, unread: u64) -> bool {
         let more_room = unread < self.unread;
         self.unread = unread;
@@ -176,7 +176,7 @@ impl Receiver {
 impl Window {
     /// `tcp_grow_window`: each full packet that arrives widens the grant by two, as far as the buffer allows.
     /// `tcp_rcv_space_adjust`: once per round trip the buffer is made for twice what came, and more while it grows.
-    /// Tells whether the grant became wider.
+    /// Returns whether the grant became wider.
     fn arrived(&mut self, at: u64, received: u64, length: u32, rtt: u64) -> bool {
         if at.saturating_sub(self.measured_at) >= rtt {
             let copied = received - self.measured_from;

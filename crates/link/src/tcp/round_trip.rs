@@ -7,7 +7,7 @@ pub struct RttEstimator {
     smoothed: u64,
     /// Four times the mean deviation.
     deviation: u64,
-    /// Greatest `deviation` in this round, at least the floor.
+    /// Largest `deviation` in this round, at least the floor.
     greatest: u64,
     /// What is added to the round trip for the timeout; falls slowly.
     margin: u64,

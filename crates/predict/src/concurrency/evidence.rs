@@ -33,7 +33,7 @@ type Key = (u32, u32);
 #[derive(Debug, Default, Clone, Copy)]
 struct Seen {
     alone: u32,
-    /// Sent before the reply was there.
+    /// Sent before the reply had arrived.
     overlapped: u32,
     /// Sent sooner after it than any client reacts.
     too_soon: u32,
@@ -218,7 +218,7 @@ fn crosses(one: (usize, usize), other: (usize, usize)) -> bool {
     first.0 < second.0 && second.0 < first.1 && first.1 < second.1
 }
 
-/// Whether the connection of `earlier` was in use when `later` took another one, although its reply was there: its pool gives
+/// Whether the connection of `earlier` was in use when `later` took another one, although its reply had arrived: its pool gives
 /// out what was returned last, it was the last to be used, and it is not used again, as by a client that holds on to it.
 fn was_in_use(family: &Family<'_>, earlier: usize, later: usize, pools: &Pools) -> bool {
     let connection = family.connection(earlier);

@@ -1,4 +1,4 @@
-//! An operation written anew by what its steps wait for.
+//! An operation rewritten by what its steps wait for.
 
 use super::family::Family;
 use super::queue::Queue;

@@ -21,9 +21,9 @@ impl NodeIndex {
 /// Further nodes that nodes wait for.
 #[derive(Debug, Default)]
 pub struct Joins {
-    /// Who waits and for which, sorted by who waits.
+    /// Which node waits and for which, sorted by the node that waits.
     by_waiter: Vec<(NodeIndex, NodeIndex)>,
-    /// Which is waited for and by whom, sorted by which.
+    /// Which node is waited for and by which node, sorted by the former.
     by_waited: Vec<(NodeIndex, NodeIndex)>,
 }
 

@@ -114,7 +114,7 @@ impl Conversation {
                 Phase::Work,
                 error_content(unit.head, code),
             )),
-            other => Err(wrong_byte("nothing, as nothing was asked", other)),
+            other => Err(wrong_byte("nothing, because nothing was requested", other)),
         }
     }
 

@@ -208,7 +208,7 @@ pub(super) fn at(direction: Direction, bytes: &[u8]) -> MessageShape {
 const CLIENT_TAGS: &[u8] = b"QPBDECSHXFdcfp";
 const SERVER_TAGS: &[u8] = b"RSKZTDCEN123ntsIcAGHWdVv";
 
-/// Longest body believed where any byte could be taken for a tag: that of statements, values and rows, and of all else.
+/// Longest body accepted where any byte could be taken for a tag: that of statements, values and rows, and of all else.
 const fn likely(direction: Direction, tag: u8) -> u64 {
     match (direction, tag) {
         (Direction::ClientToServer, b'Q' | b'P' | b'B' | b'F' | b'd') => 16 << 20,

@@ -17,7 +17,7 @@ pub(super) enum Due {
     ConfirmationsOfAll { what: Subscription },
     /// By one value, after which the server reports everything it is asked.
     Monitor,
-    /// By one value, after which the connection is as new.
+    /// By one value, after which the connection is as good as new.
     Reset,
     /// By one value, after which comes what is not made of replies.
     Replication,

@@ -1,4 +1,4 @@
-//! What the server says: which request it answers, and what of it is worth telling.
+//! What the server says: which request it answers, and what of it is worth reporting.
 
 use super::Session;
 use super::command::Subscription;

@@ -1,4 +1,4 @@
-//! Where a value ends: nothing is kept of it, and no length is believed further than bytes are there.
+//! Where a value ends: nothing is kept of it, and no length is trusted beyond the bytes that have arrived.
 
 use decoding::framing::{HeaderFault, Input};
 
@@ -164,7 +164,7 @@ impl Scan {
         };
         let most = if is_text { MAXIMUM_TEXT } else { MAXIMUM_COUNT };
         if count > most {
-            return Err(fault("a length within what servers allow", &count.to_string()));
+            return Err(fault("a length that servers allow", &count.to_string()));
         }
         if is_text {
             self.state = if count > 0 {
@@ -182,7 +182,7 @@ impl Scan {
         self.state = State::Start;
         if left > 0 {
             if self.open.len() == MAXIMUM_DEPTH {
-                return Err(fault("at most 64 aggregates in each other", "more"));
+                return Err(fault("at most 64 nested aggregates", "more"));
             }
             self.open.push(Open {
                 left,
@@ -240,7 +240,7 @@ fn number_of(kind: u8) -> State {
     }
 }
 
-/// Bytes of a string that is there whole, framing included: the common case by a short way.
+/// Bytes of a string that has arrived in full, framing included: the common case by a short way.
 fn whole_text(bytes: &[u8]) -> Option<usize> {
     let (b'$', rest) = bytes.split_first()? else {
         return None;

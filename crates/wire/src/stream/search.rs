@@ -84,7 +84,7 @@ impl Stream {
         }
     }
 
-    /// No more bytes come before the other side speaks: what was held back has to do.
+    /// No more bytes come before the other side speaks: what was held back has to suffice.
     pub(super) fn conclude_search(&mut self, sink: &mut MessageSink<'_>) {
         self.look(true, sink);
     }

@@ -194,7 +194,7 @@ impl HalfConnection {
         self.structure = self.structure.filter(|structure| !structure.is_over());
     }
 
-    /// The next bytes of a header, up to `length`; whether all are there.
+    /// The next bytes of a header, up to `length`; whether all have arrived.
     fn fill(&mut self, which: Which, input: &mut Input<'_>, length: usize) -> Result<bool, DecodeError> {
         let head = match which {
             Which::Segment => &mut self.segment,

@@ -168,7 +168,7 @@ pub(super) fn long_name<'a>(reader: &mut Reader<'a>) -> Option<&'a [u8]> {
     Some(name)
 }
 
-/// A value that is there in whole, of a call's parameter or a returned value. `Some(None)` is NULL.
+/// A value that has arrived in full, of a call's parameter or a returned value. `Some(None)` is NULL.
 pub(super) fn value(reader: &mut Reader<'_>, shape: ColumnShape, of: Of) -> Option<Option<Vec<u8>>> {
     let length = match shape {
         ColumnShape::Fixed(length) => usize::from(length),
