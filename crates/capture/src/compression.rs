@@ -1,4 +1,4 @@
-//! Compressed captures. Another compression is one row in [`COMPRESSIONS`] and the function that undoes it.
+//! Compressed captures. Another compression is one row in [`COMPRESSIONS`] and the function that decompresses it.
 
 use flate2::bufread::MultiGzDecoder;
 use std::io::{self, BufReader, Read};
@@ -12,11 +12,11 @@ pub(crate) struct Compression {
     pub name: &'static str,
     /// Whether a source begins like this.
     begins: fn([u8; 4]) -> bool,
-    /// Undoes it, also when several compressed pieces follow each other.
+    /// Decompresses it, also when several compressed pieces follow each other.
     pub expand: for<'a> fn(Bytes<'a>) -> io::Result<Bytes<'a>>,
 }
 
-/// All compressions longwire undoes.
+/// All compressions that longwire reads.
 pub(crate) static COMPRESSIONS: &[Compression] = &[
     Compression {
         name: "gzip",

@@ -5,7 +5,7 @@ use crate::formats::u16_at;
 use crate::ip::Datagram;
 use crate::links::{self, IPV4, IPV6, MPLS};
 
-/// What a packet carries that is no TCP.
+/// What a packet that is not TCP carries.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Inside<'a> {
     /// What it is carried in.
@@ -93,7 +93,7 @@ fn geneve(payload: &[u8]) -> Result<Option<&[u8]>, &'static str> {
         .and_then(|(kind, rest)| carried(kind, rest)))
 }
 
-/// RFC 2784 and 2890: a checksum, a key and a number that may be there, what is carried by its EtherType. ERSPAN (a switch's
+/// RFC 2784 and 2890: a checksum, a key and a number that may be present, what is carried by its EtherType. ERSPAN (a switch's
 /// copies) is GRE with a header of its own.
 fn gre(payload: &[u8]) -> Result<Option<&[u8]>, &'static str> {
     let (Some(flags), Some(kind)) = (u16_at(payload, 0, true), u16_at(payload, 2, true)) else {
@@ -140,7 +140,7 @@ fn mpls(labels: &[u8]) -> Option<&[u8]> {
     links::mpls(labels).map(|found| found.packet)
 }
 
-/// RFC 3948: four zero bytes before IKE, one byte to keep the way open, else ESP.
+/// RFC 3948: four zero bytes before IKE, one byte to keep the path open, else ESP.
 fn ipsec_over_udp(payload: &[u8]) -> Result<Option<&[u8]>, &'static str> {
     match payload {
         [0, 0, 0, 0, ..] | [] | [_] => Ok(None),

@@ -22,7 +22,7 @@ pub(crate) struct Flows<'o> {
     /// The connection of the last packet.
     last: Option<(Key, u32)>,
     opened: u32,
-    /// Connections that have seen a FIN or RST, with the time to look at them again.
+    /// Connections that have seen a FIN or RST, with the time to check them again.
     leaving: VecDeque<(Timestamp, u32, ConnectionId)>,
     /// Connections with packets held back.
     holding: Vec<(u32, ConnectionId)>,
@@ -139,7 +139,7 @@ impl<'o> Flows<'o> {
         }
     }
 
-    /// Keeps the lists as short as the connections are many, however fast these come and go.
+    /// Keeps the lists no longer than the number of connections, however fast these come and go.
     fn forget_stale(&mut self) {
         let Self {
             leaving,
@@ -379,5 +379,5 @@ fn continues(owner: Option<&Span>, source: Option<&Span>) -> bool {
 const MAX_FLOWS: usize = 65_536;
 /// How long an ended connection is kept after its last packet, so that stragglers are counted with it.
 const LINGER: Duration = Duration::from_secs(60);
-/// Connections looked at to find one that is idle.
+/// Connections checked to find one that is idle.
 const IDLE_SEARCH: usize = 64;

@@ -11,7 +11,7 @@ pub(crate) struct FormatRow {
     pub name: &'static str,
     /// Bytes the source must begin with, in each variant.
     pub magics: &'static [[u8; 4]],
-    /// A reader for a source that begins so.
+    /// A reader for a source that begins this way.
     pub open: fn([u8; 4]) -> Box<dyn Format>,
 }
 
@@ -40,7 +40,7 @@ pub(crate) trait Format {
     fn next(&mut self, input: &mut Input<'_>, notes: &mut Notes) -> Option<Record>;
 }
 
-/// Where the next packet lies, and what the format says of it.
+/// Where the next packet lies, and what the format says about it.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Record {
     /// When it was captured.
@@ -59,7 +59,7 @@ pub(crate) struct Record {
     pub taken: usize,
 }
 
-/// What a format met on its way.
+/// What a format found while reading.
 #[derive(Debug, Default)]
 pub(crate) struct Notes {
     /// Largest snap length stated; absent when none is.
@@ -98,10 +98,10 @@ impl Notes {
 pub(crate) const MAX_PACKET: usize = 1 << 20;
 /// Bytes searched for the next record after damage.
 pub(crate) const SEARCH: usize = 256 << 10;
-/// Link layers noted; more than there are.
+/// Link layers noted; more than exist.
 const MAX_LINKS: usize = 64;
 
-/// Four bytes at `offset` as a number, `big` gives the byte order.
+/// Four bytes at `offset` as a number; `big` gives the byte order.
 #[inline]
 pub(crate) fn u32_at(bytes: &[u8], offset: usize, big: bool) -> Option<u32> {
     let four = *bytes.get(offset..)?.first_chunk::<4>()?;
@@ -112,7 +112,7 @@ pub(crate) fn u32_at(bytes: &[u8], offset: usize, big: bool) -> Option<u32> {
     })
 }
 
-/// Two bytes at `offset` as a number, `big` gives the byte order.
+/// Two bytes at `offset` as a number; `big` gives the byte order.
 #[inline]
 pub(crate) fn u16_at(bytes: &[u8], offset: usize, big: bool) -> Option<u16> {
     let two = *bytes.get(offset..)?.first_chunk::<2>()?;

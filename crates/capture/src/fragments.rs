@@ -1,4 +1,4 @@
-//! Puts fragmented IP packets together again, within bounds.
+//! Reassembles fragmented IP packets, within bounds.
 
 use crate::ip::Datagram;
 use model::Timestamp;
@@ -32,7 +32,7 @@ struct Partial {
     wire_bytes: u64,
 }
 
-/// A packet put together of fragments.
+/// A packet reassembled from fragments.
 pub(crate) struct Whole {
     pub payload: Vec<u8>,
     /// Fragments it took.

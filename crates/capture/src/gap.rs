@@ -7,7 +7,7 @@ use model::{ConnectionId, Timestamp};
 use std::time::Duration;
 
 impl Half {
-    /// Keeps a packet that is ahead of its turn; whether it brought new bytes.
+    /// Keeps a packet that is ahead of its turn; returns whether it brought new bytes.
     pub fn take_early(&mut self, packet: &Packet<'_>, start: u64, out: &mut Output<'_>) -> bool {
         let head = &packet.head;
         if head.length == 0 {
@@ -30,7 +30,7 @@ impl Half {
             .and_then(|pending| pending.passed_behind(place))
     }
 
-    /// Keeps bytes until their turn; whether some of them are new.
+    /// Keeps bytes until their turn; returns whether some of them are new.
     fn wait(&mut self, at: Timestamp, start: u64, length: u64, payload: &[u8], out: &mut Output<'_>) -> bool {
         let pending = self.pending.get_or_insert_default();
         let before = pending.charge();
@@ -85,13 +85,13 @@ impl Half {
         }
     }
 
-    /// Delivers what has its turn and had passed by `at`.
+    /// Delivers what is next in order and had passed by `at`.
     pub fn drain_passed(&mut self, id: ConnectionId, at: Timestamp, out: &mut Output<'_>) {
         self.drain(id, Closed::Never { place: self.next, at }, out);
     }
 
     /// Settles the first gap: gives it up when the bytes behind it are believable, drops those otherwise.
-    /// Whether there was one.
+    /// Returns whether there was one.
     ///
     /// Believable are bytes that the other side acknowledged, that a one-sided capture shows, or that lie within
     /// a window of the last acknowledgement.
@@ -127,7 +127,7 @@ impl Half {
         self.pending.as_ref().map_or(0, |pending| pending.charge())
     }
 
-    /// Delivers what has its turn now.
+    /// Delivers what is next in order now.
     fn drain(&mut self, id: ConnectionId, closed: Closed, out: &mut Output<'_>) {
         while let Some(chunk) = self.take_pending(closed, out) {
             self.deliver_chunk(id, closed, &chunk, out);

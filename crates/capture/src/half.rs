@@ -13,7 +13,7 @@ use std::time::Duration;
 
 /// Where events go, and what all connections share.
 pub(crate) struct Output<'o> {
-    /// Who takes the events.
+    /// The receiver of the events.
     pub observer: Settling<'o>,
     /// How far hosts are.
     pub hosts: Hosts,

@@ -11,9 +11,9 @@ use std::time::Duration;
 pub(crate) struct Hold {
     /// The direction of the held packets.
     pub direction: Direction,
-    /// When the patience ends.
+    /// When the wait ends.
     pub until: Timestamp,
-    /// Whether the other direction went on in order meanwhile: then its bytes were late, or the acknowledgement is
+    /// Whether the other direction went on in order in the meantime: then its bytes were late, or the acknowledgement is
     /// wrong, and nothing is missing.
     pub progressed: bool,
     packets: VecDeque<(Head, Vec<u8>)>,
@@ -62,7 +62,7 @@ impl Hold {
 impl Flow {
     /// Whether a packet acknowledges bytes of the other direction that were not seen in order. A single place
     /// beyond the end is a FIN that was not captured, as long as nothing waits behind it and the side that
-    /// acknowledges it says nothing more.
+    /// acknowledges it sends nothing more.
     #[inline]
     pub fn acknowledges_unknown(&self, direction: Direction, head: &Head) -> bool {
         let data = &self.halves[direction.reverse().index()];
@@ -100,7 +100,7 @@ impl Flow {
         self.release(packet.head.at, out);
     }
 
-    /// Lets go of held packets whose acknowledgements are accounted for, and of all when the patience is over.
+    /// Releases held packets whose acknowledgements are accounted for, and all of them when the wait is over.
     pub fn release(&mut self, at: Timestamp, out: &mut Output<'_>) {
         let Some(mut hold) = self.hold.take() else { return };
         let over = hold.is_over(at);

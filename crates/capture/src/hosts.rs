@@ -1,7 +1,7 @@
 //! How far hosts are from the observation point: what their connections showed, for those that show nothing themselves.
 //!
-//! A connection that was open before the capture has no handshake, and while its acknowledgements ride on replies no
-//! round trip of its own. Its hosts have one all the same.
+//! A connection that was open before the capture has no handshake, and while its acknowledgements travel with replies, no
+//! round trip of its own. Its hosts still have one.
 
 use crate::flow::{Flow, side_index};
 use crate::half::Output;

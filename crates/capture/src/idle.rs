@@ -11,7 +11,7 @@ use std::time::Duration;
 /// 1. Absent when this is the sender's first payload, or nothing of the receiver was seen.
 /// 2. Zero when the sender repeated itself since its last payload: it was recovering.
 /// 3. Zero when the receiver's window had no room for this payload (or a full packet of it) after the last one.
-/// 4. When the last payload was shorter than a full packet, the sender had run dry: the whole time, except
+/// 4. When the last payload was shorter than a full packet, the sender had nothing more to send: the whole time, except
 /// 5. zero when this payload is short too and follows, within the slack, an acknowledgement without payload of all
 ///    that was in flight reaching the sender: Nagle's algorithm (RFC 896) held it back.
 /// 6. After a full packet, zero while some of it is not acknowledged: the congestion window or the rate may have

@@ -135,7 +135,7 @@ impl<'a> Input<'a> {
     }
 }
 
-/// A refill that failed, with the part of the buffer that is good nevertheless.
+/// A refill that failed, with the part of the buffer that is still valid.
 struct Refill {
     start: usize,
     end: usize,
@@ -210,7 +210,7 @@ fn fill_buffer(
     Ok((0, end))
 }
 
-/// Bytes of a file read at a time: small enough to stay in the cache of the processor and of no weight in resident memory, large
+/// Bytes of a file read at a time: small enough to stay in the cache of the processor and negligible in resident memory, large
 /// enough that system calls cost nothing.
 const WINDOW: usize = 1 << 20;
 /// Bytes asked of a reader at first.

@@ -152,5 +152,5 @@ const FRAGMENT: u8 = 44;
 const AUTHENTICATION: u8 = 51;
 const DESTINATION: u8 = 60;
 const MOBILITY: u8 = 135;
-/// Extension headers passed at most; RFC 8200 foresees seven.
+/// Extension headers skipped at most; RFC 8200 foresees seven.
 const MAX_EXTENSIONS: usize = 12;

@@ -7,8 +7,8 @@
 //! A capture is taken as it is: cut, damaged, reordered, duplicated, one-sided, begun in the middle. What is present
 //! is reported; what is missing is counted and causes a warning. Only a source that is no capture at all is an error.
 //!
-//! The way of a packet: `source` (`input`, `compression`, `formats`) -> `links` -> `ip` (`encapsulations`, `fragments`) -> `tcp` ->
-//! `flows` -> `flow` -> `half`. Start reading at [`read`], then `flow`.
+//! The path of a packet: `source` (`input`, `compression`, `formats`) -> `links` -> `ip` (`encapsulations`, `fragments`) ->
+//! `tcp` -> `flows` -> `flow` -> `half`. Start reading at [`read`], then `flow`.
 
 mod compression;
 mod duplicate;

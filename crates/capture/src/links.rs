@@ -7,7 +7,7 @@ use crate::formats::{u16_at, u32_at};
 /// One link layer.
 #[derive(Debug)]
 pub(crate) struct Link {
-    /// Numbers it goes by in capture files.
+    /// Its numbers in capture files.
     pub numbers: &'static [u16],
     /// The words for it in reports.
     pub name: &'static str,
@@ -159,5 +159,5 @@ pub(crate) const IPV4: u16 = 0x0800;
 pub(crate) const IPV6: u16 = 0x86dd;
 /// EtherTypes of MPLS: for one receiver, for several.
 pub(crate) const MPLS: [u16; 2] = [0x8847, 0x8848];
-/// VLAN tags passed at most; two are usual for QinQ.
+/// VLAN tags skipped at most; two are usual for QinQ.
 const MAX_TAGS: usize = 8;

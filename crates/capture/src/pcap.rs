@@ -167,7 +167,7 @@ impl Head {
         })
     }
 
-    /// Whether it can be the head of a record: something was captured, no length is beyond belief, the fraction is below a second
+    /// Whether it can be the head of a record: something was captured, no length is implausible, the fraction is below a second
     /// (twice that, for writers that carry late).
     #[inline]
     fn is_sane(&self, unit: u64) -> bool {

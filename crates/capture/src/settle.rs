@@ -1,4 +1,4 @@
-//! Events held back until it is known how far the hosts of a connection are that was open before the capture.
+//! Events held back until it is known how far away the hosts of a connection are that was open before the capture.
 //!
 //! The observer of the events needs the round trip with the first of them. So while the hosts of such a connection are new,
 //! all events wait, in their order, until a round trip between these hosts was seen, or enough answers. The wait is short and
@@ -10,7 +10,7 @@ use std::collections::HashMap;
 use std::ops::Range;
 use std::time::Duration;
 
-/// Takes events and hands them on, at once or a little later.
+/// Takes events and passes them on, at once or a little later.
 pub(crate) struct Settling<'o> {
     observer: &'o mut dyn Observer,
     held: Option<Box<Held>>,
@@ -35,7 +35,7 @@ impl<'o> Settling<'o> {
         Self { observer, held: None }
     }
 
-    /// Hands an event on, or holds it.
+    /// Passes an event on, or holds it.
     #[inline]
     pub fn event(&mut self, id: ConnectionId, event: ConnectionEvent<'_>) {
         match &mut self.held {
@@ -62,7 +62,7 @@ impl<'o> Settling<'o> {
         held.unsettled.push(host_pair);
     }
 
-    /// Hands everything on when it is time to.
+    /// Passes everything on when it is time to.
     #[cold]
     pub fn attend(&mut self, at: Timestamp, hosts: &Hosts) {
         let Some(held) = &mut self.held else { return };
@@ -77,7 +77,7 @@ impl<'o> Settling<'o> {
         }
     }
 
-    /// Hands everything on.
+    /// Passes everything on.
     pub fn release(&mut self, hosts: &Hosts) {
         let Some(held) = self.held.take() else { return };
         let Held {

@@ -16,7 +16,7 @@ pub struct AtLevel {
     pub tunnel_bytes: [u64; 2],
     /// Processor time of the end that sends, for compressing.
     pub compressing: [Duration; 2],
-    /// Processor time of the end that receives, for turning back.
+    /// Processor time of the end that receives, for decompressing.
     pub turning_back: [Duration; 2],
 }
 
@@ -27,10 +27,10 @@ impl AtLevel {
     }
 }
 
-/// What a tunnel would give to the operations that were looked at.
+/// What a tunnel would give to the operations that were examined.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Advice {
-    /// What was looked at: a file, a server.
+    /// What was examined: a file, a server.
     pub source: String,
     /// Operations of which all exchanges that would go through the tunnel were compressed.
     pub operations: u64,
@@ -66,7 +66,7 @@ pub struct LevelAdvice {
     pub codec: String,
     /// Bytes between the ends, both directions, of all operations.
     pub tunnel_bytes: [u64; 2],
-    /// Processor time of compressing and of turning back, of all operations.
+    /// Processor time of compressing and of decompressing, of all operations.
     pub processor: [Duration; 2],
     /// How far the passes over the same bytes differ in processor time, as a share of their median; absent after one pass.
     pub noise: Option<Share>,

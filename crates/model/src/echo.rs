@@ -15,7 +15,7 @@ pub struct EchoOutcome {
     pub reply_bytes: u64,
     /// Streams at once, each one TCP connection with one request under way at any time.
     pub streams: u32,
-    /// Whether both sides looked for messages instead of sleeping until they came.
+    /// Whether both sides polled for messages instead of sleeping until they came.
     pub spin: bool,
     /// Spread of the round trips.
     pub spread: Distribution,

@@ -87,7 +87,7 @@ pub struct RequestTraits {
     pub prepared_executions: u32,
     /// Messages that ask for further rows of a statement that runs already.
     pub fetches: u32,
-    /// Prepared statements it gives up.
+    /// Prepared statements it closes.
     pub closes: u32,
     /// Rows asked for at most, by the last message that limits them; absent when none does. 0 where the limit is in
     /// other messages (MySQL's cursors).

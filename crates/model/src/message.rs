@@ -115,7 +115,7 @@ pub enum Content<'a> {
         /// The values as sent; absent where not all of them were kept.
         values: Option<&'a [u8]>,
     },
-    /// A prepared statement is given up.
+    /// A prepared statement is closed.
     Close,
     /// More rows of a statement that runs already.
     Fetch {

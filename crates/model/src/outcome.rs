@@ -7,7 +7,7 @@ use crate::{
 use std::sync::Arc;
 use std::time::Duration;
 
-/// Under which conditions the figures of a run were made.
+/// The conditions under which the figures of a run were made.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Conditions {
     /// Longwire's version.
@@ -212,7 +212,7 @@ impl Prediction {
 pub struct Order {
     /// What the prediction assumes to be true.
     pub kind: OrderKind,
-    /// Operations with several connections that were looked at.
+    /// Operations with several connections that were examined.
     pub looked_at: u64,
     /// Of these, operations in which a request was sent on one connection before the reply on another had arrived.
     pub at_once: u64,

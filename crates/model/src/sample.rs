@@ -13,7 +13,7 @@ pub struct Sample {
     pub target: Arc<str>,
     /// When its first byte was handed to the kernel, or its connection begun.
     pub at: Timestamp,
-    /// When it should have begun, where there was a plan: waiting for an earlier one is part of what a user waits, so
+    /// When it should have begun, where there was a schedule: waiting for an earlier one is part of what a user waits, so
     /// figures of open-loop load are counted from here.
     pub intended_at: Option<Timestamp>,
     /// From `at` to the arrival of the last byte of the reply, by the kernel's receive timestamp where the socket gives

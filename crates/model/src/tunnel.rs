@@ -5,7 +5,7 @@ use std::time::Duration;
 
 /// One direction of the tunnel, as one of its ends sees it.
 ///
-/// Each end compresses what it sends and turns back what it receives, so times are of this end's half of the work alone.
+/// Each end compresses what it sends and decompresses what it receives, so times are of this end's half of the work alone.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct TunnelWay {
     /// Bytes of the databases' connections that went this way.
@@ -36,7 +36,7 @@ impl TunnelWay {
         self.payload_bytes_at.iter().any(|bytes| *bytes > 0)
     }
 
-    /// Tunnel bytes over payload bytes; absent before the first payload. Above 1 where nothing was to be made smaller.
+    /// Tunnel bytes over payload bytes; absent before the first payload. Above 1 where nothing could be made smaller.
     pub fn compressed_to(&self) -> Option<f64> {
         (self.payload_bytes > 0).then(|| self.tunnel_bytes as f64 / self.payload_bytes as f64)
     }

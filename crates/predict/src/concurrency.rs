@@ -53,7 +53,7 @@ pub struct Ordered {
     pub in_sequence: Option<Operation>,
 }
 
-/// How what is open is taken.
+/// What is assumed about what is open.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Reading {
     Expected,
@@ -62,8 +62,8 @@ enum Reading {
 }
 
 impl Concurrency {
-    /// Learns from operations in the order of their ends. Those that ran at the same time as others show less: who caused which
-    /// exchange is less certain there.
+    /// Learns from operations in the order of their ends. Those that ran at the same time as others show less: which
+    /// operation caused which exchange is less certain there.
     pub fn learn(&mut self, operations: &[Operation]) {
         let alone = alone(operations);
         let families: Vec<Vec<Family<'_>>> = operations.iter().map(family::of).collect();

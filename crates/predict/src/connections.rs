@@ -42,7 +42,7 @@ impl ConnectionHistory {
         Some(left.flows)
     }
 
-    /// Keeps what `operation`, whose replay took `duration`, leaves of its connections.
+    /// Keeps what `operation`, whose replay took `duration`, leaves on its connections.
     pub fn put(&mut self, ids: &[ConnectionId], flows: Vec<Flow>, operation: &Operation, duration: Duration) {
         let measured_end = operation.at.after(operation.duration);
         let replayed_end = VirtualTime::BEGIN.after(nanos(duration));

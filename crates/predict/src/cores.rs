@@ -1,4 +1,4 @@
-//! Computing that many share: each job gets one core at most, all together get no more cores than there are.
+//! Cores that many jobs share: each job gets one core at most, all together get no more cores than there are.
 
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;

@@ -9,7 +9,7 @@ use crate::wake_up::WakeUp;
 use link::LinkDescription;
 use std::time::Duration;
 
-/// What clients in a closed loop got done.
+/// What clients in a closed loop completed.
 #[derive(Debug, Clone)]
 pub struct ClosedLoopResult {
     /// The operations that ended while it was measured, each with the number of its name.

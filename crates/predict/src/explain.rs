@@ -7,7 +7,7 @@ use crate::wake_up::{COLD_FACTOR, FEWER, HALF_COLD, MORE, MOST, WakeUp};
 use model::{ConnectionId, Fingerprint, Operation, OperationStep, Phase};
 use std::borrow::Cow;
 
-/// One thing the model takes for granted.
+/// One thing the model assumes.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Assumption {
     /// What is assumed, one sentence.
@@ -19,7 +19,7 @@ pub struct Assumption {
 /// A predicted operation, step by step.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Explanation {
-    /// Everything the model takes for granted.
+    /// Everything the model assumes.
     pub assumptions: Vec<Assumption>,
     /// The replay as a whole.
     pub replayed: Replayed,
@@ -88,7 +88,7 @@ pub fn explain(
     }
 }
 
-/// Everything the model takes for granted.
+/// Everything the model assumes.
 pub const ASSUMPTIONS: &[Assumption] = &[
     Assumption {
         text: Cow::Borrowed(
@@ -162,7 +162,7 @@ pub const ASSUMPTIONS: &[Assumption] = &[
     },
 ];
 
-/// What is taken for granted where several clients meet, or share cores.
+/// What is assumed where several clients meet, or share cores.
 pub const OF_SEVERAL: &[Assumption] = &[
     Assumption {
         text: Cow::Borrowed(

@@ -21,7 +21,7 @@ impl Load {
         }
     }
 
-    /// Spans of servers begin later: so much as `by` says of their begin.
+    /// Spans of servers begin later: by as much as `by` returns for their beginning.
     pub fn put_off_servers(&mut self, by: impl Fn(u64) -> u64) {
         for (begin, end) in &mut self.spans[1] {
             *begin = begin.saturating_add(by(*begin)).min(*end);
@@ -52,7 +52,7 @@ impl Load {
     }
 }
 
-/// Work that one of those who share cores has got, over time.
+/// Work that one of the jobs that share cores has received, over time.
 #[derive(Debug, Clone)]
 pub struct CoreTime {
     times: Vec<u64>,

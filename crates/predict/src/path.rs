@@ -1,4 +1,4 @@
-//! Which waits made the operation as long as it was, from its end back to its begin.
+//! Which waits made the operation as long as it was, from its end back to its beginning.
 
 use crate::plan::{After, Crossing, NodeIndex, OperationPlan, PlanNode, nanos};
 use crate::run::Times;
@@ -10,7 +10,7 @@ use std::time::Duration;
 /// An operation's duration and where it went.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct Along {
-    /// From its begin to its end.
+    /// From its beginning to its end.
     pub duration: Duration,
     /// Sums to it.
     pub attribution: Attribution,
@@ -59,7 +59,7 @@ enum Point {
 /// Nanoseconds by kind.
 #[derive(Debug, Default)]
 struct Parts {
-    /// Of the link of the node that is looked at.
+    /// Of the link of the node in question.
     one_way: [u64; 2],
     client: u64,
     server: u64,
@@ -80,7 +80,7 @@ fn one_ways(link: &LinkDescription) -> [u64; 2] {
 }
 
 impl Parts {
-    /// Counts what led to `point` of `node`, and says what led there; absent at the operation's begin.
+    /// Counts what led to `point` of `node`, and says what led there; absent at the operation's beginning.
     fn step_back(
         &mut self,
         plan: &OperationPlan,

@@ -101,7 +101,7 @@ struct Sum {
     idle: u64,
     /// Requests that the server works on at once, where that is limited.
     workers: Option<u32>,
-    /// How long a crowd was at it; absent for operations replayed alone.
+    /// How long a crowd ran; absent for operations replayed alone.
     elapsed: Option<Duration>,
 }
 
@@ -152,7 +152,7 @@ impl Predictor {
         Self { computing, ..self }
     }
 
-    /// The same, with or without an allowance for who rests longer between two messages than measured; without at first.
+    /// The same, with or without an allowance for sides that rest longer between two messages than measured; without at first.
     #[must_use]
     pub fn with_wake_up(self, wake_up: WakeUp) -> Self {
         Self { wake_up, ..self }
@@ -165,7 +165,7 @@ impl Predictor {
     }
 
     /// Takes one operation, or one part of a long one ([`Operation::continues`]), to be replayed on every target. Connections keep
-    /// their windows from operation to operation: add these in the order of their begins.
+    /// their windows from operation to operation: add these in the order in which they begin.
     pub fn add(&mut self, operation: &Operation) {
         self.waiting_steps += operation.steps.len();
         self.waiting.push(operation.clone());
@@ -577,7 +577,7 @@ fn bound_by(attribution: &Attribution) -> BoundBy {
 /// Operations, and steps, that are looked at together before they are replayed: about 20 MB.
 const MOST_WAITING_STEPS: usize = 20_000;
 const MOST_WAITING: usize = 10_000;
-/// Longer pauses between operations are taken for a user's.
+/// Longer pauses between operations are assumed to be a user's.
 const LONGEST_PAUSE: Duration = Duration::from_millis(1);
 const REPLAYS_OF_FIRST: u64 = 64;
 /// An odd number near 2^64 divided by the golden ratio: neighbouring seeds lie far apart.

@@ -14,7 +14,7 @@ use std::time::Duration;
 /// What an operation takes on a target.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Replayed {
-    /// From the operation's begin to its end.
+    /// From the operation's beginning to its end.
     pub duration: Duration,
     /// Where the time goes; sums to `duration`.
     pub attribution: Attribution,
@@ -24,7 +24,7 @@ pub struct Replayed {
     pub steps: Vec<StepTimes>,
 }
 
-/// Times of one exchange, counted from the operation's begin.
+/// Times of one exchange, counted from the operation's beginning.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct StepTimes {
     /// Its client began to send.
@@ -62,7 +62,7 @@ pub fn replay(
 }
 
 /// Carries out `plan` by one client alone: the times of all nodes, and the flows of the plan's connections as they are
-/// then, two a connection. `before` are these flows as an earlier replay left them; connections without any start from scratch.
+/// then, two a connection. `before` are these flows as an earlier replay left them; connections without flows start from scratch.
 pub fn run_alone(
     plan: &OperationPlan,
     links: &[LinkDescription],

@@ -31,7 +31,7 @@ pub struct Times {
     pub waking: [u64; 2],
 }
 
-/// What a replay wants to be woken for.
+/// What a replay waits to be woken for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 enum Wake {
     /// A client begins its plan.
@@ -80,7 +80,7 @@ pub struct SimulatedRun<'a> {
     workers: Option<(u32, VecDeque<u64>)>,
     /// A client whose plan has come to its end, to be reported.
     finished: Option<u32>,
-    /// Whether a reply had to be let go, see [`SimulatedRun::release_stuck`].
+    /// Whether a reply had to be released, see [`SimulatedRun::release_stuck`].
     pub was_stuck: bool,
 }
 
@@ -97,7 +97,7 @@ struct Client<'a> {
     servers: Vec<Server>,
     /// Nodes that have not come to their end.
     unfinished: usize,
-    /// Nodes looked through for what is stuck.
+    /// Nodes searched for what is stuck.
     checked: usize,
 }
 
@@ -144,7 +144,7 @@ impl<'a> SimulatedRun<'a> {
         }
     }
 
-    /// The same, with an allowance for who rests longer than measured.
+    /// The same, with an allowance for sides that rest longer than measured.
     #[must_use]
     pub fn with_wake_up(self, wake_up: WakeUp) -> Self {
         Self { wake_up, ..self }
@@ -191,7 +191,7 @@ impl<'a> SimulatedRun<'a> {
         self.network.wake_at(at.as_nanos(), Wake::Begin(client));
     }
 
-    /// Lets the next thing happen.
+    /// Performs the next event.
     pub fn advance(&mut self) -> RunProgress {
         let Some(happening) = self.network.advance() else {
             return if self.release_stuck() {
@@ -276,7 +276,7 @@ impl<'a> SimulatedRun<'a> {
         }
     }
 
-    /// What the node of the plan that the client carries out now is known by.
+    /// The identifier of a node of the plan that the client carries out now.
     fn id(&self, client: u32, node: NodeIndex) -> u64 {
         let generation = self.clients[client as usize].generation;
         u64::from(client) << (GENERATION_BITS + NODE_BITS) | generation << NODE_BITS | node.place() as u64
@@ -432,7 +432,7 @@ impl<'a> SimulatedRun<'a> {
         }
     }
 
-    /// All simulated bytes of a request, or of a reply, have arrived: of the request when it was not there yet.
+    /// All simulated bytes of a request, or of a reply, have arrived: of the request when it had not arrived yet.
     fn arrived(&mut self, id: u64) {
         let what = self.node(id);
         let request = self.times_of(id).arrived.is_none();

@@ -13,9 +13,9 @@ use std::time::Duration;
 #[derive(Debug, Default)]
 pub struct SamplePool {
     operations: Vec<Recorded>,
-    /// Parts of operations whose end has not come.
+    /// Parts of operations that have not ended.
     unfinished: HashMap<u64, Recorded>,
-    /// Every how many-th operation is kept, and how many came.
+    /// Every how many-th operation is kept, and how many there were.
     stride: u64,
     came: u64,
     nodes: usize,
@@ -136,7 +136,7 @@ impl Recorded {
 }
 
 /// Whether replies of the plan wait for each other. Alone, a client is released when nothing else happens any more; among
-/// others, who go on, it would wait for ever.
+/// others, which continue, it would wait for ever.
 fn gets_stuck(plan: &OperationPlan) -> bool {
     let waits = plan.nodes.iter().any(|node| node.reply_after.is_some());
     if !waits {

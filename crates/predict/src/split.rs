@@ -5,8 +5,8 @@
 //!
 //! What is near (client, server, and both machines' handling of packets) is taken as one station, whose throughput with
 //! `n` transactions in it is the one measured with `n` clients and no distance (a flow-equivalent station: Chandy, Herzog
-//! and Woo, 1975). What a distance adds is a delay before it, in which clients do not hold each other up, and a link with a rate
-//! is a queue each way. Of this closed network the throughput is known exactly (product form; Buzen's convolution,
+//! and Woo, 1975). What a distance adds is a delay before it, in which clients do not delay each other, and a link with a rate
+//! is a queue each way. The throughput of this closed network is known exactly (product form; Buzen's convolution,
 //! computed in logarithms so that nothing overflows). So one client is plain addition, many clients at a small distance are
 //! bound by what the near side can do, and many at a large one by the distance.
 
@@ -78,7 +78,7 @@ pub fn shares(transaction: Duration, turns: f64, round_trip: Duration, client: D
 }
 
 impl MeasuredWorkload {
-    /// Of points measured; absent when there is none. Points without clients or time are left out.
+    /// From measured points; absent when there is none. Points without clients or time are left out.
     pub fn new(
         points: impl IntoIterator<Item = ConcurrencyPoint>,
         turns: f64,
@@ -202,7 +202,7 @@ fn span(seconds: f64) -> Duration {
 
 /// Payload of a full packet: Ethernet's mtu less headers.
 const FULL_PACKET: f64 = 1448.0;
-/// Seconds below which nothing is taken to be done.
+/// Shortest time, in seconds, that anything is assumed to take.
 const LEAST: f64 = 1e-9;
 /// The arithmetic grows with the square of it.
 const MOST_CLIENTS: u32 = 2_000;

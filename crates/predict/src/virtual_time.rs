@@ -10,7 +10,7 @@ impl VirtualTime {
     /// When each replay begins. Not zero, so that connections can have a past.
     pub const BEGIN: Self = Self(NonZeroU64::MIN.saturating_add(999_999_999_999_999));
 
-    /// So many nanoseconds from the zero of the network's clock, at least one.
+    /// This many nanoseconds from the zero of the network's clock, at least one.
     pub const fn from_nanos(nanos: u64) -> Self {
         match NonZeroU64::new(nanos) {
             Some(nanos) => Self(nanos),
@@ -23,13 +23,13 @@ impl VirtualTime {
         self.0.get()
     }
 
-    /// So many nanoseconds later.
+    /// This many nanoseconds later.
     #[must_use]
     pub const fn after(self, nanos: u64) -> Self {
         Self(self.0.saturating_add(nanos))
     }
 
-    /// Nanoseconds since `earlier`; zero when that is later, or did not come.
+    /// Nanoseconds since `earlier`; zero when that is later, or did not happen.
     pub fn since(self, earlier: impl Into<Option<Self>>) -> u64 {
         let earlier = earlier.into().unwrap_or(self);
         self.as_nanos().saturating_sub(earlier.as_nanos())

@@ -19,7 +19,8 @@ pub enum WakeUp {
 }
 
 impl WakeUp {
-    /// How much longer than measured `work` takes for who rests `longer` before it than the `rested` of the measurement. Nanoseconds.
+    /// How much longer than measured `work` takes for a side that rests `longer` before it instead of the `rested` of the
+    /// measurement. Nanoseconds.
     pub fn allowance(self, work: u64, rested: u64, longer: u64) -> u64 {
         match self {
             Self::None => 0,
@@ -75,9 +76,9 @@ fn most_for(work: u64) -> f64 {
 
 /// The rest after which half of what can be lost is lost.
 pub const HALF_COLD: Duration = Duration::from_micros(6_000);
-/// Short work takes so much longer, in multiples of itself, when all is cold.
+/// Short work takes this much longer, in multiples of itself, when all is cold.
 pub const COLD_FACTOR: f64 = 3.5;
-/// However long the work, it does not take longer by more than this: then all that it needs is loaded.
+/// However long the work is, it does not take longer by more than this: by then all that it needs is loaded.
 pub const MOST: Duration = Duration::from_millis(2);
 
 /// How much less, and how much more, than that it may be, as shares of it: nine in ten programs.

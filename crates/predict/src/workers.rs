@@ -15,9 +15,9 @@ pub enum Workers {
     /// As many as the measurement shows, if it shows a limit.
     #[default]
     Inferred,
-    /// So many.
+    /// This many.
     Count(u32),
-    /// All that come.
+    /// All that arrive.
     Unlimited,
 }
 

@@ -110,7 +110,7 @@ impl Evidence {
         self.at_once += u64::from(any);
     }
 
-    /// Operations that were looked at, and of these the ones in which some were seen at once.
+    /// Operations that were examined, and of these the ones in which some were seen at once.
     pub fn operations(&self) -> (u64, u64) {
         (self.operations, self.at_once)
     }

@@ -4,7 +4,7 @@ use model::{ConnectionId, Exchange, Fingerprint, Operation, OperationStep, Phase
 use std::collections::{HashMap, HashSet};
 use std::time::Duration;
 
-/// Steps of an operation with the same parent, in the order of their begins.
+/// Steps of an operation with the same parent, in the order in which they begin.
 #[derive(Debug)]
 pub struct Family<'a> {
     operation: &'a Operation,
@@ -90,7 +90,7 @@ impl<'a> Family<'a> {
         self.connections > 1
     }
 
-    /// Whether its order is looked into: it has several connections, and not too many steps to look at every two of them.
+    /// Whether its order is examined: it has several connections, and not too many steps to compare every two of them.
     pub fn is_told(&self) -> bool {
         self.has_several_connections() && self.members.len() <= MOST_MEMBERS && !self.operation.continues
     }
@@ -170,5 +170,5 @@ fn is_return(exchange: &Exchange) -> bool {
     exchange.fingerprint.as_ref().is_some_and(of_pool)
 }
 
-/// Members of a family whose every two are looked at.
+/// Largest family of which every two members are compared.
 pub const MOST_MEMBERS: usize = 256;

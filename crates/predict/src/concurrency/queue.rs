@@ -9,7 +9,7 @@ use std::collections::{HashMap, HashSet};
 ///
 /// A unit is one use: the statement and what follows it on its connection (a pool's reset, say). The units take the connections in
 /// turn, as they would when each took as long as the others: distance makes them alike. Over no distance one connection may be
-/// back so soon that it is used again and again.
+/// free again so soon that it is used again and again.
 #[derive(Debug, Default)]
 pub struct Queue {
     /// Of each place that belongs to a unit, the unit.
@@ -40,7 +40,7 @@ pub struct Volley {
 }
 
 impl Volley {
-    /// Those of a family, in the order of their begins.
+    /// Those of a family, in the order in which they begin.
     pub fn all(family: &Family<'_>) -> Vec<Self> {
         let mut volleys: Vec<Self> = Vec::new();
         let mut by_class: HashMap<Class, usize> = HashMap::new();
@@ -126,8 +126,8 @@ impl Volley {
 }
 
 impl Queue {
-    /// The first volley of a family that had to queue, or used a connection again because it was back so soon; an empty one if
-    /// none. `waits` answers for two steps on one connection too, by what other operations show of these two.
+    /// The first volley of a family that had to queue, or used a connection again because it was free again so soon; an empty
+    /// one if none. `waits` answers for two steps on one connection too, by what other operations show of these two.
     pub fn find(
         family: &Family<'_>,
         waits: &dyn Fn(usize, usize) -> bool,

@@ -1,8 +1,8 @@
-//! Cores that several share, and when they are to be looked at.
+//! Cores that several share, and when they are to be checked.
 
 use crate::cores::Cores;
 
-/// Cores, and when they will be looked at next. `W` is what the end of a job wakes.
+/// Cores, and when they will be checked next. `W` is what the end of a job wakes.
 pub struct SharedCores<W> {
     cores: Cores<W>,
     looked_at: Option<u64>,
@@ -21,14 +21,14 @@ impl<W: Ord> SharedCores<W> {
         self.cores.begin(now, work, then);
     }
 
-    /// When they are to be looked at; absent when nothing computes, or when they will be looked at before.
+    /// When they are to be checked; absent when nothing computes, or when they will be checked before.
     pub fn look_at(&mut self) -> Option<u64> {
         let at = self.cores.next_end()?;
         let sooner = self.looked_at.is_none_or(|earlier| at < earlier);
         sooner.then(|| *self.looked_at.insert(at))
     }
 
-    /// They are being looked at.
+    /// They are being checked.
     pub fn looked(&mut self, now: u64) {
         if self.looked_at.is_some_and(|at| at <= now) {
             self.looked_at = None;
