@@ -37,7 +37,7 @@ pub enum Fact {
     },
     /// An exchange is complete.
     Exchange {
-        /// It.
+        /// The exchange.
         exchange: Exchange,
         /// The protocol of its connection.
         protocol: Protocol,

@@ -65,14 +65,14 @@ pub struct Findings {
 pub struct FindingsReport {
     /// What costs most at the longest round trip asked first.
     pub findings: Vec<Finding>,
-    /// Findings that there was no room for.
+    /// Findings for which there was no room.
     pub left_out: u64,
 }
 
 /// One kind's look at an operation.
 type Kind = fn(&mut Look<'_>);
 
-/// The kinds that look at operations, those first whose claim goes before that of others.
+/// The kinds that look at operations, first those whose claim takes precedence over that of others.
 const KINDS: &[Kind] = &[
     reconnect::look,
     listener_turn::look,

@@ -9,7 +9,7 @@ use model::Fingerprint;
 use std::collections::HashSet;
 use std::sync::{Arc, Mutex, PoisonError};
 
-/// How a statement's text is written: above all, what a double-quoted text is.
+/// How a statement's text is written: mainly, what a double-quoted text is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Dialect {
     /// A name (the SQL standard, PostgreSQL).
@@ -63,7 +63,7 @@ pub struct Fingerprints {
     scratch: Vec<u8>,
 }
 
-/// A text seen lately and its fingerprint: saves normalising the same text again.
+/// A text seen recently and its fingerprint: saves normalising the same text again.
 #[derive(Debug, Clone)]
 struct Recent {
     hash: u64,

@@ -1,7 +1,7 @@
 //! Messages to exchanges to operations to attribution.
 //!
-//! Two stages. [`pairing`] looks at one connection: messages in, [`fact::Fact`]s out; any number of them run side by
-//! side. Operations look at all connections together: facts in, operations out. Recordings hold the facts, so
+//! Two stages. [`pairing`] looks at one connection: messages in, [`fact::Fact`]s out; any number of them run at the
+//! same time. Operations look at all connections together: facts in, operations out. Recordings hold the facts, so
 //! that the second stage can be run again with another rule.
 
 #![forbid(unsafe_code)]

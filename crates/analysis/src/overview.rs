@@ -1,4 +1,4 @@
-//! What all exchanges and operations of a run amount to: statements, operations by name, totals.
+//! The sums of all exchanges and operations of a run: statements, operations by name, totals.
 
 use crate::fact::Fact;
 use crate::fingerprint::{MAXIMUM_FINGERPRINTS, OTHER_STATEMENTS};
@@ -35,10 +35,10 @@ impl Default for OtherStatements {
     }
 }
 
-/// Most connections kept one by one: those with most turns. All are counted.
+/// Most connections kept individually: those with most turns. All are counted.
 pub const MAXIMUM_CONNECTIONS: usize = 1_000;
 
-/// Most operation names kept apart; further ones are summed under [`OTHER_OPERATIONS`].
+/// Most operation names that are distinguished; further ones are summed under [`OTHER_OPERATIONS`].
 pub const MAXIMUM_GROUPS: usize = 10_000;
 
 /// The name of operations beyond [`MAXIMUM_GROUPS`].

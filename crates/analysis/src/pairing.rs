@@ -8,7 +8,7 @@
 //! 1. A TCP handshake is one, when it was seen whole. A server that speaks first (a `Greeting`, or opaque bytes after a
 //!    handshake) is one.
 //! 2. A request sent while no reply is owed is one, once the server answers it. A request sent while a reply is owed
-//!    (pipelining) joins the turn that is under way, unless the client waited nevertheless: it had been silent for a
+//!    (pipelining) joins the turn that is under way, unless the client waited all the same: it had been silent for a
 //!    whole round trip and went on only when a reply had come (its window, or its own limit, was used up).
 //! 3. A reply that pauses for the client (COPY, LOCAL INFILE, `100 Continue`) ends a turn: what the client sends next
 //!    begins another.
@@ -49,7 +49,7 @@ pub struct Pairing {
     last_seen: Timestamp,
     handshake_ended: Option<Timestamp>,
     queue: VecDeque<Building>,
-    /// Replies behind lost bytes, until it shows whose they are.
+    /// Replies after lost bytes, until it is known which requests they answer.
     answers: Answers,
     /// Who spoke last.
     speaker: Option<Direction>,
@@ -158,7 +158,7 @@ impl Pairing {
         self.emit(exchange, Protocol::Unknown, out);
     }
 
-    /// The observation point made a round trip to the server in the client's stead.
+    /// The observation point made a round trip to the server on the client's behalf.
     pub fn in_stead(&mut self, trip: InStead, out: &mut FactSink<'_>) {
         self.last_seen = self.last_seen.max(trip.ended);
         let rtt = self.server_side.current();
@@ -298,7 +298,7 @@ impl Pairing {
         }
     }
 
-    /// What a client message says of statements: the fingerprint, how much it matters, executions.
+    /// What a client message says about statements: the fingerprint, how much it matters, executions.
     fn read_request(
         &mut self,
         message: &Message<'_>,
@@ -455,7 +455,7 @@ impl Pairing {
         }
     }
 
-    /// Takes one more message of a reply that is under way, by the short way: results have many rows. False when
+    /// Takes one more message of a reply that is under way, on the fast path: results have many rows. False when
     /// there is more to it.
     fn goes_on(&mut self, message: &Message<'_>) -> bool {
         let plain = matches!(message.content, Content::Row | Content::Other) && !self.waits.server_was_idle();
@@ -496,7 +496,7 @@ impl Pairing {
         }
     }
 
-    /// Why the server ends the connection, or goes on without the client: an exchange of its own, without a request and a turn.
+    /// Why the server ends the connection, or continues without the client: an exchange of its own, without a request and a turn.
     fn unasked_error(&mut self, message: &Message<'_>, protocol: Protocol, out: &mut FactSink<'_>) {
         let mut building = Building::new(self.connection, message, false);
         building.exchange.phase = Phase::Close;

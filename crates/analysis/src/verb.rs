@@ -3,11 +3,11 @@
 /// What a statement is for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Verb {
-    /// It asks: `select`, `GET`.
+    /// It reads: `select`, `GET`.
     Read,
     /// It changes rows: `insert`, `update`, `SET` of Redis.
     Write,
-    /// It rules a transaction or the session: `begin`, `commit`, `set`; not a block of statements (`begin x := ?; end`).
+    /// It controls a transaction or the session: `begin`, `commit`, `set`; not a block of statements (`begin x := ?; end`).
     Control,
     /// It asks for more rows of a cursor that was declared: `fetch`.
     Fetch,
@@ -31,8 +31,8 @@ impl Verb {
     }
 }
 
-/// Whether a statement that begins with one of [`OF_TRANSACTIONS`] and has this word next is about a transaction, and no block: `begin
-/// x := ?; end` of PL/SQL, `begin select ? end` of Transact-SQL.
+/// Whether a statement that begins with one of [`OF_TRANSACTIONS`] and has this word next is about a transaction, and not a
+/// block: `begin x := ?; end` of PL/SQL, `begin select ? end` of Transact-SQL.
 fn bounds(fingerprint: &str, next: Option<&str>) -> bool {
     let is_alone = fingerprint
         .trim_start()
@@ -49,7 +49,7 @@ fn bounds(fingerprint: &str, next: Option<&str>) -> bool {
 /// Words that begin transactions and blocks.
 const OF_TRANSACTIONS: [&str; 3] = ["begin", "start", "end"];
 
-/// What stands behind them when it is a transaction (PostgreSQL, MySQL, SQLite, Transact-SQL).
+/// What follows them when it is a transaction (PostgreSQL, MySQL, SQLite, Transact-SQL).
 const BEHIND: [&str; 13] = [
     "transaction",
     "work",

@@ -29,7 +29,7 @@ struct Opened {
     is_refused: bool,
 }
 
-/// How a client introduced itself, and what it is.
+/// How a client introduced itself, and which software it is.
 #[derive(Debug, Clone)]
 pub(super) struct Introduced {
     pub(super) driver: Option<Arc<str>>,
@@ -119,7 +119,7 @@ impl Clients {
         over.is_some_and(|&(over, first)| first != connection && over <= opened.at.after(SLACK))
     }
 
-    /// Who is on the client's side of a connection that is closed.
+    /// The client's side of a connection that is closed.
     pub(super) fn introduced(&self, connection: ConnectionId) -> Option<&Introduced> {
         self.introduced.get(&connection)
     }

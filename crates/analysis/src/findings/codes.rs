@@ -1,4 +1,4 @@
-//! Fingerprints as numbers, with what findings want to know of them.
+//! Fingerprints as numbers, with what findings need to know about them.
 
 use crate::verb::Verb;
 use model::Fingerprint;
@@ -22,7 +22,7 @@ pub(super) struct Code {
     pub(super) bounds: Option<Bound>,
     /// There is no literal and no parameter in it.
     pub(super) is_constant: bool,
-    /// It only tries whether the connection works: `select 1`.
+    /// It only tests whether the connection works: `select 1`.
     pub(super) is_trial: bool,
     /// It reads from a table, as far as the text shows.
     pub(super) has_source: bool,

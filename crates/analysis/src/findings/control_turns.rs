@@ -1,9 +1,9 @@
 //! BEGIN, COMMIT, SET, `SELECT 1` and pings as turns of their own.
 //!
 //! 1. A transaction around nothing: both turns. Around one statement that reads or writes: both, it is a transaction by itself.
-//!    Around more: the turn of BEGIN, which can go along with the first statement; COMMIT has to wait for what it commits.
+//!    Around more: the turn of BEGIN, which can be sent with the first statement; COMMIT has to wait for what it commits.
 //! 2. A SET that was made before on the same connection.
-//! 3. `SELECT 1`, or a ping, right before another statement: a pool that tries each connection it hands out.
+//! 3. `SELECT 1`, or a ping, right before another statement: a pool that tests each connection it hands out.
 //!
 //! Reported only where these are a third of the connection's turns in the operation: a transaction of several statements has its
 //! price, and one pair around much work is none.
@@ -102,7 +102,7 @@ fn settings(look: &Look<'_>, lane: Range<usize>) -> Vec<usize> {
         .collect()
 }
 
-/// Turns that try whether the connection still works, right before it is used.
+/// Turns that test whether the connection still works, right before it is used.
 fn trials(look: &Look<'_>, lane: Range<usize>) -> Vec<usize> {
     let is_trial = |index: usize| {
         let turn = &look.turns.all[index];
@@ -119,7 +119,7 @@ fn trials(look: &Look<'_>, lane: Range<usize>) -> Vec<usize> {
         .collect()
 }
 
-/// What a turn is called that tries the connection by a message of the protocol's own.
+/// The name of a turn that tests the connection with a message of the protocol itself.
 const PING: &str = "(ping)";
 
 /// Bytes of a request that asks for nothing, at most.

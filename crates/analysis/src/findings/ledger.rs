@@ -27,7 +27,7 @@ pub(super) struct Waste {
     /// Time saved whatever the distance.
     pub(super) spares: Duration,
     pub(super) evidence: Evidence,
-    /// A loop so tight that it may be a driver's own.
+    /// A loop that is so tight that it may be a driver's own.
     pub(super) may_be_drivers: bool,
 }
 
@@ -75,11 +75,11 @@ struct Entry {
     weak_until: Timestamp,
     /// All evidence is weak.
     is_weak: bool,
-    /// Operations with weak evidence ran side by side: clients of a pool, perhaps.
+    /// Operations with weak evidence ran at the same time: clients of a pool, perhaps.
     is_side_by_side: bool,
 }
 
-/// Most findings kept apart.
+/// Most findings that are distinguished.
 pub(super) const MOST_ENTRIES: usize = 4096;
 
 impl Ledger {

@@ -1,4 +1,4 @@
-//! Statements that follow each other in a circle: the loops of a program, as the wire shows them.
+//! Statements that follow each other in a cycle: the loops of a program, as the wire shows them.
 //!
 //! A loop alone is no waste: pages that ask one statement each on a kept connection look the same. What makes it one:
 //! 1. Its operation is what a user waits for (an HTTP request, a transaction), or all of it is in one transaction.
@@ -18,16 +18,16 @@ pub(super) struct Loop {
     pub(super) start: usize,
     /// Turns of one round.
     pub(super) period: usize,
-    /// How often it goes round.
+    /// How many rounds it has.
     pub(super) rounds: usize,
 }
 
-/// How sure it is that a loop is one.
+/// How certain it is that a loop is one.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Evidence {
     /// By what it is part of.
     Sure,
-    /// By the client's haste alone.
+    /// Only by the client's speed.
     Weak,
 }
 
@@ -37,7 +37,7 @@ pub(super) const LEAST_ROUNDS: usize = 5;
 /// Most turns of one round.
 const LONGEST_PERIOD: usize = 4;
 
-/// A client that computes no longer than this between turns goes round in a loop of its own.
+/// A client that computes no longer than this between turns runs a loop of its own.
 pub(super) const TIGHT: Duration = Duration::from_micros(500);
 
 /// A client that pauses longer than this between turns does not loop over a result.
@@ -104,7 +104,7 @@ fn rounds(turns: &[Turn], start: usize, end: usize, period: usize) -> usize {
     1 + same / period
 }
 
-/// Whether the loop is waste of a program's, and how sure that is.
+/// Whether the loop is waste of a program's, and how certain that is.
 fn evidence(look: &Look<'_>, found: Loop, lane_start: usize) -> Option<Evidence> {
     let turns = look.turns.all.get(found.all())?;
     if look.is_one_piece() || turns.iter().all(|turn| turn.is_open) {
@@ -133,7 +133,7 @@ fn parent_rows(look: &Look<'_>, found: Loop, lane_start: usize) -> Option<u64> {
 }
 
 /// The client's longest time before a turn in each round but the first, the median over the rounds. The longest, because a round that
-/// ends with thinking is no haste however quick its other turns are.
+/// ends with computing is not haste, however quick its other turns are.
 pub(super) fn median_pause(turns: &[Turn], period: usize) -> Duration {
     let rounds = turns.chunks(period).skip(1);
     let mut pauses: Vec<Duration> = rounds

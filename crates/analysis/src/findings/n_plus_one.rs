@@ -3,7 +3,7 @@
 //! 1. A loop that reads few rows each round ([`loops`]) is one. Independent: nothing else runs between its rounds, so that no
 //!    round can need what another statement replied. Dependent: other statements run in every round.
 //! 2. In an operation that a user waits for as a whole, [`loops::LEAST_ROUNDS`] reads with one fingerprint and few rows each
-//!    are one wherever they stand: dependent, as far as the wire shows.
+//!    are one wherever they occur: dependent, as far as the wire shows.
 //!
 //! Saved are all turns but one: the rows asked for at once. Not reported for reads that all ask the very same: these are
 //! [`super::repeated_read`]'s.
@@ -82,7 +82,7 @@ fn note(look: &mut Look<'_>, turns: &[usize], dependent: bool, evidence: Evidenc
     });
 }
 
-/// Whether all ask the very same, parameters included.
+/// Whether all ask exactly the same, parameters included.
 fn ask_the_same(look: &Look<'_>, turns: &[usize]) -> bool {
     let mut digests = turns.iter().map(|&turn| {
         look.exchange(turn)

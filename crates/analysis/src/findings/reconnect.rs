@@ -1,4 +1,4 @@
-//! A connection made, and logged in, again and again.
+//! A connection made, and logged in, repeatedly.
 //!
 //! A connection counts when an earlier one of the same client host to the same server had been closed before it was opened, and it
 //! did little ([`MOST_WORK`]). Connections that were refused, themselves or before, do not count. Saved are all its turns of connect, tls and login: a pool keeps connections.
@@ -7,7 +7,7 @@ use super::ledger::Waste;
 use super::look::Look;
 use model::{ConnectionId, FindingKind, Phase, Protocol};
 
-/// Turns of work that are worth a connection of their own.
+/// Turns of work that justify a connection of their own.
 const MOST_WORK: u64 = 50;
 
 pub(super) fn look(look: &mut Look<'_>) {
@@ -64,5 +64,5 @@ struct Made {
     is_refused: bool,
 }
 
-/// Connections of one operation that are looked at.
+/// Connections of one operation that are examined.
 const MOST_MADE: usize = 256;

@@ -1,7 +1,7 @@
 //! What to do about a finding, in the words of the driver that was seen.
 //!
-//! The first row of [`REMEDIES`] that fits counts: those for one software stand before those for all. Spellings of settings are those of the drivers'
-//! manuals; their case matters.
+//! The first row of [`REMEDIES`] that fits counts: those for one software come before those for all. Spellings of settings
+//! are those of the drivers' manuals; their case matters.
 
 use super::software::Software;
 use model::FindingKind;
@@ -50,7 +50,7 @@ fn case(kind: FindingKind, fingerprint: Option<&str>, dependent: Option<bool>) -
 /// One remedy.
 struct Row {
     kind: FindingKind,
-    /// Whom it is for; empty for everybody.
+    /// The software it is for; empty for all.
     software: &'static [Software],
     /// Absent for all cases.
     case: Option<Case>,

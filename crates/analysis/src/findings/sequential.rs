@@ -1,7 +1,7 @@
 //! Queries that did not need each other's results, asked one after another.
 //!
 //! Only statements without any literal and parameter count: these cannot have needed what another one replied. A run of [`LEAST_RUN`] of
-//! them, each another than the one before and asked without a pause, could have been one turn.
+//! them, each different from the one before and asked without a pause, could have been one turn.
 
 use super::ledger::Waste;
 use super::look::{Look, Turn};

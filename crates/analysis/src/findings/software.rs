@@ -1,4 +1,4 @@
-//! Which software a client is, by how it introduced itself: remedies have its own words.
+//! Which software a client is, by how it introduced itself: remedies use its own terms.
 
 use model::{ConnectionOutcome, Protocol};
 

@@ -1,8 +1,8 @@
 //! Transfers that wait for the receiver's window instead of the link.
 //!
-//! A large reply that moves just under 64 KiB a round trip: the most that a receiver without window scaling lets a sender have on its way. Saved are
-//! the round trips beyond those that a growing window needs. Reported only where the round trip was long enough to be what
-//! limited it.
+//! A large reply that moves just under 64 KiB a round trip: the most that a receiver without window scaling allows a sender
+//! to have in flight. Saved are the round trips beyond those that a growing window needs. Reported only where the round trip
+//! was long enough to be what limited it.
 
 use super::ledger::Waste;
 use super::look::Look;

@@ -86,7 +86,7 @@ fn is_wordy(text: &str) -> bool {
     !is_key && !text.contains(['@', '%']) && text.split(|letter: char| !letter.is_alphanumeric()).all(is_word)
 }
 
-/// Whether letters and digits without anything between them are a word of a program's.
+/// Whether letters and digits without anything between them are a word of the program's.
 fn is_word(text: &str) -> bool {
     let letters = text.trim_end_matches(|letter: char| letter.is_ascii_digit());
     let digits = text.bytes().filter(u8::is_ascii_digit).count();
@@ -152,7 +152,7 @@ const MOST_DIGITS: usize = 6;
 const LONGEST_WORD: usize = 24;
 const LONGEST_CAPITALS: usize = 12;
 const LONGEST_CAMEL: usize = 40;
-/// Letters in both cases are not looked at more closely when they are fewer.
+/// Fewer letters than this in both cases are not examined more closely.
 const SHORTEST_CAMEL: usize = 6;
 /// A word of this many letters has a vowel.
 const SHORTEST_SPOKEN: usize = 7;

@@ -18,7 +18,7 @@ const fn packed(word: &[u8]) -> u128 {
 
 const LONGEST_KEYWORD: usize = 11;
 
-/// Sorted, so that a word is found by halving.
+/// Sorted, so that a word is found by binary search.
 static PACKED_KEYWORDS: [u128; KEYWORDS.len()] = sorted_keywords();
 
 const fn sorted_keywords() -> [u128; KEYWORDS.len()] {

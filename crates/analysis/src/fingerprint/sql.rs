@@ -39,7 +39,7 @@ pub(super) fn normalise(text: &[u8], dialect: Dialect, out: &mut Vec<u8>) {
 /// A text of this length may have been cut, possibly inside a literal.
 const SHORTEST_CUT: usize = 4096;
 
-/// What came of reading a text with backslashes that escape, or that do not.
+/// The result of reading a text with backslashes that escape, or that do not.
 struct Reading {
     /// Length of what was written when it first mattered; absent when it did not.
     doubt: Option<usize>,
@@ -385,7 +385,7 @@ impl Normaliser<'_> {
         statement.len() >= word.len() && statement[..word.len()].eq_ignore_ascii_case(word)
     }
 
-    /// Skips what a server would refuse in a name and a hasty person writes in a password.
+    /// Skips what a server would refuse in a name and a hasty user writes in a password.
     fn rest_of_password(&mut self) {
         while self
             .peek(0)

@@ -53,7 +53,7 @@ struct Walker<'a> {
 
 impl Walker<'_> {
     /// Walks back over siblings, sorted by their end. Children are walked by a work list, not by recursion: the depth
-    /// of a garbage capture is not known.
+    /// of a garbage capture is unknown.
     fn level(&mut self, siblings: &[u32], from: Timestamp, to: Timestamp) {
         let mut work = vec![(siblings.to_vec(), from, to)];
         while let Some((siblings, from, to)) = work.pop() {
@@ -172,7 +172,7 @@ fn ended(step: &Step) -> Timestamp {
     step.reply_ended.unwrap_or(step.request_ended)
 }
 
-/// Gives out a span of time, never more than there is.
+/// Distributes a span of time, never more than there is.
 struct Ledger {
     parts: Attribution,
     left: Duration,

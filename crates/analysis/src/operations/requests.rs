@@ -66,7 +66,7 @@ struct OpenRequest {
 /// Most exchanges one HTTP request may collect; further ones count for their connection.
 const MAXIMUM_MEMBERS: usize = 100_000;
 
-/// Most answered requests that wait for the end of an opaque exchange; with more, the oldest goes without.
+/// Most answered requests that wait for the end of an opaque exchange; with more, the oldest does not wait.
 const MAXIMUM_WAITING: usize = 1_000;
 
 impl Requests {
@@ -169,7 +169,7 @@ impl Requests {
         open.id
     }
 
-    /// A connection is gone.
+    /// A connection has ended.
     pub(super) fn closed(&mut self, connection: ConnectionId, out: &mut GroupedSink<'_>) {
         self.worked_for.remove(&connection);
         self.no_longer(connection, out);

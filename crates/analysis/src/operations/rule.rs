@@ -13,7 +13,7 @@ pub enum Rule {
     Auto,
     /// A connection's life.
     Connection,
-    /// A transaction, or a statement outside of any; connecting apart.
+    /// A transaction, or a statement outside of any; connecting is separate.
     Transaction,
     /// Exchanges of one client host that follow each other without a pause longer than this.
     Gap(Duration),
@@ -25,7 +25,7 @@ pub enum Rule {
     Whole,
 }
 
-/// A text that is no rule.
+/// A text that is not a rule.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error(
     "'{0}' is not a way to find operations: use auto, connection, transaction, gap:50ms, marked, http or whole"

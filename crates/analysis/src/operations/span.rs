@@ -1,4 +1,4 @@
-//! An exchange as its client lived it: shifted from the observation point to the client.
+//! An exchange as its client experienced it: shifted from the observation point to the client.
 
 use model::{Exchange, Step, Timestamp};
 use std::time::Duration;

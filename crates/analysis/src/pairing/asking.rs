@@ -50,7 +50,7 @@ pub(super) struct Asking {
     reads: bool,
 }
 
-/// The digest of a question that is still being put.
+/// The digest of a question that is still being sent.
 #[derive(Debug, Default, Clone, Copy)]
 enum Digest {
     #[default]

@@ -9,7 +9,7 @@ use model::{
 use std::sync::Arc;
 use std::time::Duration;
 
-/// How far an exchange has come.
+/// How far an exchange has progressed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Progress {
     /// The client is still writing its request.
@@ -24,7 +24,7 @@ pub(super) enum Progress {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) enum Weight {
     Nothing,
-    /// BEGIN, COMMIT, SET and their kin.
+    /// BEGIN, COMMIT, SET and similar statements.
     Control,
     Prepared,
     Fetched,
@@ -140,7 +140,7 @@ impl Building {
         self.read(message);
     }
 
-    /// Adds a reply that was put together apart, because it was not known whose it is.
+    /// Adds a reply that was assembled separately, because it was not known which request it answers.
     pub(super) fn add_answer(&mut self, answer: Building, previous_reply_ended: Timestamp, waits: &Waits) {
         let step = &mut self.step;
         let started = answer.step.reply_started.unwrap_or(answer.step.request_started);
@@ -269,7 +269,7 @@ pub(super) fn empty_step(at: Timestamp) -> Step {
     }
 }
 
-/// An exchange that says nothing but its first step.
+/// An exchange that contains nothing but its first step.
 pub(super) fn exchange(connection: ConnectionId, phase: Phase, at: Timestamp, first: Step) -> Exchange {
     Exchange {
         connection,

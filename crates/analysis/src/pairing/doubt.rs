@@ -1,7 +1,7 @@
-//! Replies after bytes that were not seen, or that could not be decoded: whose they are.
+//! Replies after bytes that were not seen, or that could not be decoded: which requests they answer.
 //!
 //! How many requests or replies such bytes hold is not known, so what follows could answer any of the requests that are
-//! owed. The replies wait until the client goes on after it had to wait: by then all that was owed has come, and the last
+//! owed. The replies wait until the client goes on after it had to wait: by then all that was owed has arrived, and the last
 //! reply answers the last request. What is left over belongs to the exchange that lost its bytes.
 
 use super::Pairing;
@@ -119,7 +119,7 @@ impl Pairing {
         bytes.div_ceil(shortest) + fragments.count() as u64
     }
 
-    /// A message of a reply, of which it is not known whose it is.
+    /// A message of a reply of which it is not known which request it answers.
     pub(super) fn answer_in_doubt(&mut self, message: &Message<'_>, role: Role) {
         let alone = self.queue.len() == 1;
         let (server, client) = (self.server_side.current(), self.client_side.current());
@@ -139,7 +139,7 @@ impl Pairing {
         }
     }
 
-    /// All replies that were owed have come: gives each to its request, and hands these out.
+    /// All replies that were owed have arrived: gives each to its request, and hands these out.
     pub(super) fn settle_doubt(&mut self, protocol: Protocol, out: &mut FactSink<'_>) {
         if !self.is_in_doubt() {
             return;

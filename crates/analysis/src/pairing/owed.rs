@@ -3,8 +3,8 @@
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
-/// Most requests that may be owed a reply on one connection. A client that sends more has its oldest ones closed as
-/// unanswered: no real one does, garbage may.
+/// Most requests that may be owed a reply on one connection. When a client sends more, its oldest ones are closed as
+/// unanswered: no real client does so, garbage may.
 pub const MAXIMUM_OWED: usize = 100_000;
 
 /// Most of all connections of a run together, as far as each may not have [`ALWAYS_OWED`]. Each takes 0.9 KB.
@@ -30,7 +30,7 @@ impl Share {
         Self { all, counted: 0 }
     }
 
-    /// So many are owed on this connection now.
+    /// This many are owed on this connection now.
     pub(super) fn count(&mut self, owed: usize) {
         if owed.abs_diff(self.counted) >= STEP {
             self.all.0.fetch_add(owed, Ordering::Relaxed);
@@ -39,7 +39,7 @@ impl Share {
         }
     }
 
-    /// How many may be.
+    /// How many may be owed.
     pub(super) fn most(&self) -> usize {
         match self.all.0.load(Ordering::Relaxed) {
             ..MAXIMUM_OWED_IN_ALL => MAXIMUM_OWED,
@@ -54,5 +54,5 @@ impl Drop for Share {
     }
 }
 
-/// Connections count in steps, so that they seldom meet.
+/// Connections count in steps, so that they seldom contend.
 const STEP: usize = 64;
