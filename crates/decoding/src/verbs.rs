@@ -107,7 +107,7 @@ const VERBS: [&[u8]; 67] = [
     b"identify_system",
     b"start_replication",
 ];
-/// Characters that are looked at.
+/// Characters that are inspected.
 const LONGEST_LOOK: usize = 256;
 
 #[cfg(test)]

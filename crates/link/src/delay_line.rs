@@ -6,7 +6,7 @@ use std::collections::VecDeque;
 
 /// One direction of a link with the packets that are on it. Sans-IO: the caller passes the time in.
 ///
-/// Calling order: [`DelayLine::accept`] as packets come; [`DelayLine::release`] until it gives nothing more, at
+/// Calling order: [`DelayLine::accept`] as packets arrive; [`DelayLine::release`] until it gives nothing more, at
 /// [`DelayLine::next_wake`] or later. Packets come out in the order in which they went in.
 #[derive(Debug)]
 pub struct DelayLine<T> {
@@ -25,7 +25,7 @@ impl<T> DelayLine<T> {
         }
     }
 
-    /// Takes a packet at `at`; it is gone when the queue has no room.
+    /// Takes a packet at `at`; it is dropped when the queue has no room.
     pub fn accept(&mut self, at: Timestamp, wire_bytes: u32, packet: T) -> Passage {
         let passage = self.pipe.accept(at, wire_bytes);
         match passage {

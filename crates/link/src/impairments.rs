@@ -25,7 +25,7 @@ pub enum Impairment {
     Rate(TokenBucket),
     /// Packets lost at random.
     Loss(Loss),
-    /// The time of travel, varying or not.
+    /// The travel time, varying or not.
     Delay(Delay),
 }
 
@@ -41,7 +41,7 @@ pub enum DropCause {
 }
 
 impl Impairment {
-    /// When a packet of `wire_bytes` that comes to this impairment at `at` leaves it.
+    /// When a packet of `wire_bytes` that reaches this impairment at `at` leaves it.
     ///
     /// # Errors
     /// When it does not: why.
@@ -57,7 +57,7 @@ impl Impairment {
 
 /// The impairments of this direction of `link`, in the order in which a packet meets them.
 ///
-/// 1. An outage takes what would enter the queue. 2. The rate serialises, and its queue bounds what waits. 3. A lost
+/// 1. An outage drops what would enter the queue. 2. The rate serialises, and its queue bounds what waits. 3. A lost
 ///    packet has taken its share of the rate. 4. What is left travels.
 pub fn for_direction(link: &LinkDescription, direction: Direction) -> Vec<Impairment> {
     let rows = [

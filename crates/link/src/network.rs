@@ -1,7 +1,7 @@
 //! A link with the TCP flows that share it: one event after another, with the time passed in or virtual.
 //!
-//! Prediction drives it as fast as it goes; emulation of connections drives it by a clock ([`SimulatedNetwork::next_at`]) and asks
-//! for more: see `network/emulation.rs`.
+//! Prediction drives it as fast as possible; emulation of connections drives it by a clock ([`SimulatedNetwork::next_at`])
+//! and asks for more: see `network/emulation.rs`.
 
 mod emulation;
 
@@ -79,7 +79,7 @@ enum What<W> {
     AckTimer {
         flow: u32,
     },
-    /// The sender of `flow` may have waited in vain.
+    /// The sender of `flow` may have timed out.
     GiveUpTimer {
         flow: u32,
     },
@@ -169,7 +169,7 @@ impl<W: Ord> SimulatedNetwork<W> {
         self.now
     }
 
-    /// When the next thing happens; absent when nothing will. For users that let time pass by a clock.
+    /// When the next event happens; absent when none will. For users that let time pass by a clock.
     pub fn next_at(&self) -> Option<u64> {
         if self.satisfied.is_empty() && !self.has_progress() {
             self.events.peek().map(|Reverse(event)| event.at)
@@ -257,7 +257,7 @@ impl<W: Ord> SimulatedNetwork<W> {
     }
 
     /// What happens next, until `limit` at the latest; absent when nothing does. For users with a clock, and for those with
-    /// several networks, whose happenings must come in the order of their times.
+    /// several networks, whose events must be returned in the order of their times.
     pub fn advance_to(&mut self, limit: u64) -> Option<Happening<W>> {
         loop {
             if let Some(waiter) = self.satisfied.pop_front() {
@@ -420,7 +420,7 @@ impl<W: Ord> SimulatedNetwork<W> {
     }
 
     /// Wakes the sender of `flow` when it stops waiting for an acknowledgement. Only asked for after a loss: without one
-    /// every acknowledgement comes. One timer a flow: a later deadline is looked up when the earlier one is over.
+    /// every acknowledgement arrives. One timer a flow: a later deadline is looked up when the earlier one is over.
     fn arm_give_up_timer(&mut self, flow: u32) {
         if self.gives_up_at[flow as usize] == 0
             && let Some(at) = self.flows[flow as usize].gives_up_at()

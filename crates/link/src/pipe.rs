@@ -14,7 +14,7 @@ pub struct Pipe {
     chain: Vec<Impairment>,
 }
 
-/// What becomes of a packet.
+/// What happens to a packet.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Passage {
     /// It is at the other end at this time.
@@ -61,7 +61,7 @@ impl Pipe {
         ends.max().unwrap_or_default()
     }
 
-    /// The time a minimal packet takes, serialisation and jitter apart.
+    /// The time a minimal packet takes, not counting serialisation and jitter.
     pub fn delay(&self) -> Duration {
         let delays = self.chain.iter().map(|impairment| match impairment {
             Impairment::Delay(delay) => delay.base(),

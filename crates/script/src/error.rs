@@ -34,7 +34,7 @@ pub enum Fault {
         /// What it needs.
         wanted: &'static str,
     },
-    /// A command with too much behind it.
+    /// A command with too much text after it.
     #[error("\\{command} does not take \"{word}\"")]
     Extra {
         /// The command.
@@ -79,7 +79,7 @@ pub enum Fault {
     /// A condition's command that does not belong there.
     #[error("\\{0} has no \\if before it")]
     NoIf(&'static str),
-    /// A branch behind `\else`.
+    /// A branch after `\else`.
     #[error("\\{0} behind \\else")]
     BehindElse(&'static str),
     /// `\if` without its end.
@@ -97,13 +97,13 @@ pub enum Fault {
     /// A pipeline of statements sent as text.
     #[error("there are no pipelines with statements sent as text: use -M extended or prepared")]
     PipelineOfTexts,
-    /// A variable within quotes where values are sent apart from the text.
+    /// A variable within quotes where values are sent separately from the text.
     #[error(
         ":{0} stands within quotes, where a value sent apart from the text does not reach: use -M simple, or take the \
          quotes away"
     )]
     Quoted(String),
-    /// Statements combined by `\;` where each is sent apart.
+    /// Statements combined by `\;` where each is sent separately.
     #[error("statements combined by \\; can only be sent as text: use -M simple")]
     Combined,
     /// A quote or a comment that does not end.
@@ -129,7 +129,7 @@ pub enum Fault {
     /// A range of more than 2^63 values.
     #[error("a random value of too large a range")]
     LargeRange,
-    /// A parameter outside of what a function takes.
+    /// A parameter outside the range that a function accepts.
     #[error("{function}() takes a parameter {wanted}")]
     Parameter {
         /// The function.
@@ -137,7 +137,7 @@ pub enum Fault {
         /// What it takes.
         wanted: &'static str,
     },
-    /// A variable whose text is no number.
+    /// A variable whose text is not a number.
     #[error("the text of variable \"{0}\" is no value that an expression can use")]
     Malformed(String),
     /// A statement with `\gset` that did not give one row.

@@ -9,7 +9,7 @@ use std::collections::HashMap;
 pub(super) struct Names {
     list: Vec<Name>,
     numbers: HashMap<String, usize>,
-    /// What names of columns are put behind by `\gset` and `\aset`.
+    /// The prefix that `\gset` and `\aset` put before names of columns.
     prefixes: Vec<String>,
 }
 
@@ -41,7 +41,7 @@ impl Names {
     pub const RANDOM_SEED: usize = 2;
     pub const SCALE: usize = 3;
 
-    /// The number of a name that stands somewhere.
+    /// The number of a name that occurs somewhere.
     pub fn used(&mut self, name: &str) -> usize {
         if let Some(number) = self.numbers.get(name) {
             return *number;

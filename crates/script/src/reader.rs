@@ -43,9 +43,9 @@ struct Open {
 /// An `\if` whose end is still to come.
 struct Block {
     line: usize,
-    /// The condition that was not met goes on behind its branch; absent behind `\else`.
+    /// The step of the condition: when it is not met, the script continues after its branch. Absent after `\else`.
     unmet: Option<usize>,
-    /// Ends of branches, which go on behind `\endif`.
+    /// Ends of branches, which continue after `\endif`.
     ends: Vec<usize>,
 }
 
@@ -257,7 +257,7 @@ impl<'n> Reader<'n> {
         }
     }
 
-    /// A pipeline's begin, middle or end.
+    /// A pipeline's beginning, middle or end.
     pub(super) fn pipelines(&mut self, command: &'static str, step: Step) -> Result<(), Fault> {
         let begins = step == Step::StartPipeline;
         if begins == self.pipeline {

@@ -136,7 +136,7 @@ fn write_double(formatter: &mut fmt::Formatter<'_>, number: f64) -> fmt::Result 
     formatter.write_str(without_zeros(&format!("{number:.decimals$}")))
 }
 
-/// Without zeros that say nothing behind a point.
+/// Without trailing zeros after a decimal point.
 fn without_zeros(text: &str) -> &str {
     if text.contains('.') {
         text.trim_end_matches('0').trim_end_matches('.')

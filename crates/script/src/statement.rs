@@ -27,7 +27,7 @@ pub(super) enum Part {
     },
 }
 
-/// What becomes of a statement's results: variables, named by this and the column.
+/// What happens to a statement's results: variables, named by this and the column.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Keep {
     /// `\gset`: of the last statement, which must give one row.
@@ -67,12 +67,12 @@ impl Statement {
         self.parts.iter().all(|part| matches!(part, Part::Text(_)))
     }
 
-    /// What becomes of its results; absent when they are only counted.
+    /// What happens to its results; absent when they are only counted.
     pub fn keep(&self) -> Option<&Keep> {
         self.keep.as_ref()
     }
 
-    /// Its text with a placeholder for each parameter, for modes that send values apart.
+    /// Its text with a placeholder for each parameter, for modes that send values separately.
     pub fn prepared_text(&self, placeholder: Placeholder) -> String {
         let mut text = String::new();
         let mut parameters = 0;

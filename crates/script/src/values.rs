@@ -78,11 +78,11 @@ impl Values {
         })
     }
 
-    /// Computes until there is something else to do. `at` is the client's place in `script`: 0 at its begin, and moved
+    /// Computes until there is something else to do. `at` is the client's place in `script`: 0 at its beginning, and moved
     /// on here.
     ///
     /// # Errors
-    /// When an expression has no value, or a program fails. The client's place is then of no more use.
+    /// When an expression has no value, or a program fails. The client's place is then no longer usable.
     pub fn next<'s>(&mut self, script: &'s Script, at: &mut usize) -> Result<Action<'s>, ScriptError> {
         loop {
             let here = *at;

@@ -7,7 +7,7 @@
 //! 1. A head is one message, its body another. The last of them completes the request or the reply.
 //! 2. `Expect: 100-continue`: the head completes a request; `100 Continue` is a pause, and the body a further turn. A
 //!    body sent without waiting for it belongs to no request.
-//! 3. A response that comes while its request's body is still being sent: what was sent so far is the request, the
+//! 3. A response that arrives while its request's body is still being sent: what was sent so far is the request, the
 //!    rest belongs to no message.
 //! 4. A response without a length, and one that is cut off, ends with the server's FIN or with a reset.
 //! 5. After `101 Switching Protocols` or a successful `CONNECT`, both directions are no longer HTTP.
@@ -59,9 +59,9 @@ enum BodyRole {
     /// It completes the request.
     #[default]
     Request,
-    /// The client was asked to wait for a permission that has not come.
+    /// The client was asked to wait for a permission that has not arrived.
     Unpermitted,
-    /// The response came before the body's end.
+    /// The response arrived before the body's end.
     Answered,
 }
 
@@ -345,7 +345,7 @@ impl Decoder for HttpDecoder {
     }
 }
 
-/// Largest head that is looked at, in bytes.
+/// Largest head that is inspected, in bytes.
 pub const MAXIMUM_HEAD: usize = 64 * 1024;
 
 const MAXIMUM_WAITING: usize = 1024;

@@ -275,5 +275,5 @@ fn fault(expected: &'static str, found: &str) -> HeaderFault {
     }
 }
 
-/// First bytes of a value that are looked at.
+/// First bytes of a value that are inspected.
 pub const MAXIMUM_KEPT: usize = 4096;

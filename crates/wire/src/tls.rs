@@ -9,7 +9,7 @@
 //! 3. In TLS 1.3 nothing answers the client's `Finished`; what the server sends before the client's first data
 //!    (`NewSessionTicket`) was not asked for.
 //! 4. After the handshake a record is opaque: exchanges follow the changes of direction. Taking leave is not: an alert,
-//!    which TLS 1.3 hides in a data record of 2 bytes (and so data of just 2 bytes are taken for one).
+//!    which TLS 1.3 hides in a data record of 2 bytes (and so data of just 2 bytes are mistaken for one).
 
 mod hello;
 mod opening;
@@ -401,7 +401,7 @@ const LATEST_VERSION: u8 = 3;
 /// 2^14 bytes, and 2048 that encryption up to TLS 1.2 may add (RFC 5246 section 6.2.3).
 const MAXIMUM_RECORD: u16 = 16 * 1024 + 2048;
 
-/// Most of a handshake record that is looked at: a `ServerHello` with a post-quantum key share fits.
+/// Most of a handshake record that is inspected: a `ServerHello` with a post-quantum key share fits.
 const HELLO_LIMIT: usize = 4096;
 
 /// A record that holds just a `Finished`: header, message header, hash of 32 or 48 bytes, content type, tag; and one that

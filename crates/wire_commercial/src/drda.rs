@@ -187,7 +187,7 @@ fn message<'a>(half: &HalfConnection, role: Role, phase: Phase, content: Content
     }
 }
 
-/// Bytes of a statement that are looked at.
+/// Bytes of a statement that are inspected.
 pub const MAXIMUM_TEXT: usize = 64 * 1024;
 /// Notes of commands that are to be answered.
 const MAXIMUM_DUE: usize = 64 * 1024;

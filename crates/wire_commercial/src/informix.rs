@@ -6,7 +6,7 @@
 //!
 //! How messages become exchanges:
 //! 1. A client's group is one request, a server's group its reply: the protocol is strictly half duplex.
-//! 2. Where a code or a value is unknown, its message lasts until the other side speaks. Turns are exact all the same.
+//! 2. Where a code or a value is unknown, its message lasts until the other side speaks. Turns are still exact.
 //! 3. The server numbers prepared statements in its `DESCRIBE`; number 0, where it never gave that, means the last one.
 //! 4. Opening a cursor executes its statement; each fetch asks for a buffer full of rows (`FET_BUF_SIZE`).
 //! 5. Login, environment and opening a database are login. Of their texts only the version, the client's program and
@@ -134,7 +134,7 @@ impl HalfConnection {
         self.holed |= unseen;
     }
 
-    /// How much of the message is looked at.
+    /// How much of the message is inspected.
     fn limit(&self) -> usize {
         match (self.direction, self.scan.code()) {
             (Direction::ClientToServer, Some(shape::COMMAND | shape::PREPARE)) => MAXIMUM_TEXT,
@@ -243,7 +243,7 @@ impl InformixDecoder {
 }
 
 impl Session {
-    /// One whole message of which `kept` is looked at.
+    /// One whole message of which `kept` is inspected.
     fn message(&mut self, half: &HalfConnection, kept: &[u8], sink: &mut MessageSink<'_>) {
         let code = half.scan.code().unwrap_or_default();
         let body = kept.get(2..).unwrap_or_default();
@@ -269,7 +269,7 @@ impl Session {
     }
 }
 
-/// Bytes of a message with a statement that are looked at.
+/// Bytes of a message with a statement that are inspected.
 pub const MAXIMUM_TEXT: usize = 64 * 1024;
-/// Bytes of any other that are looked at.
+/// Bytes of any other that are inspected.
 const MAXIMUM_KEPT: usize = 4096;

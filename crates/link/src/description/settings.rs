@@ -240,7 +240,7 @@ fn out_of_range(key: &'static str, value: &str, range: &'static str) -> LinkErro
     }
 }
 
-/// A rate that is none.
+/// The word for a rate without a limit.
 pub const UNLIMITED: &str = "unlimited";
 const MAX_RTT: Duration = Duration::from_secs(3600);
 const MAX_RATE: u64 = 1_000_000_000_000;

@@ -1,4 +1,4 @@
-//! Times in which nothing passes: what enters the link then is gone.
+//! Times in which nothing passes: what enters the link then is lost.
 
 use super::DropCause;
 use model::{Timestamp, parse_duration};
@@ -14,7 +14,7 @@ pub struct Outage {
     pub lasts: Duration,
     /// After how long the first outage begins.
     pub after: Duration,
-    /// From the begin of one outage to the next; absent when there is only one.
+    /// From the beginning of one outage to the next; absent when there is only one.
     pub every: Option<Duration>,
 }
 
@@ -68,7 +68,7 @@ pub struct Outages {
 }
 
 impl Outages {
-    /// None has come yet.
+    /// No packet has arrived yet.
     pub const fn new(outage: Outage) -> Self {
         Self {
             outage,

@@ -30,7 +30,7 @@ impl TokenBucket {
         }
     }
 
-    /// When the last bit of a packet of `wire_bytes` that comes at `at` is serialised.
+    /// When the last bit of a packet of `wire_bytes` that arrives at `at` is serialised.
     ///
     /// A packet is dropped when the bytes waiting, the rest of the one being serialised included, and its own would
     /// exceed the queue. An idle link takes any packet.

@@ -1,5 +1,5 @@
 //! What an emulation asks of a network beyond what a prediction does: bytes as they arrive, receivers that are slow,
-//! connections that come and go, and an account of what passed.
+//! connections that open and close, and an account of what passed.
 //!
 //! Calling order of an emulator: [`SimulatedNetwork::for_emulation`]; then, again and again, [`SimulatedNetwork::advance_to`] the present until
 //! it gives nothing more, [`SimulatedNetwork::pass_time`] to the present, and what happens in the world now
@@ -15,7 +15,7 @@ use std::time::Duration;
 /// What passed in one direction of a link.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct DirectionCounts {
-    /// Packets that came to the link, dropped ones included.
+    /// Packets that reached the link, dropped ones included.
     pub packets: u64,
     /// Their wire bytes.
     pub wire_bytes: u64,
@@ -25,7 +25,7 @@ pub struct DirectionCounts {
     pub dropped_by_queue: u64,
     /// Packets lost at random.
     pub dropped_by_loss: u64,
-    /// Packets that came while the link was out.
+    /// Packets that arrived while the link was out.
     pub dropped_by_outage: u64,
     /// Since when packets have been serialised without a pause, on the network's clock; 0 before the first.
     pub busy_since: u64,
@@ -209,7 +209,7 @@ impl<W: Ord> SimulatedNetwork<W> {
             .map_or_else(Default::default, |emulation| emulation.counts)
     }
 
-    /// The time a minimal packet takes in each direction, serialisation apart.
+    /// The time a minimal packet takes in each direction, not counting serialisation.
     pub fn one_way(&self, direction: Direction) -> Duration {
         Duration::from_nanos(self.delays[direction.index()])
     }

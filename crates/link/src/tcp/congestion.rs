@@ -56,7 +56,7 @@ struct EarlyExit {
 /// An acknowledgement, as the window's growth sees it.
 #[derive(Debug, Clone, Copy)]
 pub struct Acknowledged {
-    /// When it came.
+    /// When it arrived.
     pub at: u64,
     /// Packets newly acknowledged.
     pub packets: u32,
@@ -212,7 +212,7 @@ impl Congestion {
 }
 
 impl EarlyExit {
-    /// `hystart_update`: the acknowledgements of one round come for longer than half the minimum round trip, or the
+    /// `hystart_update`: the acknowledgements of one round arrive for longer than half the minimum round trip, or the
     /// minimum round trip of this round is clearly longer than that of all.
     fn is_found(&mut self, ack: Acknowledged, rtt: u64, least: u64, window: u32) -> bool {
         if ack.acked > self.round_end {
@@ -308,7 +308,7 @@ const BETA: u32 = 717;
 const CUBIC_SCALE: f64 = 0.4;
 /// `beta_scale`: 8 * (1024 + beta) / 3 / (1024 - beta).
 const RENO_SCALE: u32 = 15;
-/// Until a loss was met, the window grows by at least one in 20 acknowledged packets.
+/// Until the first loss, the window grows by at least one in 20 acknowledged packets.
 const MOST_STEP_BEFORE_LOSS: u32 = 20;
 /// `HZ / 32`.
 const UPDATE_PERIOD: u64 = 31_250_000;

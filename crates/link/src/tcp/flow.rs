@@ -18,7 +18,7 @@ pub struct Flow {
     written: u64,
     sent: u64,
     acked: u64,
-    /// Offset up to which the receiver lets the sender send.
+    /// Offset up to which the receiver allows the sender to send.
     allowed: u64,
     in_flight: u32,
     packets: VecDeque<Packet>,
@@ -29,7 +29,7 @@ pub struct Flow {
     probed: bool,
     congestion: Congestion,
     receiver: Receiver,
-    /// Who waits for the bytes up to which offset; offsets never fall.
+    /// Which waiter waits for the bytes up to which offset; offsets never fall.
     marks: VecDeque<(u64, u64)>,
     /// Offset up to which bytes are announced (written now or later).
     announced: u64,
@@ -201,7 +201,7 @@ impl Flow {
         (self.receiver.received, allowed)
     }
 
-    /// When the receiver acknowledges although nothing more comes; absent unless the sender is kept waiting by it.
+    /// When the receiver acknowledges although nothing more arrives; absent unless the sender is kept waiting by it.
     pub fn acknowledges_at(&self) -> Option<u64> {
         if self.sent == self.written {
             None
@@ -275,7 +275,7 @@ impl Flow {
     }
 
     /// Nothing came back: at first sends the last packet again, so that its acknowledgement shows what is missing (the tail
-    /// loss probe of RFC 8985); the next time takes all for lost, which [`Flow::next_packet`] then gives. When to call it:
+    /// loss probe of RFC 8985); the next time treats all as lost, which [`Flow::next_packet`] then gives. When to call it:
     /// [`Flow::gives_up_at`].
     pub fn gives_up(&mut self, at: u64) -> Option<Sending> {
         if self.may_probe() {
@@ -321,7 +321,7 @@ impl Flow {
         Some(self.last_sent + patience)
     }
 
-    /// Whether it has waited in vain so often that a real connection would break.
+    /// Whether it has timed out so often that a real connection would break.
     pub const fn has_lost_patience(&self) -> bool {
         self.timeouts >= MOST_TIMEOUTS
     }
@@ -398,7 +398,7 @@ impl Flow {
 const FIRST_ALLOWED: u64 = 64_240;
 /// Payload that tcp_wmem's maximum of 4 MiB holds besides its own records: about 95 %.
 const MOST_BUFFER: u64 = 4_000_000;
-/// Room at which a waiting application goes on: a third, less one piece of 64 KiB that is being sent.
+/// Room at which a waiting application continues: a third, less one piece of 64 KiB that is being sent.
 const WAKE_AT_FREE: u64 = MOST_BUFFER / 3 - 65_536;
 /// Two ticks of a clock of 250 Hz (`TCP_TIMEOUT_MIN`).
 const PROBE_MARGIN: u64 = 8_000_000;

@@ -1,4 +1,4 @@
-//! The receiving side of a flow: what it has, what it acknowledges when, how much it allows.
+//! The receiving side of a flow: what it has, what it acknowledges and when, and how much it allows.
 
 use std::collections::BTreeMap;
 
@@ -9,15 +9,15 @@ pub struct Receiver {
     pub received: u64,
     /// Bytes received and not yet acknowledged.
     unacknowledged: u64,
-    /// When the oldest of them came.
+    /// When the oldest of them arrived.
     waiting_since: u64,
     /// Acknowledgements still to be sent at once, as Linux does at a connection's start.
     at_once: u32,
-    /// When the newest packet came.
+    /// When the newest packet arrived.
     newest_at: u64,
     /// Whether this side answers what it receives: its answers then carry the acknowledgements, none is sent at once.
     answering: bool,
-    /// Largest packet met, by which the receiver guesses the sender's full size.
+    /// Largest packet seen, from which the receiver guesses the sender's full size.
     full_size: u32,
     window: Window,
     /// Of the bytes received, those that its application has not taken yet; they take up the window.
@@ -41,7 +41,7 @@ struct Window {
     measured_from: u64,
 }
 
-/// What a receiver does when a packet has come.
+/// What a receiver does when a packet has arrived.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Reaction {
     /// It acknowledges now.
@@ -88,7 +88,7 @@ impl Receiver {
         self.window.measured_at = self.window.measured_at.saturating_add_signed(by);
     }
 
-    /// A packet with the bytes `start..end` came.
+    /// A packet with the bytes `start..end` arrived.
     pub fn packet(&mut self, at: u64, start: u64, end: u64, rtt: u64) -> Reaction {
         let length = (end - start) as u32;
         self.newest_at = at;
@@ -158,7 +158,7 @@ impl Receiver {
         self.acknowledge()
     }
 
-    /// Data leave the receiver's side at `at` and acknowledge what came. Soon after something came, they are an
+    /// Data leave the receiver's side at `at` and acknowledge what arrived. Soon after something arrived, they are an
     /// answer (`tcp_event_data_sent`).
     pub fn acknowledge_with_data(&mut self, at: u64) -> u64 {
         if self.newest_at > 0 && at.saturating_sub(self.newest_at) < ACK_DELAY {
@@ -175,7 +175,7 @@ impl Receiver {
 
 impl Window {
     /// `tcp_grow_window`: each full packet that arrives widens the grant by two, as far as the buffer allows.
-    /// `tcp_rcv_space_adjust`: once per round trip the buffer is made for twice what came, and more while it grows.
+    /// `tcp_rcv_space_adjust`: once per round trip the buffer is sized for twice what arrived, and more while it grows.
     /// Returns whether the grant became wider.
     fn arrived(&mut self, at: u64, received: u64, length: u32, rtt: u64) -> bool {
         if at.saturating_sub(self.measured_at) >= rtt {
@@ -195,7 +195,7 @@ impl Window {
 
 /// `TCP_MAX_QUICKACKS`.
 const ACKS_AT_ONCE: u32 = 16;
-/// `TCP_MSS_DEFAULT`, the receiver's first idea of a full packet.
+/// `TCP_MSS_DEFAULT`, the receiver's first estimate of a full packet.
 const FIRST_GUESS_OF_FULL_SIZE: u32 = 536;
 /// `TCP_DELACK_MIN`.
 const ACK_DELAY: u64 = 40_000_000;

@@ -1,4 +1,4 @@
-//! How HTTP/1 begins, looked at strictly.
+//! How HTTP/1 begins, checked strictly.
 
 use super::signature::recognise;
 use decoding::recognition::Recognition;

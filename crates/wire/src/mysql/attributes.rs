@@ -1,7 +1,7 @@
 //! The client's connection attributes: which software it is.
 //!
 //! Source: MySQL 8.4 reference manual, "Performance Schema Connection Attribute Tables", and the handshake response of
-//! the protocol's documentation. Attributes also name process, host and user of the system: none of these is looked at.
+//! the protocol's documentation. Attributes also name process, host and user of the system: none of these is inspected.
 
 use super::capabilities::{
     CONNECT_ATTRIBUTES, CONNECT_WITH_DB, Capabilities, LENGTH_ENCODED_AUTH, PLUGIN_AUTH, SECURE_CONNECTION,

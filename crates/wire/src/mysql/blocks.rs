@@ -25,7 +25,7 @@ pub(super) struct Blocks {
     /// Uncompressed length the header claims; 0 for a stored block.
     claimed: u32,
     meter: Meter,
-    /// Content of a compressed block that came in more than one piece.
+    /// Content of a compressed block that arrived in more than one piece.
     content: Vec<u8>,
     inflater: Inflater,
 }

@@ -6,7 +6,7 @@
 use super::statements::Statements;
 use super::values::ValueSize;
 
-/// Counts the sets of one bulk execution after the other. Bytes may come in pieces of any size.
+/// Counts the sets of one bulk execution after the other. Bytes may arrive in pieces of any size.
 #[derive(Debug, Default)]
 pub(super) struct SetCounter {
     state: State,

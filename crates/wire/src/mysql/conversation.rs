@@ -1,4 +1,4 @@
-//! What client and server say to each other: which reply each command gets, and how far it has come.
+//! What client and server say to each other: which reply each command gets, and how far it has progressed.
 
 use super::bulk::SetCounter;
 use super::capabilities::{COMPRESS, COMPRESS_ZSTD, Capabilities};
@@ -9,10 +9,10 @@ use decoding::framing::HeaderFault;
 use model::{Content, Direction, Message, Phase, Protocol, Role, StatementId};
 use std::collections::VecDeque;
 
-/// How far a connection has come.
+/// How far a connection has progressed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub(super) enum ConversationPhase {
-    /// Nothing was seen: a greeting comes, or the observation began in the middle.
+    /// Nothing was seen: a greeting follows, or the observation began in the middle.
     #[default]
     Start,
     /// The server has greeted.
@@ -44,13 +44,13 @@ pub(super) enum Owed {
     Events,
 }
 
-/// How far the oldest owed reply has come.
+/// How far the oldest owed reply has progressed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub(super) enum Progress {
     /// The first message of a result (or of the reply) comes next.
     #[default]
     Start,
-    /// So many column definitions of a result come next.
+    /// This many column definitions of a result come next.
     Columns(u64),
     /// The end of the column definitions, or the first row, comes next.
     AfterColumns,
@@ -89,7 +89,7 @@ pub(super) struct Conversation {
     /// Sequence number an EOF would have that still belongs to the preparation just answered.
     pub(super) late_eof: Option<u8>,
     pub(super) sets: SetCounter,
-    /// Per direction: the next message was taken for a beginning, which has to be checked.
+    /// Per direction: the next message was assumed to be a beginning, which has to be checked.
     pub(super) resumes: [bool; 2],
     pub(super) has_tls: bool,
     pub(super) has_compression: bool,

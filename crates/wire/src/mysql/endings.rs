@@ -6,7 +6,7 @@ use decoding::framing::HeaderFault;
 use decoding::reader::Reader;
 use model::{Content, Role, TransactionState};
 
-/// Fields of an OK that are looked at.
+/// Fields of an OK that are inspected.
 pub(super) struct OkFields {
     pub affected: u64,
     status: u16,

@@ -20,7 +20,7 @@ pub(super) struct Arrival {
     pub ended: Timestamp,
 }
 
-/// What is known of a message when its first frame's header and first byte have passed.
+/// What is known about a message when its first frame's header and first byte have passed.
 #[derive(Debug, Clone, Copy, Default)]
 pub(super) struct MessageStart {
     /// Length of the first frame's body; [`FULL_FRAME`] when others follow.

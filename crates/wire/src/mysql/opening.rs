@@ -1,4 +1,4 @@
-//! How MySQL's protocol begins, looked at strictly: first messages that are whole and have all of their fields.
+//! How MySQL's protocol begins, checked strictly: first messages that are whole and have all of their fields.
 
 use super::capabilities::PROTOCOL_41;
 use super::request;
@@ -351,7 +351,7 @@ const CATALOG: &[u8] = b"\x03def";
 const UPTIME: &[u8] = b"Uptime: ";
 /// Most numbers of a server's first block.
 const MOST_BLOCKS: u8 = 4;
-/// Bytes of a long statement that are looked at.
+/// Bytes of a long statement that are inspected.
 const SAMPLE: usize = 256;
 
 #[cfg(test)]

@@ -243,11 +243,11 @@ impl Conversation {
     }
 }
 
-/// Bytes of a reply that are looked at; a greeting is the longest.
+/// Bytes of a reply that are inspected; a greeting is the longest.
 const REPLY_LIMIT: usize = 512;
 /// Bytes of an error that are kept.
 const ERROR_LIMIT: usize = 1024;
-/// Bytes of an OK that hold what is looked at: header, two length-encoded integers, status.
+/// Bytes of an OK that hold what is inspected: header, two length-encoded integers, status.
 const OK_NEED: usize = 1 + 9 + 9 + 2;
 /// Columns a table may have at most, several times over.
 const MAX_COLUMNS: u64 = 65_535;

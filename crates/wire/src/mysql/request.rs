@@ -284,11 +284,11 @@ fn is_white_space(body: &[u8]) -> bool {
 
 /// Bytes of a statement's text that are kept.
 const TEXT_LIMIT: usize = 64 * 1024;
-/// Bytes of other commands that are looked at.
+/// Bytes of other commands that are inspected.
 const COMMAND_LIMIT: usize = 16;
 /// Bytes of an execution that are inspected: its parameters show whether the same was asked before.
 const EXECUTE_LIMIT: usize = 1024;
-/// Bytes of the handshake response that are looked at: 32 fixed ones, the user, and behind it the client's attributes.
+/// Bytes of the handshake response that are inspected: 32 fixed ones, the user, and behind it the client's attributes.
 const LOGIN_LIMIT: usize = 2048;
 const LOGIN_NEED: usize = 32;
 /// Of `COM_STMT_EXECUTE`: read-only, for update, scrollable.

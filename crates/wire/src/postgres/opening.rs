@@ -1,4 +1,4 @@
-//! How PostgreSQL's protocol begins, looked at strictly: first messages that are whole and have all of their fields.
+//! How PostgreSQL's protocol begins, checked strictly: first messages that are whole and have all of their fields.
 
 use super::shape::{CANCEL_REQUEST, GSSENC_REQUEST, MAXIMUM_STARTUP, SSL_REQUEST, STARTUP_HEADER, Shapes};
 use super::startup::COMPRESSION;
@@ -353,10 +353,10 @@ fn is_text(bytes: &[u8]) -> bool {
 const TAGGED_HEADER: usize = 5;
 /// Minor versions of protocol 3 that clients ask for; the last one only asks what there is.
 const VERSIONS: [u32; 4] = [0, 1, 2, 9999];
-/// Replication: what the server says of itself, and what the client does.
+/// Replication: what the server says about itself, and what the client does.
 const KEEP_ALIVE: usize = 18;
 const STANDBY_STATUS: usize = 34;
-/// Bytes of a long statement that are looked at.
+/// Bytes of a long statement that are inspected.
 const SAMPLE: usize = 256;
 
 #[cfg(test)]

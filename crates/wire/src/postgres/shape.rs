@@ -1,14 +1,14 @@
-//! The shapes of messages: which tags there are, how long a message may be, how much of it is looked at.
+//! The shapes of messages: which tags there are, how long a message may be, how much of it is inspected.
 
 use decoding::framing::{FramePlan, HeaderFault};
 use decoding::reader::Reader;
 use decoding::resume::MessageShape;
 use model::Direction;
 
-/// Largest message longwire believes, in bytes: PostgreSQL itself allocates no more than 1 GiB for one.
+/// Largest message that longwire accepts, in bytes: PostgreSQL itself allocates no more than 1 GiB for one.
 pub const MAXIMUM_MESSAGE: u32 = 1 << 30;
 
-/// Most of a statement's text that is looked at.
+/// Most of a statement's text that is inspected.
 pub(super) const STATEMENT_LIMIT: usize = 64 * 1024;
 
 /// Maximum size of parameter values that is inspected: they show whether the same was asked before.
@@ -208,7 +208,7 @@ pub(super) fn at(direction: Direction, bytes: &[u8]) -> MessageShape {
 const CLIENT_TAGS: &[u8] = b"QPBDECSHXFdcfp";
 const SERVER_TAGS: &[u8] = b"RSKZTDCEN123ntsIcAGHWdVv";
 
-/// Longest body accepted where any byte could be taken for a tag: that of statements, values and rows, and of all else.
+/// Longest body accepted where any byte could be mistaken for a tag: that of statements, values and rows, and of all else.
 const fn likely(direction: Direction, tag: u8) -> u64 {
     match (direction, tag) {
         (Direction::ClientToServer, b'Q' | b'P' | b'B' | b'F' | b'd') => 16 << 20,
@@ -239,5 +239,5 @@ const MAXIMUM_CANCEL: u32 = 8 + 4 + 256;
 const MAXIMUM_TAG_LENGTH: u32 = 256;
 /// Longest message of those that are short by nature, generously.
 const MAXIMUM_SHORT: u32 = 64 * 1024;
-/// Most of an error that is looked at: its code comes first.
+/// Most of an error that is inspected: its code comes first.
 const ERROR_LIMIT: usize = 4096;

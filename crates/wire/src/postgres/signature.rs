@@ -118,7 +118,7 @@ fn is_text(bytes: &[u8]) -> bool {
 const CLIENT_TAGS: &[u8] = b"QPBDECSHXFdcfp";
 const SERVER_TAGS: &[u8] = b"RSKZTDCEN123ntsIcAGHWdVv";
 
-/// How much of the first body is looked at.
+/// How much of the first body is inspected.
 const SAMPLE: usize = 64;
 
 #[cfg(test)]

@@ -7,7 +7,7 @@ use super::value::{Value, Values};
 pub(super) enum Kind {
     /// One reply.
     Plain,
-    /// One reply, to who the client is.
+    /// One reply, to the client's introduction of itself.
     Login,
     /// One reply, which may contain the server's version.
     Hello,

@@ -1,4 +1,4 @@
-//! How Redis's protocol begins, looked at strictly.
+//! How Redis's protocol begins, checked strictly.
 
 use decoding::recognition::Recognition;
 use model::Direction;
@@ -240,7 +240,7 @@ const ANSWERED_OK: [&[u8]; 10] = [
     b"WATCH",
 ];
 const LONGEST_WORD: i64 = 32;
-/// Bytes of a request's arguments that are looked at.
+/// Bytes of a request's arguments that are inspected.
 const LONGEST_LOOK: usize = 512;
 const LONGEST_LINE: usize = 1024;
 const MOST_DIGITS: usize = 18;

@@ -19,7 +19,7 @@ pub(super) enum Due {
     Monitor,
     /// By one value, after which the connection is as good as new.
     Reset,
-    /// By one value, after which comes what is not made of replies.
+    /// By one value, after which something other than replies follows.
     Replication,
 }
 

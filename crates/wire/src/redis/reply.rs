@@ -89,7 +89,7 @@ impl Session {
         Some(Role::Reply)
     }
 
-    /// The server counts channels and patterns together, and shard channels apart.
+    /// The server counts channels and patterns together, and shard channels separately.
     fn note_subscribed(&mut self, what: Subscription, now: u64) {
         let [channels, patterns, _] = self.unasked.subscribed;
         let others = match what {

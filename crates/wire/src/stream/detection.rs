@@ -7,7 +7,7 @@
 //! 3. Where the other direction is silent to the end, or beyond what may wait, only 1's first half counts, or a long row of
 //!    messages.
 //! 4. Nothing agrees: none of ours. On a connection that was joined in the middle the first burst may have begun in the middle of a
-//!    message: it is given up, and the next bursts are looked at.
+//!    message: it is given up, and the next bursts are inspected.
 //!
 //! What follows bytes that were not seen may be the middle of a message, and contradicts nothing.
 //!
@@ -24,7 +24,7 @@ use model::{Direction, Timestamp};
 pub(super) struct Choice {
     /// The protocol; absent when it is none of ours.
     pub(super) row: Option<&'static ProtocolRow>,
-    /// The side that was taken for the client is the server.
+    /// The side that was assumed to be the client is the server.
     pub(super) reversed: bool,
 }
 
@@ -41,11 +41,11 @@ pub(super) struct Circumstances {
 /// Why it is looked.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Occasion {
-    /// More bytes have come.
+    /// More bytes have arrived.
     More,
-    /// The other side begins to speak: what came is whole.
+    /// The other side begins to speak: what arrived is whole.
     Turn,
-    /// No more may wait, or no more comes.
+    /// No more may wait, or nothing more arrives.
     End,
 }
 

@@ -9,7 +9,7 @@ use model::{Direction, Timestamp};
 pub(super) struct Held {
     /// Bursts that were given up, oldest first: the beginnings of what was joined in the middle.
     pub(super) passed: Vec<Passed>,
-    /// What is looked at.
+    /// What is inspected.
     pub(super) window: Window,
     /// The direction whose burst was given up and goes on.
     passing: Option<Direction>,
@@ -25,7 +25,7 @@ pub(super) struct Window {
     whole: [Option<usize>; 2],
     chunks: Vec<Chunk>,
     turns: usize,
-    /// Seen bytes of the burst that came last.
+    /// Seen bytes of the burst that arrived last.
     burst: usize,
 }
 
@@ -104,7 +104,7 @@ impl Held {
         self.look(of, Occasion::More)
     }
 
-    /// No more comes.
+    /// Nothing more arrives.
     pub(super) fn conclude(&mut self, of: Circumstances) -> Choice {
         loop {
             if let Some(found) = self.look(of, Occasion::End) {
@@ -237,7 +237,7 @@ impl Window {
         }
     }
 
-    /// Whether `input` is more of what came last, at the same time.
+    /// Whether `input` is more of what arrived last, at the same time.
     fn joins(&self, direction: Direction, input: &Input<'_>) -> bool {
         let last = self.chunks.last();
         last.is_some_and(|last| {
@@ -288,5 +288,5 @@ impl Window {
 
 /// Most calls held back.
 const MAXIMUM_CHUNKS: usize = 256;
-/// Most bursts given up before all is.
+/// Most bursts given up before everything is given up.
 const MOST_PASSED: usize = 16;

@@ -89,7 +89,7 @@ impl Stream {
         self.look(true, sink);
     }
 
-    /// Looks for a message in what was held back. `whole` says that no more comes.
+    /// Looks for a message in what was held back. `whole` says that nothing more arrives.
     fn look(&mut self, whole: bool, sink: &mut MessageSink<'_>) {
         let Some(search) = &self.search else { return };
         let found = self.place(search, whole);

@@ -6,7 +6,7 @@ use crate::protocols::ProtocolRow;
 use decoding::framing::Input;
 use model::{Direction, Message, Protocol, Role};
 
-/// What came of it.
+/// Its result.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Outcome {
     /// There is something that the protocol does not have.

@@ -1,4 +1,4 @@
-//! How TLS begins, looked at strictly.
+//! How TLS begins, checked strictly.
 
 use super::MAXIMUM_RECORD;
 use decoding::recognition::Recognition;

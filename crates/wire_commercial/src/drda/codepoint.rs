@@ -58,7 +58,7 @@ pub(super) const ENDUOWRM: u16 = 0x220C;
 pub(super) const RDBUPDRM: u16 = 0x2218;
 /// There was an error, and [`SQLCARD`] says which.
 pub(super) const SQLERRRM: u16 = 0x2213;
-/// What the login came to.
+/// The result of the login.
 pub(super) const SECCHKRM: u16 = 0x1219;
 /// Attributes of a statement that is prepared.
 pub(super) const SQLATTR: u16 = 0x2450;

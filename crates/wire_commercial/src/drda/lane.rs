@@ -386,8 +386,8 @@ const UNTIL_THE_END: u16 = 0x8004;
 const EXTENDED_4: u16 = 0x8008;
 const EXTENDED_6: u16 = 0x800A;
 const EXTENDED_8: u16 = 0x800C;
-/// Bytes of a description of rows that are looked at: enough for a thousand columns.
+/// Bytes of a description of rows that are inspected: enough for a thousand columns.
 const MAXIMUM_DESCRIPTION: usize = 8192;
-/// Bytes of parameters that are looked at.
+/// Bytes of parameters that are inspected.
 const MAXIMUM_VALUES: usize = 4096;
 const KEPT_BETWEEN_MESSAGES: usize = 4096;

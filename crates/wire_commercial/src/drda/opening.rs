@@ -1,4 +1,4 @@
-//! How DRDA begins, looked at strictly: whole structures whose objects have the lengths they say.
+//! How DRDA begins, checked strictly: whole structures whose objects have the lengths they say.
 
 use super::codepoint::{EXCSAT, EXCSATRD};
 use super::lane::{CONTINUED, HEADER};

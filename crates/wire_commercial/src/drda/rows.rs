@@ -35,9 +35,9 @@ enum Form {
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum RowPosition {
-    /// What became of the row: whether anything is said of that.
+    /// What happened to the row: whether anything is said about that.
     Outcome,
-    /// Whether more is said of it.
+    /// Whether more is said about it.
     More,
     /// One of three texts of that.
     Text(u8),

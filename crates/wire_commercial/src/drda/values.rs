@@ -10,7 +10,7 @@ pub(super) enum Encoding {
     /// It was not seen.
     #[default]
     Unknown,
-    /// Most significant byte first, texts in ASCII's kin.
+    /// Most significant byte first, texts in ASCII or a relative of it.
     Big,
     /// Least significant byte first.
     Little,
@@ -84,7 +84,7 @@ pub(super) struct Outcome {
     /// Below zero an error, 100 for the end of a query.
     pub(super) code: i32,
     pub(super) state: [u8; 5],
-    /// Rows that were changed; absent where nothing is said of that.
+    /// Rows that were changed; absent where nothing is said about that.
     pub(super) rows: Option<u64>,
 }
 

@@ -1,4 +1,4 @@
-//! How SQLI begins, looked at strictly.
+//! How SQLI begins, checked strictly.
 
 use super::shape::EOT;
 use super::signature::recognise;

@@ -282,7 +282,7 @@ impl Scan {
         }
     }
 
-    /// A login packet: what was taken for the code is its length.
+    /// A login packet: what seemed to be the code is its length.
     fn login(&mut self, kind: u8, protocol: u8) -> Step {
         let known = match self.direction {
             Direction::ClientToServer => kind == REQUEST,

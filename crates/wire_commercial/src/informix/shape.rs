@@ -21,7 +21,7 @@ pub(super) enum Field {
     ErrorCode,
     /// Twelve bytes of counts, or twenty, as was negotiated.
     DoneCounts,
-    /// Two bytes: how often [`Field::Each`] comes.
+    /// Two bytes: how often [`Field::Each`] occurs.
     Count,
     /// Four bytes: how long [`Field::Names`] is.
     NamesLength,
@@ -50,7 +50,7 @@ use Field::{
     Rest, ReturnColumn, Skip, Sql, Text, TupleSize,
 };
 
-/// The fields behind `code`; absent when it is none that is known of `direction`.
+/// The fields behind `code`; absent when it is not a known code of `direction`.
 pub(super) fn shape(direction: Direction, code: u16) -> Option<&'static [Field]> {
     let fields: &'static [Field] = match (direction, code) {
         (_, EOT | EXIT) => &[],

@@ -83,7 +83,7 @@ fn middle(direction: Direction, bytes: &[u8]) -> Recognition {
     }
 }
 
-/// Whether what has come of a message can be one of these codes.
+/// Whether what has arrived of a message can be one of these codes.
 fn plausible(direction: Direction, scan: &Scan, begun: &[u8]) -> bool {
     let Some(code) = scan.code() else { return true };
     if shape(direction, code).is_none() {
@@ -107,9 +107,9 @@ fn plausible(direction: Direction, scan: &Scan, begun: &[u8]) -> bool {
 /// Bytes of a login packet that identify it.
 const LOGIN_HEAD: usize = 10;
 const OLD_LOGIN: &[u8] = b"sq........sqlexec";
-/// Bytes that are looked at.
+/// Bytes that are inspected.
 const SAMPLE: usize = 4096;
-/// Bytes of a statement that are looked at.
+/// Bytes of a statement that are inspected.
 const STATEMENT_SAMPLE: usize = 24;
 
 #[cfg(test)]

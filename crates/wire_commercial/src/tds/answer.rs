@@ -31,7 +31,7 @@ impl fmt::Display for SqlServerVersion {
     }
 }
 
-/// What one side says of encryption.
+/// What one side says about encryption.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[repr(u8)]
 pub enum Encryption {
@@ -45,7 +45,7 @@ pub enum Encryption {
     Required = 3,
 }
 
-/// The answer in `bytes`, which are all that came since the request; absent while it is not whole. At most 64 KiB are ever
+/// The answer in `bytes`, which are all that arrived since the request; absent while it is not whole. At most 64 KiB are ever
 /// needed.
 ///
 /// # Errors

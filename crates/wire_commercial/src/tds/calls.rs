@@ -190,7 +190,7 @@ enum Name {
     Execute,
     PrepareAndExecute,
     Close,
-    /// One of the above's kin that neither runs nor fetches.
+    /// A relative of the above that neither runs nor fetches.
     Service,
     Procedure(String),
 }

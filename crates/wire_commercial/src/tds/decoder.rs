@@ -24,7 +24,7 @@ pub struct TdsDecoder {
 
 #[derive(Debug, Default)]
 struct Session {
-    /// Packets of a request whose last has not come.
+    /// Packets of a request whose last has not arrived.
     request: Part,
     said: Vec<u8>,
     /// Bytes of a response that belong to no message yet.
@@ -489,7 +489,7 @@ impl Session {
         }
     }
 
-    /// Hands out what came of the response so far, less `behind` bytes.
+    /// Hands out what has arrived of the response so far, less `behind` bytes.
     fn tell_reply(
         &mut self,
         frame: &Frame<'_>,
@@ -568,5 +568,5 @@ const MULTIPLEXED: u8 = 0x53;
 const MAXIMUM_OWED: usize = 65_536;
 const MAXIMUM_HANDLES: usize = 16_384;
 const KEPT_BETWEEN: usize = 4096;
-/// Most bytes of a request that are looked at.
+/// Most bytes of a request that are inspected.
 pub const MAXIMUM_KEPT: usize = 132 * 1024;

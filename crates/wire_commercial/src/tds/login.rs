@@ -7,7 +7,7 @@ use decoding::reader::Reader;
 /// What a login reports about its client.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Introduction {
-    /// The driver's name of itself.
+    /// The driver's own name.
     pub client: Option<String>,
     /// Whether the version asked for counts rows in four bytes, as before TDS 7.2.
     pub short_counts: bool,

@@ -1,4 +1,4 @@
-//! How TDS begins, looked at strictly: whole packets with all of their fields.
+//! How TDS begins, checked strictly: whole packets with all of their fields.
 
 use super::signature::recognise;
 use super::{HEADER, LAST_PACKET, PRELOGIN, RESPONSE, kind, option};
@@ -107,7 +107,7 @@ fn is_name(wide: &[u8]) -> bool {
         .all(|pair| pair[1] == 0 && (pair[0].is_ascii_alphanumeric() || b"_.[]#@$ \";".contains(&pair[0])))
 }
 
-/// What stands behind headers: their length, and each with a length and a kind.
+/// What follows headers: their length, and each with a length and a kind.
 fn headers(body: &[u8]) -> Option<&[u8]> {
     let mut fields = Reader::new(body);
     let all = usize::try_from(fields.u32_le()?).ok()?;
@@ -169,7 +169,7 @@ fn response(body: &[u8], is_last: bool) -> Option<()> {
 /// Names of options are below this.
 const MOST_OPTIONS: u8 = 16;
 const VERSION_LENGTH: usize = 6;
-/// Where in a login the places of its texts stand, and how many are looked at.
+/// Where in a login the places of its texts stand, and how many are inspected.
 const PLACES: usize = 36;
 const COUNT_OF_PLACES: usize = 9;
 const LONGEST_HEADERS: usize = 4096;

@@ -1,7 +1,7 @@
 //! The tokens of a response, one at a time, however its packets cut them.
 //!
 //! Source: MS-TDS 2.2.7. A row's length is only known by the types of its columns, so these are kept. What is longer than a
-//! packet is skipped as it comes and never held.
+//! packet is skipped as it arrives and never held.
 
 use super::types::{self, ColumnShape, Of};
 use super::utf16;
@@ -42,7 +42,7 @@ pub(super) struct Done {
 /// Reads the tokens of one response after the other.
 #[derive(Debug, Default)]
 pub(super) struct Tokens {
-    /// What is left of a token whose end has not come.
+    /// What is left of a token whose end has not arrived.
     carry: Vec<u8>,
     /// Bytes of a value that are still to come.
     skip: u64,
@@ -345,7 +345,7 @@ fn returned(reader: &mut Reader<'_>, short_counts: bool) -> Option<Token> {
     })
 }
 
-/// What the server says of the features a login asked for: numbers and lengths up to an end.
+/// What the server says about the features a login asked for: numbers and lengths up to an end.
 fn features(reader: &mut Reader<'_>) -> Option<Token> {
     while reader.u8()? != LAST_FEATURE {
         let length = reader.u32_le()?;

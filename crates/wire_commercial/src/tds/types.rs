@@ -15,7 +15,7 @@ pub(super) enum ColumnShape {
     Short,
     /// By four bytes; 0 is NULL.
     Long,
-    /// In chunks behind their lengths, as long as there is no end known.
+    /// In chunks behind their lengths, as long as no end is known.
     Chunks,
     /// Text and image: a pointer, a time, four bytes of length.
     Pointed,
@@ -225,7 +225,7 @@ const XML: u8 = 0xf1;
 const JSON: u8 = 0xf4;
 /// Bytes of a collation.
 const COLLATION: usize = 5;
-/// A size of a type without a limit, whose values come in chunks.
+/// A size of a type without a limit, whose values are sent in chunks.
 const NO_LIMIT: u16 = 0xffff;
 pub(super) const NULL_SHORT: u16 = 0xffff;
 pub(super) const NULL_LONG: u32 = 0xffff_ffff;

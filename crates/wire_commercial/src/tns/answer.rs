@@ -60,7 +60,7 @@ impl fmt::Display for OracleVersion {
     }
 }
 
-/// The answer in `bytes`, which are all that came since the request; absent while it is not whole. At most 128 KiB are ever
+/// The answer in `bytes`, which are all that arrived since the request; absent while it is not whole. At most 128 KiB are ever
 /// needed.
 ///
 /// # Errors

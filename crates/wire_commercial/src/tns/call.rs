@@ -25,7 +25,7 @@ pub(super) enum Call {
     Commit,
     Rollback,
     Logoff,
-    /// Anything else: a ping, a part of a large object, a call that is not looked at.
+    /// Anything else: a ping, a part of a large object, a call that is not inspected.
     Other,
 }
 
@@ -247,7 +247,7 @@ fn pointer(fields: &mut Reader<'_>) -> Option<bool> {
     }
 }
 
-/// The text of `length` bytes that begins within the next bytes, and what stands behind it: as it is, behind its length, or
+/// The text of `length` bytes that begins within the next bytes, and what follows it: as it is, behind its length, or
 /// in chunks. What is cut off by the end of `bytes` is cut off.
 fn find_text(bytes: &[u8], length: usize) -> Option<(Vec<u8>, &[u8])> {
     for place in 0..bytes.len().min(FARTHEST_TEXT) {

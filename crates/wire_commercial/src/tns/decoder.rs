@@ -169,5 +169,5 @@ pub(super) const NEVER: Timestamp = Timestamp::from_nanos(0);
 const HEADER: usize = 8;
 /// What a client sends out of band to interrupt a call, where it can: a byte between packets.
 const OUT_OF_BAND: u8 = b'!';
-/// Most bytes of a packet, and of a request, that are looked at.
+/// Most bytes of a packet, and of a request, that are inspected.
 pub const MAXIMUM_KEPT: usize = 64 * 1024;

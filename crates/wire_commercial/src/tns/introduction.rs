@@ -1,4 +1,4 @@
-//! What both sides say of themselves while they connect and log in: the client's program and driver, the server's version.
+//! What both sides say about themselves while they connect and log in: the client's program and driver, the server's version.
 //! Users, hosts, paths and keys stand next to them and are never inspected.
 
 use super::answer::OracleVersion;

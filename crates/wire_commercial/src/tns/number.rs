@@ -30,7 +30,7 @@ pub(super) fn ub8(reader: &mut Reader<'_>) -> Option<u64> {
     number(reader, 8)
 }
 
-/// Bytes behind their number, and behind their length when there are any. Long ones come in chunks and are none here.
+/// Bytes behind their number, and behind their length when there are any. Long ones are sent in chunks and count as absent here.
 pub(super) fn text<'a>(reader: &mut Reader<'a>) -> Option<&'a [u8]> {
     let mut ahead = *reader;
     let bytes = match ub4(&mut ahead)? {

@@ -1,4 +1,4 @@
-//! How Oracle Net begins, looked at strictly: whole packets with all of their fields.
+//! How Oracle Net begins, checked strictly: whole packets with all of their fields.
 
 use super::packet;
 use super::signature::recognise;

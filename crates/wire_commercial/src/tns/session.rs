@@ -69,7 +69,7 @@ struct Held {
 #[derive(Debug, Clone, Copy)]
 struct Due {
     phase: Phase,
-    /// The statement a response belongs to, and whether it begins anew.
+    /// The statement a response belongs to, and whether it starts over.
     statement: Option<StatementId>,
     cursor: u32,
     begins: bool,
