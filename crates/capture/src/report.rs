@@ -114,14 +114,14 @@ fn byte_warnings(reader: &Reader<'_>, fault: Option<io::Error>) -> Vec<String> {
     }
     if notes.damaged > 0 {
         texts.push(format!(
-            "'{name}' is damaged in {}: {} skipped; copy the file anew if you can",
+            "'{name}' is damaged in {}: {} skipped; copy the file again if you can",
             counted(notes.damaged, "place", "places"),
             counted(notes.damaged_bytes, "byte was", "bytes were")
         ));
     }
     if notes.given_up {
         texts.push(format!(
-            "'{name}' is unreadable from byte {position} on: what comes before it is reported; copy the file anew if you can"
+            "'{name}' is unreadable from byte {position} on: what comes before it is reported; copy the file again if you can"
         ));
     }
     texts
@@ -133,7 +133,7 @@ fn frame_warnings(reader: &Reader<'_>, foreign: u64) -> Vec<String> {
     let mut texts = Vec::new();
     if faults.wild_times > 0 {
         texts.push(format!(
-            "'{name}' has {} with an impossible time, for which that of the next packet is taken",
+            "'{name}' has {} with an impossible time: the time of the next packet is used instead",
             counted(faults.wild_times, "packet", "packets")
         ));
     }

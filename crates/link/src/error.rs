@@ -57,7 +57,7 @@ pub enum LinkError {
     },
     /// A deviation that would make a packet arrive before it left.
     #[error(
-        "jitter= is more than the time of travel one way ({most}): make it smaller, or rtt= larger, or write \
+        "jitter= is more than the one-way travel time ({most}): make it smaller, or rtt= larger, or write \
          jitter=...:normal, which is cut at zero"
     )]
     JitterAboveDelay {

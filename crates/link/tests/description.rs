@@ -100,7 +100,7 @@ fn errors_say_what_and_what_next() {
         ),
         (
             "rtt=1ms jitter=2ms",
-            "jitter= is more than the time of travel one way (500us): make it smaller, or rtt= larger, or write \
+            "jitter= is more than the one-way travel time (500us): make it smaller, or rtt= larger, or write \
              jitter=...:normal, which is cut at zero",
         ),
         (

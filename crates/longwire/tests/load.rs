@@ -193,7 +193,7 @@ fn what_is_wrong_is_told_and_gives_its_status() {
     told(
         &load(&["-f", &path(&wrong), &url]),
         2,
-        ".sql:2: \\slep is no command",
+        ".sql:2: \\slep is not a command",
     );
     told(
         &load(&["-t", "2", "-f", &path(&failing), &url]),

@@ -22,7 +22,7 @@ pub enum Fault {
     Empty,
     /// A command that begins with a backslash and is none.
     #[error(
-        "\\{0} is no command: there are \\set, \\if, \\elif, \\else, \\endif, \\sleep, \\gset, \\aset, \\startpipeline, \
+        "\\{0} is not a command: the commands are \\set, \\if, \\elif, \\else, \\endif, \\sleep, \\gset, \\aset, \\startpipeline, \
          \\syncpipeline, \\endpipeline, \\setshell and \\shell"
     )]
     Command(String),
@@ -43,13 +43,13 @@ pub enum Fault {
         word: String,
     },
     /// A variable's name that is none.
-    #[error("\"{0}\" is no name of a variable: letters, digits and _ make one, no digit first")]
+    #[error("\"{0}\" is not a variable name: use letters, digits and _, and no digit first")]
     Name(String),
     /// A time of `\sleep` that is none.
     #[error("\\sleep cannot wait for \"{0}\": write a whole number or a :variable, and us, ms or s")]
     Sleep(String),
-    /// A word that cannot stand there in an expression.
-    #[error("\"{0}\" cannot stand there in an expression")]
+    /// A word that is not allowed there in an expression.
+    #[error("\"{0}\" is not allowed there in an expression")]
     Unexpected(String),
     /// An expression that ends too early.
     #[error("the expression ends before it is complete")]
@@ -71,7 +71,7 @@ pub enum Fault {
         given: usize,
     },
     /// Brackets nested deeper than any user writes, or as many operators.
-    #[error("the expression is too long, or has too many brackets in brackets")]
+    #[error("the expression is too long, or has too many nested brackets")]
     Deep,
     /// A variable that never gets a value.
     #[error("variable \"{0}\" has no value: give it one with \\set or -D")]
@@ -80,10 +80,10 @@ pub enum Fault {
     #[error("\\{0} has no \\if before it")]
     NoIf(&'static str),
     /// A branch after `\else`.
-    #[error("\\{0} behind \\else")]
+    #[error("\\{0} after \\else")]
     BehindElse(&'static str),
     /// `\if` without its end.
-    #[error("\\if has no \\endif behind it")]
+    #[error("\\if has no \\endif after it")]
     NoEndif,
     /// `\gset` or `\aset` without a statement before it.
     #[error("\\{0} must follow a statement")]
@@ -99,8 +99,8 @@ pub enum Fault {
     PipelineOfTexts,
     /// A variable within quotes where values are sent separately from the text.
     #[error(
-        ":{0} stands within quotes, where a value sent apart from the text does not reach: use -M simple, or take the \
-         quotes away"
+        ":{0} is within quotes, where a value sent separately from the text has no effect: use -M simple, or remove the \
+         quotes"
     )]
     Quoted(String),
     /// Statements combined by `\;` where each is sent separately.
@@ -138,7 +138,7 @@ pub enum Fault {
         wanted: &'static str,
     },
     /// A variable whose text is not a number.
-    #[error("the text of variable \"{0}\" is no value that an expression can use")]
+    #[error("the text of variable \"{0}\" is not a value that an expression can use")]
     Malformed(String),
     /// A statement with `\gset` that did not give one row.
     #[error("\\gset expects one row, and the statement gave {0}")]

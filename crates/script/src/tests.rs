@@ -226,7 +226,7 @@ fn what_is_wrong_is_told_with_its_line_and_the_word() {
         (" \n-- nothing\n", "script:1: the script has no command"),
         (
             "select 1;\n\\slep 10",
-            "script:2: \\slep is no command: there are",
+            "script:2: \\slep is not a command: the commands are",
         ),
         ("\\set a", "script:1: \\set lacks an expression"),
         ("\\set 1a 1", "script:1: \"1a\" is no name"),
@@ -236,8 +236,8 @@ fn what_is_wrong_is_told_with_its_line_and_the_word() {
         ),
         ("\\set a 1 +", "script:1: the expression ends"),
         ("\\set a (1", "script:1: the expression ends"),
-        ("\\set a 1 1", "script:1: \"1\" cannot stand there"),
-        ("\\set a 1 < 2 < 3", "script:1: \"<\" cannot stand there"),
+        ("\\set a 1 1", "script:1: \"1\" is not allowed there"),
+        ("\\set a 1 < 2 < 3", "script:1: \"<\" is not allowed there"),
         (
             "\\set a 99999999999999999999",
             "script:1: 99999999999999999999 is beyond 64 bits",
@@ -248,10 +248,7 @@ fn what_is_wrong_is_told_with_its_line_and_the_word() {
         ),
         ("\\set a :b", "script:1: variable \"b\" has no value"),
         ("\\if true\nselect 1;", "script:1: \\if has no \\endif"),
-        (
-            "\\if 1\n\\else\n\\else\n\\endif",
-            "script:3: \\else behind \\else",
-        ),
+        ("\\if 1\n\\else\n\\else\n\\endif", "script:3: \\else after \\else"),
         ("select 1;\n\\endif", "script:2: \\endif has no \\if"),
         ("\\sleep 10 days", "script:1: \\sleep cannot wait for \"10 days\""),
         ("\\set a 1\n\\gset", "script:2: \\gset must follow a statement"),
@@ -269,7 +266,7 @@ fn what_is_wrong_is_told_with_its_line_and_the_word() {
         let error = error(text);
         assert!(error.starts_with(told), "{text}: {error}");
     }
-    assert!(error(&format!("\\set a {}1\nselect 1", "-".repeat(5000))).contains("too many brackets"));
+    assert!(error(&format!("\\set a {}1\nselect 1", "-".repeat(5000))).contains("too many nested brackets"));
     assert!(error(&format!("\\set a 1{}\nselect 1", " + 1".repeat(100_000))).contains("is too long"));
     let long = format!(
         "\\set a {}1{}\nselect :a",
