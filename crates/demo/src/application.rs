@@ -1,4 +1,4 @@
-//! The application: one page of the shop, asked for in two ways.
+//! The application: one page of the shop, requested in two ways.
 
 use std::net::SocketAddr;
 use std::time::{Duration, Instant};
@@ -32,7 +32,7 @@ pub struct FetchedPage {
     pub statements: usize,
     /// FNV-1a of everything shown: equal when two pages show the same.
     pub checksum: u64,
-    /// From before the connection was asked for until the goodbye was handed to the system. Real time, no think time.
+    /// From before the connection was asked for until the goodbye was passed to the system. Real time, no think time.
     pub duration: Duration,
 }
 

@@ -103,7 +103,7 @@ impl Client {
         if length > MESSAGE_LIMIT {
             return Err(malformed("is larger than 1 MiB"));
         }
-        // Grows with what arrives, not with what the length claims.
+        // Grows with the bytes that arrive, not with the claimed length.
         let mut body = Vec::new();
         let read = (&mut self.stream)
             .take(length.into())
@@ -142,7 +142,7 @@ fn open(server: SocketAddr) -> io::Result<TcpStream> {
     Ok(stream)
 }
 
-/// Protocol 3.0 and who is asking.
+/// Protocol 3.0 with user, database and application.
 fn startup() -> Vec<u8> {
     let parameters: &[u8] = b"user\0shop\0database\0shop\0application_name\0longwire demo\0\0";
     framed(&[&196_608_u32.to_be_bytes(), parameters].concat())
@@ -154,7 +154,7 @@ fn message(tag: u8, body: &[u8]) -> Vec<u8> {
     message
 }
 
-/// The body behind its length, which counts itself.
+/// The body after its length, which includes itself.
 fn framed(body: &[u8]) -> Vec<u8> {
     let length = u32::try_from(body.len() + 4).expect("the application's own messages are short");
     [&length.to_be_bytes(), body].concat()

@@ -28,7 +28,7 @@ pub enum DemoError {
         /// What the system said.
         source: io::Error,
     },
-    /// The connection broke, or no byte came for the application's patience of 30 s.
+    /// The connection broke, or no byte arrived within the application's limit of 30 s.
     #[error("the demo application lost its connection to {server} while {doing}: {source}")]
     Lost {
         /// Address of the other side.

@@ -55,7 +55,7 @@ impl PgWireServerHandlers for Handlers {
 impl NoopStartupHandler for Conversation {}
 
 impl Conversation {
-    /// Runs one statement; while another connection's transaction is in the way, waits for its end, within reason.
+    /// Runs one statement; while another connection's transaction blocks it, waits for its end, up to a limit.
     async fn run(
         &self,
         sql: &str,
@@ -91,7 +91,7 @@ impl SimpleQueryHandler for Conversation {
             match self.run(sql, &[], None, aborted).await {
                 Ok(response) => responses.push(response),
                 Err(refused) => {
-                    // What the statements before gave is sent too; the statements after are not run.
+                    // Results of the statements before are sent too; the statements after are not run.
                     responses.push(Response::Error(refused));
                     break;
                 }
@@ -113,7 +113,7 @@ impl ExtendedQueryHandler for Extended {
         Arc::clone(&self.0)
     }
 
-    /// `pgwire` reserves room for as many rows as the client says it wants, so a number above what a result can have
+    /// `pgwire` reserves room for as many rows as the client says it wants, so a number above the rows that a result can have
     /// becomes 0, which is "all"; so does a negative one, as in PostgreSQL.
     async fn on_execute<C>(&self, client: &mut C, mut message: Execute) -> PgWireResult<()>
     where

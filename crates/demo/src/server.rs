@@ -1,4 +1,4 @@
-//! The shop's listener and its life: one thread, stopped when the value is dropped.
+//! The shop's listener and its lifetime: one thread, stopped when the value is dropped.
 
 use std::net::{Ipv4Addr, SocketAddr, TcpListener};
 use std::sync::Arc;
@@ -15,8 +15,8 @@ use crate::shop::Shop;
 
 /// A running shop: PostgreSQL's protocol on a free port of 127.0.0.1, no password, no TLS, SQLite's dialect of SQL.
 ///
-/// One thread serves all connections, so a statement that computes for long holds up the others (it is ended after
-/// 5 s). It is a database to look at, not one whose own speed means anything. Dropping the value closes the port and
+/// One thread serves all connections, so a statement that computes for a long time delays the others (it is ended after
+/// 5 s). It is a database for demonstration; its own speed means nothing. Dropping the value closes the port and
 /// every connection, and waits for the thread.
 pub struct Server {
     address: SocketAddr,
@@ -88,10 +88,10 @@ async fn serve(listener: tokio::net::TcpListener, shop: Shop, mut stopped: onesh
             _ = &mut stopped => return,
             accepted = listener.accept() => match accepted {
                 Ok((stream, _client)) => {
-                    // Only a lack of memory keeps a session from opening: then the client sees its connection close.
+                    // Only a lack of memory prevents a session from opening: then the client sees its connection close.
                     if let Ok(session) = shop.session() {
                         let handlers = Handlers::new(session);
-                        // A connection ends for its client's reasons; nobody waits for the result.
+                        // A connection ends for its client's reasons; nothing waits for the result.
                         tokio::spawn(async move { process_socket(stream, None, handlers).await });
                     }
                 }

@@ -15,13 +15,13 @@ use crate::sqlstate::{Refusal, error, from_sqlite};
 use crate::statement::{self, Command};
 use crate::values::{self, Column};
 
-/// A client's own handle on the shop: its transaction, and its turn at the engine.
+/// A client's own handle on the shop: its transaction, and its access to the engine.
 pub(crate) struct Session {
     connection: Mutex<Connection>,
     stopping: Arc<AtomicBool>,
 }
 
-/// A statement that has been parsed: what it takes and what it gives.
+/// A statement that has been parsed: its parameters and its columns.
 #[derive(Debug, Clone)]
 pub(crate) struct Prepared {
     pub(crate) sql: String,
@@ -100,7 +100,7 @@ impl Session {
                 execute(&connection, &sql, &[], &[setting_column(name)], format)
             }
             Command::Savepoint if connection.is_autocommit() => {
-                // SQLite would open a transaction that the client knows nothing of.
+                // SQLite would open a transaction that the client does not know about.
                 Err(error(
                     "25P01",
                     "savepoints can only be used in transaction blocks",
@@ -128,7 +128,7 @@ fn batch(connection: &Connection, sql: &str) -> Result<(), Refusal> {
         .map_err(|failure| from_sqlite(&failure))
 }
 
-/// Says when a running statement has had its time.
+/// Reports when a running statement has used up its time.
 fn give_up(stopping: Arc<AtomicBool>) -> impl FnMut() -> bool + Send + 'static {
     let started = Instant::now();
     move || stopping.load(Ordering::Relaxed) || started.elapsed() > STATEMENT_LIMIT
@@ -148,7 +148,7 @@ fn execute(
         return Err(error("42P02", "there is no parameter $1 in a simple query"));
     }
     for (number, value) in parameters.iter().enumerate() {
-        // A gap in the numbers ($1, $3) leaves a value without a place.
+        // A gap in the numbers ($1, $3) leaves a value without a parameter.
         if let Some(index) = statement
             .parameter_index(&format!("${}", number + 1))
             .map_err(failed)?
@@ -247,7 +247,7 @@ fn setting(name: &str) -> Result<&'static str, Refusal> {
     }
 }
 
-/// How long one statement may compute: it holds up every other connection meanwhile.
+/// How long one statement may compute: it delays every other connection meanwhile.
 const STATEMENT_LIMIT: Duration = Duration::from_secs(5);
 
 /// Steps of SQLite's virtual machine between two looks at the clock: some tens of microseconds.

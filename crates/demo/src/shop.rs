@@ -44,7 +44,7 @@ impl Shop {
     /// A further connection to the shop, for one client.
     ///
     /// It may read and write the shop's tables and make its own; it may not attach files or set SQLite's pragmas,
-    /// because whoever can reach the port would otherwise write files as the user who runs the demo.
+    /// because any client that reaches the port could otherwise write files as the user who runs the demo.
     pub(crate) fn session(&self) -> rusqlite::Result<Session> {
         let mut connection = connect(&self.name)?;
         connection.set_limit(Limit::SQLITE_LIMIT_LENGTH, VALUE_LIMIT)?;
@@ -66,7 +66,7 @@ fn connect(name: &str) -> rusqlite::Result<Connection> {
     Ok(connection)
 }
 
-/// The functions that clients call to learn whom they are talking to.
+/// The functions that clients call to identify the server.
 fn name_the_server(connection: &Connection) -> rusqlite::Result<()> {
     let answers = [
         ("version", VERSION),

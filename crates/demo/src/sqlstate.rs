@@ -77,7 +77,7 @@ fn of_constraint(extended_code: i32) -> &'static str {
     }
 }
 
-/// SQLite has one code, SQLITE_ERROR, for everything wrong with a statement: only its text tells more.
+/// SQLite has one code, SQLITE_ERROR, for everything wrong with a statement: only its text has more detail.
 fn of_message(message: &str) -> &'static str {
     let starts = [
         ("no such table", "42P01"),

@@ -1,4 +1,4 @@
-//! Cutting a query string into statements and telling PostgreSQL's own commands from SQL for the engine.
+//! Splits a query string into statements and distinguishes PostgreSQL's own commands from SQL for the engine.
 
 /// What a statement asks of the session.
 #[derive(Debug, PartialEq, Eq)]
@@ -11,7 +11,7 @@ pub(crate) enum Command<'a> {
     Rollback,
     /// `SAVEPOINT`, `RELEASE`, `ROLLBACK TO`: for the engine, inside a transaction.
     Savepoint,
-    /// A session command without meaning here (drivers send them when they connect), and its command tag.
+    /// A session command that has no meaning here (drivers send them when they connect), and its command tag.
     Accepted(&'static str),
     /// `SHOW name`, and the name as written.
     Show(&'a str),
@@ -19,7 +19,7 @@ pub(crate) enum Command<'a> {
     Sql,
 }
 
-/// The statements of a query string, without their semicolons; empty ones and mere comments are left out.
+/// The statements of a query string, without their semicolons; empty ones and those with only comments are skipped.
 ///
 /// Quotes, double quotes and comments are respected. Dollar quoting is not: SQLite has none.
 pub(crate) fn statements(query: &str) -> Vec<&str> {

@@ -1,7 +1,7 @@
 //! What a lab's file says: hosts, links, services, workload, sweeps.
 //!
-//! The language is documented in docs/lab.md. [`tree`] has every value with its place, so that every error can tell line
-//! and column, those of a sweep's values too.
+//! The language is documented in docs/lab.md. [`tree`] has every value with its place, so that every error can give line
+//! and column, also for a sweep's values.
 
 mod error;
 mod links;
@@ -62,21 +62,21 @@ pub struct LabLink {
 pub struct Service {
     /// What it is called.
     pub name: String,
-    /// Where its table stands, for errors.
+    /// The place of its table, for errors.
     pub place: FileSpan,
     /// The host it runs on.
     pub host: String,
     /// What it is.
     pub kind: ServiceKind,
-    /// What to run; always there for [`ServiceKind::Command`].
+    /// What to run; always present for [`ServiceKind::Command`].
     pub command: Option<CommandLine>,
     /// The kind's settings, as written, with their places.
     pub settings: Table,
     /// Added to the environment of its commands.
     pub environment: Vec<(String, String)>,
-    /// How to tell that it is ready, where the kind's own way does not do.
+    /// How to check that it is ready, where the kind's own check is not enough.
     pub ready: Option<ReadinessCheck>,
-    /// How long that may take.
+    /// How long it may take to be ready.
     pub ready_timeout: Duration,
     /// Run on its host, one after another, once it is ready.
     pub setup: Vec<CommandLine>,
@@ -126,7 +126,7 @@ pub struct CommandLine {
     pub words: Vec<String>,
 }
 
-/// How to tell that a service is ready.
+/// How to check that a service is ready.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum ReadinessCheck {
     /// A TCP connection to this port of its host succeeds.
@@ -153,7 +153,7 @@ pub struct WorkloadSettings {
 }
 
 impl WorkloadSettings {
-    /// What is run and by whom, for people; without anything secret in it.
+    /// What is run, where and by how many clients, for people; without anything secret.
     pub fn words(&self) -> String {
         let what = match &self.kind {
             WorkloadKind::Http { .. } => "HTTP requests".to_owned(),
@@ -220,16 +220,16 @@ pub struct MeasureSettings {
     pub baseline_operations: Option<u64>,
     /// How often all points are measured.
     pub repeat: u32,
-    /// After so many points no distance is measured again.
+    /// After this many points, no distance is measured again.
     pub baseline_every: u32,
 }
 
-/// When a workload ends: with what comes first, the operations under way completed. At least one is there.
+/// When a workload ends: at the first of these limits, after the operations under way completed. At least one is set.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Amount {
-    /// After so many operations of all clients together.
+    /// After this many operations of all clients together.
     pub operations: Option<u64>,
-    /// After so long.
+    /// After this long.
     pub duration: Option<Duration>,
 }
 
@@ -239,7 +239,7 @@ pub struct LabFile {
     path: PathBuf,
     text: String,
     root: Table,
-    /// The lab as it stands there, without any sweep.
+    /// The lab as in the file, without any sweep.
     pub lab: Lab,
     /// Settings that change together, in the order of the file.
     pub variants: Vec<LabVariant>,
@@ -298,10 +298,10 @@ impl LabFile {
         }
     }
 
-    /// The lab with these settings instead of what stands in the file.
+    /// The lab with these settings instead of those in the file.
     ///
     /// # Errors
-    /// When one of the values is wrong: the error tells its place in the sweep.
+    /// When one of the values is wrong: the error gives its place in the sweep.
     pub fn with(&self, settings: &[(Vec<String>, ConfigNode)]) -> Result<Lab, ConfigError> {
         let mut root = self.root.clone();
         for (path, node) in settings.iter().flat_map(|setting| self.spelled_out(setting)) {
@@ -326,7 +326,7 @@ fn is_variant(path: &[String]) -> bool {
     matches!(path, [word] if word == VARIANT)
 }
 
-/// In a sweep, stands for every link.
+/// In a sweep, represents every link.
 pub const ALL_LINKS: &str = "all";
 
 fn lab(file: File<'_>, root: &Table) -> Result<Lab, ConfigError> {

@@ -33,7 +33,7 @@ pub struct ObservedOperations {
     pub links: HashMap<ConnectionId, usize>,
     /// What is missing in the captures.
     pub warnings: Vec<Warning>,
-    /// Connections, statements and operations, summed up.
+    /// Totals of connections, statements and operations.
     pub totals: OverviewTotals,
 }
 
@@ -118,7 +118,7 @@ impl ObservedOperations {
             groups.fact(fact);
         })?;
         observed.operations = groups.finish();
-        // What other hosts do by themselves meanwhile is none of the workload's operations.
+        // Whatever other hosts do by themselves meanwhile is not one of the workload's operations.
         observed.operations.retain(|operation| {
             let outermost = operation.steps.iter().filter(|step| step.after.is_none());
             let mut connections = outermost.map(|step| step.exchange.connection);
@@ -149,7 +149,7 @@ impl ObservedOperations {
         }
     }
 
-    /// The counted operations as a measurement, beside `errors` that failed; absent when there is none.
+    /// The counted operations as a measurement, together with `errors` that failed; absent when there is none.
     pub fn measured(&self, workload: &WorkloadSettings, errors: u64) -> Option<MeasuredDurations> {
         let mut durations = DistributionBuilder::new();
         let (mut begin, mut end) = (None::<Timestamp>, None::<Timestamp>);

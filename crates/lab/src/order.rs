@@ -1,4 +1,4 @@
-//! The order in which points are measured: by chance, so that what the machine does meanwhile does not fall on one
+//! The order in which points are measured: random, so that other work of the machine does not fall on one
 //! end of a sweep; the same for the same seed.
 
 /// Numbers below `count` in an order drawn from `seed`.

@@ -1,4 +1,4 @@
-//! What a lab's run has to say, from what was kept and predicted.
+//! The outcome of a lab's run, from stored measurements and predictions.
 
 use super::config::LabFile;
 use super::observed::operation_word;
@@ -78,7 +78,7 @@ fn drifts(plan: &LabPlan, run: &LabRun<'_>) -> Vec<LabDrift> {
     run.baselines.iter().enumerate().filter_map(drift).collect()
 }
 
-/// The settings that all points of a baseline share and that tell it apart from the others.
+/// The settings that all points of a baseline share and that distinguish it from the others.
 fn beside(plan: &LabPlan, baseline: usize) -> Vec<(String, String)> {
     if plan.baselines.len() < 2 {
         return Vec::new();
@@ -107,7 +107,7 @@ fn warnings(plan: &LabPlan, run: &LabRun<'_>, points: &[LabPoint]) -> Vec<Warnin
     for (index, (point, kept)) in points.iter().zip(&run.points).enumerate() {
         let number = index + 1;
         let links = plan.points[index].lab.links.iter().zip(point.links());
-        // What the machine adds to a link without distance is its floor, which is told beside.
+        // What the machine adds to a link without distance is its floor, which is reported separately.
         for (_, outcome) in links.filter(|(link, _)| !is_at_rest(&link.link)) {
             let told = link_warnings(outcome).into_iter();
             texts.extend(told.map(|warning| format!("point {number}: {}", warning.text)));
@@ -142,7 +142,7 @@ fn warnings(plan: &LabPlan, run: &LabRun<'_>, points: &[LabPoint]) -> Vec<Warnin
 
 fn unpredicted(point: &SweepPoint) -> &'static str {
     if point.lab.workload.operation.is_none() && point.lab.workload.clients > 1 {
-        "runs of a command by several clients at once cannot be told apart in a capture; count transactions or requests, with operation ="
+        "runs of a command by several clients at once cannot be distinguished in a capture; count transactions or requests, with operation ="
     } else {
         "the capture without distance shows no such operation"
     }

@@ -6,7 +6,7 @@ use std::io;
 use std::os::unix::fs::MetadataExt;
 use std::path::{Component, Path};
 
-/// Makes `directory`, and says in it who did; one that longwire made earlier is as good.
+/// Makes `directory` and marks it as longwire's; one that longwire made earlier is accepted.
 ///
 /// # Errors
 /// When it cannot be made.
@@ -18,7 +18,7 @@ pub fn make(directory: &Path) -> io::Result<()> {
     }
 }
 
-/// Says in a directory that was just made that it is longwire's.
+/// Marks a directory that was just made as longwire's.
 ///
 /// # Errors
 /// When it cannot be written to.
@@ -50,7 +50,7 @@ fn is_own(directory: &Path) -> bool {
         && marker.is_ok_and(|found| found.is_file() && is_ours(&found))
 }
 
-/// The file that says so.
+/// The marker: a file in the directory.
 pub const MARKER: &str = ".made-by-longwire";
 
 #[cfg(test)]

@@ -17,7 +17,7 @@ use std::time::Duration;
 /// Writes it.
 ///
 /// # Errors
-/// When the file does not take it.
+/// When the file cannot be written.
 pub fn write(page: PageFile, plan: &LabPlan, outcome: &LabOutcome, basis: Basis<'_>) -> Result<()> {
     let example = example(&basis);
     let grid = grid(plan, &basis);

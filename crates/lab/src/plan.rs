@@ -15,7 +15,7 @@ use std::time::Duration;
 /// The points of a lab.
 #[derive(Debug, Clone, PartialEq)]
 pub struct LabPlan {
-    /// The swept settings, in the order of the file: the columns that tell points apart.
+    /// The swept settings, in the order of the file: the columns that distinguish points.
     pub settings: Vec<String>,
     /// Sets of services to start. Mostly there is one.
     pub stages: Vec<ServiceGroup>,
@@ -57,7 +57,7 @@ pub struct SweepPoint {
 }
 
 impl LabPlan {
-    /// Every point of every sweep; one that is in two is there once. Without a sweep the lab itself is the point.
+    /// Every point of every sweep; one that is in two sweeps is listed once. Without a sweep the lab itself is the point.
     ///
     /// # Errors
     /// When a value is wrong, at its place.
@@ -210,7 +210,7 @@ impl LabPlan {
         let values = values.collect();
         let mut at_rest = without_distance(&lab);
         let stage = self.stage_of(known, &at_rest);
-        // How much is measured at a point is no matter of its baseline.
+        // The number of measurements at a point does not matter for its baseline.
         at_rest.measure = file.lab.measure.clone();
         if let Some(operations) = at_rest.measure.baseline_operations {
             at_rest.measure.amount.operations = Some(operations);
@@ -257,7 +257,7 @@ impl LabPlan {
     }
 }
 
-/// Where what is planned so far stands.
+/// The places of what is planned so far.
 #[derive(Default)]
 struct Known {
     points: Places,
@@ -270,7 +270,7 @@ struct Known {
 struct Places(HashMap<u64, Vec<usize>>);
 
 impl Places {
-    /// Where such a value stands; noted as `new` when it stands nowhere.
+    /// The place of such a value; noted as `new` when it has none.
     fn find(&mut self, value: &impl std::fmt::Debug, new: usize, is_same: impl Fn(usize) -> bool) -> usize {
         let mut hasher = DefaultHasher::new();
         format!("{value:?}").hash(&mut hasher);
@@ -301,13 +301,13 @@ pub fn at_rest(link: &LinkDescription) -> LinkDescription {
     }
 }
 
-/// Whether the link does nothing to packets but carry them.
+/// Whether the link only carries packets.
 pub fn is_at_rest(link: &LinkDescription) -> bool {
     *link == at_rest(link)
 }
 
 impl Lab {
-    /// What of the lab changes what is measured, as text: points with the same are the same point, in another run too.
+    /// Everything in the lab that affects measurements, as text: points with the same text are the same point, across runs too.
     pub fn identity(&self) -> String {
         format!(
             "{:?}",
@@ -342,7 +342,7 @@ fn combinations(sweep: &SettingSweep) -> Vec<Vec<(Vec<String>, ConfigNode)>> {
     combinations
 }
 
-/// What a setting is at a point whose sweep does not name it.
+/// The value of a setting at a point whose sweep does not name it.
 fn value_of(lab: &Lab, setting: &str) -> String {
     let mut words = setting.splitn(3, '.');
     let found = match (words.next(), words.next(), words.next()) {

@@ -76,7 +76,7 @@ pub fn changed_links(lab: &Lab) -> Vec<usize> {
         .collect()
 }
 
-/// The target of a point: what its changed links become, all at once.
+/// The target of a point: what its changed links become, all at the same time.
 fn target(lab: &Lab, changed: &[usize]) -> (PredictionTarget, Vec<LinkDescription>) {
     let mut links = changed.iter().map(|&index| lab.links[index].link);
     let target = PredictionTarget {
@@ -88,7 +88,7 @@ fn target(lab: &Lab, changed: &[usize]) -> (PredictionTarget, Vec<LinkDescriptio
     (target, links.collect())
 }
 
-/// Tells where steps move: those on a changed link to what it becomes.
+/// Determines where steps move: those on a changed link move to what that link becomes.
 fn moved(links: &Rc<HashMap<ConnectionId, usize>>, changed: Vec<usize>) -> Box<LinkOfStep> {
     let links = Rc::clone(links);
     Box::new(move |step| {

@@ -6,7 +6,7 @@ use std::io::{self, IsTerminal};
 use std::sync::Mutex;
 use std::time::{Duration, Instant};
 
-/// Tells how far a run is.
+/// Reports how far a run is.
 pub struct LabProgress {
     bar: Option<ProgressBar>,
     left: Mutex<Left>,
@@ -15,7 +15,7 @@ pub struct LabProgress {
 /// What is still to be done.
 #[derive(Debug, Default)]
 struct Left {
-    /// Time of the measurements that were not begun.
+    /// Time of the measurements that have not begun.
     waiting: Duration,
     /// The measurement under way: when it began, and how long it is expected to take.
     now: Option<(Instant, Duration)>,
@@ -24,7 +24,7 @@ struct Left {
 }
 
 impl LabProgress {
-    /// Of a run that is about to begin.
+    /// For a run that is about to begin.
     pub fn new() -> Self {
         let bar = io::stderr().is_terminal().then(|| {
             let bar = ProgressBar::with_draw_target(Some(0), ProgressDrawTarget::stderr());
@@ -52,7 +52,7 @@ impl LabProgress {
         bar.set_message(format!("{what}, {} left", minutes(left.waiting + now)));
     }
 
-    /// The run is over: the bar goes away.
+    /// The run is over: the bar disappears.
     pub fn finish(&self) {
         if let Some(bar) = &self.bar {
             bar.finish_and_clear();
@@ -123,7 +123,7 @@ fn line(text: &str) {
     pipeline::output::note(text);
 }
 
-/// `12 s`, `3 min 20 s`: what is left is not known better.
+/// `12 s`, `3 min 20 s`: the time left is not known more precisely.
 fn minutes(span: Duration) -> String {
     match span.as_secs() {
         seconds if seconds < 60 => format!("{seconds} s"),

@@ -1,4 +1,4 @@
-//! A lab's run: services, baselines, predictions, and every point measured in an order by chance.
+//! A lab's run: services, baselines, predictions, and every point measured in random order.
 
 use super::config::{Amount, Lab, LabFile, WorkloadKind};
 use super::observed::ObservedOperations;
@@ -51,7 +51,7 @@ pub struct Basis<'a> {
 }
 
 impl<'a> LabRun<'a> {
-    /// A run of `plan`, with what earlier ones left in `store`.
+    /// A run of `plan`, with the results of earlier runs in `store`.
     pub fn new(file: &'a LabFile, plan: &'a LabPlan, store: Store, interrupted: Arc<AtomicBool>) -> Self {
         let points = plan.points.iter().map(|point| store.point(&point.lab.identity()));
         let links = file.lab.links.len();
@@ -155,7 +155,7 @@ impl<'a> LabRun<'a> {
         self.sweep(&mut setup, stage, &missing)
     }
 
-    /// Measures points in an order by chance, and a baseline again in between.
+    /// Measures points in random order, and a baseline again in between.
     fn sweep(&mut self, setup: &mut LabSetup, stage: usize, missing: &[usize]) -> Result<()> {
         for &point in missing {
             let rounds = (self.repeat(point) - self.rounds(point)) as u32;
@@ -224,7 +224,7 @@ impl<'a> LabRun<'a> {
         Ok(())
     }
 
-    /// What is at the point before anything counts: operations over its links, which then begin anew.
+    /// Prepares the point before anything counts: operations over its links, which are then set anew.
     fn settle(&self, setup: &mut LabSetup, lab: &Lab, what: &str) -> Result<()> {
         if lab.measure.settle == 0 {
             return Ok(());
@@ -239,7 +239,7 @@ impl<'a> LabRun<'a> {
         Ok(())
     }
 
-    /// What tells a point apart, for people.
+    /// What distinguishes a point, for people.
     fn words(&self, index: usize) -> String {
         let point = &self.plan.points[index];
         let settings = self.plan.settings.iter().zip(&point.values);
@@ -369,7 +369,7 @@ impl<'a> LabRun<'a> {
     }
 
     /// Runs the workload while all links are captured. Where a run of the command is the operation and there is one
-    /// client, also tells from when to when each lasted.
+    /// client, also gives the start and end of each run.
     #[allow(clippy::type_complexity, reason = "what was measured, and when")]
     fn captured(
         &self,
@@ -467,13 +467,13 @@ fn as_outcome(error: anyhow::Error) -> Result<LoadOutcome> {
     }
 }
 
-/// What stands while points are measured. Services end before the network does.
+/// What is running while points are measured. Services end before the network does.
 struct LabSetup {
     services: RunningServices,
     wiring: Wiring,
 }
 
-/// Whether operations are found in the captures, because the workload runs them out of sight.
+/// Whether operations are found in the captures, because the workload runs them out of longwire's sight.
 fn is_timed_by_capture(lab: &Lab) -> bool {
     matches!(lab.workload.kind, WorkloadKind::Command { .. }) && lab.workload.operation.is_some()
 }
@@ -493,7 +493,7 @@ fn by_capture(ran: LoadOutcome, lab: &Lab, files: &[PathBuf], captured: &Capture
     })
 }
 
-/// The sum of runs of one operation each.
+/// The total of runs of one operation each.
 #[derive(Default)]
 struct Sum {
     durations: model::DistributionBuilder,
@@ -581,8 +581,8 @@ fn now() -> Timestamp {
     Timestamp::from_nanos(u64::try_from(since.unwrap_or_default().as_nanos()).unwrap_or(u64::MAX))
 }
 
-/// How often is looked whether the user wants to end the run.
+/// How often it is checked whether the user wants to end the run.
 const LOOK: Duration = Duration::from_millis(200);
 
-/// Runs of a command that are captured apart.
+/// Runs of a command that are captured separately.
 const MOST_WINDOWS: u64 = 10_000;

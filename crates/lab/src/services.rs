@@ -31,7 +31,7 @@ pub struct RunningServices {
 }
 
 impl RunningServices {
-    /// Says that all of them are still there.
+    /// Checks that all of them are still running.
     ///
     /// # Errors
     /// When one has ended, with the last lines of its log.
@@ -52,7 +52,7 @@ impl RunningServices {
         self.running.iter().map(used).collect()
     }
 
-    /// The same since it was `before`.
+    /// The same since the reading `before`.
     pub fn processor_times_since(&self, before: &[LabProcessor]) -> Vec<LabProcessor> {
         let mut times = self.processor_times();
         for (now, before) in times.iter_mut().zip(before) {
@@ -76,7 +76,7 @@ impl Drop for RunningServices {
 }
 
 /// Starts the services of `lab` in their order, each set up before the next one starts. `directory` is the lab's own;
-/// `say` is told what is going on.
+/// `say` is told about progress.
 ///
 /// # Errors
 /// When a program is missing, a service does not get ready, or a command of its set-up fails; those that run are ended.
@@ -220,7 +220,7 @@ impl Starting<'_> {
         Ok(server.start(place)?)
     }
 
-    /// What the file says of when it is ready.
+    /// When it is ready, by the file.
     fn readiness(&self) -> Result<Option<Readiness>> {
         let readiness = match &self.service.ready {
             None => return Ok(None),
@@ -257,7 +257,7 @@ impl Starting<'_> {
             .with_context(|| format!("could not set up {}", self.service.name))
     }
 
-    /// What the commands of a service find in their environment.
+    /// The environment of a service's commands.
     fn environment(&self) -> Vec<(String, String)> {
         let directory = self.directory.display().to_string();
         let mut environment = vec![
@@ -321,13 +321,13 @@ impl Starting<'_> {
     }
 }
 
-/// The program that runs, for services that are longwire too.
+/// The running program, for services that are longwire too.
 fn own_program() -> String {
     let path = std::env::current_exe();
     path.map_or_else(|_| "longwire".to_owned(), |path| path.display().to_string())
 }
 
-/// `PATH` with the directories where systems put programs of servers, behind all others.
+/// `PATH` with the directories where systems put programs of servers, after all others.
 fn path_with_servers() -> String {
     let path = std::env::var("PATH").unwrap_or_default();
     ["initdb", "mariadbd"]

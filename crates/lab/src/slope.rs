@@ -32,7 +32,7 @@ fn alike(one: &SweepPoint, other: &SweepPoint, link: usize) -> bool {
         let mut lab = point.lab.clone();
         let link = &mut lab.links[link].link;
         link.rtt = Duration::ZERO;
-        // How much was measured changes no duration.
+        // The number of measurements changes no duration.
         lab.measure = one.lab.measure.clone();
         lab
     };
@@ -56,7 +56,7 @@ fn slope(plan: &LabPlan, outcomes: &[LabPoint], link: usize, group: &[usize]) ->
             Some((rtt(index), prediction.duration.as_secs_f64()))
         })
         .collect();
-    // Only this link's connections were moved where all other links are at rest: then the turns are this link's.
+    // Where all other links are at rest, only this link's connections were moved: then the turns are this link's.
     let alone = |point: &SweepPoint| {
         let others = point
             .lab
@@ -107,7 +107,7 @@ fn beside(plan: &LabPlan, group: &[usize], link: usize) -> Vec<(String, String)>
                 .iter()
                 .all(|&index| plan.points[index].values[*column] == *value)
         })
-        // Another link without distance is what one expects.
+        // Another link without distance is the expected case.
         .filter(|(column, _)| first.values[*column] != "0ms")
         .map(|(column, setting)| (setting.clone(), first.values[column].clone()))
         .collect()

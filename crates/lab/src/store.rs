@@ -1,4 +1,4 @@
-//! What is kept of a lab's runs: a file for each point and each baseline, so that a rerun goes on where one ended.
+//! What is kept of a lab's runs: a file for each point and each baseline, so that a rerun continues where the last run ended.
 
 use super::observed::Addresses;
 use super::own_directory;
@@ -38,17 +38,17 @@ pub struct MeasuredPoint {
 /// What must be known to read a baseline's captures.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Captured {
-    /// Which address is whose.
+    /// Which address belongs to which host.
     pub addresses: Addresses,
     /// From begin to end of each run of the command, where runs are the operations.
     pub windows: Vec<(Timestamp, Timestamp)>,
 }
 
 impl Store {
-    /// Opens `directory`, and makes it when it is not there; with `fresh`, empties it of what longwire made there.
+    /// Opens `directory`, and makes it when it is missing; with `fresh`, empties it of what longwire made there.
     ///
     /// # Errors
-    /// When it cannot be made or written, or another run uses it; when what is to be removed is somebody else's.
+    /// When it cannot be made or written, or another run uses it; when longwire did not make what is to be removed.
     pub fn open(directory: &Path, fresh: bool) -> Result<Self> {
         let doing = || format!("could not make the lab's directory {}", directory.display());
         fs::create_dir_all(directory).with_context(doing)?;
@@ -114,10 +114,10 @@ impl Store {
             .collect()
     }
 
-    /// A directory for captures that are read at once, to be removed by [`own_directory::remove`].
+    /// A directory for captures that are read immediately, to be removed by [`own_directory::remove`].
     ///
     /// # Errors
-    /// When it cannot be made, or something of somebody else's is in its place.
+    /// When it cannot be made, or something that longwire did not make is in its place.
     pub fn scratch(&self) -> Result<PathBuf> {
         let scratch = self.directory.join(SCRATCH);
         if fs::symlink_metadata(&scratch).is_ok() {
@@ -164,7 +164,7 @@ fn key(identity: &str) -> String {
 #[derive(Serialize, Deserialize)]
 struct StoredPoint {
     version: String,
-    /// A second hash, beside the one in the file's name. Not the identity itself: its statements, URLs and commands may
+    /// A second hash, in addition to the one in the file's name. Not the identity itself: its statements, URLs and commands may
     /// hold secrets.
     identity: String,
     rounds: Vec<StoredRound>,
@@ -176,7 +176,7 @@ struct StoredPoint {
 #[derive(Serialize, Deserialize)]
 struct StoredRound {
     measured: StoredMeasured,
-    /// Each with how often it was met.
+    /// Each with how often it occurred.
     durations_ns: Vec<(u64, u64)>,
     elapsed_ns: u64,
     payload_bytes: [u64; 2],
@@ -229,7 +229,7 @@ struct StoredDirection {
     realised_rate_bits_per_second: Option<u64>,
 }
 
-/// Absent when the file is not there, was cut short, or is of another version or point: then the point is measured again.
+/// Absent when the file is missing, was truncated, or is of another version or point: then the point is measured again.
 fn load(path: &Path, identity: &str) -> Option<MeasuredPoint> {
     let text = fs::read_to_string(path).ok()?;
     let stored: StoredPoint = serde_json::from_str(&text).ok()?;
@@ -252,7 +252,7 @@ fn nanos_of((begin, end): &(Timestamp, Timestamp)) -> (u64, u64) {
     (begin.as_nanos(), end.as_nanos())
 }
 
-/// Written beside, then renamed: a file is there whole or not at all.
+/// Written to a file next to it, then renamed: a file is either complete or absent.
 fn save(path: &Path, identity: &str, kept: &MeasuredPoint) -> Result<()> {
     let stored = StoredPoint {
         version: env!("CARGO_PKG_VERSION").to_owned(),
@@ -273,7 +273,7 @@ fn save(path: &Path, identity: &str, kept: &MeasuredPoint) -> Result<()> {
     write().with_context(|| format!("could not write {}", path.display()))
 }
 
-/// Another hash of the same, so that points with one name are told apart.
+/// Another hash of the same, so that points with one name are distinguished.
 fn second_key(identity: &str) -> String {
     key(&identity.chars().rev().collect::<String>())
 }

@@ -23,7 +23,7 @@ pub struct Wiring {
 }
 
 impl Wiring {
-    /// Makes the hosts and links of `lab`, every link without distance, and tells the hosts each other's names in a file
+    /// Makes the hosts and links of `lab`, every link without distance, and gives the hosts each other's names in a file
     /// in `directory`.
     ///
     /// # Errors
@@ -37,7 +37,7 @@ impl Wiring {
             let host = network
                 .add_host(name)
                 .with_context(|| format!("could not make the host {name}"))?;
-            // What TCP learnt of a path at one point of the sweep must not be there at the next one.
+            // What TCP learnt about a path at one point of the sweep must not be kept for the next one.
             network
                 .within(host, || fs::write(NO_METRICS, "1"))
                 .with_context(|| format!("could not set up the host {name}: {NO_METRICS}"))?;
@@ -90,7 +90,7 @@ impl Wiring {
         Ok(())
     }
 
-    /// The network beneath.
+    /// The underlying network.
     pub const fn network(&self) -> &Network {
         &self.network
     }
@@ -113,7 +113,7 @@ impl Wiring {
             .unwrap_or(IpAddr::V4(Ipv4Addr::LOCALHOST))
     }
 
-    /// Which address is whose.
+    /// Which address belongs to which host.
     pub const fn addresses(&self) -> &Addresses {
         &self.addresses
     }

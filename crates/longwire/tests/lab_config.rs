@@ -359,7 +359,7 @@ const ERRORS: &[(&str, &str, &str)] = &[
     (
         "[\"web\", \"database\"]\nrtt",
         "[\"web\", \"client\"]\nrtt",
-        "lab.toml:7:8: links 'client-web' and 'web-database' join the same hosts, so nobody could tell which is taken: leave one out",
+        "lab.toml:7:8: links 'client-web' and 'web-database' join the same hosts, so it is unclear which one is used: leave one out",
     ),
     (
         "kind = \"mariadb\"",

@@ -1,4 +1,4 @@
-//! Facts of all connections to outcomes: operations, totals, predictions, and the records of each.
+//! Turns facts of all connections into outcomes: operations, totals, predictions, and the records of each.
 
 use super::missing::Missing;
 use super::moved::{ConnectionChoice, MovedConnections};
@@ -45,15 +45,15 @@ pub struct Wanted {
     pub json: bool,
     /// Whether those include one for each exchange.
     pub exchanges: bool,
-    /// At which distances the cost of findings is told; absent when none are looked for.
+    /// The distances at which the cost of findings is reported; absent when no findings are wanted.
     pub findings: Option<Distances>,
     /// Where some operations are kept for a page, when one is wanted.
     pub samples: Option<Samples>,
-    /// Of a run that goes on without its outputs: where is noted that one was given up. Nothing waits for them then.
+    /// For a run that continues without its outputs: where it is noted that one was given up. Nothing waits for them then.
     pub delivery: Option<Delivery>,
 }
 
-/// Sums up a run as its facts come.
+/// Sums up a run as its facts arrive.
 pub struct Aggregator {
     operations: Operations,
     outlets: Outlets,
@@ -76,7 +76,7 @@ struct Outlets {
     outlet: Option<Outlet>,
     delivery: Option<Delivery>,
     exchanges: bool,
-    /// The first fault of an output: told at the end, nothing is written after it.
+    /// The first fault of an output: reported at the end, nothing is written after it.
     fault: Option<io::Error>,
 }
 
@@ -91,7 +91,7 @@ impl Aggregator {
     /// Begins; writes the conditions when records are wanted.
     ///
     /// # Errors
-    /// When stdout does not take them.
+    /// When stdout cannot be written.
     pub fn new(wanted: &Wanted, conditions: Conditions) -> Result<Self> {
         let moved = MovedConnections::new(wanted.moved.clone());
         let (mut records, mut outlet) = (None, None);
@@ -162,10 +162,10 @@ impl Aggregator {
         Ok(())
     }
 
-    /// Makes readable what the recording, and whoever reads the records, has so far.
+    /// Flushes what has been written so far, so that the recording and any reader of the records have it.
     ///
     /// # Errors
-    /// When the file does not take it.
+    /// When the file cannot be written.
     pub fn checkpoint(&mut self) -> Result<()> {
         if let Some(recording) = &mut self.recording {
             let written = recording.writer.checkpoint();
@@ -248,8 +248,8 @@ impl Aggregator {
         self.outlets.write(|records| records.link(link));
     }
 
-    /// Whether an output is gone, and nobody wants the rest; of a run that goes on without its outputs, whether all that were asked
-    /// for are gone.
+    /// Whether an output is gone, and the rest is not wanted; for a run that continues without its outputs, whether all requested
+    /// ones are gone.
     pub fn is_over(&self) -> bool {
         let outlets = &self.outlets;
         match &outlets.delivery {
@@ -270,7 +270,7 @@ impl Aggregator {
     /// if it was wanted.
     ///
     /// # Errors
-    /// When an output did not take everything.
+    /// When an output could not be written completely.
     pub fn finish(
         self,
         warnings: Vec<Warning>,
@@ -279,10 +279,10 @@ impl Aggregator {
         self.finish_amended(warnings, packets, |_| ())
     }
 
-    /// The same; `amend` adds to the outcome before it is written: what was measured beside the predictions, say.
+    /// The same; `amend` adds to the outcome before it is written: for example, measurements for the predictions.
     ///
     /// # Errors
-    /// When an output did not take everything.
+    /// When an output could not be written completely.
     pub fn finish_amended(
         self,
         mut warnings: Vec<Warning>,
@@ -351,7 +351,7 @@ impl Aggregator {
     }
 }
 
-/// That there was no room for all findings.
+/// The warning that there was no room for all findings.
 fn no_room(found: &FindingsReport) -> Option<Warning> {
     (found.left_out > 0).then(|| Warning {
         text: format!(
@@ -423,7 +423,7 @@ impl Outlets {
     }
 }
 
-/// The longest operation that came, or part of one.
+/// The longest operation so far, or part of one.
 #[derive(Debug, Default)]
 struct Longest {
     wanted: bool,
@@ -442,7 +442,7 @@ impl Longest {
     }
 }
 
-/// What came since the last progress line.
+/// What arrived since the last progress line.
 #[derive(Debug, Default)]
 struct SinceProgress {
     exchanges: u64,

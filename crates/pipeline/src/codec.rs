@@ -1,4 +1,4 @@
-//! Chunks through compressor and decompressor, as the two ends of a lane do it, with the processor time that took.
+//! Chunks through compressor and decompressor, as the two ends of a lane do it, with the processor time it took.
 
 use super::direction_payload::Cost;
 use anyhow::{Context, Result, ensure};
@@ -14,16 +14,16 @@ pub struct LevelCodec {
     turned_back: Vec<u8>,
 }
 
-/// What came of a chunk.
+/// The result for a chunk.
 pub struct Passed {
-    /// What it was put into.
+    /// Its coding.
     pub bytes: usize,
-    /// What that costs.
+    /// The cost of that coding.
     pub cost: Cost,
 }
 
 impl LevelCodec {
-    /// One without a past.
+    /// One that has seen no chunk yet.
     pub fn new() -> Self {
         Self {
             compressor: Compressor::new(),
@@ -32,10 +32,10 @@ impl LevelCodec {
         }
     }
 
-    /// What `chunk` becomes at `level`; with `stored` it goes as it is and no context learns of it.
+    /// What `chunk` becomes at `level`; with `stored` it goes as it is and the contexts do not change.
     ///
     /// # Errors
-    /// When a codec fails, or does not give back what it was given.
+    /// When a codec fails, or does not return its input unchanged.
     pub fn pass(&mut self, chunk: &[u8], level: CompressionLevel, stored: bool) -> Result<Passed> {
         self.compressed.clear();
         self.turned_back.clear();
@@ -48,7 +48,7 @@ impl LevelCodec {
             .decompressor
             .decompress(coding, &self.compressed, &mut self.turned_back);
         let ended = thread_processor_time();
-        back.context("could not turn back what was compressed")?;
+        back.context("could not decompress what was compressed")?;
         ensure!(
             self.turned_back == chunk,
             "a compressed chunk did not come back as it was"
@@ -70,7 +70,7 @@ impl LevelCodec {
     }
 }
 
-/// Bytes on the lane for a chunk of so many: its frame's header, and what TLS 1.3 adds to each record.
+/// Bytes on the lane for a chunk of this many: its frame's header, and what TLS 1.3 adds to each record.
 pub fn on_the_lane(bytes: usize) -> usize {
     let frame = bytes + FRAME_HEADER;
     frame + frame.div_ceil(RECORD) * RECORD_ADDS
@@ -78,7 +78,7 @@ pub fn on_the_lane(bytes: usize) -> usize {
 
 /// Kind, coding, length, stream.
 const FRAME_HEADER: usize = 8;
-/// Most bytes of a TLS record's content (RFC 8446, section 5.1).
+/// Maximum bytes of a TLS record's content (RFC 8446, section 5.1).
 const RECORD: usize = 16_384;
 /// Of a TLS 1.3 record: its header (5), the content's type (1), the authentication tag (16).
 const RECORD_ADDS: usize = 22;

@@ -2,13 +2,13 @@
 //!
 //! Calling order: [`CompressionMeter::segment`] for the payload that passes, before the facts that follow from it are given to
 //! [`CompressionMeter::fact`]; facts come out with their exchanges' levels filled in, in the same order, when a batch is full, at
-//! [`CompressionMeter::flush`] and at [`CompressionMeter::finish`]. Payload is kept until its batch has been compressed, and nowhere else.
+//! [`CompressionMeter::flush`] and at [`CompressionMeter::finish`]. Payload is kept only until its batch has been compressed.
 //!
 //! How bytes become chunks:
 //! 1. What passes in one direction of a connection is gathered until it is [`tunnel::MOST_OF_A_CHUNK`], the other direction
 //!    speaks, or an exchange ends with it: that is a chunk, as the end of a lane would read it while the lane has no room.
 //! 2. Chunks go through one context per direction and level, shared by all connections, in the order in which they end.
-//! 3. Bytes of connecting and logging in, the first [`UNKNOWN_LOGIN`] of a protocol that is not known, chunks below [`TINY`] and
+//! 3. Bytes of connecting and logging in, the first [`UNKNOWN_LOGIN`] of an unknown protocol, chunks below [`TINY`] and
 //!    those of connections whose last ones hardly became smaller are stored, as the tunnel does.
 
 use super::codec::LevelCodec;
@@ -27,52 +27,52 @@ use tunnel::lane::TINY;
 use tunnel::lane::compressibility::Compressibility;
 use tunnel::{CompressionLevel, MOST_OF_A_CHUNK};
 
-/// What is to be found out.
+/// What is to be determined.
 #[derive(Debug, Clone)]
 pub struct CompressionPlan {
     /// The levels, each once.
     pub levels: Vec<CompressionLevel>,
     /// Which connections would go through the tunnel.
     pub moved: Vec<ConnectionChoice>,
-    /// How the bytes are gone through.
+    /// How the bytes are processed.
     pub how: How,
 }
 
-/// How the bytes are gone through.
+/// How the bytes are processed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum How {
-    /// All at the end, [`PASSES`] times where that takes no longer than [`LONG`]; of each chunk's times the median counts. So
-    /// many payload bytes are kept, what comes later is not looked at.
+    /// All at the end, [`PASSES`] times where that takes no longer than [`LONG`]; of each chunk's times the median counts.
+    /// Payload bytes are kept up to a maximum; later ones are not processed.
     Passes {
-        /// Most payload bytes.
+        /// Maximum number of payload bytes.
         most_bytes: u64,
     },
-    /// As they come, once.
+    /// As they arrive, once.
     Stream,
 }
 
-/// What was gone through.
+/// What was processed.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct CompressionOutcome {
     /// Payload bytes that were compressed, or would go as they are.
     pub payload_bytes: u64,
-    /// Payload bytes that passed and are not in the capture.
+    /// Payload bytes that passed but are missing in the capture.
     pub missing_bytes: u64,
-    /// Payload bytes that came after the most that are looked at.
+    /// Payload bytes after the maximum that is processed.
     pub beyond_bytes: u64,
     /// For each level, how far the passes are apart in processor time, of their median; absent after one pass.
     pub noise: Vec<Option<Share>>,
 }
 
-/// Compresses what passes and says what each exchange would become.
+/// Compresses the payload that passes and reports what each exchange would become.
 pub struct CompressionMeter {
     compressing: CompressionPlan,
     connections: ConnectionMap<CompressibleConnection>,
-    /// Chunks that wait for being compressed.
+    /// Chunks that wait to be compressed.
     batch: Vec<Waited>,
     batch_bytes: u64,
     waiting: VecDeque<Waiting>,
-    /// Of each level.
+    /// One for each level.
     lanes: Vec<LaneCodecs>,
     outcome: CompressionOutcome,
 }
@@ -95,7 +95,7 @@ enum Waiting {
     Other(Fact),
 }
 
-/// A lane at one level: the contexts of both directions, and what is worth compressing.
+/// A lane at one level: the contexts of both directions, and which connections are worth compressing.
 #[derive(Default)]
 struct LaneCodecs {
     codecs: [LevelCodec; 2],
@@ -169,7 +169,7 @@ impl CompressionMeter {
         Ok(())
     }
 
-    /// Takes what was put into the boxes of connections. What comes as it passes is handed out at once.
+    /// Takes what was put into the boxes of connections. With [`How::Stream`], it is handed out immediately.
     ///
     /// # Errors
     /// When a codec fails.
@@ -209,7 +209,7 @@ impl CompressionMeter {
         Ok(())
     }
 
-    /// Hands out the rest, and says what was gone through.
+    /// Hands out the rest, and reports what was processed.
     ///
     /// # Errors
     /// When a codec fails.
@@ -258,7 +258,7 @@ impl CompressionMeter {
         Fact::Exchange { exchange, protocol }
     }
 
-    /// Compresses the batch at every level; its chunks know then what they became.
+    /// Compresses the batch at every level; afterwards its chunks know what they became.
     fn compress(&mut self) -> Result<()> {
         let batch = std::mem::take(&mut self.batch);
         self.batch_bytes = 0;
@@ -347,7 +347,7 @@ fn bytes_of(chunk: &Option<Chunk>) -> u64 {
     chunk.as_ref().map_or(0, |chunk| chunk.payload.len() as u64)
 }
 
-/// Of chunk `number` the median of each time over the passes; its size is that of all.
+/// The median of each time of chunk `number` over the passes; its size is the same in all.
 fn median(passes: &[Vec<Cost>], number: usize) -> Option<Cost> {
     let costs: Vec<&Cost> = passes.iter().filter_map(|pass| pass.get(number)).collect();
     let nanos = [0, 1].map(|which| {
@@ -361,7 +361,7 @@ fn median(passes: &[Vec<Cost>], number: usize) -> Option<Cost> {
     })
 }
 
-/// From the least to the greatest of the passes' times, as a part of the median.
+/// From the shortest to the longest of the passes' times, as a share of the median.
 fn noise(passes: &[Vec<Cost>]) -> Option<Share> {
     let mut sums: Vec<Duration> = passes.iter().map(|pass| sum(pass)).collect();
     sums.sort();
@@ -386,14 +386,14 @@ fn at_level(level: CompressionLevel, [request, reply]: [Cost; 2]) -> AtLevel {
     }
 }
 
-/// How often all bytes are compressed when they are gone through at the end.
+/// How often all bytes are compressed when they are processed at the end.
 pub const PASSES: usize = 3;
 
 /// A pass that took longer is not repeated.
 pub const LONG: Duration = Duration::from_secs(2);
 
-/// Of a connection whose protocol is not known so many bytes each way may be logging in.
+/// On a connection with an unknown protocol, this many bytes each way may be the login.
 const UNKNOWN_LOGIN: u64 = 16 * 1024;
 
-/// Payload that is kept at most before it is compressed, as it comes.
+/// Maximum payload that is kept before it is compressed, when it is compressed as it arrives.
 const BATCH: u64 = 4 << 20;

@@ -1,4 +1,4 @@
-//! Events of connections to facts: the decoders and the pairing of each connection.
+//! Turns events of connections into facts: the decoders and the pairing of each connection.
 
 use super::notes::{Note, Notes};
 use analysis::fact::{Fact, FactSink};
@@ -22,7 +22,7 @@ pub struct ConnectionDecoders {
 }
 
 impl ConnectionDecoders {
-    /// None yet. `keep_literals` keeps statement texts as sent beside their fingerprints.
+    /// None yet. `keep_literals` keeps statement texts as sent in addition to their fingerprints.
     pub fn new(keep_literals: bool) -> Self {
         Self {
             open: ConnectionMap::default(),
@@ -33,20 +33,20 @@ impl ConnectionDecoders {
         }
     }
 
-    /// The same with a key for digests that others of the run have too: equal reads of all connections are told.
+    /// The same with a key for digests that other decoders of the run have too: equal reads of all connections are recognised.
     #[must_use]
     pub fn with_digests(self, digests: RandomState) -> Self {
         Self { digests, ..self }
     }
 
-    /// The same with fingerprints that others of the run make too: the bound on how many are told apart is of the run.
+    /// The same with fingerprints that other decoders of the run make too: the limit on how many are distinguished is the run's.
     #[must_use]
     pub fn with_fingerprints(self, known: KnownFingerprints) -> Self {
         let fingerprints = Fingerprints::among(known);
         Self { fingerprints, ..self }
     }
 
-    /// The same with a bound on what is owed a reply that others of the run share.
+    /// The same with a limit on what is owed a reply that other decoders of the run share.
     #[must_use]
     pub fn with_owed(self, owed: OwedInAll) -> Self {
         Self { owed, ..self }
@@ -159,9 +159,9 @@ struct Connection {
     stream: Stream,
     pairing: Pairing,
     protocol: Protocol,
-    /// What was seen beside the payload while that waited.
+    /// What was seen in addition to the payload while the payload waited.
     notes: Notes,
-    /// It was told that there is the connection. One whose sides are a guess is told of when they are known.
+    /// The connection has been reported. One whose sides are a guess is reported when they are known.
     is_introduced: bool,
     /// What the connection is was decided, and what waited was handed out.
     is_settled: bool,
@@ -213,7 +213,7 @@ impl Connection {
         }
     }
 
-    /// A page that lasts until its connection is closed is over when its server says no more, and not when the connection is
+    /// A page that lasts until its connection is closed ends when its server sends no more, and not when the connection is
     /// forgotten; so is a request that gets no answer.
     fn ended(
         &mut self,
@@ -233,7 +233,7 @@ impl Connection {
         }
     }
 
-    /// Notes what bears on the messages that follow: at once, or, while earlier ones wait, when it is their turn.
+    /// Notes what affects the messages that follow: immediately, or, while earlier ones wait, when it is their turn.
     fn note(&mut self, note: Note) {
         if self.stream.is_undecided() {
             self.notes.add(note);
@@ -290,8 +290,8 @@ impl Connection {
         self.pairing.closed(at, totals, decoding, out);
     }
 
-    /// Runs the decoder. The bytes that tell the protocol are handed out before it can be asked for: what follows from
-    /// them is named afterwards. Messages that waited are told with what was seen up to their end.
+    /// Runs the decoder. The bytes that determine the protocol are handed out before it can be queried: what follows from
+    /// them is named afterwards. Messages that waited are reported with what was seen up to their end.
     fn decode(
         &mut self,
         fingerprints: &mut Fingerprints,

@@ -1,4 +1,4 @@
-//! Whether what a run was to write was written, where the run goes on without it: an application is behind it.
+//! Whether the outputs of a run were written, where the run continues without them because an application depends on it.
 
 use crate::output::Status;
 use std::cell::Cell;
@@ -13,13 +13,13 @@ pub struct Delivery {
 }
 
 impl Delivery {
-    /// `what` is given up because of `error`: says so, where somebody can still be told.
+    /// `what` is given up because of `error`: reports it on stderr, where that is still possible.
     pub fn gave_up(&self, what: &str, error: impl std::fmt::Display) {
         self.lost.set(true);
         self.say(&format!("warning: {what} given up: {error}"));
     }
 
-    /// Writes a line to stderr, unless that would have to wait. A stderr that is gone is an output lost.
+    /// Writes a line to stderr, unless that would have to wait. A closed stderr counts as a lost output.
     pub fn say(&self, text: &str) {
         let mut stderr = io::stderr().lock();
         if !sys::terminal::takes_a_line(stderr.as_fd()) {

@@ -4,10 +4,10 @@ use model::Timestamp;
 use std::collections::VecDeque;
 use std::ops::Range;
 
-/// Places in the stream of one direction of one connection, in payload bytes from its begin.
+/// Positions in the stream of one direction of one connection, in payload bytes from its beginning.
 pub type Span = Range<u64>;
 
-/// One direction of a connection. Places only grow.
+/// One direction of a connection. Positions only grow.
 #[derive(Debug, Default)]
 pub struct DirectionPayload {
     /// Bytes that have passed.
@@ -38,7 +38,7 @@ pub struct CompressedChunk {
 pub struct Cost {
     /// Bytes between the ends.
     pub tunnel_bytes: f64,
-    /// Nanoseconds of compressing and of turning back.
+    /// Nanoseconds of compressing and of decompressing.
     pub nanos: [f64; 2],
 }
 
@@ -56,7 +56,7 @@ impl Cost {
 pub struct Chunk {
     /// Where they lie.
     pub span: Span,
-    /// They themselves.
+    /// The bytes.
     pub payload: Vec<u8>,
 }
 
@@ -76,7 +76,7 @@ impl DirectionPayload {
         self.mark(at);
     }
 
-    /// Bytes passed that are not there, or are not wanted: what comes before them must have been closed.
+    /// Bytes passed that are missing, or are not wanted: the chunk before them must have been closed.
     pub fn skip(&mut self, at: Timestamp, bytes: u64) {
         self.end += bytes;
         self.mark(at);
@@ -102,8 +102,8 @@ impl DirectionPayload {
         }
     }
 
-    /// The next `bytes` for an exchange whose first byte passed at `from`. Bytes before it that nobody took (a notice, what a
-    /// decoder does not count) are left out.
+    /// The next `bytes` for an exchange whose first byte passed at `from`. Bytes before it that no exchange took (a notice, bytes
+    /// that a decoder does not count) are skipped.
     pub fn take(&mut self, from: Option<Timestamp>, bytes: u64) -> Span {
         if let Some(from) = from {
             while let Some(&(at, end)) = self.marks.front()
@@ -156,7 +156,7 @@ impl DirectionPayload {
         (covered == span.end - span.start).then_some(sum)
     }
 
-    /// Nobody will ask for anything before this place any more.
+    /// Nothing before this position will be requested any more.
     pub fn forget_before(&mut self, place: u64) {
         while self.done.front().is_some_and(|done| done.span.end <= place) {
             self.done.pop_front();

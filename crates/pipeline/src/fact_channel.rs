@@ -12,7 +12,7 @@ use std::sync::mpsc::{self, Receiver, Sender};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
-/// Facts of any number of connections, on their way to whoever sums them up.
+/// Facts of any number of connections, on their way to the code that sums them up.
 #[derive(Debug)]
 pub struct FactChannel {
     sender: Sender<Posted>,
@@ -34,7 +34,7 @@ pub struct FactChannel {
 )]
 #[derive(Debug)]
 pub enum Posted {
-    /// Something that was found out.
+    /// A fact.
     Fact(Fact),
     /// Payload that passed, before the facts that follow from it.
     Payload(Payload),
@@ -52,7 +52,7 @@ pub struct Payload {
 }
 
 impl Payload {
-    /// It, as it was seen.
+    /// The segment, as it was seen.
     pub fn segment(&self) -> Segment<'_> {
         Segment {
             direction: self.direction,
@@ -79,7 +79,7 @@ impl FactChannel {
         }
     }
 
-    /// The same, with the payload sent too: for [`FactChannel::take_all`] and [`FactChannel::wait`].
+    /// The same, also with the payload: for [`FactChannel::take_all`] and [`FactChannel::wait`].
     #[must_use]
     pub fn with_payload(self) -> Self {
         Self {
@@ -88,7 +88,7 @@ impl FactChannel {
         }
     }
 
-    /// Takes the facts that are there, in the order of their end.
+    /// Takes the facts that have arrived, in the order of their end.
     pub fn facts(&self) -> impl Iterator<Item = Fact> {
         self.take_all().into_iter().filter_map(|posted| match posted {
             Posted::Fact(fact) => Some(fact),
@@ -96,13 +96,13 @@ impl FactChannel {
         })
     }
 
-    /// Takes everything that is there, in the order of time.
+    /// Takes everything that has arrived, in the order of time.
     pub fn take_all(&self) -> Vec<Posted> {
         let receiver = self.receiver.lock().unwrap_or_else(PoisonError::into_inner);
         self.in_order(receiver.try_iter().collect())
     }
 
-    /// Waits at most `patience` for something to come, then a little for what other threads are about to send, and takes
+    /// Waits at most `patience` for something to arrive, then a little for what other threads are about to send, and takes
     /// everything in the order of time.
     pub fn wait(&self, patience: Duration) -> Vec<Posted> {
         let receiver = self.receiver.lock().unwrap_or_else(PoisonError::into_inner);
@@ -181,7 +181,7 @@ impl Observer for Posting {
 }
 
 fn post(sender: &Sender<Posted>, posted: Posted) {
-    // Nobody receives any more only when the run is over.
+    // The receiver is gone only when the run is over.
     sender.send(posted).ok();
 }
 
@@ -197,5 +197,5 @@ fn time_of(posted: &Posted) -> Timestamp {
 /// How long facts are gathered before they are put in the order of time: several threads send them.
 const GATHER: Duration = Duration::from_millis(50);
 
-/// Payload that is on its way at most, where it is kept.
+/// Maximum payload on its way, where it is kept.
 const MOST_WAITING: u64 = 64 << 20;

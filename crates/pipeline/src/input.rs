@@ -1,4 +1,4 @@
-//! Files of the command line to facts: captures are decoded, recordings hold facts already.
+//! Turns files of the command line into facts: captures are decoded, recordings hold facts already.
 //!
 //! [`opening`] finds out what a file is, [`captured`] decodes captures, [`recording`] takes the facts of a recording.
 
@@ -19,21 +19,21 @@ use recording::Recording;
 use std::path::PathBuf;
 use std::sync::mpsc;
 
-/// What was read besides the facts.
+/// What was read in addition to the facts.
 #[derive(Debug, Default)]
 pub struct InputSummary {
     /// What is missing, what was assumed.
     pub warnings: Vec<Warning>,
-    /// Why files hold less than was seen: one was cut short or damaged. Empty when all are whole.
+    /// Why files hold less than was seen: one was truncated or damaged. Empty when all are whole.
     pub faults: Vec<String>,
     /// Packets of all captures; absent when there was none.
     pub packets: Option<u64>,
-    /// What was compressed of the captures; absent where that was not asked, or there was none.
+    /// What was compressed of the captures; absent where that was not requested, or there was none.
     pub compressed: Option<CompressionOutcome>,
 }
 
 impl InputSummary {
-    /// Tells that something is missing of what was seen.
+    /// Reports that part of what was seen is missing.
     fn damaged(&mut self, text: String) {
         self.faults.push(text.clone());
         self.warnings.push(Warning { text });
@@ -43,9 +43,9 @@ impl InputSummary {
 /// How captures are read.
 #[derive(Debug, Clone, Default)]
 pub struct Reading {
-    /// Statement texts as sent are kept beside their fingerprints.
+    /// Statement texts as sent are kept in addition to their fingerprints.
     pub keep_literals: bool,
-    /// What exchanges would become in a tunnel is found out.
+    /// Whether to determine what exchanges would become in a tunnel.
     pub compressing: Option<CompressionPlan>,
 }
 
@@ -84,7 +84,7 @@ pub fn read(files: &[PathBuf], reading: Reading, facts: &mut dyn FnMut(Fact)) ->
     })
 }
 
-/// Facts handed over at once: the two threads meet once for so many.
+/// Facts passed in one batch: the two threads synchronise once for this many.
 const BATCH: usize = 512;
 
 /// Batches that may wait for the thread that sums up; with [`BATCH`], what bounds their memory.
@@ -106,7 +106,7 @@ impl Batch {
 
     fn send(&mut self) {
         let facts = std::mem::replace(&mut self.facts, Vec::with_capacity(BATCH));
-        // Nobody receives any more only when the other thread has panicked, which ends this one too.
+        // The receiver is gone only when the other thread has panicked, which ends this one too.
         self.sender.send(facts).ok();
     }
 }

@@ -2,15 +2,15 @@
 
 use std::sync::atomic::{AtomicBool, Ordering};
 
-/// The reason why a measurement brought nothing: the user ended the run. What was done before counts.
+/// The reason why a measurement has no result: the user ended the run. What was done before counts.
 ///
-/// It travels as an error, so that `?` leaves every loop; whoever owns the run asks for it with [`is_interruption`].
+/// It travels as an error, so that `?` leaves every loop; the code that owns the run checks for it with [`is_interruption`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 #[error("the user ended the run")]
 pub struct Interrupted;
 
 impl Interrupted {
-    /// Whether to go on: `stop` is set when the user asks for the end.
+    /// Whether to continue: `stop` is set when the user ends the run.
     ///
     /// # Errors
     /// When it is set.

@@ -1,4 +1,4 @@
-//! What a run could not see, for the warnings beside its figures.
+//! What a run could not see, for the warnings shown with its figures.
 
 use analysis::pairing::NO_REPLY;
 use model::{ConnectionOutcome, Exchange, Protocol, RttSource, Warning, counted, format_duration};
@@ -12,7 +12,7 @@ pub(crate) struct Missing {
     damaged: u64,
     reason: Option<String>,
     unanswered: u64,
-    /// Connections without a round trip of their own, by what it was taken from.
+    /// Connections without a round trip of their own, by the source it was taken from.
     same_hosts: u64,
     loopback: u64,
     fastest_reply: Bounded,

@@ -48,7 +48,7 @@ impl ConnectionChoice {
     }
 }
 
-/// Tells which connections move; learns the servers of connections as they open.
+/// Determines which connections move; learns the servers of connections as they open.
 #[derive(Debug, Clone)]
 pub struct MovedConnections {
     choices: Vec<ConnectionChoice>,

@@ -1,4 +1,4 @@
-//! What was seen of a connection beside its payload, kept while its messages wait for their protocol.
+//! What was seen of a connection in addition to its payload, kept while its messages wait for their protocol.
 
 use analysis::pairing::Pairing;
 use model::{Direction, RttSource, Side, Timestamp};
@@ -45,7 +45,7 @@ impl Note {
         }
     }
 
-    /// Tells it.
+    /// Passes it to `pairing`.
     pub(crate) fn tell(self, pairing: &mut Pairing) {
         match self {
             Self::RoundTrip { at, side, rtt } => pairing.round_trip(at, side, rtt),
@@ -62,7 +62,7 @@ impl Note {
 }
 
 impl Notes {
-    /// Keeps a note. Of very many the oldest round trips and segments are forgotten: newer ones say the same.
+    /// Keeps a note. With very many notes, the oldest round trips and segments are dropped: newer ones give the same information.
     pub(crate) fn add(&mut self, note: Note) {
         if self.0.len() >= MOST_NOTES {
             self.0.pop_front();
@@ -70,7 +70,7 @@ impl Notes {
         self.0.push_back(note);
     }
 
-    /// Tells those of up to `at`.
+    /// Passes the notes up to `at` to `pairing`.
     pub(crate) fn tell_until(&mut self, at: Timestamp, pairing: &mut Pairing) {
         while let Some(note) = self.0.front().copied().filter(|note| note.at() <= at) {
             self.0.pop_front();
@@ -78,14 +78,14 @@ impl Notes {
         }
     }
 
-    /// Tells all.
+    /// Passes all notes to `pairing`.
     pub(crate) fn tell_all(&mut self, pairing: &mut Pairing) {
         for note in self.0.drain(..) {
             note.tell(pairing);
         }
     }
 
-    /// The sides are the other way round.
+    /// Swaps the sides.
     pub(crate) fn reverse(&mut self) {
         for note in &mut self.0 {
             match note {

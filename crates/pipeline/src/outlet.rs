@@ -1,7 +1,7 @@
-//! Records on their way out of a run that must not wait for whoever takes them: the application behind a relay comes first.
+//! Records on their way out of a run that must not wait for their reader: the application behind a relay has priority.
 //!
 //! A thread of its own writes; what it has not written is bounded. A file that cannot be written, a reader that left, and one
-//! that takes nothing until the bound is reached are all the same: this output is given up, and the run goes on.
+//! that takes nothing until the bound is reached are all the same: this output is given up, and the run continues.
 
 use std::collections::VecDeque;
 use std::fs::{File, OpenOptions};
@@ -60,7 +60,7 @@ impl Fault {
 }
 
 impl Outlet {
-    /// Writes to stdout, whatever else does.
+    /// Writes to stdout, whatever else writes there.
     ///
     /// # Errors
     /// When the system gives no second descriptor of it.
@@ -70,7 +70,7 @@ impl Outlet {
         Self::start(move || Ok(stdout))
     }
 
-    /// Writes to `path`, which is emptied. A named pipe is opened when somebody reads it, and not waited for.
+    /// Writes to `path`, which is emptied. A named pipe is opened when a process reads it; nothing waits for that.
     ///
     /// # Errors
     /// When the file cannot be created.
@@ -99,7 +99,7 @@ impl Outlet {
     /// Waits until all is written.
     ///
     /// # Errors
-    /// When it cannot be, or nothing is taken for [`PATIENCE`].
+    /// When it cannot be written, or the reader takes nothing for [`PATIENCE`].
     pub fn finish(&self) -> io::Result<()> {
         let mut state = self.shared.lock();
         state.closed = true;
@@ -137,7 +137,7 @@ impl Write for Outlet {
         Ok(bytes.len())
     }
 
-    /// Tells a fault that has shown; waits for nothing.
+    /// Reports a fault that has occurred; waits for nothing.
     fn flush(&mut self) -> io::Result<()> {
         self.shared
             .lock()
@@ -151,7 +151,7 @@ impl Shared {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// The thread: writes what comes until it is told that no more does.
+    /// The thread: writes what arrives until it is told that there is no more.
     fn write_all(&self, open: impl FnOnce() -> io::Result<File>) {
         let written = open().and_then(|mut file| {
             while let Some(bytes) = self.next() {
@@ -187,9 +187,9 @@ impl Shared {
     }
 }
 
-/// Bytes that wait for a reader at most.
+/// Maximum number of bytes that wait for a reader.
 pub const MOST_WAITING: usize = 16 << 20;
-/// How long, at the end of a run, nothing may be taken.
+/// How long the reader may take nothing at the end of a run.
 pub const PATIENCE: Duration = Duration::from_secs(5);
 /// Bytes written at a time.
 const PART: usize = 64 << 10;
@@ -248,7 +248,7 @@ mod tests {
         let path = folder.path().join("pipe");
         let made = std::process::Command::new("mkfifo").arg(&path).status();
         assert!(made.expect("it is there").success());
-        let mut outlet = Outlet::create(&path).expect("it waits for nobody");
+        let mut outlet = Outlet::create(&path).expect("it waits for no reader");
         outlet.write_all(b"kept").expect("it is taken");
         let reading = std::thread::spawn(move || {
             let mut text = [0; 4];

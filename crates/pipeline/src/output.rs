@@ -18,9 +18,9 @@ pub enum Status {
     Negative,
     /// The user ended it; the summary was printed.
     Interrupted,
-    /// It did what was asked, and not all that it was to write could be written.
+    /// It did what was asked, but not all output could be written.
     OutputLost,
-    /// The command that it ran ended with this status.
+    /// The command that longwire ran ended with this status.
     Child(u8),
 }
 
@@ -59,19 +59,19 @@ pub fn style_of(all: bool) -> Style {
     }
 }
 
-/// Writes a finished view to stdout: whatever it shows, a terminal or a CI obeys none of it.
+/// Writes a finished view to stdout: whatever it contains, neither a terminal nor a CI interprets it as commands.
 ///
 /// # Errors
-/// When stdout does not take it.
+/// When stdout cannot be written.
 pub fn print(text: &str) -> io::Result<()> {
     let text = report::text::escape::inert(text);
     write(if text.is_empty() { "\n" } else { &text })
 }
 
-/// Writes lines to stdout as they are: those that a CI is to obey.
+/// Writes lines to stdout as they are: those are commands for a CI.
 ///
 /// # Errors
-/// When stdout does not take it.
+/// When stdout cannot be written.
 pub fn print_commands(text: &str) -> io::Result<()> {
     if text.is_empty() { Ok(()) } else { write(text) }
 }
@@ -85,7 +85,7 @@ fn write(text: &str) -> io::Result<()> {
     stdout.flush()
 }
 
-/// A flag that is set when the user asks for the end: Ctrl-C, or a signal that means the same.
+/// A flag that is set when the user ends the run: Ctrl-C, or a signal that means the same.
 ///
 /// # Errors
 /// When the system refuses the handlers.
@@ -116,7 +116,7 @@ impl EndRequest {
         Ok(Self(asked))
     }
 
-    /// The last signal that came since this was called before.
+    /// The last signal that arrived since the previous call.
     pub fn take(&self) -> Option<i32> {
         match self.0.swap(NO_SIGNAL, Ordering::Relaxed) {
             NO_SIGNAL => None,
@@ -127,18 +127,18 @@ impl EndRequest {
 
 const NO_SIGNAL: usize = 0;
 
-/// A file that may grow no further (`ulimit -f`) is a fault of writing it, and not the end of this process.
+/// A file that reaches the size limit (`ulimit -f`) is a write error, and does not end this process.
 ///
 /// # Errors
 /// When the system refuses the handler.
 pub fn survive_file_limit() -> Result<()> {
-    // A handler, so that programs started from here have the system's own again.
+    // A handler, so that programs started from here have the system's default again.
     let failed = "could not watch for SIGXFSZ";
     signal_hook::flag::register(SIGXFSZ, Arc::default()).context(failed)?;
     Ok(())
 }
 
-/// Writes a sentence on how this run goes to stderr.
+/// Writes a sentence about this run to stderr.
 pub fn note(text: &str) {
     let text = report::text::escape::message(text);
     let _ = writeln!(io::stderr().lock(), "longwire: {text}");

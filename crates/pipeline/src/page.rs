@@ -1,7 +1,7 @@
-//! The HTML page of a run: gathers what it is made from, and writes it.
+//! The HTML page of a run: collects its data, and writes it.
 //!
-//! A command that takes `--html` creates a [`PageFile`] before it begins (so that a path that cannot be written is told
-//! at once), gives its [`PageFile::samples`] to the tally, and calls [`PageFile::write`] at the end.
+//! A command that takes `--html` creates a [`PageFile`] before it begins (so that a path that cannot be written is
+//! reported immediately), gives its [`PageFile::samples`] to the tally, and calls [`PageFile::write`] at the end.
 
 mod grid;
 mod samples;
@@ -29,7 +29,7 @@ pub struct PageFile {
     samples: Samples,
 }
 
-/// What of a run goes on its page, besides the operations in its samples.
+/// The content of a run's page, besides the operations in its samples.
 #[derive(Debug, Clone, Copy)]
 pub struct PageRun<'a> {
     /// What was measured, in a few words.
@@ -38,10 +38,10 @@ pub struct PageRun<'a> {
     pub outcome: &'a ReadOutcome,
     /// Which connections move to the predicted link.
     pub moved: &'a MovedConnections,
-    /// The links that were asked for: the sliders reach them too, and keep what else they ask of a link.
+    /// The requested links: the sliders reach them too, and keep their other settings.
     pub asked: &'a [PredictionTarget],
     /// Cores that clients or servers share in the predictions. Where they do, the sliders move over the links asked for
-    /// alone: how busy the cores were cannot be told from samples.
+    /// alone: how busy the cores were cannot be determined from samples.
     pub computing: Computing,
     /// Whether predictions allow for client and server waking up.
     pub wake_up: WakeUp,
@@ -68,10 +68,10 @@ impl PageFile {
         self.samples.clone()
     }
 
-    /// Replays the samples on the links of the grid, writes the page, and says on stderr where it is.
+    /// Replays the samples on the links of the grid, writes the page, and reports its path on stderr.
     ///
     /// # Errors
-    /// When the file does not take it.
+    /// When the file cannot be written.
     pub fn write(self, run: &PageRun<'_>) -> Result<()> {
         self.store(run).map(|path| tell(&path))
     }
@@ -79,7 +79,7 @@ impl PageFile {
     /// The same, for a command that says itself where the page is.
     ///
     /// # Errors
-    /// When the file does not take it.
+    /// When the file cannot be written.
     pub fn store(self, run: &PageRun<'_>) -> Result<PathBuf> {
         let groups = &run.outcome.operations;
         let grid: Option<Grid> = match run.computing == Computing::default() {
@@ -100,7 +100,7 @@ impl PageFile {
     /// Writes `page`, and says on stderr where it is.
     ///
     /// # Errors
-    /// When the file does not take it.
+    /// When the file cannot be written.
     pub fn write_page(self, page: &Page<'_>) -> Result<()> {
         self.store_page(page).map(|path| tell(&path))
     }
@@ -108,7 +108,7 @@ impl PageFile {
     /// Writes the page of `tunnel advise`, and says on stderr where it is.
     ///
     /// # Errors
-    /// When the file does not take it.
+    /// When the file cannot be written.
     pub fn write_advice(self, advice: &Advice, conditions: &Conditions, warnings: &[Warning]) -> Result<()> {
         let mut html = Vec::new();
         let written = report::html::write_advice(advice, conditions, warnings, &mut html);
@@ -118,7 +118,7 @@ impl PageFile {
     /// Writes the page of `tune`, and says on stderr where it is.
     ///
     /// # Errors
-    /// When the file does not take it.
+    /// When the file cannot be written.
     pub fn write_tune(self, report: &TuneReport, conditions: &Conditions) -> Result<()> {
         let mut html = Vec::new();
         let written = report::html::write_tune(report, conditions, &mut html);
@@ -145,7 +145,7 @@ fn tell(path: &Path) {
     crate::output::note(&format!("the page is in {}", path.display()));
 }
 
-/// Round trips at which a page tells the price of all operations, not of samples.
+/// Round trips at which a page shows the price of all operations, not of samples.
 pub const PRICES: [Duration; 4] = [
     Duration::ZERO,
     Duration::from_millis(10),

@@ -5,7 +5,7 @@ use std::io;
 use std::os::unix::fs::OpenOptionsExt;
 use std::path::Path;
 
-/// Makes a file that only its owner may read, or empties the one that is there, which keeps its rights.
+/// Makes a file that only its owner may read, or empties an existing one, which keeps its rights.
 ///
 /// # Errors
 /// As the system says.

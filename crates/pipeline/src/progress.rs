@@ -1,26 +1,26 @@
-//! How a run goes, as its engine says it: the command that starts the engine decides where that is shown.
+//! The progress of a run, as its engine reports it: the command that starts the engine decides where it is shown.
 
 use crate::output;
 use std::io::{self, IsTerminal, Write};
 use std::time::Duration;
 
-/// Where an engine says how its run goes. An engine never writes to the terminal itself.
+/// Where an engine reports the progress of its run. An engine never writes to the terminal itself.
 pub trait ProgressSink {
-    /// A sentence to be read, which stays.
+    /// A sentence that stays on the screen.
     fn note(&self, text: &str);
 
-    /// What is being done now; the next text takes its place, an empty one clears it.
+    /// What is being done now; the next text replaces it, an empty one clears it.
     fn status(&self, text: &str);
 
-    /// `runs` more are to be made, and are expected to take so long together.
+    /// `runs` more will be made, and together they are expected to take this long.
     fn expect(&self, _runs: u64, _time: Duration) {}
 
-    /// A run begins that is expected to take so long.
+    /// A run begins that is expected to take this long.
     fn begin(&self, text: &str, _expected: Duration) {
         self.status(text);
     }
 
-    /// It is done: `text` says what came out.
+    /// It is done: `text` is the result.
     fn done(&self, _text: &str) {}
 }
 
@@ -37,7 +37,7 @@ impl ProgressSink for StderrProgress {
         let mut stderr = io::stderr().lock();
         if stderr.is_terminal() {
             let text = report::text::escape::printable(text);
-            // Nobody misses a line about progress.
+            // A lost line about progress does not matter.
             let _ = write!(stderr, "\r\x1b[K{text}");
             let _ = stderr.flush();
         }

@@ -6,11 +6,11 @@ use std::io::{self, BufWriter, StdoutLock, Write};
 
 /// Where records go.
 pub enum RecordSink {
-    /// To stdout, as fast as it takes them.
+    /// To stdout, waiting for its reader.
     Stdout(BufWriter<StdoutLock<'static>>),
     /// To a file.
     File(File),
-    /// To either, by a run that waits for neither.
+    /// To either of them, from a run that waits for neither.
     Outlet(Outlet),
 }
 

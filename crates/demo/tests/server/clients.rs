@@ -1,4 +1,4 @@
-//! Other people's clients against the server: psql, and the extended protocol as drivers use it.
+//! Third-party clients against the server: psql, and the extended protocol as drivers use it.
 
 use std::net::SocketAddr;
 use std::process::Command;

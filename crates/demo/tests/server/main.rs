@@ -1,4 +1,4 @@
-//! The shop and its application from outside: pages, other people's clients, the messages themselves.
+//! The shop and its application from outside: pages, third-party clients, the messages themselves.
 
 mod clients;
 mod extended;

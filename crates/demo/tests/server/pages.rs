@@ -1,4 +1,4 @@
-//! The application against the server: both ways of asking show the same page, alone, in crowds, and over again.
+//! The application against the server: both variants show the same page: alone, with many clients at once, and repeatedly.
 
 use std::collections::HashSet;
 use std::io::{Read, Write};
@@ -45,7 +45,7 @@ fn fifty_connections_at_once_all_get_the_page() {
             PageVariant::Joined
         }
     };
-    // All are logged in before the first asks for its page, so that they are there at the same time.
+    // All are logged in before the first asks for its page, so that they are connected at the same time.
     let idle: Vec<_> = (0..50).map(|_| Raw::log_in(address)).collect();
     let visitors: Vec<_> = (0..50)
         .map(|n| thread::spawn(move || page(address, variant(n)).checksum))
@@ -70,7 +70,7 @@ fn twenty_restarts_leave_no_port_and_no_thread_and_show_the_same_page() {
         checksums.insert(page(address, PageVariant::Chatty).checksum);
         drop(server);
         assert!(lasting.is_closed(), "a connection outlived its server");
-        // The port is free again: nothing listens, and it can be bound by somebody else.
+        // The port is free again: nothing listens, and another process can bind it.
         assert!(TcpStream::connect(address).is_err());
         drop(TcpListener::bind(address).expect("the port of a stopped server"));
     }
@@ -116,7 +116,7 @@ fn a_server_stops_while_a_statement_runs() {
         b'Q',
         b"WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n) SELECT sum(i) FROM n\0",
     );
-    // The server reads the statement before it learns that it shall stop, or after: both must end.
+    // The server reads the statement before it learns that it has to stop, or after: both must end.
     let started = std::time::Instant::now();
     drop(server);
     assert!(started.elapsed().as_secs() < 20, "the statement held up the end");
@@ -230,7 +230,7 @@ fn a_server_that_talks_nonsense_or_leaves_is_named_in_the_error() {
     }
 }
 
-/// Whether an error is the one a case asks for.
+/// Whether an error is the one that a case expects.
 type Expected = fn(&DemoError) -> bool;
 
 #[cfg(target_os = "linux")]

@@ -1,10 +1,10 @@
-//! A client of the test's own, down at the messages.
+//! The test's own client, at the level of messages.
 
 use std::io::{ErrorKind, Read, Write};
 use std::net::{SocketAddr, TcpStream};
 use std::time::Duration;
 
-/// A client that says what it is told, and keeps nothing but text it can find in the replies.
+/// A client that sends what it is told to send, and keeps only the text that it finds in the replies.
 pub struct Raw(TcpStream);
 
 impl Raw {
@@ -32,7 +32,7 @@ impl Raw {
         self.reply()
     }
 
-    /// The text of everything up to and with the next ReadyForQuery.
+    /// The text of everything up to and including the next ReadyForQuery.
     pub fn reply(&mut self) -> String {
         self.messages()
             .into_iter()
@@ -40,7 +40,7 @@ impl Raw {
             .collect()
     }
 
-    /// Type and body of every message up to and with the next ReadyForQuery.
+    /// Type and body of every message up to and including the next ReadyForQuery.
     pub fn messages(&mut self) -> Vec<(u8, Vec<u8>)> {
         let mut messages = Vec::new();
         loop {
@@ -56,7 +56,7 @@ impl Raw {
         }
     }
 
-    /// Whether the server ends the connection, be it after some last words.
+    /// Whether the server ends the connection, possibly after some last messages.
     pub fn is_closed(&mut self) -> bool {
         self.0
             .set_read_timeout(Some(Duration::from_secs(5)))

@@ -19,7 +19,7 @@ pub struct ConfigError {
 }
 
 impl ConfigError {
-    /// One about what stands at `place` of `text`.
+    /// An error about `place` in `text`.
     pub fn at(file: &Path, text: &str, place: &FileSpan, what: String) -> Self {
         let before = text.get(..place.0.start).unwrap_or(text);
         let line_start = before.rfind('\n').map_or(0, |end| end + 1);

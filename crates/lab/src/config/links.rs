@@ -36,7 +36,7 @@ pub fn read(
         let same = |other: &&LabLink| other.between.iter().all(|host| link.between.contains(host));
         if let Some(other) = links.iter().find(same) {
             let what = format!(
-                "links '{}' and '{}' join the same hosts, so nobody could tell which is taken: leave one out",
+                "links '{}' and '{}' join the same hosts, so it is unclear which one is used: leave one out",
                 other.name, link.name
             );
             return Err(file.error(&entry.place, what));
@@ -72,7 +72,7 @@ fn read_one(section: &Section<'_>, name: &str, hosts: &[String], seed: u64) -> R
 }
 
 /// The link of the text form in `link`, its settings replaced by those given as keys. Each is tried as it is added, so
-/// that an error is told at its place.
+/// that an error is reported at its place.
 fn description(section: &Section<'_>, seed: u64) -> Result<LinkDescription, ConfigError> {
     let file = section.file;
     let mut words: Vec<String> = Vec::new();
@@ -87,7 +87,7 @@ fn description(section: &Section<'_>, seed: u64) -> Result<LinkDescription, Conf
         };
         words.retain(|word| word.split('=').next() != Some(key));
         let value = value(section, key, node)?;
-        // A value that is wrong by itself is told here, before settings that need each other are put together.
+        // A value that is wrong by itself is reported here, before settings that depend on each other are combined.
         if !matches!(key, "burst" | "queue" | "jitter") {
             parse(file, &node.place, &format!("{key}={value}"))?;
         }

@@ -1,4 +1,4 @@
-//! Reads the entries of one table, and complains of those that nobody asked for.
+//! Reads the entries of one table, and reports those that are unknown.
 
 use super::ConfigError;
 use super::tree::{ConfigNode, ConfigValue, Entry, FileSpan, Table};
@@ -16,7 +16,7 @@ pub struct File<'a> {
 }
 
 impl File<'_> {
-    /// An error about what stands at `place`.
+    /// An error about the text at `place`.
     pub fn error(&self, place: &FileSpan, what: impl Into<String>) -> ConfigError {
         ConfigError::at(self.path, self.text, place, what.into())
     }
@@ -26,12 +26,12 @@ impl File<'_> {
 pub struct Section<'a> {
     /// The file, for errors.
     pub file: File<'a>,
-    /// What the table is called in messages: `[links.network]`.
+    /// The table's name in messages: `[links.network]`.
     pub name: String,
-    /// Where it stands.
+    /// Its place in the file.
     pub place: FileSpan,
     table: &'a Table,
-    /// Keys that were asked for: what remains is unknown.
+    /// Keys that were asked for: any others are unknown.
     known: RefCell<Vec<&'static str>>,
 }
 
@@ -84,7 +84,7 @@ impl<'a> Section<'a> {
         self.entry(key).map(|entry| &entry.node)
     }
 
-    /// The value of `key`; `example` is what could be written.
+    /// The value of `key`; `example` is a possible value.
     ///
     /// # Errors
     /// When it is not given.
@@ -150,7 +150,7 @@ impl<'a> Section<'a> {
             .map_err(|error| self.file.error(place, format!("{key}: {error}")))
     }
 
-    /// Complains of `key`, whose value is not what it should be.
+    /// The error for `key`, whose value is not what it should be.
     pub fn wrong(&self, key: &str, node: &ConfigNode, expected: &str) -> ConfigError {
         let found = match node.value.text() {
             Some(text) => format!("{text:?}"),
@@ -160,7 +160,7 @@ impl<'a> Section<'a> {
         self.file.error(&node.place, what)
     }
 
-    /// Complains of a key that nobody asked for.
+    /// Reports a key that was not asked for.
     ///
     /// # Errors
     /// When there is one.

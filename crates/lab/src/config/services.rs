@@ -6,7 +6,7 @@ use super::{CommandLine, ConfigError, ReadinessCheck, Service, ServiceKind, chec
 use crate::services::ServiceSettings;
 use std::time::Duration;
 
-/// How long a service may take to get ready when its table does not tell.
+/// How long a service may take to get ready when its table does not say.
 const READY_TIMEOUT: Duration = Duration::from_secs(60);
 
 pub fn read(file: File<'_>, entry: Option<&Entry>, hosts: &[String]) -> Result<Vec<Service>, ConfigError> {
@@ -129,7 +129,7 @@ fn ready(file: File<'_>, entry: &Entry) -> Result<(Option<ReadinessCheck>, Optio
     let mut ways = ways.into_iter().flatten();
     let way = ways.next();
     if ways.next().is_some() {
-        let what = "ready tells several ways: write one of port, url and command";
+        let what = "ready has several checks: write one of port, url and command";
         return Err(file.error(&entry.node.place, what));
     }
     if let Some((url, place)) = url

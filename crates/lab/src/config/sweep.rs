@@ -1,22 +1,22 @@
-//! `[[sweep]]`: which settings take which values.
+//! `[[sweep]]`: which settings have which values.
 
 use super::section::{File, advice};
 use super::tree::{ConfigNode, ConfigValue, FileSpan, Table};
 use super::{ALL_LINKS, ConfigError, Lab, links, variants};
 
-/// Settings and their values: it stands for every combination of them.
+/// Settings and their values: it represents every combination of them.
 #[derive(Debug, Clone, PartialEq)]
 pub struct SettingSweep {
     /// The settings, in the order of the file.
     pub axes: Vec<Axis>,
 }
 
-/// One setting and the values it takes.
+/// One setting and its values.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Axis {
     /// Path of the setting in the file: `links`, `network`, `rtt`.
     pub path: Vec<String>,
-    /// Where it stands in the sweep.
+    /// Its place in the sweep.
     pub place: FileSpan,
     /// Its values; at least one.
     pub values: Vec<ConfigNode>,
@@ -29,7 +29,7 @@ impl Axis {
     }
 }
 
-/// Most points of one lab, of all its sweeps together.
+/// Maximum number of points of one lab, of all its sweeps together.
 const MOST_POINTS: usize = 10_000;
 
 /// Takes the sweeps out of the file's tree.
@@ -82,7 +82,7 @@ fn collect(
     axes: &mut Vec<Axis>,
 ) -> Result<(), ConfigError> {
     for entry in &table.entries {
-        // `"links.network.rtt"` in quotes is what one writes who does not trust the dots.
+        // A user may write `"links.network.rtt"` in quotes to be sure of the dots.
         let words: Vec<String> = entry.key.split('.').map(str::to_owned).collect();
         let depth = path.len();
         path.extend(words);
@@ -105,10 +105,10 @@ fn collect(
     Ok(())
 }
 
-/// Complains of settings that do not exist, and of those that no sweep can change.
+/// Reports settings that do not exist, and those that no sweep can change.
 pub fn check(file: File<'_>, sweeps: &[SettingSweep], lab: &Lab) -> Result<(), ConfigError> {
     for axis in sweeps.iter().flat_map(|sweep| &sweep.axes) {
-        // What it lists is checked with the variants.
+        // The names it lists are checked with the variants.
         if axis.setting() == variants::SETTING {
             continue;
         }
@@ -120,7 +120,7 @@ pub fn check(file: File<'_>, sweeps: &[SettingSweep], lab: &Lab) -> Result<(), C
     Ok(())
 }
 
-/// Says that there is such a setting; the error is what to write instead.
+/// Checks that the setting exists; the error is what to write instead.
 pub(super) fn check_setting(path: &[String], lab: &Lab) -> Result<(), String> {
     let words: Vec<&str> = path.iter().map(String::as_str).collect();
     match words.as_slice() {

@@ -9,7 +9,8 @@ use toml::de::{DeTable, DeValue};
 
 /// Bytes of the file from which something was read.
 ///
-/// All places are equal, and none shows itself: values are compared, and told apart from those of an earlier run, by what they say.
+/// All places compare as equal, and none is printed: values are compared with each other, and with those of an earlier run, by
+/// their content only.
 #[derive(Clone, Default)]
 pub struct FileSpan(pub Range<usize>);
 
@@ -28,7 +29,7 @@ impl fmt::Debug for FileSpan {
 /// A value and its place.
 #[derive(Debug, Clone, PartialEq)]
 pub struct ConfigNode {
-    /// Where it stands.
+    /// Its place in the file.
     pub place: FileSpan,
     /// What it is.
     pub value: ConfigValue,
@@ -63,7 +64,7 @@ pub struct Table {
 pub struct Entry {
     /// The key.
     pub key: String,
-    /// Where the key stands.
+    /// The place of the key.
     pub place: FileSpan,
     /// Its value.
     pub node: ConfigNode,
@@ -82,7 +83,7 @@ impl ConfigValue {
         }
     }
 
-    /// The value as text, when it is neither list nor table: what a sweep's point is called by.
+    /// The value as text, when it is neither list nor table: the name of a sweep's point.
     pub fn text(&self) -> Option<String> {
         match self {
             Self::Text(text) | Self::Float(text) => Some(text.clone()),
@@ -102,7 +103,7 @@ impl Table {
             .map(|entry| &entry.node)
     }
 
-    /// Gives the setting at `path` this value; tables on the way are made where there are none.
+    /// Gives the setting at `path` this value; missing tables on the path are created.
     pub fn set(&mut self, path: &[String], node: &ConfigNode) {
         let Some((first, rest)) = path.split_first() else {
             return;

@@ -27,7 +27,7 @@ impl LabVariant {
     }
 }
 
-/// What a sweep lists variants by.
+/// The key by which a sweep lists variants.
 pub const SETTING: &str = "variant";
 
 /// Takes the variants out of the file's tree.
@@ -78,8 +78,8 @@ fn collect(entry: &Entry, path: &mut Vec<String>, settings: &mut Vec<(Vec<String
     path.truncate(depth);
 }
 
-/// Complains of settings that do not exist, of variants to be compared with that do not, and of what sweeps list that is
-/// no variant.
+/// Reports settings that do not exist, variants to compare with that do not exist, and names listed by sweeps that are
+/// no variants.
 pub fn check(
     file: File<'_>,
     variants: &[LabVariant],

@@ -8,7 +8,7 @@ use std::time::Duration;
 
 const KINDS: [&str; 3] = ["http", "sql", "command"];
 
-/// The words for what is counted; `run` has no rule.
+/// The words for operations; `run` has no rule.
 const OPERATIONS: [&str; 4] = ["http", "transaction", "connection", "run"];
 
 const TIMEOUT: Duration = Duration::from_secs(60);
@@ -96,7 +96,7 @@ fn url(
         .rsplit_once('@')
         .map_or(authority, |(_, address)| address);
     let name = address.split(':').next().unwrap_or(address);
-    // Every host calls itself so: the end of a tunnel beside the workload.
+    // Every host calls itself localhost: here it is the end of a tunnel on the workload's host.
     if name != "localhost" {
         known_host(section.file, name, place, hosts)?;
     }

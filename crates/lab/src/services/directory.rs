@@ -6,8 +6,8 @@ use std::fs;
 use std::os::unix::fs::{DirBuilderExt, PermissionsExt};
 use std::path::{Path, PathBuf};
 
-/// A directory that every account may enter, with a path short enough for Unix sockets in it; gone when dropped. What a
-/// run that was killed has left is removed by the next one of the same lab.
+/// A directory that every account may enter, with a path short enough for Unix sockets in it; gone when dropped. Files
+/// left by a run that was killed are removed by the next run of the same lab.
 #[derive(Debug)]
 pub struct ServiceDirectory {
     path: PathBuf,

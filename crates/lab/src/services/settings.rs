@@ -1,4 +1,4 @@
-//! What a service's table `settings` says, by kind.
+//! A service's table `settings`, by kind.
 //!
 //! Keys that longwire knows (`port`, `database`, ...) are few; for the servers with settings of their own all others are
 //! those of the server, written as it wants them.
@@ -11,9 +11,9 @@ use super::super::config::tree::{ConfigValue, Entry, FileSpan, Table};
 pub enum ServiceSettings {
     /// `kind = "postgres"`.
     Postgres {
-        /// TCP port, 5432 unless told.
+        /// TCP port, 5432 unless given.
         port: u16,
-        /// The superuser's password; without one clients are trusted.
+        /// The superuser's password; without one, clients need no password.
         password: Option<String>,
         /// A database to make.
         database: Option<String>,
@@ -22,7 +22,7 @@ pub enum ServiceSettings {
     },
     /// `kind = "mariadb"`.
     Mariadb {
-        /// TCP port, 3306 unless told.
+        /// TCP port, 3306 unless given.
         port: u16,
         /// A user with all privileges, and the password.
         user: Option<(String, String)>,
@@ -33,7 +33,7 @@ pub enum ServiceSettings {
     },
     /// `kind = "nginx"`.
     Nginx {
-        /// TCP port, 80 unless told.
+        /// TCP port, 80 unless given.
         port: u16,
         /// The directory it serves.
         root: String,
@@ -44,7 +44,7 @@ pub enum ServiceSettings {
     },
     /// `kind = "php-fpm"`.
     PhpFpm {
-        /// Requests it works on at the same time, 8 unless told.
+        /// Requests it works on at the same time, 8 unless given.
         workers: u32,
         /// Lines of `php.ini`.
         own: Vec<(String, String)>,
@@ -109,7 +109,7 @@ impl ServiceSettings {
         }
     }
 
-    /// The TCP port it listens on; absent where it has none, or nobody knows.
+    /// The TCP port it listens on; absent where it has none, or where it is unknown.
     pub const fn port(&self) -> Option<u16> {
         match self {
             Self::Postgres { port, .. } | Self::Mariadb { port, .. } | Self::Nginx { port, .. } => {
@@ -120,7 +120,7 @@ impl ServiceSettings {
     }
 }
 
-/// The entries nobody asked for yet.
+/// The entries that were not asked for yet.
 struct Left<'a> {
     entries: Vec<&'a Entry>,
 }

@@ -1,4 +1,4 @@
-//! Captured connections to facts, each by a decoder of its own.
+//! Turns captured connections into facts, each with its own decoder.
 
 use crate::compression::{CompressionMeter, CompressionOutcome};
 use crate::decode::ConnectionDecoders;
@@ -12,12 +12,12 @@ pub struct CaptureDecoding<'a> {
     meter: Option<CompressionMeter>,
     facts: &'a mut dyn FnMut(Fact),
     next_id: &'a mut u32,
-    /// Why it is not known what exchanges would become.
+    /// Why it is unknown what exchanges would become.
     fault: Option<anyhow::Error>,
 }
 
 impl<'a> CaptureDecoding<'a> {
-    /// Facts go to `facts`; `next_id` becomes the first number that no connection has. With a `meter` it is also found out what
+    /// Facts go to `facts`; `next_id` becomes the first number that no connection has. With a `meter`, it is also determined what
     /// exchanges would become in a tunnel.
     pub fn new(
         connections: ConnectionDecoders,

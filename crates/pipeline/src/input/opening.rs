@@ -1,4 +1,4 @@
-//! What a file of the command line is: a capture or a recording, told by its first bytes.
+//! What a file of the command line is: a capture or a recording, determined by its first bytes.
 
 use super::recording::Recording;
 use anyhow::{Context, Result, bail};
@@ -14,7 +14,7 @@ pub enum InputFile<'a> {
     Recording(Recording),
 }
 
-/// Opens a file and looks at its first bytes. A pipe can be read only once: it is opened once and looked at while reading.
+/// Opens a file and checks its first bytes. A pipe can be read only once: it is opened once and checked while reading.
 pub fn open(path: &Path) -> Result<InputFile<'_>> {
     if path.as_os_str() == "-" {
         return sniff("stdin", Box::new(io::stdin()));

@@ -1,4 +1,4 @@
-//! Records of an earlier run to facts.
+//! Turns records of an earlier run into facts.
 
 use super::InputSummary;
 use analysis::fact::Fact;
@@ -55,10 +55,10 @@ fn fact_of(
     })
 }
 
-/// Reads one recording; its connections get numbers behind those seen before, its statements are told apart among all.
+/// Reads one recording; its connections get numbers after those seen before, its statements are distinguished across all files.
 ///
 /// # Errors
-/// When it cannot be read, or its first record is none. What is wrong behind that is noted in `input`.
+/// When it cannot be read, or its first record is none. Faults after that are noted in `input`.
 pub fn read(
     name: &str,
     reader: Box<dyn BufRead + Send>,
@@ -131,7 +131,7 @@ impl Seen {
         }
     }
 
-    /// Notes what is not there; a missing end only where nothing else is wrong (`intact`).
+    /// Notes what is missing; a missing end only where nothing else is wrong (`intact`).
     fn note_missing(&self, name: &str, intact: bool, input: &mut InputSummary) {
         if !self.end && intact {
             input.damaged(format!(

@@ -8,7 +8,7 @@ use predict::{PredictionTarget, Predictor, WakeUp};
 use report::html::Grid;
 use std::time::Duration;
 
-/// Predicts for every link of the grid; absent when nothing was kept to replay.
+/// Predictions for every link of the grid; absent when there is nothing to replay.
 pub fn replay(
     samples: &Samples,
     groups: &[OperationGroup],
@@ -129,12 +129,12 @@ fn targets(asked: &[PredictionTarget]) -> Vec<PredictionTarget> {
     targets
 }
 
-/// Whether several clients at once are asked for: their replays take much longer.
+/// Whether several clients at the same time are requested: their replays take much longer.
 fn is_crowded(asked: &[PredictionTarget]) -> bool {
     asked.iter().any(|target| target.clients > 1)
 }
 
-/// What the links asked for have besides round trip and rate.
+/// The settings of the requested links besides round trip and rate.
 fn besides(asked: &[PredictionTarget]) -> String {
     let Some(first) = asked.first() else {
         return String::new();
@@ -155,7 +155,7 @@ fn besides(asked: &[PredictionTarget]) -> String {
     words.collect::<Vec<_>>().join(" ")
 }
 
-/// Least round trip measured on the connections that move.
+/// Shortest round trip measured on the connections that move.
 fn measured_rtt(operations: &[Operation], moved: &MovedConnections) -> Option<Duration> {
     let steps = operations.iter().flat_map(|operation| &operation.steps);
     let rtts = steps.filter(|step| moved.moves(step)).filter_map(|step| {

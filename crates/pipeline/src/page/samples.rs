@@ -25,7 +25,7 @@ struct SamplesByName {
     concurrency: Concurrency,
 }
 
-/// An operation as its parts; usually one.
+/// An operation as its parts; usually there is one.
 type Whole = Vec<Operation>;
 
 /// Parts of an operation under way.
@@ -41,10 +41,10 @@ struct Parts {
 struct Sampled {
     time: Duration,
     seen: u64,
-    /// One in so many is kept.
+    /// One in this many is kept.
     stride: u64,
     whole: Vec<Whole>,
-    /// The begin of one that was too long to keep.
+    /// The beginning of one that was too long to keep.
     beginning: Option<Operation>,
 }
 
@@ -54,7 +54,7 @@ impl Samples {
         self.0.borrow_mut().take(operation);
     }
 
-    /// What all operations of the run tell about the order of their exchanges.
+    /// What is known from all operations of the run about the order of their exchanges.
     pub fn set_concurrency(&self, concurrency: Concurrency) {
         self.0.borrow_mut().concurrency = concurrency;
     }
@@ -152,7 +152,7 @@ impl Sampled {
         }
     }
 
-    /// Drops every other one while there are too many; tells how many exchanges went with them.
+    /// Drops every other one while there are too many; returns how many exchanges were dropped with them.
     fn thin_out(&mut self) -> usize {
         let mut dropped = 0;
         while self.whole.len() > 1
@@ -176,13 +176,13 @@ fn steps(whole: &[Operation]) -> usize {
     whole.iter().map(|part| part.steps.len()).sum()
 }
 
-/// Names told apart at once; with more, the one with least time is forgotten.
+/// Names distinguished at the same time; with more, the one with the shortest time is dropped.
 const MOST_NAMES: usize = 64;
 
 /// Operations kept of one name.
 const MOST_OF_A_NAME: usize = 64;
 
-/// Exchanges kept of one name, and of the longest operation that is kept whole.
+/// Exchanges kept of one name; also the longest operation that is kept whole.
 const LONGEST: usize = 20_000;
 
 /// Exchanges kept of all names: about 50 MB.
