@@ -1,4 +1,4 @@
-//! What a tunnel would give to traffic that was seen: `longwire tunnel advise`.
+//! The effect of a tunnel on traffic that was seen: `longwire tunnel advise`.
 //!
 //! ```text
 //! segments ─> pipeline::compression: chunks through the codecs ─> exchanges with what they become at each level

@@ -1,6 +1,6 @@
-//! Budgets: what operations may cost at most, and whether they keep to it.
+//! Budgets: the maximum cost of operations, and whether they stay within it.
 //!
-//! Start at [`budget`] (what was asked), then [`judge`] (what follows).
+//! Start at [`budget`] (the limits), then [`judge`] (the verdicts).
 
 pub mod budget;
 pub mod file;

@@ -1,4 +1,4 @@
-//! The command line: one row a command.
+//! The command line: one row for each command.
 
 use crate::commands::{check, echo, lab, link, load, ping, predict, read, relay, split, tune, tunnel, watch};
 use clap::{Parser, Subcommand};

@@ -1,4 +1,4 @@
-//! One recipe a command: arguments in, one engine called, outcome out.
+//! One recipe per command: arguments in, one engine called, outcome out.
 
 pub mod check;
 pub mod child;

@@ -1,4 +1,4 @@
-//! How a command that could not run says so: one line, and what to do next when that is known.
+//! How a command reports that it could not run: one line, and what to do next when that is known.
 
 use crate::advise::outcome::AdviseError;
 use report::text::escape::message;
@@ -20,7 +20,7 @@ pub fn report(error: &anyhow::Error) -> ExitCode {
     ExitCode::from(2)
 }
 
-/// Whether it is that whoever read our output has left.
+/// Whether the cause is that the reader of our output has left.
 pub fn is_broken_pipe(error: &anyhow::Error) -> bool {
     error.chain().any(|cause| {
         cause
@@ -29,7 +29,7 @@ pub fn is_broken_pipe(error: &anyhow::Error) -> bool {
     })
 }
 
-/// What to do next, of the first cause that knows.
+/// What to do next, from the first cause that knows it.
 fn hint(error: &anyhow::Error) -> Option<String> {
     error
         .chain()
@@ -38,7 +38,7 @@ fn hint(error: &anyhow::Error) -> Option<String> {
 
 type Cause<'a> = &'a (dyn std::error::Error + 'static);
 
-/// The errors that know what to do next: a row each.
+/// The errors that know what to do next: one row for each.
 const HINTS: [fn(Cause<'_>) -> Option<String>; 13] = [
     |cause| cause.downcast_ref().and_then(sys::LiveError::hint),
     |cause| cause.downcast_ref().and_then(sys::TargetError::hint),

@@ -4,9 +4,9 @@ use client::session::{Session, SessionError, SessionOptions};
 use std::sync::atomic::AtomicBool;
 use sys::{Credentials, Scheme, Target, terminal};
 
-/// The target, with the password asked for at the terminal where the server wants one and neither the target nor the
-/// environment nor a file tells it. To know whether it wants one, a connection is opened first, only where a person could
-/// answer. Everything that else is wrong with the target shows when it is used.
+/// The target, with the password read from the terminal where the server wants one and neither the target nor the
+/// environment nor a file has it. To determine whether it wants one, a connection is opened first, only where a person could
+/// answer. Any other fault of the target shows when it is used.
 pub fn completed(mut target: Target) -> Target {
     let credentials = Credentials::of(&target);
     if !has_login(target.scheme) || credentials.password.is_some() || !terminal::is_there() {
@@ -24,7 +24,7 @@ pub fn completed(mut target: Target) -> Target {
     target
 }
 
-/// Redis says nothing of a password before it is asked something.
+/// Redis does not ask for a password before it receives a command.
 const fn has_login(scheme: Scheme) -> bool {
     match scheme {
         Scheme::Postgres | Scheme::Kingbase | Scheme::Mysql | Scheme::Mariadb => true,

@@ -1,4 +1,4 @@
-//! A command whose connections pass a relay: where it connects, what it is told of that and of TLS.
+//! A command whose connections pass a relay: where it connects, and how it learns about that and about TLS.
 
 use anyhow::{Context, Result};
 use link::LinkDescription;
@@ -10,12 +10,12 @@ use std::process::Command;
 use std::time::Duration;
 use sys::{ClientTls, Scheme, Target};
 
-/// Who speaks TLS when a relay stands between a command and the server.
+/// Which side speaks TLS when a relay is between a command and the server.
 #[derive(Debug, Clone, Copy)]
 pub struct TlsPlan {
     /// What the relay does.
     pub relay: RelayTls,
-    /// What the command is told.
+    /// What the command is told about TLS.
     pub client: ClientTls,
 }
 
@@ -32,16 +32,16 @@ pub fn connect_to(relay: &Relay) -> Endpoint {
     }
 }
 
-/// How long connections may take to end by themselves once the command has ended: their last bytes and ends cross the
+/// How long connections may take to end by themselves after the command has ended: their last bytes and ends cross the
 /// link.
 pub fn last_bytes(link: Option<&LinkDescription>) -> Duration {
     LAST_BYTES + link.map_or(Duration::ZERO, |link| link.rtt * 4)
 }
 
-/// `command`, told in its arguments and its environment to connect to `relay`, and what `tls` says of TLS.
+/// `command` with arguments and an environment that make it connect to `relay`, with TLS as in `tls`.
 ///
 /// # Errors
-/// When there is none.
+/// When no command is given.
 pub fn prepare(command: &[OsString], target: &Target, relay: Endpoint, tls: ClientTls) -> Result<Command> {
     let url = target.url_through(relay, tls);
     let mut words = command.iter().map(|word| replaced(word, relay, &url));
@@ -60,7 +60,7 @@ pub fn prepare(command: &[OsString], target: &Target, relay: Endpoint, tls: Clie
     Ok(child)
 }
 
-/// libpq refuses to do without TLS beside a variable that needs it.
+/// libpq refuses to connect without TLS while a variable is set that needs it.
 fn leave_tls_out(child: &mut Command) {
     for name in [
         "PGREQUIRESSL",

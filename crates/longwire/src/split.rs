@@ -1,7 +1,7 @@
 //! The measuring of `split`: rounds of load and echo in turn, here and behind an emulated link.
 //!
-//! A round visits every number of clients, and the echo beside each, so that what drifts on the machine drifts for both.
-//! Between the numbers asked for some more are visited: how a transaction's time grows with the clients is what predictions
+//! A round visits every number of clients, and the echo with each, so that drift of the machine affects both.
+//! Between the requested numbers, some more are visited: how a transaction's time grows with the clients is what predictions
 //! for many of them are made from.
 
 mod distance;

@@ -1,6 +1,6 @@
 //! Tuning: which way to do a job, and with which setting.
 //!
-//! [`jobs`] does jobs in every way, [`search`] decides what to run. [`program`] tunes a program of the user's own.
+//! [`jobs`] does jobs in every way, [`search`] decides what to run. [`program`] tunes the user's own program.
 
 mod campaign;
 mod curve;

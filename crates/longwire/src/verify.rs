@@ -1,4 +1,4 @@
-//! Predictions proved: operations replayed over an emulated link, measured beside predicted.
+//! Predictions proved: operations replayed over an emulated link, measured next to predicted.
 //!
 //! What is proved is TCP and the arithmetic of waiting: the bytes are filler and the servers wait as long as they were
 //! measured to take. How a server behaves elsewhere is not: docs/prediction.md.
@@ -31,12 +31,12 @@ pub struct Claim<'a> {
     pub moved: &'a MovedConnections,
 }
 
-/// What came of it, besides the measured figures in the predictions.
+/// The result, besides the measured figures in the predictions.
 #[derive(Debug, Default)]
 pub struct Proof {
-    /// The emulated links, asked beside realised; one a target.
+    /// The emulated links, as requested and as realised; one for each target.
     pub links: Vec<LinkOutcome>,
-    /// What could not be replayed, and links that were not as asked.
+    /// What could not be replayed, and links that were not as requested.
     pub warnings: Vec<Warning>,
 }
 
@@ -128,7 +128,7 @@ impl Proof {
     }
 }
 
-/// What durations measured one after another say; absent without any. `per_second` of several clients at once is given.
+/// The result of durations measured one after another; absent without any. `per_second` of several clients at once is given.
 pub fn measured(durations: &[Duration], per_second: Option<f64>) -> Option<MeasuredDurations> {
     let mut all = DistributionBuilder::new();
     for duration in durations {
@@ -144,7 +144,7 @@ pub fn measured(durations: &[Duration], per_second: Option<f64>) -> Option<Measu
     })
 }
 
-/// What is replayed now, of how much, in a line that fits a terminal.
+/// What is being replayed, and of how many, in a line that fits a terminal.
 fn how_far(began: Instant, total: Duration, rest: Duration, choice: &ReplayChoice) -> String {
     let done = 100 * total.saturating_sub(rest).as_millis() / total.as_millis().max(1);
     let text = format!(
@@ -156,5 +156,5 @@ fn how_far(began: Instant, total: Duration, rest: Duration, choice: &ReplayChoic
     text.chars().take(78).collect()
 }
 
-/// Timed steps that begin later than this say that the machine was busy.
+/// Timed steps that begin later than this show that the machine was busy.
 const LATE: Duration = Duration::from_millis(20);

@@ -16,9 +16,9 @@ pub struct LevelCodec {
 
 /// The result for a chunk.
 pub struct Passed {
-    /// Its coding.
+    /// Its size after coding.
     pub bytes: usize,
-    /// The cost of that coding.
+    /// What that costs.
     pub cost: Cost,
 }
 

@@ -13,7 +13,7 @@ pub struct LevelDurations {
 }
 
 impl LevelDurations {
-    /// The operations at the level that is number `level` of each exchange's; those of which that is not known are left out.
+    /// The operations at the level that is number `level` of each exchange's; those for which that is unknown are left out.
     pub fn new(
         operations: &[Operation],
         level: usize,
@@ -133,10 +133,10 @@ const SEARCHED: [u64; 22] = [
     10_000_000_000,
 ];
 
-/// Into how many steps an interval is cut at once.
+/// The number of steps into which an interval is divided at a time.
 const STEPS: u32 = 6;
 
-/// As close as the ends of the interval come.
+/// How close the ends of the interval get.
 const CLOSE: f64 = 1.002;
 
 #[cfg(test)]
@@ -150,7 +150,7 @@ mod tests {
 
     const MEGABYTE: u64 = 1_000_000;
 
-    /// A statement with a reply of so many bytes, which become a tenth in so long.
+    /// A statement with a reply of this many bytes, which become a tenth in this much time.
     fn operation(reply_bytes: u64, compressing: Duration) -> Operation {
         let at = Timestamp::from_nanos(1_000_000_000);
         let after = |nanos: u64| at.after(Duration::from_nanos(nanos));
@@ -271,7 +271,7 @@ mod tests {
         let Some(BreakEven::At(at)) = break_even(&off, &level) else {
             panic!("there is a crossing");
         };
-        // 9 kB less on the link, against 55 us of compressing and turning back.
+        // 9 kB less on the link, against 55 us of compressing and decompressing.
         let expected = 9_000.0 * 8.0 * 1500.0 / 1448.0 / 55e-6;
         let error = at.as_bits_per_second() as f64 / expected - 1.0;
         assert!(error.abs() < 0.05, "{at}, expected {expected}");

@@ -1,4 +1,4 @@
-//! From traffic whose exchanges know what they would become to advice.
+//! Turns traffic whose exchanges know what they would become into advice.
 
 use super::compare::{self, LevelDurations};
 use super::rewrite;
@@ -16,10 +16,10 @@ use std::cmp::Reverse;
 use std::time::Duration;
 use tunnel::Codec;
 
-/// What advice is asked for.
+/// The request for advice.
 #[derive(Debug, Clone)]
 pub struct AdviceRequest {
-    /// What the traffic is of, in a few words.
+    /// The source of the traffic, in a few words.
     pub source: String,
     /// The levels, off first.
     pub levels: Vec<tunnel::CompressionLevel>,
@@ -35,7 +35,7 @@ pub struct AdviceRequest {
     pub moved: Vec<ConnectionChoice>,
 }
 
-/// Why nothing can be advised.
+/// Why no advice can be given.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum AdviseError {
     /// No exchange would cross the tunnel.
@@ -77,7 +77,7 @@ impl AdviseError {
     }
 }
 
-/// What a tunnel would give to this traffic, and what a reader of the figures must know.
+/// The effect of a tunnel on this traffic, and what a reader of the figures must know.
 ///
 /// # Errors
 /// [`AdviseError`] when there is nothing to go by.
@@ -138,14 +138,14 @@ pub fn advise(traffic: Traffic, asked: &AdviceRequest) -> Result<(Advice, Vec<Wa
     Ok((advice, warnings))
 }
 
-/// Facts to operations. Of traffic that longwire made an operation is one run of its script, of however many transactions, as
-/// nothing on the wire shows.
+/// Turns facts into operations. In traffic that longwire made, an operation is one run of its script, of any number of
+/// transactions: nothing on the wire shows that.
 struct Runs {
     operations: Operations,
     rule: Rule,
-    /// When runs begin, the next one last; empty where nothing tells.
+    /// When runs begin, the next one last; empty where that is unknown.
     begins: Vec<Timestamp>,
-    /// Whether the beginnings of runs are known: then logging in and leaving are of none.
+    /// Whether the beginnings of runs are known: then logging in and leaving belong to none.
     by_run: bool,
     /// Whether a run has begun.
     in_run: bool,
@@ -217,7 +217,7 @@ struct Seen {
     operations: Vec<Operation>,
     /// Operations that cross, those included.
     all: u64,
-    /// Exchanges that cross, and those of them that do not know what they become.
+    /// Exchanges that cross, and those of them for which it is unknown what they become.
     exchanges: [u64; 2],
     /// Connections that would cross, and those of them that are encrypted.
     connections: [u64; 2],
@@ -295,7 +295,7 @@ impl Seen {
         }
     }
 
-    /// The levels that were asked for and are known, off among them, each with its place in the exchanges' lists.
+    /// The levels that were requested and are known, off among them, each with its place in the exchanges' lists.
     fn levels(&self, asked: &AdviceRequest) -> Result<Vec<(usize, tunnel::CompressionLevel)>> {
         let [connections, encrypted] = self.connections;
         if self.operations.is_empty() || (connections > 0 && encrypted == connections) {
@@ -329,7 +329,7 @@ impl Seen {
         }
     }
 
-    /// What of the operations is left out.
+    /// The operations that are left out.
     fn incomplete(&self) -> Vec<Warning> {
         let mut warnings = Vec::new();
         let left_out = self.all - self.operations.len() as u64;
@@ -462,7 +462,7 @@ fn codec(level: tunnel::CompressionLevel) -> String {
     }
 }
 
-/// What the figures themselves give reason to tell.
+/// The warning that the figures themselves give reason for.
 fn told(advice: &Advice) -> Option<Warning> {
     let noise = advice.levels.iter().filter_map(|level| level.noise);
     let noise = noise.map(Share::as_fraction).fold(0.0, f64::max);
@@ -474,7 +474,7 @@ fn told(advice: &Advice) -> Option<Warning> {
     })
 }
 
-/// Of all operations that are replayed: about a millisecond of simulation each thousand.
+/// For all operations that are replayed: about a millisecond of simulation each thousand.
 const MOST_PACKETS: u64 = 20_000;
 const BYTES_A_PACKET: u64 = 1448;
 /// Beyond a tenth the promise of a break-even rate within 15 % is in doubt.

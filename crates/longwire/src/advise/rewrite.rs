@@ -4,17 +4,17 @@
 //! finds the lane's window as the operation before left it.
 //!
 //! How the codec's time joins a step (`docs/definitions.md#break-even-rate`):
-//! 1. Nothing of a burst can travel before its first chunk is compressed, and its last chunk is turned back after all has
+//! 1. Nothing of a burst can travel before its first chunk is compressed, and its last chunk is decompressed after all has
 //!    arrived: both are waits, of the step's server time.
-//! 2. While a chunk travels the next is compressed, and those that have arrived are turned back: the compressing of the others,
-//!    or the turning back where that is longer, only spreads the bytes over that time. A burst takes the longer of the two.
+//! 2. While a chunk travels the next is compressed, and those that have arrived are decompressed: compressing the others,
+//!    or decompressing where that takes longer, only spreads the bytes over that time. A burst takes the longer of the two.
 
 use model::{AtLevel, ConnectionId, Operation, OperationStep, Step, Timestamp};
 use std::time::Duration;
 use tunnel::MOST_OF_A_CHUNK;
 
-/// The operation at the level that is number `level` of each exchange's; absent when an exchange that `moves` does not know
-/// what it would become.
+/// The operation at the level that is number `level` of each exchange's; absent when it is unknown what an exchange that
+/// `moves` would become.
 pub fn at_level(
     operation: &Operation,
     level: usize,
@@ -62,7 +62,7 @@ fn rewrite(step: &mut Step, whole: [u64; 2], at: &AtLevel) {
     step.server += inside_reply.saturating_sub(step.server_inside_reply) + request.waits + reply.waits;
     step.server_inside_reply = inside_reply;
     if step.server_side_rtt.is_none() {
-        // The whole wait is unknown then, and server time a part of it: it becomes as much longer.
+        // The whole wait is unknown then, and server time is a part of it: it becomes longer by the same amount.
         let later = |at: Timestamp| at.after(request.waits + reply.waits);
         step.reply_started = step.reply_started.map(later);
         step.reply_ended = step.reply_ended.map(later);
@@ -75,9 +75,9 @@ fn rewrite(step: &mut Step, whole: [u64; 2], at: &AtLevel) {
 /// One direction of a step.
 struct Burst {
     bytes: u64,
-    /// Compressing its first chunk, and turning back its last.
+    /// Compressing its first chunk, and decompressing its last.
     waits: Duration,
-    /// Over how long its other chunks come out of compressing, or of turning back, whichever is longer.
+    /// The time over which its other chunks are compressed, or decompressed, whichever is longer.
     spread: Duration,
 }
 

@@ -19,13 +19,13 @@ use tunnel::CompressionLevel;
 /// Traffic, with what its exchanges would become.
 #[derive(Debug, Default)]
 pub struct Traffic {
-    /// What follows from it.
+    /// The facts that follow from it.
     pub facts: Vec<Fact>,
-    /// What was compressed; absent where a recording told it.
+    /// What was compressed; absent where a recording already had it.
     pub compressed: Option<CompressionOutcome>,
     /// What is missing, what was assumed.
     pub warnings: Vec<Warning>,
-    /// Whether longwire made it: its pace then says nothing.
+    /// Whether longwire made it: its pace is then meaningless.
     pub made: bool,
     /// When its operations began, where longwire made it.
     pub begins: Vec<Timestamp>,
@@ -75,7 +75,7 @@ pub fn files(
 /// The traffic of `workload`, done as `plan` says or until `stop` is set.
 ///
 /// # Errors
-/// When no client could be made, or no operation succeeded.
+/// When no client could be created, or no operation succeeded.
 pub fn load(
     workload: &dyn Workload,
     plan: &LoadPlan,
@@ -155,7 +155,7 @@ fn compressing(levels: Vec<CompressionLevel>, moved: Vec<ConnectionChoice>) -> C
     }
 }
 
-/// What of the traffic was not looked at.
+/// The part of the traffic that was not examined.
 pub fn missed(compressed: &CompressionOutcome) -> Vec<Warning> {
     let mut warnings = Vec::new();
     let mut warn = |bytes: u64, what: &str| {
@@ -175,8 +175,8 @@ pub fn missed(compressed: &CompressionOutcome) -> Vec<Warning> {
     warnings
 }
 
-/// Payload that is compressed at most: enough for steady figures, and some ten seconds of work at all levels.
+/// Maximum payload that is compressed: enough for steady figures, and some ten seconds of work at all levels.
 const MOST_BYTES: u64 = 16 << 20;
 
-/// How often what passed is collected.
+/// How often the payload that passed is collected.
 const COLLECT: Duration = Duration::from_millis(20);

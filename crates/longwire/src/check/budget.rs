@@ -30,9 +30,9 @@ pub enum BudgetLimit {
 /// How much.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Most<T> {
-    /// So much.
+    /// This much.
     Absolute(T),
-    /// So much more than in the baseline.
+    /// This much more than in the baseline.
     More(T),
 }
 
@@ -80,7 +80,7 @@ impl Budget {
     /// Reads `n+1,row-by-row` and `NAMES=n+1,row-by-row`: a budget for each kind.
     ///
     /// # Errors
-    /// When a kind is not known: with those that are.
+    /// When a kind is unknown: with those that are known.
     pub fn forbid(text: &str) -> Result<Vec<Self>> {
         let (names, kinds) = named(text);
         kinds
@@ -101,7 +101,7 @@ impl Budget {
             .collect()
     }
 
-    /// Whether `other` is about the same figure: what one of them says, the other need not say.
+    /// Whether `other` is about the same figure, so that one of them replaces the other.
     pub fn is_like(&self, other: &Self) -> bool {
         match (&self.limit, &other.limit) {
             (BudgetLimit::Turns(_), BudgetLimit::Turns(_)) => true,

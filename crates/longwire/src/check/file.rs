@@ -65,7 +65,7 @@ impl OneOrMore {
 /// Reads the budgets of a file.
 ///
 /// # Errors
-/// When it cannot be read, or says something that is no budget: with the place.
+/// When it cannot be read, or contains something that is no budget: with the place.
 pub fn read(path: &Path) -> Result<Vec<Budget>> {
     let text = std::fs::read_to_string(path).with_context(|| format!("could not read {}", path.display()))?;
     parse(&text).with_context(|| format!("{} holds no budgets that can be used", path.display()))

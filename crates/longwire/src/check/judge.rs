@@ -39,7 +39,7 @@ impl Figures {
         }
     }
 
-    /// Names of operations, and of what findings are about beside them.
+    /// Names of operations, and of what else findings are about.
     fn names(&self) -> BTreeSet<&Arc<str>> {
         let found = self.findings.iter().map(|finding| &finding.operation_name);
         self.turns.keys().chain(found).collect()
@@ -71,12 +71,12 @@ impl Figures {
     }
 }
 
-/// Holds every operation against the budgets that are for it. A budget that names operations takes the place of one that does
-/// not, and a later one that of an earlier.
+/// Checks every operation against its budgets. A budget that names operations replaces one that does not, and a later one
+/// replaces an earlier one.
 ///
 /// # Errors
-/// When there are no operations, a budget is for none of them, counts from a baseline that is not there or has none of them, or is of a predicted
-/// time that there is none of.
+/// When there are no operations, or a budget is for none of them, counts from a baseline that is missing or has none of them, or
+/// is for a predicted time that does not exist.
 pub fn judge(budgets: &[Budget], now: &Figures, before: Option<&Figures>) -> Result<Vec<BudgetVerdict>> {
     ensure!(
         !now.turns.is_empty(),
@@ -118,7 +118,7 @@ pub fn judge(budgets: &[Budget], now: &Figures, before: Option<&Figures>) -> Res
     Ok(verdicts)
 }
 
-/// A budget of predicted time, and operations it is for whose time there is none of.
+/// A budget of predicted time, and those of its operations that have no predicted time.
 fn unpredicted<'a>(budgets: &'a [Budget], now: &'a Figures) -> Option<(&'a Budget, &'a Arc<str>)> {
     now.turns.keys().find_map(|name| {
         let missing = budgets_of(budgets, name)
@@ -148,7 +148,7 @@ fn listed(now: &Figures) -> String {
 /// Names of operations in a message.
 const NAMES_TOLD: usize = 5;
 
-/// Of budgets for the same figure, the one that counts for `name`.
+/// The budget that counts for `name`, of those for the same figure.
 fn budgets_of<'a>(budgets: &'a [Budget], name: &str) -> Vec<&'a Budget> {
     let mut chosen: Vec<&Budget> = Vec::new();
     for budget in budgets.iter().filter(|budget| budget.is_for(name)) {
@@ -230,7 +230,7 @@ fn found(kind: FindingKind, name: &str, now: &Figures) -> Option<ForbiddenWaste>
     })
 }
 
-/// What has changed for each name that there is, or was; predicted times over `link`.
+/// What has changed for each name that exists now or existed before; predicted times over `link`.
 pub fn changes(before: &Figures, now: &Figures, link: &LinkDescription) -> Vec<Change> {
     let link = text_of(link);
     let known: BTreeSet<(FindingKind, Option<&Fingerprint>, &str)> =

@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-/// A name, or names that have parts in common: `GET /checkout*`. Upper and lower case are told apart.
+/// A name, or names that have parts in common: `GET /checkout*`. Upper and lower case are distinguished.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Pattern(String);
 
@@ -12,7 +12,7 @@ impl Pattern {
         Self(text.to_owned())
     }
 
-    /// Whether it is the name of all of `name`.
+    /// Whether it matches all of `name`.
     pub fn matches(&self, name: &str) -> bool {
         let mut parts = self.0.split('*');
         let Some(rest) = name.strip_prefix(parts.next().unwrap_or_default()) else {
@@ -24,7 +24,7 @@ impl Pattern {
         let Some(mut rest) = rest.strip_suffix(last) else {
             return false;
         };
-        // Each part at its first place leaves most for those behind it.
+        // Each part at its first match leaves most text for those after it.
         parts.all(|part| match rest.split_once(part) {
             Some((_, behind)) => {
                 rest = behind;

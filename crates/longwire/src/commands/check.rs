@@ -73,7 +73,7 @@ pub struct Args {
 /// Runs it.
 ///
 /// # Errors
-/// When a file cannot be read, or a budget cannot be held against what was read.
+/// When a file cannot be read, or a budget cannot be checked against what was read.
 pub fn run(args: &Args) -> Result<Status> {
     let budgets = budgets(args)?;
     let links = links(&budgets);
@@ -89,7 +89,7 @@ pub fn run(args: &Args) -> Result<Status> {
             .with_context(|| format!("could not write {}", path.display()))?;
     }
     match tell(args, &report) {
-        // Whoever read the output has left: the answer is the same.
+        // The reader of the output has left: the answer is the same.
         Err(error) if failure::is_broken_pipe(&error) => {}
         told => told?,
     }
@@ -127,7 +127,7 @@ fn budgets(args: &Args) -> Result<Vec<Budget>> {
     Ok(budgets)
 }
 
-/// The links of budgets, and the usual one when there is none: changes are told for the first.
+/// The links of budgets, and the usual one when there is none: changes are reported for the first.
 fn links(budgets: &[Budget]) -> Vec<LinkDescription> {
     let mut links: Vec<LinkDescription> = Vec::new();
     for budget in budgets {
@@ -143,7 +143,7 @@ fn links(budgets: &[Budget]) -> Vec<LinkDescription> {
     links
 }
 
-/// The round trip that changes are told for when no budget names one.
+/// The round trip that changes are reported for when no budget names one.
 const USUAL: Duration = Duration::from_millis(40);
 
 fn read(files: &[PathBuf], rule: Rule, links: &[LinkDescription]) -> Result<ReadOutcome> {

@@ -10,17 +10,17 @@ use std::process::{ExitStatus, Stdio};
 use sys::application::Application;
 use sys::{ClientTls, Target};
 
-/// A running command, pointed at the relay. It is never left behind: dropped, it is ended.
+/// A running command, pointed at the relay. It is never left running: it is ended when dropped.
 pub struct Child {
     application: Application,
     asked: bool,
 }
 
 impl Child {
-    /// Starts `command`, told in its arguments and its environment to connect to `relay`.
+    /// Starts `command`, with arguments and an environment that make it connect to `relay`.
     ///
     /// # Errors
-    /// When there is none, or it cannot be started.
+    /// When no command is given, or it cannot be started.
     pub fn start(
         command: &[OsString],
         target: &Target,

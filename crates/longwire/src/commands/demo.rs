@@ -135,7 +135,7 @@ struct Shown {
     rows: usize,
 }
 
-/// Fetches the pages, one of each in turn, so that whatever else the machine does meets both.
+/// Fetches the pages, one of each in turn, so that other work of the machine affects both.
 fn alternate(chatty: &DemoSetup, joined: &DemoSetup, stop: &AtomicBool) -> Result<Shown> {
     for _ in 0..WARM_UP {
         chatty.page_unseen()?;

@@ -1,4 +1,4 @@
-//! Going through a JDBC driver, as `ping`, `load` and `tune` are told to.
+//! Going through a JDBC driver, as options of `ping`, `load` and `tune`.
 
 use anyhow::{Context, Result};
 use clap::Args as ClapArgs;
@@ -40,10 +40,10 @@ impl DriverArgs {
         !self.drivers.is_empty()
     }
 
-    /// What the bridge is started with.
+    /// The options that the bridge is started with.
     ///
     /// # Errors
-    /// When a jar is not there, or none.
+    /// When a jar is missing, or none is given.
     pub fn options(&self) -> Result<BridgeOptions> {
         let drivers = DriverFiles::find(self.drivers.iter().map(String::as_str))?;
         Ok(BridgeOptions {
@@ -58,7 +58,7 @@ impl DriverArgs {
         url.map_or_else(|| target.to_string(), |url| url.to_string())
     }
 
-    /// Starts the bridge, and tells what it adds itself.
+    /// Starts the bridge, and reports the time it adds itself.
     ///
     /// # Errors
     /// As [`DriverArgs::options`]; when it cannot be started.
@@ -76,10 +76,10 @@ impl DriverArgs {
         Ok(bridge)
     }
 
-    /// Whom to connect to.
+    /// The server to connect to.
     ///
     /// # Errors
-    /// When `url` is none of JDBC, or a property has no value.
+    /// When `url` is no JDBC URL, or a property has no value.
     pub fn login(&self, url: &str) -> Result<Login> {
         let url = JdbcUrl::parse(url)?;
         let properties = self.properties.iter().map(|text| {

@@ -68,7 +68,7 @@ pub struct Args {
 /// Runs it.
 ///
 /// # Errors
-/// When nobody listens there, or this side cannot listen.
+/// When nothing listens there, or this side cannot listen.
 pub fn run(args: &Args) -> Result<Status> {
     let stop = output::stop_on_signals()?;
     match (&args.listen, &args.address) {
@@ -88,7 +88,7 @@ fn answer(args: &Args, listen: &str, stop: &AtomicBool) -> Result<Status> {
     let address = listener.address();
     output::note(&format!("echo listens on {address}; Ctrl-C ends it"));
     if !address.ip().is_loopback() {
-        output::note("anybody who reaches this address may use it; what it sends is made up");
+        output::note("anyone who can reach this address may use it; the data it sends is made up");
     }
     let clients = listener.serve(stop)?;
     output::note(&format!("{clients} clients served"));

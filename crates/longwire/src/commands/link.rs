@@ -62,7 +62,7 @@ pub fn run(args: &Args) -> Result<Status> {
         Entered::Inside(sandbox) => sandbox,
         Entered::Finished(status) => return Ok(Status::Child(status)),
     };
-    // Before any thread is started: they leave signals to the command.
+    // Before any thread is started: longwire's threads leave signals to the command.
     let attended = netns::sandbox::Attended::new();
     let records = args.json.as_deref().map(records).transpose()?;
     let site = Site::build(&sandbox, args)?;
@@ -130,7 +130,7 @@ impl Site {
     }
 }
 
-/// As shells say it: 127 when there is no such program, 126 when it cannot be run.
+/// As shells do: 127 when there is no such program, 126 when it cannot be run.
 fn could_not_start(command: &Command, error: &io::Error) -> Status {
     let program = Path::new(command.get_program()).display();
     let (status, reason) = match error.kind() {
@@ -164,7 +164,7 @@ fn records(path: &Path) -> Result<Records> {
     Ok(JsonWriter::new(out))
 }
 
-/// The link, asked next to realised: one line, and the warnings; or records.
+/// The link, requested next to realised: one line, and the warnings; or records.
 fn tell(args: &Args, outcome: &LinkOutcome, records: Option<Records>) -> Result<()> {
     let warnings = report::text::link_warnings(outcome);
     output::warn(&warnings);

@@ -63,7 +63,7 @@ pub fn run(args: &Args) -> Result<Status> {
     carry_out(args, &plan, &work, &shown, clock, &stop)
 }
 
-/// How reports name whom they are about.
+/// The name of the server in reports.
 pub struct Shown {
     /// The target without secrets.
     pub target: String,
@@ -112,7 +112,7 @@ fn carry_out(
     })
 }
 
-/// Where a run is told: lines and a summary, or records.
+/// Where a run is reported: lines and a summary, or records.
 struct Told {
     records: Option<JsonWriter<StdoutLock<'static>>>,
 }

@@ -106,7 +106,7 @@ pub fn run(args: &Args) -> Result<Status> {
     ping_output.finish(stop.load(std::sync::atomic::Ordering::Relaxed))
 }
 
-/// One plan a target, and one more a host for ICMP.
+/// One plan for each target, and one more for each host for ICMP.
 fn plans(args: &Args) -> Result<Vec<PingPlan>> {
     if args.timeout.is_zero() || args.timeout > LONGEST_TIMEOUT {
         bail!("--timeout must be more than nothing and at most an hour");
@@ -131,7 +131,7 @@ fn plans(args: &Args) -> Result<Vec<PingPlan>> {
     if args.icmp {
         let targets = asked.into_iter().map(|(target, _)| target);
         for target in targets.filter(|target| target.socket.is_none()) {
-            // Never a flood: hosts take one of ICMP for an attack.
+            // Never a flood: hosts regard an ICMP flood as an attack.
             let beside = plan(target, Question::Icmp, Pace::every(args.interval)?);
             if plans.iter().all(|other| other.name() != beside.name()) {
                 plans.push(beside);
@@ -141,7 +141,7 @@ fn plans(args: &Args) -> Result<Vec<PingPlan>> {
     Ok(plans)
 }
 
-/// Whom to ask, and what.
+/// The server to ask, and the question.
 fn asked(args: &Args, text: &str) -> Result<(Target, Question)> {
     if args.driver.takes(text) {
         let login = args.driver.login(text)?;

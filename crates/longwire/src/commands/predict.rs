@@ -240,7 +240,7 @@ pub fn distances(rtts: &[Duration]) -> Vec<PredictionTarget> {
 }
 
 /// The cores that clients and servers share: those named, and for several clients this system's where none are. A replay
-/// over sockets waits where clients and servers computed, so that what it is to prove shares none.
+/// over sockets waits where clients and servers computed, so the prediction that it proves shares none.
 fn computing(args: &Args) -> Computing {
     let usual = if args.clients.iter().any(|clients| *clients > 1) && !args.verify {
         pipeline::computing::on_this_system()
@@ -264,7 +264,7 @@ fn parse_workers(text: &str) -> Result<Workers, String> {
     }
 }
 
-/// What is asked for; a replay over sockets waits where client and server computed, so that what it is to prove allows for nothing.
+/// The requested allowance. A replay over sockets waits where client and server computed: the prediction that it proves has none.
 fn wake_up(args: &Args) -> WakeUp {
     match (args.wake_up, args.verify) {
         (WakeUpChoice::None, _) | (_, true) => WakeUp::None,

@@ -143,7 +143,7 @@ fn write_records(
     records.flush()
 }
 
-/// Looks at nothing: the relay only relays.
+/// An observer that looks at nothing: the relay only relays.
 struct Nobody;
 
 impl ObserverFactory for Nobody {
@@ -159,5 +159,5 @@ impl Observer for Nobody {
 /// How long the server may take to accept a connection before the run is refused.
 const REACH: Duration = Duration::from_secs(10);
 
-/// How often is looked whether the run is to end.
+/// How often it is checked whether the run has to end.
 const LOOK: Duration = Duration::from_millis(20);

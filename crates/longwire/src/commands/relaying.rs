@@ -22,10 +22,10 @@ pub fn check(target: &Target, link: Option<&LinkDescription>) -> Result<()> {
     Ok(())
 }
 
-/// Who speaks TLS where statements need not be seen: longwire where the target insists on it, and else the command, as it likes.
+/// Which side speaks TLS where statements need not be seen: longwire where the target requires it, else the command, if it wants.
 ///
 /// # Errors
-/// When what is said of TLS cannot be done.
+/// When the TLS settings cannot be applied.
 pub fn tls_as_asked(target: &Target) -> Result<TlsPlan> {
     Ok(TlsPlan {
         relay: RelayTls::AsTheTargetInsists,
@@ -36,11 +36,11 @@ pub fn tls_as_asked(target: &Target) -> Result<TlsPlan> {
     })
 }
 
-/// Who speaks TLS where statements are to be seen, and says so: where a PostgreSQL server offers it, clients would take it, and nothing
-/// would be seen. So longwire speaks it for them. Asks the server, which costs a connection.
+/// Which side speaks TLS where statements are to be seen; reports it too. Where a PostgreSQL server offers TLS, clients would use
+/// it, and nothing would be seen: so longwire speaks it for them. Asks the server, which costs a connection.
 ///
 /// # Errors
-/// When what is said of TLS cannot be done, or the server cannot be reached.
+/// When the TLS settings cannot be applied, or the server cannot be reached.
 pub fn tls_to_be_seen(target: &Target, link: bool, longest: Duration) -> Result<TlsPlan> {
     let asked = tls_as_asked(target)?;
     let security = TlsSettings::of(target)?;
@@ -71,7 +71,7 @@ const LEFT_OUT: &str = "the server offers TLS, which longwire cannot speak throu
                         so that statements are seen; each connection has 2 turns less than with TLS 1.3, 3 less where the key exchange is begun anew \
                         or with TLS 1.2; say sslmode=prefer in the target to leave TLS to the command";
 
-/// Says where clients connect, and over what link.
+/// Reports where clients connect, and over which link.
 pub fn announce(delivery: &Delivery, target: &Target, relay: &Relay, link: Option<&LinkDescription>) {
     let over = link.map_or_else(String::new, |link| format!(" over {link}"));
     delivery.say(&format!(
@@ -91,7 +91,7 @@ pub fn with_link(conditions: Conditions, link: Option<&LinkDescription>) -> Cond
     }
 }
 
-/// An error; with what to do, where that is at the client, whose own message does not know of longwire.
+/// An error; with a hint, where the client has to change something and its own message does not know about longwire.
 fn told(error: &LiveError) -> String {
     match (error, error.hint()) {
         (LiveError::ClientWantsBinding { .. }, Some(hint)) => format!("{error}: {hint}"),
@@ -129,10 +129,10 @@ pub fn warnings(counters: &Counters) -> Vec<Warning> {
     warnings
 }
 
-/// Says what an emulated link did.
+/// Reports what an emulated link did.
 ///
 /// # Errors
-/// When stderr does not take it.
+/// When stderr cannot be written.
 pub fn tell_link(link: &LinkOutcome) -> io::Result<()> {
     io::stderr()
         .lock()

@@ -41,7 +41,7 @@ pub struct Reporting {
 }
 
 impl Reporting {
-    /// At which distances findings are priced.
+    /// The distances at which findings are priced.
     pub fn distances(&self) -> Distances {
         let mut rtts = self.rtt.clone();
         rtts.sort_unstable();
@@ -52,7 +52,7 @@ impl Reporting {
         }
     }
 
-    /// What is to be found out of a tunnel, if anything.
+    /// What is to be determined about a tunnel, if anything.
     pub fn compressing(&self) -> Option<CompressionPlan> {
         self.levels.then(|| CompressionPlan {
             levels: tunnel::CompressionLevel::ALL.to_vec(),

@@ -1,4 +1,4 @@
-//! Scripts and how their statements are sent, as `load` and `split` are given them.
+//! Scripts and how their statements are sent, as arguments of `load` and `split`.
 
 use anyhow::{Context, Result, anyhow};
 use clap::ValueEnum;
@@ -36,7 +36,7 @@ impl Mode {
     }
 }
 
-/// The built-in script whose name begins so.
+/// The built-in script whose name begins with `name`.
 ///
 /// # Errors
 /// When there is none, or more than one.

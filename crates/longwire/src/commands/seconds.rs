@@ -1,8 +1,8 @@
-//! Times of runs, as commands that make load take them.
+//! Times of runs, as accepted by commands that make load.
 
 use std::time::Duration;
 
-/// Seconds as pgbench has them, or with a unit; above nothing.
+/// Seconds as in pgbench, or with a unit; more than zero.
 ///
 /// # Errors
 /// When it is none, or too long.

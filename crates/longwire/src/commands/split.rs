@@ -98,7 +98,7 @@ fn tell(args: &Args, bench: &SplitBench, report: &SplitReport, began: Instant) -
     Ok(records.flush()?)
 }
 
-/// Where the program goes on when it makes links of packets: inside a sandbox.
+/// Where the program continues when it makes links of packets: inside a sandbox.
 fn entered(entered: Entered) -> Result<netns::Sandbox, u8> {
     match entered {
         Entered::Inside(sandbox) => Ok(sandbox),

@@ -99,7 +99,7 @@ pub struct Args {
 /// Runs it.
 ///
 /// # Errors
-/// When the target cannot be used, or the program not be run.
+/// When the target cannot be used, or the program cannot be run.
 pub fn run(args: &Args) -> Result<Status> {
     match args.set.is_empty() {
         true => jobs::run(args),
@@ -107,7 +107,7 @@ pub fn run(args: &Args) -> Result<Status> {
     }
 }
 
-/// Beyond, one run would take hours.
+/// Beyond this, one run would take hours.
 const MOST_ROWS: u64 = 100_000_000;
-/// Of a row: a MiB.
+/// Maximum bytes of a row: a MiB.
 const MOST_ROW_BYTES: i64 = 1 << 20;

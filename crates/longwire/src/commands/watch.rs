@@ -113,7 +113,7 @@ pub fn run(args: &Args) -> Result<Status> {
 /// How long the server may take to accept a connection before the run is refused.
 const REACH: Duration = Duration::from_secs(10);
 
-/// How often the command and the user are asked whether it is over, while nothing passes.
+/// How often it is checked whether the command or the user has ended the run, while nothing passes.
 const LOOK: Duration = Duration::from_millis(50);
 
 /// How often a line is printed.
@@ -129,7 +129,7 @@ struct Run {
     asked: Vec<predict::PredictionTarget>,
     page: Option<PageFile>,
     delivery: Delivery,
-    /// What made it give up on levels.
+    /// The reason why it gave up on levels.
     fault: Option<anyhow::Error>,
 }
 
@@ -171,7 +171,7 @@ impl Run {
         })
     }
 
-    /// Collects until `ended` says how; it is told whether anybody wants more. Nothing that goes wrong with an output is an end.
+    /// Collects until `ended` returns a status; `ended` learns whether more is wanted. A fault of an output does not end the run.
     fn until(&mut self, relay: &Relay, mut ended: impl FnMut(bool) -> Option<Status>) -> Status {
         let mut line = Instant::now();
         loop {
@@ -256,7 +256,7 @@ impl Run {
     }
 }
 
-/// The distances whose price every run tells.
+/// The distances for which every run reports the price.
 const PRICE: [Duration; 2] = [Duration::from_millis(10), Duration::from_millis(40)];
 
 /// The command line without the target's password and without the arguments of the command, which may hold one.

@@ -11,14 +11,14 @@ use std::thread::JoinHandle;
 use std::time::Duration;
 use sys::Target;
 
-/// Tells round trips to the server's host.
+/// The source of round trips to the server's host.
 #[derive(Debug)]
 pub enum RoundTripProbe {
     /// By an echo there.
     Echo(Echo),
     /// By an echo of this process: the server is on this machine.
     Own(Echo, OwnListener),
-    /// By the kernel, of a connection to the server: the same for every size and number of clients.
+    /// By the kernel, for a connection to the server: the same for every size and number of clients.
     Kernel(Duration),
 }
 
@@ -49,7 +49,7 @@ impl OwnListener {
         let (address, stop) = (listener.address(), Arc::new(AtomicBool::new(false)));
         let own = Arc::clone(&stop);
         let serving = std::thread::spawn(move || {
-            // What it counts nobody asks for.
+            // Its counts are not needed.
             let _ = listener.serve(&own);
         });
         Ok(Self {
@@ -75,10 +75,10 @@ impl Drop for OwnListener {
 }
 
 impl RoundTripProbe {
-    /// The best that can be had: the echo asked for, one of this process where the server is here, else the kernel's figure.
+    /// The best available source: the requested echo, one in this process where the server is here, else the kernel's figure.
     ///
     /// # Errors
-    /// When the echo asked for does not answer, or the server cannot be asked.
+    /// When the requested echo does not answer, or the server cannot be asked.
     pub fn find(
         echo: Option<&Target>,
         server: &Target,
@@ -104,7 +104,7 @@ impl RoundTripProbe {
         }
     }
 
-    /// A round trip of messages of these sizes on so many streams.
+    /// A round trip of messages of these sizes on this many streams.
     ///
     /// # Errors
     /// When the echo does not answer.
@@ -125,7 +125,7 @@ impl RoundTripProbe {
     }
 }
 
-/// The kernel's least round trip of a connection to the server: of packets, without the wake-ups of processes.
+/// The kernel's minimum round trip of a connection to the server: of packets, without the wake-ups of processes.
 ///
 /// # Errors
 /// When the server cannot be asked.
@@ -133,13 +133,13 @@ pub fn packet_round_trip(server: &Target, stop: &AtomicBool) -> Result<Duration>
     let session = Session::open(server, SessionOptions::new(stop))?;
     let round_trip = session.kernel().and_then(|figures| figures.min_rtt);
     session.close();
-    round_trip.ok_or_else(|| anyhow::anyhow!("this system does not tell the round trip of a connection"))
+    round_trip.ok_or_else(|| anyhow::anyhow!("this system does not report the round trip of a connection"))
 }
 
 /// Connects to an echo.
 ///
 /// # Errors
-/// When nobody answers there.
+/// When nothing answers there.
 pub fn connect(address: SocketAddr) -> Result<Echo> {
     Ok(Echo::connect(&address.into())?)
 }
@@ -169,12 +169,12 @@ pub fn ask(
     })
 }
 
-/// Streams divided by round trips a second: what throughput is made of, and what is divided with transactions likewise.
+/// Streams divided by round trips per second: the quantity that makes up throughput; transactions are divided the same way.
 fn mean(outcome: &EchoOutcome) -> Duration {
     Duration::try_from_secs_f64(f64::from(outcome.streams) / outcome.per_second).unwrap_or_default()
 }
 
-/// Whether an address is this machine's: its packets to there would leave from there.
+/// Whether an address is this machine's: packets sent to it would also leave from it.
 pub(crate) fn is_here(address: IpAddr) -> bool {
     if address.is_loopback() {
         return true;

@@ -49,7 +49,7 @@ impl ClientSite {
             outside: server.port(),
         });
         network.open_gateway(link, forward.as_slice())?;
-        // Beyond the gateway 127.0.0.1 stands for ::1 too.
+        // Beyond the gateway, 127.0.0.1 represents ::1 too.
         let server = match server.ip().is_loopback() {
             true => SocketAddr::from((Ipv4Addr::LOCALHOST, server.port())),
             false => server,
@@ -62,8 +62,8 @@ impl ClientSite {
         })))
     }
 
-    /// What of its own round trip the emulator takes off a delay that it is asked for: an exchange over the link without
-    /// delay has it on top.
+    /// The part of its own round trip that the emulator subtracts from a requested delay: an exchange over the link without
+    /// delay has it in addition.
     pub fn taken_off(&self) -> Duration {
         match self {
             Self::Packets(behind) => behind.network.taken_off(behind.link),

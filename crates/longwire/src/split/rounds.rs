@@ -11,7 +11,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 use sys::Target;
 
-/// The workload, and how it is visited.
+/// The workload, and how it is run.
 #[derive(Debug)]
 pub struct SplitBench {
     /// The database.
@@ -22,7 +22,7 @@ pub struct SplitBench {
     pub scripts: Scripts,
     /// How statements go to the server.
     pub mode: QueryMode,
-    /// Numbers of clients asked for.
+    /// Requested numbers of clients.
     pub clients: Vec<u32>,
     /// How long a visit to one of them lasts.
     pub visit: Duration,
@@ -37,9 +37,9 @@ pub struct Visit {
     pub transaction: Duration,
     /// Transactions that succeeded.
     pub transactions: u64,
-    /// And that failed.
+    /// Transactions that failed.
     pub errors: u64,
-    /// Why the first of them did.
+    /// Why the first of them failed.
     pub error: Option<String>,
     /// Spread of their durations.
     pub spread: Distribution,
@@ -59,7 +59,7 @@ pub struct Round {
 }
 
 impl SplitBench {
-    /// The numbers of clients that a round visits: those asked for and, below the greatest of them, 1, 2, 4, 8 and so on.
+    /// The numbers of clients that a round visits: those requested and, below the largest of them, 1, 2, 4, 8 and so on.
     pub fn stations(&self) -> Vec<u32> {
         let most = self.clients.iter().copied().max().unwrap_or(1);
         let between = std::iter::successors(Some(1_u32), |count| count.checked_mul(2));
@@ -144,7 +144,7 @@ fn visit_of(clients: u32, outcome: &LoadOutcome) -> Result<Visit> {
 }
 
 impl Round {
-    /// The visit to so many clients.
+    /// The visit to this many clients.
     pub fn of(&self, clients: u32) -> Option<&Visit> {
         self.visits.iter().find(|visit| visit.clients == clients)
     }
@@ -158,7 +158,7 @@ impl Round {
         self.visits.iter().map(point).collect()
     }
 
-    /// The time of a transaction by so many clients over several rounds.
+    /// The time of a transaction with this many clients over several rounds.
     pub fn interval(rounds: &[Self], clients: u32) -> Option<Interval> {
         Interval::of(
             rounds

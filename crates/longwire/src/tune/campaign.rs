@@ -1,4 +1,4 @@
-//! All jobs at all distances: runs what the search asks for and keeps what came out.
+//! All jobs at all distances: runs what the search asks for and keeps the results.
 
 use super::curve;
 use super::distance::{Distance, Unfinished};
@@ -19,16 +19,16 @@ use std::sync::Arc;
 use std::time::Duration;
 use tune::{TuneError, Workbench};
 
-/// What was found out.
+/// The results.
 #[derive(Debug, Default)]
 pub struct CampaignResult {
     /// Every setting that was run or predicted.
     pub tuned: Vec<Tuned>,
-    /// One a job and distance.
+    /// One for each job and distance.
     pub recommendations: Vec<Recommendation>,
-    /// Emulated links, asked beside realised.
+    /// Emulated links, as requested and as realised.
     pub links: Vec<LinkOutcome>,
-    /// What did not go as it should.
+    /// What went wrong.
     pub warnings: Vec<Warning>,
     /// Runs in all.
     pub runs: TuneRuns,
@@ -83,17 +83,17 @@ struct Campaign<'a, 'p> {
     workbench: &'a mut dyn Workbench,
     found: &'a mut CampaignResult,
     progress: &'a dyn ProgressSink,
-    /// Runs at the distance that is there.
+    /// Runs at the existing distance.
     here: BTreeMap<MethodSetting, TrialOutcome>,
     watched: BTreeMap<MethodSetting, Watched>,
 }
 
-/// Why a job did not come to its end. What was found by then counts, but without links nothing does.
+/// Why a job did not complete. Results found by then count, but without links nothing does.
 #[derive(Debug)]
 enum JobEnd {
     /// The user ended it.
     Interrupted(Interrupted),
-    /// The database, or the way to it, failed for good.
+    /// The database, or the connection to it, failed permanently.
     Broken(TuneError),
     /// A link cannot be emulated.
     NoLink(anyhow::Error),
@@ -139,7 +139,7 @@ impl Campaign<'_, '_> {
     }
 
     /// Has the best setting of each way, and what is recommended, watched where the workbench cannot count by itself (a
-    /// driver's): what is told of it, and guessed of other values, rests on turns and bytes.
+    /// driver's): the report on it, and estimates for other values, are based on turns and bytes.
     fn count_turns(&mut self, race: &mut Race) -> Result<(), JobEnd> {
         let best = (0..self.ways.len()).filter_map(|way| race.search.best_of(way));
         let told: BTreeSet<MethodSetting> = best.chain(race.search.recommended()).collect();
@@ -191,7 +191,7 @@ impl Campaign<'_, '_> {
         Ok(())
     }
 
-    /// Tells a search what every setting takes over a link, roughly.
+    /// Gives a search a rough estimate of each setting's time over a link.
     fn expect(&self, search: &mut Search, link: &LinkDescription) {
         for setting in self.settings() {
             if let Some(guess) = self.guess(setting, link) {
@@ -225,7 +225,7 @@ impl Campaign<'_, '_> {
         };
         self.found.runs.warm_ups += 1;
         match self.trial(setting, &Distance::here()) {
-            // What is wrong with it shows again when it counts.
+            // A fault in it will occur again when it counts.
             Ok(_)
             | Err(
                 Unfinished::TooLong
@@ -278,7 +278,7 @@ impl Campaign<'_, '_> {
         Ok(())
     }
 
-    /// Predicts the best setting of each way of which nothing was run over this link.
+    /// Predicts the best setting of each way that was not run over this link.
     fn predict_rest(&mut self, race: &Race, link: usize, name: &Arc<str>) -> Result<(), JobEnd> {
         for way in 0..self.ways.len() {
             if race.search.best_of(way).is_some() {
@@ -296,8 +296,8 @@ impl Campaign<'_, '_> {
         Ok(())
     }
 
-    /// What a setting would take over a link, by a replay of a run that was watched at the distance that is there; absent where
-    /// that run did not come to its end, or was not understood.
+    /// The time of a setting over a link, by a replay of a run that was watched at the existing distance; absent where that run
+    /// did not complete, or was not understood.
     fn predicted(&mut self, setting: MethodSetting, link: usize) -> Result<Option<TrialOutcome>, JobEnd> {
         self.plan.limits.go_on()?;
         let here = self.here.get(&setting).cloned();
@@ -305,19 +305,19 @@ impl Campaign<'_, '_> {
             return Ok(None);
         };
         let base = here.as_ref().unwrap_or(&watched.outcome);
-        // Whatever disturbs a run makes it longer: the watched one too is a bound.
+        // Disturbances make a run longer: the watched one is a bound too.
         let here = base.duration.min(watched.outcome.duration);
         Ok(watched.longer.get(link).map(|longer| TrialOutcome {
             duration: here + *longer,
             turns: watched.outcome.turns.or(base.turns),
-            // Over a link packets are of another size than here.
+            // Over a link, packets have another size than here.
             packets: None,
             wire_bytes: None,
             ..base.clone()
         }))
     }
 
-    /// A run at the distance that is there with somebody watching, made once; absent where it did not come to its end.
+    /// A watched run at the existing distance, made once; absent where it did not complete.
     fn watch(&mut self, setting: MethodSetting) -> Result<Option<&Watched>, JobEnd> {
         if !self.watched.contains_key(&setting) {
             let Some(way) = self.ways.get(setting.way).copied() else {
@@ -341,8 +341,8 @@ impl Campaign<'_, '_> {
         Ok(self.watched.get(&setting))
     }
 
-    /// A run: the job once, or, where it is short, again on new connections, of which the one of the median time counts. A
-    /// short job's time hangs on which processors its two ends happened to get.
+    /// A run: the job once, or, where it is short, again on new connections, of which the one with the median time counts. A
+    /// short job's time depends on which processors its two ends happened to get.
     fn trial(&mut self, setting: MethodSetting, distance: &Distance) -> Result<TrialOutcome, Unfinished> {
         let Some(way) = self.ways.get(setting.way).copied() else {
             return Err(Unfinished::Failed(TuneError::NotPrepared));
@@ -358,7 +358,7 @@ impl Campaign<'_, '_> {
         Ok(done.swap_remove(done.len() / 2))
     }
 
-    /// Notes why a run did not come to its end; passes on what ends all others too.
+    /// Notes why a run did not complete; passes on errors that end all others too.
     fn unfinished(
         &mut self,
         setting: MethodSetting,
@@ -383,7 +383,7 @@ impl Campaign<'_, '_> {
         Ok(())
     }
 
-    /// Counts the runs of a race, and tells what it recommends.
+    /// Keeps the runs of a race that count.
     fn keep(&mut self, race: &Race, link: Option<&Arc<str>>) {
         for (setting, outcomes) in &race.outcomes {
             let counted = race.search.counted(*setting);
@@ -420,7 +420,7 @@ impl Campaign<'_, '_> {
         })
     }
 
-    /// What a setting takes over a link, roughly: as here, and its turns' round trips, and its bytes at the link's rate.
+    /// Roughly, the time of a setting over a link: its time here, plus its turns' round trips, plus its bytes at the link's rate.
     fn guess(&self, setting: MethodSetting, link: &LinkDescription) -> Option<Duration> {
         let way = self.ways.get(setting.way)?;
         let values: Vec<u64> = values(way).iter().map(|value| value.unwrap_or(1)).collect();
@@ -461,7 +461,7 @@ impl Campaign<'_, '_> {
         settings.collect()
     }
 
-    /// Tells what a race recommends.
+    /// Reports the recommendation of a race.
     fn recommend(&mut self, race: &Race, link: Option<&Arc<str>>) {
         let chosen = race.search.recommended();
         let best = race.search.best().and_then(|best| race.search.reported(best));
@@ -516,13 +516,13 @@ fn values(way: &Method) -> Vec<Option<u64>> {
     }
 }
 
-/// A run of a short job goes on until its jobs took so long together.
+/// A run of a short job continues until its jobs took this long together.
 const ENOUGH: Duration = Duration::from_millis(100);
 
-/// Jobs of a run at most.
+/// Maximum number of jobs of a run.
 const MOST_REPEATS: usize = 5;
 
-/// The run of that duration, with what other runs of the same setting counted and it did not.
+/// The run with that duration, plus figures that other runs of the same setting counted and it did not.
 fn typical(outcomes: &[TrialOutcome], median: Duration) -> Option<TrialOutcome> {
     let nearest = outcomes
         .iter()

@@ -1,4 +1,4 @@
-//! Where jobs are run: at the distance that is there, or behind an emulated link.
+//! Where jobs are run: at the existing distance, or behind an emulated link.
 
 use crate::verify::Unseen;
 use anyhow::{Context, Result};
@@ -25,7 +25,7 @@ pub struct Distance {
 pub struct Limits<'a> {
     /// The user wants the end.
     pub stop: &'a AtomicBool,
-    /// What the workbench looks at.
+    /// The flag that the workbench checks.
     pub halt: &'a AtomicBool,
     /// How long a run may take.
     pub patience: Duration,
@@ -43,7 +43,7 @@ pub enum Unfinished {
 }
 
 impl Distance {
-    /// The distance that is there.
+    /// The existing distance.
     pub const fn here() -> Self {
         Self { relay: None }
     }
@@ -51,7 +51,7 @@ impl Distance {
     /// Behind a link to the server, of streams.
     ///
     /// # Errors
-    /// When the server is not reached over TCP, or no relay can be had.
+    /// When the server is not reached over TCP, or no relay can be started.
     pub fn behind(link: &LinkDescription, target: &Target) -> Result<Self> {
         anyhow::ensure!(
             target.socket.is_none(),
@@ -69,7 +69,7 @@ impl Distance {
     /// Runs a job here. Over a link, packets and wire bytes are those of the link, the connection's opening included.
     ///
     /// # Errors
-    /// When it did not come to its end.
+    /// When it did not complete.
     pub fn run(
         &self,
         workbench: &mut dyn Workbench,
@@ -93,12 +93,12 @@ impl Distance {
         Ok(outcome)
     }
 
-    /// What the link did so far; absent without a link.
+    /// The link's figures so far; absent without a link.
     pub fn outcome(&self) -> Option<LinkOutcome> {
         self.relay.as_ref()?.link_outcome()
     }
 
-    /// Nobody connects any more.
+    /// No client connects any more.
     pub fn close(self) {
         if let Some(relay) = self.relay {
             relay.stop(Duration::ZERO);
@@ -127,7 +127,7 @@ impl Limits<'_> {
         Interrupted::check(self.stop)
     }
 
-    /// Does `work`, and has it halted when the user wants the end or patience is at its end.
+    /// Does `work`, and has it stopped when the user ends the run or the time limit is reached.
     fn within<T>(&self, work: impl FnOnce() -> Result<T, TuneError>) -> Result<T, Unfinished> {
         let (began, done) = (Instant::now(), AtomicBool::new(false));
         let is_late = || began.elapsed() > self.patience;
@@ -184,5 +184,5 @@ pub fn is_here(target: &Target) -> Result<bool> {
         .all(|address| crate::split::is_here(address.ip())))
 }
 
-/// How often is looked whether a run is to end.
+/// How often it is checked whether a run has to end.
 const LOOK: Duration = Duration::from_millis(50);

@@ -13,7 +13,7 @@ use report::outcome::TuneReport;
 use sys::Target;
 use tune::{Prepared, Shape, TuneError, Workbench};
 
-/// What is to be found out.
+/// What is to be determined.
 #[derive(Debug)]
 pub struct JobsPlan<'a> {
     /// The database.
@@ -24,7 +24,7 @@ pub struct JobsPlan<'a> {
     pub jobs: &'a [Job],
     /// Names of the ways that are tried; all when empty.
     pub ways: &'a [String],
-    /// Links in front of the distance that is there.
+    /// Links in front of the existing distance.
     pub links: &'a [LinkDescription],
     /// Whether the links are predicted instead of emulated.
     pub predict: bool,
@@ -36,10 +36,10 @@ pub struct JobsPlan<'a> {
     pub limits: Limits<'a>,
 }
 
-/// What came of it.
+/// The result.
 #[derive(Debug)]
 pub struct JobsOutcome {
-    /// What was found by the time it ended.
+    /// What was found before it ended.
     pub report: TuneReport,
     /// When the user ended it.
     pub interrupted: Option<Interrupted>,
@@ -69,7 +69,7 @@ impl JobsPlan<'_> {
         let left_text = left.as_ref().map(scratch::left);
         let found = found.inspect_err(|_| left_text.iter().for_each(|text| progress.note(text)))?;
         let mut warnings = self.absent(&prepared);
-        // Whatever else went wrong: somebody has to remove it by hand.
+        // Whatever else went wrong: a person has to remove it by hand.
         warnings.extend(left_text.map(|text| Warning { text }));
         warnings.extend(found.links.iter().flat_map(report::text::link_warnings));
         warnings.extend(found.warnings);
@@ -108,7 +108,7 @@ impl JobsPlan<'_> {
         warnings.collect()
     }
 
-    /// Of the ways that there are, those asked for.
+    /// Those of the available ways that were requested.
     fn chosen(&self, prepared: &Prepared) -> Result<Vec<Method>> {
         let of_jobs = || prepared.methods.iter().filter(|way| self.jobs.contains(&way.job));
         for name in self.ways {

@@ -26,13 +26,13 @@ pub use setting::{ProgramSetting, grid};
 pub struct ProgramPlan<'a> {
     /// The database behind the relay.
     pub target: Target,
-    /// Who speaks TLS to it.
+    /// Which side speaks TLS to it.
     pub tls: TlsPlan,
     /// What is compared.
     pub settings: &'a [ProgramSetting],
     /// The program and its arguments.
     pub command: &'a [OsString],
-    /// Links in front of the distance that is there.
+    /// Links in front of the existing distance.
     pub at: &'a [LinkDescription],
     /// Runs of each setting at each distance.
     pub runs: u32,
@@ -40,7 +40,7 @@ pub struct ProgramPlan<'a> {
     pub stop: &'a AtomicBool,
 }
 
-/// What came of it.
+/// The result.
 #[derive(Debug)]
 pub struct ProgramOutcome {
     /// For the view and the records.
@@ -163,7 +163,7 @@ fn connected(cells: &[Cell<'_>]) -> bool {
     runs.peek().is_none() || runs.any(|run| run.connections > 0)
 }
 
-/// What a reader of the figures must know: whether runs were `connected`, and whether settings changed nothing.
+/// What a reader of the figures must know: whether runs were `connected`, and whether settings had no effect.
 fn warnings(settings: &[ProgramSetting], connected: bool, unchanged: bool) -> Vec<Warning> {
     let mut warnings = Vec::new();
     if !connected {
@@ -180,7 +180,7 @@ fn warnings(settings: &[ProgramSetting], connected: bool, unchanged: bool) -> Ve
             ));
         } else if settings.iter().any(ProgramSetting::is_of_url) {
             warnings.push(
-                "drivers ignore parameters that they do not know, and many tell upper from lower case; and the program has to take its URL \
+                "drivers ignore parameters that they do not know, and many distinguish upper and lower case; and the program has to take its URL \
                  from {url}, LONGWIRE_URL or DATABASE_URL"
                     .to_owned(),
             );

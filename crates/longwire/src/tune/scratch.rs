@@ -1,4 +1,4 @@
-//! The scratch schema: its name, who has to agree, and that it is removed whatever happens.
+//! The scratch schema: its name, the required consent, and its removal whatever happens.
 
 use pipeline::progress::ProgressSink;
 use std::collections::hash_map::RandomState;
@@ -13,7 +13,7 @@ pub struct Scratch<'a> {
 }
 
 impl<'a> Scratch<'a> {
-    /// Makes the schema. `progress` hears of what could not be removed.
+    /// Makes the schema. `progress` receives a message about what could not be removed.
     ///
     /// # Errors
     /// When the server refuses; what was made by then is removed.
@@ -31,7 +31,7 @@ impl<'a> Scratch<'a> {
         Ok((scratch, prepared))
     }
 
-    /// Who does the jobs.
+    /// The workbench that does the jobs.
     pub fn workbench(&mut self) -> &mut dyn Workbench {
         &mut *self.workbench
     }
@@ -65,7 +65,7 @@ pub fn left(fault: &TuneError) -> String {
     }
 }
 
-/// Eight letters and digits that nobody else has: of the system's randomness, by which hash tables are seeded.
+/// Eight unique letters and digits: from the system's randomness, by which hash tables are seeded.
 pub fn suffix() -> String {
     let random = RandomState::new().build_hasher().finish();
     format!("{:08x}", random as u32)

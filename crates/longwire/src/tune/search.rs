@@ -1,20 +1,20 @@
-//! Which setting to run next, and which to recommend: arithmetic on the times so far, without clock or database.
+//! Which setting to run next, and which to recommend: calculations on the times so far, without clock or database.
 //!
 //! The values of a knob are taken as a series in which a value is about twice the one before, and the time over them as a
 //! valley: what a turn costs shrinks with the value, what a batch takes in memory grows. So a few values that lie far apart
 //! show which ways are worth a closer look, halving finds the smallest value that is good, and only the few that are left in
 //! question run as often as was asked.
 //!
-//! 1. Scan: of each way its greatest value, the middle and a small one; over a link, what is best by guess.
+//! 1. Scan: for each way its largest value, the middle and a small one; over a link, the one with the best estimate.
 //! 2. Second look: a way that came out up to four times slower than the best has its best value run again.
-//! 3. Refine: in ways that are not clearly worse, halve between the smallest good value and the greatest bad one below.
-//! 4. Final: the best, the smallest good value and the one below it, of each such way, in turn, forwards and backwards; who is
-//!    clearly worse leaves it. Only runs of one final decide, by their medians, so that a machine that becomes slower or faster
+//! 3. Refine: in ways that are not clearly worse, halve between the smallest good value and the largest bad one below.
+//! 4. Final: the best, the smallest good value and the one below it, of each such way, in turn, forwards and backwards; a setting
+//!    that is clearly worse leaves. Only runs of one final decide, by their medians, so that a machine that gets slower or faster
 //!    does so for all. Where 5 % is in doubt, each runs twice as often. When the final puts another value in question, that
 //!    meets the best in a final of its own.
 //!
-//! Who meets in a final is told by the least run of each: what disturbs a run makes it longer, never shorter. All of it takes
-//! at most a quarter of the runs of a full sweep, and at least one run a way.
+//! The shortest run of each setting determines which ones meet in a final: disturbances make a run longer, never shorter.
+//! All of it takes at most a quarter of the runs of a full sweep, and at least one run a way.
 
 #[cfg(test)]
 mod tests;
@@ -47,7 +47,7 @@ pub struct Search {
     runs: usize,
     thoroughness: Thoroughness,
     taken: usize,
-    /// Who is in the final; empty before it.
+    /// The settings in the final; empty before it.
     finalists: Vec<MethodSetting>,
     /// Runs of each of them in it.
     rounds: usize,
@@ -71,14 +71,14 @@ struct Tries {
     before: Vec<Duration>,
     /// Runs in that final.
     in_final: Vec<Duration>,
-    /// What it is expected to take; absent where nobody can tell.
+    /// The time it is expected to take; absent where that is unknown.
     guess: Option<Duration>,
     /// It failed, or takes too long to be run.
     closed: bool,
 }
 
 impl Search {
-    /// Of ways with so many values each; each setting in question is run `runs` times.
+    /// For ways with this many values each; each setting in question is run `runs` times.
     pub fn new(values: &[usize], runs: u32, thoroughness: Thoroughness) -> Self {
         Self {
             ways: values
@@ -93,7 +93,7 @@ impl Search {
         }
     }
 
-    /// Tells what a setting is expected to take. Once anything is expected, only what is expected to be good is run.
+    /// Notes the time that a setting is expected to take. Once there is any estimate, only settings expected to be good are run.
     pub fn expect(&mut self, setting: MethodSetting, guess: Duration) {
         if let Some(tries) = self.tries_mut(setting) {
             tries.guess = Some(guess);
@@ -159,8 +159,8 @@ impl Search {
         self.next_in_final()
     }
 
-    /// The setting with the least time: of the last final, once everybody ran in it. Where no runs are left and a setting
-    /// outside that final still looks better than its winner, of all: what is recommended never stands next to a better one.
+    /// The setting with the shortest time: of the last final, once all its settings ran in it. Where no runs are left and a
+    /// setting outside that final still looks better than its winner, of all: a recommendation never stands next to a better one.
     pub fn best(&self) -> Option<MethodSetting> {
         self.best_among(self.field())
     }
@@ -186,7 +186,7 @@ impl Search {
         final_one != self.recommended_among(Field::All)
     }
 
-    /// What a setting is compared by.
+    /// The time by which a setting is compared.
     fn time_in(&self, field: Field, setting: MethodSetting) -> Option<Duration> {
         match field {
             Field::Final | Field::Seen => self.time(setting),
@@ -220,8 +220,8 @@ impl Search {
             })
     }
 
-    /// What a setting takes: the median of its runs in a final (of an even number the lower one), before that its least run; absent
-    /// before the first.
+    /// The time of a setting: the median of its runs in a final (of an even number the lower one), before that its shortest run;
+    /// absent before the first.
     pub fn time(&self, setting: MethodSetting) -> Option<Duration> {
         let tries = self.tries(setting)?;
         median(&tries.in_final).or_else(|| self.low(setting))
@@ -232,13 +232,13 @@ impl Search {
         median(self.counted(setting))
     }
 
-    /// The least run of a setting; absent before the first.
+    /// The shortest run of a setting; absent before the first.
     fn low(&self, setting: MethodSetting) -> Option<Duration> {
         let tries = self.tries(setting)?;
         tries.before.iter().chain(&tries.in_final).min().copied()
     }
 
-    /// The place of a way with the least run; absent when none was run.
+    /// The setting of a way with the shortest run; absent when none was run.
     pub fn best_of(&self, way: usize) -> Option<MethodSetting> {
         self.of_way(way)
             .filter_map(|setting| Some((self.low(setting)?, setting)))
@@ -246,7 +246,7 @@ impl Search {
             .map(|(_, setting)| setting)
     }
 
-    /// The best of a way by what is expected of it.
+    /// The best setting of a way by its expected time.
     pub fn best_guess_of(&self, way: usize) -> Option<MethodSetting> {
         let open = self.of_way(way).filter_map(|setting| {
             let tries = self.tries(setting)?;
@@ -255,7 +255,7 @@ impl Search {
         open.min().map(|(_, setting)| setting)
     }
 
-    /// The most runs that it takes: a quarter of a full sweep, and not less than a look at everything that has to be looked at.
+    /// The maximum number of runs: a quarter of a full sweep, but at least enough to look at everything that has to be looked at.
     pub fn most(&self) -> usize {
         match self.thoroughness {
             Thoroughness::Search => (self.full_sweep() / 4).max(self.ways.len() + 1),
@@ -271,14 +271,14 @@ impl Search {
     fn unscanned(&self) -> Option<MethodSetting> {
         let points: Vec<Vec<MethodSetting>> = (0..self.ways.len()).map(|way| self.scan_points(way)).collect();
         let deepest = points.iter().map(Vec::len).max().unwrap_or_default();
-        // All ways once before any a second time: the greatest values first, which take least.
+        // All ways once before any a second time: the largest values first, which take the shortest time.
         (0..deepest)
             .flat_map(|depth| points.iter().filter_map(move |points| points.get(depth)))
             .copied()
             .find(|setting| !self.is_closed(*setting) && self.count(*setting) == 0)
     }
 
-    /// What is run of a way whatever the others do.
+    /// The settings of a way that are run whatever the results of other ways.
     fn scan_points(&self, way: usize) -> Vec<MethodSetting> {
         let at = |place| MethodSetting { way, place };
         if let Some(best) = self.best_guess_of(way) {
@@ -296,7 +296,7 @@ impl Search {
         }
     }
 
-    /// A run that happened to be slow is no reason to forget a way.
+    /// A run that happened to be slow is no reason to drop a way.
     fn second_look(&self) -> Option<MethodSetting> {
         let overall = self.least();
         (0..self.ways.len()).find_map(|way| {
@@ -322,7 +322,7 @@ impl Search {
         (0..self.ways.len()).filter(near).collect()
     }
 
-    /// The place of a way that tells most: half-way between the smallest good one and the greatest bad one below; then between
+    /// The most informative setting of a way: half-way between the smallest good one and the largest bad one below; then between
     /// the best and a bad one above.
     fn refine(&self, way: usize) -> Option<MethodSetting> {
         let best = self.best_of(way)?;
@@ -349,7 +349,7 @@ impl Search {
         })
     }
 
-    /// The middle of the places from `from` on and before `to` that can be run and was not.
+    /// The middle of the places from `from` on and before `to` that can be run and were not.
     fn open_between(&self, way: usize, from: usize, to: usize) -> Option<MethodSetting> {
         let open: Vec<MethodSetting> = self
             .of_way(way)
@@ -396,7 +396,7 @@ impl Search {
         question
     }
 
-    /// Those in question meet, unless they all met already.
+    /// The settings in question are compared in a final, unless they all were already.
     fn begin_final(&mut self) {
         let mut question = self.in_question();
         question.extend(self.challengers());
@@ -428,8 +428,8 @@ impl Search {
         }
     }
 
-    /// Who was not in the last final and looks better than its winner, or as good with a smaller value of the same way: its runs
-    /// are of another time.
+    /// Settings that were not in the last final and look better than its winner, or as good with a smaller value of the same
+    /// way: their runs are from another time.
     fn challengers(&self) -> Vec<MethodSetting> {
         let best = self.best_among(Field::Final);
         let chosen = self.recommended_among(Field::Final);
@@ -445,7 +445,7 @@ impl Search {
         self.settings().filter(looks_better).collect()
     }
 
-    /// Who fills the field: one who wins alone may have won by the machine's mood.
+    /// Settings that fill the field: one that wins alone may have won because of the machine's state at the time.
     fn runners_up(&self, question: &[MethodSetting]) -> Vec<MethodSetting> {
         let mut others: Vec<MethodSetting> = self
             .settings()
@@ -457,7 +457,7 @@ impl Search {
         others
     }
 
-    /// The finalist that ran least in it, as long as rounds are left: in turn, forwards and backwards.
+    /// The finalist with the fewest runs in it, as long as rounds are left: in turn, forwards and backwards.
     fn next_in_final(&self) -> Option<MethodSetting> {
         let runs = |setting: &MethodSetting| self.tries(*setting).map_or(0, |tries| tries.in_final.len());
         let few = self.runs.min(FEWEST);
@@ -481,7 +481,7 @@ impl Search {
         next.copied().filter(|_| fewest < self.rounds)
     }
 
-    /// Whether there was a final in which everybody ran.
+    /// Whether there was a final in which all finalists ran.
     fn is_judged(&self) -> bool {
         let ran = |setting: &MethodSetting| {
             let tries = self.tries(*setting);
@@ -529,7 +529,7 @@ impl Search {
             .map_or(0, |tries| tries.before.len() + tries.in_final.len())
     }
 
-    /// What it is expected to take.
+    /// The time it is expected to take.
     pub fn guess(&self, setting: MethodSetting) -> Option<Duration> {
         self.tries(setting)?.guess
     }
@@ -552,17 +552,17 @@ fn is_within(time: Option<Duration>, of: Option<Duration>, factor: f64) -> bool 
 
 /// Within this of the best a setting is as good.
 pub const GOOD: f64 = 1.05;
-/// A way that is within this of the best is looked at closer.
+/// A way that is within this of the best is examined more closely.
 const WORTH_A_LOOK: f64 = 1.5;
-/// A way that is beyond this is not run again: no machine is that uneven for one run.
+/// A way that is beyond this is not run again: no machine varies that much for one run.
 const FAR: f64 = 4.0;
-/// What is beyond this has no part in the finals.
+/// Settings beyond this take no part in the finals.
 const FINAL: f64 = 1.25;
-/// What is expected to take more than this of the best is not good, wrong as the expectation may be.
+/// A setting expected to take more than this of the best is not good, however wrong the expectation may be.
 const SURELY: f64 = 1.6;
-/// Who meets in a final at least, if as many there are.
+/// Minimum number of settings in a final, if there are that many.
 const FIELD: usize = 4;
-/// Fewer runs in turn decide nothing, unless fewer were asked for.
+/// Fewer runs in turn decide nothing, unless fewer were requested.
 const FEWEST: usize = 2;
-/// Between these, twice as many runs tell whether a setting is good.
+/// Between these, twice as many runs determine whether a setting is good.
 const DOUBT: [f64; 2] = [1.025, 1.08];

@@ -13,7 +13,7 @@ use std::time::Duration;
 use sys::Clock;
 use tune::Workbench;
 
-/// What a watched run told.
+/// The result of a watched run.
 #[derive(Debug, Clone)]
 pub struct Watched {
     /// The run itself. It is slower than others: every byte is decoded meanwhile.
@@ -23,10 +23,10 @@ pub struct Watched {
     pub longer: Vec<Duration>,
 }
 
-/// Runs a job at the distance that is there, and replays it over `links`.
+/// Runs a job at the existing distance, and replays it over `links`.
 ///
 /// # Errors
-/// When it did not come to its end.
+/// When it did not complete.
 pub fn run(
     workbench: &mut dyn Workbench,
     of: (&Method, Option<u64>),
@@ -44,7 +44,7 @@ pub fn run(
         Some(span) => within(&channel, span),
         None => job(&channel),
     };
-    // Who counted them itself knows what was under way when; pairing sees a wait for the server wherever it had one.
+    // A workbench that counts turns knows what was under way when; pairing sees a wait for the server wherever it had one.
     if outcome.turns.is_none() && !job.is_empty() {
         outcome.turns = Some(job.iter().map(|part| u64::from(part.turns)).sum());
     }
@@ -55,14 +55,15 @@ pub fn run(
     Ok(Watched { outcome, longer })
 }
 
-/// The least that so many turns take longer over a link. A window of requests under way shows fewer waits at no distance than it has
-/// at one: replies are back before it is full.
+/// The minimum extra time of this many turns over a link. A window of requests under way shows fewer waits without distance
+/// than it has with distance: replies are back before it is full.
 fn turns_take(turns: Option<u64>, link: &LinkDescription) -> Duration {
     let turns = u32::try_from(turns.unwrap_or_default()).unwrap_or(u32::MAX);
     link.rtt.saturating_mul(turns)
 }
 
-/// What began in the job's own time, as one operation: of drivers, whose transactions not every server tells.
+/// The exchanges that began within the job's own time, as one operation: for drivers, whose transactions not every server
+/// reports.
 fn within(channel: &FactChannel, [from, to]: [Timestamp; 2]) -> Vec<Operation> {
     let mut parts = Vec::new();
     let mut operations = Operations::new(Rule::Whole);
@@ -81,7 +82,7 @@ fn within(channel: &FactChannel, [from, to]: [Timestamp; 2]) -> Vec<Operation> {
     parts
 }
 
-/// The parts of the longest transaction: the job, whatever logging in and preparing took beside it.
+/// The parts of the longest transaction: the job, however long logging in and preparing took in addition.
 fn job(channel: &FactChannel) -> Vec<Operation> {
     let mut operations = Operations::new(Rule::Transaction);
     let mut parts: Vec<Operation> = Vec::new();
@@ -103,7 +104,7 @@ fn job(channel: &FactChannel) -> Vec<Operation> {
     parts
 }
 
-/// What a link adds: the replay over it less the replay over none, so that what a replay leaves out is in neither.
+/// What a link adds: the replay over it minus the replay over none, so that what a replay leaves out is in neither.
 fn longer(job: &[Operation], links: &[LinkDescription]) -> Vec<Duration> {
     let none = LinkDescription::with_rtt(Duration::ZERO);
     let targets = [none].into_iter().chain(links.iter().copied());

@@ -13,7 +13,7 @@ use std::sync::Arc;
 use std::time::Duration;
 use sys::{Clock, LiveError, OsError};
 
-/// At which level a link is emulated.
+/// The level at which a link is emulated.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
 pub enum EmulationLevel {
     /// Packets between network namespaces: the kernel's own TCP crosses the link. Linux, as root or where users may make
@@ -24,7 +24,7 @@ pub enum EmulationLevel {
 }
 
 impl EmulationLevel {
-    /// How it is called in messages.
+    /// Its name in messages.
     pub fn words(self) -> &'static str {
         match self {
             Self::Packet => "at packet level: the kernel's own TCP between two namespaces",
@@ -45,7 +45,7 @@ pub enum ReplayBackend {
 /// What [`ReplayBackend::find`] found.
 #[derive(Debug)]
 pub enum BackendSearch {
-    /// Go on here. With a sentence when it is not the level that would be best.
+    /// Continue here. With a sentence when it is not the best level.
     Here(ReplayBackend, Option<String>),
     /// This was the outer process of a sandbox: end with this status.
     Finished(u8),
@@ -64,7 +64,7 @@ impl ReplayBackend {
         let found = sandbox::enter().and_then(|entered| match entered {
             Entered::Finished(status) => Ok(BackendSearch::Finished(status)),
             Entered::Inside(sandbox) => {
-                // Namespaces alone are not enough: the devices that links are made of may be refused.
+                // Namespaces alone are not enough: the devices for the links may be refused.
                 Hosts::new(&sandbox, &LinkDescription::with_rtt(Duration::ZERO))?;
                 Ok(BackendSearch::Here(Self::Packet(sandbox), None))
             }
@@ -78,7 +78,7 @@ impl ReplayBackend {
         }
     }
 
-    /// Which level it is.
+    /// Its level.
     pub fn level(&self) -> EmulationLevel {
         match self {
             Self::Packet(_) => EmulationLevel::Packet,
@@ -86,7 +86,7 @@ impl ReplayBackend {
         }
     }
 
-    /// Makes the link, lets `work` use its two ends, and tells how the link was.
+    /// Makes the link, lets `work` use its two ends, and reports how the link was.
     pub fn with_link<T>(
         &self,
         link: &LinkDescription,
@@ -124,7 +124,7 @@ impl Hosts {
     }
 }
 
-/// Hosts of its own for each, so that nothing is left of earlier replays: not even what the kernel remembers of a
+/// Separate hosts for each, so that nothing is left of earlier replays: not even what the kernel remembers of a
 /// destination.
 fn over_packets<T>(
     sandbox: &Sandbox,
@@ -196,7 +196,7 @@ fn listen(address: Ipv4Addr) -> Result<TcpListener, LiveError> {
 fn local(listener: &TcpListener) -> Result<SocketAddr, LiveError> {
     listener
         .local_addr()
-        .map_err(|_| refused("tell a listener's address"))
+        .map_err(|_| refused("get a listener's address"))
 }
 
 fn refused(operation: &'static str) -> LiveError {
@@ -206,7 +206,7 @@ fn refused(operation: &'static str) -> LiveError {
     }
 }
 
-/// Nobody looks at what passes a relay that only emulates a link.
+/// The observer for a relay that only emulates a link: it looks at nothing.
 #[derive(Debug)]
 pub struct Unseen;
 

@@ -20,13 +20,13 @@ pub struct ReplayChoice {
 }
 
 impl ReplayChoice {
-    /// Which it is, for messages.
+    /// Its name, for messages.
     pub fn words(&self) -> String {
         format!("'{}' on {}", self.name, self.target.link)
     }
 }
 
-/// Of the names with most time, for each target the operation whose own prediction is nearest to the one that is told.
+/// Of the names with most time, for each target the operation whose own prediction is nearest to the one that is reported.
 pub fn choose(outcome: &ReadOutcome, claim: &Claim<'_>, warnings: &mut Vec<Warning>) -> Vec<ReplayChoice> {
     let mut choices = Vec::new();
     for name in names(outcome) {
@@ -109,7 +109,7 @@ fn choice(
         candidates[candidates.len() / 2].0,
         candidates.last()?.0,
     );
-    // Several clients get in each other's way, so none of them alone takes what is told: one operation can stand for all
+    // Several clients slow each other down, so none of them alone takes the reported time: one operation can represent all
     // where all are alike.
     let wanted = match target.clients {
         1 => outcome.predictions[prediction].duration,
@@ -138,7 +138,7 @@ enum Refused {
     Unlike,
 }
 
-/// What a choice of these would take, for the message that leaves it out.
+/// The time that a choice of these would take, for the message that it is left out.
 pub fn too_long(choice: &ReplayChoice) -> String {
     format!(
         "{} was not replayed: it would take {} each time",
@@ -147,7 +147,7 @@ pub fn too_long(choice: &ReplayChoice) -> String {
     )
 }
 
-/// Operations are alike when the longest takes at most so many times what the shortest takes.
+/// Operations are alike when the longest takes at most this many times the time of the shortest.
 const ALIKE: f64 = 1.2;
 
 /// More operation names than these are not replayed.

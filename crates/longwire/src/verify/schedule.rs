@@ -43,12 +43,12 @@ impl<'a> Schedule<'a> {
         Self { todo, left_out }
     }
 
-    /// Sentences on what is not replayed.
+    /// Sentences about what is not replayed.
     pub fn left_out(&mut self) -> Vec<String> {
         std::mem::take(&mut self.left_out)
     }
 
-    /// What is to be replayed next, and how.
+    /// The choice to replay next, and how.
     pub fn next(&mut self) -> Option<(&'a ReplayChoice, ReplayPlan)> {
         let (choice, rounds) = self.todo.pop()?;
         let plan = ReplayPlan {
@@ -62,7 +62,7 @@ impl<'a> Schedule<'a> {
         Some((choice, plan))
     }
 
-    /// About what the rest takes.
+    /// The approximate time of the rest.
     pub fn rest(&self) -> Duration {
         self.todo
             .iter()
@@ -96,7 +96,7 @@ fn pause(choice: &ReplayChoice) -> Duration {
     }
 }
 
-/// What all replays should take, and what they may take when the least number of rounds needs more.
+/// The time that all replays should take, and the time they may take when the minimum number of rounds needs more.
 const TIME: Duration = Duration::from_secs(20);
 const TIME_AT_MOST: Duration = Duration::from_secs(90);
 
@@ -109,6 +109,6 @@ const MOST_ROUNDS: u32 = 15;
 const WARM_UP: u32 = 1;
 const IDLE: Duration = Duration::from_millis(2);
 
-/// A replay that takes so many times what was predicted is given up.
+/// A replay that takes this many times the predicted time is given up.
 const SLOWER_AT_MOST: u32 = 5;
 const PATIENCE: Duration = Duration::from_secs(10);

@@ -11,11 +11,11 @@ pub const TITLE: &str = "demo";
 
 const FILE: &str = "longwire-demo.html";
 
-/// The file that is asked for, or the usual one; then a file that is not an earlier demo's stays as it is, and what is
-/// in the way is only warned of.
+/// The file that is requested, or the usual one; for the usual one, a file that is not an earlier demo's stays as it is, and
+/// anything in the way only causes a warning.
 ///
 /// # Errors
-/// When the file that is asked for cannot be written.
+/// When the file that is requested cannot be written.
 pub fn open(asked: Option<&Path>, warnings: &mut Vec<Warning>) -> Result<Option<PageFile>> {
     if let Some(path) = asked {
         return PageFile::create(path).map(Some);
@@ -34,7 +34,7 @@ pub fn open(asked: Option<&Path>, warnings: &mut Vec<Warning>) -> Result<Option<
         .or_else(|error| warn(format!("{error:#}")))
 }
 
-/// Writes the page, and tells where it is. A fault is told and no more: the story is not lost for it.
+/// Writes the page, and returns its path. A fault only causes a warning: the story is still shown.
 pub fn write(page: Option<PageFile>, run: &PageRun<'_>) -> Option<PathBuf> {
     match page?.store(run) {
         Ok(path) => Some(path),
@@ -54,7 +54,7 @@ fn is_earlier_demo(path: &Path) -> bool {
     read.is_ok() && (begin.is_empty() || String::from_utf8_lossy(&begin).contains(&title))
 }
 
-/// Bytes at the begin of a file that hold its title.
+/// Bytes at the beginning of a file that hold its title.
 const BEGIN: u64 = 1 << 12;
 
 #[cfg(test)]

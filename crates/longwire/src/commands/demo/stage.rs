@@ -57,7 +57,7 @@ impl DemoSetup {
         target_at(self.database.address())
     }
 
-    /// Ends the relay and hands what it saw to `tally`.
+    /// Ends the relay and passes what it saw to `tally`.
     pub fn strike(self, aggregator: &mut Aggregator) {
         self.relay.stop(LAST_BYTES);
         for fact in self.channel.facts() {

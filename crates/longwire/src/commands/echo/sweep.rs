@@ -68,7 +68,7 @@ fn range(first: u32, last: u32, step: &str, numbers: &mut Vec<u32>) -> Result<()
     Ok(())
 }
 
-/// Of one range; there is a limit on combinations beside it.
+/// Maximum of one range; the number of combinations has another limit in addition.
 const MOST_NUMBERS: usize = 100_000;
 
 #[cfg(test)]

@@ -47,7 +47,7 @@ pub fn run(args: &Args, target: &Target, stop: &AtomicBool) -> Result<Status> {
     }
 }
 
-/// A line for each step; on a terminal, how far a long one is.
+/// A line for each step; on a terminal, also the progress of a long one.
 #[derive(Default)]
 struct Progress {
     step: Option<InitStep>,
@@ -57,7 +57,7 @@ struct Progress {
 impl Progress {
     fn tell(&mut self, making: Making) {
         let mut stderr = io::stderr().lock();
-        // Whether anybody reads it changes nothing.
+        // It does not matter whether the line can be written.
         if self.step != Some(making.step) {
             self.step = Some(making.step);
             let _ = writeln!(stderr, "{}...", making.step.title());

@@ -14,7 +14,7 @@ pub struct ObservedLoad {
 }
 
 impl ObservedLoad {
-    /// Begins where a recording or statements are wanted: otherwise nobody looks at the bytes, which costs time.
+    /// Begins where a recording or statements are wanted: otherwise the bytes are not decoded, because that costs time.
     ///
     /// # Errors
     /// When the recording cannot be created.
@@ -32,12 +32,12 @@ impl ObservedLoad {
         }))
     }
 
-    /// Who sees the connections.
+    /// The observer of the connections.
     pub fn channel(&self) -> Arc<FactChannel> {
         self.channel.clone()
     }
 
-    /// Takes what they showed so far.
+    /// Takes what was seen so far.
     pub fn collect(&mut self) {
         for fact in self.channel.facts() {
             self.aggregator.fact(fact);
@@ -47,7 +47,7 @@ impl ObservedLoad {
     /// Ends the recording; gives the statements and what a reader of the figures must know.
     ///
     /// # Errors
-    /// When the recording did not take everything.
+    /// When the recording could not be written completely.
     pub fn finish(mut self) -> Result<(Vec<StatementOutcome>, Vec<Warning>)> {
         self.collect();
         let (outcome, _) = self.aggregator.finish(Vec::new(), None)?;

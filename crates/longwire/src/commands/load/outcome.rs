@@ -1,4 +1,4 @@
-//! What came out of a load, as reports want it.
+//! The outcome of a load, as reports need it.
 
 use super::running::Ran;
 use super::work::ClientWork;
@@ -6,7 +6,7 @@ use load::LoadPlan;
 use model::{SampleTotals, Summary};
 use report::outcome::{LoadFailure, LoadReport, LoadScript};
 
-/// What a report is made from.
+/// The data of a report.
 pub fn report(work: &ClientWork, plan: &LoadPlan, ran: &Ran, target: &str) -> LoadReport {
     let outcome = &ran.outcome;
     let measured = outcome.measured.as_ref();

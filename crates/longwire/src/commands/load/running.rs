@@ -1,4 +1,4 @@
-//! Runs a load and tells how it is going.
+//! Runs a load and reports its progress.
 
 use super::observed::ObservedLoad;
 use super::work::ClientWork;
@@ -12,13 +12,13 @@ use sys::Clock;
 
 /// A run that has ended.
 pub struct Ran {
-    /// What came out of it.
+    /// The outcome.
     pub outcome: LoadOutcome,
     /// The user ended it.
     pub interrupted: bool,
 }
 
-/// Runs `work` as `plan` says, or until `stop` is set. Tells `tell` how it went since the last time, every `progress`.
+/// Runs `work` as `plan` says, or until `stop` is set. Passes `tell` the figures since the last time, every `progress`.
 ///
 /// # Errors
 /// When no client could be made at first, or a script's expression has no value.
@@ -44,7 +44,7 @@ pub fn run(
             .name("load".to_owned())
             .spawn_scoped(scope, move || {
                 let outcome = load::run(workload, plan, control, watch);
-                // The other side waits for this and nothing else.
+                // The other side waits only for this.
                 ended.send(()).ok();
                 outcome
             })
@@ -68,7 +68,7 @@ pub fn run(
     }
 }
 
-/// Until the end of the run; when telling fails, that is the end.
+/// Waits until the end of the run; when `tell` fails, the run ends.
 fn wait(
     control: &RunControl,
     end: &Receiver<()>,
@@ -88,7 +88,7 @@ fn wait(
             observed.collect();
         }
         let (now, done) = (Instant::now(), control.progress());
-        // Connecting is no part of it.
+        // Connecting is not part of it.
         if began.is_none() && done == LoadProgress::default() {
             before = (now, done);
             continue;
@@ -115,5 +115,5 @@ fn interval(began: Instant, before: (Instant, LoadProgress), now: (Instant, Load
     }
 }
 
-/// How often it is looked whether the run is over, or is to be.
+/// How often it is checked whether the run is over, or has to end.
 const LOOK: Duration = Duration::from_millis(50);

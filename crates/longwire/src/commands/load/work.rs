@@ -17,7 +17,7 @@ use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 use sys::Target;
 
-/// What clients do, and how a report calls it.
+/// What clients do, and its name in a report.
 pub struct ClientWork {
     /// For the engine.
     pub workload: Box<dyn Workload>,
@@ -100,7 +100,7 @@ pub fn sql(args: &Args, target: &Target, stop: &AtomicBool) -> Result<ClientWork
     })
 }
 
-/// Scripts in the database that a driver leads to, and how that is named.
+/// Scripts in the database that a driver leads to, and the database's name.
 ///
 /// # Errors
 /// When a script cannot be read or is wrong, or an option is for longwire's own clients.
@@ -156,7 +156,7 @@ pub fn driver(args: &Args, url: &str, stop: &AtomicBool) -> Result<(ClientWork, 
     Ok((work, shown))
 }
 
-/// The text of a script, and where it is from.
+/// The text of a script, and its source.
 struct Source {
     name: String,
     text: String,

@@ -1,4 +1,4 @@
-//! What is told of pings while they come, and at the end.
+//! What is reported of pings while they run, and at the end.
 
 use super::Args;
 use anyhow::Result;
@@ -12,7 +12,7 @@ use std::io::{self, IsTerminal, Write};
 use std::time::{Duration, Instant};
 use sys::Target;
 
-/// Where what happens is told: lines, a table that is drawn anew, or records.
+/// Where events are reported: lines, a table that is redrawn, or records.
 pub struct PingOutput {
     targets: Vec<Told>,
     began: Instant,
@@ -33,7 +33,7 @@ struct Told {
     cautions: Vec<&'static str>,
     /// How many connections were opened to see how long that takes.
     connections: u64,
-    /// The legs of the first so many of them.
+    /// The legs of the first of them, up to a maximum.
     waterfalls: Vec<Vec<Leg>>,
     openings: u64,
 }
@@ -72,7 +72,7 @@ impl PingOutput {
         Ok(ping_output)
     }
 
-    /// One thing that happened to the target with this number.
+    /// One event of the target with this number.
     pub fn event(&mut self, number: usize, event: PingEvent) -> Result<()> {
         let several = self.targets.len() > 1;
         let Some(told) = self.targets.get_mut(number) else {
@@ -149,14 +149,14 @@ impl PingOutput {
         Ok(())
     }
 
-    /// Tells what it came to.
+    /// Reports the result.
     pub fn finish(mut self, interrupted: bool) -> Result<Status> {
         if self.targets.iter().all(|told| told.failed.is_some())
             && let Some(error) = self.targets.iter_mut().find_map(|told| told.failed.take())
         {
             return Err(error.into());
         }
-        // What the system does not allow was said; it is no answer of a target.
+        // What the system does not allow was reported already; it is no answer of a target.
         self.targets
             .retain(|told| !matches!(told.failed, Some(PingError::IcmpRefused { .. })));
         self.draw(true)?;
@@ -179,7 +179,7 @@ impl PingOutput {
         })
     }
 
-    /// The summaries as text, behind the waterfall of a typical connection where such were opened.
+    /// The summaries as text, after the waterfall of a typical connection where connections were opened.
     fn show(&mut self, outcomes: &[PingOutcome]) -> Result<()> {
         for (told, outcome) in self.targets.iter_mut().zip(outcomes) {
             if let Some(legs) = told.typical() {
@@ -210,7 +210,7 @@ impl PingOutput {
         }
         let totals = outcomes.iter().map(|outcome| &outcome.samples.totals);
         let sum = |of: fn(&SampleTotals) -> u64| totals.clone().map(of).sum::<u64>();
-        // The spread of several targets together would be of nothing.
+        // The spread of several targets together would mean nothing.
         let one = match outcomes {
             [outcome] => Some(outcome),
             _ => None,
@@ -251,13 +251,13 @@ impl PingOutput {
     }
 }
 
-/// What every target came to so far.
+/// The result of every target so far.
 fn outcomes(targets: &mut [Told], elapsed: Duration) -> Vec<PingOutcome> {
     targets.iter_mut().map(|told| told.outcome(elapsed)).collect()
 }
 
 impl Told {
-    /// Says at once what is said again among the records' warnings.
+    /// Reports a caution immediately; it is repeated among the records' warnings.
     fn caution(&mut self, caution: &'static str) {
         output::note(&format!("warning: {}: {caution}", self.name));
         self.cautions.push(caution);
@@ -287,7 +287,7 @@ impl Told {
     }
 }
 
-/// A table that is drawn over itself.
+/// A table that is redrawn in place.
 #[derive(Default)]
 struct LiveTable {
     lines: usize,
@@ -295,7 +295,7 @@ struct LiveTable {
 }
 
 impl LiveTable {
-    /// Whether what is shown is old enough to be drawn anew.
+    /// Whether the table on the screen is old enough to be redrawn.
     fn is_due(&self) -> bool {
         self.drawn.is_none_or(|drawn| drawn.elapsed() >= REDRAW)
     }
@@ -303,7 +303,7 @@ impl LiveTable {
     fn draw(&mut self, text: &str) -> io::Result<()> {
         let mut stdout = io::stdout().lock();
         if self.lines > 0 {
-            // Up to its first line, and what is below it away.
+            // Moves up to its first line, and clears everything below.
             write!(stdout, "\u{1b}[{}A\u{1b}[J", self.lines)?;
         }
         stdout.write_all(text.as_bytes())?;

@@ -10,7 +10,7 @@ use report::JsonWriter;
 use std::io;
 use sys::{Clock, Target, TlsMode, TlsSettings};
 
-/// Runs it, for the one target there may be.
+/// Runs it, for the only target that is allowed.
 pub fn run(args: &Args, rows: u64) -> Result<Status> {
     let [target] = args.targets.as_slice() else {
         bail!("--rows takes one target: rows of several would share the client's packets and time");

@@ -36,7 +36,7 @@ pub enum ScriptedDatabase {
 }
 
 impl ViaArgs {
-    /// Runs what was asked; absent when it was neither.
+    /// Runs what was requested; absent when it was neither.
     pub fn run(&self, args: &Args) -> Option<Result<Status>> {
         let link = self.link.as_deref()?;
         match (&self.via, self.script) {
@@ -85,7 +85,7 @@ fn measure(args: &Args, source: &str, link: &str) -> Result<Status> {
     output.finish(&outcome, ended.by.map(|error| error.to_string()), interrupted)
 }
 
-/// Where it is told.
+/// Where the outcome is reported.
 struct LinkPingOutput {
     conditions: Option<Conditions>,
     records: Option<JsonWriter<Stdout>>,

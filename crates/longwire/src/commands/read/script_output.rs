@@ -1,4 +1,4 @@
-//! Output of `ping --script`: what a database's own client printed when it ran the script.
+//! Output of `ping --script`: printed by a database's own client when it ran the script.
 
 use anyhow::{Context, Result};
 use model::{DatabaseLinkOutcome, Summary};
@@ -9,7 +9,7 @@ use std::fs::File;
 use std::io::{self, Read};
 use std::path::Path;
 
-/// What the file at `path` says, where it is such output. Regular files only: of a pipe nothing can be looked at twice.
+/// The text of the file at `path`, where it is such output. Regular files only: a pipe can be read only once.
 pub fn find(path: &Path) -> Result<Option<DatabaseLinkOutcome>> {
     if !path.is_file() {
         return Ok(None);
@@ -58,7 +58,7 @@ pub fn show(path: &Path, outcome: &DatabaseLinkOutcome, json: bool) -> Result<St
     })
 }
 
-/// The output begins within so many bytes, behind what the client says first.
+/// The output begins within this many bytes, after the client's own first lines.
 const PROBE: u64 = 64 * 1024;
-/// A hundred thousand lines have less.
+/// A hundred thousand lines have fewer bytes.
 const LONGEST: u64 = 16 * 1024 * 1024;

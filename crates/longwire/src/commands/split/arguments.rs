@@ -1,4 +1,4 @@
-//! What `split` is asked for.
+//! The arguments of `split`.
 
 use crate::commands::scripts::{Mode, builtin, weighted};
 use crate::commands::seconds;
@@ -119,7 +119,7 @@ impl Args {
         self.add_to(&mut scripts)?;
         scripts.define("scale", &self.scale.to_string())?;
         let mode = self.mode.query_mode();
-        // Says what cannot be loaded before anybody is asked.
+        // Reports scripts that cannot be loaded before connecting to a server.
         SqlLoad::new(&target, scripts.clone(), mode)?;
         let session = Session::open(&target, SessionOptions::new(stop))?;
         let address = session
@@ -160,7 +160,7 @@ impl Args {
     }
 }
 
-/// `NAME@WEIGHT`: every script is chosen at times.
+/// `NAME@WEIGHT`: every script is chosen sometimes.
 fn chosen(text: &str) -> Result<(&str, u32)> {
     let (name, weight) = weighted(text)?;
     anyhow::ensure!(weight > 0, "'0' is not a weight: a whole number from 1 on");

@@ -1,4 +1,4 @@
-//! Rounds of load and echo in turn, and what they say.
+//! Rounds of load and echo in turn, and their results.
 
 use super::Args;
 use crate::split::{Round, RoundTripProbe, RoundTripSample, SplitBench, Visit};
@@ -14,7 +14,7 @@ use std::time::Duration;
 /// What was measured.
 #[derive(Debug)]
 pub struct SplitMeasurement {
-    /// Numbers of clients asked for.
+    /// Requested numbers of clients.
     clients: Vec<u32>,
     /// Payload bytes of a turn's request and reply.
     pub sizes: [u32; 2],
@@ -59,7 +59,7 @@ pub fn measure(
         let nears: Result<Nears> = asked.iter().map(ask).collect();
         match (round, nears) {
             (Ok(round), Ok(nears)) => rounds.push((round, nears)),
-            // A round cut short says nothing.
+            // A round that was cut short has no result.
             _ if stop.load(Ordering::Relaxed) => break,
             (Err(error), _) | (_, Err(error)) => return Err(error),
         }
@@ -86,7 +86,7 @@ fn sizes(visit: &Visit) -> [u32; 2] {
 }
 
 impl SplitMeasurement {
-    /// Where the time of a transaction goes, at each number of clients asked for.
+    /// Where the time of a transaction goes, at each requested number of clients.
     pub fn points(&self, distance: &RoundTripProbe) -> Vec<SplitOutcome> {
         let point = |&clients: &u32| self.point(clients, distance.source());
         self.clients.iter().filter_map(point).collect()
@@ -103,7 +103,7 @@ impl SplitMeasurement {
                 shares(visit.transaction, visit.turns, near.round_trip, client)
             })
             .collect();
-        // All medians are those of one round: each part's own median would be another round's, and they would not add up.
+        // All medians are those of one round: each part's own median could be another round's, and they would not add up.
         let middle = visits.len().checked_sub(1)? / 2;
         let (visit, near) = visits[middle];
         let of =
@@ -124,7 +124,7 @@ impl SplitMeasurement {
         })
     }
 
-    /// Of each round the visit to so many clients, and the round trip next to it.
+    /// From each round, the visit to this many clients, and the round trip measured with it.
     fn visits(&self, clients: u32) -> impl Iterator<Item = (&Visit, RoundTripSample)> {
         self.rounds.iter().filter_map(move |(round, nears)| {
             let near = nears.iter().find(|(streams, _)| *streams == clients)?;
@@ -132,8 +132,8 @@ impl SplitMeasurement {
         })
     }
 
-    /// Of each round what predictions for the places of other echoes are made from: a round trip of theirs, wake-ups of
-    /// both processes included, takes the place of one here.
+    /// From each round, the basis of predictions for the places of other echoes: a round trip of theirs, wake-ups of
+    /// both processes included, replaces one here.
     fn workloads_by_echo(&self) -> Vec<MeasuredWorkload> {
         let of_round = |(round, nears): &(Round, Nears)| {
             let alone = nears.iter().find(|(streams, _)| *streams == 1)?.1;
@@ -142,14 +142,14 @@ impl SplitMeasurement {
         self.rounds.iter().filter_map(of_round).collect()
     }
 
-    /// And for other links: their round trip takes the place of that of packets here, and the wake-ups of both processes
+    /// The same for other links: their round trip replaces that of packets here, and the wake-ups of both processes
     /// stay.
     fn workloads_by_packets(&self) -> Vec<MeasuredWorkload> {
         let of_round = |(round, _): &(Round, Nears)| workload(round, self.packets);
         self.rounds.iter().filter_map(of_round).collect()
     }
 
-    /// The throughput over the links, and at the echoes, that were asked for.
+    /// The throughput over the requested links, and at the requested echoes.
     ///
     /// # Errors
     /// When an echo does not answer.
@@ -204,7 +204,7 @@ impl SplitMeasurement {
     }
 }
 
-/// What predictions are made from, of one round.
+/// The basis of predictions, from one round.
 pub fn workload(round: &Round, alone: Duration) -> Option<MeasuredWorkload> {
     let last = round.visits.last()?;
     MeasuredWorkload::new(round.points(), last.turns, alone, last.payload_bytes)

@@ -31,7 +31,7 @@ pub enum Emulation {
 /// Finds a place for the proof, where one was asked for. Call it first thing: the program may be run again, inside a sandbox.
 ///
 /// # Errors
-/// When packets are asked for and the system refuses them.
+/// When the packet level is requested and the system refuses it.
 pub fn emulation(args: &Args) -> Result<Option<Emulation>> {
     if !args.verify {
         return Ok(None);
@@ -54,11 +54,11 @@ pub fn emulation(args: &Args) -> Result<Option<Emulation>> {
     }
 }
 
-/// Measures the workload over each link, predicted from rounds over the same link without delay: what the emulator and its
-/// share of the processors add is then in both.
+/// Measures the workload over each link, predicted from rounds over the same link without delay: the time that the emulator
+/// and its share of the processors add is then in both.
 ///
 /// # Errors
-/// When no link can be made, or the server not be reached over it.
+/// When no link can be made, or the server cannot be reached over it.
 pub fn prove(
     args: &Args,
     bench: &SplitBench,
@@ -113,5 +113,5 @@ pub fn prove(
     Ok(())
 }
 
-/// Of the proof: it visits every link too.
+/// For the proof: it visits every link too.
 const MOST_ROUNDS: u32 = 3;

@@ -25,7 +25,7 @@ use tune::{Shape, Workbench};
 /// Tries every way, and shows what was found.
 ///
 /// # Errors
-/// When the target cannot be used, or the scratch schema not be made.
+/// When the target cannot be used, or the scratch schema cannot be made.
 pub fn run(args: &Args) -> Result<Status> {
     let began = Instant::now();
     let stop = output::stop_on_signals()?;
@@ -95,7 +95,7 @@ fn plan<'a>(args: &'a Args, target: &'a Target, limits: Limits<'a>) -> JobsPlan<
     }
 }
 
-/// Nobody else's server is written to unasked.
+/// No other machine's server is written to without consent.
 fn agree(args: &Args, target: &Target) -> Result<()> {
     if args.yes || distance::is_here(target)? {
         return Ok(());
@@ -109,7 +109,7 @@ fn agree(args: &Args, target: &Target) -> Result<()> {
     );
 }
 
-/// What was asked for besides the target, for the conditions.
+/// The options besides the target, for the conditions.
 fn words(args: &Args) -> String {
     let mut words = format!(
         " --rows {} --select-rows {} --row-bytes {} --runs {} --patience {}",

@@ -55,7 +55,7 @@ pub fn run(args: &Args) -> Result<Status> {
     })
 }
 
-/// Says how many runs there will be.
+/// Reports how many runs there will be.
 fn announce(args: &Args, settings: usize) -> Result<()> {
     let (distances, runs) = (args.at.len() + 1, args.runs);
     let all = settings as u64 * distances as u64 * u64::from(runs);
@@ -109,5 +109,5 @@ fn tell(args: &Args, target: &Target, outcome: &ProgramOutcome, began: Instant) 
 /// How long the server may take to accept a connection before the run is refused.
 const REACH: Duration = Duration::from_secs(10);
 
-/// Beyond, nobody would wait for the end.
+/// Beyond this, no user would wait for the end.
 const MOST_RUNS: u64 = 10_000;

@@ -4,7 +4,7 @@ use anyhow::{Context, Result, bail};
 use std::net::{Ipv4Addr, SocketAddr, ToSocketAddrs};
 use sys::{Target, target};
 
-/// Where a far end listens unless it is told otherwise.
+/// Where a far end listens unless another port is given.
 pub(super) const FAR_PORT: u16 = 7718;
 
 /// Where to listen: `PORT` of loopback, `HOST:PORT`, or `HOST` where there is a `usual` port. A name may have several addresses.

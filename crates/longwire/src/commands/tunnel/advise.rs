@@ -1,4 +1,4 @@
-//! `longwire tunnel advise`: what a tunnel would give to traffic that was seen.
+//! `longwire tunnel advise`: the effect of a tunnel on traffic that was seen.
 
 mod work;
 
@@ -75,7 +75,7 @@ pub struct Args {
 /// Runs it.
 ///
 /// # Errors
-/// When a source cannot be read or asked, or holds nothing to go by.
+/// When a source cannot be read or asked, or holds nothing that advice could be based on.
 pub fn run(args: &Args) -> Result<Status> {
     let begun = Instant::now();
     let page = args.html.as_deref().map(PageFile::create).transpose()?;

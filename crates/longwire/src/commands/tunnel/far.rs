@@ -1,4 +1,4 @@
-//! `longwire tunnel far`: the end beside the database.
+//! `longwire tunnel far`: the end next to the database.
 
 use super::Isolate;
 use super::address::{self, FAR_PORT};

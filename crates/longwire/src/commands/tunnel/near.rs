@@ -1,4 +1,4 @@
-//! `longwire tunnel near`: the end beside the clients.
+//! `longwire tunnel near`: the end next to the clients.
 
 use super::Isolate;
 use super::address::{self, FAR_PORT};

@@ -1,4 +1,4 @@
-//! An end of a tunnel while it runs: what happens goes to stderr and into records, and at the end comes the summary.
+//! An end of a tunnel while it runs: events go to stderr and into records, followed by the summary at the end.
 
 use anyhow::{Context, Result};
 use model::{Conditions, Summary, TunnelTotals};
@@ -23,7 +23,7 @@ pub(super) trait Running: Send + Sync {
     fn stop(self) -> TunnelTotals;
 }
 
-/// Where what happens is told.
+/// Where events are reported.
 pub(super) struct Told {
     end: &'static str,
     notices: Receiver<Notice>,
@@ -33,7 +33,7 @@ pub(super) struct Told {
 }
 
 impl Told {
-    /// What an end that is called `end` is started with, and what listens to it.
+    /// The sender that the end called `end` is started with, and the receiver of its events.
     pub(super) fn new(end: &'static str, clock: Clock, json: bool) -> Result<(Notify, Self)> {
         let (sender, notices) = channel();
         let told = Self {
@@ -43,15 +43,15 @@ impl Told {
             records: json.then(|| JsonWriter::new(io::stdout())),
             stop: output::stop_on_signals()?,
         };
-        // Nobody listens any more only while the end is being stopped.
+        // The receiver is gone only while the end is being stopped.
         let notify: Notify = Box::new(move |notice| drop(sender.send(notice.clone())));
         Ok((notify, told))
     }
 
-    /// Goes on until the user ends it, whatever the other end, or whoever is in its place, says.
+    /// Continues until the user ends it, whatever the other end, or any process in its place, sends.
     ///
     /// # Errors
-    /// When this end's own keys do not suffice; or when stdout does not take the records.
+    /// When this end's own keys do not suffice; or when the records cannot be written to stdout.
     pub(super) fn attend<R: Running + 'static>(
         mut self,
         running: R,
@@ -71,7 +71,7 @@ impl Told {
         drop(metrics);
         let last = running.totals();
         let totals = match Arc::into_inner(running) {
-            // What was up until then is more telling than that nothing is up behind it.
+            // What was up until then is more useful than the fact that nothing is up afterwards.
             Some(running) => TunnelTotals {
                 lanes: last.lanes,
                 open_streams: last.open_streams,
@@ -94,7 +94,7 @@ impl Told {
         Ok(server)
     }
 
-    /// Tells what happens until it is time to end.
+    /// Reports events until it is time to end.
     fn listen(&mut self) -> Result<()> {
         while !self.stop.load(Ordering::Relaxed) {
             match self.notices.recv_timeout(LOOK) {
@@ -117,7 +117,7 @@ impl Told {
         }
         if let Some(records) = &mut self.records {
             records.notice(self.clock.now(), &text).context(NOT_WRITTEN)?;
-            // Who reads them follows what happens.
+            // Readers of the records follow events as they happen.
             records.flush().context(NOT_WRITTEN)?;
         }
         Ok(())
@@ -141,6 +141,6 @@ impl Told {
     }
 }
 
-/// How often is looked whether the run is to end.
+/// How often it is checked whether the run has to end.
 const LOOK: Duration = Duration::from_millis(50);
 const NOT_WRITTEN: &str = "could not write all records";

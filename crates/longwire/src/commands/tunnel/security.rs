@@ -39,7 +39,7 @@ impl SecurityArgs {
         Ok(TunnelSecurity::Keys { own, peers })
     }
 
-    /// As it is written, paths included, secrets not.
+    /// As it is written: with paths, without secrets.
     pub(super) fn words(&self) -> String {
         let mut words = String::new();
         for (flag, value) in [("--key", &self.key), ("--psk-file", &self.psk_file)] {
@@ -54,7 +54,7 @@ impl SecurityArgs {
     }
 }
 
-/// What to say of it when an end starts; `other` is what the other end is called.
+/// The message about it when an end starts; `other` is the name of the other end.
 pub(super) fn sentence(security: &TunnelSecurity, other: &str) -> String {
     match security {
         TunnelSecurity::None => "not encrypted, which is for two ends on one machine".to_owned(),

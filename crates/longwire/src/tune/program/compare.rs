@@ -1,4 +1,4 @@
-//! Runs to figures: the spread of each setting, the best of each distance, and what changed nothing.
+//! Turns runs into figures: the spread of each setting, the best of each distance, and what changed nothing.
 
 use super::setting::ProgramSetting;
 use link::LinkDescription;
@@ -11,16 +11,16 @@ use std::time::Duration;
 pub struct Cell<'a> {
     /// The setting.
     pub setting: &'a ProgramSetting,
-    /// The link; absent for the distance that is there.
+    /// The link; absent for the existing distance.
     pub link: Option<LinkDescription>,
     /// Those that succeeded.
     pub runs: Vec<ProgramRun>,
-    /// How many did not.
+    /// How many failed.
     pub failed: u32,
 }
 
 impl Cell<'_> {
-    /// What is told of it.
+    /// Its figures for the report.
     pub fn tuned(&self) -> ProgramTuned {
         let mut durations = DistributionBuilder::new();
         let mut connected = DistributionBuilder::new();
@@ -83,7 +83,7 @@ fn with_margin(best: Duration) -> Duration {
     best + best / 20
 }
 
-/// Settings between which nothing differed on the wire at the distance that is there: two or more each.
+/// Settings between which nothing differed on the wire at the existing distance: two or more each.
 pub fn unchanged(cells: &[Cell<'_>]) -> Vec<Vec<Arc<str>>> {
     let mut groups: Vec<(Traffic, Vec<Arc<str>>)> = Vec::new();
     for cell in cells.iter().filter(|cell| cell.link.is_none()) {

@@ -1,4 +1,4 @@
-//! `--set NAME=v1,v2 --set URL:name=v1,v2` to the settings that a program is run with.
+//! Turns `--set NAME=v1,v2 --set URL:name=v1,v2` into the settings that a program is run with.
 
 use anyhow::{Result, bail, ensure};
 use std::process::Command;
@@ -25,11 +25,11 @@ enum Place {
     Url,
 }
 
-/// All combinations of what `--set` names: of the first one slowest. Values that are numbers ascend, words stay as they were
-/// written: so what comes first is the smallest.
+/// All combinations of what `--set` names; the first one changes slowest. Values that are numbers ascend, words stay as they
+/// were written: so the first one is the smallest.
 ///
 /// # Errors
-/// When one is not `NAME=VALUE,...`, says nothing to choose from, or names what is longwire's to set or a secret.
+/// When one is not `NAME=VALUE,...`, gives no values to choose from, or names a variable that longwire sets or a secret.
 pub fn grid(texts: &[String]) -> Result<Vec<ProgramSetting>> {
     let axes = texts.iter().map(|text| axis(text)).collect::<Result<Vec<_>>>()?;
     for (index, axis) in axes.iter().enumerate() {
@@ -108,7 +108,7 @@ fn axis(text: &str) -> Result<Vec<Value>> {
     Ok(values)
 }
 
-/// At commas; `\,` is a comma of the value.
+/// Splits at commas; `\,` is a comma of the value.
 fn split(values: &str) -> Vec<String> {
     let mut all = vec![String::new()];
     let mut letters = values.chars().peekable();
@@ -164,7 +164,7 @@ impl ProgramSetting {
     /// The target with its parameters set.
     ///
     /// # Errors
-    /// When one is about the way to the server.
+    /// When one is about how to reach the server.
     pub fn target(&self, target: &Target) -> Result<Target, TargetError> {
         let parameters = self.values.iter().filter(|value| value.place == Place::Url);
         parameters.into_iter().try_fold(target.clone(), |target, value| {
@@ -186,7 +186,7 @@ impl ProgramSetting {
         }
     }
 
-    /// A parameter that the driver ignores because of how it is written, if there is one, and what it is called really.
+    /// A parameter that the driver ignores because of its spelling, if there is one, and its real name.
     pub fn misspelt(&self) -> Option<(&str, &'static str)> {
         self.values
             .iter()
@@ -205,7 +205,7 @@ impl ProgramSetting {
     }
 }
 
-/// What tells a program where the relay is.
+/// Variables that tell a program where the relay is.
 const OURS: [&str; 8] = [
     "LONGWIRE_HOST",
     "LONGWIRE_PORT",
@@ -220,10 +220,10 @@ const OURS: [&str; 8] = [
 /// What names of secrets contain.
 const SECRET: [&str; 6] = ["password", "passwd", "pwd", "secret", "token", "passphrase"];
 
-/// Parameters of KingbaseES's driver, which takes them in this spelling only and says nothing of another.
+/// Parameters of KingbaseES's driver, which takes them in this spelling only and does not report another.
 const CASE_SENSITIVE: [&str; 1] = ["zipLevel"];
 
-/// More would be compared for days, and with so few runs each that chance decides.
+/// More would take days to compare, with so few runs each that chance decides.
 const MOST_SETTINGS: usize = 100;
 
 #[cfg(test)]

@@ -172,8 +172,8 @@ impl Said {
         Self { kept, all_read }
     }
 
-    /// Its first line and its last: one of them is what a message says, the other where. For a program that has ended: what it
-    /// wrote is in the pipe, but on a busy machine nobody has read it yet.
+    /// Its first and its last line: one of them is the message, the other its place. For a program that has ended: what it
+    /// wrote is in the pipe, but on a busy machine it may not have been read yet.
     fn told(&self) -> String {
         // Nothing is ever sent: either all was read, or a process that the program left behind holds the pipe open.
         let _ = self.all_read.recv_timeout(LAST_WORDS);
@@ -188,13 +188,13 @@ impl Said {
     }
 }
 
-/// How often a running program is looked at.
+/// How often a running program is checked.
 const LOOK: Duration = Duration::from_millis(20);
 
-/// Bytes of what it says that are kept.
+/// Bytes of its output that are kept.
 const KEPT: usize = 4096;
 
-/// How long the reader has to come to the end of what a program wrote that has ended.
+/// How long the reader has to read everything from a program that has ended.
 const LAST_WORDS: Duration = Duration::from_secs(2);
 
 #[cfg(test)]
@@ -203,7 +203,7 @@ mod tests {
     use std::process::Command;
     use std::time::Instant;
 
-    /// What a program said that had ended before anybody read its stderr.
+    /// The output of a program that had ended before its stderr was read.
     fn failed(script: &str) -> Said {
         let mut command = Command::new("sh");
         command.args(["-c", script]).stderr(Stdio::piped());

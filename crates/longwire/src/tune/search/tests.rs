@@ -52,7 +52,7 @@ impl Noise {
 struct Machine {
     scatter: f64,
     drift: f64,
-    /// Runs between its moods.
+    /// Runs between its changes of speed.
     pace: f64,
     seed: u64,
 }
@@ -76,7 +76,7 @@ fn searched(curves: &[Curve], machine: Machine) -> Search {
     run(curves, machine, Search::new(&values, 5, Thoroughness::Search))
 }
 
-/// How much longer what is recommended really takes than the best really does.
+/// How much longer the recommended setting really takes than the best one.
 fn cost(curves: &[Curve], search: &Search) -> f64 {
     let best = curves.iter().map(Curve::best).fold(f64::INFINITY, f64::min);
     let chosen = search.recommended().expect("a recommendation");

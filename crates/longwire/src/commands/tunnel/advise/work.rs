@@ -46,7 +46,7 @@ pub struct Asking {
 }
 
 impl Asking {
-    /// Says which option is of no use for files.
+    /// Reports an option that has no effect on files.
     ///
     /// # Errors
     /// When one was given.
@@ -83,7 +83,7 @@ impl Asking {
         }
     }
 
-    /// Asks `target`, and gives what passed.
+    /// Asks `target`, and returns what passed.
     ///
     /// # Errors
     /// When a script cannot be used, or the server cannot be asked.
