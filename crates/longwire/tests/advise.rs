@@ -1,4 +1,4 @@
-//! `longwire tunnel advise` on captures, recordings and a real server: it tells the same of each, and no literal to anybody.
+//! `longwire tunnel advise` on captures, recordings and a real server: it reports the same for each, and never reveals a literal.
 
 use serde_json::Value;
 use std::path::{Path, PathBuf};
@@ -21,7 +21,7 @@ fn bytes(level: &Value) -> u64 {
     level["reply_tunnel_bytes"].as_u64().expect("a number")
 }
 
-/// What nobody may find in any output.
+/// Text that must not be in any output.
 const MARKER: &str = "Xq7vMarkerOfALiteral";
 
 /// Rows with words and the marker, a thousand of them.

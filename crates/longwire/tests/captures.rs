@@ -23,7 +23,7 @@ struct Expected {
 }
 
 fn expected() -> Vec<Expected> {
-    let text = std::fs::read_to_string(data("captures.tsv")).expect("captures.tsv is beside this test");
+    let text = std::fs::read_to_string(data("captures.tsv")).expect("captures.tsv is next to this test");
     let lines = text.lines().filter(|line| !line.starts_with('#'));
     let captures: Vec<Expected> = lines.map(parse).collect();
     assert!(captures.len() > 30, "captures.tsv lists the captures");

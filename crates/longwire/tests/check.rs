@@ -6,7 +6,7 @@ use std::process::Output;
 use testbed::Postgres;
 use testbed::binary::{self, run, stderr, stdout};
 
-/// Recordings of a page that looks up so many articles one by one, in one transaction.
+/// Recordings of a page that looks up this many articles one by one, in one transaction.
 struct Recorded {
     directory: tempfile::TempDir,
     server: Postgres,
@@ -89,7 +89,7 @@ fn budgets_are_kept_or_broken_by_what_was_recorded() {
     assert_eq!(status, Some(1), "{text}");
     assert!(text.contains("max-turns: 32 turns, allowed are 31"), "{text}");
     let since = check(&long, &["--baseline", &baseline, "--json"]);
-    assert_eq!(since.status.code(), Some(0), "a baseline alone only tells");
+    assert_eq!(since.status.code(), Some(0), "a baseline alone only reports");
     let changes = records(&since, "change");
     let page = changes.iter().find(|change| change["operation_name"] == "begin");
     let page = page.expect("the page is there");

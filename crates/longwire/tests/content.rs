@@ -1,5 +1,5 @@
-//! What a connection is, who its server is and where its replies end is decided by what passes, not by ports. Captures are written
-//! here, packet by packet.
+//! The kind of a connection, its server and the end of its replies are determined by the bytes that pass, not by ports.
+//! Captures are written here, packet by packet.
 
 use serde_json::Value;
 use std::io::Write;
@@ -103,7 +103,7 @@ fn answer() -> Vec<u8> {
     .concat()
 }
 
-/// A page of 40 ms: its database answers in between, and goes on working long after.
+/// A page of 40 ms: its database answers in between, and continues to work long after.
 fn page(end: u8, reply: &[u8]) -> Vec<Value> {
     let mut capture = Capture::default();
     let mut http = wire((9, 40_000), (1, 80));
@@ -163,7 +163,7 @@ fn a_reply_that_ends_by_closing_ends_with_the_fin() {
     }
 }
 
-/// The client has the lower port, the server a high one: what they say tells them apart.
+/// The client has the lower port, the server a high one: their messages distinguish them.
 #[test]
 fn a_pool_joined_in_the_middle_has_its_server_by_what_it_says() {
     let mut capture = Capture::default();
@@ -196,7 +196,7 @@ fn a_pool_joined_in_the_middle_has_its_server_by_what_it_says() {
     assert_eq!(inside.sum::<u64>(), 0, "pauses between requests are in none");
 }
 
-/// Whatever port a mail server listens on: it is no Redis, and nobody's name is printed.
+/// Whatever port a mail server listens on: it is no Redis, and no user's name is printed.
 #[test]
 fn a_mail_servers_users_are_never_printed() {
     let talk: [(usize, &str); 9] = [

@@ -118,7 +118,7 @@ fn rows_that_cannot_be_packets_are_refused() {
     refuses(&["ping", &url, &url, "--rows", "10"], "one target");
 }
 
-/// Nobody looks at what passes the relay.
+/// An observer that looks at nothing that passes the relay.
 struct Unseen;
 
 impl ObserverFactory for Unseen {
@@ -140,8 +140,8 @@ fn far(port: u16) -> Relay {
     relay::start(options, Clock::anchored_now(), Arc::new(Unseen)).expect("the relay starts")
 }
 
-/// Measures from the source at `url` by `link`, here and with the client 30 ms away. A machine that does other things for all
-/// of a run, as it may while tests run, is asked again.
+/// Measures from the source at `url` by `link`, here and with the client 30 ms away. A machine that is busy for all
+/// of a run, as it may be while tests run, is measured again.
 fn is_20_ms_away(url: &str, port: u16, link: &str, through: &str, turns: u64) {
     let asked = [
         "ping", "--via", url, "--link", link, "-c", "7", "-i", "1ms", "--json",
@@ -159,7 +159,7 @@ fn is_20_ms_away(url: &str, port: u16, link: &str, through: &str, turns: u64) {
     }
 }
 
-/// Whether a turn takes 20 ms and a call so many of them: the least, which other work leaves alone longest.
+/// Whether a turn takes 20 ms and a call this many of them: the minimum, which other work affects least.
 fn agrees(found: &Value, turns: u64) -> bool {
     let in_turns = |key: &str| found[key].as_f64().unwrap_or_default() / 20e6;
     found["turns_per_call"] == turns

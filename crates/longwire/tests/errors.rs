@@ -1,11 +1,11 @@
-//! What a new user gets wrong: one line saying who, what, where, what next, and the exit status.
+//! Mistakes of new users: one line with who, what, where and what next, and the exit status.
 
 use std::net::TcpListener;
 use std::time::Duration;
 use testbed::binary::{bounded, program, shown, stderr};
 use testbed::process::free_port;
 
-/// Runs longwire, which must fail to run, and gives what it said on stderr.
+/// Runs longwire, which must fail to run, and returns its stderr.
 fn refused(arguments: &[&str]) -> String {
     let output = bounded(arguments).timeout(Duration::from_secs(20)).output();
     let output = output.expect("the binary starts");

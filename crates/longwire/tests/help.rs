@@ -1,19 +1,19 @@
-//! What `--help` says of every command stands in `tests/data/help`, a file a command, so that a change of it is seen where it is
-//! made. `LONGWIRE_BLESS=1 cargo test -p longwire --test help` writes the files again.
+//! The `--help` text of every command is kept in `tests/data/help`, one file per command, so that a change of it is seen where it
+//! is made. `LONGWIRE_BLESS=1 cargo test -p longwire --test help` writes the files again.
 
 use std::collections::BTreeMap;
 use std::fs;
 use std::path::{Path, PathBuf};
 use testbed::binary::{done, longwire, stdout};
 
-/// By its name, which is that of its file too: what each command says.
+/// The help of each command, by its name, which is the name of its file too.
 type Helps = BTreeMap<String, String>;
 
 fn folder() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/data/help")
 }
 
-/// What the command prints without a terminal: lines as long as `COLUMNS` says, no colours.
+/// The output of the command without a terminal: lines as long as in `COLUMNS`, no colours.
 fn help(command: &[&str]) -> String {
     let mut asked = longwire(command);
     asked.arg("--help").env_clear().env("COLUMNS", "100");
@@ -22,7 +22,7 @@ fn help(command: &[&str]) -> String {
     stdout(&output)
 }
 
-/// The commands that a help lists. Names are indented by two spaces, descriptions that go on by more.
+/// The commands that a help lists. Names are indented by two spaces, continued descriptions by more.
 fn listed(help: &str) -> Vec<&str> {
     let list = help.split("\nCommands:\n").nth(1).unwrap_or_default();
     list.lines()
@@ -40,7 +40,7 @@ fn ask(command: &[&str], helps: &mut Helps) {
     helps.insert([&["longwire"], command].concat().join("-"), text);
 }
 
-/// What the files hold.
+/// The content of the files.
 fn kept() -> Helps {
     let files = fs::read_dir(folder()).into_iter().flatten();
     files
@@ -53,7 +53,7 @@ fn kept() -> Helps {
 }
 
 fn keep(helps: &Helps) {
-    // Those of commands that are gone go too.
+    // Files of removed commands are removed too.
     let _ = fs::remove_dir_all(folder());
     fs::create_dir_all(folder()).expect("the folder of the snapshots");
     for (name, text) in helps {

@@ -1,4 +1,5 @@
-//! What passes by longwire is shown and never obeyed: by a terminal, by a CI that reads the log, by a person who trusts a line of ours.
+//! Data that passes longwire is shown but never interpreted: not by a terminal, not by a CI that reads the log, not by a person
+//! who trusts its lines.
 
 use std::fs;
 use std::io::{Read, Write};
@@ -21,7 +22,7 @@ fn records() -> String {
     stdout(&run(&["read", "--json", "--exchanges", text(&capture())]))
 }
 
-/// A PostgreSQL server that refuses everybody with such a message; its port.
+/// A PostgreSQL server that refuses every client with this message; its port.
 fn refusing(message: &'static str) -> u16 {
     let listener = TcpListener::bind(("127.0.0.1", 0)).expect("loopback has free ports");
     let port = listener.local_addr().expect("it is bound").port();
@@ -45,7 +46,7 @@ fn refusing(message: &'static str) -> u16 {
     port
 }
 
-/// Lines that a terminal, a CI or a person would take for something else than what passed.
+/// Lines that a terminal, a CI or a person could mistake for something other than the data that passed.
 fn obeyed(output: &str) -> Vec<&str> {
     let is_obeyed = |line: &&str| {
         let trimmed = line.trim_start();

@@ -1,4 +1,4 @@
-//! `--driver`: the commands through JDBC drivers, and what is said where something for that is missing.
+//! `--driver`: the commands through JDBC drivers, and the messages where something for that is missing.
 
 use serde_json::Value;
 use std::io::{BufRead, BufReader};
@@ -46,7 +46,7 @@ fn ping_through_a_driver_is_as_far_as_without_one() {
     let median = through["p50_ns"].as_u64().expect("a median");
     assert!(median >= 10_000_000, "{through}");
     assert_eq!(through["answered"], 20);
-    assert_eq!(through["turns"], 0, "nobody counts a driver's turns");
+    assert_eq!(through["turns"], 0, "a driver's turns are not counted");
 }
 
 #[test]
@@ -118,7 +118,7 @@ fn tune_works_through_a_driver_and_leaves_nothing() {
     assert_eq!(left.trim(), "0");
 }
 
-/// A directory that `JAVA_HOME` may name, whose Java says `text` and ends.
+/// A directory for `JAVA_HOME`, whose Java prints `text` and ends.
 fn java_that_says(text: &str) -> tempfile::TempDir {
     let home = tempfile::tempdir().expect("a directory");
     let program = home.path().join("bin/java");

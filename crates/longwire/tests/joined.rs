@@ -1,5 +1,5 @@
 //! Connections joined in the middle: captures of a page behind a pool of two connections, whole and cut. The truth about the
-//! exchanges of the cut capture stands in the whole one, which has the handshakes.
+//! exchanges of the cut capture is in the whole one, which has the handshakes.
 //!
 //! `pool-behind-5ms.pcap`: Python's http.server, psycopg_pool, PostgreSQL 15 behind `longwire link rtt=5ms`, taken in the link's namespace.
 //! `pool-on-loopback.pcap`: the same without the link.
@@ -13,7 +13,7 @@ fn whole(name: &str) -> Vec<u8> {
     let path = Path::new(env!("CARGO_MANIFEST_DIR"))
         .join("tests/data/joined")
         .join(name);
-    std::fs::read(path).expect("the capture is beside this test")
+    std::fs::read(path).expect("the capture is next to this test")
 }
 
 /// The packets of a capture, each with its header.
@@ -29,7 +29,7 @@ fn packets(capture: &[u8]) -> Vec<&[u8]> {
     packets
 }
 
-/// What is left of a capture that began so much later, of the packets that `wanted` takes.
+/// The rest of a capture that began this much later, with only the packets that `wanted` accepts.
 fn begun_later(capture: &[u8], tenths: usize, wanted: impl Fn(&[u8]) -> bool) -> Vec<u8> {
     let packets = packets(capture);
     let from = packets.len() * tenths / 10;
@@ -71,7 +71,7 @@ fn database_exchanges(records: &[Value]) -> HashMap<(String, i64), (i64, Option<
     exchanges.collect()
 }
 
-/// Share of the wait that is unknown, and by which the server's part is off.
+/// The share of the wait that is unknown, and the error of the server's part.
 fn off(truth: &[Value], joined: &[Value]) -> (f64, f64) {
     let (truth, joined) = (database_exchanges(truth), database_exchanges(joined));
     let (mut wait, mut unknown, mut server, mut server_then) = (0, 0, 0, 0);

@@ -106,7 +106,7 @@ fn wait_for(child: &mut Child, mark: &str) {
         let read = stderr.read_line(&mut said).expect("text");
         assert!(read > 0, "it ended before it said {mark}: {said}");
     }
-    // Whatever else it says must not meet a closed pipe.
+    // Its other output must not hit a closed pipe.
     std::thread::spawn(move || stderr.read_to_string(&mut String::new()));
 }
 
@@ -160,7 +160,7 @@ fn a_lab_measures_what_it_predicts() {
     );
 }
 
-/// The same statements with a longer way round: through a service of the lab that is longwire itself.
+/// The same statements over a longer path: through a service of the lab that is longwire itself.
 const VARIANTS: &str = r#"
 hosts = ["application", "database"]
 
@@ -250,7 +250,7 @@ fn what_was_done_when_it_was_interrupted_is_not_done_again() {
     let (status, out) = lab.run_until("1 of 4", "-INT");
     assert_eq!(status, Some(130), "{out}");
     assert!(out.starts_with("Lab lab: 1 of 4 points"), "{out}");
-    // One file a point, next to the one that marks what longwire made.
+    // One file per point, next to the one that marks what longwire made.
     let kept = fs::read_dir(lab.directory.path().join("kept/points"))
         .expect("points")
         .filter(|entry| {
@@ -270,7 +270,7 @@ fn what_was_done_when_it_was_interrupted_is_not_done_again() {
     );
     assert!(!text(&output.stderr).contains("4 of"), "{}", text(&output.stderr));
 
-    // A lab that was changed is another one.
+    // A changed lab is a different lab.
     let path = lab.directory.path().join("lab.toml");
     fs::write(&path, SLEEP.replace("sleep 0.2", "sleep 0.1")).expect("written");
     let output = lab.run();

@@ -1,4 +1,4 @@
-//! What is wrong with a lab's file is told with line and column, and with what to write instead; what is right becomes a
+//! Errors in a lab's file are reported with line and column, and with what to write instead; a correct file becomes a
 //! plan.
 
 use lab::config::{LabFile, ServiceKind, WorkloadKind};
@@ -164,7 +164,7 @@ fn a_variant_is_several_settings_at_once_and_is_compared_with_another() {
     );
     assert_eq!((on.against, on.baseline), (Some(7), None));
     assert_eq!(plan.points[7].against, None);
-    // No capture is made for what is not predicted, and all run beside the same services.
+    // No capture is made for what is not predicted, and all run with the same services.
     assert_eq!((plan.stages.len(), plan.baselines.len()), (1, 3));
 }
 
@@ -299,7 +299,7 @@ fn identities_tell_points_apart_wherever_they_stand_in_the_file() {
     assert_ne!(plan.points[0].lab.identity(), other.points[0].lab.identity());
 }
 
-/// What is replaced, by what, and what is said.
+/// The text that is replaced, its replacement, and the error.
 const ERRORS: &[(&str, &str, &str)] = &[
     (
         "hosts = [",

@@ -1,4 +1,4 @@
-//! `longwire load` against real servers: what it counts is what they did, and what goes wrong is told.
+//! `longwire load` against real servers: its counts match the servers' work, and errors are reported.
 
 use serde_json::Value;
 use std::io::Write;
@@ -289,7 +289,7 @@ fn a_recording_counts_what_a_capture_of_the_same_run_counts() {
             .output()
             .expect("the binary starts");
         told(&output, 0, "");
-        // The capture also holds the connection by which longwire looked at the server before the run.
+        // The capture also holds the connection with which longwire checked the server before the run.
         let mut connections = records(&output);
         connections.retain(|record| record["type"] == "connection" && record["statements"] != 0);
         connections

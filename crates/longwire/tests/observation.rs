@@ -1,7 +1,7 @@
 //! One conversation, captured at the client, in between and at the server, must be attributed alike, and as it was.
 //!
 //! The conversation is made up, so that the truth is known to the nanosecond: every packet has the time it left its
-//! sender, and passes the observation point as far along the path as that stands.
+//! sender, and passes the observation point according to its place along the path.
 
 use etherparse::PacketBuilder;
 use serde_json::Value;
@@ -30,7 +30,7 @@ struct Packet {
     acknowledgement: u32,
 }
 
-/// Both ends of a connection, each with its own idea of what has been said so far.
+/// Both ends of a connection, each with its own view of the bytes sent so far.
 struct Conversation {
     packets: Vec<Packet>,
     now: Duration,

@@ -13,7 +13,7 @@ fn capture(name: &str) -> PathBuf {
         .join(name)
 }
 
-/// Runs `longwire COMMAND FILE --html` with more arguments; the page's place, which goes with the directory.
+/// Runs `longwire COMMAND FILE --html` with more arguments; returns the page's path, which is removed with the directory.
 fn page(command: &str, file: &Path, more: &[&str]) -> (tempfile::TempDir, PathBuf) {
     let directory = tempfile::tempdir().expect("a private directory can be made");
     let html = directory.path().join("report.html");
@@ -40,7 +40,7 @@ fn text(html: &Path) -> String {
 #[test]
 fn every_capture_has_a_page_of_bounded_size() {
     let directory = capture("");
-    let files = std::fs::read_dir(directory).expect("the captures are beside this test");
+    let files = std::fs::read_dir(directory).expect("the captures are next to this test");
     let mut pages = 0;
     for file in files.flatten() {
         let (_kept, html) = page("read", &file.path(), &[]);

@@ -19,7 +19,7 @@ struct Page {
 }
 
 fn pages() -> Vec<Page> {
-    let text = std::fs::read_to_string(data("measured.tsv")).expect("measured.tsv is beside the captures");
+    let text = std::fs::read_to_string(data("measured.tsv")).expect("measured.tsv is next to the captures");
     let mut pages: Vec<Page> = Vec::new();
     for line in text.lines().filter(|line| !line.starts_with('#')) {
         let cells: Vec<&str> = line.split('\t').collect();
@@ -112,7 +112,7 @@ fn sequential_pages_on_several_connections_stay_sequential() {
         let at_20 = of(&predictions, page, 20);
         assert_eq!(at_20["order"], "in_sequence", "{capture} {page}");
         let slope = number(at_20, "slope");
-        // A little more than the turns: who rests longer wakes up more slowly.
+        // A little more than the turns: a process that rests longer wakes up more slowly.
         assert!(
             (turns - 0.05..turns * 1.04).contains(&slope),
             "{capture} {page}: {slope}"

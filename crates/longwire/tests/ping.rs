@@ -14,7 +14,7 @@ fn nanos(value: &Value) -> Duration {
     Duration::from_nanos(value.as_u64().unwrap_or_else(|| panic!("no span: {value}")))
 }
 
-/// `ping --json` of a target behind a link of so many milliseconds.
+/// `ping --json` of a target behind a link of this many milliseconds.
 fn through_link(milliseconds: u64, port: u16, arguments: &[&str]) -> Vec<Value> {
     let link = format!("rtt={milliseconds}ms");
     let forward = port.to_string();
@@ -39,8 +39,8 @@ fn is_as_far_as(records: &[Value], milliseconds: u64, turns: u64) {
     let round_trips = others.iter().map(|sample| nanos(&sample["round_trip_ns"]));
     let round_trip = round_trips.min().expect("samples");
     let rtt = Duration::from_millis(milliseconds);
-    // The least, and roughly: a test runs beside others, and a link takes off what the machine, busy or not, added when the
-    // link was made. Precise figures are a benchmark's business.
+    // The minimum, and only roughly: a test runs at the same time as others, and a link subtracts what the machine, busy or
+    // not, added when the link was made. Precise figures are the job of a benchmark.
     let (least, most) = (rtt - Duration::from_micros(500), rtt + Duration::from_millis(4));
     assert!(
         round_trip >= least && round_trip < most,
@@ -178,7 +178,7 @@ fn a_statement_that_fails_is_answered_and_an_error() {
 fn a_server_that_restarts_is_lost_and_found_again() {
     let server = Postgres::start();
     let port = server.port();
-    // Its own relay is what goes away: another server on the same port would be another test.
+    // Its own relay is ended: another server on the same port would be another test.
     let door = Door::open(port);
     let url = server
         .url()
@@ -225,7 +225,7 @@ fn a_server_that_restarts_is_lost_and_found_again() {
     );
 }
 
-/// A way to a server that can be shut: connections through it break, new ones are refused.
+/// A path to a server that can be shut: connections through it break, new ones are refused.
 struct Door {
     port: u16,
     shut: std::sync::Arc<std::sync::atomic::AtomicBool>,
@@ -317,7 +317,7 @@ fn what_cannot_be_asked_says_why_and_shows_no_secret() {
 
 #[test]
 fn silence_is_lost_and_the_answer_negative() {
-    // Its backlog takes connections; nobody ever answers.
+    // Its backlog takes connections; nothing ever answers.
     let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).expect("a free port");
     let target = format!(
         "postgres://127.0.0.1:{}",

@@ -6,7 +6,7 @@ use std::process::Command;
 use testbed::binary::longwire;
 use testbed::{Postgres, python};
 
-/// The first block of code behind `heading` in docs/check.md.
+/// The first block of code after `heading` in docs/check.md.
 fn documented(heading: &str) -> String {
     let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/check.md");
     let text = std::fs::read_to_string(path).expect("the page is there");

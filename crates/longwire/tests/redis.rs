@@ -46,10 +46,10 @@ fn the_relay_counts_what_a_capture_behind_it_counts() {
         .expect("it starts");
     assert!(
         !String::from_utf8_lossy(&watched.stdout).contains("secret"),
-        "a key or a value is told"
+        "a key or a value is reported"
     );
     let (watched, mut read) = (records(&watched), records(&read));
-    // The capture also holds the connection by which longwire looked whether the server is there.
+    // The capture also holds the connection with which longwire checked that the server is there.
     read.retain(|record| record["type"] != "connection" || record["client_payload_bytes"] != 0);
     for key in [
         "exchanges",
@@ -84,7 +84,7 @@ fn pipelined_commands_share_their_turns() {
         .filter(|record| record["type"] == "statement" && record["fingerprint"] == "GET ?")
         .map(|record| record["turns"].as_u64().expect("a number"))
         .sum();
-    // 3200 of them, 16 at once. The client counts batches, not the relay: it may be one more a connection.
+    // 3200 of them, 16 at once. The client counts batches, not the relay: it may be one more per connection.
     assert!(
         (200..=204).contains(&turns),
         "{turns} turns of 3200 commands, 16 at once"

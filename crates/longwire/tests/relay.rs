@@ -1,5 +1,5 @@
-//! `longwire relay` and `watch --link` in front of real servers: the link costs what it should, nothing is lost, and what
-//! was measured calls the link network.
+//! `longwire relay` and `watch --link` in front of real servers: the link costs what it should, nothing is lost, and
+//! measurements attribute the link to the network.
 
 use serde_json::Value;
 use std::io::Read;
@@ -149,7 +149,7 @@ fn ten_megabytes_take_what_is_predicted_for_the_link() {
         (0.97..1.3).contains(&ratio),
         "{took} ms, {predicted} ms were predicted"
     );
-    // Neither the rounds of slow start nor the queue before the link are the server's.
+    // Neither the rounds of slow start nor the queue in front of the link belong to the server.
     let transfer = milliseconds(operation, "transfer_ns");
     assert!(transfer > 0.8 * took, "{operation}");
     assert!(milliseconds(operation, "server_ns") < 0.1 * took, "{operation}");
@@ -193,7 +193,7 @@ fn copy_both_ways_over_a_link_that_loses_packets_loses_no_byte() {
         .filter(|record| record["type"] == "operation")
         .map(|record| milliseconds(record, "recovery_ns"))
         .sum();
-    assert!(recovery > 0.0, "losses cost time, and it is told");
+    assert!(recovery > 0.0, "losses cost time, and that is reported");
 }
 
 #[test]
@@ -228,7 +228,7 @@ fn a_dead_server_ends_its_clients() {
         .expect("set");
     assert!(
         !matches!(client.read(&mut [0; 1]), Ok(1..)),
-        "nobody is there to answer"
+        "no server is there to answer"
     );
     let output = relay.interrupt();
     let said = stderr(&output);

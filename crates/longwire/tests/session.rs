@@ -1,4 +1,4 @@
-//! Sessions against real servers, with a capture of the same connection: legs and turns are what is on the wire.
+//! Sessions against real servers, with a capture of the same connection: legs and turns match the wire.
 
 use client::session::{Session, SessionOptions};
 use model::{Leg, Phase};
@@ -12,13 +12,13 @@ use testbed::{Capture, MariaDb, Postgres, PostgresAuth, Redis};
 static NEVER: AtomicBool = AtomicBool::new(false);
 const WITHIN: Duration = Duration::from_secs(20);
 
-/// What a session and the capture of it say of the turns of each phase, and of the bytes.
+/// The turns of each phase and the bytes, by a session and by its capture.
 struct Compared {
     legs: Vec<Leg>,
     records: Vec<Value>,
 }
 
-/// Opens a session, asks it one question, and takes leave, while its connection is captured.
+/// Opens a session, asks it one question, and closes it, while its connection is captured.
 fn compared(url: &str, port: u16, question: &[u8]) -> Compared {
     let target = Target::parse(url).expect("a target");
     let capture = Capture::start(port);
@@ -53,7 +53,7 @@ fn compared(url: &str, port: u16, question: &[u8]) -> Compared {
     );
     session.close();
 
-    // What takes leave is on its way when the socket is closed.
+    // The closing message is on its way when the socket is closed.
     std::thread::sleep(Duration::from_millis(50));
     let file = capture.stop();
     let mut command = longwire(&["read", "--json", "--exchanges"]);
@@ -108,7 +108,7 @@ impl Compared {
         assert_eq!(self.captured(Phase::Work), 1);
     }
 
-    /// As far as a capture of an encrypted connection can tell them apart: what comes behind the handshake is one.
+    /// As far as a capture of an encrypted connection can distinguish them: everything after the handshake is one phase.
     fn assert_encrypted_phases(&self) {
         assert_eq!(self.turns(Phase::Connect), self.captured(Phase::Connect));
         assert_eq!(

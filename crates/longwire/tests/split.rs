@@ -6,14 +6,14 @@ use testbed::binary::{self, done, longwire, of_type, refused, run};
 use testbed::floor::told_on_failure;
 use testbed::{MariaDb, Postgres, Started};
 
-/// The records of a run that went well.
+/// The records of a successful run.
 fn records(arguments: &[&str]) -> Vec<Value> {
     let output = run(&[arguments, &["--json"]].concat());
     done(&output);
     binary::records(&output)
 }
 
-/// `longwire echo --listen`, ended with the value, and where it listens.
+/// `longwire echo --listen`, ended when the value is dropped, and its address.
 fn listening() -> (Started, String) {
     let mut command = longwire(&["echo", "--listen", "127.0.0.1:0"]);
     let (started, address) = Started::listening(&mut command, " listens on ");

@@ -10,7 +10,7 @@ const IS_ENCRYPTED: &str = "psql -X -A -t -c 'select ssl from pg_stat_ssl where 
 fn longwire(arguments: &[&str]) -> Command {
     let mut command = Command::new(binary::program());
     command.args(arguments).env_remove("PGSSLMODE");
-    // No certificate of whoever runs the tests.
+    // No certificate of the user who runs the tests.
     command.env("HOME", "/nonexistent");
     command
 }
@@ -66,7 +66,7 @@ fn a_client_that_insists_on_channel_binding_is_told_where_it_ends() {
         told.contains("without channel binding") && told.contains("channel_binding=prefer"),
         "{told}"
     );
-    // Its own TLS reaches the server, and what it is bound to with it.
+    // Its own TLS reaches the server, and so does the data it is bound to.
     let target = format!("{}?sslmode=disable", server.url());
     let (output, _) = watched(&target, &insisting.replace("PGCH", "PGSSLMODE=require PGCH"));
     assert_eq!(output.status.code(), Some(0), "{}", shown(&output));
@@ -273,7 +273,7 @@ fn security_that_is_not_there_is_refused_by_name_before_anything_is_sent() {
     assert!(weak.contains("too weak for sslrootcert=system"), "{weak}");
 }
 
-/// Lets clients in as these lines of pg_hba.conf say.
+/// Accepts clients according to these lines of pg_hba.conf.
 fn let_in(server: &Postgres, lines: &[&str]) {
     let file = server.sql("show hba_file");
     let all: Vec<String> = lines.iter().map(|line| format!("'{line}'")).collect();

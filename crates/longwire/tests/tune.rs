@@ -9,7 +9,7 @@ use testbed::binary::{self, done, of_type, refused, run};
 use testbed::floor::told_on_failure;
 use testbed::{MariaDb, Postgres};
 
-/// The records of a run that went well.
+/// The records of a successful run.
 fn records(arguments: &[&str]) -> Vec<Value> {
     let output = run(&[arguments, &["--json"]].concat());
     done(&output);
@@ -236,7 +236,7 @@ fn what_cannot_be_tuned_is_told() {
     );
     refused(&["tune", "http://127.0.0.1:1/"], &["http://"]);
     refused(&["tune", "postgres://127.0.0.1:1/x"], &["127.0.0.1:1"]);
-    // Documentation's own address: nobody connects to it, because nobody agreed.
+    // An address reserved for documentation: no connection is made to it, because nothing agreed to that.
     refused(
         &["tune", "postgres://192.0.2.1/x", "--rows", "10"],
         &["192.0.2.1", "not on this machine", "--yes"],

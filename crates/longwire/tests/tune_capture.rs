@@ -1,4 +1,4 @@
-//! What a job of tuning counts itself, against a capture of the same run: turns as `longwire read` tells them, packets as they
+//! What a job of tuning counts itself, against a capture of the same run: turns as `longwire read` reports them, packets as they
 //! are in the file.
 #![allow(clippy::unwrap_used, reason = "helpers of tests are tests too")]
 
@@ -13,7 +13,7 @@ use testbed::capture::CaptureFile;
 use testbed::{Capture, MariaDb, Postgres};
 use tune::{Shape, Trial};
 
-/// One way with one setting, and what it told.
+/// One way with one setting, and its result.
 type Told = (String, bool, TrialOutcome);
 
 #[test]
@@ -52,7 +52,7 @@ fn run_all(url: &str, port: u16) -> (Vec<Told>, CaptureFile) {
                 watch: None,
             };
             let outcome = bench.run(&trial).unwrap();
-            // A capture cannot tell a window that is used up from a server that takes its time, where the distance is shorter.
+            // Where the distance is shorter, a capture cannot distinguish a used-up window from a server that takes its time.
             let windowed = method.name.contains("pipeline") && value > Some(1);
             told.push((
                 format!("{} {} {value:?}", method.job, method.name),

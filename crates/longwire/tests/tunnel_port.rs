@@ -36,7 +36,7 @@ fn keys() -> TempDir {
     directory
 }
 
-/// No line of a secret file is in what was said.
+/// No line of a secret file is in the output.
 #[track_caller]
 fn clean(directory: &TempDir, output: &Output) {
     let said = [output.stdout.as_slice(), &output.stderr].concat();
@@ -56,7 +56,7 @@ fn clean(directory: &TempDir, output: &Output) {
     }
 }
 
-/// A database that says again what it hears.
+/// A database that echoes every byte.
 fn echoing() -> SocketAddr {
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
     let address = listener.local_addr().unwrap();
@@ -88,7 +88,7 @@ impl Running {
         self.end.hears(text)
     }
 
-    /// Ends it as Ctrl-C does; all it has said.
+    /// Ends it as Ctrl-C does; returns all its output.
     #[track_caller]
     fn end(self, directory: &TempDir) -> Output {
         let output = self.end.interrupt();
@@ -98,7 +98,7 @@ impl Running {
     }
 }
 
-/// Says something through a tunnel and hears it again.
+/// Sends something through a tunnel and receives it again.
 #[track_caller]
 fn carries(near: &Running) {
     let mut client = TcpStream::connect(near.address).unwrap();
@@ -109,13 +109,13 @@ fn carries(near: &Running) {
     assert_eq!(&heard, b"select 1");
 }
 
-/// What a command says that cannot run.
+/// The output of a command that cannot run.
 #[track_caller]
 fn refused(directory: &TempDir, words: &[&str], line: &str, hint: &str) {
     let output = tunnel(directory, words).output().unwrap();
     let said = String::from_utf8_lossy(&output.stderr);
     assert_eq!(output.status.code(), Some(2), "{words:?}: {said}");
-    // It may have said before that it listens.
+    // It may have reported before that it listens.
     let last: Vec<_> = said.lines().rev().take(2).collect();
     let [told, next] = [last.get(1), last.first()].map(|line| line.copied().unwrap_or_default());
     assert!(
@@ -146,7 +146,7 @@ fn among_strangers_the_right_near_end_gets_in() {
         stream.write_all(said).ok();
         far.hears("refused: 127.0.0.1:");
     }
-    // Some say nothing, others begin a record of TLS that never ends.
+    // Some send nothing, others begin a TLS record that never ends.
     let crowd: Vec<_> = (0..1000)
         .map(|number| {
             let mut stream = TcpStream::connect(address).unwrap();

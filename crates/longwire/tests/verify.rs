@@ -1,4 +1,4 @@
-//! `longwire predict --verify`: captures of real drivers replayed over emulated links, measured beside predicted. The bounds
+//! `longwire predict --verify`: captures of real drivers replayed over emulated links, measured next to predicted. The bounds
 //! are those of a slow and busy machine; the errors are printed.
 
 use serde_json::Value;
@@ -29,7 +29,7 @@ fn of_type(records: &[Value], name: &str) -> Vec<Value> {
     binary::of_type(records, name).into_iter().cloned().collect()
 }
 
-/// Verifies at both round trips, and holds what was measured against what cannot be otherwise.
+/// Verifies at both round trips, and checks the measurements against bounds that always hold.
 fn is_proved(level: &str, name: &str) {
     let file = capture(name);
     let output = predict(&[&file, "--verify", "--level", level, "--rtt", "1ms,20ms", "--json"]);
@@ -49,7 +49,7 @@ fn is_proved(level: &str, name: &str) {
             number("rtt_ns")
         );
         assert!(number("measured_operations") > 0 && number("measured_errors") == 0);
-        // One turn's worth less: a stream's handshake is over for the client's kernel at once.
+        // One turn less: a stream's handshake completes immediately for the client's kernel.
         assert!(
             number("measured_ns") >= least - number("rtt_ns"),
             "faster than light: {prediction}"

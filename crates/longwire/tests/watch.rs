@@ -1,4 +1,4 @@
-//! `longwire watch` in front of real servers: the application notices nothing, and what it did is told right.
+//! `longwire watch` in front of real servers: the application notices nothing, and its work is reported correctly.
 
 use serde_json::Value;
 use std::process::{Output, Stdio};
@@ -29,7 +29,7 @@ fn the_relay_counts_what_a_capture_behind_it_counts() {
         .expect("it starts");
     done(&read);
     let (watched, mut read) = (records(&watched), records(&read));
-    // The capture also holds the connections by which longwire looked whether the server is there, and whether it offers TLS.
+    // The capture also holds the connections with which longwire checked that the server is there, and whether it offers TLS.
     read.retain(|record| record["type"] != "connection" || record["server_payload_bytes"].as_u64() > Some(1));
     for key in [
         "turns",
@@ -55,7 +55,7 @@ fn the_relay_counts_what_a_capture_behind_it_counts() {
         calls
     };
     assert_eq!(calls(&watched), calls(&read));
-    // The relay's probe is no connection of the application.
+    // The relay's probe is not a connection of the application.
     assert_eq!(
         watched
             .iter()
@@ -93,7 +93,7 @@ fn copy_both_ways_loses_no_byte() {
                 || record["fingerprint"].to_string().contains("copy target")
         })
         .expect("the COPY is a statement");
-    // The server asks for the data, then says that it has them: two turns.
+    // The server asks for the data, then confirms that it has them: two turns.
     assert_eq!(
         (copy["turns"].as_u64(), copy["rows"].as_u64()),
         (Some(2), Some(200_000))
@@ -229,7 +229,7 @@ fn a_recording_gives_the_same_answer_again() {
     let summary = |records: &[Value]| {
         let mut summary = records.last().expect("a summary").clone();
         assert_eq!(summary["type"], "summary");
-        // The relay sums up what is still open at its end in another order than the recording tells it.
+        // The relay sums up what is still open at its end in another order than the recording has it.
         summary.as_object_mut().expect("an object").remove("duration_ns");
         summary
     };

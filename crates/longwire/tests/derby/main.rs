@@ -1,4 +1,4 @@
-//! `longwire watch` in front of a real Derby with its own client: the rows it tells are those the program counted.
+//! `longwire watch` in front of a real Derby with its own client: the rows it reports are those the program counted.
 
 use serde_json::Value;
 use std::net::TcpStream;
@@ -49,7 +49,7 @@ fn of<'a>(records: &'a [Value], kind: &'a str) -> impl Iterator<Item = &'a Value
     records.iter().filter(move |record| record["type"] == kind)
 }
 
-/// Rows, turns and fetches of the exchanges whose fingerprint begins so.
+/// Rows, turns and fetches of the exchanges whose fingerprint begins with this text.
 fn sums(records: &[Value], fingerprint: &str) -> [u64; 3] {
     let exchanges: Vec<&Value> = of(records, "exchange")
         .filter(|record| {
@@ -85,7 +85,7 @@ fn rows_are_those_the_program_counted() {
     let said = String::from_utf8_lossy(&output.stdout);
     let errors = String::from_utf8_lossy(&output.stderr);
     assert!(output.status.success(), "{said}{errors}");
-    // With records on standard output, what the program says is on the other.
+    // With records on standard output, the program's output is on standard error.
     for line in [
         "inserted 300",
         "all 300",
@@ -102,7 +102,7 @@ fn rows_are_those_the_program_counted() {
     }
     for secret in ["pass-word-7", "lwuser"] {
         let told = said.contains(secret) || errors.contains(secret);
-        assert!(!told, "{secret} is told");
+        assert!(!told, "{secret} is reported");
     }
     let records: Vec<Value> = said
         .lines()
@@ -124,7 +124,7 @@ fn rows_are_those_the_program_counted() {
     );
     assert_eq!(sums(&records, "select id, v from kinds where id < ?")[0], 7);
     assert_eq!(sums(&records, "select id, d from kinds")[0], 0);
-    // The driver asks for all rows and throws away what is beyond its limit: the wire has them.
+    // The driver asks for all rows and discards those beyond its limit: the wire has them.
     assert_eq!(sums(&records, "select c, y, z from kinds")[0], 300);
     assert_eq!(sums(&records, "update kinds")[0], 25);
     let failed = of(&records, "exchange").filter(|record| record["error"] == "42X05");

@@ -1,4 +1,4 @@
-//! What is found in captures of real drivers.
+//! Findings in captures of real drivers.
 
 use crate::{done, longwire, number, of_type, records};
 use serde_json::Value;
@@ -96,7 +96,7 @@ fn informix_tells_its_fetch_buffer_and_the_turns_it_costs() {
     }
 }
 
-/// `ziplevel` is not `zipLevel`: the driver says nothing and does not compress.
+/// `ziplevel` is not `zipLevel`: the driver reports nothing and does not compress.
 #[test]
 fn a_driver_that_did_not_ask_for_compression_is_found() {
     for file in ["kb860-pg15-ziplevel-lowercase.pcap", "kb901-pg15-ziplevel.pcap"] {

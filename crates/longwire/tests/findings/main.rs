@@ -1,4 +1,4 @@
-//! Findings held true with real programs: what they claim is what their remedies give, and programs without waste have none.
+//! Findings checked with real programs: their claims are what their remedies give, and programs without waste have none.
 
 mod captures;
 mod quiet;
@@ -10,7 +10,7 @@ use serde_json::Value;
 use std::process::{Command, Output};
 use testbed::binary::{self, longwire, number, records};
 
-/// Runs `command` to its end, which must be a good one.
+/// Runs `command` to its end, which must be successful.
 #[track_caller]
 fn done(command: &mut Command) -> Output {
     let output = command.output().expect("it starts");

@@ -1,4 +1,4 @@
-//! Programs without waste have no finding: what well-behaved clients do looks like waste to who looks not closely.
+//! Programs without waste have no finding: at a first look, the work of well-behaved clients can resemble waste.
 
 use crate::stage::{ITEMS, MYSQL_URL, PGJDBC_URL, Stage};
 use crate::{done, longwire, of_type, records};
@@ -8,7 +8,7 @@ use std::path::Path;
 use testbed::process::free_port;
 use testbed::{Capture, MariaDb, Redis};
 
-/// What one program yields that it should not: lines for a person.
+/// Unexpected findings of one program: lines for a person.
 type Alarms = String;
 
 #[test]
@@ -18,7 +18,7 @@ fn well_behaved_programs_have_no_finding() {
     let folder = tempfile::tempdir().expect("a directory");
     let programs = programs(&stage, &redis, folder.path());
     let alarms: Vec<Alarms> = std::thread::scope(|scope| {
-        // As many at a time as there are programs would make each slow, and slow is not well-behaved.
+        // Running all programs at the same time would make each slow, and slow is not well-behaved.
         let (ours, others) = programs.split_at(programs.len() / 2);
         let other = scope.spawn(|| others.iter().map(Program::alarms).collect::<Vec<_>>());
         let mut alarms: Vec<Alarms> = ours.iter().map(Program::alarms).collect();

@@ -1,6 +1,6 @@
 //! What a finding claims is what its remedy gives: real programs with a waste and without, over an emulated link.
 //!
-//! The claim is made where the program runs beside its database; what it is held against is measured at a distance.
+//! The claim is made where the program runs next to its database; the measurement it is compared with is made at a distance.
 
 use crate::stage::{ITEMS, MYSQL_URL, PGJDBC_URL, Stage};
 use crate::{done, longwire, number, of_type, records};
@@ -12,7 +12,7 @@ use std::path::Path;
 struct Remedy {
     /// The finding that the waste must yield.
     kind: &'static str,
-    /// What is changed.
+    /// The change.
     change: &'static str,
     target: String,
     /// The command that runs the wasteful program once.
@@ -29,7 +29,7 @@ struct Claim {
     turns: u64,
 }
 
-/// What was claimed, and the least of what was measured, in nanoseconds.
+/// The claim, and the minimum of the measurements, in nanoseconds.
 struct Trial<'a> {
     remedy: &'a Remedy,
     claim: Claim,
@@ -65,7 +65,7 @@ fn a_claimed_saving_is_what_the_remedy_gives() {
         repeated_read(&stage, folder.path()),
         sequential(&stage, folder.path()),
     ];
-    // What is found depends on how long programs pause: beside the database they run alone. Far away they sleep most of the time.
+    // The findings depend on how long programs pause: next to the database they run alone. Far away they sleep most of the time.
     let claims = remedies.each_ref().map(claim);
     let trials: Vec<Trial> = std::thread::scope(|scope| {
         let running: Vec<_> = remedies
@@ -110,7 +110,7 @@ fn claim(remedy: &Remedy) -> Claim {
     }
 }
 
-/// What the remedy gives over a link: measured again, as often as [`ATTEMPTS`] says, while it is not what was claimed. The machine may
+/// The effect of the remedy over a link: measured again, up to [`ATTEMPTS`] times, while it is not as claimed. The machine may
 /// be busy with something else.
 fn measure(remedy: &Remedy, claim: Claim) -> Trial<'_> {
     let mut trial = Trial {
@@ -131,7 +131,7 @@ fn measure(remedy: &Remedy, claim: Claim) -> Trial<'_> {
     trial
 }
 
-/// What a recording of a program beside its database tells of the waste at a distance.
+/// What a recording of a program next to its database shows of the waste at a distance.
 fn findings_of(remedy: &Remedy, program: &[String]) -> Vec<Value> {
     let folder = tempfile::tempdir().expect("a directory");
     let recording = folder.path().join("near.lwr").display().to_string();
@@ -145,7 +145,7 @@ fn findings_of(remedy: &Remedy, program: &[String]) -> Vec<Value> {
     findings
 }
 
-/// Of the times printed behind `label`: what a busy machine adds is never negative.
+/// The minimum of the times printed after `label`: what a busy machine adds is never negative.
 fn least(printed: &str, label: &str) -> u64 {
     let times = printed
         .lines()
@@ -187,7 +187,7 @@ fn reconnect(stage: &Stage) -> Remedy {
     }
 }
 
-/// The statements of `before` against those of `after`, a connection each time.
+/// The statements of `before` against those of `after`, on a new connection each time.
 fn n_plus_one(stage: &Stage, folder: &Path) -> Remedy {
     let ids: Vec<String> = (1..=15).map(|id| (id * 7).to_string()).collect();
     let each = ids
@@ -323,7 +323,7 @@ const ATTEMPTS: usize = 4;
 /// The first run of a Java program is slow by itself.
 const TIMES: usize = 3;
 
-/// Long enough that what a turn costs besides, in a test on a busy machine, is little of it.
+/// Long enough that the other costs of a turn, in a test on a busy machine, are a small part of it.
 const RTT: &str = "100ms";
 
 const MARIADB: &str =

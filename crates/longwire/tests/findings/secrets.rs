@@ -1,4 +1,4 @@
-//! Passwords of login messages reach no output, whatever the protocol, the form and the output; literals do only where asked for.
+//! Passwords of login messages reach no output, whatever the protocol, the form and the output; literals do only on request.
 
 mod conversations;
 mod forms;
@@ -70,7 +70,7 @@ fn no_password_of_a_login_message_reaches_an_output() {
     ] {
         assert!(
             passed.contains(&format!("as {form} in")),
-            "nobody said it as {form}: {passed}"
+            "no client sent it as {form}: {passed}"
         );
     }
     let read = records(&done(longwire(&["read", "--json"]).arg(capture.path())));
@@ -79,7 +79,7 @@ fn no_password_of_a_login_message_reaches_an_output() {
     ] {
         let connections = of_type(&read, "connection");
         let is_of_it = |connection: &Value| connection["protocol"] == protocol;
-        assert!(connections.iter().any(is_of_it), "nobody spoke {protocol}");
+        assert!(connections.iter().any(is_of_it), "no client spoke {protocol}");
     }
     for keep in [false, true] {
         let place = Place::new(folder.path(), "capture", keep);
@@ -130,7 +130,7 @@ fn no_password_of_a_target_reaches_an_error() {
     assert!(leaks.is_empty(), "{leaks}");
 }
 
-/// What of the password `longwire` tells where it cannot do what it should.
+/// The forms of the password that `longwire` reveals where it fails.
 fn refused(arguments: &[&str]) -> String {
     // One that waits for Ctrl-C would wait here for ever.
     let mut command = std::process::Command::new(require("timeout"));
@@ -245,12 +245,12 @@ fn leaks_in(name: &str, seen: &[(String, Vec<u8>)], keep: bool) -> String {
     leaks
 }
 
-/// A character a byte: the standard library searches texts fast in a test's build too.
+/// One character per byte: the standard library searches texts fast in a test's build too.
 fn as_text(bytes: &[u8]) -> String {
     bytes.iter().copied().map(char::from).collect()
 }
 
-/// A listener that says the server's part to everybody who says the client's.
+/// A listener that sends the server's part to every client that sends the client's part.
 fn listen(steps: Vec<[Vec<u8>; 2]>) -> u16 {
     let listener = TcpListener::bind(("127.0.0.1", 0)).expect("loopback has free ports");
     let port = listener
@@ -259,7 +259,7 @@ fn listen(steps: Vec<[Vec<u8>; 2]>) -> u16 {
         .port();
     std::thread::spawn(move || {
         for stream in listener.incoming().flatten() {
-            // Who only looks whether somebody is here, goes.
+            // A connection that only checks whether the server is there ends here.
             let _ = answer(stream, &steps);
         }
     });
@@ -274,7 +274,7 @@ fn answer(mut stream: TcpStream, steps: &[[Vec<u8>; 2]]) -> std::io::Result<()> 
     Ok(())
 }
 
-/// A command that says the client's part.
+/// A command that sends the client's part.
 fn client(folder: &Path, conversation: &Conversation) -> Vec<String> {
     let mut script = "exec 3<>/dev/tcp/$LONGWIRE_HOST/$LONGWIRE_PORT\n".to_owned();
     for (number, [asked, answered]) in conversation.steps.iter().enumerate() {

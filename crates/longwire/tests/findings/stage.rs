@@ -1,4 +1,4 @@
-//! What the programs run against: servers with the same tables, and commands that reach them through longwire.
+//! The environment of the programs: servers with the same tables, and commands that reach them through longwire.
 
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -67,7 +67,7 @@ fn words(command: &Command) -> Vec<String> {
     words.map(|word| word.to_string_lossy().into_owned()).collect()
 }
 
-/// The database behind longwire's relay, by pgjdbc; settings may follow behind `&`.
+/// The database behind longwire's relay, by pgjdbc; settings may follow after `&`.
 pub const PGJDBC_URL: &str = "jdbc:postgresql://127.0.0.1:{port}/postgres?sslmode=disable";
 /// By MySQL Connector/J.
 pub const MYSQL_URL: &str = "jdbc:mysql://127.0.0.1:{port}/test?sslMode=DISABLED";

@@ -1,4 +1,4 @@
-//! Damaged captures: no panic, no hang, bounded memory, what can be told is told, and what is missing is said.
+//! Damaged captures: no panic, no hang, bounded memory, everything that can be determined is reported, and missing data is named.
 
 use analysis::fact::Fact;
 use model::{ConnectionEvent, ConnectionId, Observer, Warning};
@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 
 fn captures() -> Vec<(PathBuf, Vec<u8>)> {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/data/captures");
-    let entries = std::fs::read_dir(folder).expect("the captures are beside this test");
+    let entries = std::fs::read_dir(folder).expect("the captures are next to this test");
     let mut captures: Vec<(PathBuf, Vec<u8>)> = entries
         .map(|entry| entry.expect("the folder can be read").path())
         .map(|path| (path.clone(), std::fs::read(path).expect("a capture can be read")))
@@ -16,7 +16,7 @@ fn captures() -> Vec<(PathBuf, Vec<u8>)> {
     captures
 }
 
-/// What came of one capture.
+/// The result of one capture.
 #[derive(Default)]
 struct Outcome {
     turns: u64,
@@ -221,7 +221,7 @@ fn one_direction_alone_is_told_and_said() {
             let outcome = read(&capture_of(&bytes, half)).expect("a capture");
             assert!(
                 !outcome.warnings.is_empty(),
-                "{}: nobody says that half is missing",
+                "{}: no warning says that half is missing",
                 path.display()
             );
         }

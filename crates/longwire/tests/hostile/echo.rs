@@ -13,7 +13,7 @@ fn listener() -> (Started, SocketAddr) {
     Started::listening(command.stdout(Stdio::null()), " listens on ")
 }
 
-/// A connection that says it is one of so many streams, whose client wants the listener to look for messages.
+/// A connection that claims to be one of this many streams, whose client wants the listener to look for messages.
 fn greeted(address: SocketAddr, streams: u32) -> TcpStream {
     let mut stream = TcpStream::connect(address).expect("it listens");
     let (version, purpose, spin) = ([0, 1], 2, 1);
@@ -54,7 +54,7 @@ fn who_says_nothing_has_no_thread() {
     assert!(threads < 50, "{threads} threads for {} connections", silent.len());
     let cores = cores_used(&listener);
     assert!(cores < IDLE, "{cores:.2} cores");
-    // Somebody who does speak is served all the same.
+    // A client that does send data is still served.
     greeted(address, 1);
 }
 

@@ -1,4 +1,4 @@
-//! What files and connections may cost: memory, by what is kept of them.
+//! What files and connections may cost: memory, by the data that is kept of them.
 
 use analysis::fact::Fact;
 use analysis::pairing::{MAXIMUM_OWED, MAXIMUM_OWED_IN_ALL};
@@ -125,5 +125,5 @@ fn what_is_owed_a_reply_is_bounded_over_all_connections() {
         };
         done = event(id, closed);
     }
-    assert!(done >= asked, "each is told in the end: {done} of {asked}");
+    assert!(done >= asked, "each is reported in the end: {done} of {asked}");
 }

@@ -24,7 +24,7 @@ fn server() -> SocketAddr {
     address
 }
 
-/// The application: says where it was told to connect, and goes on until it may end.
+/// The application: says where it was told to connect, and continues until it may end.
 const APPLICATION: &str = "echo $LONGWIRE_PORT > port.new; mv port.new port; while [ ! -e stop ]; do sleep 0.02; done; \
                            echo done > ended";
 
@@ -45,7 +45,7 @@ fn port(folder: &Path) -> u16 {
     text.trim().parse().expect("a port")
 }
 
-/// Requests through the relay for as long as is said, each of which must be answered.
+/// Requests through the relay for the given time, each of which must be answered.
 fn use_relay(folder: &Path, span: Duration) -> u64 {
     let mut stream = TcpStream::connect(("127.0.0.1", port(folder))).expect("the relay listens");
     let until = Instant::now() + span;
@@ -61,7 +61,7 @@ fn use_relay(folder: &Path, span: Duration) -> u64 {
     count
 }
 
-/// Lets the application end, and looks how the run did.
+/// Lets the application end, and checks the result of the run.
 #[track_caller]
 fn ends_with_loss(mut run: Started, folder: &Path) {
     assert!(
@@ -74,7 +74,7 @@ fn ends_with_loss(mut run: Started, folder: &Path) {
     assert_eq!(status.code(), Some(2), "the status says that output was lost");
 }
 
-/// Longer than a line of progress and a checkpoint of the recording take to come.
+/// Longer than it takes until a line of progress and a checkpoint of the recording are written.
 const A_WHILE: Duration = Duration::from_millis(1500);
 
 fn folder() -> tempfile::TempDir {
@@ -185,7 +185,7 @@ fn a_relay_without_readers_goes_on() {
     ends_with_loss(run, folder.path());
 }
 
-/// Writes `saved` when told to end, which takes its time and the relay; what it has started would sleep on.
+/// Writes `saved` when told to end, which takes its time and the relay; the processes it has started would continue to sleep.
 const SAVES: &str = "sleep 600 & echo $! > sleeper; trap 'sleep 0.3; echo > saved; exit 0' TERM; \
                      echo $LONGWIRE_PORT > port.new; mv port.new port; while :; do sleep 0.02; done";
 

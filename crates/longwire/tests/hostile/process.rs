@@ -23,7 +23,7 @@ fn processor_time(process: &Started) -> Duration {
     Duration::from_millis(ticks * 10)
 }
 
-/// How long it is looked what a process uses.
+/// How long the use of a process is measured.
 const WINDOW: Duration = Duration::from_secs(2);
 
 /// Of a core: ten times what a process uses on which nothing happens, and half of what one that spins is left with by nine others.

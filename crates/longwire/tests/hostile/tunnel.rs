@@ -1,4 +1,4 @@
-//! The ports of a tunnel: processor time, and that it stands whoever answers.
+//! The ports of a tunnel: processor time, and that it stays up whatever process answers.
 
 use super::process::{IDLE, cores_used};
 use std::io::{Read, Write};
@@ -13,7 +13,7 @@ fn far(listen: &str, to: SocketAddr) -> (Started, SocketAddr) {
     Started::listening(command.stdout(Stdio::null()), " listens on ")
 }
 
-/// A database that says again what it hears.
+/// A database that echoes every byte.
 fn database() -> SocketAddr {
     let listener = TcpListener::bind("127.0.0.1:0").expect("a free port");
     let address = listener.local_addr().expect("it has one");

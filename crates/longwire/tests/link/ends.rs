@@ -1,4 +1,4 @@
-//! How it ends: statuses, signals, and nothing left behind.
+//! How it ends: statuses, signals, and no leftovers.
 
 use crate::run::{ends, link};
 use std::collections::BTreeSet;

@@ -137,7 +137,7 @@ fn the_kernel_at_the_far_end_answers_pings_and_nobody_answers_for_others() {
 
 #[test]
 fn names_are_known_inside() {
-    // What the system's own files know, and that a resolver can be asked: it may have no answer here.
+    // Names in the system's own files, and that a resolver can be asked: it may have no answer here.
     let script = "getent hosts localhost >/dev/null && grep -c nameserver /etc/resolv.conf";
     let servers: u32 = ends(link(&["rtt=1ms"], script), 0)
         .trim()

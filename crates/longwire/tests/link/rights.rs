@@ -7,7 +7,7 @@ use std::process::Command;
 use tempfile::TempDir;
 use testbed::binary::{self, shown};
 
-/// The program where everybody may run it.
+/// The program in a place where every user may run it.
 fn for_everybody() -> (TempDir, PathBuf) {
     let directory = tempfile::tempdir().expect("a directory");
     let open = |path: &std::path::Path| {
@@ -24,7 +24,7 @@ fn is_root() -> bool {
     rustix::process::geteuid().is_root()
 }
 
-/// `script` of an ordinary user, to whom `/dev/net/tun` is open with these rights; as such a user already, as is.
+/// Runs `script` as an ordinary user, to whom `/dev/net/tun` is open with these rights; unchanged if it is such a user already.
 fn ordinary(script: &str, tun_rights: &str) -> Command {
     let mut command;
     if is_root() {

@@ -41,7 +41,7 @@ pub fn mirror(connections: usize, count: usize) -> u16 {
     port
 }
 
-/// A port of 127.0.0.1 on which nobody listens.
+/// A port of 127.0.0.1 on which nothing listens.
 pub fn closed_port() -> u16 {
     testbed::process::free_port()
 }

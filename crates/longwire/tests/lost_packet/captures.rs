@@ -83,7 +83,7 @@ impl Capture {
         bytes
     }
 
-    /// The packets that carry payload, and where it stands in its connection.
+    /// The packets that carry payload, and its place in its connection.
     pub fn payload_packets(&self) -> Vec<Payload> {
         let link = match self.link {
             1 => 14,
@@ -126,7 +126,7 @@ impl Capture {
 pub struct Payload {
     /// Number of the packet.
     pub packet: usize,
-    /// Ports of who sent it and of who got it.
+    /// Ports of its sender and of its receiver.
     pub ports: (u16, u16),
     /// Number of the connection between these ports.
     pub connection: usize,
@@ -164,7 +164,7 @@ fn segment(ip: &[u8]) -> Option<Segment> {
     })
 }
 
-/// A recorded stream as packets of at most [`MSS`] bytes, with a handshake before them. Acknowledgements ride on payload.
+/// A recorded stream as packets of at most [`MSS`] bytes, with a handshake before them. Acknowledgements are sent with payload.
 fn dress(path: &Path) -> Capture {
     let text = std::fs::read_to_string(path).expect("a readable recording");
     let mut lines = text.lines();

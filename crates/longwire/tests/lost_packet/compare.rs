@@ -17,7 +17,7 @@ pub fn changed(
         .sum()
 }
 
-/// What comes first where the readings differ, on each connection that has differences.
+/// The first difference between the readings, on each connection that has any.
 pub fn difference(
     before: &BTreeMap<(u16, usize), Vec<String>>,
     after: &BTreeMap<(u16, usize), Vec<String>>,

@@ -1,4 +1,4 @@
-//! One packet that the capture lost changes few exchanges: what is behind it in the connection is found again.
+//! One packet that the capture lost changes few exchanges: those after it in the connection are found again.
 //!
 //! Takes every capture and recording of the tests, removes each packet that carries payload in turn, and counts the exchanges
 //! that differ from those of the whole capture. An exchange that lost its own bytes counts as changed; a packet may hold the bytes
@@ -19,7 +19,7 @@ use std::collections::BTreeMap;
 /// Exchanges that one lost packet may change.
 const FEW: usize = 3;
 
-/// Tries made with one capture at most, spread evenly.
+/// Maximum tries with one capture, spread evenly.
 const MOST_TRIES: usize = 100;
 
 /// Tries of one protocol.

@@ -11,7 +11,7 @@ use std::collections::BTreeMap;
 pub struct Found {
     /// The protocol that most exchanges belong to.
     pub protocol: String,
-    /// What is told of each exchange, by the client's port and the number of its connection there.
+    /// What is reported of each exchange, by the client's port and the number of its connection there.
     pub exchanges: BTreeMap<(u16, usize), Vec<String>>,
     /// Bytes of each one's request and reply.
     pub bytes: BTreeMap<(u16, usize), Vec<[u64; 2]>>,

@@ -1,4 +1,4 @@
-//! `longwire tune --set ... -- COMMAND`: real programs run with each setting, and what is said of them.
+//! `longwire tune --set ... -- COMMAND`: real programs run with each setting, and the report on them.
 
 use serde_json::Value;
 use std::process::{Command, Output, Stdio};
@@ -56,7 +56,7 @@ fn fetch_turns_of_psql_fall_as_its_fetch_count_grows() {
         })
         .collect()
     };
-    // 2000 rows come in 200, 20 or 2 fetches, and one more that finds none.
+    // 2000 rows arrive in 200, 20 or 2 fetches, and one more that finds none.
     let turns = of(None);
     let names: Vec<&str> = turns.iter().map(|(name, _)| name.as_str()).collect();
     assert_eq!(names, ["FETCH=10", "FETCH=100", "FETCH=1000"]);

@@ -11,7 +11,7 @@ pub(crate) struct Tunnel {
     _key: tempfile::NamedTempFile,
 }
 
-/// What a tunnel is to be like.
+/// The options of a tunnel.
 pub(crate) struct Wanted<'a> {
     /// The server behind it, as the far end reaches it.
     pub(crate) to: SocketAddr,
@@ -68,7 +68,7 @@ pub(crate) struct End {
     started: Started,
     words: Vec<String>,
     pub(crate) address: SocketAddr,
-    /// What it said before it was started again.
+    /// Its output before it was started again.
     before: String,
 }
 
@@ -84,7 +84,7 @@ impl End {
         }
     }
 
-    /// Ends it as a crash would.
+    /// Ends it like a crash.
     pub(crate) fn kill(&mut self) {
         self.started.kill();
     }
@@ -95,7 +95,7 @@ impl End {
         (self.started, self.address) = launch(&self.words, self.address, place);
     }
 
-    /// What it said on standard error so far.
+    /// Its standard error so far.
     pub(crate) fn told(&self) -> String {
         self.before.clone() + &self.started.said()
     }

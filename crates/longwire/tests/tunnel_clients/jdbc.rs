@@ -4,11 +4,11 @@ use super::tunnels_to;
 use std::path::Path;
 use testbed::{JavaProgram, MariaDb, Postgres, java, process};
 
-/// A driver, by its Maven coordinate, and its URL of a port: `PORT` stands for it.
+/// A driver, by its Maven coordinate, and its URL of a port: `PORT` is replaced by the port.
 struct Driver {
     coordinate: &'static str,
     urls: &'static [&'static str],
-    /// What the client is told of the database: its types of text and bytes, and how it sleeps.
+    /// What the client is told about the database: its types of text and bytes, and how it sleeps.
     words: [&'static str; 3],
 }
 

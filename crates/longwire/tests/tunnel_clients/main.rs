@@ -1,4 +1,4 @@
-//! Clients that know nothing of a tunnel work through one, and read and write what they read and write without.
+//! Clients that do not know about a tunnel work through one, and read and write the same as without it.
 
 #[allow(dead_code, reason = "the soak kills ends and weighs them")]
 mod ends;
@@ -12,7 +12,7 @@ use std::process::{Command, Stdio};
 use testbed::process::heed_interrupts;
 use testbed::waiting::wait_until;
 
-/// Of every codec one, and the one that changes.
+/// One level of every codec, and the one that changes.
 const LEVELS: [&str; 4] = ["auto", "1", "6", "9"];
 
 /// A tunnel at each of [`LEVELS`] to a server on this host.
@@ -53,7 +53,7 @@ fn assert_same(through: &[u8], direct: &[u8], what: &str) {
     }
 }
 
-/// Presses Ctrl-C on `command` when `is_running` says so, and gives what it then said on standard error.
+/// Presses Ctrl-C on `command` once `is_running` is true, and returns its standard error after that.
 #[track_caller]
 fn interrupted(command: &mut Command, is_running: impl Fn() -> bool) -> String {
     heed_interrupts(command);

@@ -1,11 +1,11 @@
-//! Bytes that both ends can make from a number, so that every byte that arrives is compared with the one that was sent.
+//! Bytes that both ends can generate from a number, so that every byte that arrives is compared with the one that was sent.
 
-/// What the bytes are like.
+/// The kind of bytes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Kind {
     /// Rows of text, most of whose words came before.
     Text,
-    /// Nothing to be made smaller.
+    /// Nothing that can be compressed.
     Random,
     /// Some of both, a few kilobytes at a time.
     Mixed,
@@ -92,7 +92,7 @@ impl Content {
     }
 }
 
-/// Numbers that look like chance and are the same for the same seed (splitmix64).
+/// Numbers that look random and are the same for the same seed (splitmix64).
 #[derive(Debug, Clone)]
 pub(crate) struct Chance(u64);
 

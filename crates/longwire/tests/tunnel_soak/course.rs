@@ -1,4 +1,4 @@
-//! What happens on one stream: made from its seed, so that both ends know it as soon as they know the seed.
+//! The course of one stream: generated from its seed, so that both ends know it as soon as they know the seed.
 
 use crate::content::{Chance, Content, Kind};
 
@@ -28,13 +28,13 @@ pub(crate) struct Course {
     pub(crate) seed: u64,
     pub(crate) largest: u64,
     pub(crate) order: Order,
-    /// Payload bytes from the client and from the server, when nobody resets.
+    /// Payload bytes from the client and from the server, when neither end resets.
     pub(crate) bytes: [u64; 2],
-    /// Who resets the connection, and after how many bytes sent and received; absent for an orderly end.
+    /// Which end resets the connection, and after how many bytes sent and received; absent for an orderly end.
     pub(crate) reset: Option<(Role, [u64; 2])>,
     /// Most bytes of one write.
     pub(crate) piece: usize,
-    /// Takes what arrives slowly.
+    /// Reads slowly.
     pub(crate) slow: Option<Role>,
     kinds: [Kind; 2],
 }
@@ -71,7 +71,7 @@ impl Course {
         Self {
             seed,
             largest,
-            // Who resets does not take turns: the other end sends all it has.
+            // The end that resets does not take turns: the other end sends all it has.
             order: if reset.is_some() { Order::Together } else { order },
             bytes,
             reset,
@@ -82,7 +82,7 @@ impl Course {
         }
     }
 
-    /// A course without chance: the server sends `bytes` of random bytes when the client has ended its direction.
+    /// A course without randomness: the server sends `bytes` of random bytes when the client has ended its direction.
     pub(crate) fn download(seed: u64, bytes: u64) -> Self {
         Self {
             order: Order::ClientFirst,
@@ -95,7 +95,7 @@ impl Course {
         }
     }
 
-    /// Payload of both directions, when nobody resets.
+    /// Payload of both directions, when neither end resets.
     pub(crate) fn payload(&self) -> u64 {
         self.bytes[0] + self.bytes[1]
     }

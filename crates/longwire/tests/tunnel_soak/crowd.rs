@@ -1,4 +1,4 @@
-//! Many clients and the server they talk to, and what both saw.
+//! Many clients and their server, and what both saw.
 
 use crate::course::{Course, Role};
 use crate::play::{Seen, play};
@@ -19,7 +19,7 @@ pub(crate) struct Tally {
     pub(crate) reset: AtomicU64,
     /// Streams cut by an error while a far end was killed.
     pub(crate) broken: AtomicU64,
-    /// Connections that ended before they said what they wanted.
+    /// Connections that ended before they sent their header.
     pub(crate) empty: AtomicU64,
     /// Payload of the whole ones.
     pub(crate) bytes: AtomicU64,
@@ -41,7 +41,7 @@ impl Tally {
             (Seen::DidReset, Some(_)) => &self.reset,
             (Seen::Cut, Some((by, _))) if by != role => &self.reset,
             (Seen::Cut, _) if unsettled => &self.broken,
-            // A far end that is killed cannot say to the server that its stream is cut; the client has to be told.
+            // A far end that is killed cannot tell the server that its stream is cut; the client must be notified.
             (Seen::Short, _) if unsettled && role == Role::Server => &self.broken,
             _ => return self.fault(format!("{role:?} of {course:?}: {seen:?}")),
         };
@@ -50,14 +50,20 @@ impl Tally {
 
     pub(crate) fn fault(&self, what: String) {
         self.faults.fetch_add(1, SeqCst);
-        let mut first = self.first_faults.lock().expect("nobody panics while holding it");
+        let mut first = self
+            .first_faults
+            .lock()
+            .expect("no thread panics while holding it");
         if first.len() < FAULTS_KEPT {
             first.push(what);
         }
     }
 
     pub(crate) fn faults(&self) -> (u64, Vec<String>) {
-        let first = self.first_faults.lock().expect("nobody panics while holding it");
+        let first = self
+            .first_faults
+            .lock()
+            .expect("no thread panics while holding it");
         (self.faults.load(SeqCst), first.clone())
     }
 }
@@ -104,9 +110,9 @@ pub(crate) struct Crowd<'a> {
     pub(crate) connect: &'a (dyn Fn() -> std::io::Result<TcpStream> + Sync),
     pub(crate) tally: &'a Tally,
     pub(crate) epoch: &'a Epoch,
-    /// How many at a time.
+    /// The number at the same time.
     pub(crate) streams: usize,
-    /// No new stream begins when those begun carry so much payload.
+    /// No new stream begins when those begun carry this much payload.
     pub(crate) payload: u64,
     /// No new stream begins after this.
     pub(crate) longest: Duration,
@@ -155,7 +161,7 @@ fn begin(mut socket: TcpStream, course: &Course) -> Seen {
     }
 }
 
-/// What a client says first: a seed, the most bytes of a direction, and [`OF_SEED`], [`ECHO`] or how much to download.
+/// What a client sends first: a seed, the most bytes of a direction, and [`OF_SEED`], [`ECHO`] or how much to download.
 pub(crate) fn header(words: [u64; HEADER_WORDS]) -> Vec<u8> {
     words.iter().flat_map(|word| word.to_le_bytes()).collect()
 }
@@ -202,7 +208,7 @@ fn spawn(work: impl FnOnce() + Send + 'static) {
     builder.spawn(work).expect("a thread");
 }
 
-/// Thousands of threads with little to remember each.
+/// Thousands of threads with little state each.
 const STACK: usize = 256 * 1024;
 pub(crate) const HEADER_WORDS: usize = 3;
 const HEADER: usize = 8 * HEADER_WORDS;

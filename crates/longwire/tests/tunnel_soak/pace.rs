@@ -1,4 +1,4 @@
-//! How fast fast clients are: a small exchange again and again beside a large result.
+//! The speed of fast clients: a small exchange again and again, at the same time as a large result.
 
 use crate::content::Content;
 use crate::course::{Course, Role};
@@ -8,7 +8,7 @@ use std::net::TcpStream;
 use std::sync::atomic::{AtomicBool, Ordering::SeqCst};
 use std::time::{Duration, Instant};
 
-/// What clients had in one measurement.
+/// The results of clients in one measurement.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Pace {
     /// Payload bytes a second of the large result; absent when none was asked for.
@@ -38,7 +38,7 @@ pub(crate) fn measure(
     std::thread::scope(|scope| {
         let result = large.then(|| scope.spawn(|| read_until(connect, &over, Duration::ZERO)));
         if large {
-            // The large result has found its pace and filled what it fills.
+            // The large result has found its pace and filled its buffers.
             std::thread::sleep(span / 4);
         }
         let trips = exchange(connect, span);
@@ -90,7 +90,7 @@ fn exchange(connect: &(dyn Fn() -> Result<TcpStream> + Sync), span: Duration) ->
         socket.write_all(&message)?;
         socket.read_exact(&mut message)?;
         trips.push(asked.elapsed());
-        // As an application that thinks: the next exchange meets another state of the link.
+        // Like an application that pauses: the next exchange meets another state of the link.
         std::thread::sleep(Duration::from_millis(1));
     }
     Ok(trips)

@@ -1,4 +1,4 @@
-//! What is done to a tunnel, one kind of trouble at a time.
+//! The phases of a run, one kind of trouble at a time.
 
 use crate::crowd::{Crowd, Epoch, Tally, listen, serve, settle};
 use crate::ends::{Tunnel, Wanted};
@@ -127,7 +127,7 @@ fn killed(plan: &Plan, _: &Sandbox) -> u64 {
     faults
 }
 
-/// How long after `since` a new stream has come to a good end.
+/// How long after `since` a new stream has ended successfully.
 fn until_one_works(connect: &dyn Fn() -> Result<TcpStream>, since: Instant) -> Duration {
     loop {
         let exchanged = connect().and_then(|socket| crate::pace::exchange_once(&socket));
@@ -142,7 +142,7 @@ fn until_one_works(connect: &dyn Fn() -> Result<TcpStream>, since: Instant) -> D
     }
 }
 
-/// Fast clients without and with a slow one beside them on the same lane.
+/// Fast clients without and with a slow one on the same lane at the same time.
 fn slow(plan: &Plan, _: &Sandbox) -> u64 {
     let sides = Sides::here();
     let tunnel = Tunnel::start(&Wanted::to_port(sides.address.port(), &["--lanes", "1"]));
@@ -276,7 +276,7 @@ fn outage(plan: &Plan, sandbox: &Sandbox) -> u64 {
     faults
 }
 
-/// A small exchange beside a large result: on one lane, and over connections of their own.
+/// A small exchange at the same time as a large result: on one lane, and over connections of their own.
 fn beside(plan: &Plan, sandbox: &Sandbox) -> u64 {
     let stand = Stand::new(sandbox, "rate=1MB/s rtt=20ms");
     let direct = || stand.connect(stand.sides.address);

@@ -1,4 +1,4 @@
-//! How much of everything a run does: `--payload=10GB --streams=1000` and the like.
+//! The amounts of a run: `--payload=10GB --streams=1000` and the like.
 
 use model::ByteCount;
 use std::time::Duration;

@@ -14,9 +14,9 @@ pub(crate) enum Seen {
     Whole,
     /// This end reset it, where its course says so.
     DidReset,
-    /// An error before all had passed; what had come was right.
+    /// An error before all had passed; what had arrived was right.
     Cut,
-    /// An orderly end before all had come; what had come was right.
+    /// An orderly end before all had arrived; what had arrived was right.
     Short,
     /// Other bytes than were sent, or none for a minute.
     Wrong(String),
@@ -60,7 +60,7 @@ pub(crate) fn play(socket: TcpStream, role: Role, course: &Course) -> Seen {
     played.err().unwrap_or(Seen::Whole)
 }
 
-/// The graver of what sending and taking came to: the kernel tells an error once, to whoever asks first.
+/// The more severe result of sending and receiving: the kernel reports an error once, to the first call that asks.
 fn both(sent: Result<(), Seen>, taken: Result<(), Seen>) -> Result<(), Seen> {
     match (sent, taken) {
         (_, Err(Seen::Wrong(what))) | (Err(Seen::Wrong(what)), _) => Err(Seen::Wrong(what)),
@@ -69,7 +69,7 @@ fn both(sent: Result<(), Seen>, taken: Result<(), Seen>) -> Result<(), Seen> {
     }
 }
 
-/// Requests and replies that sum to what the course says, the client first.
+/// Requests and replies that add up to the course's bytes, the client first.
 fn turns(
     sender: &mut Sender<'_>,
     taker: &mut Taker<'_>,
@@ -181,7 +181,7 @@ impl<'a> Taker<'a> {
         Ok(())
     }
 
-    /// The last `bytes`, and the end behind them.
+    /// The last `bytes`, and the end after them.
     fn all(&mut self, bytes: u64) -> Result<(), Seen> {
         self.some(bytes)?;
         match self.read(self.buffer.len())? {

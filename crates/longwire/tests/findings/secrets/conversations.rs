@@ -1,6 +1,6 @@
-//! Logins of clients whose servers are not here, byte by byte, and of ours where they are asked in a way they rarely are.
+//! Logins of clients whose servers are not here, byte by byte, and of ours where the server asks in a rare way.
 //!
-//! Each is a list of what the client says and what it gets for it. The password in all of them is [`super::PASSWORD`].
+//! Each is a list of the client's messages and the replies to them. The password in all of them is [`super::PASSWORD`].
 
 use super::forms::{ebcdic, scrambled};
 use super::{PASSWORD, USER};
@@ -60,7 +60,7 @@ pub fn all() -> Vec<Conversation> {
     ]
 }
 
-/// The server greets; the client sends its password at once as of the plugin it prefers, is told to switch, and sends it again.
+/// The server greets; the client sends its password at once, for the plugin it prefers, is told to switch, and sends it again.
 fn mysql_clear() -> Vec<[Vec<u8>; 2]> {
     const CAPABILITIES: u32 = 0x0008_a205;
     let mut greeting = b"\x0a8.0.36\0\x01\0\0\0abcdefgh\0".to_vec();
@@ -135,7 +135,7 @@ fn informix() -> Vec<u8> {
     [&length.to_be_bytes()[..], &[1, 0x3c, 0, 0], &body].concat()
 }
 
-/// The answer of a server that lets it in.
+/// The answer of a server that accepts the login.
 fn informix_answer() -> Vec<u8> {
     let body = b"\0\x64\0\x65\0\0\0\x3d\0\x06IEEEI\0\0lsrvinfx\0\0\0\0\0\0\x30IBM Informix Dynamic Server Version 14.10.FC7W1\0\
         \0\x0cAAA#B000000\0\0\x08sqlexec\0\0\0\x01\x3c\0\0\0\0\0\0\0\0\x01\0\0\0ol\0\0\0\0\0\0\0\0\0\x3dsoctcp\0\0\0\0\0\x01\0\x66\

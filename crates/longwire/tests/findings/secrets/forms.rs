@@ -51,7 +51,7 @@ pub fn scrambled(byte: u8) -> u8 {
     byte.rotate_left(4) ^ 0xa5
 }
 
-/// The digits that are the same whatever stands before and behind `bytes`, `offset` of them before.
+/// The digits that do not depend on the bytes around `bytes`, with `offset` bytes before them.
 fn base64(bytes: &[u8], offset: usize) -> Vec<u8> {
     const DIGITS: &[u8; 64] = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
     let (first, last) = ((offset * 8).div_ceil(6), (offset + bytes.len()) * 8 / 6);
