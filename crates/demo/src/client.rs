@@ -36,7 +36,9 @@ impl Client {
             let message = client.receive(LOGGING_IN)?;
             match message.tag {
                 b'R' if message.body != [0; 4] => {
-                    return Err(client.malformed(&message, "asks for a password, which the demo has not"));
+                    return Err(
+                        client.malformed(&message, "asks for a password, which the demo does not have")
+                    );
                 }
                 b'E' => return Err(client.rejected(&message, LOGGING_IN)),
                 b'Z' => return Ok(client),

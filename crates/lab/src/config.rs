@@ -393,7 +393,7 @@ fn hosts(file: File<'_>, node: &ConfigNode) -> Result<Vec<String>, ConfigError> 
     for (host, place) in texts(file, "hosts", node)? {
         check_name(file, host, place)?;
         if hosts.iter().any(|other| other == host) {
-            return Err(file.error(place, format!("host '{host}' is there twice: leave one out")));
+            return Err(file.error(place, format!("host '{host}' is listed twice: leave one out")));
         }
         if host == "localhost" {
             let what = "every host calls itself localhost: give this one another name";

@@ -82,7 +82,7 @@ impl Wiring {
             .arg("--bind")
             .args([file.as_path(), Path::new("/etc/hosts")])
             .output()
-            .context("could not run mount, which the package mount brings")?;
+            .context("could not run mount, which is in the package mount")?;
         if !bound.status.success() {
             let said = String::from_utf8_lossy(&bound.stderr);
             bail!("could not make the hosts known by name: {}", said.trim());

@@ -102,7 +102,7 @@ fn a_file_of_somebody_else_stays_as_it_is_and_is_warned_of() {
     std::fs::write(&path, "my notes").expect("it is written");
     let (text, warnings) = demo(directory.path(), &[]);
     assert!(
-        warnings.contains("longwire-demo.html is there already"),
+        warnings.contains("longwire-demo.html already exists"),
         "{warnings}"
     );
     assert!(warnings.contains("--html"), "{warnings}");

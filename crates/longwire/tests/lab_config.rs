@@ -314,7 +314,7 @@ const ERRORS: &[(&str, &str, &str)] = &[
     (
         "\"database\"]\n\n",
         "\"web\"]\n\n",
-        "lab.toml:2:27: host 'web' is there twice: leave one out",
+        "lab.toml:2:27: host 'web' is listed twice: leave one out",
     ),
     (
         "[\"client\", \"web\", \"database\"]",

@@ -36,7 +36,7 @@ pub fn read(file: File<'_>, entry: &Entry, hosts: &[String]) -> Result<WorkloadS
     if timeout.is_zero() {
         return Err(file.error(
             &entry.place,
-            "timeout is nothing: write more, such as timeout = \"60s\"",
+            "timeout is zero: write more, such as timeout = \"60s\"",
         ));
     }
     let workload = WorkloadSettings {

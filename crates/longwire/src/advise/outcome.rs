@@ -468,7 +468,7 @@ fn told(advice: &Advice) -> Option<Warning> {
     let noise = noise.map(Share::as_fraction).fold(0.0, f64::max);
     (noise > NOISY).then(|| Warning {
         text: format!(
-            "processor time varied by up to {:.0} % between passes: break-even rates are no surer than that; try on a quieter machine",
+            "processor time varied by up to {:.0} % between passes: break-even rates are no more certain than that; try on a quieter machine",
             noise * 100.0
         ),
     })

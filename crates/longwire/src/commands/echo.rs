@@ -290,7 +290,7 @@ fn listening_address(text: &str) -> Result<SocketAddr> {
         .with_context(|| format!("'{text}' is not an address to listen on"))
 }
 
-const SLEEPS: &str = "the listener sleeps until messages come: its wake-ups are in the round trips; start it with --listen ... --spin";
+const SLEEPS: &str = "the listener sleeps until messages arrive: its wake-ups are in the round trips; start it with --listen ... --spin";
 const MOST_COMBINATIONS: usize = 1000;
 const SHORTEST: Duration = Duration::from_millis(10);
 

@@ -176,7 +176,7 @@ fn warnings(settings: &[ProgramSetting], connected: bool, unchanged: bool) -> Ve
     if unchanged {
         if let Some((written, known)) = settings.iter().find_map(ProgramSetting::misspelt) {
             warnings.push(format!(
-                "KingbaseES's driver knows {known}, in this spelling only, and ignores {written} without a word"
+                "KingbaseES's driver knows {known}, in this spelling only, and ignores {written} silently"
             ));
         } else if settings.iter().any(ProgramSetting::is_of_url) {
             warnings.push(

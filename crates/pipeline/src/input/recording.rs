@@ -84,7 +84,7 @@ pub fn read(
             }
             Err(fault) => {
                 input.damaged(format!(
-                    "{name} is damaged, what comes before is reported: {fault}"
+                    "{name} is damaged, what precedes the damage is reported: {fault}"
                 ));
                 break;
             }

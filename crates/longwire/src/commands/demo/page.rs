@@ -27,7 +27,7 @@ pub fn open(asked: Option<&Path>, warnings: &mut Vec<Warning>) -> Result<Option<
         Ok(None)
     };
     if path.exists() && !is_earlier_demo(&path) {
-        return warn(format!("{FILE} is there already and not a demo's page"));
+        return warn(format!("{FILE} already exists and is not a demo's page"));
     }
     PageFile::create(&path)
         .map(Some)

@@ -180,7 +180,7 @@ impl Args {
             },
         };
         if self.timeout.is_zero() {
-            bail!("--timeout is nothing: write more, such as 60s");
+            bail!("--timeout is zero: write more, such as 60s");
         }
         let endless = self.time.is_none() && self.transactions.is_none() && operations.is_none();
         Ok(LoadPlan {

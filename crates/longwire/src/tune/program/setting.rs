@@ -49,7 +49,7 @@ pub fn grid(texts: &[String]) -> Result<Vec<ProgramSetting>> {
         .unwrap_or(usize::MAX);
     ensure!(
         size <= MOST_SETTINGS,
-        "--set gives {size} combinations, {MOST_SETTINGS} at most can be compared: leave values out, or tune one thing after the other"
+        "--set gives {size} combinations, at most {MOST_SETTINGS} can be compared: leave values out, or tune one thing after the other"
     );
     let first = vec![ProgramSetting { values: Vec::new() }];
     Ok(axes.into_iter().fold(first, |settings, axis| {

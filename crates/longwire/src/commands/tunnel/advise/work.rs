@@ -60,7 +60,7 @@ impl Asking {
             (self.number.is_some(), "-n"),
         ] {
             if given {
-                bail!("{flag} says what to ask a server: there is none, the sources are files");
+                bail!("{flag} applies to a server only: the sources are files");
             }
         }
         Ok(())
