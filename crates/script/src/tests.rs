@@ -229,7 +229,7 @@ fn what_is_wrong_is_told_with_its_line_and_the_word() {
             "script:2: \\slep is not a command: the commands are",
         ),
         ("\\set a", "script:1: \\set lacks an expression"),
-        ("\\set 1a 1", "script:1: \"1a\" is no name"),
+        ("\\set 1a 1", "script:1: \"1a\" is not a variable name"),
         (
             "select 1;\n\n\\set a \\\n  1 + x(2)",
             "script:3: there is no function \"x\"",
