@@ -2,53 +2,20 @@
 
 use super::acceptor::{Acceptor, Admitted, AtTheGate, GateLimits};
 use super::counters::LaneCounters;
-use super::error::split_address;
+use super::database::Database;
 use super::lane::{LaneLoop, Role};
 use super::mailbox::Mailbox;
 use super::notice::Notice;
 use super::{FarOptions, TunnelError};
-use sys::error::{LiveError, OsError};
+use sys::error::LiveError;
 use sys::{listening, threads};
 
 use model::TunnelTotals;
-use std::net::{SocketAddr, ToSocketAddrs};
+use std::net::SocketAddr;
 use std::sync::{Arc, Mutex, PoisonError, Weak};
 use std::thread::JoinHandle;
 use sys::signals::block_all_signals;
 use tunnel::{End, Isolation, LevelChoice, Wish};
-
-/// What streams connect to.
-#[derive(Debug)]
-pub(super) struct Database {
-    /// As given.
-    text: String,
-    pub addresses: Vec<SocketAddr>,
-}
-
-impl Database {
-    fn resolve(text: String) -> Result<Self, TunnelError> {
-        let (host, port) = split_address(&text)?;
-        let no_such_host = || TunnelError::NoSuchHost {
-            host: host.to_owned(),
-        };
-        let addresses: Vec<_> = (host, port)
-            .to_socket_addrs()
-            .map_err(|_| no_such_host())?
-            .collect();
-        if addresses.is_empty() {
-            return Err(no_such_host());
-        }
-        Ok(Self { text, addresses })
-    }
-
-    pub fn unreachable(&self, address: SocketAddr, reason: OsError) -> TunnelError {
-        TunnelError::DatabaseUnreachable {
-            database: self.text.clone(),
-            address,
-            reason,
-        }
-    }
-}
 
 /// A running far end. Dropping it without [`FarEnd::stop`] admits no more near ends, and leaves the lanes that stand.
 pub struct FarEnd {

@@ -9,7 +9,7 @@ mod streams;
 
 use super::TunnelError;
 use super::counters::{LaneCounters, LaneFigures};
-use super::far::Database;
+use super::database::Database;
 use super::handshake;
 use super::mailbox::Mailbox;
 use super::notice::Notice;

@@ -7,6 +7,7 @@
 
 mod acceptor;
 mod counters;
+mod database;
 pub mod error;
 pub mod far;
 mod handshake;

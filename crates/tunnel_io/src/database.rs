@@ -1,0 +1,39 @@
+//! The database behind a far end: where its streams connect.
+
+use super::TunnelError;
+use super::error::split_address;
+use std::net::{SocketAddr, ToSocketAddrs};
+use sys::error::OsError;
+
+/// What streams connect to.
+#[derive(Debug)]
+pub(super) struct Database {
+    /// As given.
+    text: String,
+    pub addresses: Vec<SocketAddr>,
+}
+
+impl Database {
+    pub fn resolve(text: String) -> Result<Self, TunnelError> {
+        let (host, port) = split_address(&text)?;
+        let no_such_host = || TunnelError::NoSuchHost {
+            host: host.to_owned(),
+        };
+        let addresses: Vec<_> = (host, port)
+            .to_socket_addrs()
+            .map_err(|_| no_such_host())?
+            .collect();
+        if addresses.is_empty() {
+            return Err(no_such_host());
+        }
+        Ok(Self { text, addresses })
+    }
+
+    pub fn unreachable(&self, address: SocketAddr, reason: OsError) -> TunnelError {
+        TunnelError::DatabaseUnreachable {
+            database: self.text.clone(),
+            address,
+            reason,
+        }
+    }
+}
