@@ -6,7 +6,7 @@ use model::Direction::{ClientToServer, ServerToClient};
 use proptest::prelude::*;
 use std::time::Duration;
 use support::build::{self, Frame, NANO, PLAIN, Tcp, tcp};
-use support::{Told, data, read_bytes};
+use support::{ObservedConnection, data, read_bytes};
 
 /// The frames of a capture as one pcapng section.
 fn pcapng(frames: &[Frame]) -> Vec<u8> {
@@ -18,8 +18,11 @@ fn pcapng(frames: &[Frame]) -> Vec<u8> {
     bytes
 }
 
-fn payload(told: &[Told]) -> u64 {
-    told.iter().flat_map(|told| told.totals().payload_bytes).sum()
+fn payload(observed: &[ObservedConnection]) -> u64 {
+    observed
+        .iter()
+        .flat_map(|observed| observed.totals().payload_bytes)
+        .sum()
 }
 
 #[test]
@@ -28,8 +31,8 @@ fn cut_at_every_byte() {
     for whole in [plain.clone(), pcapng(&build::frames(&plain))] {
         let mut most = 0;
         for length in 4..whole.len() {
-            let (told, report) = read_bytes(&whole[..length]).expect("a capture, if a short one");
-            let bytes = payload(&told);
+            let (observed, report) = read_bytes(&whole[..length]).expect("a capture, if a short one");
+            let bytes = payload(&observed);
             assert!(bytes >= most, "more capture gives no less");
             most = bytes;
             let cut = report
@@ -122,10 +125,10 @@ fn a_time_far_ahead_does_not_move_the_times_after_it() {
     for format in [|frames: &[Frame]| build::pcap(NANO, frames), pcapng] {
         let mut damaged = frames.clone();
         damaged[6].at += 1 << 40;
-        let (told, report) = read_bytes(&format(&damaged)).expect("a capture");
-        let last = told[0].segments.last().expect("ten").at;
+        let (observed, report) = read_bytes(&format(&damaged)).expect("a capture");
+        let last = observed[0].segments.last().expect("ten").at;
         assert_eq!(last.as_nanos(), build::EPOCH + 1_900_000);
-        assert_eq!(told[0].stream(ClientToServer), b"x".repeat(10));
+        assert_eq!(observed[0].stream(ClientToServer), b"x".repeat(10));
         assert!(
             report
                 .warnings
@@ -137,9 +140,9 @@ fn a_time_far_ahead_does_not_move_the_times_after_it() {
     for frame in &mut frames[6..] {
         frame.at += 1 << 43;
     }
-    let (told, report) = read_bytes(&build::pcap(NANO, &frames)).expect("a capture");
+    let (observed, report) = read_bytes(&build::pcap(NANO, &frames)).expect("a capture");
     assert_eq!(
-        told[0].segments[3].at.since(told[0].segments[2].at),
+        observed[0].segments[3].at.since(observed[0].segments[2].at),
         Duration::from_nanos((1 << 43) + 100_000)
     );
     assert_eq!(report.warnings, [], "a long silence is no damage");
@@ -154,13 +157,13 @@ fn one_direction_removed() {
     ] {
         let whole = data(name);
         let (expected, _) = read_bytes(&whole).expect("a capture");
-        let ports: Vec<u16> = expected.iter().map(|told| told.client.port).collect();
+        let ports: Vec<u16> = expected.iter().map(|observed| observed.client.port).collect();
         for (kept, direction) in [(34, ClientToServer), (36, ServerToClient)] {
             let mut frames = build::frames(&whole);
             frames.retain(|frame| {
                 ports.contains(&u16::from_be_bytes([frame.bytes[kept], frame.bytes[kept + 1]]))
             });
-            let (told, report) = read_bytes(&build::pcap(PLAIN, &frames)).expect("a capture");
+            let (observed, report) = read_bytes(&build::pcap(PLAIN, &frames)).expect("a capture");
             let [warning] = &report.warnings[..] else {
                 panic!("{report:?}")
             };
@@ -169,8 +172,8 @@ fn one_direction_removed() {
                 several => format!("{several} connections show one direction only"),
             };
             assert!(warning.text.starts_with(&expected_warning), "{report:?}");
-            assert_eq!(told.len(), expected.len());
-            for (half, whole) in told.iter().zip(&expected) {
+            assert_eq!(observed.len(), expected.len());
+            for (half, whole) in observed.iter().zip(&expected) {
                 assert_eq!(half.stream(direction), whole.stream(direction), "{name}");
                 assert!(!half.totals().seen[direction.reverse().index()]);
             }
@@ -189,27 +192,27 @@ fn begun_at_every_packet() {
         let frames = build::frames(&data(name));
         let whole = read_bytes(&data(name)).expect("a capture").0.remove(0);
         for first in 3..frames.len() - 4 {
-            let (told, report) = read_bytes(&build::pcap(PLAIN, &frames[first..])).expect("a capture");
-            let [told] = &told[..] else {
-                panic!("{name} from packet {first}: {told:?}")
+            let (observed, report) = read_bytes(&build::pcap(PLAIN, &frames[first..])).expect("a capture");
+            let [observed] = &observed[..] else {
+                panic!("{name} from packet {first}: {observed:?}")
             };
             assert_eq!(
-                (told.client, told.server),
+                (observed.client, observed.server),
                 (whole.client, whole.server),
                 "{name} from packet {first}"
             );
             assert_eq!(report.warnings.len(), 1, "{name} from packet {first}: {report:?}");
             for direction in [ClientToServer, ServerToClient] {
-                let rest = told.stream(direction);
+                let rest = observed.stream(direction);
                 assert!(
                     whole.stream(direction).ends_with(&rest),
                     "{name} from packet {first}"
                 );
-                assert_eq!(told.totals().unseen_bytes, [0, 0]);
+                assert_eq!(observed.totals().unseen_bytes, [0, 0]);
             }
             let payload_before: usize = payload_lengths(&frames[..first]).iter().sum();
             assert_eq!(
-                payload(std::slice::from_ref(told)) + payload_before as u64,
+                payload(std::slice::from_ref(observed)) + payload_before as u64,
                 payload(std::slice::from_ref(&whole)),
                 "{name}, {first}"
             );
@@ -234,8 +237,8 @@ fn without_any_one_packet_its_bytes_are_unseen() {
         for (missing, length) in payload_lengths(&frames).into_iter().enumerate().skip(3) {
             let mut frames = frames.clone();
             frames.remove(missing);
-            let (told, _) = read_bytes(&build::pcap(PLAIN, &frames)).expect("a capture");
-            let totals = told[0].totals();
+            let (observed, _) = read_bytes(&build::pcap(PLAIN, &frames)).expect("a capture");
+            let totals = observed[0].totals();
             assert_eq!(
                 totals.payload_bytes,
                 whole.totals().payload_bytes,

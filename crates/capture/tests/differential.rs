@@ -25,11 +25,14 @@ fn by_port<'a>(frames: impl Iterator<Item = &'a [u8]>) -> BTreeMap<u16, (u64, u6
 }
 
 fn ours(bytes: &[u8]) -> BTreeMap<u16, (u64, u64)> {
-    let (told, _) = read_bytes(bytes).expect("a capture");
+    let (observed, _) = read_bytes(bytes).expect("a capture");
     let mut ports = BTreeMap::new();
-    for told in told {
-        let totals = told.totals();
-        for (side, port) in [told.client.port, told.server.port].into_iter().enumerate() {
+    for observed in observed {
+        let totals = observed.totals();
+        for (side, port) in [observed.client.port, observed.server.port]
+            .into_iter()
+            .enumerate()
+        {
             let entry: &mut (u64, u64) = ports.entry(port).or_default();
             entry.0 += totals.packets.expect("counted")[side];
             entry.1 += totals.payload_bytes[side];

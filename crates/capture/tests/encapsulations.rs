@@ -162,9 +162,9 @@ fn wraps() -> Vec<(&'static str, Wrap)> {
 #[test]
 fn what_a_tunnel_carries_is_read_one_level_deep() {
     for (name, wrap) in wraps() {
-        let told = read_flawless(&wrapped(&wrap));
-        let [connection] = &told[..] else {
-            panic!("{name}: one connection, not {}", told.len())
+        let observed = read_flawless(&wrapped(&wrap));
+        let [connection] = &observed[..] else {
+            panic!("{name}: one connection, not {}", observed.len())
         };
         assert_eq!(connection.stream(ClientToServer), b"select 1", "{name}");
         assert_eq!(connection.stream(ServerToClient), b"one", "{name}");
@@ -231,8 +231,8 @@ fn what_cannot_be_opened_is_named() {
         ("VXLAN", Box::new(move |frame: &[u8]| vxlan(&vxlan(frame)))),
     ];
     for (name, wrap) in cases {
-        let (told, report) = read_bytes(&wrapped(&wrap)).expect("a capture");
-        assert!(told.is_empty(), "{name}");
+        let (observed, report) = read_bytes(&wrapped(&wrap)).expect("a capture");
+        assert!(observed.is_empty(), "{name}");
         let warning = format!("8 packets in {name} that could not be opened");
         assert!(
             report.warnings.iter().any(|one| one.text.contains(&warning)),
@@ -251,8 +251,8 @@ fn other_protocols_inside_are_passed_over() {
         inner[23] = 17;
         over_udp(4789, &[&[8, 0, 0, 0, 0, 0, 42, 0][..], &inner].concat())
     };
-    let (told, report) = read_bytes(&wrapped(&wrap)).expect("a capture");
-    assert!(told.is_empty());
+    let (observed, report) = read_bytes(&wrapped(&wrap)).expect("a capture");
+    assert!(observed.is_empty());
     assert_eq!(report.warnings.len(), 1, "{:?}", report.warnings);
     assert!(
         report.warnings[0].text.contains("no TCP packet"),

@@ -5,10 +5,13 @@ mod support;
 use capture::{Error, Source};
 use std::io::Write;
 use support::build::{self, Frame, PLAIN, PcapKind};
-use support::{Told, data, data_path, read_bytes, read_flawless, read_sources};
+use support::{ObservedConnection, data, data_path, read_bytes, read_flawless, read_sources};
 
-fn shape(told: &[Told]) -> Vec<String> {
-    told.iter().map(|connection| format!("{connection:?}")).collect()
+fn shape(observed: &[ObservedConnection]) -> Vec<String> {
+    observed
+        .iter()
+        .map(|connection| format!("{connection:?}"))
+        .collect()
 }
 
 fn original() -> (Vec<u8>, Vec<Frame>, Vec<String>) {
@@ -22,8 +25,8 @@ fn original() -> (Vec<u8>, Vec<Frame>, Vec<String>) {
 fn a_file_and_a_stream_give_the_same() {
     let (_, _, expected) = original();
     let path = data_path("redis-six-connections.pcap");
-    let (told, report) = read_sources(vec![Source::File(&path)]).expect("a capture");
-    assert_eq!(shape(&told), expected);
+    let (observed, report) = read_sources(vec![Source::File(&path)]).expect("a capture");
+    assert_eq!(shape(&observed), expected);
     let facts = &report.files[0];
     assert_eq!(
         (facts.format, facts.compression, facts.snap_length),
@@ -123,8 +126,8 @@ fn nanoseconds_are_kept() {
         at: build::EPOCH + 123_456_789,
         ..build::tcp(0, true, "S", 1, 0).frame()
     };
-    let told = read_flawless(&build::pcap(build::NANO, &[frame]));
-    assert_eq!(told[0].at.as_nanos(), build::EPOCH + 123_456_789);
+    let observed = read_flawless(&build::pcap(build::NANO, &[frame]));
+    assert_eq!(observed[0].at.as_nanos(), build::EPOCH + 123_456_789);
 }
 
 #[test]
@@ -149,11 +152,11 @@ fn pcapng_sections_interfaces_and_resolutions_give_the_same() {
         for frame in rest {
             bytes.extend(build::enhanced(!big, 0, (frame.at - 100 * second) / 100, frame));
         }
-        let (told, report) = read_bytes(&bytes).expect("a capture");
+        let (observed, report) = read_bytes(&bytes).expect("a capture");
         assert_eq!(report.files[0].format, "pcapng");
         assert_eq!(report.files[0].snap_length, Some(262_144));
         assert_eq!(report.warnings, []);
-        assert_eq!(shape(&told), expected, "{big}");
+        assert_eq!(shape(&observed), expected, "{big}");
     }
 }
 
@@ -175,8 +178,8 @@ fn simple_packet_blocks_have_the_time_of_the_packet_before() {
     for packet in &packets[1..] {
         bytes.extend(build::simple(false, &packet.frame()));
     }
-    let told = read_flawless(&bytes);
-    let handshake = told[0].handshake.expect("whole");
+    let observed = read_flawless(&bytes);
+    let handshake = observed[0].handshake.expect("whole");
     assert_eq!(handshake.ack.as_nanos(), build::EPOCH);
 }
 
@@ -194,16 +197,16 @@ fn compressed_captures_give_the_same_also_in_several_members() {
             [b"\x50\x2a\x4d\x18\x04\x00\x00\x00note".to_vec(), zstd(&bytes)].concat(),
         ),
     ] {
-        let (told, report) = read_bytes(&compressed).expect("a capture");
+        let (observed, report) = read_bytes(&compressed).expect("a capture");
         assert_eq!(report.files[0].compression, Some(name));
-        assert_eq!(shape(&told), expected);
+        assert_eq!(shape(&observed), expected);
         assert!(capture::is_capture(
             &compressed[..compressed.len().min(capture::PROBE_BYTES)]
         ));
         let mut file = tempfile::NamedTempFile::new().expect("file");
         file.write_all(&compressed).expect("written");
-        let (told, _) = read_sources(vec![Source::File(file.path())]).expect("a capture");
-        assert_eq!(shape(&told), expected);
+        let (observed, _) = read_sources(vec![Source::File(file.path())]).expect("a capture");
+        assert_eq!(shape(&observed), expected);
     }
     assert!(capture::is_capture(&build::pcap(PLAIN, &frames)[..4]));
 }
@@ -212,7 +215,7 @@ fn compressed_captures_give_the_same_also_in_several_members() {
 fn a_cut_compressed_capture_gives_what_is_there() {
     let (bytes, _, expected) = original();
     for compressed in [gzip(&bytes), zstd(&bytes)] {
-        let (told, report) = read_bytes(&compressed[..compressed.len() - 5]).expect("a capture");
+        let (observed, report) = read_bytes(&compressed[..compressed.len() - 5]).expect("a capture");
         assert!(
             report
                 .warnings
@@ -220,7 +223,7 @@ fn a_cut_compressed_capture_gives_what_is_there() {
                 .any(|warning| warning.text.contains("could not be read beyond")),
             "{report:?}"
         );
-        assert!(told.len() <= expected.len());
+        assert!(observed.len() <= expected.len());
     }
 }
 
@@ -241,8 +244,8 @@ fn a_pipe_that_gives_one_byte_at_a_time_gives_the_same() {
         name: "-",
         reader: Box::new(Drip(&bytes)),
     };
-    let (told, _) = read_sources(vec![source]).expect("a capture");
-    assert_eq!(shape(&told), expected);
+    let (observed, _) = read_sources(vec![source]).expect("a capture");
+    assert_eq!(shape(&observed), expected);
 }
 
 #[test]

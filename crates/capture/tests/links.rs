@@ -4,7 +4,7 @@ mod support;
 
 use model::Direction::{ClientToServer, ServerToClient};
 use support::build::{self, Frame, NANO, PcapKind, Tcp, tcp};
-use support::{Told, read_bytes, read_flawless};
+use support::{ObservedConnection, read_bytes, read_flawless};
 
 fn conversation() -> Vec<Tcp> {
     let mut packets = build::handshake();
@@ -16,9 +16,9 @@ fn conversation() -> Vec<Tcp> {
     packets
 }
 
-fn check(told: &[Told], overhead: u64) {
-    let [connection] = told else {
-        panic!("one connection, not {}", told.len())
+fn check(observed: &[ObservedConnection], overhead: u64) {
+    let [connection] = observed else {
+        panic!("one connection, not {}", observed.len())
     };
     assert_eq!(connection.stream(ClientToServer), b"select 1");
     assert_eq!(connection.stream(ServerToClient), b"one");
@@ -73,8 +73,8 @@ fn every_link_layer_gives_the_conversation() {
         (108, vec![0, 0, 0, 2]),
     ];
     for (link, head) in cases {
-        let told = read_flawless(&relinked(link, &|_| head.clone()));
-        check(&told, 20 + head.len() as u64);
+        let observed = read_flawless(&relinked(link, &|_| head.clone()));
+        check(&observed, 20 + head.len() as u64);
     }
 }
 
@@ -99,10 +99,10 @@ fn ipv6_with_extension_headers_and_a_tag() {
             frame
         })
         .collect();
-    let told = read_flawless(&build::pcap(NANO, &frames));
-    check(&told, 14 + 40 + 24);
-    assert_eq!(told[0].client.to_string(), "[2001:db8::1]:40000");
-    assert_eq!(told[0].server.to_string(), "[2001:db8::2]:5432");
+    let observed = read_flawless(&build::pcap(NANO, &frames));
+    check(&observed, 14 + 40 + 24);
+    assert_eq!(observed[0].client.to_string(), "[2001:db8::1]:40000");
+    assert_eq!(observed[0].server.to_string(), "[2001:db8::2]:5432");
     let raw: Vec<Frame> = frames
         .iter()
         .map(|frame| Frame {
@@ -164,10 +164,10 @@ fn ipv4_fragments_in_any_order_make_one_packet() {
     pieces.swap(0, 2);
     pieces.push(pieces[0].clone());
     frames.extend(pieces);
-    let (told, _) = read_bytes(&build::pcap(NANO, &frames)).expect("a capture");
-    assert_eq!(told[0].stream(ClientToServer), payload);
+    let (observed, _) = read_bytes(&build::pcap(NANO, &frames)).expect("a capture");
+    assert_eq!(observed[0].stream(ClientToServer), payload);
     assert_eq!(
-        told[0].totals().packets,
+        observed[0].totals().packets,
         Some([5, 1]),
         "three fragments are three packets"
     );
@@ -195,9 +195,9 @@ fn ipv6_fragments_make_one_packet() {
             at: whole.at + number as u64,
         });
     }
-    let told = read_flawless(&build::pcap(NANO, &frames));
-    assert_eq!(told[0].stream(ClientToServer), payload);
-    assert_eq!(told[0].totals().packets, Some([2 + count as u64, 1]));
+    let observed = read_flawless(&build::pcap(NANO, &frames));
+    assert_eq!(observed[0].stream(ClientToServer), payload);
+    assert_eq!(observed[0].totals().packets, Some([2 + count as u64, 1]));
 }
 
 #[test]
@@ -206,8 +206,8 @@ fn fragments_without_end_stay_bounded_and_are_warned_of() {
     let frames: Vec<Frame> = (0..5000u32)
         .map(|number| fragments(&whole, number as u16, 1480)[0].clone())
         .collect();
-    let (told, report) = read_bytes(&build::pcap(NANO, &frames)).expect("a capture");
-    assert!(told.is_empty());
+    let (observed, report) = read_bytes(&build::pcap(NANO, &frames)).expect("a capture");
+    assert!(observed.is_empty());
     assert!(
         report
             .warnings
@@ -225,15 +225,15 @@ fn what_is_not_tcp_is_counted_and_passed_over() {
     udp.bytes[23] = 17;
     let mut frames = vec![arp, udp];
     frames.extend(conversation().iter().map(Tcp::frame));
-    let (told, report) = read_bytes(&build::pcap(NANO, &frames)).expect("a capture");
-    check(&told, 34);
+    let (observed, report) = read_bytes(&build::pcap(NANO, &frames)).expect("a capture");
+    check(&observed, 34);
     assert_eq!((report.packets, report.files[0].tcp_packets), (10, 8));
 }
 
 #[test]
 fn an_unknown_link_layer_is_warned_of() {
-    let (told, report) = read_bytes(&relinked(147, &|_| vec![])).expect("a capture");
-    assert!(told.is_empty());
+    let (observed, report) = read_bytes(&relinked(147, &|_| vec![])).expect("a capture");
+    assert!(observed.is_empty());
     assert_eq!(report.files[0].link_layers, ["link type 147"]);
     assert!(
         report.warnings[0]
@@ -249,8 +249,8 @@ fn segmentation_offload_leaves_the_total_length_zero() {
     packets.push(tcp(500, true, "PA", 1001, 5001).with(&[9; 3000]));
     let mut frames: Vec<Frame> = packets.iter().map(Tcp::frame).collect();
     frames[3].bytes[16..18].copy_from_slice(&[0, 0]);
-    let told = read_flawless(&build::pcap(NANO, &frames));
-    assert_eq!(told[0].stream(ClientToServer), [9; 3000]);
+    let observed = read_flawless(&build::pcap(NANO, &frames));
+    assert_eq!(observed[0].stream(ClientToServer), [9; 3000]);
 }
 
 #[test]
@@ -261,7 +261,7 @@ fn ethernet_padding_is_no_payload() {
         frame.bytes.resize(length, 0xff);
         frame.wire = length as u32;
     }
-    let told = read_flawless(&build::pcap(NANO, &frames));
-    assert_eq!(told[0].stream(ClientToServer), b"select 1");
-    assert_eq!(told[0].stream(ServerToClient), b"one");
+    let observed = read_flawless(&build::pcap(NANO, &frames));
+    assert_eq!(observed[0].stream(ClientToServer), b"select 1");
+    assert_eq!(observed[0].stream(ServerToClient), b"one");
 }

@@ -4,16 +4,16 @@ mod support;
 
 use model::Direction::{ClientToServer, ServerToClient};
 use support::build::{self, Tcp, tcp};
-use support::{Told, read_bytes};
+use support::{ObservedConnection, read_bytes};
 
-fn one(packets: &[Tcp]) -> Told {
-    let (mut told, _) = read_bytes(&build::capture_of(packets)).expect("a capture");
-    assert_eq!(told.len(), 1, "{told:?}");
-    told.remove(0)
+fn one(packets: &[Tcp]) -> ObservedConnection {
+    let (mut observed, _) = read_bytes(&build::capture_of(packets)).expect("a capture");
+    assert_eq!(observed.len(), 1, "{observed:?}");
+    observed.remove(0)
 }
 
 /// Who sent what, unseen bytes as `?`, in the order in which it was reported.
-fn order(told: &Told) -> Vec<String> {
+fn order(observed: &ObservedConnection) -> Vec<String> {
     let text = |piece: &support::Piece| {
         let who = if piece.direction == ClientToServer {
             "C "
@@ -22,7 +22,7 @@ fn order(told: &Told) -> Vec<String> {
         };
         who.to_owned() + &String::from_utf8_lossy(&piece.payload) + &"?".repeat(piece.unseen as usize)
     };
-    told.segments.iter().map(text).collect()
+    observed.segments.iter().map(text).collect()
 }
 
 /// Questions and answers without a pause, 100 us each.
@@ -73,8 +73,8 @@ fn a_lost_fin_is_no_byte() {
     let mut packets = dialogue();
     packets.push(tcp(9_000, true, "A", 1025, 5020));
     packets.push(tcp(9_100, true, "FA", 1025, 5020));
-    let told = one(&packets);
-    assert_eq!(told.totals().unseen_bytes, [0, 0]);
+    let observed = one(&packets);
+    assert_eq!(observed.totals().unseen_bytes, [0, 0]);
 }
 
 #[test]
@@ -83,11 +83,11 @@ fn a_keep_alive_as_the_first_packet_is_no_payload() {
         let mut packets: Vec<Tcp> = dialogue().split_off(3);
         packets.insert(0, tcp(0, true, "A", 1000, 5001).with(probe));
         packets.insert(1, tcp(20, false, "A", 5001, 1001));
-        let told = one(&packets);
-        assert_eq!(told.stream(ClientToServer), b"ask0ask1ask2ask3ask4ask5");
-        assert_eq!(told.stream(ServerToClient), b"re0re1re2re3re4re5");
-        assert_eq!(told.totals().unseen_bytes, [0, 0]);
-        assert_eq!(order(&told), order(&one(&dialogue())));
+        let observed = one(&packets);
+        assert_eq!(observed.stream(ClientToServer), b"ask0ask1ask2ask3ask4ask5");
+        assert_eq!(observed.stream(ServerToClient), b"re0re1re2re3re4re5");
+        assert_eq!(observed.totals().unseen_bytes, [0, 0]);
+        assert_eq!(order(&observed), order(&one(&dialogue())));
     }
 }
 
@@ -96,8 +96,8 @@ fn a_keep_alive_of_the_server_as_the_first_packet_is_no_payload() {
     for probe in [&b""[..], b"\0"] {
         let mut packets: Vec<Tcp> = dialogue().split_off(3);
         packets.insert(0, tcp(0, false, "A", 5000, 1001).with(probe));
-        let told = one(&packets);
-        assert_eq!(order(&told), order(&one(&dialogue())));
+        let observed = one(&packets);
+        assert_eq!(order(&observed), order(&one(&dialogue())));
     }
 }
 
@@ -107,9 +107,9 @@ fn a_keep_alive_between_requests_is_no_payload() {
         let mut packets = dialogue();
         packets.insert(7, tcp(1_350, true, "A", 1008, 5007).with(probe));
         packets.insert(8, tcp(1_360, false, "A", 5007, 1009));
-        let told = one(&packets);
-        assert_eq!(order(&told), order(&one(&dialogue())));
-        assert_eq!(told.totals().retransmitted_packets, Some(0));
+        let observed = one(&packets);
+        assert_eq!(order(&observed), order(&one(&dialogue())));
+        assert_eq!(observed.totals().retransmitted_packets, Some(0));
     }
 }
 

@@ -5,9 +5,9 @@ mod support;
 use capture::{Report, Source};
 use model::Direction::{ClientToServer, ServerToClient};
 use support::build::{self, Frame, NANO, Tcp, tcp};
-use support::{Told, read_sources};
+use support::{ObservedConnection, read_sources};
 
-fn read(captures: &[Vec<u8>]) -> (Vec<Told>, Report) {
+fn read(captures: &[Vec<u8>]) -> (Vec<ObservedConnection>, Report) {
     let names: Vec<String> = (0..captures.len())
         .map(|number| format!("file {number}"))
         .collect();
@@ -38,10 +38,10 @@ fn files_of_a_rotated_capture_are_one_in_any_order() {
     let whole = read(&[build::capture_of(&packets)]).0.remove(0);
     for order in [[0, 1, 2], [2, 0, 1], [1, 2, 0]] {
         let files = order.map(|number| pieces[number].clone());
-        let (told, report) = read(&files);
-        assert_eq!(told.len(), 1);
-        assert_eq!(told[0].segments, whole.segments);
-        assert_eq!(told[0].totals(), whole.totals());
+        let (observed, report) = read(&files);
+        assert_eq!(observed.len(), 1);
+        assert_eq!(observed[0].segments, whole.segments);
+        assert_eq!(observed[0].totals(), whole.totals());
         assert_eq!(report.warnings, []);
         assert_eq!(report.packets, packets.len() as u64);
     }
@@ -71,10 +71,10 @@ fn a_connection_in_two_files_is_told_from_the_first_with_one_warning() {
                 ..packet.clone()
             })
             .collect();
-        let (told, report) = read(&[build::capture_of(&near_client), build::capture_of(&second)]);
-        assert_eq!(told.len(), 1, "{late}");
-        assert_eq!(told[0].segments, alone[0].segments);
-        assert_eq!(told[0].totals(), alone[0].totals());
+        let (observed, report) = read(&[build::capture_of(&near_client), build::capture_of(&second)]);
+        assert_eq!(observed.len(), 1, "{late}");
+        assert_eq!(observed[0].segments, alone[0].segments);
+        assert_eq!(observed[0].totals(), alone[0].totals());
         let [warning] = &report.warnings[..] else {
             panic!("{report:?}")
         };
@@ -99,13 +99,15 @@ fn connections_of_two_files_are_told_in_the_order_of_time() {
             .frame_between("10.0.0.9:50000", "10.0.0.1:80")
         })
         .collect();
-    let (told, report) = read(&[build::capture_of(&database), build::pcap(NANO, &web)]);
-    assert_eq!(told.len(), 2);
+    let (observed, report) = read(&[build::capture_of(&database), build::pcap(NANO, &web)]);
+    assert_eq!(observed.len(), 2);
     assert_eq!(report.warnings, []);
-    assert_eq!((told[0].server.port, told[1].server.port), (5432, 80));
+    assert_eq!((observed[0].server.port, observed[1].server.port), (5432, 80));
     assert!(
-        told.iter()
-            .all(|told| told.stream(ClientToServer).len() == 120 && told.stream(ServerToClient).len() == 60)
+        observed
+            .iter()
+            .all(|observed| observed.stream(ClientToServer).len() == 120
+                && observed.stream(ServerToClient).len() == 60)
     );
     let span = report
         .last_at

@@ -7,13 +7,13 @@ use model::Direction::{ClientToServer, ServerToClient};
 use model::{RttSource, Side};
 use std::time::Duration;
 use support::build::{self, Tcp, tcp};
-use support::{Told, read_bytes, read_flawless};
+use support::{ObservedConnection, read_bytes, read_flawless};
 
 fn us(count: u64) -> Duration {
     Duration::from_micros(count)
 }
 
-fn after_handshake(packets: Vec<Tcp>) -> Told {
+fn after_handshake(packets: Vec<Tcp>) -> ObservedConnection {
     let mut all = build::handshake();
     all.extend(packets);
     read_bytes(&build::capture_of(&all))
@@ -22,8 +22,9 @@ fn after_handshake(packets: Vec<Tcp>) -> Told {
         .remove(0)
 }
 
-fn rtts(told: &Told, side: Side) -> Vec<u128> {
-    told.round_trips
+fn rtts(observed: &ObservedConnection, side: Side) -> Vec<u128> {
+    observed
+        .round_trips
         .iter()
         .filter(|sample| sample.0 == side)
         .map(|sample| sample.1.as_micros())
@@ -31,8 +32,8 @@ fn rtts(told: &Told, side: Side) -> Vec<u128> {
 }
 
 /// Idleness of the last segment of the server.
-fn server_idle(told: &Told) -> Option<Duration> {
-    let last = told
+fn server_idle(observed: &ObservedConnection) -> Option<Duration> {
+    let last = observed
         .segments
         .iter()
         .rfind(|piece| piece.direction == ServerToClient);
@@ -41,12 +42,12 @@ fn server_idle(told: &Told) -> Option<Duration> {
 
 #[test]
 fn a_handshake_tells_both_round_trips() {
-    let told = after_handshake(vec![]);
-    let handshake = told.handshake.expect("whole");
+    let observed = after_handshake(vec![]);
+    let handshake = observed.handshake.expect("whole");
     assert_eq!(handshake.syn_ack.since(handshake.syn), us(300));
     assert_eq!(handshake.ack.since(handshake.syn_ack), us(100));
     assert_eq!(
-        (rtts(&told, Side::Server), rtts(&told, Side::Client)),
+        (rtts(&observed, Side::Server), rtts(&observed, Side::Client)),
         (vec![300], vec![100])
     );
 }
@@ -65,22 +66,22 @@ fn a_syn_sent_again_is_recovery_and_no_sample() {
     for packet in &mut packets[1..] {
         packet.at_us += 1_000_000;
     }
-    let told = read_flawless(&build::capture_of(&packets)).remove(0);
-    let handshake = told.handshake.expect("whole");
+    let observed = read_flawless(&build::capture_of(&packets)).remove(0);
+    let handshake = observed.handshake.expect("whole");
     assert_eq!(handshake.syn_ack.since(handshake.syn), us(300));
-    let [(direction, from, to)] = told.recoveries[..] else {
-        panic!("{:?}", told.recoveries)
+    let [(direction, from, to)] = observed.recoveries[..] else {
+        panic!("{:?}", observed.recoveries)
     };
     assert_eq!(
         (direction, to.since(from)),
         (ClientToServer, Duration::from_secs(1))
     );
     assert!(
-        rtts(&told, Side::Server).is_empty(),
+        rtts(&observed, Side::Server).is_empty(),
         "which SYN was answered cannot be determined"
     );
-    assert_eq!(rtts(&told, Side::Client), [100]);
-    assert_eq!(told.totals().retransmitted_packets, Some(1));
+    assert_eq!(rtts(&observed, Side::Client), [100]);
+    assert_eq!(observed.totals().retransmitted_packets, Some(1));
 }
 
 #[test]
@@ -95,27 +96,27 @@ fn a_syn_ack_sent_again_is_recovery_of_the_server() {
         },
     );
     packets[3].at_us = 1_000_400;
-    let told = read_flawless(&build::capture_of(&packets)).remove(0);
-    let handshake = told.handshake.expect("whole");
+    let observed = read_flawless(&build::capture_of(&packets)).remove(0);
+    let handshake = observed.handshake.expect("whole");
     assert_eq!(
         handshake.syn_ack.since(handshake.syn),
         us(300),
         "the first SYN-ACK counts"
     );
     assert_eq!(handshake.ack.since(handshake.syn_ack), us(1_000_100));
-    let [(direction, from, to)] = told.recoveries[..] else {
-        panic!("{:?}", told.recoveries)
+    let [(direction, from, to)] = observed.recoveries[..] else {
+        panic!("{:?}", observed.recoveries)
     };
     assert_eq!(
         (direction, to.since(from)),
         (ServerToClient, Duration::from_secs(1))
     );
-    assert!(rtts(&told, Side::Client).is_empty());
+    assert!(rtts(&observed, Side::Client).is_empty());
 }
 
 #[test]
 fn answers_that_waited_for_the_server_are_no_round_trip() {
-    let told = after_handshake(vec![
+    let observed = after_handshake(vec![
         tcp(1_000, true, "PA", 1001, 5001).with(b"select"),
         tcp(6_000, false, "PA", 5001, 1007).with(b"row"),
         tcp(6_090, true, "A", 1007, 5004),
@@ -124,12 +125,12 @@ fn answers_that_waited_for_the_server_are_no_round_trip() {
         tcp(48_000, true, "A", 1013, 5007),
     ]);
     assert_eq!(
-        rtts(&told, Side::Server),
+        rtts(&observed, Side::Server),
         [300, 280],
         "5 ms is the server's own time"
     );
     assert_eq!(
-        rtts(&told, Side::Client),
+        rtts(&observed, Side::Client),
         [100, 90],
         "40 ms is a delayed acknowledgement"
     );
@@ -137,38 +138,38 @@ fn answers_that_waited_for_the_server_are_no_round_trip() {
 
 #[test]
 fn retransmitted_bytes_are_no_round_trip() {
-    let told = after_handshake(vec![
+    let observed = after_handshake(vec![
         tcp(1_000, true, "PA", 1001, 5001).with(b"select"),
         tcp(201_000, true, "PA", 1001, 5001).with(b"select"),
         tcp(201_010, false, "A", 5001, 1007),
     ]);
-    assert_eq!(rtts(&told, Side::Server), [300]);
+    assert_eq!(rtts(&observed, Side::Server), [300]);
 }
 
 #[test]
 fn two_full_packets_tell_a_longer_way() {
     let full = vec![b'x'; 1460];
-    let told = after_handshake(vec![
+    let observed = after_handshake(vec![
         tcp(1_000, true, "A", 1001, 5001).with(&full),
         tcp(1_010, true, "A", 2461, 5001).with(&full),
         tcp(51_010, false, "A", 5001, 3921),
     ]);
-    assert_eq!(rtts(&told, Side::Server), [300, 50_000]);
+    assert_eq!(rtts(&observed, Side::Server), [300, 50_000]);
 }
 
 #[test]
 fn a_sender_that_ran_dry_was_idle() {
-    let told = after_handshake(vec![
+    let observed = after_handshake(vec![
         tcp(1_000, true, "PA", 1001, 5001).with(b"select"),
         tcp(2_000, false, "PA", 5001, 1007).with(b"first row"),
         tcp(5_000, false, "PA", 5010, 1007).with(b"second row"),
     ]);
-    assert_eq!(server_idle(&told), Some(us(3_000)));
+    assert_eq!(server_idle(&observed), Some(us(3_000)));
     assert_eq!(
-        told.segments[0].sender_idle, None,
+        observed.segments[0].sender_idle, None,
         "nothing is known of the time before the first payload"
     );
-    assert_eq!(told.segments[1].sender_idle, None);
+    assert_eq!(observed.segments[1].sender_idle, None);
 }
 
 #[test]
@@ -187,9 +188,9 @@ fn a_sender_in_the_middle_of_a_burst_was_not_idle() {
             .with(&full),
         );
     }
-    let told = after_handshake(packets);
+    let observed = after_handshake(packets);
     assert_eq!(
-        server_idle(&told),
+        server_idle(&observed),
         Some(Duration::ZERO),
         "full packets, not acknowledged: window or rate"
     );
@@ -209,8 +210,8 @@ fn an_acknowledgement_that_lets_the_sender_go_on_ends_no_idleness() {
         packets.extend(burst(2_000, 5001));
         packets.push(tcp(2_110, true, "A", 1007, 7921));
         packets.extend(burst(resumed, 7921));
-        let told = after_handshake(packets);
-        let third = told
+        let observed = after_handshake(packets);
+        let third = observed
             .segments
             .iter()
             .filter(|piece| piece.direction == ServerToClient)
@@ -223,18 +224,18 @@ fn an_acknowledgement_that_lets_the_sender_go_on_ends_no_idleness() {
 
 #[test]
 fn nagle_is_no_idleness() {
-    let told = after_handshake(vec![
+    let observed = after_handshake(vec![
         tcp(1_000, true, "PA", 1001, 5001).with(b"select"),
         tcp(2_000, false, "PA", 5001, 1007).with(b"first half"),
         tcp(42_000, true, "A", 1007, 5011),
         tcp(42_305, false, "PA", 5011, 1007).with(b"second half"),
     ]);
-    assert_eq!(server_idle(&told), Some(Duration::ZERO));
+    assert_eq!(server_idle(&observed), Some(Duration::ZERO));
 }
 
 #[test]
 fn a_used_up_window_is_no_idleness() {
-    let told = after_handshake(vec![
+    let observed = after_handshake(vec![
         Tcp {
             window: 12,
             ..tcp(1_000, true, "PA", 1001, 5001).with(b"select")
@@ -243,14 +244,14 @@ fn a_used_up_window_is_no_idleness() {
         tcp(9_000, true, "A", 1007, 5013),
         tcp(12_000, false, "PA", 5013, 1007).with(b"rest"),
     ]);
-    assert_eq!(server_idle(&told), Some(Duration::ZERO));
+    assert_eq!(server_idle(&observed), Some(Duration::ZERO));
 }
 
 /// On loopback a full packet is nearly as large as the first window, so there is hardly ever room for one.
 #[test]
 fn room_for_what_was_sent_is_room_enough() {
-    let told = read_flawless(&support::data("mysql-cursor.pcap")).remove(0);
-    let mut server = told
+    let observed = read_flawless(&support::data("mysql-cursor.pcap")).remove(0);
+    let mut server = observed
         .segments
         .iter()
         .filter(|piece| piece.direction == ServerToClient);
@@ -263,19 +264,19 @@ fn room_for_what_was_sent_is_room_enough() {
 
 #[test]
 fn recovery_is_no_idleness() {
-    let told = after_handshake(vec![
+    let observed = after_handshake(vec![
         tcp(1_000, true, "PA", 1001, 5001).with(b"select"),
         tcp(2_000, false, "PA", 5001, 1007).with(b"row"),
         tcp(202_000, false, "PA", 5001, 1007).with(b"row"),
         tcp(202_200, true, "A", 1007, 5004),
         tcp(203_000, false, "PA", 5004, 1007).with(b"more"),
     ]);
-    assert_eq!(server_idle(&told), Some(Duration::ZERO));
+    assert_eq!(server_idle(&observed), Some(Duration::ZERO));
 }
 
 #[test]
 fn times_after_repeated_losses_do_not_overlap() {
-    let told = after_handshake(vec![
+    let observed = after_handshake(vec![
         tcp(1_000, true, "PA", 1001, 5001).with(b"aaaa"),
         tcp(1_010, true, "PA", 1005, 5001).with(b"bbbb"),
         tcp(201_000, true, "PA", 1001, 5001).with(b"aaaa"),
@@ -283,7 +284,7 @@ fn times_after_repeated_losses_do_not_overlap() {
         tcp(601_000, true, "PA", 1001, 5001).with(b"aaaa"),
         tcp(601_300, false, "A", 5001, 1009),
     ]);
-    let times: Vec<(u64, u64)> = told
+    let times: Vec<(u64, u64)> = observed
         .recoveries
         .iter()
         .map(|(_, from, to)| (from.as_nanos() - build::EPOCH, to.as_nanos() - build::EPOCH))
@@ -296,7 +297,7 @@ fn times_after_repeated_losses_do_not_overlap() {
             (201_010_000, 601_000_000)
         ]
     );
-    assert_eq!(told.totals().retransmitted_packets, Some(3));
+    assert_eq!(observed.totals().retransmitted_packets, Some(3));
 }
 
 #[test]
@@ -319,16 +320,16 @@ fn a_capture_at_the_client_in_the_middle_and_at_the_server_agree() {
         read_flawless(&build::capture_of(&packets)).remove(0)
     };
     for before in [0, 10_000, 20_000] {
-        let told = conversation(before);
-        let handshake = told.handshake.expect("whole");
+        let observed = conversation(before);
+        let handshake = observed.handshake.expect("whole");
         assert_eq!(handshake.ack.since(handshake.syn), us(40_000));
         let least =
-            |side| u64::try_from(rtts(&told, side).into_iter().min().expect("sampled")).expect("small");
+            |side| u64::try_from(rtts(&observed, side).into_iter().min().expect("sampled")).expect("small");
         assert_eq!(
             (least(Side::Client), least(Side::Server)),
             (2 * before, 40_000 - 2 * before)
         );
-        assert_eq!(server_idle(&told), Some(us(3_000)));
+        assert_eq!(server_idle(&observed), Some(us(3_000)));
     }
 }
 
@@ -346,13 +347,13 @@ fn midway() -> Vec<Tcp> {
 
 #[test]
 fn a_connection_open_before_has_the_fastest_answer_between_its_hosts_from_its_first_request_on() {
-    let told = read_bytes(&build::capture_of(&midway()))
+    let observed = read_bytes(&build::capture_of(&midway()))
         .expect("a capture")
         .0
         .remove(0);
-    assert!(told.round_trips.is_empty(), "{:?}", told.round_trips);
+    assert!(observed.round_trips.is_empty(), "{:?}", observed.round_trips);
     assert_eq!(
-        told.assumed[..2],
+        observed.assumed[..2],
         [
             (Side::Client, us(100), RttSource::FastestReply),
             (Side::Server, us(700), RttSource::FastestReply),
@@ -371,12 +372,12 @@ fn a_connection_open_before_has_the_round_trip_of_another_between_its_hosts() {
         };
         frames.push(later.frame_between("10.0.0.1:40001", "10.0.0.2:6379"));
     }
-    let told = read_bytes(&build::pcap(build::PLAIN, &frames))
+    let observed = read_bytes(&build::pcap(build::PLAIN, &frames))
         .expect("a capture")
         .0
         .remove(0);
     assert_eq!(
-        told.assumed[..2],
+        observed.assumed[..2],
         [
             (Side::Client, us(100), RttSource::SameHosts),
             (Side::Server, us(300), RttSource::SameHosts),
@@ -390,9 +391,9 @@ fn the_answer_to_a_keep_alive_is_a_round_trip() {
     packets.push(tcp(30_000, true, "A", 1019, 5010));
     packets.push(tcp(100_000, true, "A", 1018, 5010));
     packets.push(tcp(100_400, false, "A", 5010, 1019));
-    let told = read_bytes(&build::capture_of(&packets))
+    let observed = read_bytes(&build::capture_of(&packets))
         .expect("a capture")
         .0
         .remove(0);
-    assert_eq!(rtts(&told, Side::Server), [400]);
+    assert_eq!(rtts(&observed, Side::Server), [400]);
 }

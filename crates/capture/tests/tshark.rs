@@ -63,9 +63,9 @@ fn tshark(path: &Path) -> Counts {
 
 /// Our counts. The first endpoint of tshark's is the client, in captures that begin with the SYN.
 fn ours(bytes: &[u8]) -> Counts {
-    let (told, _) = read_bytes(bytes).expect("a capture");
-    let counts = told.iter().map(|told| {
-        let totals = told.totals();
+    let (observed, _) = read_bytes(bytes).expect("a capture");
+    let counts = observed.iter().map(|observed| {
+        let totals = observed.totals();
         let packets = totals.packets.expect("counted");
         let wire_bytes = totals.wire_bytes.expect("counted");
         (
@@ -97,8 +97,8 @@ fn a_lossy_capture_counts_as_tshark_counts() {
     let counts = ours(&support::data(name));
     assert_eq!(counts, tshark(&support::data_path(name)));
     assert!(counts[&0].3 > 50);
-    let (told, _) = read_bytes(&support::data(name)).expect("a capture");
-    assert!(!told[0].recoveries.is_empty());
+    let (observed, _) = read_bytes(&support::data(name)).expect("a capture");
+    assert!(!observed[0].recoveries.is_empty());
 }
 
 #[test]

@@ -70,7 +70,7 @@ fn drifts(plan: &LabPlan, run: &LabRun<'_>) -> Vec<LabDrift> {
     let drift = |(index, kept): (usize, &Option<MeasuredPoint>)| {
         let (first, later) = kept.as_ref()?.rounds.split_first()?;
         Some(LabDrift {
-            beside: beside(plan, index),
+            beside: settings_of_baseline(plan, index),
             first: first.measured.duration,
             later: later.iter().map(|round| round.measured.duration).collect(),
         })
@@ -79,26 +79,16 @@ fn drifts(plan: &LabPlan, run: &LabRun<'_>) -> Vec<LabDrift> {
 }
 
 /// The settings that all points of a baseline share and that distinguish it from the others.
-fn beside(plan: &LabPlan, baseline: usize) -> Vec<(String, String)> {
+fn settings_of_baseline(plan: &LabPlan, baseline: usize) -> Vec<(String, String)> {
     if plan.baselines.len() < 2 {
         return Vec::new();
     }
-    let of_baseline: Vec<&SweepPoint> = plan
-        .points
-        .iter()
-        .filter(|point| point.baseline == Some(baseline))
+    let of_baseline: Vec<usize> = (0..plan.points.len())
+        .filter(|&point| plan.points[point].baseline == Some(baseline))
         .collect();
-    let shared = |column: usize| {
-        let value = &of_baseline.first()?.values[column];
-        of_baseline
-            .iter()
-            .all(|point| point.values[column] == *value)
-            .then(|| value.clone())
-    };
-    let columns = plan.settings.iter().enumerate();
-    columns
-        .filter(|(_, setting)| !setting.starts_with("links.") && !setting.starts_with("measure."))
-        .filter_map(|(column, setting)| Some((setting.clone(), shared(column)?)))
+    plan.shared_settings(&of_baseline)
+        .filter(|(_, setting, _)| !setting.starts_with("links."))
+        .map(|(_, setting, value)| (setting.to_owned(), value.to_owned()))
         .collect()
 }
 

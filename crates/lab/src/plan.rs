@@ -57,6 +57,21 @@ pub struct SweepPoint {
 }
 
 impl LabPlan {
+    /// The settings that have one value at all of `points`, each with its place in [`LabPlan::settings`] and that value; none of
+    /// those that say how much is measured.
+    pub fn shared_settings<'a>(
+        &'a self,
+        points: &'a [usize],
+    ) -> impl Iterator<Item = (usize, &'a str, &'a str)> {
+        let value = move |point: &usize, column: usize| self.points[*point].values[column].as_str();
+        let columns = self.settings.iter().enumerate();
+        columns.filter_map(move |(column, setting)| {
+            let first = value(points.first()?, column);
+            let is_shared = points.iter().all(|point| value(point, column) == first);
+            (is_shared && !setting.starts_with("measure.")).then_some((column, setting.as_str(), first))
+        })
+    }
+
     /// Every point of every sweep; one that is in two sweeps is listed once. Without a sweep the lab itself is the point.
     ///
     /// # Errors

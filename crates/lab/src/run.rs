@@ -444,9 +444,7 @@ impl<'a> LabRun<'a> {
             over.store(true, Ordering::Relaxed);
             ran
         });
-        if self.interrupted.load(Ordering::Relaxed) {
-            return Err(Interrupted.into());
-        }
+        Interrupted::check(&self.interrupted)?;
         setup.services.check()?;
         ran.or_else(as_outcome)
     }

@@ -76,7 +76,7 @@ impl Drop for RunningServices {
 }
 
 /// Starts the services of `lab` in their order, each set up before the next one starts. `directory` is the lab's own;
-/// `say` is told about progress.
+/// `say` receives the progress.
 ///
 /// # Errors
 /// When a program is missing, a service does not get ready, or a command of its set-up fails; those that run are ended.

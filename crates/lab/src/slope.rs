@@ -77,7 +77,7 @@ fn slope(plan: &LabPlan, outcomes: &[LabPoint], link: usize, group: &[usize]) ->
     let first = &plan.points[*group.first()?];
     Some(LabSlope {
         link: first.lab.links[link].name.clone(),
-        beside: beside(plan, group, link),
+        beside: settings_of_group(plan, group, link),
         measured: least_squares(&measured)?,
         predicted: least_squares(&predicted),
         turns,
@@ -86,7 +86,7 @@ fn slope(plan: &LabPlan, outcomes: &[LabPoint], link: usize, group: &[usize]) ->
 }
 
 /// The settings by which this group differs from others, with their values.
-fn beside(plan: &LabPlan, group: &[usize], link: usize) -> Vec<(String, String)> {
+fn settings_of_group(plan: &LabPlan, group: &[usize], link: usize) -> Vec<(String, String)> {
     let own = plan
         .points
         .first()
@@ -96,20 +96,11 @@ fn beside(plan: &LabPlan, group: &[usize], link: usize) -> Vec<(String, String)>
         let first = values.next();
         values.any(|value| Some(value) != first)
     };
-    let first = &plan.points[group[0]];
-    let columns = plan.settings.iter().enumerate();
-    columns
-        .filter(|(column, setting)| Some(*setting) != own.as_ref() && varies(*column))
-        .filter(|(_, setting)| !setting.starts_with("measure."))
-        .filter(|(column, _)| {
-            let value = &first.values[*column];
-            group
-                .iter()
-                .all(|&index| plan.points[index].values[*column] == *value)
-        })
+    plan.shared_settings(group)
+        .filter(|(column, setting, _)| own.as_deref() != Some(*setting) && varies(*column))
         // Another link without distance is the expected case.
-        .filter(|(column, _)| first.values[*column] != "0ms")
-        .map(|(column, setting)| (setting.clone(), first.values[column].clone()))
+        .filter(|(_, _, value)| *value != "0ms")
+        .map(|(_, setting, value)| (setting.to_owned(), value.to_owned()))
         .collect()
 }
 

@@ -15,7 +15,7 @@ use std::time::Duration;
 
 /// One connection as it was reported.
 #[derive(Debug, Clone)]
-pub struct Told {
+pub struct ObservedConnection {
     pub at: Timestamp,
     pub client: Endpoint,
     pub server: Endpoint,
@@ -40,7 +40,7 @@ pub struct Piece {
     pub sender_idle: Option<Duration>,
 }
 
-impl Told {
+impl ObservedConnection {
     /// The stream of one direction, unseen bytes as `?`.
     pub fn stream(&self, direction: Direction) -> Vec<u8> {
         let mut bytes = Vec::new();
@@ -76,7 +76,7 @@ impl Told {
 /// Keeps what is reported to it and panics when the calling order is broken.
 #[derive(Default)]
 pub struct Recorder {
-    pub connections: BTreeMap<ConnectionId, Told>,
+    pub connections: BTreeMap<ConnectionId, ObservedConnection>,
     latest: BTreeMap<(ConnectionId, usize), Timestamp>,
 }
 
@@ -94,7 +94,7 @@ impl Observer for Recorder {
                 self.connections.len(),
                 "connections are counted from 0"
             );
-            let told = Told {
+            let observed = ObservedConnection {
                 at,
                 client,
                 server,
@@ -107,16 +107,16 @@ impl Observer for Recorder {
                 ended: Vec::new(),
                 closed: None,
             };
-            self.connections.insert(connection, told);
+            self.connections.insert(connection, observed);
             return;
         }
-        let told = self.connections.get_mut(&connection).expect("opened first");
-        assert!(told.closed.is_none(), "closed last");
+        let observed = self.connections.get_mut(&connection).expect("opened first");
+        assert!(observed.closed.is_none(), "closed last");
         match event {
             ConnectionEvent::Opened { .. } => unreachable!("handled above"),
             ConnectionEvent::InStead(_) => unreachable!("only a relay asks in a client's stead"),
             ConnectionEvent::Handshake(handshake) => {
-                assert!(told.handshake.replace(handshake).is_none(), "one handshake");
+                assert!(observed.handshake.replace(handshake).is_none(), "one handshake");
                 assert!(handshake.syn <= handshake.syn_ack && handshake.syn_ack <= handshake.ack);
             }
             ConnectionEvent::Segment(segment) => {
@@ -130,7 +130,7 @@ impl Observer for Recorder {
                     .or_default();
                 assert!(*latest <= segment.at, "times of one direction never go back");
                 *latest = segment.at;
-                told.segments.push(Piece {
+                observed.segments.push(Piece {
                     direction: segment.direction,
                     at: segment.at,
                     payload: segment.payload.to_vec(),
@@ -138,22 +138,22 @@ impl Observer for Recorder {
                     sender_idle: segment.sender_idle,
                 });
             }
-            ConnectionEvent::RoundTrip { side, rtt, .. } => told.round_trips.push((side, rtt)),
+            ConnectionEvent::RoundTrip { side, rtt, .. } => observed.round_trips.push((side, rtt)),
             ConnectionEvent::AssumedRoundTrip {
                 side, rtt, source, ..
-            } => told.assumed.push((side, rtt, source)),
+            } => observed.assumed.push((side, rtt, source)),
             ConnectionEvent::Recovery { direction, from, to } => {
                 assert!(from < to);
-                told.recoveries.push((direction, from, to));
+                observed.recoveries.push((direction, from, to));
             }
-            ConnectionEvent::Ended { at, direction } => told.ended.push((at, direction)),
-            ConnectionEvent::Closed { at, how, totals } => told.closed = Some((at, how, totals)),
+            ConnectionEvent::Ended { at, direction } => observed.ended.push((at, direction)),
+            ConnectionEvent::Closed { at, how, totals } => observed.closed = Some((at, how, totals)),
         }
     }
 }
 
 /// Reads bytes as a stream.
-pub fn read_bytes(bytes: &[u8]) -> Result<(Vec<Told>, Report), Error> {
+pub fn read_bytes(bytes: &[u8]) -> Result<(Vec<ObservedConnection>, Report), Error> {
     read_sources(vec![Source::Stream {
         name: "test",
         reader: Box::new(bytes),
@@ -161,23 +161,23 @@ pub fn read_bytes(bytes: &[u8]) -> Result<(Vec<Told>, Report), Error> {
 }
 
 /// Reads sources; checks the sums of every connection.
-pub fn read_sources(sources: Vec<Source<'_>>) -> Result<(Vec<Told>, Report), Error> {
+pub fn read_sources(sources: Vec<Source<'_>>) -> Result<(Vec<ObservedConnection>, Report), Error> {
     let mut recorder = Recorder::default();
     let report = capture::read(sources, &mut recorder)?;
-    let told: Vec<Told> = recorder.connections.into_values().collect();
-    assert_eq!(told.len(), report.connections as usize);
-    for connection in &told {
+    let observed: Vec<ObservedConnection> = recorder.connections.into_values().collect();
+    assert_eq!(observed.len(), report.connections as usize);
+    for connection in &observed {
         assert!(connection.closed.is_some(), "every connection is closed");
         connection.check_sums();
     }
-    Ok((told, report))
+    Ok((observed, report))
 }
 
 /// Reads what must be a flawless capture.
-pub fn read_flawless(bytes: &[u8]) -> Vec<Told> {
-    let (told, report) = read_bytes(bytes).expect("a capture");
+pub fn read_flawless(bytes: &[u8]) -> Vec<ObservedConnection> {
+    let (observed, report) = read_bytes(bytes).expect("a capture");
     assert!(report.warnings.is_empty(), "{:?}", report.warnings);
-    told
+    observed
 }
 
 /// The path of a capture in `tests/data`.

@@ -76,10 +76,10 @@ impl<'a> DriverProxy<'a> {
                 Some(self.driver.as_fd()).filter(|_| !self.over),
                 Some(server).filter(|_| !self.over),
             ];
-            let [told, speaks, answers] = until_readable(all, deadline.left()?.min(LOOK_UP));
+            let [has_outcome, speaks, answers] = until_readable(all, deadline.left()?.min(LOOK_UP));
             if answers {
                 self.server_speaks(deadline)?;
-            } else if told && let Some(outcome) = driver.outcome() {
+            } else if has_outcome && let Some(outcome) = driver.outcome() {
                 self.end_leg(legs);
                 return outcome;
             } else if speaks {

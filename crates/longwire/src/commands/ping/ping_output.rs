@@ -14,7 +14,7 @@ use sys::Target;
 
 /// Where events are reported: lines, a table that is redrawn, or records.
 pub struct PingOutput {
-    targets: Vec<Told>,
+    targets: Vec<TargetState>,
     began: Instant,
     records: Option<JsonWriter<io::Stdout>>,
     metrics: Option<Prometheus>,
@@ -25,7 +25,7 @@ pub struct PingOutput {
 
 /// What is known of one target.
 #[derive(Default)]
-struct Told {
+struct TargetState {
     name: String,
     sums: SampleTally,
     last: Option<Sample>,
@@ -45,9 +45,9 @@ impl PingOutput {
         let mut ping_output = Self {
             targets: names
                 .iter()
-                .map(|name| Told {
+                .map(|name| TargetState {
                     name: name.clone(),
-                    ..Told::default()
+                    ..TargetState::default()
                 })
                 .collect(),
             began: Instant::now(),
@@ -75,20 +75,20 @@ impl PingOutput {
     /// One event of the target with this number.
     pub fn event(&mut self, number: usize, event: PingEvent) -> Result<()> {
         let several = self.targets.len() > 1;
-        let Some(told) = self.targets.get_mut(number) else {
+        let Some(target) = self.targets.get_mut(number) else {
             return Ok(());
         };
         match event {
             PingEvent::Opened(opening) => {
-                told.openings += 1;
-                if told.openings == 1 {
+                target.openings += 1;
+                if target.openings == 1 {
                     self.opened(number, opening)?;
                 } else if !self.quiet {
-                    output::note(&format!("connected to {} again", told.name));
+                    output::note(&format!("connected to {} again", target.name));
                 }
             }
             PingEvent::Sample(sample) => {
-                told.sums.add(&sample);
+                target.sums.add(&sample);
                 if let Some(metrics) = &self.metrics {
                     metrics.sample(number, &sample);
                 }
@@ -98,41 +98,41 @@ impl PingOutput {
                 } else if self.table.is_none() && !self.quiet {
                     output::print(&ping_line(&sample, several, &self.style))?;
                 }
-                told.last = Some(sample);
+                target.last = Some(sample);
             }
             PingEvent::Legs { at, legs } => {
-                told.connections += 1;
+                target.connections += 1;
                 let mut begins = at;
                 for leg in &legs {
                     if let Some(records) = &mut self.records {
-                        records.leg(&told.name, told.connections, begins, leg)?;
+                        records.leg(&target.name, target.connections, begins, leg)?;
                     }
                     begins = begins.after(leg.duration);
                 }
-                if told.waterfalls.len() < MOST_WATERFALLS {
-                    told.waterfalls.push(legs);
+                if target.waterfalls.len() < MOST_WATERFALLS {
+                    target.waterfalls.push(legs);
                 }
             }
-            PingEvent::Caution(caution) => told.caution(caution),
-            PingEvent::Floor(floor) => told.sums.add_floor(floor),
+            PingEvent::Caution(caution) => target.caution(caution),
+            PingEvent::Floor(floor) => target.sums.add_floor(floor),
             PingEvent::Failed(error) => {
                 if several {
                     let hint = error.hint().map_or_else(String::new, |hint| format!(" ({hint})"));
-                    output::note(&format!("{}: {error}{hint}", told.name));
+                    output::note(&format!("{}: {error}{hint}", target.name));
                 }
-                told.failed = Some(error);
+                target.failed = Some(error);
             }
         }
         self.draw(false)
     }
 
     fn opened(&mut self, number: usize, opening: Opened) -> Result<()> {
-        let Some(told) = self.targets.get_mut(number) else {
+        let Some(target) = self.targets.get_mut(number) else {
             return Ok(());
         };
-        let name = told.name.clone();
+        let name = target.name.clone();
         if let Some(caution) = opening.caution {
-            told.caution(caution);
+            target.caution(caution);
         }
         if self.records.is_none() && self.table.is_none() && !self.quiet {
             output::print(&ping_opening(&PingOpening {
@@ -151,14 +151,14 @@ impl PingOutput {
 
     /// Reports the result.
     pub fn finish(mut self, interrupted: bool) -> Result<Status> {
-        if self.targets.iter().all(|told| told.failed.is_some())
-            && let Some(error) = self.targets.iter_mut().find_map(|told| told.failed.take())
+        if self.targets.iter().all(|target| target.failed.is_some())
+            && let Some(error) = self.targets.iter_mut().find_map(|target| target.failed.take())
         {
             return Err(error.into());
         }
         // What the system does not allow was reported already; it is no answer of a target.
         self.targets
-            .retain(|told| !matches!(told.failed, Some(PingError::IcmpRefused { .. })));
+            .retain(|target| !matches!(target.failed, Some(PingError::IcmpRefused { .. })));
         self.draw(true)?;
         let elapsed = self.began.elapsed();
         let outcomes = outcomes(&mut self.targets, elapsed);
@@ -181,8 +181,8 @@ impl PingOutput {
 
     /// The summaries as text, after the waterfall of a typical connection where connections were opened.
     fn show(&mut self, outcomes: &[PingOutcome]) -> Result<()> {
-        for (told, outcome) in self.targets.iter_mut().zip(outcomes) {
-            if let Some(legs) = told.typical() {
+        for (target, outcome) in self.targets.iter_mut().zip(outcomes) {
+            if let Some(legs) = target.typical() {
                 output::print(&format!("\n{}", waterfall(&outcome.target, &legs, &self.style)))?;
             }
             output::print(&ping_summary(outcome))?;
@@ -196,9 +196,9 @@ impl PingOutput {
         outcomes: &[PingOutcome],
         elapsed: Duration,
     ) -> Result<()> {
-        for told in &self.targets {
-            for caution in &told.cautions {
-                let text = format!("{}: {caution}", told.name);
+        for target in &self.targets {
+            for caution in &target.cautions {
+                let text = format!("{}: {caution}", target.name);
                 records.warning(&Warning { text })?;
             }
         }
@@ -218,7 +218,7 @@ impl PingOutput {
         records.summary(&Summary {
             turns: outcomes.iter().map(|outcome| outcome.samples.turns).sum(),
             exchanges: sum(|totals| totals.answered),
-            connections: self.targets.iter().map(|told| told.openings).sum(),
+            connections: self.targets.iter().map(|target| target.openings).sum(),
             duration: elapsed,
             spread: one.map_or_else(Distribution::default, |outcome| outcome.samples.time),
             samples: Some(SampleTotals {
@@ -252,11 +252,11 @@ impl PingOutput {
 }
 
 /// The result of every target so far.
-fn outcomes(targets: &mut [Told], elapsed: Duration) -> Vec<PingOutcome> {
-    targets.iter_mut().map(|told| told.outcome(elapsed)).collect()
+fn outcomes(targets: &mut [TargetState], elapsed: Duration) -> Vec<PingOutcome> {
+    targets.iter_mut().map(|target| target.outcome(elapsed)).collect()
 }
 
-impl Told {
+impl TargetState {
     /// Reports a caution immediately; it is repeated among the records' warnings.
     fn caution(&mut self, caution: &'static str) {
         output::note(&format!("warning: {}: {caution}", self.name));
