@@ -1,0 +1,170 @@
+"""How many statements are assigned to the request that caused them. See bench/attribution.sh."""
+
+import argparse
+import http.client
+import itertools
+import json
+import os
+import re
+import secrets
+import shutil
+import signal
+import subprocess
+import sys
+import threading
+import time
+from collections import Counter
+from pathlib import Path
+
+sys.path.insert(0, str(Path(__file__).resolve().parent.parent / "predictions"))
+import run as predictions  # noqa: E402
+import stacks  # noqa: E402
+
+HERE = Path(__file__).resolve().parent
+PORT = stacks.HTTP_PORT
+CELLS = [("threads", "same"), ("threads", "mixed"), ("loop", "held"), ("loop", "each"), ("node", "held"), ("node", "each"),
+         ("go", "held"), ("go", "each")]
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--longwire", type=Path, required=True)
+    parser.add_argument("--keep", type=Path, required=True, help="where programs are built and captures kept")
+    parser.add_argument("--cells", nargs="+", default=[f"{app}/{page}" for app, page in CELLS])
+    parser.add_argument("--at-once", nargs="+", type=int, default=[1, 4, 16, 64])
+    parser.add_argument("--pool", type=int, default=8)
+    parser.add_argument("--requests", type=int, default=400)
+    parser.add_argument("--again", action="store_true", help="only assign again, from the captures that are there")
+    settings = parser.parse_args()
+    settings.keep, settings.longwire = settings.keep.resolve(), settings.longwire.resolve()
+    output = settings.keep / f"attribution-{settings.pool}"
+    if not settings.again:
+        for stack in ["flask", "starlette", "express", "go"]:
+            stacks.prepare(stack, settings.keep)
+        build_go(settings.keep)
+        output.mkdir(parents=True, exist_ok=True)
+        with predictions.postgres(settings.keep / "postgres"):
+            for cell in settings.cells:
+                visit(settings, output, *cell.split("/"))
+    report(settings, output)
+
+
+def build_go(keep):
+    directory = keep / "attribution-go"
+    shutil.copytree(keep / "go", directory, dirs_exist_ok=True)
+    shutil.copy(HERE / "go/main.go", directory / "main.go")
+    stacks.run(["go", "build", "-o", "pages", "."], cwd=directory)
+
+
+def command(app, keep):
+    python = {"threads": "flask", "loop": "starlette"}.get(app)
+    if app == "threads":
+        return [keep / python / "venv/bin/gunicorn", "--log-level=error", "--worker-class=gthread", "--workers=1", "--threads=64",
+                "--keep-alive=60", f"--chdir={HERE}", f"--bind=127.0.0.1:{PORT}", "threads:app"]
+    if app == "loop":
+        return [keep / python / "venv/bin/uvicorn", "--log-level=error", f"--app-dir={HERE}", f"--port={PORT}", "loop:app"]
+    if app == "node":
+        return ["env", f"NODE_PATH={keep}/express/node_modules", "node", HERE / "node.js"]
+    return [keep / "attribution-go/pages"]
+
+
+def visit(settings, output, app, page):
+    environment = os.environ | {"PGHOST": "127.0.0.1", "PGPORT": str(predictions.POSTGRES_PORT), "PGUSER": "postgres",
+                                "PGDATABASE": "postgres", "PGSSLMODE": "disable", "PORT": str(PORT), "POOL": str(settings.pool),
+                                "PYTHONDONTWRITEBYTECODE": "1"}
+    for carried in [False, True]:
+        for at_once in settings.at_once:
+            name = output / f"{app}-{page}-{at_once}-{'carried' if carried else 'bare'}.pcap"
+            program = subprocess.Popen([str(word) for word in command(app, settings.keep)], env=environment,
+                                       stdout=subprocess.DEVNULL, start_new_session=True)
+            try:
+                wait_until_it_serves(program, page)
+                captured(name, lambda: drive(page, at_once, settings.requests, carried))
+            finally:
+                os.killpg(program.pid, signal.SIGTERM)
+                program.wait()
+
+
+def wait_until_it_serves(program, page):
+    for _ in range(400):
+        if program.poll() is not None:
+            sys.exit(f"the program ended with {program.returncode}")
+        try:
+            get(http.client.HTTPConnection("127.0.0.1", PORT), page, 0, False)
+            return
+        except OSError:
+            time.sleep(0.05)
+    sys.exit("the program does not serve")
+
+
+def get(client, page, number, carried):
+    headers = {"traceparent": f"00-{secrets.token_hex(16)}-{secrets.token_hex(8)}-01"} if carried else {}
+    client.request("GET", f"/{page}?r={number}", headers=headers)
+    reply = client.getresponse()
+    reply.read()
+    if reply.status != 200:
+        raise OSError(f"status {reply.status}")
+
+
+def drive(page, at_once, requests, carried):
+    numbers, errors = itertools.count(1), []
+
+    def loop():
+        try:
+            client = http.client.HTTPConnection("127.0.0.1", PORT)
+            while (number := next(numbers)) <= requests:
+                get(client, page, number, carried)
+        except OSError as error:
+            errors.append(error)
+
+    threads = [threading.Thread(target=loop) for _ in range(at_once)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    if errors:
+        sys.exit(f"/{page}: {errors[0]}")
+
+
+def captured(file, run):
+    sniffer = subprocess.Popen(["tcpdump", "-i", "lo", "-B", "65536", "-U", "-Z", "root", "-w", file, "tcp", "port", str(PORT), "or", "tcp",
+                                "port", str(predictions.POSTGRES_PORT)], stderr=subprocess.PIPE, text=True)
+    sniffer.stderr.readline()
+    try:
+        run()
+        time.sleep(predictions.CAPTURE_SECONDS)
+    finally:
+        sniffer.send_signal(signal.SIGINT)
+        sniffer.communicate()
+
+
+def report(settings, output):
+    print(f"{'program':<16} {'identifiers':<11} {'at once':>7} {'statements':>10} {'right':>8}   by evidence (right of)")
+    for cell in settings.cells:
+        for carried in ["bare", "carried"]:
+            for at_once in settings.at_once:
+                name = output / f"{cell.replace('/', '-')}-{at_once}-{carried}.pcap"
+                if name.exists():
+                    row(settings, name, cell, carried, at_once)
+
+
+def row(settings, name, cell, carried, at_once):
+    said = subprocess.run([settings.longwire, "read", name, "--json", "--exchanges", "--keep-literals"], capture_output=True, text=True,
+                          check=True).stdout
+    exchanges = [record for record in map(json.loads, said.splitlines()) if record["type"] == "exchange"]
+    requests, total, right, by = {}, 0, 0, Counter()
+    for record in exchanges:
+        if record["protocol"] == "http" and (found := re.search(r"[?&]r=(\d+)", record.get("literal", ""))):
+            requests[record.get("operation")] = found[1]
+    for record in exchanges:
+        if record["protocol"] == "postgres" and (found := re.search(r"/\* r=(\d+) \*/", record.get("literal", ""))) and found[1] != "0":
+            hit = requests.get(record.get("operation")) == found[1]
+            total, right = total + 1, right + hit
+            by[record.get("assigned", "none"), hit] += 1
+    kinds = sorted({kind for kind, _ in by})
+    shares = ", ".join(f"{kind} {by[kind, True]}/{by[kind, True] + by[kind, False]}" for kind in kinds)
+    print(f"{cell:<16} {carried:<11} {at_once:>7} {total:>10} {right / max(total, 1):>8.1%}   {shares}", flush=True)
+
+
+if __name__ == "__main__":
+    main()
