@@ -1,7 +1,9 @@
 //! What pairing finds out about a connection, in the order in which it does: the input of operations and of
 //! recordings.
 
-use model::{ConnectionId, ConnectionOutcome, Endpoint, Exchange, Protocol, Timestamp};
+use model::{
+    ConnectionId, ConnectionOutcome, Endpoint, Exchange, Fingerprint, Protocol, RequestId, Timestamp,
+};
 
 /// One thing found out.
 ///
@@ -26,6 +28,10 @@ pub enum Fact {
         connection: ConnectionId,
         /// When its last byte passed.
         at: Timestamp,
+        /// Method and path, as its exchange will have them.
+        fingerprint: Option<Fingerprint>,
+        /// The identifier it carries.
+        request: Option<RequestId>,
     },
     /// Opaque bytes have begun an exchange, or are in its reply. Where its reply ends cannot be determined before the client
     /// goes on or leaves: the exchange itself is handed out then, which may be long after what it was for is over.

@@ -130,6 +130,12 @@ impl Fingerprints {
     }
 }
 
+/// The pattern of a route, a controller's or an action's name as a program wrote it into a comment: its parts that look like values
+/// are replaced by `?` ([`Fingerprints::http`]'s rule), placeholders stay.
+pub(crate) fn route(text: &str) -> String {
+    http::route(text)
+}
+
 /// Most different fingerprints kept in one run.
 pub const MAXIMUM_FINGERPRINTS: usize = 20_000;
 

@@ -9,6 +9,7 @@
 pub mod fact;
 pub mod findings;
 pub mod fingerprint;
+pub mod hosts;
 pub mod operations;
 pub mod overview;
 pub mod pairing;

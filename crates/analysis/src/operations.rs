@@ -11,11 +11,12 @@ pub mod rule;
 mod span;
 
 use crate::fact::Fact;
+use crate::hosts::Hosts;
 use model::{
-    Attribution, ConnectionId, ConnectionMap, Endpoint, Exchange, Operation, OperationKind, Phase, Protocol,
-    Timestamp, TransactionState,
+    Assigned, Attribution, ConnectionId, ConnectionMap, Endpoint, Exchange, Operation, OperationKind, Phase,
+    Protocol, Timestamp, TransactionState,
 };
-use requests::Requests;
+use requests::{Arrival, Requests, Sides};
 use rule::Rule;
 use std::collections::HashMap;
 use std::net::IpAddr;
@@ -39,16 +40,20 @@ pub type GroupedSink<'s> = dyn FnMut(Grouped) + 's;
 pub struct Operations {
     rule: Rule,
     next_id: u64,
-    connections: ConnectionMap<(Endpoint, Endpoint)>,
+    connections: ConnectionMap<Sides>,
     /// Handshakes of connections whose protocol is not known yet.
     handshakes: ConnectionMap<Member>,
     groups: HashMap<Key, Group>,
     requests: Requests,
+    hosts: Hosts,
     names: HashMap<Endpoint, Arc<str>>,
     /// The span that each client's host is in.
     marks: HashMap<IpAddr, Arc<str>>,
     held: usize,
 }
+
+/// The name of requests of which neither method nor path is known.
+const UNNAMED_REQUEST: &str = "HTTP request";
 
 /// Most exchanges of one operation held at a time.
 pub const MAXIMUM_STEPS: usize = 20_000;
@@ -61,8 +66,9 @@ pub const MAXIMUM_HELD: usize = 200_000;
 struct Member {
     exchange: Exchange,
     protocol: Protocol,
-    client: Endpoint,
-    server: Endpoint,
+    sides: Sides,
+    /// How it is known which request it belongs to; absent where none does, or it is the request itself.
+    assigned: Option<Assigned>,
 }
 
 /// Which group an exchange belongs to.
@@ -96,6 +102,7 @@ impl Operations {
             handshakes: ConnectionMap::default(),
             groups: HashMap::new(),
             requests: Requests::default(),
+            hosts: Hosts::default(),
             names: HashMap::new(),
             marks: HashMap::new(),
             held: 0,
@@ -108,6 +115,12 @@ impl Operations {
         self
     }
 
+    /// Takes these addresses to be of one host each.
+    pub fn with_hosts(mut self, hosts: Hosts) -> Self {
+        self.hosts = hosts;
+        self
+    }
+
     /// Takes the next fact.
     pub fn fact(&mut self, fact: Fact, out: &mut GroupedSink<'_>) {
         match fact {
@@ -117,39 +130,55 @@ impl Operations {
                 client,
                 server,
             } => {
-                self.connections.insert(connection, (client, server));
-                self.requests.opened(connection, client, server, at);
+                let sides = Sides {
+                    client,
+                    server,
+                    client_host: self.hosts.host(client.address),
+                    server_host: self.hosts.host(server.address),
+                };
+                self.connections.insert(connection, sides);
+                self.requests.opened(connection, sides, at);
             }
-            Fact::Started { connection, at } => {
+            Fact::Started {
+                connection,
+                at,
+                fingerprint,
+                request,
+            } => {
                 if matches!(self.rule, Rule::Auto | Rule::Http)
-                    && let Some(&endpoints) = self.connections.get(&connection)
+                    && let Some(&sides) = self.connections.get(&connection)
                 {
-                    let id = self.take_id();
                     let mut handshake = self.handshakes.remove(&connection);
                     if let Some(handshake) = &mut handshake {
                         handshake.protocol = Protocol::Http;
                     }
-                    self.requests.started(id, connection, endpoints, at, handshake);
+                    let arrival = Arrival {
+                        id: self.take_id(),
+                        connection,
+                        at,
+                        name: fingerprint.unwrap_or_else(|| Arc::from(UNNAMED_REQUEST)),
+                        identifier: request,
+                        handshake,
+                    };
+                    self.requests.started(arrival, sides);
                 }
             }
             Fact::Begun { connection, at } => {
                 if matches!(self.rule, Rule::Auto | Rule::Http)
-                    && let Some(&endpoints) = self.connections.get(&connection)
+                    && let Some(&sides) = self.connections.get(&connection)
                 {
-                    self.requests.begun(connection, endpoints, at);
+                    self.requests.begun(connection, sides, at);
                 }
             }
             Fact::Exchange { exchange, protocol } => {
-                if let Some(&(client, server)) = self.connections.get(&exchange.connection) {
-                    self.identified(
-                        Member {
-                            exchange,
-                            protocol,
-                            client,
-                            server,
-                        },
-                        out,
-                    );
+                if let Some(&sides) = self.connections.get(&exchange.connection) {
+                    let member = Member {
+                        exchange,
+                        protocol,
+                        sides,
+                        assigned: None,
+                    };
+                    self.identified(member, out);
                 }
             }
             Fact::Closed(outcome) => {
@@ -174,7 +203,8 @@ impl Operations {
 
     /// The observation is over: hands out what is under way.
     pub fn finish(mut self, out: &mut GroupedSink<'_>) {
-        self.requests.finish(out);
+        let unclaimed = self.requests.finish(out);
+        self.unclaimed(unclaimed, out);
         let mut keys: Vec<(u64, Key)> = self.groups.iter().map(|(key, group)| (group.id, *key)).collect();
         keys.sort_by_key(|(id, _)| *id);
         for (_, key) in keys {
@@ -197,21 +227,14 @@ impl Operations {
 
     fn exchange(&mut self, member: Member, out: &mut GroupedSink<'_>) {
         match self.rule {
-            Rule::Auto => {
+            Rule::Auto | Rule::Http => {
                 let unclaimed = self.requests.claim(member, out);
-                if let Some(member) = unclaimed {
-                    self.by_connection(member, out);
-                }
-            }
-            Rule::Http => {
-                if let Some(member) = self.requests.claim(member, out) {
-                    out(Grouped::Alone(member.exchange, member.protocol));
-                }
+                self.unclaimed(unclaimed, out);
             }
             Rule::Connection => self.by_connection(member, out),
             Rule::Transaction => self.by_transaction(member, out),
             Rule::Gap(pause) => {
-                let key = Key::Host(member.client.address);
+                let key = Key::Host(member.sides.client.address);
                 let started = span::started(&member.exchange);
                 if self
                     .groups
@@ -227,9 +250,19 @@ impl Operations {
         }
     }
 
+    /// Takes what no request caused.
+    fn unclaimed(&mut self, members: Vec<Member>, out: &mut GroupedSink<'_>) {
+        for member in members {
+            match self.rule {
+                Rule::Http => out(Grouped::Alone(member.exchange, member.protocol)),
+                _ => self.by_connection(member, out),
+            }
+        }
+    }
+
     /// Marks are no part of what they name.
     fn by_mark(&mut self, member: Member, out: &mut GroupedSink<'_>) {
-        let host = member.client.address;
+        let host = member.sides.client.address;
         match mark::of(&member.exchange) {
             Some(name) => {
                 self.close(Key::Host(host), out);
@@ -302,8 +335,8 @@ impl Operations {
         group.ended = group.ended.max(ended);
         if group.name.is_none() {
             let given = match kind {
-                OperationKind::Connection => self.names.get(&member.server),
-                OperationKind::Marked => self.marks.get(&member.client.address),
+                OperationKind::Connection => self.names.get(&member.sides.server),
+                OperationKind::Marked => self.marks.get(&member.sides.client.address),
                 OperationKind::Http
                 | OperationKind::Transaction
                 | OperationKind::Burst
@@ -398,15 +431,15 @@ fn group_name(kind: OperationKind, member: &Member) -> Arc<str> {
     match kind {
         OperationKind::Transaction => match &member.exchange.fingerprint {
             Some(fingerprint) => fingerprint.clone(),
-            None => Arc::from(format!("exchange with {}", member.server)),
+            None => Arc::from(format!("exchange with {}", member.sides.server)),
         },
-        OperationKind::Connection => Arc::from(format!("connection to {}", member.server)),
-        OperationKind::Burst => Arc::from(format!("burst of {}", member.client.address)),
+        OperationKind::Connection => Arc::from(format!("connection to {}", member.sides.server)),
+        OperationKind::Burst => Arc::from(format!("burst of {}", member.sides.client.address)),
         OperationKind::Marked => Arc::from("marked"),
         OperationKind::Whole => Arc::from("whole observation"),
         OperationKind::Http => match &member.exchange.fingerprint {
             Some(fingerprint) => fingerprint.clone(),
-            None => Arc::from("HTTP request"),
+            None => Arc::from(UNNAMED_REQUEST),
         },
     }
 }

@@ -16,6 +16,7 @@
 
 mod asking;
 mod building;
+mod comment;
 mod doubt;
 mod introduction;
 mod owed;
@@ -30,7 +31,8 @@ use doubt::Answers;
 use introduction::Introduction;
 use model::{
     ConnectionId, ConnectionOutcome, ConnectionTotals, Content, Decoding, Direction, Endpoint, Exchange,
-    Fingerprint, InStead, Message, Phase, Protocol, Role, RttSource, Side, Step, TcpHandshake, Timestamp,
+    Fingerprint, InStead, Message, Phase, Protocol, Role, RttSource, Side, Step, Tags, TcpHandshake,
+    Timestamp,
 };
 pub use owed::{MAXIMUM_OWED, MAXIMUM_OWED_IN_ALL, OwedInAll};
 use std::collections::VecDeque;
@@ -284,16 +286,22 @@ impl Pairing {
             back.name(fingerprint, weight, executions);
         }
         if self.keep_literals
-            && let Content::Statement { text } | Content::Prepare { text, .. } = message.content
+            && let Content::Statement { text }
+            | Content::Prepare { text, .. }
+            | Content::HttpRequest { target: text, .. } = message.content
         {
             back.exchange
                 .literal
                 .get_or_insert_with(|| String::from_utf8_lossy(text).into());
         }
+        self.note_tags(message.content);
         if role == Role::Request && matches!(message.content, Content::HttpRequest { .. }) {
+            let back = self.queue.back();
             out(Fact::Started {
                 connection: self.connection,
                 at: message.ended,
+                fingerprint: back.and_then(|back| back.exchange.fingerprint.clone()),
+                request: back.and_then(|back| back.exchange.tags.as_ref()?.request),
             });
         }
     }
@@ -341,10 +349,28 @@ impl Pairing {
                 let fingerprint = prepared.map(|prepared| prepared.fingerprint.clone());
                 Some((fingerprint, Weight::Fetched, 0))
             }
-            Content::HttpRequest { method, target } => {
+            Content::HttpRequest { method, target, .. } => {
                 Some((Some(fingerprints.http(method, target)), Weight::Executed, 1))
             }
             _ => None,
+        }
+    }
+
+    /// Keeps what the request says about itself: the first that any of its messages says.
+    fn note_tags(&mut self, content: Content<'_>) {
+        let Some(back) = self.queue.back_mut().filter(|back| back.exchange.tags.is_none()) else {
+            return;
+        };
+        let tags = match content {
+            Content::Statement { text } | Content::Prepare { text, .. } => comment::tags(text),
+            Content::HttpRequest { request, .. } => Tags {
+                request,
+                ..Tags::default()
+            },
+            _ => return,
+        };
+        if !tags.is_empty() {
+            back.exchange.tags = Some(Arc::new(tags));
         }
     }
 

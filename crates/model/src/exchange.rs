@@ -1,6 +1,6 @@
 //! Exchanges: one request and its complete reply.
 
-use crate::{AtLevel, ConnectionId, Phase, Timestamp, TransactionState};
+use crate::{AtLevel, ConnectionId, Phase, Tags, Timestamp, TransactionState};
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -51,6 +51,8 @@ pub struct Exchange {
     pub error: Option<Arc<str>>,
     /// Statement text as sent, only when literals are kept on request.
     pub literal: Option<Arc<str>>,
+    /// What its request says about itself: the first that any of its statements or heads carries.
+    pub tags: Option<Arc<Tags>>,
     /// What its bytes become in a tunnel at each level that was tried; absent when none was.
     pub levels: Option<Arc<[AtLevel]>>,
 }

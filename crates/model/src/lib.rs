@@ -26,6 +26,7 @@ pub mod quantity;
 pub mod row_train;
 pub mod sample;
 pub mod split;
+pub mod tags;
 pub mod tally;
 pub mod timestamp;
 pub mod tune;
@@ -56,6 +57,7 @@ pub use quantity::{
 pub use row_train::RowTrain;
 pub use sample::{Leg, Sample, SampleTotals};
 pub use split::{Interval, RoundTripSource, SplitBase, SplitOutcome, SplitPrediction};
+pub use tags::{Assigned, RequestId, Tags};
 pub use tally::{SampleOutcome, SampleTally};
 pub use timestamp::Timestamp;
 pub use tune::{

@@ -1,6 +1,6 @@
 //! Messages: units of a protocol, and the protocol-neutral part each plays.
 
-use crate::{Direction, Timestamp};
+use crate::{Direction, RequestId, Timestamp};
 use std::fmt;
 
 /// One unit of a protocol, borrowed from the decoder for the duration of the call that hands it over.
@@ -168,6 +168,9 @@ pub enum Content<'a> {
         method: &'a [u8],
         /// The request target as sent, query string included (which may hold literals).
         target: &'a [u8],
+        /// The identifier it carries: that of its `traceparent`, otherwise of its `X-Request-Id`. Absent without one, and where
+        /// the field is there twice with different values.
+        request: Option<RequestId>,
     },
     /// An HTTP response.
     HttpResponse {
@@ -245,6 +248,11 @@ impl Protocol {
             Self::Tls => "tls",
             Self::Unknown => "unknown",
         }
+    }
+
+    /// Whether a server of it may ask other servers on behalf of a request.
+    pub const fn carries_requests(self) -> bool {
+        matches!(self, Self::Http)
     }
 
     /// Whether this is a database's protocol.

@@ -1,6 +1,6 @@
 //! Operations: what a user waits for, and where its time went.
 
-use crate::{Exchange, Protocol, Timestamp};
+use crate::{Assigned, Exchange, Protocol, Timestamp};
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -89,6 +89,9 @@ pub struct OperationStep {
     pub reply_after: Option<u32>,
     /// Indices of further steps that its reply waits for. Empty in an operation as it was measured.
     pub reply_also_after: Vec<u32>,
+    /// How it is known that the step belongs to this operation; absent where that is no question (the request itself, a connection's
+    /// life, what a mark names).
+    pub assigned: Option<Assigned>,
 }
 
 /// Where an operation's wall time went. The parts exclude each other and sum to the duration to the nanosecond.

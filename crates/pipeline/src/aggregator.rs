@@ -481,7 +481,12 @@ fn write_fact(recording: &mut RecordingWriter<RecordSink>, fact: &Fact) -> io::R
             client,
             server,
         } => recording.opened(*connection, *at, *client, *server),
-        Fact::Started { connection, at } => recording.started(*connection, *at),
+        Fact::Started {
+            connection,
+            at,
+            fingerprint,
+            request,
+        } => recording.started(*connection, *at, fingerprint.as_ref(), *request),
         Fact::Begun { connection, at } => recording.begun(*connection, *at),
         Fact::Exchange { exchange, protocol } => recording.exchange(exchange, *protocol),
         Fact::Closed(outcome) => recording.connection(outcome),

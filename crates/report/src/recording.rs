@@ -6,7 +6,8 @@
 
 use crate::records::writer::JsonWriter;
 use model::{
-    Conditions, ConnectionId, ConnectionOutcome, Endpoint, Exchange, Protocol, Summary, Timestamp, Warning,
+    Conditions, ConnectionId, ConnectionOutcome, Endpoint, Exchange, Fingerprint, Protocol, RequestId,
+    Summary, Timestamp, Warning,
 };
 use std::io::{self, BufRead, BufReader, Chain, Cursor, Read, Write};
 use zstd::stream::raw::{Decoder as RawDecoder, Operation};
@@ -70,8 +71,14 @@ impl<W: Write> RecordingWriter<W> {
     ///
     /// # Errors
     /// When `out` fails.
-    pub fn started(&mut self, connection: ConnectionId, at: Timestamp) -> io::Result<()> {
-        self.records.started(connection, at)
+    pub fn started(
+        &mut self,
+        connection: ConnectionId,
+        at: Timestamp,
+        fingerprint: Option<&Fingerprint>,
+        request: Option<RequestId>,
+    ) -> io::Result<()> {
+        self.records.started(connection, at, fingerprint, request)
     }
 
     /// Opaque bytes have begun an exchange that is reported much later.

@@ -78,7 +78,7 @@ names! {
     check::CheckRecord<'_> => "check",
     check::ChangeRecord<'_> => "change",
     connection::OpenedRecord<'_> => "opened",
-    connection::StartedRecord => "started",
+    connection::StartedRecord<'_> => "started",
     connection::BegunRecord => "begun",
     connection::ConnectionRecord<'_> => "connection",
     distance::RowsRecord => "rows",

@@ -2,10 +2,11 @@
 
 mod samples;
 
-use model::{Protocol, Timestamp};
+use model::{Protocol, RequestId, Timestamp};
 use serde_json::Value;
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
+use std::sync::Arc;
 
 /// What the document says of one heading.
 #[derive(Default)]
@@ -62,7 +63,14 @@ fn written() -> Vec<String> {
                 endpoint(2, 5432),
             )
         }),
-        line(|writer| writer.started(connection().id, Timestamp::from_nanos(1_790_000_000_052_000_000))),
+        line(|writer| {
+            writer.started(
+                connection().id,
+                Timestamp::from_nanos(1_790_000_000_052_000_000),
+                Some(&Arc::from("GET /page")),
+                Some(RequestId(0x0af7_6519_16cd_43dd_8448_eb21_1c80_319c)),
+            )
+        }),
         line(|writer| {
             writer.begun(
                 model::ConnectionId(4),

@@ -2,8 +2,8 @@
 
 use model::{
     AtLevel, Attribution, Conditions, ConnectionId, ConnectionOutcome, ConnectionTotals, Decoding,
-    Distribution, Endpoint, Exchange, Phase, Protocol, RequestTraits, RttSource, SampleTotals, Step, Summary,
-    Timestamp, TransactionState, Warning,
+    Distribution, Endpoint, Exchange, Phase, Protocol, RequestId, RequestTraits, RttSource, SampleTotals,
+    Step, Summary, Tags, Timestamp, TransactionState, Warning,
 };
 use proptest::collection::vec;
 use proptest::option;
@@ -96,7 +96,12 @@ fn write<W: Write>(record: &Record, writer: &mut JsonWriter<W>) {
             client,
             server,
         } => writer.opened(*connection, *at, *client, *server),
-        Record::Started { connection, at } => writer.started(*connection, *at),
+        Record::Started {
+            connection,
+            at,
+            fingerprint,
+            request,
+        } => writer.started(*connection, *at, fingerprint.as_ref(), *request),
         Record::Begun { connection, at } => writer.begun(*connection, *at),
         Record::Exchange {
             exchange,
@@ -132,7 +137,18 @@ fn record() -> impl Strategy<Value = Record> {
                 }
             }
         ),
-        (connection.clone(), at.clone()).prop_map(|(connection, at)| Record::Started { connection, at }),
+        (
+            connection.clone(),
+            at.clone(),
+            option::of(text()),
+            option::of(any::<u128>())
+        )
+            .prop_map(|(connection, at, fingerprint, request)| Record::Started {
+                connection,
+                at,
+                fingerprint: fingerprint.map(Arc::from),
+                request: request.map(RequestId),
+            }),
         (connection, at).prop_map(|(connection, at)| Record::Begun { connection, at }),
         (exchange(), protocol(), option::of(any::<u64>())).prop_map(|(exchange, protocol, operation)| {
             Record::Exchange {
@@ -249,7 +265,7 @@ fn exchange() -> impl Strategy<Value = Exchange> {
             transaction,
             asked(),
         ),
-        (shared(), shared(), shared()),
+        (shared(), shared(), shared(), option::of(tags())),
         any::<bool>(),
     )
         .prop_map(
@@ -273,9 +289,30 @@ fn exchange() -> impl Strategy<Value = Exchange> {
                     transaction,
                     error: texts.1,
                     literal: texts.2,
+                    tags: texts.3.map(Arc::new),
                     levels: usual.then(|| made_levels(request_bytes, reply_bytes)),
                 };
                 if usual { as_usual(exchange) } else { exchange }
+            },
+        )
+}
+
+fn tags() -> impl Strategy<Value = Tags> {
+    let shared = || option::of(text().prop_map(Arc::<str>::from));
+    (
+        option::of(any::<u128>().prop_map(RequestId)),
+        (shared(), shared(), shared()),
+        (shared(), shared(), shared()),
+    )
+        .prop_map(
+            |(request, (route, controller, action), (application, framework, db_driver))| Tags {
+                request,
+                route,
+                controller,
+                action,
+                application,
+                framework,
+                db_driver,
             },
         )
 }
@@ -495,6 +532,7 @@ fn plain_exchange() -> Exchange {
         transaction: None,
         error: None,
         literal: None,
+        tags: None,
         levels: None,
     }
 }

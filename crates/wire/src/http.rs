@@ -149,6 +149,7 @@ impl HttpDecoder {
         let content = Content::HttpRequest {
             method: request.method_name,
             target: request.target,
+            request: request.id,
         };
         self.hand_out(Direction::ClientToServer, role, content, sink);
         self.halves[Direction::ClientToServer.index()].body = request.body;

@@ -71,6 +71,7 @@ impl Made {
             }),
             error: None,
             literal: None,
+            tags: None,
             levels: None,
         };
         change(&mut exchange);
@@ -84,6 +85,7 @@ impl Made {
             also_after: Vec::new(),
             reply_after: None,
             reply_also_after: Vec::new(),
+            assigned: None,
         });
         self
     }

@@ -52,6 +52,23 @@ fn of_path(part: &str, out: &mut String) {
     }
 }
 
+/// A path's pattern: like a path, but placeholders of frameworks and signs of regular expressions stay.
+pub(super) fn route(text: &str) -> String {
+    let parts = text.split('/').map(|part| {
+        let is_placeholder = ['<', '{', ':', '^', '$', '%', '(', '[']
+            .iter()
+            .any(|&sign| part.starts_with(sign));
+        let plain = part.trim_matches(|letter: char| !letter.is_alphanumeric());
+        match is_placeholder && plain.split(|letter: char| !letter.is_alphanumeric()).all(is_word)
+            || is_wordy(part)
+        {
+            true => part,
+            false => "?",
+        }
+    });
+    parts.collect::<Vec<_>>().join("/")
+}
+
 /// Writes `name=?`, or a flag.
 fn setting(pair: &str, out: &mut String) {
     match pair.split_once('=') {

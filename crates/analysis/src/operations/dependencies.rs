@@ -41,6 +41,7 @@ pub(super) fn link(mut members: Vec<Member>) -> Linked {
             also_after: Vec::new(),
             reply_after: None,
             reply_also_after: Vec::new(),
+            assigned: member.assigned,
         })
         .collect();
     wait_for_children(&mut steps, &parents);
@@ -68,8 +69,8 @@ fn parents(members: &[Member]) -> Vec<Option<u32>> {
         let parent = open.iter().rev().copied().find(|&candidate| {
             let container = &members[candidate as usize];
             container.exchange.connection != member.exchange.connection
-                && container.server.address == member.client.address
-                && container.server != member.server
+                && container.sides.server_host == member.sides.client_host
+                && container.sides.server != member.sides.server
                 && span::reached_server(&container.exchange) <= started
                 && span::finished_at_server(&container.exchange).is_some_and(|finished| ended <= finished)
         });

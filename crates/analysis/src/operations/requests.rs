@@ -1,36 +1,56 @@
-//! HTTP requests and the work they caused on other connections.
+//! Requests and the work they caused on other connections.
 //!
-//! Whose work an exchange is, by these rules in order:
-//! 1. Its connection's client is a host that serves an HTTP request which had arrived when the exchange began and is not answered yet. Only
-//!    such requests are considered.
-//! 2. When its connection worked for one of them before, it still does: a worker keeps its connection until it answers.
-//! 3. When it was opened, or at its next exchange: the earliest of them that has no connection yet, otherwise the
-//!    latest of them.
+//! Whose work an exchange is, by these rules in order. Only requests are considered that its client's host serves, that had arrived when
+//! it began, and that are not answered yet; a request that one of these servers made for another (a proxy, FastCGI) counts as part of it.
+//! 1. It carries the identifier of one of them ([`model::Tags::request`]). One that carries the identifier of no request belongs to none.
+//! 2. Its connection is in a transaction that began for one of them.
+//! 3. There is only one.
+//! 4. Otherwise it waits until all of them are answered, or many: [`window`] decides about all that waited, by a guess.
 //!
-//! Where the protocol to a database is opaque (TLS), an exchange is reported only when the next one of its connection begins:
-//! which request it belongs to is decided when it begins, and a request that is answered meanwhile waits for it. It takes it
-//! if it ended before the reply did.
+//! How it was decided is kept with it ([`Assigned`]); the first three are proofs.
 //!
-//! With one request at a time this is exact. With several at once on one host rule 3 is a guess, right as long as workers connect
-//! in the order in which their requests came.
+//! Where the protocol to a database is opaque (TLS), an exchange is reported only when the next one of its connection begins: which
+//! request it belongs to is decided when it begins (a connection works for the request that it worked for before, otherwise for the
+//! earliest that has no connection, otherwise for the latest), and a request that is answered meanwhile waits for it. It takes it if it
+//! ended before the reply did.
+
+mod matching;
+mod runs;
+mod window;
 
 use super::{Grouped, GroupedSink, Member, assemble, group_name};
-use model::{ConnectionId, ConnectionMap, Endpoint, OperationKind, Protocol, Timestamp};
-use std::collections::HashMap;
+use crate::verb::Verb;
+use model::{
+    Assigned, ConnectionId, ConnectionMap, Endpoint, Fingerprint, OperationKind, RequestId, Timestamp,
+    TransactionState,
+};
+use runs::{Before, Shapes};
+use std::collections::{HashMap, HashSet};
+use std::net::IpAddr;
 use std::sync::Arc;
+use window::{Candidate, Window};
 
-/// HTTP requests that are not answered yet.
+/// Requests that are not answered yet.
 #[derive(Debug, Default)]
 pub(super) struct Requests {
     open: Vec<OpenRequest>,
-    /// Which request a connection worked for last.
+    /// Which request a connection worked for last, as far as that was decided at once.
     worked_for: ConnectionMap<u64>,
+    /// For which request a connection is in a transaction, and that it is proven.
+    in_transaction: ConnectionMap<u64>,
+    /// What waits for a decision, of each host that serves requests.
+    windows: HashMap<IpAddr, Window>,
+    shapes: Shapes,
     /// What is under way on connections whose replies have no end that can be seen.
     under_way: ConnectionMap<UnderWay>,
-    /// How many of these are for a request.
+    /// How many decisions, and ends of opaque exchanges, each request waits for.
     awaited: HashMap<u64, u32>,
-    /// Requests that are answered, with such an exchange under way.
+    /// Requests that are answered, and wait for these.
     waiting: Vec<Answered>,
+    /// Those of them that an outer request waits for.
+    within: HashSet<u64>,
+    /// Identifiers that several requests under way had at once.
+    repeated_identifiers: u64,
 }
 
 /// An opaque exchange that has begun.
@@ -51,114 +71,351 @@ struct Answered {
     ended: Timestamp,
 }
 
-/// An HTTP request that is not answered yet.
+/// A request that is not answered yet.
 #[derive(Debug)]
 struct OpenRequest {
     id: u64,
     connection: ConnectionId,
     server: Endpoint,
+    /// Its server's host.
+    host: IpAddr,
     started: Timestamp,
-    outer: Option<u64>,
+    name: Fingerprint,
+    identifier: Option<RequestId>,
+    /// The request that it was made for, and how that is known.
+    outer: Option<(u64, Assigned)>,
     has_connection: bool,
+    /// Whether it was among several that a statement could be for.
+    is_contended: bool,
     members: Vec<Member>,
+}
+
+/// A request that has reached its server.
+pub(super) struct Arrival {
+    pub(super) id: u64,
+    pub(super) connection: ConnectionId,
+    pub(super) at: Timestamp,
+    pub(super) name: Fingerprint,
+    pub(super) identifier: Option<RequestId>,
+    /// The handshake that opened its connection, for the first request.
+    pub(super) handshake: Option<Member>,
+}
+
+/// Both sides of a connection, and the hosts they are on.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Sides {
+    pub(super) client: Endpoint,
+    pub(super) server: Endpoint,
+    /// An address that stands for the client's host.
+    pub(super) client_host: IpAddr,
+    /// The same of the server's.
+    pub(super) server_host: IpAddr,
 }
 
 /// Most exchanges one HTTP request may collect; further ones count for their connection.
 const MAXIMUM_MEMBERS: usize = 100_000;
 
+/// Hosts of which it is kept how many statements their requests have.
+const MAXIMUM_WINDOWS: usize = 1_000;
+
 /// Most answered requests that wait for the end of an opaque exchange; with more, the oldest does not wait.
 const MAXIMUM_WAITING: usize = 1_000;
 
 impl Requests {
-    /// A request has reached its server; `handshake` is the one that opened its connection, for the first request.
-    pub(super) fn started(
-        &mut self,
-        id: u64,
-        connection: ConnectionId,
-        (client, server): (Endpoint, Endpoint),
-        at: Timestamp,
-        handshake: Option<Member>,
-    ) {
-        let outer = self
-            .open
-            .iter()
-            .rev()
-            .find(|open| {
-                open.server.address == client.address
-                    && open.server != server
-                    && open.connection != connection
-            })
-            .map(|open| open.id);
-        let members = handshake.into_iter().collect();
+    /// A request has reached its server.
+    pub(super) fn started(&mut self, arrival: Arrival, sides: Sides) {
+        let outer = self.outer_of(&arrival, sides);
+        if let Some((outer, _)) = outer
+            && let Some(open) = self.open.iter_mut().find(|open| open.id == outer)
+        {
+            open.has_connection = true;
+        }
         self.open.push(OpenRequest {
-            id,
-            connection,
-            server,
-            started: at,
+            id: arrival.id,
+            connection: arrival.connection,
+            server: sides.server,
+            host: sides.server_host,
+            started: arrival.at,
+            name: arrival.name,
+            identifier: arrival.identifier,
             outer,
             has_connection: false,
-            members,
+            is_contended: false,
+            members: arrival.handshake.into_iter().collect(),
         });
     }
 
+    /// The request that a server makes another one for: with the same identifier, otherwise the only one, otherwise the earliest of
+    /// the same path that has made none, otherwise the latest.
+    fn outer_of(&self, arrival: &Arrival, sides: Sides) -> Option<(u64, Assigned)> {
+        let mut possible = self.open.iter().filter(|open| {
+            open.host == sides.client_host
+                && open.server != sides.server
+                && open.connection != arrival.connection
+                && open.started <= arrival.at
+        });
+        if arrival.identifier.is_some() {
+            let mut same = possible
+                .clone()
+                .filter(|open| open.identifier == arrival.identifier);
+            if let (Some(open), None) = (same.next(), same.next()) {
+                return Some((open.id, Assigned::Identifier));
+            }
+        }
+        let latest = possible.clone().next_back()?;
+        if possible.clone().count() == 1 {
+            return Some((latest.id, Assigned::Only));
+        }
+        let chosen = possible
+            .find(|open| !open.has_connection && open.name == arrival.name)
+            .unwrap_or(latest);
+        Some((chosen.id, Assigned::Order))
+    }
+
     /// An opaque exchange has begun, which will be reported only when the next one does.
-    pub(super) fn begun(&mut self, connection: ConnectionId, endpoints: (Endpoint, Endpoint), at: Timestamp) {
-        if let Some(position) = self.cause(connection, endpoints, at) {
+    pub(super) fn begun(&mut self, connection: ConnectionId, sides: Sides, at: Timestamp) {
+        if let Some((position, _)) = self.cause(connection, sides, at) {
             let id = self.works_for(position, connection);
             self.under_way.insert(connection, UnderWay { request: id, at });
             *self.awaited.entry(id).or_default() += 1;
         }
     }
 
-    /// Takes an exchange that some request caused, or that answers one; gives back any other.
-    pub(super) fn claim(&mut self, member: Member, out: &mut GroupedSink<'_>) -> Option<Member> {
-        if member.protocol == Protocol::Http && member.exchange.executions > 0 {
-            self.answered(member, out);
-            return None;
+    /// Takes an exchange that some request caused, or that answers one; gives back what none caused.
+    pub(super) fn claim(&mut self, member: Member, out: &mut GroupedSink<'_>) -> Vec<Member> {
+        if member.protocol.carries_requests() && member.exchange.executions > 0 {
+            return self.answered(member, out);
         }
         let connection = member.exchange.connection;
-        match self.under_way.get(&connection).copied() {
+        let left = match self.under_way.get(&connection).copied() {
             Some(begun) if member.exchange.at <= begun.at => self.claim_begun(member, begun, out),
-            _ => self.claim_new(member),
+            _ if !member.protocol.is_database() => self.claim_opaque(member),
+            _ => return self.claim_statement(member, out),
+        };
+        left.into_iter().collect()
+    }
+
+    /// Takes an exchange of which nothing is known but when it was.
+    fn claim_opaque(&mut self, mut member: Member) -> Option<Member> {
+        let connection = member.exchange.connection;
+        let Some((position, assigned)) = self.cause(connection, member.sides, member.exchange.at) else {
+            return Some(member);
+        };
+        self.works_for(position, connection);
+        member.assigned = Some(assigned);
+        self.give(self.open[position].id, member)
+    }
+
+    /// Takes an exchange with a database.
+    fn claim_statement(&mut self, member: Member, out: &mut GroupedSink<'_>) -> Vec<Member> {
+        let host = member.sides.client_host;
+        let possible = self.possible(&member);
+        let proof = self.proof(&member, &possible);
+        self.note_transaction(&member, proof);
+        let waits = self.windows.get(&host).is_some_and(|window| !window.is_empty());
+        match proof {
+            Proof::Nobodys => vec![member],
+            Proof::Of(id, assigned) if !waits => {
+                let member = Member {
+                    assigned: Some(assigned),
+                    ..member
+                };
+                if let Some(open) = self.open.iter_mut().find(|open| open.id == id) {
+                    open.has_connection = true;
+                }
+                self.worked_for.insert(member.exchange.connection, id);
+                self.give(id, member).into_iter().collect()
+            }
+            Proof::Of(id, assigned) => self.wait(host, member, &[id], Some((id, assigned)), out),
+            Proof::None => self.wait(host, member, &possible, None, out),
         }
     }
 
-    fn claim_new(&mut self, member: Member) -> Option<Member> {
-        let connection = member.exchange.connection;
-        let Some(position) = self.cause(connection, (member.client, member.server), member.exchange.at)
-        else {
-            return Some(member);
+    /// The requests that could have caused an exchange: of those within each other the innermost.
+    fn possible(&self, member: &Member) -> Vec<u64> {
+        let could = |open: &&OpenRequest| {
+            open.could_cause(member.exchange.connection, member.sides, member.exchange.at)
         };
-        if self.open[position].members.len() >= MAXIMUM_MEMBERS {
-            return Some(member);
+        let possible: Vec<&OpenRequest> = self.open.iter().filter(could).collect();
+        let is_within = |id: u64| {
+            possible
+                .iter()
+                .any(|open| open.outer.is_some_and(|(outer, _)| outer == id))
+        };
+        possible
+            .iter()
+            .map(|open| open.id)
+            .filter(|&id| !is_within(id))
+            .collect()
+    }
+
+    /// What proves whose an exchange is.
+    fn proof(&mut self, member: &Member, possible: &[u64]) -> Proof {
+        let carried = member.exchange.tags.as_ref().and_then(|tags| tags.request);
+        if let Some(carried) = carried {
+            let known = self.open.iter().any(|open| open.identifier.is_some());
+            let same = |id: &&u64| {
+                self.open
+                    .iter()
+                    .any(|open| open.id == **id && open.identifier == Some(carried))
+            };
+            let mut same = possible.iter().filter(same);
+            match (same.next(), same.next()) {
+                (Some(&id), None) => return Proof::Of(id, Assigned::Identifier),
+                (Some(_), Some(_)) => {
+                    self.repeated_identifiers += 1;
+                    return Proof::None;
+                }
+                (None, _) if known => return Proof::Nobodys,
+                (None, _) => {}
+            }
         }
-        self.works_for(position, connection);
-        self.open[position].members.push(member);
-        None
+        if let Some(&id) = self.in_transaction.get(&member.exchange.connection) {
+            return match possible.contains(&id) {
+                true => Proof::Of(id, Assigned::Transaction),
+                false => Proof::Nobodys,
+            };
+        }
+        match possible {
+            [] => Proof::Nobodys,
+            [id] if !self.is_left_over(member, *id) => Proof::Of(*id, Assigned::Only),
+            _ => Proof::None,
+        }
+    }
+
+    /// Whether an exchange may be what a pool does with a connection after the request before: no work, on a connection that did not
+    /// work for this request yet.
+    fn is_left_over(&self, member: &Member, id: u64) -> bool {
+        let connection = member.exchange.connection;
+        let is_work = member
+            .exchange
+            .fingerprint
+            .as_deref()
+            .is_some_and(|text| Verb::of(text) != Verb::Control);
+        let begins = member.exchange.transaction == Some(TransactionState::Open);
+        let worked_for = self.worked_for.get(&connection);
+        !is_work && !begins && worked_for.is_some_and(|&worked_for| worked_for != id)
+    }
+
+    fn note_transaction(&mut self, member: &Member, proof: Proof) {
+        let connection = member.exchange.connection;
+        match (member.exchange.transaction, proof) {
+            (Some(TransactionState::Open | TransactionState::Failed), Proof::Of(id, _)) => {
+                self.in_transaction.insert(connection, id);
+            }
+            (Some(TransactionState::Open | TransactionState::Failed), _) => {}
+            _ => {
+                self.in_transaction.remove(&connection);
+            }
+        }
+    }
+
+    /// Keeps an exchange until it is known which request caused it.
+    fn wait(
+        &mut self,
+        host: IpAddr,
+        member: Member,
+        possible: &[u64],
+        owner: Option<(u64, Assigned)>,
+        out: &mut GroupedSink<'_>,
+    ) -> Vec<Member> {
+        let window = self.windows.entry(host).or_default();
+        for open in self.open.iter_mut().filter(|open| possible.contains(&open.id)) {
+            open.is_contended = true;
+            if !window.knows(open.id) {
+                *self.awaited.entry(open.id).or_default() += 1;
+                window.add_candidate(Candidate {
+                    id: open.id,
+                    started: open.started,
+                    answered: None,
+                    name: open.name.clone(),
+                });
+            }
+        }
+        let now = member.exchange.ended();
+        let connection = member.exchange.connection;
+        let worked_for = self.worked_for.get(&connection);
+        let open = &self.open;
+        window.keep(member, owner, || {
+            let request = open.iter().find(|open| Some(&open.id) == worked_for)?;
+            Before::of(request.id, &request.members, connection)
+        });
+        match window.is_full() {
+            true => self.decide(host, now, true, out),
+            false => Vec::new(),
+        }
+    }
+
+    /// Decides about what waits on a host, as far as that can be done; gives back what no request caused.
+    fn decide(&mut self, host: IpAddr, now: Timestamp, all: bool, out: &mut GroupedSink<'_>) -> Vec<Member> {
+        let Some(window) = self.windows.get_mut(&host) else {
+            return Vec::new();
+        };
+        let ripe = match all {
+            true => window.ids(),
+            false => window.ripe(now),
+        };
+        if ripe.is_empty() {
+            return Vec::new();
+        }
+        let decisions = window.decide(&ripe, &self.shapes);
+        if window.is_empty() && self.windows.len() > MAXIMUM_WINDOWS {
+            self.windows.remove(&host);
+        }
+        let mut left = Vec::new();
+        for (member, owner) in decisions {
+            match owner {
+                Some(id) => left.extend(self.give(id, member)),
+                None => left.push(member),
+            }
+        }
+        for id in ripe {
+            self.no_longer_awaited(id, out);
+        }
+        left
     }
 
     /// Takes an exchange whose request was known when it began, or the handshake before it.
     fn claim_begun(&mut self, member: Member, begun: UnderWay, out: &mut GroupedSink<'_>) -> Option<Member> {
         let ends = member.exchange.at == begun.at;
         let connection = member.exchange.connection;
-        let open = self.open.iter_mut().find(|open| open.id == begun.request);
-        let waiting = self.waiting.iter_mut();
+        let assigned = match self.open.len() + self.waiting.len() {
+            1 => Assigned::Only,
+            _ => Assigned::Order,
+        };
         // What ended later than the reply is none that the reply waited for.
-        let waiting = waiting
-            .filter(|answered| member.exchange.ended() <= answered.ended)
-            .map(|answered| &mut answered.request)
-            .find(|request| request.id == begun.request);
-        let left = match open.or(waiting) {
+        let is_late = self
+            .waiting
+            .iter()
+            .any(|answered| answered.request.id == begun.request && member.exchange.ended() > answered.ended);
+        let member = Member {
+            assigned: Some(assigned),
+            ..member
+        };
+        let left = match is_late {
+            true => Some(member),
+            false => self.give(begun.request, member),
+        };
+        if ends && let Some(UnderWay { request, .. }) = self.under_way.remove(&connection) {
+            self.no_longer_awaited(request, out);
+        }
+        left
+    }
+
+    /// Adds an exchange to the request with this number, or to the one that it is part of; gives it back when neither is there.
+    fn give(&mut self, id: u64, member: Member) -> Option<Member> {
+        let open = self.open.iter_mut().find(|open| open.id == id);
+        let waiting = self.waiting.iter_mut().map(|answered| &mut answered.request);
+        match open.or_else(|| waiting.into_iter().find(|request| request.id == id)) {
             Some(request) if request.members.len() < MAXIMUM_MEMBERS => {
                 request.members.push(member);
                 None
             }
-            _ => Some(member),
-        };
-        if ends {
-            self.no_longer(connection, out);
+            _ => Some(Member {
+                assigned: None,
+                ..member
+            }),
         }
-        left
     }
 
     /// The connection works for the open request at `position`, whose number it gives.
@@ -172,41 +429,40 @@ impl Requests {
     /// A connection has ended.
     pub(super) fn closed(&mut self, connection: ConnectionId, out: &mut GroupedSink<'_>) {
         self.worked_for.remove(&connection);
-        self.no_longer(connection, out);
-    }
-
-    /// The observation is over.
-    pub(super) fn finish(&mut self, out: &mut GroupedSink<'_>) {
-        for answered in std::mem::take(&mut self.waiting) {
-            answered.hand_out(out);
+        self.in_transaction.remove(&connection);
+        if let Some(UnderWay { request, .. }) = self.under_way.remove(&connection) {
+            self.no_longer_awaited(request, out);
         }
     }
 
-    /// A connection was opened: the order in which workers connect shows more than the order in which their first
-    /// exchanges are done.
-    pub(super) fn opened(
-        &mut self,
-        connection: ConnectionId,
-        client: Endpoint,
-        server: Endpoint,
-        at: Timestamp,
-    ) {
-        if let Some(position) = self.cause(connection, (client, server), at) {
+    /// The observation is over; gives back what no request caused.
+    pub(super) fn finish(&mut self, out: &mut GroupedSink<'_>) -> Vec<Member> {
+        let mut hosts: Vec<IpAddr> = self.windows.keys().copied().collect();
+        hosts.sort_unstable();
+        let mut left = Vec::new();
+        for host in hosts {
+            left.extend(self.decide(host, Timestamp::default(), true, out));
+        }
+        for answered in std::mem::take(&mut self.waiting) {
+            self.hand_out(answered, out);
+        }
+        left
+    }
+
+    /// A connection was opened: what opaque exchanges on it are for shows best in the order in which workers connect.
+    pub(super) fn opened(&mut self, connection: ConnectionId, sides: Sides, at: Timestamp) {
+        if let Some((position, _)) = self.cause(connection, sides, at) {
             self.works_for(position, connection);
         }
     }
 
-    fn cause(
-        &self,
-        connection: ConnectionId,
-        (client, server): (Endpoint, Endpoint),
-        at: Timestamp,
-    ) -> Option<usize> {
-        let could_cause = |open: &OpenRequest| {
-            open.server.address == client.address
-                && open.server != server
-                && open.connection != connection
-                && open.started <= at
+    /// The open request that an opaque exchange is for, most likely.
+    fn cause(&self, connection: ConnectionId, sides: Sides, at: Timestamp) -> Option<(usize, Assigned)> {
+        let could_cause = |open: &OpenRequest| open.could_cause(connection, sides, at);
+        let mut possible = self.open.iter().filter(|open| could_cause(open));
+        let assigned = match (possible.next(), possible.next()) {
+            (Some(_), None) => Assigned::Only,
+            _ => Assigned::Order,
         };
         let worked_for = self.worked_for.get(&connection);
         self.open
@@ -218,68 +474,79 @@ impl Requests {
                     .position(|open| !open.has_connection && could_cause(open))
             })
             .or_else(|| self.open.iter().rposition(could_cause))
+            .map(|position| (position, assigned))
     }
 
-    fn answered(&mut self, member: Member, out: &mut GroupedSink<'_>) {
+    fn answered(&mut self, member: Member, out: &mut GroupedSink<'_>) -> Vec<Member> {
         let connection = member.exchange.connection;
         let Some(position) = self.open.iter().position(|open| open.connection == connection) else {
             out(Grouped::Alone(member.exchange, member.protocol));
-            return;
+            return Vec::new();
         };
         let mut request = self.open.remove(position);
         let name = group_name(OperationKind::Http, &member);
         let ended = member.exchange.ended();
+        let host = request.host;
+        let replied = member.exchange.first.reply_started.unwrap_or(ended);
+        if let Some(window) = self.windows.get_mut(&host) {
+            window.answered(request.id, replied, ended);
+        }
         request.members.push(member);
-        let outer = request
-            .outer
-            .and_then(|outer| self.open.iter_mut().find(|open| open.id == outer));
-        match outer {
-            Some(outer) if outer.members.len() < MAXIMUM_MEMBERS => {
-                outer.has_connection = true;
-                outer.members.append(&mut request.members);
-                if let Some(count) = self.awaited.remove(&request.id) {
-                    *self.awaited.entry(outer.id).or_default() += count;
-                    let under_way = self.under_way.values_mut();
-                    under_way
-                        .filter(|begun| begun.request == request.id)
-                        .for_each(|begun| begun.request = outer.id);
-                }
+        let answered = Answered { request, name, ended };
+        if self.awaited.contains_key(&answered.request.id) {
+            if self.waiting.len() >= MAXIMUM_WAITING {
+                let oldest = self.waiting.remove(0);
+                self.hand_out(oldest, out);
             }
-            _ => self.hand_out_or_wait(Answered { request, name, ended }, out),
+            if let Some((outer, _)) = answered.request.outer {
+                *self.awaited.entry(outer).or_default() += 1;
+                self.within.insert(answered.request.id);
+            }
+            self.waiting.push(answered);
+        } else {
+            self.hand_out(answered, out);
         }
+        self.decide(host, ended, false, out)
     }
 
-    /// An opaque exchange of the request may still be under way, as far as can be determined.
-    fn hand_out_or_wait(&mut self, answered: Answered, out: &mut GroupedSink<'_>) {
-        if !self.awaited.contains_key(&answered.request.id) {
-            return answered.hand_out(out);
-        }
-        if self.waiting.len() >= MAXIMUM_WAITING {
-            self.waiting.remove(0).hand_out(out);
-        }
-        self.waiting.push(answered);
-    }
-
-    /// Nothing is under way on the connection: hands out the answered request that waited for it alone.
-    fn no_longer(&mut self, connection: ConnectionId, out: &mut GroupedSink<'_>) {
-        let Some(UnderWay { request: id, .. }) = self.under_way.remove(&connection) else {
-            return;
-        };
+    /// One thing less that the request waits for.
+    fn no_longer_awaited(&mut self, id: u64, out: &mut GroupedSink<'_>) {
         match self.awaited.get_mut(&id) {
             Some(count) if *count > 1 => *count -= 1,
             _ => {
                 self.awaited.remove(&id);
                 if let Some(position) = self.waiting.iter().position(|answered| answered.request.id == id) {
-                    self.waiting.remove(position).hand_out(out);
+                    let answered = self.waiting.remove(position);
+                    self.hand_out(answered, out);
                 }
             }
         }
     }
-}
 
-impl Answered {
-    fn hand_out(self, out: &mut GroupedSink<'_>) {
-        let Self { request, name, .. } = self;
+    /// Hands out an answered request, or adds it to the one that it was made for.
+    fn hand_out(&mut self, answered: Answered, out: &mut GroupedSink<'_>) {
+        let Answered {
+            mut request, name, ..
+        } = answered;
+        if !request.is_contended {
+            self.shapes.learn(&request.name, &request.members);
+        }
+        if let Some((outer, assigned)) = request.outer {
+            let open = self.open.iter_mut().find(|open| open.id == outer);
+            let waiting = self.waiting.iter_mut().map(|answered| &mut answered.request);
+            let outer = open.or_else(|| waiting.into_iter().find(|request| request.id == outer));
+            if let Some(outer) = outer.filter(|outer| outer.members.len() < MAXIMUM_MEMBERS) {
+                for member in &mut request.members {
+                    member.assigned = Some(member.assigned.map_or(assigned, |inner| inner.max(assigned)));
+                }
+                outer.members.append(&mut request.members);
+                if self.within.remove(&request.id) {
+                    let outer = outer.id;
+                    self.no_longer_awaited(outer, out);
+                }
+                return;
+            }
+        }
         let operation = assemble(
             request.id,
             OperationKind::Http,
@@ -289,5 +556,23 @@ impl Answered {
             false,
         );
         out(Grouped::Operation(operation));
+    }
+}
+
+/// Whether it is proven whose an exchange is.
+#[derive(Debug, Clone, Copy)]
+enum Proof {
+    None,
+    /// No request can have caused it.
+    Nobodys,
+    Of(u64, Assigned),
+}
+
+impl OpenRequest {
+    fn could_cause(&self, connection: ConnectionId, sides: Sides, at: Timestamp) -> bool {
+        self.host == sides.client_host
+            && self.server != sides.server
+            && self.connection != connection
+            && self.started <= at
     }
 }

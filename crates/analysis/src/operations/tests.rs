@@ -56,6 +56,7 @@ fn exchange(connection: u32, phase: Phase, from: u64, server: u64, reply: u64) -
         transaction: None,
         error: None,
         literal: None,
+        tags: None,
         levels: None,
     }
 }
@@ -161,6 +162,8 @@ fn database_work_belongs_to_the_http_request_that_was_open_on_its_host() {
     run.fact(Fact::Started {
         connection: ConnectionId(0),
         at: at(0),
+        fingerprint: None,
+        request: None,
     });
     run.exchange(exchange(1, Phase::Work, 1_000, 400, 0), Protocol::Mysql);
     run.exchange(exchange(2, Phase::Work, 1_100, 400, 0), Protocol::Mysql);
@@ -197,6 +200,8 @@ fn a_reply_that_has_begun_still_waits_for_what_its_server_asks() {
     run.fact(Fact::Started {
         connection: ConnectionId(0),
         at: at(0),
+        fingerprint: None,
+        request: None,
     });
     run.exchange(exchange(1, Phase::Work, 1_000, 400, 0), Protocol::Mysql);
     run.exchange(exchange(1, Phase::Work, 5_000, 400, 0), Protocol::Mysql);
@@ -228,6 +233,8 @@ fn two_pages_at_once_keep_their_own_connections() {
         run.fact(Fact::Started {
             connection: ConnectionId(page),
             at: at(u64::from(page)),
+            fingerprint: None,
+            request: None,
         });
     }
     for page in [0, 1] {
@@ -354,6 +361,8 @@ fn messages_after_the_last_reply_are_no_operation_of_no_duration() {
     run.fact(Fact::Started {
         connection: ConnectionId(0),
         at: at(0),
+        fingerprint: None,
+        request: None,
     });
     run.exchange(exchange(1, Phase::Work, 100, 50, 0), Protocol::Postgres);
     run.exchange(exchange(0, Phase::Work, 0, 500, 0), Protocol::Http);
@@ -403,6 +412,8 @@ fn a_handshake_takes_the_protocol_of_what_follows() {
     run.fact(Fact::Started {
         connection: ConnectionId(0),
         at: at(200),
+        fingerprint: None,
+        request: None,
     });
     run.exchange(exchange(0, Phase::Work, 200, 50, 10), Protocol::Http);
     run.closed(0);
@@ -427,6 +438,8 @@ fn run_with_opaque_exchanges(last_reply: u64) -> Run {
         run.fact(Fact::Started {
             connection: ConnectionId(0),
             at: at(request),
+            fingerprint: None,
+            request: None,
         });
         for (number, reply) in [(0, 10), (1, last_reply)] {
             let from = request + 1_000 + number * 4_000;
@@ -475,6 +488,8 @@ fn a_request_whose_opaque_exchange_is_never_told_comes_at_the_end() {
     run.fact(Fact::Started {
         connection: ConnectionId(0),
         at: at(0),
+        fingerprint: None,
+        request: None,
     });
     for connection in [1, 2] {
         run.fact(Fact::Begun {

@@ -289,6 +289,7 @@ pub(super) fn exchange(connection: ConnectionId, phase: Phase, at: Timestamp, fi
         transaction: None,
         error: None,
         literal: None,
+        tags: None,
         levels: None,
     }
 }

@@ -193,6 +193,7 @@ mod tests {
             transaction: None,
             error: None,
             literal: None,
+            tags: None,
             levels: Some(Arc::from([
                 level(0, reply_bytes, Duration::ZERO),
                 level(6, reply_bytes / 10, compressing),
@@ -213,6 +214,7 @@ mod tests {
                 also_after: Vec::new(),
                 reply_after: None,
                 reply_also_after: Vec::new(),
+                assigned: None,
             }],
             turns: 1,
             connections: 1,

@@ -30,9 +30,16 @@ fn fact_of(
             client,
             server,
         },
-        Record::Started { connection, at } => Fact::Started {
+        Record::Started {
+            connection,
+            at,
+            fingerprint,
+            request,
+        } => Fact::Started {
             connection: renumber(connection),
             at,
+            fingerprint: fingerprint.map(|text| known.intern(&text)),
+            request,
         },
         Record::Begun { connection, at } => Fact::Begun {
             connection: renumber(connection),

@@ -111,6 +111,7 @@ pub fn operation_step(made: &Made, step: Step) -> OperationStep {
             transaction: None,
             error: None,
             literal: None,
+            tags: None,
             levels: None,
         },
         protocol: Protocol::Postgres,
@@ -120,6 +121,7 @@ pub fn operation_step(made: &Made, step: Step) -> OperationStep {
         also_after: Vec::new(),
         reply_after: None,
         reply_also_after: Vec::new(),
+        assigned: None,
     }
 }
 

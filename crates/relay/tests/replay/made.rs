@@ -47,6 +47,7 @@ pub fn exchange(connection: u32, bytes: [u64; 2], after: Option<u32>) -> Operati
             transaction: None,
             error: None,
             literal: None,
+            tags: None,
             levels: None,
         },
         protocol: Protocol::Postgres,
@@ -56,6 +57,7 @@ pub fn exchange(connection: u32, bytes: [u64; 2], after: Option<u32>) -> Operati
         also_after: Vec::new(),
         reply_after: None,
         reply_also_after: Vec::new(),
+        assigned: None,
     }
 }
 

@@ -1,9 +1,12 @@
 //! The records of a connection's life: `opened`, `started`, `begun`, `connection`.
 
+use super::exchange::HexId;
 use super::reader::{ReadBody, Record};
 use super::words::{endpoint, protocol, rtt_source};
 use super::{Interner, Text, UnknownValue, nanos};
-use model::{ConnectionId, ConnectionOutcome, ConnectionTotals, Decoding, Endpoint, Timestamp};
+use model::{
+    ConnectionId, ConnectionOutcome, ConnectionTotals, Decoding, Endpoint, Fingerprint, RequestId, Timestamp,
+};
 use serde::{Deserialize, Serialize};
 use std::borrow::Cow;
 use std::collections::BTreeMap;
@@ -45,25 +48,38 @@ impl ReadBody for OpenedRecord<'_> {
 
 /// A request that may cause work elsewhere has reached its server.
 #[derive(Serialize, Deserialize)]
-pub(super) struct StartedRecord {
+pub(super) struct StartedRecord<'a> {
     connection: u32,
     at_ns: u64,
+    #[serde(skip_serializing_if = "Option::is_none", borrow)]
+    fingerprint: Option<Text<'a>>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    request_id: Option<HexId>,
 }
 
-impl StartedRecord {
-    pub(super) fn of(connection: ConnectionId, at: Timestamp) -> Self {
+impl<'a> StartedRecord<'a> {
+    pub(super) fn of(
+        connection: ConnectionId,
+        at: Timestamp,
+        fingerprint: Option<&'a Fingerprint>,
+        request: Option<RequestId>,
+    ) -> Self {
         Self {
             connection: connection.0,
             at_ns: at.as_nanos(),
+            fingerprint: fingerprint.map(|text| Text::from(&**text)),
+            request_id: request.map(HexId),
         }
     }
 }
 
-impl ReadBody for StartedRecord {
-    fn into_record(self, _: &mut Interner) -> Result<Record, UnknownValue> {
+impl ReadBody for StartedRecord<'_> {
+    fn into_record(self, shared: &mut Interner) -> Result<Record, UnknownValue> {
         Ok(Record::Started {
             connection: ConnectionId(self.connection),
             at: Timestamp::from_nanos(self.at_ns),
+            fingerprint: self.fingerprint.map(|text| shared.share(&text.0)),
+            request: self.request_id.map(|id| id.0),
         })
     }
 }

@@ -3,7 +3,9 @@
 use super::reader::{ReadBody, Record};
 use super::words::{phase, protocol, transaction, transaction_word};
 use super::{Interner, Text, UnknownValue, nanos};
-use model::{AtLevel, ConnectionId, Exchange, Protocol, RequestTraits, Step, Timestamp};
+use model::{
+    Assigned, AtLevel, ConnectionId, Exchange, Protocol, RequestId, RequestTraits, Step, Tags, Timestamp,
+};
 use serde::{Deserialize, Serialize};
 use std::sync::Arc;
 use std::time::Duration;
@@ -54,10 +56,61 @@ pub(super) struct ExchangeRecord<'a> {
     error: Option<Text<'a>>,
     #[serde(skip_serializing_if = "Option::is_none", borrow)]
     literal: Option<Text<'a>>,
+    #[serde(skip_serializing_if = "Option::is_none", borrow)]
+    assigned: Option<Text<'a>>,
+    #[serde(skip_serializing_if = "Option::is_none", borrow)]
+    tags: Option<TagsRecord<'a>>,
     #[serde(skip_serializing_if = "Vec::is_empty", default)]
     steps: Vec<StepRecord>,
     #[serde(skip_serializing_if = "Vec::is_empty", default)]
     levels: Vec<LevelRecord>,
+}
+
+/// What its request says about itself; only where it says any of it.
+#[derive(Serialize, Deserialize)]
+struct TagsRecord<'a> {
+    #[serde(skip_serializing_if = "Option::is_none")]
+    request_id: Option<HexId>,
+    #[serde(skip_serializing_if = "Option::is_none", borrow)]
+    route: Option<Text<'a>>,
+    #[serde(skip_serializing_if = "Option::is_none", borrow)]
+    controller: Option<Text<'a>>,
+    #[serde(skip_serializing_if = "Option::is_none", borrow)]
+    action: Option<Text<'a>>,
+    #[serde(skip_serializing_if = "Option::is_none", borrow)]
+    application: Option<Text<'a>>,
+    #[serde(skip_serializing_if = "Option::is_none", borrow)]
+    framework: Option<Text<'a>>,
+    #[serde(skip_serializing_if = "Option::is_none", borrow)]
+    db_driver: Option<Text<'a>>,
+}
+
+impl<'a> TagsRecord<'a> {
+    fn of(tags: &'a Tags) -> Self {
+        let text = |tag: &'a Option<Arc<str>>| tag.as_deref().map(Text::from);
+        Self {
+            request_id: tags.request.map(HexId),
+            route: text(&tags.route),
+            controller: text(&tags.controller),
+            action: text(&tags.action),
+            application: text(&tags.application),
+            framework: text(&tags.framework),
+            db_driver: text(&tags.db_driver),
+        }
+    }
+
+    fn tags(self, shared: &mut Interner) -> Tags {
+        let mut text = |tag: Option<Text<'_>>| tag.map(|text| shared.share(&text.0));
+        Tags {
+            request: self.request_id.map(|id| id.0),
+            route: text(self.route),
+            controller: text(self.controller),
+            action: text(self.action),
+            application: text(self.application),
+            framework: text(self.framework),
+            db_driver: text(self.db_driver),
+        }
+    }
 }
 
 /// What its request asks for besides statements that run; only where it asks for any of it.
@@ -119,6 +172,24 @@ impl<'de> Deserialize<'de> for HexDigest {
         u64::from_str_radix(&text.0, 16)
             .map(Self)
             .map_err(|_| serde::de::Error::custom("a digest of 16 hexadecimal digits was expected"))
+    }
+}
+
+/// A request's identifier as 32 hexadecimal digits.
+pub(super) struct HexId(pub(super) RequestId);
+
+impl Serialize for HexId {
+    fn serialize<S: serde::Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.collect_str(&self.0)
+    }
+}
+
+impl<'de> Deserialize<'de> for HexId {
+    fn deserialize<D: serde::Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        let text = Text::deserialize(deserializer)?;
+        u128::from_str_radix(&text.0, 16)
+            .map(|id| Self(RequestId(id)))
+            .map_err(|_| serde::de::Error::custom("an identifier of 32 hexadecimal digits was expected"))
     }
 }
 
@@ -191,7 +262,7 @@ impl<'a> ExchangeRecord<'a> {
         exchange: &'a Exchange,
         protocol: Protocol,
         operation: Option<u64>,
-        client_before: Option<Duration>,
+        step: Option<(Duration, Option<Assigned>)>,
     ) -> Self {
         let first = &exchange.first;
         let reply_ended = match exchange.more.is_empty() {
@@ -213,7 +284,7 @@ impl<'a> ExchangeRecord<'a> {
             rows: exchange.rows,
             executions: exchange.executions,
             asked: (exchange.asked != RequestTraits::default()).then(|| AskedRecord::of(&exchange.asked)),
-            client_before_ns: client_before.map(nanos),
+            client_before_ns: step.map(|(client_before, _)| nanos(client_before)),
             request_ns: span(exchange.at, first.request_ended),
             first_byte_ns: first.reply_started.map(|at| span(first.request_ended, at)),
             reply_ns: reply_ended.map(|at| span(reply_start(first), at)),
@@ -231,6 +302,10 @@ impl<'a> ExchangeRecord<'a> {
             fingerprint: exchange.fingerprint.as_deref().map(Text::from),
             error: exchange.error.as_deref().map(Text::from),
             literal: exchange.literal.as_deref().map(Text::from),
+            assigned: step
+                .and_then(|(_, assigned)| assigned)
+                .map(|assigned| assigned.name().into()),
+            tags: exchange.tags.as_deref().map(TagsRecord::of),
             steps: match is_told_by_its_first_step(exchange) {
                 true => Vec::new(),
                 false => exchange.steps().map(StepRecord::of).collect(),
@@ -291,6 +366,7 @@ impl ReadBody for ExchangeRecord<'_> {
             transaction: self.transaction.map(|word| transaction(&word.0)).transpose()?,
             error: self.error.map(|text| shared.share(&text.0)),
             literal: self.literal.map(|text| Arc::from(text.0)),
+            tags: self.tags.map(|tags| Arc::new(tags.tags(shared))),
             levels: LevelRecord::at_levels(&self.levels),
         };
         Ok(Record::Exchange {

@@ -7,7 +7,8 @@ use super::{Interner, RecordBody, SCHEMA, Text, UnknownValue};
 use crate::error::RecordError;
 use crate::recording::Source;
 use model::{
-    Conditions, ConnectionId, ConnectionOutcome, Endpoint, Exchange, Protocol, Summary, Timestamp, Warning,
+    Conditions, ConnectionId, ConnectionOutcome, Endpoint, Exchange, Fingerprint, Protocol, RequestId,
+    Summary, Timestamp, Warning,
 };
 use serde::Deserialize;
 use serde::de::IgnoredAny;
@@ -35,6 +36,10 @@ pub enum Record {
         connection: ConnectionId,
         /// When its last byte passed.
         at: Timestamp,
+        /// Method and path.
+        fingerprint: Option<Fingerprint>,
+        /// The identifier it carries.
+        request: Option<RequestId>,
     },
     /// Opaque bytes have begun an exchange that is reported much later.
     Begun {

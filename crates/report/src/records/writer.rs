@@ -26,9 +26,9 @@ use crate::outcome::{
 use crate::text::escape::{begins_a_command, is_dangerous};
 use model::{
     Advice, BulkOutcome, Conditions, ConnectionId, ConnectionOutcome, DatabaseLinkOutcome, Direction,
-    EchoOutcome, Endpoint, Exchange, Finding, Leg, LinkOutcome, Operation, OperationStep, Prediction,
-    Protocol, RowTrain, Sample, SplitOutcome, SplitPrediction, StatementOutcome, Summary, Timestamp,
-    TunnelTotals, Warning,
+    EchoOutcome, Endpoint, Exchange, Finding, Fingerprint, Leg, LinkOutcome, Operation, OperationStep,
+    Prediction, Protocol, RequestId, RowTrain, Sample, SplitOutcome, SplitPrediction, StatementOutcome,
+    Summary, Timestamp, TunnelTotals, Warning,
 };
 use serde::Serialize;
 use serde_json::Serializer;
@@ -122,8 +122,14 @@ impl<W: Write> JsonWriter<W> {
     ///
     /// # Errors
     /// When `out` fails.
-    pub fn started(&mut self, connection: ConnectionId, at: Timestamp) -> io::Result<()> {
-        self.write(&StartedRecord::of(connection, at))
+    pub fn started(
+        &mut self,
+        connection: ConnectionId,
+        at: Timestamp,
+        fingerprint: Option<&Fingerprint>,
+        request: Option<RequestId>,
+    ) -> io::Result<()> {
+        self.write(&StartedRecord::of(connection, at, fingerprint, request))
     }
 
     /// Opaque bytes have begun an exchange that is reported much later (recordings only).
@@ -148,7 +154,7 @@ impl<W: Write> JsonWriter<W> {
     }
 
     /// The same `exchange` record for a step of the operation with number `operation`: it also has the client's
-    /// time before it.
+    /// time before it, and how it is known to belong there.
     ///
     /// # Errors
     /// When `out` fails.
@@ -157,7 +163,7 @@ impl<W: Write> JsonWriter<W> {
             &step.exchange,
             step.protocol,
             Some(operation),
-            Some(step.client_before),
+            Some((step.client_before, step.assigned)),
         ))
     }
 

@@ -138,6 +138,7 @@ pub fn web_page_of(calls: u64) -> Operation {
             also_after: Vec::new(),
             reply_after: Some(calls as u32),
             reply_also_after: Vec::new(),
+            assigned: None,
             ..operation_step()
         },
     );

@@ -3,14 +3,14 @@
 #![allow(dead_code, reason = "each test uses a part of it")]
 
 use model::{
-    Advice, AtLevel, Attribution, BitRate, BoundBy, BreakEven, BudgetMeasure, BudgetVerdict, BulkOutcome,
-    ByteCount, Change, Conditions, ConnectionId, ConnectionOutcome, ConnectionTotals, DatabaseLinkOutcome,
-    Decoding, Direction, Distribution, EchoOutcome, Endpoint, Exchange, Finding, FindingKind, ForbiddenWaste,
-    Interval, LevelAdvice, LinkDirectionOutcome, LinkOutcome, MeasuredDurations, Operation, OperationGroup,
-    OperationKind, OperationStep, Order, OrderKind, Phase, Prediction, ProgramBest, ProgramRun, ProgramTuned,
-    Protocol, RequestTraits, RoundTripSource, RowTrain, RttSource, Sample, SampleTotals, Saving, Share,
-    SplitBase, SplitOutcome, SplitPrediction, StatementOutcome, Step, Summary, Timestamp, TransactionState,
-    TunnelTotals, TunnelWay, Warning,
+    Advice, Assigned, AtLevel, Attribution, BitRate, BoundBy, BreakEven, BudgetMeasure, BudgetVerdict,
+    BulkOutcome, ByteCount, Change, Conditions, ConnectionId, ConnectionOutcome, ConnectionTotals,
+    DatabaseLinkOutcome, Decoding, Direction, Distribution, EchoOutcome, Endpoint, Exchange, Finding,
+    FindingKind, ForbiddenWaste, Interval, LevelAdvice, LinkDirectionOutcome, LinkOutcome, MeasuredDurations,
+    Operation, OperationGroup, OperationKind, OperationStep, Order, OrderKind, Phase, Prediction,
+    ProgramBest, ProgramRun, ProgramTuned, Protocol, RequestId, RequestTraits, RoundTripSource, RowTrain,
+    RttSource, Sample, SampleTotals, Saving, Share, SplitBase, SplitOutcome, SplitPrediction,
+    StatementOutcome, Step, Summary, Tags, Timestamp, TransactionState, TunnelTotals, TunnelWay, Warning,
 };
 use report::outcome::{
     CheckReport, DemoOutcome, ExplainOutcome, ExplainedExchange, LoadFailure, LoadInterval, LoadReport,
@@ -18,6 +18,7 @@ use report::outcome::{
 };
 use report::{JsonWriter, ReadOutcome};
 use std::net::Ipv4Addr;
+use std::sync::Arc;
 use std::time::Duration;
 
 pub const START: Timestamp = Timestamp::from_nanos(1_790_000_000_000_000_000);
@@ -156,6 +157,15 @@ pub fn exchange() -> Exchange {
         transaction: Some(TransactionState::Idle),
         error: None,
         literal: None,
+        tags: Some(Arc::new(Tags {
+            request: Some(RequestId(0x0af7_6519_16cd_43dd_8448_eb21_1c80_319c)),
+            route: Some(Arc::from("/articles/<int:pk>")),
+            controller: Some(Arc::from("articles")),
+            action: Some(Arc::from("show")),
+            application: Some(Arc::from("shop")),
+            framework: Some(Arc::from("django:5.1")),
+            db_driver: Some(Arc::from("django.db.backends.postgresql")),
+        })),
         levels: None,
     }
 }
@@ -264,6 +274,7 @@ pub fn operation_step() -> OperationStep {
         also_after: Vec::new(),
         reply_after: None,
         reply_also_after: Vec::new(),
+        assigned: Some(Assigned::Identifier),
     }
 }
 

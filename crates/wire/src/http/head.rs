@@ -2,6 +2,7 @@
 
 use super::body::Body;
 use decoding::framing::HeaderFault;
+use model::RequestId;
 
 /// What a request's method means for its response.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -21,6 +22,8 @@ pub(super) struct Request<'a> {
     pub(super) target: &'a [u8],
     pub(super) body: Option<Body>,
     pub(super) expects_continue: bool,
+    /// The identifier it carries.
+    pub(super) id: Option<RequestId>,
 }
 
 /// The head of a response.
@@ -91,6 +94,7 @@ pub(super) fn request(head: &[u8]) -> Result<Request<'_>, HeaderFault> {
         target,
         body,
         expects_continue: fields.expects_continue,
+        id: fields.identifiers.id(),
     })
 }
 
@@ -133,6 +137,51 @@ struct Fields {
     /// There is a transfer coding.
     encoded: bool,
     expects_continue: bool,
+    identifiers: Identifiers,
+}
+
+/// Identifiers of the request that a head carries.
+#[derive(Debug, Default)]
+struct Identifiers {
+    traceparent: Carried,
+    request_id: Carried,
+}
+
+/// A field with an identifier.
+#[derive(Debug, Default, Clone, Copy, PartialEq, Eq)]
+enum Carried {
+    #[default]
+    No,
+    One(RequestId),
+    /// None that can be used: malformed, or there twice with different values.
+    Useless,
+}
+
+impl Identifiers {
+    fn take(&mut self, name: &[u8], value: &[u8]) {
+        if name.eq_ignore_ascii_case(b"traceparent") {
+            self.traceparent.add(RequestId::of_traceparent(value));
+        } else if name.eq_ignore_ascii_case(b"x-request-id") {
+            self.request_id.add(RequestId::of_text(value));
+        }
+    }
+
+    fn id(&self) -> Option<RequestId> {
+        match (self.traceparent, self.request_id) {
+            (Carried::One(id), _) | (_, Carried::One(id)) => Some(id),
+            _ => None,
+        }
+    }
+}
+
+impl Carried {
+    fn add(&mut self, id: Option<RequestId>) {
+        *self = match (*self, id) {
+            (Self::No, Some(id)) => Self::One(id),
+            (Self::One(before), Some(id)) if before == id => Self::One(id),
+            _ => Self::Useless,
+        };
+    }
 }
 
 impl Fields {
@@ -157,6 +206,8 @@ impl Fields {
                 fields.encoded = true;
             } else if name.eq_ignore_ascii_case(b"expect") {
                 fields.expects_continue = value.eq_ignore_ascii_case(b"100-continue");
+            } else {
+                fields.identifiers.take(name, value);
             }
         }
         Ok(fields)

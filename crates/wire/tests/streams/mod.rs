@@ -202,7 +202,9 @@ fn describe(content: Content<'_>) -> String {
         Content::ServerVersion { text } => format!("ServerVersion {}", shown(text)),
         Content::Client { text } => format!("Client {}", shown(text)),
         Content::Parameter { name, value } => format!("Parameter {}={}", shown(name), shown(value)),
-        Content::HttpRequest { method, target } => format!("HttpRequest {} {}", shown(method), shown(target)),
+        Content::HttpRequest { method, target, .. } => {
+            format!("HttpRequest {} {}", shown(method), shown(target))
+        }
         Content::HttpResponse { status } => format!("HttpResponse {status}"),
     }
 }

@@ -1,0 +1,347 @@
+//! Which statements that follow each other on a connection are one request's: runs.
+//!
+//! A program that keeps a connection for its request uses it in runs, one request after another. What is in a transaction is never cut
+//! (an [`Atom`]). Where runs begin shows in what requests whose statements are proven did ([`Shapes`]); without any, in how many
+//! statements there are for each request, and in the pauses between them.
+
+use super::super::Member;
+use model::{Assigned, Fingerprint, Phase, Timestamp, TransactionState};
+use std::collections::HashMap;
+use std::hash::{DefaultHasher, Hash, Hasher};
+
+/// Exchanges of one connection that certainly belong to one request: a transaction, a statement outside of any, or what it takes to
+/// connect.
+#[derive(Debug)]
+pub(super) struct Atom {
+    pub(super) members: Vec<Member>,
+    pub(super) started: Timestamp,
+    pub(super) ended: Timestamp,
+    /// What it does: equal for equal statements.
+    pub(super) shape: u64,
+    /// The request that it is proven to belong to.
+    pub(super) owner: Option<(u64, Assigned)>,
+    /// Connecting and logging in, no work.
+    pub(super) is_setup: bool,
+    /// A transaction that is not over.
+    pub(super) is_open: bool,
+}
+
+impl Atom {
+    fn of(member: Member, owner: Option<(u64, Assigned)>) -> Self {
+        let mut atom = Self {
+            started: member.exchange.at,
+            ended: member.exchange.ended(),
+            shape: 0,
+            owner,
+            is_setup: member.exchange.phase < Phase::Work,
+            is_open: false,
+            members: Vec::new(),
+        };
+        atom.add(member, owner);
+        atom
+    }
+
+    fn add(&mut self, member: Member, owner: Option<(u64, Assigned)>) {
+        self.ended = self.ended.max(member.exchange.ended());
+        self.is_open = is_in_transaction(&member);
+        self.owner = self.owner.or(owner);
+        self.shape = mixed(self.shape, member.exchange.fingerprint.as_ref());
+        self.members.push(member);
+    }
+}
+
+fn is_in_transaction(member: &Member) -> bool {
+    matches!(
+        member.exchange.transaction,
+        Some(TransactionState::Open | TransactionState::Failed)
+    )
+}
+
+fn mixed(shape: u64, fingerprint: Option<&Fingerprint>) -> u64 {
+    let mut hasher = DefaultHasher::new();
+    (shape, fingerprint).hash(&mut hasher);
+    hasher.finish()
+}
+
+/// Adds an exchange to a connection's atoms.
+pub(super) fn push(atoms: &mut Vec<Atom>, member: Member, owner: Option<(u64, Assigned)>) {
+    match atoms.last_mut() {
+        Some(last) if last.is_open || (last.is_setup && member.exchange.phase < Phase::Work) => {
+            last.add(member, owner);
+        }
+        _ => atoms.push(Atom::of(member, owner)),
+    }
+}
+
+/// The atoms of one connection, in order.
+#[derive(Debug, Default)]
+pub(super) struct Lane {
+    /// What the connection did before, proven and handed out, for a request that is not answered yet.
+    pub(super) before: Option<Before>,
+    pub(super) atoms: Vec<Atom>,
+}
+
+/// What a connection did for a request before the first of its atoms.
+#[derive(Debug, Clone)]
+pub(super) struct Before {
+    pub(super) request: u64,
+    pub(super) shape: Vec<u64>,
+}
+
+impl Before {
+    /// Of the exchanges that a request has from this connection.
+    pub(super) fn of(request: u64, members: &[Member], connection: model::ConnectionId) -> Option<Self> {
+        let mut atoms = Vec::new();
+        for member in members
+            .iter()
+            .filter(|member| member.exchange.connection == connection && is_work(member))
+        {
+            push(&mut atoms, member.clone(), None);
+        }
+        let shape: Vec<u64> = atoms.iter().map(|atom| atom.shape).collect();
+        (!shape.is_empty()).then_some(Self { request, shape })
+    }
+}
+
+/// Where a lane is cut.
+#[derive(Debug, Default)]
+pub(super) struct Cuts {
+    /// Where runs end, in order; the last is the number of atoms.
+    pub(super) ends: Vec<usize>,
+    /// Whether the first run goes on with what was before.
+    pub(super) goes_on: bool,
+}
+
+/// What requests of each name do on a connection, as far as is proven.
+#[derive(Debug, Default)]
+pub(super) struct Shapes {
+    known: HashMap<Fingerprint, Vec<Vec<u64>>>,
+}
+
+impl Shapes {
+    /// Notes what a request of this name did, connection by connection, when all of it is proven.
+    pub(super) fn learn(&mut self, name: &Fingerprint, members: &[Member]) {
+        let is_known = self.known.contains_key(name);
+        if !is_known && self.known.len() >= MOST_NAMES {
+            return;
+        }
+        let mut lanes: Vec<(model::ConnectionId, Vec<Atom>)> = Vec::new();
+        for member in members.iter().filter(|member| is_work(member)) {
+            if !member.assigned.is_some_and(Assigned::is_proof) {
+                return;
+            }
+            let id = member.exchange.connection;
+            match lanes.iter_mut().find(|(connection, _)| *connection == id) {
+                Some((_, atoms)) => push(atoms, member.clone(), None),
+                None => {
+                    let mut atoms = Vec::new();
+                    push(&mut atoms, member.clone(), None);
+                    lanes.push((id, atoms));
+                }
+            }
+        }
+        let shapes = self.known.entry(name.clone()).or_default();
+        for (_, atoms) in lanes {
+            let shape: Vec<u64> = atoms.iter().map(|atom| atom.shape).collect();
+            if shape.len() <= LONGEST_SHAPE && shapes.len() < MOST_SHAPES && !shapes.contains(&shape) {
+                shapes.push(shape);
+            }
+        }
+    }
+
+    /// Whether a request of this name may do this on one connection; absent when nothing is known of the name.
+    pub(super) fn fits(&self, name: &Fingerprint, shape: &[u64]) -> Option<bool> {
+        let known = self.known.get(name)?;
+        Some(known.iter().any(|known| known == shape))
+    }
+
+    /// Whether a request of this name may do this on one connection, and go on.
+    fn begins(&self, name: &Fingerprint, shape: &[u64]) -> bool {
+        let known = self.known.get(name);
+        known.is_some_and(|known| known.iter().any(|known| known.starts_with(shape)))
+    }
+
+    /// Whether requests of this name are known to do nothing here.
+    pub(super) fn is_idle(&self, name: &Fingerprint) -> bool {
+        self.known.get(name).is_some_and(Vec::is_empty)
+    }
+}
+
+fn is_work(member: &Member) -> bool {
+    member.protocol.is_database() && member.exchange.phase == Phase::Work
+}
+
+/// Where a run lies.
+#[derive(Debug, Clone, Copy)]
+struct Place {
+    /// The usual pause of its connection, in nanoseconds.
+    pause: u64,
+    /// Nothing came after it so far.
+    is_last: bool,
+}
+
+/// What cuts a connection's atoms into runs.
+pub(super) struct Cutting<'a> {
+    pub(super) shapes: &'a Shapes,
+    /// Requests that may own what lies between two times: their names.
+    pub(super) owners: &'a dyn Fn(Timestamp, Timestamp) -> Vec<Fingerprint>,
+    /// The name of a request.
+    pub(super) name_of: &'a dyn Fn(u64) -> Option<Fingerprint>,
+    /// Whether a request may own what lies between two times.
+    pub(super) may_own: &'a dyn Fn(u64, Timestamp, Timestamp) -> bool,
+    /// Whether a request is under way that may own what began at a time and is not over.
+    pub(super) is_open_behind: &'a dyn Fn(Timestamp) -> bool,
+    /// How many atoms a request has on average, where all have as many.
+    pub(super) usual: Option<usize>,
+}
+
+impl Cutting<'_> {
+    /// By dynamic programming: the cuts whose runs cost least in all.
+    pub(super) fn cut(&self, lane: &Lane) -> Cuts {
+        let atoms = &lane.atoms;
+        let pause = usual_pause(atoms);
+        let mut least = vec![f64::INFINITY; atoms.len() + 1];
+        let mut from = vec![0; atoms.len() + 1];
+        let mut goes_on = vec![false; atoms.len() + 1];
+        let over = lane
+            .before
+            .as_ref()
+            .map_or(0.0, |before| self.cost_of_ending(before));
+        least[0] = 0.0;
+        for end in 1..=atoms.len() {
+            for start in (end.saturating_sub(LONGEST_SHAPE)..end).rev() {
+                let run = &atoms[start..end];
+                let place = Place {
+                    pause,
+                    is_last: end == atoms.len(),
+                };
+                let (mut cost, mut going_on) = (self.cost(run, &[], place), false);
+                if let (0, Some(before)) = (start, &lane.before) {
+                    let on = self.cost_of_going_on(run, before, place);
+                    (cost, going_on) = if on <= cost + over {
+                        (on, true)
+                    } else {
+                        (cost + over, false)
+                    };
+                }
+                // A longer run has no owner either.
+                if cost.is_infinite() {
+                    break;
+                }
+                if least[start] + cost < least[end] {
+                    least[end] = least[start] + cost;
+                    from[end] = start;
+                    goes_on[end] = going_on;
+                }
+            }
+        }
+        let mut cuts = Cuts::default();
+        let mut end = atoms.len();
+        while end > 0 {
+            cuts.ends.push(end);
+            cuts.goes_on = goes_on[end];
+            end = from[end];
+        }
+        cuts.ends.reverse();
+        cuts
+    }
+
+    /// What it costs that a request's run was over with what was seen before.
+    fn cost_of_ending(&self, before: &Before) -> f64 {
+        match (self.name_of)(before.request).and_then(|name| self.shapes.fits(&name, &before.shape)) {
+            Some(true) => 0.0,
+            Some(false) => COST_STRANGE,
+            None => match self.usual {
+                Some(usual) if usual == before.shape.len() => COST_USUAL,
+                Some(usual) => COST_UNUSUAL + usual.abs_diff(before.shape.len()) as f64,
+                None => COST_UNUSUAL,
+            },
+        }
+    }
+
+    fn cost_of_going_on(&self, run: &[Atom], before: &Before, place: Place) -> f64 {
+        let (Some(first), Some(last)) = (run.first(), run.last()) else {
+            return 0.0;
+        };
+        let is_anothers = run
+            .iter()
+            .any(|atom| atom.owner.is_some_and(|(id, _)| id != before.request));
+        match is_anothers || !(self.may_own)(before.request, first.started, last.ended) {
+            true => f64::INFINITY,
+            false => self.cost(run, &before.shape, place),
+        }
+    }
+
+    fn cost(&self, run: &[Atom], before: &[u64], place: Place) -> f64 {
+        let mut owners = run.iter().filter_map(|atom| atom.owner).map(|(id, _)| id);
+        if let Some(first) = owners.next()
+            && owners.any(|other| other != first)
+        {
+            return f64::INFINITY;
+        }
+        let (Some(first), Some(last)) = (run.first(), run.last()) else {
+            return 0.0;
+        };
+        let possible = (self.owners)(first.started, last.ended);
+        if possible.is_empty() {
+            return if run.len() == 1 {
+                COST_NOBODYS
+            } else {
+                f64::INFINITY
+            };
+        }
+        let work = run.iter().filter(|atom| !atom.is_setup).map(|atom| atom.shape);
+        let shape: Vec<u64> = before.iter().copied().chain(work).collect();
+        let fits: Vec<Option<bool>> = possible
+            .iter()
+            .map(|name| self.shapes.fits(name, &shape))
+            .collect();
+        if fits.contains(&Some(true)) {
+            return 0.0;
+        }
+        let goes_on = place.is_last && (self.is_open_behind)(first.started);
+        if goes_on && possible.iter().any(|name| self.shapes.begins(name, &shape)) {
+            return COST_USUAL;
+        }
+        if fits.iter().all(|fit| *fit == Some(false)) {
+            return COST_STRANGE * run.len() as f64;
+        }
+        let pauses = run
+            .windows(2)
+            .map(|pair| gap(pair) > LONG_PAUSE * place.pause.max(1));
+        let broken = pauses.filter(|is_long| *is_long).count();
+        match self.usual {
+            Some(usual) if usual == shape.len() || (goes_on && usual > shape.len()) => COST_USUAL,
+            Some(usual) if usual < shape.len() => COST_UNUSUAL + 2.0 * (shape.len() - usual) as f64,
+            Some(usual) => COST_UNUSUAL + (usual - shape.len()) as f64,
+            None => COST_UNUSUAL + 2.0 * COST_UNUSUAL * broken as f64,
+        }
+    }
+}
+
+/// The median pause between two atoms, in nanoseconds.
+fn usual_pause(atoms: &[Atom]) -> u64 {
+    let mut pauses: Vec<u64> = atoms.windows(2).map(gap).collect();
+    pauses.sort_unstable();
+    pauses.get(pauses.len() / 2).copied().unwrap_or(0)
+}
+
+fn gap(pair: &[Atom]) -> u64 {
+    match pair {
+        [before, after] => u64::try_from(after.started.since(before.ended).as_nanos()).unwrap_or(u64::MAX),
+        _ => 0,
+    }
+}
+
+/// A pause so many times the usual one lies between two requests, as a rule.
+const LONG_PAUSE: u64 = 4;
+/// What a run costs: nobody can own it, no known request does this, as long as usual, of another length.
+const COST_NOBODYS: f64 = 20.0;
+const COST_STRANGE: f64 = 5.0;
+const COST_USUAL: f64 = 0.5;
+const COST_UNUSUAL: f64 = 2.0;
+
+/// Most atoms of a run that is looked for.
+pub(super) const LONGEST_SHAPE: usize = 256;
+const MOST_SHAPES: usize = 64;
+const MOST_NAMES: usize = 2_000;

@@ -1,0 +1,442 @@
+//! Statements of one host while several of its requests are under way: whose each is, decided together.
+//!
+//! Statements wait here, connection by connection, until the requests that could have caused them are answered. Then each connection's
+//! statements are cut into runs ([`super::runs`]), and runs are given to requests: each run lies between its request's arrival and
+//! reply, a request has one run, runs begin in the order in which requests arrived, and a reply follows its run's end soon. Of all ways
+//! to give them out the one that fits best in all is taken ([`super::matching`]): servers hand out work in order, more or less, so
+//! deviations count by their square.
+//!
+//! With threads that compete for a processor, neither order holds exactly: docs/requests.md has how often this is right.
+
+use super::super::Member;
+use super::matching::{IMPOSSIBLE, cheapest};
+use super::runs::{Atom, Before, Cutting, Lane, Shapes, push};
+use model::{Assigned, ConnectionMap, Fingerprint, Timestamp};
+
+/// A request that could have caused what waits.
+#[derive(Debug)]
+pub(super) struct Candidate {
+    pub(super) id: u64,
+    pub(super) started: Timestamp,
+    /// When its reply began and ended; absent while it is not answered.
+    pub(super) answered: Option<(Timestamp, Timestamp)>,
+    pub(super) name: Fingerprint,
+}
+
+impl Candidate {
+    fn holds(&self, started: Timestamp, ended: Timestamp) -> bool {
+        self.started <= started && self.answered.is_none_or(|(_, answered)| ended <= answered)
+    }
+}
+
+/// What waits on one host.
+#[derive(Debug, Default)]
+pub(super) struct Window {
+    candidates: Vec<Candidate>,
+    lanes: ConnectionMap<Lane>,
+    waiting: usize,
+    /// Statements and transactions decided about so far, and requests.
+    decided: (usize, usize),
+}
+
+/// A decision: a statement, and the request it was given to; none where no request fits.
+pub(super) type Decision = (Member, Option<u64>);
+
+impl Window {
+    pub(super) fn is_empty(&self) -> bool {
+        self.candidates.is_empty()
+    }
+
+    pub(super) fn knows(&self, id: u64) -> bool {
+        self.candidates.iter().any(|candidate| candidate.id == id)
+    }
+
+    /// The numbers of all candidates.
+    pub(super) fn ids(&self) -> Vec<u64> {
+        self.candidates.iter().map(|candidate| candidate.id).collect()
+    }
+
+    pub(super) fn add_candidate(&mut self, candidate: Candidate) {
+        self.candidates.push(candidate);
+    }
+
+    /// Keeps a statement; with `owner` where it is proven whose it is. `before` is what its connection did until then, for the first
+    /// that is kept of it.
+    pub(super) fn keep(
+        &mut self,
+        member: Member,
+        owner: Option<(u64, Assigned)>,
+        before: impl FnOnce() -> Option<Before>,
+    ) {
+        self.waiting += 1;
+        let lane = self
+            .lanes
+            .entry(member.exchange.connection)
+            .or_insert_with(|| Lane {
+                before: before(),
+                atoms: Vec::new(),
+            });
+        push(&mut lane.atoms, member, owner);
+    }
+
+    /// A request's reply began at `replied`, and is over.
+    pub(super) fn answered(&mut self, id: u64, replied: Timestamp, ended: Timestamp) {
+        if let Some(candidate) = self.candidates.iter_mut().find(|candidate| candidate.id == id) {
+            candidate.answered = Some((replied, ended));
+        }
+    }
+
+    /// Which candidates can be decided about now, at `now`: all when none is under way, otherwise the earlier ones of many, and those
+    /// that have waited for long.
+    pub(super) fn ripe(&self, now: Timestamp) -> Vec<u64> {
+        let mut answered: Vec<(Timestamp, u64)> = Vec::new();
+        for candidate in &self.candidates {
+            answered.extend(candidate.answered.map(|(_, at)| (at, candidate.id)));
+        }
+        answered.sort_unstable();
+        let count = match answered.len() {
+            all if all == self.candidates.len() => all,
+            many if many >= MOST_ANSWERED || self.waiting >= MOST_WAITING => many.div_ceil(2),
+            _ => {
+                let is_old = |(at, _): &&(Timestamp, u64)| now.since(*at) > LONGEST_WAIT;
+                answered.iter().take_while(is_old).count()
+            }
+        };
+        answered.into_iter().take(count).map(|(_, id)| id).collect()
+    }
+
+    /// Whether more waits than may.
+    pub(super) fn is_full(&self) -> bool {
+        self.waiting >= MOST_WAITING
+            && !self
+                .candidates
+                .iter()
+                .any(|candidate| candidate.answered.is_some())
+    }
+
+    /// Decides about the candidates in `ripe`, and hands out what is theirs, and what no request can have caused.
+    pub(super) fn decide(&mut self, ripe: &[u64], shapes: &Shapes) -> Vec<Decision> {
+        let runs = self.runs(shapes);
+        let given = self.give_out(&runs, shapes);
+        let horizon = self.horizon(ripe);
+        let mut decisions = Vec::new();
+        self.decided.1 += ripe.len();
+        let mut lanes = std::mem::take(&mut self.lanes);
+        for (run, owner) in runs.into_iter().zip(given) {
+            let Some(lane) = lanes.get_mut(&run.lane) else {
+                continue;
+            };
+            let is_due = match owner {
+                Some(id) => ripe.contains(&id),
+                None => run.ended < horizon,
+            };
+            let before = lane.before.take();
+            for atom in lane.atoms.drain(..run.length) {
+                match is_due {
+                    true => {
+                        self.decided.0 += usize::from(!atom.is_setup);
+                        decisions.extend(decided(atom, owner));
+                    }
+                    false => {
+                        let kept = self.lanes.entry(run.lane).or_default();
+                        kept.before = kept.before.take().or(before.clone());
+                        kept.atoms.push(atom);
+                    }
+                }
+            }
+        }
+        self.candidates.retain(|candidate| !ripe.contains(&candidate.id));
+        self.waiting = self.waiting.saturating_sub(decisions.len());
+        decisions
+    }
+
+    /// Before this, nothing can be for a request that is not decided about now.
+    fn horizon(&self, ripe: &[u64]) -> Timestamp {
+        let others = self
+            .candidates
+            .iter()
+            .filter(|candidate| !ripe.contains(&candidate.id));
+        others
+            .map(|candidate| candidate.started)
+            .min()
+            .unwrap_or(Timestamp::from_nanos(u64::MAX))
+    }
+
+    /// The runs of all connections, in order on each.
+    fn runs(&self, shapes: &Shapes) -> Vec<Run> {
+        let owners = |started, ended| {
+            let possible = self
+                .candidates
+                .iter()
+                .filter(|candidate| candidate.holds(started, ended));
+            possible.map(|candidate| candidate.name.clone()).collect()
+        };
+        let find = |id| self.candidates.iter().find(|candidate| candidate.id == id);
+        let cutting = Cutting {
+            shapes,
+            owners: &owners,
+            name_of: &|id| Some(find(id)?.name.clone()),
+            may_own: &|id, started, ended| find(id).is_some_and(|candidate| candidate.holds(started, ended)),
+            is_open_behind: &|started| {
+                let mut open = self
+                    .candidates
+                    .iter()
+                    .filter(|candidate| candidate.answered.is_none());
+                open.any(|candidate| candidate.started <= started)
+            },
+            usual: self.usual_length(),
+        };
+        let mut runs = Vec::new();
+        for (&id, lane) in &self.lanes {
+            let cuts = cutting.cut(lane);
+            let mut before = lane.before.as_ref().filter(|_| cuts.goes_on);
+            let mut from = 0;
+            for to in cuts.ends {
+                let run = lane
+                    .atoms
+                    .get(from..to)
+                    .and_then(|run| Run::of(id, run, before.take()));
+                runs.extend(run);
+                from = to;
+            }
+        }
+        runs
+    }
+
+    /// Atoms of each request, where all have the same name and one connection each would be enough.
+    fn usual_length(&self) -> Option<usize> {
+        let first = self.candidates.first()?;
+        if self
+            .candidates
+            .iter()
+            .any(|candidate| candidate.name != first.name)
+        {
+            return None;
+        }
+        let all = self.lanes.values();
+        let before = all
+            .clone()
+            .flat_map(|lane| &lane.before)
+            .map(|before| before.shape.len());
+        let waiting = all.map(|lane| lane.atoms.iter().filter(|atom| !atom.is_setup).count());
+        let atoms: usize = before.chain(waiting).sum::<usize>() + self.decided.0;
+        let answered = self
+            .candidates
+            .iter()
+            .filter(|candidate| candidate.answered.is_some())
+            .count();
+        let under_way = self.candidates.len() - answered;
+        // One under way that has a connection is half done, as a rule; others wait for one.
+        let busy = under_way.min(self.lanes.len());
+        let requests = (self.decided.1 + answered) as f64 + busy as f64 / 2.0;
+        Some(((atoms as f64 / requests).round() as usize).max(1))
+    }
+
+    /// Which request each run is given to.
+    fn give_out(&self, runs: &[Run], shapes: &Shapes) -> Vec<Option<u64>> {
+        let mut given: Vec<Option<u64>> = runs.iter().map(|run| run.owner).collect();
+        let free = (0..runs.len()).filter(|&run| given[run].is_none() && !runs[run].shape.is_empty());
+        let free: Vec<usize> = free.collect();
+        let open: Vec<&Candidate> = self
+            .candidates
+            .iter()
+            .filter(|candidate| !given.contains(&Some(candidate.id)))
+            .filter(|candidate| !shapes.is_idle(&candidate.name))
+            .collect();
+        for (run, candidate) in pair(runs, &free, &open, shapes) {
+            given[run] = Some(candidate);
+        }
+        self.give_out_rest(runs, &mut given);
+        given
+    }
+
+    /// Further runs of requests that have one: the one that waited longest when it began.
+    fn give_out_rest(&self, runs: &[Run], given: &mut [Option<u64>]) {
+        let mut rest: Vec<usize> = (0..runs.len()).filter(|&run| given[run].is_none()).collect();
+        rest.sort_by_key(|&run| runs[run].started);
+        for run in rest {
+            let wanted = &runs[run];
+            let idle_since = |candidate: &Candidate| {
+                let mut since = candidate.started;
+                for (other, owner) in runs.iter().zip(given.iter()) {
+                    if *owner == Some(candidate.id) {
+                        if other.started < wanted.ended && wanted.started < other.ended {
+                            return None;
+                        }
+                        if other.ended <= wanted.started {
+                            since = since.max(other.ended);
+                        }
+                    }
+                }
+                Some(since)
+            };
+            let possible = self
+                .candidates
+                .iter()
+                .filter(|candidate| candidate.holds(wanted.started, wanted.ended));
+            let mut idle: Vec<(Timestamp, u64)> = Vec::new();
+            let mut busy = None;
+            for candidate in possible {
+                match idle_since(candidate) {
+                    Some(since) => idle.push((since, candidate.id)),
+                    None => busy = busy.or(Some(candidate.id)),
+                }
+            }
+            given[run] = idle.into_iter().min().map(|(_, id)| id).or(busy);
+        }
+    }
+}
+
+fn decided(atom: Atom, owner: Option<u64>) -> impl Iterator<Item = Decision> {
+    let proof = atom.owner.map(|(_, proof)| proof);
+    atom.members.into_iter().map(move |mut member| {
+        member.assigned = member.assigned.or(proof).or(owner.map(|_| Assigned::Order));
+        (member, owner)
+    })
+}
+
+/// Consecutive atoms of a connection.
+#[derive(Debug)]
+struct Run {
+    lane: model::ConnectionId,
+    length: usize,
+    started: Timestamp,
+    ended: Timestamp,
+    owner: Option<u64>,
+    shape: Vec<u64>,
+}
+
+impl Run {
+    fn of(lane: model::ConnectionId, atoms: &[Atom], before: Option<&Before>) -> Option<Self> {
+        let (first, last) = (atoms.first()?, atoms.last()?);
+        let shape = atoms.iter().filter(|atom| !atom.is_setup).map(|atom| atom.shape);
+        Some(Self {
+            lane,
+            length: atoms.len(),
+            started: first.started,
+            ended: last.ended,
+            owner: before
+                .map(|before| before.request)
+                .or_else(|| atoms.iter().find_map(|atom| atom.owner).map(|(id, _)| id)),
+            shape: shape.collect(),
+        })
+    }
+}
+
+/// Pairs the runs in `free` with candidates: index of the run, number of the request.
+fn pair(runs: &[Run], free: &[usize], open: &[&Candidate], shapes: &Shapes) -> Vec<(usize, u64)> {
+    let mut free = free.to_vec();
+    free.sort_by_key(|&run| runs[run].started);
+    let mut open = open.to_vec();
+    open.sort_by_key(|candidate| candidate.started);
+    let mut scale = Scale::default();
+    let mut found = Vec::new();
+    for _ in 0..ROUNDS {
+        found = pair_once(runs, &free, &open, shapes, scale);
+        scale = Scale::of(runs, &free, &open, &found);
+    }
+    found
+        .into_iter()
+        .map(|(row, column)| (free[row], open[column].id))
+        .collect()
+}
+
+/// How far pairs deviate from the order, as a rule.
+#[derive(Debug, Clone, Copy)]
+struct Scale {
+    /// Places by which all are displaced: runs or requests before them were not seen.
+    displaced: f64,
+    /// Places in the order of beginnings, beyond that.
+    places: f64,
+    /// Nanoseconds from a run's end to its request's reply.
+    reply: f64,
+}
+
+impl Default for Scale {
+    fn default() -> Self {
+        Self {
+            displaced: 0.0,
+            places: 1.0,
+            reply: 1e6,
+        }
+    }
+}
+
+impl Scale {
+    fn of(runs: &[Run], free: &[usize], open: &[&Candidate], found: &[(usize, usize)]) -> Self {
+        let places = |&(row, column): &(usize, usize)| row as f64 - column as f64;
+        let displaced = quantile(found.iter().map(places), 0.5);
+        let answered = found
+            .iter()
+            .filter(|(_, column)| open[*column].answered.is_some());
+        let reply = answered.map(|&(row, column)| to_reply(&runs[free[row]], open[column]));
+        Self {
+            displaced,
+            places: quantile(found.iter().map(|pair| (places(pair) - displaced).abs()), TYPICAL)
+                .max(LEAST_PLACES),
+            reply: quantile(reply, TYPICAL).max(LEAST_REPLY),
+        }
+    }
+}
+
+fn quantile(values: impl Iterator<Item = f64>, share: f64) -> f64 {
+    let mut values: Vec<f64> = values.collect();
+    values.sort_by(f64::total_cmp);
+    let at = (values.len() as f64 * share) as usize;
+    values.get(at).or(values.last()).copied().unwrap_or(0.0)
+}
+
+fn to_reply(run: &Run, candidate: &Candidate) -> f64 {
+    candidate
+        .answered
+        .map_or(0.0, |(replied, _)| replied.since(run.ended).as_nanos() as f64)
+}
+
+fn pair_once(
+    runs: &[Run],
+    free: &[usize],
+    open: &[&Candidate],
+    shapes: &Shapes,
+    scale: Scale,
+) -> Vec<(usize, usize)> {
+    // Behind the candidates: a place for each run that is given to none.
+    let columns = open.len() + free.len();
+    let mut cost = Vec::with_capacity(free.len() * columns);
+    for (row, &run) in free.iter().enumerate() {
+        let run = &runs[run];
+        for (column, candidate) in open.iter().enumerate() {
+            cost.push(if candidate.holds(run.started, run.ended) {
+                let strange = shapes.fits(&candidate.name, &run.shape) == Some(false);
+                let places = row as f64 - column as f64 - scale.displaced;
+                (places / scale.places).powi(2)
+                    + (to_reply(run, candidate) / scale.reply).powi(2)
+                    + if strange { COST_STRANGE } else { 0.0 }
+            } else {
+                IMPOSSIBLE
+            });
+        }
+        cost.extend((0..free.len()).map(|other| if other == row { COST_NOBODYS } else { IMPOSSIBLE }));
+    }
+    let found = cheapest(&cost, free.len(), columns);
+    let pairs = found.into_iter().enumerate();
+    pairs
+        .filter_map(|(row, column)| Some((row, column.filter(|&column| column < open.len())?)))
+        .collect()
+}
+
+/// How often pairs are looked for, each time with the deviations found before.
+const ROUNDS: usize = 3;
+/// The share of pairs that deviate no more than is typical.
+const TYPICAL: f64 = 0.8;
+const LEAST_PLACES: f64 = 0.5;
+/// 20 microseconds.
+const LEAST_REPLY: f64 = 20_000.0;
+/// What it costs to give a run to a request that is known to do other things, and to none.
+const COST_STRANGE: f64 = 9.0;
+const COST_NOBODYS: f64 = 400.0;
+/// Answered requests that wait for those that overlap them.
+const MOST_ANSWERED: usize = 256;
+/// Statements that wait on one host.
+const MOST_WAITING: usize = 4_000;
+/// An answered request waits no longer than this for those that overlap it.
+const LONGEST_WAIT: std::time::Duration = std::time::Duration::from_secs(10);

@@ -1,0 +1,152 @@
+//! What a request says about itself: identifiers and names that programs pass on in HTTP fields and in comments of statements.
+
+use std::fmt;
+use std::sync::Arc;
+
+/// Identifies the request that something was done for, wherever it is passed on.
+///
+/// Of a `traceparent` it is the trace's number (W3C Trace Context, section 3.2.2.3); of any other identifier a hash of its text,
+/// the same in every run, so that recordings of different places agree. Misleads where a program uses one identifier for several
+/// requests, or passes a client's on without checking it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct RequestId(pub u128);
+
+impl RequestId {
+    /// The trace's number of a `traceparent`: version, 32 hexadecimal digits, 16 more, flags. Absent when it is none, or all zeros.
+    pub fn of_traceparent(text: &[u8]) -> Option<Self> {
+        let mut parts = text.split(|&byte| byte == b'-');
+        let (version, trace, parent) = (parts.next()?, parts.next()?, parts.next()?);
+        let is_hexadecimal = |part: &[u8]| part.iter().all(u8::is_ascii_hexdigit);
+        if version.len() != 2 || trace.len() != 32 || parent.len() != 16 || !is_hexadecimal(parent) {
+            return None;
+        }
+        let number = u128::from_str_radix(std::str::from_utf8(trace).ok()?, 16).ok()?;
+        (number != 0).then_some(Self(number))
+    }
+
+    /// That of an identifier in a form of its own: a hash of its text (FNV-1a, 128 bits). Absent for an empty text, and for one longer
+    /// than [`RequestId::LONGEST`] bytes, which is none.
+    pub fn of_text(text: &[u8]) -> Option<Self> {
+        let text = text.trim_ascii();
+        if text.is_empty() || text.len() > Self::LONGEST {
+            return None;
+        }
+        let hash = text.iter().fold(FNV_BASIS, |hash, &byte| {
+            (hash ^ u128::from(byte)).wrapping_mul(FNV_PRIME)
+        });
+        Some(Self(hash))
+    }
+
+    /// Bytes of the longest identifier that is taken for one.
+    pub const LONGEST: usize = 256;
+}
+
+const FNV_BASIS: u128 = 0x6c62_272e_07bb_0142_62b8_2175_6295_c58d;
+const FNV_PRIME: u128 = 0x0000_0000_0100_0000_0000_0000_0000_013b;
+
+impl fmt::Display for RequestId {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(formatter, "{:032x}", self.0)
+    }
+}
+
+/// The names and the identifier that came with a statement's comment or an HTTP head (sqlcommenter's keys). No values of the
+/// statement, no user, no password.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct Tags {
+    /// Which request it was done for.
+    pub request: Option<RequestId>,
+    /// The pattern of the request's path, or of what else leads to the code (`route`).
+    pub route: Option<Arc<str>>,
+    /// The controller or view (`controller`).
+    pub controller: Option<Arc<str>>,
+    /// The method of the controller (`action`).
+    pub action: Option<Arc<str>>,
+    /// The application (`application`).
+    pub application: Option<Arc<str>>,
+    /// The framework, as a rule with its version (`framework`).
+    pub framework: Option<Arc<str>>,
+    /// The driver or library (`db_driver`).
+    pub db_driver: Option<Arc<str>>,
+}
+
+impl Tags {
+    /// What an operation that carries these is called: the route, otherwise controller and action.
+    pub fn operation_name(&self) -> Option<Arc<str>> {
+        match (&self.route, &self.controller, &self.action) {
+            (Some(route), ..) => Some(route.clone()),
+            (None, Some(controller), Some(action)) => Some(Arc::from(format!("{controller}#{action}"))),
+            (None, Some(only), None) | (None, None, Some(only)) => Some(only.clone()),
+            (None, None, None) => None,
+        }
+    }
+
+    /// Whether nothing is in it.
+    pub fn is_empty(&self) -> bool {
+        *self == Self::default()
+    }
+}
+
+/// How it is known which operation an exchange belongs to, surest first.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Assigned {
+    /// It carries the request's identifier.
+    Identifier,
+    /// Its connection was in a transaction with one that is proven.
+    Transaction,
+    /// No other request was under way that could have caused it.
+    Only,
+    /// A guess: several requests were under way, and this one fits best by the order and the times of requests, statements and
+    /// replies.
+    Order,
+}
+
+impl Assigned {
+    /// All of them.
+    pub const ALL: [Self; 4] = [Self::Identifier, Self::Transaction, Self::Only, Self::Order];
+
+    /// The word for it in records and reports.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Identifier => "identifier",
+            Self::Transaction => "transaction",
+            Self::Only => "only",
+            Self::Order => "order",
+        }
+    }
+
+    /// Whether it is a proof, not a guess.
+    pub const fn is_proof(self) -> bool {
+        !matches!(self, Self::Order)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_traceparent_is_its_trace() {
+        let text = b"00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01";
+        let found = RequestId::of_traceparent(text).map(|id| id.to_string());
+        assert_eq!(found.as_deref(), Some("0af7651916cd43dd8448eb211c80319c"));
+        for bad in [
+            "00-00000000000000000000000000000000-b7ad6b7169203331-01",
+            "00-0af7651916cd43dd8448eb211c80319-b7ad6b7169203331-01",
+            "00-0af7651916cd43dd8448eb211c80319g-b7ad6b7169203331-01",
+            "00-+af7651916cd43dd8448eb211c80319c-b7ad6b71692033-01",
+            "",
+            "---",
+        ] {
+            assert_eq!(RequestId::of_traceparent(bad.as_bytes()), None, "{bad}");
+        }
+    }
+
+    #[test]
+    fn other_identifiers_are_hashed_unless_they_are_too_long() {
+        assert_eq!(RequestId::of_text(b" a-1 "), RequestId::of_text(b"a-1"));
+        assert_ne!(RequestId::of_text(b"a-1"), RequestId::of_text(b"a-2"));
+        assert_eq!(RequestId::of_text(b"  "), None);
+        assert_eq!(RequestId::of_text(&vec![b'x'; 1 << 20]), None);
+    }
+}
