@@ -1,14 +1,158 @@
-//! Which addresses are one host.
+//! Which addresses are one host: as given, and as the traffic shows.
+//!
+//! A web server may serve its clients at one address and ask its database from another. Until it is known whether the client of a
+//! database is on the host of a server of requests, facts wait (at most [`MOST_WAITING`]). In this order:
+//! 1. [`model::Host`]s that were given.
+//! 2. Both are at the observation point: requests have no distance to their server, and statements none from their client, but they have to
+//!    the other side.
+//! 3. Statements carry identifiers of requests that the server has under way.
+//! 4. All statements of the client lie within requests of that server, many times, of no other server is that true, and it is
+//!    no coincidence: the server is not always busy.
+//!
+//! A single statement outside of all requests refutes 4.
 
+mod evidence;
+
+use crate::fact::Fact;
+use evidence::Evidence;
+use model::{Host, counted};
+use std::collections::HashMap;
 use std::net::IpAddr;
 
-/// The hosts that are known to have several addresses.
-#[derive(Debug, Clone, Default)]
-pub struct Hosts {}
+/// How hosts are known.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct HostSettings {
+    /// Those that were given.
+    pub given: Vec<Host>,
+    /// Whether nothing is inferred from the traffic.
+    pub only_given: bool,
+}
+
+/// The hosts of a run.
+#[derive(Debug, Default)]
+pub(crate) struct Hosts {
+    settings: HostSettings,
+    /// Of each address that is another one's host, that one.
+    same: HashMap<IpAddr, IpAddr>,
+    /// Clients of databases that are known to be on no server's host.
+    strangers: Vec<IpAddr>,
+    evidence: Evidence,
+    waiting: Vec<Fact>,
+    reasons: Vec<String>,
+}
+
+/// What becomes of a fact.
+#[derive(Debug)]
+pub(crate) enum Taken {
+    /// It can be gone on with.
+    Go(Fact),
+    /// It waits.
+    Waits,
+    /// It and all that waited can be gone on with, in this order.
+    Released(Vec<Fact>),
+}
+
+/// Most facts that wait until it is known which addresses are one host (some 20 MB).
+pub const MOST_WAITING: usize = 40_000;
 
 impl Hosts {
-    /// An address that stands for the host that `address` is of: the same for all addresses of a host.
-    pub fn host(&self, address: IpAddr) -> IpAddr {
-        address
+    pub(crate) fn new(settings: HostSettings) -> Self {
+        Self {
+            settings,
+            ..Self::default()
+        }
     }
+
+    /// An address that stands for the host that `address` is of: the same for all addresses of a host.
+    pub(crate) fn host(&self, address: IpAddr) -> IpAddr {
+        let address = address.to_canonical();
+        if let Some(host) = self.settings.given.iter().find(|host| host.has(address)) {
+            return host
+                .addresses
+                .first()
+                .map_or(address, |range| range.address.to_canonical());
+        }
+        self.same.get(&address).copied().unwrap_or(address)
+    }
+
+    /// Takes a fact.
+    pub(crate) fn take(&mut self, fact: Fact) -> Taken {
+        if self.settings.only_given {
+            return Taken::Go(fact);
+        }
+        if let Some(client) = self.evidence.fact(&fact)
+            && let Fact::Exchange { exchange, .. } = &fact
+            && self.is_unknown(client)
+        {
+            self.evidence.statement(client, exchange);
+        } else if self.waiting.is_empty() {
+            return Taken::Go(fact);
+        }
+        self.waiting.push(fact);
+        match self.decide(self.waiting.len() >= MOST_WAITING) {
+            true => Taken::Released(std::mem::take(&mut self.waiting)),
+            false => Taken::Waits,
+        }
+    }
+
+    /// The observation is over: what waited.
+    pub(crate) fn finish(&mut self) -> Vec<Fact> {
+        self.decide(true);
+        std::mem::take(&mut self.waiting)
+    }
+
+    /// Why addresses were taken to be one host, in a sentence each.
+    pub(crate) fn reasons(&self) -> &[String] {
+        &self.reasons
+    }
+
+    /// Whether this client of a database may be on the host of a server of requests.
+    fn is_unknown(&self, client: IpAddr) -> bool {
+        let host = self.host(client);
+        let serves = |server: IpAddr| self.host(server) == host;
+        !self.strangers.contains(&client) && !self.evidence.servers().any(serves)
+    }
+
+    /// Whether it is known of all clients of databases which hosts they are on; at the `last` moment it is.
+    fn decide(&mut self, last: bool) -> bool {
+        let unknown: Vec<IpAddr> = self
+            .evidence
+            .clients()
+            .filter(|&client| self.is_unknown(client))
+            .collect();
+        for client in unknown {
+            match self.evidence.of(client) {
+                Verdict::On(server, reason) => {
+                    self.reasons.push(format!(
+                        "{client} and {server} are taken to be one host: {reason}; --host none refuses this, --host NAME=ADDRESS,... \
+                         says which addresses are a host's"
+                    ));
+                    let host = self.host(server);
+                    self.same.insert(client, host);
+                }
+                Verdict::Elsewhere => self.strangers.push(client),
+                Verdict::Unknown if last => self.strangers.push(client),
+                Verdict::Unknown => return false,
+            }
+        }
+        true
+    }
+}
+
+/// What is known of a client of databases.
+#[derive(Debug, PartialEq)]
+enum Verdict {
+    /// It is on the host of this server, because.
+    On(IpAddr, String),
+    /// It is on no server's host.
+    Elsewhere,
+    Unknown,
+}
+
+fn within(statements: u64, requests: u64) -> String {
+    format!(
+        "all its {} lie within {} that it serves, and no other server explains them",
+        counted(statements, "statement", "statements"),
+        counted(requests, "busy time", "busy times")
+    )
 }

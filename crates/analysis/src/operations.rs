@@ -11,7 +11,7 @@ pub mod rule;
 mod span;
 
 use crate::fact::Fact;
-use crate::hosts::Hosts;
+use crate::hosts::{HostSettings, Hosts, Taken};
 use model::{
     Assigned, Attribution, ConnectionId, ConnectionMap, Endpoint, Exchange, Operation, OperationKind, Phase,
     Protocol, Timestamp, TransactionState,
@@ -40,7 +40,7 @@ pub type GroupedSink<'s> = dyn FnMut(Grouped) + 's;
 pub struct Operations {
     rule: Rule,
     next_id: u64,
-    connections: ConnectionMap<Sides>,
+    connections: ConnectionMap<(Endpoint, Endpoint)>,
     /// Handshakes of connections whose protocol is not known yet.
     handshakes: ConnectionMap<Member>,
     groups: HashMap<Key, Group>,
@@ -115,14 +115,42 @@ impl Operations {
         self
     }
 
-    /// Takes these addresses to be of one host each.
-    pub fn with_hosts(mut self, hosts: Hosts) -> Self {
-        self.hosts = hosts;
+    /// Knows hosts by these settings.
+    pub fn with_hosts(mut self, settings: HostSettings) -> Self {
+        self.hosts = Hosts::new(settings);
         self
     }
 
     /// Takes the next fact.
     pub fn fact(&mut self, fact: Fact, out: &mut GroupedSink<'_>) {
+        match self.rule {
+            Rule::Auto | Rule::Http => match self.hosts.take(fact) {
+                Taken::Go(fact) => self.next(fact, out),
+                Taken::Waits => {}
+                Taken::Released(facts) => {
+                    for fact in facts {
+                        self.next(fact, out);
+                    }
+                }
+            },
+            _ => self.next(fact, out),
+        }
+    }
+
+    fn sides_of(&self, connection: ConnectionId) -> Option<Sides> {
+        self.connections.get(&connection).map(|&ends| self.sides(ends))
+    }
+
+    fn sides(&self, (client, server): (Endpoint, Endpoint)) -> Sides {
+        Sides {
+            client,
+            server,
+            client_host: self.hosts.host(client.address),
+            server_host: self.hosts.host(server.address),
+        }
+    }
+
+    fn next(&mut self, fact: Fact, out: &mut GroupedSink<'_>) {
         match fact {
             Fact::Opened {
                 connection,
@@ -130,13 +158,8 @@ impl Operations {
                 client,
                 server,
             } => {
-                let sides = Sides {
-                    client,
-                    server,
-                    client_host: self.hosts.host(client.address),
-                    server_host: self.hosts.host(server.address),
-                };
-                self.connections.insert(connection, sides);
+                self.connections.insert(connection, (client, server));
+                let sides = self.sides((client, server));
                 self.requests.opened(connection, sides, at);
             }
             Fact::Started {
@@ -146,7 +169,7 @@ impl Operations {
                 request,
             } => {
                 if matches!(self.rule, Rule::Auto | Rule::Http)
-                    && let Some(&sides) = self.connections.get(&connection)
+                    && let Some(sides) = self.sides_of(connection)
                 {
                     let mut handshake = self.handshakes.remove(&connection);
                     if let Some(handshake) = &mut handshake {
@@ -165,13 +188,13 @@ impl Operations {
             }
             Fact::Begun { connection, at } => {
                 if matches!(self.rule, Rule::Auto | Rule::Http)
-                    && let Some(&sides) = self.connections.get(&connection)
+                    && let Some(sides) = self.sides_of(connection)
                 {
                     self.requests.begun(connection, sides, at);
                 }
             }
             Fact::Exchange { exchange, protocol } => {
-                if let Some(&sides) = self.connections.get(&exchange.connection) {
+                if let Some(sides) = self.sides_of(exchange.connection) {
                     let member = Member {
                         exchange,
                         protocol,
@@ -201,8 +224,11 @@ impl Operations {
         }
     }
 
-    /// The observation is over: hands out what is under way.
-    pub fn finish(mut self, out: &mut GroupedSink<'_>) {
+    /// The observation is over: hands out what is under way; gives what was inferred, in a sentence each.
+    pub fn finish(mut self, out: &mut GroupedSink<'_>) -> Vec<String> {
+        for fact in self.hosts.finish() {
+            self.next(fact, out);
+        }
         let unclaimed = self.requests.finish(out);
         self.unclaimed(unclaimed, out);
         let mut keys: Vec<(u64, Key)> = self.groups.iter().map(|(key, group)| (group.id, *key)).collect();
@@ -210,6 +236,9 @@ impl Operations {
         for (_, key) in keys {
             self.close(key, out);
         }
+        let mut notes = self.hosts.reasons().to_vec();
+        notes.extend(self.requests.note());
+        notes
     }
 
     /// Keeps a handshake until the exchange after it shows what the connection is for.

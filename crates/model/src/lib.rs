@@ -18,6 +18,7 @@ pub mod endpoint;
 pub mod event;
 pub mod exchange;
 pub mod finding;
+pub mod host;
 pub mod message;
 pub mod operation;
 pub mod outcome;
@@ -44,6 +45,7 @@ pub use event::{
 };
 pub use exchange::{Exchange, Fingerprint, RequestTraits, Step};
 pub use finding::{Finding, FindingKind, Saving};
+pub use host::{AddressRange, Host, ParseHostError};
 pub use message::{Content, Decoding, Message, Phase, Protocol, Role, StatementId, TransactionState};
 pub use operation::{Attribution, Operation, OperationKind, OperationStep};
 pub use outcome::{

@@ -9,6 +9,7 @@ use crate::page::Samples;
 use crate::private_file;
 use analysis::fact::Fact;
 use analysis::findings::{Distances, Findings, FindingsReport};
+use analysis::hosts::HostSettings;
 use analysis::operations::rule::Rule;
 use analysis::operations::{Grouped, Operations};
 use analysis::overview::Overview;
@@ -27,6 +28,8 @@ use std::time::Duration;
 pub struct Wanted {
     /// What makes an operation.
     pub rule: Rule,
+    /// How it is known which addresses are one host.
+    pub hosts: HostSettings,
     /// Links to predict for; none when no prediction is asked.
     pub targets: Vec<PredictionTarget>,
     /// Cores that the clients, or the servers, of the prediction share.
@@ -111,7 +114,9 @@ impl Aggregator {
                 .with_workers(wanted.workers)
         });
         Ok(Self {
-            operations: Operations::new(wanted.rule).with_names(wanted.names.iter().cloned()),
+            operations: Operations::new(wanted.rule)
+                .with_names(wanted.names.iter().cloned())
+                .with_hosts(wanted.hosts.clone()),
             outlets: Outlets {
                 overview: Overview::default(),
                 predictor,
@@ -298,7 +303,8 @@ impl Aggregator {
             moved,
             ..
         } = self;
-        operations.finish(&mut |grouped| outlets.take(&grouped));
+        let inferred = operations.finish(&mut |grouped| outlets.take(&grouped));
+        warnings.extend(inferred.into_iter().map(|text| Warning { text }));
         let mut totals = std::mem::take(&mut outlets.overview).finish();
         totals.summary.packets = packets;
         warnings.extend(missing.warnings());

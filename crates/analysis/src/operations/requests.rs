@@ -22,7 +22,7 @@ use super::{Grouped, GroupedSink, Member, assemble, group_name};
 use crate::verb::Verb;
 use model::{
     Assigned, ConnectionId, ConnectionMap, Endpoint, Fingerprint, OperationKind, RequestId, Timestamp,
-    TransactionState,
+    TransactionState, counted,
 };
 use runs::{Before, Shapes};
 use std::collections::{HashMap, HashSet};
@@ -556,6 +556,17 @@ impl Requests {
             false,
         );
         out(Grouped::Operation(operation));
+    }
+
+    /// What is odd about identifiers, in a sentence.
+    pub(super) fn note(&self) -> Option<String> {
+        (self.repeated_identifiers > 0).then(|| {
+            format!(
+                "several requests under way at once carried the same identifier; {} with it were assigned by order: give each request a \
+                 traceparent or an X-Request-Id of its own",
+                counted(self.repeated_identifiers, "statement", "statements")
+            )
+        })
     }
 }
 

@@ -550,3 +550,141 @@ proptest! {
         }
     }
 }
+
+/// `pages` requests to one address of a web server, 10 ms apart and 4 ms long, each with three statements sent from another; one
+/// statement more where `stray` says, in us.
+fn pages_of_two_addresses(
+    settings: HostSettings,
+    pages: u64,
+    stray: Option<u64>,
+) -> (Vec<Operation>, Vec<String>) {
+    let mut operations = Operations::new(Rule::Http).with_hosts(settings);
+    let mut grouped = Vec::new();
+    let mut facts = vec![
+        (
+            0,
+            Fact::Opened {
+                connection: ConnectionId(0),
+                at: at(0),
+                client: host(1, 40_000),
+                server: host(2, 80),
+            },
+        ),
+        (
+            0,
+            Fact::Opened {
+                connection: ConnectionId(1),
+                at: at(0),
+                client: host(3, 50_000),
+                server: host(4, 5432),
+            },
+        ),
+    ];
+    for page in 0..pages {
+        let from = 10_000 * (page + 1);
+        let (fingerprint, request) = (Some(Arc::from("GET /page")), None);
+        facts.push((
+            from,
+            Fact::Started {
+                connection: ConnectionId(0),
+                at: at(from),
+                fingerprint,
+                request,
+            },
+        ));
+        for statement in 0..3 {
+            let from = from + 500 + 1_000 * statement;
+            let exchange = exchange(1, Phase::Work, from, 400, 0);
+            facts.push((
+                from + 500,
+                Fact::Exchange {
+                    exchange,
+                    protocol: Protocol::Postgres,
+                },
+            ));
+        }
+        let exchange = exchange(0, Phase::Work, from, 4_000, 0);
+        facts.push((
+            from + 4_100,
+            Fact::Exchange {
+                exchange,
+                protocol: Protocol::Http,
+            },
+        ));
+    }
+    if let Some(from) = stray {
+        let exchange = exchange(1, Phase::Work, from, 400, 0);
+        facts.push((
+            from + 500,
+            Fact::Exchange {
+                exchange,
+                protocol: Protocol::Postgres,
+            },
+        ));
+    }
+    facts.sort_by_key(|(time, _)| *time);
+    for (_, fact) in facts {
+        operations.fact(fact, &mut |found| {
+            if let Grouped::Operation(operation) = found {
+                grouped.push(operation);
+            }
+        });
+    }
+    let notes = operations.finish(&mut |found| {
+        if let Grouped::Operation(operation) = found {
+            grouped.push(operation);
+        }
+    });
+    (grouped, notes)
+}
+
+#[test]
+fn a_web_server_with_two_addresses_is_one_host_where_its_requests_explain_all_statements() {
+    let (operations, notes) = pages_of_two_addresses(HostSettings::default(), 40, None);
+    assert_eq!(operations.len(), 40);
+    assert!(operations.iter().all(|operation| operation.steps.len() == 4));
+    let proven = |step: &OperationStep| step.assigned.is_none_or(Assigned::is_proof);
+    assert!(
+        operations
+            .iter()
+            .flat_map(|operation| &operation.steps)
+            .all(proven)
+    );
+    assert_eq!(notes.len(), 1);
+    assert!(
+        notes[0].starts_with("10.0.0.3 and 10.0.0.2 are taken to be one host: all its"),
+        "{}",
+        notes[0]
+    );
+}
+
+#[test]
+fn a_statement_outside_of_all_requests_refutes_that() {
+    let (operations, notes) = pages_of_two_addresses(HostSettings::default(), 40, Some(36_000));
+    assert!(operations.iter().all(|operation| operation.steps.len() == 1));
+    assert_eq!(notes, Vec::<String>::new());
+}
+
+#[test]
+fn too_few_requests_prove_nothing() {
+    let (operations, notes) = pages_of_two_addresses(HostSettings::default(), 4, None);
+    assert!(operations.iter().all(|operation| operation.steps.len() == 1));
+    assert_eq!(notes, Vec::<String>::new());
+}
+
+#[test]
+fn hosts_that_are_given_need_no_evidence_and_none_is_sought_where_it_is_refused() {
+    let given = HostSettings {
+        given: vec!["web=10.0.0.2,10.0.0.3".parse().expect("a host")],
+        only_given: false,
+    };
+    let (operations, notes) = pages_of_two_addresses(given, 2, Some(18_000));
+    assert!(operations.iter().all(|operation| operation.steps.len() == 4));
+    assert_eq!(notes, Vec::<String>::new());
+    let refused = HostSettings {
+        only_given: true,
+        ..HostSettings::default()
+    };
+    let (operations, _) = pages_of_two_addresses(refused, 40, None);
+    assert!(operations.iter().all(|operation| operation.steps.len() == 1));
+}

@@ -1,0 +1,323 @@
+//! What the traffic shows about servers of requests and clients of databases.
+
+use super::{Verdict, within};
+use crate::fact::Fact;
+use model::{ConnectionId, ConnectionMap, Exchange, Phase, RequestId, Timestamp};
+use std::collections::BTreeMap;
+use std::net::IpAddr;
+use std::time::Duration;
+
+/// What was seen so far.
+#[derive(Debug, Default)]
+pub(super) struct Evidence {
+    /// Client and server of each connection.
+    connections: ConnectionMap<(IpAddr, IpAddr)>,
+    servers: BTreeMap<IpAddr, Server>,
+    clients: BTreeMap<IpAddr, Client>,
+}
+
+/// A server of requests.
+#[derive(Debug, Default)]
+struct Server {
+    open: ConnectionMap<OpenRequest>,
+    since: Timestamp,
+    busy_since: Timestamp,
+    /// Time with a request under way, without the one that is.
+    busy: Duration,
+    /// Times from idle to idle so far.
+    busy_times: u64,
+    near: Near,
+}
+
+#[derive(Debug)]
+struct OpenRequest {
+    started: Timestamp,
+    identifier: Option<RequestId>,
+}
+
+/// A client of databases.
+#[derive(Debug, Default)]
+struct Client {
+    statements: u64,
+    near: Near,
+    /// What each server's requests explain.
+    by: BTreeMap<IpAddr, Explained>,
+}
+
+#[derive(Debug, Default)]
+struct Explained {
+    inside: u64,
+    /// Statements before the server was first seen count as inside of nothing, not as outside.
+    outside: u64,
+    /// Busy times with a statement inside.
+    busy_times: u64,
+    last_busy_time: Option<u64>,
+    identified: u64,
+}
+
+/// Round trips towards one side of the observation point and towards the other: the shortest.
+#[derive(Debug, Default)]
+struct Near {
+    here: Option<Duration>,
+    there: Option<Duration>,
+    samples: u64,
+}
+
+impl Near {
+    fn add(&mut self, here: Option<Duration>, there: Option<Duration>) {
+        let (Some(here), Some(there)) = (here, there) else {
+            return;
+        };
+        self.here = Some(self.here.map_or(here, |before| before.min(here)));
+        self.there = Some(self.there.map_or(there, |before| before.min(there)));
+        self.samples += 1;
+    }
+
+    /// Whether it is at the observation point: it has no distance to it, and the others have.
+    fn is_here(&self) -> bool {
+        match (self.here, self.there) {
+            (Some(here), Some(there)) => {
+                self.samples >= LEAST_SAMPLES && there >= LEAST_DISTANCE && here * NO_DISTANCE <= there
+            }
+            _ => false,
+        }
+    }
+}
+
+impl Server {
+    fn started(&mut self, connection: ConnectionId, at: Timestamp, identifier: Option<RequestId>) {
+        if self.since == Timestamp::default() {
+            self.since = at;
+        }
+        if self.open.is_empty() {
+            self.busy_since = at;
+        }
+        if self.open.len() < MOST_OPEN {
+            self.open.insert(
+                connection,
+                OpenRequest {
+                    started: at,
+                    identifier,
+                },
+            );
+        }
+    }
+
+    fn answered(&mut self, connection: ConnectionId, exchange: &Exchange) {
+        self.near
+            .add(exchange.first.server_side_rtt, exchange.first.client_side_rtt);
+        self.gone(connection, exchange.ended());
+    }
+
+    fn gone(&mut self, connection: ConnectionId, at: Timestamp) {
+        if self.open.remove(&connection).is_some() && self.open.is_empty() {
+            self.busy += at.since(self.busy_since);
+            self.busy_times += 1;
+        }
+    }
+
+    /// The share of the time until `now` in which a request was under way.
+    fn share_busy(&self, now: Timestamp) -> f64 {
+        let under_way = match self.open.is_empty() {
+            true => Duration::ZERO,
+            false => now.since(self.busy_since),
+        };
+        let all = now.since(self.since).as_secs_f64();
+        if all > 0.0 {
+            (self.busy + under_way).as_secs_f64() / all
+        } else {
+            1.0
+        }
+    }
+}
+
+impl Evidence {
+    /// Takes a fact; gives the client of a database whose statement it is.
+    pub(super) fn fact(&mut self, fact: &Fact) -> Option<IpAddr> {
+        match fact {
+            Fact::Opened {
+                connection,
+                client,
+                server,
+                ..
+            } => {
+                let sides = (client.address.to_canonical(), server.address.to_canonical());
+                self.connections.insert(*connection, sides);
+            }
+            Fact::Started {
+                connection,
+                at,
+                request,
+                ..
+            } => {
+                if let Some(&(_, server)) = self.connections.get(connection) {
+                    self.servers
+                        .entry(server)
+                        .or_default()
+                        .started(*connection, *at, *request);
+                }
+            }
+            Fact::Begun { .. } => {}
+            Fact::Exchange { exchange, protocol } => {
+                let &(client, server) = self.connections.get(&exchange.connection)?;
+                if protocol.carries_requests() {
+                    if let Some(server) = self.servers.get_mut(&server).filter(|_| exchange.executions > 0) {
+                        server.answered(exchange.connection, exchange);
+                    }
+                } else if protocol.is_database() && exchange.phase == Phase::Work && exchange.turns > 0 {
+                    return (!self.servers.is_empty()).then_some(client);
+                }
+            }
+            Fact::Closed(outcome) => {
+                if let Some((_, server)) = self.connections.remove(&outcome.id)
+                    && let Some(server) = self.servers.get_mut(&server)
+                {
+                    server.gone(outcome.id, outcome.at.after(outcome.duration));
+                }
+            }
+        }
+        None
+    }
+
+    /// Takes a statement of a client of which it is not known where it is.
+    pub(super) fn statement(&mut self, client: IpAddr, exchange: &Exchange) {
+        if self.clients.len() >= MOST_CLIENTS && !self.clients.contains_key(&client) {
+            return;
+        }
+        let known = self.clients.entry(client).or_default();
+        known.statements += 1;
+        known
+            .near
+            .add(exchange.first.client_side_rtt, exchange.first.server_side_rtt);
+        let carried = exchange.tags.as_ref().and_then(|tags| tags.request);
+        for (&address, server) in self
+            .servers
+            .iter()
+            .filter(|(_, server)| server.since <= exchange.at)
+        {
+            let explained = known.by.entry(address).or_default();
+            let mut during = server
+                .open
+                .values()
+                .filter(|request| request.started <= exchange.at)
+                .peekable();
+            match during.peek() {
+                None => explained.outside += 1,
+                Some(_) => {
+                    explained.inside += 1;
+                    if explained.last_busy_time != Some(server.busy_times) {
+                        explained.last_busy_time = Some(server.busy_times);
+                        explained.busy_times += 1;
+                    }
+                }
+            }
+            if carried.is_some() && during.any(|request| request.identifier == carried) {
+                explained.identified += 1;
+            }
+        }
+    }
+
+    /// The addresses at which requests are served.
+    pub(super) fn servers(&self) -> impl Iterator<Item = IpAddr> {
+        self.servers.keys().copied()
+    }
+
+    /// The addresses from which databases are asked.
+    pub(super) fn clients(&self) -> impl Iterator<Item = IpAddr> {
+        self.clients.keys().copied()
+    }
+
+    /// What is known of a client.
+    pub(super) fn of(&self, client: IpAddr) -> Verdict {
+        let Some(known) = self.clients.get(&client) else {
+            return Verdict::Unknown;
+        };
+        if let Some(server) = self.here(known) {
+            return Verdict::On(
+                server,
+                "both are where the traffic was seen: the one has no distance to its clients' requests, the other none to its \
+                 statements, while the other sides have"
+                    .to_owned(),
+            );
+        }
+        let identified = |(_, explained): &(&IpAddr, &Explained)| explained.identified >= LEAST_IDENTIFIED;
+        if let Some((&server, explained)) = known.by.iter().find(identified) {
+            let text = format!(
+                "{} of its statements carry identifiers of requests to it",
+                explained.identified
+            );
+            return Verdict::On(server, text);
+        }
+        let possible: Vec<(IpAddr, &Explained)> = known
+            .by
+            .iter()
+            .filter(|(_, explained)| explained.outside == 0)
+            .map(|(&server, explained)| (server, explained))
+            .collect();
+        let seen_enough = known
+            .by
+            .values()
+            .any(|explained| explained.inside + explained.outside >= LEAST_STATEMENTS);
+        match possible.as_slice() {
+            [] if seen_enough => Verdict::Elsewhere,
+            _ => self.explaining(&possible),
+        }
+    }
+
+    /// The only server at the observation point, when the client is there too.
+    fn here(&self, known: &Client) -> Option<IpAddr> {
+        let mut here = self.servers.iter().filter(|(_, server)| server.near.is_here());
+        match (here.next(), here.next()) {
+            (Some((&server, _)), None) if known.near.is_here() => Some(server),
+            _ => None,
+        }
+    }
+
+    /// The server whose requests explain all statements, when that is no coincidence. Of servers within each other's requests (a
+    /// proxy) it is the one that is busy least.
+    fn explaining(&self, possible: &[(IpAddr, &Explained)]) -> Verdict {
+        let mut sure: Vec<(f64, IpAddr, &Explained)> = Vec::new();
+        for &(address, explained) in possible {
+            let Some(server) = self.servers.get(&address) else {
+                continue;
+            };
+            let now = server.open.values().map(|request| request.started).max();
+            let share = server.share_busy(now.unwrap_or(server.busy_since).after(Duration::from_nanos(1)));
+            let trials =
+                explained.busy_times as f64 + (explained.inside - explained.busy_times) as f64 / DEPENDENT;
+            let coincidence = share.powf(trials);
+            if explained.inside >= LEAST_STATEMENTS
+                && explained.busy_times >= LEAST_BUSY_TIMES
+                && coincidence < COINCIDENCE
+            {
+                sure.push((share, address, explained));
+            }
+        }
+        sure.sort_by(|one, other| one.0.total_cmp(&other.0));
+        match sure.as_slice() {
+            [] => Verdict::Unknown,
+            [(_, server, explained)] => Verdict::On(*server, within(explained.inside, explained.busy_times)),
+            [(share, server, explained), (next, ..), ..] if share * CLEARLY < *next => {
+                Verdict::On(*server, within(explained.inside, explained.busy_times))
+            }
+            _ => Verdict::Elsewhere,
+        }
+    }
+}
+
+const LEAST_SAMPLES: u64 = 10;
+const LEAST_STATEMENTS: u64 = 20;
+const LEAST_BUSY_TIMES: u64 = 5;
+const LEAST_IDENTIFIED: u64 = 3;
+/// Statements of one busy time follow from each other: so many count as one that could have been elsewhere.
+const DEPENDENT: f64 = 4.0;
+/// How likely a coincidence may be.
+const COINCIDENCE: f64 = 1e-3;
+/// How much busier than another a server is clearly busier.
+const CLEARLY: f64 = 1.05;
+/// Below this a round trip is no distance that could be told from the host's own.
+const LEAST_DISTANCE: Duration = Duration::from_micros(200);
+/// A side is here when the other is so many times as far.
+const NO_DISTANCE: u32 = 5;
+const MOST_OPEN: usize = 10_000;
+const MOST_CLIENTS: usize = 1_000;
