@@ -52,5 +52,16 @@ pub enum Fact {
     Closed(ConnectionOutcome),
 }
 
+impl Fact {
+    /// Where it belongs among the facts of all connections: when it was found out, exchanges and connections by their end.
+    pub fn time(&self) -> Timestamp {
+        match self {
+            Self::Opened { at, .. } | Self::Started { at, .. } | Self::Begun { at, .. } => *at,
+            Self::Exchange { exchange, .. } => exchange.ended(),
+            Self::Closed(outcome) => outcome.at.after(outcome.duration),
+        }
+    }
+}
+
 /// Receives facts as they are found.
 pub type FactSink<'s> = dyn FnMut(Fact) + 's;

@@ -14,7 +14,7 @@ use analysis::operations::rule::Rule;
 use analysis::operations::{Grouped, Operations};
 use analysis::overview::Overview;
 use anyhow::{Context, Result};
-use model::{Conditions, Endpoint, Exchange, LinkOutcome, Operation, Share, Warning};
+use model::{Conditions, Endpoint, Exchange, LinkOutcome, Operation, Share, Summary, Warning};
 use predict::{Computing, PredictionTarget, Predictor, WakeUp, Workers};
 use report::outcome::ProgressLine;
 use report::{JsonWriter, ReadOutcome, RecordingWriter};
@@ -58,6 +58,7 @@ pub struct Wanted {
 
 /// Sums up a run as its facts arrive.
 pub struct Aggregator {
+    rule: Rule,
     operations: Operations,
     outlets: Outlets,
     moved: MovedConnections,
@@ -114,6 +115,7 @@ impl Aggregator {
                 .with_workers(wanted.workers)
         });
         Ok(Self {
+            rule: wanted.rule,
             operations: Operations::new(wanted.rule)
                 .with_names(wanted.names.iter().cloned())
                 .with_hosts(wanted.hosts.clone()),
@@ -295,6 +297,7 @@ impl Aggregator {
         amend: impl FnOnce(&mut ReadOutcome),
     ) -> Result<(ReadOutcome, Option<Operation>)> {
         let Self {
+            rule,
             operations,
             mut outlets,
             recording,
@@ -308,6 +311,7 @@ impl Aggregator {
         let mut totals = std::mem::take(&mut outlets.overview).finish();
         totals.summary.packets = packets;
         warnings.extend(missing.warnings());
+        warnings.extend(no_requests(rule, &totals.summary));
         let found = outlets.findings.take().map(Findings::finish).unwrap_or_default();
         warnings.extend(no_room(&found));
         let predicts = outlets.predictor.is_some();
@@ -356,6 +360,17 @@ impl Aggregator {
         }
     }
 }
+
+/// The warning that HTTP requests were asked for and none was there.
+fn no_requests(rule: Rule, summary: &Summary) -> Option<Warning> {
+    (rule == Rule::Http && summary.operations == 0 && summary.connections > 0).then(|| Warning {
+        text: NO_REQUESTS.to_owned(),
+    })
+}
+
+const NO_REQUESTS: &str = "--operations http, and no HTTP request was answered in what was seen: capture the application's HTTP port too, or \
+                           name the application as a target too (longwire watch http://HOST:PORT DATABASE) and send it its requests through the \
+                           relay; HTTPS cannot be read; --operations auto shows the rest by connection";
 
 /// The warning that there was no room for all findings.
 fn no_room(found: &FindingsReport) -> Option<Warning> {

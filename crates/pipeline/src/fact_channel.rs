@@ -9,14 +9,14 @@ use model::{ConnectionEvent, ConnectionId, Direction, Observer, Segment, Timesta
 use std::hash::RandomState;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::mpsc::{self, Receiver, Sender};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 /// Facts of any number of connections, on their way to the code that sums them up.
 #[derive(Debug)]
 pub struct FactChannel {
     sender: Sender<Posted>,
-    receiver: Mutex<Receiver<Posted>>,
+    arrivals: Mutex<Arrivals>,
     keep_literals: bool,
     /// One key for the whole run.
     digests: RandomState,
@@ -25,6 +25,27 @@ pub struct FactChannel {
     owed: OwedInAll,
     /// Bytes of payload on their way, where it is kept.
     payload: Option<Arc<AtomicU64>>,
+}
+
+/// The receiving end.
+#[derive(Debug)]
+struct Arrivals {
+    receiver: Receiver<Posted>,
+    /// What arrived since the last time something was taken, in the order of time: what another thread saw before it may arrive after it.
+    held: Vec<Posted>,
+}
+
+impl Arrivals {
+    /// Adds what has arrived, and gives what has been held for a while, with all that was seen before it.
+    fn take(&mut self, first: Option<Posted>) -> Vec<Posted> {
+        let until = self.held.last().map(time_of);
+        self.held
+            .extend(first.into_iter().chain(self.receiver.try_iter()));
+        self.held.sort_by_key(time_of);
+        let ready = self.held.partition_point(|posted| Some(time_of(posted)) <= until);
+        let later = self.held.split_off(ready);
+        std::mem::replace(&mut self.held, later)
+    }
 }
 
 /// What goes through the channel.
@@ -70,7 +91,10 @@ impl FactChannel {
         let (sender, receiver) = mpsc::channel();
         Self {
             sender,
-            receiver: Mutex::new(receiver),
+            arrivals: Mutex::new(Arrivals {
+                receiver,
+                held: Vec::new(),
+            }),
             keep_literals,
             digests: RandomState::default(),
             fingerprints: KnownFingerprints::default(),
@@ -98,23 +122,30 @@ impl FactChannel {
 
     /// Takes everything that has arrived, in the order of time.
     pub fn take_all(&self) -> Vec<Posted> {
-        let receiver = self.receiver.lock().unwrap_or_else(PoisonError::into_inner);
-        self.in_order(receiver.try_iter().collect())
+        let mut arrivals = self.arrivals();
+        let mut all = arrivals.take(None);
+        all.append(&mut arrivals.held);
+        self.taken(all)
     }
 
-    /// Waits at most `patience` for something to arrive, then a little for what other threads are about to send, and takes
-    /// everything in the order of time.
+    /// Waits at most `patience` for something to arrive, then a little for what other threads are about to send. What arrived then is
+    /// held until the next call: this one takes what the last one held and what was seen before that, in the order of time.
     pub fn wait(&self, patience: Duration) -> Vec<Posted> {
-        let receiver = self.receiver.lock().unwrap_or_else(PoisonError::into_inner);
-        let Ok(first) = receiver.recv_timeout(patience) else {
-            return Vec::new();
-        };
-        std::thread::sleep(GATHER);
-        self.in_order(std::iter::once(first).chain(receiver.try_iter()).collect())
+        let mut arrivals = self.arrivals();
+        let first = arrivals.receiver.recv_timeout(patience).ok();
+        if first.is_some() {
+            std::thread::sleep(GATHER);
+        }
+        let ready = arrivals.take(first);
+        self.taken(ready)
     }
 
-    fn in_order(&self, mut all: Vec<Posted>) -> Vec<Posted> {
-        all.sort_by_key(time_of);
+    fn arrivals(&self) -> MutexGuard<'_, Arrivals> {
+        self.arrivals.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Nothing of `all` is on its way any more.
+    fn taken(&self, all: Vec<Posted>) -> Vec<Posted> {
         if let Some(payload) = &self.payload {
             let taken = all.iter().map(|posted| match posted {
                 Posted::Fact(_) => 0,
@@ -188,14 +219,65 @@ fn post(sender: &Sender<Posted>, posted: Posted) {
 fn time_of(posted: &Posted) -> Timestamp {
     match posted {
         Posted::Payload(payload) => payload.at,
-        Posted::Fact(Fact::Opened { at, .. } | Fact::Started { at, .. } | Fact::Begun { at, .. }) => *at,
-        Posted::Fact(Fact::Exchange { exchange, .. }) => exchange.ended(),
-        Posted::Fact(Fact::Closed(outcome)) => outcome.at.after(outcome.duration),
+        Posted::Fact(fact) => fact.time(),
     }
 }
 
-/// How long facts are gathered before they are put in the order of time: several threads send them.
+/// How long facts are gathered at a time; the next ones are put in the order of time with them: several threads send them.
 const GATHER: Duration = Duration::from_millis(50);
 
 /// Maximum payload on its way, where it is kept.
 const MOST_WAITING: u64 = 64 << 20;
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use model::Endpoint;
+
+    fn opened(channel: &FactChannel, number: u32, at: u64) {
+        let connection = ConnectionId(number);
+        let endpoint = Endpoint {
+            address: std::net::IpAddr::from([127, 0, 0, 1]),
+            port: 5432,
+        };
+        channel.observe(connection).event(
+            connection,
+            ConnectionEvent::Opened {
+                at: Timestamp::from_nanos(at),
+                client: endpoint,
+                server: endpoint,
+                sides_certain: true,
+            },
+        );
+    }
+
+    fn numbers(posted: &[Posted]) -> Vec<u32> {
+        let facts = posted.iter().map(|posted| match posted {
+            Posted::Fact(Fact::Opened { connection, .. }) => connection.0,
+            other => panic!("{other:?} was not sent"),
+        });
+        facts.collect()
+    }
+
+    #[test]
+    fn what_a_slower_thread_saw_before_comes_before() {
+        let channel = FactChannel::new(false);
+        opened(&channel, 2, 2_000);
+        assert_eq!(numbers(&channel.wait(Duration::ZERO)), [0; 0]);
+        opened(&channel, 3, 3_000);
+        opened(&channel, 1, 1_000);
+        assert_eq!(numbers(&channel.wait(Duration::ZERO)), [1, 2]);
+        assert_eq!(numbers(&channel.wait(Duration::ZERO)), [3]);
+        assert_eq!(numbers(&channel.wait(Duration::ZERO)), [0; 0]);
+    }
+
+    #[test]
+    fn the_rest_is_taken_at_the_end() {
+        let channel = FactChannel::new(false);
+        opened(&channel, 2, 2_000);
+        channel.wait(Duration::ZERO);
+        opened(&channel, 1, 1_000);
+        assert_eq!(numbers(&channel.take_all()), [1, 2]);
+        assert_eq!(numbers(&channel.take_all()), [0; 0]);
+    }
+}

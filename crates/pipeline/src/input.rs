@@ -1,8 +1,11 @@
 //! Turns files of the command line into facts: captures are decoded, recordings hold facts already.
 //!
-//! [`opening`] finds out what a file is, [`captured`] decodes captures, [`recording`] takes the facts of a recording.
+//! [`opening`] finds out what a file is, [`captured`] decodes captures, [`recording`] takes the facts of a recording, [`merging`] puts
+//! those of several in the order of time.
 
 mod captured;
+mod merging;
+mod numbering;
 mod opening;
 mod recording;
 
@@ -13,9 +16,11 @@ use analysis::fact::Fact;
 use analysis::fingerprint::KnownFingerprints;
 use anyhow::Result;
 use captured::CaptureDecoding;
+use merging::MergedRecordings;
 use model::{Conditions, Warning};
+use numbering::Numbering;
 use opening::{InputFile, open};
-use recording::Recording;
+use recording::{Recording, RecordingFacts};
 use std::path::PathBuf;
 use std::sync::mpsc;
 
@@ -49,7 +54,7 @@ pub struct Reading {
     pub compressing: Option<CompressionPlan>,
 }
 
-/// Reads all `files` (`-` is stdin); captures are merged on one clock, recordings follow one by one.
+/// Reads all `files` (`-` is stdin), captures and recordings, merged on one clock.
 ///
 /// Decoding runs on a thread of its own, `facts` on the caller's: a large capture keeps two cores busy.
 ///
@@ -118,23 +123,36 @@ fn decode(
     facts: &mut dyn FnMut(Fact),
 ) -> Result<InputSummary> {
     let mut input = InputSummary::default();
-    let mut next_id = 0;
     let known = KnownFingerprints::default();
+    let first = usize::from(!captures.is_empty());
+    let sources = first + recordings.len();
+    let recordings = recordings.into_iter().enumerate().map(|(place, recording)| {
+        let numbering = Numbering::new(first + place, sources);
+        RecordingFacts::new(recording, numbering, known.clone())
+    });
+    let mut merged = MergedRecordings::new(recordings.collect::<Result<_>>()?)?;
     if !captures.is_empty() {
         let connections = ConnectionDecoders::new(reading.keep_literals).with_fingerprints(known.clone());
         let meter = reading.compressing.map(CompressionMeter::new);
-        let mut observer = CaptureDecoding::new(connections, meter, facts, &mut next_id);
+        let mut fault = None;
+        let mut in_order = |fact: Fact| {
+            if let Err(error) = merged.until(fact.time(), facts) {
+                fault.get_or_insert(error);
+            }
+            facts(fact);
+        };
+        let mut observer =
+            CaptureDecoding::new(connections, meter, &mut in_order, Numbering::new(0, sources));
         let report = capture::read(captures, &mut observer)?;
         input.compressed = observer.finish()?;
+        fault.map_or(Ok(()), Err)?;
         input.warnings.extend(report.warnings);
         input
             .faults
             .extend(report.files.into_iter().flat_map(|file| file.faults));
         input.packets = Some(report.packets);
     }
-    for (name, reader) in recordings {
-        recording::read(&name, reader, (&mut next_id, &known), facts, &mut input)?;
-    }
+    merged.finish(facts, &mut input)?;
     Ok(input)
 }
 

@@ -1,5 +1,6 @@
 //! Turns captured connections into facts, each with its own decoder.
 
+use super::numbering::Numbering;
 use crate::compression::{CompressionMeter, CompressionOutcome};
 use crate::decode::ConnectionDecoders;
 use analysis::fact::Fact;
@@ -11,25 +12,24 @@ pub struct CaptureDecoding<'a> {
     connections: ConnectionDecoders,
     meter: Option<CompressionMeter>,
     facts: &'a mut dyn FnMut(Fact),
-    next_id: &'a mut u32,
+    numbering: Numbering,
     /// Why it is unknown what exchanges would become.
     fault: Option<anyhow::Error>,
 }
 
 impl<'a> CaptureDecoding<'a> {
-    /// Facts go to `facts`; `next_id` becomes the first number that no connection has. With a `meter`, it is also determined what
-    /// exchanges would become in a tunnel.
+    /// Facts go to `facts`. With a `meter`, it is also determined what exchanges would become in a tunnel.
     pub fn new(
         connections: ConnectionDecoders,
         meter: Option<CompressionMeter>,
         facts: &'a mut dyn FnMut(Fact),
-        next_id: &'a mut u32,
+        numbering: Numbering,
     ) -> Self {
         Self {
             connections,
             meter,
             facts,
-            next_id,
+            numbering,
             fault: None,
         }
     }
@@ -48,7 +48,7 @@ impl<'a> CaptureDecoding<'a> {
 
 impl Observer for CaptureDecoding<'_> {
     fn event(&mut self, connection: ConnectionId, event: ConnectionEvent<'_>) {
-        *self.next_id = (*self.next_id).max(connection.0.saturating_add(1));
+        let connection = self.numbering.renumber(connection);
         let Some(meter) = &mut self.meter else {
             return self.connections.event(connection, event, self.facts);
         };

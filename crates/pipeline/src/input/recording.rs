@@ -1,6 +1,7 @@
 //! Turns records of an earlier run into facts.
 
 use super::InputSummary;
+use super::numbering::Numbering;
 use analysis::fact::Fact;
 use analysis::fingerprint::KnownFingerprints;
 use anyhow::{Context, Result};
@@ -62,59 +63,94 @@ fn fact_of(
     })
 }
 
-/// Reads one recording; its connections get numbers after those seen before, its statements are distinguished across all files.
-///
-/// # Errors
-/// When it cannot be read, or its first record is none. Faults after that are noted in `input`.
-pub fn read(
-    name: &str,
-    reader: Box<dyn BufRead + Send>,
-    (next_id, known): (&mut u32, &KnownFingerprints),
-    facts: &mut dyn FnMut(Fact),
-    input: &mut InputSummary,
-) -> Result<()> {
-    let first_id = *next_id;
-    let mut renumber = |id: ConnectionId| {
-        let id = ConnectionId(id.0.saturating_add(first_id));
-        *next_id = (*next_id).max(id.0.saturating_add(1));
-        id
-    };
-    let mut records = RecordReader::new(reader).with_context(|| format!("could not read {name}"))?;
-    let (mut seen, faults) = (Seen::default(), input.faults.len());
-    while let Some(record) = records.next() {
-        let record = match record {
-            Ok(record) => record,
-            Err(fault) if !seen.any => {
-                return Err(
-                    anyhow::Error::new(fault).context(format!("{name} is no recording that can be read"))
-                );
+/// A recording that is being read: its facts, one at a time.
+pub struct RecordingFacts {
+    name: String,
+    records: RecordReader<Box<dyn BufRead + Send>>,
+    numbering: Numbering,
+    known: KnownFingerprints,
+    seen: Seen,
+    notes: InputSummary,
+    over: bool,
+}
+
+impl RecordingFacts {
+    /// Begins to read; its statements are distinguished as those of all files with the same `known`.
+    ///
+    /// # Errors
+    /// When it cannot be read.
+    pub fn new((name, reader): Recording, numbering: Numbering, known: KnownFingerprints) -> Result<Self> {
+        let records = RecordReader::new(reader).with_context(|| format!("could not read {name}"))?;
+        Ok(Self {
+            name,
+            records,
+            numbering,
+            known,
+            seen: Seen::default(),
+            notes: InputSummary::default(),
+            over: false,
+        })
+    }
+
+    /// The next fact; absent at the end, and at damage that is noted.
+    ///
+    /// # Errors
+    /// When the first record is none.
+    pub fn next(&mut self) -> Result<Option<Fact>> {
+        while !self.over {
+            let record = match self.records.next() {
+                Some(Ok(record)) => record,
+                Some(Err(fault)) if !self.seen.any => {
+                    let text = format!("{} is no recording that can be read", self.name);
+                    return Err(anyhow::Error::new(fault).context(text));
+                }
+                Some(Err(fault)) => {
+                    self.notes.damaged(format!(
+                        "{} is damaged, what precedes the damage is reported: {fault}",
+                        self.name
+                    ));
+                    self.over = true;
+                    break;
+                }
+                None => {
+                    self.over = true;
+                    break;
+                }
+            };
+            self.seen.any = true;
+            if let Some(fact) = self.take(record) {
+                return Ok(Some(fact));
             }
-            Err(fault) => {
-                input.damaged(format!(
-                    "{name} is damaged, what precedes the damage is reported: {fault}"
-                ));
-                break;
-            }
-        };
-        seen.any = true;
-        match fact_of(record, &mut renumber, known) {
+        }
+        Ok(None)
+    }
+
+    fn take(&mut self, record: Record) -> Option<Fact> {
+        let numbering = self.numbering;
+        match fact_of(record, &mut |id| numbering.renumber(id), &self.known) {
             Ok(fact) => {
-                seen.count(&fact);
-                facts(fact);
+                self.seen.count(&fact);
+                return Some(fact);
             }
             Err(Record::Warning(warning)) => {
-                let text = format!("{name}: {}", warning.text);
-                match records.is_cut() {
-                    true => input.damaged(text),
-                    false => input.warnings.push(Warning { text }),
+                let text = format!("{}: {}", self.name, warning.text);
+                match self.records.is_cut() {
+                    true => self.notes.damaged(text),
+                    false => self.notes.warnings.push(Warning { text }),
                 }
             }
-            Err(Record::Summary(_)) => seen.end = true,
+            Err(Record::Summary(_)) => self.seen.end = true,
             Err(_) => {}
         }
+        None
     }
-    seen.note_missing(name, input.faults.len() == faults, input);
-    Ok(())
+
+    /// What a reader must know of it, once all of it has been read.
+    pub fn finish(mut self) -> InputSummary {
+        let intact = self.notes.faults.is_empty();
+        self.seen.note_missing(&self.name, intact, &mut self.notes);
+        self.notes
+    }
 }
 
 /// How much of a recording was seen.
