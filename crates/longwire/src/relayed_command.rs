@@ -1,14 +1,18 @@
 //! A command whose connections pass a relay: where it connects, and how it learns about that and about TLS.
 
+pub mod environment;
+pub mod placeholders;
+
 use anyhow::{Context, Result};
+use environment::Variable;
 use link::LinkDescription;
 use model::Endpoint;
 use relay::{Relay, RelayTls};
-use std::ffi::{OsStr, OsString};
+use std::ffi::OsString;
 use std::net::{IpAddr, Ipv4Addr};
 use std::process::Command;
 use std::time::Duration;
-use sys::{ClientTls, Scheme, Target};
+use sys::{ClientTls, Target};
 
 /// Which side speaks TLS when a relay is between a command and the server.
 #[derive(Debug, Clone, Copy)]
@@ -38,18 +42,40 @@ pub fn last_bytes(link: Option<&LinkDescription>) -> Duration {
     LAST_BYTES + link.map_or(Duration::ZERO, |link| link.rtt * 4)
 }
 
-/// `command` with arguments and an environment that make it connect to `relay`, with TLS as in `tls`.
+/// A target that a command reaches through a relay.
+#[derive(Debug, Clone, Copy)]
+pub struct RelayedTarget<'a> {
+    /// What placeholders and variables call it: `postgres`.
+    pub name: &'a str,
+    /// The target.
+    pub target: &'a Target,
+    /// Where the command connects instead.
+    pub relay: Endpoint,
+    /// What the command learns about TLS.
+    pub tls: ClientTls,
+}
+
+impl RelayedTarget<'_> {
+    /// The target with the relay in its place, as the command is given it: as secret as the target.
+    fn url(&self) -> String {
+        self.target.url_through(self.relay, self.tls)
+    }
+}
+
+/// `command` with arguments and an environment that make it connect to the relays of `targets`.
 ///
 /// # Errors
 /// When no command is given.
-pub fn prepare(command: &[OsString], target: &Target, relay: Endpoint, tls: ClientTls) -> Result<Command> {
-    let url = target.url_through(relay, tls);
-    let mut words = command.iter().map(|word| replaced(word, relay, &url));
+pub fn prepare(command: &[OsString], targets: &[RelayedTarget<'_>]) -> Result<Command> {
+    let mut words = command.iter().map(|word| placeholders::replaced(word, targets));
     let program = words.next().context("no command is given behind --")?;
     let mut child = Command::new(&program);
-    child.args(words).envs(environment(target, relay, &url));
-    if matches!(target.scheme, Scheme::Postgres | Scheme::Kingbase) {
-        match (tls, target.security.mode) {
+    child.args(words);
+    for Variable { name, value, .. } in environment::variables(targets) {
+        child.env(name, value);
+    }
+    if let Some(postgres) = environment::postgres(targets) {
+        match (postgres.tls, postgres.target.security.mode) {
             (ClientTls::LeftOut, _) => leave_tls_out(&mut child),
             (ClientTls::Own, Some(mode)) => {
                 child.env("PGSSLMODE", mode.name());
@@ -71,48 +97,6 @@ fn leave_tls_out(child: &mut Command) {
         child.env_remove(name);
     }
     child.env("PGSSLMODE", "disable");
-}
-
-fn replaced(word: &OsStr, relay: Endpoint, url: &str) -> OsString {
-    match word.to_str() {
-        Some(text) => text
-            .replace("{host}", &relay.address.to_string())
-            .replace("{port}", &relay.port.to_string())
-            .replace("{url}", url)
-            .into(),
-        None => word.to_owned(),
-    }
-}
-
-fn environment(target: &Target, relay: Endpoint, url: &str) -> Vec<(&'static str, String)> {
-    let (host, port) = (relay.address.to_string(), relay.port.to_string());
-    let mut variables = vec![
-        ("LONGWIRE_HOST", host.clone()),
-        ("LONGWIRE_PORT", port.clone()),
-        ("LONGWIRE_URL", url.to_owned()),
-        ("DATABASE_URL", url.to_owned()),
-        ("PGHOST", host.clone()),
-        ("PGPORT", port.clone()),
-        ("MYSQL_HOST", host),
-        ("MYSQL_TCP_PORT", port),
-    ];
-    let password = target
-        .password
-        .as_ref()
-        .map(|password| password.reveal().to_owned());
-    let login = match target.scheme {
-        Scheme::Postgres | Scheme::Kingbase => {
-            vec![
-                ("PGUSER", target.user.clone()),
-                ("PGDATABASE", target.database.clone()),
-                ("PGPASSWORD", password),
-            ]
-        }
-        Scheme::Mysql | Scheme::Mariadb => vec![("MYSQL_PWD", password)],
-        _ => Vec::new(),
-    };
-    variables.extend(login.into_iter().filter_map(|(name, value)| Some((name, value?))));
-    variables
 }
 
 const LAST_BYTES: Duration = Duration::from_secs(1);

@@ -19,14 +19,23 @@ impl Delivery {
         self.say(&format!("warning: {what} given up: {error}"));
     }
 
+    /// Says on stderr what to do next.
+    pub fn hint(&self, text: &str) {
+        self.line("hint", text);
+    }
+
     /// Writes a line to stderr, unless that would have to wait. A closed stderr counts as a lost output.
     pub fn say(&self, text: &str) {
+        self.line("longwire", text);
+    }
+
+    fn line(&self, by: &str, text: &str) {
         let mut stderr = io::stderr().lock();
         if !sys::terminal::takes_a_line(stderr.as_fd()) {
             return;
         }
         let text = report::text::escape::printable(text);
-        if writeln!(stderr, "longwire: {text}").is_err() {
+        if writeln!(stderr, "{by}: {text}").is_err() {
             self.lost.set(true);
         }
     }

@@ -74,6 +74,18 @@ pub struct RelayOptions {
     pub link: Option<LinkDescription>,
     /// What becomes of TLS.
     pub tls: RelayTls,
+    /// Where its connections get their numbers. Relays whose observations go into one analysis share one.
+    pub numbers: ConnectionNumbers,
+}
+
+/// Numbers for connections, from 0 on; clones give numbers that no other clone has given.
+#[derive(Debug, Clone, Default)]
+pub struct ConnectionNumbers(Arc<AtomicU32>);
+
+impl ConnectionNumbers {
+    fn next(&self) -> ConnectionId {
+        ConnectionId(self.0.fetch_add(1, Ordering::Relaxed))
+    }
 }
 
 impl RelayOptions {
@@ -84,6 +96,7 @@ impl RelayOptions {
             target,
             link: None,
             tls: RelayTls::default(),
+            numbers: ConnectionNumbers::default(),
         }
     }
 }
@@ -122,7 +135,7 @@ pub(crate) struct Shared {
     pub(crate) security: TlsSettings,
     pub(crate) asked_tls: RelayTls,
     pub(crate) counters: AtomicCounters,
-    next_id: AtomicU32,
+    numbers: ConnectionNumbers,
     lifecycle: AtomicU8,
 }
 
@@ -156,7 +169,7 @@ impl Shared {
     }
 
     pub(crate) fn next_id(&self) -> ConnectionId {
-        ConnectionId(self.next_id.fetch_add(1, Ordering::Relaxed))
+        self.numbers.next()
     }
 }
 
@@ -212,7 +225,7 @@ pub(crate) fn start_with_floor(
         security,
         asked_tls: options.tls,
         counters: AtomicCounters::default(),
-        next_id: AtomicU32::new(0),
+        numbers: options.numbers,
         lifecycle: AtomicU8::new(0),
     });
     let (finished, done) = mpsc::channel();

@@ -1,14 +1,12 @@
 //! The application that `watch` and `relay` start.
 
-use crate::relayed_command::prepare;
+use crate::relayed_command::{RelayedTarget, prepare};
 use anyhow::{Context, Result};
-use model::Endpoint;
 use pipeline::output::Status;
 use std::ffi::OsString;
 use std::os::unix::process::ExitStatusExt;
 use std::process::{ExitStatus, Stdio};
 use sys::application::Application;
-use sys::{ClientTls, Target};
 
 /// A running command, pointed at the relay. It is never left running: it is ended when dropped.
 pub struct Child {
@@ -17,18 +15,12 @@ pub struct Child {
 }
 
 impl Child {
-    /// Starts `command`, with arguments and an environment that make it connect to `relay`.
+    /// Starts `command`, with arguments and an environment that make it connect to the relays of `targets`.
     ///
     /// # Errors
     /// When no command is given, or it cannot be started.
-    pub fn start(
-        command: &[OsString],
-        target: &Target,
-        relay: Endpoint,
-        tls: ClientTls,
-        stdout_is_ours: bool,
-    ) -> Result<Self> {
-        let mut child = prepare(command, target, relay, tls)?;
+    pub fn start(command: &[OsString], targets: &[RelayedTarget<'_>], stdout_is_ours: bool) -> Result<Self> {
+        let mut child = prepare(command, targets)?;
         if stdout_is_ours {
             child.stdout(Stdio::from(std::io::stderr()));
         }

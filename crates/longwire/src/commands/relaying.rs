@@ -1,12 +1,12 @@
-//! What `watch` and `relay` have in common: where clients connect, and the emulated link.
+//! What `watch` and `relay` have in common: TLS, the emulated links, and how a run is described.
 
-use crate::relayed_command::{TlsPlan, connect_to};
+use super::targets::PlannedRelay;
+use crate::relayed_command::TlsPlan;
 use anyhow::Result;
 use link::LinkDescription;
 use model::{Conditions, LinkOutcome, Warning};
-use pipeline::delivery::Delivery;
 use pipeline::output;
-use relay::{Counters, Relay, RelayTls};
+use relay::{Counters, RelayTls};
 use std::io::{self, Write};
 use std::time::Duration;
 use sys::{ClientTls, LiveError, Scheme, Target, TlsMode, TlsSettings};
@@ -18,6 +18,19 @@ use sys::{ClientTls, LiveError, Scheme, Target, TlsMode, TlsSettings};
 pub fn check(target: &Target, link: Option<&LinkDescription>) -> Result<()> {
     if TlsSettings::of(target)?.mode.insists() && link.is_some() {
         return Err(LiveError::TlsThroughLink.into());
+    }
+    Ok(())
+}
+
+/// Connects to the server once, so that a wrong host, port or certificate is reported at once. The application may start later, by the
+/// command itself: it is not tried.
+///
+/// # Errors
+/// When the server cannot be reached within `longest`, or the target cannot cross its link.
+pub fn check_server(planned: &PlannedRelay, longest: Duration) -> Result<()> {
+    check(&planned.target, planned.link.as_ref())?;
+    if !planned.is_application() {
+        relay::probe(&planned.target, longest)?;
     }
     Ok(())
 }
@@ -71,24 +84,55 @@ const LEFT_OUT: &str = "the server offers TLS, which longwire cannot speak throu
                         so that statements are seen; each connection has 2 turns less than with TLS 1.3, 3 less where the key exchange is begun anew \
                         or with TLS 1.2; say sslmode=prefer in the target to leave TLS to the command";
 
-/// Reports where clients connect, and over which link.
-pub fn announce(delivery: &Delivery, target: &Target, relay: &Relay, link: Option<&LinkDescription>) {
-    let over = link.map_or_else(String::new, |link| format!(" over {link}"));
-    delivery.say(&format!(
-        "relaying {} to {}{over}; Ctrl-C ends and sums up",
-        connect_to(relay),
-        target.server()
-    ));
-}
-
-/// The conditions of a run with an emulated link.
-pub fn with_link(conditions: Conditions, link: Option<&LinkDescription>) -> Conditions {
-    let random = |link: &&LinkDescription| link.loss.is_some() || link.jitter.is_some();
+/// The conditions of a run with emulated links.
+pub fn with_links(conditions: Conditions, planned: &[PlannedRelay]) -> Conditions {
+    let random = |link: &LinkDescription| link.loss.is_some() || link.jitter.is_some();
+    let links = planned.iter().filter_map(|planned| planned.link);
+    let mut seeds: Vec<u64> = links.filter(random).map(|link| link.seed).collect();
+    seeds.dedup();
+    let text = link_texts(planned).join("; ");
     Conditions {
-        link: link.map(ToString::to_string),
-        seed: link.filter(random).map(|link| link.seed),
+        link: (!text.is_empty()).then_some(text),
+        seed: match seeds.as_slice() {
+            [seed] => Some(*seed),
+            _ => None,
+        },
         ..conditions
     }
+}
+
+/// The links, as the flag takes them.
+fn link_texts(planned: &[PlannedRelay]) -> Vec<String> {
+    let links = planned.iter().filter_map(|of| {
+        let link = of.link?;
+        Some(match planned.len() {
+            1 => link.to_string(),
+            _ => format!("{}={link}", of.name),
+        })
+    });
+    links.collect()
+}
+
+/// What a run was asked for, without passwords: targets, addresses, links.
+pub fn asked(planned: &[PlannedRelay]) -> String {
+    let targets = planned.iter().map(|planned| format!(" {}", planned.target));
+    let listens = planned
+        .iter()
+        .map(|planned| format!(" --listen {}", planned.listen));
+    let links = link_texts(planned)
+        .into_iter()
+        .map(|link| format!(" --link '{link}'"));
+    targets.chain(listens).chain(links).collect()
+}
+
+/// Where a run's figures are from.
+pub fn observation_point(planned: &[PlannedRelay]) -> String {
+    let servers: Vec<String> = planned.iter().map(|planned| planned.target.server()).collect();
+    let relays = match planned.len() {
+        1 => "relay",
+        _ => "relays",
+    };
+    format!("{relays} in front of {}", servers.join(", "))
 }
 
 /// An error; with a hint, where the client has to change something and its own message does not know about longwire.

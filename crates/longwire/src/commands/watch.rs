@@ -1,49 +1,47 @@
 //! `longwire watch`: a relay in front of the database that measures while the application runs.
 
-use super::child::Child;
-use super::relaying::{self, announce};
+use super::relaying;
+use super::relays::{self, EndedRelay, Relays};
 use super::reporting::Reporting;
+use super::targets::{PlannedRelay, RelayArgs};
+use super::unused::UnusedRelays;
 use crate::advise::source;
-use crate::relayed_command::{connect_to, last_bytes};
+use crate::relayed_command::TlsPlan;
 use anyhow::Result;
 use clap::Args as ClapArgs;
-use link::LinkDescription;
 use pipeline::aggregator::{Aggregator, Wanted};
 use pipeline::compression::CompressionMeter;
 use pipeline::delivery::Delivery;
 use pipeline::fact_channel::{FactChannel, Posted};
 use pipeline::output::{self, EndRequest, Status};
 use pipeline::page::{PRICES, PageFile};
-use relay::{Counters, Relay, RelayOptions};
 use std::ffi::OsString;
-use std::net::SocketAddr;
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
-use sys::{Clock, Target};
 
 /// Relay an application's database traffic and measure it while the application runs.
 ///
 /// Point the application at the address that is printed, or let longwire start it: `{host}`, `{port}` and `{url}` in
 /// its arguments are replaced, and LONGWIRE_HOST, LONGWIRE_PORT, LONGWIRE_URL, DATABASE_URL, PGHOST, PGPORT, MYSQL_HOST and
 /// MYSQL_TCP_PORT are set. Ends with the command, whose exit status passes through, or on Ctrl-C.
+///
+/// Several targets are relayed at once, in one analysis. With http://HOST:PORT, the application itself, among them, an HTTP request is one
+/// operation with the statements and cache calls that it caused. Each target has `{NAME.port}`, ... and LONGWIRE_NAME_PORT, ..., where NAME is its
+/// scheme (postgres, redis, http; postgres2 for a second one); `{port}` is of the first. See docs/watch.md.
 #[derive(Debug, ClapArgs)]
 #[command(
     after_help = "Examples:\n  longwire watch postgres://app@db1/shop -- ./report.py\n  \
                         longwire watch 'mysql://app@db1/shop?sslmode=require' --listen 127.0.0.1:3307 -o run.lwr\n  \
                         longwire watch postgres://db1 -- psql -h {host} -p {port} -c 'select 1'\n  \
-                        longwire watch postgres://app@db1/shop --link 'rtt=40ms rate=10mbit' -- ./report.py"
+                        longwire watch postgres://app@db1/shop --link 'rtt=40ms rate=10mbit' -- ./report.py\n  \
+                        longwire watch http://127.0.0.1:8000 postgres://app@db1/shop redis://cache1 -- ./shop --port 8000\n  \
+                        longwire watch postgres://db1 redis://cache1 --link redis=rtt=5ms -- ./app {port} {redis.port}"
 )]
 pub struct Args {
-    /// The server: a URL, a jdbc: URL or a libpq key=value string.
-    #[arg(value_name = "TARGET")]
-    pub target: String,
-    /// Where the application connects.
-    #[arg(long, default_value = "127.0.0.1:0", value_name = "ADDRESS")]
-    pub listen: SocketAddr,
-    /// Emulate a link between the application and the server: 'rtt=40ms rate=10mbit', see docs/links.md.
-    #[arg(long, value_name = "SPEC")]
-    pub link: Option<LinkDescription>,
+    /// The servers and their links.
+    #[command(flatten)]
+    pub relays: RelayArgs,
     /// Keep the run as a recording.
     #[arg(short = 'o', long = "output", value_name = "FILE")]
     pub output: Option<PathBuf>,
@@ -63,51 +61,44 @@ pub struct Args {
 /// # Errors
 /// When the target or the listening address cannot be used, or the command cannot be started.
 pub fn run(args: &Args) -> Result<Status> {
-    let target = Target::parse(&args.target)?;
-    relaying::check(&target, args.link.as_ref())?;
-    relay::probe(&target, REACH)?;
-    let tls = match args.command.is_empty() {
-        true => relaying::tls_as_asked(&target)?,
-        false => relaying::tls_to_be_seen(&target, args.link.is_some(), REACH)?,
-    };
+    let planned = args.relays.plan()?;
+    let with_tls = with_tls(&planned, !args.command.is_empty())?;
     let asked = EndRequest::on_signals()?;
     let mut channel = FactChannel::new(args.reporting.keep_literals);
     if args.reporting.levels {
         channel = channel.with_payload();
     }
     let channel = Arc::new(channel);
-    let options = RelayOptions {
-        listen: args.listen,
-        target: target.clone(),
-        link: args.link,
-        tls: tls.relay,
-    };
-    let relay = relay::start(options, Clock::anchored_now(), channel.clone())?;
-    let mut run = Run::new(args, &target, channel)?;
+    let relays = Relays::start(with_tls, &channel)?;
+    let mut run = Run::new(args, &planned, channel)?;
     let delivery = run.delivery.clone();
+    relays.announce(&delivery, !args.command.is_empty());
     let status = if args.command.is_empty() {
-        announce(&delivery, &target, &relay, args.link.as_ref());
-        run.until(&relay, |wanted| match asked.take() {
+        run.until(&relays, |wanted| match asked.take() {
             Some(_) => Some(Status::Interrupted),
-            None => (!wanted && relay.counters().open == 0).then_some(Status::Done),
+            None => (!wanted && relays.open_connections() == 0).then_some(Status::Done),
         })
     } else {
-        let mut child = Child::start(
-            &args.command,
-            &target,
-            connect_to(&relay),
-            tls.client,
-            args.reporting.json,
-        )?;
-        run.until(&relay, |_| child.ended(asked.take()))
+        let mut child = relays.child(&args.command, args.reporting.json)?;
+        run.until(&relays, |_| child.ended(asked.take()))
     };
-    let grace = match status {
-        Status::Interrupted => Duration::ZERO,
-        _ => last_bytes(args.link.as_ref()),
-    };
-    let counters = relay.stop(grace);
-    run.finish(args, &counters)?;
-    Ok(delivery.status(status))
+    let ended = relays.stop(status);
+    let unused = UnusedRelays::among(&ended, &args.command);
+    run.finish(args, &ended, &unused)?;
+    Ok(delivery.status(unused.status(status)))
+}
+
+/// Which side speaks TLS with each server, all of which must be there.
+fn with_tls(planned: &[PlannedRelay], has_command: bool) -> Result<Vec<(PlannedRelay, TlsPlan)>> {
+    let each = planned.iter().map(|planned| {
+        relaying::check_server(planned, REACH)?;
+        let tls = match has_command {
+            false => relaying::tls_as_asked(&planned.target)?,
+            true => relaying::tls_to_be_seen(&planned.target, planned.link.is_some(), REACH)?,
+        };
+        Ok((planned.clone(), tls))
+    });
+    each.collect()
 }
 
 /// How long the server may take to accept a connection before the run is refused.
@@ -134,7 +125,7 @@ struct Run {
 }
 
 impl Run {
-    fn new(args: &Args, target: &Target, channel: Arc<FactChannel>) -> Result<Self> {
+    fn new(args: &Args, planned: &[PlannedRelay], channel: Arc<FactChannel>) -> Result<Self> {
         let page = args.reporting.html.as_deref().map(PageFile::create).transpose()?;
         let delivery = Delivery::default();
         let prices = if page.is_some() { &PRICES[..] } else { &PRICE };
@@ -149,11 +140,11 @@ impl Run {
             ..Wanted::default()
         };
         let conditions = output::conditions(
-            command_line(args, target),
+            command_line(args, planned),
             "kernel receive timestamps where the socket gives them, else the monotonic clock",
-            format!("relay in front of {}", target.server()),
+            relaying::observation_point(planned),
         );
-        let conditions = relaying::with_link(conditions, args.link.as_ref());
+        let conditions = relaying::with_links(conditions, planned);
         let mut aggregator = Aggregator::new(&wanted, conditions)?;
         if let Some(path) = &args.output {
             aggregator.record(path)?;
@@ -172,7 +163,7 @@ impl Run {
     }
 
     /// Collects until `ended` returns a status; `ended` learns whether more is wanted. A fault of an output does not end the run.
-    fn until(&mut self, relay: &Relay, mut ended: impl FnMut(bool) -> Option<Status>) -> Status {
+    fn until(&mut self, relays: &Relays, mut ended: impl FnMut(bool) -> Option<Status>) -> Status {
         let mut line = Instant::now();
         loop {
             if let Some(status) = ended(!self.aggregator.is_over()) {
@@ -183,7 +174,7 @@ impl Run {
             let interval = line.elapsed();
             if interval >= PROGRESS {
                 line = Instant::now();
-                self.progress(relay.counters().open, interval);
+                self.progress(relays.open_connections(), interval);
             }
         }
     }
@@ -213,19 +204,19 @@ impl Run {
         }
     }
 
-    fn finish(mut self, args: &Args, counters: &Counters) -> Result<()> {
+    fn finish(mut self, args: &Args, ended: &[EndedRelay], unused: &UnusedRelays) -> Result<()> {
         let posted = self.channel.take_all();
         self.collect(posted);
-        let mut warnings = relaying::warnings(counters);
+        let mut warnings = relays::warnings(ended);
+        warnings.extend(unused.warnings.iter().cloned());
         if let Some(meter) = self.meter.take() {
             match meter.finish(&mut |fact| self.aggregator.fact(fact)) {
                 Ok(compressed) => warnings.extend(source::missed(&compressed)),
                 Err(fault) => self.fault = Some(fault),
             }
         }
-        if let Some(link) = &counters.link {
-            self.aggregator.link(link);
-        }
+        let links = relays::links(ended);
+        links.iter().for_each(|link| self.aggregator.link(link));
         let moved = self.aggregator.moved();
         let (outcome, _) = self.aggregator.finish(warnings, None)?;
         if args.reporting.json {
@@ -243,14 +234,17 @@ impl Run {
                 asked: &self.asked,
                 computing: predict::Computing::default(),
                 wake_up: predict::WakeUp::default(),
-                links: counters.link.as_slice(),
+                links: &links,
             });
             self.delivery
                 .of("the page is", written.map_err(|fault| format!("{fault:#}")));
         }
-        if let Some(link) = &counters.link {
+        for link in &links {
             self.delivery
                 .of("what the link did is", relaying::tell_link(link));
+        }
+        if let Some(hint) = &unused.hint {
+            self.delivery.hint(hint);
         }
         self.fault.map_or(Ok(()), Err)
     }
@@ -259,18 +253,16 @@ impl Run {
 /// The distances for which every run reports the price.
 const PRICE: [Duration; 2] = [Duration::from_millis(10), Duration::from_millis(40)];
 
-/// The command line without the target's password and without the arguments of the command, which may hold one.
-fn command_line(args: &Args, target: &Target) -> String {
+/// The command line without the targets' passwords and without the arguments of the command, which may hold one.
+fn command_line(args: &Args, planned: &[PlannedRelay]) -> String {
     let command = match args.command.first() {
         Some(program) if args.command.len() > 1 => format!(" -- {} ...", program.display()),
         Some(program) => format!(" -- {}", program.display()),
         None => String::new(),
     };
-    let link = args
-        .link
-        .map_or_else(String::new, |link| format!(" --link '{link}'"));
     format!(
-        "longwire watch {target} --listen {}{link} --operations {}{command}",
-        args.listen, args.reporting.operations
+        "longwire watch{} --operations {}{command}",
+        relaying::asked(planned),
+        args.reporting.operations
     )
 }

@@ -14,6 +14,7 @@ fn start(listen: &str, target: &str) -> Result<relay::Relay, LiveError> {
         target: Target::parse(target).expect("valid"),
         link: None,
         tls: relay::RelayTls::default(),
+        numbers: relay::ConnectionNumbers::default(),
     };
     relay::start(options, Clock::anchored_now(), Arc::new(Recorder::default()))
 }

@@ -32,6 +32,21 @@ pub enum Scheme {
 }
 
 impl Scheme {
+    /// Every scheme.
+    pub const ALL: [Self; 11] = [
+        Self::Postgres,
+        Self::Kingbase,
+        Self::Mysql,
+        Self::Mariadb,
+        Self::Http,
+        Self::Tcp,
+        Self::Oracle,
+        Self::SqlServer,
+        Self::Redis,
+        Self::Informix,
+        Self::Drda,
+    ];
+
     /// The scheme of a URL that begins with `name://` or `jdbc:name:`.
     pub(super) fn named(name: &str, jdbc: bool) -> Result<Self, TargetError> {
         let word = database_of(name);

@@ -2,7 +2,7 @@
 
 use super::ProgramPlan;
 use super::setting::ProgramSetting;
-use crate::relayed_command::{connect_to, last_bytes, prepare};
+use crate::relayed_command::{RelayedTarget, connect_to, last_bytes, prepare};
 use analysis::fact::Fact;
 use anyhow::{Context, Result};
 use link::LinkDescription;
@@ -45,7 +45,13 @@ impl ProgramPlan<'_> {
         };
         let relay = relay::start(options, Clock::anchored_now(), channel.clone())?;
         let target = setting.target(&self.target)?;
-        let mut command = prepare(self.command, &target, connect_to(&relay), self.tls.client)?;
+        let relayed = RelayedTarget {
+            name: target.scheme.name(),
+            target: &target,
+            relay: connect_to(&relay),
+            tls: self.tls.client,
+        };
+        let mut command = prepare(self.command, &[relayed])?;
         setting.put_into(&mut command);
         command
             .stdin(Stdio::null())

@@ -1,0 +1,278 @@
+//! The targets of `watch` and `relay`: their names, where their relays listen, and their links.
+
+use anyhow::{Context, Result, bail, ensure};
+use link::LinkDescription;
+use std::collections::HashMap;
+use std::net::{Ipv4Addr, SocketAddr};
+use std::str::FromStr;
+use sys::{Scheme, Target};
+
+/// Which servers, where their clients connect, and over which links.
+#[derive(Debug, Clone, clap::Args)]
+pub struct RelayArgs {
+    /// The servers, each with a relay of its own: a URL (tcp://HOST:PORT for any), a jdbc: URL or a libpq key=value string.
+    /// http://HOST:PORT is the application itself, whose requests come through the relay; it may start later.
+    #[arg(required = true, value_name = "TARGET")]
+    pub targets: Vec<String>,
+    /// Where the application connects; repeated for several targets, in their order or by name (redis=127.0.0.1:6380).
+    /// Without it, a free port of 127.0.0.1.
+    #[arg(long, value_name = "[NAME=]ADDRESS")]
+    pub listen: Vec<String>,
+    /// Emulate a link in front of every target but http, to each its own: 'rtt=40ms rate=10mbit', or as tc writes it:
+    /// 'delay 20ms 2ms loss 0.1%'; in front of one: 'postgres=rtt=40ms'. See docs/links.md.
+    #[arg(long, value_name = "[NAME=]SPEC")]
+    pub link: Vec<String>,
+}
+
+/// A target and what its relay is to do.
+#[derive(Debug, Clone)]
+pub struct PlannedRelay {
+    /// What flags, placeholders, variables and messages call it: its scheme, with a number from the second of that scheme on.
+    pub name: String,
+    /// The server.
+    pub target: Target,
+    /// Where the relay listens; port 0 for any free port.
+    pub listen: SocketAddr,
+    /// The emulated link.
+    pub link: Option<LinkDescription>,
+}
+
+impl PlannedRelay {
+    /// Whether it is the application and not what the application asks.
+    pub fn is_application(&self) -> bool {
+        self.target.scheme == Scheme::Http
+    }
+}
+
+impl RelayArgs {
+    /// What they ask for, one for each target.
+    ///
+    /// # Errors
+    /// When a target, an address or a link is not understood, or is for no target.
+    pub fn plan(&self) -> Result<Vec<PlannedRelay>> {
+        let targets = self.parsed()?;
+        let names = names(&targets);
+        let (named_links, plain_links) = assigned::<LinkDescription>("--link", &self.link, &names)?;
+        ensure!(
+            plain_links.len() <= 1,
+            "--link is given {} times for all targets: name the one each is for, --link {}=SPEC",
+            plain_links.len(),
+            names.first().map_or("", String::as_str)
+        );
+        let listens = self.listens(&names)?;
+        let only_the_application = targets.iter().all(|target| target.scheme == Scheme::Http);
+        let planned = names.into_iter().zip(targets).map(|(name, target)| {
+            let for_all = only_the_application || target.scheme != Scheme::Http;
+            PlannedRelay {
+                listen: listens.get(&name).copied().unwrap_or(ANY_PORT),
+                link: named_links
+                    .get(&name)
+                    .or(plain_links.first().filter(|_| for_all))
+                    .copied(),
+                name,
+                target,
+            }
+        });
+        Ok(planned.collect())
+    }
+
+    fn parsed(&self) -> Result<Vec<Target>> {
+        let targets = (1..).zip(&self.targets).map(|(place, text)| {
+            let target = Target::parse(text);
+            match self.targets.len() {
+                1 => Ok(target?),
+                // Its text may hold a password.
+                _ => target.with_context(|| format!("target {place} (a command goes behind --)")),
+            }
+        });
+        targets.collect()
+    }
+
+    /// Where the relay of each listens, as far as that is said: addresses without a name are for the targets in their order.
+    fn listens(&self, names: &[String]) -> Result<HashMap<String, SocketAddr>> {
+        let (mut listens, plain_listens) = assigned::<SocketAddr>("--listen", &self.listen, names)?;
+        let mut plain_listens = plain_listens.into_iter();
+        for name in names {
+            if !listens.contains_key(name)
+                && let Some(listen) = plain_listens.next()
+            {
+                listens.insert(name.clone(), listen);
+            }
+        }
+        ensure!(
+            plain_listens.len() == 0,
+            "--listen is given more often than there are targets"
+        );
+        Ok(listens)
+    }
+}
+
+/// A free port of this host alone.
+const ANY_PORT: SocketAddr = SocketAddr::new(std::net::IpAddr::V4(Ipv4Addr::LOCALHOST), 0);
+
+/// The name of each target.
+fn names(targets: &[Target]) -> Vec<String> {
+    let mut seen: HashMap<&str, u32> = HashMap::new();
+    let names = targets.iter().map(|target| {
+        let scheme = target.scheme.name();
+        let count = seen.entry(scheme).or_default();
+        *count += 1;
+        match *count {
+            1 => scheme.to_owned(),
+            count => format!("{scheme}{count}"),
+        }
+    });
+    names.collect()
+}
+
+/// The values of a flag: those for a target, by its name, and those without a name. No link and no address begins with the name of a
+/// target and `=`.
+fn assigned<T: FromStr>(
+    flag: &str,
+    values: &[String],
+    names: &[String],
+) -> Result<(HashMap<String, T>, Vec<T>)>
+where
+    T::Err: std::error::Error + Send + Sync + 'static,
+{
+    let mut named = HashMap::new();
+    let mut plain = Vec::new();
+    for value in values {
+        let refused = |error: T::Err| anyhow::Error::new(error).context(format!("{flag} '{value}'"));
+        let (name, rest) = value.split_once('=').unwrap_or_default();
+        if names.iter().any(|known| known == name) {
+            let given = rest.parse().map_err(refused)?;
+            if named.insert(name.to_owned(), given).is_some() {
+                bail!("{flag} {name}= is given twice: give it once");
+            }
+        } else if is_name_of_a_target(name) {
+            let names = names.join(", ");
+            bail!("{flag} '{value}': no target is called {name}, they are called {names}");
+        } else {
+            plain.push(value.parse().map_err(refused)?);
+        }
+    }
+    Ok((named, plain))
+}
+
+/// Whether it is what some target may be called.
+fn is_name_of_a_target(word: &str) -> bool {
+    let scheme = word.trim_end_matches(|digit: char| digit.is_ascii_digit());
+    Scheme::ALL.iter().any(|known| known.name() == scheme)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn planned(targets: &[&str], listen: &[&str], link: &[&str]) -> Result<Vec<PlannedRelay>> {
+        let owned = |texts: &[&str]| texts.iter().map(|text| (*text).to_owned()).collect();
+        let args = RelayArgs {
+            targets: owned(targets),
+            listen: owned(listen),
+            link: owned(link),
+        };
+        args.plan()
+    }
+
+    /// Name, port and link of each.
+    fn shown(planned: &[PlannedRelay]) -> Vec<(String, u16, String)> {
+        let each = planned.iter().map(|planned| {
+            let link = planned.link.map(|link| link.to_string());
+            (
+                planned.name.clone(),
+                planned.listen.port(),
+                link.unwrap_or_default(),
+            )
+        });
+        each.collect()
+    }
+
+    fn of(name: &str, port: u16, link: &str) -> (String, u16, String) {
+        (name.to_owned(), port, link.to_owned())
+    }
+
+    fn refusal(targets: &[&str], listen: &[&str], link: &[&str]) -> String {
+        let error = planned(targets, listen, link).expect_err("it must be refused");
+        format!("{error:#}")
+    }
+
+    const PAGE: [&str; 4] = [
+        "http://127.0.0.1:8000",
+        "postgres://db1",
+        "redis://cache1",
+        "postgres://db2",
+    ];
+
+    #[test]
+    fn addresses_go_to_the_targets_in_order_but_for_those_with_a_name() {
+        let planned = planned(
+            &PAGE,
+            &["127.0.0.1:1", "postgres=127.0.0.1:9", "127.0.0.1:2"],
+            &[],
+        );
+        let planned = planned.expect("it is understood");
+        let expected = [
+            of("http", 1, ""),
+            of("postgres", 9, ""),
+            of("redis", 2, ""),
+            of("postgres2", 0, ""),
+        ];
+        assert_eq!(shown(&planned), expected);
+    }
+
+    #[test]
+    fn a_link_is_of_every_database_or_of_the_target_it_names() {
+        let planned_links = |link: &[&str]| -> Vec<String> {
+            let planned = planned(&PAGE, &[], link).expect("it is understood");
+            shown(&planned).into_iter().map(|(_, _, link)| link).collect()
+        };
+        let each = |links: [&str; 4]| links.map(str::to_owned).to_vec();
+        assert_eq!(
+            planned_links(&["rtt=40ms"]),
+            each(["", "rtt=40ms", "rtt=40ms", "rtt=40ms"])
+        );
+        assert_eq!(
+            planned_links(&["rtt=40ms", "redis=rtt=1ms", "http=delay 5ms"]),
+            each(["rtt=10ms", "rtt=40ms", "rtt=1ms", "rtt=40ms"])
+        );
+        let alone = planned(&PAGE[..1], &[], &["rtt=40ms"]).expect("it is understood");
+        assert_eq!(shown(&alone), [of("http", 0, "rtt=40ms")]);
+    }
+
+    #[test]
+    fn the_target_that_is_none_is_named_without_its_text() {
+        assert_eq!(
+            refusal(&["postgres://db1", "hunter2"], &[], &[]),
+            "target 2 (a command goes behind --): the target is neither a URL nor a key=value string"
+        );
+        assert!(refusal(&["ls"], &[], &[]).starts_with("the target is neither"));
+    }
+
+    #[test]
+    fn what_is_for_no_target_is_refused() {
+        let refused = refusal(&PAGE, &[], &["mysql=rtt=1ms"]);
+        assert!(
+            refused.contains("no target is called mysql") && refused.contains("redis"),
+            "{refused}"
+        );
+        let refused = refusal(&PAGE[..1], &["127.0.0.1:1", "127.0.0.1:2"], &[]);
+        assert!(refused.contains("more often"), "{refused}");
+        assert!(refusal(&PAGE, &[], &["rtt=1ms", "rtt=2ms"]).contains("--link http=SPEC"));
+        assert!(refusal(&PAGE, &[], &["redis=rtt=1ms", "redis=rtt=2ms"]).contains("twice"));
+        let refused = refusal(&PAGE, &[], &["redis=rtt=1"]);
+        assert!(
+            refused.contains("--link 'redis=rtt=1'") && refused.contains("unit"),
+            "{refused}"
+        );
+        assert!(refusal(&PAGE, &["nowhere"], &[]).contains("--listen 'nowhere'"));
+    }
+
+    #[test]
+    fn no_setting_of_a_link_is_called_like_a_target() {
+        for scheme in Scheme::ALL {
+            let refused = format!("{}=1ms", scheme.name()).parse::<LinkDescription>();
+            assert!(refused.is_err(), "{}", scheme.name());
+        }
+    }
+}

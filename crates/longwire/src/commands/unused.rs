@@ -1,0 +1,105 @@
+//! Relays that no connection came through: the command went elsewhere, or nobody asked it anything.
+
+use super::relays::EndedRelay;
+use crate::relayed_command::{RelayedTarget, environment, placeholders};
+use model::Warning;
+use pipeline::output::Status;
+use std::ffi::OsString;
+
+/// What is said where relays had no connection.
+#[derive(Debug, Default)]
+pub struct UnusedRelays {
+    /// One for each of them.
+    pub warnings: Vec<Warning>,
+    /// What to do, where none had one.
+    pub hint: Option<String>,
+}
+
+impl UnusedRelays {
+    /// Those of `ended`, with what `command` was given. Without a command, that there was nothing at all needs no further words.
+    pub fn among(ended: &[EndedRelay], command: &[OsString]) -> Self {
+        let given: Vec<RelayedTarget<'_>> = ended.iter().map(EndedRelay::as_given).collect();
+        let unused: Vec<usize> = (0..)
+            .zip(ended)
+            .filter(|(_, ended)| ended.counters.accepted == 0)
+            .map(|(place, _)| place)
+            .collect();
+        let none_was_used = unused.len() == ended.len();
+        if none_was_used && command.is_empty() {
+            return Self::default();
+        }
+        let warnings = unused.iter().map(|&place| Warning {
+            text: warning(ended, &given, place, command),
+        });
+        Self {
+            warnings: warnings.collect(),
+            hint: none_was_used.then(|| hint(ended)),
+        }
+    }
+
+    /// The status of a run that ended with `status`: one that succeeded without anything to measure has a negative answer.
+    pub fn status(&self, status: Status) -> Status {
+        match status {
+            Status::Done | Status::Child(0) if self.hint.is_some() => Status::Negative,
+            status => status,
+        }
+    }
+}
+
+fn warning(ended: &[EndedRelay], given: &[RelayedTarget<'_>], place: usize, command: &[OsString]) -> String {
+    let Some((ended, target)) = ended.get(place).zip(given.get(place)) else {
+        return String::new();
+    };
+    let server = target.target.server();
+    let address = target.relay;
+    let none = format!(
+        "no connection came through the relay of {} ({address} to {server})",
+        target.name
+    );
+    if ended.planned.is_application() {
+        return format!("{none}: send the requests to http://{address} instead of http://{server}");
+    }
+    if command.is_empty() {
+        return none;
+    }
+    let variables = environment::variables(given).into_iter();
+    let names = variables.filter(|variable| variable.place == place && !is_login(&variable.name));
+    // The first target has shorter ones.
+    let again = format!("LONGWIRE_{}_", target.name.to_ascii_uppercase());
+    let names = names.filter(|variable| place > 0 || !variable.name.starts_with(&again));
+    let names: Vec<String> = names.map(|variable| variable.name).collect();
+    let arguments = match placeholders::are_used(command, place, target) {
+        true => "and its arguments have it too",
+        false => "its arguments do not have it",
+    };
+    format!(
+        "{none}: the command was given that address in {}; {arguments}",
+        names.join(", ")
+    )
+}
+
+/// Whether a variable says who connects, and not where.
+fn is_login(name: &str) -> bool {
+    ["PGUSER", "PGDATABASE", "PGPASSWORD", "MYSQL_PWD"].contains(&name)
+}
+
+fn hint(ended: &[EndedRelay]) -> String {
+    let database = (0..)
+        .zip(ended)
+        .find(|(_, ended)| !ended.planned.is_application());
+    let Some((place, database)) = database else {
+        return OF_THE_APPLICATION.to_owned();
+    };
+    let prefix = match place {
+        0 => String::new(),
+        _ => format!("{}.", database.planned.name),
+    };
+    format!(
+        "where the command takes its server from arguments, write {{{prefix}host}}, {{{prefix}port}} or {{{prefix}url}} there; where from \
+         other variables, set them: -- env DB_HOST={{{prefix}host}} DB_PORT={{{prefix}port}} ./app; from a file, write the address of \
+         --listen there"
+    )
+}
+
+const OF_THE_APPLICATION: &str = "the relay is in front of the application: the command, or a browser, has to send its requests there ({url} in \
+                                  the command's arguments)";

@@ -1,0 +1,142 @@
+//! A web application in front of a database and a cache, and what its pages must look like.
+
+use serde_json::Value;
+use std::collections::BTreeMap;
+use std::io::{Read, Write};
+use std::net::{SocketAddr, TcpStream};
+use std::path::Path;
+use std::process::{Output, Stdio};
+use testbed::binary::{done, longwire, number, of_type};
+use testbed::process::free_port;
+use testbed::waiting::wait_until;
+use testbed::{Postgres, Redis, Started, python};
+
+/// What a page of `data/targets/shop.py` needs over connections that are open: its own answer, four statements, two calls of the cache.
+const TURNS: u64 = 1 + 4 + 2;
+
+/// The application's database and its cache, and the port that it will listen on.
+pub struct Shop {
+    pub database: Postgres,
+    pub cache: Redis,
+    pub port: u16,
+}
+
+impl Shop {
+    pub fn start() -> Self {
+        Self {
+            database: Postgres::start(),
+            cache: Redis::start(),
+            port: free_port(),
+        }
+    }
+
+    pub fn http(&self) -> String {
+        format!("http://127.0.0.1:{}", self.port)
+    }
+
+    /// The command that starts the application for so many requests.
+    pub fn application(&self, requests: usize) -> [String; 4] {
+        let programs = python::environment(&["psycopg[binary]==3.2.13", "redis==5.3.1"]);
+        let script = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/data/targets/shop.py");
+        [
+            programs.join("python3").display().to_string(),
+            script.display().to_string(),
+            self.port.to_string(),
+            requests.to_string(),
+        ]
+    }
+
+    pub fn wait_until_it_listens(&self) {
+        wait_until("the application listens", || {
+            // Without a connection, which would be one of its requests.
+            let listening = std::fs::read_to_string("/proc/net/tcp").expect("Linux has it");
+            listening.contains(&format!("0100007F:{:04X} 00000000:0000 0A", self.port))
+        });
+    }
+
+    /// Runs `watch` with all three targets while `pages` pages are requested, and gives what it wrote.
+    pub fn watched(&self, options: &[&str], pages: usize) -> Output {
+        let mut command = longwire(&["watch", "--json", "--quiet"]);
+        command
+            .args([self.http(), self.database.url(), self.cache.url()])
+            .args(options)
+            .arg("--")
+            .args(self.application(pages))
+            .stdout(Stdio::piped());
+        let (mut running, relay) = Started::listening(&mut command, "relaying ");
+        self.wait_until_it_listens();
+        request_pages(relay, pages);
+        let mut stdout = Vec::new();
+        let output = running.child().stdout.as_mut().expect("it is piped");
+        output.read_to_end(&mut stdout).expect("it can be read");
+        let status = running.child().wait().expect("it ends");
+        let stderr = running.said().into_bytes();
+        let output = Output {
+            status,
+            stdout,
+            stderr,
+        };
+        done(&output);
+        output
+    }
+}
+
+/// One after the other, each over a connection of its own.
+pub fn request_pages(relay: SocketAddr, pages: usize) {
+    for page in 0..pages {
+        let mut stream = TcpStream::connect(relay).expect("the relay listens");
+        let request = format!("GET /category/{page} HTTP/1.0\r\n\r\n");
+        stream
+            .write_all(request.as_bytes())
+            .expect("it takes the request");
+        let mut reply = String::new();
+        stream.read_to_string(&mut reply).expect("the page comes");
+        assert!(reply.ends_with("3 products\n"), "{reply}");
+    }
+}
+
+pub fn operations(records: &[Value]) -> Vec<&Value> {
+    let all = of_type(records, "operation").into_iter();
+    all.filter(|operation| operation["kind"] == "http").collect()
+}
+
+/// The fingerprints of each operation's exchanges.
+fn contents(records: &[Value]) -> BTreeMap<u64, Vec<String>> {
+    let mut contents: BTreeMap<u64, Vec<String>> = BTreeMap::new();
+    for exchange in of_type(records, "exchange") {
+        if let (Some(operation), Some(fingerprint)) =
+            (exchange["operation"].as_u64(), exchange["fingerprint"].as_str())
+        {
+            contents
+                .entry(operation)
+                .or_default()
+                .push(fingerprint.to_owned());
+        }
+    }
+    contents
+}
+
+/// Every page has its own statements and calls, and no other.
+#[track_caller]
+pub fn assert_pages(records: &[Value], pages: usize) {
+    let operations = operations(records);
+    assert_eq!(operations.len(), pages, "{records:#?}");
+    let contents = contents(records);
+    for operation in operations {
+        assert_eq!(operation["operation_name"], "GET /category/?");
+        // The browser's handshake is one more.
+        assert_eq!(number(operation, "turns"), TURNS + 1, "{operation}");
+        assert_eq!(number(operation, "connections"), 3, "{operation}");
+        let mut content = contents[&number(operation, "id")].clone();
+        content.sort();
+        let mut expected = vec!["select ? || ?"; 3];
+        expected.extend([
+            "select i from generate_series(?, ?) i",
+            "GET ?",
+            "SET ? ?",
+            "GET /category/?",
+        ]);
+        expected.sort_unstable();
+        assert_eq!(content, expected, "{operation}");
+    }
+}
