@@ -6,6 +6,7 @@ pub mod child;
 pub mod demo;
 pub mod driver;
 pub mod echo;
+pub mod grouping;
 pub mod lab;
 pub mod link;
 pub mod load;

@@ -1,7 +1,7 @@
 //! `longwire predict`: the operations of a capture or recording on other links.
 
+use super::grouping::Grouping;
 use crate::verify::{self, BackendSearch, Claim, EmulationLevel, ReplayBackend};
-use analysis::operations::rule::Rule;
 use anyhow::Result;
 use clap::Args as ClapArgs;
 use link::LinkDescription;
@@ -64,9 +64,9 @@ pub struct Args {
     /// Connections that move: mysql, postgres, http, tls or HOST:PORT. All database connections when left out.
     #[arg(long, value_delimiter = ',', value_parser = ConnectionChoice::parse, value_name = "WHICH,...")]
     pub on: Vec<ConnectionChoice>,
-    /// What an operation is: auto, connection, transaction, gap:50ms, marked, http or whole.
-    #[arg(long, default_value = "auto", value_name = "RULE")]
-    pub operations: Rule,
+    /// How operations are found.
+    #[command(flatten)]
+    pub grouping: Grouping,
     /// Say what the prediction assumes, and how the longest operation was replayed.
     #[arg(long, conflicts_with = "json")]
     pub explain: bool,
@@ -114,7 +114,8 @@ pub fn run(args: &Args) -> Result<Status> {
     let samples = page.as_ref().map(PageFile::samples);
     let samples = samples.or_else(|| backend.as_ref().map(|_| Samples::default()));
     let wanted = Wanted {
-        rule: args.operations,
+        rule: args.grouping.operations,
+        hosts: args.grouping.hosts(),
         targets: targets(&links::links(&args.rtt, &args.rate, &args.link), &args.clients),
         computing: computing(args),
         wake_up: wake_up(args),

@@ -1,7 +1,7 @@
 //! What `read` and `watch` report: the same flags for both.
 
+use super::grouping::Grouping;
 use analysis::findings::Distances;
-use analysis::operations::rule::Rule;
 use model::{BitRate, parse_duration};
 use pipeline::compression::{CompressionPlan, How};
 use std::path::PathBuf;
@@ -10,9 +10,9 @@ use std::time::Duration;
 /// What is reported.
 #[derive(Debug, Clone, clap::Args)]
 pub struct Reporting {
-    /// What an operation is: auto, connection, transaction, gap:50ms, marked, http or whole.
-    #[arg(long, default_value = "auto", value_name = "RULE")]
-    pub operations: Rule,
+    /// How operations are found.
+    #[command(flatten)]
+    pub grouping: Grouping,
     /// Round trips at which findings are priced, with unit.
     #[arg(long, default_value = "40ms", value_delimiter = ',', value_parser = parse_duration, value_name = "TIME,...")]
     pub rtt: Vec<Duration>,

@@ -130,7 +130,8 @@ impl Run {
         let delivery = Delivery::default();
         let prices = if page.is_some() { &PRICES[..] } else { &PRICE };
         let wanted = Wanted {
-            rule: args.reporting.operations,
+            rule: args.reporting.grouping.operations,
+            hosts: args.reporting.grouping.hosts(),
             targets: super::predict::distances(prices),
             json: args.reporting.json,
             exchanges: args.reporting.exchanges,
@@ -263,6 +264,6 @@ fn command_line(args: &Args, planned: &[PlannedRelay]) -> String {
     format!(
         "longwire watch{} --operations {}{command}",
         relaying::asked(planned),
-        args.reporting.operations
+        args.reporting.grouping.operations
     )
 }

@@ -1,0 +1,52 @@
+//! How operations are found: the same flags for every command that reads or watches.
+
+use analysis::hosts::HostSettings;
+use analysis::operations::rule::Rule;
+use model::Host;
+
+/// How operations are found.
+#[derive(Debug, Clone, clap::Args)]
+pub struct Grouping {
+    /// What an operation is: auto, connection, transaction, gap:50ms, marked, http or whole.
+    #[arg(long, default_value = "auto", value_name = "RULE")]
+    pub operations: Rule,
+    /// Addresses of one machine, such as a web server that serves at one and asks its database from another: web=10.0.0.5,172.17.0.0/16.
+    /// Can be given several times. Otherwise inferred from the traffic, and printed; "none" infers nothing.
+    #[arg(long, value_parser = HostChoice::parse, value_name = "NAME=ADDRESS,...")]
+    pub host: Vec<HostChoice>,
+}
+
+impl Grouping {
+    /// How it is known which addresses are one host.
+    pub fn hosts(&self) -> HostSettings {
+        let given = self.host.iter().filter_map(|choice| match choice {
+            HostChoice::Given(host) => Some(host.clone()),
+            HostChoice::None => None,
+        });
+        HostSettings {
+            given: given.collect(),
+            only_given: self.host.contains(&HostChoice::None),
+        }
+    }
+}
+
+/// A value of `--host`.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum HostChoice {
+    /// These addresses are a host's.
+    Given(Host),
+    /// Nothing is inferred.
+    None,
+}
+
+impl HostChoice {
+    fn parse(text: &str) -> Result<Self, String> {
+        match text {
+            "none" => Ok(Self::None),
+            text => text
+                .parse()
+                .map(Self::Given)
+                .map_err(|fault: model::ParseHostError| fault.to_string()),
+        }
+    }
+}
