@@ -18,7 +18,7 @@ use servers::nginx::Nginx;
 use servers::php_fpm::PhpFpm;
 use servers::postgres::{Authentication, PostgresConfig};
 use servers::processes::Processes;
-use servers::{Account, Host, Readiness, Running, ServerPlace};
+use servers::{Account, Readiness, Running, ServerHost, ServerPlace};
 use std::net::{Ipv4Addr, TcpStream};
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -124,7 +124,7 @@ fn settings(service: &Service) -> Result<ServiceSettings> {
 /// A host of the lab.
 struct LabHost<'a>(&'a Network, HostId);
 
-impl Host for LabHost<'_> {
+impl ServerHost for LabHost<'_> {
     fn place(&self, command: &mut Command) {
         self.0.run_in(self.1, command);
     }

@@ -6,7 +6,7 @@ use std::process::Command;
 use std::time::Duration;
 
 /// A host: this machine, or a network namespace of it that has its own addresses.
-pub trait Host: Sync {
+pub trait ServerHost: Sync {
     /// Makes `command` start on this host. Called before anything else is asked of the command, so that the host may
     /// need privileges which the command then gives up.
     fn place(&self, command: &mut Command);
@@ -22,7 +22,7 @@ pub trait Host: Sync {
 #[derive(Debug, Clone, Copy)]
 pub struct Here;
 
-impl Host for Here {
+impl ServerHost for Here {
     fn place(&self, _command: &mut Command) {}
 
     fn connect(&self, port: u16) -> io::Result<TcpStream> {

@@ -4,7 +4,7 @@
 //! starts the server there as an unprivileged user, and returns when the server says that it is ready. A server is
 //! gone when its value is dropped; when this process is killed, the kernel ends it.
 //!
-//! Labs and tests use the same code. [`Host`] says where a server runs: [`Here`], or in another network namespace.
+//! Labs and tests use the same code. [`ServerHost`] says where a server runs: [`Here`], or in another network namespace.
 //!
 //! Start reading at [`Running`], then a kind: [`postgres`], [`mariadb`], [`nginx`], [`php_fpm`], [`command`].
 
@@ -25,7 +25,7 @@ pub mod running;
 
 pub use account::Account;
 pub use error::ServerError;
-pub use host::{Here, Host};
+pub use host::{Here, ServerHost};
 pub use process::Process;
 pub use readiness::Readiness;
 pub use running::{Running, ServerPlace};

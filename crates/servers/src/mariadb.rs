@@ -5,7 +5,7 @@ use std::process::Command;
 
 use crate::postgres::TlsFiles;
 use crate::process;
-use crate::{Account, Host, Readiness, Running, ServerError, ServerPlace, files, program};
+use crate::{Account, Readiness, Running, ServerError, ServerHost, ServerPlace, files, program};
 
 /// What a MariaDB server is to be like.
 ///
@@ -119,7 +119,7 @@ fn literal(text: &str) -> String {
     format!("'{}'", text.replace('\\', "\\\\").replace('\'', "''"))
 }
 
-fn initialise(directory: &Path, host: &dyn Host, account: Account) -> Result<(), ServerError> {
+fn initialise(directory: &Path, host: &dyn ServerHost, account: Account) -> Result<(), ServerError> {
     let mut command = Command::new(program::require("mariadb-install-db", PACKAGE)?);
     command.args([
         "--no-defaults",

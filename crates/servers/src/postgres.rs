@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use crate::process;
-use crate::{Account, Host, Readiness, Running, ServerError, ServerPlace, files, program};
+use crate::{Account, Readiness, Running, ServerError, ServerHost, ServerPlace, files, program};
 
 /// How clients over TCP prove who they are. Clients of the Unix socket are trusted.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -145,7 +145,7 @@ fn sql(place: &ServerPlace<'_>, account: Account, statement: &str) -> Result<Str
     process::run(command, place.host, account)
 }
 
-fn initialise(data: &Path, host: &dyn Host, account: Account) -> Result<(), ServerError> {
+fn initialise(data: &Path, host: &dyn ServerHost, account: Account) -> Result<(), ServerError> {
     let mut command = Command::new(require("initdb")?);
     command.args([
         "--no-sync",

@@ -17,7 +17,7 @@ use std::sync::OnceLock;
 use std::sync::mpsc::{self, Sender, SyncSender};
 use std::time::{Duration, Instant};
 
-use crate::{Account, Host, ServerError};
+use crate::{Account, ServerError, ServerHost};
 
 /// A running process with its own process group and a log file of all it prints; ended when dropped, with all
 /// processes of its group.
@@ -36,7 +36,7 @@ impl Process {
     /// [`ServerError::File`] for the log, [`ServerError::NotStarted`].
     pub fn start(
         mut command: Command,
-        host: &dyn Host,
+        host: &dyn ServerHost,
         account: Account,
         log: &Path,
         stop_signal: i32,
@@ -158,7 +158,7 @@ impl Drop for Process {
 ///
 /// # Errors
 /// [`ServerError::NotStarted`]; [`ServerError::Failed`] with the last lines it printed.
-pub fn run(mut command: Command, host: &dyn Host, account: Account) -> Result<String, ServerError> {
+pub fn run(mut command: Command, host: &dyn ServerHost, account: Account) -> Result<String, ServerError> {
     host.place(&mut command);
     account.apply(&mut command);
     let program = command.get_program().to_string_lossy().into_owned();

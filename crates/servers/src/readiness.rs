@@ -5,7 +5,7 @@ use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 
 use crate::process::{POLL, Process};
-use crate::{Account, Host, ServerError};
+use crate::{Account, ServerError, ServerHost};
 
 /// What a server that is ready does.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -37,7 +37,7 @@ impl Readiness {
         &self,
         name: &str,
         process: &mut Process,
-        host: &dyn Host,
+        host: &dyn ServerHost,
         account: Account,
         within: Duration,
     ) -> Result<(), ServerError> {
@@ -65,7 +65,7 @@ impl Readiness {
         }
     }
 
-    fn is_met(&self, process: &Process, host: &dyn Host, account: Account) -> bool {
+    fn is_met(&self, process: &Process, host: &dyn ServerHost, account: Account) -> bool {
         match self {
             Self::Log(mark) => process.log().contains(mark.as_str()),
             Self::Port(port) => listens(process.id(), *port),
@@ -100,7 +100,7 @@ fn listens(id: u32, port: u16) -> bool {
     })
 }
 
-fn answers(host: &dyn Host, port: u16, path: &str) -> bool {
+fn answers(host: &dyn ServerHost, port: u16, path: &str) -> bool {
     let ask = || -> std::io::Result<bool> {
         let mut stream = host.connect(port)?;
         stream.set_read_timeout(Some(ANSWER_WITHIN))?;
@@ -113,7 +113,7 @@ fn answers(host: &dyn Host, port: u16, path: &str) -> bool {
     ask().unwrap_or(false)
 }
 
-fn succeeds(words: &[String], host: &dyn Host, account: Account) -> bool {
+fn succeeds(words: &[String], host: &dyn ServerHost, account: Account) -> bool {
     let Some((program, arguments)) = words.split_first() else {
         return false;
     };

@@ -6,7 +6,7 @@ use std::process::{Command, ExitStatus};
 use std::time::Duration;
 
 use crate::process::Process;
-use crate::{Account, Host, Readiness, ServerError};
+use crate::{Account, Readiness, ServerError, ServerHost};
 
 /// What every kind of server is given.
 #[derive(Clone, Copy)]
@@ -14,7 +14,7 @@ pub struct ServerPlace<'a> {
     /// What the server is called in errors, for example `database (mariadb)`.
     pub name: &'a str,
     /// Where it runs.
-    pub host: &'a dyn Host,
+    pub host: &'a dyn ServerHost,
     /// Its private directory, which must be there; configuration, data, sockets and log go into it. Its path must be
     /// short enough for a Unix socket in it (about 90 bytes), and others must be allowed to enter it.
     pub directory: &'a Path,

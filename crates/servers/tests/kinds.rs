@@ -12,7 +12,7 @@ use servers::mariadb::MariaDbConfig;
 use servers::nginx::Nginx;
 use servers::php_fpm::PhpFpm;
 use servers::postgres::PostgresConfig;
-use servers::{Here, Host, Readiness, Running, ServerError, ServerPlace};
+use servers::{Here, Readiness, Running, ServerError, ServerHost, ServerPlace};
 use tempfile::TempDir;
 
 fn directory() -> TempDir {
