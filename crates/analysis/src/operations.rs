@@ -6,9 +6,12 @@
 mod attribution;
 mod dependencies;
 mod mark;
+mod naming;
+mod pooled;
 mod requests;
 pub mod rule;
 mod span;
+mod transactions;
 
 use crate::fact::Fact;
 use crate::hosts::{HostSettings, Hosts, Taken};
@@ -16,11 +19,13 @@ use model::{
     Assigned, Attribution, ConnectionId, ConnectionMap, Endpoint, Exchange, Operation, OperationKind, Phase,
     Protocol, Timestamp, TransactionState,
 };
+use naming::Naming;
 use requests::{Arrival, Requests, Sides};
 use rule::Rule;
 use std::collections::HashMap;
 use std::net::IpAddr;
 use std::sync::Arc;
+use transactions::Transactions;
 
 /// What grouping hands out.
 #[derive(Debug)]
@@ -49,6 +54,9 @@ pub struct Operations {
     names: HashMap<Endpoint, Arc<str>>,
     /// The span that each client's host is in.
     marks: HashMap<IpAddr, Arc<str>>,
+    transactions: Transactions,
+    /// Connections whose transactions are operations although the rule is [`Rule::Auto`].
+    of_pools: ConnectionMap<()>,
     held: usize,
 }
 
@@ -90,6 +98,7 @@ struct Group {
     from: Option<Timestamp>,
     ended: Timestamp,
     name: Option<Arc<str>>,
+    naming: Naming,
 }
 
 impl Operations {
@@ -105,6 +114,8 @@ impl Operations {
             hosts: Hosts::default(),
             names: HashMap::new(),
             marks: HashMap::new(),
+            transactions: Transactions::default(),
+            of_pools: ConnectionMap::default(),
             held: 0,
         }
     }
@@ -151,6 +162,33 @@ impl Operations {
     }
 
     fn next(&mut self, fact: Fact, out: &mut GroupedSink<'_>) {
+        let closed = match &fact {
+            Fact::Closed(outcome) => Some(outcome.id),
+            _ => None,
+        };
+        let mut grouped = Vec::new();
+        self.group(fact, &mut |one| grouped.push(one));
+        self.hand_out(grouped, out);
+        if let Some(connection) = closed {
+            self.transactions.closed(connection);
+        }
+    }
+
+    /// Hands out what was grouped, with its transactions.
+    fn hand_out(&mut self, grouped: Vec<Grouped>, out: &mut GroupedSink<'_>) {
+        for mut one in grouped {
+            match &mut one {
+                Grouped::Operation(operation) => {
+                    let is_open = |connection| self.connections.contains_key(&connection);
+                    self.transactions.operation(operation, &is_open);
+                }
+                Grouped::Alone(exchange, _) => self.transactions.alone(exchange),
+            }
+            out(one);
+        }
+    }
+
+    fn group(&mut self, fact: Fact, out: &mut GroupedSink<'_>) {
         match fact {
             Fact::Opened {
                 connection,
@@ -220,6 +258,7 @@ impl Operations {
                 self.close(Key::Setup(outcome.id), &mut honest);
                 self.requests.closed(outcome.id, out);
                 self.connections.remove(&outcome.id);
+                self.of_pools.remove(&outcome.id);
             }
         }
     }
@@ -229,6 +268,15 @@ impl Operations {
         for fact in self.hosts.finish() {
             self.next(fact, out);
         }
+        let mut grouped = Vec::new();
+        self.group_rest(&mut |one| grouped.push(one));
+        self.hand_out(grouped, out);
+        let mut notes = self.hosts.reasons().to_vec();
+        notes.extend(self.requests.note());
+        notes
+    }
+
+    fn group_rest(&mut self, out: &mut GroupedSink<'_>) {
         let unclaimed = self.requests.finish(out);
         self.unclaimed(unclaimed, out);
         let mut keys: Vec<(u64, Key)> = self.groups.iter().map(|(key, group)| (group.id, *key)).collect();
@@ -236,9 +284,6 @@ impl Operations {
         for (_, key) in keys {
             self.close(key, out);
         }
-        let mut notes = self.hosts.reasons().to_vec();
-        notes.extend(self.requests.note());
-        notes
     }
 
     /// Keeps a handshake until the exchange after it shows what the connection is for.
@@ -284,6 +329,9 @@ impl Operations {
         for member in members {
             match self.rule {
                 Rule::Http => out(Grouped::Alone(member.exchange, member.protocol)),
+                _ if self.of_pools.contains_key(&member.exchange.connection) => {
+                    self.by_transaction(member, out);
+                }
                 _ => self.by_connection(member, out),
             }
         }
@@ -355,6 +403,7 @@ impl Operations {
                 from: None,
                 ended,
                 name: None,
+                naming: Naming::default(),
             };
             self.groups.insert(key, group);
         }
@@ -374,7 +423,8 @@ impl Operations {
             group.name = Some(given.cloned().unwrap_or_else(|| group_name(kind, &member)));
         }
         if kind == OperationKind::Transaction {
-            group.rename(&member);
+            group.naming.offer(&member.exchange);
+            group.name = group.naming.name().or(group.name.as_ref()).cloned();
         }
         group.members.push(member);
         self.held += 1;
@@ -389,6 +439,12 @@ impl Operations {
     }
 
     fn cut(&mut self, key: Key, out: &mut GroupedSink<'_>) {
+        if let Key::Connection(connection) = key
+            && self.is_of_pool(key)
+        {
+            self.of_pools.insert(connection, ());
+            return self.into_transactions(key, out);
+        }
         let Some(group) = self.groups.get_mut(&key) else {
             return;
         };
@@ -405,6 +461,12 @@ impl Operations {
     }
 
     fn close(&mut self, key: Key, out: &mut GroupedSink<'_>) {
+        if let Key::Connection(connection) = key
+            && self.is_of_pool(key)
+        {
+            self.into_transactions(key, out);
+            self.close(Key::Setup(connection), out);
+        }
         let Some(group) = self.groups.remove(&key) else {
             return;
         };
@@ -424,6 +486,29 @@ impl Operations {
             group.from,
             false,
         )));
+    }
+
+    /// Whether what was to be the life of a connection is that of a pool's.
+    fn is_of_pool(&self, key: Key) -> bool {
+        let is_named = |member: &Member| self.names.contains_key(&member.sides.server);
+        self.rule == Rule::Auto
+            && self.groups.get(&key).is_some_and(|group| {
+                group.kind == OperationKind::Connection
+                    && group.from.is_none()
+                    && !group.members.first().is_some_and(is_named)
+                    && pooled::is_of_pool(&group.members)
+            })
+    }
+
+    /// Groups the exchanges of a connection again: by its transactions.
+    fn into_transactions(&mut self, key: Key, out: &mut GroupedSink<'_>) {
+        let Some(group) = self.groups.remove(&key) else {
+            return;
+        };
+        self.held -= group.members.len();
+        for member in group.members {
+            self.by_transaction(member, out);
+        }
     }
 
     fn take_id(&mut self) -> u64 {
@@ -446,22 +531,12 @@ impl Group {
         };
         self.from.is_none() && self.members.iter().all(nobody_waited)
     }
-
-    /// A transaction is named by its first statement that is more than a prepare.
-    fn rename(&mut self, member: &Member) {
-        let named_by_work = self.members.iter().any(|member| member.exchange.executions > 0);
-        if !named_by_work && member.exchange.fingerprint.is_some() {
-            self.name = Some(group_name(self.kind, member));
-        }
-    }
 }
 
 fn group_name(kind: OperationKind, member: &Member) -> Arc<str> {
     match kind {
-        OperationKind::Transaction => match &member.exchange.fingerprint {
-            Some(fingerprint) => fingerprint.clone(),
-            None => Arc::from(format!("exchange with {}", member.sides.server)),
-        },
+        // Until there is a statement.
+        OperationKind::Transaction => Arc::from(format!("exchange with {}", member.sides.server)),
         OperationKind::Connection => Arc::from(format!("connection to {}", member.sides.server)),
         OperationKind::Burst => Arc::from(format!("burst of {}", member.sides.client.address)),
         OperationKind::Marked => Arc::from("marked"),
@@ -523,6 +598,7 @@ fn assemble(
         attribution: walked.attribution,
         setup: walked.setup,
         client_after: std::time::Duration::ZERO,
+        transactions: Vec::new(),
         continues,
         steps: linked.steps,
     }

@@ -1,16 +1,19 @@
 //! The sums of all exchanges and operations of a run: statements, operations by name, totals.
 
+mod held;
+
 use crate::fact::Fact;
 use crate::fingerprint::{MAXIMUM_FINGERPRINTS, OTHER_STATEMENTS};
+use held::Held;
 use model::{
-    Attribution, ConnectionOutcome, DistributionBuilder, Exchange, Fingerprint, Operation, OperationGroup,
-    OperationKind, StatementOutcome, Step, Summary, Timestamp,
+    Attribution, ConnectionOutcome, DistributionBuilder, Exchange, Fingerprint, HeldTransactions, Operation,
+    OperationGroup, OperationKind, StatementOutcome, Step, Summary, Timestamp,
 };
 use std::collections::HashMap;
 use std::sync::Arc;
 use std::time::Duration;
 
-/// Sums up a run. Memory is bounded by [`MAXIMUM_FINGERPRINTS`], [`MAXIMUM_GROUPS`] and [`MAXIMUM_CONNECTIONS`].
+/// Sums up a run. Memory is bounded by [`MAXIMUM_FINGERPRINTS`], [`MAXIMUM_GROUPS`] (also of transactions) and [`MAXIMUM_CONNECTIONS`].
 #[derive(Debug, Default)]
 pub struct Overview {
     connections: Vec<ConnectionOutcome>,
@@ -18,6 +21,7 @@ pub struct Overview {
     /// The name of those beyond [`MAXIMUM_FINGERPRINTS`].
     other: OtherStatements,
     groups: HashMap<(OperationKind, Arc<str>), Group>,
+    held: Held,
     /// What has come so far of operations that come in parts: their time and turns, by their number.
     unfinished: HashMap<u64, (Duration, u64)>,
     durations: DistributionBuilder,
@@ -53,6 +57,8 @@ pub struct OverviewTotals {
     pub statements: Vec<StatementOutcome>,
     /// Operations by kind and name, longest in all first.
     pub operations: Vec<OperationGroup>,
+    /// Transactions that stayed open between replies, by operation and name, longest in all first.
+    pub held: Vec<HeldTransactions>,
     /// The totals of the run.
     pub summary: Summary,
 }
@@ -154,6 +160,7 @@ impl Overview {
 
     /// Takes an operation, or a part of one.
     pub fn operation(&mut self, operation: &Operation) {
+        self.held.operation(operation);
         self.summary.attribution.add(&operation.attribution);
         self.summary.setup += operation.setup;
         let (duration, turns) = self.unfinished.remove(&operation.id).unwrap_or_default();
@@ -201,6 +208,7 @@ impl Overview {
             connections: self.connections,
             statements,
             operations,
+            held: self.held.finish(),
             summary: self.summary,
         }
     }

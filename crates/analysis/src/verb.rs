@@ -31,6 +31,79 @@ impl Verb {
     }
 }
 
+/// Whether a text does what a transaction is made for: it reads or writes, calls or defines something. What only controls the transaction or
+/// the session (`begin`, `set`, `show`, `discard`) and what only tests the connection ([`is_trial`]) does not. Of several statements
+/// in one text, one suffices.
+pub fn is_work(fingerprint: &str) -> bool {
+    let works = |statement: &str| {
+        let statement = statement.trim();
+        let first = statement.split([' ', '(']).next().unwrap_or_default();
+        !is_trial(statement) && !is_one_of(first, &OF_SESSIONS) && Verb::of(statement) != Verb::Control
+    };
+    works(fingerprint) || (fingerprint.contains(';') && fingerprint.split(';').any(works))
+}
+
+/// Whether it only tests if the connection works: `select 1`, an empty text, `PING`.
+pub fn is_trial(fingerprint: &str) -> bool {
+    matches!(
+        fingerprint,
+        "" | ";" | "select ?" | "select ?;" | "select ? from dual" | "PING"
+    )
+}
+
+/// Whether others may have to wait for what it did until its transaction ends: it writes, locks rows or defines something, as far as its text
+/// shows. Misleads where a function or a procedure writes.
+pub fn holds_rows(fingerprint: &str) -> bool {
+    let contains = |words: &[&str]| words.iter().any(|word| fingerprint.contains(word));
+    match Verb::of(fingerprint) {
+        Verb::Write => true,
+        Verb::Read => contains(&LOCKING) || (fingerprint.starts_with("with ") && contains(&WRITING_INSIDE)),
+        Verb::Other => {
+            let first = fingerprint.split([' ', '(', ';']).find(|word| !word.is_empty());
+            first.is_some_and(|first| is_one_of(first, &DEFINING))
+                || (first == Some("copy") && fingerprint.contains(" from "))
+        }
+        // A text of several statements may begin with BEGIN.
+        Verb::Control => fingerprint
+            .split_once(';')
+            .is_some_and(|(_, rest)| !rest.trim().is_empty() && holds_rows(rest.trim())),
+        Verb::Fetch => false,
+    }
+}
+
+/// Words that are no keywords everywhere keep the case in which they were sent.
+fn is_one_of(word: &str, words: &[&str]) -> bool {
+    words.iter().any(|known| known.eq_ignore_ascii_case(word))
+}
+
+/// Statements that only concern the session, by their first word.
+const OF_SESSIONS: [&str; 9] = [
+    "show",
+    "discard",
+    "reset",
+    "deallocate",
+    "unlisten",
+    "listen",
+    "use",
+    "abort",
+    "close",
+];
+
+/// What makes a query lock the rows that it reads.
+const LOCKING: [&str; 5] = [
+    " for update",
+    " for no key update",
+    " for share",
+    " for key share",
+    " lock in share mode",
+];
+
+/// What writes inside a query that begins with `with`.
+const WRITING_INSIDE: [&str; 4] = ["insert into ", "update ", "delete from ", "merge into "];
+
+/// First words of statements that lock what they define or name.
+const DEFINING: [&str; 6] = ["create", "alter", "drop", "truncate", "lock", "load"];
+
 /// Whether a statement that begins with one of [`OF_TRANSACTIONS`] and has this word next is about a transaction, and not a
 /// block: `begin x := ?; end` of PL/SQL, `begin select ? end` of Transact-SQL.
 fn bounds(fingerprint: &str, next: Option<&str>) -> bool {
@@ -126,6 +199,57 @@ mod tests {
             ("", Verb::Other),
         ] {
             assert_eq!(Verb::of(fingerprint), verb, "{fingerprint}");
+        }
+    }
+
+    #[test]
+    fn work_is_what_a_transaction_is_made_for() {
+        for (fingerprint, works) in [
+            ("select name from t where id = ?", true),
+            ("begin; update t set a = ?", true),
+            ("begin x := ?; end", true),
+            ("create table t(a int)", true),
+            ("call p(?)", true),
+            ("copy t from stdin", true),
+            ("GET ?", true),
+            ("begin", false),
+            ("start transaction read only;", false),
+            ("commit; begin", false),
+            ("set timezone to ?", false),
+            ("show transaction_isolation", false),
+            ("discard all", false),
+            ("DEALLOCATE all", false),
+            ("savepoint a", false),
+            ("select ?", false),
+            ("", false),
+            (";", false),
+        ] {
+            assert_eq!(is_work(fingerprint), works, "{fingerprint}");
+        }
+    }
+
+    #[test]
+    fn rows_are_held_by_what_writes_or_locks() {
+        for (fingerprint, holds) in [
+            ("insert into t values(?)", true),
+            ("select a from t where b = ? for update", true),
+            ("select a from t lock in share mode", true),
+            (
+                "with n as(insert into t values(?)returning a)select a from n",
+                true,
+            ),
+            ("copy t from stdin", true),
+            ("truncate t", true),
+            ("begin; update t set a = ?", true),
+            ("begin; select ?", false),
+            ("select a from t where b = ?", false),
+            ("with n as(select a from t)select a from n", false),
+            ("copy t to stdout", false),
+            ("call p(?)", false),
+            ("commit", false),
+            ("", false),
+        ] {
+            assert_eq!(holds_rows(fingerprint), holds, "{fingerprint}");
         }
     }
 }

@@ -30,6 +30,7 @@ pub mod split;
 pub mod tags;
 pub mod tally;
 pub mod timestamp;
+pub mod transaction;
 pub mod tune;
 pub mod tunnel;
 
@@ -62,6 +63,7 @@ pub use split::{Interval, RoundTripSource, SplitBase, SplitOutcome, SplitPredict
 pub use tags::{Assigned, RequestId, Tags};
 pub use tally::{SampleOutcome, SampleTally};
 pub use timestamp::Timestamp;
+pub use transaction::{HeldPrediction, HeldTime, HeldTransactions, OperationTransaction};
 pub use tune::{
     Job, Method, MethodParameter, ParameterUnit, Recommendation, TrialOutcome, TrialSource, Tuned,
 };

@@ -1,6 +1,6 @@
 //! Operations: what a user waits for, and where its time went.
 
-use crate::{Assigned, Exchange, Protocol, Timestamp};
+use crate::{Assigned, Exchange, OperationTransaction, Protocol, Timestamp};
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -32,6 +32,8 @@ pub struct Operation {
     /// Whether more parts of the same operation follow. A very long operation is passed on in parts with the same
     /// `id`, so that memory stays bounded; durations, turns and attributions of the parts sum to the whole.
     pub continues: bool,
+    /// The transactions in it that stayed open between two replies, in the order in which they ended; last those still open.
+    pub transactions: Vec<OperationTransaction>,
 }
 
 /// What groups exchanges into an operation.

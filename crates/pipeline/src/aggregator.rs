@@ -315,11 +315,12 @@ impl Aggregator {
         let found = outlets.findings.take().map(Findings::finish).unwrap_or_default();
         warnings.extend(no_room(&found));
         let predicts = outlets.predictor.is_some();
-        let (predictions, concurrency) = outlets
+        let predicted = outlets
             .predictor
             .take()
-            .map(Predictor::finish_with_knowledge)
+            .map(Predictor::finish_all)
             .unwrap_or_default();
+        let concurrency = predicted.concurrency;
         // Known once all operations were replayed.
         if predicts && !moved.moves_any() && totals.summary.operations > 0 {
             warnings.push(Warning {
@@ -336,8 +337,10 @@ impl Aggregator {
             connections: totals.connections,
             statements: totals.statements,
             operations: totals.operations,
+            held: totals.held,
             warnings,
-            predictions,
+            predictions: predicted.predictions,
+            held_predictions: predicted.held,
             findings: found.findings,
             links: Vec::new(),
             summary: totals.summary,
@@ -524,6 +527,11 @@ fn write_outcome(records: &mut JsonWriter<RecordSink>, outcome: &ReadOutcome) ->
         .predictions
         .iter()
         .try_for_each(|prediction| records.prediction(prediction))?;
+    outcome.held.iter().try_for_each(|held| records.held(held))?;
+    outcome
+        .held_predictions
+        .iter()
+        .try_for_each(|held| records.held_prediction(held))?;
     outcome
         .findings
         .iter()

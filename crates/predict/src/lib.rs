@@ -12,6 +12,7 @@ mod connections;
 mod cores;
 mod crowd;
 pub mod explain;
+mod held;
 mod links;
 mod load;
 mod path;
@@ -30,7 +31,7 @@ pub const CONGESTION_CONTROL: &str = "cubic";
 
 pub use concurrency::Concurrency;
 pub use explain::{Assumption, ExplainedStep, Explanation, explain};
-pub use predictor::{LinkOfStep, PredictionTarget, Predictor};
+pub use predictor::{LinkOfStep, Predicted, PredictionTarget, Predictor};
 pub use replay::{Replayed, StepTimes, replay};
 pub use run::Computing;
 pub use wake_up::WakeUp;

@@ -4,6 +4,7 @@ use crate::bounds::BoundsEvidence;
 use crate::concurrency::{Concurrency, Ordered};
 use crate::connections::ConnectionHistory;
 use crate::crowd::{self, ClosedLoopResult, Mix, Surroundings};
+use crate::held::{Held, HeldReplay};
 use crate::load::Load;
 use crate::path::{self, Along};
 use crate::plan::OperationPlan;
@@ -15,7 +16,8 @@ use crate::wake_up::WakeUp;
 use crate::workers::{Requests, Workers};
 use link::LinkDescription;
 use model::{
-    Attribution, BoundBy, DistributionBuilder, Operation, OperationStep, Order, OrderKind, Prediction,
+    Attribution, BoundBy, DistributionBuilder, HeldPrediction, Operation, OperationStep, Order, OrderKind,
+    Prediction,
 };
 use std::cmp::Reverse;
 use std::collections::HashMap;
@@ -56,10 +58,23 @@ pub struct Predictor {
     unfinished: HashMap<u64, Vec<Vec<Whole>>>,
     /// What earlier operations left of their connections; per target.
     connections: Vec<ConnectionHistory>,
+    held: Held,
     load: Load,
     pauses: Pauses,
     workers: Workers,
     requests: Requests,
+}
+
+/// All that a predictor has to say.
+#[derive(Debug, Default)]
+pub struct Predicted {
+    /// What the operations take: by name, the one whose operations take longest in all first (over all targets; of equal ones the one
+    /// that ended first), then by target in the order given. Parts of operations whose end never came are left out.
+    pub predictions: Vec<Prediction>,
+    /// How long their transactions are open, on targets on which operations are replayed one by one.
+    pub held: Vec<HeldPrediction>,
+    /// What is known of the order in which operations did what they did.
+    pub concurrency: Concurrency,
 }
 
 /// All operations of one name.
@@ -139,6 +154,7 @@ impl Predictor {
             waiting_steps: 0,
             concurrency: Concurrency::default(),
             unfinished: HashMap::new(),
+            held: Held::default(),
             load: Load::default(),
             pauses: Pauses::default(),
             workers: Workers::Inferred,
@@ -231,14 +247,13 @@ impl Predictor {
         }
     }
 
-    /// The predictions: by name, the one whose operations take longest in all first (over all targets; of equal ones the one
-    /// that ended first), then by target in the order given. Parts of operations whose end never came are left out.
+    /// The predictions alone ([`Predicted::predictions`]).
     pub fn finish(self) -> Vec<Prediction> {
-        self.finish_with_knowledge().0
+        self.finish_all().predictions
     }
 
-    /// The same, and what is known of the order in which operations did what they did.
-    pub fn finish_with_knowledge(mut self) -> (Vec<Prediction>, Concurrency) {
+    /// All that was predicted, and what is known of the operations.
+    pub fn finish_all(mut self) -> Predicted {
         self.replay_waiting();
         self.let_them_meet();
         self.names
@@ -252,7 +267,11 @@ impl Predictor {
             }
             set_slopes(&mut predictions[before..]);
         }
-        (predictions, self.concurrency)
+        Predicted {
+            predictions,
+            held: self.held.finish(&self.targets),
+            concurrency: self.concurrency,
+        }
     }
 
     /// Whether operations of this target are replayed one by one, as they come.
@@ -299,6 +318,17 @@ impl Predictor {
                 let (times, flows) = run_alone(plan, &links, self.wake_up, before.into_iter());
                 let along = path::along(plan, VirtualTime::BEGIN, &times, plan.client_after, &links);
                 whole.add(&along, plan.turns_moved);
+                if !operation.transactions.is_empty() {
+                    let replay = HeldReplay {
+                        operation,
+                        plan,
+                        target: index,
+                        number,
+                        times: &times,
+                        along: &along,
+                    };
+                    self.held.replayed(&replay, self.targets.len());
+                }
                 if number == 0 {
                     connections.put(&plan.connections, flows, operation, along.duration);
                 }

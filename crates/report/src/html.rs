@@ -16,6 +16,7 @@ mod curve;
 mod findings;
 mod grid;
 mod header;
+mod held;
 mod lanes;
 mod links;
 mod markup;
@@ -87,6 +88,7 @@ pub fn write(page: &Page<'_>, out: &mut impl io::Write) -> io::Result<()> {
     notes::warnings(&page.outcome.warnings, &mut html);
     compared::section(page.lab, &mut html);
     operations::section(page.outcome, &mut html);
+    held::section(page.outcome, &mut html);
     predicted::section(page, view.as_ref(), &mut html);
     measured::section(&page.outcome.predictions, &mut html);
     waterfall::section(page, &mut html);

@@ -11,6 +11,7 @@ mod distance;
 mod echo;
 mod exchange;
 mod finding;
+mod held;
 mod lab;
 mod leg;
 mod link;
@@ -87,6 +88,8 @@ names! {
     echo::BulkRecord => "bulk",
     exchange::ExchangeRecord<'_> => "exchange",
     finding::FindingRecord<'_> => "finding",
+    held::HeldRecord<'_> => "held",
+    held::HeldPredictionRecord<'_> => "held_prediction",
     lab::PointRecord<'_> => "point",
     lab::RoundRecord<'_> => "round",
     lab::SlopeRecord<'_> => "slope",

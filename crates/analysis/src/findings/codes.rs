@@ -1,6 +1,6 @@
 //! Fingerprints as numbers, with what findings need to know about them.
 
-use crate::verb::Verb;
+use crate::verb::{Verb, is_trial};
 use model::Fingerprint;
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -84,10 +84,7 @@ impl Code {
             number,
             verb,
             bounds,
-            is_trial: matches!(
-                fingerprint,
-                "select ?" | "select ?;" | "select ? from dual" | "PING"
-            ),
+            is_trial: is_trial(fingerprint),
             is_constant: !fingerprint.contains(['?', '$']),
             has_source: fingerprint.contains(" from ") || !fingerprint.starts_with("select"),
         }

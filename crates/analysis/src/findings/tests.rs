@@ -118,6 +118,7 @@ impl Made {
             attribution: Attribution::default(),
             setup: Duration::ZERO,
             client_after: Duration::ZERO,
+            transactions: Vec::new(),
             continues: false,
             steps: self.steps.clone(),
         }

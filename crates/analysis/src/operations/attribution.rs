@@ -45,8 +45,27 @@ pub(super) fn walk(
     walker.walked
 }
 
+/// Attributes the time from `from` to `to` to some of the steps, none of which was made for another, and the client between them.
+pub(super) fn walk_some(
+    steps: &[OperationStep],
+    some: &[u32],
+    from: Timestamp,
+    to: Timestamp,
+) -> Attribution {
+    let mut some = some.to_vec();
+    some.sort_by_key(|&index| span::ended(&steps[index as usize].exchange));
+    let mut walker = Walker {
+        steps,
+        children: Vec::new(),
+        walked: Walked::default(),
+    };
+    walker.level(&some, from, to);
+    walker.walked.attribution
+}
+
 struct Walker<'a> {
     steps: &'a [OperationStep],
+    /// The steps made for each; empty where that does not matter.
     children: Vec<Vec<u32>>,
     walked: Walked,
 }
@@ -120,10 +139,10 @@ impl Walker<'_> {
     }
 
     fn inner(&mut self, index: u32, left: &mut Duration) -> Option<(Vec<u32>, Timestamp, Timestamp)> {
-        if self.children[index as usize].is_empty() {
+        let children = std::mem::take(self.children.get_mut(index as usize)?);
+        if children.is_empty() {
             return None;
         }
-        let children = std::mem::take(&mut self.children[index as usize]);
         let exchange = &self.steps[index as usize].exchange;
         let from = span::reached_server(exchange);
         let last_ended = children

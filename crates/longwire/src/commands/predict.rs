@@ -151,6 +151,11 @@ pub fn run(args: &Args) -> Result<Status> {
     if !args.json {
         let style = output::style_of(args.all);
         let mut text = report::text::prediction_view(&outcome.predictions, &style);
+        text.push_str(&report::text::held_view(
+            &outcome.held,
+            &outcome.held_predictions,
+            &style,
+        ));
         if wanted.computing != Computing::default() {
             let cores = [wanted.computing.client, wanted.computing.server];
             text.push_str(&report::text::cores_line(cores));

@@ -138,6 +138,7 @@ pub fn operation(at: Timestamp, duration: Duration, steps: Vec<OperationStep>) -
         attribution: Attribution::default(),
         setup: Duration::ZERO,
         client_after: Duration::ZERO,
+        transactions: Vec::new(),
         continues: false,
     }
 }

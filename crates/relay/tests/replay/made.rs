@@ -105,6 +105,7 @@ pub fn operation(steps: Vec<OperationStep>) -> Operation {
         attribution: Attribution::default(),
         setup: Duration::ZERO,
         client_after: Duration::ZERO,
+        transactions: Vec::new(),
         continues: false,
     }
 }

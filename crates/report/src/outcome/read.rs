@@ -1,8 +1,8 @@
 //! What traffic showed.
 
 use model::{
-    Conditions, ConnectionOutcome, Finding, LinkOutcome, OperationGroup, Prediction, StatementOutcome,
-    Summary, Warning,
+    Conditions, ConnectionOutcome, Finding, HeldPrediction, HeldTransactions, LinkOutcome, OperationGroup,
+    Prediction, StatementOutcome, Summary, Warning,
 };
 
 /// What `read` and `watch` have to say: everything the view is made from.
@@ -17,10 +17,14 @@ pub struct ReadOutcome {
     pub statements: Vec<StatementOutcome>,
     /// The operations by name, in any order.
     pub operations: Vec<OperationGroup>,
+    /// Their transactions that stayed open between replies, those open longest in all first.
+    pub held: Vec<HeldTransactions>,
     /// What a reader of the figures must know.
     pub warnings: Vec<Warning>,
     /// What the operations would take on other links; empty when that was not asked.
     pub predictions: Vec<Prediction>,
+    /// How long their transactions would be open there.
+    pub held_predictions: Vec<HeldPrediction>,
     /// What is wasted, what costs most first.
     pub findings: Vec<Finding>,
     /// Links that were emulated.

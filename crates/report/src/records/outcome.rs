@@ -340,7 +340,7 @@ impl ReadBody for SummaryRecord {
 
 /// The parts of an attribution. `network_ns` is the sum of the three after it.
 #[derive(Serialize, Deserialize)]
-struct Parts {
+pub(super) struct Parts {
     client_ns: u64,
     server_ns: u64,
     network_ns: u64,
@@ -351,7 +351,7 @@ struct Parts {
 }
 
 impl Parts {
-    fn of(attribution: &Attribution) -> Self {
+    pub(super) fn of(attribution: &Attribution) -> Self {
         Self {
             client_ns: nanos(attribution.client),
             server_ns: nanos(attribution.server),

@@ -7,6 +7,7 @@ use super::distance::{DatabaseLinkRecord, RowsRecord};
 use super::echo::{BulkRecord, EchoRecord};
 use super::exchange::ExchangeRecord;
 use super::finding::FindingRecord;
+use super::held::{HeldPredictionRecord, HeldRecord};
 use super::lab::{LabRecord, OfPoint, PointRecord, RoundRecord, SlopeRecord};
 use super::leg::LegRecord;
 use super::link::LinkRecord;
@@ -26,9 +27,9 @@ use crate::outcome::{
 use crate::text::escape::{begins_a_command, is_dangerous};
 use model::{
     Advice, BulkOutcome, Conditions, ConnectionId, ConnectionOutcome, DatabaseLinkOutcome, Direction,
-    EchoOutcome, Endpoint, Exchange, Finding, Fingerprint, Leg, LinkOutcome, Operation, OperationStep,
-    Prediction, Protocol, RequestId, RowTrain, Sample, SplitOutcome, SplitPrediction, StatementOutcome,
-    Summary, Timestamp, TunnelTotals, Warning,
+    EchoOutcome, Endpoint, Exchange, Finding, Fingerprint, HeldPrediction, HeldTransactions, Leg,
+    LinkOutcome, Operation, OperationStep, Prediction, Protocol, RequestId, RowTrain, Sample, SplitOutcome,
+    SplitPrediction, StatementOutcome, Summary, Timestamp, TunnelTotals, Warning,
 };
 use serde::Serialize;
 use serde_json::Serializer;
@@ -61,6 +62,10 @@ one_record_each! {
     statement: StatementOutcome => StatementRecord,
     /// What operations would take on another link.
     prediction: Prediction => PredictionRecord,
+    /// Transactions that stayed open between replies.
+    held: HeldTransactions => HeldRecord,
+    /// How long they would be open on another link.
+    held_prediction: HeldPrediction => HeldPredictionRecord,
     /// What an emulated link did.
     link: LinkOutcome => LinkRecord,
     /// What a link's round trip costs in a lab.

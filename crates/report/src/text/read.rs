@@ -2,6 +2,7 @@
 
 use super::escape::{cut_front, printable};
 use super::findings::findings_section;
+use super::held::held_section;
 use super::prediction::price_table;
 use super::style::{Ink, Style};
 use super::table::Table;
@@ -16,7 +17,7 @@ use std::fmt::Write;
 use std::time::Duration;
 
 /// What was seen, where the time went, which operations, statements and connections it went to, what it would be
-/// elsewhere, what is wasted, what is missing; the last line sums it up. About 30 lines, at most 48 and those of five findings. Tables keep
+/// elsewhere, what is wasted, what is missing; the last line sums it up. About 30 lines, at most 54 and those of five findings. Tables keep
 /// within the style's width; warnings are never cut.
 pub fn read_view(outcome: &ReadOutcome, style: &Style) -> String {
     let summary = &outcome.summary;
@@ -43,6 +44,7 @@ pub fn read_view(outcome: &ReadOutcome, style: &Style) -> String {
     );
     let (prices, names) = price_table(&outcome.predictions, style);
     section(&prices, names, style, &mut out);
+    held_section(&outcome.held, &outcome.held_predictions, style, &mut out);
     findings_section(&outcome.findings, style, &mut out);
     warnings_section(&outcome.warnings, style, &mut out);
     let _ = write!(out, "\n{}", summary_line(summary));

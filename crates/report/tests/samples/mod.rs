@@ -6,11 +6,12 @@ use model::{
     Advice, Assigned, AtLevel, Attribution, BitRate, BoundBy, BreakEven, BudgetMeasure, BudgetVerdict,
     BulkOutcome, ByteCount, Change, Conditions, ConnectionId, ConnectionOutcome, ConnectionTotals,
     DatabaseLinkOutcome, Decoding, Direction, Distribution, EchoOutcome, Endpoint, Exchange, Finding,
-    FindingKind, ForbiddenWaste, Interval, LevelAdvice, LinkDirectionOutcome, LinkOutcome, MeasuredDurations,
-    Operation, OperationGroup, OperationKind, OperationStep, Order, OrderKind, Phase, Prediction,
-    ProgramBest, ProgramRun, ProgramTuned, Protocol, RequestId, RequestTraits, RoundTripSource, RowTrain,
-    RttSource, Sample, SampleTotals, Saving, Share, SplitBase, SplitOutcome, SplitPrediction,
-    StatementOutcome, Step, Summary, Tags, Timestamp, TransactionState, TunnelTotals, TunnelWay, Warning,
+    FindingKind, ForbiddenWaste, HeldPrediction, HeldTransactions, Interval, LevelAdvice,
+    LinkDirectionOutcome, LinkOutcome, MeasuredDurations, Operation, OperationGroup, OperationKind,
+    OperationStep, Order, OrderKind, Phase, Prediction, ProgramBest, ProgramRun, ProgramTuned, Protocol,
+    RequestId, RequestTraits, RoundTripSource, RowTrain, RttSource, Sample, SampleTotals, Saving, Share,
+    SplitBase, SplitOutcome, SplitPrediction, StatementOutcome, Step, Summary, Tags, Timestamp,
+    TransactionState, TunnelTotals, TunnelWay, Warning,
 };
 use report::outcome::{
     CheckReport, DemoOutcome, ExplainOutcome, ExplainedExchange, LoadFailure, LoadInterval, LoadReport,
@@ -260,6 +261,7 @@ pub fn operation() -> Operation {
         attribution: attribution(3_120, 6_772, 270_520, 0, 0),
         setup: micros(30_120),
         client_after: micros(12),
+        transactions: Vec::new(),
         continues: false,
     }
 }
@@ -598,6 +600,66 @@ pub fn finding() -> Finding {
     }
 }
 
+/// Transactions of a page that buys: one reads before it writes.
+pub fn held() -> Vec<HeldTransactions> {
+    let one = |name: &str, count: u64, turns: u64, took: u64| HeldTransactions {
+        name: name.into(),
+        operation_name: "PUT /basket".into(),
+        count,
+        writing: count,
+        writes: 2 * count,
+        turns: turns * count,
+        most_turns: turns + 1,
+        turns_after_write: (turns - 1) * count,
+        spread: spread(count, took),
+        median: micros(took),
+        rows_held: Some(micros(took * 3 / 4)),
+        attribution: attribution(
+            100 * count,
+            300 * count,
+            (took - 400) * count * 9 / 10,
+            (took - 400) * count / 10,
+            0,
+        ),
+    };
+    vec![
+        one(
+            "UPDATE article SET stock = stock - ? WHERE id = ?",
+            120,
+            13,
+            4_100,
+        ),
+        HeldTransactions {
+            writing: 0,
+            writes: 0,
+            turns_after_write: 0,
+            rows_held: None,
+            ..one("SELECT name, price FROM article WHERE id = ?", 3, 4, 1_300)
+        },
+    ]
+}
+
+pub fn held_predictions() -> Vec<HeldPrediction> {
+    let at = |held: &HeldTransactions, rtt: u64| {
+        let there = |turns: u64, here: Duration| here + Duration::from_millis(rtt * turns / held.count);
+        HeldPrediction {
+            name: held.name.clone(),
+            operation_name: held.operation_name.clone(),
+            replays: held.count,
+            rtt: Duration::from_millis(rtt),
+            rate: [None; 2],
+            link: format!("rtt={rtt}ms").into(),
+            median: there(held.turns, held.median),
+            rows_held: held.rows_held.map(|here| there(held.turns_after_write, here)),
+            longest: there(held.turns, held.median * 2),
+        }
+    };
+    let held = held();
+    held.iter()
+        .flat_map(|one| [10, 40].map(|rtt| at(one, rtt)))
+        .collect()
+}
+
 pub fn read_outcome() -> ReadOutcome {
     let page = "GET /article/?";
     ReadOutcome {
@@ -626,6 +688,8 @@ pub fn read_outcome() -> ReadOutcome {
             .into_iter()
             .flat_map(|(name, turns)| [10, 40].map(|rtt| prediction(name, rtt, turns, None)))
             .collect(),
+        held: held(),
+        held_predictions: held_predictions(),
         findings: vec![finding()],
         links: Vec::new(),
         summary: summary(),

@@ -38,6 +38,7 @@ mod tests {
             attribution: Attribution::default(),
             setup: Duration::ZERO,
             client_after: Duration::ZERO,
+            transactions: Vec::new(),
             continues: false,
             steps: Vec::new(),
         });

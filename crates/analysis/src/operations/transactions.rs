@@ -1,0 +1,269 @@
+//! Transactions in operations, and how long they were open.
+//!
+//! A transaction is open from the arrival of the request after whose reply the server says so, to the moment at which the reply leaves the
+//! server after which it says that none is open. Both moments are shifted from the observation point to the server. Where the time between them
+//! went is walked as that of an operation is, with this connection's exchanges only: what the application did meanwhile, on other
+//! connections too, is the client's time.
+//!
+//! Operations may cut a transaction (their parts, pauses): what is known of it is kept for its connection until it ends.
+//!
+//! Memory: a few figures for each connection that is open, and one entry for each transaction of the operation at hand.
+
+use super::naming::Naming;
+use super::{attribution, span};
+use crate::verb::{self, Verb};
+use model::{
+    Attribution, ConnectionId, ConnectionMap, Exchange, HeldTime, Operation, OperationStep,
+    OperationTransaction, Phase, Timestamp, TransactionState,
+};
+use std::sync::Arc;
+
+/// What is known of each connection's transaction.
+#[derive(Debug, Default)]
+pub(super) struct Transactions {
+    connections: ConnectionMap<Known>,
+}
+
+/// Whether a transaction is open on a connection.
+#[derive(Debug)]
+enum Known {
+    /// None is.
+    Idle,
+    /// One whose beginning was not seen.
+    Unseen,
+    /// This one.
+    Open(Box<Open>),
+}
+
+/// A transaction that is open.
+#[derive(Debug)]
+struct Open {
+    naming: Naming,
+    held: HeldTime,
+    /// Up to when `held` counts.
+    until: Timestamp,
+    /// Whether a statement that writes has arrived.
+    has_written: bool,
+    /// The first such step, where that is in the operation at hand.
+    first_write: Option<u32>,
+    /// The step that opened it, where that is in the operation at hand.
+    opened_by: Option<u32>,
+    /// Its steps in the operation at hand that are not counted to their end.
+    steps: Vec<u32>,
+}
+
+impl Transactions {
+    /// Finds the transactions of an operation. Nothing is kept of connections that are not open any more.
+    pub(super) fn operation(&mut self, operation: &mut Operation, is_open: &dyn Fn(ConnectionId) -> bool) {
+        let mut found = Vec::new();
+        let mut open = Vec::new();
+        for (index, step) in operation.steps.iter().enumerate() {
+            if !step.protocol.is_database() {
+                continue;
+            }
+            let index = index as u32;
+            match self.step(index, step, &operation.steps) {
+                Some(ended) => found.push(ended),
+                None if self.is_first_of_open(index, step) => open.push(step.exchange.connection),
+                None => {}
+            }
+        }
+        found.extend(
+            open.into_iter()
+                .filter_map(|connection| self.cut(connection, &operation.steps)),
+        );
+        operation.transactions = found;
+        let mut last = None;
+        for step in &operation.steps {
+            let connection = step.exchange.connection;
+            if last.replace(connection) != Some(connection) && !is_open(connection) {
+                self.connections.remove(&connection);
+            }
+        }
+    }
+
+    /// An exchange that belongs to no operation. A transaction with such an exchange is not reported.
+    pub(super) fn alone(&mut self, exchange: &Exchange) {
+        let state = match exchange.transaction {
+            Some(TransactionState::Idle) => Known::Idle,
+            Some(TransactionState::Open | TransactionState::Failed) => Known::Unseen,
+            None => return,
+        };
+        self.connections.insert(exchange.connection, state);
+    }
+
+    /// A connection has ended, and what was open on it.
+    pub(super) fn closed(&mut self, connection: ConnectionId) {
+        self.connections.remove(&connection);
+    }
+
+    /// Takes the next step; gives the transaction that it ends.
+    fn step(
+        &mut self,
+        index: u32,
+        step: &OperationStep,
+        steps: &[OperationStep],
+    ) -> Option<OperationTransaction> {
+        let exchange = &step.exchange;
+        let connection = exchange.connection;
+        if exchange.phase < Phase::Work {
+            self.connections.insert(connection, Known::Idle);
+            return None;
+        }
+        let is_idle = exchange.transaction == Some(TransactionState::Idle);
+        match self.connections.get_mut(&connection) {
+            Some(Known::Open(open)) => {
+                open.add(index, exchange, steps);
+                if !is_idle {
+                    return None;
+                }
+                let arrived = span::reached_server(exchange);
+                open.count_until(span::finished_at_server(exchange).unwrap_or(arrived), steps);
+                let ended = open.found(connection, Some(index));
+                self.connections.insert(connection, Known::Idle);
+                return Some(ended);
+            }
+            _ if exchange.transaction.is_none() => {}
+            _ if is_idle => {
+                self.connections.insert(connection, Known::Idle);
+            }
+            Some(Known::Unseen) => {}
+            Some(Known::Idle) => self.open(index, exchange),
+            // Of a connection joined in the middle it has to be said that it begins here.
+            None if begins(exchange) => self.open(index, exchange),
+            None => {
+                self.connections.insert(connection, Known::Unseen);
+            }
+        }
+        None
+    }
+
+    fn open(&mut self, index: u32, exchange: &Exchange) {
+        let mut open = Open {
+            naming: Naming::default(),
+            held: HeldTime::default(),
+            until: span::reached_server(exchange),
+            has_written: false,
+            first_write: None,
+            opened_by: Some(index),
+            steps: vec![index],
+        };
+        open.take(index, exchange, turns_after_arrival(exchange));
+        self.connections
+            .insert(exchange.connection, Known::Open(Box::new(open)));
+    }
+
+    /// Whether the step is the first that the operation at hand has of a transaction that is open after it.
+    fn is_first_of_open(&self, index: u32, step: &OperationStep) -> bool {
+        match self.connections.get(&step.exchange.connection) {
+            Some(Known::Open(open)) => open.steps.first() == Some(&index),
+            _ => false,
+        }
+    }
+
+    /// The operation, or this part of it, is over: what is open is counted up to here.
+    fn cut(&mut self, connection: ConnectionId, steps: &[OperationStep]) -> Option<OperationTransaction> {
+        let Some(Known::Open(open)) = self.connections.get_mut(&connection) else {
+            return None;
+        };
+        let last = *open.steps.last()?;
+        open.count_until(span::ended(&steps[last as usize].exchange), steps);
+        let found = open.found(connection, None);
+        (open.opened_by, open.first_write) = (None, None);
+        open.steps.clear();
+        Some(found)
+    }
+}
+
+impl Open {
+    /// Takes an exchange after the one that opened it.
+    fn add(&mut self, index: u32, exchange: &Exchange, steps: &[OperationStep]) {
+        if !self.has_written && holds_rows(exchange) {
+            let arrived = span::reached_server(exchange);
+            self.count_until(span::started(exchange).min(arrived), steps);
+            self.count_request(exchange, arrived);
+            // Sent without waiting, it may have arrived before earlier ones were answered.
+            self.steps
+                .retain(|&step| span::ended(&steps[step as usize].exchange) > arrived);
+        }
+        self.steps.push(index);
+        self.take(index, exchange, exchange.turns);
+    }
+
+    /// Counts what a step does, and `turns` of it.
+    fn take(&mut self, index: u32, exchange: &Exchange, turns: u32) {
+        self.naming.offer(exchange);
+        self.held.turns += turns;
+        if self.has_written {
+            self.held.turns_after_write += turns;
+        }
+        if holds_rows(exchange) {
+            self.held.writes += exchange.executions;
+            if !self.has_written {
+                self.held.turns_after_write += turns_after_arrival(exchange);
+                self.first_write = Some(index);
+            }
+            self.has_written = true;
+        }
+    }
+
+    /// Counts the time up to `to`.
+    fn count_until(&mut self, to: Timestamp, steps: &[OperationStep]) {
+        let walked = attribution::walk_some(steps, &self.steps, self.until, to.max(self.until));
+        self.count(&walked);
+        self.until = to.max(self.until);
+    }
+
+    /// Counts the way of a request to the server, where it arrives at `to`.
+    fn count_request(&mut self, exchange: &Exchange, to: Timestamp) {
+        let way = to.since(self.until);
+        let step = &exchange.first;
+        let client = step.client_inside_request.min(way);
+        let round_trip = ((span::client_side(step) + span::server_side(step)) / 2).min(way - client);
+        self.count(&Attribution {
+            client,
+            round_trip,
+            transfer: way - client - round_trip,
+            ..Attribution::default()
+        });
+        self.until = to.max(self.until);
+    }
+
+    fn count(&mut self, time: &Attribution) {
+        match self.has_written {
+            true => self.held.after_write.add(time),
+            false => self.held.before_write.add(time),
+        }
+    }
+
+    /// As it is now.
+    fn found(&self, connection: ConnectionId, ended_by: Option<u32>) -> OperationTransaction {
+        OperationTransaction {
+            name: self.naming.name().cloned().unwrap_or_else(|| Arc::from(UNNAMED)),
+            connection,
+            opened_by: self.opened_by,
+            ended_by,
+            first_write: self.first_write,
+            held: self.held,
+        }
+    }
+}
+
+/// Turns of an exchange whose round trip begins after its request has arrived.
+fn turns_after_arrival(exchange: &Exchange) -> u32 {
+    exchange.turns.saturating_sub(u32::from(exchange.first.turn))
+}
+
+fn holds_rows(exchange: &Exchange) -> bool {
+    exchange.executions > 0 && exchange.fingerprint.as_deref().is_some_and(verb::holds_rows)
+}
+
+/// Whether the text of an exchange says that a transaction begins with it.
+fn begins(exchange: &Exchange) -> bool {
+    exchange.fingerprint.as_deref().is_some_and(|text| {
+        Verb::of(text) == Verb::Control && (text.starts_with("begin") || text.starts_with("start"))
+    })
+}
+
+/// The name of a transaction without any statement whose text was seen.
+const UNNAMED: &str = "transaction";

@@ -1,0 +1,177 @@
+//! How long transactions are open on the targets: from the arrival of the request that opens them to the moment at which the reply that ends them
+//! leaves the server, in the replays of the operations they are in.
+//!
+//! By one client alone: that clients wait for each other's rows is not modelled. A transaction that goes on in another operation (not in
+//! another part of the same) is left out: the pause between the two is in no replay.
+
+use crate::path::Along;
+use crate::plan::OperationPlan;
+use crate::predictor::PredictionTarget;
+use crate::run::Times;
+use crate::virtual_time::VirtualTime;
+use model::{ConnectionId, DistributionBuilder, HeldPrediction, Operation, OperationTransaction};
+use std::cmp::Reverse;
+use std::collections::HashMap;
+use std::sync::Arc;
+use std::time::Duration;
+
+/// Held times of all transactions, by the name of their operation and their own; at most [`MOST_NAMES`], others are left out.
+#[derive(Debug, Default)]
+pub struct Held {
+    names: HashMap<(Arc<str>, Arc<str>), Vec<Spans>>,
+    /// Of transactions that go on in the next part of their operation: what they took so far.
+    unfinished: HashMap<Unfinished, Span>,
+}
+
+/// How long transactions were open, and how long those that write held rows.
+#[derive(Debug, Clone, Default)]
+struct Spans {
+    open: DistributionBuilder,
+    rows_held: DistributionBuilder,
+}
+
+/// One of them, in nanoseconds.
+#[derive(Debug, Clone, Copy, Default)]
+struct Span {
+    open: u64,
+    rows_held: Option<u64>,
+}
+
+/// A transaction under way: its operation, its connection, the target, and which replay.
+type Unfinished = (u64, ConnectionId, usize, usize);
+
+/// One replay of an operation, or of a part of one.
+pub struct HeldReplay<'a> {
+    /// The operation.
+    pub operation: &'a Operation,
+    /// Its plan.
+    pub plan: &'a OperationPlan,
+    /// The place of the target.
+    pub target: usize,
+    /// The number of the replay there.
+    pub number: usize,
+    /// The times of its nodes.
+    pub times: &'a [Times],
+    /// What it took.
+    pub along: &'a Along,
+}
+
+/// Names of operations and transactions that are distinguished.
+const MOST_NAMES: usize = 10_000;
+
+impl Held {
+    /// Takes a replay on one of `targets` targets.
+    pub fn replayed(&mut self, replay: &HeldReplay<'_>, targets: usize) {
+        let operation = replay.operation;
+        for transaction in &operation.transactions {
+            let key = (operation.id, transaction.connection, replay.target, replay.number);
+            let before = match transaction.opened_by {
+                Some(_) => Some(Span::default()),
+                None => self.unfinished.remove(&key),
+            };
+            let Some(span) = before.and_then(|before| replay.span(transaction, before)) else {
+                continue;
+            };
+            if transaction.is_over() {
+                self.add(replay, transaction, span, targets);
+            } else if operation.continues {
+                self.unfinished.insert(key, span);
+            }
+        }
+        if !operation.continues && !self.unfinished.is_empty() {
+            self.unfinished.retain(|(id, ..), _| *id != operation.id);
+        }
+    }
+
+    fn add(
+        &mut self,
+        replay: &HeldReplay<'_>,
+        transaction: &OperationTransaction,
+        span: Span,
+        targets: usize,
+    ) {
+        let key = (replay.operation.name.clone(), transaction.name.clone());
+        if self.names.len() >= MOST_NAMES && !self.names.contains_key(&key) {
+            return;
+        }
+        let spans = self.names.entry(key);
+        let spans = spans.or_insert_with(|| vec![Spans::default(); targets]);
+        let spans = &mut spans[replay.target];
+        spans.open.add(Duration::from_nanos(span.open));
+        if let Some(rows_held) = span.rows_held {
+            spans.rows_held.add(Duration::from_nanos(rows_held));
+        }
+    }
+
+    /// The predictions: by name, those first that are open longest in all, then by target in their order.
+    pub fn finish(self, targets: &[PredictionTarget]) -> Vec<HeldPrediction> {
+        let mut names: Vec<_> = self.names.into_iter().collect();
+        names.sort_by_cached_key(|(names, spans)| {
+            let in_all = spans.iter().map(|spans| spans.open.sum()).sum::<Duration>();
+            (Reverse(in_all), names.clone())
+        });
+        let mut all = Vec::new();
+        for ((operation_name, name), spans) in names {
+            for (mut spans, target) in spans.into_iter().zip(targets) {
+                let Some(median) = spans.open.percentile(50) else {
+                    continue;
+                };
+                all.push(HeldPrediction {
+                    name: name.clone(),
+                    operation_name: operation_name.clone(),
+                    replays: spans.open.count(),
+                    rtt: target.link.rtt,
+                    rate: target.link.rate,
+                    link: target.link.to_string().into(),
+                    median,
+                    longest: spans.open.percentile(100).unwrap_or(median),
+                    rows_held: spans.rows_held.percentile(50),
+                });
+            }
+        }
+        all
+    }
+}
+
+impl HeldReplay<'_> {
+    /// What the transaction takes up to its end in this replay, or to that of the part; it took `before` in earlier ones.
+    fn span(&self, transaction: &OperationTransaction, before: Span) -> Option<Span> {
+        let opened = match transaction.opened_by {
+            Some(step) => self.arrived(step)?,
+            None => VirtualTime::BEGIN,
+        };
+        let wrote = match (transaction.first_write, before.rows_held) {
+            (Some(step), _) => Some(self.arrived(step)?),
+            (None, Some(_)) => Some(VirtualTime::BEGIN),
+            (None, None) => None,
+        };
+        let ended = match transaction.ended_by {
+            Some(step) => self.left_server(step)?,
+            None => VirtualTime::BEGIN.after(self.along.duration.as_nanos() as u64),
+        };
+        Some(Span {
+            open: before.open.saturating_add(ended.since(opened)),
+            rows_held: wrote.map(|wrote| {
+                let before = before.rows_held.unwrap_or_default();
+                before.saturating_add(ended.since(wrote))
+            }),
+        })
+    }
+
+    /// When the request of a step was at its server.
+    fn arrived(&self, step: u32) -> Option<VirtualTime> {
+        let node = self.plan.first_nodes.get(step as usize)?;
+        self.times[node.place()].arrived
+    }
+
+    /// When its server was done with a step.
+    fn left_server(&self, step: u32) -> Option<VirtualTime> {
+        self.plan.first_nodes.get(step as usize)?;
+        let node = self.plan.last_node(step as usize).place();
+        let times = self.times[node];
+        match times.replied {
+            Some(replied) => Some(replied.after(self.plan.nodes[node].server_inside)),
+            None => times.arrived,
+        }
+    }
+}
