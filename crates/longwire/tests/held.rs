@@ -15,7 +15,7 @@ SELECT name FROM stock WHERE i = :client_id;
 SELECT n FROM stock WHERE i = :client_id;
 \\sleep :think ms
 INSERT INTO held VALUES ('order', now(), statement_timestamp(), pg_current_xact_id()::xid);
-SELECT sum(i * i) FROM generate_series(1, 20000) i;
+SELECT pg_sleep(:nap), sum(i * i) FROM generate_series(1, :rows) i;
 UPDATE stock SET n = n - 1 WHERE i = :client_id;
 SELECT n FROM stock WHERE i = :client_id;
 \\sleep :think ms
@@ -34,6 +34,12 @@ COMMIT;
 
 /// The two, and how the names begin that longwire gives them: with their first statement.
 const NAMES: [(&str, &str); 2] = [("order", "select name from stock"), ("entry", "insert into held")];
+
+/// Clients think twice in an order, and the server rests in it: durations that a busy machine changes little.
+const WAITING: &[&str] = &["think=2", "nap=0.005", "rows=10"];
+
+/// Nobody rests inside a transaction.
+const COMPUTING: &[&str] = &["think=0", "nap=0", "rows=4000"];
 
 struct Shop {
     server: Postgres,
@@ -66,9 +72,8 @@ impl Shop {
         Self { server, folder }
     }
 
-    /// Lets two clients work, who think twice in an order for that many milliseconds, behind a link if one is given; gives the recording,
-    /// and forgets what PostgreSQL noted before.
-    fn work(&self, link: Option<&str>, transactions: u32, think: u32) -> PathBuf {
+    /// Lets two clients work at a pace, behind a link if one is given; gives the recording, and forgets what PostgreSQL noted before.
+    fn work(&self, link: Option<&str>, transactions: u32, pace: &[&str]) -> PathBuf {
         self.server.sql("TRUNCATE held");
         let recording = self.folder.path().join("run.lwr");
         let mut command = longwire(&["watch", &self.server.url(), "-q", "-o"]);
@@ -76,7 +81,7 @@ impl Shop {
         command.args(link.map(|link| ["--link", link]).into_iter().flatten());
         command.arg("--").arg(require("pgbench"));
         command.args(["-n", "-c", "2", "-t", &transactions.to_string()]);
-        command.args(["-D", &format!("think={think}")]);
+        command.args(pace.iter().flat_map(|set| ["-D", set]));
         for script in ["order.sql", "entry.sql"] {
             command.arg("-f").arg(self.folder.path().join(script));
         }
@@ -149,7 +154,7 @@ fn transactions_are_open_as_long_as_postgresql_says() {
     let _floor = told_on_failure();
     let shop = Shop::open();
     for link in [None, Some("rtt=10ms")] {
-        let recording = shop.work(link, 40, 2);
+        let recording = shop.work(link, 40, WAITING);
         let records = read(&recording, &["read", "--operations", "transaction"]);
         for (name, statement) in NAMES {
             let noted = shop.noted(name);
@@ -169,13 +174,13 @@ fn transactions_are_open_as_long_as_postgresql_says() {
 fn transactions_are_open_elsewhere_as_long_as_predicted() {
     let _floor = told_on_failure();
     let shop = Shop::open();
-    let recording = shop.work(None, 40, 0);
+    let recording = shop.work(None, 40, COMPUTING);
     let predicted = read(
         &recording,
         &["predict", "--operations", "transaction", "--rtt", "10ms,40ms"],
     );
     for rtt in [10, 40] {
-        shop.work(Some(&format!("rtt={rtt}ms")), 24, 0);
+        shop.work(Some(&format!("rtt={rtt}ms")), 24, COMPUTING);
         for (name, statement) in NAMES {
             let there = |record: &Value| record["rtt_ns"] == rtt * 1_000_000;
             let claim = of_name(&predicted, "held_prediction", statement, there);

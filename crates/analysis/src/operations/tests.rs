@@ -5,6 +5,8 @@ use proptest::prelude::*;
 use std::net::Ipv4Addr;
 use std::time::Duration;
 
+mod transactions;
+
 fn at(microseconds: u64) -> Timestamp {
     Timestamp::from_nanos(1_000_000_000 + microseconds * 1_000)
 }
