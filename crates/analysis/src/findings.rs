@@ -13,6 +13,7 @@ mod clients;
 mod codes;
 mod compression_not_asked;
 mod control_turns;
+mod held_transaction;
 mod ledger;
 mod listener_turn;
 mod look;
@@ -85,6 +86,7 @@ const KINDS: &[Kind] = &[
     sequential::look,
     ack_stall::look,
     window_limited::look,
+    held_transaction::look,
 ];
 
 impl Findings {

@@ -27,7 +27,8 @@ pub struct Finding {
     pub saves_turns: u64,
     /// Time saved with the remedy over all operations at each round trip asked, ascending. Counted are `saves_turns` round trips
     /// and what else the kind reports; server and client time that may fall away too is not claimed. Misleads where the
-    /// turns saved overlapped with others on another connection.
+    /// turns saved overlapped with others on another connection. Of [`FindingKind::HeldTransaction`] it is time for which rows are held, which
+    /// others may wait for, and not to be added.
     pub savings: Vec<Saving>,
     /// The client software of the connections it was seen on, as it introduced itself; absent where it did not.
     pub driver: Option<Arc<str>>,
@@ -86,6 +87,8 @@ pub enum FindingKind {
     ListenerTurn,
     /// A driver that can compress and did not ask for it.
     CompressionNotAsked,
+    /// A transaction that goes on for many turns, or while its client thinks, after its first write.
+    HeldTransaction,
 }
 
 impl FindingKind {
@@ -105,6 +108,7 @@ impl FindingKind {
         Self::WindowLimited,
         Self::ListenerTurn,
         Self::CompressionNotAsked,
+        Self::HeldTransaction,
     ];
 
     /// The word for it on the command line, in records and in reports.
@@ -124,6 +128,7 @@ impl FindingKind {
             Self::WindowLimited => "window-limited",
             Self::ListenerTurn => "listener-turn",
             Self::CompressionNotAsked => "compression-not-asked",
+            Self::HeldTransaction => "held-transaction",
         }
     }
 }

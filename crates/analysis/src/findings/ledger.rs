@@ -208,7 +208,8 @@ const fn least(kind: FindingKind) -> u64 {
         | FindingKind::Reconnect
         | FindingKind::ControlTurns
         | FindingKind::Sequential
-        | FindingKind::AckStall => 5,
+        | FindingKind::AckStall
+        | FindingKind::HeldTransaction => 5,
         FindingKind::OneShotPrepare | FindingKind::RepeatedRead => 3,
         FindingKind::SmallFetch => 2,
         FindingKind::NoCompression

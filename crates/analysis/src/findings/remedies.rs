@@ -350,6 +350,12 @@ const REMEDIES: &[Row] = &[
         "The listener answers the first CONNECT with RESEND or REDIRECT: keep connections, or connect to where it sends the client (the SCAN's node, a dedicated handler).",
     ),
     row(
+        Kind::HeldTransaction,
+        &[],
+        "What it writes is locked until it ends, and others wait: read and compute before the first write, write last and in few turns (one statement, a batch, \
+         a procedure), and commit at once. The time is that for which rows are held.",
+    ),
+    row(
         Kind::CompressionNotAsked,
         &[],
         "The driver can compress and did not ask for it. The property is zipLevel, with exactly this capitalisation: ziplevel is silently ignored.",

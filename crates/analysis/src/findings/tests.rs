@@ -9,6 +9,8 @@ use model::{
 use std::net::{IpAddr, Ipv4Addr};
 use std::sync::Arc;
 
+mod held_transaction;
+
 /// Exchanges of one operation, one after another.
 struct Made {
     steps: Vec<OperationStep>,

@@ -1,0 +1,71 @@
+//! A transaction that goes on for many turns, or while its client does something else, after its first write: what it wrote is locked until its
+//! end, and others who want it wait.
+//!
+//! Of its turns after the first write one is the price of committing; those that another finding claims are left to that one. What is saved is time
+//! for which rows are held, not time for which this client waits: no turn is claimed.
+
+use super::ledger::Waste;
+use super::look::Look;
+use model::{FindingKind, OperationTransaction};
+use std::time::Duration;
+
+/// Turns after the first write from which on it is reported: pgbench's own transaction has five.
+const LEAST_TURNS: u64 = 8;
+
+/// Time of the client after the first write from which on it is reported: longer than a program computes between statements.
+const THINKING: Duration = Duration::from_millis(50);
+
+pub(super) fn look(look: &mut Look<'_>) {
+    let operation = look.operation;
+    for transaction in operation.ended_transactions() {
+        note(look, transaction);
+    }
+}
+
+fn note(look: &mut Look<'_>, transaction: &OperationTransaction) {
+    // In an earlier part of a very long operation: its turns are not at hand.
+    let (Some(first), Some(last)) = (transaction.first_write, transaction.ended_by) else {
+        return;
+    };
+    let turns = unclaimed(look, transaction, first, last);
+    let avoidable = match turns {
+        turns if turns >= LEAST_TURNS => turns - 1,
+        _ => 0,
+    };
+    let thinking = Some(transaction.held.after_write.client).filter(|time| *time >= THINKING);
+    let Some(step) = look.operation.steps.get(first as usize) else {
+        return;
+    };
+    if avoidable == 0 && thinking.is_none() {
+        return;
+    }
+    let waste = Waste::of(
+        FindingKind::HeldTransaction,
+        transaction.connection,
+        step.protocol,
+    );
+    look.note(Waste {
+        fingerprint: step.exchange.fingerprint.clone(),
+        count: 1,
+        turns: u64::from(transaction.held.turns_after_write),
+        saves_waits: avoidable,
+        spares: thinking.unwrap_or_default(),
+        ..waste
+    });
+}
+
+/// Turns of the transaction behind step `first` up to `last` that no other finding has claimed.
+fn unclaimed(look: &Look<'_>, transaction: &OperationTransaction, first: u32, last: u32) -> u64 {
+    let all = &look.turns.all;
+    let mut lanes = look.turns.lanes.iter();
+    let lane = lanes.find(|lane| {
+        all.get(lane.start)
+            .is_some_and(|turn| turn.connection == transaction.connection)
+    });
+    let Some(lane) = lane.and_then(|lane| all.get(lane.clone())) else {
+        return 0;
+    };
+    let from = lane.partition_point(|turn| turn.step <= first as usize);
+    let behind = lane[from..].iter().take_while(|turn| turn.step <= last as usize);
+    behind.filter(|turn| !turn.is_claimed).count() as u64
+}
