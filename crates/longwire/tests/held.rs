@@ -1,13 +1,13 @@
 //! How long transactions are open: as PostgreSQL itself has it, and behind links as it was predicted.
 //!
 //! PostgreSQL's own figure: from `now()`, when the first message of the transaction arrived, to the commit's timestamp (`track_commit_timestamp`);
-//! of rows from `statement_timestamp()` of the first write. The client is pgbench.
+//! of rows from `statement_timestamp()` of the first write. The client is pgbench. And what ORMs' pools are grouped to, what is found, and budgets.
 
 use serde_json::Value;
 use std::path::{Path, PathBuf};
-use testbed::binary::{longwire, number, of_type, records, run, shown};
+use testbed::binary::{longwire, number, of_type, records, records_among, run, shown};
 use testbed::floor::told_on_failure;
-use testbed::{Postgres, require};
+use testbed::{Postgres, python, require};
 
 /// Reads, thinks if it is to, and writes; and again.
 const ORDER: &str = "BEGIN;
@@ -199,4 +199,161 @@ fn transactions_are_open_elsewhere_as_long_as_predicted() {
             }
         }
     }
+}
+
+/// Writes first and reads much behind it; nothing of it is a loop.
+const HOLDING: &str = "BEGIN;
+UPDATE stock SET n = n - 1 WHERE i = :client_id;
+SELECT name FROM stock WHERE i = :client_id;
+SELECT n FROM stock WHERE i = :client_id;
+SELECT max(n) FROM stock WHERE i < :client_id;
+SELECT min(n) FROM stock WHERE i < :client_id;
+SELECT avg(n) FROM stock WHERE i < :client_id;
+SELECT count(*) FROM stock WHERE i < :client_id;
+SELECT name, n FROM stock WHERE i = :client_id;
+COMMIT;
+";
+
+#[test]
+fn a_transaction_that_holds_its_rows_for_many_turns_is_found_and_has_a_budget() {
+    let shop = Shop::open();
+    std::fs::write(shop.folder.path().join("order.sql"), HOLDING).expect("the script is written");
+    let recording = shop.work(None, 20, COMPUTING);
+    let records = read(
+        &recording,
+        &["read", "--operations", "transaction", "--rtt", "10ms,40ms"],
+    );
+    let found: Vec<&Value> = of_type(&records, "finding")
+        .into_iter()
+        .filter(|finding| finding["kind"] == "held-transaction")
+        .collect();
+    let update = "update stock set n = n - ? where i = ?";
+    assert_eq!(
+        found.len(),
+        2,
+        "of the holding one alone, at two distances: {found:#?}"
+    );
+    let count = number(found[0], "count");
+    for (finding, rtt) in found.into_iter().zip([10_000_000, 40_000_000]) {
+        assert_eq!(finding["fingerprint"], update);
+        assert_eq!(number(finding, "turns"), 8 * count);
+        assert_eq!(number(finding, "saves_turns"), 0);
+        assert_eq!(number(finding, "saves_ns"), 7 * count * rtt, "{finding}");
+    }
+    let file = recording.display().to_string();
+    let check = [
+        "check",
+        &file,
+        "--operations",
+        "transaction",
+        "--json",
+        "--max-held",
+    ];
+    let broken = run(&[&check[..], &["200ms@40ms"]].concat());
+    assert_eq!(broken.status.code(), Some(1), "{}", shown(&broken));
+    let told = records_of_update(&broken, update);
+    assert_eq!(
+        (&told["kept"], &told["transaction_name"]),
+        (&Value::from(false), &Value::from(update))
+    );
+    // Eight round trips lie between the arrival of BEGIN and the reply to COMMIT.
+    let held = number(&told, "held_ns");
+    assert!((360_000_000..500_000_000).contains(&held), "{told}");
+    let remedy = told["remedy"].as_str().expect("a remedy");
+    assert!(remedy.starts_with("held-transaction"), "{remedy}");
+    let kept = run(&[&check[..], &["30s"]].concat());
+    assert_eq!(kept.status.code(), Some(0), "{}", shown(&kept));
+    assert_eq!(records_of_update(&kept, update).get("link"), None);
+}
+
+fn records_of_update(output: &std::process::Output, update: &str) -> Value {
+    let records = records_among(output);
+    let mut checks = of_type(&records, "check").into_iter();
+    let found = checks.find(|check| check["operation_name"] == update);
+    found
+        .unwrap_or_else(|| panic!("a check: {}", shown(output)))
+        .clone()
+}
+
+/// A pool that tests its connections, with transactions of reads and writes and pauses in between.
+const SQLALCHEMY: &str = r#"
+import os, time
+from sqlalchemy import create_engine, text
+engine = create_engine(os.environ["URL"], pool_pre_ping=True)
+for number in range(6):
+    with engine.begin() as connection:
+        connection.execute(text("select name from stock where i = 1")).all()
+        connection.execute(text("update stock set n = n - 1 where i = 1"))
+    time.sleep(0.05)
+"#;
+
+/// Persistent connections that are tested.
+const DJANGO: &str = r#"
+import os, time
+from urllib.parse import urlparse
+from django.conf import settings
+url = urlparse(os.environ["URL"])
+settings.configure(DATABASES={"default": {
+    "ENGINE": "django.db.backends.postgresql", "NAME": url.path[1:], "USER": url.username,
+    "HOST": url.hostname, "PORT": url.port, "CONN_MAX_AGE": None, "CONN_HEALTH_CHECKS": True}})
+import django; django.setup()
+from django.db import close_old_connections, connection, transaction
+for number in range(6):
+    close_old_connections()
+    with transaction.atomic(), connection.cursor() as cursor:
+        cursor.execute("select name from stock where i = %s", [1])
+        cursor.execute("update stock set n = n - 1 where i = %s", [1])
+    time.sleep(0.05)
+"#;
+
+/// Opened for one job, which commits in a loop and rests little.
+const JOB: &str = r#"
+import os, psycopg
+with psycopg.connect(os.environ["URL"].replace("+psycopg", "")) as connection:
+    for number in range(6):
+        with connection.transaction():
+            connection.execute("select name from stock where i = 1")
+            connection.execute("update stock set n = n - 1 where i = 1")
+"#;
+
+#[test]
+fn a_pool_is_grouped_by_its_transactions_and_a_job_is_not() {
+    let programs = python::environment(&["psycopg[binary]==3.2.13", "sqlalchemy==2.0.44", "django==5.2.8"]);
+    let shop = Shop::open();
+    let work = |program: &str, scheme: &str| {
+        let output = longwire(&["watch", &shop.server.url(), "-q", "--json", "--"])
+            .args([
+                "sh",
+                "-c",
+                "URL=$0://$PGUSER@$PGHOST:$PGPORT/$PGDATABASE exec \"$1\" -c \"$2\"",
+            ])
+            .arg(scheme)
+            .arg(programs.join("python"))
+            .arg(program)
+            .output()
+            .expect("the binary starts");
+        assert!(output.status.success(), "{}", shown(&output));
+        let records = records_among(&output);
+        let mut told: Vec<(String, String)> = of_type(&records, "operation")
+            .into_iter()
+            .map(|one| (one["kind"].to_string(), one["operation_name"].to_string()))
+            .collect();
+        told.sort();
+        told
+    };
+    let count =
+        |told: &[(String, String)], name: &str| told.iter().filter(|(_, own)| own.contains(name)).count();
+    for (program, scheme, check) in [
+        (SQLALCHEMY, "postgresql+psycopg", "connection check"),
+        (DJANGO, "postgresql", "\"select ?\""),
+    ] {
+        let told = work(program, scheme);
+        assert_eq!(count(&told, "select name from stock"), 6, "{told:?}");
+        assert_eq!(count(&told, check), 5, "{told:?}");
+        assert_eq!(count(&told, "begin"), 0, "{told:?}");
+        assert_eq!(count(&told, "\"\""), 0, "{told:?}");
+    }
+    let told = work(JOB, "postgresql");
+    assert_eq!(told.len(), 1, "{told:?}");
+    assert_eq!(count(&told, "connection to "), 1, "{told:?}");
 }

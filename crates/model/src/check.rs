@@ -20,7 +20,9 @@ impl BudgetVerdict {
     pub fn kept(&self) -> bool {
         match &self.measure {
             BudgetMeasure::Turns { allowed, found } => found <= allowed,
-            BudgetMeasure::Predicted { allowed, found, .. } => found <= allowed,
+            BudgetMeasure::Predicted { allowed, found, .. } | BudgetMeasure::Held { allowed, found, .. } => {
+                found <= allowed
+            }
             BudgetMeasure::Forbidden { found, .. } => found.is_none(),
         }
     }
@@ -45,6 +47,17 @@ pub enum BudgetMeasure {
         /// What is predicted.
         found: Duration,
     },
+    /// How long transactions are open: the median of those of one name, of several names the longest.
+    Held {
+        /// The link it is predicted for, in its text form; absent for as it was measured.
+        link: Option<Arc<str>>,
+        /// The name of the transactions; absent where none stays open between replies.
+        transaction: Option<Arc<str>>,
+        /// The longest it may be.
+        allowed: Duration,
+        /// What is predicted, or was measured.
+        found: Duration,
+    },
     /// A kind of waste that is forbidden.
     Forbidden {
         /// The kind.
@@ -60,6 +73,7 @@ impl BudgetMeasure {
         match self {
             Self::Turns { .. } => "max-turns",
             Self::Predicted { .. } => "max-predicted",
+            Self::Held { .. } => "max-held",
             Self::Forbidden { .. } => "forbid",
         }
     }

@@ -102,6 +102,18 @@ fn written() -> Vec<String> {
             (prediction.clients, prediction.workers) = (8, Some(4));
             writer.prediction(&prediction)
         }),
+        line(|writer| writer.held(&samples::held()[0])),
+        line(|writer| {
+            let mut held = samples::held().remove(0);
+            (held.count, held.spread) = (1_000, samples::spread(1_000, 4_100));
+            writer.held(&held)
+        }),
+        line(|writer| {
+            let mut held = samples::held_predictions().remove(1);
+            held.rate = [model::BitRate::parse("10Mbit/s").ok(); 2];
+            held.link = "rtt=40ms rate=10mbit".into();
+            writer.held_prediction(&held)
+        }),
         line(|writer| writer.finding(&samples::finding())),
         line(|writer| writer.link(&samples::link())),
         line(|writer| writer.lab_point(11, &samples::lab().settings, &samples::lab().points[0])),

@@ -23,6 +23,8 @@ pub enum BudgetLimit {
     Turns(Most<u64>),
     /// Predicted median over a link.
     Predicted(Most<Duration>, Box<LinkDescription>),
+    /// Median of how long transactions are open, predicted over a link; without one, as measured.
+    Held(Most<Duration>, Option<Box<LinkDescription>>),
     /// No finding of this kind.
     Forbid(FindingKind),
 }
@@ -60,13 +62,7 @@ impl Budget {
         let Some((text, link)) = text.rsplit_once('@') else {
             bail!("'{text}' names no distance: write 200ms@40ms, or '200ms@rtt=40ms rate=10mbit'");
         };
-        let link = match parse_duration(link) {
-            Ok(rtt) => LinkDescription::with_rtt(rtt),
-            Err(fault) => match link.contains('=') {
-                true => link.parse().with_context(|| format!("'{link}' is no link"))?,
-                false => return Err(fault).context("the round trip behind @ is not understood"),
-            },
-        };
+        let link = self::link(link)?;
         let (names, text) = named(text);
         let most = most(text, |text| parse_duration(text).ok()).with_context(|| {
             format!("'{text}' is no time: write it with its unit, 200ms@40ms or 'GET /checkout*=200ms@40ms'")
@@ -74,6 +70,28 @@ impl Budget {
         Ok(Self {
             names,
             limit: BudgetLimit::Predicted(most, Box::new(link)),
+        })
+    }
+
+    /// Reads `100ms@40ms`, `+10ms@40ms`, `100ms@rtt=40ms rate=10mbit`, `100ms` (as measured), and `NAMES=` before any of these.
+    ///
+    /// # Errors
+    /// When it is none of these.
+    pub fn held(text: &str) -> Result<Self> {
+        // A name may have an @ of its own.
+        let behind = text.rsplit_once('@');
+        let elsewhere = behind.and_then(|(before, behind)| Some((before, link(behind).ok()?)));
+        let (span, link) = match elsewhere {
+            Some((before, link)) => (before, Some(Box::new(link))),
+            None => (text, None),
+        };
+        let (names, span) = named(span);
+        let most = most(span, |span| parse_duration(span).ok()).with_context(|| {
+            format!("'{text}' is no time: write 100ms@40ms, '100ms@rtt=40ms rate=10mbit', 100ms (as measured) or 'GET /checkout*=100ms@40ms'")
+        })?;
+        Ok(Self {
+            names,
+            limit: BudgetLimit::Held(most, link),
         })
     }
 
@@ -106,8 +124,15 @@ impl Budget {
         match (&self.limit, &other.limit) {
             (BudgetLimit::Turns(_), BudgetLimit::Turns(_)) => true,
             (BudgetLimit::Predicted(_, link), BudgetLimit::Predicted(_, other)) => link == other,
+            (BudgetLimit::Held(_, link), BudgetLimit::Held(_, other)) => link == other,
             (BudgetLimit::Forbid(kind), BudgetLimit::Forbid(other)) => kind == other,
-            (BudgetLimit::Turns(_) | BudgetLimit::Predicted(..) | BudgetLimit::Forbid(_), _) => false,
+            (
+                BudgetLimit::Turns(_)
+                | BudgetLimit::Predicted(..)
+                | BudgetLimit::Held(..)
+                | BudgetLimit::Forbid(_),
+                _,
+            ) => false,
         }
     }
 
@@ -115,8 +140,18 @@ impl Budget {
     pub const fn is_relative(&self) -> bool {
         matches!(
             self.limit,
-            BudgetLimit::Turns(Most::More(_)) | BudgetLimit::Predicted(Most::More(_), _)
+            BudgetLimit::Turns(Most::More(_))
+                | BudgetLimit::Predicted(Most::More(_), _)
+                | BudgetLimit::Held(Most::More(_), _)
         )
+    }
+
+    /// The link that it is predicted for.
+    pub fn link(&self) -> Option<&LinkDescription> {
+        match &self.limit {
+            BudgetLimit::Predicted(_, link) | BudgetLimit::Held(_, Some(link)) => Some(link),
+            BudgetLimit::Turns(_) | BudgetLimit::Held(_, None) | BudgetLimit::Forbid(_) => None,
+        }
     }
 
     /// Whether it is for operations of this name.
@@ -136,22 +171,31 @@ impl fmt::Display for Budget {
         match &self.limit {
             BudgetLimit::Turns(Most::Absolute(turns)) => write!(formatter, "--max-turns {names}{turns}"),
             BudgetLimit::Turns(Most::More(turns)) => write!(formatter, "--max-turns {names}+{turns}"),
-            BudgetLimit::Predicted(Most::Absolute(span), link) => {
-                write!(
-                    formatter,
-                    "--max-predicted {names}{}@{link}",
-                    format_duration(*span)
-                )
+            BudgetLimit::Predicted(most, link) => {
+                write!(formatter, "--max-predicted {names}{}@{link}", span_of(*most))
             }
-            BudgetLimit::Predicted(Most::More(span), link) => {
-                write!(
-                    formatter,
-                    "--max-predicted {names}+{}@{link}",
-                    format_duration(*span)
-                )
+            BudgetLimit::Held(most, Some(link)) => {
+                write!(formatter, "--max-held {names}{}@{link}", span_of(*most))
             }
+            BudgetLimit::Held(most, None) => write!(formatter, "--max-held {names}{}", span_of(*most)),
             BudgetLimit::Forbid(kind) => write!(formatter, "--forbid {names}{kind}"),
         }
+    }
+}
+
+fn span_of(most: Most<Duration>) -> String {
+    match most {
+        Most::Absolute(span) => format_duration(span),
+        Most::More(span) => format!("+{}", format_duration(span)),
+    }
+}
+
+/// A round trip, or a whole link.
+fn link(text: &str) -> Result<LinkDescription> {
+    match parse_duration(text) {
+        Ok(rtt) => Ok(LinkDescription::with_rtt(rtt)),
+        Err(_) if text.contains('=') => text.parse().with_context(|| format!("'{text}' is no link")),
+        Err(fault) => Err(fault).context("the round trip behind @ is not understood"),
     }
 }
 
@@ -195,6 +239,18 @@ mod tests {
             shown(Budget::predicted("GET /*=1.5s@rtt=40ms rate=10mbit")),
             "--max-predicted GET /*=1.50 s@rtt=40ms rate=10mbit"
         );
+        for (written, budget) in [
+            ("100ms@40ms", "--max-held 100 ms@rtt=40ms"),
+            ("100ms", "--max-held 100 ms"),
+            ("+5ms@40ms", "--max-held +5.00 ms@rtt=40ms"),
+            ("GET /@me*=100ms", "--max-held GET /@me*=100 ms"),
+            (
+                "GET /@me*=100ms@rtt=40ms rate=10mbit",
+                "--max-held GET /@me*=100 ms@rtt=40ms rate=10mbit",
+            ),
+        ] {
+            assert_eq!(shown(Budget::held(written)), budget);
+        }
         let forbidden = Budget::forbid("POST *=n+1,row-by-row").expect("budgets");
         let forbidden: Vec<String> = forbidden.iter().map(ToString::to_string).collect();
         assert_eq!(forbidden, ["--forbid POST *=n+1", "--forbid POST *=row-by-row"]);
@@ -209,6 +265,8 @@ mod tests {
         assert!(refusal(Budget::predicted("200@40ms")).contains("unit"));
         assert!(refusal(Budget::predicted("200ms@40")).contains("round trip behind @"));
         assert!(refusal(Budget::predicted("200ms@rtt=40ms rat=1")).contains("no link"));
+        assert!(refusal(Budget::held("100@40ms")).contains("100ms (as measured)"));
+        assert!(refusal(Budget::held("100ms@40")).contains("write 100ms@40ms"));
         let unknown = format!("{:#}", Budget::forbid("n+2").expect_err("refused"));
         assert!(
             unknown.contains("n+1, row-by-row, unrewritten-batch"),

@@ -14,6 +14,8 @@ struct File {
     #[serde(default)]
     max_predicted: OneOrMore,
     #[serde(default)]
+    max_held: OneOrMore,
+    #[serde(default)]
     forbid: OneOrMore,
     #[serde(default)]
     operation: Vec<Named>,
@@ -27,6 +29,8 @@ struct Named {
     max_turns: Option<Number>,
     #[serde(default)]
     max_predicted: OneOrMore,
+    #[serde(default)]
+    max_held: OneOrMore,
     #[serde(default)]
     forbid: OneOrMore,
 }
@@ -73,11 +77,19 @@ pub fn read(path: &Path) -> Result<Vec<Budget>> {
 
 fn parse(text: &str) -> Result<Vec<Budget>> {
     let file: File = toml::from_str(text)?;
-    let mut budgets = of(None, file.max_turns, file.max_predicted, file.forbid)?;
+    let mut budgets = of(
+        None,
+        file.max_turns,
+        [file.max_predicted, file.max_held, file.forbid],
+    )?;
     for named in file.operation {
         let context = format!("in [[operation]] with the name '{}'", named.name);
         let names = Pattern::new(&named.name);
-        let more = of(Some(&names), named.max_turns, named.max_predicted, named.forbid);
+        let more = of(
+            Some(&names),
+            named.max_turns,
+            [named.max_predicted, named.max_held, named.forbid],
+        );
         budgets.extend(more.context(context)?);
     }
     Ok(budgets)
@@ -86,8 +98,7 @@ fn parse(text: &str) -> Result<Vec<Budget>> {
 fn of(
     names: Option<&Pattern>,
     turns: Option<Number>,
-    predicted: OneOrMore,
-    forbid: OneOrMore,
+    [predicted, held, forbid]: [OneOrMore; 3],
 ) -> Result<Vec<Budget>> {
     let mut budgets = Vec::new();
     match turns {
@@ -97,6 +108,9 @@ fn of(
     }
     for text in predicted.texts() {
         budgets.push(Budget::predicted(&text)?);
+    }
+    for text in held.texts() {
+        budgets.push(Budget::held(&text)?);
     }
     for text in forbid.texts() {
         budgets.extend(Budget::forbid(&text)?);
@@ -116,6 +130,7 @@ mod tests {
         let text = r#"
             max-turns = 20
             max-predicted = "200ms@40ms"
+            max-held = ["100ms@40ms", "5ms"]
             forbid = ["n+1", "row-by-row"]
             [[operation]]
             name = "GET /checkout*"
@@ -129,6 +144,8 @@ mod tests {
             [
                 "--max-turns 20",
                 "--max-predicted 200 ms@rtt=40ms",
+                "--max-held 100 ms@rtt=40ms",
+                "--max-held 5.00 ms",
                 "--forbid n+1",
                 "--forbid row-by-row",
                 "--max-turns GET /checkout*=+2",

@@ -17,8 +17,13 @@ pub struct Figures {
     turns: BTreeMap<Arc<str>, u64>,
     /// Predicted median of each name over each link.
     predicted: BTreeMap<(Arc<str>, Arc<str>), Duration>,
+    /// Of the transactions of each name's operations those open longest: their name and median, over each link, and as measured.
+    held: BTreeMap<(Arc<str>, Option<Arc<str>>), Held>,
     findings: Vec<Finding>,
 }
+
+/// How long transactions of a name are open.
+type Held = (Duration, Arc<str>);
 
 impl Figures {
     /// Those of an outcome.
@@ -35,6 +40,7 @@ impl Figures {
         Self {
             turns,
             predicted: predicted.collect(),
+            held: held(outcome),
             findings: outcome.findings.clone(),
         }
     }
@@ -49,6 +55,17 @@ impl Figures {
         self.predicted.get(&(name.clone(), link.clone())).copied()
     }
 
+    /// How long transactions in operations of the name are open: over a link, or as measured. Zero where none stays open between replies; absent
+    /// where some do and could not be predicted.
+    fn held(&self, name: &Arc<str>, link: Option<&Arc<str>>) -> Option<(Duration, Option<Arc<str>>)> {
+        let of = |link: Option<&Arc<str>>| self.held.get(&(name.clone(), link.cloned()));
+        match (of(link), of(None)) {
+            (Some((span, transaction)), _) => Some((*span, Some(transaction.clone()))),
+            (None, None) => Some((Duration::ZERO, None)),
+            (None, Some(_)) => None,
+        }
+    }
+
     fn findings<'a>(&'a self, name: &'a str) -> impl Iterator<Item = &'a Finding> {
         self.findings
             .iter()
@@ -57,7 +74,24 @@ impl Figures {
 
     /// What to do about turns of these operations: the remedy that leaves most of them out.
     fn remedy(&self, name: &str) -> Option<String> {
-        let finding = self.findings(name).max_by_key(|finding| finding.saves_turns)?;
+        let of_turns = self
+            .findings(name)
+            .filter(|finding| finding.kind != FindingKind::HeldTransaction);
+        Self::told(of_turns.max_by_key(|finding| finding.saves_turns)?)
+    }
+
+    /// What to do about transactions that are open for long: what saves most of that, or else turns.
+    fn remedy_of_held(&self, name: &str) -> Option<String> {
+        let of_held = self
+            .findings(name)
+            .filter(|finding| finding.kind == FindingKind::HeldTransaction);
+        match of_held.max_by_key(|finding| finding.most()) {
+            Some(finding) => Self::told(finding),
+            None => self.remedy(name),
+        }
+    }
+
+    fn told(finding: &Finding) -> Option<String> {
         let of = finding
             .fingerprint
             .as_ref()
@@ -69,6 +103,28 @@ impl Figures {
             finding.remedy
         ))
     }
+}
+
+/// The longest median of each name's transactions, over each link and as measured.
+fn held(outcome: &ReadOutcome) -> BTreeMap<(Arc<str>, Option<Arc<str>>), Held> {
+    let measured = outcome.held.iter().map(|held| {
+        (
+            (held.operation_name.clone(), None),
+            (held.median, held.name.clone()),
+        )
+    });
+    let predicted = outcome.held_predictions.iter().map(|held| {
+        let key = (held.operation_name.clone(), Some(held.link.clone()));
+        (key, (held.median, held.name.clone()))
+    });
+    let mut longest: BTreeMap<_, Held> = BTreeMap::new();
+    for (key, held) in measured.chain(predicted) {
+        let known = longest.entry(key).or_insert_with(|| held.clone());
+        if held.0 > known.0 {
+            *known = held;
+        }
+    }
+    longest
 }
 
 /// Checks every operation against its budgets. A budget that names operations replaces one that does not, and a later one
@@ -125,6 +181,7 @@ fn unpredicted<'a>(budgets: &'a [Budget], now: &'a Figures) -> Option<(&'a Budge
             .into_iter()
             .find(|budget| match &budget.limit {
                 BudgetLimit::Predicted(_, link) => now.predicted(name, &text_of(link)).is_none(),
+                BudgetLimit::Held(_, link) => now.held(name, link.as_deref().map(text_of).as_ref()).is_none(),
                 BudgetLimit::Turns(_) | BudgetLimit::Forbid(_) => false,
             });
         missing.map(|budget| (budget, name))
@@ -187,6 +244,23 @@ fn verdict(
                 link,
             }
         }
+        BudgetLimit::Held(most, link) => {
+            let link = link.as_deref().map(text_of);
+            let (found, transaction) = now.turns.get(name).and_then(|_| now.held(name, link.as_ref()))?;
+            BudgetMeasure::Held {
+                allowed: match most {
+                    Most::Absolute(span) => *span,
+                    Most::More(span) => before
+                        .filter(|before| before.turns.contains_key(name))?
+                        .held(name, link.as_ref())?
+                        .0
+                        .saturating_add(*span),
+                },
+                found,
+                transaction,
+                link,
+            }
+        }
         BudgetLimit::Forbid(kind) => BudgetMeasure::Forbidden {
             kind: *kind,
             found: found(*kind, name, now),
@@ -200,6 +274,7 @@ fn verdict(
     if !verdict.kept() {
         verdict.remedy = match &verdict.measure {
             BudgetMeasure::Turns { .. } | BudgetMeasure::Predicted { .. } => now.remedy(name),
+            BudgetMeasure::Held { .. } => now.remedy_of_held(name),
             BudgetMeasure::Forbidden { kind, .. } => {
                 worst(*kind, name, now).map(|finding| finding.remedy.clone())
             }

@@ -21,7 +21,7 @@ use std::io;
 use std::path::PathBuf;
 use std::time::Duration;
 
-/// Check captures or recordings against budgets: turns, predicted time, findings.
+/// Check captures or recordings against budgets: turns, predicted time, transactions held open, findings.
 ///
 /// A budget is for every operation, or for those of some names: 'NAMES=BUDGET', with * for any text; that one then takes the place of
 /// the one for all. Status 0: all budgets are kept; 1: one is broken; 2: nothing could be
@@ -44,6 +44,9 @@ pub struct Args {
     /// is predicted for the baseline.
     #[arg(long, value_parser = predicted, value_name = "[NAMES=]TIME@LINK")]
     pub max_predicted: Vec<Budget>,
+    /// Longest median that transactions of a name may be open, as their server sees it: 100ms@40ms over a link, as above, or 100ms as measured.
+    #[arg(long, value_parser = held, value_name = "[NAMES=]TIME[@LINK]")]
+    pub max_held: Vec<Budget>,
     /// No finding of these kinds: n+1, row-by-row, unrewritten-batch, ... (docs/findings.md).
     #[arg(long, value_name = "[NAMES=]KIND,...")]
     pub forbid: Vec<String>,
@@ -107,6 +110,10 @@ fn predicted(text: &str) -> Result<Budget, String> {
     Budget::predicted(text).map_err(|fault| format!("{fault:#}"))
 }
 
+fn held(text: &str) -> Result<Budget, String> {
+    Budget::held(text).map_err(|fault| format!("{fault:#}"))
+}
+
 /// Those of the file, then those of the command line.
 fn budgets(args: &Args) -> Result<Vec<Budget>> {
     let mut budgets = args
@@ -117,12 +124,13 @@ fn budgets(args: &Args) -> Result<Vec<Budget>> {
         .unwrap_or_default();
     budgets.extend(args.max_turns.iter().cloned());
     budgets.extend(args.max_predicted.iter().cloned());
+    budgets.extend(args.max_held.iter().cloned());
     for text in &args.forbid {
         budgets.extend(Budget::forbid(text)?);
     }
     ensure!(
         !budgets.is_empty() || args.baseline.is_some(),
-        "nothing to check: give --max-turns, --max-predicted, --forbid, --budgets or --baseline"
+        "nothing to check: give --max-turns, --max-predicted, --max-held, --forbid, --budgets or --baseline"
     );
     Ok(budgets)
 }
@@ -130,11 +138,16 @@ fn budgets(args: &Args) -> Result<Vec<Budget>> {
 /// The links of budgets, and the usual one when there is none: changes are reported for the first.
 fn links(budgets: &[Budget]) -> Vec<LinkDescription> {
     let mut links: Vec<LinkDescription> = Vec::new();
-    for budget in budgets {
-        if let BudgetLimit::Predicted(_, link) = &budget.limit
-            && !links.contains(link)
-        {
-            links.push(**link);
+    let (of_operations, others): (Vec<&Budget>, Vec<&Budget>) = budgets
+        .iter()
+        .partition(|budget| matches!(budget.limit, BudgetLimit::Predicted(..)));
+    for link in of_operations
+        .iter()
+        .chain(&others)
+        .filter_map(|budget| budget.link())
+    {
+        if !links.contains(link) {
+            links.push(*link);
         }
     }
     if links.is_empty() {

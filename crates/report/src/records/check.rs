@@ -28,6 +28,14 @@ enum Figures<'a> {
         allowed_ns: u64,
         predicted_ns: u64,
     },
+    Held {
+        #[serde(skip_serializing_if = "Option::is_none")]
+        link: Option<&'a str>,
+        #[serde(skip_serializing_if = "Option::is_none")]
+        transaction_name: Option<&'a str>,
+        allowed_ns: u64,
+        held_ns: u64,
+    },
     Forbidden {
         kind: &'static str,
         #[serde(flatten)]
@@ -70,6 +78,17 @@ impl<'a> CheckRecord<'a> {
                     link,
                     allowed_ns: nanos(*allowed),
                     predicted_ns: nanos(*found),
+                },
+                BudgetMeasure::Held {
+                    link,
+                    transaction,
+                    allowed,
+                    found,
+                } => Figures::Held {
+                    link: link.as_deref(),
+                    transaction_name: transaction.as_deref(),
+                    allowed_ns: nanos(*allowed),
+                    held_ns: nanos(*found),
                 },
                 BudgetMeasure::Forbidden { kind, found } => Figures::Forbidden {
                     kind: kind.name(),

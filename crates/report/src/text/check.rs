@@ -6,7 +6,7 @@ mod junit;
 pub use github::github_view;
 pub use junit::junit_view;
 
-use super::escape::printable;
+use super::escape::{cut, printable};
 use super::style::{Ink, Style};
 use super::table::Table;
 use super::{DASH, counted, duration_or_dash};
@@ -73,6 +73,24 @@ fn sentence(measure: &BudgetMeasure) -> String {
             format_duration(*found),
             format_duration(*allowed)
         ),
+        BudgetMeasure::Held {
+            link,
+            transaction,
+            allowed,
+            found,
+        } => {
+            let at = link
+                .as_ref()
+                .map_or_else(String::new, |link| format!(" at {link}"));
+            let of = transaction.as_ref().map_or_else(String::new, |name| {
+                format!(" by {}", cut(&printable(name), LONGEST_NAME))
+            });
+            format!(
+                "max-held: {}{at}{of}, allowed are {}",
+                format_duration(*found),
+                format_duration(*allowed)
+            )
+        }
         BudgetMeasure::Forbidden { kind, found: None } => format!("forbid: no {kind}"),
         BudgetMeasure::Forbidden {
             kind,
@@ -150,5 +168,7 @@ fn changes(all: &[Change], style: &Style, out: &mut String) {
     }
 }
 
+/// Columns of a transaction's name.
+const LONGEST_NAME: usize = 80;
 /// Names whose changes are shown.
 const SHOWN: usize = 20;

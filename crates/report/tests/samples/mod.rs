@@ -1114,6 +1114,16 @@ pub fn checked() -> CheckReport {
                 Some("Ask for all of them at once.".to_owned()),
             ),
             verdict(
+                "GET /basket",
+                BudgetMeasure::Held {
+                    link: Some("rtt=40ms".into()),
+                    transaction: Some("UPDATE article SET stock = stock - ? WHERE id = ?".into()),
+                    allowed: Duration::from_millis(100),
+                    found: Duration::from_millis(524),
+                },
+                Some("Write last, and commit at once.".to_owned()),
+            ),
+            verdict(
                 "GET /<a>&\"b\"\u{1b}[0m",
                 BudgetMeasure::Turns { allowed: 1, found: 2 },
                 None,

@@ -25,6 +25,16 @@ fn shop() -> Figures {
             (("GET /".into(), link.clone()), Duration::from_millis(90)),
             (("GET /basket".into(), link), Duration::from_millis(1300)),
         ]),
+        held: BTreeMap::from([
+            (
+                ("GET /basket".into(), None),
+                (Duration::from_millis(4), "update stock".into()),
+            ),
+            (
+                ("GET /basket".into(), Some("rtt=40ms".into())),
+                (Duration::from_millis(520), "update stock".into()),
+            ),
+        ]),
         findings: vec![finding(FindingKind::NPlusOne, "GET /basket", "SELECT ?", 30)],
     }
 }
@@ -173,4 +183,60 @@ fn changes_tell_turns_times_and_new_findings() {
     );
     assert!(!basket.is_none());
     assert_eq!((&*old.operation_name, old.turns), ("GET /old", [Some(4), None]));
+}
+
+fn held(text: &str, now: &Figures, before: Option<&Figures>) -> Result<Vec<BudgetVerdict>> {
+    judge(&[Budget::held(text).expect("a budget")], now, before)
+}
+
+#[test]
+fn transactions_have_a_budget_here_and_elsewhere() {
+    let kept = |text: &str, before: Option<&Figures>| -> Vec<bool> {
+        let verdicts = held(text, &shop(), before).expect("a judgement");
+        verdicts.iter().map(BudgetVerdict::kept).collect()
+    };
+    // `/` has no transaction that stays open.
+    assert_eq!(kept("4ms", None), [true, true]);
+    assert_eq!(kept("3ms", None), [true, false]);
+    assert_eq!(kept("520ms@40ms", None), [true, true]);
+    assert_eq!(kept("100ms@40ms", None), [true, false]);
+    assert_eq!(kept("GET /b*=100ms@40ms", None), [false]);
+    let mut before = shop();
+    before
+        .held
+        .remove(&("GET /basket".into(), Some("rtt=40ms".into())));
+    before.held.remove(&("GET /basket".into(), None));
+    assert_eq!(
+        kept("+519ms@40ms", Some(&before)),
+        [true, false],
+        "there was none before"
+    );
+    assert_eq!(kept("+0ms@40ms", Some(&shop())), [true, true]);
+}
+
+#[test]
+fn transactions_that_could_not_be_predicted_keep_no_budget() {
+    let fault = held("100ms@10ms", &shop(), None).expect_err("nothing is known of 10 ms");
+    assert!(
+        fault.to_string().contains("'GET /basket' could not be predicted"),
+        "{fault}"
+    );
+}
+
+#[test]
+fn the_remedy_of_turns_is_none_that_saves_held_time_alone() {
+    let mut now = shop();
+    now.findings = vec![Finding {
+        saves_turns: 0,
+        remedy: "Write last.".to_owned(),
+        ..finding(FindingKind::HeldTransaction, "GET /basket", "update stock", 30)
+    }];
+    let remedy = |budget: Budget| {
+        let verdicts = judge(&[budget], &now, None).expect("a judgement");
+        let broken = verdicts.into_iter().find(|verdict| !verdict.kept());
+        broken.expect("it is broken").remedy
+    };
+    assert_eq!(remedy(Budget::turns("20").expect("turns")), None);
+    let of_held = remedy(Budget::held("3ms").expect("a time")).expect("a remedy");
+    assert!(of_held.contains("Write last."), "{of_held}");
 }
