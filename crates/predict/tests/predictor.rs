@@ -166,7 +166,6 @@ fn an_operation_without_exchanges_is_the_clients() {
     let mut predictor = predictor(&["rtt=10ms"]);
     let idle = Operation {
         client_after: 5 * MS,
-        transactions: Vec::new(),
         at: Timestamp::from_nanos(5),
         ..named("idle", &[])
     };
