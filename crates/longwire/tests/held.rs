@@ -39,7 +39,7 @@ const NAMES: [(&str, &str); 2] = [("order", "select name from stock"), ("entry",
 const WAITING: &[&str] = &["think=2", "nap=0.005", "rows=10"];
 
 /// Nobody rests inside a transaction.
-const COMPUTING: &[&str] = &["think=0", "nap=0", "rows=4000"];
+const COMPUTING: &[&str] = &["think=0", "nap=0", "rows=1000"];
 
 struct Shop {
     server: Postgres,
@@ -174,7 +174,7 @@ fn transactions_are_open_as_long_as_postgresql_says() {
 fn transactions_are_open_elsewhere_as_long_as_predicted() {
     let _floor = told_on_failure();
     let shop = Shop::open();
-    let recording = shop.work(None, 40, COMPUTING);
+    let recording = shop.work(None, 100, COMPUTING);
     let predicted = read(
         &recording,
         &["predict", "--operations", "transaction", "--rtt", "10ms,40ms"],

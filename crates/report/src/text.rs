@@ -18,6 +18,7 @@ mod lab_comparison;
 pub mod lab_plan;
 pub mod link;
 pub mod load;
+mod paragraph;
 pub mod ping;
 pub mod prediction;
 pub mod program;

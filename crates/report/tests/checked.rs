@@ -16,18 +16,20 @@ fn the_view_has_a_line_for_each_broken_budget_and_its_remedy() {
     let text = check_view(&samples::checked(), &report::Style::default());
     let lines: Vec<&str> = text.lines().collect();
     assert_eq!(
-        lines[..5],
+        lines[..7],
         [
             "GET /basket: max-predicted: 1.30 s at rtt=40ms, allowed are 200 ms",
             "    n+1 (SELECT name FROM article WHERE id = ?): Ask for all of them at once.",
             "GET /basket: forbid: n+1 of SELECT name FROM article WHERE id = ?, seen 90 times, 90 turns, and in 1 other place",
             "    Ask for all of them at once.",
+            "GET /basket: max-held: 524 ms at rtt=40ms by UPDATE article SET stock = stock - ? WHERE id = ?, allowed are 100 ms",
+            "    Write last, and commit at once.",
             "GET /<a>&\"b\"\\u{1b}[0m: max-turns: 2 turns, allowed is 1",
         ]
     );
     assert!(text.contains("new in GET /basket: n+1 of SELECT name"), "{text}");
     assert!(
-        text.ends_with("app.pcap: 4 operations of 2 names; 3 budgets broken, 1 kept\n"),
+        text.ends_with("app.pcap: 4 operations of 2 names; 4 budgets broken, 1 kept\n"),
         "{text}"
     );
 }
@@ -63,7 +65,7 @@ fn a_parser_of_xml_reads_the_junit_report() {
 fn each_annotation_is_one_line() {
     let text = github_view(&samples::checked());
     let lines: Vec<&str> = text.lines().collect();
-    assert_eq!(lines.len(), 3);
+    assert_eq!(lines.len(), 4);
     assert!(
         lines
             .iter()

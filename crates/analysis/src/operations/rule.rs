@@ -8,7 +8,7 @@ use std::time::Duration;
 /// What makes exchanges one operation.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum Rule {
-    /// HTTP requests with the work they caused; what no HTTP request caused, by connection.
+    /// HTTP requests with the work they caused; what no HTTP request caused, by connection, or by transaction where the connection is one of a pool.
     #[default]
     Auto,
     /// A connection's life.

@@ -1,7 +1,7 @@
 //! Findings: what is wasted, what it costs, and what to do.
 
 use super::counted;
-use super::escape::printable;
+use super::paragraph::paragraph;
 use super::style::{Ink, Style};
 use super::table::Table;
 use model::{Finding, format_duration};
@@ -26,7 +26,7 @@ pub fn findings_section(findings: &[Finding], style: &Style, out: &mut String) {
     let _ = writeln!(out, "{}", lines.next().unwrap_or_default());
     for (line, finding) in lines.zip(findings) {
         let _ = writeln!(out, "{line}");
-        remedy(finding, style, out);
+        paragraph(&finding.remedy, INDENT, style, out);
     }
     let left_out = findings.len().saturating_sub(style.rows(SHOWN));
     if left_out > 0 {
@@ -55,26 +55,6 @@ fn cells(finding: &Finding) -> Vec<String> {
         counted(finding.operations, "operation")
     ));
     cells
-}
-
-/// The remedy, in lines of the style's width.
-fn remedy(finding: &Finding, style: &Style, out: &mut String) {
-    let room = style.columns() - INDENT.len();
-    let text = printable(&finding.remedy);
-    let mut line = String::new();
-    for word in text.split_whitespace() {
-        if !line.is_empty() && line.chars().count() + 1 + word.chars().count() > room {
-            let _ = writeln!(out, "{INDENT}{}", style.paint(Ink::Faint, &line));
-            line.clear();
-        }
-        if !line.is_empty() {
-            line.push(' ');
-        }
-        line.push_str(word);
-    }
-    if !line.is_empty() {
-        let _ = writeln!(out, "{INDENT}{}", style.paint(Ink::Faint, &line));
-    }
 }
 
 const INDENT: &str = "      ";

@@ -1,6 +1,7 @@
 //! Transactions that stay open between replies: how long, and what distance does to that.
 
-use super::escape::{cut, printable};
+use super::escape::cut;
+use super::paragraph::paragraph;
 use super::style::{Ink, Style};
 use super::table::Table;
 use super::{DASH, duration_or_dash};
@@ -41,7 +42,7 @@ pub(super) fn held_section(
     }
     let shown = &held[..held.len() - left_out];
     if let Some(writing) = shown.iter().find(|one| one.rows_held.is_some()) {
-        let _ = writeln!(out, "  {}", sentence(writing, predictions));
+        paragraph(&sentence(writing, predictions), "  ", style, out);
     }
 }
 
@@ -80,11 +81,11 @@ fn name(one: &HeldTransactions) -> String {
     }
 }
 
-/// `update stock ... holds its rows for 12.0 turns: 600 us here, 480 ms at 40.0 ms`.
+/// `update stock ... holds its rows for 12.0 turns: 600 us here, 480 ms at 40.0 ms.`
 fn sentence(one: &HeldTransactions, predictions: &[HeldPrediction]) -> String {
     let mut text = format!(
         "{} holds its rows for {} turns: {} here",
-        cut(&printable(&one.name), LONGEST_NAME),
+        cut(&one.name, LONGEST_NAME),
         per_one(one.turns_after_write, one.writing),
         format_duration(one.rows_held.unwrap_or_default()),
     );
