@@ -443,7 +443,7 @@ impl Operations {
             && self.is_of_pool(key)
         {
             self.of_pools.insert(connection, ());
-            return self.into_transactions(key, out);
+            return self.regroup(key, out);
         }
         let Some(group) = self.groups.get_mut(&key) else {
             return;
@@ -464,7 +464,7 @@ impl Operations {
         if let Key::Connection(connection) = key
             && self.is_of_pool(key)
         {
-            self.into_transactions(key, out);
+            self.regroup(key, out);
             self.close(Key::Setup(connection), out);
         }
         let Some(group) = self.groups.remove(&key) else {
@@ -501,7 +501,7 @@ impl Operations {
     }
 
     /// Groups the exchanges of a connection again: by its transactions.
-    fn into_transactions(&mut self, key: Key, out: &mut GroupedSink<'_>) {
+    fn regroup(&mut self, key: Key, out: &mut GroupedSink<'_>) {
         let Some(group) = self.groups.remove(&key) else {
             return;
         };

@@ -102,18 +102,6 @@ fn written() -> Vec<String> {
             (prediction.clients, prediction.workers) = (8, Some(4));
             writer.prediction(&prediction)
         }),
-        line(|writer| writer.held(&samples::held()[0])),
-        line(|writer| {
-            let mut held = samples::held().remove(0);
-            (held.count, held.spread) = (1_000, samples::spread(1_000, 4_100));
-            writer.held(&held)
-        }),
-        line(|writer| {
-            let mut held = samples::held_predictions().remove(1);
-            held.rate = [model::BitRate::parse("10Mbit/s").ok(); 2];
-            held.link = "rtt=40ms rate=10mbit".into();
-            writer.held_prediction(&held)
-        }),
         line(|writer| writer.finding(&samples::finding())),
         line(|writer| writer.link(&samples::link())),
         line(|writer| writer.lab_point(11, &samples::lab().settings, &samples::lab().points[0])),
@@ -144,9 +132,29 @@ fn written() -> Vec<String> {
     ];
     written
         .iter()
+        .chain(&written_of_transactions())
         .chain(&written_of_samples())
         .flat_map(|lines| lines.lines().map(str::to_owned))
         .collect()
+}
+
+/// What is written of transactions that stay open.
+fn written_of_transactions() -> [String; 3] {
+    use samples::line;
+    [
+        line(|writer| writer.held(&samples::held()[0])),
+        line(|writer| {
+            let mut held = samples::held().remove(0);
+            (held.count, held.spread) = (1_000, samples::spread(1_000, 4_100));
+            writer.held(&held)
+        }),
+        line(|writer| {
+            let mut held = samples::held_predictions().remove(1);
+            held.rate = [model::BitRate::parse("10Mbit/s").ok(); 2];
+            held.link = "rtt=40ms rate=10mbit".into();
+            writer.held_prediction(&held)
+        }),
+    ]
 }
 
 /// What instruments that ask on their own write.

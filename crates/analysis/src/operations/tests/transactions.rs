@@ -234,7 +234,10 @@ fn statements_sent_without_waiting_lose_no_time() {
     assert!(held.attribution().server >= micros(900), "{held:?}");
 }
 
-/// The names of what a connection's traffic is grouped to under `auto`.
+/// What happens on a connection.
+type Traffic<'t> = &'t dyn Fn(&mut Run);
+
+/// The kinds of what a connection's traffic is grouped to under `auto`.
 fn automatic(login: bool, traffic: impl Fn(&mut Run)) -> Vec<String> {
     let mut run = Run::new(Rule::Auto);
     run.opened(0, host(1, 40_000), host(2, 5432));
@@ -306,7 +309,7 @@ fn without_clear_evidence_a_connection_s_life_is_one_operation() {
             run.say("commit", from + 81_000, 0, IDLE);
         }
     };
-    let cases: [(&str, &dyn Fn(&mut Run)); 5] = [
+    let cases: [(&str, Traffic<'_>); 5] = [
         ("a script", &script),
         ("a page", &page),
         ("reads", &reads),
