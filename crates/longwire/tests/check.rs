@@ -78,10 +78,13 @@ fn budgets_are_kept_or_broken_by_what_was_recorded() {
     let (status, text, _) = told(&long, &["--max-turns", "5", "--max-predicted", "250ms@40ms"]);
     assert_eq!(status, Some(1));
     assert!(text.contains("max-turns: 32 turns, allowed are 5"), "{text}");
-    assert!(text.contains("begin: max-predicted: 1."), "{text}");
+    assert!(
+        text.contains("select name from article where i = ?: max-predicted: 1."),
+        "{text}"
+    );
 
     // The general budget is for logging in; the page has one of its own.
-    let named = ["--max-turns", "5", "--max-turns", "begin*=32"];
+    let named = ["--max-turns", "5", "--max-turns", "select name*=32"];
     assert_eq!(told(&long, &named).0, Some(0));
 
     let baseline = short.display().to_string();
@@ -91,7 +94,9 @@ fn budgets_are_kept_or_broken_by_what_was_recorded() {
     let since = check(&long, &["--baseline", &baseline, "--json"]);
     assert_eq!(since.status.code(), Some(0), "a baseline alone only reports");
     let changes = records(&since, "change");
-    let page = changes.iter().find(|change| change["operation_name"] == "begin");
+    let page = changes
+        .iter()
+        .find(|change| change["operation_name"] == "select name from article where i = ?");
     let page = page.expect("the page is there");
     assert_eq!((&page["turns_before"], &page["turns"]), (&4.into(), &32.into()));
     let more = page["predicted_ns"].as_u64().expect("a time")
@@ -124,7 +129,7 @@ fn forbidden_waste_is_found_and_its_remedy_told() {
     let text = stdout(&output);
     assert_eq!(output.status.code(), Some(1), "{text}");
     assert!(
-        text.contains("begin: forbid: n+1 of select name from article where i = ?, seen 30 times, 30 turns"),
+        text.contains("select name from article where i = ?: forbid: n+1 of select name from article where i = ?, seen 30 times, 30 turns"),
         "{text}"
     );
     assert!(!text.contains("forbid: row-by-row"), "{text}");
@@ -132,7 +137,10 @@ fn forbidden_waste_is_found_and_its_remedy_told() {
         text.contains("    n+1 (select name from article where i = ?): "),
         "the remedy: {text}"
     );
-    assert!(text.contains("new in begin: n+1 of select name"), "{text}");
+    assert!(
+        text.contains("new in select name from article where i = ?: n+1 of select name"),
+        "{text}"
+    );
     let elsewhere = check(&long, &["--forbid", "connection*=n+1"]);
     assert_eq!(elsewhere.status.code(), Some(0), "{}", stdout(&elsewhere));
 
@@ -167,17 +175,22 @@ fn reports_for_machines_say_the_same() {
     let file = recorded.page("page.lwr", 10);
     let xml = recorded.directory.path().join("longwire.xml");
     let junit = xml.display().to_string();
-    let output = check(&file, &["--max-turns", "begin=5", "--junit", &junit, "--github"]);
+    let output = check(
+        &file,
+        &["--max-turns", "select name*=5", "--junit", &junit, "--github"],
+    );
     assert_eq!(output.status.code(), Some(1), "{}", stderr(&output));
     let xml = std::fs::read_to_string(&xml).expect("it was written");
     assert!(xml.contains("tests=\"2\" failures=\"1\""), "{xml}");
     assert!(
-        xml.contains("<testcase classname=\"longwire.transaction\" name=\"begin\""),
+        xml.contains(
+            "<testcase classname=\"longwire.transaction\" name=\"select name from article where i = ?\""
+        ),
         "{xml}"
     );
     let text = stdout(&output);
     assert!(
-        text.contains("::error title=longwire max-turns%3A begin::begin: max-turns: 12 turns, allowed are 5"),
+        text.contains("::error title=longwire max-turns%3A select name from article where i = ?::select name from article where i = ?: max-turns: 12 turns, allowed are 5"),
         "{text}"
     );
 }
@@ -189,12 +202,12 @@ fn budgets_in_a_file_come_before_those_of_the_command_line() {
     let budgets = recorded.directory.path().join("longwire.toml");
     std::fs::write(
         &budgets,
-        "max-turns = 5\n[[operation]]\nname = 'begin'\nmax-turns = 12\n",
+        "max-turns = 5\n[[operation]]\nname = 'select name*'\nmax-turns = 12\n",
     )
     .expect("it is written");
     let budgets = budgets.display().to_string();
     assert_eq!(check(&file, &["--budgets", &budgets]).status.code(), Some(0));
-    let stricter = check(&file, &["--budgets", &budgets, "--max-turns", "begin=11"]);
+    let stricter = check(&file, &["--budgets", &budgets, "--max-turns", "select name*=11"]);
     assert_eq!(stricter.status.code(), Some(1));
 }
 
