@@ -502,10 +502,11 @@ impl Operations {
 
     /// Groups the exchanges of a connection again: by its transactions.
     fn regroup(&mut self, key: Key, out: &mut GroupedSink<'_>) {
-        let Some(group) = self.groups.remove(&key) else {
+        let Some(mut group) = self.groups.remove(&key) else {
             return;
         };
         self.held -= group.members.len();
+        group.members.sort_by_key(|member| member.exchange.at);
         for member in group.members {
             self.by_transaction(member, out);
         }

@@ -23,9 +23,12 @@ const LEAST_TRANSACTIONS: u64 = 2;
 /// Pauses from which on it rests.
 const LEAST_PAUSES: u64 = 2;
 
-/// Whether the exchanges of a connection, in their order, show that it is one of a pool.
+/// Whether the exchanges of a connection show that it is one of a pool.
 pub(super) fn is_of_pool(members: &[Member]) -> bool {
     let mut evidence = Evidence::default();
+    // What waited for a decision whose it is comes late.
+    let mut members: Vec<&Member> = members.iter().collect();
+    members.sort_by_key(|member| member.exchange.at);
     for member in members {
         evidence.take(member);
     }

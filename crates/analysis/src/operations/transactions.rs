@@ -42,6 +42,8 @@ struct Open {
     held: HeldTime,
     /// Up to when `held` counts.
     until: Timestamp,
+    /// When its last exchange so far began.
+    last: Timestamp,
     /// Whether a statement that writes has arrived.
     has_written: bool,
     /// The first such step, where that is in the operation at hand.
@@ -110,6 +112,13 @@ impl Transactions {
             self.connections.insert(connection, Known::Idle);
             return None;
         }
+        // Operations may come in another order than they ran: what was cut by one is not gone on with by any.
+        if let Some(Known::Open(open)) = self.connections.get(&connection)
+            && open.opened_by.is_none()
+            && (begins(exchange) || exchange.at < open.last)
+        {
+            self.connections.remove(&connection);
+        }
         let is_idle = exchange.transaction == Some(TransactionState::Idle);
         match self.connections.get_mut(&connection) {
             Some(Known::Open(open)) => {
@@ -143,6 +152,7 @@ impl Transactions {
             naming: Naming::default(),
             held: HeldTime::default(),
             until: span::reached_server(exchange),
+            last: exchange.at,
             has_written: false,
             first_write: None,
             opened_by: Some(index),
@@ -193,6 +203,7 @@ impl Open {
     /// Counts what a step does, and `turns` of it.
     fn take(&mut self, index: u32, exchange: &Exchange, turns: u32) {
         self.naming.offer(exchange);
+        self.last = exchange.at;
         self.held.turns += turns;
         if self.has_written {
             self.held.turns_after_write += turns;

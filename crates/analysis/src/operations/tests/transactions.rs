@@ -141,6 +141,8 @@ fn a_page_has_the_transactions_made_for_it_and_other_connections_are_the_client_
     run.fact(Fact::Started {
         connection: ConnectionId(9),
         at: at(500),
+        fingerprint: None,
+        request: None,
     });
     run.say("begin", 1_000, 0, OPEN);
     run.say("update stock set n = ?", 1_200, 100, OPEN);
@@ -216,6 +218,30 @@ fn a_transaction_of_several_operations_is_one() {
     assert_eq!(over[0].held.turns, 4);
     assert_eq!(over[0].opened_by, None);
     assert!(transactions.len() > 1, "the first operation has it too");
+}
+
+#[test]
+fn a_transaction_that_is_cut_and_never_ends_takes_none_of_the_next() {
+    let mut run = Run::connected(Rule::Whole);
+    run.order(1_000);
+    let (mut operations, _) = run.finish();
+    let whole = operations.remove(0);
+    let part = |steps: &[OperationStep]| Operation {
+        steps: steps.to_vec(),
+        transactions: Vec::new(),
+        ..whole.clone()
+    };
+    let (login, order) = whole.steps.split_at(1);
+    let mut found = crate::operations::Transactions::default();
+    let mut over = |steps: &[OperationStep]| {
+        let mut operation = part(steps);
+        found.operation(&mut operation, &|_| true);
+        let ended = operation.ended_transactions();
+        ended.map(|one| one.held.total()).collect::<Vec<_>>()
+    };
+    assert_eq!(over(login), []);
+    assert_eq!(over(&order[..3]), []);
+    assert_eq!(over(order), [micros(3_100)]);
 }
 
 #[test]
