@@ -162,7 +162,7 @@ pub enum Content<'a> {
         /// Its value as sent.
         value: &'a [u8],
     },
-    /// An HTTP request.
+    /// An HTTP request, also one that a web server passes on by FastCGI.
     HttpRequest {
         /// `GET`, `POST`, ...
         method: &'a [u8],
@@ -213,6 +213,8 @@ pub enum Protocol {
     Tds,
     /// HTTP/1.0 and 1.1.
     Http,
+    /// FastCGI: how a web server passes a request to an application, such as php-fpm.
+    Fastcgi,
     /// TLS whose inner protocol is not known.
     Tls,
     /// Anything else, or nothing seen yet.
@@ -230,6 +232,7 @@ impl Protocol {
         Self::Drda,
         Self::Tds,
         Self::Http,
+        Self::Fastcgi,
         Self::Tls,
         Self::Unknown,
     ];
@@ -245,6 +248,7 @@ impl Protocol {
             Self::Drda => "drda",
             Self::Tds => "tds",
             Self::Http => "http",
+            Self::Fastcgi => "fastcgi",
             Self::Tls => "tls",
             Self::Unknown => "unknown",
         }
@@ -257,7 +261,12 @@ impl Protocol {
 
     /// Whether this is a database's protocol.
     pub const fn is_database(self) -> bool {
-        !matches!(self, Self::Http | Self::Tls | Self::Unknown)
+        !matches!(self, Self::Http | Self::Fastcgi | Self::Tls | Self::Unknown)
+    }
+
+    /// Whether it carries requests of a web application: their server may ask other servers on behalf of one.
+    pub const fn carries_requests(self) -> bool {
+        matches!(self, Self::Http | Self::Fastcgi)
     }
 }
 

@@ -228,7 +228,7 @@ impl Connection {
         // The stream turns directions by itself.
         let as_seen = self.direction(direction);
         self.decode(fingerprints, out, |stream, sink| stream.end(at, as_seen, sink));
-        if self.protocol == Protocol::Http {
+        if self.protocol.carries_requests() {
             self.pairing.server_ended(at, self.protocol, out);
         }
     }

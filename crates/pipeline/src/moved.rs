@@ -20,7 +20,7 @@ pub enum ConnectionChoice {
 }
 
 impl ConnectionChoice {
-    /// Reads `mysql`, `postgres`, `http`, `tls` or `HOST:PORT`.
+    /// Reads `mysql`, `postgres`, `http`, `fastcgi`, `tls` or `HOST:PORT`.
     ///
     /// # Errors
     /// When it is none of these.
@@ -29,6 +29,7 @@ impl ConnectionChoice {
             "mysql" | "mariadb" => Some(Protocol::Mysql),
             "postgres" | "postgresql" => Some(Protocol::Postgres),
             "http" => Some(Protocol::Http),
+            "fastcgi" => Some(Protocol::Fastcgi),
             "tls" => Some(Protocol::Tls),
             _ => None,
         };
@@ -39,7 +40,7 @@ impl ConnectionChoice {
             .rsplit_once(':')
             .and_then(|(host, port)| Some((host, port.parse().ok()?)));
         let Some((host, port)) = parts else {
-            bail!("'{text}' names no connections: use mysql, postgres, http, tls or HOST:PORT");
+            bail!("'{text}' names no connections: use mysql, postgres, http, fastcgi, tls or HOST:PORT");
         };
         Ok(Self::Server {
             host: host.trim_matches(['[', ']']).to_owned(),
@@ -57,7 +58,7 @@ pub struct MovedConnections {
 }
 
 impl MovedConnections {
-    /// Moves the chosen connections; without a choice all but HTTP and web ports.
+    /// Moves the chosen connections; without a choice all but HTTP, FastCGI and web ports.
     pub fn new(choices: Vec<ConnectionChoice>) -> Self {
         Self {
             choices,
@@ -102,12 +103,12 @@ impl MovedConnections {
     }
 }
 
-/// Whether a connection of this protocol, to this server if it is known, is among `choices`; without a choice all but HTTP
-/// and web ports are.
+/// Whether a connection of this protocol, to this server if it is known, is among `choices`; without a choice all but
+/// HTTP, FastCGI and web ports are.
 pub fn chosen(choices: &[ConnectionChoice], protocol: Protocol, server: Option<&Endpoint>) -> bool {
     if choices.is_empty() {
         let web = server.is_some_and(|server| matches!(server.port, 80 | 443 | 8000 | 8080 | 8443));
-        return protocol.is_database() || (protocol != Protocol::Http && !web);
+        return protocol.is_database() || (!protocol.carries_requests() && !web);
     }
     choices.iter().any(|choice| match choice {
         ConnectionChoice::Protocol(chosen) => protocol == *chosen,

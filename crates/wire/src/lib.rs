@@ -7,6 +7,7 @@
 
 #![forbid(unsafe_code)]
 
+pub mod fastcgi;
 pub mod http;
 pub mod mysql;
 pub mod postgres;

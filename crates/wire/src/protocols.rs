@@ -1,6 +1,6 @@
 //! The protocols there are, and how each is recognised. A new one is a folder and a row here.
 
-use crate::{http, mysql, postgres, redis, tls};
+use crate::{fastcgi, http, mysql, postgres, redis, tls};
 use decoding::decoder::Decoder;
 use decoding::recognition::Recognition;
 use model::{Direction, Protocol};
@@ -22,8 +22,8 @@ pub struct ProtocolRow {
     pub opens: fn(Direction, &[u8]) -> Recognition,
     /// The same of the server's first bytes, knowing the client's.
     pub answers: fn(&[u8], &[u8]) -> Recognition,
-    /// A first request names the protocol and its version in words, so that no answer is waited for: whose work a server does
-    /// for it has to be known while it does.
+    /// A first request leaves no doubt about the protocol and its version, so that no answer is waited for: whose work a server
+    /// does for it has to be known while it does.
     pub asks_alone: bool,
     /// Whether a side can say just this before the other one speaks.
     pub burst: fn(Direction, &[u8]) -> bool,
@@ -47,6 +47,16 @@ pub static PROTOCOLS: &[ProtocolRow] = &[
         asks_alone: true,
         burst: any_burst,
         decoder: |_| Box::new(http::HttpDecoder::new()),
+    },
+    ProtocolRow {
+        protocol: Protocol::Fastcgi,
+        ports: &[9000],
+        recognise: fastcgi::recognise,
+        opens: fastcgi::opens,
+        answers: fastcgi::answers,
+        asks_alone: true,
+        burst: any_burst,
+        decoder: |_| Box::new(fastcgi::FastcgiDecoder::new()),
     },
     ProtocolRow {
         protocol: Protocol::Tls,

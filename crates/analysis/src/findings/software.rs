@@ -83,7 +83,7 @@ impl Software {
             Protocol::Informix => Self::Informix,
             Protocol::Drda => Self::Drda,
             Protocol::Tds => Self::Tds,
-            Protocol::Http | Protocol::Tls | Protocol::Unknown => Self::Unknown,
+            Protocol::Http | Protocol::Fastcgi | Protocol::Tls | Protocol::Unknown => Self::Unknown,
         }
     }
 }

@@ -44,7 +44,7 @@ impl Response {
 
 /// Length of the head at the beginning of `bytes`, its empty line included, when it is whole. Empty lines before a head
 /// belong to it (RFC 9112 section 2.2). The first `looked_at` bytes were inspected before.
-pub(super) fn end(bytes: &[u8], looked_at: usize) -> Option<usize> {
+pub(crate) fn end(bytes: &[u8], looked_at: usize) -> Option<usize> {
     let first = bytes.iter().position(|byte| !matches!(byte, b'\r' | b'\n'))?;
     let mut from = first.max(looked_at.saturating_sub(2));
     while let Some(newline) = bytes.get(from..)?.iter().position(|&byte| byte == b'\n') {
@@ -226,7 +226,8 @@ fn content_length(value: &[u8]) -> Option<u64> {
     lengths.all(|length| length == Some(first)).then_some(first)
 }
 
-fn lines(head: &[u8]) -> impl Iterator<Item = &[u8]> {
+/// The lines of a head, without their ends.
+pub(crate) fn lines(head: &[u8]) -> impl Iterator<Item = &[u8]> {
     let first = head.iter().position(|byte| !matches!(byte, b'\r' | b'\n'));
     head.get(first.unwrap_or(head.len())..)
         .unwrap_or_default()

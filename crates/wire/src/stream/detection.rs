@@ -1,7 +1,7 @@
 //! Finding the protocol: what passes waits until the first messages of both directions agree on one.
 //!
 //! 1. The first bytes of one direction that only one protocol has, and an answer that this protocol has too, decide at once.
-//!    (HTTP, whose requests name it and its version, waits for no answer.)
+//!    (HTTP and FastCGI, whose requests leave no doubt, wait for no answer.)
 //! 2. First bytes that several protocols could have show where a turn ends: a decoder is run over all that waits, and must
 //!    find whole messages, a request and its reply, and nothing that is not its protocol's.
 //! 3. Where the other direction is silent to the end, or beyond what may wait, only 1's first half counts, or a long row of

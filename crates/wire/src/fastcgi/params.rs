@@ -1,0 +1,153 @@
+//! Name-value pairs of a request: of all of them only the method and the target are looked at.
+
+use decoding::reader::Reader;
+
+/// The stream of a request's parameters, up to [`MAXIMUM_PARAMS`](super::MAXIMUM_PARAMS).
+#[derive(Debug, Default)]
+pub(super) struct Params {
+    bytes: Vec<u8>,
+    /// Bytes are missing: what comes next belongs elsewhere.
+    is_cut: bool,
+}
+
+impl Params {
+    /// How many bytes of the next record are wanted.
+    pub(super) fn room(&self) -> usize {
+        match self.is_cut {
+            true => 0,
+            false => super::MAXIMUM_PARAMS - self.bytes.len(),
+        }
+    }
+
+    /// One record's content, of which `content` bytes passed, and `kept` were kept.
+    pub(super) fn add(&mut self, kept: &[u8], content: u16) {
+        let taken = kept.get(..usize::from(content)).unwrap_or(kept);
+        if self.room() > 0 {
+            self.bytes.extend_from_slice(taken);
+        }
+        self.is_cut |= taken.len() < usize::from(content);
+    }
+
+    /// Puts what is asked for into `request`; whether both the method and the target are known.
+    pub(super) fn read(&self, request: &mut RequestLine) -> bool {
+        let (mut method, mut uri, mut script, mut query) = (None, None, None, None);
+        let mut rest = Reader::new(&self.bytes);
+        while let Some((name, value)) = pair(&mut rest) {
+            match name {
+                b"REQUEST_METHOD" => method = Some(value),
+                b"REQUEST_URI" => uri = Some(value),
+                b"SCRIPT_NAME" => script = Some(value),
+                b"QUERY_STRING" => query = Some(value),
+                _ => {}
+            }
+        }
+        request.method.clear();
+        request.target.clear();
+        request.method.extend_from_slice(method.unwrap_or_default());
+        if let Some(uri) = uri.filter(|uri| !uri.is_empty()) {
+            request.target.extend_from_slice(uri);
+        } else {
+            request.target.extend_from_slice(script.unwrap_or_default());
+            if let Some(query) = query.filter(|query| !query.is_empty()) {
+                request.target.push(b'?');
+                request.target.extend_from_slice(query);
+            }
+        }
+        !request.method.is_empty() && !request.target.is_empty()
+    }
+}
+
+/// What a request asks for.
+#[derive(Debug, Default)]
+pub(super) struct RequestLine {
+    pub(super) method: Vec<u8>,
+    pub(super) target: Vec<u8>,
+}
+
+/// The next whole pair.
+pub(super) fn pair<'a>(rest: &mut Reader<'a>) -> Option<(&'a [u8], &'a [u8])> {
+    let name = length(rest)?;
+    let value = length(rest)?;
+    Some((rest.take(name)?, rest.take(value)?))
+}
+
+/// One byte below 128, or four of which the first bit is set.
+fn length(rest: &mut Reader<'_>) -> Option<usize> {
+    let mut ahead = *rest;
+    let first = ahead.u8()?;
+    if first < 0x80 {
+        *rest = ahead;
+        return Some(usize::from(first));
+    }
+    let long = rest.u32_be()? & 0x7fff_ffff;
+    usize::try_from(long).ok()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn pairs(pairs: &[(&str, &str)]) -> Vec<u8> {
+        let mut bytes = Vec::new();
+        for (name, value) in pairs {
+            bytes.push(name.len() as u8);
+            bytes.extend_from_slice(&(value.len() as u32 | 0x8000_0000).to_be_bytes());
+            bytes.extend_from_slice(name.as_bytes());
+            bytes.extend_from_slice(value.as_bytes());
+        }
+        bytes
+    }
+
+    fn read(bytes: &[u8], pieces: usize) -> Option<(String, String)> {
+        let mut params = Params::default();
+        for piece in bytes.chunks(pieces) {
+            let kept = piece.get(..params.room()).unwrap_or(piece);
+            params.add(kept, piece.len() as u16);
+        }
+        let mut line = RequestLine::default();
+        let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
+        params
+            .read(&mut line)
+            .then(|| (text(&line.method), text(&line.target)))
+    }
+
+    #[test]
+    fn the_target_is_the_uri_or_the_script_with_its_query() {
+        let told = |method: &str, target: &str| Some((method.to_owned(), target.to_owned()));
+        let both = [
+            ("SCRIPT_NAME", "/index.php"),
+            ("REQUEST_METHOD", "POST"),
+            ("REQUEST_URI", "/a/b"),
+        ];
+        assert_eq!(read(&pairs(&both), 3), told("POST", "/a/b"));
+        let script = [
+            ("REQUEST_METHOD", "GET"),
+            ("QUERY_STRING", "a=1"),
+            ("SCRIPT_NAME", "/p.php"),
+        ];
+        assert_eq!(read(&pairs(&script), 1), told("GET", "/p.php?a=1"));
+        assert_eq!(read(&pairs(&both[..1]), 100), None, "no method");
+    }
+
+    #[test]
+    fn lengths_that_claim_much_end_the_reading() {
+        let line = [("REQUEST_METHOD", "GET"), ("REQUEST_URI", "/")];
+        for hostile in [&b"\xff\xff\xff\xff\xff\xff\xff\xffA"[..], b"\x80", b"\x05\x05AB"] {
+            let bytes = [&pairs(&line), hostile].concat();
+            assert_eq!(read(&bytes, 7), Some(("GET".to_owned(), "/".to_owned())));
+            assert_eq!(read(hostile, 7), None);
+        }
+    }
+
+    #[test]
+    fn what_is_beyond_the_bound_is_not_looked_at() {
+        let long = "x".repeat(60_000);
+        let line = [
+            ("REQUEST_METHOD", "GET"),
+            ("COOKIE", long.as_str()),
+            ("ACCEPT", long.as_str()),
+            ("REQUEST_URI", "/"),
+        ];
+        assert_eq!(read(&pairs(&line), 65_000), None);
+    }
+}
