@@ -294,8 +294,9 @@ impl Pairing {
                 .literal
                 .get_or_insert_with(|| String::from_utf8_lossy(text).into());
         }
+        let starts = back.starts_request(message.content, role);
         self.note_tags(message.content);
-        if role == Role::Request && matches!(message.content, Content::HttpRequest { .. }) {
+        if starts {
             let back = self.queue.back();
             out(Fact::Started {
                 connection: self.connection,

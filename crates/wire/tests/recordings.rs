@@ -339,6 +339,7 @@ fn a_hole_loses_no_more_than_its_turn() {
         "postgres/pgjdbc4274-pg15-trust",
         "kingbase/kb860-pg15-simple",
         "http/curl-keep-alive",
+        "fastcgi/nginx122-phpfpm82-keep",
         "informix/ifxjdbc-4.50.10-synthetic-server-fetbuf32767",
         "drda/derbyclient10161-derby-fetch10",
     ] {
@@ -372,7 +373,10 @@ fn a_hole_loses_no_more_than_its_turn() {
 }
 
 /// Recordings with a secret in them.
-const SECRETS: [(&str, &str); 3] = [
+const SECRETS: [(&str, &str); 6] = [
+    ("fastcgi/phpfpm82-abort", "secret-word"),
+    ("fastcgi/nginx122-phpfpm82-post", "secret-word"),
+    ("fastcgi/nginx122-phpfpm82-keep", "the shop is closed"),
     ("postgres/psql15-password", "secret-word"),
     ("informix/ifxjdbc-4.50.10-synthetic-server-fetbuf4096", "in4mix"),
     ("informix/informix-driver-py-synthetic-server", "in4mix"),
@@ -462,4 +466,65 @@ fn batches_and_rows_are_as_many_as_another_decoder_finds() {
         let counted = ends.filter_map(|(_, rest)| rest.split(' ').next()?.parse::<u64>().ok());
         assert_eq!(counted.sum::<u64>(), rows, "{name}: rows");
     }
+}
+
+/// What was asked of php-fpm, and answered, on one kept connection: pages, an order of 20,000 bytes, a script that fails, a page of
+/// 80,000 bytes, a head alone. A web server and a browser saw the same.
+#[test]
+fn fastcgi_tells_what_was_asked() {
+    let recordings = recordings();
+    let recording = find(&recordings, "fastcgi/nginx122-phpfpm82-keep");
+    let (seen, stream) = play(recording.server_port, &recording.segments);
+    assert_eq!(stream.decoding().opaque, None);
+    let said = |what: &str| -> Vec<String> {
+        let said = seen.iter().filter_map(|seen| seen.what.split_once(what));
+        said.map(|(_, rest)| rest.to_owned()).collect()
+    };
+    let asked = [
+        "GET /page.php?n=0",
+        "GET /page.php?n=1",
+        "GET /page.php?n=2",
+        "GET /page.php?n=3",
+        "POST /post.php",
+        "GET /fails.php",
+        "GET /large.php",
+        "HEAD /page.php?n=2",
+    ];
+    assert_eq!(said(" HttpRequest "), asked);
+    assert_eq!(
+        said(" HttpResponse "),
+        ["200", "200", "200", "200", "201", "500", "200", "200"]
+    );
+    let of = |direction| seen.iter().filter(move |seen| seen.direction == direction);
+    let large = of(Direction::ServerToClient).filter(|seen| seen.bytes > 14_000);
+    assert_eq!(large.map(|seen| seen.bytes).sum::<u64>(), 80_000 + 16);
+    let body = of(Direction::ClientToServer).filter(|seen| seen.bytes > 10_000);
+    assert_eq!(body.map(|seen| seen.bytes).sum::<u64>(), 20_000 + 8);
+}
+
+/// Three requests on one connection, of which the second and third are answered before the first: each reply goes to its own.
+#[test]
+fn fastcgi_replies_that_overlap_are_told_apart() {
+    let recordings = recordings();
+    let recording = find(&recordings, "fastcgi/flup10-multiplexed");
+    let (seen, stream) = play(recording.server_port, &recording.segments);
+    assert_eq!(stream.decoding().opaque, None);
+    let mut asked: Vec<(&Seen, &str)> = Vec::new();
+    let mut waited = Vec::new();
+    let mut statuses = Vec::new();
+    for message in &seen {
+        if let Some((_, target)) = message.what.split_once("GET /wait/") {
+            asked.push((message, target));
+        }
+        if let Some((_, status)) = message.what.split_once(" HttpResponse ") {
+            let (request, target) = asked.get(statuses.len()).expect("a reply has a request");
+            let least: u64 = target.parse().expect("milliseconds");
+            let milliseconds = message.started.since(request.ended).as_millis();
+            assert!(milliseconds >= u128::from(least), "{target}: {milliseconds} ms");
+            waited.push(milliseconds);
+            statuses.push(status);
+        }
+    }
+    assert_eq!(statuses, ["200", "200", "503", "200"]);
+    assert!(waited[1] < waited[2] && waited[2] < waited[0], "{waited:?}");
 }

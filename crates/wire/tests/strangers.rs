@@ -14,8 +14,8 @@ fn strangers() -> Vec<Recording> {
 }
 
 /// Ports that servers of databases use, and one that none of them uses.
-const PORTS: [u16; 12] = [
-    80, 443, 1433, 1521, 1526, 3306, 5432, 6379, 9088, 27017, 50000, 49_152,
+const PORTS: [u16; 13] = [
+    80, 443, 1433, 1521, 1526, 3306, 5432, 6379, 9000, 9088, 27017, 50000, 49_152,
 ];
 
 fn ports(recording: &Recording) -> Vec<u16> {
@@ -152,6 +152,7 @@ fn protocol(recording: &Recording) -> Option<Protocol> {
             Protocol::Drda,
             Protocol::Tds,
             Protocol::Http,
+            Protocol::Fastcgi,
             Protocol::Tls,
         ]
         .into_iter()

@@ -58,6 +58,8 @@ pub(super) struct Building {
     /// Opaque bytes of its reply.
     pub(super) lost_reply_bytes: u64,
     pub(super) asking: Asking,
+    /// An HTTP request's head has come, and not all of the request.
+    head_only: bool,
     weight: Weight,
     rows_of_statement: u64,
 }
@@ -74,6 +76,7 @@ impl Building {
             lost_request: false,
             lost_reply_bytes: 0,
             asking: Asking::default(),
+            head_only: false,
             weight: Weight::Nothing,
             rows_of_statement: 0,
         }
@@ -82,6 +85,13 @@ impl Building {
     /// Whether any byte of the reply to the step under way has come.
     pub(super) fn has_reply(&self) -> bool {
         self.step.reply_started.is_some()
+    }
+
+    /// Whether this message completes an HTTP request, for the first time: a body that the server was asked for first is part
+    /// of a request that its server knows.
+    pub(super) fn starts_request(&mut self, content: Content<'_>, role: Role) -> bool {
+        self.head_only |= matches!(content, Content::HttpRequest { .. });
+        role == Role::Request && std::mem::take(&mut self.head_only)
     }
 
     pub(super) fn add_request(&mut self, message: &Message<'_>, role: Role, client_idle: Duration) {
@@ -234,7 +244,8 @@ impl Building {
 /// The server's own time before the first byte of a reply.
 ///
 /// 1. The wait less the server-side round trip and less retransmissions.
-/// 2. Behind another reply (pipelining): from the end of that, when it is later.
+/// 2. Behind another reply (pipelining): from the end of that, when it is later. Not of one that was still under way (replies of
+///    FastCGI that overlap).
 /// 3. Unknown (zero) before any round trip was measured.
 fn server_before_reply(
     step: &Step,
@@ -245,7 +256,11 @@ fn server_before_reply(
     let Some(rtt) = step.server_side_rtt else {
         return Duration::ZERO;
     };
-    let base = step.request_ended.after(rtt).max(previous_reply_ended);
+    let arrived = step.request_ended.after(rtt);
+    let base = match previous_reply_ended <= started {
+        true => arrived.max(previous_reply_ended),
+        false => arrived,
+    };
     let recovery = waits.recovery_between(step.request_ended, started);
     started.since(base).saturating_sub(recovery)
 }

@@ -590,3 +590,56 @@ fn a_reply_that_loses_bytes_tells_when_its_exchange_began() {
     let (exchanges, _) = conversation.finish();
     assert_eq!((exchanges[1].at, exchanges[1].reply_bytes), (at(20), 300));
 }
+
+/// When requests started, as far as others can be asked on their behalf.
+fn started(conversation: &Conversation) -> Vec<Timestamp> {
+    let started = conversation.facts.iter().filter_map(|fact| match fact {
+        Fact::Started { at, .. } => Some(*at),
+        _ => None,
+    });
+    started.collect()
+}
+
+const POST: Content<'static> = Content::HttpRequest {
+    method: b"POST",
+    target: b"/order",
+};
+
+#[test]
+fn a_request_with_a_body_starts_when_all_of_it_has_passed() {
+    let mut conversation = Conversation::new();
+    conversation.says(Direction::ClientToServer, Role::RequestPart, (20, 20), POST);
+    assert_eq!(started(&conversation), []);
+    conversation.client(Role::Request, 24);
+    assert_eq!(started(&conversation), [at(24)]);
+    conversation.server(Role::Reply, 40);
+    conversation.says(Direction::ClientToServer, Role::Request, (50, 50), POST);
+    assert_eq!(started(&conversation), [at(24), at(50)]);
+    let (exchanges, _) = conversation.finish();
+    assert_eq!(exchanges.len(), 3);
+}
+
+#[test]
+fn a_body_that_waited_for_a_permission_starts_no_second_request() {
+    let mut conversation = Conversation::new();
+    conversation.says(Direction::ClientToServer, Role::Request, (20, 20), POST);
+    conversation.server(Role::ReplyPause, 30);
+    conversation.client(Role::Request, 40);
+    conversation.server(Role::Reply, 50);
+    assert_eq!(started(&conversation), [at(20)]);
+    assert_eq!(conversation.finish().0.len(), 2);
+}
+
+/// The reply to the second request began while the first one's was under way: its server time is its own.
+#[test]
+fn the_server_time_of_a_reply_that_overlaps_is_counted_from_its_request() {
+    let mut conversation = Conversation::new();
+    conversation.client(Role::Request, 20);
+    conversation.client(Role::Request, 21);
+    conversation.server(Role::ReplyPart, 90);
+    conversation.server(Role::Reply, 99);
+    let early = (60, 70);
+    conversation.says(Direction::ServerToClient, Role::Reply, early, Content::Other);
+    let (exchanges, _) = conversation.finish();
+    assert_eq!(exchanges[2].first.server, Duration::from_millis(60 - 21) - SERVER_RTT);
+}
