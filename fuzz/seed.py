@@ -3,7 +3,7 @@
 import pathlib
 
 here = pathlib.Path(__file__).parent
-targets = {"postgres": "postgres", "kingbase": "postgres", "mysql": "mysql", "redis": "redis", "informix": "informix", "drda": "drda", "oracle": "oracle", "tds": "tds", "http": "http", "tls": "tls"}
+targets = {"postgres": "postgres", "kingbase": "postgres", "mysql": "mysql", "redis": "redis", "informix": "informix", "drda": "drda", "oracle": "oracle", "tds": "tds", "http": "http", "fastcgi": "fastcgi", "tls": "tls"}
 for recording in sorted((here / "../crates/wire/tests/data").glob("*/*.stream")):
     lines = recording.read_text().split("\n")
     port = int(lines[0].split()[1])

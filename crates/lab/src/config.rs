@@ -222,6 +222,8 @@ pub struct MeasureSettings {
     pub repeat: u32,
     /// After this many points, no distance is measured again.
     pub baseline_every: u32,
+    /// Whether it is known which addresses are the same host's. Otherwise the captures have to show it, as anywhere else.
+    pub hosts_known: bool,
 }
 
 /// When a workload ends: at the first of these limits, after the operations under way completed. At least one is set.
@@ -486,6 +488,7 @@ fn measure(file: File<'_>, entry: Option<&tree::Entry>) -> Result<MeasureSetting
         baseline_operations: section.number("baseline_operations", 1, 100_000_000)?,
         repeat: section.number("repeat", 1, 1000)?.unwrap_or(1) as u32,
         baseline_every: section.number("baseline_every", 1, 1_000_000)?.unwrap_or(8) as u32,
+        hosts_known: section.boolean("hosts_known", true)?,
     };
     section.finish()?;
     Ok(measure)

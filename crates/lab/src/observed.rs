@@ -111,8 +111,10 @@ impl ObservedOperations {
                 }
                 let by_workload = addresses.host(client.address) == Some(&lab.workload.host);
                 own.insert(*connection, by_workload);
-                *client = addresses.canonical(*client);
-                *server = addresses.canonical(*server);
+                if lab.measure.hosts_known {
+                    *client = addresses.canonical(*client);
+                    *server = addresses.canonical(*server);
+                }
             }
             overview.fact(&fact);
             groups.fact(fact);

@@ -5,7 +5,7 @@ mod settings;
 
 pub use settings::{ServiceSettings, SettingFault};
 
-use super::config::{CommandLine, Lab, ReadinessCheck, Service};
+use super::config::{CommandLine, Lab, ReadinessCheck, Service, ServiceKind};
 use super::wiring::Wiring;
 use anyhow::{Context, Result, bail};
 use directory::ServiceDirectory;
@@ -90,6 +90,7 @@ pub fn start(lab: &Lab, wiring: &Wiring, directory: &Path, say: &dyn Fn(&str)) -
     for service in &lab.services {
         let starting = Starting {
             lab,
+            wiring,
             service,
             settings: settings(service)?,
             host: LabHost(wiring.network(), wiring.host(&service.host)),
@@ -138,6 +139,7 @@ impl ServerHost for LabHost<'_> {
 /// One service that is being started.
 struct Starting<'a> {
     lab: &'a Lab,
+    wiring: &'a Wiring,
     service: &'a Service,
     settings: ServiceSettings,
     host: LabHost<'a>,
@@ -190,12 +192,13 @@ impl Starting<'_> {
                 ..
             } => Nginx {
                 root: self.path(root)?,
-                php: php.as_deref().map(|php| self.php_socket(php)).transpose()?,
+                php: php.as_deref().map(|php| self.php_address(php)).transpose()?,
                 directives: directives.clone(),
             }
             .start(&place),
-            ServiceSettings::PhpFpm { workers, own } => PhpFpm {
+            ServiceSettings::PhpFpm { workers, port, own } => PhpFpm {
                 workers: *workers,
+                listens_on_tcp: port.is_some(),
                 settings: own.clone(),
                 environment: self.service.environment.clone(),
             }
@@ -307,17 +310,22 @@ impl Starting<'_> {
         std::path::absolute(&path).with_context(|| format!("{} is no path", path.display()))
     }
 
-    fn php_socket(&self, name: &str) -> Result<String> {
-        let php = self.lab.services.iter().find(|service| service.name == name);
-        match php.map(|service| (service.kind, service.host == self.service.host)) {
-            Some((super::config::ServiceKind::PhpFpm, true)) => {
-                Ok(PhpFpm::socket(&self.files.of(name)).display().to_string())
+    /// Where the service `name` takes requests: a Unix socket on the same host, or a port.
+    fn php_address(&self, name: &str) -> Result<String> {
+        let found = self.lab.services.iter().find(|service| service.name == name);
+        if let Some(php) = found.filter(|service| service.kind == ServiceKind::PhpFpm) {
+            if let Some(port) = settings(php)?.port() {
+                return Ok(format!("{}:{port}", self.wiring.address(&php.host)));
             }
-            _ => bail!(
-                "[services.{}]: settings.php is '{name}': name a service with kind = \"php-fpm\" on the same host",
-                self.service.name
-            ),
+            if php.host == self.service.host {
+                return Ok(PhpFpm::socket(&self.files.of(name)).display().to_string());
+            }
         }
+        bail!(
+            "[services.{}]: settings.php is '{name}': name a service with kind = \"php-fpm\" on the same host, or one with \
+             settings.port",
+            self.service.name
+        )
     }
 }
 

@@ -15,6 +15,8 @@ pub struct PhpFpm {
     pub settings: Vec<(String, String)>,
     /// Environment of the scripts.
     pub environment: Vec<(String, String)>,
+    /// Listen on the address and port of the place, for web servers on other hosts, instead of the Unix socket.
+    pub listens_on_tcp: bool,
 }
 
 impl PhpFpm {
@@ -31,8 +33,7 @@ impl PhpFpm {
         directory.join("socket")
     }
 
-    /// Starts the manager, listening on the Unix socket [`PhpFpm::socket`], and returns when it takes requests. The
-    /// address and port of `place` are not used.
+    /// Starts the manager, listening on the Unix socket [`PhpFpm::socket`] or on TCP, and returns when it takes requests.
     ///
     /// # Errors
     /// Every [`ServerError`].
@@ -40,7 +41,7 @@ impl PhpFpm {
         let account = Self::account()?;
         files::make_directory(place.directory, account)?;
         let configuration = place.directory.join("php-fpm.conf");
-        files::write(&configuration, &self.configuration(place.directory), account)?;
+        files::write(&configuration, &self.configuration(place), account)?;
         let mut command = Command::new(program::require_newest("php-fpm", "php-fpm")?);
         command
             .args(["--nodaemonize", "--fpm-config"])
@@ -55,12 +56,15 @@ impl PhpFpm {
         )
     }
 
-    fn configuration(&self, directory: &Path) -> String {
+    fn configuration(&self, place: &ServerPlace<'_>) -> String {
+        let listen = match self.listens_on_tcp {
+            true => format!("{}:{}", place.listen, place.port),
+            false => Self::socket(place.directory).display().to_string(),
+        };
         let mut text = format!(
             "[global]\nerror_log = /dev/stderr\nlog_level = notice\n[site]\n\
-             listen = {socket}\npm = static\npm.max_children = {workers}\n\
+             listen = {listen}\npm = static\npm.max_children = {workers}\n\
              catch_workers_output = yes\ndecorate_workers_output = no\nclear_env = no\n",
-            socket = Self::socket(directory).display(),
             workers = self.workers,
         );
         let defaults = KEEP_COMPILED

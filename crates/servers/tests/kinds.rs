@@ -129,6 +129,7 @@ fn nginx_serves_files_and_php() {
     std::fs::write(root.join("index.php"), script).unwrap();
 
     let php = PhpFpm {
+        listens_on_tcp: false,
         workers: 2,
         settings: vec![("memory_limit".to_owned(), "77M".to_owned())],
         environment: vec![("SITE".to_owned(), "a \"site\"".to_owned())],

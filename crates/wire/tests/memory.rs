@@ -377,3 +377,33 @@ fn an_http_head_without_an_end_holds_little() {
     let most = most_held(|| feed_in_parts(&mut Stream::new(80), Direction::ClientToServer, &head));
     assert!(most < BOUND, "{most} bytes held");
 }
+
+#[test]
+fn fastcgi_records_that_claim_much_hold_little() {
+    const BEGIN: &[u8] = b"\x01\x01\0\x01\0\x08\0\0\0\x01\x01\0\0\0\0\0";
+    const FIRST: &[u8] = b"\x01\x04\0\x01\0\x12\0\0\x0e\x02REQUEST_METHODGO";
+    let record = |kind: u8, request: u8, content: u16, body: &[u8]| {
+        let length = content.to_be_bytes();
+        [&[1, kind, 0, request, length[0], length[1], 0, 0], body].concat()
+    };
+    let filler = vec![b'x'; 65_535];
+    let params = record(4, 1, 65_535, &filler).repeat(100);
+    let claims = record(4, 1, 65_535, b"\xff\xff\xff\xff\xff\xff\xff\xff");
+    let input = [record(4, 1, 0, b""), record(5, 1, 65_535, &filler).repeat(100)].concat();
+    let asked = [record(4, 1, 0, b""), record(5, 1, 0, b"")].concat();
+    let output = record(6, 1, 65_535, &filler).repeat(100);
+    for (place, (client, server)) in [(params, vec![]), (claims, vec![]), (input, vec![]), (asked, output)]
+        .iter()
+        .enumerate()
+    {
+        let client = [BEGIN, FIRST, client].concat();
+        let most = most_held(|| {
+            let mut stream = Stream::new(9000);
+            feed_in_parts(&mut stream, Direction::ClientToServer, &client);
+            feed_in_parts(&mut stream, Direction::ServerToClient, server);
+            assert_eq!(stream.protocol(), model::Protocol::Fastcgi);
+        });
+        // What is inspected, in a buffer that grows by doubling, and one record of it.
+        assert!(most < BOUND + 2 * 64 * 1024, "input {place}: {most} bytes held");
+    }
+}

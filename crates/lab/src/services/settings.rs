@@ -46,6 +46,8 @@ pub enum ServiceSettings {
     PhpFpm {
         /// Requests it works on at the same time, 8 unless given.
         workers: u32,
+        /// TCP port, for web servers on other hosts; absent: a Unix socket.
+        port: Option<u16>,
         /// Lines of `php.ini`.
         own: Vec<(String, String)>,
     },
@@ -100,6 +102,7 @@ impl ServiceSettings {
             }
             ServiceKind::PhpFpm => Ok(Self::PhpFpm {
                 workers: left.number("workers", 1, 1000)?.unwrap_or(8) as u32,
+                port: left.number("port", 1, 65_535)?.map(|port| port as u16),
                 own: left.all()?,
             }),
             ServiceKind::Command => {
@@ -115,7 +118,8 @@ impl ServiceSettings {
             Self::Postgres { port, .. } | Self::Mariadb { port, .. } | Self::Nginx { port, .. } => {
                 Some(*port)
             }
-            Self::PhpFpm { .. } | Self::Command => None,
+            Self::PhpFpm { port, .. } => *port,
+            Self::Command => None,
         }
     }
 }
