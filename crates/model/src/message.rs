@@ -256,17 +256,12 @@ impl Protocol {
 
     /// Whether a server of it may ask other servers on behalf of a request.
     pub const fn carries_requests(self) -> bool {
-        matches!(self, Self::Http)
+        matches!(self, Self::Http | Self::Fastcgi)
     }
 
     /// Whether this is a database's protocol.
     pub const fn is_database(self) -> bool {
         !matches!(self, Self::Http | Self::Fastcgi | Self::Tls | Self::Unknown)
-    }
-
-    /// Whether it carries requests of a web application: their server may ask other servers on behalf of one.
-    pub const fn carries_requests(self) -> bool {
-        matches!(self, Self::Http | Self::Fastcgi)
     }
 }
 

@@ -17,7 +17,7 @@ mod head;
 mod opening;
 mod signature;
 
-pub(crate) use head::{end as head_end, lines as head_lines};
+pub(crate) use head::{Identifiers, end as head_end, lines as head_lines};
 pub use opening::opens;
 pub use signature::recognise;
 

@@ -603,6 +603,7 @@ fn started(conversation: &Conversation) -> Vec<Timestamp> {
 const POST: Content<'static> = Content::HttpRequest {
     method: b"POST",
     target: b"/order",
+    request: None,
 };
 
 #[test]

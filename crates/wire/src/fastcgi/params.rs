@@ -1,6 +1,8 @@
-//! Name-value pairs of a request: of all of them only the method and the target are looked at.
+//! Name-value pairs of a request: of all of them only the method, the target and the request's identifier are looked at.
 
+use crate::http::Identifiers;
 use decoding::reader::Reader;
+use model::RequestId;
 
 /// The stream of a request's parameters, up to [`MAXIMUM_PARAMS`](super::MAXIMUM_PARAMS).
 #[derive(Debug, Default)]
@@ -31,6 +33,7 @@ impl Params {
     /// Puts what is asked for into `request`; whether both the method and the target are known.
     pub(super) fn read(&self, request: &mut RequestLine) -> bool {
         let (mut method, mut uri, mut script, mut query) = (None, None, None, None);
+        let mut identifiers = Identifiers::default();
         let mut rest = Reader::new(&self.bytes);
         while let Some((name, value)) = pair(&mut rest) {
             match name {
@@ -38,9 +41,12 @@ impl Params {
                 b"REQUEST_URI" => uri = Some(value),
                 b"SCRIPT_NAME" => script = Some(value),
                 b"QUERY_STRING" => query = Some(value),
+                b"HTTP_TRACEPARENT" => identifiers.take(b"traceparent", value),
+                b"HTTP_X_REQUEST_ID" => identifiers.take(b"x-request-id", value),
                 _ => {}
             }
         }
+        request.id = identifiers.id();
         request.method.clear();
         request.target.clear();
         request.method.extend_from_slice(method.unwrap_or_default());
@@ -62,6 +68,8 @@ impl Params {
 pub(super) struct RequestLine {
     pub(super) method: Vec<u8>,
     pub(super) target: Vec<u8>,
+    /// The identifier in the fields of the HTTP request.
+    pub(super) id: Option<RequestId>,
 }
 
 /// The next whole pair.
@@ -127,6 +135,22 @@ mod tests {
         ];
         assert_eq!(read(&pairs(&script), 1), told("GET", "/p.php?a=1"));
         assert_eq!(read(&pairs(&both[..1]), 100), None, "no method");
+    }
+
+    #[test]
+    fn an_identifier_comes_from_the_fields_of_the_request() {
+        let id = |pairs_of: &[(&str, &str)]| {
+            let mut params = Params::default();
+            let bytes = pairs(pairs_of);
+            params.add(&bytes, bytes.len() as u16);
+            let mut line = RequestLine::default();
+            params.read(&mut line);
+            line.id
+        };
+        assert_eq!(id(&[("HTTP_X_REQUEST_ID", "a1")]), RequestId::of_text(b"a1"));
+        assert_eq!(id(&[("X_REQUEST_ID", "a1")]), None);
+        let both = [("HTTP_X_REQUEST_ID", "a1"), ("HTTP_X_REQUEST_ID", "a2")];
+        assert_eq!(id(&both), None);
     }
 
     #[test]

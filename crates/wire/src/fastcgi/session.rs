@@ -164,6 +164,7 @@ impl Session {
             true => Content::HttpRequest {
                 method: &self.line.method,
                 target: &self.line.target,
+                request: self.line.id,
             },
             false => Content::Other,
         };

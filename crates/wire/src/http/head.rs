@@ -142,7 +142,7 @@ struct Fields {
 
 /// Identifiers of the request that a head carries.
 #[derive(Debug, Default)]
-struct Identifiers {
+pub(crate) struct Identifiers {
     traceparent: Carried,
     request_id: Carried,
 }
@@ -158,7 +158,8 @@ enum Carried {
 }
 
 impl Identifiers {
-    fn take(&mut self, name: &[u8], value: &[u8]) {
+    /// A field of the head.
+    pub(crate) fn take(&mut self, name: &[u8], value: &[u8]) {
         if name.eq_ignore_ascii_case(b"traceparent") {
             self.traceparent.add(RequestId::of_traceparent(value));
         } else if name.eq_ignore_ascii_case(b"x-request-id") {
@@ -166,7 +167,8 @@ impl Identifiers {
         }
     }
 
-    fn id(&self) -> Option<RequestId> {
+    /// The identifier, if there is one.
+    pub(crate) fn id(&self) -> Option<RequestId> {
         match (self.traceparent, self.request_id) {
             (Carried::One(id), _) | (_, Carried::One(id)) => Some(id),
             _ => None,
