@@ -392,9 +392,14 @@ fn fastcgi_records_that_claim_much_hold_little() {
     let input = [record(4, 1, 0, b""), record(5, 1, 65_535, &filler).repeat(100)].concat();
     let asked = [record(4, 1, 0, b""), record(5, 1, 0, b"")].concat();
     let output = record(6, 1, 65_535, &filler).repeat(100);
-    for (place, (client, server)) in [(params, vec![]), (claims, vec![]), (input, vec![]), (asked, output)]
-        .iter()
-        .enumerate()
+    for (place, (client, server)) in [
+        (params, vec![]),
+        (claims, vec![]),
+        (input, vec![]),
+        (asked, output),
+    ]
+    .iter()
+    .enumerate()
     {
         let client = [BEGIN, FIRST, client].concat();
         let most = most_held(|| {

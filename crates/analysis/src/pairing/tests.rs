@@ -642,5 +642,8 @@ fn the_server_time_of_a_reply_that_overlaps_is_counted_from_its_request() {
     let early = (60, 70);
     conversation.says(Direction::ServerToClient, Role::Reply, early, Content::Other);
     let (exchanges, _) = conversation.finish();
-    assert_eq!(exchanges[2].first.server, Duration::from_millis(60 - 21) - SERVER_RTT);
+    assert_eq!(
+        exchanges[2].first.server,
+        Duration::from_millis(60 - 21) - SERVER_RTT
+    );
 }

@@ -61,7 +61,7 @@ pub struct Args {
     /// Whether to allow for client and server being slower after they have rested longer than measured.
     #[arg(long, value_enum, default_value = "assumed", value_name = "WHAT")]
     pub wake_up: WakeUpChoice,
-    /// Connections that move: mysql, postgres, http, tls or HOST:PORT. All database connections when left out.
+    /// Connections that move: mysql, postgres, http, fastcgi, tls or HOST:PORT. All database connections when left out.
     #[arg(long, value_delimiter = ',', value_parser = ConnectionChoice::parse, value_name = "WHICH,...")]
     pub on: Vec<ConnectionChoice>,
     /// How operations are found.

@@ -17,7 +17,9 @@ pub fn opens(direction: Direction, bytes: &[u8]) -> Recognition {
             verdict => verdict,
         },
         Kind::GetValues => names(content, |byte, place| {
-            b"FCGI_".get(place).map_or(is_of_name(byte), |expected| *expected == byte)
+            b"FCGI_"
+                .get(place)
+                .map_or(is_of_name(byte), |expected| *expected == byte)
         }),
         Kind::Stdout => field_name(content, header.content),
         Kind::Stderr if header.content > 0 => Recognition::Plausible,
@@ -60,7 +62,11 @@ fn look(direction: Direction, bytes: &[u8]) -> Result<Header, Recognition> {
         1 => (1..=11).contains(&byte),
         _ => true,
     });
-    Err(if fits { Recognition::More } else { Recognition::Never })
+    Err(if fits {
+        Recognition::More
+    } else {
+        Recognition::Never
+    })
 }
 
 /// The content of BEGIN_REQUEST: a role, whether the connection is kept, and zeros.
@@ -104,9 +110,7 @@ fn second(first: Header, bytes: &[u8]) -> Recognition {
             kind: Kind::Params,
             content,
             ..
-        }) if content > 0 => {
-            names(rest.get(LENGTH..).unwrap_or_default(), |byte, _| is_of_name(byte))
-        }
+        }) if content > 0 => names(rest.get(LENGTH..).unwrap_or_default(), |byte, _| is_of_name(byte)),
         Ok(Header {
             kind: Kind::Params | Kind::AbortRequest,
             ..
@@ -185,7 +189,11 @@ mod tests {
             ),
             (Client, b"\x01\x05\0\x01\0\0\0\0", Recognition::Never),
             (Client, b"\x01\x01\0\x01\0\x08\0\0\0\x04", Recognition::Never),
-            (Server, b"\x01\x06\0\x01\0\x20\0\0Status: 404", Recognition::Certain),
+            (
+                Server,
+                b"\x01\x06\0\x01\0\x20\0\0Status: 404",
+                Recognition::Certain,
+            ),
             (Server, b"\x01\x06\0\x01\0\x20\0\0<html", Recognition::Never),
             (Server, b"\x01\x07\0\x01\0\x20\0\0PHP", Recognition::Plausible),
             (

@@ -85,7 +85,8 @@ impl Kind {
 
 /// Reads the header of a record of `direction`.
 pub(super) fn header(direction: Direction, bytes: &[u8]) -> Result<Header, HeaderFault> {
-    let Some(&[version, code, high, low, content_high, content_low, padding, _]) = bytes.first_chunk::<LENGTH>()
+    let Some(&[version, code, high, low, content_high, content_low, padding, _]) =
+        bytes.first_chunk::<LENGTH>()
     else {
         return Err(fault("the header of a record", "less"));
     };
@@ -96,7 +97,10 @@ pub(super) fn header(direction: Direction, bytes: &[u8]) -> Result<Header, Heade
     let kind = kind.ok_or_else(|| fault("a record of this side", &format!("type {code}")))?;
     let request = u16::from_be_bytes([high, low]);
     if kind.is_of_application() != (request == 0) {
-        return Err(fault("the number of a request", &format!("{request} with type {code}")));
+        return Err(fault(
+            "the number of a request",
+            &format!("{request} with type {code}"),
+        ));
     }
     let content = u16::from_be_bytes([content_high, content_low]);
     if kind.fixed_content().is_some_and(|fixed| fixed != content) {
@@ -128,7 +132,10 @@ mod tests {
     #[test]
     fn headers_are_those_of_their_side() {
         let begin = header(Direction::ClientToServer, &[1, 1, 0, 1, 0, 8, 0, 0]).expect("one");
-        assert_eq!((begin.kind, begin.request, begin.body()), (Kind::BeginRequest, 1, 8));
+        assert_eq!(
+            (begin.kind, begin.request, begin.body()),
+            (Kind::BeginRequest, 1, 8)
+        );
         let output = header(Direction::ServerToClient, &[1, 6, 1, 2, 0xff, 0xf8, 7, 0]).expect("one");
         assert_eq!((output.request, output.body()), (258, 65_535));
         for (direction, bad) in [

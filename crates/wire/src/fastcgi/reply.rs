@@ -86,7 +86,9 @@ fn status(head: &[u8]) -> u16 {
 fn digits(value: &[u8]) -> Option<u16> {
     let text = std::str::from_utf8(value.get(..3)?).ok()?;
     let ends = value.get(3).is_none_or(u8::is_ascii_whitespace);
-    text.parse().ok().filter(|status| ends && (100..600).contains(status))
+    text.parse()
+        .ok()
+        .filter(|status| ends && (100..600).contains(status))
 }
 
 const OK: u16 = 200;
@@ -99,7 +101,10 @@ mod tests {
     #[test]
     fn the_status_is_found_however_the_head_is_cut() {
         let cases: [(&[u8], u16); 5] = [
-            (b"Status: 404 Not Found\r\nContent-type: text/html\r\n\r\nbody", 404),
+            (
+                b"Status: 404 Not Found\r\nContent-type: text/html\r\n\r\nbody",
+                404,
+            ),
             (b"Content-type: text/html\r\n\r\nStatus: 500", 200),
             (b"X: y\nstatus:503\n\n", 503),
             (b"Location: /a\r\nX: y\r\n\r\n", 302),

@@ -119,7 +119,8 @@ impl Session {
         if let Some(rest) = self.rest.as_mut().filter(|rest| rest.request == header.request)
             && header.kind != Kind::BeginRequest
         {
-            let is_last = header.content == 0 && header.kind == rest.last || header.kind == Kind::AbortRequest;
+            let is_last =
+                header.content == 0 && header.kind == rest.last || header.kind == Kind::AbortRequest;
             rest.part = Some(rest.part.map_or(part, |before| before.with(part)));
             if is_last {
                 self.pass_rest(sink);
@@ -136,7 +137,11 @@ impl Session {
                 self.owed.push_back(Owed::new(header.request));
                 (Role::Request, Phase::Login)
             }
-            kind => match self.sending.as_mut().filter(|sending| sending.request == header.request) {
+            kind => match self
+                .sending
+                .as_mut()
+                .filter(|sending| sending.request == header.request)
+            {
                 Some(sending) => {
                     sending.ended = frame.ended;
                     let is_last = header.content == 0 && kind == sending.last;
@@ -175,7 +180,12 @@ impl Session {
     pub(super) fn server(&mut self, header: Header, frame: &Frame<'_>, sink: &mut MessageSink<'_>) {
         if let Some(sending) = self.sending.take_if(|sending| sending.request == header.request) {
             let so_far = Part::at(sending.ended);
-            sink(so_far.message(Direction::ClientToServer, Role::Request, Phase::Work, Content::Other));
+            sink(so_far.message(
+                Direction::ClientToServer,
+                Role::Request,
+                Phase::Work,
+                Content::Other,
+            ));
             self.owed.push_back(Owed::new(sending.request));
             self.rest = Some(sending.rest());
         }

@@ -53,7 +53,7 @@ pub struct Args {
         value_name = "LEVEL,..."
     )]
     pub levels: Vec<CompressionLevel>,
-    /// Connections that would go through the tunnel: mysql, postgres, http, tls or HOST:PORT. All database connections when left
+    /// Connections that would go through the tunnel: mysql, postgres, http, fastcgi, tls or HOST:PORT. All database connections when left
     /// out.
     #[arg(long, value_delimiter = ',', value_parser = ConnectionChoice::parse, value_name = "WHICH,...")]
     pub on: Vec<ConnectionChoice>,
