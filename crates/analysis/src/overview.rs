@@ -178,6 +178,10 @@ impl Overview {
         group.group.turns += u64::from(operation.turns);
         group.group.attribution.add(&operation.attribution);
         group.group.setup += operation.setup;
+        for assigned in operation.steps.iter().filter_map(|step| step.assigned) {
+            group.group.assigned.add(assigned);
+            self.summary.assigned.add(assigned);
+        }
         if operation.continues {
             self.unfinished.insert(operation.id, (duration, turns));
             return;
@@ -255,6 +259,7 @@ impl Group {
             spread: model::Distribution::default(),
             attribution: Attribution::default(),
             setup: Duration::ZERO,
+            assigned: model::Assignments::default(),
         };
         Self {
             group,

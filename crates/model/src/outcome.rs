@@ -1,8 +1,8 @@
 //! Outcomes: what a command has to say, before it is text or records.
 
 use crate::{
-    Attribution, BitRate, ConnectionId, ConnectionTotals, Decoding, Endpoint, Fingerprint, LinkRates,
-    OperationKind, RttSource, SampleTotals, Timestamp,
+    Assignments, Attribution, BitRate, ConnectionId, ConnectionTotals, Decoding, Endpoint, Fingerprint,
+    LinkRates, OperationKind, RttSource, SampleTotals, Timestamp,
 };
 use std::sync::Arc;
 use std::time::Duration;
@@ -150,6 +150,8 @@ pub struct OperationGroup {
     pub attribution: Attribution,
     /// Of this, connect, tls and login.
     pub setup: Duration,
+    /// How it is known which exchanges belong to them.
+    pub assigned: Assignments,
 }
 
 /// What operations of one name would take on another link.
@@ -343,6 +345,8 @@ pub struct Summary {
     pub attribution: Attribution,
     /// Of this, connect, tls and login.
     pub setup: Duration,
+    /// How it is known which exchanges belong to which operations.
+    pub assigned: Assignments,
     /// Spread of the operations' durations.
     pub spread: Distribution,
     /// Packets read, of all protocols; absent where there are none (a relay).

@@ -134,6 +134,11 @@ impl Share {
         (!whole.is_zero()).then(|| Self((part.as_secs_f64() / whole.as_secs_f64()).min(1.0)))
     }
 
+    /// The share that `part` is of `whole`; absent when the whole is zero. Never above 1.
+    pub fn of_counts(part: u64, whole: u64) -> Option<Self> {
+        (whole > 0).then(|| Self((part as f64 / whole as f64).min(1.0)))
+    }
+
     /// 0 to 1.
     pub const fn as_fraction(self) -> f64 {
         self.0

@@ -1,5 +1,6 @@
 //! What a request says about itself: identifiers and names that programs pass on in HTTP fields and in comments of statements.
 
+use crate::Share;
 use std::fmt;
 use std::sync::Arc;
 
@@ -118,6 +119,46 @@ impl Assigned {
     /// Whether it is a proof, not a guess.
     pub const fn is_proof(self) -> bool {
         !matches!(self, Self::Order)
+    }
+}
+
+/// How many exchanges were assigned to their operations in which way.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct Assignments {
+    /// By each of [`Assigned::ALL`].
+    counts: [u64; Assigned::ALL.len()],
+}
+
+impl FromIterator<(Assigned, u64)> for Assignments {
+    fn from_iter<I: IntoIterator<Item = (Assigned, u64)>>(counts: I) -> Self {
+        let mut assignments = Self::default();
+        for (assigned, count) in counts {
+            assignments.counts[assigned as usize] += count;
+        }
+        assignments
+    }
+}
+
+impl Assignments {
+    /// Counts one more.
+    pub fn add(&mut self, assigned: Assigned) {
+        self.counts[assigned as usize] += 1;
+    }
+
+    /// How many were assigned this way.
+    pub fn count(&self, assigned: Assigned) -> u64 {
+        self.counts[assigned as usize]
+    }
+
+    /// How many were assigned by a guess, and how many in all.
+    pub fn guessed(&self) -> (u64, u64) {
+        (self.count(Assigned::Order), self.counts.iter().sum())
+    }
+
+    /// The share of guesses; absent when nothing was to be assigned.
+    pub fn share_guessed(&self) -> Option<Share> {
+        let (guessed, all) = self.guessed();
+        Share::of_counts(guessed, all)
     }
 }
 

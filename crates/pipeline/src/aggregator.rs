@@ -14,7 +14,7 @@ use analysis::operations::rule::Rule;
 use analysis::operations::{Grouped, Operations};
 use analysis::overview::Overview;
 use anyhow::{Context, Result};
-use model::{Conditions, Endpoint, Exchange, LinkOutcome, Operation, Share, Summary, Warning};
+use model::{Assignments, Conditions, Endpoint, Exchange, LinkOutcome, Operation, Share, Summary, Warning};
 use predict::{Computing, PredictionTarget, Predictor, WakeUp, Workers};
 use report::outcome::ProgressLine;
 use report::{JsonWriter, ReadOutcome, RecordingWriter};
@@ -311,6 +311,7 @@ impl Aggregator {
         let mut totals = std::mem::take(&mut outlets.overview).finish();
         totals.summary.packets = packets;
         warnings.extend(missing.warnings());
+        warnings.extend(mostly_guessed(&totals.summary.assigned));
         warnings.extend(no_requests(rule, &totals.summary));
         let found = outlets.findings.take().map(Findings::finish).unwrap_or_default();
         warnings.extend(no_room(&found));
@@ -384,6 +385,24 @@ fn no_room(found: &FindingsReport) -> Option<Warning> {
         ),
     })
 }
+
+/// The warning that it is not certain whose many exchanges are.
+fn mostly_guessed(assigned: &Assignments) -> Option<Warning> {
+    let share = assigned
+        .share_guessed()
+        .filter(|share| share.as_fraction() > GUESSES_THAT_MATTER)?;
+    let (guessed, all) = assigned.guessed();
+    Some(Warning {
+        text: format!(
+            "{guessed} of {all} exchanges ({share}) were assigned to their requests by order, which is a guess: several requests were under \
+             way at once, and turns, times and findings of a request may be its neighbour's. Certain with identifiers in statements \
+             (traceparent in SQL comments), with one request at a time, or per statement and transaction: docs/requests.md"
+        ),
+    })
+}
+
+/// The share of exchanges assigned by a guess above which single requests are not to be relied on.
+pub const GUESSES_THAT_MATTER: f64 = 0.05;
 
 const NOTHING_MOVED: &str = "no connection was moved to the other link, so the predictions repeat the measurement; name the \
                              connections that move with --on";

@@ -4,7 +4,7 @@ use crate::predictor::PredictionTarget;
 use crate::replay::{Replayed, StepTimes, replay};
 use crate::run::Computing;
 use crate::wake_up::{COLD_FACTOR, FEWER, HALF_COLD, MORE, MOST, WakeUp};
-use model::{ConnectionId, Fingerprint, Operation, OperationStep, Phase};
+use model::{Assigned, ConnectionId, Fingerprint, Operation, OperationStep, Phase};
 use std::borrow::Cow;
 
 /// One thing the model assumes.
@@ -46,6 +46,8 @@ pub struct ExplainedStep {
     pub reply_bytes: u64,
     /// Index of the step it waited for.
     pub after: Option<u32>,
+    /// How it is known to belong to the operation; absent where that is no question.
+    pub assigned: Option<Assigned>,
     /// When it begins and ends on the target.
     pub times: StepTimes,
 }
@@ -72,6 +74,7 @@ pub fn explain(
             request_bytes: step.exchange.request_bytes,
             reply_bytes: step.exchange.reply_bytes,
             after: step.after,
+            assigned: step.assigned,
             times: *times,
         })
         .collect();

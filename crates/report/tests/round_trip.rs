@@ -1,7 +1,7 @@
 //! Whatever the model can hold comes back from its record exactly as it was.
 
 use model::{
-    AtLevel, Attribution, Conditions, ConnectionId, ConnectionOutcome, ConnectionTotals, Decoding,
+    Assigned, AtLevel, Attribution, Conditions, ConnectionId, ConnectionOutcome, ConnectionTotals, Decoding,
     Distribution, Endpoint, Exchange, Phase, Protocol, RequestId, RequestTraits, RttSource, SampleTotals,
     Step, Summary, Tags, Timestamp, TransactionState, Warning,
 };
@@ -464,6 +464,12 @@ fn summary() -> impl Strategy<Value = Summary> {
     )
         .prop_map(
             |(counts, (payload, duration, packets, samples), attribution, setup, spread)| Summary {
+                assigned: [
+                    (Assigned::Identifier, counts.0 % 7),
+                    (Assigned::Order, counts.0 % 3),
+                ]
+                .into_iter()
+                .collect(),
                 turns: counts.0,
                 exchanges: counts.1,
                 connections: counts.2,

@@ -477,9 +477,19 @@ impl Requests {
             .map(|position| (position, assigned))
     }
 
+    /// The open request that an exchange answers. Requests of one connection may be answered in another order (FastCGI).
+    fn position_of(&self, member: &Member) -> Option<usize> {
+        let of_connection = |open: &OpenRequest| open.connection == member.exchange.connection;
+        let arrived = member.exchange.first.request_ended;
+        self.open
+            .iter()
+            .position(|open| of_connection(open) && open.started == arrived)
+            .or_else(|| self.open.iter().position(of_connection))
+    }
+
     fn answered(&mut self, member: Member, out: &mut GroupedSink<'_>) -> Vec<Member> {
         let connection = member.exchange.connection;
-        let Some(position) = self.open.iter().position(|open| open.connection == connection) else {
+        let Some(position) = self.position_of(&member) else {
             out(Grouped::Alone(member.exchange, member.protocol));
             return Vec::new();
         };
@@ -490,6 +500,11 @@ impl Requests {
         let replied = member.exchange.first.reply_started.unwrap_or(ended);
         if let Some(window) = self.windows.get_mut(&host) {
             window.answered(request.id, replied, ended);
+        }
+        for handshake in &mut request.members {
+            if handshake.exchange.connection == connection {
+                handshake.protocol = member.protocol;
+            }
         }
         request.members.push(member);
         let answered = Answered { request, name, ended };

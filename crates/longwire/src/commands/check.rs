@@ -3,18 +3,19 @@
 use crate::check::budget::{Budget, BudgetLimit};
 use crate::check::file;
 use crate::check::judge::{self, Figures};
+use crate::commands::grouping::Grouping;
 use crate::failure;
 use analysis::findings::Distances;
-use analysis::operations::rule::Rule;
 use anyhow::{Context, Result, bail, ensure};
 use clap::Args as ClapArgs;
 use link::LinkDescription;
 use model::{Summary, Warning};
-use pipeline::aggregator::{Aggregator, Wanted};
+use pipeline::aggregator::{Aggregator, GUESSES_THAT_MATTER, Wanted};
 use pipeline::input::{self, Reading};
 use pipeline::output::{self, Status};
 use predict::PredictionTarget;
 use report::outcome::CheckReport;
+use report::text::escape::printable;
 use report::{JsonWriter, ReadOutcome};
 use std::collections::BTreeSet;
 use std::io;
@@ -56,9 +57,12 @@ pub struct Args {
     /// Report what has changed since this capture or recording.
     #[arg(long, value_name = "FILE")]
     pub baseline: Option<PathBuf>,
-    /// What an operation is: auto, connection, transaction, gap:50ms, marked, http or whole.
-    #[arg(long, default_value = "auto", value_name = "RULE")]
-    pub operations: Rule,
+    /// How operations are found.
+    #[command(flatten)]
+    pub grouping: Grouping,
+    /// Judge operations too of which many exchanges were assigned by a guess, because several requests were under way at once.
+    #[arg(long)]
+    pub allow_guesses: bool,
     /// All changes since the baseline, and all columns, in lines as long as they need to be.
     #[arg(long, conflicts_with = "json")]
     pub all: bool,
@@ -80,12 +84,15 @@ pub struct Args {
 pub fn run(args: &Args) -> Result<Status> {
     let budgets = budgets(args)?;
     let links = links(&budgets);
-    let now = read(&args.files, args.operations, &links)?;
+    let now = read(&args.files, &args.grouping, &links)?;
     let before = args
         .baseline
         .as_ref()
-        .map(|file| read(std::slice::from_ref(file), args.operations, &links))
+        .map(|file| read(std::slice::from_ref(file), &args.grouping, &links))
         .transpose()?;
+    if !args.allow_guesses {
+        certain(&now)?;
+    }
     let report = judged(args, &budgets, &links, now, before)?;
     if let Some(path) = &args.junit {
         std::fs::write(path, report::text::junit_view(&report))
@@ -159,9 +166,10 @@ fn links(budgets: &[Budget]) -> Vec<LinkDescription> {
 /// The round trip that changes are reported for when no budget names one.
 const USUAL: Duration = Duration::from_millis(40);
 
-fn read(files: &[PathBuf], rule: Rule, links: &[LinkDescription]) -> Result<ReadOutcome> {
+fn read(files: &[PathBuf], grouping: &Grouping, links: &[LinkDescription]) -> Result<ReadOutcome> {
     let wanted = Wanted {
-        rule,
+        rule: grouping.operations,
+        hosts: grouping.hosts(),
         targets: links
             .iter()
             .map(|link| PredictionTarget {
@@ -187,6 +195,24 @@ fn read(files: &[PathBuf], rule: Rule, links: &[LinkDescription]) -> Result<Read
     }
     let (outcome, _) = aggregator.finish(input.warnings, input.packets)?;
     Ok(outcome)
+}
+
+/// Whether it is certain enough whose the exchanges are to judge single operations.
+fn certain(outcome: &ReadOutcome) -> Result<()> {
+    let guessed = outcome.operations.iter().filter_map(|group| {
+        let share = group.assigned.share_guessed()?;
+        (share.as_fraction() > GUESSES_THAT_MATTER)
+            .then(|| format!("{} ({share} of its exchanges)", printable(&group.name)))
+    });
+    let guessed: Vec<String> = guessed.collect();
+    ensure!(
+        guessed.is_empty(),
+        "not judged, because several requests were under way at once and it is a guess which statements are whose: {}; pass a \
+         traceparent on in SQL comments (docs/requests.md), test with one request at a time or --operations transaction, or judge \
+         all the same with --allow-guesses",
+        guessed.join(", ")
+    );
+    Ok(())
 }
 
 fn judged(

@@ -212,6 +212,7 @@ fn explain(
         moved: step.moved,
         turns: step.turns,
         bytes: [step.request_bytes, step.reply_bytes],
+        assigned: step.assigned,
         started: step.times.started,
         completed: step.times.completed,
     });

@@ -230,6 +230,7 @@ mod tests {
                 ..Attribution::default()
             },
             setup: Duration::ZERO,
+            assigned: model::Assignments::default(),
         }
     }
 

@@ -1,5 +1,6 @@
 //! What a prediction rests on.
 
+use model::Assigned;
 use std::time::Duration;
 
 /// A prediction's assumptions, and one operation replayed step by step.
@@ -30,6 +31,8 @@ pub struct ExplainedExchange {
     pub turns: u32,
     /// Payload bytes of the request and of the reply.
     pub bytes: [u64; 2],
+    /// How it is known to belong to the operation; absent where that is no question.
+    pub assigned: Option<Assigned>,
     /// When it begins on the link, counted from the start of the operation.
     pub started: Duration,
     /// When its reply is complete.

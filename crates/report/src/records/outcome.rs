@@ -4,8 +4,8 @@ use super::reader::{ReadBody, Record};
 use super::sample::TotalKeys;
 use super::{Interner, Text, UnknownValue, nanos};
 use model::{
-    Attribution, Conditions, Distribution, MeasuredDurations, Operation, Prediction, StatementOutcome,
-    Summary, Warning,
+    Assigned, Assignments, Attribution, Conditions, Distribution, MeasuredDurations, Operation, Prediction,
+    StatementOutcome, Summary, Warning,
 };
 use serde::{Deserialize, Serialize};
 use std::time::Duration;
@@ -280,12 +280,41 @@ pub(super) struct SummaryRecord {
     parts: Option<Parts>,
     #[serde(skip_serializing_if = "Option::is_none")]
     setup_ns: Option<u64>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    assigned: Option<AssignedRecord>,
     #[serde(flatten)]
     spread: Option<Spread>,
     #[serde(skip_serializing_if = "Option::is_none")]
     packets: Option<u64>,
     #[serde(flatten)]
     totals: Option<TotalKeys>,
+}
+
+/// How many exchanges were assigned in which way.
+#[derive(Serialize, Deserialize)]
+struct AssignedRecord {
+    identifier: u64,
+    transaction: u64,
+    only: u64,
+    order: u64,
+}
+
+impl AssignedRecord {
+    fn of(assignments: &Assignments) -> Self {
+        Self {
+            identifier: assignments.count(Assigned::Identifier),
+            transaction: assignments.count(Assigned::Transaction),
+            only: assignments.count(Assigned::Only),
+            order: assignments.count(Assigned::Order),
+        }
+    }
+
+    fn assignments(&self) -> Assignments {
+        Assigned::ALL
+            .into_iter()
+            .zip([self.identifier, self.transaction, self.only, self.order])
+            .collect()
+    }
 }
 
 impl SummaryRecord {
@@ -308,6 +337,8 @@ impl SummaryRecord {
             duration_ns: nanos(summary.duration),
             parts: has_parts.then(|| Parts::of(&summary.attribution)),
             setup_ns: has_parts.then(|| nanos(summary.setup)),
+            assigned: (summary.assigned != Assignments::default())
+                .then(|| AssignedRecord::of(&summary.assigned)),
             spread: (summary.spread != Distribution::default()).then(|| Spread::of(&summary.spread)),
             packets: summary.packets,
             totals: summary.samples.as_ref().map(TotalKeys::of),
@@ -328,6 +359,10 @@ impl ReadBody for SummaryRecord {
             duration: Duration::from_nanos(self.duration_ns),
             attribution: self.parts.map(|parts| parts.attribution()).unwrap_or_default(),
             setup: self.setup_ns.map(Duration::from_nanos).unwrap_or_default(),
+            assigned: self
+                .assigned
+                .map(|record| record.assignments())
+                .unwrap_or_default(),
             spread: self
                 .spread
                 .map(|spread| spread.distribution())

@@ -5,7 +5,7 @@ use super::escape::printable;
 use super::style::{Ink, Style};
 use super::table::Table;
 use crate::outcome::ExplainOutcome;
-use model::{ByteCount, format_duration};
+use model::{Assigned, ByteCount, format_duration};
 use std::fmt::Write;
 
 /// The assumptions, then the longest operation step by step, at most 20 of them.
@@ -31,11 +31,16 @@ pub fn explain_view(explained: &ExplainOutcome, style: &Style) -> String {
         format_duration(explained.predicted),
     );
     let _ = writeln!(out, "\n{}", style.paint(Ink::Heading, &heading));
-    let mut table = Table::new([
+    let mut columns = vec![
         "exchange", "begins", "takes", "turns", "request", "reply", "moved",
-    ]);
+    ];
+    let is_assigned = explained.steps.iter().any(|step| step.assigned.is_some());
+    if is_assigned {
+        columns.push("belongs by");
+    }
+    let mut table = Table::new(columns);
     for step in explained.steps.iter().take(style.rows(SHOWN_STEPS)) {
-        table.row([
+        let mut row = vec![
             step.name.clone(),
             format_duration(step.started),
             format_duration(step.completed.saturating_sub(step.started)),
@@ -43,7 +48,11 @@ pub fn explain_view(explained: &ExplainOutcome, style: &Style) -> String {
             ByteCount::from_bytes(step.bytes[0]).to_string(),
             ByteCount::from_bytes(step.bytes[1]).to_string(),
             if step.moved { "yes" } else { "no" }.to_owned(),
-        ]);
+        ];
+        if is_assigned {
+            row.push(step.assigned.map_or("", Assigned::name).to_owned());
+        }
+        table.row(row);
     }
     table.render(style, &mut out);
     if let Some(more) = explained

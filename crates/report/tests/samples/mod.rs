@@ -329,6 +329,7 @@ pub fn group(name: &str, kind: OperationKind, count: u64, turns: u64) -> Operati
             count * 100,
         ),
         setup: micros(count * 30_120),
+        assigned: model::Assignments::default(),
     }
 }
 
@@ -449,6 +450,13 @@ pub fn warning() -> Warning {
 
 pub fn summary() -> Summary {
     Summary {
+        assigned: [
+            (Assigned::Identifier, 120),
+            (Assigned::Only, 80),
+            (Assigned::Order, 4),
+        ]
+        .into_iter()
+        .collect(),
         turns: 6_989,
         exchanges: 6_989,
         connections: 6,
@@ -742,6 +750,7 @@ pub fn demo() -> DemoOutcome {
 
 pub fn explanation() -> ExplainOutcome {
     let steps = (0..24).map(|number: u32| ExplainedExchange {
+        assigned: (number > 0).then_some(Assigned::Identifier),
         name: match number {
             0 => "connect".to_owned(),
             _ => "SELECT name, price FROM article WHERE id = ?".to_owned(),
